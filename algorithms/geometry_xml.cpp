@@ -1,0 +1,230 @@
+#include "algorithms/geometry_xml.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <ostream>
+#include <pugixml.hpp>
+#include <sstream>
+#include <string_view>
+
+#include "host/error.hpp"
+
+namespace halocline {
+namespace {
+
+/// A value of a view that may stand once for all projections.
+struct Field {
+  const char* tag;
+  double View::*member;
+  bool collimation = false;
+};
+
+constexpr Field fields[] = {
+    {"SourceToIsocenterDistance", &View::sid},           {"SourceToDetectorDistance", &View::sdd},
+    {"OutOfPlaneAngle", &View::out_of_plane_angle},      {"InPlaneAngle", &View::in_plane_angle},
+    {"SourceOffsetX", &View::source_offset_x},           {"SourceOffsetY", &View::source_offset_y},
+    {"ProjectionOffsetX", &View::projection_offset_x},   {"ProjectionOffsetY", &View::projection_offset_y},
+    {"CollimationUInf", &View::collimation_u_inf, true}, {"CollimationUSup", &View::collimation_u_sup, true},
+    {"CollimationVInf", &View::collimation_v_inf, true}, {"CollimationVSup", &View::collimation_v_sup, true},
+};
+
+// The largest double does not survive 15 digits: rounded up it is no double any more. So an open jaw is written as the
+// number below, and everything from `open_jaw` on is read as open.
+constexpr double open_jaw = 1e300;
+constexpr const char* open_jaw_text = "1.79769313486231e+308";
+
+bool same_tag(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return lower(x) == lower(y); });
+}
+
+std::vector<std::string_view> words(std::string_view text) {
+  constexpr std::string_view space = " \t\r\n";
+  std::vector<std::string_view> out;
+  while (true) {
+    const std::size_t from = text.find_first_not_of(space);
+    if (from == std::string_view::npos) return out;
+    text.remove_prefix(from);
+    const std::size_t length = std::min(text.find_first_of(space), text.size());
+    out.push_back(text.substr(0, length));
+    text.remove_prefix(length);
+  }
+}
+
+class Reader {
+ public:
+  explicit Reader(const std::string& path) : path_(path) {}
+
+  Geometry read() {
+    std::ifstream file(path_, std::ios::binary);
+    std::ostringstream content;
+    if (file) content << file.rdbuf();
+    if (!file || content.fail())
+      throw InputError(
+          fmt::format("{}: this geometry file cannot be read, or is empty; check the path, or make the file with "
+                      "'halocline geometry'",
+                      path_));
+    text_ = content.str();
+
+    pugi::xml_document document;
+    const pugi::xml_parse_result result = document.load_buffer(text_.data(), text_.size());
+    if (!result)
+      throw InputError(
+          fmt::format("{}, line {}: not well-formed XML ({}); the file is damaged or truncated, so copy or "
+                      "make it again",
+                      path_, line(result.offset), result.description()));
+    const pugi::xml_node root = document.document_element();
+    if (!same_tag(root.name(), "RTKThreeDCircularGeometry"))
+      throw InputError(
+          fmt::format("{}: the root element is <{}>, but a geometry file has <RTKThreeDCircularGeometry>; "
+                      "give a geometry file, as RTK or 'halocline geometry' write it",
+                      path_, root.name()));
+    const std::string_view version = root.attribute("version").value();
+    if (version != "2" && version != "3")
+      throw InputError(
+          fmt::format("{}: version \"{}\" of the geometry format; 2 and 3 can be read, so make the file again "
+                      "with a present RTK or with 'halocline geometry'",
+                      path_, version));
+    read_children(root);
+    check_geometry(geometry_, path_);
+    return std::move(geometry_);
+  }
+
+ private:
+  std::size_t line(std::ptrdiff_t offset) const {
+    const auto end = std::clamp<std::ptrdiff_t>(offset, 0, static_cast<std::ptrdiff_t>(text_.size()));
+    return 1 + static_cast<std::size_t>(std::count(text_.begin(), text_.begin() + end, '\n'));
+  }
+
+  void read_children(const pugi::xml_node& parent) {
+    for (const pugi::xml_node& node : parent.children()) {
+      if (node.type() != pugi::node_element) continue;
+      const std::string_view tag = node.name();
+      if (same_tag(tag, "Projection")) {
+        matrix_.clear();
+        read_children(node);
+        commit();
+      } else if (same_tag(tag, "Matrix")) {
+        read_matrix(node);
+      } else if (same_tag(tag, "GantryAngle") || same_tag(tag, "Angle")) {  // the second one in old files
+        view_.gantry_angle = number(node, node.text().get());
+      } else if (same_tag(tag, "RadiusCylindricalDetector")) {
+        geometry_.radius_cylindrical_detector = number(node, node.text().get());
+      } else if (const Field* field = std::find_if(std::begin(fields), std::end(fields),
+                                                   [&](const Field& f) { return same_tag(tag, f.tag); });
+                 field != std::end(fields)) {
+        const double value = number(node, node.text().get());
+        view_.*field->member = field->collimation && value >= open_jaw ? View{}.*field->member : value;
+      } else {
+        read_children(node);  // an unknown tag is passed over, but not what it holds
+      }
+    }
+  }
+
+  double number(const pugi::xml_node& node, std::string_view text) const {
+    const auto parts = words(text);
+    double value = 0;
+    bool good = parts.size() == 1;
+    if (good) {
+      std::string_view part = parts.front();
+      if (part.size() > 1 && part.front() == '+') part.remove_prefix(1);
+      const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
+      good = error == std::errc() && end == part.data() + part.size() && std::isfinite(value);
+    }
+    if (!good)
+      throw InputError(fmt::format("{}, line {}: <{}> holds \"{}\"; one finite number is expected", path_,
+                                   line(node.offset_debug()), node.name(), text));
+    return value;
+  }
+
+  void read_matrix(const pugi::xml_node& node) {
+    const auto parts = words(node.text().get());
+    if (parts.size() != 12)
+      throw InputError(fmt::format("{}, line {}: projection {}: <{}> holds {} numbers; 12 are expected (3 rows of 4)",
+                                   path_, line(node.offset_debug()), geometry_.views.size(), node.name(),
+                                   parts.size()));
+    matrix_.clear();
+    for (const auto part : parts) matrix_.push_back(number(node, part));
+  }
+
+  void commit() {
+    if (!matrix_.empty()) {
+      const Matrix34 computed = projection_matrix(view_);
+      for (int n = 0; n < 12; ++n)
+        if (!(std::abs(matrix_[n] - computed[n]) <= 1e-3))
+          throw InputError(
+              fmt::format("{}: projection {}: element ({},{}) of the matrix is {:.15g}, but the distances, angles "
+                          "and offsets give {:.15g}; correct the parameters, or remove the <Matrix> elements if "
+                          "the parameters are right",
+                          path_, geometry_.views.size(), n / 4, n % 4, matrix_[n], computed[n]));
+    }
+    geometry_.views.push_back(view_);
+  }
+
+  std::string path_, text_;
+  Geometry geometry_;
+  View view_;
+  std::vector<double> matrix_;
+};
+
+std::string digits(double value) {
+  return value == 0 ? "0" : fmt::format("{:.15g}", value);  // no -0
+}
+
+std::string field_text(const Field& field, const View& view) {
+  const double value = view.*field.member;
+  return field.collimation && value >= open_jaw ? open_jaw_text : digits(value);
+}
+
+/// In [0, 360), after rounding to the digits that are written too.
+std::string gantry_text(double degrees) {
+  double angle = std::fmod(degrees, 360);
+  if (angle < 0) angle += 360;
+  const std::string text = digits(angle);
+  return text == "360" ? "0" : text;
+}
+
+}  // namespace
+
+Geometry read_geometry(const std::string& path) {
+  return Reader(path).read();
+}
+
+void write_geometry(const Geometry& geometry, std::ostream& stream) {
+  stream << geometry_xml(geometry);
+}
+
+std::string geometry_xml(const Geometry& geometry) {
+  check_geometry(geometry, "the geometry to be written");
+  const View& front = geometry.views.front();
+  std::vector<Field> own;  // the fields that each projection states itself
+  std::string text = "<?xml version=\"1.0\"?>\n<!DOCTYPE RTKGEOMETRY>\n<RTKThreeDCircularGeometry version=\"3\">\n";
+  for (const Field& field : fields) {
+    const bool constant = std::all_of(geometry.views.begin(), geometry.views.end(),
+                                      [&](const View& view) { return view.*field.member == front.*field.member; });
+    if (!constant)
+      own.push_back(field);
+    else if (front.*field.member != View{}.*field.member)
+      text += fmt::format("  <{0}>{1}</{0}>\n", field.tag, field_text(field, front));
+  }
+  if (geometry.radius_cylindrical_detector != 0)
+    text += fmt::format("  <RadiusCylindricalDetector>{}</RadiusCylindricalDetector>\n",
+                        digits(geometry.radius_cylindrical_detector));
+  for (const View& view : geometry.views) {
+    text += fmt::format("  <Projection>\n    <GantryAngle>{}</GantryAngle>\n", gantry_text(view.gantry_angle));
+    for (const Field& field : own) text += fmt::format("    <{0}>{1}</{0}>\n", field.tag, field_text(field, view));
+    const Matrix34 m = projection_matrix(view);
+    text += "    <Matrix>\n";
+    for (int row = 0; row < 3; ++row)
+      text += fmt::format("      {} {} {} {}\n", digits(m[4 * row]), digits(m[4 * row + 1]), digits(m[4 * row + 2]),
+                          digits(m[4 * row + 3]));
+    text += "    </Matrix>\n  </Projection>\n";
+  }
+  return text + "</RTKThreeDCircularGeometry>\n";
+}
+
+}  // namespace halocline

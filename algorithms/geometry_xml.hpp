@@ -1,0 +1,26 @@
+// Scan geometry files: the XML of RTK (root element RTKThreeDCircularGeometry, versions 2 and 3).
+#pragma once
+
+#include <iosfwd>
+#include <string>
+
+#include "algorithms/geometry.hpp"
+
+namespace halocline {
+
+/// Reads a geometry file. Tags are compared without regard to case and unknown ones are passed over. A value, inside or
+/// outside a Projection, holds for all later projections until it is given again; each Projection adds a view. A Matrix
+/// is compared with the one computed from the parameters. Throws InputError that names the file, the line or
+/// projection, and what to do: if the file is missing, malformed, truncated or of another version, if a value is not a
+/// number, if a Matrix element differs by more than 1e-3, or if check_geometry refuses the result.
+Geometry read_geometry(const std::string& path);
+
+/// Writes version 3 with 15 digits. A value that is the same in all views, and not 0, stands once at the top; the
+/// gantry angle, brought to [0, 360), and the matrix stand in each projection. Throws InputError as check_geometry
+/// does.
+void write_geometry(const Geometry& geometry, std::ostream& stream);
+
+/// The text that write_geometry writes.
+std::string geometry_xml(const Geometry& geometry);
+
+}  // namespace halocline

@@ -1,0 +1,219 @@
+#include "apps/io/atomic_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <streambuf>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "host/error.hpp"
+
+namespace halocline {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string remedy(int code) {
+  switch (code) {
+    case ENOSPC:
+    case EDQUOT:
+      return "free some space, or choose an output on another disk";
+    case EFBIG:
+      return "the file system or a limit (ulimit -f) does not allow so large a file; choose an output on another disk";
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return "choose a folder that you may write to";
+    case ENAMETOOLONG:
+      return "choose a shorter name";
+    default:
+      return "choose another output folder, or check the disk";
+  }
+}
+
+[[noreturn]] void fail(const std::string& path, const char* what, int code) {
+  throw FileError(fmt::format("cannot write '{}': {}: {}; {}. No partial file was left.", path, what,
+                              std::generic_category().message(code), remedy(code)));
+}
+
+std::string folder_of(const std::string& path) {
+  const fs::path folder = fs::path(path).parent_path();
+  return folder.empty() ? std::string(".") : folder.string();
+}
+
+// The place to rename to: a symbolic link stays and the file behind it is replaced.
+std::string resolve(const std::string& path) {
+  std::error_code code;
+  if (!fs::is_symlink(fs::symlink_status(path, code))) return path;
+  const fs::path target = fs::weakly_canonical(path, code);
+  return code ? path : target.string();
+}
+
+// The last two extensions at most (.nii.gz), the part that libraries look at.
+std::string extension_of(const std::string& path) {
+  const fs::path name = fs::path(path).filename();
+  return name.stem().extension().string().size() <= 5 ? name.stem().extension().string() + name.extension().string()
+                                                      : name.extension().string();
+}
+
+void check_folder(const std::string& path, const std::string& target) {
+  if (fs::path(path).filename().empty())
+    throw InputError(fmt::format("output '{}' ends with a slash; give the name of a file", path));
+  const std::string folder = folder_of(target);
+  std::error_code code;
+  const fs::file_status folder_status = fs::status(folder, code);
+  if (!fs::exists(folder_status))
+    throw InputError(fmt::format("output '{}': the folder '{}' does not exist; create it (mkdir -p) or choose another",
+                                 path, folder));
+  if (!fs::is_directory(folder_status))
+    throw InputError(fmt::format("output '{}': '{}' is not a folder; choose another place", path, folder));
+  const fs::file_status status = fs::status(target, code);
+  if (fs::is_directory(status))
+    throw InputError(fmt::format("output '{}' is a folder; give the name of a file in it", path));
+  if (fs::exists(status) && !fs::is_regular_file(status))
+    throw InputError(
+        fmt::format("output '{}' is not a regular file and will not be replaced; give another name", path));
+}
+
+}  // namespace
+
+// A stream buffer over the descriptor which throws FileError where the standard one would set a flag that nobody reads.
+class TemporaryFile::Buffer : public std::streambuf {
+ public:
+  Buffer(int descriptor, std::string path) : descriptor_(descriptor), path_(std::move(path)), bytes_(1 << 18) {
+    setp(bytes_.data(), bytes_.data() + bytes_.size());
+  }
+  void flush() {
+    write(pbase(), static_cast<std::size_t>(pptr() - pbase()));
+    setp(bytes_.data(), bytes_.data() + bytes_.size());
+  }
+
+ protected:
+  int_type overflow(int_type c) override {
+    flush();
+    if (!traits_type::eq_int_type(c, traits_type::eof())) sputc(traits_type::to_char_type(c));
+    return traits_type::not_eof(c);
+  }
+  std::streamsize xsputn(const char* from, std::streamsize count) override {
+    if (count <= epptr() - pptr()) {
+      std::memcpy(pptr(), from, static_cast<std::size_t>(count));
+      pbump(static_cast<int>(count));
+    } else {  // large pieces go to the file without a copy
+      flush();
+      write(from, static_cast<std::size_t>(count));
+    }
+    return count;
+  }
+  int sync() override {
+    flush();
+    return 0;
+  }
+  pos_type seekoff(off_type offset, std::ios_base::seekdir from, std::ios_base::openmode) override {
+    flush();
+    const int whence = from == std::ios_base::beg ? SEEK_SET : from == std::ios_base::cur ? SEEK_CUR : SEEK_END;
+    const off_t at = ::lseek(descriptor_, offset, whence);
+    if (at < 0) fail(path_, "seek", errno);
+    return at;
+  }
+  pos_type seekpos(pos_type position, std::ios_base::openmode which) override {
+    return seekoff(position, std::ios_base::beg, which);
+  }
+
+ private:
+  void write(const char* from, std::size_t count) {
+    while (count > 0) {
+      // Linux writes at most 2 GiB a call
+      const ssize_t done = ::write(descriptor_, from, std::min<std::size_t>(count, std::size_t{1} << 26));
+      if (done < 0) {
+        if (errno == EINTR) continue;
+        const int code = errno;
+        setp(bytes_.data(), bytes_.data() + bytes_.size());  // nothing must be tried again
+        fail(path_, "write", code);
+      }
+      from += done;
+      count -= static_cast<std::size_t>(done);
+    }
+  }
+
+  int descriptor_;
+  std::string path_;
+  std::vector<char> bytes_;
+};
+
+void check_output_path(const std::string& path) {
+  // Asking the permissions would miss read-only mounts, quotas and access lists: make a file.
+  TemporaryFile probe(path);
+}
+
+TemporaryFile::TemporaryFile(const std::string& path) : path_(path), target_(resolve(path)) {
+  check_folder(path_, target_);
+  static std::atomic<unsigned> number{0};
+  const fs::path folder = fs::path(target_).parent_path();
+  do {
+    temporary_ = (folder / fmt::format(".halocline-{}-{}.tmp{}", ::getpid(), number++, extension_of(target_))).string();
+    descriptor_ = ::open(temporary_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+  } while (descriptor_ < 0 && errno == EEXIST);
+  if (descriptor_ < 0) fail(path_, "create", errno);
+}
+
+TemporaryFile::~TemporaryFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!committed_) ::unlink(temporary_.c_str());
+}
+
+std::ostream& TemporaryFile::stream() {
+  if (!stream_) {
+    buffer_ = std::make_unique<Buffer>(descriptor_, path_);
+    stream_ = std::make_unique<std::ostream>(buffer_.get());
+    stream_->exceptions(std::ios::badbit);  // lets the buffer's FileError through
+  }
+  return *stream_;
+}
+
+void TemporaryFile::reopen() {
+  ::close(descriptor_);
+  descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CLOEXEC);
+  if (descriptor_ < 0) fail(path_, "open", errno);
+}
+
+void TemporaryFile::sync() {
+  if (buffer_) buffer_->flush();
+  struct stat old {};
+  if (::stat(target_.c_str(), &old) == 0) ::fchmod(descriptor_, old.st_mode & 07777);
+  // Some file systems cannot sync (EINVAL); all others report delayed errors here.
+  if (::fsync(descriptor_) != 0 && errno != EINVAL && errno != ENOTSUP) fail(path_, "fsync", errno);
+  synced_ = true;
+}
+
+void TemporaryFile::commit() {
+  if (!synced_) sync();
+  stream_.reset();
+  buffer_.reset();
+  const int closed = ::close(descriptor_);
+  descriptor_ = -1;
+  if (closed != 0) fail(path_, "close", errno);
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail(path_, "rename", errno);
+  committed_ = true;
+  // The rename itself lasts through a power cut once the folder is on disk; where that is not offered, nothing is lost.
+  const int folder = ::open(folder_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder >= 0) {
+    ::fsync(folder);
+    ::close(folder);
+  }
+}
+
+void write_file_atomically(const std::string& path, const std::function<void(std::ostream&)>& fill) {
+  TemporaryFile file(path);
+  fill(file.stream());
+  file.commit();
+}
+
+}  // namespace halocline

@@ -1,0 +1,55 @@
+// Output files that appear whole or not at all: written under a temporary name in the same folder, checked, then
+// renamed.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <string>
+
+namespace halocline {
+
+/// Throws InputError if the folder of `path` does not exist or `path` is not something that a file may replace (a
+/// folder, a device), FileError if the folder cannot be written. Leaves nothing behind. For a check before a long
+/// computation.
+void check_output_path(const std::string& path);
+
+/// A file under a temporary name beside its final place, removed by the destructor unless commit() was reached.
+///
+/// If `path` is a symbolic link, the file that it points to is replaced; an existing file's permissions are kept.
+/// All members throw FileError with the final path, the system's reason and what to do.
+class TemporaryFile {
+ public:
+  /// Opens the temporary file; the end of its name is that of `path`, so that libraries which go by extension can write
+  /// it.
+  explicit TemporaryFile(const std::string& path);
+  ~TemporaryFile();
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+
+  /// The temporary name, for libraries that open files themselves (see reopen).
+  const std::string& temporary_path() const { return temporary_; }
+  /// A binary, seekable stream into the file. Every failed write throws FileError at once.
+  std::ostream& stream();
+  /// To be called after a library wrote temporary_path() by itself, possibly as a new file.
+  void reopen();
+  /// Flushes and forces the bytes to the disk, so that delayed errors show before anything is renamed.
+  void sync();
+  /// sync() if needed, then the rename.
+  void commit();
+
+ private:
+  class Buffer;
+  std::string path_, target_, temporary_;
+  int descriptor_ = -1;
+  bool synced_ = false, committed_ = false;
+  std::unique_ptr<Buffer> buffer_;
+  std::unique_ptr<std::ostream> stream_;
+};
+
+/// Calls `fill` with a stream, then puts the file in place at once. On any exception nothing is left and an older file
+/// of that name is untouched. Throws FileError (disk full, folder unwritable) with path and remedy.
+void write_file_atomically(const std::string& path, const std::function<void(std::ostream&)>& fill);
+
+}  // namespace halocline

@@ -1,0 +1,203 @@
+#include "apps/io/image_file.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <filesystem>
+#include <system_error>
+#include <vector>
+
+#include "apps/io/atomic_file.hpp"
+#include "apps/io/meta_image.hpp"
+#include "host/error.hpp"
+#ifdef HALOCLINE_WITH_ITK
+#include "apps/io/itk_image.hpp"
+#endif
+
+namespace halocline {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::vector<std::string> meta_extensions{".mha", ".mhd", ".raw"};
+const std::vector<std::string> itk_write_extensions{".nrrd", ".nii", ".nii.gz", ".tif", ".tiff", ".h5", ".hdf5"};
+const std::vector<std::string> itk_read_extensions{".nhdr", ".hdr", ".img", ".img.gz", ".dcm"};
+
+bool holds(const std::vector<std::string>& list, const std::string& item) {
+  return std::find(list.begin(), list.end(), item) != list.end();
+}
+
+// In lower case; ".nii.gz" is one extension.
+std::string extension_of(const std::string& path) {
+  const fs::path name = fs::path(path).filename();
+  std::string extension = name.extension().string();
+  if (extension == ".gz" || extension == ".GZ") extension = name.stem().extension().string() + extension;
+  std::transform(extension.begin(), extension.end(), extension.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
+  return extension;
+}
+
+std::string sidecar_of(const std::string& raw) {
+  for (const char* extension : {".mhd", ".MHD"}) {
+    const std::string header = fs::path(raw).replace_extension(extension).string();
+    if (fs::exists(header)) return header;
+  }
+  return fs::path(raw).replace_extension(".mhd").string();
+}
+
+// The header file to read for a .raw file.
+std::string require_sidecar(const std::string& raw) {
+  const std::string header = sidecar_of(raw);
+  if (!fs::exists(header))
+    throw InputError(
+        fmt::format("'{}' says neither size nor type of its voxels: '{}' is expected beside it, a MetaImage header "
+                    "with DimSize, ElementSpacing, ElementType and ElementDataFile = {}",
+                    raw, header, fs::path(raw).filename().string()));
+  const std::string data = meta_image_data_path(header);
+  std::error_code code;
+  if (!fs::equivalent(data, raw, code))
+    throw InputError(
+        fmt::format("'{}' lies beside '{}', which describes another file, '{}'; name the header that belongs to it",
+                    raw, header, data));
+  return header;
+}
+
+[[noreturn]] void refuse_extension(const std::string& path, bool writing) {
+  std::vector<std::string> known = meta_extensions;
+  known.insert(known.end(), itk_write_extensions.begin(), itk_write_extensions.end());
+  if (!writing) known.insert(known.end(), itk_read_extensions.begin(), itk_read_extensions.end());
+  throw InputError(fmt::format("'{}': the extension '{}' is no image format that can be {}; known: {}{}", path,
+                               extension_of(path), writing ? "written" : "read", fmt::join(known, " "),
+                               writing ? "" : ", or a folder with a DICOM series"));
+}
+
+#ifndef HALOCLINE_WITH_ITK
+[[noreturn]] void refuse_without_itk(const std::string& path) {
+  throw InputError(
+      fmt::format("'{}': this build of Halocline has no ITK, which this format needs; install ITK "
+                  "(libinsighttoolkit5-dev) and rebuild with -DHALOCLINE_WITH_ITK=ON, or convert the image to .mha",
+                  path));
+}
+#endif
+
+enum class Reader { meta, raw, itk };
+
+Reader reader_of(const std::string& path) {
+  const bool folder = fs::is_directory(path);
+  if (!fs::exists(path)) throw InputError(fmt::format("'{}' does not exist; give the path of an image file", path));
+  const std::string extension = extension_of(path);
+  if (!folder && extension == ".raw") return Reader::raw;
+  if (!folder && (extension == ".mha" || extension == ".mhd")) return Reader::meta;
+  const bool known = folder || holds(itk_write_extensions, extension) || holds(itk_read_extensions, extension);
+#ifdef HALOCLINE_WITH_ITK
+  if (!known && !itk_can_read(path)) refuse_extension(path, false);  // DICOM files often have no extension
+  return Reader::itk;
+#else
+  if (!known) refuse_extension(path, false);
+  refuse_without_itk(path);
+#endif
+}
+
+void require_writable_extension(const std::string& path) {
+  const std::string extension = extension_of(path);
+  if (extension == ".raw" && fs::path(path).extension() != extension)
+    throw InputError(fmt::format("'{}': write the extension .raw in lower case", path));
+  if (holds(meta_extensions, extension)) return;
+  if (!holds(itk_write_extensions, extension)) refuse_extension(path, true);
+#ifndef HALOCLINE_WITH_ITK
+  refuse_without_itk(path);
+#endif
+}
+
+#ifdef HALOCLINE_WITH_ITK
+void write_through_itk(const Volume& volume, const std::string& path, bool compressed) {
+  const std::string extension = extension_of(path);
+  if (extension == ".tif" || extension == ".tiff")
+    spdlog::warn("'{}': TIFF keeps neither origin nor direction nor slice spacing; .mha, .nrrd or .nii keep them",
+                 path);
+  TemporaryFile file(path);
+  try {
+    write_itk_image(volume, file.temporary_path(), compressed);
+  } catch (const FileError& error) {
+    throw FileError(
+        fmt::format("cannot write '{}': {}; free some space or choose an output on another disk. No partial file "
+                    "was left.",
+                    path, error.what()));
+  }
+  file.reopen();
+  file.commit();
+}
+#endif
+
+}  // namespace
+
+ImageInfo read_image_info(const std::string& path) {
+  switch (reader_of(path)) {
+    case Reader::raw:
+      return read_meta_image_info(require_sidecar(path));
+    case Reader::meta:
+      return read_meta_image_info(path);
+    default:
+#ifdef HALOCLINE_WITH_ITK
+      return read_itk_image_info(path);
+#else
+      refuse_without_itk(path);
+#endif
+  }
+}
+
+Volume read_image(const std::string& path, bool allow_nonfinite) {
+  Volume volume;
+  switch (reader_of(path)) {
+    case Reader::raw:
+      volume = read_meta_image(require_sidecar(path));
+      break;
+    case Reader::meta:
+      volume = read_meta_image(path);
+      break;
+    default:
+#ifdef HALOCLINE_WITH_ITK
+      volume = read_itk_image(path);
+      break;
+#else
+      refuse_without_itk(path);
+#endif
+  }
+  if (!allow_nonfinite) {
+    require_finite(volume, "'" + path + "'");
+    return volume;
+  }
+  for (float& value : volume.voxels)
+    if (!std::isfinite(value)) value = 0;
+  return volume;
+}
+
+void write_image(const Volume& volume, const std::string& path, bool compressed) {
+  require_writable_extension(path);
+  check_grid(volume.grid, "the volume for '" + path + "'");
+  if (volume.voxels.size() != volume.grid.count())
+    throw InputError(fmt::format("the volume for '{}' has {} values, its grid of {} needs {}", path,
+                                 volume.voxels.size(), fmt::join(volume.grid.size, " x "), volume.grid.count()));
+  const std::string extension = extension_of(path);
+  if (extension == ".raw" && compressed)
+    throw InputError(fmt::format("'{}': raw files are not compressed; give .mha or .mhd", path));
+  if (extension == ".raw") return write_meta_image(volume, sidecar_of(path), false);  // makes both files
+  if (holds(meta_extensions, extension)) return write_meta_image(volume, path, compressed);
+#ifdef HALOCLINE_WITH_ITK
+  write_through_itk(volume, path, compressed);
+#endif
+}
+
+void check_writable(const std::string& path) {
+  require_writable_extension(path);
+  check_output_path(path);
+  const std::string extension = extension_of(path);
+  if (extension == ".mhd") check_output_path(fs::path(path).replace_extension(".raw").string());
+  if (extension == ".raw") check_output_path(sidecar_of(path));
+}
+
+}  // namespace halocline

@@ -1,0 +1,338 @@
+#include "apps/io/itk_image.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <itkGDCMImageIO.h>
+#include <itkGDCMImageIOFactory.h>
+#include <itkGDCMSeriesFileNames.h>
+#include <itkHDF5ImageIOFactory.h>
+#include <itkImageIOFactory.h>
+#include <itkMetaImageIOFactory.h>
+#include <itkNiftiImageIOFactory.h>
+#include <itkNrrdImageIOFactory.h>
+#include <itkTIFFImageIOFactory.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <mutex>
+#include <new>
+#include <vector>
+
+#include "apps/io/component.hpp"
+#include "host/error.hpp"
+#include "host/interrupt.hpp"
+
+namespace halocline {
+namespace {
+
+namespace fs = std::filesystem;
+using Io = itk::ImageIOBase::Pointer;
+using Mode = itk::CommonEnums::IOFileMode;
+
+// Named one by one instead of through ITK's CMake machinery, so that a static library needs nothing from whoever links
+// it.
+void register_formats() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    itk::MetaImageIOFactory::RegisterOneFactory();
+    itk::NrrdImageIOFactory::RegisterOneFactory();
+    itk::NiftiImageIOFactory::RegisterOneFactory();
+    itk::TIFFImageIOFactory::RegisterOneFactory();
+    itk::HDF5ImageIOFactory::RegisterOneFactory();
+    itk::GDCMImageIOFactory::RegisterOneFactory();
+    itk::Object::SetGlobalWarningDisplay(false);  // what matters is checked here and thrown
+  });
+}
+
+Io make_io(const std::string& path, Mode mode) {
+  register_formats();
+  return itk::ImageIOFactory::CreateImageIO(path.c_str(), mode);
+}
+
+std::string reason(const itk::ExceptionObject& error) {
+  std::string text = error.GetDescription();
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+std::string format_name(const itk::ImageIOBase& io) {
+  std::string name = io.GetNameOfClass();
+  if (const auto end = name.rfind("ImageIO"); end != std::string::npos) name.resize(end);
+  return name == "GDCM" ? "DICOM" : name == "Nifti" ? "NIfTI" : name == "Nrrd" ? "NRRD" : name;
+}
+
+Component component_of(const itk::ImageIOBase& io, const std::string& path) {
+  using Type = itk::IOComponentEnum;
+  const auto sized = [](std::size_t bytes, bool has_sign) {
+    switch (bytes) {
+      case 1:
+        return has_sign ? Component::int8 : Component::uint8;
+      case 2:
+        return has_sign ? Component::int16 : Component::uint16;
+      case 4:
+        return has_sign ? Component::int32 : Component::uint32;
+      default:
+        return has_sign ? Component::int64 : Component::uint64;
+    }
+  };
+  const std::size_t bytes = io.GetComponentSize();
+  switch (io.GetComponentType()) {
+    case Type::UCHAR:
+    case Type::USHORT:
+    case Type::UINT:
+    case Type::ULONG:
+    case Type::ULONGLONG:
+      return sized(bytes, false);
+    case Type::CHAR:
+    case Type::SHORT:
+    case Type::INT:
+    case Type::LONG:
+    case Type::LONGLONG:
+      return sized(bytes, true);
+    case Type::FLOAT:
+      return Component::float32;
+    case Type::DOUBLE:
+      return Component::float64;
+    default:
+      throw InputError(fmt::format("'{}': voxels of type {} cannot be read; convert them to float", path,
+                                   itk::ImageIOBase::GetComponentTypeAsString(io.GetComponentType())));
+  }
+}
+
+// Opens a file and reads its header.
+Io open(const std::string& path) {
+  const Io io = make_io(path, Mode::ReadMode);
+  if (io.IsNull())
+    throw InputError(fmt::format("'{}' is in none of the known formats, or it is damaged at its beginning", path));
+  io->SetFileName(path);
+  try {
+    io->ReadImageInformation();
+  } catch (const itk::ExceptionObject& error) {
+    throw InputError(fmt::format("cannot read the header of '{}': {}", path, reason(error)));
+  }
+  if (io->GetNumberOfComponents() != 1)
+    throw InputError(
+        fmt::format("'{}' has {} values a voxel ({}); only images of single values can be read: convert it to "
+                    "grey values",
+                    path, io->GetNumberOfComponents(), itk::ImageIOBase::GetPixelTypeAsString(io->GetPixelType())));
+  for (unsigned axis = 3; axis < io->GetNumberOfDimensions(); ++axis)
+    if (io->GetDimensions(axis) > 1)
+      throw InputError(
+          fmt::format("'{}' has {} dimensions, the size along number {} is {}; 2D and 3D images can be read: "
+                      "extract one volume",
+                      path, io->GetNumberOfDimensions(), axis + 1, io->GetDimensions(axis)));
+  return io;
+}
+
+Grid grid_of(const itk::ImageIOBase& io) {
+  Grid grid;
+  grid.size = {1, 1, 1};
+  const unsigned used = std::min(io.GetNumberOfDimensions(), 3U);
+  for (unsigned a = 0; a < used; ++a) {
+    grid.size[a] = io.GetDimensions(a);
+    grid.spacing[a] = io.GetSpacing(a);
+    grid.origin[a] = io.GetOrigin(a);
+    const std::vector<double> axis = io.GetDirection(a);
+    for (unsigned w = 0; w < std::min<std::size_t>(axis.size(), 3); ++w) grid.direction[3 * w + a] = axis[w];
+  }
+  return grid;
+}
+
+// Reads the voxels of an opened file to `to`; `size` is what its header said.
+void read_voxels(itk::ImageIOBase& io, const std::string& path, float* to) {
+  itk::ImageIORegion region(io.GetNumberOfDimensions());
+  for (unsigned axis = 0; axis < io.GetNumberOfDimensions(); ++axis) {
+    region.SetIndex(axis, 0);
+    region.SetSize(axis, io.GetDimensions(axis));
+  }
+  io.SetIORegion(region);
+  const Component component = component_of(io, path);
+  const std::size_t count = io.GetImageSizeInPixels();
+  try {
+    if (component == Component::float32) {
+      io.Read(to);
+    } else {
+      std::vector<char> raw(count * component_bytes(component));
+      io.Read(raw.data());
+      convert_to_float(component, raw.data(), false, to, count);
+    }
+  } catch (const itk::ExceptionObject& error) {
+    throw InputError(fmt::format("cannot read the voxels of '{}', it may be truncated: {}", path, reason(error)));
+  }
+}
+
+struct Series {
+  std::vector<std::string> files;  // in the order of their positions
+  Grid grid;
+  std::string component;
+};
+
+double dot(const std::array<double, 3>& a, const std::array<double, 3>& b) {
+  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+// The one series of a folder, with the slice positions checked: a missing slice would silently distort everything.
+Series open_series(const std::string& folder) {
+  register_formats();
+  const auto names = itk::GDCMSeriesFileNames::New();
+  names->SetUseSeriesDetails(false);
+  names->SetDirectory(folder);
+  const auto& series = names->GetSeriesUIDs();
+  if (series.empty())
+    throw InputError(
+        fmt::format("the folder '{}' holds no DICOM series; name a file, or a folder of DICOM slices", folder));
+  if (series.size() > 1)
+    throw InputError(fmt::format("the folder '{}' holds {} DICOM series ({}); put one of them into a folder of its own",
+                                 folder, series.size(), fmt::join(series, ", ")));
+  Series out;
+  out.files = names->GetFileNames(series.front());
+  const Io first = open(out.files.front());
+  out.component = component_name(component_of(*first, out.files.front()));
+  out.grid = grid_of(*first);
+  if (out.files.size() == 1) return out;
+
+  Grid& grid = out.grid;
+  if (grid.size[2] != 1)
+    throw InputError(
+        fmt::format("the DICOM series in '{}' has several files of several slices; name one of them", folder));
+  const auto& d = grid.direction;
+  const std::array<double, 3> normal{d[3] * d[7] - d[6] * d[4], d[6] * d[1] - d[0] * d[7], d[0] * d[4] - d[3] * d[1]};
+  std::vector<std::array<double, 3>> positions;
+  for (const std::string& file : out.files) {
+    check_interrupt();
+    const Grid slice = grid_of(*open(file));
+    if (slice.size != grid.size)
+      throw InputError(fmt::format("the DICOM slice '{}' has size {}, but '{}' has {}; a series must have one size",
+                                   file, fmt::join(slice.size, ","), out.files.front(), fmt::join(grid.size, ",")));
+    for (int n = 0; n < 9; ++n)
+      if (n % 3 != 2 && std::abs(slice.direction[n] - grid.direction[n]) > 1e-4)
+        throw InputError(
+            fmt::format("the DICOM slice '{}' is oriented unlike '{}'; remove it", file, out.files.front()));
+    positions.push_back(slice.origin);
+  }
+  const std::size_t count = positions.size();
+  const auto step = [&](std::size_t a, std::size_t b) {
+    return std::array<double, 3>{positions[b][0] - positions[a][0], positions[b][1] - positions[a][1],
+                                 positions[b][2] - positions[a][2]};
+  };
+  const auto whole = step(0, count - 1);
+  const double spacing = dot(whole, normal) / static_cast<double>(count - 1);
+  for (std::size_t n = 1; n < count; ++n)
+    if (const double found = dot(step(n - 1, n), normal); !(std::abs(found - spacing) <= 0.02 * std::abs(spacing)))
+      throw InputError(
+          fmt::format("the DICOM series in '{}' is not evenly spaced: '{}' lies {:.6g} mm after the slice before "
+                      "it, the mean distance is {:.6g} mm; a slice is missing or there twice",
+                      folder, out.files[n], found, spacing));
+  const double length = std::sqrt(dot(whole, whole));
+  if (!(std::abs(spacing) * static_cast<double>(count - 1) > 0.9999 * length))
+    throw InputError(
+        fmt::format("the DICOM series in '{}' is sheared (tilted gantry): its slices are not stacked along their "
+                    "normal; resample it first",
+                    folder));
+  grid.size[2] = count;
+  grid.spacing[2] = std::abs(spacing);
+  for (int w = 0; w < 3; ++w) grid.direction[3 * w + 2] = spacing < 0 ? -normal[w] : normal[w];
+  return out;
+}
+
+Volume allocate(const Grid& grid, const std::string& path) {
+  check_grid(grid, "'" + path + "'");
+  try {
+    return Volume(grid);
+  } catch (const std::exception&) {
+    throw InputError(
+        fmt::format("'{}': a volume of {} voxels does not fit the host memory; crop it or use a larger machine", path,
+                    fmt::join(grid.size, " x ")));
+  }
+}
+
+}  // namespace
+
+bool itk_can_read(const std::string& path) {
+  return make_io(path, Mode::ReadMode).IsNotNull();
+}
+
+ImageInfo read_itk_image_info(const std::string& path) {
+  ImageInfo info;
+  if (fs::is_directory(path)) {
+    const Series series = open_series(path);
+    info = {series.grid, series.component, "DICOM series"};
+  } else {
+    const Io io = open(path);
+    info = {grid_of(*io), component_name(component_of(*io, path)), format_name(*io)};
+  }
+  check_grid(info.grid, "'" + path + "'");
+  return info;
+}
+
+Volume read_itk_image(const std::string& path) {
+  try {
+    if (!fs::is_directory(path)) {
+      const Io io = open(path);
+      Volume volume = allocate(grid_of(*io), path);
+      read_voxels(*io, path, volume.voxels.data());
+      return volume;
+    }
+    const Series series = open_series(path);
+    Volume volume = allocate(series.grid, path);
+    if (series.files.size() == 1) {
+      read_voxels(*open(series.files[0]), series.files[0], volume.voxels.data());
+      return volume;
+    }
+    for (std::size_t k = 0; k < series.files.size(); ++k) {
+      check_interrupt();
+      read_voxels(*open(series.files[k]), series.files[k], volume.voxels.data() + k * series.grid.slice());
+    }
+    return volume;
+  } catch (const std::bad_alloc&) {
+    throw InputError(
+        fmt::format("'{}' does not fit the host memory; convert it to .mha, which is read piece by piece", path));
+  }
+}
+
+void write_itk_image(const Volume& volume, const std::string& path, bool compressed) {
+  const Io io = make_io(path, Mode::WriteMode);
+  if (io.IsNull()) throw InputError(fmt::format("'{}': ITK writes no format with this extension", path));
+  const Grid& grid = volume.grid;
+  itk::ImageIORegion region(3);
+  io->SetNumberOfDimensions(3);
+  for (unsigned a = 0; a < 3; ++a) {
+    region.SetIndex(a, 0);
+    region.SetSize(a, grid.size[a]);
+    io->SetDimensions(a, grid.size[a]);
+    io->SetSpacing(a, grid.spacing[a]);
+    io->SetOrigin(a, grid.origin[a]);
+    io->SetDirection(a, std::vector<double>{grid.direction[a], grid.direction[3 + a], grid.direction[6 + a]});
+  }
+  io->SetIORegion(region);
+  io->SetPixelType(itk::IOPixelEnum::SCALAR);
+  io->SetComponentType(itk::IOComponentEnum::FLOAT);
+  io->SetNumberOfComponents(1);
+  io->SetUseCompression(compressed);
+  io->SetFileName(path);
+  try {
+    io->WriteImageInformation();
+    io->Write(volume.voxels.data());
+  } catch (const std::exception& error) {
+    const auto* of_itk = dynamic_cast<const itk::ExceptionObject*>(&error);
+    throw FileError(fmt::format("ITK: {}", of_itk != nullptr ? reason(*of_itk) : error.what()));
+  }
+  const bool packed = compressed || fs::path(path).extension() == ".gz";
+  if (!packed) {
+    const std::uint64_t found = fs::file_size(path), expected = volume.voxels.size() * sizeof(float);
+    if (found < expected) throw FileError(fmt::format("only {} bytes of at least {} were written", found, expected));
+    return;
+  }
+  try {
+    const Volume back = read_itk_image(path);
+    if (back.voxels.size() != volume.voxels.size() ||
+        std::memcmp(back.voxels.data(), volume.voxels.data(), volume.voxels.size() * sizeof(float)) != 0)
+      throw FileError("the file differs from what was written");
+  } catch (const InputError& error) {
+    throw FileError(fmt::format("the written file cannot be read back: {}", error.what()));
+  }
+}
+
+}  // namespace halocline

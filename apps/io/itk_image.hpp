@@ -1,0 +1,25 @@
+// Image files through ITK: NRRD, NIfTI, TIFF, HDF5, and DICOM files and series. Only in builds with HALOCLINE_WITH_ITK.
+#pragma once
+
+#include <string>
+
+#include "apps/io/image_info.hpp"
+#include "host/volume.hpp"
+
+namespace halocline {
+
+/// True if one of ITK's readers takes this file, whatever its name is.
+bool itk_can_read(const std::string& path);
+
+/// Reads the header only. A folder is read as the one DICOM series in it; several are an InputError that lists them.
+ImageInfo read_itk_image_info(const std::string& path);
+
+/// Reads any scalar type into float32, in world coordinates of ITK (LPS, mm). Throws InputError with ITK's reason.
+Volume read_itk_image(const std::string& path);
+
+/// Writes float32 straight to `path`, in the format of its extension. Not atomic: the caller gives a temporary name.
+/// Throws FileError with ITK's reason, or if the file came out smaller than its voxels; compressed files are read back
+/// and compared, because not all of ITK's writers report a full disk.
+void write_itk_image(const Volume& volume, const std::string& path, bool compressed);
+
+}  // namespace halocline

@@ -1,0 +1,246 @@
+// Commands of one device.
+#include "host/device.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "host/error.hpp"
+#include "host/opencl.hpp"
+#include "host/program.hpp"
+#include "host/work_groups.hpp"
+
+namespace halocline {
+namespace {
+
+constexpr const char* queue_names[] = {"upload", "compute", "download"};
+// Finished commands are moved to the trace when so many have gathered: the driver keeps every event alive until then.
+constexpr std::size_t trace_batch = 4096;
+
+// Runs one OpenCL call; an error carries the call, the detail and the device.
+template <class Call>
+Event enqueue(DeviceState& state, Queue queue, const char* call, const std::string& name, std::size_t bytes,
+              const std::function<std::string()>& detail, Call&& command) {
+  cl::Event event;
+  try {
+    command(state.queue(queue), event);
+    // In-order queues of other kinds wait on this one through events, so it must reach the device.
+    state.queue(queue).flush();
+  } catch (const cl::Error& error) {
+    throw_cl_error(error.err(), call, detail(), state.info.name);
+  }
+  return make_event(state, event, queue, name, bytes);
+}
+
+void record_ended(DeviceState& state, bool all) {
+  std::vector<std::shared_ptr<EventState>> ended;
+  {
+    std::lock_guard lock(state.pending_mutex);
+    if (!state.trace || (!all && state.pending.size() < trace_batch)) return;
+    ended.swap(state.pending);
+  }
+  for (const auto& each : ended) {
+    try {
+      each->event.wait();
+      state.trace->add({each->name, each->device, queue_names[static_cast<int>(each->queue)],
+                        each->event.getProfilingInfo<CL_PROFILING_COMMAND_START>(),
+                        each->event.getProfilingInfo<CL_PROFILING_COMMAND_END>(), each->bytes});
+    } catch (const cl::Error&) {  // a failed command has no times; its error is raised where it is waited for
+    }
+  }
+}
+
+cl_mem memory(const Buffer& buffer) {
+  return static_cast<cl_mem>(buffer.handle());
+}
+
+void check_bounds(const DeviceState& state, const Buffer& buffer, std::size_t offset, std::size_t bytes,
+                  const char* call) {
+  if (offset > buffer.bytes() || bytes > buffer.bytes() - offset)
+    throw std::logic_error(fmt::format("{}: {} bytes at {} of array {} with {} bytes on {}", call, bytes, offset,
+                                       buffer.name(), buffer.bytes(), state.info.name));
+}
+
+}  // namespace
+
+Event make_event(DeviceState& state, cl::Event event, Queue queue, std::string name, std::size_t bytes) {
+  auto result = std::make_shared<EventState>();
+  result->event = std::move(event);
+  result->queue = queue;
+  result->name = std::move(name);
+  result->device = state.info.name;
+  result->bytes = bytes;
+  if (state.trace) {
+    {
+      std::lock_guard lock(state.pending_mutex);
+      state.pending.push_back(result);
+    }
+    record_ended(state, false);
+  }
+  return Event(std::move(result));
+}
+
+std::vector<cl::Event> wait_list(std::span<const Event> waits, Queue queue) {
+  std::vector<cl::Event> result;
+  for (const auto& wait : waits)
+    if (wait && wait.state()->queue != queue) result.push_back(wait.state()->event);
+  return result;
+}
+
+void Event::wait() const {
+  if (!state_) return;
+  try {
+    state_->event.wait();
+  } catch (const cl::Error& error) {
+    const auto status = state_->event.getInfo<CL_EVENT_COMMAND_EXECUTION_STATUS>();
+    throw_cl_error(status < 0 ? status : error.err(), state_->name, "the command failed while it ran", state_->device);
+  }
+}
+
+double Event::seconds() const {
+  if (!state_) return 0;
+  return 1e-9 * static_cast<double>(state_->event.getProfilingInfo<CL_PROFILING_COMMAND_END>() -
+                                    state_->event.getProfilingInfo<CL_PROFILING_COMMAND_START>());
+}
+
+const DeviceInfo& Device::info() const {
+  return state_->info;
+}
+MemoryLedger& Device::ledger() const {
+  return *state_->ledger;
+}
+
+std::size_t Device::max_allocation() const {
+  return state_->quirks.allocations_beyond_max ? state_->info.global_memory : state_->info.max_allocation;
+}
+
+Event Device::write(const Buffer& to, std::size_t offset, const void* from, std::size_t bytes,
+                    std::span<const Event> waits) {
+  check_bounds(*state_, to, offset, bytes, "write");
+  const auto list = wait_list(waits, Queue::upload);
+  return enqueue(
+      *state_, Queue::upload, "clEnqueueWriteBuffer", "write " + to.name(), bytes,
+      [&] { return fmt::format("array {}, {} bytes at {}", to.name(), bytes, offset); },
+      [&](cl::CommandQueue& queue, cl::Event& event) {
+        cl::Buffer buffer(memory(to), true);
+        queue.enqueueWriteBuffer(buffer, CL_FALSE, offset, bytes, from, &list, &event);
+      });
+}
+
+Event Device::read(const Buffer& from, std::size_t offset, void* to, std::size_t bytes, std::span<const Event> waits) {
+  check_bounds(*state_, from, offset, bytes, "read");
+  const auto list = wait_list(waits, Queue::download);
+  return enqueue(
+      *state_, Queue::download, "clEnqueueReadBuffer", "read " + from.name(), bytes,
+      [&] { return fmt::format("array {}, {} bytes at {}", from.name(), bytes, offset); },
+      [&](cl::CommandQueue& queue, cl::Event& event) {
+        cl::Buffer buffer(memory(from), true);
+        queue.enqueueReadBuffer(buffer, CL_FALSE, offset, bytes, to, &list, &event);
+      });
+}
+
+Event Device::copy(const Buffer& from, std::size_t from_offset, const Buffer& to, std::size_t to_offset,
+                   std::size_t bytes, std::span<const Event> waits) {
+  check_bounds(*state_, from, from_offset, bytes, "copy from");
+  check_bounds(*state_, to, to_offset, bytes, "copy to");
+  const auto list = wait_list(waits, Queue::compute);
+  return enqueue(
+      *state_, Queue::compute, "clEnqueueCopyBuffer", "copy " + from.name(), 0,
+      [&] { return fmt::format("{} bytes of {} to {}", bytes, from.name(), to.name()); },
+      [&](cl::CommandQueue& queue, cl::Event& event) {
+        cl::Buffer source(memory(from), true), target(memory(to), true);
+        queue.enqueueCopyBuffer(source, target, from_offset, to_offset, bytes, &list, &event);
+      });
+}
+
+Event Device::copy(const Buffer& from, std::size_t from_offset, const ImageArray& to, std::size_t layers,
+                   std::span<const Event> waits) {
+  check_bounds(*state_, from, from_offset, 4 * to.width() * to.height() * layers, "copy to image");
+  const auto list = wait_list(waits, Queue::compute);
+  return enqueue(
+      *state_, Queue::compute, "clEnqueueCopyBufferToImage", "copy " + from.name() + " to image", 0,
+      [&] { return fmt::format("{} layers of {} to {}", layers, from.name(), to.name()); },
+      [&](cl::CommandQueue& queue, cl::Event& event) {
+        cl::Buffer source(memory(from), true);
+        cl::Image2DArray target(static_cast<cl_mem>(to.handle()), true);
+        queue.enqueueCopyBufferToImage(source, target, from_offset, {0, 0, 0}, {to.width(), to.height(), layers}, &list,
+                                       &event);
+      });
+}
+
+Event Device::fill(const Buffer& buffer, float value, std::size_t offset, std::size_t bytes,
+                   std::span<const Event> waits) {
+  check_bounds(*state_, buffer, offset, bytes, "fill");
+  if (state_->quirks.fill_with_kernel) {
+    const auto first = static_cast<std::uint64_t>(offset / 4), count = static_cast<std::uint64_t>(bytes / 4);
+    const KernelArgument arguments[] = {&buffer, first, count, value};
+    return launch({"fill.cl", "fill_value", ""}, {static_cast<std::size_t>(count), 1, 1}, arguments, waits,
+                  std::array<std::size_t, 3>{256, 1, 1});
+  }
+  const auto list = wait_list(waits, Queue::compute);
+  return enqueue(
+      *state_, Queue::compute, "clEnqueueFillBuffer", "fill " + buffer.name(), 0,
+      [&] { return fmt::format("array {}, {} bytes at {}", buffer.name(), bytes, offset); },
+      [&](cl::CommandQueue& queue, cl::Event& event) {
+        cl::Buffer target(memory(buffer), true);
+        queue.enqueueFillBuffer(target, value, offset, bytes, &list, &event);
+      });
+}
+
+void Device::prepare(const KernelSpec& spec) {
+  kernel_of(*state_, spec);
+}
+
+Event Device::launch(const KernelSpec& spec, std::array<std::size_t, 3> global,
+                     std::span<const KernelArgument> arguments, std::span<const Event> waits,
+                     std::optional<std::array<std::size_t, 3>> group) {
+  if (global[0] == 0 || global[1] == 0 || global[2] == 0) return {};
+  cl::Kernel& kernel = kernel_of(*state_, spec);
+  const auto local = group ? *group : work_group_shape(state_->info, spec.kernel, global);
+  for (int axis = 0; axis < 3; ++axis) global[axis] = (global[axis] + local[axis] - 1) / local[axis] * local[axis];
+  const auto detail = [&] {
+    return fmt::format("{} of cl/{}, global {}, group {}", spec.kernel, spec.file, fmt::join(global, " x "),
+                       fmt::join(local, " x "));
+  };
+  cl_uint index = 0;
+  for (const auto& argument : arguments) {
+    const cl_int code = std::visit(
+        [&](const auto& value) -> cl_int {
+          using Type = std::decay_t<decltype(value)>;
+          if constexpr (std::is_same_v<Type, const Buffer*> || std::is_same_v<Type, const ImageArray*>) {
+            const auto handle = static_cast<cl_mem>(value->handle());
+            return clSetKernelArg(kernel(), index, sizeof handle, &handle);
+          } else if constexpr (std::is_same_v<Type, LocalBytes>) {
+            return clSetKernelArg(kernel(), index, value.bytes, nullptr);
+          } else {
+            return clSetKernelArg(kernel(), index, sizeof value, &value);
+          }
+        },
+        argument);
+    if (code != CL_SUCCESS) throw_cl_error(code, fmt::format("clSetKernelArg({})", index), detail(), state_->info.name);
+    ++index;
+  }
+  const auto list = wait_list(waits, Queue::compute);
+  return enqueue(*state_, Queue::compute, "clEnqueueNDRangeKernel", spec.kernel, 0, detail,
+                 [&](cl::CommandQueue& queue, cl::Event& event) {
+                   queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(global[0], global[1], global[2]),
+                                              cl::NDRange(local[0], local[1], local[2]), &list, &event);
+                 });
+}
+
+void Device::finish() {
+  for (int which = 0; which < 3; ++which) {
+    try {
+      state_->queues[which].finish();
+    } catch (const cl::Error& error) {
+      throw_cl_error(error.err(), "clFinish", queue_names[which], state_->info.name);
+    }
+  }
+  record_ended(*state_, true);
+}
+
+void Device::record(std::shared_ptr<Trace> trace) {
+  record_ended(*state_, true);
+  state_->trace = std::move(trace);
+}
+
+}  // namespace halocline

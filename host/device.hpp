@@ -1,0 +1,169 @@
+// One OpenCL device: a context, three in-order queues (upload, compute, download) with profiling, its memory and
+// kernels. OpenCL itself stays inside host/: the handles here are opaque. A Device is driven by one host thread at a
+// time.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "host/device_info.hpp"
+#include "host/memory_ledger.hpp"
+#include "host/trace.hpp"
+
+namespace halocline {
+
+class Device;
+struct DeviceState;  // the OpenCL handles, host/device.cpp
+struct EventState;
+
+enum class Queue { upload, compute, download };
+
+/// The end of a command. An empty event has ended.
+class Event {
+ public:
+  Event() = default;
+  explicit Event(std::shared_ptr<EventState> state) : state_(std::move(state)) {}
+  explicit operator bool() const { return state_ != nullptr; }
+  /// Blocks until the command has ended; throws ClError if it failed.
+  void wait() const;
+  /// Seconds that the command ran on the device, after it has ended.
+  double seconds() const;
+  const EventState* state() const { return state_.get(); }
+
+ private:
+  std::shared_ptr<EventState> state_;
+};
+
+/// Device memory, booked in the device's ledger under `name` until it is destroyed.
+class Buffer {
+ public:
+  Buffer() = default;
+  Buffer(std::shared_ptr<DeviceState> device, std::string name, std::size_t bytes);
+  Buffer(Buffer&& other) noexcept;
+  Buffer& operator=(Buffer&& other) noexcept;
+  ~Buffer();
+  const std::string& name() const { return name_; }
+  std::size_t bytes() const { return bytes_; }
+  void* handle() const { return handle_; }
+
+ private:
+  std::shared_ptr<DeviceState> device_;
+  std::string name_;
+  std::size_t bytes_ = 0;
+  void* handle_ = nullptr;
+};
+
+/// An array of float32 images, one a layer, read by kernels through a sampler. Booked like a Buffer.
+class ImageArray {
+ public:
+  ImageArray() = default;
+  ImageArray(std::shared_ptr<DeviceState> device, std::string name, std::size_t width, std::size_t height,
+             std::size_t layers);
+  ImageArray(ImageArray&& other) noexcept;
+  ImageArray& operator=(ImageArray&& other) noexcept;
+  ~ImageArray();
+  const std::string& name() const { return name_; }
+  std::size_t width() const { return width_; }
+  std::size_t height() const { return height_; }
+  std::size_t layers() const { return layers_; }
+  void* handle() const { return handle_; }
+
+ private:
+  std::size_t bytes() const { return 4 * width_ * height_ * layers_; }
+  std::shared_ptr<DeviceState> device_;
+  std::string name_;
+  std::size_t width_ = 0, height_ = 0, layers_ = 0;
+  void* handle_ = nullptr;
+};
+
+/// Page-locked host memory of a device (CL_MEM_ALLOC_HOST_PTR, mapped): transfers from it run at the speed of the bus.
+class PinnedMemory {
+ public:
+  PinnedMemory() = default;
+  PinnedMemory(std::shared_ptr<DeviceState> device, std::size_t bytes);
+  PinnedMemory(PinnedMemory&& other) noexcept;
+  PinnedMemory& operator=(PinnedMemory&& other) noexcept;
+  ~PinnedMemory();
+  std::byte* data() const { return data_; }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  std::shared_ptr<DeviceState> device_;
+  std::size_t bytes_ = 0;
+  void* handle_ = nullptr;
+  std::byte* data_ = nullptr;
+};
+
+/// Which kernel: a file of cl/, the function in it, and the macros it is compiled with ("-D NAME=1 ...").
+struct KernelSpec {
+  std::string file, kernel, options;
+};
+
+/// Local memory of so many bytes, as a kernel argument.
+struct LocalBytes {
+  std::size_t bytes;
+};
+using KernelArgument =
+    std::variant<const Buffer*, const ImageArray*, LocalBytes, std::int32_t, std::uint32_t, std::int64_t, std::uint64_t,
+                 float, double, std::array<float, 2>, std::array<float, 4>>;
+
+class Device {
+ public:
+  explicit Device(std::shared_ptr<DeviceState> state) : state_(std::move(state)) {}
+
+  const DeviceInfo& info() const;
+  MemoryLedger& ledger() const;
+  /// Largest single buffer in bytes, quirks considered.
+  std::size_t max_allocation() const;
+  const std::shared_ptr<DeviceState>& state() const { return state_; }
+
+  /// Throws PlanError when the budget is passed, ClError when the driver has no memory (see is_out_of_memory).
+  Buffer buffer(std::string name, std::size_t bytes) { return Buffer(state_, std::move(name), bytes); }
+  ImageArray image_array(std::string name, std::size_t width, std::size_t height, std::size_t layers) {
+    return ImageArray(state_, std::move(name), width, height, layers);
+  }
+  PinnedMemory pinned(std::size_t bytes) { return PinnedMemory(state_, bytes); }
+
+  /// Asynchronous copies; host memory must stay until the event has ended. `waits` are events of this device.
+  Event write(const Buffer& to, std::size_t offset, const void* from, std::size_t bytes,
+              std::span<const Event> waits = {});
+  Event read(const Buffer& from, std::size_t offset, void* to, std::size_t bytes, std::span<const Event> waits = {});
+  Event copy(const Buffer& from, std::size_t from_offset, const Buffer& to, std::size_t to_offset, std::size_t bytes,
+             std::span<const Event> waits = {});
+  /// Rows x layers of float32 from a buffer into layers 0.. of an image array, on the compute queue.
+  Event copy(const Buffer& from, std::size_t from_offset, const ImageArray& to, std::size_t layers,
+             std::span<const Event> waits = {});
+  Event fill(const Buffer& buffer, float value, std::size_t offset, std::size_t bytes,
+             std::span<const Event> waits = {});
+
+  /// Runs a kernel over at least `global` work-items (rounded up to the group: kernels guard their ranges). The group's
+  /// shape comes from work_group_shape() unless given.
+  Event launch(const KernelSpec& spec, std::array<std::size_t, 3> global, std::span<const KernelArgument> arguments,
+               std::span<const Event> waits = {}, std::optional<std::array<std::size_t, 3>> group = {});
+  /// Compiles (or loads from the cache) without running: errors show before the work begins.
+  void prepare(const KernelSpec& spec);
+
+  /// Waits for everything on the three queues (at the end of a job and before host memory goes away).
+  void finish();
+  /// From now on commands are recorded there (nullptr: no longer).
+  void record(std::shared_ptr<Trace> trace);
+
+ private:
+  std::shared_ptr<DeviceState> state_;
+};
+
+/// Opens the devices that `selection` names. Throws InputError (see select_devices).
+std::vector<Device> open_devices(const DeviceSelection& selection);
+
+class ClError;
+/// The device, not the program, ran out of memory: a smaller plan may work.
+bool is_out_of_memory(const ClError& error);
+
+}  // namespace halocline

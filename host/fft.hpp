@@ -1,0 +1,32 @@
+// Batched one-dimensional complex FFTs in device memory. Behind this header: clFFT.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "host/device.hpp"
+
+namespace halocline {
+
+/// The smallest length >= n of the form 2^a 3^b 5^c, which the FFT runs fast.
+std::size_t fft_length(std::size_t n);
+
+/// In-place complex-to-complex transforms of `batch` contiguous rows of `length` float2 (re, im). The inverse divides by `length`.
+class Fft {
+ public:
+  Fft(Device device, std::size_t length, std::size_t batch);
+  ~Fft();
+  Fft(Fft&&) noexcept;
+  Fft& operator=(Fft&&) noexcept;
+  std::size_t length() const;
+  std::size_t batch() const;
+  Event forward(const Buffer& data, std::span<const Event> waits = {});
+  Event inverse(const Buffer& data, std::span<const Event> waits = {});
+
+ private:
+  struct Plan;
+  std::unique_ptr<Plan> plan_;
+};
+
+}  // namespace halocline

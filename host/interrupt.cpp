@@ -1,0 +1,35 @@
+#include "host/interrupt.hpp"
+
+#include <csignal>
+
+#include "host/error.hpp"
+
+namespace halocline {
+namespace {
+
+volatile std::sig_atomic_t requested = 0;
+
+extern "C" void on_signal(int signal) {
+  if (requested != 0) {  // the user means it
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+  }
+  requested = 1;
+}
+
+}  // namespace
+
+void install_interrupt_handler() {
+  std::signal(SIGINT, on_signal);
+  std::signal(SIGTERM, on_signal);
+}
+
+bool interrupt_requested() { return requested != 0; }
+
+void check_interrupt() {
+  if (requested != 0) throw Interrupted("interrupted: nothing was written, the input files are untouched");
+}
+
+void request_interrupt(bool value) { requested = value ? 1 : 0; }
+
+}  // namespace halocline

@@ -1,0 +1,14 @@
+// Ctrl-C: a flag set by the signal handler and looked at between iterations, slabs and batches.
+#pragma once
+
+namespace halocline {
+
+/// From now on SIGINT and SIGTERM set the flag; a second one ends the process at once.
+void install_interrupt_handler();
+bool interrupt_requested();
+/// Throws Interrupted if Ctrl-C was pressed since the program began.
+void check_interrupt();
+/// For tests.
+void request_interrupt(bool value);
+
+}  // namespace halocline

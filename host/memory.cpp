@@ -1,0 +1,138 @@
+// Buffers, image arrays and pinned memory: RAII, booked in the ledger.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "host/error.hpp"
+#include "host/opencl.hpp"
+
+namespace halocline {
+namespace {
+
+// Books first, so that the budget is kept; takes the booking back if the driver refuses.
+template <class Create>
+cl_mem create_booked(DeviceState& state, const std::string& name, std::size_t bytes, const char* call,
+                     Create&& create) {
+  state.ledger->book(name, bytes);
+  cl_int code = CL_SUCCESS;
+  cl_mem handle = create(&code);
+  if (code != CL_SUCCESS) {
+    state.ledger->release(name, bytes);
+    throw_cl_error(code, call, fmt::format("array {} of {} bytes", name, bytes), state.info.name);
+  }
+  return handle;
+}
+
+void release_booked(DeviceState* state, const std::string& name, std::size_t bytes, void* handle) {
+  if (handle == nullptr) return;
+  clReleaseMemObject(static_cast<cl_mem>(handle));
+  state->ledger->release(name, bytes);
+}
+
+}  // namespace
+
+Buffer::Buffer(std::shared_ptr<DeviceState> device, std::string name, std::size_t bytes)
+    : device_(std::move(device)), name_(std::move(name)), bytes_(bytes) {
+  constexpr cl_mem_flags unrestricted_size_intel = 1u << 23;  // CL_MEM_ALLOW_UNRESTRICTED_SIZE_INTEL
+  const cl_mem_flags flags =
+      CL_MEM_READ_WRITE |
+      (device_->quirks.large_allocations && bytes >= (std::size_t{4} << 30) ? unrestricted_size_intel : 0);
+  handle_ = create_booked(*device_, name_, bytes_, "clCreateBuffer", [&](cl_int* code) {
+    return clCreateBuffer(device_->context(), flags, std::max<std::size_t>(bytes_, 4), nullptr, code);
+  });
+}
+
+Buffer::Buffer(Buffer&& other) noexcept
+    : device_(std::move(other.device_)),
+      name_(std::move(other.name_)),
+      bytes_(other.bytes_),
+      handle_(std::exchange(other.handle_, nullptr)) {}
+
+Buffer& Buffer::operator=(Buffer&& other) noexcept {
+  std::swap(device_, other.device_);
+  std::swap(name_, other.name_);
+  std::swap(bytes_, other.bytes_);
+  std::swap(handle_, other.handle_);
+  return *this;
+}
+
+Buffer::~Buffer() {
+  release_booked(device_.get(), name_, bytes_, handle_);
+}
+
+ImageArray::ImageArray(std::shared_ptr<DeviceState> device, std::string name, std::size_t width, std::size_t height,
+                       std::size_t layers)
+    : device_(std::move(device)), name_(std::move(name)), width_(width), height_(height), layers_(layers) {
+  cl_image_desc description{};
+  description.image_type = CL_MEM_OBJECT_IMAGE2D_ARRAY;
+  description.image_width = width_;
+  description.image_height = height_;
+  description.image_depth = 1;
+  description.image_array_size = layers_;
+  const cl_image_format format{CL_R, CL_FLOAT};
+  handle_ = create_booked(*device_, name_, bytes(), "clCreateImage", [&](cl_int* code) {
+    return clCreateImage(device_->context(), CL_MEM_READ_ONLY, &format, &description, nullptr, code);
+  });
+}
+
+ImageArray::ImageArray(ImageArray&& other) noexcept
+    : device_(std::move(other.device_)),
+      name_(std::move(other.name_)),
+      width_(other.width_),
+      height_(other.height_),
+      layers_(other.layers_),
+      handle_(std::exchange(other.handle_, nullptr)) {}
+
+ImageArray& ImageArray::operator=(ImageArray&& other) noexcept {
+  std::swap(device_, other.device_);
+  std::swap(name_, other.name_);
+  std::swap(width_, other.width_);
+  std::swap(height_, other.height_);
+  std::swap(layers_, other.layers_);
+  std::swap(handle_, other.handle_);
+  return *this;
+}
+
+ImageArray::~ImageArray() {
+  release_booked(device_.get(), name_, bytes(), handle_);
+}
+
+PinnedMemory::PinnedMemory(std::shared_ptr<DeviceState> device, std::size_t bytes)
+    : device_(std::move(device)), bytes_(bytes) {
+  cl_int code = CL_SUCCESS;
+  cl_mem memory = clCreateBuffer(device_->context(), CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, bytes_, nullptr, &code);
+  if (code != CL_SUCCESS)
+    throw_cl_error(code, "clCreateBuffer", fmt::format("{} bytes of pinned memory", bytes_), device_->info.name);
+  void* mapped = clEnqueueMapBuffer(device_->queue(Queue::upload)(), memory, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
+                                    bytes_, 0, nullptr, nullptr, &code);
+  if (code != CL_SUCCESS) {
+    clReleaseMemObject(memory);
+    throw_cl_error(code, "clEnqueueMapBuffer", fmt::format("{} bytes of pinned memory", bytes_), device_->info.name);
+  }
+  handle_ = memory;
+  data_ = static_cast<std::byte*>(mapped);
+}
+
+PinnedMemory::PinnedMemory(PinnedMemory&& other) noexcept
+    : device_(std::move(other.device_)),
+      bytes_(other.bytes_),
+      handle_(std::exchange(other.handle_, nullptr)),
+      data_(other.data_) {}
+
+PinnedMemory& PinnedMemory::operator=(PinnedMemory&& other) noexcept {
+  std::swap(device_, other.device_);
+  std::swap(bytes_, other.bytes_);
+  std::swap(handle_, other.handle_);
+  std::swap(data_, other.data_);
+  return *this;
+}
+
+PinnedMemory::~PinnedMemory() {
+  if (handle_ == nullptr) return;
+  const auto queue = device_->queue(Queue::upload)();
+  clEnqueueUnmapMemObject(queue, static_cast<cl_mem>(handle_), data_, 0, nullptr, nullptr);
+  clFinish(queue);
+  clReleaseMemObject(static_cast<cl_mem>(handle_));
+}
+
+}  // namespace halocline

@@ -1,0 +1,149 @@
+// Finding and opening devices.
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "host/error.hpp"
+#include "host/opencl.hpp"
+
+namespace halocline {
+namespace {
+
+struct Found {
+  DeviceInfo info;
+  cl::Device device;
+};
+
+std::string trimmed(std::string text) {
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\0')) text.pop_back();
+  return text.substr(std::min(text.find_first_not_of(' '), text.size()));
+}
+
+DeviceInfo describe(const cl::Device& device, const std::string& platform, int index) {
+  DeviceInfo info;
+  info.index = index;
+  info.name = trimmed(device.getInfo<CL_DEVICE_NAME>());
+  info.vendor = trimmed(device.getInfo<CL_DEVICE_VENDOR>());
+  info.platform = platform;
+  info.driver = trimmed(device.getInfo<CL_DRIVER_VERSION>());
+  info.version = trimmed(device.getInfo<CL_DEVICE_VERSION>());
+  const auto type = device.getInfo<CL_DEVICE_TYPE>();
+  info.type = type & CL_DEVICE_TYPE_GPU           ? "gpu"
+              : type & CL_DEVICE_TYPE_CPU         ? "cpu"
+              : type & CL_DEVICE_TYPE_ACCELERATOR ? "accelerator"
+                                                  : "other";
+  info.compute_units = device.getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>();
+  info.global_memory = device.getInfo<CL_DEVICE_GLOBAL_MEM_SIZE>();
+  info.max_allocation = device.getInfo<CL_DEVICE_MAX_MEM_ALLOC_SIZE>();
+  info.local_memory = device.getInfo<CL_DEVICE_LOCAL_MEM_SIZE>();
+  info.max_work_group = device.getInfo<CL_DEVICE_MAX_WORK_GROUP_SIZE>();
+  info.unified_memory = device.getInfo<CL_DEVICE_HOST_UNIFIED_MEMORY>() != 0;
+  info.fp64 = device.getInfo<CL_DEVICE_EXTENSIONS>().find("cl_khr_fp64") != std::string::npos;
+  if (device.getInfo<CL_DEVICE_IMAGE_SUPPORT>() != 0) {
+    info.image_width = device.getInfo<CL_DEVICE_IMAGE2D_MAX_WIDTH>();
+    info.image_height = device.getInfo<CL_DEVICE_IMAGE2D_MAX_HEIGHT>();
+    info.image_layers = device.getInfo<CL_DEVICE_IMAGE_MAX_ARRAY_SIZE>();
+    info.images = info.image_layers > 0;
+  }
+  return info;
+}
+
+std::vector<Found> find_devices() {
+  std::vector<Found> found;
+  std::vector<cl::Platform> platforms;
+  try {
+    cl::Platform::get(&platforms);
+  } catch (const cl::Error&) {
+    return found;  // CL_PLATFORM_NOT_FOUND_KHR: the loader has no driver
+  }
+  for (const auto& platform : platforms) {
+    std::vector<cl::Device> devices;
+    try {
+      const auto name = trimmed(platform.getInfo<CL_PLATFORM_NAME>());
+      platform.getDevices(CL_DEVICE_TYPE_ALL, &devices);
+      for (const auto& device : devices) {
+        if (device.getInfo<CL_DEVICE_AVAILABLE>() == 0) continue;
+        found.push_back({describe(device, name, static_cast<int>(found.size())), device});
+      }
+    } catch (const cl::Error&) {
+      continue;  // a driver without devices; the others still count
+    }
+  }
+  return found;
+}
+
+// A part of the memory belongs to the driver, the display and the kernels' own scratch.
+std::size_t default_budget(const DeviceInfo& info) {
+  return info.global_memory / 10 * 9;
+}
+
+Device open_device(const DeviceInfo& info, const cl::Device& device, std::size_t memory) {
+  auto state = std::make_shared<DeviceState>();
+  state->info = info;
+  state->quirks = quirks_of(info);
+  state->device = device;
+  try {
+    // A context each: on NVIDIA a shared one migrates buffers between devices at 1.3 GB/s.
+    state->context = cl::Context(device);
+    for (auto& queue : state->queues) queue = cl::CommandQueue(state->context, device, CL_QUEUE_PROFILING_ENABLE);
+  } catch (const cl::Error& error) {
+    throw_cl_error(error.err(), error.what(), "the device could not be opened", info.name);
+  }
+  state->ledger = std::make_unique<MemoryLedger>(info.name, memory > 0 ? memory : default_budget(info));
+  return Device(std::move(state));
+}
+
+}  // namespace
+
+std::vector<DeviceInfo> list_devices() {
+  std::vector<DeviceInfo> result;
+  for (auto& found : find_devices()) result.push_back(std::move(found.info));
+  return result;
+}
+
+std::vector<Device> open_devices(const DeviceSelection& selection) {
+  const auto found = find_devices();
+  std::vector<DeviceInfo> infos;
+  for (const auto& each : found) infos.push_back(each.info);
+  std::string wanted = selection.devices;
+  if (wanted.empty()) {
+    const char* environment = std::getenv("HALOCLINE_DEVICE");
+    if (environment != nullptr) wanted = environment;
+  }
+  const auto chosen = select_devices(infos, wanted);
+
+  std::vector<Device> result;
+  if (selection.sub_devices < 2) {
+    for (int index : chosen) result.push_back(open_device(infos[index], found[index].device, selection.memory));
+    return result;
+  }
+  if (chosen.size() != 1)
+    throw InputError(
+        fmt::format("--sub-devices {} splits one device, but --device names {}", selection.sub_devices, chosen.size()));
+  DeviceInfo info = infos[chosen[0]];
+  const auto parts = static_cast<unsigned>(selection.sub_devices);
+  if (info.compute_units < parts)
+    throw InputError(
+        fmt::format("--sub-devices {}: {} has only {} compute units", parts, info.name, info.compute_units));
+  cl::Device whole = found[chosen[0]].device;
+  std::vector<cl::Device> split;
+  const cl_device_partition_property properties[] = {
+      CL_DEVICE_PARTITION_EQUALLY, static_cast<cl_device_partition_property>(info.compute_units / parts), 0};
+  try {
+    whole.createSubDevices(properties, &split);
+  } catch (const cl::Error& error) {
+    throw InputError(fmt::format("--sub-devices {}: {} cannot be split ({}); this works on CPU devices", parts,
+                                 info.name, cl_error_name(error.err())));
+  }
+  split.resize(parts);
+  const std::string name = info.name;
+  info.compute_units /= parts;
+  info.global_memory /= parts;
+  for (unsigned part = 0; part < parts; ++part) {
+    info.name = fmt::format("{} (part {} of {})", name, part + 1, parts);
+    result.push_back(open_device(info, split[part], selection.memory));
+  }
+  return result;
+}
+
+}  // namespace halocline

@@ -1,0 +1,62 @@
+// OpenCL's C++ header, included by host/*.cpp alone.
+#pragma once
+
+#if defined(__GNUC__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
+#pragma GCC diagnostic ignored "-Wignored-attributes"
+#endif
+#include <CL/opencl.hpp>
+#if defined(__GNUC__)
+#pragma GCC diagnostic pop
+#endif
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "host/device.hpp"
+#include "host/program_cache.hpp"
+#include "host/quirks.hpp"
+
+namespace halocline {
+
+/// CL_SUCCESS, CL_OUT_OF_RESOURCES, ... by name.
+const char* cl_error_name(int code);
+
+/// Throws ClError with the code's name, `call`, `detail` and the device's name.
+[[noreturn]] void throw_cl_error(int code, const std::string& call, const std::string& detail, const std::string& device);
+
+/// The handles of one open device.
+struct DeviceState {
+  DeviceInfo info;
+  Quirks quirks;
+  cl::Device device;
+  cl::Context context;
+  cl::CommandQueue queues[3];  // by Queue
+  std::unique_ptr<MemoryLedger> ledger;
+  ProgramCache cache;
+  std::map<std::string, cl::Program> programs;  // by file and options
+  std::map<std::string, cl::Kernel> kernels;    // by file, options and kernel
+  std::shared_ptr<Trace> trace;
+  std::mutex pending_mutex;
+  std::vector<std::shared_ptr<EventState>> pending;  // recorded when they have ended
+
+  cl::CommandQueue& queue(Queue which) { return queues[static_cast<int>(which)]; }
+};
+
+struct EventState {
+  cl::Event event;
+  Queue queue = Queue::compute;
+  std::string name, device;
+  std::size_t bytes = 0;
+};
+
+/// Wraps an event that some call on `queue` made, and remembers it for the trace.
+Event make_event(DeviceState& state, cl::Event event, Queue queue, std::string name, std::size_t bytes);
+/// The wait list for a command on `queue`: events of the same in-order queue need no entry.
+std::vector<cl::Event> wait_list(std::span<const Event> waits, Queue queue);
+
+}  // namespace halocline

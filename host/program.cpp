@@ -1,0 +1,92 @@
+// Compiling kernels: from memory, from the disk cache, or from source.
+#include "host/program.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <sstream>
+
+#include "host/error.hpp"
+
+namespace halocline {
+namespace {
+
+std::string numbered(const std::string& source) {
+  std::istringstream in(source);
+  std::string line, result;
+  for (int number = 1; std::getline(in, line); ++number) result += fmt::format("{:4} {}\n", number, line);
+  return result;
+}
+
+std::string options_for(const DeviceState& state, const KernelSpec& spec) {
+  return fmt::format("-cl-std=CL1.2 {} {}", state.quirks.build_options, spec.options);
+}
+
+cl::Program build_from_source(DeviceState& state, const KernelSpec& spec, const std::string& source,
+                              const std::string& options) {
+  cl::Program program;
+  try {
+    program = cl::Program(state.context, source);
+    program.build(state.device, options.c_str());
+  } catch (const cl::Error& error) {
+    std::string log;
+    try {
+      log = program.getBuildInfo<CL_PROGRAM_BUILD_LOG>(state.device);
+    } catch (const cl::Error&) {
+      log = "(no log)";
+    }
+    throw BuildError(fmt::format("cl/{} does not compile on {} ({}) with options \"{}\":\n{}\n{}", spec.file,
+                                 state.info.name, cl_error_name(error.err()), options, log, numbered(source)));
+  }
+  return program;
+}
+
+// The cache is only a help: whatever is wrong with an entry, the source is built.
+std::optional<cl::Program> build_from_cache(DeviceState& state, const std::string& key, const std::string& options) {
+  const auto binary = state.cache.load(key);
+  if (!binary) return std::nullopt;
+  try {
+    cl::Program program(state.context, {state.device}, cl::Program::Binaries{*binary});
+    program.build(state.device, options.c_str());
+    return program;
+  } catch (const cl::Error& error) {
+    spdlog::debug("a cached program is built again: {}", cl_error_name(error.err()));
+    return std::nullopt;
+  }
+}
+
+cl::Program& program_of(DeviceState& state, const KernelSpec& spec) {
+  const std::string options = options_for(state, spec);
+  const std::string name = spec.file + "\n" + options;
+  const auto found = state.programs.find(name);
+  if (found != state.programs.end()) return found->second;
+  const std::string source = kernel_source(spec.file);
+  const std::string key = fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}", state.info.platform, state.info.vendor,
+                                      state.info.name, state.info.version, state.info.driver, options, source);
+  auto program = build_from_cache(state, key, options);
+  if (!program) {
+    program = build_from_source(state, spec, source, options);
+    try {
+      const auto binaries = program->getInfo<CL_PROGRAM_BINARIES>();
+      if (!binaries.empty() && !binaries[0].empty()) state.cache.store(key, binaries[0]);
+    } catch (const cl::Error&) {  // a driver without binaries: nothing to keep
+    }
+  }
+  return state.programs.emplace(name, *program).first->second;
+}
+
+}  // namespace
+
+cl::Kernel& kernel_of(DeviceState& state, const KernelSpec& spec) {
+  const std::string name = fmt::format("{}\n{}\n{}", spec.file, spec.kernel, spec.options);
+  const auto found = state.kernels.find(name);
+  if (found != state.kernels.end()) return found->second;
+  auto& program = program_of(state, spec);
+  try {
+    return state.kernels.emplace(name, cl::Kernel(program, spec.kernel.c_str())).first->second;
+  } catch (const cl::Error& error) {
+    throw_cl_error(error.err(), "clCreateKernel", fmt::format("{} in cl/{}", spec.kernel, spec.file), state.info.name);
+  }
+}
+
+}  // namespace halocline

@@ -1,0 +1,29 @@
+#include "host/quirks.hpp"
+
+namespace halocline {
+namespace {
+
+bool contains(const std::string& text, const char* part) {
+  return text.find(part) != std::string::npos;
+}
+
+constexpr std::size_t four_gibibytes = std::size_t{1} << 32;
+
+}  // namespace
+
+// By platform, not by vendor: the driver has the quirk, and PoCL or rusticl may drive the same device.
+Quirks quirks_of(const DeviceInfo& device) {
+  Quirks quirks;
+  if (contains(device.platform, "NVIDIA")) {
+    quirks.fill_with_kernel = true;
+    quirks.allocations_beyond_max = true;
+  }
+  if (contains(device.platform, "Intel") && device.type == "gpu" && device.global_memory > four_gibibytes) {
+    // Without both, addresses in kernels are 32 bits wide and buffers end at 4 GB.
+    quirks.build_options = "-cl-intel-greater-than-4GB-buffer-required";
+    quirks.large_allocations = true;
+  }
+  return quirks;
+}
+
+}  // namespace halocline

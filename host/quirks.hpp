@@ -1,0 +1,19 @@
+// Everything that some driver does differently, in one place, with the reason.
+#pragma once
+
+#include <string>
+
+#include "host/device_info.hpp"
+
+namespace halocline {
+
+struct Quirks {
+  bool fill_with_kernel = false;     // large clEnqueueFillBuffer calls have been seen broken on NVIDIA
+  std::string build_options;         // Intel: buffers over 4 GB
+  bool large_allocations = false;    // Intel: CL_MEM_ALLOW_UNRESTRICTED_SIZE_INTEL on buffers over 4 GB
+  bool allocations_beyond_max = false;  // NVIDIA: CL_DEVICE_MAX_MEM_ALLOC_SIZE is a quarter of the memory, larger buffers work
+};
+
+Quirks quirks_of(const DeviceInfo& device);
+
+}  // namespace halocline

@@ -1,0 +1,92 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+
+#include "host/device_info.hpp"
+#include "host/error.hpp"
+
+namespace halocline {
+namespace {
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+std::string trimmed(const std::string& text) {
+  const auto begin = text.find_first_not_of(" \t"), end = text.find_last_not_of(" \t");
+  return begin == std::string::npos ? "" : text.substr(begin, end - begin + 1);
+}
+
+std::string list_of(const std::vector<DeviceInfo>& devices) {
+  std::string result = "The devices are:";
+  for (std::size_t n = 0; n < devices.size(); ++n)
+    result += fmt::format("\n  {}  {} ({}, {}; {})", n, devices[n].name, devices[n].vendor, devices[n].type,
+                          devices[n].platform);
+  return result;
+}
+
+int default_device(const std::vector<DeviceInfo>& devices) {
+  for (const char* type : {"gpu", "accelerator"}) {
+    const auto found =
+        std::find_if(devices.begin(), devices.end(), [&](const auto& device) { return device.type == type; });
+    if (found != devices.end()) return static_cast<int>(found - devices.begin());
+  }
+  return 0;
+}
+
+bool is_number(const std::string& text) {
+  return std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
+bool names(const std::string& wanted, const DeviceInfo& device) {
+  if (wanted == "all") return true;
+  if (wanted == "cpu" || wanted == "gpu" || wanted == "accelerator") return device.type == wanted;
+  for (const auto* text : {&device.name, &device.vendor, &device.platform})
+    if (lower(*text).find(wanted) != std::string::npos) return true;
+  return false;
+}
+
+std::vector<int> matches(const std::vector<DeviceInfo>& devices, const std::string& wanted) {
+  std::vector<int> result;
+  if (is_number(wanted)) {
+    std::size_t index = 0;
+    const auto parsed = std::from_chars(wanted.data(), wanted.data() + wanted.size(), index);
+    if (parsed.ec == std::errc{} && index < devices.size()) result.push_back(static_cast<int>(index));
+    return result;
+  }
+  for (std::size_t n = 0; n < devices.size(); ++n)
+    if (names(lower(wanted), devices[n])) result.push_back(static_cast<int>(n));
+  return result;
+}
+
+}  // namespace
+
+std::vector<int> select_devices(const std::vector<DeviceInfo>& devices, const std::string& selection) {
+  if (devices.empty())
+    throw InputError(
+        "there is no OpenCL device: install the OpenCL driver of the GPU, or PoCL, which runs on any CPU (on Debian "
+        "and Ubuntu: "
+        "apt-get install pocl-opencl-icd)");
+  if (trimmed(selection).empty()) return {default_device(devices)};
+  std::vector<int> result;
+  for (std::size_t at = 0; at <= selection.size();) {
+    const auto comma = std::min(selection.find(',', at), selection.size());
+    const auto wanted = trimmed(selection.substr(at, comma - at));
+    at = comma + 1;
+    const auto found = wanted.empty() ? std::vector<int>{} : matches(devices, wanted);
+    if (found.empty())
+      throw InputError(fmt::format(
+          "--device \"{}\": {}; expected a list of indices, cpu, gpu, accelerator, all, or parts of names, with commas "
+          "between.\n{}",
+          selection, wanted.empty() ? "an entry is empty" : "no device matches \"" + wanted + "\"", list_of(devices)));
+    for (const int index : found)
+      if (std::find(result.begin(), result.end(), index) == result.end()) result.push_back(index);
+  }
+  return result;
+}
+
+}  // namespace halocline

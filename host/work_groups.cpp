@@ -1,0 +1,64 @@
+#include "host/work_groups.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cctype>
+#include <string_view>
+
+namespace halocline {
+namespace {
+
+using Shape = std::array<std::size_t, 3>;
+
+// A row counts for devices whose name holds `device` and whose vendor or platform holds `vendor` (lower case, "": any),
+// of type `type` ("": any), for kernels whose name begins with `kernel`. The first row that counts is taken, so rows of
+// a device come before those of its vendor, and those before the defaults.
+struct Row {
+  std::string_view device, vendor, type, kernel;
+  Shape shape;
+};
+
+constexpr Row table[] = {
+    // An H200 reads through its texture units from square groups, and loses a third of its bandwidth to them in
+    // stencils.
+    {"", "nvidia", "gpu", "backproject_image", {16, 16, 1}},
+    {"", "nvidia", "gpu", "backproject_exact", {8, 32, 1}},
+    // Runs of vector loads along x; square groups halve the speed on two AVX-512 cores.
+    {"", "", "cpu", "", {64, 4, 1}},
+    {"", "", "", "backproject_image", {16, 16, 1}},
+    {"", "", "", "backproject_exact", {8, 32, 1}},
+    {"", "", "", "joseph_", {32, 8, 1}},
+    {"", "", "", "", {64, 4, 1}},
+};
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+bool counts(const Row& row, const DeviceInfo& device, const std::string& kernel) {
+  const auto part_of = [](std::string_view part, const std::string& text) {
+    return lower(text).find(part) != std::string::npos;
+  };
+  return part_of(row.device, device.name) &&
+         (part_of(row.vendor, device.vendor) || part_of(row.vendor, device.platform)) &&
+         (row.type.empty() || row.type == device.type) && kernel.starts_with(row.kernel);
+}
+
+}  // namespace
+
+std::array<std::size_t, 3> work_group_shape(const DeviceInfo& device, const std::string& kernel,
+                                            const std::array<std::size_t, 3>& global) {
+  Shape shape = std::find_if(std::begin(table), std::end(table), [&](const Row& row) {
+                  return counts(row, device, kernel);
+                })->shape;
+  for (int axis = 0; axis < 3; ++axis)  // work-items beyond the range would only idle
+    shape[axis] = std::min(shape[axis], std::bit_ceil(std::max<std::size_t>(1, global[axis])));
+  const std::size_t most = std::max<std::size_t>(1, device.max_work_group);
+  for (int axis = 2; axis >= 0; --axis)  // x last: neighbours along x share memory transactions
+    while (shape[axis] > 1 && shape[0] * shape[1] * shape[2] > most) shape[axis] /= 2;
+  return shape;
+}
+
+}  // namespace halocline

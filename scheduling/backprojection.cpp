@@ -1,0 +1,71 @@
+#include "scheduling/backprojection.hpp"
+
+#include <atomic>
+#include <mutex>
+
+#include "host/interrupt.hpp"
+#include "scheduling/run_support.hpp"
+
+namespace halocline {
+namespace {
+
+// The slab's band of rows of each view of the batch, one after the other into "raw".
+std::size_t upload_rows(Slab& slab, const Volume& projections, Range views) {
+  const std::size_t row = 4 * projections.grid.size[0], view = row * projections.grid.size[1];
+  const auto* host = reinterpret_cast<const std::byte*>(projections.voxels.data());
+  const std::size_t band = row * static_cast<std::size_t>(slab.rows().count());
+  if (band == view) {
+    slab.upload_bytes("raw", 0, host + view * static_cast<std::size_t>(views.begin),
+                      view * static_cast<std::size_t>(views.count()));
+  } else {
+    for (std::int64_t n = views.begin; n < views.end; ++n)
+      slab.upload_bytes("raw", band * static_cast<std::size_t>(n - views.begin),
+                        host + view * static_cast<std::size_t>(n) + row * static_cast<std::size_t>(slab.rows().begin),
+                        band);
+  }
+  return band * static_cast<std::size_t>(views.count());
+}
+
+}  // namespace
+
+RunResult run_backprojection(const BackprojectionMethod& method, const Volume& projections, const Grid& grid,
+                             const std::vector<Device>& devices, const RunOptions& options) {
+  const auto requirements = method.requirements();
+  const auto views = static_cast<std::int64_t>(requirements.stack[2]);
+  return run_replanning(requirements, devices, options, [&](const Plan& plan) {
+    RunResult result;
+    result.output = Volume(grid);
+    std::atomic<std::size_t> bytes{0};
+    std::mutex progress_mutex;
+    double done = 0;
+    const double total = static_cast<double>(plan.slabs.size()) * static_cast<double>(views);
+    for_each_device(plan, [&](int device) {
+      Slab slab(devices[device], plan, device);
+      for (const auto& each : slabs_of(plan, device)) {
+        slab.move_to(each);
+        method.start(slab);
+        // Rows are filtered again for each slab: the bands of neighbouring slabs hardly overlap, so that costs less
+        // than keeping filtered projections on the host would.
+        for (std::int64_t first = 0; first < views; first += plan.batch) {
+          check_interrupt();
+          const Range batch{first, std::min(views, first + plan.batch)};
+          bytes += upload_rows(slab, projections, batch);
+          method.filter(slab, batch);
+          method.accumulate(slab, batch);
+          slab.mark_step();
+          std::lock_guard lock(progress_mutex);
+          done += static_cast<double>(batch.count());
+          if (options.progress) options.progress({requirements.algorithm, done, total, {}});
+        }
+        slab.download("volume", slab.interior(), result.output.voxels.data(), 0);
+        bytes += slab.slice_bytes("volume") * static_cast<std::size_t>(slab.interior().count());
+        slab.wait();
+      }
+    });
+    result.iterations = 1;
+    result.bus_bytes = static_cast<double>(bytes.load());
+    return result;
+  });
+}
+
+}  // namespace halocline

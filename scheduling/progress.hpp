@@ -1,0 +1,17 @@
+// How a long job tells where it is. Calls come from one thread at a time.
+#pragma once
+
+#include <functional>
+#include <string>
+
+namespace halocline {
+
+/// done of total steps of a stage ("denoise", "fdk"); note: e.g. the gap reached.
+struct ProgressState {
+  std::string stage;
+  double done = 0, total = 0;
+  std::string note;
+};
+using Progress = std::function<void(const ProgressState&)>;
+
+}  // namespace halocline

@@ -1,0 +1,98 @@
+#include "scheduling/projection.hpp"
+
+#include <atomic>
+#include <mutex>
+#include <numeric>
+
+#include "host/interrupt.hpp"
+#include "scheduling/run_support.hpp"
+
+namespace halocline {
+namespace {
+
+// Views of each device, by speed; contiguous, so that each stays in order.
+std::vector<Range> share_views(std::int64_t views, const std::vector<DeviceBudget>& devices) {
+  double total = 0, before = 0;
+  for (const auto& device : devices) total += device.speed;
+  std::vector<Range> shares;
+  for (const auto& device : devices) {
+    const auto begin = static_cast<std::int64_t>(static_cast<double>(views) * before / total + 0.5);
+    before += device.speed;
+    shares.push_back({begin, static_cast<std::int64_t>(static_cast<double>(views) * before / total + 0.5)});
+  }
+  shares.back().end = views;
+  return shares;
+}
+
+}  // namespace
+
+RunResult run_projection(const ProjectionMethod& method, const Volume& volume, const Grid& projections,
+                         const std::vector<Device>& devices, const RunOptions& options) {
+  const auto requirements = method.requirements();
+  const auto views = static_cast<std::int64_t>(requirements.stack[2]);
+  const auto shares = share_views(views, budgets(devices));
+  const std::size_t view_bytes = 4 * projections.size[0] * projections.size[1];
+  Volume stack(projections);
+  auto* host = reinterpret_cast<std::byte*>(stack.voxels.data());
+  std::mutex progress_mutex;
+  double done = 0;
+
+  // One device: its views, each batch over all slabs in order of slices.
+  const auto work = [&](const Plan& plan, const Device& device, Range share) {
+    RunResult result;
+    Slab slab(device, plan, 0);
+    method.start(slab);
+    std::size_t bytes = 0;
+    bool loaded = false;
+    for (std::int64_t first = share.begin; first < share.end; first += plan.batch) {
+      const Range batch{first, std::min(share.end, first + plan.batch)};
+      slab.fill("projections", 0);
+      for (const auto& each : plan.slabs) {
+        check_interrupt();
+        slab.move_to(each);
+        if (!loaded || plan.slabs.size() > 1) {
+          slab.upload("volume", slab.extended(), volume.voxels.data(), 0);
+          bytes += slab.slice_bytes("volume") * static_cast<std::size_t>(slab.extended().count());
+          loaded = true;
+        }
+        method.project(slab, batch);
+        slab.mark_step();
+      }
+      const std::size_t part = view_bytes * static_cast<std::size_t>(batch.count());
+      slab.download_bytes("projections", 0, host + view_bytes * static_cast<std::size_t>(first), part);
+      bytes += part;
+      slab.wait();
+      std::lock_guard lock(progress_mutex);
+      done += static_cast<double>(batch.count());
+      if (options.progress) options.progress({requirements.algorithm, done, static_cast<double>(views), {}});
+    }
+    result.bus_bytes = static_cast<double>(bytes);
+    return result;
+  };
+
+  // Every device plans for itself (and again, if its memory runs out); a plan with one slab each serves to run them
+  // side by side.
+  Plan all;
+  for (std::size_t n = 0; n < devices.size(); ++n)
+    if (!shares[n].empty())
+      all.slabs.push_back({.device = static_cast<int>(n), .interior = {}, .extended = {}, .rows = {}});
+  std::vector<RunResult> results(devices.size());
+  for_each_device(all, [&](int n) {
+    results[n] = run_replanning(requirements, {devices[n]}, options,
+                                [&](const Plan& plan) { return work(plan, devices[n], shares[n]); });
+  });
+
+  RunResult result = std::move(results[static_cast<std::size_t>(all.slabs.front().device)]);
+  for (const auto& slab : all.slabs) {
+    const auto& other = results[static_cast<std::size_t>(slab.device)];
+    if (slab.device == all.slabs.front().device) continue;
+    result.seconds = std::max(result.seconds, other.seconds);
+    result.peak_bytes = std::max(result.peak_bytes, other.peak_bytes);
+    result.bus_bytes += other.bus_bytes;
+  }
+  result.iterations = 1;
+  result.output = std::move(stack);
+  return result;
+}
+
+}  // namespace halocline

@@ -1,0 +1,25 @@
+// Methods that make projections of a volume, and the runner that takes them over view batches, slabs and devices.
+#pragma once
+
+#include "scheduling/iteration.hpp"
+
+namespace halocline {
+
+/// Each device has a plan of its own over the whole volume. Arrays by convention: "volume" (volume, input),
+/// "projections" (projections, output; whole detector). Views are shared out among the devices; each takes its batches
+/// over all slabs in order of slices.
+class ProjectionMethod {
+ public:
+  virtual ~ProjectionMethod() = default;
+  virtual Requirements requirements() const = 0;
+  /// Fills fixed arrays (matrices).
+  virtual void start(Slab& slab) const = 0;
+  /// Adds the part of the line integrals of `views` that lies in slab.interior() to "projections"; the runner has set
+  /// them to 0 before the first slab.
+  virtual void project(Slab& slab, Range views) const = 0;
+};
+
+RunResult run_projection(const ProjectionMethod& method, const Volume& volume, const Grid& projections,
+                         const std::vector<Device>& devices, const RunOptions& options = {});
+
+}  // namespace halocline

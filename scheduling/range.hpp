@@ -1,0 +1,22 @@
+// A half-open range of slices, rows or views.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace halocline {
+
+struct Range {
+  std::int64_t begin = 0, end = 0;
+
+  std::int64_t count() const { return end - begin; }
+  bool empty() const { return end <= begin; }
+  bool contains(std::int64_t n) const { return n >= begin && n < end; }
+  /// Longer by `low` below and `high` above, cut to [0, limit).
+  Range grown(std::int64_t low, std::int64_t high, std::int64_t limit) const {
+    return {std::max<std::int64_t>(0, begin - low), std::min(limit, end + high)};
+  }
+  bool operator==(const Range&) const = default;
+};
+
+}  // namespace halocline

@@ -1,0 +1,54 @@
+// What an algorithm declares; the scheduler decides. Pure C++, no OpenCL.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "scheduling/range.hpp"
+
+namespace halocline {
+
+/// volume: nx * ny elements a slice of the slab with its halos. slice: `elements` a slice of the slab with its halos.
+/// projections: `row_length` (default: detector columns) * rows of the slab * views of the batch. image: the same, as
+/// an image array of float32. fixed: `elements` in all.
+enum class ArrayKind { volume, slice, projections, image, fixed };
+
+/// input: comes from the host. state: lives from iteration to iteration, saved between passes. scratch: contents do not
+/// matter afterwards. output: a state that is the result. sums: a `slice` array of doubles that the host adds up over
+/// the volume.
+enum class Lifetime { input, state, scratch, output, sums };
+
+struct ArrayNeed {
+  std::string name;
+  ArrayKind kind = ArrayKind::volume;
+  Lifetime lifetime = Lifetime::scratch;
+  std::size_t element_bytes = 4;
+  std::size_t components = 1;
+  std::size_t elements = 0;    // kinds slice and fixed
+  std::size_t row_length = 0;  // kind projections: 0 = detector columns
+};
+
+struct Requirements {
+  std::string algorithm;
+  std::array<std::size_t, 3> size{1, 1, 1};   // of the volume; slabs are ranges of the last axis
+  std::array<std::size_t, 3> stack{0, 0, 0};  // of the projections (columns, rows, views); 0: none
+  std::vector<ArrayNeed> arrays;
+  int iterations = 1;
+  int halo_low = 0, halo_high = 0;         // slices that one iteration needs beyond those it computes
+  int reduction_halo = 0;                  // slices on both sides of the interior that a reduction needs computed
+  bool reduction_every_iteration = false;  // every iteration is a barrier over all slabs
+  std::vector<std::string> kernels;        // for the plan's text
+  /// Detector rows that a range of slices needs; empty function: all.
+  std::function<Range(Range slices)> detector_rows;
+  int preferred_batch = 16;  // views at a time, memory allowing
+};
+
+/// Bytes of one array for a slab of `slices` (halos included), `rows` detector rows and `views` in a batch. The planner
+/// and the allocation both use this function, so what is declared is what is allocated.
+std::size_t array_bytes(const ArrayNeed& need, const Requirements& requirements, std::int64_t slices, std::int64_t rows,
+                        std::int64_t views);
+
+}  // namespace halocline

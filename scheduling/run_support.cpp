@@ -1,0 +1,94 @@
+#include "scheduling/run_support.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <exception>
+#include <set>
+#include <thread>
+
+#include "host/error.hpp"
+
+namespace halocline {
+
+void for_each_device(const Plan& plan, const std::function<void(int)>& work) {
+  std::set<int> used;
+  for (const auto& slab : plan.slabs) used.insert(slab.device);
+  if (used.size() == 1) return work(*used.begin());
+  std::vector<std::exception_ptr> errors(used.size());
+  {
+    std::vector<std::jthread> threads;
+    std::size_t slot = 0;
+    for (int device : used) {
+      threads.emplace_back([&work, &error = errors[slot], device] {
+        try {
+          work(device);
+        } catch (...) {
+          error = std::current_exception();
+        }
+      });
+      ++slot;
+    }
+  }
+  for (const auto& error : errors)
+    if (error) std::rethrow_exception(error);
+}
+
+std::vector<SlabPlan> slabs_of(const Plan& plan, int device) {
+  std::vector<SlabPlan> result;
+  for (const auto& slab : plan.slabs)
+    if (slab.device == device) result.push_back(slab);
+  return result;
+}
+
+std::vector<DeviceBudget> budgets(const std::vector<Device>& devices) {
+  std::vector<DeviceBudget> result;
+  for (const auto& device : devices) {
+    DeviceBudget budget;
+    budget.name = device.info().name;
+    budget.memory = device.ledger().budget();
+    budget.max_allocation = device.max_allocation();
+    budget.speed = device.info().compute_units;
+    if (device.info().cpu()) {  // host memory copies; a few channels
+      budget.bus_bandwidth = 8e9;
+      budget.memory_bandwidth = 30e9;
+    }
+    result.push_back(budget);
+  }
+  return result;
+}
+
+RunResult run_replanning(const Requirements& requirements, const std::vector<Device>& devices,
+                         const RunOptions& options, const std::function<RunResult(const Plan&)>& attempt) {
+  auto available = budgets(devices);
+  for (;;) {
+    const Plan plan = make_plan(requirements, available, options.plan);
+    std::size_t largest = 0;
+    for (const auto& slab : plan.slabs) largest = std::max(largest, slab.bytes);
+    try {
+      reset_peaks(devices);
+      const auto start = std::chrono::steady_clock::now();
+      RunResult result = attempt(plan);
+      result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      result.peak_bytes = peak_bytes(devices);
+      result.plan = plan;
+      return result;
+    } catch (const ClError& error) {
+      if (!is_out_of_memory(error) || largest < (std::size_t{1} << 20)) throw;
+      spdlog::warn("{}; planning again with three quarters of the memory", error.what());
+      for (auto& budget : available) budget.memory = std::min(budget.memory, largest / 4 * 3);
+    }
+  }
+}
+
+void reset_peaks(const std::vector<Device>& devices) {
+  for (const auto& device : devices) device.ledger().reset_peak();
+}
+
+std::size_t peak_bytes(const std::vector<Device>& devices) {
+  std::size_t result = 0;
+  for (const auto& device : devices) result = std::max(result, device.ledger().peak());
+  return result;
+}
+
+}  // namespace halocline

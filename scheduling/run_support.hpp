@@ -1,0 +1,29 @@
+// What the three runners share.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <vector>
+
+#include "host/device.hpp"
+#include "scheduling/iteration.hpp"
+
+namespace halocline {
+
+/// Calls work(device index) for every device that has a slab, each on a thread of its own (the calling one if there is
+/// only one). The first exception is thrown again here when all have ended.
+void for_each_device(const Plan& plan, const std::function<void(int)>& work);
+
+/// Slabs of one device, in order.
+std::vector<SlabPlan> slabs_of(const Plan& plan, int device);
+
+/// Plans and runs `attempt`; when a driver runs out of memory although the plan kept the budget, plans again with a
+/// smaller one.
+RunResult run_replanning(const Requirements& requirements, const std::vector<Device>& devices,
+                         const RunOptions& options, const std::function<RunResult(const Plan&)>& attempt);
+
+/// Peak bytes of the device that used most since reset_peaks().
+void reset_peaks(const std::vector<Device>& devices);
+std::size_t peak_bytes(const std::vector<Device>& devices);
+
+}  // namespace halocline

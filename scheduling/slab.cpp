@@ -1,0 +1,181 @@
+#include "scheduling/slab.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <stdexcept>
+
+namespace halocline {
+
+Slab::Slab(Device device, const Plan& plan, int device_index)
+    : device_(std::move(device)), requirements_(plan.requirements) {
+  std::int64_t slices = 0, rows = 0;
+  const SlabPlan* first = nullptr;
+  for (const auto& slab : plan.slabs) {
+    if (slab.device != device_index) continue;
+    if (first == nullptr) first = &slab;
+    slices = std::max(slices, slab.extended.count());
+    rows = std::max(rows, slab.rows.count());
+  }
+  if (first == nullptr) throw std::logic_error(fmt::format("the plan has no slab for device {}", device_index));
+  plan_ = *first;
+  for (const auto& need : requirements_.arrays) {
+    Array array;
+    array.need = need;
+    if (need.kind == ArrayKind::image) {
+      array.image = device_.image_array(need.name, requirements_.stack[0], static_cast<std::size_t>(rows),
+                                        static_cast<std::size_t>(plan.batch));
+    } else {
+      array.buffer = device_.buffer(need.name, array_bytes(need, requirements_, slices, rows, plan.batch));
+    }
+    arrays_.emplace(need.name, std::move(array));
+  }
+}
+
+Slab::~Slab() {
+  try {
+    device_.finish();
+  } catch (const std::exception&) {  // the error that ended the run is already on its way
+  }
+}
+
+void Slab::move_to(const SlabPlan& slab) {
+  plan_ = slab;
+}
+
+Slab::Array& Slab::array(const std::string& name) {
+  const auto found = arrays_.find(name);
+  if (found == arrays_.end())
+    throw std::logic_error(fmt::format("{} did not declare an array {}", requirements_.algorithm, name));
+  return found->second;
+}
+
+const Slab::Array& Slab::array(const std::string& name) const {
+  return const_cast<Slab*>(this)->array(name);
+}
+
+Event Slab::enqueue(Queue queue, const std::vector<std::pair<std::string, Access>>& accesses,
+                    const std::function<Event(std::span<const Event>)>& command) {
+  const auto waits = graph_.waits(accesses);
+  const Event event = command(waits);
+  graph_.add(accesses, event, static_cast<int>(queue));
+  last_ = event;
+  return event;
+}
+
+void Slab::launch(const KernelSpec& spec, std::array<std::size_t, 3> global,
+                  const std::vector<SlabArgument>& arguments) {
+  launch(spec, global, {0, 0, 0}, arguments);
+}
+
+void Slab::launch(const KernelSpec& spec, Range slices, const std::vector<SlabArgument>& arguments) {
+  if (slices.empty()) return;
+  launch(spec, {requirements_.size[0], requirements_.size[1], static_cast<std::size_t>(slices.count())}, arguments);
+}
+
+void Slab::launch(const KernelSpec& spec, std::array<std::size_t, 3> global, std::array<std::size_t, 3> group,
+                  const std::vector<SlabArgument>& arguments) {
+  std::vector<KernelArgument> kernel_arguments;
+  std::vector<std::pair<std::string, Access>> accesses;
+  for (const auto& argument : arguments)
+    std::visit(
+        [&](const auto& value) {
+          using Type = std::decay_t<decltype(value)>;
+          if constexpr (std::is_same_v<Type, ArrayAccess>) {
+            const Array& named = array(value.name);
+            accesses.emplace_back(value.name, value.access);
+            if (named.need.kind == ArrayKind::image) {
+              kernel_arguments.emplace_back(&named.image);
+            } else {
+              kernel_arguments.emplace_back(&named.buffer);
+            }
+          } else {
+            kernel_arguments.emplace_back(value);
+          }
+        },
+        argument);
+  enqueue(Queue::compute, accesses, [&](std::span<const Event> waits) {
+    return device_.launch(spec, global, kernel_arguments, waits,
+                          group[0] == 0 ? std::nullopt : std::optional<std::array<std::size_t, 3>>(group));
+  });
+}
+
+void Slab::fill(const std::string& name, float value) {
+  const Buffer& buffer = array(name).buffer;
+  enqueue(Queue::compute, {{name, Access::out}},
+          [&](std::span<const Event> waits) { return device_.fill(buffer, value, 0, buffer.bytes(), waits); });
+}
+
+void Slab::fft(const std::string& name, std::size_t length, std::size_t batch, bool inverse) {
+  const auto key = std::pair(length, batch);
+  auto found = ffts_.find(key);
+  if (found == ffts_.end()) found = ffts_.emplace(key, Fft(device_, length, batch)).first;
+  const Buffer& buffer = array(name).buffer;
+  enqueue(Queue::compute, {{name, Access::inout}}, [&](std::span<const Event> waits) {
+    return inverse ? found->second.inverse(buffer, waits) : found->second.forward(buffer, waits);
+  });
+}
+
+void Slab::copy_to_image(const std::string& from, const std::string& to, std::size_t views) {
+  const Buffer& source = array(from).buffer;
+  const ImageArray& target = array(to).image;
+  enqueue(Queue::compute, {{from, Access::in}, {to, Access::out}},
+          [&](std::span<const Event> waits) { return device_.copy(source, 0, target, views, waits); });
+}
+
+void Slab::set(const std::string& name, const void* data, std::size_t bytes) {
+  auto copy = std::make_shared<std::vector<std::byte>>(bytes);
+  std::memcpy(copy->data(), data, bytes);
+  keep_.push_back(copy);
+  upload_bytes(name, 0, copy->data(), bytes);
+}
+
+std::size_t Slab::slice_bytes(const std::string& name) const {
+  return array_bytes(array(name).need, requirements_, 1, 1, 1);
+}
+
+void Slab::upload(const std::string& name, Range slices, const void* host, std::int64_t host_begin) {
+  if (slices.empty()) return;
+  const std::size_t slice = slice_bytes(name);
+  upload_bytes(name, slice * static_cast<std::size_t>(slices.begin - plan_.extended.begin),
+               static_cast<const std::byte*>(host) + slice * static_cast<std::size_t>(slices.begin - host_begin),
+               slice * static_cast<std::size_t>(slices.count()));
+}
+
+void Slab::download(const std::string& name, Range slices, void* host, std::int64_t host_begin) {
+  if (slices.empty()) return;
+  const std::size_t slice = slice_bytes(name);
+  download_bytes(name, slice * static_cast<std::size_t>(slices.begin - plan_.extended.begin),
+                 static_cast<std::byte*>(host) + slice * static_cast<std::size_t>(slices.begin - host_begin),
+                 slice * static_cast<std::size_t>(slices.count()));
+}
+
+void Slab::upload_bytes(const std::string& name, std::size_t offset, const void* host, std::size_t bytes) {
+  const Buffer& buffer = array(name).buffer;
+  // Two uploads to parts of one array need no order between them: both are on the upload queue, which is in order.
+  enqueue(Queue::upload, {{name, Access::out}},
+          [&](std::span<const Event> waits) { return device_.write(buffer, offset, host, bytes, waits); });
+}
+
+void Slab::download_bytes(const std::string& name, std::size_t offset, void* host, std::size_t bytes) {
+  const Buffer& buffer = array(name).buffer;
+  enqueue(Queue::download, {{name, Access::in}},
+          [&](std::span<const Event> waits) { return device_.read(buffer, offset, host, bytes, waits); });
+}
+
+void Slab::wait() {
+  device_.finish();
+  graph_.clear();
+  steps_.clear();
+  keep_.clear();
+}
+
+void Slab::mark_step(std::size_t newer) {
+  steps_.push_back(last_);
+  while (steps_.size() > newer) {
+    steps_.front().wait();
+    steps_.pop_front();
+  }
+}
+
+}  // namespace halocline

@@ -1,0 +1,117 @@
+// What an algorithm sees of the slab it works on: named arrays and launches. Events, neighbours and devices stay behind
+// it.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "host/device.hpp"
+#include "host/fft.hpp"
+#include "scheduling/graph.hpp"
+#include "scheduling/plan.hpp"
+
+namespace halocline {
+
+/// A named array as a kernel argument. The launch waits for what wrote it (in), or also for what reads it (out, inout).
+struct ArrayAccess {
+  std::string name;
+  Access access;
+};
+inline ArrayAccess in(std::string name) {
+  return {std::move(name), Access::in};
+}
+inline ArrayAccess out(std::string name) {
+  return {std::move(name), Access::out};
+}
+inline ArrayAccess inout(std::string name) {
+  return {std::move(name), Access::inout};
+}
+
+using SlabArgument = std::variant<ArrayAccess, LocalBytes, std::int32_t, std::uint32_t, std::int64_t, std::uint64_t,
+                                  float, double, std::array<float, 2>, std::array<float, 4>>;
+
+/// One slab on one device. Arrays are those that the algorithm declared, of exactly the declared bytes; asking for
+/// another name is a logic_error. Slices are numbered as in the whole volume; slice `extended().begin` is the first in
+/// the buffers.
+class Slab {
+ public:
+  /// Allocates every declared array for the largest of the slabs that `plan` gives to its device number `device_index`,
+  /// and moves to the first of them.
+  Slab(Device device, const Plan& plan, int device_index);
+  Slab(const Slab&) = delete;
+  Slab& operator=(const Slab&) = delete;
+  /// Waits for what is in flight, so that host memory and arrays outlive their commands.
+  ~Slab();
+
+  Range interior() const { return plan_.interior; }
+  Range extended() const { return plan_.extended; }
+  Range rows() const { return plan_.rows; }
+  std::int32_t nx() const { return static_cast<std::int32_t>(requirements_.size[0]); }
+  std::int32_t ny() const { return static_cast<std::int32_t>(requirements_.size[1]); }
+  std::int32_t nz() const { return static_cast<std::int32_t>(requirements_.size[2]); }
+  /// Global number of the first slice in the buffers: kernels subtract it.
+  std::int32_t offset() const { return static_cast<std::int32_t>(plan_.extended.begin); }
+  const DeviceInfo& device() const { return device_.info(); }
+
+  /// Enqueues a kernel over `global` work-items with the arguments in the kernel's order.
+  void launch(const KernelSpec& spec, std::array<std::size_t, 3> global, const std::vector<SlabArgument>& arguments);
+  /// The same with one work-item a voxel of `slices`: global = (nx, ny, slices.count()).
+  void launch(const KernelSpec& spec, Range slices, const std::vector<SlabArgument>& arguments);
+  /// With an explicit group shape.
+  void launch(const KernelSpec& spec, std::array<std::size_t, 3> global, std::array<std::size_t, 3> group,
+              const std::vector<SlabArgument>& arguments);
+  void fill(const std::string& name, float value);
+  /// In-place complex FFT of `batch` rows of `length` in array `name`.
+  void fft(const std::string& name, std::size_t length, std::size_t batch, bool inverse);
+  /// Projections or fixed arrays into an image array of the same rows and `views`.
+  void copy_to_image(const std::string& from, const std::string& to, std::size_t views);
+  /// Host memory into a `fixed` array (a filter, matrices). The data is copied before the call returns.
+  void set(const std::string& name, const void* data, std::size_t bytes);
+
+  // For the runners:
+  /// From now on the arrays hold another slab of the same device. Contents stay as they are.
+  void move_to(const SlabPlan& slab);
+  /// Copies slices (global numbers) of a volume or slice array from/to host memory that holds slices from `host_begin`
+  /// on.
+  void upload(const std::string& name, Range slices, const void* host, std::int64_t host_begin);
+  void download(const std::string& name, Range slices, void* host, std::int64_t host_begin);
+  /// `bytes` at `offset` of an array (projections).
+  void upload_bytes(const std::string& name, std::size_t offset, const void* host, std::size_t bytes);
+  void download_bytes(const std::string& name, std::size_t offset, void* host, std::size_t bytes);
+  /// Bytes of one slice of a volume or slice array.
+  std::size_t slice_bytes(const std::string& name) const;
+  /// Waits until all that was enqueued here has ended.
+  void wait();
+  /// Waits until at most `newer` of the steps marked so far are in flight: keeps Ctrl-C and progress close to the
+  /// device.
+  void mark_step(std::size_t newer = 2);
+
+ private:
+  struct Array {
+    ArrayNeed need;
+    Buffer buffer;
+    ImageArray image;
+  };
+  Array& array(const std::string& name);
+  const Array& array(const std::string& name) const;
+  Event enqueue(Queue queue, const std::vector<std::pair<std::string, Access>>& accesses,
+                const std::function<Event(std::span<const Event>)>& command);
+
+  Device device_;
+  Requirements requirements_;
+  SlabPlan plan_;
+  std::map<std::string, Array> arrays_;
+  DependencyGraph<Event> graph_;
+  Event last_;
+  std::deque<Event> steps_;
+  std::map<std::pair<std::size_t, std::size_t>, Fft> ffts_;
+  std::vector<std::shared_ptr<std::vector<std::byte>>> keep_;  // host copies that uploads in flight read
+};
+
+}  // namespace halocline
