@@ -43,13 +43,13 @@ Matrix33 inverse_rotation(const View& view) {
   return {r[0], r[3], r[6], r[1], r[4], r[7], r[2], r[5], r[8]};
 }
 
-Vector3 multiply(const Matrix33& m, const Vector3& p) {
+Vector3 times(const Matrix33& m, const Vector3& p) {
   return {m[0] * p[0] + m[1] * p[1] + m[2] * p[2], m[3] * p[0] + m[4] * p[1] + m[5] * p[2],
           m[6] * p[0] + m[7] * p[1] + m[8] * p[2]};
 }
 
 Vector3 to_world(const View& view, const Vector3& p) {
-  return multiply(inverse_rotation(view), p);
+  return times(inverse_rotation(view), p);
 }
 
 }  // namespace
@@ -97,10 +97,10 @@ ViewRays::ViewRays(const View& view) : view_(view), to_world_(inverse_rotation(v
 
 Ray ViewRays::to(double u, double v) const {
   const double x = view_.projection_offset_x + u, y = view_.projection_offset_y + v;
-  if (view_.parallel()) return {multiply(to_world_, {x, y, view_.sid}), multiply(to_world_, {0, 0, -1})};
+  if (view_.parallel()) return {times(to_world_, {x, y, view_.sid}), times(to_world_, {0, 0, -1})};
   const double dx = x - view_.source_offset_x, dy = y - view_.source_offset_y;
   const double length = std::hypot(dx, dy, view_.sdd);
-  return {source_, multiply(to_world_, {dx / length, dy / length, -view_.sdd / length})};
+  return {source_, times(to_world_, {dx / length, dy / length, -view_.sdd / length})};
 }
 
 Matrix34 index_to_detector(const View& view, const Grid& volume, const Grid& projections) {

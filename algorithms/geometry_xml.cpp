@@ -10,6 +10,7 @@
 #include <pugixml.hpp>
 #include <sstream>
 #include <string_view>
+#include <system_error>
 
 #include "host/error.hpp"
 
@@ -32,8 +33,8 @@ constexpr Field fields[] = {
     {"CollimationVInf", &View::collimation_v_inf, true}, {"CollimationVSup", &View::collimation_v_sup, true},
 };
 
-// The largest double does not survive 15 digits: rounded up it is no double any more. So an open jaw is written as the
-// number below, and everything from `open_jaw` on is read as open.
+// Open jaws are the largest double, which 15 digits round up to a number that no double holds. They are written rounded
+// down, and every collimation from `open_jaw` on is read as open.
 constexpr double open_jaw = 1e300;
 constexpr const char* open_jaw_text = "1.79769313486231e+308";
 
@@ -117,25 +118,33 @@ class Reader {
       } else if (const Field* field = std::find_if(std::begin(fields), std::end(fields),
                                                    [&](const Field& f) { return same_tag(tag, f.tag); });
                  field != std::end(fields)) {
-        const double value = number(node, node.text().get());
-        view_.*field->member = field->collimation && value >= open_jaw ? View{}.*field->member : value;
+        view_.*field->member =
+            field->collimation && is_open(node.text().get()) ? View{}.*field->member : number(node, node.text().get());
       } else {
         read_children(node);  // an unknown tag is passed over, but not what it holds
       }
     }
   }
 
-  double number(const pugi::xml_node& node, std::string_view text) const {
+  static std::errc parse(std::string_view text, double& value) {
     const auto parts = words(text);
+    if (parts.size() != 1) return std::errc::invalid_argument;
+    std::string_view part = parts.front();
+    if (part.size() > 1 && part.front() == '+') part.remove_prefix(1);
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
+    return end == part.data() + part.size() ? error : std::errc::invalid_argument;
+  }
+
+  static bool is_open(std::string_view text) {
     double value = 0;
-    bool good = parts.size() == 1;
-    if (good) {
-      std::string_view part = parts.front();
-      if (part.size() > 1 && part.front() == '+') part.remove_prefix(1);
-      const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
-      good = error == std::errc() && end == part.data() + part.size() && std::isfinite(value);
-    }
-    if (!good)
+    const std::errc error = parse(text, value);
+    const bool too_large = error == std::errc::result_out_of_range && text.find("e+") != std::string_view::npos;
+    return too_large || (error == std::errc() && value >= open_jaw);
+  }
+
+  double number(const pugi::xml_node& node, std::string_view text) const {
+    double value = 0;
+    if (parse(text, value) != std::errc() || !std::isfinite(value))
       throw InputError(fmt::format("{}, line {}: <{}> holds \"{}\"; one finite number is expected", path_,
                                    line(node.offset_debug()), node.name(), text));
     return value;

@@ -3,6 +3,8 @@
 #include <clFFT.h>
 #include <fmt/format.h>
 
+#include <bit>
+
 #include "host/error.hpp"
 #include "host/opencl.hpp"
 
@@ -30,12 +32,7 @@ void ensure_setup() {
 }  // namespace
 
 std::size_t fft_length(std::size_t n) {
-  for (std::size_t length = std::max<std::size_t>(n, 1);; ++length) {
-    std::size_t rest = length;
-    for (std::size_t factor : {2, 3, 5})
-      while (rest % factor == 0) rest /= factor;
-    if (rest == 1) return length;
-  }
+  return std::bit_ceil(std::max<std::size_t>(n, 1));
 }
 
 struct Fft::Plan {

@@ -8,7 +8,7 @@
 namespace halocline {
 
 Slab::Slab(Device device, const Plan& plan, int device_index)
-    : device_(std::move(device)), requirements_(plan.requirements) {
+    : device_(device), staging_(device), requirements_(plan.requirements) {
   std::int64_t slices = 0, rows = 0;
   const SlabPlan* first = nullptr;
   for (const auto& slab : plan.slabs) {
@@ -154,13 +154,13 @@ void Slab::upload_bytes(const std::string& name, std::size_t offset, const void*
   const Buffer& buffer = array(name).buffer;
   // Two uploads to parts of one array need no order between them: both are on the upload queue, which is in order.
   enqueue(Queue::upload, {{name, Access::out}},
-          [&](std::span<const Event> waits) { return device_.write(buffer, offset, host, bytes, waits); });
+          [&](std::span<const Event> waits) { return staging_.write(buffer, offset, host, bytes, waits); });
 }
 
 void Slab::download_bytes(const std::string& name, std::size_t offset, void* host, std::size_t bytes) {
   const Buffer& buffer = array(name).buffer;
   enqueue(Queue::download, {{name, Access::in}},
-          [&](std::span<const Event> waits) { return device_.read(buffer, offset, host, bytes, waits); });
+          [&](std::span<const Event> waits) { return staging_.read(buffer, offset, host, bytes, waits); });
 }
 
 void Slab::wait() {

@@ -13,6 +13,7 @@
 
 #include "host/device.hpp"
 #include "host/fft.hpp"
+#include "host/staging.hpp"
 #include "scheduling/graph.hpp"
 #include "scheduling/plan.hpp"
 
@@ -104,6 +105,7 @@ class Slab {
                 const std::function<Event(std::span<const Event>)>& command);
 
   Device device_;
+  Staging staging_;
   Requirements requirements_;
   SlabPlan plan_;
   std::map<std::string, Array> arrays_;

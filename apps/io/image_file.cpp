@@ -24,8 +24,8 @@ namespace {
 namespace fs = std::filesystem;
 
 const std::vector<std::string> meta_extensions{".mha", ".mhd", ".raw"};
-const std::vector<std::string> itk_write_extensions{".nrrd", ".nii", ".nii.gz", ".tif", ".tiff", ".h5", ".hdf5"};
-const std::vector<std::string> itk_read_extensions{".nhdr", ".hdr", ".img", ".img.gz", ".dcm"};
+const std::vector<std::string> itk_write_extensions{".nrrd", ".nii", ".nii.gz", ".tif", ".tiff"};
+const std::vector<std::string> itk_read_extensions{".nhdr", ".hdr", ".img", ".img.gz", ".dcm", ".h5", ".hdf5"};
 
 bool holds(const std::vector<std::string>& list, const std::string& item) {
   return std::find(list.begin(), list.end(), item) != list.end();
@@ -122,6 +122,7 @@ void write_through_itk(const Volume& volume, const std::string& path, bool compr
   TemporaryFile file(path);
   try {
     write_itk_image(volume, file.temporary_path(), compressed);
+    verify_itk_image(volume, file.temporary_path(), compressed);
   } catch (const FileError& error) {
     throw FileError(
         fmt::format("cannot write '{}': {}; free some space or choose an output on another disk. No partial file "

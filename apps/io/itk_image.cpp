@@ -13,7 +13,9 @@
 #include <itkTIFFImageIOFactory.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <mutex>
@@ -21,6 +23,7 @@
 #include <vector>
 
 #include "apps/io/component.hpp"
+#include "apps/io/itk_truncation.hpp"
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
 
@@ -51,8 +54,19 @@ Io make_io(const std::string& path, Mode mode) {
   return itk::ImageIOFactory::CreateImageIO(path.c_str(), mode);
 }
 
-std::string reason(const itk::ExceptionObject& error) {
-  std::string text = error.GetDescription();
+// Why the exception at hand was thrown. Not all come from std::exception: HDF5's do not.
+std::string current_reason() {
+  std::string text = "unknown error";
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const itk::ExceptionObject& error) {
+    text = error.GetDescription();
+  } catch (const std::exception& error) {
+    text = error.what();
+  } catch (...) {
+  }
   std::replace(text.begin(), text.end(), '\n', ' ');
   return text;
 }
@@ -109,14 +123,16 @@ Io open(const std::string& path) {
   io->SetFileName(path);
   try {
     io->ReadImageInformation();
-  } catch (const itk::ExceptionObject& error) {
-    throw InputError(fmt::format("cannot read the header of '{}': {}", path, reason(error)));
+  } catch (...) {
+    throw InputError(fmt::format("cannot read the header of '{}': {}", path, current_reason()));
   }
   if (io->GetNumberOfComponents() != 1)
     throw InputError(
         fmt::format("'{}' has {} values a voxel ({}); only images of single values can be read: convert it to "
                     "grey values",
                     path, io->GetNumberOfComponents(), itk::ImageIOBase::GetPixelTypeAsString(io->GetPixelType())));
+  const std::string format = io->GetNameOfClass();
+  if (format == "TIFFImageIO") require_whole_tiff(path);  // its number of pages would be wrong
   for (unsigned axis = 3; axis < io->GetNumberOfDimensions(); ++axis)
     if (io->GetDimensions(axis) > 1)
       throw InputError(
@@ -140,8 +156,10 @@ Grid grid_of(const itk::ImageIOBase& io) {
   return grid;
 }
 
-// Reads the voxels of an opened file to `to`; `size` is what its header said.
+// Reads the voxels of an opened file to `to`, which holds as many as its header said.
 void read_voxels(itk::ImageIOBase& io, const std::string& path, float* to) {
+  if (std::string(io.GetNameOfClass()) == "NiftiImageIO") require_whole_nifti(path);
+  if (std::string(io.GetNameOfClass()) == "GDCMImageIO") require_whole_dicom(path);
   itk::ImageIORegion region(io.GetNumberOfDimensions());
   for (unsigned axis = 0; axis < io.GetNumberOfDimensions(); ++axis) {
     region.SetIndex(axis, 0);
@@ -158,8 +176,8 @@ void read_voxels(itk::ImageIOBase& io, const std::string& path, float* to) {
       io.Read(raw.data());
       convert_to_float(component, raw.data(), false, to, count);
     }
-  } catch (const itk::ExceptionObject& error) {
-    throw InputError(fmt::format("cannot read the voxels of '{}', it may be truncated: {}", path, reason(error)));
+  } catch (...) {
+    throw InputError(fmt::format("cannot read the voxels of '{}', it may be truncated: {}", path, current_reason()));
   }
 }
 
@@ -315,10 +333,12 @@ void write_itk_image(const Volume& volume, const std::string& path, bool compres
   try {
     io->WriteImageInformation();
     io->Write(volume.voxels.data());
-  } catch (const std::exception& error) {
-    const auto* of_itk = dynamic_cast<const itk::ExceptionObject*>(&error);
-    throw FileError(fmt::format("ITK: {}", of_itk != nullptr ? reason(*of_itk) : error.what()));
+  } catch (...) {
+    throw FileError(fmt::format("ITK: {}", current_reason()));
   }
+}
+
+void verify_itk_image(const Volume& volume, const std::string& path, bool compressed) {
   const bool packed = compressed || fs::path(path).extension() == ".gz";
   if (!packed) {
     const std::uint64_t found = fs::file_size(path), expected = volume.voxels.size() * sizeof(float);

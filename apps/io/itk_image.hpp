@@ -18,8 +18,11 @@ ImageInfo read_itk_image_info(const std::string& path);
 Volume read_itk_image(const std::string& path);
 
 /// Writes float32 straight to `path`, in the format of its extension. Not atomic: the caller gives a temporary name.
-/// Throws FileError with ITK's reason, or if the file came out smaller than its voxels; compressed files are read back
-/// and compared, because not all of ITK's writers report a full disk.
+/// Throws FileError with ITK's reason.
 void write_itk_image(const Volume& volume, const std::string& path, bool compressed);
+
+/// Not all of ITK's writers report a full disk: throws FileError if the file is smaller than its voxels or, where it is
+/// compressed, if reading it back gives anything else.
+void verify_itk_image(const Volume& volume, const std::string& path, bool compressed);
 
 }  // namespace halocline

@@ -1,0 +1,71 @@
+// Voxel-driven back-projection for parallel, fan and cone beam: the part that FDK and plain back-projection share, and
+// the latter.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "algorithms/geometry.hpp"
+#include "scheduling/backprojection.hpp"
+
+namespace halocline {
+
+struct BackprojectionParameters {
+  /// Interpolate in the texture units (8-bit fractions on most GPUs) instead of in float32.
+  bool hardware_interpolation = false;
+};
+
+/// How projections reach the voxels. Arrays that it declares: "filtered", "volume", "matrices" and, with hardware
+/// interpolation, "texture". Used by every BackprojectionMethod.
+class VoxelDriven {
+ public:
+  struct Options {
+    bool hardware_interpolation = false;
+    bool distance_weight = false;  ///< 1/w^2, w = (SID - s)/SID, s towards the source (Feldkamp, Davis & Kress 1984)
+    bool variance = false;         ///< squared weights and the variance of an interpolated value
+    double correlation = 0;        ///< of neighbours in a row, for the variance
+  };
+
+  VoxelDriven(const Geometry& geometry, const Grid& projections, const Grid& grid, const Options& options);
+
+  /// Adds sizes, arrays, kernels and detector_rows.
+  void declare(Requirements& requirements) const;
+  /// Matrices, and a volume of zeros. Throws InputError if the device cannot interpolate in hardware.
+  void start(Slab& slab) const;
+  void accumulate(Slab& slab, Range views) const;
+
+ private:
+  Grid projections_, grid_;
+  Options options_;
+  std::vector<float> matrices_;  // 12 a view
+  KernelSpec kernel_;
+  std::function<Range(Range)> detector_rows_;
+};
+
+/// Detector rows that the slices need for bilinear interpolation, by projecting the range's corner voxels in all views:
+/// even begin, even or last end, at least 32 (fewer only if the detector has fewer); all rows if a corner is not in
+/// front of the source.
+std::function<Range(Range)> detector_rows_of(const Geometry& geometry, const Grid& projections, const Grid& grid);
+
+/// Unfiltered back-projection: each voxel is the sum over the views of the projection at the point that it casts,
+/// interpolated bilinearly, zero outside the detector. No weights.
+class Backprojection : public BackprojectionMethod {
+ public:
+  Backprojection(const Geometry& geometry, const Grid& projections, const Grid& grid,
+                 const BackprojectionParameters& parameters = {});
+  Requirements requirements() const override;
+  void start(Slab& slab) const override;
+  void filter(Slab& slab, Range views) const override;
+  void accumulate(Slab& slab, Range views) const override;
+
+ private:
+  Grid projections_;
+  VoxelDriven voxels_;
+};
+
+/// Throws InputError as check_projections and check_grid do, PlanError, ClError, BuildError, Interrupted.
+RunResult backproject(const Volume& projections, const Geometry& geometry, const Grid& grid,
+                      const BackprojectionParameters& parameters, const std::vector<Device>& devices,
+                      const RunOptions& options = {});
+
+}  // namespace halocline

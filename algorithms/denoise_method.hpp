@@ -1,0 +1,67 @@
+// What the denoisers have in common beyond iterating: parameters, and a record of how far they came.
+#pragma once
+
+#include <array>
+#include <limits>
+#include <vector>
+
+#include "algorithms/schedule.hpp"
+#include "scheduling/iteration.hpp"
+
+namespace halocline {
+
+/// Parameters of every method of the registry; each takes what it needs. Lengths in mm.
+struct MethodParameters {
+  std::array<std::size_t, 3> size{1, 1, 1};
+  std::array<double, 3> spacing{1, 1, 1};
+  int iterations = 1;
+  // pdu, spdu
+  double lambda = 1;  // grey values times mm
+  double gap = 0;     // stop at this relative duality gap; 0: do all iterations
+  Schedule schedule = Schedule::standard;
+  double largest_weight = 1;  // spdu
+  // tvgd
+  double step = 0;                                              // RMS change per voxel and iteration, grey values
+  double epsilon = 1;                                           // smoothing of the gradient's norm, grey values per mm
+  double target_rms = std::numeric_limits<double>::infinity();  // stop when ||u - f||_2 / sqrt(N) is this
+  // false: sums of float pairs even on devices that have float64
+  bool fp64 = true;
+};
+
+/// What a reduction found after so many iterations. Not a number where a method has no such quantity (tvgd: no dual).
+struct IterationRecord {
+  int iteration = 0;
+  double primal = std::numeric_limits<double>::quiet_NaN();
+  double dual = std::numeric_limits<double>::quiet_NaN();
+  double gap = std::numeric_limits<double>::quiet_NaN();           // primal - dual
+  double relative_gap = std::numeric_limits<double>::quiet_NaN();  // gap / primal
+  double total_variation = 0;
+  double fidelity = 0;           // ||u - f||_2
+  double weighted_fidelity = 0;  // ||u - f||_2 weighted with 1 / w
+};
+
+class DenoiseMethod : public IterativeMethod {
+ public:
+  /// One record a reduction, the last one of the result.
+  const std::vector<IterationRecord>& history() const { return history_; }
+  /// Whether the stopping criterion was reached.
+  bool converged() const { return converged_; }
+  void begin() override {
+    history_.clear();
+    converged_ = false;
+  }
+
+ protected:
+  std::vector<IterationRecord> history_;
+  bool converged_ = false;
+};
+
+/// An array of kind volume, float32.
+inline ArrayNeed volume_array(std::string name, Lifetime lifetime) {
+  ArrayNeed need;
+  need.name = std::move(name);
+  need.lifetime = lifetime;
+  return need;
+}
+
+}  // namespace halocline

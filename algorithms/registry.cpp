@@ -1,0 +1,65 @@
+#include "algorithms/registry.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "algorithms/pdu.hpp"
+#include "algorithms/skeleton.hpp"
+#include "algorithms/spdu.hpp"
+#include "algorithms/tvgd.hpp"
+#include "host/error.hpp"
+
+namespace halocline {
+namespace {
+
+template <class Method>
+std::unique_ptr<IterativeMethod> make(const MethodParameters& parameters) {
+  return std::make_unique<Method>(parameters);
+}
+
+struct Entry {
+  const char* name;
+  std::unique_ptr<IterativeMethod> (*make)(const MethodParameters&);
+  bool denoises;  // derives from DenoiseMethod
+};
+
+constexpr Entry entries[] = {
+    {"pdu", make<Pdu>, true},
+    {"spdu", make<Spdu>, true},
+    {"tvgd", make<Tvgd>, true},
+    {"skeleton", make<Skeleton>, false},
+};
+
+const Entry& entry(const std::string& name, bool denoises) {
+  for (const auto& each : entries)
+    if (name == each.name && (each.denoises || !denoises)) return each;
+  throw InputError(fmt::format("--method is \"{}\"; expected one of: {}", name, fmt::join(denoiser_names(), ", ")));
+}
+
+}  // namespace
+
+std::unique_ptr<IterativeMethod> make_method(const std::string& name, const MethodParameters& parameters) {
+  return entry(name, false).make(parameters);
+}
+
+std::unique_ptr<DenoiseMethod> make_denoiser(const std::string& name, const MethodParameters& parameters) {
+  auto method = entry(name, true).make(parameters);
+  return std::unique_ptr<DenoiseMethod>(static_cast<DenoiseMethod*>(method.release()));
+}
+
+std::vector<std::string> method_names() {
+  std::vector<std::string> names;
+  for (const auto& each : entries) names.emplace_back(each.name);
+  return names;
+}
+
+std::vector<std::string> denoiser_names() {
+  std::vector<std::string> names;
+  for (const auto& each : entries)
+    if (each.denoises) names.emplace_back(each.name);
+  return names;
+}
+
+}  // namespace halocline

@@ -1,0 +1,41 @@
+// TV-GD: gradient descent on the total variation, stopped by its distance from the data.
+#pragma once
+
+#include "algorithms/denoise_method.hpp"
+#include "algorithms/slice_sums.hpp"
+
+namespace halocline {
+
+/// u <- u - step sqrt(N) g / ||g||_2 with g the gradient of sum_i sqrt(|(B u)_i|^2 + eps^2), B the backward differences divided
+/// by the spacing (the total-variation steps of ASD-POCS, Sidky & Pan 2008). `step` is the RMS change per voxel and
+/// iteration, so it does not depend on the volume's size. ||g|| is summed over the whole volume before every iteration.
+/// Input "f", result "u". There is no minimum to converge to short of a flat image: the run stops when ||u - f||_2 / sqrt(N)
+/// reaches target_rms, or after the iterations. On the way steps are no longer than three tenths of what is left to the target
+/// (but at least a twentieth of `step`), and the last one is shortened to meet the target.
+class Tvgd : public DenoiseMethod {
+ public:
+  /// Uses size, spacing, iterations, step, epsilon, target_rms, fp64.
+  explicit Tvgd(const MethodParameters& parameters);
+
+  Requirements requirements() const override;
+  void begin() override;
+  void start(Slab& slab) const override;
+  void iterate(Slab& slab, int iteration, Range core) const override;
+  int next_reduction(int done) const override { return done + 1; }
+  void reduce(Slab& slab, Range interior) const override;
+  bool reduced(int done, std::span<const double> sums) override;
+  std::string note() const override;
+
+ private:
+  /// What the next g is multiplied with. squares: ||g||^2 and ||u - f||^2; product: <u - f, g>.
+  double next_factor(double gradient2, double fidelity2, double product) const;
+
+  MethodParameters parameters_;
+  std::array<float, 3> inverse_;  // 1 / spacing
+  float epsilon2_;
+  double count_;  // voxels
+  SliceSums sums_;
+  double factor_ = 0;
+};
+
+}  // namespace halocline

@@ -1,0 +1,121 @@
+#include "apps/command.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+#include <cctype>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "apps/common_options.hpp"
+#include "apps/job.hpp"
+#include "apps/report.hpp"
+#include "apps/subcommands.hpp"
+#include "host/error.hpp"
+#include "host/interrupt.hpp"
+
+#ifndef HALOCLINE_VERSION
+#define HALOCLINE_VERSION "0.1.0"
+#endif
+
+namespace halocline {
+namespace {
+
+// "geometry show" of `halocline geometry show ...`: as far as the parser came.
+const CLI::App& innermost(const CLI::App& app) {
+  const CLI::App* level = &app;
+  while (!level->get_subcommands().empty()) level = level->get_subcommands().front();
+  return *level;
+}
+std::string command_name(const CLI::App& app) {
+  std::string name;
+  for (const CLI::App* level = &app; !level->get_subcommands().empty();) {
+    level = level->get_subcommands().front();
+    name += (name.empty() ? "" : " ") + level->get_name();
+  }
+  return name;
+}
+
+// CLI11's arguments: last first, without the program's name. "-.5" is a number to us, but would be taken for an option.
+std::vector<std::string> arguments(int argc, const char* const* argv) {
+  std::vector<std::string> result;
+  for (int n = argc - 1; n > 0; --n) {
+    std::string word = argv[n];
+    if (word.size() > 2 && word.compare(0, 2, "-.") == 0 && std::isdigit(static_cast<unsigned char>(word[2])) != 0) word.insert(1, "0");
+    result.push_back(std::move(word));
+  }
+  return result;
+}
+
+int fail(const std::string& command, const std::string& text, int code) {
+  std::fflush(stdout);
+  fmt::print(stderr, "halocline{}{}: error: {}\n", command.empty() ? "" : " ", command, text);
+  return code;
+}
+
+void run(const std::string& command, const CommonOptions& common, nlohmann::json options, const Action& action) {
+  Job job(command, common, std::move(options));
+  try {
+    action(job);
+  } catch (...) {
+    job.finish(true);
+    throw;
+  }
+  job.finish(false);
+}
+
+}  // namespace
+
+int run_command(int argc, const char* const* argv) {
+  install_interrupt_handler();
+  CLI::App app("Reconstructs and denoises CT volumes on any OpenCL device.", "halocline");
+  app.set_version_flag("--version", std::string(HALOCLINE_VERSION));
+  app.set_help_flag("-h,--help", "Print this help and exit");
+  app.option_defaults()->always_capture_default();
+  app.get_formatter()->column_width(34);
+  app.require_subcommand(1);
+  app.fallthrough();
+  app.footer(
+      "Lengths are in mm, angles in degrees, attenuation in 1/mm. 'halocline SUBCOMMAND --help' tells more.\n"
+      "Exit codes: 0 done; 2 a wrong command line or input, or too little device memory; 1 anything else.");
+
+  CommonOptions common;
+  Action action;
+  std::string command;
+  try {
+    add_common_options(app, common);
+    for (const auto add : {add_devices, add_phantom, add_geometry, add_project, add_noise, add_counts, add_fdk, add_denoise,
+                           add_metrics, add_preview})
+      add(app, action);
+    try {
+      app.parse(arguments(argc, argv));
+    } catch (const CLI::Success& success) {
+      return app.exit(success);
+    } catch (...) {
+      command = command_name(app);
+      throw;
+    }
+    command = command_name(app);
+    set_up_logging(common);
+    run(command, common, options_json(innermost(app)), action);
+    return 0;
+  } catch (const CLI::Error& error) {
+    return fail(command,
+                fmt::format("{}\nSee 'halocline {}{}--help'.", error.what(), command, command.empty() ? "" : " "), 2);
+  } catch (const InputError& error) {
+    return fail(command, error.what(), 2);
+  } catch (const PlanError& error) {
+    return fail(command, error.what(), 2);
+  } catch (const std::bad_alloc&) {
+    return fail(command, "this computer has not enough free memory for the volumes; choose smaller sizes", 1);
+  } catch (const std::length_error&) {
+    return fail(command, "a volume is too large for this computer; choose smaller sizes", 1);
+  } catch (const std::exception& error) {
+    return fail(command, error.what(), 1);
+  }
+}
+
+}  // namespace halocline

@@ -1,0 +1,27 @@
+// The options that every subcommand has.
+#pragma once
+
+#include <string>
+
+#include "host/device_info.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace halocline {
+
+struct CommonOptions {
+  DeviceSelection devices;
+  bool dry_run = false, quiet = false, allow_nonfinite = false;
+  std::string trace, report;  // paths; empty: none
+  std::string log_level;      // empty: info, or warn with --quiet
+};
+
+/// Adds them to the command; subcommands reach them by falling through.
+void add_common_options(CLI::App& app, CommonOptions& options);
+
+/// Sends log lines to stderr (results go to stdout) from the chosen level on.
+void set_up_logging(const CommonOptions& options);
+
+}  // namespace halocline

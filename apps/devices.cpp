@@ -1,0 +1,61 @@
+// halocline devices
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+
+#include "apps/job.hpp"
+#include "apps/report.hpp"
+#include "apps/subcommands.hpp"
+#include "scheduling/plan_text.hpp"
+
+namespace halocline {
+namespace {
+
+std::string table(const std::vector<DeviceInfo>& devices, const std::vector<int>& chosen) {
+  std::size_t name_width = 4, platform_width = 8;
+  for (const auto& device : devices) {
+    name_width = std::max(name_width, device.name.size());
+    platform_width = std::max(platform_width, device.platform.size());
+  }
+  std::string text = fmt::format("     {:<{}}  {:<{}}  {:<11}  {:>5}  {:>10}  {:>10}  {:<6}  {:<4}  {}\n", "name", name_width,
+                                 "platform", platform_width, "type", "units", "memory", "one array", "images", "fp64", "driver");
+  for (const auto& device : devices) {
+    const bool is_chosen = std::find(chosen.begin(), chosen.end(), device.index) != chosen.end();
+    text += fmt::format("{} {:>2} {:<{}}  {:<{}}  {:<11}  {:>5}  {:>10}  {:>10}  {:<6}  {:<4}  {}\n", is_chosen ? '*' : ' ',
+                        device.index, device.name, name_width, device.platform, platform_width, device.type, device.compute_units,
+                        bytes_text(static_cast<double>(device.global_memory)), bytes_text(static_cast<double>(device.max_allocation)),
+                        device.images ? "yes" : "no", device.fp64 ? "yes" : "no", device.driver);
+  }
+  return text + "* used by the other subcommands with these options\n";
+}
+
+}  // namespace
+
+void add_devices(CLI::App& app, Action& action) {
+  auto* sub = app.add_subcommand("devices", "List the OpenCL devices, and which of them would be used");
+  auto json = std::make_shared<bool>(false);
+  sub->add_flag("--json", *json, "Print a JSON list");
+  sub->footer("Example:\n  halocline devices --json\nWithout any OpenCL device the exit code is 2.");
+  sub->callback([&action, json] {
+    action = [json](Job& job) {
+      const auto devices = list_devices();
+      if (*json && devices.empty()) job.print("[]");
+      std::string wanted = job.common().devices.devices;
+      const char* environment = std::getenv("HALOCLINE_DEVICE");
+      if (wanted.empty() && environment != nullptr) wanted = environment;
+      const auto chosen = select_devices(devices, wanted);  // refuses an empty list
+      auto list = nlohmann::json::array();
+      for (const auto& device : devices) {
+        list.push_back(device_json(device));
+        list.back()["selected"] = std::find(chosen.begin(), chosen.end(), device.index) != chosen.end();
+      }
+      job.results()["devices"] = list;
+      job.print(*json ? list.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) : table(devices, chosen));
+    };
+  });
+}
+
+}  // namespace halocline

@@ -1,0 +1,33 @@
+// --size --spacing --origin --direction --like: on which grid a volume is made.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+
+#include "host/volume.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace halocline {
+
+struct GridOptions {
+  std::optional<std::array<std::size_t, 3>> size;
+  std::optional<std::array<double, 3>> spacing, origin;
+  std::optional<std::array<double, 9>> direction;
+  std::string like;
+};
+
+void add_grid_options(CLI::App& app, GridOptions& options);
+
+/// The grid that the options mean: that of the file's header for --like; otherwise default_grid(), with the direction and the
+/// origin replaced where they are given. Without --origin the volume is centred on the isocentre, whatever its direction. Throws
+/// InputError that names the option.
+Grid make_grid(const GridOptions& options);
+
+/// Throws InputError if the product of the sizes cannot be meant (2^48 values).
+void require_reasonable(const Grid& grid, const std::string& what);
+
+}  // namespace halocline

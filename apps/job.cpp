@@ -1,0 +1,144 @@
+#include "apps/job.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <spdlog/spdlog.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include "apps/io/atomic_file.hpp"
+#include "apps/io/image_file.hpp"
+#include "apps/progress.hpp"
+#include "apps/report.hpp"
+#include "host/error.hpp"
+#include "host/interrupt.hpp"
+
+namespace halocline {
+
+Job::Job(std::string command, CommonOptions common, nlohmann::json options) : common_(std::move(common)) {
+  report_ = {{"command", std::move(command)}, {"options", std::move(options)}, {"inputs", nlohmann::json::array()},
+             {"outputs", nlohmann::json::array()}, {"results", nlohmann::json::object()}};
+  if (!common_.quiet) progress_ = make_progress(stderr_is_terminal());
+  output("--report", common_.report);
+  output("--trace", common_.trace);
+  if (!common_.trace.empty()) trace_ = std::make_shared<Trace>();
+}
+
+void Job::claim(const std::string& option, const std::string& path, bool output) {
+  std::error_code code;
+  auto resolved = std::filesystem::weakly_canonical(path, code).string();
+  if (code) resolved = path;
+  for (const auto& other : claims_) {
+    if (!output && !other.output) continue;
+    // Hard links to one file are one file too.
+    if (other.resolved != resolved && !std::filesystem::equivalent(other.resolved, resolved, code)) continue;
+    if (output && other.output)
+      throw InputError(fmt::format("{} and {} both name '{}'; give each output a name of its own", other.option, option, path));
+    throw InputError(fmt::format("{} '{}' is the input of {}; inputs are never replaced, give the output another name",
+                                 output ? option : other.option, path, output ? other.option : option));
+  }
+  claims_.push_back({option, path, resolved, output});
+  report_[output ? "outputs" : "inputs"].push_back({{"option", option}, {"path", path}});
+}
+
+void Job::input(const std::string& option, const std::string& path) {
+  if (path.empty()) return;
+  if (!std::filesystem::exists(path)) throw InputError(fmt::format("{} '{}' does not exist; give the path of a file", option, path));
+  claim(option, path, false);
+}
+
+void Job::output(const std::string& option, const std::string& path) {
+  if (path.empty()) return;
+  check_output_path(path);
+  claim(option, path, true);
+}
+
+ImageInfo Job::input_image(const std::string& option, const std::string& path) {
+  input(option, path);
+  const auto info = read_image_info(path);
+  check_grid(info.grid, "'" + path + "'");
+  auto& entry = report_["inputs"].back();
+  entry["grid"] = grid_json(info.grid);
+  entry["component"] = info.component;
+  entry["format"] = info.format;
+  return info;
+}
+
+void Job::output_image(const std::string& option, const std::string& path) {
+  if (path.empty()) return;
+  check_writable(path);
+  claim(option, path, true);
+}
+
+Volume Job::read(const std::string& path) {
+  return timed("read", [&] { return read_image(path, common_.allow_nonfinite); });
+}
+
+void Job::write(const Volume& volume, const std::string& path) {
+  check_interrupt();
+  timed("write", [&] { write_image(volume, path); });
+}
+
+const std::vector<Device>& Job::devices() {
+  if (devices_.empty()) {
+    devices_ = open_devices(common_.devices);
+    for (auto& device : devices_) {
+      report_["devices"].push_back(device_json(device.info()));
+      report_["devices"].back()["budget_bytes"] = device.ledger().budget();
+      if (trace_) device.record(trace_);
+    }
+  }
+  return devices_;
+}
+
+RunOptions Job::run_options() const {
+  RunOptions options;
+  options.progress = progress_;
+  return options;
+}
+
+void Job::record(const RunResult& result, const std::string& name) {
+  report_["runs"][name] = {{"plan", result.plan.json()},
+                           {"iterations", result.iterations},
+                           {"seconds", result.seconds},
+                           {"peak_bytes", result.peak_bytes},
+                           {"bus_bytes", result.bus_bytes}};
+}
+
+void Job::say(const std::string& line) const {
+  if (!common_.quiet) print(line);
+}
+
+void Job::print(const std::string& text) const {
+  fmt::print("{}{}", text, text.ends_with('\n') ? "" : "\n");
+  std::fflush(stdout);
+}
+
+std::string Job::how(const RunResult& result) const {
+  std::vector<std::string> names;
+  for (const auto& device : result.plan.devices) names.push_back(device.name);
+  std::string text = fmt::format("on {}, {}", fmt::join(names, " + "), plan_summary(result.plan));
+  std::vector<std::string> times;
+  for (const auto& [stage, seconds] : seconds_) times.push_back(fmt::format("{} {}", stage, seconds_text(seconds)));
+  return fmt::format("{}; {}", text, fmt::join(times, ", "));
+}
+
+void Job::finish(bool failed) {
+  try {
+    if (trace_) write_file_atomically(common_.trace, [&](std::ostream& out) { trace_->write(out); });
+  } catch (const std::exception& error) {
+    if (!failed) throw;
+    spdlog::warn("the trace was not written: {}", error.what());
+  }
+  if (failed || common_.report.empty()) return;
+  seconds_["total"] = std::chrono::duration<double>(Clock::now() - start_).count();
+  report_["seconds"] = seconds_;
+  if (trace_)
+    for (const auto& [name, total] : trace_->totals()) report_["commands"][name] = {{"seconds", total.first}, {"calls", total.second}};
+  write_file_atomically(common_.report, [&](std::ostream& out) {
+    out << report_.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  });
+}
+
+}  // namespace halocline

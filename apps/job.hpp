@@ -1,0 +1,88 @@
+// One run of a subcommand: its inputs and outputs, devices, progress, report and trace.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "apps/common_options.hpp"
+#include "apps/io/image_info.hpp"
+#include "host/device.hpp"
+#include "host/volume.hpp"
+#include "scheduling/iteration.hpp"
+
+namespace halocline {
+
+class Job {
+ public:
+  /// `options` as options_json() gives them. Checks that --report and --trace can be written.
+  Job(std::string command, CommonOptions common, nlohmann::json options);
+
+  const CommonOptions& common() const { return common_; }
+  bool dry_run() const { return common_.dry_run; }
+
+  /// Before the work, so that nothing is lost after hours. Both throw InputError if a path is an input and an output, or twice an
+  /// output. An empty path is none. `input` wants an existing file, `output` one that can be written (FileError if not).
+  void input(const std::string& option, const std::string& path);
+  void output(const std::string& option, const std::string& path);
+  /// The same for an image: its header, which must be right; what is written there must be an image format.
+  ImageInfo input_image(const std::string& option, const std::string& path);
+  void output_image(const std::string& option, const std::string& path);
+
+  /// The voxels, with the time taken for the report. NaN and infinite values as --allow-nonfinite says.
+  Volume read(const std::string& path);
+  void write(const Volume& volume, const std::string& path);
+  /// Runs `work` and books its seconds under `stage`.
+  template <typename Work>
+  auto timed(const std::string& stage, Work&& work) {
+    const Stopwatch stopwatch{*this, stage};
+    return work();
+  }
+
+  /// The devices that the options choose, opened at the first call and recorded if there is a --trace.
+  const std::vector<Device>& devices();
+  /// For the runners: progress on stderr unless --quiet.
+  RunOptions run_options() const;
+  /// Plan, iterations, memory and traffic of a run, for the report.
+  void record(const RunResult& result, const std::string& name);
+  /// Values for the report's "results".
+  nlohmann::json& results() { return report_["results"]; }
+
+  /// A line about what was done, on stdout; none with --quiet.
+  void say(const std::string& line) const;
+  /// What was asked for (a plan, a table), on stdout, also with --quiet.
+  void print(const std::string& text) const;
+  /// "on cpu-..., 1 slab; read 0.1 s, fdk 2.3 s": the end of a result line.
+  std::string how(const RunResult& result) const;
+
+  /// Writes the trace, then the report unless the job failed. After a failure nothing is thrown.
+  void finish(bool failed);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Stopwatch {
+    Job& job;
+    std::string stage;
+    Clock::time_point start = Clock::now();
+    ~Stopwatch() { job.seconds_[stage] += std::chrono::duration<double>(Clock::now() - start).count(); }
+  };
+  void claim(const std::string& option, const std::string& path, bool output);
+
+  CommonOptions common_;
+  nlohmann::json report_;
+  std::map<std::string, double> seconds_;
+  struct Claim {
+    std::string option, path, resolved;
+    bool output;
+  };
+  std::vector<Claim> claims_;
+  std::vector<Device> devices_;
+  std::shared_ptr<Trace> trace_;
+  Progress progress_;
+  Clock::time_point start_ = Clock::now();
+};
+
+}  // namespace halocline

@@ -1,0 +1,3 @@
+#include "apps/command.hpp"
+
+int main(int argc, char** argv) { return halocline::run_command(argc, argv); }

@@ -1,0 +1,143 @@
+#include "apps/preview.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "host/error.hpp"
+
+namespace halocline {
+namespace {
+
+struct Window {
+  double low, high;
+
+  std::uint8_t grey(double value) const {
+    const double part = (value - low) / (high - low);
+    if (!(part > 0)) return 0;  // NaN too
+    return static_cast<std::uint8_t>(std::lround(255 * std::min(part, 1.0)));
+  }
+};
+
+// The percentiles of at most about a million values, evenly spread: robust against single hot voxels.
+Window robust_window(const Volume& volume) {
+  const std::size_t step = std::max<std::size_t>(1, volume.voxels.size() / 1000000);
+  std::vector<float> values;
+  values.reserve(volume.voxels.size() / step + 1);
+  for (std::size_t n = 0; n < volume.voxels.size(); n += step)
+    if (std::isfinite(volume.voxels[n])) values.push_back(volume.voxels[n]);
+  if (values.empty()) return {0, 1};
+  const auto percentile = [&](double part) -> double {
+    const auto at = static_cast<std::ptrdiff_t>(std::lround(part * static_cast<double>(values.size() - 1)));
+    std::nth_element(values.begin(), values.begin() + at, values.end());
+    return values[static_cast<std::size_t>(at)];
+  };
+  Window window{percentile(0.005), percentile(0.995)};
+  if (!(window.high > window.low)) {
+    // an object of less than half a percent of the volume; else all is the same, which is shown as mid-grey
+    const auto [least, most] = std::minmax_element(values.begin(), values.end());
+    window = {*least, *most};
+    if (!(window.high > window.low)) {
+      const double margin = std::max(1.0, std::abs(window.low));
+      window = {window.low - margin, window.low + margin};
+    }
+  }
+  return window;
+}
+
+// One slice as a function of its own two indices.
+struct Slice {
+  const Volume& volume;
+  int across, columns, rows;  // index axes
+  std::size_t position;
+
+  Slice(const Volume& v, int axis, std::size_t at)
+      : volume(v), across(axis), columns(axis == 0 ? 1 : 0), rows(axis == 2 ? 1 : 2), position(at) {}
+  std::size_t width() const { return volume.grid.size[columns]; }
+  std::size_t height() const { return volume.grid.size[rows]; }
+  double at(std::size_t column, std::size_t row) const {
+    std::array<std::size_t, 3> index{};
+    index[across] = position;
+    index[columns] = column;
+    index[rows] = row;
+    return volume.at(index[0], index[1], index[2]);
+  }
+  // Linear between voxel centres, constant beyond the outermost ones.
+  double at_fraction(double column, double row) const {
+    const auto split = [](double at, std::size_t size) {
+      const double clamped = std::clamp(at, 0.0, static_cast<double>(size - 1));
+      const auto low = std::min(static_cast<std::size_t>(clamped), size - 1);
+      return std::pair{low, clamped - static_cast<double>(low)};
+    };
+    const auto [i, a] = split(column, width());
+    const auto [j, b] = split(row, height());
+    const std::size_t i1 = std::min(i + 1, width() - 1), j1 = std::min(j + 1, height() - 1);
+    return (1 - b) * ((1 - a) * at(i, j) + a * at(i1, j)) + b * ((1 - a) * at(i, j1) + a * at(i1, j1));
+  }
+};
+
+GreyImage render_slice(const Slice& slice, const Window& window) {
+  GreyImage image{slice.width(), slice.height(), {}};
+  image.pixels.reserve(image.width * image.height);
+  for (std::size_t row = 0; row < image.height; ++row)
+    for (std::size_t column = 0; column < image.width; ++column)
+      image.pixels.push_back(window.grey(slice.at(column, row)));
+  return image;
+}
+
+GreyImage render_montage(const Volume& volume, const Window& window) {
+  constexpr double limit = 4096;
+  constexpr std::size_t gap = 2;
+  const Grid& grid = volume.grid;
+  std::array<double, 3> extent{};
+  for (int a = 0; a < 3; ++a) extent[a] = static_cast<double>(grid.size[a]) * grid.spacing[a];
+  const double wide = 2 * extent[0] + extent[1], high = std::max(extent[1], extent[2]);
+  const double finest = *std::min_element(grid.spacing.begin(), grid.spacing.end());
+  const double pixel = std::max({finest, wide / (limit - 2 * gap), high / limit});
+  const auto pixels = [&](int axis) {
+    return std::max<std::size_t>(1, static_cast<std::size_t>(std::floor(extent[axis] / pixel + 1e-6)));
+  };
+  GreyImage image;
+  image.width = 2 * pixels(0) + pixels(1) + 2 * gap;
+  image.height = std::max(pixels(1), pixels(2));
+  image.pixels.assign(image.width * image.height, 0);
+  std::size_t left = 0;
+  for (const int axis : {2, 1, 0}) {
+    const Slice slice(volume, axis, grid.size[axis] / 2);
+    const std::size_t width = pixels(slice.columns), height = pixels(slice.rows);
+    // pixel n covers the same part of the extent as the voxel at (n + 1/2) extent / pixels / spacing - 1/2
+    const auto index = [&](std::size_t n, std::size_t count, int a) {
+      return (static_cast<double>(n) + 0.5) * static_cast<double>(grid.size[a]) / static_cast<double>(count) - 0.5;
+    };
+    for (std::size_t row = 0; row < height; ++row)
+      for (std::size_t column = 0; column < width; ++column)
+        image.pixels[left + column + image.width * row] =
+            window.grey(slice.at_fraction(index(column, width, slice.columns), index(row, height, slice.rows)));
+    left += width + gap;
+  }
+  return image;
+}
+
+}  // namespace
+
+GreyImage render_preview(const Volume& volume, const PreviewOptions& options) {
+  if (options.axis < 'x' || options.axis > 'z')
+    throw InputError(fmt::format("preview: axis '{}'; expected x, y or z", options.axis));
+  if (options.window && !((*options.window)[1] > (*options.window)[0]))
+    throw InputError(fmt::format("preview: the window {},{} is empty; expected a lower and a higher value",
+                                 (*options.window)[0], (*options.window)[1]));
+  if (options.montage && options.slice)
+    throw InputError("preview: the montage shows the middle slices; leave out either the slice or the montage");
+  const int axis = options.axis - 'x';
+  const std::size_t slices = volume.grid.size[axis], position = options.slice.value_or(slices / 2);
+  if (position >= slices)
+    throw InputError(fmt::format("preview: slice {} across {} does not exist; valid are 0 to {}", position,
+                                 options.axis, slices - 1));
+  const Window window = options.window ? Window{(*options.window)[0], (*options.window)[1]} : robust_window(volume);
+  return options.montage ? render_montage(volume, window) : render_slice(Slice(volume, axis, position), window);
+}
+
+}  // namespace halocline

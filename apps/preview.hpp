@@ -1,0 +1,31 @@
+// Slices of a volume as grey images.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+
+#include "apps/io/png.hpp"
+#include "host/volume.hpp"
+
+namespace halocline {
+
+struct PreviewOptions {
+  /// Across which INDEX axis of the file to cut: x, y, z are its axes 0, 1, 2, whatever way these point in the world.
+  char axis = 'z';
+  /// Which slice; the middle one if not given.
+  std::optional<std::size_t> slice;
+  /// Values shown as black and white; the 0.5 and 99.5 percentiles of the whole volume if not given.
+  std::optional<std::array<double, 2>> window;
+  /// The three middle slices side by side (z, y, x), at the same physical scale.
+  bool montage = false;
+};
+
+/// The grey image of a slice. Index 0 is at the left and at the top; columns and rows run along the remaining axes in
+/// order: cut across z they are x and y, across y they are x and z, across x they are y and z. A single slice has one
+/// pixel a voxel; the montage has square pixels of the finest spacing (larger if it would exceed 4096 columns or rows),
+/// linearly interpolated. Throws InputError for another axis, a slice out of range, an empty window, or a slice
+/// together with the montage.
+GreyImage render_preview(const Volume& volume, const PreviewOptions& options);
+
+}  // namespace halocline

@@ -1,0 +1,116 @@
+// halocline project
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "algorithms/geometry_xml.hpp"
+#include "algorithms/joseph.hpp"
+#include "algorithms/phantoms.hpp"
+#include "apps/grid_options.hpp"
+#include "apps/job.hpp"
+#include "apps/report.hpp"
+#include "apps/subcommands.hpp"
+#include "apps/validators.hpp"
+#include "apps/visibility.hpp"
+#include "host/error.hpp"
+
+namespace halocline {
+namespace {
+
+struct ProjectCommand {
+  std::string input, phantom, geometry, output;
+  std::optional<double> phantom_width;
+  double mu = 0.02;
+  std::optional<std::array<std::size_t, 2>> detector;
+  std::optional<std::array<double, 2>> pixel, origin;
+};
+
+Grid detector_grid(const ProjectCommand& command, std::size_t views) {
+  Grid grid;
+  const auto& size = *command.detector;
+  const auto& pixel = *command.pixel;
+  grid.size = {size[0], size[1], views};
+  grid.spacing = {pixel[0], pixel[1], 1};
+  for (int axis = 0; axis < 2; ++axis)
+    grid.origin[axis] = command.origin ? (*command.origin)[axis] : -0.5 * (static_cast<double>(size[axis]) - 1) * pixel[axis];
+  require_reasonable(grid, "--detector and the number of views");
+  return grid;
+}
+
+std::string stack_summary(const Grid& stack) {
+  return fmt::format("{} views of {} x {} pixels of {} x {} mm", stack.size[2], stack.size[0], stack.size[1], stack.spacing[0],
+                     stack.spacing[1]);
+}
+
+void project_phantom(Job& job, const ProjectCommand& command, const Geometry& geometry, const Grid& stack) {
+  if (!command.phantom_width)
+    throw InputError("--phantom-size is missing: the analytic phantom needs its full width in mm");
+  const auto primitives = phantom_primitives(phantom_type(command.phantom), *command.phantom_width, command.mu);
+  job.results() = {{"type", command.phantom}, {"phantom_size_mm", *command.phantom_width}, {"mu_per_mm", command.mu}, {"grid", grid_json(stack)}};
+  const std::string what = fmt::format("{}, exact line integrals of the {} phantom {:.6g} mm wide, mu {:.6g} per mm",
+                                       stack_summary(stack), command.phantom, *command.phantom_width, command.mu);
+  if (job.dry_run()) return job.print(fmt::format("would write {}: {}; computed on the host", command.output, what));
+  const Volume projections = job.timed("project", [&] { return project_analytic(primitives, geometry, stack); });
+  job.write(projections, command.output);
+  job.say(fmt::format("{}: {}", command.output, what));
+}
+
+void project_volume(Job& job, const ProjectCommand& command, const Geometry& geometry, const Grid& stack) {
+  const Grid grid = job.input_image("-i", command.input).grid;
+  require_seen(grid, "the volume '" + command.input + "'", stack, "--detector and --pixel", geometry);
+  const Plan plan = plan_project(geometry, grid, stack, budgets(job.devices()));
+  if (job.dry_run()) return job.print(plan.text());
+  const Volume volume = job.read(command.input);
+  const RunResult result =
+      job.timed("project", [&] { return project(volume, geometry, stack, job.devices(), job.run_options()); });
+  job.write(result.output, command.output);
+  job.record(result, "project");
+  job.results()["grid"] = grid_json(stack);
+  job.say(fmt::format("{}: {}, line integrals of {} by Joseph's method; {}", command.output, stack_summary(stack), command.input,
+                      job.how(result)));
+}
+
+void run_project(Job& job, const ProjectCommand& command) {
+  if (command.input.empty() == command.phantom.empty())
+    throw InputError("what is to be projected is not clear; give either -i with a volume, or --phantom with a phantom's name");
+  job.input("--geometry", command.geometry);
+  job.output_image("-o", command.output);
+  const Geometry geometry = read_geometry(command.geometry);
+  const Grid stack = detector_grid(command, geometry.views.size());
+  check_projections(stack, "--detector", geometry, "'" + command.geometry + "'");
+  if (command.input.empty())
+    project_phantom(job, command, geometry, stack);
+  else
+    project_volume(job, command, geometry, stack);
+}
+
+}  // namespace
+
+void add_project(CLI::App& app, Action& action) {
+  auto* sub = app.add_subcommand("project", "Line integrals of a volume (Joseph's method) or of a phantom (exact)");
+  auto command = std::make_shared<ProjectCommand>();
+  sub->add_option("-i,--input", command->input, "Volume of attenuations, 1/mm")->type_name("FILE");
+  auto* phantom = sub->add_option("--phantom", command->phantom, "Project this phantom exactly, instead of -i")
+                      ->check(CLI::IsMember(phantom_names()));
+  sub->add_option("--phantom-size", command->phantom_width, "Full width of the phantom, mm; required with --phantom")
+      ->check(positive_number())
+      ->type_name("MM")
+      ->needs(phantom);
+  sub->add_option("--mu", command->mu, "Attenuation of the phantom's value 1, 1/mm")
+      ->check(positive_number())
+      ->type_name("MU")
+      ->needs(phantom);
+  sub->add_option("-g,--geometry", command->geometry, "Scan geometry (RTK's XML)")->required()->type_name("FILE");
+  add_list(*sub, "--detector", command->detector, "NU,NV", Numbers::sizes, "Detector pixels: columns (u), rows (v)")->required();
+  add_list(*sub, "--pixel", command->pixel, "DU,DV", Numbers::positive, "Pixel pitch, mm")->required();
+  add_list(*sub, "--detector-origin", command->origin, "U,V", Numbers::any,
+           "Position of the centre of pixel (0,0), mm. Default: the detector is centred");
+  sub->add_option("-o,--output", command->output, "Projections (u, v, view) to write")->required()->type_name("FILE");
+  sub->footer(
+      "Example:\n  halocline project -i phantom.mha --geometry geometry.xml --detector 256,192 --pixel 1.2,1.2 -o projections.mha");
+  sub->callback([&action, command] { action = [command](Job& job) { run_project(job, *command); }; });
+}
+
+}  // namespace halocline

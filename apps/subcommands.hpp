@@ -1,0 +1,27 @@
+// One function a subcommand: it adds the subcommand's options to the parser and, when they are parsed, leaves in `action` what
+// is to be done.
+#pragma once
+
+#include <functional>
+
+namespace CLI {
+class App;
+}
+
+namespace halocline {
+
+class Job;
+using Action = std::function<void(Job&)>;
+
+void add_devices(CLI::App& app, Action& action);
+void add_phantom(CLI::App& app, Action& action);
+void add_geometry(CLI::App& app, Action& action);
+void add_project(CLI::App& app, Action& action);
+void add_noise(CLI::App& app, Action& action);
+void add_counts(CLI::App& app, Action& action);
+void add_fdk(CLI::App& app, Action& action);
+void add_denoise(CLI::App& app, Action& action);
+void add_metrics(CLI::App& app, Action& action);
+void add_preview(CLI::App& app, Action& action);
+
+}  // namespace halocline

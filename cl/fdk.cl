@@ -1,0 +1,65 @@
+// The row filter of filtered back-projection (Feldkamp, Davis & Kress 1984; Kak & Slaney 1988, chapter 3):
+//
+//   filtered = (raw * scale_n * cos gamma) convolved with h along each row,    cos gamma = 1/sqrt(1 + (u/SDD)^2 + (v/SDD)^2),
+//
+// with u and v from the foot of the perpendicular from the source. Two neighbouring rows of a view travel as the real and imaginary part of
+// one complex row: the transfer function H is real and even, so both come out filtered, and nothing need be taken apart in between. Rows pair
+// by their number on the detector (the first row held is even), so a row's result does not depend on which rows are held.
+//
+// VARIANCE: raw line integrals become their variances var(p) = (I + sigma_e^2)/I^2, I = I0 exp(-p) (Borsdorf et al. 2008), all weights
+// are squared, and H belongs to the square of the kernel.
+//
+// Arrays: raw[view][row][column]; spectrum[view][pair][length] complex, pairs = (rows + 1)/2, zero beyond the detector; filter[length];
+// weights[view][5] = scale, u/SDD of column 0, its step a column, v/SDD of row 0, its step a row; filtered like raw. No halo.
+#pragma OPENCL FP_CONTRACT OFF
+
+#define FDK_WEIGHTS 5
+
+inline float weighted(float p, float across, float along, float scale, float photons, float electronic) {
+  const float weight = scale / sqrt(fma(across, across, fma(along, along, 1.0f)));
+#ifdef VARIANCE
+  // no detector sees such a thin beam: the limit only keeps the variance finite
+  const float intensity = fmax(photons * exp(-p), 1e-9f);
+  return (intensity + electronic * electronic) / (intensity * intensity) * (weight * weight);
+#else
+  return p * weight;
+#endif
+}
+
+// One work-item an element of spectrum: (length, pairs, views).
+__kernel void fdk_weight(__global const float* restrict raw, __global const float* restrict weights, __global float2* restrict spectrum,
+                         int columns, int row_begin, int rows, int length, int pairs, int first_view, int views, float photons,
+                         float electronic) {
+  const int column = get_global_id(0), pair = get_global_id(1), view = get_global_id(2);
+  if (column >= length || pair >= pairs || view >= views) return;
+  float2 value = (float2)(0.0f, 0.0f);
+  if (column < columns) {
+    __global const float* restrict w = weights + FDK_WEIGHTS * (size_t)(first_view + view);
+    const float across = fma((float)column, w[2], w[1]);
+    const int row = 2 * pair;
+    __global const float* restrict p = raw + ((size_t)view * rows + row) * columns + column;
+    value.x = weighted(p[0], across, fma((float)(row_begin + row), w[4], w[3]), w[0], photons, electronic);
+    if (row + 1 < rows)
+      value.y = weighted(p[columns], across, fma((float)(row_begin + row + 1), w[4], w[3]), w[0], photons, electronic);
+  }
+  spectrum[((size_t)view * pairs + pair) * length + column] = value;
+}
+
+// One work-item an element of spectrum: (length, pairs, views).
+__kernel void fdk_filter(__global float2* restrict spectrum, __global const float* restrict filter, int length, int pairs, int views) {
+  const int n = get_global_id(0), pair = get_global_id(1), view = get_global_id(2);
+  if (n >= length || pair >= pairs || view >= views) return;
+  spectrum[((size_t)view * pairs + pair) * length + n] *= filter[n];
+}
+
+// One work-item a pixel: (columns, rows, views).
+__kernel void fdk_unpack(__global const float* restrict spectrum, __global float* restrict filtered, int columns, int rows, int length,
+                         int pairs, int views) {
+  const int column = get_global_id(0), row = get_global_id(1), view = get_global_id(2);
+  if (column >= columns || row >= rows || view >= views) return;
+  float value = spectrum[2 * (((size_t)view * pairs + row / 2) * length + column) + row % 2];
+#ifdef VARIANCE
+  value = fmax(value, 0.0f);  // rounding of the transform may go below
+#endif
+  filtered[((size_t)view * rows + row) * columns + column] = value;
+}

@@ -1,0 +1,82 @@
+// Gradient descent on the smoothed total variation (the inner steps of ASD-POCS, Sidky & Pan 2008), with
+//   TV(u) = sum_i sqrt(|(B u)_i|^2 + eps^2),  B backward differences divided by the spacing, 0 on the near faces
+//   g_i = dTV / du_i = sum over the axes a of  (B_a u)_i / (h_a N_i) - (B_a u)_j / (h_a N_j),  j = i + e_a,  N the root above
+//   tvgd_step  v = u - factor g
+//   tvgd_sums  per slice: the sums of  g^2,  (u - f)^2,  (u - f) g,  N
+//
+// Arrays: volumes u, v, f, x fastest, first slice in the buffers is `offset`. Halo: g_i needs i's neighbours along the axes and
+// the diagonal ones like (x + 1, y - 1, z): one slice low and one high. g is computed in both kernels: that is less
+// traffic than to store it.
+// Tunables: group shape (host); sums.clh's.
+#pragma OPENCL FP_CONTRACT OFF
+#include "sums.clh"
+#include "tv.clh"
+
+// g_i, and N_i as the second component. A neighbour outside of the volume counts as equal to the voxel it is subtracted from:
+// that difference is then 0, and with it every term that must not be there. No branches: compilers can vectorise it.
+float2 tv_gradient(__global const float* restrict u, size_t i, size_t row, size_t plane, int x, int y, int z, int nx,
+                   int ny, int nz, float rx, float ry, float rz, float eps2) {
+  const bool lx = x > 0, ly = y > 0, lz = z > 0, hx = x + 1 < nx, hy = y + 1 < ny, hz = z + 1 < nz;
+  const float here = u[i];
+  const float dx = rx * (here - (lx ? u[i - 1] : here));
+  const float dy = ry * (here - (ly ? u[i - row] : here));
+  const float dz = rz * (here - (lz ? u[i - plane] : here));
+  const float norm2 = fma(dz, dz, fma(dy, dy, fma(dx, dx, eps2)));
+  const float inverse = rsqrt(norm2);
+  float g = fma(rz, dz, fma(ry, dy, rx * dx)) * inverse;
+  {
+    const float there = hx ? u[i + 1] : here;
+    const float ax = rx * (there - here);
+    const float ay = ry * (there - (hx && ly ? u[i + 1 - row] : there));
+    const float az = rz * (there - (hx && lz ? u[i + 1 - plane] : there));
+    g = fma(-rx * ax, rsqrt(fma(az, az, fma(ay, ay, fma(ax, ax, eps2)))), g);
+  }
+  {
+    const float there = hy ? u[i + row] : here;
+    const float ax = rx * (there - (hy && lx ? u[i + row - 1] : there));
+    const float ay = ry * (there - here);
+    const float az = rz * (there - (hy && lz ? u[i + row - plane] : there));
+    g = fma(-ry * ay, rsqrt(fma(az, az, fma(ay, ay, fma(ax, ax, eps2)))), g);
+  }
+  {
+    const float there = hz ? u[i + plane] : here;
+    const float ax = rx * (there - (hz && lx ? u[i + plane - 1] : there));
+    const float ay = ry * (there - (hz && ly ? u[i + plane - row] : there));
+    const float az = rz * (there - here);
+    g = fma(-rz * az, rsqrt(fma(az, az, fma(ay, ay, fma(ax, ax, eps2)))), g);
+  }
+  return (float2)(g, norm2 * inverse);
+}
+
+__kernel void tvgd_step(__global const float* restrict u, __global float* restrict v, int nx, int ny, int nz, int offset,
+                        int begin, int end, float rx, float ry, float rz, float eps2, float factor) {
+  const int x = (int)get_global_id(0), y = (int)get_global_id(1), z = begin + (int)get_global_id(2);
+  if (x >= nx || y >= ny || z >= end) return;
+  const size_t row = (size_t)nx, plane = row * (size_t)ny, i = VOXEL(x, y, z);
+  const float2 g = tv_gradient(u, i, row, plane, x, y, z, nx, ny, nz, rx, ry, rz, eps2);
+  v[i] = fma(-factor, g.x, u[i]);
+}
+
+__kernel void tvgd_sums(__global const float* restrict u, __global const float* restrict f,
+                        __global sum_t* restrict partials, int nx, int ny, int nz, int offset, int begin, int end,
+                        int lanes, int segments, float rx, float ry, float rz, float eps2) {
+  const int lane = (int)get_global_id(0), segment = (int)get_global_id(1), z = begin + (int)get_global_id(2);
+  if (lane >= lanes || segment >= segments || z >= end) return;
+  const size_t row = (size_t)nx, plane = row * (size_t)ny;
+  const int last = min(ny, (segment + 1) * SEGMENT_ROWS);
+  sum_t norm = NO_SUM, fidelity = NO_SUM, product = NO_SUM, variation = NO_SUM;
+  for (int y = segment * SEGMENT_ROWS; y < last; ++y)
+    for (int x = lane; x < nx; x += lanes) {
+      const size_t i = VOXEL(x, y, z);
+      const float2 g = tv_gradient(u, i, row, plane, x, y, z, nx, ny, nz, rx, ry, rz, eps2);
+      const float change = u[i] - f[i];
+      norm = add_value(norm, g.x * g.x);
+      fidelity = add_value(fidelity, change * change);
+      product = add_value(product, change * g.x);
+      variation = add_value(variation, g.y);
+    }
+  store_partial(partials, z - offset, 0, 4, lane, lanes, segment, segments, norm);
+  store_partial(partials, z - offset, 1, 4, lane, lanes, segment, segments, fidelity);
+  store_partial(partials, z - offset, 2, 4, lane, lanes, segment, segments, product);
+  store_partial(partials, z - offset, 3, 4, lane, lanes, segment, segments, variation);
+}

@@ -1,0 +1,79 @@
+#include "host/staging.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <thread>
+#include <vector>
+
+namespace halocline {
+namespace {
+
+constexpr std::size_t chunk_bytes = std::size_t{16} << 20;
+constexpr std::size_t smallest_staged = std::size_t{1} << 20;
+
+// One thread copies at 11 GB/s, less than a PCIe 5 bus takes; four reach 36.
+void parallel_copy(std::byte* to, const std::byte* from, std::size_t bytes) {
+  const std::size_t threads = std::clamp<std::size_t>(std::thread::hardware_concurrency() / 2, 1, 4);
+  const std::size_t part = (bytes / threads + 63) / 64 * 64;
+  std::vector<std::jthread> others;
+  for (std::size_t begin = part; begin < bytes; begin += part)
+    others.emplace_back([=] { std::memcpy(to + begin, from + begin, std::min(part, bytes - begin)); });
+  std::memcpy(to, from, std::min(part, bytes));
+}
+
+}  // namespace
+
+bool Staging::direct(std::size_t bytes) const {
+  return device_.info().unified_memory || device_.info().cpu() || bytes < smallest_staged;
+}
+
+Staging::Chunk& Staging::next_chunk() {
+  Chunk& chunk = chunks_[next_];
+  next_ = (next_ + 1) % chunks_.size();
+  if (chunk.memory.data() == nullptr) chunk.memory = device_.pinned(chunk_bytes);
+  chunk.busy.wait();
+  return chunk;
+}
+
+Event Staging::write(const Buffer& to, std::size_t offset, const void* from, std::size_t bytes,
+                     std::span<const Event> waits) {
+  if (direct(bytes)) return device_.write(to, offset, from, bytes, waits);
+  const auto* source = static_cast<const std::byte*>(from);
+  Event last;
+  for (std::size_t done = 0; done < bytes; done += chunk_bytes) {
+    const std::size_t part = std::min(chunk_bytes, bytes - done);
+    Chunk& chunk = next_chunk();
+    parallel_copy(chunk.memory.data(), source + done, part);
+    last = chunk.busy = device_.write(to, offset + done, chunk.memory.data(), part, waits);
+  }
+  return last;
+}
+
+Event Staging::read(const Buffer& from, std::size_t offset, void* to, std::size_t bytes, std::span<const Event> waits) {
+  if (direct(bytes)) return device_.read(from, offset, to, bytes, waits);
+  struct Pending {
+    Chunk* chunk;
+    std::size_t begin, bytes;
+  };
+  std::deque<Pending> pending;
+  auto* target = static_cast<std::byte*>(to);
+  const auto finish_first = [&] {
+    const Pending& first = pending.front();
+    first.chunk->busy.wait();
+    parallel_copy(target + first.begin, first.chunk->memory.data(), first.bytes);
+    pending.pop_front();
+  };
+  Event last;
+  for (std::size_t done = 0; done < bytes; done += chunk_bytes) {
+    if (pending.size() == chunks_.size() - 1) finish_first();  // the bus fills the other chunks meanwhile
+    const std::size_t part = std::min(chunk_bytes, bytes - done);
+    Chunk& chunk = next_chunk();
+    last = chunk.busy = device_.read(from, offset + done, chunk.memory.data(), part, waits);
+    pending.push_back({&chunk, done, part});
+  }
+  while (!pending.empty()) finish_first();
+  return last;
+}
+
+}  // namespace halocline

@@ -1,0 +1,142 @@
+#include "scheduling/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "host/error.hpp"
+#include "scheduling/cost.hpp"
+#include "scheduling/layout.hpp"
+#include "scheduling/plan_text.hpp"
+
+namespace halocline {
+namespace {
+
+// Iterations per exchange that are tried: all small ones, then steps of a sixteenth.
+std::vector<int> exchange_candidates(const Requirements& requirements, const PlanOptions& options) {
+  const int iterations = std::max(1, requirements.iterations);
+  if (requirements.stack[2] > 0 || requirements.reduction_every_iteration) return {1};
+  if (options.iterations_per_exchange > 0) return {std::min(options.iterations_per_exchange, iterations)};
+  std::vector<int> result;
+  for (int k = 1; k < iterations; k += std::max(1, k / 16)) result.push_back(k);
+  result.push_back(iterations);
+  return result;
+}
+
+// Views in a batch: from the preferred number down by halves.
+std::vector<int> batch_candidates(const Requirements& requirements, const PlanOptions& options) {
+  const auto views = static_cast<int>(requirements.stack[2]);
+  if (views == 0) return {0};
+  if (options.batch > 0) return {std::min(options.batch, views)};
+  std::vector<int> result;
+  for (int batch = std::clamp(requirements.preferred_batch, 1, views); batch > 0; batch /= 2) result.push_back(batch);
+  return result;
+}
+
+// Devices that share the views all see every slab, so slabs fit the smallest of them.
+std::vector<DeviceBudget> layout_devices(const Requirements& requirements, std::span<const DeviceBudget> devices) {
+  if (!shares_views(requirements)) return {devices.begin(), devices.end()};
+  DeviceBudget smallest = devices.front();
+  for (const auto& device : devices) {
+    smallest.memory = std::min(smallest.memory, device.memory);
+    smallest.max_allocation = std::min(smallest.max_allocation, device.max_allocation);
+  }
+  return {smallest};
+}
+
+std::optional<Plan> try_plan(const Plan& common, std::span<const DeviceBudget> layout, int iterations, int batch,
+                             int minimum_slabs) {
+  auto slabs = lay_out(common.requirements, layout, iterations, batch, minimum_slabs);
+  if (!slabs) return std::nullopt;
+  Plan plan = common;
+  plan.slabs = std::move(*slabs);
+  plan.iterations_per_exchange = iterations;
+  plan.batch = batch;
+  plan.resident = one_slab_a_device(plan.slabs);
+  plan.passes = common.requirements.stack[2] > 0 ? 1 : count_passes(common.requirements, iterations);
+  plan.bus_bytes = count_bus_bytes(plan);
+  return plan;
+}
+
+[[noreturn]] void throw_too_small(const Requirements& requirements, std::span<const DeviceBudget> devices,
+                                  int iterations, int batch, const PlanOptions& options) {
+  const auto& largest = *std::max_element(devices.begin(), devices.end(),
+                                          [](const auto& a, const auto& b) { return a.memory < b.memory; });
+  SlabPlan slab;  // the one slice that needs most
+  for (std::int64_t z = 0; z < static_cast<std::int64_t>(requirements.size[2]); ++z) {
+    const auto one = make_slab(requirements, 0, {z, z + 1}, iterations, batch);
+    if (one.bytes > slab.bytes) slab = one;
+  }
+  std::string text =
+      fmt::format("{}: not even one slice of the volume ({} x {} voxels) with its halos{} fits the device memory.\n",
+                  requirements.algorithm, requirements.size[0], requirements.size[1],
+                  batch > 0 ? fmt::format(" and {} view{}", batch, batch > 1 ? "s" : "") : "");
+  const auto row = [&](const std::string& name, std::size_t bytes, const char* note) {
+    text += fmt::format("  {:<28} {:>12}{}\n", name, bytes_text(static_cast<double>(bytes)), note);
+  };
+  text += fmt::format("  {:<28} {:>12}\n", "array", "needed");
+  bool array_too_large = false;
+  for (const auto& need : requirements.arrays) {
+    const auto bytes = array_bytes(need, requirements, slab.extended.count(), slab.rows.count(), batch);
+    const bool too_large = bytes > largest.max_allocation;
+    array_too_large = array_too_large || too_large;
+    row(need.name, bytes, too_large ? "  more than one allocation may have" : "");
+  }
+  row(fmt::format("all, for {} slices", slab.extended.count()), slab.bytes, "");
+  for (const auto& device : devices) {
+    row("budget of " + device.name, device.memory, "");
+    row("  largest allocation", device.max_allocation, "");
+  }
+  if (array_too_large)
+    text += "Choose another --device, or fewer voxels; --device-memory does not change the largest allocation.";
+  else
+    text += "Give more with --device-memory if the device has it, choose another --device, or fewer voxels.";
+  if (iterations > 1)
+    text += fmt::format(" {} iterations per exchange were asked for: fewer need thinner halos.", iterations);
+  if (options.batch > 1) text += fmt::format(" {} views at a time were asked for: fewer need less.", batch);
+  throw PlanError(text);
+}
+
+}  // namespace
+
+Plan make_plan(const Requirements& requirements, std::span<const DeviceBudget> devices, const PlanOptions& options) {
+  if (devices.empty())
+    throw PlanError("there is no device to plan for: choose one with --device; --device-memory sets what it may use");
+  if (std::any_of(requirements.size.begin(), requirements.size.end(), [](std::size_t n) { return n == 0; }))
+    throw InputError(fmt::format("{}: the volume has size {} x {} x {}; every size must be at least 1",
+                                 requirements.algorithm, requirements.size[0], requirements.size[1],
+                                 requirements.size[2]));
+  Plan common;
+  common.requirements = requirements;
+  common.devices.assign(devices.begin(), devices.end());
+  const auto layout = layout_devices(requirements, devices);
+  const auto exchanges = exchange_candidates(requirements, options);
+  const auto batches = batch_candidates(requirements, options);
+
+  std::optional<Plan> best;
+  double best_seconds = 0;
+  // A slab without neighbours exchanges nothing: no number of iterations is better than all of them.
+  if (auto whole = try_plan(common, layout, exchanges.back(), batches.front(), options.minimum_slabs);
+      whole && whole->slabs.size() == 1) {
+    if (layout.size() == 1) return *std::move(whole);
+    best_seconds = estimate_seconds(*whole);
+    best = std::move(whole);
+  }
+  for (const int batch : batches)
+    for (const int iterations : exchanges) {
+      auto plan = try_plan(common, layout, iterations, batch, options.minimum_slabs);
+      if (!plan) break;  // more iterations need thicker halos
+      const double seconds = estimate_seconds(*plan);
+      // Slabs that stay on their devices beat any that come and go.
+      const bool better =
+          !best || (plan->resident && !best->resident) || (plan->resident == best->resident && seconds < best_seconds);
+      if (!better) continue;
+      best = std::move(plan);
+      best_seconds = seconds;
+    }
+  if (!best) throw_too_small(requirements, devices, exchanges.front(), batches.back(), options);
+  return *std::move(best);
+}
+
+}  // namespace halocline

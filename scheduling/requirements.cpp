@@ -1,0 +1,26 @@
+#include "scheduling/requirements.hpp"
+
+namespace halocline {
+
+std::size_t array_bytes(const ArrayNeed& need, const Requirements& requirements, std::int64_t slices, std::int64_t rows,
+                        std::int64_t views) {
+  const auto row_length = need.row_length > 0 ? need.row_length : requirements.stack[0];
+  const auto n_slices = static_cast<std::size_t>(slices);
+  const auto stack_rows = static_cast<std::size_t>(rows) * static_cast<std::size_t>(views);
+  const auto element = need.element_bytes * need.components;
+  switch (need.kind) {
+    case ArrayKind::volume:
+      return element * requirements.size[0] * requirements.size[1] * n_slices;
+    case ArrayKind::slice:
+      return element * need.elements * n_slices;
+    case ArrayKind::projections:
+      return element * row_length * stack_rows;
+    case ArrayKind::image:  // float32, one channel, rows as long as the detector's
+      return sizeof(float) * requirements.stack[0] * stack_rows;
+    case ArrayKind::fixed:
+      return element * need.elements;
+  }
+  return 0;
+}
+
+}  // namespace halocline

@@ -1,0 +1,105 @@
+// labels: device slab
+// Voxel-driven back-projection against double precision, and one slab against many.
+#include "algorithms/backprojection.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "host/error.hpp"
+#include "tests/reference/projector_reference.hpp"
+#include "tests/reference/projector_scenes.hpp"
+
+namespace halocline {
+namespace {
+
+using reference::device;
+
+std::vector<float> backprojected(const Volume& projections, const reference::Scene& scene, bool hardware, int slabs = 0, int batch = 0,
+                                 const std::vector<Device>& devices = device()) {
+  RunOptions options;
+  options.plan.minimum_slabs = slabs;
+  options.plan.batch = batch;
+  return backproject(projections, scene.geometry, scene.grid, {.hardware_interpolation = hardware}, devices, options).output.voxels;
+}
+
+class BackprojectionScenes : public testing::TestWithParam<reference::Scene> {
+ protected:
+  Volume projections = reference::random_volume(GetParam().projections, 3);
+};
+
+TEST_P(BackprojectionScenes, MatchesDoublePrecision) {
+  const auto& scene = GetParam();
+  const std::vector<double> values(projections.voxels.begin(), projections.voxels.end());
+  const auto expected = reference::backproject(values, projections.grid, scene.geometry, scene.grid, {});
+  ASSERT_GT(reference::largest(expected), 0);
+  EXPECT_LT(reference::largest_difference(backprojected(projections, scene, false), expected), 2e-5 * reference::largest(expected));
+  if (!device().front().info().images) return;
+  // each of the two fractions is off by up to 1/512, each of the views differs by up to 1 from pixel to pixel
+  const double bound = static_cast<double>(scene.geometry.views.size()) * 2 / 512;
+  EXPECT_LT(reference::largest_difference(backprojected(projections, scene, true), expected), bound);
+}
+
+TEST_P(BackprojectionScenes, SlabsBatchesAndDevicesChangeNoBit) {
+  const auto& scene = GetParam();
+  const bool images = device().front().info().images;
+  for (const bool hardware : {false, true}) {
+    if (hardware && !images) GTEST_SKIP() << device().front().info().name << " has no images";
+    const auto whole = backprojected(projections, scene, hardware);
+    for (const int slabs : {2, 3})
+      if (slabs <= static_cast<int>(scene.grid.size[2]))
+        for (const int batch : {1, 5, 16})
+          EXPECT_EQ(backprojected(projections, scene, hardware, slabs, batch), whole) << slabs << " slabs, batches of " << batch;
+    EXPECT_EQ(backprojected(projections, scene, hardware, 0, 0, reference::sub_devices(2)), whole);
+  }
+}
+
+TEST_P(BackprojectionScenes, TheShortWayForUntiltedViewsGivesTheSameBits) {
+  // one more view, tilted and empty, makes the kernel take the general way and adds nothing
+  auto scene = GetParam();
+  const auto whole = backprojected(projections, scene, false);
+  View view = scene.geometry.views.back();
+  view.out_of_plane_angle += 5;
+  scene.geometry.views.push_back(view);
+  scene.projections.size[2] += 1;
+  Volume longer(scene.projections);
+  std::copy(projections.voxels.begin(), projections.voxels.end(), longer.voxels.begin());
+  EXPECT_EQ(backprojected(longer, scene, false), whole);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, BackprojectionScenes, testing::ValuesIn(reference::scenes()),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(DetectorRows, CoverWhatEachSliceNeedsAndNoMore) {
+  CircularOptions options;
+  options.sid = 500;
+  options.sdd = 1000;
+  options.projections = 12;
+  const Geometry geometry = circular_geometry(options);
+  const Grid projections = reference::detector(100, 257, 12, 1, 1), grid = default_grid({32, 32, 120}, {1, 1, 1});
+  const auto rows_of = detector_rows_of(geometry, projections, grid);
+  for (std::int64_t k = 0; k < 120; ++k) {
+    const Range rows = rows_of({k, k + 1});
+    // at the isocentre's depth a slice is seen 2 rows a mm from the middle; nearer or farther by 23 mm of 500
+    const double y = static_cast<double>(k) - 59.5, near = 128 + 2 * y * 500 / (500 - 22), far = 128 + 2 * y * 500 / (500 + 22);
+    EXPECT_LE(static_cast<double>(rows.begin), std::max(0.0, std::min(near, far)));
+    EXPECT_GE(static_cast<double>(rows.end), std::min(257.0, std::max(near, far) + 1));
+    EXPECT_EQ(rows.begin % 2, 0);
+    EXPECT_TRUE(rows.end % 2 == 0 || rows.end == 257);
+    EXPECT_LE(rows.count(), 36);
+    EXPECT_GE(rows.count(), 32);
+  }
+  EXPECT_EQ(rows_of({0, 120}), (Range{2, 256}));
+}
+
+TEST(DetectorRows, AreAllIfTheGridReachesTheSource) {
+  CircularOptions options;
+  options.sid = 20;
+  options.sdd = 60;
+  options.projections = 12;
+  const Grid projections = reference::detector(50, 200, 12, 1, 1);
+  EXPECT_EQ(detector_rows_of(circular_geometry(options), projections, default_grid({32, 32, 9}, {1, 1, 1}))({0, 1}), (Range{0, 200}));
+}
+
+}  // namespace
+}  // namespace halocline

@@ -1,0 +1,438 @@
+// labels: unit
+#include "scheduling/plan.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <set>
+
+#include "host/error.hpp"
+
+namespace halocline {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::size_t mebi = std::size_t{1} << 20, gibi = std::size_t{1} << 30;
+
+ArrayNeed need(std::string name, ArrayKind kind, Lifetime lifetime, std::size_t components = 1) {
+  ArrayNeed result;
+  result.name = std::move(name);
+  result.kind = kind;
+  result.lifetime = lifetime;
+  result.components = components;
+  return result;
+}
+
+// Primal-dual denoising: image, state and its extrapolation, three dual components, one sum a slice.
+Requirements stencil(std::array<std::size_t, 3> size, int iterations = 200) {
+  Requirements r;
+  r.algorithm = "pdu";
+  r.size = size;
+  r.iterations = iterations;
+  r.halo_low = r.halo_high = 1;
+  r.reduction_halo = 1;
+  r.arrays = {need("f", ArrayKind::volume, Lifetime::input), need("u", ArrayKind::volume, Lifetime::output),
+              need("bar", ArrayKind::volume, Lifetime::state), need("p", ArrayKind::volume, Lifetime::state, 3),
+              need("sums", ArrayKind::slice, Lifetime::sums, 2)};
+  r.arrays.back().element_bytes = 8;
+  r.arrays.back().elements = 1;
+  return r;
+}
+
+// Back-projection whose slabs see a band of rows.
+Requirements fdk(std::array<std::size_t, 3> size, std::array<std::size_t, 3> stack) {
+  Requirements r;
+  r.algorithm = "fdk";
+  r.size = size;
+  r.stack = stack;
+  const auto nz = static_cast<double>(size[2]), rows = static_cast<double>(stack[1]);
+  r.detector_rows = [nz, rows](Range slices) {  // magnified by 1.3 about the middle, so it leaves the detector
+    const auto row = [&](double slice) { return (slice / nz - 0.5) * 1.3 * rows + rows / 2; };
+    return Range{static_cast<std::int64_t>(row(static_cast<double>(slices.begin))) - 2,
+                 static_cast<std::int64_t>(row(static_cast<double>(slices.end))) + 3};
+  };
+  auto spectrum = need("spectrum", ArrayKind::projections, Lifetime::scratch, 2);
+  spectrum.row_length = 2 * stack[0] + 3;
+  auto matrices = need("matrices", ArrayKind::fixed, Lifetime::input);
+  matrices.elements = 12 * stack[2];
+  r.arrays = {need("raw", ArrayKind::projections, Lifetime::input),
+              spectrum,
+              matrices,
+              need("filtered", ArrayKind::projections, Lifetime::scratch),
+              need("layers", ArrayKind::image, Lifetime::scratch),
+              need("volume", ArrayKind::volume, Lifetime::output)};
+  return r;
+}
+
+Requirements joseph(std::array<std::size_t, 3> size, std::array<std::size_t, 3> stack) {
+  Requirements r;
+  r.algorithm = "joseph";
+  r.size = size;
+  r.stack = stack;
+  r.halo_high = 1;
+  r.arrays = {need("volume", ArrayKind::volume, Lifetime::input),
+              need("projections", ArrayKind::projections, Lifetime::output)};
+  return r;
+}
+
+DeviceBudget device(std::size_t memory, double speed = 1, std::size_t max_allocation = 0) {
+  DeviceBudget result;
+  result.name = "device of " + std::to_string(memory) + " bytes";
+  result.memory = memory;
+  result.max_allocation = max_allocation > 0 ? max_allocation : memory;
+  result.speed = speed;
+  return result;
+}
+
+std::size_t bytes_of(const Plan& plan, std::int64_t slices, std::int64_t rows) {
+  std::size_t sum = 0;
+  for (const auto& each : plan.requirements.arrays)
+    sum += array_bytes(each, plan.requirements, slices, rows, plan.batch);
+  return sum;
+}
+
+// What every plan promises.
+void check(const Plan& plan, int minimum_slabs) {
+  const auto& r = plan.requirements;
+  const auto nz = static_cast<std::int64_t>(r.size[2]);
+  ASSERT_FALSE(plan.slabs.empty());
+  std::int64_t at = 0;
+  int device_before = -1;
+  std::map<int, std::pair<std::int64_t, std::int64_t>> extents;
+  for (const auto& slab : plan.slabs) {
+    EXPECT_EQ(slab.interior.begin, at);
+    EXPECT_FALSE(slab.interior.empty());
+    at = slab.interior.end;
+    const auto k = std::int64_t{plan.iterations_per_exchange};
+    EXPECT_EQ(slab.extended.begin, std::max<std::int64_t>(0, slab.interior.begin - k * r.halo_low - r.reduction_halo));
+    EXPECT_EQ(slab.extended.end, std::min(nz, slab.interior.end + k * r.halo_high + r.reduction_halo));
+    EXPECT_GE(slab.device, device_before);
+    device_before = slab.device;
+    ASSERT_LT(slab.device, static_cast<int>(plan.devices.size()));
+    if (r.stack[1] > 0) {
+      EXPECT_FALSE(slab.rows.empty());
+      EXPECT_GE(slab.rows.begin, 0);
+      EXPECT_LE(slab.rows.end, static_cast<std::int64_t>(r.stack[1]));
+      if (r.detector_rows) {
+        const auto wanted = r.detector_rows(slab.extended);
+        EXPECT_LE(slab.rows.begin, std::max<std::int64_t>(0, wanted.begin));
+        EXPECT_GE(slab.rows.end, std::min<std::int64_t>(wanted.end, static_cast<std::int64_t>(r.stack[1])));
+      } else {
+        EXPECT_EQ(slab.rows, (Range{0, static_cast<std::int64_t>(r.stack[1])}));
+      }
+    }
+    auto& extent = extents[slab.device];
+    extent.first = std::max(extent.first, slab.extended.count());
+    extent.second = std::max(extent.second, slab.rows.count());
+  }
+  EXPECT_EQ(at, nz);
+  for (const auto& [number, extent] : extents) {
+    const auto& budget = plan.devices[static_cast<std::size_t>(number)];
+    EXPECT_LE(bytes_of(plan, extent.first, extent.second), budget.memory);
+    for (const auto& each : r.arrays)
+      EXPECT_LE(array_bytes(each, r, extent.first, extent.second, plan.batch), budget.max_allocation) << each.name;
+    for (const auto& slab : plan.slabs)
+      if (slab.device == number) {
+        EXPECT_EQ(slab.bytes, bytes_of(plan, extent.first, extent.second));
+      }
+  }
+  EXPECT_GE(static_cast<std::int64_t>(plan.slabs.size()), std::min<std::int64_t>(minimum_slabs, nz));
+  EXPECT_EQ(plan.resident, extents.size() == plan.slabs.size());
+  EXPECT_GE(plan.iterations_per_exchange, 1);
+  EXPECT_LE(plan.iterations_per_exchange, std::max(1, r.iterations));
+  EXPECT_EQ(plan.batch > 0, r.stack[2] > 0);
+  EXPECT_LE(plan.batch, static_cast<int>(r.stack[2]));
+  EXPECT_GE(plan.passes, 1);
+  EXPECT_GT(plan.bus_bytes, 0);
+}
+
+class RandomPlans : public ::testing::TestWithParam<int> {};
+
+TEST_P(RandomPlans, keepTheirPromises) {
+  std::mt19937 random(static_cast<unsigned>(GetParam()));
+  const auto pick = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
+  int planned = 0, refused = 0;
+  for (int n = 0; n < 250; ++n) {
+    const auto side = [&] { return static_cast<std::size_t>(pick(0, 3) == 0 ? pick(1, 4) : pick(1, 93)); };
+    const std::array<std::size_t, 3> size{side(), side(), side()}, stack{side(), side(), side()};
+    const int kind = pick(0, 2);
+    Requirements r = kind == 0 ? stencil(size, pick(0, 300)) : kind == 1 ? fdk(size, stack) : joseph(size, stack);
+    if (kind == 0) {
+      r.halo_low = pick(0, 3);
+      r.halo_high = pick(0, 3);
+      r.reduction_halo = pick(0, 2);
+      r.reduction_every_iteration = pick(0, 3) == 0;
+    }
+    r.preferred_batch = pick(1, 40);
+    // Budgets from too small to more than enough.
+    double whole = 0;
+    for (const auto& each : r.arrays)
+      whole += static_cast<double>(array_bytes(each, r, static_cast<std::int64_t>(size[2]),
+                                               static_cast<std::int64_t>(stack[1]), r.preferred_batch));
+    std::vector<DeviceBudget> devices;
+    for (int d = pick(1, 5); d > 0; --d) {
+      const auto memory = static_cast<std::size_t>(whole * std::exp2(pick(-60, 10) / 10.0)) + 1;
+      devices.push_back(device(memory, pick(1, 100) / 10.0,
+                               pick(0, 1) == 0 ? memory : memory / static_cast<std::size_t>(pick(1, 4)) + 1));
+    }
+    PlanOptions options;
+    options.minimum_slabs = pick(0, 1) == 0 ? 0 : pick(1, 9);
+    options.iterations_per_exchange = pick(0, 3) == 0 ? pick(1, 5) : 0;
+    options.batch = pick(0, 3) == 0 ? pick(1, 100) : 0;
+    try {
+      const Plan plan = make_plan(r, devices, options);
+      SCOPED_TRACE(plan.text());
+      check(plan, options.minimum_slabs);
+      if (kind == 0) {
+        if (r.reduction_every_iteration) {
+          EXPECT_EQ(plan.iterations_per_exchange, 1);
+        } else if (options.iterations_per_exchange > 0) {
+          EXPECT_EQ(plan.iterations_per_exchange,
+                    std::clamp(options.iterations_per_exchange, 1, std::max(1, r.iterations)));
+        }
+      } else if (options.batch > 0) {
+        EXPECT_EQ(plan.batch, std::min<int>(options.batch, static_cast<int>(stack[2])));
+      }
+      EXPECT_EQ(plan.json().at("slabs").size(), plan.slabs.size());
+      ++planned;
+    } catch (const PlanError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("--device-memory"));
+      ++refused;
+      // Nothing must be refused that one slice, one view and one iteration at a time would have fitted.
+      if (options.iterations_per_exchange > 1 || options.batch > 1 || kind != 0) continue;
+      const auto thickest = std::min<std::int64_t>(static_cast<std::int64_t>(size[2]),
+                                                   1 + r.halo_low + r.halo_high + 2 * r.reduction_halo);
+      for (const auto& each : devices) {
+        std::size_t sum = 0, largest = 0;
+        for (const auto& array : r.arrays) {
+          sum += array_bytes(array, r, thickest, 0, 0);
+          largest = std::max(largest, array_bytes(array, r, thickest, 0, 0));
+        }
+        EXPECT_TRUE(sum > each.memory || largest > each.max_allocation) << error.what();
+      }
+    }
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(planned, 60);
+  EXPECT_GT(refused, 10);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomPlans, ::testing::Range(1, 9));
+
+TEST(Plan, keepsTheWholeVolumeOnOneDeviceThatHasRoom) {
+  const Plan plan = make_plan(stencil({64, 64, 64}), std::vector{device(gibi)});
+  ASSERT_EQ(plan.slabs.size(), 1u);
+  EXPECT_EQ(plan.slabs[0].interior, (Range{0, 64}));
+  EXPECT_EQ(plan.slabs[0].extended, (Range{0, 64}));
+  EXPECT_TRUE(plan.resident);
+  EXPECT_EQ(plan.iterations_per_exchange, 200);
+  EXPECT_EQ(plan.passes, 1);
+  EXPECT_EQ(plan.bus_bytes, 2.0 * 4 * 64 * 64 * 64);  // the image up, the result down
+}
+
+TEST(Plan, usesEveryByteThatFits) {
+  const auto r = stencil({10, 10, 100});
+  const std::size_t slice = 10 * 10 * 4 * 6 + 16;
+  EXPECT_EQ(make_plan(r, std::vector{device(100 * slice)}).slabs.size(), 1u);
+  EXPECT_GT(make_plan(r, std::vector{device(100 * slice - 1)}).slabs.size(), 1u);
+  // The three dual components are one array.
+  EXPECT_EQ(make_plan(r, std::vector{device(100 * slice, 1, 100 * 1200)}).slabs.size(), 1u);
+  EXPECT_GT(make_plan(r, std::vector{device(100 * slice, 1, 100 * 1200 - 1)}).slabs.size(), 1u);
+}
+
+TEST(Plan, sharesSlicesBySpeed) {
+  const auto r = stencil({32, 32, 100});
+  const Plan plan = make_plan(r, std::vector{device(gibi, 1), device(gibi, 3), device(gibi, 6)});
+  ASSERT_EQ(plan.slabs.size(), 3u);
+  EXPECT_TRUE(plan.resident);
+  EXPECT_EQ(plan.slabs[0].interior, (Range{0, 10}));
+  EXPECT_EQ(plan.slabs[1].interior, (Range{10, 40}));
+  EXPECT_EQ(plan.slabs[2].interior, (Range{40, 100}));
+}
+
+TEST(Plan, givesTheRestToOthersWhenAFastDeviceIsSmall) {
+  const auto r = stencil({32, 32, 100});
+  const std::size_t slice = 32 * 32 * 4 * 6 + 16;
+  const Plan plan = make_plan(r, std::vector{device(20 * slice, 10), device(gibi, 1)});
+  ASSERT_EQ(plan.slabs.size(), 2u);
+  EXPECT_TRUE(plan.resident);
+  EXPECT_LE(plan.slabs[0].extended.count(), 20);
+  EXPECT_EQ(plan.slabs[1].interior.end, 100);
+}
+
+TEST(Plan, leavesOutDevicesThatWouldGetNoSlice) {
+  const Plan plan = make_plan(stencil({8, 8, 2}), std::vector{device(gibi, 1), device(gibi, 5), device(gibi, 5)});
+  ASSERT_EQ(plan.slabs.size(), 2u);
+  EXPECT_EQ(plan.slabs[0].device, 1);  // numbered as they were given
+  EXPECT_EQ(plan.slabs[1].device, 2);
+  // ... and those on which nothing fits.
+  const Plan other = make_plan(stencil({64, 64, 50}), std::vector{device(1000), device(gibi)});
+  ASSERT_EQ(other.slabs.size(), 1u);
+  EXPECT_EQ(other.slabs[0].device, 1);
+}
+
+TEST(Plan, dealsManySlabsInRegions) {
+  PlanOptions options;
+  options.minimum_slabs = 7;
+  const Plan plan = make_plan(stencil({8, 8, 93}), std::vector{device(gibi, 2), device(gibi, 1)}, options);
+  check(plan, 7);
+  EXPECT_FALSE(plan.resident);
+  std::set<int> used;
+  for (const auto& slab : plan.slabs) used.insert(slab.device);
+  EXPECT_EQ(used.size(), 2u);
+  options.minimum_slabs = 50;
+  EXPECT_EQ(make_plan(stencil({8, 8, 7}), std::vector{device(gibi)}, options).slabs.size(), 7u);
+}
+
+TEST(Plan, exchangesRarelyOutOfCoreAndOftenBetweenDevices) {
+  // 1024^3 in 4 GiB over a bus much slower than the device's memory: many iterations a visit.
+  auto card = device(4 * gibi);
+  card.bus_bandwidth = 12e9;
+  card.memory_bandwidth = 1e12;
+  const Plan out_of_core = make_plan(stencil({1024, 1024, 1024}), std::vector{card});
+  EXPECT_FALSE(out_of_core.resident);
+  EXPECT_GT(out_of_core.iterations_per_exchange, 4);
+  EXPECT_LT(out_of_core.passes, 50);
+  PlanOptions each;
+  each.iterations_per_exchange = 1;
+  EXPECT_LT(out_of_core.bus_bytes, 0.5 * make_plan(stencil({1024, 1024, 1024}), std::vector{card}, each).bus_bytes);
+  // Two devices that hold it: transfers are small, computing halos twice is not.
+  const Plan two = make_plan(stencil({1024, 1024, 1024}), std::vector{device(32 * gibi), device(32 * gibi)});
+  EXPECT_TRUE(two.resident);
+  EXPECT_LE(two.iterations_per_exchange, 8);
+}
+
+TEST(Plan, exchangesAfterEveryIterationThatReduces) {
+  auto r = stencil({64, 64, 64});
+  r.reduction_every_iteration = true;
+  PlanOptions options;
+  options.minimum_slabs = 3;
+  options.iterations_per_exchange = 5;
+  const Plan plan = make_plan(r, std::vector{device(gibi)}, options);
+  EXPECT_EQ(plan.iterations_per_exchange, 1);
+  EXPECT_EQ(plan.passes, 200);
+}
+
+TEST(Plan, backprojectionTradesBatchesForThickness) {
+  const auto r = fdk({512, 512, 512}, {512, 512, 720});
+  const Plan roomy = make_plan(r, std::vector{device(8 * gibi)});
+  EXPECT_EQ(roomy.slabs.size(), 1u);
+  EXPECT_EQ(roomy.batch, 16);
+  const Plan tight = make_plan(r, std::vector{device(520 * mebi)});
+  check(tight, 0);
+  const Plan tiny = make_plan(r, std::vector{device(8 * mebi)});
+  check(tiny, 0);
+  EXPECT_GT(tiny.slabs.size(), 50u);
+  EXPECT_LT(tiny.slabs[tiny.slabs.size() / 2].rows.count(), 100);
+  // Bands of rows keep the stack from being sent whole for each slab.
+  EXPECT_LT(tiny.bus_bytes, 10.0 * 4 * 512 * 512 * 720);
+}
+
+TEST(Plan, projectionFitsTheSmallestOfTheDevicesThatShareItsViews) {
+  const auto r = joseph({128, 128, 128}, {64, 64, 100});
+  const Plan plan = make_plan(r, std::vector{device(gibi), device(2 * mebi)});
+  for (const auto& slab : plan.slabs) EXPECT_LE(slab.bytes, 2 * mebi);
+  EXPECT_GT(plan.slabs.size(), 1u);
+  EXPECT_EQ(plan.slabs.front().extended.end, plan.slabs.front().interior.end + 1);
+  EXPECT_EQ(plan.slabs.back().extended, plan.slabs.back().interior);
+}
+
+TEST(Plan, isQuickForHugeVolumes) {
+  const auto start = std::chrono::steady_clock::now();
+  const Plan plan = make_plan(stencil({4096, 4096, 4096}, 1000), std::vector(4, device(14 * gibi, 1, 3 * gibi)));
+  check(plan, 0);
+  check(make_plan(fdk({4096, 4096, 4096}, {4096, 4096, 2000}), std::vector{device(12 * gibi)}), 0);
+  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 5.0);
+}
+
+std::string plan_error(const Requirements& r, const std::vector<DeviceBudget>& devices,
+                       const PlanOptions& options = {}) {
+  try {
+    make_plan(r, devices, options);
+  } catch (const PlanError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(PlanErrors, showNeededAndAvailableBytes) {
+  const auto text = plan_error(stencil({1024, 1024, 100}), {device(64 * mebi), device(32 * mebi)});
+  EXPECT_THAT(text, HasSubstr("pdu"));
+  EXPECT_THAT(text, HasSubstr("1024 x 1024"));
+  EXPECT_THAT(text, HasSubstr("60.00 MiB"));  // p: 3 components, 5 slices
+  EXPECT_THAT(text, HasSubstr("64.00 MiB"));
+  EXPECT_THAT(text, HasSubstr("32.00 MiB"));
+  EXPECT_THAT(text, HasSubstr("Give more with --device-memory"));
+  EXPECT_THAT(text, HasSubstr("--device,"));
+}
+
+TEST(PlanErrors, tellALargestAllocationFromABudget) {
+  const auto text = plan_error(stencil({1024, 1024, 100}), {device(gibi, 1, 16 * mebi)});
+  EXPECT_THAT(text, HasSubstr("more than one allocation may have"));
+  EXPECT_THAT(text, HasSubstr("--device-memory does not change"));
+}
+
+TEST(PlanErrors, nameWhatWasAskedForTooMuch) {
+  PlanOptions options;
+  options.iterations_per_exchange = 40;
+  EXPECT_THAT(plan_error(stencil({256, 256, 500}), {device(32 * mebi)}, options),
+              HasSubstr("40 iterations per exchange"));
+  options = {};
+  options.batch = 500;
+  EXPECT_THAT(plan_error(joseph({16, 16, 16}, {512, 512, 500}), {device(32 * mebi)}, options), HasSubstr("500 views"));
+}
+
+TEST(PlanErrors, wantADeviceAndAVolume) {
+  EXPECT_THAT(plan_error(stencil({8, 8, 8}), {}), HasSubstr("--device"));
+  EXPECT_THROW(make_plan(stencil({8, 0, 8}), std::vector{device(gibi)}), InputError);
+}
+
+TEST(PlanText, isATableOfDevicesSlabsAndArrays) {
+  auto r = stencil({64, 64, 64});
+  r.kernels = {"pdu_dual", "pdu_primal"};
+  PlanOptions options;
+  options.minimum_slabs = 20;
+  const Plan plan = make_plan(r, std::vector{device(gibi)}, options);
+  const auto text = plan.text();
+  for (const char* part : {"pdu", "64 x 64 x 64", "200 iterations", "1.00 GiB", "with halos", "(4 more)", "bar",
+                           "scratch", "over the bus", "pdu_dual, pdu_primal"})
+    if (std::string(part) != "scratch") {
+      EXPECT_THAT(text, HasSubstr(part));
+    }
+  const auto json = plan.json();
+  EXPECT_EQ(json.at("size"), (std::vector<int>{64, 64, 64}));
+  EXPECT_EQ(json.at("slabs").size(), 20u);
+  EXPECT_EQ(json.at("slabs")[0].at("interior"), (std::vector<int>{0, 3}));
+  EXPECT_EQ(json.at("bus_bytes").get<double>(), plan.bus_bytes);
+}
+
+TEST(ArrayBytes, followKindElementAndComponents) {
+  Requirements r;
+  r.size = {5, 7, 11};
+  r.stack = {13, 17, 19};
+  EXPECT_EQ(array_bytes(need("", ArrayKind::volume, Lifetime::state, 3), r, 4, 9, 9), 5u * 7 * 4 * 3 * 4);
+  auto slice = need("", ArrayKind::slice, Lifetime::sums, 2);
+  slice.element_bytes = 8;
+  slice.elements = 6;
+  EXPECT_EQ(array_bytes(slice, r, 4, 9, 9), 6u * 8 * 2 * 4);
+  auto padded = need("", ArrayKind::projections, Lifetime::scratch);
+  EXPECT_EQ(array_bytes(padded, r, 4, 3, 2), 13u * 3 * 2 * 4);
+  padded.row_length = 32;
+  padded.components = 2;
+  EXPECT_EQ(array_bytes(padded, r, 4, 3, 2), 32u * 3 * 2 * 8);
+  EXPECT_EQ(array_bytes(need("", ArrayKind::image, Lifetime::scratch), r, 4, 3, 2), 13u * 3 * 2 * 4);
+  auto fixed = need("", ArrayKind::fixed, Lifetime::input);
+  fixed.elements = 12;
+  EXPECT_EQ(array_bytes(fixed, r, 4, 3, 2), 48u);
+  // Beyond 32 bits.
+  r.size = {4096, 4096, 4096};
+  EXPECT_EQ(array_bytes(need("", ArrayKind::volume, Lifetime::state, 3), r, 4096, 0, 0), std::size_t{3} << 38);
+}
+
+}  // namespace
+}  // namespace halocline

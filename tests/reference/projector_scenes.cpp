@@ -1,0 +1,101 @@
+#include "tests/reference/projector_scenes.hpp"
+
+#include <cmath>
+#include <map>
+#include <random>
+
+namespace halocline::reference {
+namespace {
+
+Grid rotated_grid(std::array<std::size_t, 3> size, std::array<double, 3> spacing) {
+  Grid grid = default_grid(size, spacing);
+  // Rz(30) Ry(-20) Rx(50) degrees: no axis lies along another
+  const double a = 0.5235987755982988, b = -0.3490658503988659, c = 0.8726646259971648;
+  const double ca = std::cos(a), sa = std::sin(a), cb = std::cos(b), sb = std::sin(b), cc = std::cos(c), sc = std::sin(c);
+  grid.direction = {ca * cb, ca * sb * sc - sa * cc, ca * sb * cc + sa * sc, sa * cb, sa * sb * sc + ca * cc, sa * sb * cc - ca * sc, -sb,
+                    cb * sc, cb * cc};
+  return grid;
+}
+
+/// Puts the middle of the grid at a point.
+Grid centred_at(Grid grid, std::array<double, 3> point) {
+  grid.origin = {0, 0, 0};
+  const auto middle = grid.world(0.5 * (static_cast<double>(grid.size[0]) - 1), 0.5 * (static_cast<double>(grid.size[1]) - 1),
+                                 0.5 * (static_cast<double>(grid.size[2]) - 1));
+  for (int axis = 0; axis < 3; ++axis) grid.origin[axis] = point[axis] - middle[axis];
+  return grid;
+}
+
+Geometry scan(double sdd, bool tilted, std::vector<double> angles) {
+  CircularOptions options;
+  options.sid = 200;
+  options.sdd = sdd;
+  options.angles = std::move(angles);
+  if (tilted) {
+    options.source_offset_x = 2;
+    options.source_offset_y = -3;
+    options.projection_offset_x = 5;
+    options.projection_offset_y = -4;
+    options.out_of_plane_angle = 7;
+    options.in_plane_angle = -4;
+  }
+  return circular_geometry(options);
+}
+
+}  // namespace
+
+Grid detector(std::size_t columns, std::size_t rows, std::size_t views, double du, double dv) {
+  Grid grid;
+  grid.size = {columns, rows, views};
+  grid.spacing = {du, dv, 1};
+  grid.origin = {-0.5 * du * (static_cast<double>(columns) - 1), -0.5 * dv * (static_cast<double>(rows) - 1), 0};
+  return grid;
+}
+
+std::vector<Scene> scenes() {
+  const std::vector<double> angles{3, 37, 81, 118, 166, 203, 251, 290, 341};
+  const std::size_t views = angles.size();
+  const Grid along_y = centred_at(default_grid({13, 9, 11}, {2, 3, 1.5}), {3, -2, 4});
+  Grid world;  // index axes are the world's
+  world.size = {7, 19, 12};
+  world.spacing = {3, 1, 2};
+  world = centred_at(world, {-4, 1, 2});
+  Grid slab = default_grid({93, 7, 1}, {0.4, 5, 4});
+  Grid flipped_detector = detector(33, 41, views, 1.5, 1.25);
+  flipped_detector.direction = {-1, 0, 0, 0, -1, 0, 0, 0, 1};
+  flipped_detector.origin = {24, 25, 0};
+  return {{"cone", scan(300, false, angles), detector(33, 41, views, 1.5, 1.25), along_y},
+          {"cone_tilted", scan(300, true, angles), detector(33, 41, views, 1.5, 1.25), along_y},
+          {"cone_world_axes", scan(300, true, angles), flipped_detector, world},
+          {"cone_turned_grid", scan(300, true, angles), detector(37, 36, views, 1.4, 1.6),
+           centred_at(rotated_grid({10, 15, 9}, {2, 1.5, 2.5}), {2, 3, -1})},
+          {"cone_one_slice", scan(300, false, angles), detector(50, 7, views, 1.3, 2), slab},
+          {"cone_one_voxel", scan(300, false, angles), detector(7, 7, views, 2, 2), default_grid({1, 1, 1}, {3, 3, 3})},
+          {"fan", scan(280, false, angles), detector(51, 1, views, 1.1, 2), centred_at(default_grid({15, 11, 1}, {2, 2.5, 1}), {1, 0, -2})},
+          {"parallel", scan(0, false, angles), detector(41, 23, views, 1, 1.5), along_y},
+          {"parallel_tilted", scan(0, true, angles), detector(41, 23, views, 1, 1.5), world}};
+}
+
+Volume random_volume(const Grid& grid, unsigned seed) {
+  Volume volume(grid);
+  std::mt19937 generator(seed);
+  for (float& value : volume.voxels) value = static_cast<float>(generator() >> 8) / 16777216.0f;
+  return volume;
+}
+
+const std::vector<Device>& device() {
+  static const std::vector<Device> devices = open_devices({});
+  return devices;
+}
+
+const std::vector<Device>& sub_devices(int parts) {
+  static std::map<int, std::vector<Device>> opened;
+  const auto found = opened.find(parts);
+  if (found != opened.end()) return found->second;
+  DeviceSelection selection;
+  selection.devices = "cpu";
+  selection.sub_devices = parts;
+  return opened.emplace(parts, open_devices(selection)).first->second;
+}
+
+}  // namespace halocline::reference

@@ -1,0 +1,33 @@
+// Scans and grids without symmetry that the tests of the projectors share.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "algorithms/geometry.hpp"
+#include "host/device.hpp"
+
+namespace halocline::reference {
+
+/// A scan and a grid that it sees.
+struct Scene {
+  std::string name;
+  Geometry geometry;
+  Grid projections, grid;
+};
+
+/// Cone (tilted, displaced source and detector; also untilted), fan and parallel beam, with odd, anisotropic, off-centre grids along the default
+/// axes, along the world's, and turned arbitrarily. Angles avoid those where a ray follows two axes equally.
+std::vector<Scene> scenes();
+
+/// Values in [0, 1) from a fixed sequence.
+Volume random_volume(const Grid& grid, unsigned seed);
+
+/// A detector of `columns` x `rows` pixels centred on the central ray, `views` views.
+Grid detector(std::size_t columns, std::size_t rows, std::size_t views, double du, double dv);
+
+/// The default device, opened once; `parts` >= 2: its sub-devices.
+const std::vector<Device>& device();
+const std::vector<Device>& sub_devices(int parts);
+
+}  // namespace halocline::reference
