@@ -10,8 +10,13 @@
 namespace halocline {
 namespace {
 
-constexpr int slices_per_item = 8;
 constexpr std::int64_t fewest_rows = 32;
+
+/// Slices a work-item, by what was fastest: on an H200 4 from quads and 8 from images. On CPUs image reads are long
+/// functions, and nothing is gained by writing them out several times.
+int slices_per_item(const DeviceInfo& device, bool image) {
+  return !image ? 4 : device.cpu() ? 1 : 8;
+}
 
 std::vector<Matrix34> matrices_of(const Geometry& geometry, const Grid& projections, const Grid& grid) {
   std::vector<Matrix34> matrices;
@@ -60,18 +65,34 @@ VoxelDriven::VoxelDriven(const Geometry& geometry, const Grid& projections, cons
   kernel_.file = "backproject.cl";
   kernel_.kernel = options.hardware_interpolation ? "backproject_image" : "backproject_exact";
   kernel_.options =
-      fmt::format("-D K_UNROLL={} -D DISTANCE_WEIGHT={}{}{}{}{}", slices_per_item, options.distance_weight ? 1 : 0,
+      fmt::format("-D DISTANCE_WEIGHT={}{}{}{}{}", options.distance_weight ? 1 : 0,
                   options.hardware_interpolation ? " -D USE_IMAGE" : "", options.variance ? " -D VARIANCE" : "",
                   k_invariant ? " -D K_INVARIANT" : "", projections.size[1] == 1 ? " -D SINGLE_ROW" : "");
+}
+
+std::array<std::size_t, 3> VoxelDriven::filtered_items(const Slab& slab, Range views) const {
+  const std::size_t more = options_.hardware_interpolation ? 0 : 1;  // quads begin one pixel before the first
+  return {projections_.size[0] + more, static_cast<std::size_t>(slab.rows().count()) + more,
+          static_cast<std::size_t>(views.count())};
 }
 
 void VoxelDriven::declare(Requirements& requirements) const {
   requirements.size = grid_.size;
   requirements.stack = projections_.size;
-  requirements.arrays.push_back({.name = "filtered", .kind = ArrayKind::projections});
+  if (options_.hardware_interpolation) {
+    requirements.arrays.push_back({.name = "filtered", .kind = ArrayKind::projections});
+    requirements.arrays.push_back({.name = "texture", .kind = ArrayKind::image});
+  } else {
+    // (columns + 1) x (rows + 1) quads a view: the room for one more row is spread over the rows held, which are never
+    // fewer
+    const std::size_t fewest = std::min<std::size_t>(projections_.size[1], fewest_rows);
+    requirements.arrays.push_back({.name = "filtered",
+                                   .kind = ArrayKind::projections,
+                                   .components = 4,
+                                   .row_length = ((projections_.size[0] + 1) * (fewest + 1) + fewest - 1) / fewest});
+  }
   requirements.arrays.push_back({.name = "volume", .kind = ArrayKind::volume, .lifetime = Lifetime::output});
   requirements.arrays.push_back({.name = "matrices", .kind = ArrayKind::fixed, .elements = matrices_.size()});
-  if (options_.hardware_interpolation) requirements.arrays.push_back({.name = "texture", .kind = ArrayKind::image});
   requirements.kernels.push_back(kernel_.kernel);
   requirements.detector_rows = detector_rows_;
 }
@@ -96,9 +117,12 @@ void VoxelDriven::accumulate(Slab& slab, Range views) const {
     slab.copy_to_image("filtered", "texture", static_cast<std::size_t>(views.count()));
   const Range slices = slab.interior(), rows = slab.rows();
   const auto centre = [&](int axis) { return static_cast<float>(0.5 * (static_cast<double>(grid_.size[axis]) - 1)); };
-  const std::size_t items = static_cast<std::size_t>((slices.count() + slices_per_item - 1) / slices_per_item);
+  const int unroll = slices_per_item(slab.device(), options_.hardware_interpolation);
+  const std::size_t items = static_cast<std::size_t>((slices.count() + unroll - 1) / unroll);
+  KernelSpec kernel = kernel_;
+  kernel.options += fmt::format(" -D K_UNROLL={}", unroll);
   slab.launch(
-      kernel_, {grid_.size[0], grid_.size[1], items},
+      kernel, {grid_.size[0], grid_.size[1], items},
       {in(options_.hardware_interpolation ? "texture" : "filtered"), in("matrices"), inout("volume"), slab.nx(),
        slab.ny(), static_cast<std::int32_t>(slices.count()), static_cast<std::int32_t>(slices.begin), centre(0),
        centre(1), centre(2), static_cast<std::int32_t>(projections_.size[0]), static_cast<std::int32_t>(rows.begin),
@@ -115,7 +139,7 @@ Requirements Backprojection::requirements() const {
   Requirements requirements;
   requirements.algorithm = "backproject";
   requirements.arrays.push_back({.name = "raw", .kind = ArrayKind::projections, .lifetime = Lifetime::input});
-  requirements.kernels = {"backproject_copy"};
+  requirements.kernels = {voxels_.quads() ? "backproject_copy_quads" : "backproject_copy"};
   voxels_.declare(requirements);
   return requirements;
 }
@@ -125,9 +149,10 @@ void Backprojection::start(Slab& slab) const {
 }
 
 void Backprojection::filter(Slab& slab, Range views) const {
-  const std::size_t count = projections_.size[0] * static_cast<std::size_t>(slab.rows().count() * views.count());
-  slab.launch({"backproject.cl", "backproject_copy", ""}, {count, 1, 1}, {256, 1, 1},
-              {in("raw"), out("filtered"), static_cast<std::uint64_t>(count)});
+  slab.launch({"backproject.cl", voxels_.quads() ? "backproject_copy_quads" : "backproject_copy", ""},
+              voxels_.filtered_items(slab, views),
+              {in("raw"), out("filtered"), static_cast<std::int32_t>(projections_.size[0]),
+               static_cast<std::int32_t>(slab.rows().count()), static_cast<std::int32_t>(views.count())});
 }
 
 void Backprojection::accumulate(Slab& slab, Range views) const {

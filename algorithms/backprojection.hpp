@@ -2,6 +2,7 @@
 // the latter.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,10 @@ class VoxelDriven {
   void declare(Requirements& requirements) const;
   /// Matrices, and a volume of zeros. Throws InputError if the device cannot interpolate in hardware.
   void start(Slab& slab) const;
+  /// Whether "filtered" is wanted as quads of 2 x 2 pixels (see backproject.cl) or as plain rows, and the work-items
+  /// that fill it.
+  bool quads() const { return !options_.hardware_interpolation; }
+  std::array<std::size_t, 3> filtered_items(const Slab& slab, Range views) const;
   void accumulate(Slab& slab, Range views) const;
 
  private:

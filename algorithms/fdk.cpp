@@ -170,7 +170,7 @@ Requirements Fdk::requirements() const {
   requirements.arrays.push_back({.name = "spectrum", .kind = ArrayKind::projections, .row_length = row_length});
   requirements.arrays.push_back({.name = "filter", .kind = ArrayKind::fixed, .elements = filter_.size()});
   requirements.arrays.push_back({.name = "weights", .kind = ArrayKind::fixed, .elements = weights_.size()});
-  requirements.kernels = {"fdk_weight", "fdk_filter", "fdk_unpack"};
+  requirements.kernels = {"fdk_weight", "fdk_filter", voxels_.quads() ? "fdk_unpack_quads" : "fdk_unpack"};
   requirements.preferred_batch = 32;
   voxels_.declare(requirements);
   return requirements;
@@ -198,7 +198,7 @@ void Fdk::filter(Slab& slab, Range views) const {
               {inout("spectrum"), in("filter"), number(length_), number(pairs), number(count)});
   slab.fft("spectrum", length_, pairs * count, true);
   slab.launch(
-      {"fdk.cl", "fdk_unpack", options}, {columns, rows, count},
+      {"fdk.cl", voxels_.quads() ? "fdk_unpack_quads" : "fdk_unpack", options}, voxels_.filtered_items(slab, views),
       {in("spectrum"), out("filtered"), number(columns), number(rows), number(length_), number(pairs), number(count)});
 }
 

@@ -1,7 +1,6 @@
 #include "algorithms/joseph.hpp"
 
 #include <array>
-#include <limits>
 
 namespace halocline {
 namespace {
@@ -79,7 +78,7 @@ void Joseph::start(Slab& slab) const {
 
 void Joseph::project(Slab& slab, Range views) const {
   const auto held = volume_.slice() * static_cast<std::size_t>(slab.extended().count());
-  const bool narrow = held <= static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max());
+  const bool narrow = held < std::size_t{1} << 30;  // a ray may look a slice beyond before it is told to stop
   const auto number = [](auto value) { return static_cast<std::int32_t>(value); };
   slab.launch({"joseph.cl", "joseph_project", narrow ? "-D INDEX=int" : "-D INDEX=long"},
               {projections_.size[0], projections_.size[1], static_cast<std::size_t>(views.count())},

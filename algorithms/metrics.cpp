@@ -81,19 +81,19 @@ double correlation_of(const Volume& image, const Volume& reference, const Sums& 
   return all.aa > 0 && all.bb > 0 ? all.ab / std::sqrt(all.aa) / std::sqrt(all.bb) : nan;
 }
 
-constexpr int radius = 5;  // 11 taps
+constexpr int radius = 5, taps_of_window = 2 * radius + 1;
 
 // The window at each output position along one axis.
 struct AxisWindow {
   struct Taps {
     std::size_t first = 0;  // input index of the first weight
     int count = 0;
-    std::array<double, 2 * radius + 1> weights{};
+    std::array<double, taps_of_window> weights{};
   };
   std::vector<Taps> positions;
 
   explicit AxisWindow(std::size_t size) {
-    const bool fits = size >= 2 * radius + 1;
+    const bool fits = size >= taps_of_window;
     const std::size_t begin = fits ? radius : 0, end = fits ? size - radius : size;
     for (std::size_t centre = begin; centre < end; ++centre) {
       Taps taps;
@@ -130,10 +130,11 @@ class SimilarityOfSlice {
     const std::size_t columns = windows_[0].positions.size();
     Rows along_z;
     for (auto& row : along_z) row.resize(image_.grid.size[0]);
-    std::array<Rows, 2 * radius + 1> ring;
+    std::array<Rows, taps_of_window> ring;
     for (auto& rows : ring)
       for (auto& row : rows) row.resize(columns);
-    std::array<double, 5> mean{};
+    Rows means;
+    for (auto& row : means) row.resize(columns);
     std::size_t filled = 0;  // input rows in the ring so far
     double sum = 0;
     for (const auto& taps : along_y) {
@@ -141,14 +142,14 @@ class SimilarityOfSlice {
         filter_z(windows_[2].positions[position], filled, along_z);
         filter_x(along_z, ring[filled % ring.size()]);
       }
-      for (std::size_t i = 0; i < columns; ++i) {
-        mean.fill(0);
-        for (int t = 0; t < taps.count; ++t) {
-          const Rows& rows = ring[(taps.first + static_cast<std::size_t>(t)) % ring.size()];
-          for (int m = 0; m < 5; ++m) mean[m] += taps.weights[t] * rows[m][i];
-        }
-        sum += similarity(mean);
+      for (int m = 0; m < 5; ++m) {
+        std::fill(means[m].begin(), means[m].end(), 0.0);
+        for (int t = 0; t < taps.count; ++t)
+          add_scaled(taps.weights[t], ring[(taps.first + static_cast<std::size_t>(t)) % ring.size()][m].data(),
+                     means[m]);
       }
+      for (std::size_t i = 0; i < columns; ++i)
+        sum += similarity({means[0][i], means[1][i], means[2][i], means[3][i], means[4][i]});
     }
     return sum;
   }
@@ -174,13 +175,22 @@ class SimilarityOfSlice {
 
   void filter_x(const Rows& in, Rows& out) const {
     const auto& along_x = windows_[0].positions;
-    for (int m = 0; m < 5; ++m)
-      for (std::size_t i = 0; i < along_x.size(); ++i) {
-        const auto& taps = along_x[i];
-        double sum = 0;
-        for (int t = 0; t < taps.count; ++t) sum += taps.weights[t] * in[m][taps.first + static_cast<std::size_t>(t)];
-        out[m][i] = sum;
+    for (int m = 0; m < 5; ++m) {
+      std::fill(out[m].begin(), out[m].end(), 0.0);
+      if (image_.grid.size[0] >= taps_of_window) {  // the same weights everywhere: loops over whole rows vectorise
+        for (int t = 0; t < taps_of_window; ++t) add_scaled(along_x[0].weights[t], in[m].data() + t, out[m]);
+      } else {
+        for (std::size_t i = 0; i < along_x.size(); ++i)
+          for (int t = 0; t < along_x[i].count; ++t)
+            out[m][i] += along_x[i].weights[t] * in[m][along_x[i].first + static_cast<std::size_t>(t)];
       }
+    }
+  }
+
+  static void add_scaled(double weight, const double* from, std::vector<double>& to) {
+    double* const out = to.data();
+    const std::size_t count = to.size();
+    for (std::size_t i = 0; i < count; ++i) out[i] += weight * from[i];
   }
 
   double similarity(const std::array<double, 5>& mean) const {

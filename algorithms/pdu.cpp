@@ -68,8 +68,8 @@ void Pdu::dual(Slab& slab, const Steps& steps, Range slices) const {
   std::array<float, 3> step;
   for (int axis = 0; axis < 3; ++axis) step[axis] = static_cast<float>(scale / parameters_.spacing[axis]);
   slab.launch({"pdu.cl", "pdu_dual", ""}, slices,
-              {in(extrapolates() ? "ubar" : "u"), inout("qx"), inout("qy"), inout("qz"), slab.nx(), slab.ny(), slab.nz(),
-               slab.offset(), narrow(slices.begin), narrow(slices.end), step[0], step[1], step[2],
+              {in(extrapolates() ? "ubar" : "u"), inout("qx"), inout("qy"), inout("qz"), slab.nx(), slab.ny(),
+               slab.nz(), slab.offset(), narrow(slices.begin), narrow(slices.end), step[0], step[1], step[2],
                static_cast<float>(parameters_.lambda)});
 }
 
@@ -94,16 +94,11 @@ int Pdu::next_reduction(int done) const {
   return done < 0 ? every : (done / every + 1) * every;
 }
 
-void Pdu::gap_terms(Slab& slab, Range slices) const {
-  sums_.launch(slab, {"pdu.cl", "pdu_gap", sums_.options(slab)}, slices,
+void Pdu::reduce(Slab& slab, Range slices) const {
+  sums_.launch(slab, "pdu.cl", "pdu_gap", slices,
                {in("u"), in("f"), in("qx"), in("qy"), in("qz"), out("partials"), slab.nx(), slab.ny(), slab.nz(),
-                slab.offset(), narrow(slices.begin), narrow(slices.end), sums_.lanes(), sums_.segments(), inverse_[0],
-                inverse_[1], inverse_[2], static_cast<float>(parameters_.lambda)});
-}
-
-void Pdu::reduce(Slab& slab, Range interior) const {
-  gap_terms(slab, interior);
-  sums_.finish(slab, interior);
+                slab.offset(), narrow(slices.begin), narrow(slices.end), inverse_[0], inverse_[1], inverse_[2],
+                static_cast<float>(parameters_.lambda)});
 }
 
 IterationRecord Pdu::record(int done, std::span<const double> sums) const {

@@ -6,10 +6,10 @@
 
 namespace halocline {
 
-/// min_u 1/2 ||u - f||^2 + lambda TV(u) (Rudin, Osher & Fatemi 1992), isotropic, forward differences divided by the spacing, by
-/// primal-dual iterations (Zhu & Chan 2008; Chambolle & Pock 2011). Input "f", result "u". The gap is primal minus dual
-/// value; ||u - u*||^2 <= 2 gap. It is evaluated at fixed iteration numbers: every 5 up to 50, every 10 up to 200, then every
-/// 25, and at the end.
+/// min_u 1/2 ||u - f||^2 + lambda TV(u) (Rudin, Osher & Fatemi 1992), isotropic, forward differences divided by the
+/// spacing, by primal-dual iterations (Zhu & Chan 2008; Chambolle & Pock 2011). Input "f", result "u". The gap is
+/// primal minus dual value; ||u - u*||^2 <= 2 gap. It is evaluated at fixed iteration numbers: every 5 up to 50, every
+/// 10 up to 200, then every 25, and at the end.
 class Pdu : public DenoiseMethod {
  public:
   /// Uses size, spacing, iterations, lambda, gap, schedule, fp64.
@@ -28,8 +28,6 @@ class Pdu : public DenoiseMethod {
   /// For standard steps, these divide the dimensionless dual step; spdu puts its own.
   virtual void dual(Slab& slab, const Steps& steps, Range slices) const;
   virtual void primal(Slab& slab, const Steps& steps, Range slices) const;
-  /// The kernel that fills "partials".
-  virtual void gap_terms(Slab& slab, Range slices) const;
   /// From (gap, total variation, squared fidelity).
   virtual IterationRecord record(int done, std::span<const double> sums) const;
 
@@ -39,8 +37,8 @@ class Pdu : public DenoiseMethod {
   void push_extrapolation(std::vector<SlabArgument>& arguments, const Steps& steps) const;
 
   MethodParameters parameters_;
-  double norm2_;                       // of the gradient
-  std::array<float, 3> inverse_;       // 1 / spacing
+  double norm2_;                  // of the gradient
+  std::array<float, 3> inverse_;  // 1 / spacing
   std::vector<Steps> steps_;
   SliceSums sums_;
 };

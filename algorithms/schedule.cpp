@@ -14,12 +14,11 @@ namespace {
 constexpr struct {
   const char* name;
   Schedule schedule;
-} names[] = {
-    {"default", Schedule::standard}, {"seed", Schedule::seed}, {"chambolle-pock", Schedule::chambolle_pock}};
+} names[] = {{"default", Schedule::standard}, {"seed", Schedule::seed}, {"chambolle-pock", Schedule::chambolle_pock}};
 
-// Zhu & Chan's constants 0.2 + 0.08k and 1/2 - 5/(15 + k) are those of unit 2D pixels with ||D||^2 = 8: here 12 times the
-// dual step and 8 times the product, in units of ||D||^2, for every dimension and spacing. Growing further than k = 500
-// only adds rounding: float32 reaches a relative gap of 4e-8 with the stop and 2e-7 without.
+// Zhu & Chan's constants 0.2 + 0.08k and 1/2 - 5/(15 + k) are those of unit 2D pixels with ||D||^2 = 8: here 12 times
+// the dual step and 8 times the product, in units of ||D||^2, for every dimension and spacing. Growing further than k =
+// 500 only adds rounding: float32 reaches a relative gap of 4e-8 with the stop and 2e-7 without.
 Steps standard_steps(int iteration) {
   const double k = std::min(iteration, 500);
   const double sigma = 2.4 + 0.96 * k, theta = 4 * (1 - 10 / (15 + k)) / sigma;

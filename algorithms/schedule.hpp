@@ -8,23 +8,23 @@
 
 namespace halocline {
 
-/// standard ("default"): Zhu & Chan 2008, section 4, scaled to any dimension, spacing and weights. seed: the schedule of
-/// TIGRE's tvdenoising and of the 3D thesis that took it over, unstable in its first 15 iterations; kept for comparison.
-/// chambolle_pock ("chambolle-pock"): Chambolle & Pock 2011, algorithm 2, with its proof of O(1/n^2).
+/// standard ("default"): Zhu & Chan 2008, section 4, scaled to any dimension, spacing and weights. seed: the schedule
+/// of TIGRE's tvdenoising and of the 3D thesis that took it over, unstable in its first 15 iterations; kept for
+/// comparison. chambolle_pock ("chambolle-pock"): Chambolle & Pock 2011, algorithm 2, with its proof of O(1/n^2).
 enum class Schedule { standard, seed, chambolle_pock };
 
 /// Throws InputError that names --schedule and lists the names.
 Schedule schedule_named(const std::string& name);
 std::string schedule_name(Schedule schedule);
 
-/// One iteration. standard: dual is dimensionless (times 1 / ||D||^2, or a step a voxel with weights), primal is theta. seed:
-/// dual is times lambda, primal is theta. chambolle_pock: sigma, tau and the extrapolation.
+/// One iteration. standard: dual is dimensionless (times 1 / ||D||^2, or a step a voxel with weights), primal is theta.
+/// seed: dual is times lambda, primal is theta. chambolle_pock: sigma, tau and the extrapolation.
 struct Steps {
   double dual = 0, primal = 0, extrapolation = 0;
 };
 
-/// Steps of iterations 0 ... count - 1. norm2: a bound of ||D||^2; gamma: the data term's strong convexity (both used by
-/// chambolle_pock alone). Throws std::logic_error if the standard schedule left its stability limits.
+/// Steps of iterations 0 ... count - 1. norm2: a bound of ||D||^2; gamma: the data term's strong convexity (both used
+/// by chambolle_pock alone). Throws std::logic_error if the standard schedule left its stability limits.
 std::vector<Steps> make_steps(Schedule schedule, int count, double norm2, double gamma);
 
 /// 4 times the sum of 1 / h^2 over the axes with more than one voxel: no less than ||D||^2. 0 for a single voxel.

@@ -2,7 +2,8 @@
 
 namespace halocline {
 
-Skeleton::Skeleton(const MethodParameters& parameters) : parameters_(parameters), sums_(parameters.size, 1, parameters.fp64) {
+Skeleton::Skeleton(const MethodParameters& parameters)
+    : parameters_(parameters), sums_(parameters.size, 1, parameters.fp64) {
   double inverse_squares = 0;  // over the axes that have neighbours at all
   for (int axis = 0; axis < 3; ++axis)
     if (parameters.size[axis] > 1) inverse_squares += 1 / (parameters.spacing[axis] * parameters.spacing[axis]);
@@ -15,11 +16,11 @@ Requirements Skeleton::requirements() const {
   Requirements need;
   need.algorithm = "skeleton";
   need.size = parameters_.size;
-  // Only declared arrays can be had, under these names. `state` and `output` are kept from pass to pass, and halos of them are
-  // exchanged; `scratch` may be lost between two calls.
+  // Only declared arrays can be had, under these names. `state` and `output` are kept from pass to pass, and halos of
+  // them are exchanged; `scratch` may be lost between two calls.
   need.arrays = {volume_array("f", Lifetime::input), volume_array("u", Lifetime::output),
                  volume_array("v", Lifetime::scratch)};
-  sums_.declare(need);  // "partials", "lane_sums", "sums"
+  sums_.declare(need);  // "partials", "sums"
   need.kernels.insert(need.kernels.begin(), {"skeleton_step", "copy_slices", "skeleton_sums"});
   need.iterations = parameters_.iterations;
   need.halo_low = need.halo_high = 1;  // v_i needs the slices below and above
@@ -28,7 +29,8 @@ Requirements Skeleton::requirements() const {
 }
 
 void Skeleton::start(Slab& slab) const {
-  const auto begin = static_cast<std::int32_t>(slab.extended().begin), end = static_cast<std::int32_t>(slab.extended().end);
+  const auto begin = static_cast<std::int32_t>(slab.extended().begin),
+             end = static_cast<std::int32_t>(slab.extended().end);
   // in/out say what the launch reads and writes: the order of commands follows from that.
   slab.launch({"copy.cl", "copy_slices", ""}, slab.extended(),
               {in("f"), out("u"), slab.nx(), slab.ny(), slab.offset(), begin, end});
@@ -45,10 +47,10 @@ void Skeleton::iterate(Slab& slab, int, Range core) const {
 }
 
 void Skeleton::reduce(Slab& slab, Range interior) const {
-  sums_.launch(slab, {"skeleton.cl", "skeleton_sums", sums_.options(slab)}, interior,
-               {in("u"), out("partials"), slab.nx(), slab.ny(), slab.offset(), static_cast<std::int32_t>(interior.begin),
-                static_cast<std::int32_t>(interior.end), sums_.lanes(), sums_.segments()});
-  sums_.finish(slab, interior);
+  sums_.launch(
+      slab, "skeleton.cl", "skeleton_sums", interior,
+      {in("u"), out("partials"), slab.nx(), slab.ny(), slab.offset(), static_cast<std::int32_t>(interior.begin),
+       static_cast<std::int32_t>(interior.end)});
 }
 
 bool Skeleton::reduced(int, std::span<const double> sums) {

@@ -1,8 +1,8 @@
 // The smallest iterative method: copy it to add one.
 //
-// A new method "abc" is: cl/abc.cl (kernels abc_<verb>), algorithms/abc.hpp and abc.cpp (a class like this one), one line in
-// algorithms/registry.cpp, tests/abc_test.cpp. The registry's test then runs it on one slab, many slabs and two devices and
-// wants the same bits; the planner, the runner and the transfers need not know of it.
+// A new method "abc" is: cl/abc.cl (kernels abc_<verb>), algorithms/abc.hpp and abc.cpp (a class like this one), one
+// line in algorithms/registry.cpp, tests/abc_test.cpp. The registry's test then runs it on one slab, many slabs and two
+// devices and wants the same bits; the planner, the runner and the transfers need not know of it.
 #pragma once
 
 #include "algorithms/denoise_method.hpp"
@@ -10,8 +10,8 @@
 
 namespace halocline {
 
-/// Explicit heat diffusion: u <- u + tau * Laplacian(u), Neumann faces, spacing considered; tau = half of the largest stable
-/// step, so the sum of u stays and its variation falls. Input "f" (the start), result "u".
+/// Explicit heat diffusion: u <- u + tau * Laplacian(u), Neumann faces, spacing considered; tau = half of the largest
+/// stable step, so the sum of u stays and its variation falls. Input "f" (the start), result "u".
 class Skeleton : public IterativeMethod {
  public:
   /// Uses size, spacing, iterations, fp64. Keep all that iterations need in members that never change during a run.

@@ -1,20 +1,16 @@
 #include "algorithms/slice_sums.hpp"
 
-#include <algorithm>
-
 namespace halocline {
 namespace {
 
-constexpr std::size_t most_lanes = 64;    // work-items along x: enough for coalesced reads, few enough for small arrays
-constexpr std::size_t segment_rows = 32;  // SEGMENT_ROWS of cl/sums.clh
+constexpr std::size_t lanes = 64;         // LANES of cl/sums.clh
+constexpr std::size_t segment_rows = 32;  // SEGMENT_ROWS there
+constexpr std::size_t reduce_items = 64;  // REDUCE_ITEMS of cl/reduce.cl
 
 }  // namespace
 
 SliceSums::SliceSums(const std::array<std::size_t, 3>& size, int components, bool fp64)
-    : components_(components),
-      lanes_(static_cast<int>(std::min(size[0], most_lanes))),
-      segments_(static_cast<int>((size[1] + segment_rows - 1) / segment_rows)),
-      fp64_(fp64) {}
+    : components_(components), segments_(static_cast<int>((size[1] + segment_rows - 1) / segment_rows)), fp64_(fp64) {}
 
 void SliceSums::declare(Requirements& requirements) const {
   const auto array = [](std::string name, Lifetime lifetime, std::size_t elements) {
@@ -26,35 +22,24 @@ void SliceSums::declare(Requirements& requirements) const {
     need.elements = elements;
     return need;
   };
-  const auto components = static_cast<std::size_t>(components_), lanes = static_cast<std::size_t>(lanes_);
+  const auto components = static_cast<std::size_t>(components_);
   requirements.arrays.push_back(
       array("partials", Lifetime::scratch, components * lanes * static_cast<std::size_t>(segments_)));
-  requirements.arrays.push_back(array("lane_sums", Lifetime::scratch, components * lanes));
   requirements.arrays.push_back(array("sums", Lifetime::sums, 2 * components));
-  requirements.kernels.push_back("reduce_partials");
-  requirements.kernels.push_back("reduce_lanes");
+  requirements.kernels.push_back("reduce_slices");
 }
 
-std::string SliceSums::options(const Slab& slab) const {
-  return fp64_ && slab.device().fp64 ? "-D USE_FP64" : "";
-}
-
-void SliceSums::launch(Slab& slab, const KernelSpec& spec, Range slices,
+void SliceSums::launch(Slab& slab, const std::string& file, const std::string& kernel, Range slices,
                        const std::vector<SlabArgument>& arguments) const {
-  slab.launch(spec,
-              {static_cast<std::size_t>(lanes_), static_cast<std::size_t>(segments_),
-               static_cast<std::size_t>(slices.count())},
-              arguments);
-}
-
-void SliceSums::finish(Slab& slab, Range slices) const {
-  const std::string fp64 = options(slab);
-  const auto begin = static_cast<std::int32_t>(slices.begin), end = static_cast<std::int32_t>(slices.end);
-  const auto count = static_cast<std::size_t>(slices.count()), components = static_cast<std::size_t>(components_);
-  slab.launch({"reduce.cl", "reduce_partials", fp64}, {static_cast<std::size_t>(lanes_), components, count},
-              {in("partials"), out("lane_sums"), lanes_, segments_, components_, slab.offset(), begin, end});
-  slab.launch({"reduce.cl", "reduce_lanes", fp64}, {components, count, 1},
-              {in("lane_sums"), out("sums"), lanes_, components_, slab.offset(), begin, end});
+  const std::string fp64 = fp64_ && slab.device().fp64 ? "-D USE_FP64" : "";
+  const std::size_t lanes_per_item = slab.device().cpu() ? lanes : 1, items = lanes / lanes_per_item;
+  const auto count = static_cast<std::size_t>(slices.count());
+  slab.launch({file, kernel, fp64 + (slab.device().cpu() ? " -D LANES_PER_ITEM=64" : "")},
+              {items, static_cast<std::size_t>(segments_), count}, {items, 1, 1}, arguments);
+  slab.launch({"reduce.cl", "reduce_slices", fp64}, {reduce_items, static_cast<std::size_t>(components_), count},
+              {reduce_items, 1, 1},
+              {in("partials"), out("sums"), static_cast<std::int32_t>(lanes) * segments_, components_, slab.offset(),
+               static_cast<std::int32_t>(slices.begin)});
 }
 
 }  // namespace halocline

@@ -17,21 +17,17 @@ class SliceSums {
   /// fp64 = false: pairs of floats even on devices that have float64 (for tests of those that have not).
   SliceSums(const std::array<std::size_t, 3>& size, int components, bool fp64 = true);
 
-  /// Adds the arrays "partials", "lane_sums" (scratch) and "sums" to what a method declares.
+  /// Adds the arrays "partials" (scratch) and "sums" to what a method declares.
   void declare(Requirements& requirements) const;
-  /// Compiler options of the kernel that fills "partials".
-  std::string options(const Slab& slab) const;
-  /// Launches that kernel for `slices`: `arguments` must be its arguments, in order.
-  void launch(Slab& slab, const KernelSpec& spec, Range slices, const std::vector<SlabArgument>& arguments) const;
-  /// "partials" -> "sums".
-  void finish(Slab& slab, Range slices) const;
-  int lanes() const { return lanes_; }
-  int segments() const { return segments_; }
+  /// Launches `kernel` of `file`, which fills "partials" for `slices` with STORE_SUMS, with its arguments in order;
+  /// then adds those up to "sums".
+  void launch(Slab& slab, const std::string& file, const std::string& kernel, Range slices,
+              const std::vector<SlabArgument>& arguments) const;
   /// Component `c` of what the runner added up.
   static double value(std::span<const double> sums, int c) { return sums[2 * c] + sums[2 * c + 1]; }
 
  private:
-  int components_, lanes_, segments_;
+  int components_, segments_;
   bool fp64_;
 };
 

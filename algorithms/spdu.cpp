@@ -26,8 +26,8 @@ void Spdu::dual(Slab& slab, const Steps& steps, Range slices) const {
     step[axis] = static_cast<float>(steps.dual * 2 / (norm2_ > 0 ? norm2_ : 1) / parameters_.spacing[axis]);
   slab.launch({"spdu.cl", "spdu_dual", ""}, slices,
               {in("u"), in("w"), inout("qx"), inout("qy"), inout("qz"), slab.nx(), slab.ny(), slab.nz(), slab.offset(),
-               static_cast<std::int32_t>(slices.begin), static_cast<std::int32_t>(slices.end), step[0], step[1], step[2],
-               static_cast<float>(parameters_.lambda)});
+               static_cast<std::int32_t>(slices.begin), static_cast<std::int32_t>(slices.end), step[0], step[1],
+               step[2], static_cast<float>(parameters_.lambda)});
 }
 
 void Spdu::primal(Slab& slab, const Steps& steps, Range slices) const {
@@ -39,12 +39,12 @@ void Spdu::primal(Slab& slab, const Steps& steps, Range slices) const {
   slab.launch({"spdu.cl", "spdu_primal", primal_options()}, slices, arguments);
 }
 
-void Spdu::gap_terms(Slab& slab, Range slices) const {
-  sums_.launch(slab, {"spdu.cl", "spdu_gap", sums_.options(slab)}, slices,
-               {in("u"), in("f"), in("w"), in("qx"), in("qy"), in("qz"), out("partials"), slab.nx(), slab.ny(), slab.nz(),
-                slab.offset(), static_cast<std::int32_t>(slices.begin), static_cast<std::int32_t>(slices.end),
-                sums_.lanes(), sums_.segments(), inverse_[0], inverse_[1], inverse_[2],
-                static_cast<float>(parameters_.lambda)});
+void Spdu::reduce(Slab& slab, Range slices) const {
+  sums_.launch(
+      slab, "spdu.cl", "spdu_gap", slices,
+      {in("u"), in("f"), in("w"), in("qx"), in("qy"), in("qz"), out("partials"), slab.nx(), slab.ny(), slab.nz(),
+       slab.offset(), static_cast<std::int32_t>(slices.begin), static_cast<std::int32_t>(slices.end), inverse_[0],
+       inverse_[1], inverse_[2], static_cast<float>(parameters_.lambda)});
 }
 
 IterationRecord Spdu::record(int done, std::span<const double> sums) const {

@@ -37,7 +37,8 @@ void Tvgd::begin() {
 }
 
 void Tvgd::start(Slab& slab) const {
-  const auto begin = static_cast<std::int32_t>(slab.extended().begin), end = static_cast<std::int32_t>(slab.extended().end);
+  const auto begin = static_cast<std::int32_t>(slab.extended().begin),
+             end = static_cast<std::int32_t>(slab.extended().end);
   slab.launch({"copy.cl", "copy_slices", ""}, slab.extended(),
               {in("f"), out("u"), slab.nx(), slab.ny(), slab.offset(), begin, end});
 }
@@ -52,11 +53,9 @@ void Tvgd::iterate(Slab& slab, int, Range core) const {
 }
 
 void Tvgd::reduce(Slab& slab, Range interior) const {
-  sums_.launch(slab, {"tvgd.cl", "tvgd_sums", sums_.options(slab)}, interior,
+  sums_.launch(slab, "tvgd.cl", "tvgd_sums", interior,
                {in("u"), in("f"), out("partials"), slab.nx(), slab.ny(), slab.nz(), slab.offset(),
-                static_cast<std::int32_t>(interior.begin), static_cast<std::int32_t>(interior.end), sums_.lanes(),
-                sums_.segments(), inverse_[0], inverse_[1], inverse_[2], epsilon2_});
-  sums_.finish(slab, interior);
+                static_cast<std::int32_t>(interior.begin), static_cast<std::int32_t>(interior.end), inverse_[0], inverse_[1], inverse_[2], epsilon2_});
 }
 
 double Tvgd::next_factor(double gradient2, double fidelity2, double product) const {

@@ -6,12 +6,12 @@
 
 namespace halocline {
 
-/// u <- u - step sqrt(N) g / ||g||_2 with g the gradient of sum_i sqrt(|(B u)_i|^2 + eps^2), B the backward differences divided
-/// by the spacing (the total-variation steps of ASD-POCS, Sidky & Pan 2008). `step` is the RMS change per voxel and
-/// iteration, so it does not depend on the volume's size. ||g|| is summed over the whole volume before every iteration.
-/// Input "f", result "u". There is no minimum to converge to short of a flat image: the run stops when ||u - f||_2 / sqrt(N)
-/// reaches target_rms, or after the iterations. On the way steps are no longer than three tenths of what is left to the target
-/// (but at least a twentieth of `step`), and the last one is shortened to meet the target.
+/// u <- u - step sqrt(N) g / ||g||_2 with g the gradient of sum_i sqrt(|(B u)_i|^2 + eps^2), B the backward differences
+/// divided by the spacing (the total-variation steps of ASD-POCS, Sidky & Pan 2008). `step` is the RMS change per voxel
+/// and iteration, so it does not depend on the volume's size. ||g|| is summed over the whole volume before every
+/// iteration. Input "f", result "u". There is no minimum to converge to short of a flat image: the run stops when ||u -
+/// f||_2 / sqrt(N) reaches target_rms, or after the iterations. On the way steps are no longer than three tenths of
+/// what is left to the target (but at least a twentieth of `step`), and the last one is shortened to meet the target.
 class Tvgd : public DenoiseMethod {
  public:
   /// Uses size, spacing, iterations, step, epsilon, target_rms, fp64.

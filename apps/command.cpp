@@ -4,7 +4,10 @@
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cctype>
+#include <csignal>
+#include <memory>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -50,6 +53,39 @@ std::vector<std::string> arguments(int argc, const char* const* argv) {
   return result;
 }
 
+// Breaks long descriptions, which CLI11 2.1 leaves to the terminal.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_option_desc(const CLI::Option* option) const override {
+    constexpr std::size_t width = 100;
+    const std::string text = CLI::Formatter::make_option_desc(option);
+    std::string result;
+    std::size_t column = get_column_width();
+    for (std::size_t at = 0; at < text.size();) {
+      const auto end = std::min(text.find(' ', at), text.size());
+      if (!result.empty() && column + end - at >= width) {
+        result.back() = '\n';
+        column = get_column_width();
+      }
+      result += text.substr(at, end - at) + " ";
+      column += end - at + 1;
+      at = end + 1;
+    }
+    if (!result.empty()) result.pop_back();
+    return result;
+  }
+};
+
+// Subcommands inherit the formatter but do not show the common options.
+void point_to_common_options(CLI::App& app) {
+  for (auto* sub : app.get_subcommands([](CLI::App*) { return true; })) {
+    sub->footer(sub->get_footer() +
+                "\n\nFor the options of every subcommand (--device, --device-memory, --dry-run, --report, --quiet, ...) see 'halocline "
+                "--help'.");
+    point_to_common_options(*sub);
+  }
+}
+
 int fail(const std::string& command, const std::string& text, int code) {
   std::fflush(stdout);
   fmt::print(stderr, "halocline{}{}: error: {}\n", command.empty() ? "" : " ", command, text);
@@ -71,10 +107,12 @@ void run(const std::string& command, const CommonOptions& common, nlohmann::json
 
 int run_command(int argc, const char* const* argv) {
   install_interrupt_handler();
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that grows past `ulimit -f` is then an error of write() like a full disk
   CLI::App app("Reconstructs and denoises CT volumes on any OpenCL device.", "halocline");
   app.set_version_flag("--version", std::string(HALOCLINE_VERSION));
   app.set_help_flag("-h,--help", "Print this help and exit");
   app.option_defaults()->always_capture_default();
+  app.formatter(std::make_shared<HelpFormatter>());
   app.get_formatter()->column_width(34);
   app.require_subcommand(1);
   app.fallthrough();
@@ -90,6 +128,7 @@ int run_command(int argc, const char* const* argv) {
     for (const auto add : {add_devices, add_phantom, add_geometry, add_project, add_noise, add_counts, add_fdk, add_denoise,
                            add_metrics, add_preview})
       add(app, action);
+    point_to_common_options(app);
     try {
       app.parse(arguments(argc, argv));
     } catch (const CLI::Success& success) {

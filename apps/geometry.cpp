@@ -95,7 +95,7 @@ void add_circular(CLI::App& app, Action& action) {
   sub->callback([&action, command] { action = [command](Job& job) { run_circular(job, *command); }; });
 }
 
-std::string row(const std::string& name, const std::string& value) { return fmt::format("{:<28}{}\n", name, value); }
+std::string row(const std::string& name, const std::string& value) { return fmt::format("{:<30}{}\n", name, value); }
 
 // "1000 mm", or "-3 to 5 mm" where the views differ.
 std::string range_row(const Geometry& geometry, const char* name, double View::*member, const char* unit) {

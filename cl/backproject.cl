@@ -11,17 +11,22 @@
 // The weight is squared, and the variance of an interpolated value is the interpolated variance times
 //   kappa = (1-a)^2 + a^2 + 2 a (1-a) r    for each axis, a the fraction (r = 0 along v): Borsdorf et al. 2008.
 //
-// Arrays: filtered[view][row][column] (or one image layer a view), rows `row_begin` to `row_begin + rows` of the detector; matrices
-// [view][12]; volume[slice][y][x], slices `offset` to `offset + slices`. No halo. U, V and W always come from the global slice number, and
-// the sum starts from the stored voxel, so neither slabs nor batches change a bit of the result.
+// Arrays: matrices[view][12]; volume[slice][y][x], slices `offset` to `offset + slices`; filtered, rows `row_begin` to `row_begin + rows` of
+// the detector, in one of two forms:
+//   exact: quads[view][rows + 1][columns + 1] of the 2 x 2 pixels (column, row), (column + 1, row), (column, row + 1), (column + 1,
+//     row + 1) from column -1 and row row_begin - 1 on, zero where there is no pixel: one aligned load a voxel and view instead of four
+//     (1.7 times as fast on an H200), and no border to guard;
+//   USE_IMAGE: one image layer a view, interpolated by the sampler (the fractions then have 8 bits on most GPUs).
+// No halo. U, V and W always come from the global slice number, and the sum starts from the stored voxel, so neither slabs nor batches
+// change a bit of the result.
 //
-// Tunables: K_UNROLL slices a work-item. USE_IMAGE: filtered in an image array, interpolated by the sampler (the fractions then have 8
-// bits on most GPUs). K_INVARIANT: U and W do not depend on k in any view (k along the rotation axis, no tilt), which saves most of the
-// arithmetic and gives the same bits. SINGLE_ROW: a detector of one row (fan beam) is taken as constant over its height of one pixel.
+// Tunables: K_UNROLL slices a work-item. K_INVARIANT: U and W do not depend on k in any view (k along the rotation axis, no tilt), which
+// saves most of the arithmetic and gives the same bits. SINGLE_ROW: a detector of one row (fan beam) is taken as constant over its
+// height of one pixel.
 #pragma OPENCL FP_CONTRACT OFF
 
 #ifndef K_UNROLL
-#define K_UNROLL 8
+#define K_UNROLL 4
 #endif
 #ifndef DISTANCE_WEIGHT
 #define DISTANCE_WEIGHT 1
@@ -33,23 +38,20 @@ __constant sampler_t bilinear = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP 
 #define KERNEL backproject_exact
 #endif
 
-// The two pixels next to a coordinate on one axis, and their weights: 0 for a pixel that is not there.
+// Where a coordinate lies on one axis of the quads, and how far from the lower pixel to the upper.
 typedef struct {
-  int low, high;
-  float low_weight, high_weight;
-} Taps;
+  int quad;
+  float fraction;
+  bool inside;
+} Position;
 
-inline Taps taps_at(float at, int begin, int count) {
+inline Position position(float at, int begin, int count) {
   const float whole = floor(at);
-  const float fraction = at - whole;
-  const int low = (int)whole - begin;
-  const int high = low + 1;
-  Taps taps;
-  taps.low = clamp(low, 0, count - 1);
-  taps.high = clamp(high, 0, count - 1);
-  taps.low_weight = (uint)low < (uint)count ? 1.0f - fraction : 0.0f;
-  taps.high_weight = (uint)high < (uint)count ? fraction : 0.0f;
-  return taps;
+  Position result;
+  result.quad = (int)whole - begin + 1;
+  result.fraction = at - whole;
+  result.inside = (uint)result.quad <= (uint)count;
+  return result;
 }
 
 inline float kappa(float at, float correlation) {
@@ -73,7 +75,7 @@ __kernel void KERNEL(
 #ifdef USE_IMAGE
     __read_only image2d_array_t filtered,
 #else
-    __global const float* restrict filtered,
+    __global const float4* restrict filtered,
 #endif
     __global const float4* restrict matrices, __global float* restrict volume, int nx, int ny, int slices, int offset, float cx,
     float cy, float cz, int columns, int row_begin, int rows, int first_view, int views, float correlation) {
@@ -94,7 +96,7 @@ __kernel void KERNEL(
     const float base_v = fma(x, mv.x, fma(y, mv.y, mv.w));
     const float base_w = fma(x, mw.x, fma(y, mw.y, mw.w));
 #ifndef USE_IMAGE
-    __global const float* restrict pixels = filtered + (size_t)columns * rows * view;
+    __global const float4* restrict quads = filtered + (size_t)(columns + 1) * (rows + 1) * view;
 #endif
 #ifdef K_INVARIANT
     const bool in_front = base_w > 0.0f;
@@ -102,7 +104,7 @@ __kernel void KERNEL(
     const float weight = voxel_weight(inverse_w, in_front);
     const float u = base_u * inverse_w;
 #ifndef USE_IMAGE
-    const Taps across = taps_at(u, 0, columns);
+    const Position across = position(u, 0, columns);
 #endif
 #endif
 #pragma unroll
@@ -115,7 +117,7 @@ __kernel void KERNEL(
       const float weight = voxel_weight(inverse_w, in_front);
       const float u = fma(z, mu.z, base_u) * inverse_w;
 #ifndef USE_IMAGE
-      const Taps across = taps_at(u, 0, columns);
+      const Position across = position(u, 0, columns);
 #endif
 #endif
       float v = fma(z, mv.z, base_v) * inverse_w;
@@ -126,12 +128,12 @@ __kernel void KERNEL(
       // subtracting the whole number after adding the half is exact, so the fraction does not depend on the rows held
       float value = read_imagef(filtered, bilinear, (float4)(u + 0.5f, (v + 0.5f) - (float)row_begin, (float)view, 0.0f)).x;
 #else
-      const Taps along = taps_at(v, row_begin, rows);
-      __global const float* restrict low = pixels + along.low * columns;
-      __global const float* restrict high = pixels + along.high * columns;
-      const float low_value = fma(across.high_weight, low[across.high], across.low_weight * low[across.low]);
-      const float high_value = fma(across.high_weight, high[across.high], across.low_weight * high[across.low]);
-      float value = fma(along.high_weight, high_value, along.low_weight * low_value);
+      const Position along = position(v, row_begin, rows);
+      const bool inside = across.inside && along.inside;
+      const float4 quad = quads[inside ? along.quad * (columns + 1) + across.quad : 0];
+      const float low = fma(across.fraction, quad.y, (1.0f - across.fraction) * quad.x);
+      const float high = fma(across.fraction, quad.w, (1.0f - across.fraction) * quad.z);
+      float value = inside ? fma(along.fraction, high, (1.0f - along.fraction) * low) : 0.0f;
 #endif
 #ifdef VARIANCE
       value *= kappa(u, correlation) * kappa(v, 0.0f);
@@ -145,8 +147,23 @@ __kernel void KERNEL(
     if (slice + s < slices) voxel[plane * s] = sum[s];
 }
 
-// filtered = raw, for back-projection without a filter.
-__kernel void backproject_copy(__global const float* restrict raw, __global float* restrict filtered, ulong count) {
-  const ulong at = get_global_id(0);
-  if (at < count) filtered[at] = raw[at];
+// filtered = raw, for back-projection without a filter: one work-item a pixel.
+__kernel void backproject_copy(__global const float* restrict raw, __global float* restrict filtered, int columns, int rows, int views) {
+  const int column = get_global_id(0), row = get_global_id(1), view = get_global_id(2);
+  if (column >= columns || row >= rows || view >= views) return;
+  const size_t at = ((size_t)view * rows + row) * columns + column;
+  filtered[at] = raw[at];
+}
+
+// The same as quads: one work-item a quad, (columns + 1, rows + 1, views).
+__kernel void backproject_copy_quads(__global const float* restrict raw, __global float4* restrict filtered, int columns, int rows,
+                                     int views) {
+  const int column = (int)get_global_id(0) - 1, row = (int)get_global_id(1) - 1, view = get_global_id(2);
+  if (column >= columns || row >= rows || view >= views) return;
+  __global const float* restrict low = raw + (size_t)columns * ((size_t)view * rows + max(row, 0));
+  __global const float* restrict high = raw + (size_t)columns * ((size_t)view * rows + min(row + 1, rows - 1));
+  const bool left = column >= 0, right = column + 1 < columns, has_low = row >= 0, has_high = row + 1 < rows;
+  filtered[((size_t)view * (rows + 1) + row + 1) * (columns + 1) + column + 1] =
+      (float4)(left && has_low ? low[column] : 0.0f, right && has_low ? low[column + 1] : 0.0f, left && has_high ? high[column] : 0.0f,
+               right && has_high ? high[column + 1] : 0.0f);
 }

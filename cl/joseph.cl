@@ -25,6 +25,10 @@
 
 // Narrows [*first, *last] to where low <= shift + slope * p <= high. Generous by a hundredth of a voxel: every sample is checked itself.
 inline void narrow(float slope, float shift, float low, float high, float reach, float* first, float* last) {
+  if (low > high) {
+    *last = *first - 4.0f;
+    return;
+  }
   low -= 0.01f;
   high += 0.01f;
   if (fabs(slope) * reach < 1e-3f) {
@@ -85,6 +89,13 @@ __kernel void joseph_project(__global const float* restrict volume, __global con
   const int move_c = follows_k ? 0 : offset;
   const INDEX base = follows_k ? -(INDEX)offset * plane : 0;
 
+  // between these planes all four neighbours are in the volume and in the slab: no guards there
+  float inner_low = low, inner_high = high;
+  narrow(slope_b, shift_b, 0.05f, (float)nb - 1.05f, (float)na, &inner_low, &inner_high);
+  narrow(slope_c, shift_c, (float)max(from, 0) + 0.05f, (float)min(to, nc - 1) - 0.05f, (float)na, &inner_low, &inner_high);
+  const int inner_first = max(first, (int)ceil(fmin(inner_low + ca, (float)na + 4.0f)) + 1);
+  const int inner_last = min(last, (int)floor(fmax(inner_high + ca, -4.0f)) - 1);
+
   const size_t pixel = ((size_t)view * rows + row) * columns + column;
   float sum = projections[pixel];
   for (int step = first; step <= last; ++step) {
@@ -93,17 +104,21 @@ __kernel void joseph_project(__global const float* restrict volume, __global con
     const float b = fma(p, slope_b, shift_b), c = fma(p, slope_c, shift_c);
     const float whole_b = floor(b), whole_c = floor(c);
     const int b0 = (int)whole_b, c0 = (int)whole_c;
-    if (c0 < from || c0 >= to || b0 < -1 || b0 >= nb) continue;
-    const int b1 = b0 + 1, c1 = c0 + 1;
     const float fb = b - whole_b, fc = c - whole_c;
-    const float wb0 = b0 >= 0 ? 1.0f - fb : 0.0f, wb1 = b1 < nb ? fb : 0.0f;
-    const float wc0 = c0 >= 0 ? 1.0f - fc : 0.0f, wc1 = c1 < nc ? fc : 0.0f;
-    __global const float* restrict at = volume + (base + m * stride_a);
-    const INDEX ob0 = max(b0, 0) * stride_b, ob1 = min(b1, nb - 1) * stride_b;
-    const INDEX oc0 = (max(c0, 0) - move_c) * stride_c, oc1 = (min(c1, nc - 1) - move_c) * stride_c;
-    const float value0 = fma(wb1, at[ob1 + oc0], wb0 * at[ob0 + oc0]);
-    const float value1 = fma(wb1, at[ob1 + oc1], wb0 * at[ob0 + oc1]);
-    sum = fma(path, fma(wc1, value1, wc0 * value0), sum);
+    float low_b = 1.0f - fb, high_b = fb, low_c = 1.0f - fc, high_c = fc;
+    INDEX step_b = stride_b, step_c = stride_c;
+    INDEX at = base + m * stride_a + b0 * stride_b + (c0 - move_c) * stride_c;
+    if (m < inner_first || m > inner_last) {
+      if (c0 < from || c0 >= to || b0 < -1 || b0 >= nb) continue;
+      // a neighbour that is not there weighs nothing and is not read
+      if (b0 < 0) low_b = 0.0f, at += stride_b, step_b = 0;
+      if (b0 + 1 >= nb) high_b = 0.0f, step_b = 0;
+      if (c0 < 0) low_c = 0.0f, at += stride_c, step_c = 0;
+      if (c0 + 1 >= nc) high_c = 0.0f, step_c = 0;
+    }
+    const float value0 = fma(high_b, volume[at + step_b], low_b * volume[at]);
+    const float value1 = fma(high_b, volume[at + step_b + step_c], low_b * volume[at + step_c]);
+    sum = fma(path, fma(high_c, value1, low_c * value0), sum);
   }
   projections[pixel] = sum;
 }

@@ -48,32 +48,25 @@ __kernel void pdu_primal(__global const float* restrict f, __global const float*
 #endif
 }
 
+INLINE real4 gap_terms(__global const float* restrict u, __global const float* restrict f, __global const float* restrict qx,
+                       __global const float* restrict qy, __global const float* restrict qz, int x, int y, int z, int nx,
+                       int ny, int nz, int offset, real rx, real ry, real rz, real lambda) {
+  const size_t row = (size_t)nx, plane = row * (size_t)ny, i = VOXEL(x, y, z);
+  const real here = u[i], px = qx[i], py = qy[i], pz = qz[i];
+  const real dx = x + 1 < nx ? rx * ((real)u[i + 1] - here) : 0;
+  const real dy = y + 1 < ny ? ry * ((real)u[i + row] - here) : 0;
+  const real dz = z + 1 < nz ? rz * ((real)u[i + plane] - here) : 0;
+  const real length = sqrt(dx * dx + dy * dy + dz * dz);
+  const real div = rx * (px - (x > 0 ? qx[i - 1] : 0)) + ry * (py - (y > 0 ? qy[i - row] : 0)) +
+                   rz * (pz - (z > 0 ? qz[i - plane] : 0));
+  const real change = here - f[i], rest = change - div;
+  const real excess = rest * rest / 2 + (lambda * length - (px * dx + py * dy + pz * dz));
+  return (real4)(excess, length, change * change, 0);
+}
+
 __kernel void pdu_gap(__global const float* restrict u, __global const float* restrict f,
                       __global const float* restrict qx, __global const float* restrict qy,
                       __global const float* restrict qz, __global sum_t* restrict partials, int nx, int ny, int nz,
-                      int offset, int begin, int end, int lanes, int segments, float rx, float ry, float rz,
-                      float lambda) {
-  const int lane = (int)get_global_id(0), segment = (int)get_global_id(1), z = begin + (int)get_global_id(2);
-  if (lane >= lanes || segment >= segments || z >= end) return;
-  const size_t row = (size_t)nx, plane = row * (size_t)ny;
-  const int last = min(ny, (segment + 1) * SEGMENT_ROWS);
-  sum_t gap = NO_SUM, variation = NO_SUM, fidelity = NO_SUM;
-  for (int y = segment * SEGMENT_ROWS; y < last; ++y)
-    for (int x = lane; x < nx; x += lanes) {
-      const size_t i = VOXEL(x, y, z);
-      const real here = u[i], px = qx[i], py = qy[i], pz = qz[i];
-      const real dx = x + 1 < nx ? rx * ((real)u[i + 1] - here) : 0;
-      const real dy = y + 1 < ny ? ry * ((real)u[i + row] - here) : 0;
-      const real dz = z + 1 < nz ? rz * ((real)u[i + plane] - here) : 0;
-      const real length = sqrt(dx * dx + dy * dy + dz * dz);
-      const real div = rx * (px - (x > 0 ? qx[i - 1] : 0)) + ry * (py - (y > 0 ? qy[i - row] : 0)) +
-                       rz * (pz - (z > 0 ? qz[i - plane] : 0));
-      const real change = here - f[i], rest = change - div;
-      gap = add_value(gap, rest * rest / 2 + (lambda * length - (px * dx + py * dy + pz * dz)));
-      variation = add_value(variation, length);
-      fidelity = add_value(fidelity, change * change);
-    }
-  store_partial(partials, z - offset, 0, 3, lane, lanes, segment, segments, gap);
-  store_partial(partials, z - offset, 1, 3, lane, lanes, segment, segments, variation);
-  store_partial(partials, z - offset, 2, 3, lane, lanes, segment, segments, fidelity);
+                      int offset, int begin, int end, float rx, float ry, float rz, float lambda) {
+  STORE_SUMS(3, gap_terms(u, f, qx, qy, qz, x, y, z, nx, ny, nz, offset, rx, ry, rz, lambda))
 }

@@ -1,23 +1,14 @@
-// Per-slice sums of what the stems' kernels left in "partials" (layout: sums.clh), in two steps and a fixed order.
+// Per-slice sums of what the stems' kernels left in "partials" (layout: sums.clh), in the order of the groups:
 //
-//   reduce_partials  lane_sums[slice][c][lane] = sum over segments of partials[slice][c][segment][lane]
-//   reduce_lanes     sums[slice][2c], [2c + 1] = sum over lanes, as the bits of two doubles whose sum is the value
+//   reduce_slices  sums[slice][2c], [2c + 1] = sum over groups of partials[slice][c][group], as the bits of two doubles whose
+//                  sum is the value
 //
-// Work-items: (lane, c, slice) and (c, slice). Arrays of kind slice; no halo. No barriers: CPUs run those slowly, and both
-// steps are short. Without float64 on the device the pair is (sum, rounding error) of floats, widened with integers.
+// Groups: (REDUCE_ITEMS, 1, 1) over (items, c, slices). Arrays of kind slice; no halo; no tunables. Without float64 on the device
+// the pair is (sum, rounding error) of floats, widened with integers.
 #pragma OPENCL FP_CONTRACT OFF
 #include "sums.clh"
 
-__kernel void reduce_partials(__global const sum_t* restrict partials, __global sum_t* restrict lane_sums, int lanes,
-                              int segments, int components, int offset, int begin, int end) {
-  const int lane = (int)get_global_id(0), c = (int)get_global_id(1), slice = begin + (int)get_global_id(2) - offset;
-  if (lane >= lanes || c >= components || slice >= end - offset) return;
-  const size_t at = (size_t)slice * components + c;
-  sum_t sum = NO_SUM;
-  for (int segment = 0; segment < segments; ++segment)
-    sum = add_sums(sum, partials[at * ((size_t)lanes * segments) + lane + (size_t)lanes * segment]);
-  lane_sums[at * lanes + lane] = sum;
-}
+#define REDUCE_ITEMS 64
 
 #ifndef USE_FP64
 // The bits of the double with this value; numbers too small for a normal float become 0.
@@ -31,13 +22,17 @@ ulong double_bits(float value) {
 }
 #endif
 
-__kernel void reduce_lanes(__global const sum_t* restrict lane_sums, __global ulong* restrict sums, int lanes,
-                           int components, int offset, int begin, int end) {
-  const int c = (int)get_global_id(0), slice = begin + (int)get_global_id(1) - offset;
-  if (c >= components || slice >= end - offset) return;
+__kernel void reduce_slices(__global const sum_t* restrict partials, __global ulong* restrict sums, int groups,
+                            int components, int offset, int begin) {
+  __local sum_t parts[REDUCE_ITEMS];
+  const int item = (int)get_local_id(0), c = (int)get_global_id(1), slice = begin + (int)get_global_id(2) - offset;
   const size_t at = (size_t)slice * components + c;
   sum_t sum = NO_SUM;
-  for (int lane = 0; lane < lanes; ++lane) sum = add_sums(sum, lane_sums[at * lanes + lane]);
+  for (int group = item; group < groups; group += REDUCE_ITEMS) sum = add_sums(sum, partials[at * groups + group]);
+  parts[item] = sum;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (item > 0) return;
+  for (int n = 1; n < REDUCE_ITEMS; ++n) sum = add_sums(sum, parts[n]);
 #ifdef USE_FP64
   sums[2 * at] = as_ulong(sum);
   sums[2 * at + 1] = 0;

@@ -26,13 +26,8 @@ __kernel void skeleton_step(__global const float* restrict u, __global float* re
   v[i] = fma(cz, ddz, fma(cy, ddy, fma(cx, ddx, here)));
 }
 
+
 __kernel void skeleton_sums(__global const float* restrict u, __global sum_t* restrict partials, int nx, int ny,
-                            int offset, int begin, int end, int lanes, int segments) {
-  const int lane = (int)get_global_id(0), segment = (int)get_global_id(1), z = begin + (int)get_global_id(2);
-  if (lane >= lanes || segment >= segments || z >= end) return;
-  const int last = min(ny, (segment + 1) * SEGMENT_ROWS);
-  sum_t sum = NO_SUM;
-  for (int y = segment * SEGMENT_ROWS; y < last; ++y)
-    for (int x = lane; x < nx; x += lanes) sum = add_value(sum, u[VOXEL(x, y, z)]);
-  store_partial(partials, z - offset, 0, 1, lane, lanes, segment, segments, sum);
+                            int offset, int begin, int end) {
+  STORE_SUMS(1, (real4)(u[VOXEL(x, y, z)], 0, 0, 0))
 }

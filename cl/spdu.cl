@@ -16,7 +16,7 @@
 #include "sums.clh"
 #include "tv.clh"
 
-float largest_ahead(__global const float* w, size_t i, size_t row, size_t plane, int x, int y, int z, int nx, int ny,
+INLINE float largest_ahead(__global const float* w, size_t i, size_t row, size_t plane, int x, int y, int z, int nx, int ny,
                     int nz) {
   float most = 0.0f;
   if (x + 1 < nx) most = w[i + 1];
@@ -68,41 +68,29 @@ __kernel void spdu_primal(__global const float* restrict f, __global const float
 #endif
 }
 
+INLINE real4 gap_terms(__global const float* restrict u, __global const float* restrict f, __global const float* restrict w,
+                       __global const float* restrict qx, __global const float* restrict qy,
+                       __global const float* restrict qz, int x, int y, int z, int nx, int ny, int nz, int offset, real rx,
+                       real ry, real rz, real lambda) {
+  const size_t row = (size_t)nx, plane = row * (size_t)ny, i = VOXEL(x, y, z);
+  const real here = u[i], weight = w[i], px = qx[i], py = qy[i], pz = qz[i];
+  const bool seen = weight > 0;
+  const bool counts = fmax(w[i], largest_ahead(w, i, row, plane, x, y, z, nx, ny, nz)) > 0;
+  const real dx = x + 1 < nx ? rx * ((real)u[i + 1] - here) : 0;
+  const real dy = y + 1 < ny ? ry * ((real)u[i + row] - here) : 0;
+  const real dz = z + 1 < nz ? rz * ((real)u[i + plane] - here) : 0;
+  const real length = sqrt(dx * dx + dy * dy + dz * dz);
+  const real div = rx * (px - (x > 0 ? qx[i - 1] : 0)) + ry * (py - (y > 0 ? qy[i - row] : 0)) +
+                   rz * (pz - (z > 0 ? qz[i - plane] : 0));
+  const real change = here - f[i], rest = change - weight * div, inverse = seen ? 1 / weight : 0;
+  const real bound = counts ? lambda * length - (px * dx + py * dy + pz * dz) : 0;
+  return (real4)(bound + rest * rest * inverse / 2, counts ? length : 0, change * change, change * change * inverse);
+}
+
 __kernel void spdu_gap(__global const float* restrict u, __global const float* restrict f,
                        __global const float* restrict w, __global const float* restrict qx,
                        __global const float* restrict qy, __global const float* restrict qz,
                        __global sum_t* restrict partials, int nx, int ny, int nz, int offset, int begin, int end,
-                       int lanes, int segments, float rx, float ry, float rz, float lambda) {
-  const int lane = (int)get_global_id(0), segment = (int)get_global_id(1), z = begin + (int)get_global_id(2);
-  if (lane >= lanes || segment >= segments || z >= end) return;
-  const size_t row = (size_t)nx, plane = row * (size_t)ny;
-  const int last = min(ny, (segment + 1) * SEGMENT_ROWS);
-  sum_t gap = NO_SUM, variation = NO_SUM, fidelity = NO_SUM, weighted = NO_SUM;
-  for (int y = segment * SEGMENT_ROWS; y < last; ++y)
-    for (int x = lane; x < nx; x += lanes) {
-      const size_t i = VOXEL(x, y, z);
-      const real here = u[i], weight = w[i];
-      const real change = here - f[i];
-      fidelity = add_value(fidelity, change * change);
-      if (weight > 0 || largest_ahead(w, i, row, plane, x, y, z, nx, ny, nz) > 0) {
-        const real px = qx[i], py = qy[i], pz = qz[i];
-        const real dx = x + 1 < nx ? rx * ((real)u[i + 1] - here) : 0;
-        const real dy = y + 1 < ny ? ry * ((real)u[i + row] - here) : 0;
-        const real dz = z + 1 < nz ? rz * ((real)u[i + plane] - here) : 0;
-        const real length = sqrt(dx * dx + dy * dy + dz * dz);
-        gap = add_value(gap, lambda * length - (px * dx + py * dy + pz * dz));
-        variation = add_value(variation, length);
-        if (weight > 0) {
-          const real div = rx * (px - (x > 0 ? qx[i - 1] : 0)) + ry * (py - (y > 0 ? qy[i - row] : 0)) +
-                           rz * (pz - (z > 0 ? qz[i - plane] : 0));
-          const real rest = change - weight * div;
-          gap = add_value(gap, rest * rest / (2 * weight));
-          weighted = add_value(weighted, change * change / weight);
-        }
-      }
-    }
-  store_partial(partials, z - offset, 0, 4, lane, lanes, segment, segments, gap);
-  store_partial(partials, z - offset, 1, 4, lane, lanes, segment, segments, variation);
-  store_partial(partials, z - offset, 2, 4, lane, lanes, segment, segments, fidelity);
-  store_partial(partials, z - offset, 3, 4, lane, lanes, segment, segments, weighted);
+                       float rx, float ry, float rz, float lambda) {
+  STORE_SUMS(4, gap_terms(u, f, w, qx, qy, qz, x, y, z, nx, ny, nz, offset, rx, ry, rz, lambda))
 }

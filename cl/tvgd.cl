@@ -14,7 +14,7 @@
 
 // g_i, and N_i as the second component. A neighbour outside of the volume counts as equal to the voxel it is subtracted from:
 // that difference is then 0, and with it every term that must not be there. No branches: compilers can vectorise it.
-float2 tv_gradient(__global const float* restrict u, size_t i, size_t row, size_t plane, int x, int y, int z, int nx,
+INLINE float2 tv_gradient(__global const float* restrict u, size_t i, size_t row, size_t plane, int x, int y, int z, int nx,
                    int ny, int nz, float rx, float ry, float rz, float eps2) {
   const bool lx = x > 0, ly = y > 0, lz = z > 0, hx = x + 1 < nx, hy = y + 1 < ny, hz = z + 1 < nz;
   const float here = u[i];
@@ -57,26 +57,16 @@ __kernel void tvgd_step(__global const float* restrict u, __global float* restri
   v[i] = fma(-factor, g.x, u[i]);
 }
 
+INLINE real4 step_terms(__global const float* restrict u, __global const float* restrict f, int x, int y, int z, int nx,
+                        int ny, int nz, int offset, float rx, float ry, float rz, float eps2) {
+  const size_t row = (size_t)nx, plane = row * (size_t)ny, i = VOXEL(x, y, z);
+  const float2 g = tv_gradient(u, i, row, plane, x, y, z, nx, ny, nz, rx, ry, rz, eps2);
+  const float change = u[i] - f[i];
+  return (real4)(g.x * g.x, change * change, change * g.x, g.y);
+}
+
 __kernel void tvgd_sums(__global const float* restrict u, __global const float* restrict f,
-                        __global sum_t* restrict partials, int nx, int ny, int nz, int offset, int begin, int end,
-                        int lanes, int segments, float rx, float ry, float rz, float eps2) {
-  const int lane = (int)get_global_id(0), segment = (int)get_global_id(1), z = begin + (int)get_global_id(2);
-  if (lane >= lanes || segment >= segments || z >= end) return;
-  const size_t row = (size_t)nx, plane = row * (size_t)ny;
-  const int last = min(ny, (segment + 1) * SEGMENT_ROWS);
-  sum_t norm = NO_SUM, fidelity = NO_SUM, product = NO_SUM, variation = NO_SUM;
-  for (int y = segment * SEGMENT_ROWS; y < last; ++y)
-    for (int x = lane; x < nx; x += lanes) {
-      const size_t i = VOXEL(x, y, z);
-      const float2 g = tv_gradient(u, i, row, plane, x, y, z, nx, ny, nz, rx, ry, rz, eps2);
-      const float change = u[i] - f[i];
-      norm = add_value(norm, g.x * g.x);
-      fidelity = add_value(fidelity, change * change);
-      product = add_value(product, change * g.x);
-      variation = add_value(variation, g.y);
-    }
-  store_partial(partials, z - offset, 0, 4, lane, lanes, segment, segments, norm);
-  store_partial(partials, z - offset, 1, 4, lane, lanes, segment, segments, fidelity);
-  store_partial(partials, z - offset, 2, 4, lane, lanes, segment, segments, product);
-  store_partial(partials, z - offset, 3, 4, lane, lanes, segment, segments, variation);
+                        __global sum_t* restrict partials, int nx, int ny, int nz, int offset, int begin, int end, float rx,
+                        float ry, float rz, float eps2) {
+  STORE_SUMS(4, step_terms(u, f, x, y, z, nx, ny, nz, offset, rx, ry, rz, eps2))
 }

@@ -15,12 +15,13 @@ namespace {
 
 using reference::device;
 
-std::vector<float> backprojected(const Volume& projections, const reference::Scene& scene, bool hardware, int slabs = 0, int batch = 0,
-                                 const std::vector<Device>& devices = device()) {
+std::vector<float> backprojected(const Volume& projections, const reference::Scene& scene, bool hardware, int slabs = 0,
+                                 int batch = 0, const std::vector<Device>& devices = device()) {
   RunOptions options;
   options.plan.minimum_slabs = slabs;
   options.plan.batch = batch;
-  return backproject(projections, scene.geometry, scene.grid, {.hardware_interpolation = hardware}, devices, options).output.voxels;
+  return backproject(projections, scene.geometry, scene.grid, {.hardware_interpolation = hardware}, devices, options)
+      .output.voxels;
 }
 
 class BackprojectionScenes : public testing::TestWithParam<reference::Scene> {
@@ -33,7 +34,8 @@ TEST_P(BackprojectionScenes, MatchesDoublePrecision) {
   const std::vector<double> values(projections.voxels.begin(), projections.voxels.end());
   const auto expected = reference::backproject(values, projections.grid, scene.geometry, scene.grid, {});
   ASSERT_GT(reference::largest(expected), 0);
-  EXPECT_LT(reference::largest_difference(backprojected(projections, scene, false), expected), 2e-5 * reference::largest(expected));
+  EXPECT_LT(reference::largest_difference(backprojected(projections, scene, false), expected),
+            2e-5 * reference::largest(expected));
   if (!device().front().info().images) return;
   // each of the two fractions is off by up to 1/512, each of the views differs by up to 1 from pixel to pixel
   const double bound = static_cast<double>(scene.geometry.views.size()) * 2 / 512;
@@ -46,11 +48,16 @@ TEST_P(BackprojectionScenes, SlabsBatchesAndDevicesChangeNoBit) {
   for (const bool hardware : {false, true}) {
     if (hardware && !images) GTEST_SKIP() << device().front().info().name << " has no images";
     const auto whole = backprojected(projections, scene, hardware);
-    for (const int slabs : {2, 3})
-      if (slabs <= static_cast<int>(scene.grid.size[2]))
-        for (const int batch : {1, 5, 16})
-          EXPECT_EQ(backprojected(projections, scene, hardware, slabs, batch), whole) << slabs << " slabs, batches of " << batch;
-    EXPECT_EQ(backprojected(projections, scene, hardware, 0, 0, reference::sub_devices(2)), whole);
+    for (const int slabs : {1, 2, 3}) {
+      if (slabs > static_cast<int>(scene.grid.size[2])) continue;
+      for (const int batch : {1, 5, 16})
+        EXPECT_TRUE(backprojected(projections, scene, hardware, slabs, batch) == whole)
+            << slabs << " slabs, batches of " << batch << (hardware ? ", hardware interpolation" : "");
+    }
+    const auto& parts = reference::sub_devices(2);
+    if (hardware && !parts.front().info().images)
+      GTEST_SKIP() << parts.front().info().name << " has no images on sub-devices";
+    EXPECT_TRUE(backprojected(projections, scene, hardware, 0, 0, parts) == whole);
   }
 }
 
@@ -64,7 +71,7 @@ TEST_P(BackprojectionScenes, TheShortWayForUntiltedViewsGivesTheSameBits) {
   scene.projections.size[2] += 1;
   Volume longer(scene.projections);
   std::copy(projections.voxels.begin(), projections.voxels.end(), longer.voxels.begin());
-  EXPECT_EQ(backprojected(longer, scene, false), whole);
+  EXPECT_TRUE(backprojected(longer, scene, false) == whole);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, BackprojectionScenes, testing::ValuesIn(reference::scenes()),
@@ -80,8 +87,10 @@ TEST(DetectorRows, CoverWhatEachSliceNeedsAndNoMore) {
   const auto rows_of = detector_rows_of(geometry, projections, grid);
   for (std::int64_t k = 0; k < 120; ++k) {
     const Range rows = rows_of({k, k + 1});
-    // at the isocentre's depth a slice is seen 2 rows a mm from the middle; nearer or farther by 23 mm of 500
-    const double y = static_cast<double>(k) - 59.5, near = 128 + 2 * y * 500 / (500 - 22), far = 128 + 2 * y * 500 / (500 + 22);
+    // at the isocentre's depth a slice is seen 2 rows a mm from the middle; its corners come nearer by 21.17 mm at 30
+    // degrees
+    const double y = static_cast<double>(k) - 59.5, depth = 15.5 * (std::sqrt(0.75) + 0.5);
+    const double near = 128 + 2 * y * 500 / (500 - depth), far = 128 + 2 * y * 500 / (500 + depth);
     EXPECT_LE(static_cast<double>(rows.begin), std::max(0.0, std::min(near, far)));
     EXPECT_GE(static_cast<double>(rows.end), std::min(257.0, std::max(near, far) + 1));
     EXPECT_EQ(rows.begin % 2, 0);
@@ -89,7 +98,7 @@ TEST(DetectorRows, CoverWhatEachSliceNeedsAndNoMore) {
     EXPECT_LE(rows.count(), 36);
     EXPECT_GE(rows.count(), 32);
   }
-  EXPECT_EQ(rows_of({0, 120}), (Range{2, 256}));
+  EXPECT_EQ(rows_of({0, 120}), (Range{2, 254}));  // 128 +- 124.3
 }
 
 TEST(DetectorRows, AreAllIfTheGridReachesTheSource) {
@@ -98,7 +107,8 @@ TEST(DetectorRows, AreAllIfTheGridReachesTheSource) {
   options.sdd = 60;
   options.projections = 12;
   const Grid projections = reference::detector(50, 200, 12, 1, 1);
-  EXPECT_EQ(detector_rows_of(circular_geometry(options), projections, default_grid({32, 32, 9}, {1, 1, 1}))({0, 1}), (Range{0, 200}));
+  EXPECT_EQ(detector_rows_of(circular_geometry(options), projections, default_grid({32, 32, 9}, {1, 1, 1}))({0, 1}),
+            (Range{0, 200}));
 }
 
 }  // namespace

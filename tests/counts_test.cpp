@@ -53,7 +53,7 @@ TEST(Counts, Guards) {
 }
 
 TEST(Counts, MeansAreTakenInDouble) {
-  // 1000 flats of 2^24 + 1 (rounded to 2^24 in float) and one count less: float sums would drift
+  // the sum of 1001 flats near 2^24 is far beyond what float holds exactly
   Volume flats = stack({1, 1, 1001});
   for (std::size_t n = 0; n < 1001; ++n) flats.voxels[n] = 16777213.0F + static_cast<float>(n % 3);
   Volume counts = stack({1, 1, 1}, {8388607.0F});

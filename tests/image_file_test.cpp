@@ -22,6 +22,7 @@
 #include <limits>
 #include <sstream>
 
+#include "algorithms/counts.hpp"
 #include "apps/io/atomic_file.hpp"
 #include "apps/io/meta_image.hpp"
 #include "host/error.hpp"
@@ -468,6 +469,30 @@ TEST_F(ImageFile, ARealScan) {
 #ifdef HALOCLINE_WITH_ITK
   expect_same(volume, read_itk_image(file));
 #endif
+}
+
+// A parallel beam sees the same mass from everywhere: the sum of the line integrals over a detector row is the same in
+// all views.
+TEST_F(ImageFile, RealCountsBecomeLineIntegrals) {
+  const std::string folder = data_folder() + "/parallel_tooth/";
+  if (!fs::exists(folder)) GTEST_SKIP() << "parallel_tooth is absent; set HALOCLINE_TEST_DATA";
+  Volume counts = read_image(folder + "tooth_counts.mha");
+  const CountsReport report =
+      counts_to_line_integrals(counts, read_image(folder + "tooth_flats.mha"), read_image(folder + "tooth_darks.mha"));
+  EXPECT_EQ(report.pixels, 181U * 2 * 640);
+  EXPECT_EQ(report.dead_pixels, 0U);
+  EXPECT_EQ(report.nonpositive, 0U);
+  for (std::size_t row = 0; row < 2; ++row) {
+    double least = 1e30, most = 0;
+    for (std::size_t view = 0; view < 181; ++view) {
+      double mass = 0;
+      for (std::size_t u = 0; u < 640; ++u) mass += counts.at(u, row, view);
+      least = std::min(least, mass);
+      most = std::max(most, mass);
+    }
+    EXPECT_GT(least, 100);
+    EXPECT_LT(most / least, 1.1) << row;
+  }
 }
 
 #ifdef HALOCLINE_WITH_ITK

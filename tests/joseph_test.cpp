@@ -31,20 +31,22 @@ TEST_P(JosephScenes, SlabsBatchesAndDevicesChangeNoBit) {
   const auto& scene = GetParam();
   const Volume volume = reference::random_volume(scene.grid, 8);
   const auto whole = project(volume, scene.geometry, scene.projections, device()).output.voxels;
-  for (const int slabs : {2, 3, static_cast<int>(scene.grid.size[2])})
-    if (slabs <= static_cast<int>(scene.grid.size[2]))
-      for (const int batch : {1, 5, 16}) {
-        RunOptions options;
-        options.plan.minimum_slabs = slabs;
-        options.plan.batch = batch;
-        const auto result = project(volume, scene.geometry, scene.projections, device(), options);
-        EXPECT_GE(static_cast<int>(result.plan.slabs.size()), slabs);
-        EXPECT_EQ(result.output.voxels, whole) << slabs << " slabs, batches of " << batch;
-      }
-  EXPECT_EQ(project(volume, scene.geometry, scene.projections, reference::sub_devices(2)).output.voxels, whole);
+  for (const int slabs : {1, 2, 3, static_cast<int>(scene.grid.size[2])}) {
+    if (slabs > static_cast<int>(scene.grid.size[2])) continue;
+    for (const int batch : {1, 5, 16}) {
+      RunOptions options;
+      options.plan.minimum_slabs = slabs;
+      options.plan.batch = batch;
+      const auto result = project(volume, scene.geometry, scene.projections, device(), options);
+      EXPECT_GE(static_cast<int>(result.plan.slabs.size()), slabs);
+      EXPECT_TRUE(result.output.voxels == whole) << slabs << " slabs, batches of " << batch;
+    }
+  }
+  EXPECT_TRUE(project(volume, scene.geometry, scene.projections, reference::sub_devices(2)).output.voxels == whole);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, JosephScenes, testing::ValuesIn(reference::scenes()), [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(All, JosephScenes, testing::ValuesIn(reference::scenes()),
+                         [](const auto& info) { return info.param.name; });
 
 TEST(Joseph, BallAgreesWithItsLineIntegrals) {
   // off centre, seen by a cone beam; voxels much smaller than the ball

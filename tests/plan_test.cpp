@@ -256,13 +256,25 @@ TEST(Plan, sharesSlicesBySpeed) {
 }
 
 TEST(Plan, givesTheRestToOthersWhenAFastDeviceIsSmall) {
-  const auto r = stencil({32, 32, 100});
-  const std::size_t slice = 32 * 32 * 4 * 6 + 16;
-  const Plan plan = make_plan(r, std::vector{device(20 * slice, 10), device(gibi, 1)});
+  const auto r = stencil({256, 256, 100});
+  const std::size_t slice = 256 * 256 * 4 * 6 + 16;
+  std::vector devices{device(20 * slice, 10), device(gibi, 1)};
+  for (auto& each : devices) each.memory_bandwidth = 20e9;  // slow enough for the small device to be of use
+  const Plan plan = make_plan(r, devices);
   ASSERT_EQ(plan.slabs.size(), 2u);
   EXPECT_TRUE(plan.resident);
   EXPECT_LE(plan.slabs[0].extended.count(), 20);
+  EXPECT_GT(plan.slabs[0].interior.count(), 9);  // its share by speed would be 91
   EXPECT_EQ(plan.slabs[1].interior.end, 100);
+}
+
+TEST(Plan, leavesOutADeviceThatCostsMoreThanItBrings) {
+  // A tiny volume: waiting for each other takes longer than the work.
+  const Plan plan =
+      make_plan(stencil({32, 32, 100}), std::vector{device(20 * (32 * 32 * 4 * 6 + 16), 10), device(gibi, 1)});
+  ASSERT_EQ(plan.slabs.size(), 1u);
+  EXPECT_EQ(plan.slabs[0].device, 1);
+  EXPECT_EQ(plan.iterations_per_exchange, 200);
 }
 
 TEST(Plan, leavesOutDevicesThatWouldGetNoSlice) {

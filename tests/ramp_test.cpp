@@ -23,7 +23,8 @@ TEST(Ramp, KernelIsKakAndSlaneys) {
     EXPECT_NEAR(kernel[0], 0.25, 1e-14);
     for (std::size_t n = 1; n < length; ++n) {
       const double lag = static_cast<double>(std::min(n, length - n));
-      EXPECT_NEAR(kernel[n], std::fmod(lag, 2) == 1 ? -1 / (pi * pi * lag * lag) : 0, 1e-14) << "n " << n << " of " << length;
+      EXPECT_NEAR(kernel[n], std::fmod(lag, 2) == 1 ? -1 / (pi * pi * lag * lag) : 0, 1e-14)
+          << "n " << n << " of " << length;
     }
   }
 }
@@ -83,7 +84,8 @@ TEST(Ramp, NeighbourCorrelation) {
 
 TEST(Ramp, RefusesBadNamesAndCutOffs) {
   EXPECT_THAT([] { window_from_name("hanning"); },
-              testing::ThrowsMessage<InputError>(testing::AllOf(testing::HasSubstr("hanning"), testing::HasSubstr("ram-lak, shepp-logan"))));
+              testing::ThrowsMessage<InputError>(
+                  testing::AllOf(testing::HasSubstr("hanning"), testing::HasSubstr("ram-lak, shepp-logan"))));
   for (const double cutoff : {0.0, -0.5, 1.01, std::nan("")})
     EXPECT_THROW(ramp_transfer(Window::hann, cutoff, 64), InputError) << cutoff;
 }

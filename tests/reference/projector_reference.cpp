@@ -41,7 +41,8 @@ std::vector<double> joseph(const Volume& volume, const Geometry& geometry, const
         const auto [u, v] = pixel_position(projections, static_cast<double>(column), static_cast<double>(row));
         const Ray ray = rays.to(u, v);
         const auto start = grid.index(ray.origin[0], ray.origin[1], ray.origin[2]);
-        const auto next = grid.index(ray.origin[0] + ray.direction[0], ray.origin[1] + ray.direction[1], ray.origin[2] + ray.direction[2]);
+        const auto next = grid.index(ray.origin[0] + ray.direction[0], ray.origin[1] + ray.direction[1],
+                                     ray.origin[2] + ray.direction[2]);
         std::array<double, 3> step;
         for (int axis = 0; axis < 3; ++axis) step[axis] = next[axis] - start[axis];
         int a = 0;
@@ -69,10 +70,11 @@ std::vector<double> joseph(const Volume& volume, const Geometry& geometry, const
   return out;
 }
 
-std::vector<double> backproject(const std::vector<double>& values, const Grid& projections, const Geometry& geometry, const Grid& grid,
-                                const Weights& weights) {
+std::vector<double> backproject(const std::vector<double>& values, const Grid& projections, const Geometry& geometry,
+                                const Grid& grid, const Weights& weights) {
   std::vector<double> out(grid.count(), 0.0);
-  const auto columns = static_cast<std::int64_t>(projections.size[0]), rows = static_cast<std::int64_t>(projections.size[1]);
+  const auto columns = static_cast<std::int64_t>(projections.size[0]),
+             rows = static_cast<std::int64_t>(projections.size[1]);
   for (std::size_t n = 0; n < geometry.views.size(); ++n) {
     const View& view = geometry.views[n];
     const Matrix34 m = projection_matrix(view);
@@ -85,7 +87,9 @@ std::vector<double> backproject(const std::vector<double>& values, const Grid& p
       for (std::size_t j = 0; j < grid.size[1]; ++j)
         for (std::size_t i = 0; i < grid.size[0]; ++i, ++at) {
           const auto x = grid.world(static_cast<double>(i), static_cast<double>(j), static_cast<double>(k));
-          const auto row_of = [&](int r) { return m[4 * r] * x[0] + m[4 * r + 1] * x[1] + m[4 * r + 2] * x[2] + m[4 * r + 3]; };
+          const auto row_of = [&](int r) {
+            return m[4 * r] * x[0] + m[4 * r + 1] * x[1] + m[4 * r + 2] * x[2] + m[4 * r + 3];
+          };
           const double w = row_of(2);
           if (!view.parallel() && w >= 0) continue;  // behind the source
           auto [u, v] = pixel_index(projections, row_of(0) / w, row_of(1) / w);
@@ -95,8 +99,8 @@ std::vector<double> backproject(const std::vector<double>& values, const Grid& p
           }
           const double u0 = std::floor(u), v0 = std::floor(v), a = u - u0, b = v - v0;
           const auto c0 = static_cast<std::int64_t>(u0), r0 = static_cast<std::int64_t>(v0);
-          double value = (1 - a) * (1 - b) * pixel(c0, r0) + a * (1 - b) * pixel(c0 + 1, r0) + (1 - a) * b * pixel(c0, r0 + 1) +
-                         a * b * pixel(c0 + 1, r0 + 1);
+          double value = (1 - a) * (1 - b) * pixel(c0, r0) + a * (1 - b) * pixel(c0 + 1, r0) +
+                         (1 - a) * b * pixel(c0, r0 + 1) + a * b * pixel(c0 + 1, r0 + 1);
           double weight = weights.scale.empty() ? 1 : weights.scale[n];
           if (weights.distance) weight *= (view.sid / w) * (view.sid / w);
           if (weights.variance) {
@@ -119,7 +123,8 @@ std::vector<double> kernel(Window window, double cutoff, std::size_t length) {
     for (std::int64_t n = 1; n <= size / 2; n += 2) {
       const double h = -1 / (pi * pi * static_cast<double>(n * n));
       sum += h * std::cos(2 * pi * static_cast<double>(k * n % size) / static_cast<double>(size));
-      if (n != size - n) sum += h * std::cos(2 * pi * static_cast<double>(k * (size - n) % size) / static_cast<double>(size));
+      if (n != size - n)
+        sum += h * std::cos(2 * pi * static_cast<double>(k * (size - n) % size) / static_cast<double>(size));
     }
     const double w = 2 * pi * static_cast<double>(std::min(k, size - k)) / static_cast<double>(size);
     transfer[static_cast<std::size_t>(k)] = sum * window_value(window, cutoff, w);
@@ -127,14 +132,15 @@ std::vector<double> kernel(Window window, double cutoff, std::size_t length) {
   for (std::int64_t n = 0; n < size; ++n) {
     double sum = 0;
     for (std::int64_t k = 0; k < size; ++k)
-      sum += transfer[static_cast<std::size_t>(k)] * std::cos(2 * pi * static_cast<double>(k * n % size) / static_cast<double>(size));
+      sum += transfer[static_cast<std::size_t>(k)] *
+             std::cos(2 * pi * static_cast<double>(k * n % size) / static_cast<double>(size));
     out[static_cast<std::size_t>(n)] = sum / static_cast<double>(size);
   }
   return out;
 }
 
-std::vector<double> fdk(const Volume& projections, const Geometry& geometry, const Grid& grid, const FdkParameters& parameters,
-                        std::size_t length) {
+std::vector<double> fdk(const Volume& projections, const Geometry& geometry, const Grid& grid,
+                        const FdkParameters& parameters, std::size_t length) {
   const Grid& stack = projections.grid;
   std::vector<double> h = kernel(parameters.window, parameters.cutoff, length);
   double power = 0, product = 0;

@@ -1,4 +1,5 @@
-// Double-precision oracles of the projectors and of filtered back-projection, straight from their formulas, pixel by pixel.
+// Double-precision oracles of the projectors and of filtered back-projection, straight from their formulas, pixel by
+// pixel.
 #pragma once
 
 #include <vector>
@@ -18,15 +19,15 @@ struct Weights {
   bool variance = false;
   double correlation = 0;
 };
-std::vector<double> backproject(const std::vector<double>& values, const Grid& projections, const Geometry& geometry, const Grid& grid,
-                                const Weights& weights);
+std::vector<double> backproject(const std::vector<double>& values, const Grid& projections, const Geometry& geometry,
+                                const Grid& grid, const Weights& weights);
 
 /// The spatial kernel h_n, n = 0 .. reach, of the windowed ramp by numerical integration over the circle's frequencies.
 std::vector<double> kernel(Window window, double cutoff, std::size_t length);
 
 /// Feldkamp, Davis & Kress (1984) with direct convolution; length: the circle on which the windowed kernel is defined.
-std::vector<double> fdk(const Volume& projections, const Geometry& geometry, const Grid& grid, const FdkParameters& parameters,
-                        std::size_t length);
+std::vector<double> fdk(const Volume& projections, const Geometry& geometry, const Grid& grid,
+                        const FdkParameters& parameters, std::size_t length);
 
 /// Largest difference, and the largest magnitude of `expected`, for relative errors.
 double largest_difference(const std::vector<float>& found, const std::vector<double>& expected);

@@ -11,17 +11,26 @@ Grid rotated_grid(std::array<std::size_t, 3> size, std::array<double, 3> spacing
   Grid grid = default_grid(size, spacing);
   // Rz(30) Ry(-20) Rx(50) degrees: no axis lies along another
   const double a = 0.5235987755982988, b = -0.3490658503988659, c = 0.8726646259971648;
-  const double ca = std::cos(a), sa = std::sin(a), cb = std::cos(b), sb = std::sin(b), cc = std::cos(c), sc = std::sin(c);
-  grid.direction = {ca * cb, ca * sb * sc - sa * cc, ca * sb * cc + sa * sc, sa * cb, sa * sb * sc + ca * cc, sa * sb * cc - ca * sc, -sb,
-                    cb * sc, cb * cc};
+  const double ca = std::cos(a), sa = std::sin(a), cb = std::cos(b), sb = std::sin(b), cc = std::cos(c),
+               sc = std::sin(c);
+  grid.direction = {ca * cb,
+                    ca * sb * sc - sa * cc,
+                    ca * sb * cc + sa * sc,
+                    sa * cb,
+                    sa * sb * sc + ca * cc,
+                    sa * sb * cc - ca * sc,
+                    -sb,
+                    cb * sc,
+                    cb * cc};
   return grid;
 }
 
 /// Puts the middle of the grid at a point.
 Grid centred_at(Grid grid, std::array<double, 3> point) {
   grid.origin = {0, 0, 0};
-  const auto middle = grid.world(0.5 * (static_cast<double>(grid.size[0]) - 1), 0.5 * (static_cast<double>(grid.size[1]) - 1),
-                                 0.5 * (static_cast<double>(grid.size[2]) - 1));
+  const auto middle =
+      grid.world(0.5 * (static_cast<double>(grid.size[0]) - 1), 0.5 * (static_cast<double>(grid.size[1]) - 1),
+                 0.5 * (static_cast<double>(grid.size[2]) - 1));
   for (int axis = 0; axis < 3; ++axis) grid.origin[axis] = point[axis] - middle[axis];
   return grid;
 }
@@ -67,13 +76,14 @@ std::vector<Scene> scenes() {
   return {{"cone", scan(300, false, angles), detector(33, 41, views, 1.5, 1.25), along_y},
           {"cone_tilted", scan(300, true, angles), detector(33, 41, views, 1.5, 1.25), along_y},
           {"cone_world_axes", scan(300, true, angles), flipped_detector, world},
-          {"cone_turned_grid", scan(300, true, angles), detector(37, 36, views, 1.4, 1.6),
+          {"cone_turned_grid", scan(300, true, angles), detector(33, 36, views, 1.6, 1.6),
            centred_at(rotated_grid({10, 15, 9}, {2, 1.5, 2.5}), {2, 3, -1})},
-          {"cone_one_slice", scan(300, false, angles), detector(50, 7, views, 1.3, 2), slab},
+          {"cone_one_slice", scan(300, false, angles), detector(33, 7, views, 2, 2), slab},
           {"cone_one_voxel", scan(300, false, angles), detector(7, 7, views, 2, 2), default_grid({1, 1, 1}, {3, 3, 3})},
-          {"fan", scan(280, false, angles), detector(51, 1, views, 1.1, 2), centred_at(default_grid({15, 11, 1}, {2, 2.5, 1}), {1, 0, -2})},
-          {"parallel", scan(0, false, angles), detector(41, 23, views, 1, 1.5), along_y},
-          {"parallel_tilted", scan(0, true, angles), detector(41, 23, views, 1, 1.5), world}};
+          {"fan", scan(280, false, angles), detector(33, 1, views, 1.7, 2),
+           centred_at(default_grid({15, 11, 1}, {2, 2.5, 1}), {1, 0, -2})},
+          {"parallel", scan(0, false, angles), detector(33, 23, views, 1.25, 1.5), along_y},
+          {"parallel_tilted", scan(0, true, angles), detector(33, 23, views, 1.25, 1.5), world}};
 }
 
 Volume random_volume(const Grid& grid, unsigned seed) {

@@ -1,6 +1,7 @@
 // Scans and grids without symmetry that the tests of the projectors share.
 #pragma once
 
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -15,9 +16,12 @@ struct Scene {
   Geometry geometry;
   Grid projections, grid;
 };
+/// For GoogleTest's messages.
+inline void PrintTo(const Scene& scene, std::ostream* out) { *out << scene.name; }
 
-/// Cone (tilted, displaced source and detector; also untilted), fan and parallel beam, with odd, anisotropic, off-centre grids along the default
-/// axes, along the world's, and turned arbitrarily. Angles avoid those where a ray follows two axes equally.
+/// Cone (tilted, displaced source and detector; also untilted), fan and parallel beam, with odd, anisotropic,
+/// off-centre grids along the default axes, along the world's, and turned arbitrarily. Angles avoid those where a ray
+/// follows two axes equally.
 std::vector<Scene> scenes();
 
 /// Values in [0, 1) from a fixed sequence.

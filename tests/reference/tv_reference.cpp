@@ -52,8 +52,7 @@ void dual_step(const Lattice& lattice, const Image& u, const Image& steps, doubl
 
 void primal_step(const Lattice& lattice, const Image& f, const Image& w, const Field& q, double theta, Image& u) {
   const Image div = divergence(lattice, q);
-  for (std::size_t i = 0; i < u.size(); ++i)
-    u[i] = (1 - theta) * u[i] + theta * (f[i] + weight_at(w, i) * div[i]);
+  for (std::size_t i = 0; i < u.size(); ++i) u[i] = (1 - theta) * u[i] + theta * (f[i] + weight_at(w, i) * div[i]);
 }
 
 void chambolle_pock(const Lattice& lattice, const Image& f, const Image& w, double lambda, int iterations,
@@ -238,8 +237,8 @@ Volume ramp_weights(std::size_t n) {
   double sum = 0;
   for (std::size_t i = 0; i < n; ++i) sum += std::pow(70.0, static_cast<double>(i) / static_cast<double>(n) - 0.5);
   for (std::size_t m = 0; m < volume.voxels.size(); ++m)
-    volume.voxels[m] = static_cast<float>(
-        std::pow(70.0, static_cast<double>(m % n) / static_cast<double>(n) - 0.5) * static_cast<double>(n) / sum);
+    volume.voxels[m] = static_cast<float>(std::pow(70.0, static_cast<double>(m % n) / static_cast<double>(n) - 0.5) *
+                                          static_cast<double>(n) / sum);
   return volume;
 }
 

@@ -43,21 +43,21 @@ struct PrimalDual {
   double primal = 0, dual = 0;
 };
 
-/// Rudin, Osher & Fatemi's problem with weights w (empty: 1), from u = f and q = 0, `iterations` of the schedule. primal and dual
-/// are the two objective values, evaluated from their definitions; w = 0 as cl/spdu.cl says.
+/// Rudin, Osher & Fatemi's problem with weights w (empty: 1), from u = f and q = 0, `iterations` of the schedule.
+/// primal and dual are the two objective values, evaluated from their definitions; w = 0 as cl/spdu.cl says.
 PrimalDual primal_dual(const Lattice& lattice, const Image& f, const Image& w, double lambda, Schedule schedule,
                        int iterations);
 
-/// sum_i sqrt(|(B u)_i|^2 + eps^2) with backward differences B, and its gradient from the definition: B^T applied to B u over the
-/// roots.
+/// sum_i sqrt(|(B u)_i|^2 + eps^2) with backward differences B, and its gradient from the definition: B^T applied to B
+/// u over the roots.
 double smoothed_variation(const Lattice& lattice, const Image& u, double epsilon);
 Image smoothed_variation_gradient(const Lattice& lattice, const Image& u, double epsilon);
 
 /// `iterations` steps of the same RMS length along that gradient.
 Image tv_descent(const Lattice& lattice, Image u, double epsilon, double step, int iterations);
 
-/// Two balls, the test object of the convergence counts: 1 inside radius .45 n about the centre, 1.5 inside radius .2 n about (.35,
-/// .5, .5) n, Gaussian noise of standard deviation `noise` (times sqrt(weights), if given).
+/// Two balls, the test object of the convergence counts: 1 inside radius .45 n about the centre, 1.5 inside radius .2 n
+/// about (.35, .5, .5) n, Gaussian noise of standard deviation `noise` (times sqrt(weights), if given).
 Volume two_balls(std::size_t n, double noise, unsigned seed = 1, const Volume* weights = nullptr);
 /// 70^(x/n - 1/2), scaled to mean 1.
 Volume ramp_weights(std::size_t n);

@@ -1,0 +1,65 @@
+// Denoising a volume, from parameters as a user gives them to a result that says what was done.
+#pragma once
+
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "algorithms/denoise_method.hpp"
+
+namespace halocline {
+
+/// What `halocline denoise` takes. Lengths in mm.
+struct DenoiseParameters {
+  std::string method = "pdu";
+  std::optional<double> alpha;  // pdu, spdu: 1 / lambda; none: chosen by the discrepancy principle (choose_lambda)
+  int iterations = 500;         // at most
+  double gap = 1e-3;            // pdu, spdu: relative duality gap to stop at
+  Schedule schedule = Schedule::standard;  // pdu, spdu
+  std::optional<double> step;  // tvgd: RMS change per voxel and iteration; none: a tenth of the estimated noise
+  /// ||u - f||_2. tvgd: stop there; none: at the estimated noise, but with `step` given only the iterations count. pdu,
+  /// spdu: choose alpha so that it is reached.
+  std::optional<double> target_fidelity;
+};
+
+struct DenoiseResult {
+  Volume output;
+  int iterations = 0;
+  // not a number for tvgd, but for fidelity
+  double alpha = std::numeric_limits<double>::quiet_NaN(), lambda = std::numeric_limits<double>::quiet_NaN();
+  double relative_gap = std::numeric_limits<double>::quiet_NaN(), gap = std::numeric_limits<double>::quiet_NaN();
+  double primal = std::numeric_limits<double>::quiet_NaN(), dual = std::numeric_limits<double>::quiet_NaN();
+  double fidelity = 0;       // ||u - f||_2
+  bool converged = false;    // gap or target reached
+  std::string alpha_choice;  // how alpha (tvgd: the target) was chosen
+  double noise_sigma = 0;    // estimated in the input; with weights, where the weight is 1
+  double step = 0, epsilon = 0,
+         target_fidelity = 0;  // tvgd: as used; the target is infinite where iterations alone count
+  std::vector<IterationRecord> history;
+  Plan plan;
+  double seconds = 0;
+  std::size_t peak_bytes = 0;
+  double bus_bytes = 0;
+};
+
+/// Throws InputError that names --method, --alpha, --iterations, --gap, --step or --target-fidelity if a value is out
+/// of range or belongs to another method.
+void check_denoise_parameters(const DenoiseParameters& parameters);
+
+/// Denoises `f`. weights: the noise variance at every voxel up to a factor, on f's grid, for spdu and only for it; it
+/// is divided by the mean of its positive values, 0 means that no view saw the voxel, negative or non-finite values are
+/// an InputError. The mean of f is subtracted before and added afterwards: grey values with a large offset do not lose
+/// digits. Throws what run_iterations() throws, too.
+DenoiseResult denoise(const Volume& f, const Volume* weights, const DenoiseParameters& parameters,
+                      const std::vector<Device>& devices, const RunOptions& options = {});
+
+/// The plan for a volume that need not be there yet.
+Plan plan_denoise(const Grid& grid, const DenoiseParameters& parameters, std::span<const DeviceBudget> devices,
+                  const PlanOptions& options = {});
+
+/// Divides by the mean of the positive values. InputError for negative and non-finite ones, and if there is no positive
+/// one.
+Volume normalised_weights(const Volume& weights);
+
+}  // namespace halocline

@@ -1,0 +1,31 @@
+// The weight of the total variation from the noise in the data.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host/device.hpp"
+#include "host/volume.hpp"
+
+namespace halocline {
+
+struct LambdaChoice {
+  double lambda = 0;
+  std::string how;  // for reports: rule, noise, what it was measured on
+};
+
+/// Morozov's discrepancy principle (1966; for total variation Chambolle 2004): the lambda for which the denoised u has
+/// ||u - f||^2 = N sigma^2 with estimate_noise()'s sigma (weighted with 1 / w if there are weights, of mean 1); with
+/// target_fidelity, for which
+/// ||u - f||_2 is that. Found by secants on the logarithms with PDU runs to a relative gap of 3e-3, on the first
+/// device; of volumes with more than 128^3 voxels on a central part of at most so many, with that part's noise. Rounded
+/// to three digits: it does not depend on devices or slabs. Noise that is correlated between neighbours is estimated
+/// too low, and lambda is then too small. Throws InputError that names --alpha where there is no noise to go by.
+LambdaChoice choose_lambda(const Volume& f, const Volume* weights, std::optional<double> target_fidelity,
+                           const std::vector<Device>& devices);
+
+/// The central part of at most `voxels` voxels.
+Volume central_part(const Volume& volume, std::size_t voxels);
+
+}  // namespace halocline

@@ -1,0 +1,26 @@
+// How much noise a volume holds, from the volume alone.
+#pragma once
+
+#include "host/volume.hpp"
+
+namespace halocline {
+
+struct NoiseEstimate {
+  double sigma = 0;  // standard deviation in grey values; with weights, where the weight is 1
+  double active_fraction =
+      0;  // of the voxels that are not in uniformly filled parts (masked background); sigma is theirs
+};
+
+/// Second differences along every axis (the product of [1 -2 1] / sqrt 6, as Immerkaer 1996 does in 2D) leave noise and
+/// little of a piecewise smooth object; their median absolute value / 0.6745 is the standard deviation (Donoho &
+/// Johnstone 1994). Places at edges, where smoothed first differences are above 2.5 of it, are left out (Tai & Yang
+/// 2008). Axes with two voxels take [1 -1] / sqrt 2; those with one take no part. Places where the whole stencil has
+/// one value (background that was set to a constant) or a value that is not finite do not count. Large volumes are
+/// sampled on a fixed lattice. Weights (variances up to a factor) divide the differences by their square roots; where
+/// they are 0, nothing counts. sigma is 0 for a volume without noise, and for one of a single voxel.
+///
+/// White noise is assumed. Noise that is correlated between neighbours, as after a smooth reconstruction kernel, has
+/// less of its variance in second differences: the estimate is then too small.
+NoiseEstimate estimate_noise(const Volume& volume, const Volume* weights = nullptr);
+
+}  // namespace halocline

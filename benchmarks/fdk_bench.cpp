@@ -1,0 +1,89 @@
+// Back-projection and FDK's filter, resident on the device, n^3 voxels from n views of n x n; forward projection.
+#include "algorithms/fdk.hpp"
+#include "algorithms/joseph.hpp"
+#include "benchmarks/bench.hpp"
+
+namespace halocline {
+namespace {
+
+struct Scan {
+  Geometry geometry;
+  Grid volume, stack;
+};
+
+// Cone angle about 9 degrees; the volume just fits the field of view. `tilt` in degrees makes every matrix entry count.
+Scan make_scan(double tilt) {
+  const std::size_t n = bench_size();
+  CircularOptions options;
+  options.sid = 1000;
+  options.sdd = 1500;
+  options.projections = static_cast<int>(n);
+  options.in_plane_angle = tilt;
+  Scan scan;
+  scan.geometry = circular_geometry(options);
+  const double voxel = 200.0 / static_cast<double>(n), pixel = 330.0 / static_cast<double>(n);
+  scan.volume = default_grid({n, n, n}, {voxel, voxel, voxel});
+  scan.stack.size = {n, n, n};
+  scan.stack.spacing = {pixel, pixel, 1};
+  scan.stack.origin = {-0.5 * static_cast<double>(n - 1) * pixel, -0.5 * static_cast<double>(n - 1) * pixel, 0};
+  return scan;
+}
+
+double cube(std::size_t n) {
+  return static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n);
+}
+
+void backproject(benchmark::State& state, bool hardware, double tilt) {
+  if (hardware && !bench_device().info().images) return state.SkipWithError("no images");
+  const Scan scan = make_scan(tilt);
+  FdkParameters parameters;
+  parameters.hardware_interpolation = hardware;
+  const Fdk method(scan.geometry, scan.stack, scan.volume, parameters);
+  const int batch = method.requirements().preferred_batch;
+  Slab slab(bench_device(), whole_plan(method.requirements(), batch), 0);
+  method.start(slab);
+  slab.fill("raw", 1);
+  const auto views = static_cast<std::int64_t>(scan.stack.size[2]);
+  method.filter(slab, {0, batch});
+  measure(state, slab, [&] {
+    for (std::int64_t first = 0; first < views; first += batch)
+      method.accumulate(slab, {first, std::min(views, first + batch)});
+  });
+  state.counters["updates_per_s"] = benchmark::Counter(cube(bench_size()) * static_cast<double>(views),
+                                                       benchmark::Counter::kIsIterationInvariantRate);
+}
+
+void filter(benchmark::State& state) {
+  const Scan scan = make_scan(0);
+  const Fdk method(scan.geometry, scan.stack, scan.volume, {});
+  const int batch = method.requirements().preferred_batch;
+  Slab slab(bench_device(), whole_plan(method.requirements(), batch), 0);
+  method.start(slab);
+  slab.fill("raw", 1);
+  measure(state, slab, [&] { method.filter(slab, {0, batch}); });
+  state.counters["pixels_per_s"] = benchmark::Counter(static_cast<double>(bench_size() * bench_size()) * batch,
+                                                      benchmark::Counter::kIsIterationInvariantRate);
+}
+
+void joseph(benchmark::State& state) {
+  const Scan scan = make_scan(0);
+  const Joseph method(scan.geometry, scan.volume, scan.stack);
+  const int batch = method.requirements().preferred_batch;
+  Slab slab(bench_device(), whole_plan(method.requirements(), batch), 0);
+  method.start(slab);
+  slab.fill("volume", 1);
+  slab.fill("projections", 0);
+  measure(state, slab, [&] { method.project(slab, {0, batch}); });
+  state.counters["rays_per_s"] = benchmark::Counter(static_cast<double>(bench_size() * bench_size()) * batch,
+                                                    benchmark::Counter::kIsIterationInvariantRate);
+}
+
+BENCHMARK_CAPTURE(backproject, hardware, true, 0.0)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(backproject, exact, false, 0.0)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(backproject, hardware_tilted, true, 2.0)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(backproject, exact_tilted, false, 2.0)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(filter)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(joseph)->UseManualTime()->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace halocline

@@ -1,0 +1,73 @@
+// Runs the command in this process and keeps what it printed; a folder that goes away with the test.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "apps/command.hpp"
+#include "host/device_info.hpp"
+
+namespace halocline {
+
+struct Ran {
+  int code = -1;
+  std::string out, err;
+};
+
+inline Ran run(const std::vector<std::string>& words) {
+  std::vector<const char*> argv{"halocline"};
+  for (const auto& word : words) argv.push_back(word.c_str());
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  Ran ran;
+  ran.code = run_command(static_cast<int>(argv.size()), argv.data());
+  ran.out = testing::internal::GetCapturedStdout();
+  ran.err = testing::internal::GetCapturedStderr();
+  return ran;
+}
+
+class Folder {
+ public:
+  Folder() {
+    static int number = 0;
+    path_ = std::filesystem::temp_directory_path() / ("halocline-test-" + std::to_string(::getpid()) + "-" + std::to_string(number++));
+    std::filesystem::create_directories(path_);
+  }
+  ~Folder() {
+    std::error_code code;
+    std::filesystem::remove_all(path_, code);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
+  std::string path() const { return path_.string(); }
+  /// Names of all files, hidden temporary ones too, sorted.
+  std::vector<std::string> files() const {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(path_)) names.push_back(entry.path().filename().string());
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+inline std::string content(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+inline void write_text(const std::string& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
+
+inline bool has_device() { return !list_devices().empty(); }
+
+}  // namespace halocline

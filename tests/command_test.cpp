@@ -1,0 +1,348 @@
+// labels: app device
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "apps/io/image_file.hpp"
+#include "apps/progress.hpp"
+#include "apps/validators.hpp"
+#include "tests/command_runner.hpp"
+#include "host/error.hpp"
+
+namespace halocline {
+namespace {
+
+using nlohmann::json;
+using testing::Test;
+using Words = std::vector<std::string>;
+
+const Words small_grid{"--size", "24,24,24", "--spacing", "8,8,8"};
+const Words small_detector{"--detector", "52,44", "--pixel", "8,8"};
+
+Words operator+(Words a, const Words& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+void expect_done(const Ran& ran, int line) { EXPECT_EQ(ran.code, 0) << "line " << line << ": " << ran.err; }
+#define EXPECT_DONE(...) expect_done(__VA_ARGS__, __LINE__)
+
+// The thin path: made once, looked at by several tests.
+class Command : public Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = new Folder;
+    const Folder& f = *folder_;
+    const Words circular{"geometry", "circular", "--sid", "1000", "--sdd", "1500", "--projections", "30"};
+    EXPECT_DONE(run(Words{"phantom", "--type", "shepp-logan-hc", "-o", f / "v.mha"} + small_grid));
+    EXPECT_DONE(run(circular + Words{"-o", f / "g.xml"}));
+    EXPECT_DONE(run(Words{"project", "--phantom", "shepp-logan-hc", "--phantom-size", "192", "--geometry", f / "g.xml", "-o", f / "p.mha"} +
+                    small_detector));
+    noise_ = run({"noise", "-i", f / "p.mha", "--photons", "3000", "--electronic", "5", "--seed", "7", "-o", f / "pn.mha"});
+    EXPECT_DONE(noise_);
+    if (!has_device()) return;
+    fdk_ = run(Words{"fdk", "-i", f / "pn.mha", "--geometry", f / "g.xml", "--variance-out", f / "var.mha", "--photons", "3000", "--electronic",
+                "5", "-o", f / "r.mha", "--report", f / "report.json", "--trace", f / "trace.json"} +
+               small_grid);
+    EXPECT_DONE(fdk_);
+  }
+  static void TearDownTestSuite() {
+    delete folder_;
+    folder_ = nullptr;
+  }
+  static std::string path(const std::string& name) { return *folder_ / name; }
+  static json metrics(const std::string& name) {
+    const Ran ran = run({"metrics", "-i", path(name), "--reference", path("v.mha"), "--json"});
+    EXPECT_DONE(ran);
+    return json::parse(ran.out);
+  }
+  static double rmse(const std::string& name) { return metrics(name)["reference"]["rmse"]; }
+
+  static Folder* folder_;
+  static Ran noise_, fdk_;
+};
+Folder* Command::folder_ = nullptr;
+Ran Command::noise_, Command::fdk_;
+
+class CommandOnDevice : public Command {
+ protected:
+  void SetUp() override {
+    if (!has_device()) GTEST_SKIP() << "no OpenCL device";
+  }
+};
+
+TEST_F(Command, NoiseReportsTheCountsThatWereNotPositive) {
+  EXPECT_NE(noise_.out.find("of 68640 counts were <= 0"), std::string::npos) << noise_.out;
+}
+
+TEST_F(Command, NoiseIsTheSameForTheSameSeedOnly) {
+  EXPECT_DONE(run({"noise", "-i", path("p.mha"), "--photons", "3000", "--electronic", "5", "--seed", "7", "-o", path("pn7.mha")}));
+  EXPECT_DONE(run({"noise", "-i", path("p.mha"), "--photons", "3000", "--electronic", "5", "--seed", "8", "-o", path("pn8.mha")}));
+  EXPECT_TRUE(content(path("pn7.mha")) == content(path("pn.mha")));
+  EXPECT_FALSE(content(path("pn8.mha")) == content(path("pn.mha")));
+}
+
+TEST_F(CommandOnDevice, FdkSaysWhatWasDone) {
+  for (const char* part : {"24 x 24 x 24 of 8 x 8 x 8 mm", "30 views (cone beam)", "window ram-lak with cut-off 1", "slab", "fdk ", " s"})
+    EXPECT_NE(fdk_.out.find(part), std::string::npos) << part << " is not in " << fdk_.out;
+  EXPECT_NE(fdk_.out.find("noise variance"), std::string::npos) << fdk_.out;
+}
+
+TEST_F(CommandOnDevice, FdkComesNearTheTruth) {
+  const auto m = metrics("r.mha");
+  EXPECT_GT(m["reference"]["r"].get<double>(), 0.7);
+  EXPECT_LT(m["reference"]["rmse"].get<double>(), 0.005);
+}
+
+TEST_F(CommandOnDevice, VarianceIsPositive) {
+  const Volume variance = read_image(path("var.mha"));
+  for (const float value : variance.voxels) ASSERT_GE(value, 0);
+  EXPECT_GT(variance.at(12, 12, 12), 0);
+}
+
+TEST_F(CommandOnDevice, EachMethodDenoises) {
+  const double noisy = rmse("r.mha");
+  const double pdu = [&] {
+    const Ran ran = run({"denoise", "-i", path("r.mha"), "--method", "pdu", "-o", path("pdu.mha")});
+    EXPECT_DONE(ran);
+    EXPECT_NE(ran.out.find("alpha"), std::string::npos) << ran.out;
+    EXPECT_NE(ran.out.find("gap"), std::string::npos) << ran.out;
+    return rmse("pdu.mha");
+  }();
+  EXPECT_LT(pdu, 0.9 * noisy);
+  EXPECT_DONE(run({"denoise", "-i", path("r.mha"), "--method", "spdu", "--weights", path("var.mha"), "-o", path("spdu.mha")}));
+  EXPECT_LT(rmse("spdu.mha"), 0.9 * noisy);
+  EXPECT_DONE(run({"denoise", "-i", path("r.mha"), "--method", "tvgd", "-o", path("tvgd.mha")}));
+  EXPECT_LT(rmse("tvgd.mha"), 0.95 * noisy);
+}
+
+TEST_F(CommandOnDevice, AGapNotReachedIsAWarning) {
+  const Ran ran = run({"denoise", "-i", path("r.mha"), "--method", "pdu", "--alpha", "2000", "--iterations", "2", "--gap", "1e-6", "-o",
+                       path("short.mha")});
+  EXPECT_DONE(ran);
+  EXPECT_NE(ran.err.find("warning"), std::string::npos) << ran.err;
+  EXPECT_NE(ran.err.find("gap"), std::string::npos) << ran.err;
+  EXPECT_TRUE(std::filesystem::exists(path("short.mha")));
+}
+
+TEST_F(CommandOnDevice, ReportTellsOptionsDevicesPlanAndTimes) {
+  const json report = json::parse(content(path("report.json")));
+  EXPECT_EQ(report["command"], "fdk");
+  EXPECT_EQ(report["options"]["--size"], "24,24,24");
+  EXPECT_EQ(report["options"]["--window"], "ram-lak");
+  EXPECT_EQ(report["options"]["--photons"], 3000);
+  EXPECT_EQ(report["inputs"][0]["grid"]["size"], json({52, 44, 30}));
+  EXPECT_FALSE(report["devices"][0]["name"].get<std::string>().empty());
+  EXPECT_TRUE(report["runs"]["fdk"].contains("plan"));
+  EXPECT_TRUE(report["runs"]["variance"].contains("plan"));
+  EXPECT_GT(report["seconds"]["fdk"].get<double>(), 0);
+  EXPECT_EQ(report["results"]["grid"]["size"], json({24, 24, 24}));
+}
+
+TEST_F(CommandOnDevice, TraceNamesTheKernels) {
+  const json trace = json::parse(content(path("trace.json")));
+  bool found = false;
+  for (const auto& event : trace["traceEvents"]) found = found || event["name"].get<std::string>().find("fdk_") == 0;
+  EXPECT_TRUE(found);
+}
+
+TEST_F(CommandOnDevice, ImagesDoNotDependOnThePlan) {
+  const Words words{"fdk", "-i", path("pn.mha"), "--geometry", path("g.xml"), "-o", path("again.mha"), "--device-memory",
+                                       "0.3M", "--report", path("again.json")};
+  const Ran ran = run(words + small_grid);
+  EXPECT_DONE(ran);
+  EXPECT_GT(json::parse(content(path("again.json")))["runs"]["fdk"]["plan"]["slabs"].size(), 1u);
+  EXPECT_TRUE(content(path("again.mha")) == content(path("r.mha")));
+}
+
+TEST_F(CommandOnDevice, ProjectingTheVolumeComesNearTheExactProjections) {
+  EXPECT_DONE(run(Words{"project", "-i", path("v.mha"), "--geometry", path("g.xml"), "-o", path("joseph.mha")} + small_detector));
+  const Volume exact = read_image(path("p.mha")), joseph = read_image(path("joseph.mha"));
+  ASSERT_EQ(exact.grid.size, joseph.grid.size);
+  double difference = 0, norm = 0;
+  for (std::size_t n = 0; n < exact.voxels.size(); ++n) {
+    difference += std::pow(exact.voxels[n] - joseph.voxels[n], 2.0);
+    norm += std::pow(exact.voxels[n], 2.0);
+  }
+  EXPECT_LT(std::sqrt(difference / norm), 0.1);
+  EXPECT_DOUBLE_EQ(exact.grid.origin[0], -0.5 * 51 * 8);
+  EXPECT_DOUBLE_EQ(exact.grid.origin[1], -0.5 * 43 * 8);
+  EXPECT_DOUBLE_EQ(exact.grid.spacing[2], 1);
+}
+
+TEST_F(CommandOnDevice, DryRunPrintsThePlanAndWritesNothing) {
+  const auto before = folder_->files();
+  for (const auto& words :
+       {Words{"fdk", "-i", path("pn.mha"), "--geometry", path("g.xml"), "-o", path("x.mha")} + small_grid,
+        Words{"project", "-i", path("v.mha"), "--geometry", path("g.xml"), "-o", path("x.mha")} + small_detector,
+        Words{"denoise", "-i", path("r.mha"), "--method", "pdu", "-o", path("x.mha")}}) {
+    const Ran ran = run(words + Words{"--dry-run"});
+    EXPECT_DONE(ran);
+    EXPECT_NE(ran.out.find("slab"), std::string::npos) << words[0] << ": " << ran.out;
+  }
+  for (const auto& words :
+       {Words{"phantom", "--type", "blade", "-o", path("x.mha")} + small_grid,
+        Words{"noise", "-i", path("p.mha"), "--photons", "10", "-o", path("x.mha")},
+        Words{"geometry", "circular", "--sid", "10", "--sdd", "0", "--projections", "9", "-o", path("x.xml")},
+        Words{"preview", "-i", path("v.mha"), "-o", path("x.png")}}) {
+    const Ran ran = run(words + Words{"--dry-run"});
+    EXPECT_DONE(ran);
+    EXPECT_NE(ran.out.find("would write"), std::string::npos) << words[0] << ": " << ran.out;
+  }
+  EXPECT_EQ(folder_->files(), before);
+}
+
+TEST_F(Command, QuietPrintsNothingButWhatWasAskedFor) {
+  const Ran made = run(Words{"phantom", "--type", "two-balls", "-o", path("q.mha"), "--quiet"} + small_grid);
+  EXPECT_DONE(made);
+  EXPECT_EQ(made.out + made.err, "");
+  EXPECT_NE(run({"metrics", "-i", path("q.mha"), "--quiet"}).out, "");
+}
+
+TEST_F(Command, PreviewIsAPng) {
+  EXPECT_DONE(run({"preview", "-i", path("v.mha"), "-o", path("v.png"), "--axis", "y", "--slice", "3", "--window", "-0.01,0.03"}));
+  EXPECT_EQ(content(path("v.png")).substr(1, 3), "PNG");
+  EXPECT_DONE(run({"preview", "-i", path("v.mha"), "-o", path("m.png"), "--montage"}));
+  EXPECT_EQ(content(path("m.png")).substr(1, 3), "PNG");
+}
+
+TEST_F(Command, MetricsOfBoxes) {
+  const Ran ran = run({"metrics", "-i", path("v.mha"), "--roi", "0,0,0,4,4,4", "--roi", "10,10,10,14,14,14", "--json"});
+  EXPECT_DONE(ran);
+  const json boxes = json::parse(ran.out)["boxes"];
+  ASSERT_EQ(boxes.size(), 2u);
+  EXPECT_EQ(boxes[0]["voxels"], 64);
+  EXPECT_EQ(boxes[0]["mean"], 0.0);
+  EXPECT_GT(boxes[1]["mean"].get<double>(), 0);
+  EXPECT_TRUE(boxes[1].contains("cnr_to_first"));
+  const Ran words = run({"metrics", "--roi", "0", "0", "0", "4", "4", "4", "-i", path("v.mha")});
+  EXPECT_DONE(words);
+  EXPECT_NE(words.out.find("1 0,0,0,4,4,4"), std::string::npos) << words.out;
+}
+
+TEST_F(Command, CountsBecomeLineIntegrals) {
+  Grid grid;
+  grid.size = {5, 3, 4};
+  Volume counts(grid, 110);
+  counts.at(2, 1, 3) = 60;
+  counts.at(0, 0, 0) = 5;
+  grid.size[2] = 2;
+  Volume flats(grid, 110), darks(grid, 10);
+  write_image(counts, path("counts.mha"));
+  write_image(flats, path("flats.mha"));
+  write_image(darks, path("darks.mha"));
+  const Ran ran = run({"counts", "-i", path("counts.mha"), "--flats", path("flats.mha"), "--darks", path("darks.mha"), "-o", path("li.mha")});
+  EXPECT_DONE(ran);
+  EXPECT_NE(ran.out.find("1 of 60 counts"), std::string::npos) << ran.out;
+  const Volume integrals = read_image(path("li.mha"));
+  EXPECT_FLOAT_EQ(integrals.at(1, 1, 1), 0);
+  EXPECT_FLOAT_EQ(integrals.at(2, 1, 3), std::log(2.0f));
+  EXPECT_FLOAT_EQ(integrals.at(0, 0, 0), std::log(200.0f));
+}
+
+TEST_F(Command, GeometryShowTellsTheCoverage) {
+  const Ran full = run({"geometry", "show", path("g.xml")});
+  EXPECT_DONE(full);
+  EXPECT_NE(full.out.find("full circle"), std::string::npos) << full.out;
+  EXPECT_NE(full.out.find("1500 mm"), std::string::npos) << full.out;
+  EXPECT_DONE(run({"geometry", "circular", "--sid", "100", "--sdd", "150", "--projections", "100", "--arc", "-200", "--first-angle", "-10",
+                   "--proj-offset-x", "-3.5", "-o", path("short.xml")}));
+  const Ran part = run({"geometry", "show", path("short.xml")});
+  EXPECT_DONE(part);
+  EXPECT_NE(part.out.find("short scan of 198 degrees"), std::string::npos) << part.out;
+  EXPECT_NE(part.out.find("350, 348, ... 152 degrees"), std::string::npos) << part.out;
+  EXPECT_NE(part.out.find("-3.5 mm"), std::string::npos) << part.out;
+}
+
+TEST_F(Command, GeometryFromAFileOfAngles) {
+  write_text(path("angles.txt"), "# degrees\n0\n10.5\n\n 21 # the third\n");
+  EXPECT_DONE(run({"geometry", "circular", "--sid", "100", "--sdd", "0", "--angles", path("angles.txt"), "-o", path("a.xml")}));
+  const Ran show = run({"geometry", "show", path("a.xml")});
+  EXPECT_NE(show.out.find("0, 10.5, ... 21 degrees"), std::string::npos) << show.out;
+  EXPECT_NE(show.out.find("not enough to reconstruct"), std::string::npos) << show.out;
+}
+
+// Lists, with commas or spaces, negative numbers among them, directly before another option or at the end.
+TEST_F(Command, GridOptions) {
+  const auto grid_of = [&](const Words& words) {
+    const Ran ran = run(Words{"phantom", "--type", "two-balls"} + words + Words{"-o", path("grid.mha")});
+    EXPECT_DONE(ran);
+    return read_image_info(path("grid.mha")).grid;
+  };
+  Grid grid = grid_of({"--size", "4,5,6", "--spacing", "1,2,3"});
+  EXPECT_EQ(grid.size, (std::array<std::size_t, 3>{4, 5, 6}));
+  EXPECT_EQ(grid.direction, (std::array<double, 9>{1, 0, 0, 0, 0, 1, 0, 1, 0}));
+  EXPECT_EQ(grid.origin, (std::array<double, 3>{-1.5, -7.5, -4}));
+  grid = grid_of({"--origin", "-10,-5,3", "--size", "4", "5", "6", "--spacing", "1,2,3"});
+  EXPECT_EQ(grid.origin, (std::array<double, 3>{-10, -5, 3}));
+  grid = grid_of({"--origin", "-10", "-.5", "-3e-1", "--size=4,5,6", "--spacing", "1, 2, 3"});
+  EXPECT_EQ(grid.origin, (std::array<double, 3>{-10, -0.5, -0.3}));
+  for (const auto& direction : {Words{"0,-1,0,1,0,0,0,0,1"}, Words{"0 -1 0 1 0 0 0 0 1"},
+                                Words{"0", "-1", "0", "1", "0", "0", "0", "0", "1"}}) {
+    grid = grid_of(Words{"--direction"} + direction + Words{"--size", "4,5,6", "--spacing", "1,2,3"});
+    EXPECT_EQ(grid.direction, (std::array<double, 9>{0, -1, 0, 1, 0, 0, 0, 0, 1}));
+    EXPECT_EQ(grid.origin, (std::array<double, 3>{4, -1.5, -7.5}));  // centred
+  }
+  std::filesystem::copy_file(path("grid.mha"), path("like.mha"), std::filesystem::copy_options::overwrite_existing);
+  const Grid like = grid_of({"--like", path("like.mha")});
+  EXPECT_EQ(like.direction, grid.direction);
+  EXPECT_EQ(like.origin, grid.origin);
+}
+
+TEST(CommandLine, EverySubcommandHasHelpWithAnExample) {
+  for (const char* name : {"devices", "phantom", "geometry", "project", "noise", "counts", "fdk", "denoise", "metrics", "preview"}) {
+    const Ran ran = run({name, "--help"});
+    EXPECT_EQ(ran.code, 0);
+    EXPECT_NE(ran.out.find("Example:"), std::string::npos) << name;
+    EXPECT_EQ(ran.err, "");
+  }
+  EXPECT_EQ(run({"--help"}).code, 0);
+  EXPECT_EQ(run({"geometry", "circular", "--help"}).code, 0);
+  const Ran version = run({"--version"});
+  EXPECT_EQ(version.code, 0);
+  EXPECT_NE(version.out, "");
+}
+
+TEST(CommandLine, DevicesAsJson) {
+  if (!has_device()) GTEST_SKIP() << "no OpenCL device";
+  const Ran ran = run({"devices", "--json"});
+  EXPECT_DONE(ran);
+  const json list = json::parse(ran.out);
+  ASSERT_FALSE(list.empty());
+  int selected = 0;
+  for (const auto& device : list) selected += device["selected"].get<bool>() ? 1 : 0;
+  EXPECT_EQ(selected, 1);
+  EXPECT_NE(run({"devices"}).out.find(list[0]["name"].get<std::string>()), std::string::npos);
+}
+
+TEST(CommandLine, Bytes) {
+  EXPECT_EQ(parse_bytes("--device-memory", "4096"), 4096u);
+  EXPECT_EQ(parse_bytes("--device-memory", "64M"), 64u << 20);
+  EXPECT_EQ(parse_bytes("--device-memory", "1.5g"), std::size_t{3} << 29);
+  EXPECT_EQ(parse_bytes("--device-memory", "2KiB"), 2048u);
+  for (const char* bad : {"", "M", "-1M", "0", "64X", "64MM", "1e3", "nan", "1..5G", "99999999T"})
+    EXPECT_THROW(parse_bytes("--device-memory", bad), InputError) << bad;
+}
+
+TEST(Progress, PlainLinesAreFew) {
+  testing::internal::CaptureStderr();
+  {
+    const auto progress = make_progress(false);
+    for (int n = 0; n <= 1000; ++n) progress({"fdk", static_cast<double>(n), 1000, ""});
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");  // over in no time
+}
+
+TEST(Progress, ATerminalGetsOneLineThatIsClearedInTheEnd) {
+  testing::internal::CaptureStderr();
+  {
+    const auto progress = make_progress(true);
+    for (int n = 0; n <= 1000; ++n) progress({"fdk", static_cast<double>(n), 1000, "gap 1e-2"});
+  }
+  const std::string text = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(text.find('\n'), std::string::npos);
+  EXPECT_NE(text.find("fdk:   0 %, gap 1e-2"), std::string::npos) << text;
+  EXPECT_EQ(text.substr(text.size() - 4), "\r\x1b[K");
+}
+
+}  // namespace
+}  // namespace halocline

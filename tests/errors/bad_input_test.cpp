@@ -1,0 +1,433 @@
+// labels: app error
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <thread>
+
+#include "apps/io/image_file.hpp"
+#include "tests/command_runner.hpp"
+
+namespace halocline {
+namespace {
+
+using Words = std::vector<std::string>;
+
+Words operator+(Words a, const Words& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+Grid cube(std::size_t n) {
+  Grid grid;
+  grid.size = {n, n, n};
+  return grid;
+}
+
+class BadInput : public testing::Test {
+ protected:
+  void SetUp() override {
+    Volume volume = Volume(default_grid({12, 12, 12}, {4, 4, 4}));
+    for (std::size_t n = 0; n < volume.voxels.size(); ++n) volume.voxels[n] = 0.02f + 0.001f * static_cast<float>(n * 7919 % 13);
+    write_image(volume, f / "v.mha");
+    write_image(Volume(volume.grid, 1.0f), f / "w.mha");
+    Grid stack;
+    stack.size = {24, 20, 36};
+    stack.spacing = {4, 4, 1};
+    stack.origin = {-46, -38, 0};
+    write_image(Volume(stack, 0.5f), f / "p.mha");
+    ASSERT_EQ(run(circular("36", "g.xml")).code, 0);
+  }
+  Words circular(const std::string& views, const std::string& name) const {
+    return {"geometry", "circular", "--sid", "500", "--sdd", "750", "--projections", views, "-o", f / name};
+  }
+  Words fdk(const std::string& projections = "p.mha", const std::string& geometry = "g.xml") const {
+    return {"fdk", "-i", f / projections, "--geometry", f / geometry, "-o", f / "out.mha"};
+  }
+  Words denoise(const std::string& volume = "v.mha", const std::string& method = "pdu") const {
+    return {"denoise", "-i", f / volume, "--method", method, "-o", f / "out.mha"};
+  }
+  Words phantom() const { return {"phantom", "--type", "two-balls", "-o", f / "out.mha"}; }
+
+  // Refused with `code`, a message that holds all `parts`, and no file more or less than before.
+  void expect_refused(const Words& words, const std::vector<std::string>& parts, int code = 2) const {
+    const auto before = f.files();
+    const Ran ran = run(words);
+    const std::string line = fmt::format("{}\n{}", fmt::join(words, " "), ran.err);
+    EXPECT_EQ(ran.code, code) << line;
+    EXPECT_EQ(ran.err.find("halocline " + words[0]), 0u) << line;
+    EXPECT_NE(ran.err.find(": error: "), std::string::npos) << line;
+    for (const auto& part : parts) EXPECT_NE(ran.err.find(part), std::string::npos) << "'" << part << "' is not in the message of\n" << line;
+    EXPECT_EQ(f.files(), before) << line;
+  }
+
+  Folder f;
+  const Words grid{"--size", "12,12,12", "--spacing", "4,4,4"};
+};
+
+class BadInputOnDevice : public BadInput {
+ protected:
+  void SetUp() override {
+    if (!has_device()) GTEST_SKIP() << "no OpenCL device";
+    BadInput::SetUp();
+  }
+};
+
+TEST_F(BadInput, MissingFiles) {
+  const std::string none = f / "none.mha";
+  for (const auto& words : {fdk("none.mha") + grid, denoise("none.mha"), Words{"metrics", "-i", none},
+                            Words{"metrics", "-i", f / "v.mha", "--reference", none}, Words{"preview", "-i", none, "-o", f / "out.png"},
+                            Words{"noise", "-i", none, "--photons", "10", "-o", f / "out.mha"}, fdk() + Words{"--like", none},
+                            Words{"counts", "-i", f / "p.mha", "--flats", none, "--darks", none, "-o", f / "out.mha"},
+                            denoise("v.mha", "spdu") + Words{"--weights", none}})
+    expect_refused(words, {"none.mha' does not exist", "give the path"});
+  expect_refused(fdk("p.mha", "none.xml") + grid, {"none.xml' does not exist"});
+  expect_refused({"geometry", "show", f / "none.xml"}, {"none.xml' does not exist"});
+}
+
+TEST_F(BadInput, TruncatedImage) {
+  std::filesystem::resize_file(f / "v.mha", std::filesystem::file_size(f / "v.mha") - 100);
+  expect_refused({"metrics", "-i", f / "v.mha"}, {"v.mha", "6812", "6912"});  // bytes found and expected
+  expect_refused(denoise(), {"v.mha"});
+}
+
+TEST_F(BadInput, TruncatedGeometry) {
+  std::filesystem::resize_file(f / "g.xml", std::filesystem::file_size(f / "g.xml") / 2);
+  expect_refused({"geometry", "show", f / "g.xml"}, {"g.xml", "truncated"});
+  expect_refused(fdk() + grid, {"g.xml", "truncated"});
+}
+
+TEST_F(BadInput, WrongTypeOfFile) {
+  write_text(f / "text.mha", "Dear diary,\nno voxels today.\n");
+  expect_refused({"metrics", "-i", f / "text.mha"}, {"text.mha"});
+  expect_refused(denoise("text.mha"), {"text.mha"});
+  write_text(f / "text.xml", "no geometry");
+  expect_refused({"geometry", "show", f / "text.xml"}, {"text.xml"});
+  write_text(f / "notes.xyz", "?");
+  expect_refused({"metrics", "-i", f / "notes.xyz"}, {"notes.xyz", ".mha"});
+  expect_refused({"phantom", "--type", "blade", "-o", f / "out.xyz"}, {"out.xyz", ".mha"});
+  expect_refused({"preview", "-i", f / "v.mha", "-o", f / "out.jpg"}, {"out.jpg", ".png"});
+}
+
+TEST_F(BadInput, WrongDimension) {
+  for (const char* header : {"NDims = 1\nDimSize = 4\nElementSpacing = 1\n", "NDims = 4\nDimSize = 2 2 2 2\nElementSpacing = 1 1 1 1\n"}) {
+    write_text(f / "d.mha", std::string("ObjectType = Image\n") + header + "ElementType = MET_FLOAT\nElementDataFile = LOCAL\n" +
+                                std::string(64, '\0'));
+    expect_refused({"metrics", "-i", f / "d.mha"}, {"d.mha"});
+    expect_refused(denoise("d.mha"), {"d.mha"});
+  }
+}
+
+TEST_F(BadInput, GeometryWithAnotherNumberOfViews) {
+  ASSERT_EQ(run(circular("35", "g35.xml")).code, 0);
+  expect_refused(fdk("p.mha", "g35.xml") + grid, {"p.mha", "36", "g35.xml", "35"});
+}
+
+TEST_F(BadInput, GeometryWhoseMatrixDisagrees) {
+  std::string text = content(f / "g.xml");
+  const auto at = text.find("<GantryAngle>10<");
+  ASSERT_NE(at, std::string::npos) << text;
+  text.replace(at, 16, "<GantryAngle>11<");
+  write_text(f / "turned.xml", text);
+  for (const auto& words : {Words{"geometry", "show", f / "turned.xml"}, fdk("p.mha", "turned.xml") + grid})
+    expect_refused(words, {"turned.xml", "projection 1"});
+}
+
+TEST_F(BadInput, SizesAndSpacingsThatAreNotPositive) {
+  for (const char* size : {"0,12,12", "-1,12,12", "12,12,1.5", "12,12,9999999999", "12,12,nan", "12,12,x", "12,,12"})
+    expect_refused(phantom() + Words{"--size", size, "--spacing", "4,4,4"}, {"--size", size});
+  expect_refused(phantom() + Words{"--size", "2000000000,2000000000,2000000000", "--spacing", "4,4,4"}, {"--size", "2^48"});
+  for (const char* spacing : {"0,4,4", "-4,4,4", "4,4,inf", "4,4,nan"})
+    expect_refused(phantom() + Words{"--size", "12,12,12", "--spacing", spacing}, {"--spacing", spacing});
+  expect_refused({"project", "-i", f / "v.mha", "--geometry", f / "g.xml", "--detector", "0,4", "--pixel", "1,1", "-o", f / "out.mha"},
+                 {"--detector", "0"});
+  expect_refused({"project", "-i", f / "v.mha", "--geometry", f / "g.xml", "--detector", "4,4", "--pixel", "1,-1", "-o", f / "out.mha"},
+                 {"--pixel", "-1"});
+}
+
+TEST_F(BadInput, ParametersThatAreNotPositive) {
+  for (const char* value : {"0", "-2", "nan", "inf", "many"}) {
+    expect_refused(denoise() + Words{"--alpha", value}, {"--alpha", value});
+    expect_refused({"noise", "-i", f / "p.mha", "--photons", value, "-o", f / "out.mha"}, {"--photons", value});
+    expect_refused(phantom() + grid + Words{"--phantom-size", value}, {"--phantom-size", value});
+    expect_refused({"geometry", "circular", "--sid", value, "--sdd", "10", "--projections", "9", "-o", f / "out.xml"}, {"--sid", value});
+  }
+  expect_refused({"geometry", "circular", "--sid", "500", "--sdd", "100", "--projections", "9", "-o", f / "out.xml"}, {"500", "100"});
+  expect_refused({"geometry", "circular", "--sid", "500", "--sdd", "700", "--projections", "0", "-o", f / "out.xml"}, {"--projections", "0"});
+  expect_refused({"geometry", "circular", "--sid", "500", "--sdd", "700", "-o", f / "out.xml"}, {"--projections", "--angles"});
+  expect_refused(denoise() + Words{"--iterations", "-5"}, {"--iterations", "-5"});
+  expect_refused(denoise() + Words{"--gap", "-1"}, {"--gap", "-1"});
+}
+
+TEST_F(BadInput, ListsOfTheWrongLength) {
+  expect_refused(Words{"phantom", "--type", "two-balls", "--size", "12,12", "-o", f / "out.mha", "--spacing", "4,4,4"},
+                 {"--size 12,12: 2 numbers given, 3 expected", "NX,NY,NZ"});
+  expect_refused(phantom() + grid + Words{"--origin", "-1"}, {"--origin -1: 1 number given, 3 expected"});
+  expect_refused(phantom() + grid + Words{"--origin", "1,2,3,4"}, {"--origin 1,2,3,4: 4 numbers given, 3 expected"});
+  expect_refused(phantom() + grid + Words{"--direction", "1,0,0,0,1,0,0,0"}, {"--direction", "8 numbers given, 9 expected"});
+  expect_refused(phantom() + grid + Words{"--size", "3,3,3"}, {"--size", "6 numbers given, 3 expected"});
+  expect_refused({"metrics", "-i", f / "v.mha", "--roi", "1,2,3,4,5"}, {"--roi", "5 numbers given, 6 expected"});
+  expect_refused({"metrics", "-i", f / "v.mha", "--roi", "1", "2", "3"}, {"--roi", "3 numbers given, 6 expected"});
+  expect_refused({"preview", "-i", f / "v.mha", "--window", "1", "-o", f / "out.png"}, {"--window", "1 number given, 2 expected"});
+  expect_refused(phantom() + grid + Words{"--direction", "1,0,0,0,1,0,0,0,2"}, {"direction", "perpendicular unit vectors"});
+}
+
+TEST_F(BadInput, CommandLine) {
+  const auto refused = [](const Words& words, const std::string& part) {
+    const Ran ran = run(words);
+    EXPECT_EQ(ran.code, 2) << ran.err;
+    EXPECT_NE(ran.err.find(part), std::string::npos) << part << " is not in " << ran.err;
+    EXPECT_NE(ran.err.find("--help"), std::string::npos) << ran.err;
+    EXPECT_EQ(ran.out, "");
+  };
+  refused({}, "subcommand");
+  refused({"sharpen"}, "sharpen");
+  refused({"metrics"}, "--input is required");
+  refused({"metrics", "-i"}, "-i");
+  refused({"metrics", "-i", f / "v.mha", "--frobnicate"}, "--frobnicate");
+  refused({"metrics", "-i", f / "v.mha", "extra"}, "extra");
+  refused({"geometry"}, "subcommand");
+  refused({"phantom", "--type", "teapot", "-o", f / "out.mha"}, "teapot");
+  refused(fdk() + grid + Words{"--window", "blackman"}, "blackman");
+  refused(phantom() + grid + Words{"--like", f / "v.mha"}, "--like");
+  refused({"project", "-i", f / "v.mha", "--phantom-size", "3"}, "--phantom");
+  expect_refused({"metrics", "-i", f / "v.mha", "--device-memory", "much"}, {"--device-memory", "much", "64M"});
+  EXPECT_EQ(f.files(), (Words{"g.xml", "p.mha", "v.mha", "w.mha"}));
+}
+
+TEST_F(BadInput, NanAndInfinity) {
+  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+    for (const char* name : {"v.mha", "p.mha"}) {
+      Volume volume = read_image(f / name);
+      volume.at(3, 2, 1) = bad;
+      write_image(volume, f / (std::string("bad-") + name));
+    }
+    expect_refused({"metrics", "-i", f / "bad-v.mha"}, {"bad-v.mha", "(3,2,1)", "--allow-nonfinite"});
+    expect_refused({"noise", "-i", f / "bad-p.mha", "--photons", "10", "-o", f / "out.mha"}, {"bad-p.mha", "(3,2,1)"});
+    if (!has_device()) continue;
+    expect_refused(denoise("bad-v.mha"), {"bad-v.mha", "(3,2,1)"});
+    expect_refused(fdk("bad-p.mha") + grid, {"bad-p.mha", "(3,2,1)"});
+    EXPECT_EQ(run({"metrics", "-i", f / "bad-v.mha", "--allow-nonfinite"}).code, 0);
+  }
+}
+
+TEST_F(BadInput, AVolumeThatTheDetectorNeverSees) {
+  expect_refused(fdk() + grid + Words{"--origin", "0,900,0"}, {"no view sees any of the volume", "900"});
+  Volume volume = read_image(f / "v.mha");
+  volume.grid.origin[1] = 900;
+  write_image(volume, f / "far.mha");
+  expect_refused(
+      {"project", "-i", f / "far.mha", "--geometry", f / "g.xml", "--detector", "24,20", "--pixel", "4,4", "-o", f / "out.mha"},
+      {"far.mha", "never seen", "v -40 to 40 mm"});
+}
+
+TEST_F(BadInput, ShortScansOfADivergentBeam) {
+  ASSERT_EQ(run(circular("36", "short.xml") + Words{"--arc", "180"}).code, 0);
+  expect_refused(fdk("p.mha", "short.xml") + grid, {"short.xml", "175 degrees", "full circle"});
+}
+
+TEST_F(BadInputOnDevice, TooLittleDeviceMemory) {
+  for (const auto& words : {denoise(), fdk() + grid,
+                            Words{"project", "-i", f / "v.mha", "--geometry", f / "g.xml", "--detector", "24,20", "--pixel", "4,4", "-o",
+                                  f / "out.mha"}})
+    expect_refused(words + Words{"--device-memory", "1K"}, {"not even one slice", "needed", "1.00 KiB", "--device-memory"});
+}
+
+TEST_F(BadInputOnDevice, UnknownDevice) {
+  expect_refused(denoise() + Words{"--device", "abacus"}, {"--device", "abacus", "The devices are"});
+  expect_refused(denoise() + Words{"--device", "9999"}, {"--device", "9999"});
+}
+
+TEST_F(BadInput, DenoiseOptions) {
+  expect_refused(denoise("v.mha", "median"), {"--method", "median", "pdu", "spdu", "tvgd"});
+  expect_refused(denoise("v.mha", "spdu"), {"--weights", "fdk --variance-out"});
+  expect_refused(denoise("v.mha", "pdu") + Words{"--weights", f / "w.mha"}, {"--weights", "pdu"});
+  expect_refused(denoise("v.mha", "tvgd") + Words{"--weights", f / "w.mha"}, {"--weights", "tvgd"});
+  write_image(Volume(cube(12), 1.0f), f / "other.mha");
+  expect_refused(denoise("v.mha", "spdu") + Words{"--weights", f / "other.mha"}, {"v.mha", "other.mha", "spacing"});
+  expect_refused(denoise() + Words{"--schedule", "fast"}, {"--schedule", "fast", "chambolle-pock"});
+}
+
+TEST_F(BadInputOnDevice, NegativeVariance) {
+  Volume weights = read_image(f / "w.mha");
+  weights.at(1, 2, 3) = -1;
+  write_image(weights, f / "negative.mha");
+  expect_refused(denoise("v.mha", "spdu") + Words{"--weights", f / "negative.mha"}, {"--weights", "(1, 2, 3)", "-1"});
+}
+
+TEST_F(BadInput, GridsThatDiffer) {
+  write_image(Volume(cube(12)), f / "other.mha");
+  expect_refused({"metrics", "-i", f / "v.mha", "--reference", f / "other.mha"}, {"v.mha", "other.mha", "spacing"});
+  write_image(Volume(cube(5)), f / "flats.mha");
+  expect_refused({"counts", "-i", f / "p.mha", "--flats", f / "flats.mha", "--darks", f / "p.mha", "-o", f / "out.mha"},
+                 {"--flats", "flats.mha", "5 x 5", "24 x 20"});
+}
+
+TEST_F(BadInput, IndicesOutOfRange) {
+  expect_refused({"metrics", "-i", f / "v.mha", "--roi", "0,0,0,13,1,1"}, {"--roi", "13", "12"});
+  expect_refused({"metrics", "-i", f / "v.mha", "--roi", "4,4,4,4,5,5"}, {"--roi"});
+  expect_refused({"preview", "-i", f / "v.mha", "--slice", "12", "-o", f / "out.png"}, {"--slice 12", "0 to 11"});
+}
+
+TEST_F(BadInput, NoiseOptionsOfFdk) {
+  expect_refused(fdk() + grid + Words{"--variance-out", f / "var.mha"}, {"--photons", "--variance-out"});
+  expect_refused(fdk() + grid + Words{"--photons", "1000"}, {"--photons", "--variance-out"});
+  expect_refused(fdk(), {"--size", "--spacing", "--like"});
+}
+
+TEST_F(BadInput, ProjectNeedsOneObject) {
+  const Words rest{"--geometry", f / "g.xml", "--detector", "24,20", "--pixel", "4,4", "-o", f / "out.mha"};
+  expect_refused(Words{"project"} + rest, {"-i", "--phantom"});
+  expect_refused(Words{"project", "-i", f / "v.mha", "--phantom", "blade", "--phantom-size", "9"} + rest, {"-i", "--phantom"});
+  expect_refused(Words{"project", "--phantom", "blade"} + rest, {"--phantom-size"});
+}
+
+TEST_F(BadInput, AngleFiles) {
+  const Words words{"geometry", "circular", "--sid", "500", "--sdd", "750", "--angles", f / "angles.txt", "-o", f / "out.xml"};
+  write_text(f / "angles.txt", "0\n10\nten\n");
+  expect_refused(words, {"angles.txt", "line 3", "ten"});
+  write_text(f / "angles.txt", "0 10 20\n");
+  expect_refused(words, {"angles.txt", "line 1", "3 numbers"});
+  write_text(f / "angles.txt", "\n# none\n");
+  expect_refused(words, {"angles.txt", "no angle"});
+  write_text(f / "angles.txt", "0\n10\n");
+  expect_refused(words + Words{"--projections", "3"}, {"--projections 3", "2 angles"});
+}
+
+TEST_F(BadInput, OutputsThatAreInputsOrEachOther) {
+  const std::string before = content(f / "v.mha");
+  expect_refused({"denoise", "-i", f / "v.mha", "--method", "pdu", "-o", f / "v.mha"}, {"-o", "v.mha", "is the input of -i"});
+  expect_refused({"noise", "-i", f / "v.mha", "--photons", "10", "-o", f.path() + "/./v.mha"}, {"is the input of -i"});
+  expect_refused({"metrics", "-i", f / "v.mha", "--report", f / "v.mha"}, {"--report", "is the input of -i"});
+  expect_refused(fdk() + grid + Words{"--variance-out", f / "out.mha", "--photons", "9"}, {"-o and --variance-out both name"});
+  EXPECT_TRUE(content(f / "v.mha") == before);
+}
+
+TEST_F(BadInput, FoldersThatCannotBeWritten) {
+  expect_refused({"phantom", "--type", "two-balls", "-o", f / "no/such/out.mha"}, {"no/such", "does not exist", "mkdir"});
+  std::filesystem::create_directory(f / "sealed");
+  ASSERT_EQ(::chmod((f / "sealed").c_str(), 0555), 0);
+  ASSERT_EQ(::chmod(f.path().c_str(), 0755), 0);
+  const bool root = ::geteuid() == 0;
+  ASSERT_TRUE(!root || ::seteuid(65534) == 0);  // permissions do not bind root
+  const Words words{"phantom", "--type", "two-balls", "-o", f / "sealed/out.mha"};
+  expect_refused(words + grid, {"sealed/out.mha", "ermission denied", "choose a folder"}, 1);
+  expect_refused({"metrics", "-i", f / "v.mha", "--report", f / "sealed/report.json"}, {"sealed/report.json", "ermission denied"}, 1);
+  ASSERT_TRUE(!root || ::seteuid(0) == 0);
+}
+
+// The command as a process of its own, for what cannot be done to this one.
+class Process {
+ public:
+  /// `before` is shell text that is run first, in the same process.
+  Process(const Words& words, const std::string& log, const std::string& before) : log_(log) {
+    std::string line = before + " exec '" HALOCLINE_COMMAND "'";
+    for (const auto& word : words) line += " '" + word + "'";
+    pid_ = ::fork();
+    if (pid_ != 0) return;
+    const int to = ::open(log.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
+    ::dup2(to, 1);
+    ::dup2(to, 2);
+    ::execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
+    ::_exit(126);
+  }
+  /// Waits until the process handles SIGINT by itself. False if it never did.
+  bool wait_for_handler() const {
+    for (int n = 0; n < 3000; ++n) {
+      std::ifstream status("/proc/" + std::to_string(pid_) + "/status");
+      for (std::string line; std::getline(status, line);)
+        if (line.rfind("SigCgt:", 0) == 0 && (std::stoull(line.substr(7), nullptr, 16) >> (SIGINT - 1) & 1) != 0) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return false;
+  }
+  void signal(int number) const { ::kill(pid_, number); }
+  /// Exit code, or minus the signal.
+  int wait() const {
+    int status = 0;
+    ::waitpid(pid_, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  }
+  std::string output() const { return content(log_); }
+
+ private:
+  std::string log_;
+  pid_t pid_ = -1;
+};
+
+TEST_F(BadInput, NoOpenClPlatform) {
+  Folder logs;
+  const auto before = f.files();
+  for (const auto& words : {denoise(), fdk() + grid, denoise() + Words{"--dry-run"}, Words{"devices"}}) {
+    const Process process(words, logs / "log", "OCL_ICD_VENDORS=/nonexistent OCL_ICD_FILENAMES=");
+    EXPECT_EQ(process.wait(), 2);
+    EXPECT_NE(process.output().find("there is no OpenCL device"), std::string::npos) << process.output();
+    EXPECT_NE(process.output().find("pocl-opencl-icd"), std::string::npos) << process.output();
+  }
+  const Process process({"devices", "--json"}, logs / "log", "OCL_ICD_VENDORS=/nonexistent OCL_ICD_FILENAMES=");
+  EXPECT_EQ(process.wait(), 2);
+  EXPECT_EQ(process.output().substr(0, 3), "[]\n") << process.output();
+  EXPECT_EQ(f.files(), before);
+}
+
+TEST_F(BadInput, FileLargerThanTheLimit) {
+  Folder logs;
+  const auto before = f.files();
+  const Process process(phantom() + Words{"--size", "32,32,32", "--spacing", "1,1,1"}, logs / "log", "ulimit -f 8;");
+  EXPECT_EQ(process.wait(), 1);
+  for (const char* part : {"halocline phantom: error: ", "out.mha", "too large", "choose an output on another disk"})
+    EXPECT_NE(process.output().find(part), std::string::npos) << part << " is not in " << process.output();
+  EXPECT_EQ(f.files(), before);
+}
+
+TEST_F(BadInput, FullDisk) {
+  const std::string disk = f / "disk";
+  std::filesystem::create_directory(disk);
+  if (::mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=64k") != 0) GTEST_SKIP() << "mounting a small disk is not allowed here";
+  write_text(disk + "/out.mha", "older");
+  const Ran ran = run({"phantom", "--type", "two-balls", "-o", disk + "/out.mha", "--size", "32,32,32", "--spacing", "1,1,1"});
+  EXPECT_EQ(ran.code, 1);
+  for (const char* part : {"out.mha", "No space left", "free some space"})
+    EXPECT_NE(ran.err.find(part), std::string::npos) << part << " is not in " << ran.err;
+  EXPECT_EQ(content(disk + "/out.mha"), "older");
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(disk)) files += entry.is_regular_file() ? 1 : 0;
+  EXPECT_EQ(files, 1);
+  ::umount(disk.c_str());
+}
+
+void interrupt_and_check(const Folder& folder, const Words& words) {
+  Folder logs;
+  const auto before = folder.files();
+  const Process process(words, logs / "log", "");
+  const bool handled = process.wait_for_handler();
+  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  const auto start = std::chrono::steady_clock::now();
+  process.signal(SIGINT);
+  const int code = process.wait();
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  ASSERT_TRUE(handled) << process.output();
+  EXPECT_EQ(code, 1) << process.output();
+  EXPECT_LT(seconds, 20) << process.output();
+  EXPECT_NE(process.output().find("halocline " + words[0] + ": error: interrupted"), std::string::npos) << process.output();
+  EXPECT_EQ(folder.files(), before);
+}
+
+TEST_F(BadInput, InterruptedPhantom) {
+  interrupt_and_check(f, phantom() + Words{"--size", "512,512,512", "--spacing", "1,1,1", "--supersampling", "16"});
+}
+
+TEST_F(BadInputOnDevice, InterruptedDenoising) {
+  interrupt_and_check(f, denoise() + Words{"--alpha", "100", "--iterations", "100000000", "--gap", "1e-30"});
+}
+
+}  // namespace
+}  // namespace halocline

@@ -1,0 +1,217 @@
+// labels: unit
+// The rules of the source tree that a compiler does not check.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <regex>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Each folder includes itself and those before it.
+const std::vector<std::string> layers{"cl", "host", "scheduling", "algorithms", "apps"};
+
+struct Source {
+  std::string path;  // from the root of the tree
+  std::string text;
+  std::string folder() const { return path.substr(0, path.find('/')); }
+  std::string stem() const { return fs::path(path).stem().string(); }
+  bool has_extension(const std::string& extension) const { return fs::path(path).extension() == extension; }
+};
+
+std::vector<Source> read_tree() {
+  std::vector<Source> result;
+  const fs::path root = HALOCLINE_SOURCE_DIR;
+  for (const char* folder :
+       {"cl", "host", "scheduling", "algorithms", "apps", "tests", "benchmarks", "cmake", "scripts"}) {
+    if (!fs::exists(root / folder)) continue;
+    for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
+      if (!entry.is_regular_file()) continue;
+      std::ifstream in(entry.path(), std::ios::binary);
+      result.push_back({fs::relative(entry.path(), root).generic_string(), {std::istreambuf_iterator<char>(in), {}}});
+    }
+  }
+  return result;
+}
+
+const std::vector<Source>& tree() {
+  static const auto sources = read_tree();
+  return sources;
+}
+
+bool is_code(const Source& source) {
+  return source.has_extension(".cpp") || source.has_extension(".hpp") || source.has_extension(".cl") ||
+         source.has_extension(".clh");
+}
+
+std::vector<std::string> includes_of(const Source& source) {
+  static const std::regex pattern(R"(^[ \t]*#[ \t]*include[ \t]*[<"]([^>"]+)[>"])", std::regex::multiline);
+  std::vector<std::string> result;
+  for (std::sregex_iterator at(source.text.begin(), source.text.end(), pattern), end; at != end; ++at)
+    result.push_back((*at)[1]);
+  return result;
+}
+
+std::size_t layer_of(const std::string& folder) {
+  return static_cast<std::size_t>(std::find(layers.begin(), layers.end(), folder) - layers.begin());
+}
+
+std::string without_comments(const std::string& text) {
+  std::string result;
+  for (std::size_t at = 0; at < text.size();) {
+    if (text.compare(at, 2, "//") == 0) {
+      at = std::min(text.find('\n', at), text.size());
+    } else if (text.compare(at, 2, "/*") == 0) {
+      const auto close = text.find("*/", at + 2);
+      at = close == std::string::npos ? text.size() : close + 2;
+      result += ' ';
+    } else {
+      result += text[at++];
+    }
+  }
+  return result;
+}
+
+bool is_name_character(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
+
+// Position of `word` standing alone, from `at` on.
+std::size_t find_word(const std::string& text, const std::string& word, std::size_t at = 0) {
+  for (at = text.find(word, at); at != std::string::npos; at = text.find(word, at + 1)) {
+    const bool begins = at == 0 || !is_name_character(text[at - 1]);
+    const bool ends = at + word.size() == text.size() || !is_name_character(text[at + word.size()]);
+    if (begins && ends) return at;
+  }
+  return at;
+}
+
+// Names of the kernels of a file; a name that is a macro stands for all names that the file defines it as.
+std::vector<std::string> kernels_of(const Source& source) {
+  const auto text = without_comments(source.text);
+  std::vector<std::string> result;
+  for (auto at = find_word(text, "__kernel"); at != std::string::npos; at = find_word(text, "__kernel", at + 1)) {
+    auto begin = find_word(text, "void", at);
+    if (begin == std::string::npos) break;
+    begin = text.find_first_not_of(" \t\r\n", begin + 4);
+    auto end = begin;
+    while (end < text.size() && is_name_character(text[end])) ++end;
+    const auto name = text.substr(begin, end - begin);
+    const std::regex definition("#[ \t]*define[ \t]+" + name + "[ \t]+(\\w+)");
+    bool macro = false;
+    for (std::sregex_iterator found(text.begin(), text.end(), definition), none; found != none; ++found) {
+      result.push_back((*found)[1]);
+      macro = true;
+    }
+    if (!macro) result.push_back(name);
+  }
+  return result;
+}
+
+TEST(Layering, hasATreeToLookAt) {
+  EXPECT_GT(tree().size(), 40u);
+  for (const auto& layer : layers)
+    EXPECT_TRUE(std::any_of(tree().begin(), tree().end(), [&](const Source& s) { return s.folder() == layer; }))
+        << layer;
+}
+
+TEST(Layering, includesPointDownwards) {
+  for (const auto& source : tree()) {
+    const auto own = layer_of(source.folder());
+    if (own == layers.size() || !is_code(source)) continue;
+    for (const auto& include : includes_of(source)) {
+      const auto slash = include.find('/');
+      const auto other = layer_of(include.substr(0, slash == std::string::npos ? 0 : slash));
+      if (other == layers.size()) continue;
+      EXPECT_LE(other, own) << source.path << " includes " << include;
+      EXPECT_TRUE(fs::exists(fs::path(HALOCLINE_SOURCE_DIR) / include)) << source.path << " includes " << include;
+    }
+  }
+}
+
+TEST(Layering, openClStaysInHost) {
+  for (const auto& source : tree()) {
+    if (layer_of(source.folder()) == layers.size() || source.folder() == "host") continue;
+    if (!source.has_extension(".cpp") && !source.has_extension(".hpp")) continue;
+    for (const auto& include : includes_of(source)) {
+      EXPECT_FALSE(include.starts_with("CL/") || include.ends_with("opencl.hpp"))
+          << source.path << " includes " << include;
+    }
+    const auto code = without_comments(source.text);
+    static const std::regex pattern(R"((^|[^A-Za-z0-9_])(cl::|cl_[a-z]+[^A-Za-z0-9_:.]|CL_[A-Z]|cl[A-Z][A-Za-z]+\())");
+    std::smatch found;
+    EXPECT_FALSE(std::regex_search(code, found, pattern)) << source.path << " has " << found.str();
+  }
+}
+
+TEST(Layering, itkStaysInAppsIo) {
+  for (const auto& source : tree()) {
+    if (source.path.starts_with("apps/io/") || !is_code(source)) continue;
+    for (const auto& include : includes_of(source)) {
+      EXPECT_FALSE(include.starts_with("itk") || include.starts_with("ITK") || include.starts_with("gdcm"))
+          << source.path << " includes " << include;
+    }
+  }
+}
+
+TEST(Layering, noKernelFileShadowsTheSdk) {
+  for (const auto& source : tree()) {
+    auto name = fs::path(source.path).filename().string();
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    if (source.folder() == "cl") {
+      EXPECT_TRUE(name != "cl.h" && name != "opencl.h" && name != "opencl.hpp" && name != "cl2.hpp") << source.path;
+    }
+  }
+}
+
+TEST(Layering, kernelsAreNamedAfterTheirFile) {
+  int files = 0;
+  for (const auto& source : tree()) {
+    if (!source.has_extension(".cl")) continue;
+    ++files;
+    const auto kernels = kernels_of(source);
+    EXPECT_FALSE(kernels.empty()) << source.path << " has no kernel";
+    for (const auto& kernel : kernels)
+      EXPECT_TRUE(kernel.starts_with(source.stem() + "_")) << source.path << " has " << kernel;
+  }
+  EXPECT_GT(files, 5);
+}
+
+TEST(Layering, mathIsNeverRelaxed) {
+  const std::string option = "relaxed" + std::string("-math"), unsafe = "unsafe" + std::string("-math");
+  for (const auto& source : tree()) {
+    EXPECT_EQ(source.text.find(option), std::string::npos) << source.path;
+    EXPECT_EQ(source.text.find(unsafe), std::string::npos) << source.path;
+  }
+}
+
+TEST(Layering, nothingIsLeftToDo) {
+  for (const std::string word : {"TO"
+                                 "DO",
+                                 "FIX"
+                                 "ME",
+                                 "X"
+                                 "XX"})
+    for (const auto& source : tree())
+      EXPECT_EQ(find_word(source.text, word), std::string::npos) << source.path << " has " << word;
+}
+
+TEST(Layering, testsSayWhatKindTheyAre) {
+  static const std::regex pattern("// labels:( (unit|device|slab|error|slow|app|oclgrind))+");
+  for (const auto& source : tree()) {
+    if (source.folder() != "tests" || !source.path.ends_with("_test.cpp")) continue;
+    const auto first = source.text.substr(0, source.text.find('\n'));
+    EXPECT_TRUE(std::regex_match(first, pattern)) << source.path << " begins with " << first;
+  }
+}
+
+}  // namespace

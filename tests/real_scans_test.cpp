@@ -1,0 +1,157 @@
+// labels: app device slow
+// FDK of measured projections against the figures published with them or found by independent programs.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "algorithms/counts.hpp"
+#include "algorithms/fdk.hpp"
+#include "algorithms/geometry.hpp"
+#include "apps/io/image_file.hpp"
+#include "tests/reference/real_data.hpp"
+
+namespace halocline {
+namespace {
+
+double median(std::vector<float> values) {
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+  return values[values.size() / 2];
+}
+
+double correlation(const std::vector<float>& a, const std::vector<float>& b) {
+  const double n = static_cast<double>(a.size());
+  const double mean_a = std::accumulate(a.begin(), a.end(), 0.0) / n,
+               mean_b = std::accumulate(b.begin(), b.end(), 0.0) / n;
+  double ab = 0, aa = 0, bb = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    ab += (a[i] - mean_a) * (b[i] - mean_b);
+    aa += (a[i] - mean_a) * (a[i] - mean_a);
+    bb += (b[i] - mean_b) * (b[i] - mean_b);
+  }
+  return ab / std::sqrt(aa * bb);
+}
+
+// Acrylic discs (Helsinki Tomography Challenge 2022, Meaney et al.): fan beam, 721 views of 560 pixels. The reference
+// is the organisers' filtered back-projection, in units of attenuation times their pixel.
+struct Disc {
+  std::string name;
+  double attenuation;  // median within the segmentation, 1/mm, by an independent program
+};
+
+class HelsinkiDisc : public testing::TestWithParam<Disc> {};
+
+TEST_P(HelsinkiDisc, EqualsTheReference) {
+  const std::string stem = "fan_htc2022/htc_" + GetParam().name;
+  SKIP_WITHOUT(stem + "_projections.mha");
+  const Volume projections = read_image(real_data(stem + "_projections.mha"));
+  const Volume reference = read_image(real_data(stem + "_reference_fbp.mha"));
+  const Volume segmentation = read_image(real_data(stem + "_reference_segmentation.mha"));
+  const double pixel = 0.148322;
+  CircularOptions options;
+  options.sid = 410.66;
+  options.sdd = 553.74;
+  for (int n = 0; n < 721; ++n) options.angles.push_back(0.5 * n);
+  Grid grid = default_grid({512, 512, 1}, {pixel, pixel, pixel});
+  const auto result = fdk(projections, circular_geometry(options), grid, {}, open_devices({}));
+
+  std::vector<float> ours, theirs, material;
+  double squares = 0;
+  for (std::size_t j = 0; j < 512; ++j)
+    for (std::size_t i = 0; i < 512; ++i) {
+      const auto at = grid.world(static_cast<double>(i), static_cast<double>(j), 0);
+      if (std::hypot(at[0], at[2]) > 36) continue;  // the disc and a little air
+      const float value = result.output.at(i, j, 0), expected = static_cast<float>(reference.at(i, j, 0) / pixel);
+      ours.push_back(value);
+      theirs.push_back(expected);
+      squares += std::pow(value - expected, 2);
+      if (segmentation.at(i, j, 0) > 0) material.push_back(value);
+    }
+  const double r = correlation(ours, theirs), rmse = std::sqrt(squares / static_cast<double>(ours.size()));
+  std::printf("%s: r %.6f, RMSE %.3g per mm, median %.6f per mm\n", stem.c_str(), r, rmse, median(material));
+  EXPECT_GE(r, 0.9999);
+  EXPECT_LE(rmse, 1.5e-4);
+  EXPECT_NEAR(median(material), GetParam().attenuation, 0.002 * GetParam().attenuation);
+}
+
+INSTANTIATE_TEST_SUITE_P(Discs, HelsinkiDisc,
+                         testing::Values(Disc{"solid_disc", 0.032466}, Disc{"ta", 0.032689}, Disc{"tb", 0.034271}),
+                         [](const auto& disc) { return disc.param.name; });
+
+// A dense cylinder beside the axis, 40 views of 64 x 64 (OpenMBIR-ConeBeam). A wrong sense of rotation doubles it.
+TEST(ConeCylinder, IsSharpAndInItsPlace) {
+  SKIP_WITHOUT("cone_cylinder/cylinder_lineint.mha");
+  const Volume projections = read_image(real_data("cone_cylinder/cylinder_lineint.mha"));
+  CircularOptions options;
+  options.sid = 71.6364;
+  options.sdd = 619.7902;
+  options.projections = 40;
+  const double voxel = 0.36986;
+  const Grid grid = default_grid({65, 65, 80}, {voxel, voxel, voxel});
+  const auto volume = fdk(projections, circular_geometry(options), grid, {}, open_devices({})).output;
+  // where the attenuation is above half of the cylinder's, slice by slice
+  const float half = 0.09f;
+  double x = 0, z = 0, voxels = 0;
+  std::vector<double> area(80, 0.0);
+  for (std::size_t k = 12; k < 78; ++k)
+    for (std::size_t j = 0; j < 65; ++j)
+      for (std::size_t i = 0; i < 65; ++i)
+        if (volume.at(i, j, k) > half) {
+          const auto at = grid.world(static_cast<double>(i), static_cast<double>(j), static_cast<double>(k));
+          area[k] += voxel * voxel;
+          x += at[0];
+          z += at[2];
+          ++voxels;
+        }
+  ASSERT_GT(voxels, 0);
+  x /= voxels;
+  z /= voxels;
+  const double diameter = 2 * std::sqrt(median({area.begin() + 25, area.begin() + 55}) / M_PI);
+  std::vector<float> centre, outer;
+  for (std::size_t k = 30; k < 50; ++k)
+    for (std::size_t j = 0; j < 65; ++j)
+      for (std::size_t i = 0; i < 65; ++i) {
+        const auto at = grid.world(static_cast<double>(i), static_cast<double>(j), static_cast<double>(k));
+        const double radius = std::hypot(at[0] - x, at[2] - z);
+        if (radius < 1) centre.push_back(volume.at(i, j, k));
+        if (std::abs(radius - 4) < 0.3) outer.push_back(volume.at(i, j, k));
+      }
+  std::printf("cylinder: centre (%.2f, %.2f), diameter %.2f mm, mu %.4f in its centre, %.4f at 4 mm\n", x, z, diameter,
+              median(centre), median(outer));
+  EXPECT_NEAR(x, 5.00, 0.2);
+  EXPECT_NEAR(z, 1.03, 0.2);
+  EXPECT_NEAR(diameter, 9.9, 0.3);
+  EXPECT_NEAR(median(centre), 0.175, 0.03 * 0.175);
+  EXPECT_NEAR(median(outer), 0.189, 0.03 * 0.189);
+}
+
+// A tooth in a parallel beam (tomopy's test scan), from counts. The axis is at column 296, where u = 0: moved off it,
+// edges blur.
+TEST(ParallelTooth, IsSharpestWithTheAxisWhereItIs) {
+  SKIP_WITHOUT("parallel_tooth/tooth_counts.mha");
+  Volume projections = read_image(real_data("parallel_tooth/tooth_counts.mha"));
+  counts_to_line_integrals(projections, read_image(real_data("parallel_tooth/tooth_flats.mha")),
+                           read_image(real_data("parallel_tooth/tooth_darks.mha")));
+  CircularOptions options;
+  options.sdd = 0;
+  for (int n = 0; n < 181; ++n) options.angles.push_back(static_cast<double>(n) * 180 / 181);
+  const Grid grid = default_grid({600, 600, 1}, {1, 1, 1});
+  const auto sharpness = [&](double axis) {
+    Volume shifted = projections;
+    shifted.grid.origin[0] = -axis;
+    const auto volume = fdk(shifted, circular_geometry(options), grid, {}, open_devices({})).output;
+    double sum = 0;
+    for (std::size_t j = 0; j + 1 < 600; ++j)
+      for (std::size_t i = 0; i + 1 < 600; ++i) {
+        const double dx = volume.at(i + 1, j, 0) - volume.at(i, j, 0), dy = volume.at(i, j + 1, 0) - volume.at(i, j, 0);
+        sum += dx * dx + dy * dy;
+      }
+    return sum;
+  };
+  const double at_axis = sharpness(296);
+  for (double axis : {288.0, 292.0, 300.0, 304.0}) EXPECT_LT(sharpness(axis), 0.9 * at_axis) << axis;
+}
+
+}  // namespace
+}  // namespace halocline
