@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "algorithms/schedule.hpp"
+#include "algorithms/slice_sums.hpp"
 #include "scheduling/iteration.hpp"
 
 namespace halocline {
@@ -24,8 +25,7 @@ struct MethodParameters {
   double step = 0;                                              // RMS change per voxel and iteration, grey values
   double epsilon = 1;                                           // smoothing of the gradient's norm, grey values per mm
   double target_rms = std::numeric_limits<double>::infinity();  // stop when ||u - f||_2 / sqrt(N) is this
-  // false: sums of float pairs even on devices that have float64
-  bool fp64 = true;
+  KernelVariants variants;
 };
 
 /// What a reduction found after so many iterations. Not a number where a method has no such quantity (tvgd: no dual).

@@ -19,7 +19,7 @@ Pdu::Pdu(const MethodParameters& parameters, double gamma, int components)
     : parameters_(parameters),
       norm2_(gradient_norm2(parameters.size, parameters.spacing)),
       steps_(make_steps(parameters.schedule, parameters.iterations, norm2_, gamma)),
-      sums_(parameters.size, components, parameters.fp64) {
+      sums_(parameters.size, components, parameters.variants) {
   for (int axis = 0; axis < 3; ++axis) inverse_[axis] = static_cast<float>(1 / parameters.spacing[axis]);
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "algorithms/denoise_method.hpp"
-#include "algorithms/slice_sums.hpp"
 
 namespace halocline {
 
@@ -12,7 +11,7 @@ namespace halocline {
 /// 10 up to 200, then every 25, and at the end.
 class Pdu : public DenoiseMethod {
  public:
-  /// Uses size, spacing, iterations, lambda, gap, schedule, fp64.
+  /// Uses size, spacing, iterations, lambda, gap, schedule, variants.
   explicit Pdu(const MethodParameters& parameters);
 
   Requirements requirements() const override;

@@ -3,7 +3,7 @@
 namespace halocline {
 
 Skeleton::Skeleton(const MethodParameters& parameters)
-    : parameters_(parameters), sums_(parameters.size, 1, parameters.fp64) {
+    : parameters_(parameters), sums_(parameters.size, 1, parameters.variants) {
   double inverse_squares = 0;  // over the axes that have neighbours at all
   for (int axis = 0; axis < 3; ++axis)
     if (parameters.size[axis] > 1) inverse_squares += 1 / (parameters.spacing[axis] * parameters.spacing[axis]);
@@ -47,10 +47,9 @@ void Skeleton::iterate(Slab& slab, int, Range core) const {
 }
 
 void Skeleton::reduce(Slab& slab, Range interior) const {
-  sums_.launch(
-      slab, "skeleton.cl", "skeleton_sums", interior,
-      {in("u"), out("partials"), slab.nx(), slab.ny(), slab.offset(), static_cast<std::int32_t>(interior.begin),
-       static_cast<std::int32_t>(interior.end)});
+  sums_.launch(slab, "skeleton.cl", "skeleton_sums", interior,
+               {in("u"), out("partials"), slab.nx(), slab.ny(), slab.offset(),
+                static_cast<std::int32_t>(interior.begin), static_cast<std::int32_t>(interior.end)});
 }
 
 bool Skeleton::reduced(int, std::span<const double> sums) {

@@ -6,7 +6,6 @@
 #pragma once
 
 #include "algorithms/denoise_method.hpp"
-#include "algorithms/slice_sums.hpp"
 
 namespace halocline {
 
@@ -14,7 +13,7 @@ namespace halocline {
 /// stable step, so the sum of u stays and its variation falls. Input "f" (the start), result "u".
 class Skeleton : public IterativeMethod {
  public:
-  /// Uses size, spacing, iterations, fp64. Keep all that iterations need in members that never change during a run.
+  /// Uses size, spacing, iterations, variants. Keep all that iterations need in members that never change during a run.
   explicit Skeleton(const MethodParameters& parameters);
 
   /// Which arrays there are, how far one iteration reaches, and how many iterations there will be.

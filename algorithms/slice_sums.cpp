@@ -9,8 +9,10 @@ constexpr std::size_t reduce_items = 64;  // REDUCE_ITEMS of cl/reduce.cl
 
 }  // namespace
 
-SliceSums::SliceSums(const std::array<std::size_t, 3>& size, int components, bool fp64)
-    : components_(components), segments_(static_cast<int>((size[1] + segment_rows - 1) / segment_rows)), fp64_(fp64) {}
+SliceSums::SliceSums(const std::array<std::size_t, 3>& size, int components, KernelVariants variants)
+    : components_(components),
+      segments_(static_cast<int>((size[1] + segment_rows - 1) / segment_rows)),
+      variants_(variants) {}
 
 void SliceSums::declare(Requirements& requirements) const {
   const auto array = [](std::string name, Lifetime lifetime, std::size_t elements) {
@@ -23,19 +25,17 @@ void SliceSums::declare(Requirements& requirements) const {
     return need;
   };
   const auto components = static_cast<std::size_t>(components_);
-  requirements.arrays.push_back(
-      array("partials", Lifetime::scratch, components * lanes * static_cast<std::size_t>(segments_)));
+  requirements.arrays.push_back(array("partials", Lifetime::scratch, components * lanes * segments()));
   requirements.arrays.push_back(array("sums", Lifetime::sums, 2 * components));
   requirements.kernels.push_back("reduce_slices");
 }
 
 void SliceSums::launch(Slab& slab, const std::string& file, const std::string& kernel, Range slices,
                        const std::vector<SlabArgument>& arguments) const {
-  const std::string fp64 = fp64_ && slab.device().fp64 ? "-D USE_FP64" : "";
-  const std::size_t lanes_per_item = slab.device().cpu() ? lanes : 1, items = lanes / lanes_per_item;
+  const std::string fp64 = variants_.fp64 && slab.device().fp64 ? "-D USE_FP64" : "";
+  const std::size_t lanes_per_item = on_cpu(slab) ? lanes : 1, items = lanes / lanes_per_item;
   const auto count = static_cast<std::size_t>(slices.count());
-  slab.launch({file, kernel, fp64 + (slab.device().cpu() ? " -D LANES_PER_ITEM=64" : "")},
-              {items, static_cast<std::size_t>(segments_), count}, {items, 1, 1}, arguments);
+  slab.launch({file, kernel, fp64 + " " + lane_option(slab)}, {items, segments(), count}, {items, 1, 1}, arguments);
   slab.launch({"reduce.cl", "reduce_slices", fp64}, {reduce_items, static_cast<std::size_t>(components_), count},
               {reduce_items, 1, 1},
               {in("partials"), out("sums"), static_cast<std::int32_t>(lanes) * segments_, components_, slab.offset(),

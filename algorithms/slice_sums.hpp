@@ -11,11 +11,16 @@
 
 namespace halocline {
 
+/// Which of the kernels' twins run; the tests change it to reach those of other devices.
+struct KernelVariants {
+  bool fp64 = true;  // false: sums of float pairs even on devices that have float64
+  bool gpu = false;  // true: the kernels for GPUs on CPUs, too
+};
+
 /// The host's side of cl/sums.clh and cl/reduce.cl, for methods that reduce `components` values.
 class SliceSums {
  public:
-  /// fp64 = false: pairs of floats even on devices that have float64 (for tests of those that have not).
-  SliceSums(const std::array<std::size_t, 3>& size, int components, bool fp64 = true);
+  SliceSums(const std::array<std::size_t, 3>& size, int components, KernelVariants variants = {});
 
   /// Adds the arrays "partials" (scratch) and "sums" to what a method declares.
   void declare(Requirements& requirements) const;
@@ -23,12 +28,17 @@ class SliceSums {
   /// then adds those up to "sums".
   void launch(Slab& slab, const std::string& file, const std::string& kernel, Range slices,
               const std::vector<SlabArgument>& arguments) const;
+  /// Whether the kernels for CPUs run on this slab's device, and the option that says so to them.
+  bool on_cpu(const Slab& slab) const { return slab.device().cpu() && !variants_.gpu; }
+  std::string lane_option(const Slab& slab) const { return on_cpu(slab) ? "-D LANES_PER_ITEM=64" : ""; }
+  /// Segments of rows in a slice.
+  std::size_t segments() const { return static_cast<std::size_t>(segments_); }
   /// Component `c` of what the runner added up.
   static double value(std::span<const double> sums, int c) { return sums[2 * c] + sums[2 * c + 1]; }
 
  private:
   int components_, segments_;
-  bool fp64_;
+  KernelVariants variants_;
 };
 
 }  // namespace halocline

@@ -12,7 +12,7 @@ Tvgd::Tvgd(const MethodParameters& parameters)
       epsilon2_(static_cast<float>(parameters.epsilon * parameters.epsilon)),
       count_(static_cast<double>(parameters.size[0]) * static_cast<double>(parameters.size[1]) *
              static_cast<double>(parameters.size[2])),
-      sums_(parameters.size, 4, parameters.fp64) {
+      sums_(parameters.size, 4, parameters.variants) {
   for (int axis = 0; axis < 3; ++axis) inverse_[axis] = static_cast<float>(1 / parameters.spacing[axis]);
 }
 
@@ -45,7 +45,10 @@ void Tvgd::start(Slab& slab) const {
 
 void Tvgd::iterate(Slab& slab, int, Range core) const {
   const auto begin = static_cast<std::int32_t>(core.begin), end = static_cast<std::int32_t>(core.end);
-  slab.launch({"tvgd.cl", "tvgd_step", ""}, core,
+  // the kernel for GPUs marches along segments of y
+  const std::size_t rows = sums_.on_cpu(slab) ? parameters_.size[1] : sums_.segments();
+  slab.launch({"tvgd.cl", "tvgd_step", sums_.lane_option(slab)},
+              {parameters_.size[0], rows, static_cast<std::size_t>(core.count())},
               {in("u"), out("v"), slab.nx(), slab.ny(), slab.nz(), slab.offset(), begin, end, inverse_[0], inverse_[1],
                inverse_[2], epsilon2_, static_cast<float>(factor_)});
   slab.launch({"copy.cl", "copy_slices", ""}, core,
@@ -55,7 +58,8 @@ void Tvgd::iterate(Slab& slab, int, Range core) const {
 void Tvgd::reduce(Slab& slab, Range interior) const {
   sums_.launch(slab, "tvgd.cl", "tvgd_sums", interior,
                {in("u"), in("f"), out("partials"), slab.nx(), slab.ny(), slab.nz(), slab.offset(),
-                static_cast<std::int32_t>(interior.begin), static_cast<std::int32_t>(interior.end), inverse_[0], inverse_[1], inverse_[2], epsilon2_});
+                static_cast<std::int32_t>(interior.begin), static_cast<std::int32_t>(interior.end), inverse_[0],
+                inverse_[1], inverse_[2], epsilon2_});
 }
 
 double Tvgd::next_factor(double gradient2, double fidelity2, double product) const {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "algorithms/denoise_method.hpp"
-#include "algorithms/slice_sums.hpp"
 
 namespace halocline {
 
@@ -14,7 +13,7 @@ namespace halocline {
 /// what is left to the target (but at least a twentieth of `step`), and the last one is shortened to meet the target.
 class Tvgd : public DenoiseMethod {
  public:
-  /// Uses size, spacing, iterations, step, epsilon, target_rms, fp64.
+  /// Uses size, spacing, iterations, step, epsilon, target_rms, variants.
   explicit Tvgd(const MethodParameters& parameters);
 
   Requirements requirements() const override;

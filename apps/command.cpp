@@ -1,6 +1,7 @@
 #include "apps/command.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
@@ -47,7 +48,8 @@ std::vector<std::string> arguments(int argc, const char* const* argv) {
   std::vector<std::string> result;
   for (int n = argc - 1; n > 0; --n) {
     std::string word = argv[n];
-    if (word.size() > 2 && word.compare(0, 2, "-.") == 0 && std::isdigit(static_cast<unsigned char>(word[2])) != 0) word.insert(1, "0");
+    if (word.size() > 2 && word.compare(0, 2, "-.") == 0 && std::isdigit(static_cast<unsigned char>(word[2])) != 0)
+      word.insert(1, "0");
     result.push_back(std::move(word));
   }
   return result;
@@ -80,10 +82,24 @@ class HelpFormatter : public CLI::Formatter {
 void point_to_common_options(CLI::App& app) {
   for (auto* sub : app.get_subcommands([](CLI::App*) { return true; })) {
     sub->footer(sub->get_footer() +
-                "\n\nFor the options of every subcommand (--device, --device-memory, --dry-run, --report, --quiet, ...) see 'halocline "
+                "\n\nFor the options of every subcommand (--device, --device-memory, --dry-run, --report, --quiet, "
+                "...) see 'halocline "
                 "--help'.");
     point_to_common_options(*sub);
   }
+}
+
+// CLI11's message, or a better one if it is the subcommand that is missing or unknown.
+std::string parse_error_text(const CLI::App& app, const CLI::Error& error) {
+  const CLI::App& level = innermost(app);
+  const auto subcommands = level.get_subcommands([](const CLI::App*) { return true; });
+  if (subcommands.empty()) return error.what();
+  std::vector<std::string> names;
+  for (const auto* sub : subcommands) names.push_back(sub->get_name());
+  const auto unknown = level.remaining();
+  return fmt::format("{}; the subcommands are: {}",
+                     unknown.empty() ? "a subcommand is missing" : "there is no subcommand '" + unknown.front() + "'",
+                     fmt::join(names, ", "));
 }
 
 int fail(const std::string& command, const std::string& text, int code) {
@@ -125,8 +141,8 @@ int run_command(int argc, const char* const* argv) {
   std::string command;
   try {
     add_common_options(app, common);
-    for (const auto add : {add_devices, add_phantom, add_geometry, add_project, add_noise, add_counts, add_fdk, add_denoise,
-                           add_metrics, add_preview})
+    for (const auto add : {add_devices, add_phantom, add_geometry, add_project, add_noise, add_counts, add_fdk,
+                           add_denoise, add_metrics, add_preview})
       add(app, action);
     point_to_common_options(app);
     try {
@@ -143,7 +159,9 @@ int run_command(int argc, const char* const* argv) {
     return 0;
   } catch (const CLI::Error& error) {
     return fail(command,
-                fmt::format("{}\nSee 'halocline {}{}--help'.", error.what(), command, command.empty() ? "" : " "), 2);
+                fmt::format("{}\nSee 'halocline {}{}--help'.", parse_error_text(app, error), command,
+                            command.empty() ? "" : " "),
+                2);
   } catch (const InputError& error) {
     return fail(command, error.what(), 2);
   } catch (const PlanError& error) {

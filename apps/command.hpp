@@ -3,8 +3,9 @@
 
 namespace halocline {
 
-/// Parses the command line, runs the subcommand, prints errors on stderr. Returns the exit code: 0, also after --help; 2 for a
-/// wrong command line, a wrong input or work that does not fit the devices; 1 for what else fails, Ctrl-C among it.
+/// Parses the command line, runs the subcommand, prints errors on stderr. Returns the exit code: 0, also after --help;
+/// 2 for a wrong command line, a wrong input or work that does not fit the devices; 1 for what else fails, Ctrl-C among
+/// it.
 int run_command(int argc, const char* const* argv);
 
 }  // namespace halocline

@@ -13,7 +13,8 @@ namespace halocline {
 void add_common_options(CLI::App& app, CommonOptions& options) {
   const char* devices = "Devices";
   app.add_option("--device", options.devices.devices,
-                 "Comma list of: index, cpu, gpu, accelerator, all, or a part of a name (see 'halocline devices'). Default: the "
+                 "Comma list of: index, cpu, gpu, accelerator, all, or a part of a name (see 'halocline devices'). "
+                 "Default: the "
                  "environment's HALOCLINE_DEVICE, else the first GPU, else the first device")
       ->type_name("LIST")
       ->group(devices);
@@ -25,23 +26,28 @@ void add_common_options(CLI::App& app, CommonOptions& options) {
   app.add_option_function<std::string>(
          "--device-memory",
          [&options](const std::string& text) { options.devices.memory = parse_bytes("--device-memory", text); },
-         "Budget of each device in bytes, with K, M, G or T (powers of 1024), e.g. 64M or 1.5G. Default: 90 % of what it has")
+         "Budget of each device in bytes, with K, M, G or T (powers of 1024), e.g. 64M or 1.5G. Default: 90 % of what "
+         "it has")
       ->type_name("BYTES")
       ->group(devices);
   const char* output = "What is told";
   app.add_flag("--dry-run", options.dry_run, "Print the plan, or what would be done, and write nothing")->group(output);
-  app.add_option("--trace", options.trace, "Write the times of all device commands there (JSON, for chrome://tracing or Perfetto)")
+  app.add_option("--trace", options.trace,
+                 "Write the times of all device commands there (JSON, for chrome://tracing or Perfetto)")
       ->type_name("FILE")
       ->group(output);
   app.add_option("--report", options.report, "Write options, devices, plan, iterations, gap and times there (JSON)")
       ->type_name("FILE")
       ->group(output);
-  app.add_flag("--quiet", options.quiet, "No progress and no result lines; only what was asked for, warnings and errors")
+  app.add_flag("--quiet", options.quiet,
+               "No progress and no result lines; only what was asked for, warnings and errors")
       ->group(output);
-  app.add_option("--log-level", options.log_level, "From this level on, log lines go to stderr. Default: info, or warn with --quiet")
+  app.add_option("--log-level", options.log_level,
+                 "From this level on, log lines go to stderr. Default: info, or warn with --quiet")
       ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}))
       ->group(output);
-  app.add_flag("--allow-nonfinite", options.allow_nonfinite, "Set NaN and infinite values of inputs to 0 instead of refusing them");
+  app.add_flag("--allow-nonfinite", options.allow_nonfinite,
+               "Set NaN and infinite values of inputs to 0 instead of refusing them");
 }
 
 void set_up_logging(const CommonOptions& options) {

@@ -31,13 +31,15 @@ void check_options(const DenoiseCommand& command) {
   check_denoise_parameters(command.parameters);
   if (method == "spdu" && command.weights.empty())
     throw InputError(
-        "--weights is missing: spdu needs the noise variance of each voxel; 'halocline fdk --variance-out' makes it, or use --method "
+        "--weights is missing: spdu needs the noise variance of each voxel; 'halocline fdk --variance-out' makes it, "
+        "or use --method "
         "pdu");
   if (method != "spdu" && !command.weights.empty())
     throw InputError(fmt::format("--weights is for --method spdu; {} takes none", method));
   if (command.descends() && (command.gap_given || command.schedule_given))
-    throw InputError(fmt::format("{} is for --method pdu and spdu; tvgd takes --step, --iterations and --target-fidelity",
-                                 command.gap_given ? "--gap" : "--schedule"));
+    throw InputError(
+        fmt::format("{} is for --method pdu and spdu; tvgd takes --step, --iterations and --target-fidelity",
+                    command.gap_given ? "--gap" : "--schedule"));
 }
 
 // No dual, no gap: nothing of such quantities in the report.
@@ -46,8 +48,9 @@ void put(nlohmann::json& results, const char* name, double value) {
 }
 
 nlohmann::json results_json(const DenoiseCommand& command, const DenoiseResult& result) {
-  nlohmann::json results{{"method", command.parameters.method}, {"iterations", result.iterations}, {"converged", result.converged},
-                         {"chosen_by", result.alpha_choice},    {"noise_sigma", result.noise_sigma}, {"fidelity", result.fidelity}};
+  nlohmann::json results{{"method", command.parameters.method}, {"iterations", result.iterations},
+                         {"converged", result.converged},       {"chosen_by", result.alpha_choice},
+                         {"noise_sigma", result.noise_sigma},   {"fidelity", result.fidelity}};
   put(results, "alpha", result.alpha);
   put(results, "lambda", result.lambda);
   put(results, "gap", result.gap);
@@ -62,7 +65,8 @@ nlohmann::json results_json(const DenoiseCommand& command, const DenoiseResult& 
     results["schedule"] = command.schedule;
   }
   for (const auto& record : result.history) {
-    nlohmann::json entry{{"iteration", record.iteration}, {"total_variation", record.total_variation}, {"fidelity", record.fidelity}};
+    nlohmann::json entry{
+        {"iteration", record.iteration}, {"total_variation", record.total_variation}, {"fidelity", record.fidelity}};
     put(entry, "primal", record.primal);
     put(entry, "relative_gap", record.relative_gap);
     results["history"].push_back(std::move(entry));
@@ -72,8 +76,8 @@ nlohmann::json results_json(const DenoiseCommand& command, const DenoiseResult& 
 
 std::string what_was_done(const DenoiseCommand& command, const DenoiseResult& result, double voxels) {
   if (command.descends())
-    return fmt::format("tvgd with steps of {:.4g}, stopped by {}; {} iterations, RMS change {:.4g}", result.step, result.alpha_choice,
-                       result.iterations, result.fidelity / std::sqrt(voxels));
+    return fmt::format("tvgd with steps of {:.4g}, stopped by {}; {} iterations, RMS change {:.4g}", result.step,
+                       result.alpha_choice, result.iterations, result.fidelity / std::sqrt(voxels));
   return fmt::format("{} with alpha {:.6g} ({}), schedule {}; {} iterations, relative gap {:.3g}, RMS change {:.4g}",
                      command.parameters.method, result.alpha, result.alpha_choice, command.schedule, result.iterations,
                      result.relative_gap, result.fidelity / std::sqrt(voxels));
@@ -82,11 +86,14 @@ std::string what_was_done(const DenoiseCommand& command, const DenoiseResult& re
 void warn_unless_converged(const DenoiseCommand& command, const DenoiseResult& result) {
   if (result.converged) return;
   if (!command.descends())
-    spdlog::warn("the relative gap of {:g} was not reached: it is {:.3g} after {} iterations; give more --iterations, or a larger --gap",
-                 command.parameters.gap, result.relative_gap, result.iterations);
+    spdlog::warn(
+        "the relative gap of {:g} was not reached: it is {:.3g} after {} iterations; give more --iterations, or a "
+        "larger --gap",
+        command.parameters.gap, result.relative_gap, result.iterations);
   else if (std::isfinite(result.target_fidelity))
-    spdlog::warn("the target of ||u - f|| = {:.4g} was not reached: it is {:.4g} after {} iterations; give more --iterations",
-                 result.target_fidelity, result.fidelity, result.iterations);
+    spdlog::warn(
+        "the target of ||u - f|| = {:.4g} was not reached: it is {:.4g} after {} iterations; give more --iterations",
+        result.target_fidelity, result.fidelity, result.iterations);
 }
 
 void run_denoise(Job& job, DenoiseCommand& command) {
@@ -104,7 +111,8 @@ void run_denoise(Job& job, DenoiseCommand& command) {
   const Volume volume = job.read(command.input);
   const Volume weights = command.weights.empty() ? Volume() : job.read(command.weights);
   DenoiseResult result = job.timed("denoise", [&] {
-    return denoise(volume, command.weights.empty() ? nullptr : &weights, command.parameters, job.devices(), job.run_options());
+    return denoise(volume, command.weights.empty() ? nullptr : &weights, command.parameters, job.devices(),
+                   job.run_options());
   });
   job.write(result.output, command.output);
 
@@ -117,7 +125,7 @@ void run_denoise(Job& job, DenoiseCommand& command) {
   job.record(run, "denoise");
   job.results() = results_json(command, result);
   warn_unless_converged(command, result);
-  job.say(fmt::format("{}: {}, {}; {}", command.output, grid_summary(grid),
+  job.say(fmt::format("{}: {}, {}{}", command.output, grid_summary(grid),
                       what_was_done(command, result, static_cast<double>(grid.count())), job.how(run)));
 }
 
@@ -129,29 +137,40 @@ void add_denoise(CLI::App& app, Action& action) {
   auto& p = command->parameters;
   sub->add_option("-i,--input", command->input, "Noisy volume")->required()->type_name("FILE");
   sub->add_option("--method", p.method,
-                  "pdu: the exact minimum of 1/2 ||u-f||^2 + 1/alpha TV(u), with a certificate; spdu: the same, weighted with the noise "
+                  "pdu: the exact minimum of 1/2 ||u-f||^2 + 1/alpha TV(u), with a certificate; spdu: the same, "
+                  "weighted with the noise "
                   "variance of each voxel; tvgd: steps down the total variation")
       ->check(CLI::IsMember(denoiser_names()))
       ->required()
       ->default_str("");
   sub->add_option("--alpha", p.alpha,
-                  "pdu, spdu: weight of the data, 1/(grey value mm); smaller is smoother. Default: chosen so that what is taken away is as "
+                  "pdu, spdu: weight of the data, 1/(grey value mm); smaller is smoother. Default: chosen so that what "
+                  "is taken away is as "
                   "large as the noise estimated in the volume (discrepancy principle)")
       ->check(positive_number())
       ->type_name("A");
-  sub->add_option("--weights", command->weights, "spdu: noise variance of each voxel on the same grid, as fdk --variance-out makes it")
+  sub->add_option("--weights", command->weights,
+                  "spdu: noise variance of each voxel on the same grid, as fdk --variance-out makes it")
       ->type_name("FILE");
-  sub->add_option("--iterations", p.iterations, "At most so many iterations")->check(whole_number_from(1))->type_name("N");
-  auto* gap = sub->add_option("--gap", p.gap, "pdu, spdu: stop at this relative duality gap")->check(positive_number())->type_name("G");
-  auto* schedule = sub->add_option("--schedule", command->schedule,
-                                   "pdu, spdu: step sizes. default: Zhu & Chan's, scaled; chambolle-pock: with proof; seed: a published "
-                                   "one that starts in the wrong direction, for comparison")
-                       ->check(CLI::IsMember({"default", "seed", "chambolle-pock"}));
-  sub->add_option("--step", p.step, "tvgd: RMS change of a voxel in one iteration, grey values. Default: a tenth of the estimated noise")
+  sub->add_option("--iterations", p.iterations, "At most so many iterations")
+      ->check(whole_number_from(1))
+      ->type_name("N");
+  auto* gap = sub->add_option("--gap", p.gap, "pdu, spdu: stop at this relative duality gap")
+                  ->check(positive_number())
+                  ->type_name("G");
+  auto* schedule =
+      sub->add_option(
+             "--schedule", command->schedule,
+             "pdu, spdu: step sizes. default: Zhu & Chan's, scaled; chambolle-pock: with proof; seed: a published "
+             "one that starts in the wrong direction, for comparison")
+          ->check(CLI::IsMember({"default", "seed", "chambolle-pock"}));
+  sub->add_option("--step", p.step,
+                  "tvgd: RMS change of a voxel in one iteration, grey values. Default: a tenth of the estimated noise")
       ->check(positive_number())
       ->type_name("S");
   sub->add_option("--target-fidelity", p.target_fidelity,
-                  "||u-f||_2 (grey value times the root of the number of voxels). tvgd: stop there; pdu, spdu: choose alpha so that it is "
+                  "||u-f||_2 (grey value times the root of the number of voxels). tvgd: stop there; pdu, spdu: choose "
+                  "alpha so that it is "
                   "reached. Default: the estimated noise")
       ->check(positive_number())
       ->type_name("F");

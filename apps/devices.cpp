@@ -20,14 +20,16 @@ std::string table(const std::vector<DeviceInfo>& devices, const std::vector<int>
     name_width = std::max(name_width, device.name.size());
     platform_width = std::max(platform_width, device.platform.size());
   }
-  std::string text = fmt::format("     {:<{}}  {:<{}}  {:<11}  {:>5}  {:>10}  {:>10}  {:<6}  {:<4}  {}\n", "name", name_width,
-                                 "platform", platform_width, "type", "units", "memory", "one array", "images", "fp64", "driver");
+  std::string text =
+      fmt::format("     {:<{}}  {:<{}}  {:<11}  {:>5}  {:>10}  {:>10}  {:<6}  {:<4}  {}\n", "name", name_width,
+                  "platform", platform_width, "type", "units", "memory", "one array", "images", "fp64", "driver");
   for (const auto& device : devices) {
     const bool is_chosen = std::find(chosen.begin(), chosen.end(), device.index) != chosen.end();
-    text += fmt::format("{} {:>2} {:<{}}  {:<{}}  {:<11}  {:>5}  {:>10}  {:>10}  {:<6}  {:<4}  {}\n", is_chosen ? '*' : ' ',
-                        device.index, device.name, name_width, device.platform, platform_width, device.type, device.compute_units,
-                        bytes_text(static_cast<double>(device.global_memory)), bytes_text(static_cast<double>(device.max_allocation)),
-                        device.images ? "yes" : "no", device.fp64 ? "yes" : "no", device.driver);
+    text += fmt::format("{} {:>2} {:<{}}  {:<{}}  {:<11}  {:>5}  {:>10}  {:>10}  {:<6}  {:<4}  {}\n",
+                        is_chosen ? '*' : ' ', device.index, device.name, name_width, device.platform, platform_width,
+                        device.type, device.compute_units, bytes_text(static_cast<double>(device.global_memory)),
+                        bytes_text(static_cast<double>(device.max_allocation)), device.images ? "yes" : "no",
+                        device.fp64 ? "yes" : "no", device.driver);
   }
   return text + "* used by the other subcommands with these options\n";
 }

@@ -35,7 +35,8 @@ struct FdkWork {
 
 FdkWork prepare(Job& job, const FdkCommand& command) {
   if (!command.variance_output.empty() && !command.photons)
-    throw InputError("--photons is missing: --variance-out needs the number of photons a pixel of the unattenuated beam");
+    throw InputError(
+        "--photons is missing: --variance-out needs the number of photons a pixel of the unattenuated beam");
   if (command.variance_output.empty() && (command.photons || command.electronic > 0))
     throw InputError("--photons and --electronic describe the noise for --variance-out, which is missing");
   FdkWork work;
@@ -46,7 +47,8 @@ FdkWork prepare(Job& job, const FdkCommand& command) {
   job.output_image("--variance-out", command.variance_output);
   work.grid = make_grid(command.grid);
   work.geometry = read_geometry(command.geometry);
-  const auto notes = check_fdk(work.geometry, work.stack, work.grid, "'" + command.input + "'", "'" + command.geometry + "'");
+  const auto notes =
+      check_fdk(work.geometry, work.stack, work.grid, "'" + command.input + "'", "'" + command.geometry + "'");
   if (job.dry_run())
     for (const auto& note : notes) spdlog::warn("{}", note);
   work.attenuation.window = window_from_name(command.window);
@@ -90,9 +92,9 @@ void run_fdk(Job& job, const FdkCommand& command) {
 
   const char* beam = work.geometry.parallel() ? "parallel beam" : work.stack.size[1] == 1 ? "fan beam" : "cone beam";
   job.results() = {{"grid", grid_json(work.grid)}, {"views", work.stack.size[2]}, {"beam", beam}};
-  job.say(fmt::format("{}: {}, FDK of {} views ({}), window {} with cut-off {:.4g}, {} interpolation; {}", command.output,
-                      grid_summary(work.grid), work.stack.size[2], beam, command.window, command.cutoff, command.interpolation,
-                      job.how(result)));
+  job.say(fmt::format("{}: {}, FDK of {} views ({}), window {} with cut-off {:.4g}, {} interpolation{}", command.output,
+                      grid_summary(work.grid), work.stack.size[2], beam, command.window, command.cutoff,
+                      command.interpolation, job.how(result)));
   if (variance)
     job.say(fmt::format("{}: noise variance of the same in 1/mm^2, for {:.6g} photons and electronic noise {:.6g}",
                         command.variance_output, *command.photons, command.electronic));
@@ -101,22 +103,29 @@ void run_fdk(Job& job, const FdkCommand& command) {
 }  // namespace
 
 void add_fdk(CLI::App& app, Action& action) {
-  auto* sub = app.add_subcommand("fdk", "Reconstruct a circular scan by filtered back-projection (Feldkamp, Davis & Kress)");
+  auto* sub =
+      app.add_subcommand("fdk", "Reconstruct a circular scan by filtered back-projection (Feldkamp, Davis & Kress)");
   auto command = std::make_shared<FdkCommand>();
-  sub->add_option("-i,--input", command->input, "Projections (u, v, view): line integrals")->required()->type_name("FILE");
+  sub->add_option("-i,--input", command->input, "Projections (u, v, view): line integrals")
+      ->required()
+      ->type_name("FILE");
   sub->add_option("-g,--geometry", command->geometry, "Scan geometry (RTK's XML)")->required()->type_name("FILE");
   add_grid_options(*sub, command->grid);
   sub->add_option("--window", command->window, "Window on the ramp filter")->check(CLI::IsMember(window_names()));
-  sub->add_option("--cutoff", command->cutoff, "Fraction of the highest frequency that the window spans, above 0 and at most 1")
+  sub->add_option("--cutoff", command->cutoff,
+                  "Fraction of the highest frequency that the window spans, above 0 and at most 1")
       ->check(positive_number())
       ->type_name("F");
-  sub->add_option("--interpolation", command->interpolation, "exact: float32; hardware: texture units (8-bit fractions on most GPUs)")
+  sub->add_option("--interpolation", command->interpolation,
+                  "exact: float32; hardware: texture units (8-bit fractions on most GPUs)")
       ->check(CLI::IsMember({"exact", "hardware"}));
   const std::string group = "Noise variance of the volume";
-  sub->add_option("--variance-out", command->variance_output, "Also write the variance of each voxel (for denoise --weights), 1/mm^2")
+  sub->add_option("--variance-out", command->variance_output,
+                  "Also write the variance of each voxel (for denoise --weights), 1/mm^2")
       ->type_name("FILE")
       ->group(group);
-  sub->add_option("--photons", command->photons, "Photons a pixel of the unattenuated beam; required with --variance-out")
+  sub->add_option("--photons", command->photons,
+                  "Photons a pixel of the unattenuated beam; required with --variance-out")
       ->check(positive_number())
       ->type_name("I0")
       ->group(group);
@@ -124,9 +133,12 @@ void add_fdk(CLI::App& app, Action& action) {
       ->check(not_negative())
       ->type_name("S")
       ->group(group);
-  sub->add_option("-o,--output", command->output, "Volume of attenuations to write, 1/mm")->required()->type_name("FILE");
+  sub->add_option("-o,--output", command->output, "Volume of attenuations to write, 1/mm")
+      ->required()
+      ->type_name("FILE");
   sub->footer(
-      "Example:\n  halocline fdk -i projections.mha --geometry geometry.xml --size 128,128,128 --spacing 1.5,1.5,1.5 -o volume.mha");
+      "Example:\n  halocline fdk -i projections.mha --geometry geometry.xml --size 128,128,128 --spacing 1.5,1.5,1.5 "
+      "-o volume.mha");
   sub->callback([&action, command] { action = [command](Job& job) { run_fdk(job, *command); }; });
 }
 

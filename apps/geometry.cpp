@@ -37,11 +37,15 @@ std::vector<double> read_angles(const std::string& path) {
     line.resize(std::min(line.find('#'), line.size()));
     const std::string where = fmt::format("--angles '{}', line {}:", path, number);
     const auto values = parse_numbers(where, {line});
-    if (values.size() > 1) throw InputError(fmt::format("{} {} numbers, one angle in degrees is expected", where, values.size()));
+    if (values.size() > 1)
+      throw InputError(fmt::format("{} {} numbers, one angle in degrees is expected", where, values.size()));
     angles.insert(angles.end(), values.begin(), values.end());
   }
-  if (!file.eof()) throw InputError(fmt::format("--angles '{}' cannot be read; give a text file with one angle in degrees a line", path));
-  if (angles.empty()) throw InputError(fmt::format("--angles '{}' holds no angle; one angle in degrees a line is expected", path));
+  if (!file.eof())
+    throw InputError(
+        fmt::format("--angles '{}' cannot be read; give a text file with one angle in degrees a line", path));
+  if (angles.empty())
+    throw InputError(fmt::format("--angles '{}' holds no angle; one angle in degrees a line is expected", path));
   return angles;
 }
 
@@ -51,8 +55,8 @@ void run_circular(Job& job, CircularCommand& command) {
   if (!command.angles.empty()) {
     command.circular.angles = read_angles(command.angles);
     if (command.projections && *command.projections != command.circular.angles.size())
-      throw InputError(fmt::format("--projections {}, but --angles '{}' holds {} angles; leave --projections out", *command.projections,
-                                   command.angles, command.circular.angles.size()));
+      throw InputError(fmt::format("--projections {}, but --angles '{}' holds {} angles; leave --projections out",
+                                   *command.projections, command.angles, command.circular.angles.size()));
   } else if (!command.projections) {
     throw InputError("the number of views is not known; give --projections N, or --angles with a file of them");
   } else {
@@ -60,7 +64,8 @@ void run_circular(Job& job, CircularCommand& command) {
   }
   const Geometry geometry = circular_geometry(command.circular);
   job.results() = {{"views", geometry.views.size()}, {"parallel", geometry.parallel()}};
-  const std::string what = fmt::format("{} views, {}", geometry.views.size(), geometry.parallel() ? "parallel beam" : "divergent beam");
+  const std::string what =
+      fmt::format("{} views, {}", geometry.views.size(), geometry.parallel() ? "parallel beam" : "divergent beam");
   if (job.dry_run()) return job.print(fmt::format("would write {}: {}", command.output, what));
   write_file_atomically(command.output, [&](std::ostream& out) { write_geometry(geometry, out); });
   job.say(fmt::format("{}: {}", command.output, what));
@@ -70,13 +75,23 @@ void add_circular(CLI::App& app, Action& action) {
   auto* sub = app.add_subcommand("circular", "Make the geometry of a circular scan (RTK's XML)");
   auto command = std::make_shared<CircularCommand>();
   auto& c = command->circular;
-  sub->add_option("--sid", c.sid, "Source to isocentre distance, mm")->check(positive_number())->required()->type_name("D");
-  sub->add_option("--sdd", c.sdd, "Source to detector distance, mm; 0 for a parallel beam")->check(not_negative())->required()->type_name("D");
+  sub->add_option("--sid", c.sid, "Source to isocentre distance, mm")
+      ->check(positive_number())
+      ->required()
+      ->type_name("D");
+  sub->add_option("--sdd", c.sdd, "Source to detector distance, mm; 0 for a parallel beam")
+      ->check(not_negative())
+      ->required()
+      ->type_name("D");
   sub->add_option("--projections", command->projections, "Number of views, at first-angle + i * arc / N")
       ->check(whole_number_from(1))
       ->type_name("N");
-  auto* arc = sub->add_option("--arc", c.arc, "Degrees that the gantry turns; negative: backwards")->check(finite_number())->type_name("A");
-  auto* first = sub->add_option("--first-angle", c.first_angle, "Gantry angle of the first view, degrees")->check(finite_number())->type_name("A");
+  auto* arc = sub->add_option("--arc", c.arc, "Degrees that the gantry turns; negative: backwards")
+                  ->check(finite_number())
+                  ->type_name("A");
+  auto* first = sub->add_option("--first-angle", c.first_angle, "Gantry angle of the first view, degrees")
+                    ->check(finite_number())
+                    ->type_name("A");
   sub->add_option("--angles", command->angles, "Text file with the gantry angles, degrees, one a line")
       ->type_name("FILE")
       ->excludes(arc)
@@ -95,14 +110,18 @@ void add_circular(CLI::App& app, Action& action) {
   sub->callback([&action, command] { action = [command](Job& job) { run_circular(job, *command); }; });
 }
 
-std::string row(const std::string& name, const std::string& value) { return fmt::format("{:<30}{}\n", name, value); }
+std::string row(const std::string& name, const std::string& value) {
+  return fmt::format("{:<30}{}\n", name, value);
+}
 
 // "1000 mm", or "-3 to 5 mm" where the views differ.
 std::string range_row(const Geometry& geometry, const char* name, double View::*member, const char* unit) {
-  const auto [low, high] = std::minmax_element(geometry.views.begin(), geometry.views.end(),
-                                               [member](const View& a, const View& b) { return a.*member < b.*member; });
+  const auto [low, high] =
+      std::minmax_element(geometry.views.begin(), geometry.views.end(),
+                          [member](const View& a, const View& b) { return a.*member < b.*member; });
   const double from = (*low).*member, to = (*high).*member;
-  return row(name, from == to ? fmt::format("{:.6g} {}", from, unit) : fmt::format("{:.6g} to {:.6g} {}", from, to, unit));
+  return row(name,
+             from == to ? fmt::format("{:.6g} {}", from, unit) : fmt::format("{:.6g} to {:.6g} {}", from, to, unit));
 }
 
 std::string coverage_rows(const Geometry& geometry, nlohmann::json& results) {
@@ -116,16 +135,19 @@ std::string coverage_rows(const Geometry& geometry, nlohmann::json& results) {
   results["range_degrees"] = coverage.range / degree;
   results["largest_gap_degrees"] = coverage.largest_gap / degree;
   results["repeated_views"] = coverage.repeated_views;
-  std::string text = row("coverage", geometry.parallel()    ? "parallel beam: half a circle of distinct rays, covered"
-                                     : coverage.full_circle ? "full circle"
-                                                            : fmt::format("short scan of {:.6g} degrees from {:.6g}",
-                                                                          coverage.range / degree, coverage.first_angle / degree));
+  std::string text =
+      row("coverage", geometry.parallel()    ? "parallel beam: half a circle of distinct rays, covered"
+                      : coverage.full_circle ? "full circle"
+                                             : fmt::format("short scan of {:.6g} degrees from {:.6g}",
+                                                           coverage.range / degree, coverage.first_angle / degree));
   auto gaps = coverage.gaps;
   std::sort(gaps.begin(), gaps.end());
-  text += row("angle that a view stands for", fmt::format("{:.6g} to {:.6g} degrees, median {:.6g}", gaps.front() / degree,
-                                                          gaps.back() / degree, gaps[gaps.size() / 2] / degree));
+  text +=
+      row("angle that a view stands for", fmt::format("{:.6g} to {:.6g} degrees, median {:.6g}", gaps.front() / degree,
+                                                      gaps.back() / degree, gaps[gaps.size() / 2] / degree));
   text += row("largest gap between views", fmt::format("{:.6g} degrees", coverage.largest_gap / degree));
-  if (coverage.repeated_views > 0) text += row("repeated views", fmt::format("{} (each gets its share of the angle)", coverage.repeated_views));
+  if (coverage.repeated_views > 0)
+    text += row("repeated views", fmt::format("{} (each gets its share of the angle)", coverage.repeated_views));
   if (coverage.disordered) text += row("order", "the views neither increase nor decrease round the circle (accepted)");
   return text;
 }
@@ -144,8 +166,9 @@ void run_show(Job& job, const std::string& path) {
   if (!geometry.parallel())
     text += row("magnification", fmt::format("{:.6g}", geometry.views.front().sdd / geometry.views.front().sid));
   const std::size_t last = geometry.views.size() - 1;
-  text += row("gantry angle", last == 0 ? fmt::format("{:.6g} degrees", angle(0))
-                                        : fmt::format("{:.6g}, {:.6g}, ... {:.6g} degrees", angle(0), angle(1), angle(last)));
+  text += row("gantry angle", last == 0
+                                  ? fmt::format("{:.6g} degrees", angle(0))
+                                  : fmt::format("{:.6g}, {:.6g}, ... {:.6g} degrees", angle(0), angle(1), angle(last)));
   text += coverage_rows(geometry, results);
   text += range_row(geometry, "projection offset x", &View::projection_offset_x, "mm");
   text += range_row(geometry, "projection offset y", &View::projection_offset_y, "mm");

@@ -15,14 +15,17 @@ void add_grid_options(CLI::App& app, GridOptions& options) {
   const std::string group = "Grid of the volume";
   auto* size = add_list(app, "--size", options.size, "NX,NY,NZ", Numbers::sizes,
                         "Voxels along the index axes i, j, k. By default i = +x, j = +z and k = +y, the rotation axis");
-  auto* spacing = add_list(app, "--spacing", options.spacing, "SX,SY,SZ", Numbers::positive, "Voxel size along i, j, k, mm");
-  auto* origin = add_list(app, "--origin", options.origin, "X,Y,Z", Numbers::any,
-                          "World position of the centre of voxel (0,0,0), mm. Default: the volume is centred on the isocentre");
-  auto* direction =
-      add_list(app, "--direction", options.direction, "D11,D12,...,D33", Numbers::any,
-               "Nine numbers, row by row, whose columns are the axes i, j, k in the world, as ITK prints them; with commas or "
-               "spaces between. Default: 1,0,0,0,0,1,0,1,0");
-  auto* like = app.add_option("--like", options.like, "Take the whole grid from this image's header")->type_name("FILE");
+  auto* spacing =
+      add_list(app, "--spacing", options.spacing, "SX,SY,SZ", Numbers::positive, "Voxel size along i, j, k, mm");
+  auto* origin =
+      add_list(app, "--origin", options.origin, "X,Y,Z", Numbers::any,
+               "World position of the centre of voxel (0,0,0), mm. Default: the volume is centred on the isocentre");
+  auto* direction = add_list(
+      app, "--direction", options.direction, "D11,D12,...,D33", Numbers::any,
+      "Nine numbers, row by row, whose columns are the axes i, j, k in the world, as ITK prints them; with commas or "
+      "spaces between. Default: 1,0,0,0,0,1,0,1,0");
+  auto* like =
+      app.add_option("--like", options.like, "Take the whole grid from this image's header")->type_name("FILE");
   for (auto* option : {size, spacing, origin, direction}) {
     option->group(group);
     like->excludes(option);
@@ -37,8 +40,9 @@ Grid make_grid(const GridOptions& options) {
     check_grid(grid, "--like " + options.like);
   } else {
     if (!options.size || !options.spacing)
-      throw InputError(fmt::format("the grid of the volume is not known: {} is missing; give --size and --spacing, or --like",
-                                   options.size ? "--spacing" : "--size"));
+      throw InputError(
+          fmt::format("the grid of the volume is not known: {} is missing; give --size and --spacing, or --like",
+                      options.size ? "--spacing" : "--size"));
     grid = default_grid(*options.size, *options.spacing);
     if (options.direction) {
       grid.direction = *options.direction;
@@ -57,7 +61,8 @@ Grid make_grid(const GridOptions& options) {
 }
 
 void require_reasonable(const Grid& grid, const std::string& what) {
-  const double count = static_cast<double>(grid.size[0]) * static_cast<double>(grid.size[1]) * static_cast<double>(grid.size[2]);
+  const double count =
+      static_cast<double>(grid.size[0]) * static_cast<double>(grid.size[1]) * static_cast<double>(grid.size[2]);
   if (count > 0x1p48)
     throw InputError(fmt::format("{} {}: {:.3g} values are more than any computer holds; expected at most 2^48", what,
                                  fmt::join(grid.size, ","), count));

@@ -22,9 +22,9 @@ struct GridOptions {
 
 void add_grid_options(CLI::App& app, GridOptions& options);
 
-/// The grid that the options mean: that of the file's header for --like; otherwise default_grid(), with the direction and the
-/// origin replaced where they are given. Without --origin the volume is centred on the isocentre, whatever its direction. Throws
-/// InputError that names the option.
+/// The grid that the options mean: that of the file's header for --like; otherwise default_grid(), with the direction
+/// and the origin replaced where they are given. Without --origin the volume is centred on the isocentre, whatever its
+/// direction. Throws InputError that names the option.
 Grid make_grid(const GridOptions& options);
 
 /// Throws InputError if the product of the sizes cannot be meant (2^48 values).

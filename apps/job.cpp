@@ -9,16 +9,49 @@
 
 #include "apps/io/atomic_file.hpp"
 #include "apps/io/image_file.hpp"
+#include "apps/io/meta_image.hpp"
 #include "apps/progress.hpp"
 #include "apps/report.hpp"
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
 
 namespace halocline {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The file and those that belong to it: a MetaImage header may have its voxels in a file beside it, and each of the two
+// can be named.
+std::vector<fs::path> files_of(const std::string& path) {
+  std::vector<fs::path> files{path};
+  const auto extension = fs::path(path).extension();
+  if (extension == ".mhd" || extension == ".raw" || extension == ".zraw")
+    for (const char* other : {".mhd", ".raw", ".zraw"}) files.push_back(fs::path(path).replace_extension(other));
+  if (extension == ".mhd" && fs::exists(path)) files.emplace_back(meta_image_data_path(path));
+  std::error_code code;
+  for (auto& file : files) {
+    const auto resolved = fs::weakly_canonical(file, code);
+    if (!code) file = resolved;
+  }
+  return files;
+}
+
+bool share_a_file(const std::vector<fs::path>& a, const std::vector<fs::path>& b) {
+  std::error_code code;  // equivalent() finds hard links, and fails where there is no file
+  for (const auto& one : a)
+    for (const auto& other : b)
+      if (one == other || fs::equivalent(one, other, code)) return true;
+  return false;
+}
+
+}  // namespace
 
 Job::Job(std::string command, CommonOptions common, nlohmann::json options) : common_(std::move(common)) {
-  report_ = {{"command", std::move(command)}, {"options", std::move(options)}, {"inputs", nlohmann::json::array()},
-             {"outputs", nlohmann::json::array()}, {"results", nlohmann::json::object()}};
+  report_ = {{"command", std::move(command)},
+             {"options", std::move(options)},
+             {"inputs", nlohmann::json::array()},
+             {"outputs", nlohmann::json::array()},
+             {"results", nlohmann::json::object()}};
   if (!common_.quiet) progress_ = make_progress(stderr_is_terminal());
   output("--report", common_.report);
   output("--trace", common_.trace);
@@ -26,25 +59,23 @@ Job::Job(std::string command, CommonOptions common, nlohmann::json options) : co
 }
 
 void Job::claim(const std::string& option, const std::string& path, bool output) {
-  std::error_code code;
-  auto resolved = std::filesystem::weakly_canonical(path, code).string();
-  if (code) resolved = path;
+  auto files = files_of(path);
   for (const auto& other : claims_) {
-    if (!output && !other.output) continue;
-    // Hard links to one file are one file too.
-    if (other.resolved != resolved && !std::filesystem::equivalent(other.resolved, resolved, code)) continue;
+    if ((!output && !other.output) || !share_a_file(files, other.files)) continue;
     if (output && other.output)
-      throw InputError(fmt::format("{} and {} both name '{}'; give each output a name of its own", other.option, option, path));
+      throw InputError(
+          fmt::format("{} and {} both name '{}'; give each output a name of its own", other.option, option, path));
     throw InputError(fmt::format("{} '{}' is the input of {}; inputs are never replaced, give the output another name",
                                  output ? option : other.option, path, output ? other.option : option));
   }
-  claims_.push_back({option, path, resolved, output});
+  claims_.push_back({option, std::move(files), output});
   report_[output ? "outputs" : "inputs"].push_back({{"option", option}, {"path", path}});
 }
 
 void Job::input(const std::string& option, const std::string& path) {
   if (path.empty()) return;
-  if (!std::filesystem::exists(path)) throw InputError(fmt::format("{} '{}' does not exist; give the path of a file", option, path));
+  if (!std::filesystem::exists(path))
+    throw InputError(fmt::format("{} '{}' does not exist; give the path of a file", option, path));
   claim(option, path, false);
 }
 
@@ -118,13 +149,14 @@ void Job::print(const std::string& text) const {
 std::string Job::how(const RunResult& result) const {
   std::vector<std::string> names;
   for (const auto& device : result.plan.devices) names.push_back(device.name);
-  std::string text = fmt::format("on {}, {}", fmt::join(names, " + "), plan_summary(result.plan));
+  std::string text = fmt::format("\n  on {}, {}", fmt::join(names, " + "), plan_summary(result.plan));
   std::vector<std::string> times;
   for (const auto& [stage, seconds] : seconds_) times.push_back(fmt::format("{} {}", stage, seconds_text(seconds)));
   return fmt::format("{}; {}", text, fmt::join(times, ", "));
 }
 
 void Job::finish(bool failed) {
+  if (dry_run()) return;
   try {
     if (trace_) write_file_atomically(common_.trace, [&](std::ostream& out) { trace_->write(out); });
   } catch (const std::exception& error) {
@@ -135,7 +167,8 @@ void Job::finish(bool failed) {
   seconds_["total"] = std::chrono::duration<double>(Clock::now() - start_).count();
   report_["seconds"] = seconds_;
   if (trace_)
-    for (const auto& [name, total] : trace_->totals()) report_["commands"][name] = {{"seconds", total.first}, {"calls", total.second}};
+    for (const auto& [name, total] : trace_->totals())
+      report_["commands"][name] = {{"seconds", total.first}, {"calls", total.second}};
   write_file_atomically(common_.report, [&](std::ostream& out) {
     out << report_.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
   });

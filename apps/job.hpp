@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -24,8 +25,9 @@ class Job {
   const CommonOptions& common() const { return common_; }
   bool dry_run() const { return common_.dry_run; }
 
-  /// Before the work, so that nothing is lost after hours. Both throw InputError if a path is an input and an output, or twice an
-  /// output. An empty path is none. `input` wants an existing file, `output` one that can be written (FileError if not).
+  /// Before the work, so that nothing is lost after hours. Both throw InputError if a path is an input and an output,
+  /// or twice an output. An empty path is none. `input` wants an existing file, `output` one that can be written
+  /// (FileError if not).
   void input(const std::string& option, const std::string& path);
   void output(const std::string& option, const std::string& path);
   /// The same for an image: its header, which must be right; what is written there must be an image format.
@@ -55,10 +57,11 @@ class Job {
   void say(const std::string& line) const;
   /// What was asked for (a plan, a table), on stdout, also with --quiet.
   void print(const std::string& text) const;
-  /// "on cpu-..., 1 slab; read 0.1 s, fdk 2.3 s": the end of a result line.
+  /// The end of a result: a line of its own with devices, plan and times.
   std::string how(const RunResult& result) const;
 
-  /// Writes the trace, then the report unless the job failed. After a failure nothing is thrown.
+  /// Writes the trace, then the report unless the job failed; nothing after a dry run. After a failure nothing is
+  /// thrown.
   void finish(bool failed);
 
  private:
@@ -75,7 +78,8 @@ class Job {
   nlohmann::json report_;
   std::map<std::string, double> seconds_;
   struct Claim {
-    std::string option, path, resolved;
+    std::string option;
+    std::vector<std::filesystem::path> files;
     bool output;
   };
   std::vector<Claim> claims_;

@@ -65,8 +65,8 @@ nlohmann::json box_json(const Box& box, const BoxStatistics& statistics) {
 }
 
 std::string box_row(const std::string& name, const BoxStatistics& s, const std::string& cnr) {
-  return fmt::format("{:<26} {:>10} {:>12.6g} {:>12.6g} {:>12.6g} {:>12.6g} {:>10.4g} {:>10}\n", name, s.count, s.mean, s.deviation,
-                     s.minimum, s.maximum, s.snr, cnr);
+  return fmt::format("{:<26} {:>10} {:>12.6g} {:>12.6g} {:>12.6g} {:>12.6g} {:>10.4g} {:>10}\n", name, s.count, s.mean,
+                     s.deviation, s.minimum, s.maximum, s.snr, cnr);
 }
 
 std::string measure_boxes(const Volume& volume, const std::vector<Box>& boxes, nlohmann::json& results) {
@@ -74,8 +74,8 @@ std::string measure_boxes(const Volume& volume, const std::vector<Box>& boxes, n
   all.upper = volume.grid.size;
   const auto whole = box_statistics(volume, all);
   results["whole"] = box_json(all, whole);
-  std::string text = fmt::format("{:<26} {:>10} {:>12} {:>12} {:>12} {:>12} {:>10} {:>10}\n", "box", "voxels", "mean", "std",
-                                 "minimum", "maximum", "SNR", boxes.size() > 1 ? "CNR to 1" : "");
+  std::string text = fmt::format("{:<26} {:>10} {:>12} {:>12} {:>12} {:>12} {:>10} {:>10}\n", "box", "voxels", "mean",
+                                 "std", "minimum", "maximum", "SNR", boxes.size() > 1 ? "CNR to 1" : "");
   text += box_row("all", whole, "");
   results["boxes"] = nlohmann::json::array();
   for (std::size_t n = 0; n < boxes.size(); ++n) {
@@ -88,17 +88,23 @@ std::string measure_boxes(const Volume& volume, const std::vector<Box>& boxes, n
       cnr = fmt::format("{:.4g}", value);
     }
     results["boxes"].push_back(std::move(entry));
-    text += box_row(fmt::format("{} {},{}", n + 1, fmt::join(boxes[n].lower, ","), fmt::join(boxes[n].upper, ",")), statistics, cnr);
+    text += box_row(fmt::format("{} {},{}", n + 1, fmt::join(boxes[n].lower, ","), fmt::join(boxes[n].upper, ",")),
+                    statistics, cnr);
   }
   return text;
 }
 
-std::string compare(const Volume& volume, const Volume& reference, const MetricsCommand& command, nlohmann::json& results) {
+std::string compare(const Volume& volume, const Volume& reference, const MetricsCommand& command,
+                    nlohmann::json& results) {
   const auto c = compare_images(volume, reference, "'" + command.input + "'", "'" + command.reference + "'");
-  results["reference"] = {{"path", command.reference}, {"rmse", c.rmse},
-                          {"mse", c.mse},              {"psnr_db", c.psnr},
-                          {"ssim", c.ssim},            {"r", c.correlation},
-                          {"mean_difference", c.mean_difference}, {"largest_difference", c.largest_difference}};
+  results["reference"] = {{"path", command.reference},
+                          {"rmse", c.rmse},
+                          {"mse", c.mse},
+                          {"psnr_db", c.psnr},
+                          {"ssim", c.ssim},
+                          {"r", c.correlation},
+                          {"mean_difference", c.mean_difference},
+                          {"largest_difference", c.largest_difference}};
   return fmt::format(
       "against {}\n  RMSE                {:.6g}\n  PSNR                {:.4f} dB\n  SSIM                {:.6f}\n"
       "  correlation r       {:.8f}\n  mean difference     {:.6g}\n  largest difference  {:.6g}\n",
@@ -132,13 +138,18 @@ void add_metrics(CLI::App& app, Action& action) {
   auto* sub = app.add_subcommand("metrics", "Measure a volume: noise and contrast in boxes, error against a reference");
   auto command = std::make_shared<MetricsCommand>();
   sub->add_option("-i,--input", command->input, "Volume to measure")->required()->type_name("FILE");
-  sub->add_option("--reference", command->reference, "The truth on the same grid: adds RMSE, PSNR, SSIM and correlation")->type_name("FILE");
+  sub->add_option("--reference", command->reference,
+                  "The truth on the same grid: adds RMSE, PSNR, SSIM and correlation")
+      ->type_name("FILE");
   sub->add_option("--roi", command->boxes,
-                  "Box of voxel indices, upper ends not included; several give the contrast-to-noise ratio of the first against each "
+                  "Box of voxel indices, upper ends not included; several give the contrast-to-noise ratio of the "
+                  "first against each "
                   "other one. Repeatable")
       ->type_name("X0,Y0,Z0,X1,Y1,Z1");
   sub->add_flag("--json", command->json, "Print JSON; what is not defined is null");
-  sub->footer("Example:\n  halocline metrics -i volume.mha --reference phantom.mha --roi 50,50,50,60,60,60 --roi 70,50,50,80,60,60");
+  sub->footer(
+      "Example:\n  halocline metrics -i volume.mha --reference phantom.mha --roi 50,50,50,60,60,60 --roi "
+      "70,50,50,80,60,60");
   sub->callback([&action, command] { action = [command](Job& job) { run_metrics(job, *command); }; });
 }
 

@@ -22,8 +22,8 @@ struct NoiseCommand {
 void run_noise(Job& job, const NoiseCommand& command) {
   job.input_image("-i", command.input);
   job.output_image("-o", command.output);
-  const std::string what = fmt::format("noise of {:.6g} photons a pixel, electronic noise {:.6g}, seed {}", command.photons,
-                                       command.electronic, command.seed);
+  const std::string what = fmt::format("noise of {:.6g} photons a pixel, electronic noise {:.6g}, seed {}",
+                                       command.photons, command.electronic, command.seed);
   if (job.dry_run()) return job.print(fmt::format("would write {}: {} with {}", command.output, command.input, what));
   Volume projections = job.read(command.input);
   const auto report =
@@ -39,7 +39,9 @@ void run_noise(Job& job, const NoiseCommand& command) {
 void add_noise(CLI::App& app, Action& action) {
   auto* sub = app.add_subcommand("noise", "Add quantum and electronic noise to line integrals");
   auto command = std::make_shared<NoiseCommand>();
-  sub->add_option("-i,--input", command->input, "Projections (u, v, view): line integrals")->required()->type_name("FILE");
+  sub->add_option("-i,--input", command->input, "Projections (u, v, view): line integrals")
+      ->required()
+      ->type_name("FILE");
   sub->add_option("--photons", command->photons, "Mean photons a pixel of the unattenuated beam")
       ->check(positive_number())
       ->required()
@@ -48,7 +50,8 @@ void add_noise(CLI::App& app, Action& action) {
   sub->add_option("--electronic", command->electronic, "Standard deviation of the electronic noise, photons")
       ->check(not_negative())
       ->type_name("S");
-  sub->add_option("--seed", command->seed, "Seed of the random numbers; the same seed gives the same noise")->type_name("N");
+  sub->add_option("--seed", command->seed, "Seed of the random numbers; the same seed gives the same noise")
+      ->type_name("N");
   sub->add_option("-o,--output", command->output, "Noisy projections to write")->required()->type_name("FILE");
   sub->footer("Example:\n  halocline noise -i projections.mha --photons 1e5 --electronic 10 --seed 7 -o noisy.mha");
   sub->callback([&action, command] { action = [command](Job& job) { run_noise(job, *command); }; });

@@ -25,7 +25,8 @@ struct PhantomCommand {
 
 double smallest_extent(const Grid& grid) {
   double smallest = static_cast<double>(grid.size[0]) * grid.spacing[0];
-  for (int axis = 1; axis < 3; ++axis) smallest = std::min(smallest, static_cast<double>(grid.size[axis]) * grid.spacing[axis]);
+  for (int axis = 1; axis < 3; ++axis)
+    smallest = std::min(smallest, static_cast<double>(grid.size[axis]) * grid.spacing[axis]);
   return smallest;
 }
 
@@ -35,11 +36,13 @@ void run_phantom(Job& job, const PhantomCommand& command) {
   const Grid grid = make_grid(command.grid);
   const double width = command.width.value_or(smallest_extent(grid));
   const auto type = phantom_type(command.type);
-  job.results() = {{"type", command.type}, {"phantom_size_mm", width}, {"mu_per_mm", command.mu}, {"grid", grid_json(grid)}};
-  const std::string what =
-      fmt::format("{} phantom {:.6g} mm wide, mu {:.6g} per mm, {}", command.type, width, command.mu, grid_summary(grid));
+  job.results() = {
+      {"type", command.type}, {"phantom_size_mm", width}, {"mu_per_mm", command.mu}, {"grid", grid_json(grid)}};
+  const std::string what = fmt::format("{} phantom {:.6g} mm wide, mu {:.6g} per mm, {}", command.type, width,
+                                       command.mu, grid_summary(grid));
   if (job.dry_run()) return job.print(fmt::format("would write {}: {}", command.output, what));
-  const Volume volume = job.timed("phantom", [&] { return voxelise(type, grid, width, command.mu, command.supersampling); });
+  const Volume volume =
+      job.timed("phantom", [&] { return voxelise(type, grid, width, command.mu, command.supersampling); });
   job.write(volume, command.output);
   job.say(fmt::format("{}: {}", command.output, what));
 }
@@ -51,15 +54,20 @@ void add_phantom(CLI::App& app, Action& action) {
   auto command = std::make_shared<PhantomCommand>();
   sub->add_option("--type", command->type, "Which object")->check(CLI::IsMember(phantom_names()))->required();
   add_grid_options(*sub, command->grid);
-  sub->add_option("--phantom-size", command->width, "Full width of the object, mm. Default: the volume's smallest extent")
+  sub->add_option("--phantom-size", command->width,
+                  "Full width of the object, mm. Default: the volume's smallest extent")
       ->check(positive_number())
       ->type_name("MM");
-  sub->add_option("--mu", command->mu, "Attenuation of the object's value 1, 1/mm")->check(positive_number())->type_name("MU");
-  sub->add_option("--supersampling", command->supersampling, "Points along each axis of a voxel whose mean it gets; 1: its centre")
+  sub->add_option("--mu", command->mu, "Attenuation of the object's value 1, 1/mm")
+      ->check(positive_number())
+      ->type_name("MU");
+  sub->add_option("--supersampling", command->supersampling,
+                  "Points along each axis of a voxel whose mean it gets; 1: its centre")
       ->check(whole_number_from(1, 16))
       ->type_name("N");
   sub->add_option("-o,--output", command->output, "Volume to write")->required()->type_name("FILE");
-  sub->footer("Example:\n  halocline phantom --type shepp-logan --size 128,128,128 --spacing 1.5,1.5,1.5 -o phantom.mha");
+  sub->footer(
+      "Example:\n  halocline phantom --type shepp-logan --size 128,128,128 --spacing 1.5,1.5,1.5 -o phantom.mha");
   sub->callback([&action, command] { action = [command](Job& job) { run_phantom(job, *command); }; });
 }
 

@@ -13,12 +13,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 std::string time_text(double seconds) {
   if (seconds < 60) return fmt::format("{:.0f} s", seconds);
   const auto whole = static_cast<long>(seconds + 0.5);
-  return whole < 3600 ? fmt::format("{}:{:02} min", whole / 60, whole % 60) : fmt::format("{}:{:02} h", whole / 3600, whole / 60 % 60);
+  return whole < 3600 ? fmt::format("{}:{:02} min", whole / 60, whole % 60)
+                      : fmt::format("{}:{:02} h", whole / 3600, whole / 60 % 60);
 }
 
 class Printer {
@@ -83,6 +86,8 @@ Progress make_progress(bool terminal) {
   return [printer](const ProgressState& state) { (*printer)(state); };
 }
 
-bool stderr_is_terminal() { return ::isatty(STDERR_FILENO) == 1; }
+bool stderr_is_terminal() {
+  return ::isatty(STDERR_FILENO) == 1;
+}
 
 }  // namespace halocline

@@ -34,21 +34,25 @@ Grid detector_grid(const ProjectCommand& command, std::size_t views) {
   grid.size = {size[0], size[1], views};
   grid.spacing = {pixel[0], pixel[1], 1};
   for (int axis = 0; axis < 2; ++axis)
-    grid.origin[axis] = command.origin ? (*command.origin)[axis] : -0.5 * (static_cast<double>(size[axis]) - 1) * pixel[axis];
+    grid.origin[axis] =
+        command.origin ? (*command.origin)[axis] : -0.5 * (static_cast<double>(size[axis]) - 1) * pixel[axis];
   require_reasonable(grid, "--detector and the number of views");
   return grid;
 }
 
 std::string stack_summary(const Grid& stack) {
-  return fmt::format("{} views of {} x {} pixels of {} x {} mm", stack.size[2], stack.size[0], stack.size[1], stack.spacing[0],
-                     stack.spacing[1]);
+  return fmt::format("{} views of {} x {} pixels of {} x {} mm", stack.size[2], stack.size[0], stack.size[1],
+                     stack.spacing[0], stack.spacing[1]);
 }
 
 void project_phantom(Job& job, const ProjectCommand& command, const Geometry& geometry, const Grid& stack) {
   if (!command.phantom_width)
     throw InputError("--phantom-size is missing: the analytic phantom needs its full width in mm");
   const auto primitives = phantom_primitives(phantom_type(command.phantom), *command.phantom_width, command.mu);
-  job.results() = {{"type", command.phantom}, {"phantom_size_mm", *command.phantom_width}, {"mu_per_mm", command.mu}, {"grid", grid_json(stack)}};
+  job.results() = {{"type", command.phantom},
+                   {"phantom_size_mm", *command.phantom_width},
+                   {"mu_per_mm", command.mu},
+                   {"grid", grid_json(stack)}};
   const std::string what = fmt::format("{}, exact line integrals of the {} phantom {:.6g} mm wide, mu {:.6g} per mm",
                                        stack_summary(stack), command.phantom, *command.phantom_width, command.mu);
   if (job.dry_run()) return job.print(fmt::format("would write {}: {}; computed on the host", command.output, what));
@@ -68,13 +72,14 @@ void project_volume(Job& job, const ProjectCommand& command, const Geometry& geo
   job.write(result.output, command.output);
   job.record(result, "project");
   job.results()["grid"] = grid_json(stack);
-  job.say(fmt::format("{}: {}, line integrals of {} by Joseph's method; {}", command.output, stack_summary(stack), command.input,
-                      job.how(result)));
+  job.say(fmt::format("{}: {}, line integrals of {} by Joseph's method{}", command.output, stack_summary(stack),
+                      command.input, job.how(result)));
 }
 
 void run_project(Job& job, const ProjectCommand& command) {
   if (command.input.empty() == command.phantom.empty())
-    throw InputError("what is to be projected is not clear; give either -i with a volume, or --phantom with a phantom's name");
+    throw InputError(
+        "what is to be projected is not clear; give either -i with a volume, or --phantom with a phantom's name");
   job.input("--geometry", command.geometry);
   job.output_image("-o", command.output);
   const Geometry geometry = read_geometry(command.geometry);
@@ -103,13 +108,15 @@ void add_project(CLI::App& app, Action& action) {
       ->type_name("MU")
       ->needs(phantom);
   sub->add_option("-g,--geometry", command->geometry, "Scan geometry (RTK's XML)")->required()->type_name("FILE");
-  add_list(*sub, "--detector", command->detector, "NU,NV", Numbers::sizes, "Detector pixels: columns (u), rows (v)")->required();
+  add_list(*sub, "--detector", command->detector, "NU,NV", Numbers::sizes, "Detector pixels: columns (u), rows (v)")
+      ->required();
   add_list(*sub, "--pixel", command->pixel, "DU,DV", Numbers::positive, "Pixel pitch, mm")->required();
   add_list(*sub, "--detector-origin", command->origin, "U,V", Numbers::any,
            "Position of the centre of pixel (0,0), mm. Default: the detector is centred");
   sub->add_option("-o,--output", command->output, "Projections (u, v, view) to write")->required()->type_name("FILE");
   sub->footer(
-      "Example:\n  halocline project -i phantom.mha --geometry geometry.xml --detector 256,192 --pixel 1.2,1.2 -o projections.mha");
+      "Example:\n  halocline project -i phantom.mha --geometry geometry.xml --detector 256,192 --pixel 1.2,1.2 -o "
+      "projections.mha");
   sub->callback([&action, command] { action = [command](Job& job) { run_project(job, *command); }; });
 }
 

@@ -65,7 +65,8 @@ std::string plan_summary(const Plan& plan) {
   std::string text = fmt::format("{} slab{}", plan.slabs.size(), plan.slabs.size() == 1 ? "" : "s");
   if (devices.size() > 1) text += fmt::format(" on {} devices", devices.size());
   if (plan.requirements.iterations > 1 && plan.slabs.size() > 1)
-    text += fmt::format(", {} iteration{} per exchange", plan.iterations_per_exchange, plan.iterations_per_exchange == 1 ? "" : "s");
+    text += fmt::format(", {} iteration{} per exchange", plan.iterations_per_exchange,
+                        plan.iterations_per_exchange == 1 ? "" : "s");
   if (plan.batch > 0) text += fmt::format(", {} view{} at a time", plan.batch, plan.batch == 1 ? "" : "s");
   return text;
 }

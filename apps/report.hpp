@@ -1,5 +1,5 @@
-// What a run did, for --report: options as understood, inputs, devices, plan, iterations, times, results. Times and devices stand
-// only here, never in an image.
+// What a run did, for --report: options as understood, inputs, devices, plan, iterations, times, results. Times and
+// devices stand only here, never in an image.
 #pragma once
 
 #include <map>
@@ -17,7 +17,8 @@ class App;
 
 namespace halocline {
 
-/// The command line as it was understood: every option of `app` and of those above it that has a value, defaults included.
+/// The command line as it was understood: every option of `app` and of those above it that has a value, defaults
+/// included.
 nlohmann::json options_json(const CLI::App& app);
 nlohmann::json grid_json(const Grid& grid);
 nlohmann::json device_json(const DeviceInfo& info);

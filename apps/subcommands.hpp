@@ -1,5 +1,5 @@
-// One function a subcommand: it adds the subcommand's options to the parser and, when they are parsed, leaves in `action` what
-// is to be done.
+// One function a subcommand: it adds the subcommand's options to the parser and, when they are parsed, leaves in
+// `action` what is to be done.
 #pragma once
 
 #include <functional>

@@ -21,7 +21,9 @@ std::optional<double> number(std::string_view text) {
   return value;
 }
 
-std::string as_given(const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, " ")); }
+std::string as_given(const std::vector<std::string>& words) {
+  return fmt::format("{}", fmt::join(words, " "));
+}
 
 // A validator from a test and what it expects.
 CLI::Validator validator(std::function<bool(double)> good, const std::string& expected) {
@@ -38,7 +40,8 @@ CLI::Validator validator(std::function<bool(double)> good, const std::string& ex
 std::size_t parse_bytes(const std::string& option, const std::string& text) {
   const auto fail = [&] {
     throw InputError(fmt::format(
-        "{} '{}' is not a number of bytes; expected a positive number, with K, M, G or T if wanted, e.g. 64M or 1.5G", option, text));
+        "{} '{}' is not a number of bytes; expected a positive number, with K, M, G or T if wanted, e.g. 64M or 1.5G",
+        option, text));
   };
   std::size_t digits = text.find_first_not_of("0123456789.");
   digits = std::min(digits, text.size());
@@ -72,7 +75,8 @@ std::vector<double> parse_numbers(const std::string& option, const std::vector<s
         const auto to = std::min(part.find_first_of(space, from), part.size());
         const auto value = number(part.substr(from, to - from));
         if (!value)
-          throw InputError(fmt::format("{} {}: '{}' is not a finite number", option, as_given(words), part.substr(from, to - from)));
+          throw InputError(
+              fmt::format("{} {}: '{}' is not a finite number", option, as_given(words), part.substr(from, to - from)));
         values.push_back(*value);
         from = part.find_first_not_of(space, to);
       }
@@ -93,18 +97,20 @@ std::vector<double> parse_numbers(const std::string& option, const std::vector<s
 void require_whole(const std::string& option, const std::vector<double>& values, std::int64_t minimum) {
   for (const double value : values)
     if (value != std::floor(value) || value < static_cast<double>(minimum) || value > 2147483647.0)
-      throw InputError(fmt::format("{} {}: {} was found, whole numbers of at least {} are expected", option, fmt::join(values, ","),
-                                   value, minimum));
+      throw InputError(fmt::format("{} {}: {} was found, whole numbers of at least {} are expected", option,
+                                   fmt::join(values, ","), value, minimum));
 }
 
 void require_positive(const std::string& option, const std::vector<double>& values) {
   for (const double value : values)
     if (!(value > 0))
-      throw InputError(fmt::format("{} {}: {} was found, positive numbers are expected", option, fmt::join(values, ","), value));
+      throw InputError(
+          fmt::format("{} {}: {} was found, positive numbers are expected", option, fmt::join(values, ","), value));
 }
 
-CLI::Option* add_numbers(CLI::App& app, const std::string& option, std::size_t count, const std::string& names, Numbers kind,
-                         const std::string& description, std::function<void(const std::vector<double>&)> take) {
+CLI::Option* add_numbers(CLI::App& app, const std::string& option, std::size_t count, const std::string& names,
+                         Numbers kind, const std::string& description,
+                         std::function<void(const std::vector<double>&)> take) {
   const auto read = [=, take = std::move(take)](const std::vector<std::string>& words) {
     const auto values = parse_numbers(option, words, count, names);
     if (kind == Numbers::positive) require_positive(option, values);
@@ -129,7 +135,8 @@ CLI::Validator not_negative() {
 CLI::Validator whole_number_from(std::int64_t minimum, std::int64_t maximum) {
   return validator(
       [=](double value) {
-        return value == std::floor(value) && value >= static_cast<double>(minimum) && value <= static_cast<double>(maximum);
+        return value == std::floor(value) && value >= static_cast<double>(minimum) &&
+               value <= static_cast<double>(maximum);
       },
       fmt::format("a whole number of at least {}", minimum));
 }

@@ -18,11 +18,12 @@ class Validator;
 
 namespace halocline {
 
-/// "64M", "1.5G", "4096": bytes, with K, M, G, T (also k, MB, MiB) as powers of 1024. Throws InputError that names `option`.
+/// "64M", "1.5G", "4096": bytes, with K, M, G, T (also k, MB, MiB) as powers of 1024. Throws InputError that names
+/// `option`.
 std::size_t parse_bytes(const std::string& option, const std::string& text);
 
-/// The numbers in `words`, between which commas or spaces stand ("1,2,3", "1, 2, 3", {"1", "2", "3"}). Throws InputError that names
-/// `option` and the word that is not a finite number.
+/// The numbers in `words`, between which commas or spaces stand ("1,2,3", "1, 2, 3", {"1", "2", "3"}). Throws
+/// InputError that names `option` and the word that is not a finite number.
 std::vector<double> parse_numbers(const std::string& option, const std::vector<std::string>& words);
 /// The same, and there must be `count` of them; `names` ("NX,NY,NZ") is shown if not.
 std::vector<double> parse_numbers(const std::string& option, const std::vector<std::string>& words, std::size_t count,
@@ -34,14 +35,15 @@ void require_positive(const std::string& option, const std::vector<double>& valu
 
 enum class Numbers { any, positive, sizes, indices };  // sizes: whole, from 1; indices: whole, from 0
 
-/// An option with a list of exactly N numbers, as one word with commas or as N words. CLI11's own lists take the next option for
-/// a value when they are too short, so they are read as words here.
-CLI::Option* add_numbers(CLI::App& app, const std::string& option, std::size_t count, const std::string& names, Numbers kind,
-                         const std::string& description, std::function<void(const std::vector<double>&)> take);
+/// An option with a list of exactly N numbers, as one word with commas or as N words. CLI11's own lists take the next
+/// option for a value when they are too short, so they are read as words here.
+CLI::Option* add_numbers(CLI::App& app, const std::string& option, std::size_t count, const std::string& names,
+                         Numbers kind, const std::string& description,
+                         std::function<void(const std::vector<double>&)> take);
 
 template <typename T, std::size_t N>
-CLI::Option* add_list(CLI::App& app, const std::string& option, std::optional<std::array<T, N>>& target, const std::string& names,
-                      Numbers kind, const std::string& description) {
+CLI::Option* add_list(CLI::App& app, const std::string& option, std::optional<std::array<T, N>>& target,
+                      const std::string& names, Numbers kind, const std::string& description) {
   return add_numbers(app, option, N, names, kind, description, [&target](const std::vector<double>& values) {
     target.emplace();
     for (std::size_t n = 0; n < N; ++n) (*target)[n] = static_cast<T>(values[n]);

@@ -22,13 +22,14 @@ struct Interval {
 // The stack's physical coordinate along an axis (0: u, 1: v) of pixel indices.
 double physical(const Grid& projections, int axis, double column, double row) {
   const auto& d = projections.direction;
-  return projections.origin[axis] + d[3 * axis] * projections.spacing[0] * column + d[3 * axis + 1] * projections.spacing[1] * row;
+  return projections.origin[axis] + d[3 * axis] * projections.spacing[0] * column +
+         d[3 * axis + 1] * projections.spacing[1] * row;
 }
 
 }  // namespace
 
-void require_seen(const Grid& volume, const std::string& volume_name, const Grid& projections, const std::string& projections_name,
-                  const Geometry& geometry) {
+void require_seen(const Grid& volume, const std::string& volume_name, const Grid& projections,
+                  const std::string& projections_name, const Geometry& geometry) {
   std::array<Interval, 2> detector, shadow;  // u and v in mm
   for (int axis = 0; axis < 2; ++axis)
     for (const double column : {-0.5, static_cast<double>(projections.size[0]) - 0.5})
@@ -40,11 +41,14 @@ void require_seen(const Grid& volume, const std::string& volume_name, const Grid
     std::array<Interval, 2> here;
     bool behind = false;
     for (int corner = 0; corner < 8; ++corner) {
-      const auto edge = [&](int axis) { return corner >> axis & 1 ? static_cast<double>(volume.size[axis]) - 0.5 : -0.5; };
+      const auto edge = [&](int axis) {
+        return corner >> axis & 1 ? static_cast<double>(volume.size[axis]) - 0.5 : -0.5;
+      };
       const auto point = volume.world(edge(0), edge(1), edge(2));
       std::array<double, 3> image{};
       for (int row = 0; row < 3; ++row)
-        image[row] = matrix[4 * row] * point[0] + matrix[4 * row + 1] * point[1] + matrix[4 * row + 2] * point[2] + matrix[4 * row + 3];
+        image[row] = matrix[4 * row] * point[0] + matrix[4 * row + 1] * point[1] + matrix[4 * row + 2] * point[2] +
+                     matrix[4 * row + 3];
       behind = behind || (!view.parallel() && image[2] > -1e-9);
       if (behind) break;
       for (int axis = 0; axis < 2; ++axis) here[axis].add(image[axis] / image[2]);
@@ -56,11 +60,13 @@ void require_seen(const Grid& volume, const std::string& volume_name, const Grid
       shadow[axis].add(here[axis].high);
     }
   }
-  throw InputError(fmt::format(
-      "{} is never seen by the detector of {}: over all {} views it is cast on u {:.6g} to {:.6g} mm, v {:.6g} to {:.6g} mm, but the "
-      "detector covers u {:.6g} to {:.6g} mm, v {:.6g} to {:.6g} mm; check the origins and spacings of both (mm) and the geometry",
-      volume_name, projections_name, geometry.views.size(), shadow[0].low, shadow[0].high, shadow[1].low, shadow[1].high,
-      detector[0].low, detector[0].high, detector[1].low, detector[1].high));
+  throw InputError(
+      fmt::format("{} is never seen by the detector of {}: over all {} views it is cast on u {:.6g} to {:.6g} mm, v "
+                  "{:.6g} to {:.6g} mm, but the "
+                  "detector covers u {:.6g} to {:.6g} mm, v {:.6g} to {:.6g} mm; check the origins and spacings of "
+                  "both (mm) and the geometry",
+                  volume_name, projections_name, geometry.views.size(), shadow[0].low, shadow[0].high, shadow[1].low,
+                  shadow[1].high, detector[0].low, detector[0].high, detector[1].low, detector[1].high));
 }
 
 }  // namespace halocline

@@ -89,13 +89,6 @@ __kernel void joseph_project(__global const float* restrict volume, __global con
   const int move_c = follows_k ? 0 : offset;
   const INDEX base = follows_k ? -(INDEX)offset * plane : 0;
 
-  // between these planes all four neighbours are in the volume and in the slab: no guards there
-  float inner_low = low, inner_high = high;
-  narrow(slope_b, shift_b, 0.05f, (float)nb - 1.05f, (float)na, &inner_low, &inner_high);
-  narrow(slope_c, shift_c, (float)max(from, 0) + 0.05f, (float)min(to, nc - 1) - 0.05f, (float)na, &inner_low, &inner_high);
-  const int inner_first = max(first, (int)ceil(fmin(inner_low + ca, (float)na + 4.0f)) + 1);
-  const int inner_last = min(last, (int)floor(fmax(inner_high + ca, -4.0f)) - 1);
-
   const size_t pixel = ((size_t)view * rows + row) * columns + column;
   float sum = projections[pixel];
   for (int step = first; step <= last; ++step) {
@@ -106,16 +99,14 @@ __kernel void joseph_project(__global const float* restrict volume, __global con
     const int b0 = (int)whole_b, c0 = (int)whole_c;
     const float fb = b - whole_b, fc = c - whole_c;
     float low_b = 1.0f - fb, high_b = fb, low_c = 1.0f - fc, high_c = fc;
+    if (c0 < from || c0 >= to || b0 < -1 || b0 >= nb) continue;
     INDEX step_b = stride_b, step_c = stride_c;
     INDEX at = base + m * stride_a + b0 * stride_b + (c0 - move_c) * stride_c;
-    if (m < inner_first || m > inner_last) {
-      if (c0 < from || c0 >= to || b0 < -1 || b0 >= nb) continue;
-      // a neighbour that is not there weighs nothing and is not read
-      if (b0 < 0) low_b = 0.0f, at += stride_b, step_b = 0;
-      if (b0 + 1 >= nb) high_b = 0.0f, step_b = 0;
-      if (c0 < 0) low_c = 0.0f, at += stride_c, step_c = 0;
-      if (c0 + 1 >= nc) high_c = 0.0f, step_c = 0;
-    }
+    // a neighbour that is not there weighs nothing and is not read
+    if (b0 < 0) low_b = 0.0f, at += stride_b, step_b = 0;
+    if (b0 + 1 >= nb) high_b = 0.0f, step_b = 0;
+    if (c0 < 0) low_c = 0.0f, at += stride_c, step_c = 0;
+    if (c0 + 1 >= nc) high_c = 0.0f, step_c = 0;
     const float value0 = fma(high_b, volume[at + step_b], low_b * volume[at]);
     const float value1 = fma(high_b, volume[at + step_b + step_c], low_b * volume[at + step_c]);
     sum = fma(path, fma(high_c, value1, low_c * value0), sum);

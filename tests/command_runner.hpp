@@ -37,7 +37,8 @@ class Folder {
  public:
   Folder() {
     static int number = 0;
-    path_ = std::filesystem::temp_directory_path() / ("halocline-test-" + std::to_string(::getpid()) + "-" + std::to_string(number++));
+    path_ = std::filesystem::temp_directory_path() /
+            ("halocline-test-" + std::to_string(::getpid()) + "-" + std::to_string(number++));
     std::filesystem::create_directories(path_);
   }
   ~Folder() {
@@ -52,7 +53,8 @@ class Folder {
   /// Names of all files, hidden temporary ones too, sorted.
   std::vector<std::string> files() const {
     std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(path_)) names.push_back(entry.path().filename().string());
+    for (const auto& entry : std::filesystem::directory_iterator(path_))
+      names.push_back(entry.path().filename().string());
     std::sort(names.begin(), names.end());
     return names;
   }
@@ -66,8 +68,12 @@ inline std::string content(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-inline void write_text(const std::string& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
+inline void write_text(const std::string& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
 
-inline bool has_device() { return !list_devices().empty(); }
+inline bool has_device() {
+  return !list_devices().empty();
+}
 
 }  // namespace halocline

@@ -5,8 +5,8 @@
 #include "apps/io/image_file.hpp"
 #include "apps/progress.hpp"
 #include "apps/validators.hpp"
-#include "tests/command_runner.hpp"
 #include "host/error.hpp"
+#include "tests/command_runner.hpp"
 
 namespace halocline {
 namespace {
@@ -23,7 +23,9 @@ Words operator+(Words a, const Words& b) {
   return a;
 }
 
-void expect_done(const Ran& ran, int line) { EXPECT_EQ(ran.code, 0) << "line " << line << ": " << ran.err; }
+void expect_done(const Ran& ran, int line) {
+  EXPECT_EQ(ran.code, 0) << "line " << line << ": " << ran.err;
+}
 #define EXPECT_DONE(...) expect_done(__VA_ARGS__, __LINE__)
 
 // The thin path: made once, looked at by several tests.
@@ -35,13 +37,16 @@ class Command : public Test {
     const Words circular{"geometry", "circular", "--sid", "1000", "--sdd", "1500", "--projections", "30"};
     EXPECT_DONE(run(Words{"phantom", "--type", "shepp-logan-hc", "-o", f / "v.mha"} + small_grid));
     EXPECT_DONE(run(circular + Words{"-o", f / "g.xml"}));
-    EXPECT_DONE(run(Words{"project", "--phantom", "shepp-logan-hc", "--phantom-size", "192", "--geometry", f / "g.xml", "-o", f / "p.mha"} +
+    EXPECT_DONE(run(Words{"project", "--phantom", "shepp-logan-hc", "--phantom-size", "192", "--geometry", f / "g.xml",
+                          "-o", f / "p.mha"} +
                     small_detector));
-    noise_ = run({"noise", "-i", f / "p.mha", "--photons", "3000", "--electronic", "5", "--seed", "7", "-o", f / "pn.mha"});
+    noise_ =
+        run({"noise", "-i", f / "p.mha", "--photons", "3000", "--electronic", "5", "--seed", "7", "-o", f / "pn.mha"});
     EXPECT_DONE(noise_);
     if (!has_device()) return;
-    fdk_ = run(Words{"fdk", "-i", f / "pn.mha", "--geometry", f / "g.xml", "--variance-out", f / "var.mha", "--photons", "3000", "--electronic",
-                "5", "-o", f / "r.mha", "--report", f / "report.json", "--trace", f / "trace.json"} +
+    fdk_ = run(Words{"fdk", "-i", f / "pn.mha", "--geometry", f / "g.xml", "--variance-out", f / "var.mha", "--photons",
+                     "3000", "--electronic", "5", "-o", f / "r.mha", "--report", f / "report.json", "--trace",
+                     f / "trace.json"} +
                small_grid);
     EXPECT_DONE(fdk_);
   }
@@ -75,14 +80,17 @@ TEST_F(Command, NoiseReportsTheCountsThatWereNotPositive) {
 }
 
 TEST_F(Command, NoiseIsTheSameForTheSameSeedOnly) {
-  EXPECT_DONE(run({"noise", "-i", path("p.mha"), "--photons", "3000", "--electronic", "5", "--seed", "7", "-o", path("pn7.mha")}));
-  EXPECT_DONE(run({"noise", "-i", path("p.mha"), "--photons", "3000", "--electronic", "5", "--seed", "8", "-o", path("pn8.mha")}));
+  EXPECT_DONE(run(
+      {"noise", "-i", path("p.mha"), "--photons", "3000", "--electronic", "5", "--seed", "7", "-o", path("pn7.mha")}));
+  EXPECT_DONE(run(
+      {"noise", "-i", path("p.mha"), "--photons", "3000", "--electronic", "5", "--seed", "8", "-o", path("pn8.mha")}));
   EXPECT_TRUE(content(path("pn7.mha")) == content(path("pn.mha")));
   EXPECT_FALSE(content(path("pn8.mha")) == content(path("pn.mha")));
 }
 
 TEST_F(CommandOnDevice, FdkSaysWhatWasDone) {
-  for (const char* part : {"24 x 24 x 24 of 8 x 8 x 8 mm", "30 views (cone beam)", "window ram-lak with cut-off 1", "slab", "fdk ", " s"})
+  for (const char* part :
+       {"24 x 24 x 24 of 8 x 8 x 8 mm", "30 views (cone beam)", "window ram-lak with cut-off 1", "slab", "fdk ", " s"})
     EXPECT_NE(fdk_.out.find(part), std::string::npos) << part << " is not in " << fdk_.out;
   EXPECT_NE(fdk_.out.find("noise variance"), std::string::npos) << fdk_.out;
 }
@@ -109,15 +117,16 @@ TEST_F(CommandOnDevice, EachMethodDenoises) {
     return rmse("pdu.mha");
   }();
   EXPECT_LT(pdu, 0.9 * noisy);
-  EXPECT_DONE(run({"denoise", "-i", path("r.mha"), "--method", "spdu", "--weights", path("var.mha"), "-o", path("spdu.mha")}));
+  EXPECT_DONE(
+      run({"denoise", "-i", path("r.mha"), "--method", "spdu", "--weights", path("var.mha"), "-o", path("spdu.mha")}));
   EXPECT_LT(rmse("spdu.mha"), 0.9 * noisy);
   EXPECT_DONE(run({"denoise", "-i", path("r.mha"), "--method", "tvgd", "-o", path("tvgd.mha")}));
   EXPECT_LT(rmse("tvgd.mha"), 0.95 * noisy);
 }
 
 TEST_F(CommandOnDevice, AGapNotReachedIsAWarning) {
-  const Ran ran = run({"denoise", "-i", path("r.mha"), "--method", "pdu", "--alpha", "2000", "--iterations", "2", "--gap", "1e-6", "-o",
-                       path("short.mha")});
+  const Ran ran = run({"denoise", "-i", path("r.mha"), "--method", "pdu", "--alpha", "2000", "--iterations", "2",
+                       "--gap", "1e-6", "-o", path("short.mha")});
   EXPECT_DONE(ran);
   EXPECT_NE(ran.err.find("warning"), std::string::npos) << ran.err;
   EXPECT_NE(ran.err.find("gap"), std::string::npos) << ran.err;
@@ -146,8 +155,9 @@ TEST_F(CommandOnDevice, TraceNamesTheKernels) {
 }
 
 TEST_F(CommandOnDevice, ImagesDoNotDependOnThePlan) {
-  const Words words{"fdk", "-i", path("pn.mha"), "--geometry", path("g.xml"), "-o", path("again.mha"), "--device-memory",
-                                       "0.3M", "--report", path("again.json")};
+  const Words words{"fdk",         "-i",       path("pn.mha"),    "--geometry",
+                    path("g.xml"), "-o",       path("again.mha"), "--device-memory",
+                    "0.1M",        "--report", path("again.json")};
   const Ran ran = run(words + small_grid);
   EXPECT_DONE(ran);
   EXPECT_GT(json::parse(content(path("again.json")))["runs"]["fdk"]["plan"]["slabs"].size(), 1u);
@@ -155,15 +165,18 @@ TEST_F(CommandOnDevice, ImagesDoNotDependOnThePlan) {
 }
 
 TEST_F(CommandOnDevice, ProjectingTheVolumeComesNearTheExactProjections) {
-  EXPECT_DONE(run(Words{"project", "-i", path("v.mha"), "--geometry", path("g.xml"), "-o", path("joseph.mha")} + small_detector));
-  const Volume exact = read_image(path("p.mha")), joseph = read_image(path("joseph.mha"));
+  EXPECT_DONE(run(Words{"phantom", "--type", "two-balls", "-o", path("balls.mha")} + small_grid));
+  const Words rest = Words{"--geometry", path("g.xml")} + small_detector;
+  EXPECT_DONE(run(Words{"project", "-i", path("balls.mha"), "-o", path("joseph.mha")} + rest));
+  EXPECT_DONE(run(Words{"project", "--phantom", "two-balls", "--phantom-size", "192", "-o", path("exact.mha")} + rest));
+  const Volume exact = read_image(path("exact.mha")), joseph = read_image(path("joseph.mha"));
   ASSERT_EQ(exact.grid.size, joseph.grid.size);
   double difference = 0, norm = 0;
   for (std::size_t n = 0; n < exact.voxels.size(); ++n) {
     difference += std::pow(exact.voxels[n] - joseph.voxels[n], 2.0);
     norm += std::pow(exact.voxels[n], 2.0);
   }
-  EXPECT_LT(std::sqrt(difference / norm), 0.1);
+  EXPECT_LT(std::sqrt(difference / norm), 0.06);  // 0.04 by the voxels; it falls with their size
   EXPECT_DOUBLE_EQ(exact.grid.origin[0], -0.5 * 51 * 8);
   EXPECT_DOUBLE_EQ(exact.grid.origin[1], -0.5 * 43 * 8);
   EXPECT_DOUBLE_EQ(exact.grid.spacing[2], 1);
@@ -175,7 +188,7 @@ TEST_F(CommandOnDevice, DryRunPrintsThePlanAndWritesNothing) {
        {Words{"fdk", "-i", path("pn.mha"), "--geometry", path("g.xml"), "-o", path("x.mha")} + small_grid,
         Words{"project", "-i", path("v.mha"), "--geometry", path("g.xml"), "-o", path("x.mha")} + small_detector,
         Words{"denoise", "-i", path("r.mha"), "--method", "pdu", "-o", path("x.mha")}}) {
-    const Ran ran = run(words + Words{"--dry-run"});
+    const Ran ran = run(words + Words{"--dry-run", "--report", path("x.json"), "--trace", path("y.json")});
     EXPECT_DONE(ran);
     EXPECT_NE(ran.out.find("slab"), std::string::npos) << words[0] << ": " << ran.out;
   }
@@ -184,7 +197,7 @@ TEST_F(CommandOnDevice, DryRunPrintsThePlanAndWritesNothing) {
         Words{"noise", "-i", path("p.mha"), "--photons", "10", "-o", path("x.mha")},
         Words{"geometry", "circular", "--sid", "10", "--sdd", "0", "--projections", "9", "-o", path("x.xml")},
         Words{"preview", "-i", path("v.mha"), "-o", path("x.png")}}) {
-    const Ran ran = run(words + Words{"--dry-run"});
+    const Ran ran = run(words + Words{"--dry-run", "--report", path("x.json"), "--trace", path("y.json")});
     EXPECT_DONE(ran);
     EXPECT_NE(ran.out.find("would write"), std::string::npos) << words[0] << ": " << ran.out;
   }
@@ -199,7 +212,8 @@ TEST_F(Command, QuietPrintsNothingButWhatWasAskedFor) {
 }
 
 TEST_F(Command, PreviewIsAPng) {
-  EXPECT_DONE(run({"preview", "-i", path("v.mha"), "-o", path("v.png"), "--axis", "y", "--slice", "3", "--window", "-0.01,0.03"}));
+  EXPECT_DONE(run(
+      {"preview", "-i", path("v.mha"), "-o", path("v.png"), "--axis", "y", "--slice", "3", "--window", "-0.01,0.03"}));
   EXPECT_EQ(content(path("v.png")).substr(1, 3), "PNG");
   EXPECT_DONE(run({"preview", "-i", path("v.mha"), "-o", path("m.png"), "--montage"}));
   EXPECT_EQ(content(path("m.png")).substr(1, 3), "PNG");
@@ -230,7 +244,8 @@ TEST_F(Command, CountsBecomeLineIntegrals) {
   write_image(counts, path("counts.mha"));
   write_image(flats, path("flats.mha"));
   write_image(darks, path("darks.mha"));
-  const Ran ran = run({"counts", "-i", path("counts.mha"), "--flats", path("flats.mha"), "--darks", path("darks.mha"), "-o", path("li.mha")});
+  const Ran ran = run({"counts", "-i", path("counts.mha"), "--flats", path("flats.mha"), "--darks", path("darks.mha"),
+                       "-o", path("li.mha")});
   EXPECT_DONE(ran);
   EXPECT_NE(ran.out.find("1 of 60 counts"), std::string::npos) << ran.out;
   const Volume integrals = read_image(path("li.mha"));
@@ -244,8 +259,8 @@ TEST_F(Command, GeometryShowTellsTheCoverage) {
   EXPECT_DONE(full);
   EXPECT_NE(full.out.find("full circle"), std::string::npos) << full.out;
   EXPECT_NE(full.out.find("1500 mm"), std::string::npos) << full.out;
-  EXPECT_DONE(run({"geometry", "circular", "--sid", "100", "--sdd", "150", "--projections", "100", "--arc", "-200", "--first-angle", "-10",
-                   "--proj-offset-x", "-3.5", "-o", path("short.xml")}));
+  EXPECT_DONE(run({"geometry", "circular", "--sid", "100", "--sdd", "150", "--projections", "100", "--arc", "-200",
+                   "--first-angle", "-10", "--proj-offset-x", "-3.5", "-o", path("short.xml")}));
   const Ran part = run({"geometry", "show", path("short.xml")});
   EXPECT_DONE(part);
   EXPECT_NE(part.out.find("short scan of 198 degrees"), std::string::npos) << part.out;
@@ -255,7 +270,8 @@ TEST_F(Command, GeometryShowTellsTheCoverage) {
 
 TEST_F(Command, GeometryFromAFileOfAngles) {
   write_text(path("angles.txt"), "# degrees\n0\n10.5\n\n 21 # the third\n");
-  EXPECT_DONE(run({"geometry", "circular", "--sid", "100", "--sdd", "0", "--angles", path("angles.txt"), "-o", path("a.xml")}));
+  EXPECT_DONE(
+      run({"geometry", "circular", "--sid", "100", "--sdd", "0", "--angles", path("angles.txt"), "-o", path("a.xml")}));
   const Ran show = run({"geometry", "show", path("a.xml")});
   EXPECT_NE(show.out.find("0, 10.5, ... 21 degrees"), std::string::npos) << show.out;
   EXPECT_NE(show.out.find("not enough to reconstruct"), std::string::npos) << show.out;
@@ -289,7 +305,8 @@ TEST_F(Command, GridOptions) {
 }
 
 TEST(CommandLine, EverySubcommandHasHelpWithAnExample) {
-  for (const char* name : {"devices", "phantom", "geometry", "project", "noise", "counts", "fdk", "denoise", "metrics", "preview"}) {
+  for (const char* name :
+       {"devices", "phantom", "geometry", "project", "noise", "counts", "fdk", "denoise", "metrics", "preview"}) {
     const Ran ran = run({name, "--help"});
     EXPECT_EQ(ran.code, 0);
     EXPECT_NE(ran.out.find("Example:"), std::string::npos) << name;

@@ -31,6 +31,13 @@
 #include "apps/io/itk_image.hpp"
 #endif
 
+#ifdef HALOCLINE_WITH_ITK
+// Under LeakSanitizer: these two libraries of ITK 5.2 lose some bytes when a file is damaged or cannot be written.
+extern "C" const char* __lsan_default_suppressions() {
+  return "leak:libITKniftiio\nleak:libITKNrrdIO\n";
+}
+#endif
+
 namespace halocline {
 namespace {
 

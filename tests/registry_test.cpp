@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -16,7 +17,8 @@ namespace {
 
 constexpr int iterations = 12;  // reductions at 5, 10 and the end
 
-MethodParameters parameters_for(const std::array<std::size_t, 3>& size, Schedule schedule = Schedule::standard) {
+MethodParameters parameters_for(const std::array<std::size_t, 3>& size, Schedule schedule = Schedule::standard,
+                                bool gpu = false) {
   MethodParameters parameters;
   parameters.size = size;
   parameters.spacing = {0.5, 0.8, 1.7};
@@ -26,6 +28,7 @@ MethodParameters parameters_for(const std::array<std::size_t, 3>& size, Schedule
   parameters.largest_weight = 2;
   parameters.step = 0.03;
   parameters.epsilon = 0.05;
+  parameters.variants.gpu = gpu;
   return parameters;
 }
 
@@ -49,8 +52,9 @@ class Job {
       if (need.lifetime != Lifetime::input) continue;
       Volume volume(grid_);
       for (std::size_t n = 0; n < volume.voxels.size(); ++n)
-        volume.voxels[n] = need.name == "w" ? (n % 11 < 2 ? 0 : uniform(generator))
-                                            : static_cast<float>(n) / static_cast<float>(grid_.count()) + 0.3f * normal(generator);
+        volume.voxels[n] = need.name == "w"
+                               ? (n % 11 < 2 ? 0 : uniform(generator))
+                               : static_cast<float>(n) / static_cast<float>(grid_.count()) + 0.3f * normal(generator);
       volumes_[need.name] = volume;
     }
   }
@@ -65,7 +69,9 @@ class Job {
     Outcome outcome{std::move(result.output), {}, result.plan, result.peak_bytes};
     if (const auto* denoiser = dynamic_cast<const DenoiseMethod*>(method.get())) {
       const auto& last = denoiser->history().back();
-      EXPECT_EQ(last.iteration, iterations);
+      if (grid_.count() > 1) {
+        EXPECT_EQ(last.iteration, iterations);
+      }
       outcome.numbers = {last.total_variation, last.fidelity, last.weighted_fidelity};
       if (std::isfinite(last.gap)) outcome.numbers.push_back(last.gap);
     }
@@ -95,10 +101,12 @@ struct Case {
   std::string method;
   std::array<std::size_t, 3> size;
   Schedule schedule = Schedule::standard;
+  bool gpu = false;  // the kernels for GPUs whatever the device
 };
 
 void PrintTo(const Case& c, std::ostream* out) {
-  *out << c.method << " " << c.size[0] << "x" << c.size[1] << "x" << c.size[2] << " " << schedule_name(c.schedule);
+  *out << c.method << " " << c.size[0] << "x" << c.size[1] << "x" << c.size[2] << " " << schedule_name(c.schedule)
+       << (c.gpu ? " gpu" : "");
 }
 
 std::vector<Case> cases() {
@@ -107,13 +115,15 @@ std::vector<Case> cases() {
     for (const auto& size : {std::array<std::size_t, 3>{1, 1, 9}, {7, 1, 7}, {93, 7, 13}, {17, 37, 23}})
       result.push_back({name, size});
   for (const char* name : {"pdu", "spdu"})
-    for (const auto schedule : {Schedule::seed, Schedule::chambolle_pock}) result.push_back({name, {17, 37, 23}, schedule});
+    for (const auto schedule : {Schedule::seed, Schedule::chambolle_pock})
+      result.push_back({name, {17, 37, 23}, schedule});
+  for (const auto& name : method_names()) result.push_back({name, {17, 37, 23}, Schedule::standard, true});
   return result;
 }
 
 class EveryMethod : public testing::TestWithParam<Case> {
  protected:
-  Job job_{GetParam().method, parameters_for(GetParam().size, GetParam().schedule)};
+  Job job_{GetParam().method, parameters_for(GetParam().size, GetParam().schedule, GetParam().gpu)};
   std::vector<Device> device_ = open_devices({});
 };
 
@@ -135,11 +145,16 @@ TEST_P(EveryMethod, ManySlabsGiveTheBitsOfOne) {
 }
 
 TEST_P(EveryMethod, TwoDevicesGiveTheBitsOfOne) {
-  DeviceSelection two;
+  const auto all = list_devices();
+  const auto cpu = std::find_if(all.begin(), all.end(), [](const DeviceInfo& info) { return info.cpu(); });
+  if (cpu == all.end()) GTEST_SKIP() << "no CPU device to split in two";
+  DeviceSelection whole;
+  whole.devices = std::to_string(cpu->index);
+  DeviceSelection two = whole;
   two.sub_devices = 2;
   const auto devices = open_devices(two);
   ASSERT_EQ(devices.size(), 2u);
-  const auto one = job_.run(device_);
+  const auto one = job_.run(open_devices(whole));
   for (const int slabs : {0, 5}) {
     PlanOptions plan;
     plan.minimum_slabs = slabs;
@@ -162,7 +177,7 @@ TEST_P(EveryMethod, ATinyBudgetIsKept) {
 
 std::string name_of(const testing::TestParamInfo<Case>& info) {
   const auto& size = info.param.size;
-  std::string name = info.param.method + "_" + schedule_name(info.param.schedule);
+  std::string name = info.param.method + "_" + schedule_name(info.param.schedule) + (info.param.gpu ? "_gpu" : "");
   for (const auto n : size) name += "_" + std::to_string(n);
   std::replace(name.begin(), name.end(), '-', '_');
   return name;

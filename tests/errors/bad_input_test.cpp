@@ -36,7 +36,8 @@ class BadInput : public testing::Test {
  protected:
   void SetUp() override {
     Volume volume = Volume(default_grid({12, 12, 12}, {4, 4, 4}));
-    for (std::size_t n = 0; n < volume.voxels.size(); ++n) volume.voxels[n] = 0.02f + 0.001f * static_cast<float>(n * 7919 % 13);
+    for (std::size_t n = 0; n < volume.voxels.size(); ++n)
+      volume.voxels[n] = 0.02f + 0.001f * static_cast<float>(n * 7919 % 13);
     write_image(volume, f / "v.mha");
     write_image(Volume(volume.grid, 1.0f), f / "w.mha");
     Grid stack;
@@ -65,7 +66,8 @@ class BadInput : public testing::Test {
     EXPECT_EQ(ran.code, code) << line;
     EXPECT_EQ(ran.err.find("halocline " + words[0]), 0u) << line;
     EXPECT_NE(ran.err.find(": error: "), std::string::npos) << line;
-    for (const auto& part : parts) EXPECT_NE(ran.err.find(part), std::string::npos) << "'" << part << "' is not in the message of\n" << line;
+    for (const auto& part : parts)
+      EXPECT_NE(ran.err.find(part), std::string::npos) << "'" << part << "' is not in the message of\n" << line;
     EXPECT_EQ(f.files(), before) << line;
   }
 
@@ -83,11 +85,12 @@ class BadInputOnDevice : public BadInput {
 
 TEST_F(BadInput, MissingFiles) {
   const std::string none = f / "none.mha";
-  for (const auto& words : {fdk("none.mha") + grid, denoise("none.mha"), Words{"metrics", "-i", none},
-                            Words{"metrics", "-i", f / "v.mha", "--reference", none}, Words{"preview", "-i", none, "-o", f / "out.png"},
-                            Words{"noise", "-i", none, "--photons", "10", "-o", f / "out.mha"}, fdk() + Words{"--like", none},
-                            Words{"counts", "-i", f / "p.mha", "--flats", none, "--darks", none, "-o", f / "out.mha"},
-                            denoise("v.mha", "spdu") + Words{"--weights", none}})
+  for (const auto& words :
+       {fdk("none.mha") + grid, denoise("none.mha"), Words{"metrics", "-i", none},
+        Words{"metrics", "-i", f / "v.mha", "--reference", none}, Words{"preview", "-i", none, "-o", f / "out.png"},
+        Words{"noise", "-i", none, "--photons", "10", "-o", f / "out.mha"}, fdk() + Words{"--like", none},
+        Words{"counts", "-i", f / "p.mha", "--flats", none, "--darks", none, "-o", f / "out.mha"},
+        denoise("v.mha", "spdu") + Words{"--weights", none}})
     expect_refused(words, {"none.mha' does not exist", "give the path"});
   expect_refused(fdk("p.mha", "none.xml") + grid, {"none.xml' does not exist"});
   expect_refused({"geometry", "show", f / "none.xml"}, {"none.xml' does not exist"});
@@ -118,9 +121,10 @@ TEST_F(BadInput, WrongTypeOfFile) {
 }
 
 TEST_F(BadInput, WrongDimension) {
-  for (const char* header : {"NDims = 1\nDimSize = 4\nElementSpacing = 1\n", "NDims = 4\nDimSize = 2 2 2 2\nElementSpacing = 1 1 1 1\n"}) {
-    write_text(f / "d.mha", std::string("ObjectType = Image\n") + header + "ElementType = MET_FLOAT\nElementDataFile = LOCAL\n" +
-                                std::string(64, '\0'));
+  for (const char* header :
+       {"NDims = 1\nDimSize = 4\nElementSpacing = 1\n", "NDims = 4\nDimSize = 2 2 2 2\nElementSpacing = 1 1 1 1\n"}) {
+    write_text(f / "d.mha", std::string("ObjectType = Image\n") + header +
+                                "ElementType = MET_FLOAT\nElementDataFile = LOCAL\n" + std::string(64, '\0'));
     expect_refused({"metrics", "-i", f / "d.mha"}, {"d.mha"});
     expect_refused(denoise("d.mha"), {"d.mha"});
   }
@@ -144,12 +148,15 @@ TEST_F(BadInput, GeometryWhoseMatrixDisagrees) {
 TEST_F(BadInput, SizesAndSpacingsThatAreNotPositive) {
   for (const char* size : {"0,12,12", "-1,12,12", "12,12,1.5", "12,12,9999999999", "12,12,nan", "12,12,x", "12,,12"})
     expect_refused(phantom() + Words{"--size", size, "--spacing", "4,4,4"}, {"--size", size});
-  expect_refused(phantom() + Words{"--size", "2000000000,2000000000,2000000000", "--spacing", "4,4,4"}, {"--size", "2^48"});
+  expect_refused(phantom() + Words{"--size", "2000000000,2000000000,2000000000", "--spacing", "4,4,4"},
+                 {"--size", "2^48"});
   for (const char* spacing : {"0,4,4", "-4,4,4", "4,4,inf", "4,4,nan"})
     expect_refused(phantom() + Words{"--size", "12,12,12", "--spacing", spacing}, {"--spacing", spacing});
-  expect_refused({"project", "-i", f / "v.mha", "--geometry", f / "g.xml", "--detector", "0,4", "--pixel", "1,1", "-o", f / "out.mha"},
+  expect_refused({"project", "-i", f / "v.mha", "--geometry", f / "g.xml", "--detector", "0,4", "--pixel", "1,1", "-o",
+                  f / "out.mha"},
                  {"--detector", "0"});
-  expect_refused({"project", "-i", f / "v.mha", "--geometry", f / "g.xml", "--detector", "4,4", "--pixel", "1,-1", "-o", f / "out.mha"},
+  expect_refused({"project", "-i", f / "v.mha", "--geometry", f / "g.xml", "--detector", "4,4", "--pixel", "1,-1", "-o",
+                  f / "out.mha"},
                  {"--pixel", "-1"});
 }
 
@@ -158,11 +165,15 @@ TEST_F(BadInput, ParametersThatAreNotPositive) {
     expect_refused(denoise() + Words{"--alpha", value}, {"--alpha", value});
     expect_refused({"noise", "-i", f / "p.mha", "--photons", value, "-o", f / "out.mha"}, {"--photons", value});
     expect_refused(phantom() + grid + Words{"--phantom-size", value}, {"--phantom-size", value});
-    expect_refused({"geometry", "circular", "--sid", value, "--sdd", "10", "--projections", "9", "-o", f / "out.xml"}, {"--sid", value});
+    expect_refused({"geometry", "circular", "--sid", value, "--sdd", "10", "--projections", "9", "-o", f / "out.xml"},
+                   {"--sid", value});
   }
-  expect_refused({"geometry", "circular", "--sid", "500", "--sdd", "100", "--projections", "9", "-o", f / "out.xml"}, {"500", "100"});
-  expect_refused({"geometry", "circular", "--sid", "500", "--sdd", "700", "--projections", "0", "-o", f / "out.xml"}, {"--projections", "0"});
-  expect_refused({"geometry", "circular", "--sid", "500", "--sdd", "700", "-o", f / "out.xml"}, {"--projections", "--angles"});
+  expect_refused({"geometry", "circular", "--sid", "500", "--sdd", "100", "--projections", "9", "-o", f / "out.xml"},
+                 {"500", "100"});
+  expect_refused({"geometry", "circular", "--sid", "500", "--sdd", "700", "--projections", "0", "-o", f / "out.xml"},
+                 {"--projections", "0"});
+  expect_refused({"geometry", "circular", "--sid", "500", "--sdd", "700", "-o", f / "out.xml"},
+                 {"--projections", "--angles"});
   expect_refused(denoise() + Words{"--iterations", "-5"}, {"--iterations", "-5"});
   expect_refused(denoise() + Words{"--gap", "-1"}, {"--gap", "-1"});
 }
@@ -172,12 +183,15 @@ TEST_F(BadInput, ListsOfTheWrongLength) {
                  {"--size 12,12: 2 numbers given, 3 expected", "NX,NY,NZ"});
   expect_refused(phantom() + grid + Words{"--origin", "-1"}, {"--origin -1: 1 number given, 3 expected"});
   expect_refused(phantom() + grid + Words{"--origin", "1,2,3,4"}, {"--origin 1,2,3,4: 4 numbers given, 3 expected"});
-  expect_refused(phantom() + grid + Words{"--direction", "1,0,0,0,1,0,0,0"}, {"--direction", "8 numbers given, 9 expected"});
+  expect_refused(phantom() + grid + Words{"--direction", "1,0,0,0,1,0,0,0"},
+                 {"--direction", "8 numbers given, 9 expected"});
   expect_refused(phantom() + grid + Words{"--size", "3,3,3"}, {"--size", "6 numbers given, 3 expected"});
   expect_refused({"metrics", "-i", f / "v.mha", "--roi", "1,2,3,4,5"}, {"--roi", "5 numbers given, 6 expected"});
   expect_refused({"metrics", "-i", f / "v.mha", "--roi", "1", "2", "3"}, {"--roi", "3 numbers given, 6 expected"});
-  expect_refused({"preview", "-i", f / "v.mha", "--window", "1", "-o", f / "out.png"}, {"--window", "1 number given, 2 expected"});
-  expect_refused(phantom() + grid + Words{"--direction", "1,0,0,0,1,0,0,0,2"}, {"direction", "perpendicular unit vectors"});
+  expect_refused({"preview", "-i", f / "v.mha", "--window", "1", "-o", f / "out.png"},
+                 {"--window", "1 number given, 2 expected"});
+  expect_refused(phantom() + grid + Words{"--direction", "1,0,0,0,1,0,0,0,2"},
+                 {"direction", "perpendicular unit vectors"});
 }
 
 TEST_F(BadInput, CommandLine) {
@@ -224,9 +238,9 @@ TEST_F(BadInput, AVolumeThatTheDetectorNeverSees) {
   Volume volume = read_image(f / "v.mha");
   volume.grid.origin[1] = 900;
   write_image(volume, f / "far.mha");
-  expect_refused(
-      {"project", "-i", f / "far.mha", "--geometry", f / "g.xml", "--detector", "24,20", "--pixel", "4,4", "-o", f / "out.mha"},
-      {"far.mha", "never seen", "v -40 to 40 mm"});
+  expect_refused({"project", "-i", f / "far.mha", "--geometry", f / "g.xml", "--detector", "24,20", "--pixel", "4,4",
+                  "-o", f / "out.mha"},
+                 {"far.mha", "never seen", "v -40 to 40 mm"});
 }
 
 TEST_F(BadInput, ShortScansOfADivergentBeam) {
@@ -236,9 +250,10 @@ TEST_F(BadInput, ShortScansOfADivergentBeam) {
 
 TEST_F(BadInputOnDevice, TooLittleDeviceMemory) {
   for (const auto& words : {denoise(), fdk() + grid,
-                            Words{"project", "-i", f / "v.mha", "--geometry", f / "g.xml", "--detector", "24,20", "--pixel", "4,4", "-o",
-                                  f / "out.mha"}})
-    expect_refused(words + Words{"--device-memory", "1K"}, {"not even one slice", "needed", "1.00 KiB", "--device-memory"});
+                            Words{"project", "-i", f / "v.mha", "--geometry", f / "g.xml", "--detector", "24,20",
+                                  "--pixel", "4,4", "-o", f / "out.mha"}})
+    expect_refused(words + Words{"--device-memory", "1K"},
+                   {"not even one slice", "needed", "1.00 KiB", "--device-memory"});
 }
 
 TEST_F(BadInputOnDevice, UnknownDevice) {
@@ -286,12 +301,14 @@ TEST_F(BadInput, NoiseOptionsOfFdk) {
 TEST_F(BadInput, ProjectNeedsOneObject) {
   const Words rest{"--geometry", f / "g.xml", "--detector", "24,20", "--pixel", "4,4", "-o", f / "out.mha"};
   expect_refused(Words{"project"} + rest, {"-i", "--phantom"});
-  expect_refused(Words{"project", "-i", f / "v.mha", "--phantom", "blade", "--phantom-size", "9"} + rest, {"-i", "--phantom"});
+  expect_refused(Words{"project", "-i", f / "v.mha", "--phantom", "blade", "--phantom-size", "9"} + rest,
+                 {"-i", "--phantom"});
   expect_refused(Words{"project", "--phantom", "blade"} + rest, {"--phantom-size"});
 }
 
 TEST_F(BadInput, AngleFiles) {
-  const Words words{"geometry", "circular", "--sid", "500", "--sdd", "750", "--angles", f / "angles.txt", "-o", f / "out.xml"};
+  const Words words{"geometry", "circular", "--sid",          "500", "--sdd",
+                    "750",      "--angles", f / "angles.txt", "-o",  f / "out.xml"};
   write_text(f / "angles.txt", "0\n10\nten\n");
   expect_refused(words, {"angles.txt", "line 3", "ten"});
   write_text(f / "angles.txt", "0 10 20\n");
@@ -304,15 +321,23 @@ TEST_F(BadInput, AngleFiles) {
 
 TEST_F(BadInput, OutputsThatAreInputsOrEachOther) {
   const std::string before = content(f / "v.mha");
-  expect_refused({"denoise", "-i", f / "v.mha", "--method", "pdu", "-o", f / "v.mha"}, {"-o", "v.mha", "is the input of -i"});
+  expect_refused({"denoise", "-i", f / "v.mha", "--method", "pdu", "-o", f / "v.mha"},
+                 {"-o", "v.mha", "is the input of -i"});
   expect_refused({"noise", "-i", f / "v.mha", "--photons", "10", "-o", f.path() + "/./v.mha"}, {"is the input of -i"});
   expect_refused({"metrics", "-i", f / "v.mha", "--report", f / "v.mha"}, {"--report", "is the input of -i"});
-  expect_refused(fdk() + grid + Words{"--variance-out", f / "out.mha", "--photons", "9"}, {"-o and --variance-out both name"});
+  expect_refused(fdk() + grid + Words{"--variance-out", f / "out.mha", "--photons", "9"},
+                 {"-o and --variance-out both name"});
   EXPECT_TRUE(content(f / "v.mha") == before);
+  write_image(read_image(f / "v.mha"), f / "pair.mhd");  // and pair.raw
+  std::filesystem::create_hard_link(f / "v.mha", f / "twin.mha");
+  expect_refused({"noise", "-i", f / "pair.mhd", "--photons", "10", "-o", f / "pair.raw"}, {"is the input of -i"});
+  expect_refused({"noise", "-i", f / "pair.raw", "--photons", "10", "-o", f / "pair.mhd"}, {"is the input of -i"});
+  expect_refused({"noise", "-i", f / "v.mha", "--photons", "10", "-o", f / "twin.mha"}, {"is the input of -i"});
 }
 
 TEST_F(BadInput, FoldersThatCannotBeWritten) {
-  expect_refused({"phantom", "--type", "two-balls", "-o", f / "no/such/out.mha"}, {"no/such", "does not exist", "mkdir"});
+  expect_refused({"phantom", "--type", "two-balls", "-o", f / "no/such/out.mha"},
+                 {"no/such", "does not exist", "mkdir"});
   std::filesystem::create_directory(f / "sealed");
   ASSERT_EQ(::chmod((f / "sealed").c_str(), 0555), 0);
   ASSERT_EQ(::chmod(f.path().c_str(), 0755), 0);
@@ -320,7 +345,8 @@ TEST_F(BadInput, FoldersThatCannotBeWritten) {
   ASSERT_TRUE(!root || ::seteuid(65534) == 0);  // permissions do not bind root
   const Words words{"phantom", "--type", "two-balls", "-o", f / "sealed/out.mha"};
   expect_refused(words + grid, {"sealed/out.mha", "ermission denied", "choose a folder"}, 1);
-  expect_refused({"metrics", "-i", f / "v.mha", "--report", f / "sealed/report.json"}, {"sealed/report.json", "ermission denied"}, 1);
+  expect_refused({"metrics", "-i", f / "v.mha", "--report", f / "sealed/report.json"},
+                 {"sealed/report.json", "ermission denied"}, 1);
   ASSERT_TRUE(!root || ::seteuid(0) == 0);
 }
 
@@ -344,7 +370,8 @@ class Process {
     for (int n = 0; n < 3000; ++n) {
       std::ifstream status("/proc/" + std::to_string(pid_) + "/status");
       for (std::string line; std::getline(status, line);)
-        if (line.rfind("SigCgt:", 0) == 0 && (std::stoull(line.substr(7), nullptr, 16) >> (SIGINT - 1) & 1) != 0) return true;
+        if (line.rfind("SigCgt:", 0) == 0 && (std::stoull(line.substr(7), nullptr, 16) >> (SIGINT - 1) & 1) != 0)
+          return true;
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
     return false;
@@ -391,9 +418,11 @@ TEST_F(BadInput, FileLargerThanTheLimit) {
 TEST_F(BadInput, FullDisk) {
   const std::string disk = f / "disk";
   std::filesystem::create_directory(disk);
-  if (::mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=64k") != 0) GTEST_SKIP() << "mounting a small disk is not allowed here";
+  if (::mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=64k") != 0)
+    GTEST_SKIP() << "mounting a small disk is not allowed here";
   write_text(disk + "/out.mha", "older");
-  const Ran ran = run({"phantom", "--type", "two-balls", "-o", disk + "/out.mha", "--size", "32,32,32", "--spacing", "1,1,1"});
+  const Ran ran =
+      run({"phantom", "--type", "two-balls", "-o", disk + "/out.mha", "--size", "32,32,32", "--spacing", "1,1,1"});
   EXPECT_EQ(ran.code, 1);
   for (const char* part : {"out.mha", "No space left", "free some space"})
     EXPECT_NE(ran.err.find(part), std::string::npos) << part << " is not in " << ran.err;
@@ -417,7 +446,8 @@ void interrupt_and_check(const Folder& folder, const Words& words) {
   ASSERT_TRUE(handled) << process.output();
   EXPECT_EQ(code, 1) << process.output();
   EXPECT_LT(seconds, 20) << process.output();
-  EXPECT_NE(process.output().find("halocline " + words[0] + ": error: interrupted"), std::string::npos) << process.output();
+  EXPECT_NE(process.output().find("halocline " + words[0] + ": error: interrupted"), std::string::npos)
+      << process.output();
   EXPECT_EQ(folder.files(), before);
 }
 

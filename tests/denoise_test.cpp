@@ -1,0 +1,288 @@
+// labels: device
+#include "algorithms/denoise.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+
+#include "algorithms/discrepancy.hpp"
+#include "algorithms/noise_estimate.hpp"
+#include "host/error.hpp"
+#include "tests/reference/tv_reference.hpp"
+
+namespace halocline {
+namespace {
+
+using testing::HasSubstr;
+
+const std::vector<Device>& device() {
+  static const std::vector<Device> devices = open_devices({});
+  return devices;
+}
+
+double rms(const Volume& a, const Volume& b) {
+  double sum = 0;
+  for (std::size_t n = 0; n < a.voxels.size(); ++n) sum += std::pow(a.voxels[n] - b.voxels[n], 2);
+  return std::sqrt(sum / static_cast<double>(a.voxels.size()));
+}
+
+// The iterations after which the relative gap was first found below 1e-2, 1e-3 and 1e-4.
+std::array<int, 3> iterations_to_gaps(const DenoiseResult& result) {
+  std::array<int, 3> found{9999, 9999, 9999};
+  const double gaps[] = {1e-2, 1e-3, 1e-4};
+  for (const auto& record : result.history)
+    for (int n = 0; n < 3; ++n)
+      if (record.relative_gap <= gaps[n]) found[n] = std::min(found[n], record.iteration);
+  return found;
+}
+
+struct Speed {
+  const char* name;
+  double lambda, hz;
+  bool weighted;
+  Schedule schedule;
+  std::array<int, 3> iterations;  // measured elsewhere, at a check every 5
+};
+
+class Convergence : public testing::TestWithParam<Speed> {};
+
+TEST_P(Convergence, NeedsNoMoreIterationsThanKnown) {
+  const auto& speed = GetParam();
+  const Volume w = reference::ramp_weights(64);
+  Volume f = reference::two_balls(64, 0.1, 1, speed.weighted ? &w : nullptr);
+  f.grid.spacing[2] = speed.hz;
+  Volume weights = w;
+  weights.grid = f.grid;
+  DenoiseParameters parameters;
+  parameters.method = speed.weighted ? "spdu" : "pdu";
+  parameters.alpha = 1 / speed.lambda;
+  parameters.schedule = speed.schedule;
+  parameters.gap = 1e-4;
+  const auto result = denoise(f, speed.weighted ? &weights : nullptr, parameters, device());
+  EXPECT_TRUE(result.converged);
+  const auto found = iterations_to_gaps(result);
+  for (int n = 0; n < 3; ++n) {
+    EXPECT_LE(found[n], 1.3 * speed.iterations[n]) << "gap 1e-" << n + 2;
+    EXPECT_GE(found[n], speed.iterations[n] / 1.5) << "gap 1e-" << n + 2;  // too good: is it the same problem?
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    TwoBalls, Convergence,
+    testing::Values(Speed{"lambda_15th", 1.0 / 15, 1, false, Schedule::standard, {25, 50, 95}},
+                    Speed{"lambda_02", 0.2, 1, false, Schedule::standard, {45, 110, 230}},
+                    Speed{"thick_slices", 1.0 / 15, 2, false, Schedule::standard, {15, 30, 50}},
+                    Speed{"weighted", 1.0 / 15, 1, true, Schedule::standard, {25, 60, 130}},
+                    Speed{"weighted_thick_slices", 1.0 / 15, 2, true, Schedule::standard, {25, 55, 115}},
+                    Speed{"chambolle_pock", 1.0 / 15, 1, false, Schedule::chambolle_pock, {19, 45, 85}}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(Denoise, TheDiscrepancyPrincipleChoosesAlpha) {
+  const Volume f = reference::two_balls(48, 0.1), truth = reference::two_balls(48, 0);
+  const auto result = denoise(f, nullptr, {}, device());
+  EXPECT_TRUE(result.converged);
+  EXPECT_NEAR(result.noise_sigma, 0.1, 0.002);
+  EXPECT_NEAR(rms(result.output, f), result.noise_sigma, 0.02 * result.noise_sigma);
+  EXPECT_NEAR(result.fidelity / std::sqrt(static_cast<double>(f.voxels.size())), rms(result.output, f), 1e-5);
+  EXPECT_LT(rms(result.output, truth), 0.035);  // from 0.1
+  EXPECT_DOUBLE_EQ(result.alpha * result.lambda, 1);
+  EXPECT_THAT(result.alpha_choice, HasSubstr("discrepancy principle"));
+  EXPECT_LE(result.relative_gap, 1e-3);
+  EXPECT_NEAR(result.primal - result.dual, result.gap, 1e-9 * result.primal);
+}
+
+TEST(Denoise, AlphaIsChosenForAGivenDistanceToo) {
+  const Volume f = reference::two_balls(32, 0.1);
+  DenoiseParameters parameters;
+  parameters.target_fidelity = 0.06 * std::sqrt(static_cast<double>(f.voxels.size()));
+  const auto result = denoise(f, nullptr, parameters, device());
+  EXPECT_NEAR(result.fidelity, *parameters.target_fidelity, 0.02 * *parameters.target_fidelity);
+}
+
+TEST(Denoise, TheWeightedDiscrepancyCountsNoiseWhereItIs) {
+  const Volume w = reference::ramp_weights(40);
+  const Volume f = reference::two_balls(40, 0.1, 1, &w), truth = reference::two_balls(40, 0);
+  Volume variances = w;
+  for (auto& value : variances.voxels) value *= 0.01f;  // a factor does not matter
+  DenoiseParameters parameters;
+  parameters.method = "spdu";
+  const auto result = denoise(f, &variances, parameters, device());
+  EXPECT_TRUE(result.converged);
+  const auto& last = result.history.back();
+  EXPECT_NEAR(last.weighted_fidelity / std::sqrt(static_cast<double>(f.voxels.size())), 0.1, 0.004);
+  EXPECT_LT(rms(result.output, truth), 0.4 * rms(f, truth));
+  parameters.method = "pdu";
+  EXPECT_LT(rms(result.output, truth), rms(denoise(f, nullptr, parameters, device()).output, truth));
+}
+
+TEST(Denoise, LargeVolumesAreJudgedByTheirCentralPart) {
+  Grid grid;
+  grid.size = {200, 7, 30};
+  grid.origin = {-3, 4, 5};
+  grid.spacing = {0.5, 1, 2};
+  Volume volume(grid);
+  for (std::size_t n = 0; n < volume.voxels.size(); ++n) volume.voxels[n] = static_cast<float>(n);
+  const Volume part = central_part(volume, 20 * 20 * 7);
+  EXPECT_THAT(part.grid.size, testing::ElementsAre(20, 7, 20));
+  EXPECT_EQ(part.at(0, 0, 0), volume.at(90, 0, 5));
+  EXPECT_EQ(part.at(19, 6, 19), volume.at(109, 6, 24));
+  EXPECT_THAT(part.grid.origin, testing::ElementsAre(-3 + 45, 4, 5 + 10));
+  EXPECT_EQ(central_part(volume, volume.voxels.size()).voxels, volume.voxels);
+}
+
+TEST(Denoise, AnOffsetChangesNothingButRounding) {
+  const Volume f = reference::two_balls(32, 0.1);
+  Volume shifted = f;
+  for (auto& value : shifted.voxels) value += 1000;
+  Volume rounded = shifted;  // what the offset has left of f
+  for (auto& value : rounded.voxels) value -= 1000;
+  DenoiseParameters parameters;
+  parameters.alpha = 15;
+  parameters.gap = 1e-4;
+  const auto a = denoise(rounded, nullptr, parameters, device()), b = denoise(shifted, nullptr, parameters, device());
+  EXPECT_EQ(a.iterations, b.iterations);
+  EXPECT_NEAR(a.primal, b.primal, 1e-5 * a.primal);
+  EXPECT_NEAR(a.relative_gap, b.relative_gap, 1e-6);
+  for (std::size_t n = 0; n < f.voxels.size(); ++n)
+    ASSERT_NEAR(a.output.voxels[n] + 1000, b.output.voxels[n], 1e-4) << n;
+}
+
+TEST(Denoise, TvgdStopsAtTheNoise) {
+  const Volume f = reference::two_balls(40, 0.1), truth = reference::two_balls(40, 0);
+  DenoiseParameters parameters;
+  parameters.method = "tvgd";
+  const auto result = denoise(f, nullptr, parameters, device());
+  EXPECT_TRUE(result.converged);
+  EXPECT_NEAR(rms(result.output, f), result.noise_sigma, 1e-4 * result.noise_sigma);
+  EXPECT_LT(rms(result.output, truth), 0.04);
+  EXPECT_LT(result.iterations, 100);
+  EXPECT_TRUE(std::isnan(result.relative_gap));
+  EXPECT_NEAR(result.step, 0.1 * result.noise_sigma, 1e-12);
+}
+
+// The comparison scheme of the thesis that both methods come from: the same distance from the data, less time.
+TEST(Denoise, TvgdMeetsTheDistanceThatAPduRunReached) {
+  const Volume f = reference::two_balls(40, 0.1), truth = reference::two_balls(40, 0);
+  DenoiseParameters parameters;
+  parameters.alpha = 15;
+  const auto pdu = denoise(f, nullptr, parameters, device());
+  DenoiseParameters descent;
+  descent.method = "tvgd";
+  descent.target_fidelity = pdu.fidelity;
+  const auto tvgd = denoise(f, nullptr, descent, device());
+  EXPECT_NEAR(tvgd.fidelity, pdu.fidelity, 1e-4 * pdu.fidelity);
+  EXPECT_LT(rms(tvgd.output, truth), 1.4 * rms(pdu.output, truth));
+}
+
+TEST(Denoise, TvgdWithAStepAloneDoesItsIterations) {
+  DenoiseParameters parameters;
+  parameters.method = "tvgd";
+  parameters.step = 0.004;
+  parameters.iterations = 6;
+  const auto result = denoise(reference::two_balls(20, 0.1), nullptr, parameters, device());
+  EXPECT_EQ(result.iterations, 6);
+  EXPECT_TRUE(result.converged);
+  EXPECT_EQ(result.alpha_choice, "iterations alone");
+}
+
+TEST(Denoise, AnUnreachedGapIsNoError) {
+  DenoiseParameters parameters;
+  parameters.alpha = 15;
+  parameters.iterations = 3;
+  const auto result = denoise(reference::two_balls(20, 0.1), nullptr, parameters, device());
+  EXPECT_FALSE(result.converged);
+  EXPECT_EQ(result.iterations, 3);
+}
+
+TEST(Denoise, VoxelsThatNoViewSawStay) {
+  const Volume f = reference::two_balls(20, 0.1);
+  Volume w(f.grid, 2);
+  for (std::size_t n = 0; n < w.voxels.size(); ++n)
+    if (n % 20 < 4) w.voxels[n] = 0;
+  DenoiseParameters parameters;
+  parameters.method = "spdu";
+  parameters.alpha = 15;
+  const auto result = denoise(f, &w, parameters, device());
+  EXPECT_TRUE(result.converged);
+  for (std::size_t n = 0; n < w.voxels.size(); ++n) {
+    if (w.voxels[n] == 0) {
+      ASSERT_NEAR(result.output.voxels[n], f.voxels[n], 2e-7) << n;
+    }
+  }
+}
+
+TEST(Denoise, WeightsAreScaledToMeanOne) {
+  Grid grid;
+  grid.size = {4, 1, 1};
+  Volume w(grid);
+  w.voxels = {0, 2, 4, 6};
+  EXPECT_THAT(normalised_weights(w).voxels, testing::ElementsAre(0, 0.5f, 1, 1.5f));
+}
+
+void expect_refused(const DenoiseParameters& parameters, const std::string& text, const Volume* weights = nullptr) {
+  const Volume f = reference::two_balls(8, 0.1);
+  try {
+    denoise(f, weights, parameters, device());
+    FAIL() << "expected: " << text;
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr(text));
+  }
+}
+
+TEST(Denoise, WrongParametersAreNamed) {
+  const auto with = [](auto&& change) {
+    DenoiseParameters parameters;
+    change(parameters);
+    return parameters;
+  };
+  expect_refused(with([](auto& p) { p.alpha = 0; }), "--alpha is 0; expected a positive number");
+  expect_refused(with([](auto& p) { p.alpha = -2; }), "--alpha is -2");
+  expect_refused(with([](auto& p) { p.alpha = std::numeric_limits<double>::infinity(); }), "--alpha is inf");
+  expect_refused(with([](auto& p) { p.alpha = std::numeric_limits<double>::quiet_NaN(); }), "--alpha is nan");
+  expect_refused(with([](auto& p) { p.gap = 0; }), "--gap is 0");
+  expect_refused(with([](auto& p) { p.iterations = 0; }), "--iterations is 0; expected at least 1");
+  expect_refused(with([](auto& p) { p.method = "median"; }), "--method is \"median\"");
+  expect_refused(with([](auto& p) { p.method = "skeleton"; }), "--method is \"skeleton\"");
+  expect_refused(with([](auto& p) { p.method = "tvgd", p.alpha = 3; }), "--alpha belongs to");
+  expect_refused(with([](auto& p) { p.method = "tvgd", p.step = 0; }), "--step is 0");
+  expect_refused(with([](auto& p) { p.step = 1; }), "--step belongs to");
+  expect_refused(with([](auto& p) { p.target_fidelity = -1; }), "--target-fidelity is -1");
+  expect_refused(with([](auto& p) { p.target_fidelity = 1, p.alpha = 1; }), "exclude each other");
+  expect_refused(with([](auto& p) { p.method = "spdu"; }), "needs --weights");
+  const Volume f = reference::two_balls(8, 0.1);
+  Volume w(f.grid, 1);
+  expect_refused({}, "--weights belongs to", &w);
+  const auto spdu = with([](auto& p) { p.method = "spdu"; });
+  w.voxels[8 * 8 * 2 + 8 * 3 + 4] = -1;
+  expect_refused(spdu, "voxel (4, 3, 2) is -1", &w);
+  w.voxels.assign(w.voxels.size(), 0);
+  expect_refused(spdu, "all 0", &w);
+  w.voxels.assign(w.voxels.size(), 1);
+  w.grid.spacing[1] = 2;
+  expect_refused(spdu, "--weights", &w);
+  EXPECT_THROW(plan_denoise(f.grid, with([](auto& p) { p.alpha = 0; }), budgets(device())), InputError);
+}
+
+TEST(Denoise, WithoutNoiseAlphaMustBeGiven) {
+  Grid grid;
+  grid.size = {9, 9, 9};
+  const Volume flat(grid, 2);
+  EXPECT_THROW(denoise(flat, nullptr, {}, device()), InputError);
+  DenoiseParameters parameters;
+  parameters.alpha = 1;
+  EXPECT_EQ(denoise(flat, nullptr, parameters, device()).output.voxels, flat.voxels);
+}
+
+TEST(Denoise, ThePlanCanBeHadWithoutAVolume) {
+  Grid grid;
+  grid.size = {64, 64, 64};
+  const Plan plan = plan_denoise(grid, {}, budgets(device()));
+  ASSERT_EQ(plan.slabs.size(), 1u);
+  EXPECT_GE(plan.slabs[0].bytes, 5u * 4 * 64 * 64 * 64);  // f, u and three of q
+  EXPECT_LT(plan.slabs[0].bytes, 6u * 4 * 64 * 64 * 64);
+}
+
+}  // namespace
+}  // namespace halocline

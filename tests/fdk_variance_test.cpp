@@ -1,0 +1,150 @@
+// labels: device slow
+// The predicted variance of a reconstruction against the variance of many reconstructions of noisy projections.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <random>
+
+#include "algorithms/fdk.hpp"
+#include "algorithms/phantoms.hpp"
+#include "tests/reference/projector_scenes.hpp"
+
+namespace halocline {
+namespace {
+
+using reference::device;
+
+constexpr int realisations = 100;
+
+/// -ln(I/I0) for I ~ Poisson(I0 exp(-p)) + N(0, electronic^2).
+Volume with_noise(const Volume& projections, const FdkParameters::Noise& noise, unsigned seed) {
+  std::mt19937 generator(seed);
+  std::normal_distribution<double> electronic(0, noise.electronic);
+  Volume out(projections.grid);
+  for (std::size_t n = 0; n < out.voxels.size(); ++n) {
+    std::poisson_distribution<long> photons(noise.photons * std::exp(-static_cast<double>(projections.voxels[n])));
+    const double intensity = static_cast<double>(photons(generator)) + electronic(generator);
+    out.voxels[n] = static_cast<float>(-std::log(intensity / noise.photons));
+  }
+  return out;
+}
+
+/// Variance of each voxel over the realisations, divided by the predicted one.
+std::vector<double> ratios(const Volume& clean, const Geometry& geometry, const Grid& grid, FdkParameters parameters,
+                           const FdkParameters::Noise& noise) {
+  std::vector<double> sum(grid.count()), squares(grid.count());
+  const auto first = fdk(clean, geometry, grid, parameters, device()).output.voxels;  // against cancellation
+  for (int n = 0; n < realisations; ++n) {
+    const auto volume =
+        fdk(with_noise(clean, noise, static_cast<unsigned>(n + 1)), geometry, grid, parameters, device()).output;
+    for (std::size_t at = 0; at < sum.size(); ++at) {
+      const double difference = static_cast<double>(volume.voxels[at]) - first[at];
+      sum[at] += difference;
+      squares[at] += difference * difference;
+    }
+  }
+  parameters.variance = noise;
+  const auto predicted = fdk(clean, geometry, grid, parameters, device()).output.voxels;
+  std::vector<double> out(sum.size());
+  for (std::size_t at = 0; at < sum.size(); ++at)
+    out[at] = (squares[at] - sum[at] * sum[at] / realisations) / (realisations - 1) / predicted[at];
+  return out;
+}
+
+/// The mean ratio is 1 and its spread that of a variance estimated from so many values.
+void expect_right(const std::vector<double>& ratio, const Grid& grid, const std::string& name,
+                  const std::function<bool(const std::array<double, 3>&)>& inside) {
+  double sum = 0, squares = 0;
+  int count = 0;
+  for (std::size_t k = 0, at = 0; k < grid.size[2]; ++k)
+    for (std::size_t j = 0; j < grid.size[1]; ++j)
+      for (std::size_t i = 0; i < grid.size[0]; ++i, ++at) {
+        if (!inside(grid.world(static_cast<double>(i), static_cast<double>(j), static_cast<double>(k)))) continue;
+        sum += ratio[at];
+        squares += ratio[at] * ratio[at];
+        ++count;
+      }
+  ASSERT_GE(count, 500) << name;
+  const double mean = sum / count, spread = std::sqrt(squares / count - mean * mean);
+  EXPECT_NEAR(mean, 1, 0.05) << name;
+  EXPECT_LT(spread, 1.3 * std::sqrt(2.0 / (realisations - 1))) << name;
+}
+
+double squared_distance(const std::array<double, 3>& x, const std::array<double, 3>& y) {
+  return std::pow(x[0] - y[0], 2) + std::pow(x[1] - y[1], 2) + std::pow(x[2] - y[2], 2);
+}
+
+Geometry circle(double sdd, std::size_t views) {
+  CircularOptions options;
+  options.sid = 120;
+  options.sdd = sdd;
+  options.projections = views;
+  options.first_angle = 2;
+  return circular_geometry(options);
+}
+
+// An off-centre body with a dense core, so that the noise differs from place to place.
+std::vector<Primitive> body() {
+  Primitive outer, core;
+  outer.semi_axes = {14, 17, 12};
+  outer.centre = {1, 0, -1};
+  outer.value = 0.05;
+  core.semi_axes = {4, 20, 4};
+  core.centre = {6, 0, 2};
+  core.value = 0.1;
+  return {outer, core};
+}
+
+class VarianceWindows : public testing::TestWithParam<Window> {};
+
+TEST_P(VarianceWindows, OfAConeBeamScanIsThatOfManyScans) {
+  const Geometry geometry = circle(180, 48);
+  const Grid grid = default_grid({32, 32, 32}, {1, 1, 1});
+  const Volume clean = project_analytic(body(), geometry, reference::detector(56, 56, 48, 1.2, 1.2));
+  FdkParameters parameters;
+  parameters.window = GetParam();
+  parameters.cutoff = GetParam() == Window::ram_lak ? 1 : 0.8;
+  const auto ratio = ratios(clean, geometry, grid, parameters, {5000, 15});
+  expect_right(ratio, grid, "centre", [](const auto& x) { return squared_distance(x, {0, 0, 0}) < 36; });
+  expect_right(ratio, grid, "off centre, in the core", [](const auto& x) {
+    return squared_distance(x, {7, 2, 3}) < 36;
+  });
+  expect_right(ratio, grid, "edge",
+               [](const auto& x) { return x[0] * x[0] + x[2] * x[2] > 14 * 14 && std::abs(x[1]) < 4; });
+  expect_right(ratio, grid, "top of the cone",
+               [](const auto& x) { return x[0] * x[0] + x[2] * x[2] < 100 && std::abs(x[1]) > 14; });
+}
+
+INSTANTIATE_TEST_SUITE_P(Windows, VarianceWindows, testing::Values(Window::ram_lak, Window::hann),
+                         [](const auto& info) { return info.param == Window::hann ? "hann" : "ram_lak"; });
+
+TEST(Variance, OfAFanBeamScanIsThatOfManyScans) {
+  const Geometry geometry = circle(180, 90);
+  const Grid grid = default_grid({64, 64, 1}, {0.5, 0.5, 1});
+  const Volume clean = project_analytic(body(), geometry, reference::detector(56, 1, 90, 1.2, 1.2));
+  const auto ratio = ratios(clean, geometry, grid, {}, {5000, 0});
+  expect_right(ratio, grid, "centre", [](const auto& x) { return squared_distance(x, {0, 0, 0}) < 49; });
+  expect_right(ratio, grid, "edge", [](const auto& x) { return squared_distance(x, {0, 0, 0}) > 196; });
+}
+
+TEST(Variance, GrowsAsTheNumberOfPhotonsFalls) {
+  const Geometry geometry = circle(180, 48);
+  const Grid grid = default_grid({17, 17, 5}, {1, 1, 1});
+  const Volume clean = project_analytic(body(), geometry, reference::detector(56, 56, 48, 1.2, 1.2));
+  FdkParameters parameters;
+  parameters.variance = FdkParameters::Noise{1e4, 0};
+  const auto few = fdk(clean, geometry, grid, parameters, device()).output.voxels;
+  parameters.variance = FdkParameters::Noise{4e4, 0};
+  const auto many = fdk(clean, geometry, grid, parameters, device()).output.voxels;
+  parameters.variance = FdkParameters::Noise{1e4, 100};
+  const auto electronic = fdk(clean, geometry, grid, parameters, device()).output.voxels;
+  for (std::size_t n = 0; n < few.size(); ++n) {
+    EXPECT_GT(many[n], 0);
+    EXPECT_NEAR(few[n], 4 * many[n], 1e-4 * few[n]);
+    EXPECT_GT(electronic[n], 1.5 * few[n]);  // electronic^2 = I0 doubles it even where nothing attenuates
+  }
+}
+
+}  // namespace
+}  // namespace halocline

@@ -1,0 +1,97 @@
+// labels: unit
+#include "algorithms/noise_estimate.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "tests/reference/tv_reference.hpp"
+
+namespace halocline {
+namespace {
+
+Volume noise(const std::array<std::size_t, 3>& size, double sigma, unsigned seed = 1) {
+  Grid grid;
+  grid.size = size;
+  Volume volume(grid);
+  std::mt19937_64 generator(seed);
+  std::normal_distribution<double> normal(0, sigma);
+  for (auto& voxel : volume.voxels) voxel = static_cast<float>(normal(generator));
+  return volume;
+}
+
+TEST(NoiseEstimate, EdgesHardlyMoveIt) {
+  for (const std::size_t n : {32, 64})
+    for (const double sigma : {0.02, 0.1, 0.3}) {
+      const auto estimate = estimate_noise(reference::two_balls(n, sigma));
+      EXPECT_NEAR(estimate.sigma, sigma, 0.02 * sigma) << n;
+      EXPECT_EQ(estimate.active_fraction, 1);
+    }
+}
+
+TEST(NoiseEstimate, WorksInOneTwoAndThreeDimensions) {
+  for (const auto& size : {std::array<std::size_t, 3>{4000, 1, 1},
+                           {1, 4000, 1},
+                           {1, 1, 4000},
+                           {60, 70, 1},
+                           {60, 1, 70},
+                           {2, 50, 60},
+                           {2, 2, 2000},
+                           {93, 7, 13}})
+    EXPECT_NEAR(estimate_noise(noise(size, 0.5)).sigma, 0.5, 0.04) << size[0] << " " << size[1] << " " << size[2];
+}
+
+TEST(NoiseEstimate, OffsetsAndSlopesDoNotMatter) {
+  Volume volume = noise({40, 41, 42}, 0.1);
+  for (std::size_t n = 0; n < volume.voxels.size(); ++n)
+    volume.voxels[n] += static_cast<float>(100 + 0.02 * static_cast<double>(n % 40));
+  EXPECT_NEAR(estimate_noise(volume).sigma, 0.1, 0.003);
+}
+
+TEST(NoiseEstimate, FilledBackgroundDoesNotCount) {
+  Volume volume = noise({48, 48, 48}, 0.1);
+  for (std::size_t n = 0; n < volume.voxels.size(); ++n)
+    if (n % 48 > 31) volume.voxels[n] = 0;
+  const auto estimate = estimate_noise(volume);
+  EXPECT_NEAR(estimate.sigma, 0.1, 0.005);
+  EXPECT_NEAR(estimate.active_fraction, 2.0 / 3, 0.05);
+}
+
+TEST(NoiseEstimate, WithoutNoiseItIsZero) {
+  Grid grid;
+  EXPECT_EQ(estimate_noise(Volume(grid, 1)).sigma, 0);  // no voxel at all
+  grid.size = {1, 1, 1};
+  EXPECT_EQ(estimate_noise(Volume(grid, 1)).sigma, 0);
+  grid.size = {9, 8, 7};
+  const auto estimate = estimate_noise(Volume(grid, 3.5f));
+  EXPECT_EQ(estimate.sigma, 0);
+  EXPECT_EQ(estimate.active_fraction, 0);
+}
+
+TEST(NoiseEstimate, ValuesThatAreNotFiniteAreLeftOut) {
+  Volume volume = noise({30, 30, 30}, 0.2);
+  for (std::size_t n = 0; n < volume.voxels.size(); n += 501)
+    volume.voxels[n] = std::numeric_limits<float>::quiet_NaN();
+  volume.voxels[77] = std::numeric_limits<float>::infinity();
+  EXPECT_NEAR(estimate_noise(volume).sigma, 0.2, 0.01);
+}
+
+TEST(NoiseEstimate, WeightsDivideByTheirSquareRoots) {
+  Volume weights = reference::ramp_weights(64);
+  const Volume volume = reference::two_balls(64, 0.1, 1, &weights);
+  EXPECT_NEAR(estimate_noise(volume, &weights).sigma, 0.1, 0.002);
+  for (std::size_t n = 0; n < weights.voxels.size(); ++n)
+    if (n % 64 < 32) weights.voxels[n] = 0;
+  const auto half = estimate_noise(volume, &weights);
+  EXPECT_NEAR(half.sigma, 0.1, 0.003);
+  EXPECT_NEAR(half.active_fraction, 0.5, 0.02);
+}
+
+TEST(NoiseEstimate, LargeVolumesAreSampledAlike) {
+  EXPECT_NEAR(estimate_noise(noise({128, 128, 96}, 0.1)).sigma, 0.1, 0.001);
+}
+
+}  // namespace
+}  // namespace halocline
