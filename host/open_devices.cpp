@@ -1,6 +1,7 @@
 // Finding and opening devices.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "host/error.hpp"
@@ -114,7 +115,13 @@ std::vector<Device> open_devices(const DeviceSelection& selection) {
 
   std::vector<Device> result;
   if (selection.sub_devices < 2) {
-    for (int index : chosen) result.push_back(open_device(infos[index], found[index].device, selection.memory));
+    for (int index : chosen) {
+      DeviceInfo info = infos[index];
+      const auto twins =
+          std::count_if(infos.begin(), infos.end(), [&](const DeviceInfo& other) { return other.name == info.name; });
+      if (twins > 1) info.name += fmt::format(" #{}", index);  // two cards of one model, in plans, traces and reports
+      result.push_back(open_device(info, found[index].device, selection.memory));
+    }
     return result;
   }
   if (chosen.size() != 1)
@@ -137,6 +144,7 @@ std::vector<Device> open_devices(const DeviceSelection& selection) {
   }
   split.resize(parts);
   const std::string name = info.name;
+  if (pocl_sub_devices_lack_images(info)) info.images = false;
   info.compute_units /= parts;
   info.global_memory /= parts;
   for (unsigned part = 0; part < parts; ++part) {

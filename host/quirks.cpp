@@ -26,4 +26,8 @@ Quirks quirks_of(const DeviceInfo& device) {
   return quirks;
 }
 
+bool pocl_sub_devices_lack_images(const DeviceInfo& device) {
+  return device.platform == "Portable Computing Language";
+}
+
 }  // namespace halocline

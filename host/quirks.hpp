@@ -16,4 +16,7 @@ struct Quirks {
 
 Quirks quirks_of(const DeviceInfo& device);
 
+/// PoCL (5.0 seen) ends the process with an assertion when a buffer is copied to an image in the context of a sub-device.
+bool pocl_sub_devices_lack_images(const DeviceInfo& device);
+
 }  // namespace halocline

@@ -41,12 +41,12 @@ TEST(Trace, writesAProcessADeviceAndAThreadAQueue) {
   for (const auto& event : events) {
     if (event.at("ph") != "X") continue;
     ++complete;
-    EXPECT_EQ(threads.at({event.at("pid"), event.at("tid")}), event.at("cat"));
+    EXPECT_EQ(threads.at({event.at("pid"), event.at("tid")}), event.at("cat").get<std::string>());
     const bool on_a = event.at("pid") == processes["Card A"];
     if (event.at("name") == "write f") {
       EXPECT_DOUBLE_EQ(event.at("ts").get<double>(), 0);  // the first command of its device, in microseconds
       EXPECT_DOUBLE_EQ(event.at("dur").get<double>(), 2);
-      EXPECT_EQ(event.at("args").at("bytes"), 4096);
+      EXPECT_EQ(event.at("args").at("bytes").get<int>(), 4096);
     } else {
       EXPECT_DOUBLE_EQ(event.at("ts").get<double>(), on_a ? 2 : 0);
       EXPECT_DOUBLE_EQ(event.at("dur").get<double>(), on_a ? 4.5 : 1);
@@ -60,7 +60,7 @@ TEST(Trace, survivesNamesThatAreNotUtf8OrHoldQuotes) {
   Trace trace;
   trace.add({"say \"hi\"\n", "Card \xff\xfe", "compute", 1, 2, 0});
   const auto events = written(trace).at("traceEvents");
-  EXPECT_EQ(events.back().at("name"), "say \"hi\"\n");
+  EXPECT_EQ(events.back().at("name").get<std::string>(), "say \"hi\"\n");
 }
 
 TEST(Trace, addsUpTimesByName) {

@@ -98,6 +98,11 @@ const std::vector<Device>& device() {
   return devices;
 }
 
+const std::vector<Device>& undivided() {
+  static const std::vector<Device> opened = open_devices({.devices = "cpu", .sub_devices = 0, .memory = 0});
+  return opened;
+}
+
 const std::vector<Device>& sub_devices(int parts) {
   static std::map<int, std::vector<Device>> opened;
   const auto found = opened.find(parts);
