@@ -94,8 +94,8 @@ void VoxelDriven::declare(Requirements& requirements) const {
   requirements.arrays.push_back({.name = "volume", .kind = ArrayKind::volume, .lifetime = Lifetime::output});
   requirements.arrays.push_back({.name = "matrices", .kind = ArrayKind::fixed, .elements = matrices_.size()});
   requirements.kernels.push_back(kernel_.kernel);
-  // Texture units scale coordinates by the image's size before they round them, so bits stay the same from slab to slab only if every
-  // slab's image holds the whole detector.
+  // Texture units scale coordinates by the image's size before they round them, so bits stay the same from slab to slab
+  // only if every slab's image holds the whole detector.
   if (!options_.hardware_interpolation) requirements.detector_rows = detector_rows_;
 }
 

@@ -145,7 +145,8 @@ DenoiseResult denoise(const Volume& f, const Volume* weights, const DenoiseParam
   check_denoise_parameters(parameters);
   const bool weighted = parameters.method == "spdu";
   if (weighted && weights == nullptr)
-    throw InputError("--method spdu needs --weights, the noise variance at every voxel (see `halocline noise`)");
+    throw InputError(
+        "--method spdu needs --weights, the noise variance at every voxel (make it with halocline fdk --variance-out)");
   if (!weighted && weights != nullptr)
     throw InputError(fmt::format("--weights belongs to the method spdu; {} takes none", parameters.method));
   Volume normalised;

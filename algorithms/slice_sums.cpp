@@ -1,5 +1,7 @@
 #include "algorithms/slice_sums.hpp"
 
+#include <algorithm>
+
 namespace halocline {
 namespace {
 
@@ -11,6 +13,7 @@ constexpr std::size_t reduce_items = 64;  // REDUCE_ITEMS of cl/reduce.cl
 
 SliceSums::SliceSums(const std::array<std::size_t, 3>& size, int components, KernelVariants variants)
     : components_(components),
+      groups_((size[0] + lanes - 1) / lanes),
       segments_(static_cast<int>((size[1] + segment_rows - 1) / segment_rows)),
       variants_(variants) {}
 
@@ -25,7 +28,8 @@ void SliceSums::declare(Requirements& requirements) const {
     return need;
   };
   const auto components = static_cast<std::size_t>(components_);
-  requirements.arrays.push_back(array("partials", Lifetime::scratch, components * lanes * segments()));
+  requirements.arrays.push_back(
+      array("partials", Lifetime::scratch, components * std::max(lanes, groups_) * segments()));
   requirements.arrays.push_back(array("sums", Lifetime::sums, 2 * components));
   requirements.kernels.push_back("reduce_slices");
 }
@@ -33,12 +37,14 @@ void SliceSums::declare(Requirements& requirements) const {
 void SliceSums::launch(Slab& slab, const std::string& file, const std::string& kernel, Range slices,
                        const std::vector<SlabArgument>& arguments) const {
   const std::string fp64 = variants_.fp64 && slab.device().fp64 ? "-D USE_FP64" : "";
-  const std::size_t lanes_per_item = on_cpu(slab) ? lanes : 1, items = lanes / lanes_per_item;
   const auto count = static_cast<std::size_t>(slices.count());
-  slab.launch({file, kernel, fp64 + " " + lane_option(slab)}, {items, segments(), count}, {items, 1, 1}, arguments);
+  const std::size_t groups = on_cpu(slab) ? 1 : groups_, items = on_cpu(slab) ? 1 : lanes;
+  slab.launch({file, kernel, fp64 + " " + lane_option(slab)}, {items * groups, segments(), count}, {items, 1, 1},
+              arguments);
+  const std::size_t sets = segments() * (on_cpu(slab) ? lanes : groups_);
   slab.launch({"reduce.cl", "reduce_slices", fp64}, {reduce_items, static_cast<std::size_t>(components_), count},
               {reduce_items, 1, 1},
-              {in("partials"), out("sums"), static_cast<std::int32_t>(lanes) * segments_, components_, slab.offset(),
+              {in("partials"), out("sums"), static_cast<std::int32_t>(sets), components_, slab.offset(),
                static_cast<std::int32_t>(slices.begin)});
 }
 

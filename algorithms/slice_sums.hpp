@@ -37,7 +37,9 @@ class SliceSums {
   static double value(std::span<const double> sums, int c) { return sums[2 * c] + sums[2 * c + 1]; }
 
  private:
-  int components_, segments_;
+  int components_;
+  std::size_t groups_;  // of columns, on GPUs
+  int segments_;
   KernelVariants variants_;
 };
 

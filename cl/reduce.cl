@@ -1,6 +1,6 @@
-// Per-slice sums of what the stems' kernels left in "partials" (layout: sums.clh), in the order of the groups:
+// Per-slice sums of what the stems' kernels left in "partials" (layout: sums.clh), in a fixed order:
 //
-//   reduce_slices  sums[slice][2c], [2c + 1] = sum over groups of partials[slice][c][group], as the bits of two doubles whose
+//   reduce_slices  sums[slice][2c], [2c + 1] = sum over sets of partials[slice][c][set], as the bits of two doubles whose
 //                  sum is the value
 //
 // Groups: (REDUCE_ITEMS, 1, 1) over (items, c, slices). Arrays of kind slice; no halo; no tunables. Without float64 on the device
@@ -22,13 +22,13 @@ ulong double_bits(float value) {
 }
 #endif
 
-__kernel void reduce_slices(__global const sum_t* restrict partials, __global ulong* restrict sums, int groups,
+__kernel void reduce_slices(__global const sum_t* restrict partials, __global ulong* restrict sums, int sets,
                             int components, int offset, int begin) {
   __local sum_t parts[REDUCE_ITEMS];
   const int item = (int)get_local_id(0), c = (int)get_global_id(1), slice = begin + (int)get_global_id(2) - offset;
   const size_t at = (size_t)slice * components + c;
   sum_t sum = NO_SUM;
-  for (int group = item; group < groups; group += REDUCE_ITEMS) sum = add_sums(sum, partials[at * groups + group]);
+  for (int set = item; set < sets; set += REDUCE_ITEMS) sum = add_sums(sum, partials[at * sets + set]);
   parts[item] = sum;
   barrier(CLK_LOCAL_MEM_FENCE);
   if (item > 0) return;

@@ -127,25 +127,22 @@ __kernel void tvgd_step(__global const float* restrict u, __global float* restri
 __kernel void tvgd_sums(__global const float* restrict u, __global const float* restrict f,
                         __global sum_t* restrict partials, int nx, int ny, int nz, int offset, int begin, int end, float rx,
                         float ry, float rz, float eps2) {
-  const int lane = (int)get_global_id(0), first = (int)get_global_id(1) * SEGMENT_ROWS, z = begin + (int)get_global_id(2);
-  if (lane >= LANES || first >= ny || z >= end) return;
+  __local sum_t group_sums[4 * LANES];
+  const int x = (int)get_global_id(0), first = (int)get_global_id(1) * SEGMENT_ROWS, z = begin + (int)get_global_id(2);
   const size_t row = (size_t)nx, plane = row * (size_t)ny;
-  const int last = min(ny, first + SEGMENT_ROWS);
+  const int last = x < nx ? min(ny, first + SEGMENT_ROWS) : 0;
   sum_t norm = NO_SUM, fidelity = NO_SUM, product = NO_SUM, variation = NO_SUM;
-  for (int x = lane; x < nx; x += LANES) {
-    size_t i = VOXEL(x, first, z);
-    March m = march_from(u, i, row, plane, x, first, z, nx, nz, rx, ry, rz, eps2);
-    for (int y = first; y < last; ++y, i += row) {
-      const float change = m.here - f[i], root = m.root;
-      const float g = march_on(u, i, row, plane, x, y, z, nx, ny, nz, rx, ry, rz, eps2, &m);
-      norm = add_value(norm, g * g);
-      fidelity = add_value(fidelity, change * change);
-      product = add_value(product, change * g);
-      variation = add_value(variation, root);
-    }
+  size_t i = VOXEL(min(x, nx - 1), first, z);
+  March m = march_from(u, i, row, plane, min(x, nx - 1), first, z, nx, nz, rx, ry, rz, eps2);
+  for (int y = first; y < last; ++y, i += row) {
+    const float change = m.here - f[i], root = m.root;
+    const float g = march_on(u, i, row, plane, x, y, z, nx, ny, nz, rx, ry, rz, eps2, &m);
+    norm = add_value(norm, g * g);
+    fidelity = add_value(fidelity, change * change);
+    product = add_value(product, change * g);
+    variation = add_value(variation, root);
   }
-  store_sums(partials, z - offset, 4, (ny + SEGMENT_ROWS - 1) / SEGMENT_ROWS, first / SEGMENT_ROWS, lane, norm, fidelity,
-             product, variation);
+  store_group_sums(partials, group_sums, z - offset, 4, norm, fidelity, product, variation);
 }
 #else
 __kernel void tvgd_step(__global const float* restrict u, __global float* restrict v, int nx, int ny, int nz, int offset,

@@ -16,17 +16,27 @@ void check(clfftStatus status, const char* call, const DeviceState& state, std::
     throw_cl_error(status, call, fmt::format("{} transforms of length {}", batch, length), state.info.name);
 }
 
-// clFFT has one global set-up a process; its own locks make plans of several threads safe once it stands.
-void ensure_setup() {
-  struct Setup {
-    Setup() {
-      clfftSetupData data;
-      clfftInitSetupData(&data);
-      clfftSetup(&data);
-    }
-    ~Setup() { clfftTeardown(); }
-  };
-  static Setup setup;
+// clFFT has one global set-up a process; its own locks make plans of several threads safe once it stands. It stands as
+// long as there are plans: torn down at the end of the process, when drivers may be gone already, it has crashed.
+struct Setup {
+  Setup() {
+    clfftSetupData data;
+    clfftInitSetupData(&data);
+    const clfftStatus status = clfftSetup(&data);
+    if (status != CLFFT_SUCCESS) throw ClError(fmt::format("clfftSetup failed ({})", static_cast<int>(status)), status);
+  }
+  Setup(const Setup&) = delete;
+  Setup& operator=(const Setup&) = delete;
+  ~Setup() { clfftTeardown(); }
+};
+
+std::shared_ptr<Setup> shared_setup() {
+  static std::mutex mutex;
+  static std::weak_ptr<Setup> current;
+  const std::lock_guard lock(mutex);
+  auto setup = current.lock();
+  if (!setup) current = setup = std::make_shared<Setup>();
+  return setup;
 }
 
 }  // namespace
@@ -36,6 +46,7 @@ std::size_t fft_length(std::size_t n) {
 }
 
 struct Fft::Plan {
+  std::shared_ptr<Setup> setup = shared_setup();
   Device device;
   std::size_t length, batch;
   clfftPlanHandle handle = 0;
@@ -50,7 +61,6 @@ struct Fft::Plan {
 
 Fft::Fft(Device device, std::size_t length, std::size_t batch)
     : plan_(std::make_unique<Plan>(std::move(device), length, batch)) {
-  ensure_setup();
   auto& state = *plan_->device.state();
   const auto ok = [&](clfftStatus status, const char* call) { check(status, call, state, length, batch); };
   ok(clfftCreateDefaultPlan(&plan_->handle, state.context(), CLFFT_1D, &length), "clfftCreateDefaultPlan");

@@ -23,6 +23,10 @@ Quirks quirks_of(const DeviceInfo& device) {
     quirks.build_options = "-cl-intel-greater-than-4GB-buffer-required";
     quirks.large_allocations = true;
   }
+  if (contains(device.platform, "Oclgrind")) {
+    quirks.fill_with_kernel = true;         // it does not see that clEnqueueFillBuffer initialises
+    quirks.build_options = "-D restrict=";  // it does not know the intrinsics that inlining makes of restrict
+  }
   return quirks;
 }
 

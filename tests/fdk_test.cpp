@@ -65,8 +65,14 @@ struct Case {
   std::string name;
   reference::Scene scene;
   FdkParameters parameters;
+  /// Try hardware interpolation too: not for every case, as drivers for CPUs take seconds to compile each variant.
+  bool hardware() const {
+    return device().front().info().images && (name == "cone" || name == "cone_tilted_variance" || name == "fan");
+  }
 };
-void PrintTo(const Case& value, std::ostream* out) { *out << value.name; }
+void PrintTo(const Case& value, std::ostream* out) {
+  *out << value.name;
+}
 
 std::vector<Case> cases() {
   std::vector<Case> out;
@@ -105,7 +111,7 @@ TEST_P(FdkCases, MatchesDoublePrecision) {
   ASSERT_GT(reference::largest(expected), 0);
   const auto exact = reconstructed(projections, scene.geometry, scene.grid, parameters).voxels;
   EXPECT_LT(reference::largest_difference(exact, expected), 2e-5 * reference::largest(expected));
-  if (!device().front().info().images) return;
+  if (!GetParam().hardware()) return;
   FdkParameters hardware = parameters;
   hardware.hardware_interpolation = true;
   EXPECT_LT(
@@ -116,7 +122,7 @@ TEST_P(FdkCases, MatchesDoublePrecision) {
 TEST_P(FdkCases, SlabsBatchesAndDevicesChangeNoBit) {
   const auto& [name, scene, given] = GetParam();
   for (const bool hardware : {false, true}) {
-    if (hardware && !device().front().info().images) GTEST_SKIP() << device().front().info().name << " has no images";
+    if (hardware && !GetParam().hardware()) return;
     FdkParameters parameters = given;
     parameters.hardware_interpolation = hardware;
     const auto whole = reconstructed(projections, scene.geometry, scene.grid, parameters).voxels;

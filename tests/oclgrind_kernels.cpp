@@ -17,7 +17,7 @@ namespace {
 void run_denoisers(const std::vector<Device>& devices) {
   for (const auto& name : method_names())
     for (const auto schedule : {Schedule::standard, Schedule::seed, Schedule::chambolle_pock})
-      for (const bool fp64 : {true, false}) {
+      for (const KernelVariants variants : {KernelVariants{}, {.fp64 = false}, {.gpu = true}}) {
         if (schedule != Schedule::standard && name != "pdu" && name != "spdu") continue;
         const Grid grid = default_grid({9, 5, 7}, {1, 2, 0.5});
         MethodParameters parameters;
@@ -27,7 +27,7 @@ void run_denoisers(const std::vector<Device>& devices) {
         parameters.lambda = 0.2;
         parameters.schedule = schedule;
         parameters.step = 1e-2;
-        parameters.fp64 = fp64;
+        parameters.variants = variants;
         const Volume f = reference::random_volume(grid, 1), w = reference::random_volume(grid, 2);
         const auto method = make_method(name, parameters);
         std::map<std::string, const Volume*> inputs;
@@ -36,7 +36,8 @@ void run_denoisers(const std::vector<Device>& devices) {
         RunOptions options;
         options.plan.minimum_slabs = 2;
         run_iterations(*method, inputs, grid, devices, options);
-        std::printf("ran %s\n", name.c_str());
+        std::printf("ran %s, schedule %d%s%s\n", name.c_str(), static_cast<int>(schedule),
+                    variants.fp64 ? "" : ", float pairs", variants.gpu ? ", for GPUs" : "");
       }
 }
 
@@ -78,6 +79,7 @@ void run_fdk(const std::vector<Device>& devices) {
 }  // namespace
 
 int main() {
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // what ran before a crash is worth knowing
   try {
     const auto devices = open_devices({});
     std::printf("on %s\n", devices.front().info().name.c_str());

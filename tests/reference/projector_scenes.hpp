@@ -17,7 +17,9 @@ struct Scene {
   Grid projections, grid;
 };
 /// For GoogleTest's messages.
-inline void PrintTo(const Scene& scene, std::ostream* out) { *out << scene.name; }
+inline void PrintTo(const Scene& scene, std::ostream* out) {
+  *out << scene.name;
+}
 
 /// Cone (tilted, displaced source and detector; also untilted), fan and parallel beam, with odd, anisotropic,
 /// off-centre grids along the default axes, along the world's, and turned arbitrarily. Angles avoid those where a ray

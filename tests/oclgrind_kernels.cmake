@@ -1,0 +1,23 @@
+# Runs oclgrind_kernels under Oclgrind; anything in its log is an error.
+if(NOT OCLGRIND)
+  message("skipped: no oclgrind (Debian package oclgrind)")
+  return()
+endif()
+file(REMOVE "${LOG}")
+# The cache would keep Oclgrind from seeing the sources.
+set(ENV{HALOCLINE_CACHE_DIR} "${LOG}.cache")
+file(REMOVE_RECURSE "${LOG}.cache")
+set(ENV{HALOCLINE_DEVICE} "oclgrind")
+execute_process(COMMAND "${OCLGRIND}" --data-races --uninitialized --log "${LOG}" "${PROGRAM}"
+                RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+file(REMOVE_RECURSE "${LOG}.cache")
+message("${output}")
+if(NOT result EQUAL 0 OR NOT output MATCHES "all ran")
+  message(FATAL_ERROR "the program ended with ${result}")
+endif()
+if(EXISTS "${LOG}")
+  file(READ "${LOG}" log LIMIT 20000)
+  if(NOT log STREQUAL "")
+    message(FATAL_ERROR "Oclgrind found:\n${log}")
+  endif()
+endif()
