@@ -40,7 +40,7 @@ void Tvgd::start(Slab& slab) const {
   const auto begin = static_cast<std::int32_t>(slab.extended().begin),
              end = static_cast<std::int32_t>(slab.extended().end);
   slab.launch({"copy.cl", "copy_slices", ""}, slab.extended(),
-              {in("f"), out("u"), slab.nx(), slab.ny(), slab.offset(), begin, end});
+              {in("f"), out("v"), slab.nx(), slab.ny(), slab.offset(), begin, end});
 }
 
 void Tvgd::iterate(Slab& slab, int, Range core) const {
@@ -51,13 +51,12 @@ void Tvgd::iterate(Slab& slab, int, Range core) const {
               {parameters_.size[0], rows, static_cast<std::size_t>(core.count())},
               {in("u"), out("v"), slab.nx(), slab.ny(), slab.nz(), slab.offset(), begin, end, inverse_[0], inverse_[1],
                inverse_[2], epsilon2_, static_cast<float>(factor_)});
-  slab.launch({"copy.cl", "copy_slices", ""}, core,
-              {in("v"), out("u"), slab.nx(), slab.ny(), slab.offset(), begin, end});
 }
 
+// Every iteration ends with a reduction, so that is where the step becomes the state: it costs less than a copy.
 void Tvgd::reduce(Slab& slab, Range interior) const {
   sums_.launch(slab, "tvgd.cl", "tvgd_sums", interior,
-               {in("u"), in("f"), out("partials"), slab.nx(), slab.ny(), slab.nz(), slab.offset(),
+               {in("v"), in("f"), out("u"), out("partials"), slab.nx(), slab.ny(), slab.nz(), slab.offset(),
                 static_cast<std::int32_t>(interior.begin), static_cast<std::int32_t>(interior.end), inverse_[0],
                 inverse_[1], inverse_[2], epsilon2_});
 }

@@ -2,7 +2,7 @@
 //   TV(u) = sum_i sqrt(|(B u)_i|^2 + eps^2),  B backward differences divided by the spacing, 0 on the near faces
 //   g_i = dTV / du_i = sum over the axes a of  (B_a u)_i / (h_a N_i) - (B_a u)_j / (h_a N_j),  j = i + e_a,  N the root above
 //   tvgd_step  v = u - factor g
-//   tvgd_sums  per slice: the sums of  g^2,  (u - f)^2,  (u - f) g,  N
+//   tvgd_sums  u = v, and per slice the sums of  g^2,  (u - f)^2,  (u - f) g,  N  at that u
 //
 // Arrays: volumes u, v, f, x fastest, first slice in the buffers is `offset`. Halo: g_i needs i's neighbours along the axes and
 // the diagonal ones like (x + 1, y - 1, z): one slice low and one high. g is computed in both kernels: that is less
@@ -124,7 +124,7 @@ __kernel void tvgd_step(__global const float* restrict u, __global float* restri
   }
 }
 
-__kernel void tvgd_sums(__global const float* restrict u, __global const float* restrict f,
+__kernel void tvgd_sums(__global const float* restrict v, __global const float* restrict f, __global float* restrict u,
                         __global sum_t* restrict partials, int nx, int ny, int nz, int offset, int begin, int end, float rx,
                         float ry, float rz, float eps2) {
   __local sum_t group_sums[4 * LANES];
@@ -133,10 +133,11 @@ __kernel void tvgd_sums(__global const float* restrict u, __global const float* 
   const int last = x < nx ? min(ny, first + SEGMENT_ROWS) : 0;
   sum_t norm = NO_SUM, fidelity = NO_SUM, product = NO_SUM, variation = NO_SUM;
   size_t i = VOXEL(min(x, nx - 1), first, z);
-  March m = march_from(u, i, row, plane, min(x, nx - 1), first, z, nx, nz, rx, ry, rz, eps2);
+  March m = march_from(v, i, row, plane, min(x, nx - 1), first, z, nx, nz, rx, ry, rz, eps2);
   for (int y = first; y < last; ++y, i += row) {
+    u[i] = m.here;
     const float change = m.here - f[i], root = m.root;
-    const float g = march_on(u, i, row, plane, x, y, z, nx, ny, nz, rx, ry, rz, eps2, &m);
+    const float g = march_on(v, i, row, plane, x, y, z, nx, ny, nz, rx, ry, rz, eps2, &m);
     norm = add_value(norm, g * g);
     fidelity = add_value(fidelity, change * change);
     product = add_value(product, change * g);
@@ -154,17 +155,18 @@ __kernel void tvgd_step(__global const float* restrict u, __global float* restri
   v[i] = fma(-factor, g.x, u[i]);
 }
 
-INLINE real4 step_terms(__global const float* restrict u, __global const float* restrict f, int x, int y, int z, int nx,
-                        int ny, int nz, int offset, float rx, float ry, float rz, float eps2) {
+INLINE real4 step_terms(__global const float* restrict v, __global const float* restrict f, __global float* restrict u,
+                        int x, int y, int z, int nx, int ny, int nz, int offset, float rx, float ry, float rz, float eps2) {
   const size_t row = (size_t)nx, plane = row * (size_t)ny, i = VOXEL(x, y, z);
-  const float2 g = tv_gradient(u, i, row, plane, x, y, z, nx, ny, nz, rx, ry, rz, eps2);
-  const float change = u[i] - f[i];
+  const float2 g = tv_gradient(v, i, row, plane, x, y, z, nx, ny, nz, rx, ry, rz, eps2);
+  const float change = v[i] - f[i];
+  u[i] = v[i];
   return (real4)(g.x * g.x, change * change, change * g.x, g.y);
 }
 
-__kernel void tvgd_sums(__global const float* restrict u, __global const float* restrict f,
+__kernel void tvgd_sums(__global const float* restrict v, __global const float* restrict f, __global float* restrict u,
                         __global sum_t* restrict partials, int nx, int ny, int nz, int offset, int begin, int end, float rx,
                         float ry, float rz, float eps2) {
-  STORE_SUMS(4, step_terms(u, f, x, y, z, nx, ny, nz, offset, rx, ry, rz, eps2))
+  STORE_SUMS(4, step_terms(v, f, u, x, y, z, nx, ny, nz, offset, rx, ry, rz, eps2))
 }
 #endif

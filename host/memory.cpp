@@ -1,7 +1,10 @@
 // Buffers, image arrays and pinned memory: RAII, booked in the ledger.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <utility>
+#include <vector>
 
 #include "host/error.hpp"
 #include "host/opencl.hpp"
@@ -23,6 +26,15 @@ cl_mem create_booked(DeviceState& state, const std::string& name, std::size_t by
   return handle;
 }
 
+// For tests: with HALOCLINE_POISON_MEMORY set, new arrays hold NaN, so that a kernel which reads what nobody wrote
+// shows in its result.
+void poison(DeviceState& state, cl_mem memory, std::size_t bytes) {
+  static const bool wanted = std::getenv("HALOCLINE_POISON_MEMORY") != nullptr;
+  if (!wanted || bytes == 0) return;
+  const std::vector<unsigned char> pattern(bytes, 0xff);
+  clEnqueueWriteBuffer(state.queue(Queue::upload)(), memory, CL_TRUE, 0, bytes, pattern.data(), 0, nullptr, nullptr);
+}
+
 void release_booked(DeviceState* state, const std::string& name, std::size_t bytes, void* handle) {
   if (handle == nullptr) return;
   clReleaseMemObject(static_cast<cl_mem>(handle));
@@ -40,6 +52,7 @@ Buffer::Buffer(std::shared_ptr<DeviceState> device, std::string name, std::size_
   handle_ = create_booked(*device_, name_, bytes_, "clCreateBuffer", [&](cl_int* code) {
     return clCreateBuffer(device_->context(), flags, std::max<std::size_t>(bytes_, 4), nullptr, code);
   });
+  poison(*device_, static_cast<cl_mem>(handle_), bytes_);
 }
 
 Buffer::Buffer(Buffer&& other) noexcept

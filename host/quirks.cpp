@@ -23,10 +23,8 @@ Quirks quirks_of(const DeviceInfo& device) {
     quirks.build_options = "-cl-intel-greater-than-4GB-buffer-required";
     quirks.large_allocations = true;
   }
-  if (contains(device.platform, "Oclgrind")) {
-    quirks.fill_with_kernel = true;         // it does not see that clEnqueueFillBuffer initialises
-    quirks.build_options = "-D restrict=";  // it does not know the intrinsics that inlining makes of restrict
-  }
+  // It does not know the intrinsics that inlining makes of restrict.
+  if (contains(device.platform, "Oclgrind")) quirks.build_options = "-D restrict=";
   return quirks;
 }
 

@@ -22,12 +22,12 @@ constexpr Row table[] = {
     // An H200 reads through its texture units from square groups, and loses a third of its bandwidth to them in
     // stencils.
     {"", "nvidia", "gpu", "backproject_image", {16, 16, 1}},
-    {"", "nvidia", "gpu", "backproject_exact", {8, 32, 1}},
+    {"", "nvidia", "gpu", "backproject_exact", {8, 16, 1}},
     // Runs of vector loads along x; square groups halve the speed on two AVX-512 cores.
     {"", "", "cpu", "", {64, 4, 1}},
     {"", "", "", "backproject_image", {16, 16, 1}},
-    {"", "", "", "backproject_exact", {8, 32, 1}},
-    {"", "", "", "joseph_", {32, 8, 1}},
+    {"", "", "", "backproject_exact", {8, 16, 1}},
+    {"", "", "", "joseph_", {32, 2, 4}},
     {"", "", "", "", {64, 4, 1}},
 };
 

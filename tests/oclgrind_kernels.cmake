@@ -1,23 +1,34 @@
-# Runs oclgrind_kernels under Oclgrind; anything in its log is an error.
+# Runs every case of oclgrind_kernels under Oclgrind; anything in its log is an error.
 if(NOT OCLGRIND)
   message("skipped: no oclgrind (Debian package oclgrind)")
   return()
 endif()
-file(REMOVE "${LOG}")
-# The cache would keep Oclgrind from seeing the sources.
+set(ENV{HALOCLINE_DEVICE} "oclgrind")
+# Not --uninitialized: Oclgrind 21.10 takes what was written at an offset for unwritten. The other tests run on memory full of NaN
+# instead (HALOCLINE_POISON_MEMORY).
+# A cache of its own, which begins empty: Oclgrind must see today's sources.
 set(ENV{HALOCLINE_CACHE_DIR} "${LOG}.cache")
 file(REMOVE_RECURSE "${LOG}.cache")
-set(ENV{HALOCLINE_DEVICE} "oclgrind")
-execute_process(COMMAND "${OCLGRIND}" --data-races --uninitialized --log "${LOG}" "${PROGRAM}"
-                RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
-file(REMOVE_RECURSE "${LOG}.cache")
-message("${output}")
-if(NOT result EQUAL 0 OR NOT output MATCHES "all ran")
-  message(FATAL_ERROR "the program ended with ${result}")
-endif()
-if(EXISTS "${LOG}")
-  file(READ "${LOG}" log LIMIT 20000)
-  if(NOT log STREQUAL "")
-    message(FATAL_ERROR "Oclgrind found:\n${log}")
+execute_process(COMMAND "${PROGRAM}" OUTPUT_VARIABLE cases COMMAND_ERROR_IS_FATAL ANY)
+math(EXPR last "${cases} - 1")
+foreach(case RANGE ${last})
+  file(REMOVE "${LOG}")
+  execute_process(COMMAND "${OCLGRIND}" --data-races --log "${LOG}" "${PROGRAM}" ${case}
+                  RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  set(log "")
+  if(EXISTS "${LOG}")
+    file(READ "${LOG}" log)
+    # clFFT's own kernels (fft_fwd, fft_back) count on work-items that run in step; they are not ours to mend.
+    string(REGEX MATCHALL "Kernel: [A-Za-z0-9_]+" kernels "${log}")
+    list(LENGTH kernels found)
+    list(FILTER kernels EXCLUDE REGEX "Kernel: fft_")
+    if(found GREATER 0 AND NOT kernels)
+      set(log "")
+    endif()
   endif()
-endif()
+  if(NOT result EQUAL 0 OR NOT output MATCHES "ran on Oclgrind" OR NOT log STREQUAL "")
+    message(FATAL_ERROR "case ${case} ended with ${result}\n${output}\nOclgrind found:\n${log}")
+  endif()
+endforeach()
+file(REMOVE_RECURSE "${LOG}.cache")
+message("${cases} cases, nothing found")
