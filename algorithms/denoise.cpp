@@ -118,7 +118,7 @@ void check_denoise_parameters(const DenoiseParameters& parameters) {
     throw InputError("--alpha and --target-fidelity exclude each other: alpha is chosen to meet the target");
 }
 
-Volume normalised_weights(const Volume& weights) {
+double mean_variance(const Volume& weights) {
   double sum = 0;
   std::size_t positive = 0;
   for (std::size_t n = 0; n < weights.voxels.size(); ++n) {
@@ -134,8 +134,12 @@ Volume normalised_weights(const Volume& weights) {
     }
   }
   if (positive == 0) throw InputError("--weights: the variances are all 0; expected positive ones");
+  return sum / static_cast<double>(positive);
+}
+
+Volume normalised_weights(const Volume& weights) {
+  const double mean_weight = mean_variance(weights);
   Volume result = weights;
-  const double mean_weight = sum / static_cast<double>(positive);
   for (auto& weight : result.voxels) weight = static_cast<float>(weight / mean_weight);
   return result;
 }
@@ -150,8 +154,10 @@ DenoiseResult denoise(const Volume& f, const Volume* weights, const DenoiseParam
   if (!weighted && weights != nullptr)
     throw InputError(fmt::format("--weights belongs to the method spdu; {} takes none", parameters.method));
   Volume normalised;
+  double propagated = 0;  // the noise that the weights, taken for variances, say
   if (weighted) {
     require_same_grid(f.grid, "the volume", weights->grid, "--weights");
+    propagated = std::sqrt(mean_variance(*weights));
     normalised = normalised_weights(*weights);
     weights = &normalised;
   }
@@ -173,7 +179,11 @@ DenoiseResult denoise(const Volume& f, const Volume* weights, const DenoiseParam
       method.lambda = 1 / *parameters.alpha;
       result.alpha_choice = "given";
     } else {
-      const auto choice = choose_lambda(centred, weights, parameters.target_fidelity, devices);
+      // Weights may be in any unit; those that agree with what is seen in the volume are variances, and know better.
+      const bool agree = weighted && propagated < 2 * noise.sigma && noise.sigma < 2 * propagated;
+      if (agree) result.noise_sigma = propagated;
+      const auto choice = choose_lambda(centred, weights, parameters.target_fidelity, devices,
+                                        agree ? std::optional(propagated) : std::nullopt);
       method.lambda = choice.lambda;
       result.alpha_choice = choice.how;
     }

@@ -118,13 +118,14 @@ Volume central_part(const Volume& volume, std::size_t voxels) {
 }
 
 LambdaChoice choose_lambda(const Volume& f, const Volume* weights, std::optional<double> target_fidelity,
-                           const std::vector<Device>& devices) {
+                           const std::vector<Device>& devices, std::optional<double> sigma) {
   const bool whole = f.grid.count() <= most_voxels;
   const Volume part = whole ? Volume() : central_part(f, most_voxels);
   const Volume weight_part = whole || weights == nullptr ? Volume() : central_part(*weights, most_voxels);
   const Volume& data = whole ? f : part;
   const Volume* variances = weights == nullptr ? nullptr : whole ? weights : &weight_part;
-  const auto noise = estimate_noise(data, variances);
+  auto noise = estimate_noise(data, variances);
+  if (sigma) noise.sigma = *sigma;
   if (!(noise.sigma > 0) && !target_fidelity)
     throw InputError("no noise can be measured in the volume, so there is nothing to choose alpha by: give --alpha");
   const auto count = static_cast<double>(data.grid.count());
@@ -136,7 +137,10 @@ LambdaChoice choose_lambda(const Volume& f, const Volume* weights, std::optional
   LambdaChoice choice;
   choice.lambda = rounded(solution.lambda);
   choice.how = target_fidelity ? fmt::format("||u - f|| = {:.4g}", *target_fidelity)
-                               : fmt::format("discrepancy principle with a noise of {:.4g}", noise.sigma);
+                               : fmt::format("discrepancy principle with a noise of {:.4g}{}", noise.sigma,
+                                             sigma              ? ", from the variances"
+                                             : noise.correlated ? ", which neighbours share"
+                                                                : "");
   if (!whole)
     choice.how +=
         fmt::format(", on the central {} x {} x {} voxels", data.grid.size[0], data.grid.size[1], data.grid.size[2]);

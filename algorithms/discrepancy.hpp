@@ -20,10 +20,11 @@ struct LambdaChoice {
 /// target_fidelity, for which
 /// ||u - f||_2 is that. Found by secants on the logarithms with PDU runs to a relative gap of 3e-3, on the first
 /// device; of volumes with more than 128^3 voxels on a central part of at most so many, with that part's noise. Rounded
-/// to three digits: it does not depend on devices or slabs. Noise that is correlated between neighbours is estimated
-/// too low, and lambda is then too small. Throws InputError that names --alpha where there is no noise to go by.
+/// to three digits: it does not depend on devices or slabs. Throws InputError that names --alpha where there is no
+/// noise to go by. `sigma`: the noise where the weight is 1, if it is known (propagated variances), instead of the
+/// estimate.
 LambdaChoice choose_lambda(const Volume& f, const Volume* weights, std::optional<double> target_fidelity,
-                           const std::vector<Device>& devices);
+                           const std::vector<Device>& devices, std::optional<double> sigma = std::nullopt);
 
 /// The central part of at most `voxels` voxels.
 Volume central_part(const Volume& volume, std::size_t voxels);

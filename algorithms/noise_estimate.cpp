@@ -9,6 +9,8 @@ namespace halocline {
 namespace {
 
 constexpr std::size_t most_samples = std::size_t{1} << 19;
+// Above this ratio of the two estimates the noise is taken for correlated; edges alone reach 1.2 or so.
+constexpr double correlated_from = 1.5;
 
 // A product of short filters along the axes, each of norm 1: of white noise it keeps the standard deviation.
 struct Tap {
@@ -92,6 +94,37 @@ double robust_sigma(const std::vector<Sample>& samples) {
   return std::isfinite(sigma) ? sigma : 0;
 }
 
+// Noise that neighbours share escapes second differences, but hardly any scanner's is shared over three voxels: the
+// median absolute difference at that distance, of the axis along which the object changes least. Edges make it a little
+// too large, so it only counts where second differences see much less. 0 if no axis is long enough.
+double distant_sigma(const Volume& volume, const Volume* weights) {
+  constexpr std::size_t distance = 3;
+  const Grid& grid = volume.grid;
+  const std::size_t strides[] = {1, grid.size[0], grid.slice()};
+  const std::size_t step = (grid.count() / most_samples + 1) | 1;
+  double least = 0;
+  for (int axis = 0; axis < 3; ++axis) {
+    if (grid.size[axis] < 4 * distance) continue;
+    const std::size_t apart = distance * strides[axis];
+    std::vector<float> differences;
+    for (std::size_t n = 0; n + apart < grid.count(); n += step) {
+      if (n / strides[axis] % grid.size[axis] + distance >= grid.size[axis]) continue;
+      double difference = std::abs(static_cast<double>(volume.voxels[n + apart]) - volume.voxels[n]);
+      if (weights != nullptr) {
+        const double sum = static_cast<double>(weights->voxels[n]) + weights->voxels[n + apart];
+        difference = sum > 0 ? difference * std::sqrt(2 / sum) : 0;
+      }
+      if (difference > 0 && std::isfinite(difference)) differences.push_back(static_cast<float>(difference));
+    }
+    if (differences.empty()) continue;
+    const auto middle = differences.begin() + static_cast<std::ptrdiff_t>(differences.size() / 2);
+    std::nth_element(differences.begin(), middle, differences.end());
+    const double sigma = *middle / 0.67448975 / std::sqrt(2.0);
+    if (least == 0 || sigma < least) least = sigma;
+  }
+  return least;
+}
+
 }  // namespace
 
 NoiseEstimate estimate_noise(const Volume& volume, const Volume* weights) {
@@ -124,7 +157,15 @@ NoiseEstimate estimate_noise(const Volume& volume, const Volume* weights) {
     samples.push_back({static_cast<float>(detail), static_cast<float>(gradient)});
   }
   if (samples.empty()) return {};
-  return {robust_sigma(samples), static_cast<double>(samples.size()) / static_cast<double>(looked_at)};
+  NoiseEstimate estimate;
+  estimate.sigma = robust_sigma(samples);
+  estimate.active_fraction = static_cast<double>(samples.size()) / static_cast<double>(looked_at);
+  const double distant = distant_sigma(volume, weights);
+  if (estimate.sigma > 0 && distant > correlated_from * estimate.sigma) {
+    estimate.correlated = true;
+    estimate.sigma = distant;
+  }
+  return estimate;
 }
 
 }  // namespace halocline

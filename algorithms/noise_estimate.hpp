@@ -8,7 +8,8 @@ namespace halocline {
 struct NoiseEstimate {
   double sigma = 0;  // standard deviation in grey values; with weights, where the weight is 1
   double active_fraction =
-      0;  // of the voxels that are not in uniformly filled parts (masked background); sigma is theirs
+      0;                    // of the voxels that are not in uniformly filled parts (masked background); sigma is theirs
+  bool correlated = false;  // neighbours share noise: sigma is from differences of voxels three apart
 };
 
 /// Second differences along every axis (the product of [1 -2 1] / sqrt 6, as Immerkaer 1996 does in 2D) leave noise and
@@ -19,8 +20,9 @@ struct NoiseEstimate {
 /// sampled on a fixed lattice. Weights (variances up to a factor) divide the differences by their square roots; where
 /// they are 0, nothing counts. sigma is 0 for a volume without noise, and for one of a single voxel.
 ///
-/// White noise is assumed. Noise that is correlated between neighbours, as after a smooth reconstruction kernel, has
-/// less of its variance in second differences: the estimate is then too small.
+/// That is for white noise. Noise that neighbours share, as after a smooth reconstruction kernel, has less of its
+/// variance in second differences; where the median absolute difference of voxels three apart (along the axis with the
+/// smallest) says that there is at least half as much again, it is taken instead.
 NoiseEstimate estimate_noise(const Volume& volume, const Volume* weights = nullptr);
 
 }  // namespace halocline
