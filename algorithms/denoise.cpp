@@ -107,8 +107,9 @@ void check_denoise_parameters(const DenoiseParameters& parameters) {
   require_positive("--gap", parameters.gap);
   require_positive("--step", parameters.step);
   require_positive("--target-fidelity", parameters.target_fidelity);
-  if (parameters.iterations < 1)
-    throw InputError(fmt::format("--iterations is {}; expected at least 1", parameters.iterations));
+  constexpr int most_iterations = 1000000;
+  if (parameters.iterations < 1 || parameters.iterations > most_iterations)
+    throw InputError(fmt::format("--iterations is {}; expected 1 to {}", parameters.iterations, most_iterations));
   if (descends(parameters) && parameters.alpha)
     throw InputError(
         "--alpha belongs to the methods pdu and spdu; tvgd takes --step, --iterations and --target-fidelity");
@@ -202,7 +203,8 @@ DenoiseResult denoise(const Volume& f, const Volume* weights, const DenoiseParam
 Plan plan_denoise(const Grid& grid, const DenoiseParameters& parameters, std::span<const DeviceBudget> devices,
                   const PlanOptions& options) {
   check_denoise_parameters(parameters);
-  return make_plan(make_denoiser(parameters.method, common(grid, parameters))->requirements(), devices, options);
+  return make_plan(requirements_with_reductions(*make_denoiser(parameters.method, common(grid, parameters))), devices,
+                   options);
 }
 
 }  // namespace halocline

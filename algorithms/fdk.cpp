@@ -14,6 +14,7 @@ namespace halocline {
 namespace {
 
 constexpr double pi = std::numbers::pi;
+constexpr double largest_gap = pi / 3;       // a few views evenly spread are a full circle by their gaps, but no scan
 constexpr std::size_t weights_per_view = 5;  // FDK_WEIGHTS of fdk.cl
 
 std::vector<float> to_float(const std::vector<double>& values) {
@@ -89,6 +90,7 @@ bool is_seen(const Geometry& geometry, const Grid& projections, const Grid& grid
   for (const View& view : geometry.views) {
     const Matrix34 m = index_to_detector(view, grid, projections);
     Interval u, v;
+    int behind = 0;
     for (int corner = 0; corner < 8; ++corner) {
       double p[3];
       for (int axis = 0; axis < 3; ++axis)
@@ -97,10 +99,15 @@ bool is_seen(const Geometry& geometry, const Grid& projections, const Grid& grid
         return m[4 * n] * p[0] + m[4 * n + 1] * p[1] + m[4 * n + 2] * p[2] + m[4 * n + 3];
       };
       const double w = row(2);
-      if (w <= 0) return true;
+      if (w <= 0) {
+        ++behind;
+        continue;
+      }
       u.include(row(0) / w);
       v.include(row(1) / w);
     }
+    if (behind == 8) continue;    // all of it behind the source
+    if (behind > 0) return true;  // the source lies within its bounds: too near to tell by corners
     if (u.meets(-1, static_cast<double>(projections.size[0])) && v.meets(-1, static_cast<double>(projections.size[1])))
       return true;
   }
@@ -223,6 +230,11 @@ std::vector<std::string> check_fdk(const Geometry& geometry, const Grid& project
         "fan beam is reconstructed from the full circle only, so give the missing views",
         geometry_name, geometry.views.size(), coverage.range * 180 / pi, coverage.largest_gap * 180 / pi,
         coverage.first_angle * 180 / pi));
+  if (!geometry.parallel() && coverage.largest_gap > largest_gap)
+    throw InputError(
+        fmt::format("{}: its {} views leave a gap of {:.6g} degrees; a reconstruction needs views all round, "
+                    "no farther apart than {:.6g} degrees",
+                    geometry_name, geometry.views.size(), coverage.largest_gap * 180 / pi, largest_gap * 180 / pi));
   if (!is_seen(geometry, projections, grid)) refuse_unseen(geometry, projections, grid);
 
   std::vector<std::string> notes;
@@ -246,7 +258,9 @@ std::vector<std::string> check_fdk(const Geometry& geometry, const Grid& project
 RunResult fdk(const Volume& projections, const Geometry& geometry, const Grid& grid, const FdkParameters& parameters,
               const std::vector<Device>& devices, const RunOptions& options) {
   check_parameters(parameters);
-  for (const auto& note : check_fdk(geometry, projections.grid, grid)) spdlog::warn("{}", note);
+  const auto notes = check_fdk(geometry, projections.grid, grid);
+  if (!parameters.variance)  // it follows the reconstruction, which has told them
+    for (const auto& note : notes) spdlog::warn("{}", note);
   return run_backprojection(Fdk(geometry, projections.grid, grid, parameters), projections, grid, devices, options);
 }
 

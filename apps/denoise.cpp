@@ -171,7 +171,7 @@ void add_denoise(CLI::App& app, Action& action) {
   sub->add_option("--target-fidelity", p.target_fidelity,
                   "||u-f||_2 (grey value times the root of the number of voxels). tvgd: stop there; pdu, spdu: choose "
                   "alpha so that it is "
-                  "reached. Default: the estimated noise")
+                  "reached. Default for tvgd without --step: the estimated noise")
       ->check(positive_number())
       ->type_name("F");
   sub->add_option("-o,--output", command->output, "Volume to write")->required()->type_name("FILE");

@@ -51,6 +51,7 @@ void add_noise(CLI::App& app, Action& action) {
       ->check(not_negative())
       ->type_name("S");
   sub->add_option("--seed", command->seed, "Seed of the random numbers; the same seed gives the same noise")
+      ->check(CLI::NonNegativeNumber)
       ->type_name("N");
   sub->add_option("-o,--output", command->output, "Noisy projections to write")->required()->type_name("FILE");
   sub->footer("Example:\n  halocline noise -i projections.mha --photons 1e5 --electronic 10 --seed 7 -o noisy.mha");

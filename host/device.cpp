@@ -228,13 +228,14 @@ Event Device::launch(const KernelSpec& spec, std::array<std::size_t, 3> global,
 }
 
 void Device::finish() {
+  // All three, also when one has failed: host memory that their transfers use may go away after this.
+  int failed = -1;
+  cl_int code = CL_SUCCESS;
   for (int which = 0; which < 3; ++which) {
-    try {
-      state_->queues[which].finish();
-    } catch (const cl::Error& error) {
-      throw_cl_error(error.err(), "clFinish", queue_names[which], state_->info.name);
-    }
+    const cl_int status = clFinish(state_->queues[which]());
+    if (status != CL_SUCCESS && failed < 0) failed = which, code = status;
   }
+  if (failed >= 0) throw_cl_error(code, "clFinish", queue_names[failed], state_->info.name);
   record_ended(*state_, true);
 }
 

@@ -1,4 +1,5 @@
-// The errors that Halocline throws. Each says what was found, what was expected and what to do; apps/main.cpp catches them once.
+// The errors that Halocline throws. Each says what was found, what was expected and what to do; apps/main.cpp catches
+// them once.
 #pragma once
 
 #include <stdexcept>
@@ -18,10 +19,18 @@ class InputError : public Error {
   using Error::Error;
 };
 
-/// The work does not fit the devices: the text holds a table of needed and available bytes and the option that helps. Exit code 2.
+/// The work does not fit the devices: the text holds a table of needed and available bytes and the option that helps.
+/// Exit code 2.
 class PlanError : public Error {
  public:
   using Error::Error;
+};
+
+/// An allocation would pass a device's budget: the plan was too large by what it could not know of (an FFT's own
+/// scratch).
+class BudgetError : public PlanError {
+ public:
+  using PlanError::PlanError;
 };
 
 /// An OpenCL call failed: name of the code, call, kernel, ranges, device. Exit code 1.

@@ -9,11 +9,12 @@
 
 namespace halocline {
 
-/// The smallest power of two >= n: clFFT compiles other lengths several times more slowly (15 s against 2 s for 1125 on PoCL), and
-/// the FFT is a small part of a reconstruction.
+/// The smallest power of two >= n: clFFT compiles other lengths several times more slowly (15 s against 2 s for 1125 on
+/// PoCL), and the FFT is a small part of a reconstruction.
 std::size_t fft_length(std::size_t n);
 
-/// In-place complex-to-complex transforms of `batch` contiguous rows of `length` float2 (re, im). The inverse divides by `length`.
+/// In-place complex-to-complex transforms of `batch` contiguous rows of `length` float2 (re, im). The inverse divides
+/// by `length`.
 class Fft {
  public:
   Fft(Device device, std::size_t length, std::size_t batch);

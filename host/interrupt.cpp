@@ -24,12 +24,16 @@ void install_interrupt_handler() {
   std::signal(SIGTERM, on_signal);
 }
 
-bool interrupt_requested() { return requested != 0; }
+bool interrupt_requested() {
+  return requested != 0;
+}
 
 void check_interrupt() {
   if (requested != 0) throw Interrupted("interrupted: nothing was written, the input files are untouched");
 }
 
-void request_interrupt(bool value) { requested = value ? 1 : 0; }
+void request_interrupt(bool value) {
+  requested = value ? 1 : 0;
+}
 
 }  // namespace halocline

@@ -1,4 +1,4 @@
-// Buffers, image arrays and pinned memory: RAII, booked in the ledger.
+// Buffers and image arrays, booked in the ledger, and pinned host memory: RAII.
 #include <fmt/format.h>
 
 #include <algorithm>

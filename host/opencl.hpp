@@ -27,7 +27,8 @@ namespace halocline {
 const char* cl_error_name(int code);
 
 /// Throws ClError with the code's name, `call`, `detail` and the device's name.
-[[noreturn]] void throw_cl_error(int code, const std::string& call, const std::string& detail, const std::string& device);
+[[noreturn]] void throw_cl_error(int code, const std::string& call, const std::string& detail,
+                                 const std::string& device);
 
 /// The handles of one open device.
 struct DeviceState {

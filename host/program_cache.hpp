@@ -9,9 +9,10 @@
 
 namespace halocline {
 
-/// A folder of compiled programs. Entries are written to a temporary name and renamed, so processes that run at once never see
-/// half a file; each carries its key and a checksum, and one that does not match is as if it were not there. A folder that cannot be
-/// written only costs time. `folder` empty: HALOCLINE_CACHE_DIR, else $XDG_CACHE_HOME/halocline, else ~/.cache/halocline.
+/// A folder of compiled programs. Entries are written to a temporary name and renamed, so processes that run at once
+/// never see half a file; each carries its key and a checksum, and one that does not match is as if it were not there.
+/// A folder that cannot be written only costs time. `folder` empty: HALOCLINE_CACHE_DIR, else
+/// $XDG_CACHE_HOME/halocline, else ~/.cache/halocline.
 class ProgramCache {
  public:
   explicit ProgramCache(std::filesystem::path folder = {});
@@ -23,8 +24,8 @@ class ProgramCache {
   std::filesystem::path folder_;
 };
 
-/// The text of a kernel file with its #include "x.clh" lines replaced by those files, from HALOCLINE_CL_PATH if it is set and has
-/// the file, else as embedded. Throws InputError that names the file if there is none.
+/// The text of a kernel file with its #include "x.clh" lines replaced by those files, from HALOCLINE_CL_PATH if it is
+/// set and has the file, else as embedded. Throws InputError that names the file if there is none.
 std::string kernel_source(const std::string& file);
 
 }  // namespace halocline

@@ -8,15 +8,17 @@
 namespace halocline {
 
 struct Quirks {
-  bool fill_with_kernel = false;     // large clEnqueueFillBuffer calls have been seen broken on NVIDIA
-  std::string build_options;         // Intel: buffers over 4 GB
-  bool large_allocations = false;    // Intel: CL_MEM_ALLOW_UNRESTRICTED_SIZE_INTEL on buffers over 4 GB
-  bool allocations_beyond_max = false;  // NVIDIA: CL_DEVICE_MAX_MEM_ALLOC_SIZE is a quarter of the memory, larger buffers work
+  bool fill_with_kernel = false;   // large clEnqueueFillBuffer calls have been seen broken on NVIDIA
+  std::string build_options;       // Intel: buffers over 4 GB
+  bool large_allocations = false;  // Intel: CL_MEM_ALLOW_UNRESTRICTED_SIZE_INTEL on buffers over 4 GB
+  bool allocations_beyond_max =
+      false;  // NVIDIA: CL_DEVICE_MAX_MEM_ALLOC_SIZE is a quarter of the memory, larger buffers work
 };
 
 Quirks quirks_of(const DeviceInfo& device);
 
-/// PoCL (5.0 seen) ends the process with an assertion when a buffer is copied to an image in the context of a sub-device.
+/// PoCL (5.0 seen) ends the process with an assertion when a buffer is copied to an image in the context of a
+/// sub-device.
 bool pocl_sub_devices_lack_images(const DeviceInfo& device);
 
 }  // namespace halocline

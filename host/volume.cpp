@@ -27,10 +27,11 @@ std::array<double, 3> Grid::index(double x, double y, double z) const {
 void check_grid(const Grid& grid, const std::string& what) {
   for (int axis = 0; axis < 3; ++axis) {
     if (grid.size[axis] == 0)
-      throw InputError(fmt::format("{}: size {} has a 0; every size must be at least 1", what, fmt::join(grid.size, ",")));
-    if (!(grid.spacing[axis] > 0) || !std::isfinite(grid.spacing[axis]))
       throw InputError(
-          fmt::format("{}: spacing {} mm; every spacing must be positive and finite", what, fmt::join(grid.spacing, ",")));
+          fmt::format("{}: size {} has a 0; every size must be at least 1", what, fmt::join(grid.size, ",")));
+    if (!(grid.spacing[axis] > 0) || !std::isfinite(grid.spacing[axis]))
+      throw InputError(fmt::format("{}: spacing {} mm; every spacing must be positive and finite", what,
+                                   fmt::join(grid.spacing, ",")));
     if (!std::isfinite(grid.origin[axis]))
       throw InputError(fmt::format("{}: origin {} mm is not finite", what, fmt::join(grid.origin, ",")));
   }
@@ -39,17 +40,19 @@ void check_grid(const Grid& grid, const std::string& what) {
       double dot = 0;
       for (int row = 0; row < 3; ++row) dot += grid.direction[3 * row + a] * grid.direction[3 * row + b];
       if (!(std::abs(dot - (a == b ? 1 : 0)) < 1e-4))
-        throw InputError(fmt::format("{}: direction {} is not a rotation or reflection; its columns must be three "
-                                     "perpendicular unit vectors",
-                                     what, fmt::join(grid.direction, " ")));
+        throw InputError(
+            fmt::format("{}: direction {} is not a rotation or reflection; its columns must be three "
+                        "perpendicular unit vectors",
+                        what, fmt::join(grid.direction, " ")));
     }
 }
 
 void require_same_grid(const Grid& a, const std::string& name_a, const Grid& b, const std::string& name_b) {
   const auto differ = [&](const char* property, const auto& values_a, const auto& values_b) {
-    throw InputError(fmt::format("{} and {} must lie on the same grid, but their {} differs: {} against {}; resample one "
-                                 "of them, or make it with --like",
-                                 name_a, name_b, property, fmt::join(values_a, ","), fmt::join(values_b, ",")));
+    throw InputError(
+        fmt::format("{} and {} must lie on the same grid, but their {} differs: {} against {}; resample one "
+                    "of them, or make it with --like",
+                    name_a, name_b, property, fmt::join(values_a, ","), fmt::join(values_b, ",")));
   };
   if (a.size != b.size) differ("size", a.size, b.size);
   for (int axis = 0; axis < 3; ++axis) {
@@ -76,9 +79,10 @@ void require_finite(const Volume& volume, const std::string& name) {
     if (!std::isfinite(volume.voxels[n]) && bad++ == 0) first = n;
   if (bad == 0) return;
   const auto& size = volume.grid.size;
-  throw InputError(fmt::format("{}: {} values are NaN or infinite, the first at index ({},{},{}); mend the file, or give "
-                               "--allow-nonfinite to set them to 0",
-                               name, bad, first % size[0], first / size[0] % size[1], first / volume.grid.slice()));
+  throw InputError(
+      fmt::format("{}: {} values are NaN or infinite, the first at index ({},{},{}); mend the file, or give "
+                  "--allow-nonfinite to set them to 0",
+                  name, bad, first % size[0], first / size[0] % size[1], first / volume.grid.slice()));
 }
 
 }  // namespace halocline

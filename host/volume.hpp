@@ -8,8 +8,9 @@
 
 namespace halocline {
 
-/// Where the voxels lie. Lengths in mm. world(index) = origin + direction * (spacing o index): ITK's convention, so `origin`
-/// is the CENTRE of voxel (0,0,0) and `direction` holds nine numbers, row-major, whose COLUMNS are the index axes in the world.
+/// Where the voxels lie. Lengths in mm. world(index) = origin + direction * (spacing o index): ITK's convention, so
+/// `origin` is the CENTRE of voxel (0,0,0) and `direction` holds nine numbers, row-major, whose COLUMNS are the index
+/// axes in the world.
 struct Grid {
   std::array<std::size_t, 3> size{0, 0, 0};
   std::array<double, 3> spacing{1, 1, 1};
@@ -31,12 +32,13 @@ void check_grid(const Grid& grid, const std::string& what);
 /// Throws InputError that names both images and says which property (size, spacing, origin, direction) differs and how.
 void require_same_grid(const Grid& a, const std::string& name_a, const Grid& b, const std::string& name_b);
 
-/// The default reconstruction grid: index axes i = +x, j = +z, k = +y (the rotation axis), centred on the isocentre, so that
-/// slabs along k are contiguous in memory and are seen by a narrow band of detector rows.
+/// The default reconstruction grid: index axes i = +x, j = +z, k = +y (the rotation axis), centred on the isocentre, so
+/// that slabs along k are contiguous in memory and are seen by a narrow band of detector rows.
 Grid default_grid(const std::array<std::size_t, 3>& size, const std::array<double, 3>& spacing);
 
-/// A volume or a projection stack. voxels.size() == grid.count(); voxel (i,j,k) is voxels[i + size[0] * (j + size[1] * k)].
-/// A projection stack is (u, v, view): spacing and origin of its first two axes are physical detector coordinates in mm.
+/// A volume or a projection stack. voxels.size() == grid.count(); voxel (i,j,k) is voxels[i + size[0] * (j + size[1] *
+/// k)]. A projection stack is (u, v, view): spacing and origin of its first two axes are physical detector coordinates
+/// in mm.
 struct Volume {
   Grid grid;
   std::vector<float> voxels;

@@ -9,7 +9,8 @@
 
 namespace halocline {
 
-/// Shape of a group for `kernel` on `device`; never larger than the device allows, and not longer than `global` along x.
+/// Shape of a group for `kernel` on `device`; never larger than the device allows, and not longer than `global` along
+/// x.
 std::array<std::size_t, 3> work_group_shape(const DeviceInfo& device, const std::string& kernel,
                                             const std::array<std::size_t, 3>& global);
 

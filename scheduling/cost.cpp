@@ -116,7 +116,21 @@ bool shares_views(const Requirements& requirements) {
 }
 
 double count_passes(const Requirements& requirements, int iterations_per_exchange) {
-  return std::max(1.0, std::ceil(static_cast<double>(requirements.iterations) / iterations_per_exchange));
+  // Every exchange and every reduction ends a pass.
+  const double k = std::max(1, iterations_per_exchange);
+  double passes = 0;
+  int before = 0;
+  const auto until = [&](int due) {
+    passes += std::ceil((due - before) / k);
+    before = due;
+  };
+  for (const int due : requirements.reductions)
+    if (due == 0)
+      passes += 1;
+    else
+      until(due);
+  until(std::max(1, requirements.iterations));
+  return passes;
 }
 
 double count_bus_bytes(const Plan& plan) {

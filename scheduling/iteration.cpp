@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <stdexcept>
@@ -45,9 +46,11 @@ class Run {
     method_.begin();
     const int iterations = requirements_.iterations;
     int done = 0;
-    bool stop = method_.next_reduction(-1) == 0 && pass(0, 0, true);
+    const auto& due_at = requirements_.reductions;
+    bool stop = !due_at.empty() && due_at.front() == 0 && pass(0, 0, true);
     while (!stop && done < iterations) {
-      const int due = std::min(iterations, std::max(done + 1, method_.next_reduction(done)));
+      const auto next = std::upper_bound(due_at.begin(), due_at.end(), done);
+      const int due = next == due_at.end() ? iterations : std::min(iterations, *next);
       const int count = std::min(plan_.iterations_per_exchange, due - done);
       stop = pass(done, count, done + count == due);
       done += count;
@@ -70,6 +73,9 @@ class Run {
  private:
   // `count` iterations from number `first` over all slabs, then a reduction if it is due: whether to stop.
   bool pass(int first, int count, bool reduce) {
+    const std::int64_t extra = reduce ? requirements_.reduction_halo : 0;
+    needed_low_ = count * static_cast<std::int64_t>(requirements_.halo_low) + extra;
+    needed_high_ = count * static_cast<std::int64_t>(requirements_.halo_high) + extra;
     if (!started_) {
       prepare();
     } else if (plan_.resident) {
@@ -129,13 +135,28 @@ class Run {
   void load(Slab& slab, std::size_t number) {
     load_inputs(slab);
     if (!started_) return method_.start(slab);
-    const Range interior = slab.interior(), extended = slab.extended();
     for (const auto& name : states_) {
-      slab.upload(name, {extended.begin, interior.begin}, halos_[number].low[name].data(), extended.begin);
-      slab.upload(name, interior, host_state(name), 0);
-      slab.upload(name, {interior.end, extended.end}, halos_[number].high[name].data(), interior.end);
-      count_bytes(slab.slice_bytes(name) * static_cast<std::size_t>(extended.count()));
+      slab.upload(name, slab.interior(), host_state(name), 0);
+      count_bytes(slab.slice_bytes(name) * static_cast<std::size_t>(slab.interior().count()));
+      upload_halos(slab, number, name);
     }
+  }
+
+  void upload_halos(Slab& slab, std::size_t number, const std::string& name) {
+    const Range low = low_halo(number), high = high_halo(number);
+    slab.upload(name, low, halos_[number].low[name].data(), low.begin);
+    slab.upload(name, high, halos_[number].high[name].data(), high.begin);
+    count_bytes(slab.slice_bytes(name) * static_cast<std::size_t>(low.count() + high.count()));
+  }
+
+  // What the pass reads of a slab's neighbours; never more than the slab holds.
+  Range low_halo(std::size_t number) const {
+    const auto& slab = plan_.slabs[number];
+    return {std::max(slab.extended.begin, slab.interior.begin - needed_low_), slab.interior.begin};
+  }
+  Range high_halo(std::size_t number) const {
+    const auto& slab = plan_.slabs[number];
+    return {slab.interior.end, std::min(slab.extended.end, slab.interior.end + needed_high_)};
   }
 
   void iterate(Slab& slab, int first, int count, bool reduce) {
@@ -165,11 +186,9 @@ class Run {
       Slab& slab = *resident_.at(device);
       for (std::size_t n = 0; n < plan_.slabs.size(); ++n) {
         if (plan_.slabs[n].device == device) continue;
-        const Range low{plan_.slabs[n].extended.begin, plan_.slabs[n].interior.begin};
-        const Range high{plan_.slabs[n].interior.end, plan_.slabs[n].extended.end};
         for (const auto& name : states_) {
-          download_common(slab, name, low, halos_[n].low[name]);
-          download_common(slab, name, high, halos_[n].high[name]);
+          download_common(slab, name, low_halo(n), halos_[n].low[name]);
+          download_common(slab, name, high_halo(n), halos_[n].high[name]);
         }
       }
       slab.wait();
@@ -178,13 +197,9 @@ class Run {
       Slab& slab = *resident_.at(device);
       for (std::size_t n = 0; n < plan_.slabs.size(); ++n) {
         if (plan_.slabs[n].device != device) continue;
-        const Range interior = slab.interior(), extended = slab.extended();
-        for (const auto& name : states_) {
-          slab.upload(name, {extended.begin, interior.begin}, halos_[n].low[name].data(), extended.begin);
-          slab.upload(name, {interior.end, extended.end}, halos_[n].high[name].data(), interior.end);
-          count_bytes(slab.slice_bytes(name) * static_cast<std::size_t>(extended.count() - interior.count()));
-        }
+        for (const auto& name : states_) upload_halos(slab, n, name);
       }
+      slab.wait();  // the next exchange writes into the same host memory
     });
   }
 
@@ -199,28 +214,22 @@ class Run {
   void gather_from_host() {
     make_room_for_halos();
     for (std::size_t n = 0; n < plan_.slabs.size(); ++n) {
-      const auto& slab = plan_.slabs[n];
       for (const auto& name : states_) {
         const std::size_t slice = slice_bytes(name);
         const std::byte* state = host_state(name);
-        std::memcpy(halos_[n].low[name].data(), state + slice * static_cast<std::size_t>(slab.extended.begin),
-                    halos_[n].low[name].size());
-        std::memcpy(halos_[n].high[name].data(), state + slice * static_cast<std::size_t>(slab.interior.end),
-                    halos_[n].high[name].size());
+        auto& [low, high] = halos_[n];
+        std::memcpy(low[name].data(), state + slice * static_cast<std::size_t>(low_halo(n).begin), low[name].size());
+        std::memcpy(high[name].data(), state + slice * static_cast<std::size_t>(high_halo(n).begin), high[name].size());
       }
     }
   }
 
   void make_room_for_halos() {
-    for (std::size_t n = 0; n < plan_.slabs.size(); ++n) {
-      const auto& slab = plan_.slabs[n];
+    for (std::size_t n = 0; n < plan_.slabs.size(); ++n)
       for (const auto& name : states_) {
-        halos_[n].low[name].resize(slice_bytes(name) *
-                                   static_cast<std::size_t>(slab.interior.begin - slab.extended.begin));
-        halos_[n].high[name].resize(slice_bytes(name) *
-                                    static_cast<std::size_t>(slab.extended.end - slab.interior.end));
+        halos_[n].low[name].resize(slice_bytes(name) * static_cast<std::size_t>(low_halo(n).count()));
+        halos_[n].high[name].resize(slice_bytes(name) * static_cast<std::size_t>(high_halo(n).count()));
       }
-    }
   }
 
   std::vector<double> added_sums() const {
@@ -258,16 +267,25 @@ class Run {
   std::map<std::string, std::vector<std::byte>> host_states_;  // out of core, but for the output
   std::map<int, std::unique_ptr<Slab>> resident_;              // by device
   bool started_ = false;
+  std::int64_t needed_low_ = 0, needed_high_ = 0;  // halo slices that the pass reads
   std::atomic<std::size_t> bus_bytes_{0};
 };
 
 }  // namespace
 
+Requirements requirements_with_reductions(const IterativeMethod& method) {
+  Requirements requirements = method.requirements();
+  for (int done = method.next_reduction(-1); done < requirements.iterations;
+       done = std::max(done + 1, method.next_reduction(done)))
+    requirements.reductions.push_back(std::max(0, done));
+  return requirements;
+}
+
 RunResult run_iterations(IterativeMethod& method, const std::map<std::string, const Volume*>& inputs, const Grid& grid,
                          const std::vector<Device>& devices, const RunOptions& options) {
   for (const auto& [name, volume] : inputs)
     if (volume->grid.size != grid.size) throw std::logic_error("input " + name + " has another size than the result");
-  return run_replanning(method.requirements(), devices, options, [&](const Plan& plan) {
+  return run_replanning(requirements_with_reductions(method), devices, options, [&](const Plan& plan) {
     return Run(method, inputs, grid, devices, plan, options.progress).run();
   });
 }

@@ -41,6 +41,9 @@ class IterativeMethod {
   virtual std::string note() const { return {}; }
 };
 
+/// What the method declares, with the reductions that next_reduction() names.
+Requirements requirements_with_reductions(const IterativeMethod& method);
+
 struct RunResult {
   Volume output;
   int iterations = 0;

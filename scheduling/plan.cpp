@@ -18,9 +18,15 @@ std::vector<int> exchange_candidates(const Requirements& requirements, const Pla
   const int iterations = std::max(1, requirements.iterations);
   if (requirements.stack[2] > 0 || requirements.reduction_every_iteration) return {1};
   if (options.iterations_per_exchange > 0) return {std::min(options.iterations_per_exchange, iterations)};
+  int longest = 0, before = 0;  // between reductions: wider halos would never be used up
+  for (const int due : requirements.reductions) {
+    longest = std::max(longest, due - before);
+    before = due;
+  }
+  longest = std::max(longest, iterations - before);
   std::vector<int> result;
-  for (int k = 1; k < iterations; k += std::max(1, k / 16)) result.push_back(k);
-  result.push_back(iterations);
+  for (int k = 1; k < longest; k += std::max(1, k / 16)) result.push_back(k);
+  result.push_back(longest);
   return result;
 }
 

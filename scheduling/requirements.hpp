@@ -40,7 +40,9 @@ struct Requirements {
   int halo_low = 0, halo_high = 0;         // slices that one iteration needs beyond those it computes
   int reduction_halo = 0;                  // slices on both sides of the interior that a reduction needs computed
   bool reduction_every_iteration = false;  // every iteration is a barrier over all slabs
-  std::vector<std::string> kernels;        // for the plan's text
+  std::vector<int>
+      reductions;  // numbers of iterations done at which one is due, ascending; another is taken at the end
+  std::vector<std::string> kernels;  // for the plan's text
   /// Detector rows that a range of slices needs; empty function: all.
   std::function<Range(Range slices)> detector_rows;
   int preferred_batch = 16;  // views at a time, memory allowing

@@ -10,6 +10,12 @@
 #include "host/error.hpp"
 
 namespace halocline {
+namespace {
+
+constexpr int most_tries = 8;
+constexpr std::size_t smallest_worth_splitting = std::size_t{1} << 16;
+
+}  // namespace
 
 void for_each_device(const Plan& plan, const std::function<void(int)>& work) {
   std::set<int> used;
@@ -61,10 +67,17 @@ std::vector<DeviceBudget> budgets(const std::vector<Device>& devices) {
 RunResult run_replanning(const Requirements& requirements, const std::vector<Device>& devices,
                          const RunOptions& options, const std::function<RunResult(const Plan&)>& attempt) {
   auto available = budgets(devices);
-  for (;;) {
+  for (int tries = 1;; ++tries) {
     const Plan plan = make_plan(requirements, available, options.plan);
     std::size_t largest = 0;
     for (const auto& slab : plan.slabs) largest = std::max(largest, slab.bytes);
+    // Some drivers report faults of kernels as a lack of resources, so trying has an end.
+    const auto plan_smaller = [&](const Error& error) {
+      if (tries == most_tries || largest < smallest_worth_splitting) return false;
+      spdlog::info("{}; planning again with three quarters of the memory", error.what());
+      for (auto& budget : available) budget.memory = std::min(budget.memory, largest / 4 * 3);
+      return true;
+    };
     try {
       reset_peaks(devices);
       const auto start = std::chrono::steady_clock::now();
@@ -74,9 +87,9 @@ RunResult run_replanning(const Requirements& requirements, const std::vector<Dev
       result.plan = plan;
       return result;
     } catch (const ClError& error) {
-      if (!is_out_of_memory(error) || largest < (std::size_t{1} << 20)) throw;
-      spdlog::warn("{}; planning again with three quarters of the memory", error.what());
-      for (auto& budget : available) budget.memory = std::min(budget.memory, largest / 4 * 3);
+      if (!is_out_of_memory(error) || !plan_smaller(error)) throw;
+    } catch (const BudgetError& error) {
+      if (!plan_smaller(error)) throw;
     }
   }
 }
