@@ -105,16 +105,19 @@ TEST(Denoise, TheWeightedDiscrepancyCountsNoiseWhereItIs) {
   const Volume w = reference::ramp_weights(40);
   const Volume f = reference::two_balls(40, 0.1, 1, &w), truth = reference::two_balls(40, 0);
   Volume variances = w;
-  for (auto& value : variances.voxels) value *= 0.01f;  // a factor does not matter
+  for (auto& value : variances.voxels) value *= 0.01f;  // the variances themselves
   DenoiseParameters parameters;
   parameters.method = "spdu";
   const auto result = denoise(f, &variances, parameters, device());
   EXPECT_TRUE(result.converged);
   const auto& last = result.history.back();
   EXPECT_NEAR(last.weighted_fidelity / std::sqrt(static_cast<double>(f.voxels.size())), 0.1, 0.004);
-  EXPECT_LT(rms(result.output, truth), 0.4 * rms(f, truth));
-  parameters.method = "pdu";
-  EXPECT_LT(rms(result.output, truth), rms(denoise(f, nullptr, parameters, device()).output, truth));
+  // Weights in another unit say nothing of the noise itself, which is then estimated: within its 4 %, the same.
+  for (auto& value : variances.voxels) value *= 1e6f;
+  const auto estimated = denoise(f, &variances, parameters, device());
+  EXPECT_NEAR(estimated.noise_sigma, result.noise_sigma, 0.05 * result.noise_sigma);
+  EXPECT_NEAR(result.noise_sigma, 0.1, 1e-3);
+  EXPECT_LT(rms(result.output, truth), 0.42 * rms(f, truth));
 }
 
 TEST(Denoise, LargeVolumesAreJudgedByTheirCentralPart) {
@@ -242,7 +245,7 @@ TEST(Denoise, WrongParametersAreNamed) {
   expect_refused(with([](auto& p) { p.alpha = std::numeric_limits<double>::infinity(); }), "--alpha is inf");
   expect_refused(with([](auto& p) { p.alpha = std::numeric_limits<double>::quiet_NaN(); }), "--alpha is nan");
   expect_refused(with([](auto& p) { p.gap = 0; }), "--gap is 0");
-  expect_refused(with([](auto& p) { p.iterations = 0; }), "--iterations is 0; expected at least 1");
+  expect_refused(with([](auto& p) { p.iterations = 0; }), "--iterations is 0; expected 1 to 1000000");
   expect_refused(with([](auto& p) { p.method = "median"; }), "--method is \"median\"");
   expect_refused(with([](auto& p) { p.method = "skeleton"; }), "--method is \"skeleton\"");
   expect_refused(with([](auto& p) { p.method = "tvgd", p.alpha = 3; }), "--alpha belongs to");

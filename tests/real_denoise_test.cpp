@@ -1,0 +1,186 @@
+// labels: app device slow
+// The denoisers on real volumes: the noise goes, means and edges stay.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "algorithms/denoise.hpp"
+#include "algorithms/metrics.hpp"
+#include "apps/io/image_file.hpp"
+#include "tests/reference/projector_scenes.hpp"
+#include "tests/reference/real_data.hpp"
+
+namespace halocline {
+namespace {
+
+using reference::device;
+
+Volume crop(const Volume& volume, const Box& box) {
+  Grid grid = volume.grid;
+  grid.origin = grid.world(static_cast<double>(box.lower[0]), static_cast<double>(box.lower[1]),
+                           static_cast<double>(box.lower[2]));
+  for (int axis = 0; axis < 3; ++axis) grid.size[axis] = box.upper[axis] - box.lower[axis];
+  Volume out(grid);
+  for (std::size_t k = 0; k < grid.size[2]; ++k)
+    for (std::size_t j = 0; j < grid.size[1]; ++j)
+      for (std::size_t i = 0; i < grid.size[0]; ++i)
+        out.at(i, j, k) = volume.at(i + box.lower[0], j + box.lower[1], k + box.lower[2]);
+  return out;
+}
+
+/// A map of the noise variance from the volume itself: in blocks of 8^3 voxels the median of |f(x) - f(x + e_z)|, which
+/// edges that fill less than half of a block do not change, squared; linear between the blocks' centres. Up to a factor.
+Volume local_variance(const Volume& volume) {
+  constexpr std::size_t block = 8;
+  const auto& size = volume.grid.size;
+  Grid coarse;
+  for (int axis = 0; axis < 3; ++axis) coarse.size[axis] = std::max<std::size_t>(1, size[axis] / block);
+  Volume blocks(coarse);
+  for (std::size_t k = 0; k < coarse.size[2]; ++k)
+    for (std::size_t j = 0; j < coarse.size[1]; ++j)
+      for (std::size_t i = 0; i < coarse.size[0]; ++i) {
+        std::vector<float> differences;
+        for (std::size_t z = k * block; z < std::min((k + 1) * block, size[2] - 1); ++z)
+          for (std::size_t y = j * block; y < std::min((j + 1) * block, size[1]); ++y)
+            for (std::size_t x = i * block; x < std::min((i + 1) * block, size[0]); ++x)
+              differences.push_back(std::abs(volume.at(x, y, z) - volume.at(x, y, z + 1)));
+        const auto middle = differences.begin() + static_cast<std::ptrdiff_t>(differences.size() / 2);
+        std::nth_element(differences.begin(), middle, differences.end());
+        blocks.at(i, j, k) = *middle * *middle;
+      }
+  double mean = 0;
+  for (float value : blocks.voxels) mean += value / static_cast<double>(blocks.voxels.size());
+  // blocks of values cut off at the end of the range have no noise, but must not pin their neighbours
+  for (float& value : blocks.voxels) value = std::max(value, static_cast<float>(0.1 * mean));
+  Volume out(volume.grid);
+  for (std::size_t z = 0; z < size[2]; ++z)
+    for (std::size_t y = 0; y < size[1]; ++y)
+      for (std::size_t x = 0; x < size[0]; ++x) {
+        const std::size_t at[] = {x, y, z};
+        std::size_t low[3], high[3];
+        double part[3];
+        for (int axis = 0; axis < 3; ++axis) {
+          const auto last = static_cast<double>(coarse.size[axis] - 1);
+          const double position =
+              std::clamp((static_cast<double>(at[axis]) + 0.5) / static_cast<double>(block) - 0.5, 0.0, last);
+          low[axis] = static_cast<std::size_t>(position);
+          high[axis] = std::min(low[axis] + 1, coarse.size[axis] - 1);
+          part[axis] = position - static_cast<double>(low[axis]);
+        }
+        double sum = 0;
+        for (int corner = 0; corner < 8; ++corner) {
+          double weight = 1;
+          std::size_t index[3];
+          for (int axis = 0; axis < 3; ++axis) {
+            const bool upper = (corner >> axis & 1) != 0;
+            weight *= upper ? part[axis] : 1 - part[axis];
+            index[axis] = upper ? high[axis] : low[axis];
+          }
+          sum += weight * blocks.at(index[0], index[1], index[2]);
+        }
+        out.at(x, y, z) = static_cast<float>(sum);
+      }
+  return out;
+}
+
+/// An edge across x: the profile is the mean over the box's y and z.
+struct Edge {
+  double step = 0;   // mean of 3 voxels beyond 3 from the edge on the right minus the same on the left
+  double width = 0;  // from 10 to 90 % of the step, voxels
+};
+
+/// The edge lies in the middle of the box.
+Edge measure_edge(const Volume& volume, const Box& box) {
+  std::vector<double> profile;
+  for (std::size_t x = box.lower[0]; x < box.upper[0]; ++x)
+    profile.push_back(
+        box_statistics(volume, {{x, box.lower[1], box.lower[2]}, {x + 1, box.upper[1], box.upper[2]}}).mean);
+  // the edge: where the mean of the two ends is crossed
+  const double left_end = profile.front(), right_end = profile.back();
+  const auto crossing = [&](double level) {
+    for (std::size_t n = 1; n < profile.size(); ++n)
+      if ((profile[n - 1] - level) * (profile[n] - level) <= 0 && profile[n] != profile[n - 1])
+        return static_cast<double>(n - 1) + (level - profile[n - 1]) / (profile[n] - profile[n - 1]);
+    return std::nan("");
+  };
+  const double centre = crossing(0.5 * (left_end + right_end));
+  const auto at = static_cast<std::size_t>(std::lround(centre));
+  const auto mean = [&](std::size_t from) { return (profile.at(from) + profile.at(from + 1) + profile.at(from + 2)) / 3; };
+  const double left = mean(at - 6), right = mean(at + 4);
+  return {right - left, std::abs(crossing(left + 0.9 * (right - left)) - crossing(left + 0.1 * (right - left)))};
+}
+
+struct Scan {
+  std::string name;
+  Volume noisy;
+  std::vector<Box> uniform;
+  Box edge;
+};
+
+double value_range(const Volume& volume) {
+  const auto [low, high] = std::minmax_element(volume.voxels.begin(), volume.voxels.end());
+  return *high - *low;
+}
+
+/// Denoises and checks; alpha in 1 / (grey value mm), fidelity (tvgd) in noise deviations; none: automatic.
+Volume expect_denoised(const Scan& scan, const std::string& method, std::optional<double> alpha,
+                       std::optional<double> rms_change = {}) {
+  DenoiseParameters parameters;
+  parameters.method = method;
+  parameters.alpha = alpha;
+  if (rms_change)
+    parameters.target_fidelity = *rms_change * std::sqrt(static_cast<double>(scan.noisy.voxels.size()));
+  Volume weights;
+  if (method == "spdu") weights = local_variance(scan.noisy);
+  auto result = denoise(scan.noisy, method == "spdu" ? &weights : nullptr, parameters, device());
+  EXPECT_TRUE(result.converged);
+  fmt::print("{} {}: alpha {:.4g} ({}), sigma {:.2f}, rms change {:.2f}, {} iterations, {:.1f} s\n", scan.name, method,
+             result.alpha, result.alpha_choice, result.noise_sigma,
+             result.fidelity / std::sqrt(static_cast<double>(scan.noisy.voxels.size())), result.iterations,
+             result.seconds);
+  const double range = value_range(scan.noisy);
+  for (const auto& box : scan.uniform) {
+    const auto before = box_statistics(scan.noisy, box), after = box_statistics(result.output, box);
+    fmt::print("  mean {:.2f} -> {:.2f}, deviation {:.2f} -> {:.2f} (a factor {:.1f})\n", before.mean, after.mean,
+               before.deviation, after.deviation, before.deviation / after.deviation);
+    EXPECT_LE(3 * after.deviation, before.deviation) << scan.name << " " << method;
+    EXPECT_NEAR(after.mean, before.mean, 0.005 * range) << scan.name << " " << method;
+  }
+  const auto before = measure_edge(scan.noisy, scan.edge), after = measure_edge(result.output, scan.edge);
+  fmt::print("  edge: step {:.1f} -> {:.1f}, width {:.2f} -> {:.2f} voxels\n", before.step, after.step, before.width,
+             after.width);
+  EXPECT_NEAR(after.step, before.step, 0.03 * std::abs(before.step)) << scan.name << " " << method;
+  EXPECT_LT(after.width, before.width + 0.5) << scan.name << " " << method;
+  return std::move(result.output);
+}
+
+TEST(RealDenoise, Explore) {
+  const Volume whole = read_image(real_data("volume_tooth/tooth.mha"));
+  Scan tooth{"tooth", crop(whole, {{0, 0, 2}, {103, 94, 130}}),
+             {{{5, 5, 20}, {30, 20, 60}}, {{28, 37, 72}, {38, 41, 86}}},
+             {{6, 38, 74}, {28, 42, 82}}};
+  const char* what = std::getenv("WHAT");
+  const std::string file = "volume_head_phantom/headphantom_";
+  const Box part{{90, 40, 40}, {190, 140, 104}};
+  Scan head{"head", crop(read_image(real_data(file + "bone_YA_crop128x256x256.mha")), part),
+            {{{55, 12, 15}, {82, 40, 35}}, {{22, 59, 15}, {40, 82, 35}}, {{60, 60, 15}, {90, 90, 35}}},
+            {{36, 15, 20}, {58, 35, 30}}};
+  const Volume twin = crop(read_image(real_data(file + "soft_iDose_UB_crop128x256x256.mha")), part);
+  const Scan& scan = what[0] == 't' ? tooth : head;
+  for (int n = 1; std::getenv(fmt::format("A{}", n).c_str()); ++n) {
+    std::string a = std::getenv(fmt::format("A{}", n).c_str());
+    std::optional<double> alpha, rms;
+    if (a.size() > 1) (a[0] == 't' ? rms : alpha) = std::stod(a.substr(1));
+    auto v = expect_denoised(scan, a[0] == 'p' ? "pdu" : a[0] == 's' ? "spdu" : "tvgd", alpha, rms);
+    if (what[0] == 'h') {
+      fmt::print("  rmse {:.2f} -> {:.2f}", compare_images(head.noisy, twin).rmse, compare_images(v, twin).rmse);
+      for (auto& b : head.uniform) fmt::print(" {:.2f}/{:.2f}", box_statistics(v, b).mean, box_statistics(twin, b).mean);
+      fmt::print("\n");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace halocline
