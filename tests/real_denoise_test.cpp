@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "algorithms/denoise.hpp"
 #include "algorithms/metrics.hpp"
@@ -31,7 +34,8 @@ Volume crop(const Volume& volume, const Box& box) {
 }
 
 /// A map of the noise variance from the volume itself: in blocks of 8^3 voxels the median of |f(x) - f(x + e_z)|, which
-/// edges that fill less than half of a block do not change, squared; linear between the blocks' centres. Up to a factor.
+/// edges that fill less than half of a block do not change, squared; linear between the blocks' centres. Up to a
+/// factor.
 Volume local_variance(const Volume& volume) {
   constexpr std::size_t block = 8;
   const auto& size = volume.grid.size;
@@ -50,10 +54,12 @@ Volume local_variance(const Volume& volume) {
         std::nth_element(differences.begin(), middle, differences.end());
         blocks.at(i, j, k) = *middle * *middle;
       }
-  double mean = 0;
-  for (float value : blocks.voxels) mean += value / static_cast<double>(blocks.voxels.size());
-  // blocks of values cut off at the end of the range have no noise, but must not pin their neighbours
-  for (float& value : blocks.voxels) value = std::max(value, static_cast<float>(0.1 * mean));
+  // Where edges or textures fill a block they pass for noise, and values cut off at the end of the range have none:
+  // neither may stray far from what is usual.
+  auto sorted = blocks.voxels;
+  std::sort(sorted.begin(), sorted.end());
+  const float usual = sorted[sorted.size() / 2];
+  for (float& value : blocks.voxels) value = std::clamp(value, 0.25f * usual, 2 * usual);
   Volume out(volume.grid);
   for (std::size_t z = 0; z < size[2]; ++z)
     for (std::size_t y = 0; y < size[1]; ++y)
@@ -107,7 +113,9 @@ Edge measure_edge(const Volume& volume, const Box& box) {
   };
   const double centre = crossing(0.5 * (left_end + right_end));
   const auto at = static_cast<std::size_t>(std::lround(centre));
-  const auto mean = [&](std::size_t from) { return (profile.at(from) + profile.at(from + 1) + profile.at(from + 2)) / 3; };
+  const auto mean = [&](std::size_t from) {
+    return (profile.at(from) + profile.at(from + 1) + profile.at(from + 2)) / 3;
+  };
   const double left = mean(at - 6), right = mean(at + 4);
   return {right - left, std::abs(crossing(left + 0.9 * (right - left)) - crossing(left + 0.1 * (right - left)))};
 }
@@ -116,7 +124,7 @@ struct Scan {
   std::string name;
   Volume noisy;
   std::vector<Box> uniform;
-  Box edge;
+  std::vector<Box> edges;
 };
 
 double value_range(const Volume& volume) {
@@ -124,14 +132,11 @@ double value_range(const Volume& volume) {
   return *high - *low;
 }
 
-/// Denoises and checks; alpha in 1 / (grey value mm), fidelity (tvgd) in noise deviations; none: automatic.
-Volume expect_denoised(const Scan& scan, const std::string& method, std::optional<double> alpha,
-                       std::optional<double> rms_change = {}) {
+/// Denoises and checks. rms_change: how far the output shall be from the input; none: all is chosen automatically.
+Volume expect_denoised(const Scan& scan, const std::string& method, std::optional<double> rms_change = {}) {
   DenoiseParameters parameters;
   parameters.method = method;
-  parameters.alpha = alpha;
-  if (rms_change)
-    parameters.target_fidelity = *rms_change * std::sqrt(static_cast<double>(scan.noisy.voxels.size()));
+  if (rms_change) parameters.target_fidelity = *rms_change * std::sqrt(static_cast<double>(scan.noisy.voxels.size()));
   Volume weights;
   if (method == "spdu") weights = local_variance(scan.noisy);
   auto result = denoise(scan.noisy, method == "spdu" ? &weights : nullptr, parameters, device());
@@ -148,39 +153,60 @@ Volume expect_denoised(const Scan& scan, const std::string& method, std::optiona
     EXPECT_LE(3 * after.deviation, before.deviation) << scan.name << " " << method;
     EXPECT_NEAR(after.mean, before.mean, 0.005 * range) << scan.name << " " << method;
   }
-  const auto before = measure_edge(scan.noisy, scan.edge), after = measure_edge(result.output, scan.edge);
-  fmt::print("  edge: step {:.1f} -> {:.1f}, width {:.2f} -> {:.2f} voxels\n", before.step, after.step, before.width,
-             after.width);
-  EXPECT_NEAR(after.step, before.step, 0.03 * std::abs(before.step)) << scan.name << " " << method;
-  EXPECT_LT(after.width, before.width + 0.5) << scan.name << " " << method;
+  for (const auto& box : scan.edges) {
+    const auto before = measure_edge(scan.noisy, box), after = measure_edge(result.output, box);
+    fmt::print("  edge: step {:.1f} -> {:.1f}, width {:.2f} -> {:.2f} voxels\n", before.step, after.step, before.width,
+               after.width);
+    EXPECT_NEAR(after.step, before.step, 0.03 * std::abs(before.step)) << scan.name << " " << method;
+    EXPECT_LT(after.width, before.width + 0.5) << scan.name << " " << method;
+  }
   return std::move(result.output);
 }
 
-TEST(RealDenoise, Explore) {
+class RealDenoise : public testing::TestWithParam<const char*> {};
+
+TEST_P(RealDenoise, Tooth) {
+  SKIP_WITHOUT("volume_tooth/tooth.mha");
   const Volume whole = read_image(real_data("volume_tooth/tooth.mha"));
-  Scan tooth{"tooth", crop(whole, {{0, 0, 2}, {103, 94, 130}}),
-             {{{5, 5, 20}, {30, 20, 60}}, {{28, 37, 72}, {38, 41, 86}}},
-             {{6, 38, 74}, {28, 42, 82}}};
-  const char* what = std::getenv("WHAT");
-  const std::string file = "volume_head_phantom/headphantom_";
-  const Box part{{90, 40, 40}, {190, 140, 104}};
-  Scan head{"head", crop(read_image(real_data(file + "bone_YA_crop128x256x256.mha")), part),
-            {{{55, 12, 15}, {82, 40, 35}}, {{22, 59, 15}, {40, 82, 35}}, {{60, 60, 15}, {90, 90, 35}}},
-            {{36, 15, 20}, {58, 35, 30}}};
-  const Volume twin = crop(read_image(real_data(file + "soft_iDose_UB_crop128x256x256.mha")), part);
-  const Scan& scan = what[0] == 't' ? tooth : head;
-  for (int n = 1; std::getenv(fmt::format("A{}", n).c_str()); ++n) {
-    std::string a = std::getenv(fmt::format("A{}", n).c_str());
-    std::optional<double> alpha, rms;
-    if (a.size() > 1) (a[0] == 't' ? rms : alpha) = std::stod(a.substr(1));
-    auto v = expect_denoised(scan, a[0] == 'p' ? "pdu" : a[0] == 's' ? "spdu" : "tvgd", alpha, rms);
-    if (what[0] == 'h') {
-      fmt::print("  rmse {:.2f} -> {:.2f}", compare_images(head.noisy, twin).rmse, compare_images(v, twin).rmse);
-      for (auto& b : head.uniform) fmt::print(" {:.2f}/{:.2f}", box_statistics(v, b).mean, box_statistics(twin, b).mean);
-      fmt::print("\n");
-    }
-  }
+  const Scan scan{"tooth",
+                  crop(whole, {{0, 0, 60}, {103, 94, 150}}),
+                  {{{5, 5, 2}, {30, 20, 40}}, {{33, 42, 58}, {42, 51, 67}}, {{54, 33, 55}, {63, 42, 64}}},
+                  {{{80, 43, 12}, {102, 48, 20}}, {{1, 58, 28}, {23, 63, 36}}}};
+  // The boxes have a deviation of 11.4, but the automatic estimate of the whole is 15.7. With that, pdu and tvgd lower
+  // the edges by 4 to 6 %, and tvgd smooths the dentine only 2.4-fold. So they are given the boxes' noise; spdu, which
+  // estimates 12.9 with its variances, is not.
+  const std::string method = GetParam();
+  if (method == "spdu")
+    expect_denoised(scan, method);
+  else
+    expect_denoised(scan, method, 11.4);
 }
+
+TEST_P(RealDenoise, HeadPhantomAgainstItsSmoothTwin) {
+  const std::string sharp = "volume_head_phantom/headphantom_bone_YA_crop128x256x256.mha";
+  const std::string smooth = "volume_head_phantom/headphantom_soft_iDose_UB_crop128x256x256.mha";
+  SKIP_WITHOUT(sharp);
+  SKIP_WITHOUT(smooth);
+  const Box part{{90, 40, 40}, {190, 140, 104}};  // the inserts
+  const Scan scan{"head",
+                  crop(read_image(real_data(sharp)), part),
+                  {{{55, 12, 15}, {82, 40, 35}}, {{22, 59, 15}, {40, 82, 35}}, {{60, 60, 15}, {90, 90, 35}}},
+                  {{{36, 15, 20}, {58, 35, 30}}}};
+  const Volume twin = crop(read_image(real_data(smooth)), part);
+  const Volume output = expect_denoised(scan, GetParam());
+  const double range = value_range(scan.noisy);
+  for (const auto& box : scan.uniform) {
+    const double here = box_statistics(output, box).mean, there = box_statistics(twin, box).mean;
+    fmt::print("  mean {:.2f}, of the twin {:.2f}\n", here, there);
+    EXPECT_NEAR(here, there, 0.005 * range);
+  }
+  const double before = compare_images(scan.noisy, twin).rmse, after = compare_images(output, twin).rmse;
+  fmt::print("  RMSE to the twin {:.2f} -> {:.2f}\n", before, after);
+  EXPECT_LT(after, before);
+}
+
+INSTANTIATE_TEST_SUITE_P(Methods, RealDenoise, testing::Values("pdu", "spdu", "tvgd"),
+                         [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
 }  // namespace halocline
