@@ -1,4 +1,5 @@
-// Where the real scans lie that some tests read. They are not part of the project: without them those tests are skipped, by name.
+// Where the real scans lie that some tests read. They are not part of the project: without them those tests are
+// skipped, by name.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,13 +13,14 @@ namespace halocline {
 /// Path of a file of the data folder: $HALOCLINE_TEST_DATA, else ../shared/data beside the source tree.
 inline std::string real_data(const std::string& file) {
   const char* folder = std::getenv("HALOCLINE_TEST_DATA");
-  const std::filesystem::path base =
-      folder != nullptr ? std::filesystem::path(folder) : std::filesystem::path(HALOCLINE_SOURCE_DIR) / ".." / "shared" / "data";
+  const std::filesystem::path base = folder != nullptr
+                                         ? std::filesystem::path(folder)
+                                         : std::filesystem::path(HALOCLINE_SOURCE_DIR) / ".." / "shared" / "data";
   return (base / file).string();
 }
 
 }  // namespace halocline
 
-#define SKIP_WITHOUT(file)                                 \
+#define SKIP_WITHOUT(file)                                    \
   if (!std::filesystem::exists(::halocline::real_data(file))) \
   GTEST_SKIP() << "no real scan " << (file) << " (set HALOCLINE_TEST_DATA)"
