@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/discrepancy.hpp"
 #include "algorithms/noise_estimate.hpp"
 #include "algorithms/registry.hpp"
+#include "algorithms/strength.hpp"
 #include "host/error.hpp"
 
 namespace halocline {
@@ -115,6 +115,10 @@ void check_denoise_parameters(const DenoiseParameters& parameters) {
         "--alpha belongs to the methods pdu and spdu; tvgd takes --step, --iterations and --target-fidelity");
   if (!descends(parameters) && parameters.step)
     throw InputError(fmt::format("--step belongs to the method tvgd; {} takes --alpha", parameters.method));
+  if (parameters.strength != "auto" && (descends(parameters) || parameters.alpha || parameters.target_fidelity))
+    throw InputError(fmt::format(
+        "--alpha {}: {}", parameters.strength,
+        descends(parameters) ? "tvgd takes no alpha" : "alpha is given or chosen to meet --target-fidelity already"));
   if (!descends(parameters) && parameters.alpha && parameters.target_fidelity)
     throw InputError("--alpha and --target-fidelity exclude each other: alpha is chosen to meet the target");
 }
@@ -182,10 +186,13 @@ DenoiseResult denoise(const Volume& f, const Volume* weights, const DenoiseParam
     } else {
       // Weights may be in any unit; those that agree with what is seen in the volume are variances, and know better.
       const bool agree = weighted && propagated < 2 * noise.sigma && noise.sigma < 2 * propagated;
-      if (agree) result.noise_sigma = propagated;
-      const auto choice = choose_lambda(centred, weights, parameters.target_fidelity, devices,
-                                        agree ? std::optional(propagated) : std::nullopt);
+      StrengthProblem problem{parameters.method, method,           {{"f", &centred}}, {}, parameters.target_fidelity,
+                              parameters.half_a, parameters.half_b};
+      if (weighted) problem.inputs["w"] = weights;
+      if (agree) problem.sigma = propagated;
+      const auto choice = choose_strength(parameters.strength, problem, devices);
       method.lambda = choice.lambda;
+      if (choice.sigma > 0) result.noise_sigma = choice.sigma;
       result.alpha_choice = choice.how;
     }
     result.lambda = method.lambda;
@@ -197,6 +204,10 @@ DenoiseResult denoise(const Volume& f, const Volume* weights, const DenoiseParam
   if (weighted) inputs["w"] = weights;
   take_result(*denoiser, method, run_iterations(*denoiser, inputs, f.grid, devices, options), result);
   add(result.output, offset);
+  if (!descends(parameters))
+    result.warning =
+        effect_warning(f, result.output, result.alpha, result.fidelity / std::sqrt(static_cast<double>(f.grid.count())),
+                       result.noise_sigma);
   return result;
 }
 

@@ -13,14 +13,18 @@ namespace halocline {
 /// What `halocline denoise` takes. Lengths in mm.
 struct DenoiseParameters {
   std::string method = "pdu";
-  std::optional<double> alpha;  // pdu, spdu: 1 / lambda; none: chosen by the discrepancy principle (choose_lambda)
-  int iterations = 500;         // at most
-  double gap = 1e-3;            // pdu, spdu: relative duality gap to stop at
+  std::optional<double> alpha;             // pdu, spdu: 1 / lambda; none: chosen by `strength` (choose_strength)
+  int iterations = 500;                    // at most
+  double gap = 1e-3;                       // pdu, spdu: relative duality gap to stop at
   Schedule schedule = Schedule::standard;  // pdu, spdu
   std::optional<double> step;  // tvgd: RMS change per voxel and iteration; none: a tenth of the estimated noise
   /// ||u - f||_2. tvgd: stop there; none: at the estimated noise, but with `step` given only the iterations count. pdu,
   /// spdu: choose alpha so that it is reached.
   std::optional<double> target_fidelity;
+  std::string strength = "auto";  // pdu, spdu without alpha: one of strength_rules()
+  /// Reconstructions of the odd and even views on f's grid, for the rules "halves" and "auto". The caller's.
+  const Volume* half_a = nullptr;
+  const Volume* half_b = nullptr;
 };
 
 struct DenoiseResult {
@@ -41,6 +45,7 @@ struct DenoiseResult {
   double seconds = 0;
   std::size_t peak_bytes = 0;
   double bus_bytes = 0;
+  std::string warning;  // that nothing happened, or nothing is left (effect_warning); else empty
 };
 
 /// Throws InputError that names --method, --alpha, --iterations, --gap, --step or --target-fidelity if a value is out

@@ -12,21 +12,27 @@ namespace halocline {
 
 struct LambdaChoice {
   double lambda = 0;
-  std::string how;  // for reports: rule, noise, what it was measured on
+  std::string how;   // for reports: rule, noise, what it was measured on
+  double sigma = 0;  // the noise, where the weight is 1
 };
 
 /// Morozov's discrepancy principle (1966; for total variation Chambolle 2004): the lambda for which the denoised u has
-/// ||u - f||^2 = N sigma^2 with estimate_noise()'s sigma (weighted with 1 / w if there are weights, of mean 1); with
-/// target_fidelity, for which
-/// ||u - f||_2 is that. Found by secants on the logarithms with PDU runs to a relative gap of 3e-3, on the first
-/// device; of volumes with more than 128^3 voxels on a central part of at most so many, with that part's noise. Rounded
-/// to three digits: it does not depend on devices or slabs. Throws InputError that names --alpha where there is no
-/// noise to go by. `sigma`: the noise where the weight is 1, if it is known (propagated variances), instead of the
-/// estimate.
+/// ||u - f||^2 = sigma^2 sum w (w = 1 without weights) with estimate_noise()'s sigma; with target_fidelity, for which
+/// ||u - f||_2 is that. The norm has no weights: weighted with 1 / w it would count most where noise is least, and
+/// there S-PDU leaves much of it, because it smooths by lambda w against a noise of sigma sqrt w; the noisy places
+/// would have to be smoothed far too much to make up for that. Found by secants on the logarithms with PDU runs to a
+/// relative gap of 3e-3, on the first device; of volumes with more than 128^3 voxels on a central part of at most so
+/// many, with that part's noise. Rounded to three digits: it does not depend on devices or slabs. Throws InputError
+/// that names --alpha where there is no noise to go by. `sigma`: the noise where the weight is 1, if it is known
+/// (propagated variances), instead of the estimate.
 LambdaChoice choose_lambda(const Volume& f, const Volume* weights, std::optional<double> target_fidelity,
                            const std::vector<Device>& devices, std::optional<double> sigma = std::nullopt);
 
 /// The central part of at most `voxels` voxels.
 Volume central_part(const Volume& volume, std::size_t voxels);
+
+/// 1 mm for unit voxels; where differences along the finest axes weigh most, their spacing: lambda over it goes with
+/// grey values alone.
+double typical_spacing(const Grid& grid);
 
 }  // namespace halocline

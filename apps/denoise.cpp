@@ -8,9 +8,11 @@
 #include <cmath>
 #include <memory>
 
+#include "algorithms/noise_map.hpp"
 #include "algorithms/registry.hpp"
 #include "apps/job.hpp"
 #include "apps/report.hpp"
+#include "apps/strength_options.hpp"
 #include "apps/subcommands.hpp"
 #include "apps/validators.hpp"
 #include "host/error.hpp"
@@ -22,8 +24,11 @@ struct DenoiseCommand {
   std::string input, weights, output, schedule = "default";
   bool gap_given = false, schedule_given = false;
   DenoiseParameters parameters;
+  StrengthOptions strength;
 
   bool descends() const { return parameters.method == "tvgd"; }
+  // --weights is a file
+  bool weights_given() const { return !weights.empty() && weights != "estimate" && weights != "halves"; }
 };
 
 void check_options(const DenoiseCommand& command) {
@@ -32,8 +37,7 @@ void check_options(const DenoiseCommand& command) {
   if (method == "spdu" && command.weights.empty())
     throw InputError(
         "--weights is missing: spdu needs the noise variance of each voxel; 'halocline fdk --variance-out' makes it, "
-        "or use --method "
-        "pdu");
+        "--weights halves or estimate finds it, or use --method pdu");
   if (method != "spdu" && !command.weights.empty())
     throw InputError(fmt::format("--weights is for --method spdu; {} takes none", method));
   if (command.descends() && (command.gap_given || command.schedule_given))
@@ -96,20 +100,42 @@ void warn_unless_converged(const DenoiseCommand& command, const DenoiseResult& r
         result.target_fidelity, result.fidelity, result.iterations);
 }
 
+// The variances that --weights says; empty without it.
+Volume weights_of(Job& job, const DenoiseCommand& command, const Volume& volume, const Volume& half_a,
+                  const Volume& half_b) {
+  if (command.weights.empty()) return {};
+  if (command.weights_given()) return job.read(command.weights);
+  auto map = job.timed("noise map", [&] {
+    return command.weights == "estimate" ? noise_map(volume)
+                                         : noise_map(half_a, half_b, "'" + command.strength.files[0] + "'",
+                                                     "'" + command.strength.files[1] + "'");
+  });
+  job.results()["weights"] = map.how;
+  job.say(fmt::format("weights: noise {}, standard deviation {:.4g} to {:.4g}", map.how, map.least, map.most));
+  return std::move(map.variance);
+}
+
 void run_denoise(Job& job, DenoiseCommand& command) {
   command.parameters.schedule = schedule_named(command.schedule);
+  take_strength(command.strength, command.weights, command.parameters);
   check_options(command);
   const Grid grid = job.input_image("-i", command.input).grid;
-  if (!command.weights.empty()) {
-    const Grid weights = job.input_image("--weights", command.weights).grid;
-    require_same_grid(grid, "'" + command.input + "'", weights, "--weights '" + command.weights + "'");
-  }
+  const auto same_grid = [&](const std::string& option, const std::string& path) {
+    require_same_grid(grid, "'" + command.input + "'", job.input_image(option, path).grid, option + " '" + path + "'");
+  };
+  if (command.weights_given()) same_grid("--weights", command.weights);
+  const auto& halves = command.strength.files;
+  for (const auto& half : halves)
+    if (!half.empty()) same_grid("--halves", half);
   job.output_image("-o", command.output);
   const Plan plan = plan_denoise(grid, command.parameters, budgets(job.devices()));
   if (job.dry_run()) return job.print(plan.text());
 
   const Volume volume = job.read(command.input);
-  const Volume weights = command.weights.empty() ? Volume() : job.read(command.weights);
+  const Volume half_a = halves[0].empty() ? Volume() : job.read(halves[0]);
+  const Volume half_b = halves[1].empty() ? Volume() : job.read(halves[1]);
+  if (!halves[0].empty()) command.parameters.half_a = &half_a, command.parameters.half_b = &half_b;
+  const Volume weights = weights_of(job, command, volume, half_a, half_b);
   DenoiseResult result = job.timed("denoise", [&] {
     return denoise(volume, command.weights.empty() ? nullptr : &weights, command.parameters, job.devices(),
                    job.run_options());
@@ -123,8 +149,9 @@ void run_denoise(Job& job, DenoiseCommand& command) {
   run.peak_bytes = result.peak_bytes;
   run.bus_bytes = result.bus_bytes;
   job.record(run, "denoise");
-  job.results() = results_json(command, result);
+  job.results().update(results_json(command, result));
   warn_unless_converged(command, result);
+  if (!result.warning.empty()) spdlog::warn("{}", result.warning);
   job.say(fmt::format("{}: {}, {}{}", command.output, grid_summary(grid),
                       what_was_done(command, result, static_cast<double>(grid.count())), job.how(run)));
 }
@@ -143,15 +170,13 @@ void add_denoise(CLI::App& app, Action& action) {
       ->check(CLI::IsMember(denoiser_names()))
       ->required()
       ->default_str("");
-  sub->add_option("--alpha", p.alpha,
-                  "pdu, spdu: weight of the data, 1/(grey value mm); smaller is smoother. Default: chosen so that what "
-                  "is taken away is as "
-                  "large as the noise estimated in the volume (discrepancy principle)")
-      ->check(positive_number())
-      ->type_name("A");
-  sub->add_option("--weights", command->weights,
-                  "spdu: noise variance of each voxel on the same grid, as fdk --variance-out makes it")
-      ->type_name("FILE");
+  add_strength_options(*sub, command->strength);
+  sub->add_option(
+         "--weights", command->weights,
+         "spdu: noise variance of each voxel on the same grid, as fdk --variance-out makes it; halves: from the "
+         "--halves; estimate: from the volume alone, less reliable, because fine texture passes for noise "
+         "(halocline noise-map writes either)")
+      ->type_name("FILE|halves|estimate");
   sub->add_option("--iterations", p.iterations, "At most so many iterations")
       ->check(whole_number_from(1))
       ->type_name("N");
