@@ -92,7 +92,7 @@ double robust_sigma(const std::vector<DetailSample>& samples, std::size_t gradie
   for (const auto& sample : samples) values.push_back(sample.gradient);
   const auto tenth = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 10);
   std::nth_element(values.begin(), tenth, values.end());
-  const double least = 0.75 * *tenth / lowest_tenth[gradients];
+  const double least = 0.6 * *tenth / lowest_tenth[gradients];
   double sigma = std::numeric_limits<double>::infinity();
   for (int round = 0; round < 6; ++round) {
     values.clear();
@@ -143,7 +143,7 @@ WindowNoise look_at(const Volume& volume, const Volume* weights, const DetailSte
   // odd, so that places of windows with even sizes do not line up in columns
   const std::size_t step = count <= most_places ? 1 : (count / most_places + 1) | 1;
   WindowNoise found;
-  std::array<std::vector<float>, 3> differences;
+  std::array<std::array<std::vector<float>, distance>, 3> differences;
   for (std::size_t n = 0; n < count; n += step) {
     const std::size_t at[] = {window.first[0] + n % places[0], window.first[1] + n / places[0] % places[1],
                               window.first[2] + n / places[0] / places[1]};
@@ -162,13 +162,17 @@ WindowNoise look_at(const Volume& volume, const Volume* weights, const DetailSte
     found.details.push_back({static_cast<float>(detail), static_cast<float>(scale * stencil.gradient(voxel))});
     for (int axis = 0; axis < 3; ++axis) {
       if (grid.size[axis] < 4 * distance || at[axis] + distance >= grid.size[axis]) continue;
-      const double difference = scale * std::abs(static_cast<double>(voxel[distance * strides[axis]]) - voxel[0]);
-      if (std::isfinite(difference)) differences[axis].push_back(static_cast<float>(difference));
+      for (std::size_t lag = 1; lag <= distance; ++lag) {
+        const double difference = scale * std::abs(static_cast<double>(voxel[lag * strides[axis]]) - voxel[0]);
+        if (std::isfinite(difference)) differences[axis][lag - 1].push_back(static_cast<float>(difference));
+      }
     }
   }
-  for (auto& along : differences) {
-    if (along.empty()) continue;
-    const double sigma = median_sigma(along) / std::sqrt(2.0);
+  for (int axis = 0; axis < 3; ++axis) {
+    if (differences[axis][distance - 1].empty()) continue;
+    for (std::size_t lag = 1; lag <= distance; ++lag)
+      found.apart[axis][lag - 1] = median_sigma(differences[axis][lag - 1]) / std::sqrt(2.0);
+    const double sigma = found.apart[axis][distance - 1];
     if (found.distant == 0 || sigma < found.distant) found.distant = sigma;
   }
   return found;

@@ -90,8 +90,11 @@ class NoiseWindows {
 struct WindowNoise {
   std::vector<DetailSample> details;
   std::size_t looked_at = 0;  // places, uniform ones too
-  /// Standard deviation that the median absolute difference of voxels three apart makes, along the axis where it is
-  /// least; 0 if no axis has 12 voxels. That of noise, if nothing else changes over three voxels.
+  /// Along each axis, the standard deviation that the median absolute difference of voxels one, two and three apart
+  /// makes; 0 along axes with fewer than 12 voxels.
+  std::array<std::array<double, 3>, 3> apart{};
+  /// The least of those of voxels three apart; 0 if there are none. That of noise, if nothing else changes over three
+  /// voxels.
   double distant = 0;
 };
 

@@ -1,6 +1,8 @@
 // How much noise a volume holds, from the volume alone.
 #pragma once
 
+#include <array>
+
 #include "host/volume.hpp"
 
 namespace halocline {
@@ -11,6 +13,8 @@ struct NoiseEstimate {
       0;                    // of the voxels that are not in uniformly filled parts (masked background); sigma is theirs
   bool correlated = false;  // neighbours share noise: sigma is larger than second differences say, by `excess`
   double excess = 1;        // noise seen in differences over three voxels, over that seen in second differences
+  /// Along each axis, of the noise in voxels one and two apart; 0 unless `correlated`.
+  std::array<std::array<double, 2>, 3> correlation{};
 };
 
 /// Second differences along every axis (the product of [1 -2 1] / sqrt 6, as Immerkaer 1996 does in 2D) leave noise and

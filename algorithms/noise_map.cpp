@@ -21,24 +21,21 @@ struct Coarse {
   float at(std::size_t i, std::size_t j, std::size_t k) const { return values[i + size[0] * (j + size[1] * k)]; }
 };
 
-// Of each window and its neighbours that hold noise; at the volume's faces only of those along them, or what lies
-// further in would count twice. A window without noise stays so.
+// Of each window and the two beside it along every axis, those that hold noise; at the volume's faces along the face
+// only, or what lies further in would count twice. A window without noise stays so.
 Coarse median_of_neighbours(const Coarse& coarse) {
   Coarse out = coarse;
+  const std::size_t strides[] = {1, coarse.size[0], coarse.size[0] * coarse.size[1]};
   std::vector<float> around;
-  const auto range = [&](std::size_t n, int axis) {
-    return n == 0 || n + 1 == coarse.size[axis] ? std::pair(n, n + 1) : std::pair(n - 1, n + 2);
-  };
   for (std::size_t n = 0; n < out.values.size(); ++n) {
     if (!(coarse.values[n] > 0)) continue;
-    const auto [x0, x1] = range(n % coarse.size[0], 0);
-    const auto [y0, y1] = range(n / coarse.size[0] % coarse.size[1], 1);
-    const auto [z0, z1] = range(n / coarse.size[0] / coarse.size[1], 2);
-    around.clear();
-    for (std::size_t z = z0; z < z1; ++z)
-      for (std::size_t y = y0; y < y1; ++y)
-        for (std::size_t x = x0; x < x1; ++x)
-          if (coarse.at(x, y, z) > 0) around.push_back(coarse.at(x, y, z));
+    around.assign(1, coarse.values[n]);
+    for (int axis = 0; axis < 3; ++axis) {
+      const std::size_t at = n / strides[axis] % coarse.size[axis];
+      if (at == 0 || at + 1 == coarse.size[axis]) continue;
+      for (const float value : {coarse.values[n - strides[axis]], coarse.values[n + strides[axis]]})
+        if (value > 0) around.push_back(value);
+    }
     // the lower of two: edges and texture only ever add
     const auto middle = around.begin() + static_cast<std::ptrdiff_t>((around.size() - 1) / 2);
     std::nth_element(around.begin(), middle, around.end());
@@ -65,7 +62,7 @@ std::vector<Place> places_along(const NoiseWindows& windows, int axis, std::size
   return places;
 }
 
-// Linear between the windows' centres, and beyond the outer ones within a factor of two.
+// Linear between the windows' centres, and beyond the outer ones within a factor of 1.5.
 Volume spread(const Coarse& coarse, const NoiseWindows& windows, const Grid& grid) {
   Volume out(grid);
   const auto along_x = places_along(windows, 0, grid.size[0]), along_y = places_along(windows, 1, grid.size[1]),
@@ -84,7 +81,7 @@ Volume spread(const Coarse& coarse, const NoiseWindows& windows, const Grid& gri
         double value = (1 - x.part) * column(x.low) + x.part * column(x.high);
         if (x.outside() || y.outside() || z.outside()) {
           const double nearest = coarse.at(x.nearest(), y.nearest(), z.nearest());
-          value = std::clamp(value, 0.5 * nearest, 2 * nearest);
+          value = std::clamp(value, nearest / 1.5, 1.5 * nearest);
         }
         out.at(i, j, k) = static_cast<float>(value);
       }
@@ -112,24 +109,20 @@ NoiseMap noise_map(const Volume& volume) {
   const auto estimate = estimate_noise(volume);
   if (!(estimate.sigma > 0))
     throw InputError("no noise can be measured in the volume: it is constant, or a single voxel");
+  const double scale = estimate.correlated ? estimate.excess : 1;
   const DetailStencil stencil(volume.grid);
   const NoiseWindows windows(volume.grid);
   Coarse coarse{windows.counts(), std::vector<float>(windows.count())};
   parallel_slices(windows.count(), [&](std::size_t n) {
-    const double sigma =
-        robust_sigma(look_at(volume, nullptr, stencil, windows.at(n), 1000).details, stencil.gradients());
+    const auto found = look_at(volume, nullptr, stencil, windows.at(n), 1000);
+    const double sigma = scale * robust_sigma(found.details, stencil.gradients());
     coarse.values[n] = static_cast<float>(sigma * sigma);
   });
   NoiseMap map;
+  map.variance = spread(median_of_neighbours(coarse), windows, volume.grid);
   map.correlated = estimate.correlated;
-  const double scale = estimate.correlated ? estimate.excess * estimate.excess : 1;
-  coarse = median_of_neighbours(coarse);
-  for (float& value : coarse.values) value = static_cast<float>(value * scale);
-  map.variance = spread(coarse, windows, volume.grid);
-  map.how = estimate.correlated
-                ? fmt::format("estimated from the volume alone, times {:.3g} for noise that neighbours share",
-                              estimate.excess * estimate.excess)
-                : "estimated from the volume alone";
+  map.how = "estimated from the volume alone";
+  if (estimate.correlated) map.how += fmt::format(", times {:.3g} for noise that neighbours share", scale * scale);
   summarise(map);
   return map;
 }

@@ -15,11 +15,11 @@ struct NoiseMap {
   std::string how;             // for reports
 };
 
-/// From the volume alone. In windows of about 16^3 voxels (64^2 in a slice, 4096 in a row), half overlapping, sigma is
-/// what estimate_noise() finds by details at places without edges; the median over each window and its neighbours takes
-/// out windows that edges or texture fill; between the windows' centres the variance is linear. Where all of a window
-/// is filled uniformly (masked background) it is 0. Where neighbours share noise, details see only part of it, and the
-/// whole map is scaled by the excess that estimate_noise() reports.
+/// From the volume alone. In windows of about 12^3 voxels (42^2 in a slice, 1728 in a row), half overlapping, sigma is
+/// what estimate_noise() finds by details at places without edges; the median over each window and those beside it
+/// takes out windows that edges or texture fill; between the windows' centres the variance is linear. Where all of a
+/// window is filled uniformly (masked background) it is 0. Where neighbours share noise, details see only part of it,
+/// and the whole map is scaled by the excess that estimate_noise() reports.
 ///
 /// Less reliable than propagated variances or two halves: texture as fine as the voxels passes for noise, noise that
 /// changes within a window is averaged, and the share that neighbours have in noise is taken for the same everywhere.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "algorithms/discrepancy.hpp"
 #include "algorithms/noise.hpp"
@@ -60,11 +61,63 @@ double mean_square(const Volume& volume) {
   return sum / static_cast<double>(volume.voxels.size());
 }
 
-// White noise of these standard deviations; none where the voxel and its neighbours have one value (filled background).
+// Weights of voxels 0, 1, 2, ... away that give white noise these correlations one and two voxels apart: the transform
+// of the root of the spectrum, of norm 1.
+std::vector<double> colouring(const std::array<double, 2>& correlation) {
+  constexpr int length = 32, reach = 7;
+  constexpr double turn = 2 * std::numbers::pi / length;
+  std::vector<double> weights(reach);
+  double norm = 0;
+  for (int n = 0; n < reach; ++n) {
+    for (int w = 0; w < length; ++w) {
+      const double power = 1 + 2 * correlation[0] * std::cos(turn * w) + 2 * correlation[1] * std::cos(2 * turn * w);
+      weights[n] += std::sqrt(std::max(0.0, power)) * std::cos(turn * w * n);
+    }
+    norm += (n == 0 ? 1 : 2) * weights[n] * weights[n];
+  }
+  for (double& weight : weights) weight /= std::sqrt(norm);
+  return weights;
+}
+
+// The volume goes on as its mirror image.
+void filter_along(Volume& volume, int axis, const std::vector<double>& weights) {
+  const auto size = static_cast<std::ptrdiff_t>(volume.grid.size[axis]);
+  if (size < 2) return;
+  const std::size_t strides[] = {1, volume.grid.size[0], volume.grid.slice()};
+  const auto stride = static_cast<std::ptrdiff_t>(strides[axis]);
+  const auto lines = static_cast<std::ptrdiff_t>(volume.grid.count()) / size;
+  parallel_slices(static_cast<std::size_t>(lines), [&](std::size_t line) {
+    const auto n = static_cast<std::ptrdiff_t>(line);
+    float* first = volume.voxels.data() + n % stride + n / stride * stride * size;
+    std::vector<double> values(static_cast<std::size_t>(size));
+    for (std::ptrdiff_t at = 0; at < size; ++at) values[at] = first[at * stride];
+    const auto value = [&](std::ptrdiff_t at) {
+      const std::ptrdiff_t folded = ((at % (2 * size)) + 2 * size) % (2 * size);
+      return values[folded < size ? folded : 2 * size - 1 - folded];
+    };
+    for (std::ptrdiff_t at = 0; at < size; ++at) {
+      double sum = weights[0] * value(at);
+      for (std::ptrdiff_t away = 1; away < static_cast<std::ptrdiff_t>(weights.size()); ++away)
+        sum += weights[away] * (value(at - away) + value(at + away));
+      first[at * stride] = static_cast<float>(sum);
+    }
+  });
+}
+
+// Noise of these standard deviations, which neighbours share as they do in f; none where the voxel and its neighbours
+// have one value (filled background).
 template <typename Deviation>
-Volume white_noise(const Volume& f, const Deviation& deviation) {
+Volume noise_like(const Volume& f, const NoiseEstimate& estimate, const Deviation& deviation) {
   constexpr std::uint64_t seed = 0x5d7e;
   Volume noise(f.grid);
+  parallel_slices(f.grid.size[2], [&](std::size_t k) {
+    for (std::size_t n = k * f.grid.slice(); n < (k + 1) * f.grid.slice(); ++n) {
+      PhiloxStream random(seed, n, 0);
+      noise.voxels[n] = static_cast<float>(standard_normal(random));
+    }
+  });
+  if (estimate.correlated)
+    for (int axis = 0; axis < 3; ++axis) filter_along(noise, axis, colouring(estimate.correlation[axis]));
   const auto range = [&](std::size_t at, int axis) {
     return std::pair(at == 0 ? 0 : at - 1, std::min(at + 2, f.grid.size[axis]));
   };
@@ -78,10 +131,8 @@ Volume white_noise(const Volume& f, const Deviation& deviation) {
         for (std::size_t z = k0; z < k1 && uniform; ++z)
           for (std::size_t y = j0; y < j1 && uniform; ++y)
             for (std::size_t x = i0; x < i1 && uniform; ++x) uniform = f.at(x, y, z) == f.at(i, j, k);
-        if (uniform) continue;
         const std::size_t voxel = i + f.grid.size[0] * (j + f.grid.size[1] * k);
-        PhiloxStream random(seed, voxel, 0);
-        noise.voxels[voxel] = static_cast<float>(deviation(voxel) * standard_normal(random));
+        noise.voxels[voxel] = uniform ? 0.0f : static_cast<float>(deviation(voxel) * noise.voxels[voxel]);
       }
     }
   });
@@ -96,6 +147,7 @@ class Risk {
     for (std::size_t n = 0; n < noisier_.voxels.size(); ++n)
       noisier_.voxels[n] = static_cast<float>(f_.voxels[n] + added * noise.voxels[n]);
     problem_.inputs["f"] = &noisier_;
+    problem_.parameters.schedule = Schedule::standard;
     problem_.parameters.iterations = 300;
     problem_.parameters.gap = 3e-3;
   }
@@ -171,24 +223,25 @@ StrengthChoice by_risk(const Part& part, const Volume& noise, const std::string&
 }
 
 StrengthChoice by_sure(const Part& part, const std::vector<Device>& devices) {
-  if (const Volume* weights = part.weights()) {
-    const double sigma = part.problem.sigma.value_or(estimate_noise(part.f(), weights).sigma);
-    if (!(sigma > 0)) refuse("no noise can be measured in the volume");
-    const Volume noise = white_noise(
-        part.f(), [&](std::size_t n) { return sigma * std::sqrt(static_cast<double>(weights->voxels[n])); });
-    auto choice = by_risk(part, noise,
-                          fmt::format("Monte Carlo SURE with the weights' noise of {:.4g}{}", sigma,
-                                      part.problem.sigma ? ", propagated" : ""),
-                          devices);
-    choice.sigma = sigma;
-    return choice;
-  }
-  if (!(estimate_noise(part.f()).sigma > 0)) refuse("no noise can be measured in the volume");
-  const NoiseMap map = noise_map(part.f());
-  const Volume noise =
-      white_noise(part.f(), [&](std::size_t n) { return std::sqrt(static_cast<double>(map.variance.voxels[n])); });
-  auto choice = by_risk(part, noise, fmt::format("Monte Carlo SURE with a white noise of {:.4g}", map.sigma), devices);
-  choice.sigma = map.sigma;
+  const Volume& f = part.f();
+  const Volume* weights = part.weights();
+  const NoiseEstimate estimate = estimate_noise(f, weights);
+  const double sigma = weights != nullptr ? part.problem.sigma.value_or(estimate.sigma) : estimate.sigma;
+  if (!(sigma > 0)) refuse("no noise can be measured in the volume");
+  const NoiseMap map = weights != nullptr ? NoiseMap() : noise_map(f);
+  const Volume noise = noise_like(f, estimate, [&](std::size_t n) {
+    return weights != nullptr ? sigma * std::sqrt(static_cast<double>(weights->voxels[n]))
+                              : std::sqrt(static_cast<double>(map.variance.voxels[n]));
+  });
+  const double seen = weights != nullptr ? sigma : map.sigma;
+  auto choice = by_risk(part, noise,
+                        fmt::format("Monte Carlo SURE with a noise of {:.4g}{}{}", seen,
+                                    weights == nullptr   ? ""
+                                    : part.problem.sigma ? " from the variances"
+                                                         : " where the weight is 1",
+                                    estimate.correlated ? ", which neighbours share" : ""),
+                        devices);
+  choice.sigma = seen;
   return choice;
 }
 
@@ -257,8 +310,6 @@ StrengthChoice choose_strength(const std::string& rule, const StrengthProblem& p
   const Part part(problem);
   if (rule == "discrepancy" || (automatic && problem.target_fidelity)) return by_discrepancy(part, problem, devices);
   if (rule == "halves" || (automatic && halves)) return by_halves(part, devices);
-  if (automatic && part.weights() == nullptr && estimate_noise(part.f()).correlated)
-    return by_discrepancy(part, problem, devices);
   return by_sure(part, devices);
 }
 
@@ -275,7 +326,7 @@ std::string effect_warning(const Volume& input, const Volume& output, double alp
         "hardly anything was changed: the RMS change of {:.3g} is below 1/1000 of {} of {:.3g}; an --alpha below "
         "{:.4g} "
         "smooths more",
-        rms_change, noise > 0 ? "the noise" : "the range of grey values", scale, alpha);
+        rms_change, noise > 0 ? "the noise" : "the grey values' range", scale, alpha);
   const double after = range(output);
   if (after < 1e-3 * before)
     return fmt::format(
