@@ -14,6 +14,11 @@
 namespace halocline {
 namespace {
 
+constexpr std::size_t most_places = std::size_t{1} << 22;
+// Where the map's RMS differs by less than this from the estimate for the whole volume, noise is much the same
+// everywhere, and that estimate is the more precise.
+constexpr double same_everywhere = 0.05;
+
 // One value a window.
 struct Coarse {
   std::array<std::size_t, 3> size;
@@ -112,9 +117,10 @@ NoiseMap noise_map(const Volume& volume) {
   const double scale = estimate.correlated ? estimate.excess : 1;
   const DetailStencil stencil(volume.grid);
   const NoiseWindows windows(volume.grid);
+  const std::size_t places = std::max<std::size_t>(500, most_places / windows.count());  // each is in eight windows
   Coarse coarse{windows.counts(), std::vector<float>(windows.count())};
   parallel_slices(windows.count(), [&](std::size_t n) {
-    const auto found = look_at(volume, nullptr, stencil, windows.at(n), 1000);
+    const auto found = look_at(volume, nullptr, stencil, windows.at(n), places, false);
     const double sigma = scale * robust_sigma(found.details, stencil.gradients());
     coarse.values[n] = static_cast<float>(sigma * sigma);
   });
@@ -124,6 +130,11 @@ NoiseMap noise_map(const Volume& volume) {
   map.how = "estimated from the volume alone";
   if (estimate.correlated) map.how += fmt::format(", times {:.3g} for noise that neighbours share", scale * scale);
   summarise(map);
+  const double precise = estimate.sigma / map.sigma;
+  if (std::abs(precise - 1) < same_everywhere) {
+    for (float& value : map.variance.voxels) value = static_cast<float>(value * precise * precise);
+    summarise(map);
+  }
   return map;
 }
 
