@@ -18,6 +18,8 @@ class Spdu : public Pdu {
 
  protected:
   void dual(Slab& slab, const Steps& steps, Range slices) const override;
+  std::array<float, 3> dual_steps(const Steps& steps) const override;
+  bool weighted() const override { return true; }
   void primal(Slab& slab, const Steps& steps, Range slices) const override;
   IterationRecord record(int done, std::span<const double> sums) const override;
 };

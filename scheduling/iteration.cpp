@@ -162,12 +162,14 @@ class Run {
   void iterate(Slab& slab, int first, int count, bool reduce) {
     const auto& need = requirements_;
     const auto limit = static_cast<std::int64_t>(need.size[2]);
-    for (int n = 0; n < count; ++n) {
+    int now = 0;
+    for (int n = 0; n < count; n += now) {
       check_interrupt();
-      // what later iterations of this pass, and its reduction, will need of this one beyond the interior
-      const std::int64_t later = count - 1 - n, extra = reduce ? need.reduction_halo : 0;
-      method_.iterate(slab, first + n,
-                      slab.interior().grown(later * need.halo_low + extra, later * need.halo_high + extra, limit));
+      now = std::min(method_.together(), count - n);
+      // what later iterations of this pass, and its reduction, will need of these beyond the interior
+      const std::int64_t later = count - now - n, extra = reduce ? need.reduction_halo : 0;
+      const Range core = slab.interior().grown(later * need.halo_low + extra, later * need.halo_high + extra, limit);
+      method_.iterate_together(slab, first + n, now, core);
       slab.mark_step();
     }
     check_interrupt();

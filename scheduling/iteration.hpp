@@ -29,6 +29,13 @@ class IterativeMethod {
   /// Iteration number `iteration` (from 0). Must compute the state right on `core`, given that it was right on core
   /// grown by the declared halos (cut at the volume's faces).
   virtual void iterate(Slab& slab, int iteration, Range core) const = 0;
+  /// How many iterations iterate_together() can take at once.
+  virtual int together() const { return 1; }
+  /// Iterations `first` to `first + count - 1`, count at most together(): the state on `core` must be right afterwards,
+  /// given that it was right on core grown by count times the declared halos. The bits are those of iterate().
+  virtual void iterate_together(Slab& slab, int first, [[maybe_unused]] int count, Range core) const {
+    iterate(slab, first, core);
+  }
   /// The first number of iterations > done (or >= 0 for done = -1) at which reduce() is due. Fixed numbers, never
   /// dependent on the plan. A reduction after the last iteration is always taken.
   virtual int next_reduction(int done) const = 0;
