@@ -144,7 +144,7 @@ void Pdu::reduce_stored(Slab& slab, Range slices) const {
                dual_option() + (weighted() ? " -D WEIGHTS" : ""));
 }
 
-void Pdu::reduce(Slab& slab, Range slices) const {
+void Pdu::reduce(Slab& slab, int, Range slices) const {
   if (fused()) return reduce_stored(slab, slices);
   sums_.launch(slab, "pdu.cl", "pdu_gap", slices,
                {in("u"), in("f"), in("qx"), in("qy"), in("qz"), out("partials"), slab.nx(), slab.ny(), slab.nz(),

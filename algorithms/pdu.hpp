@@ -22,7 +22,7 @@ class Pdu : public DenoiseMethod {
   int together() const override { return std::max(1, parameters_.fused.stages); }
   void iterate_together(Slab& slab, int first, int count, Range core) const override;
   int next_reduction(int done) const override;
-  void reduce(Slab& slab, Range interior) const override;
+  void reduce(Slab& slab, int done, Range interior) const override;
   bool reduced(int done, std::span<const double> sums) override;
   std::string note() const override;
 

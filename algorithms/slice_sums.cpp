@@ -5,7 +5,6 @@
 namespace halocline {
 namespace {
 
-constexpr std::size_t lanes = 64;         // LANES of cl/sums.clh
 constexpr std::size_t segment_rows = 32;  // SEGMENT_ROWS there
 constexpr std::size_t reduce_items = 64;  // REDUCE_ITEMS of cl/reduce.cl
 
@@ -36,14 +35,17 @@ void SliceSums::declare(Requirements& requirements) const {
 
 void SliceSums::launch(Slab& slab, const std::string& file, const std::string& kernel, Range slices,
                        const std::vector<SlabArgument>& arguments, const std::string& options) const {
-  const std::string fp64 = variants_.fp64 && slab.device().fp64 ? "-D USE_FP64" : "";
   const auto count = static_cast<std::size_t>(slices.count());
   const std::size_t groups = on_cpu(slab) ? 1 : groups_, items = on_cpu(slab) ? 1 : lanes;
-  slab.launch({file, kernel, fp64 + " " + lane_option(slab) + " " + options}, {items * groups, segments(), count},
-              {items, 1, 1}, arguments);
-  const std::size_t sets = segments() * (on_cpu(slab) ? lanes : groups_);
-  slab.launch({"reduce.cl", "reduce_slices", fp64}, {reduce_items, static_cast<std::size_t>(components_), count},
-              {reduce_items, 1, 1},
+  slab.launch({file, kernel, fp64_option(slab) + " " + lane_option(slab) + " " + options},
+              {items * groups, segments(), count}, {items, 1, 1}, arguments);
+  add_up(slab, slices, segments() * (on_cpu(slab) ? lanes : groups_), components_);
+}
+
+void SliceSums::add_up(Slab& slab, Range slices, std::size_t sets, int components) const {
+  const auto count = static_cast<std::size_t>(slices.count());
+  slab.launch({"reduce.cl", "reduce_slices", fp64_option(slab)},
+              {reduce_items, static_cast<std::size_t>(components), count}, {reduce_items, 1, 1},
               {in("partials"), out("sums"), static_cast<std::int32_t>(sets), components_, slab.offset(),
                static_cast<std::int32_t>(slices.begin)});
 }

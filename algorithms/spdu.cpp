@@ -45,7 +45,7 @@ void Spdu::primal(Slab& slab, const Steps& steps, Range slices) const {
   slab.launch({"spdu.cl", "spdu_primal", primal_options()}, slices, arguments);
 }
 
-void Spdu::reduce(Slab& slab, Range slices) const {
+void Spdu::reduce(Slab& slab, int, Range slices) const {
   if (fused()) return reduce_stored(slab, slices);
   sums_.launch(
       slab, "spdu.cl", "spdu_gap", slices,

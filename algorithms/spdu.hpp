@@ -14,7 +14,7 @@ class Spdu : public Pdu {
   /// Uses what Pdu uses, and largest_weight (the maximum of w).
   explicit Spdu(const MethodParameters& parameters);
   Requirements requirements() const override;
-  void reduce(Slab& slab, Range interior) const override;
+  void reduce(Slab& slab, int done, Range interior) const override;
 
  protected:
   void dual(Slab& slab, const Steps& steps, Range slices) const override;

@@ -36,7 +36,10 @@ void iterate(benchmark::State& state, const std::string& name, double bytes) {
   measure(state, slab, [&] {
     for (int k = 0; k < iterations; ++k) {
       method->iterate(slab, done++, slab.interior());
-      if (method->requirements().reduction_every_iteration) method->reduce(slab, slab.interior());
+      if (method->requirements().reduction_every_iteration) {
+        method->reduce(slab, done, slab.interior());
+        if (method->steered(slab) > 0) method->steer(slab, done);
+      }
     }
   });
   const double voxels = static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n) * iterations;
