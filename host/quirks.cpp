@@ -1,5 +1,7 @@
 #include "host/quirks.hpp"
 
+#include <algorithm>
+
 namespace halocline {
 namespace {
 
@@ -28,6 +30,12 @@ Quirks quirks_of(const DeviceInfo& device) {
   // It does not know the intrinsics that inlining makes of restrict.
   if (contains(device.platform, "Oclgrind")) quirks.build_options = "-D restrict=";
   return quirks;
+}
+
+std::size_t usable_local_memory(const DeviceInfo& device) {
+  const bool hopper =
+      contains(device.platform, "NVIDIA") && (contains(device.name, "H200") || contains(device.name, "H100"));
+  return std::max<std::size_t>(device.local_memory, hopper ? 96 << 10 : 0);
 }
 
 bool pocl_sub_devices_lack_images(const DeviceInfo& device) {
