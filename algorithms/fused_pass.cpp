@@ -15,8 +15,8 @@ constexpr FusedTile tiles[] = {
     {1, 4, 33, 16}, {1, 4, 33, 7},  {1, 4, 9, 7},   {1, 2, 33, 12}, {1, 2, 33, 7},  {1, 2, 9, 7},   {1, 1, 65, 8},
     {1, 1, 33, 7},  {1, 1, 9, 7},   {2, 4, 34, 15}, {2, 4, 34, 12}, {2, 4, 18, 14}, {2, 4, 10, 12}, {2, 4, 6, 10},
     {2, 2, 34, 30}, {2, 2, 34, 16}, {2, 2, 18, 14}, {2, 2, 10, 6},  {2, 1, 67, 15}, {2, 1, 35, 7},  {2, 1, 11, 5},
-    {3, 4, 34, 12}, {3, 4, 10, 12}, {3, 2, 36, 16}, {3, 2, 19, 13}, {3, 2, 7, 9},   {3, 1, 37, 16}, {3, 1, 13, 9},
-    {4, 4, 10, 16}, {4, 4, 6, 12},  {4, 2, 20, 16}, {4, 2, 8, 12},  {4, 1, 23, 16}, {4, 1, 15, 11},
+    {3, 2, 36, 16}, {3, 2, 36, 12}, {3, 2, 19, 13}, {3, 2, 7, 9},   {3, 1, 37, 16}, {3, 1, 13, 9},  {4, 4, 10, 16},
+    {4, 4, 6, 12},  {4, 2, 20, 16}, {4, 2, 8, 12},  {4, 1, 23, 16}, {4, 1, 15, 11},
 };
 
 int low_items(const FusedTile& tile) {
@@ -43,10 +43,9 @@ std::size_t FusedTile::local_bytes() const {
 }
 
 FusedTile fused_tile(const DeviceInfo& device, int stages, std::size_t nx) {
-  const int columns = nx % 4 == 0 ? 4 : nx % 2 == 0 ? 2 : 1;
   for (const auto& tile : tiles)
-    if (tile.stages == stages && tile.columns == columns && tile.items() <= device.max_work_group &&
-        tile.local_bytes() <= usable_local_memory(device))
+    if (tile.stages == stages && nx % static_cast<std::size_t>(tile.columns) == 0 &&
+        tile.items() <= device.max_work_group && tile.local_bytes() <= usable_local_memory(device))
       return tile;
   throw std::logic_error(fmt::format("{} takes no tile of {} stages", device.name, stages));
 }

@@ -140,12 +140,17 @@ void Pdu::reduce_stored(Slab& slab, Range slices) const {
   arguments.insert(arguments.end(), {in("qx"), in("qy"), in("qz"), out("partials"), slab.nx(), slab.ny(), slab.nz(),
                                      slab.offset(), narrow(slices.begin), narrow(slices.end), inverse_[0], inverse_[1],
                                      inverse_[2], static_cast<float>(parameters_.lambda)});
-  sums_.launch(slab, "pdu_state.cl", "pdu_stored_gap", slices, arguments,
-               dual_option() + (weighted() ? " -D WEIGHTS" : ""));
+  const std::string options = dual_option() + (weighted() ? " -D WEIGHTS" : "");
+  if (sums_.on_cpu(slab)) return sums_.launch(slab, "pdu_state.cl", "pdu_stored_gap", slices, arguments, options);
+  const auto march = sums_.march(slices, 1);
+  slab.launch({"pdu_state.cl", "pdu_stored_gap",
+               fmt::format("{} {} -D COLUMNS={}", sums_.fp64_option(slab), options, march.columns)},
+              march.global, march.group, arguments);
+  sums_.add_up(slab, slices, march.sets, weighted() ? 4 : 3);
 }
 
 void Pdu::reduce(Slab& slab, int, Range slices) const {
-  if (fused()) return reduce_stored(slab, slices);
+  if (fused() || !sums_.on_cpu(slab)) return reduce_stored(slab, slices);
   sums_.launch(slab, "pdu.cl", "pdu_gap", slices,
                {in("u"), in("f"), in("qx"), in("qy"), in("qz"), out("partials"), slab.nx(), slab.ny(), slab.nz(),
                 slab.offset(), narrow(slices.begin), narrow(slices.end), inverse_[0], inverse_[1], inverse_[2],

@@ -5,6 +5,8 @@
 namespace halocline {
 namespace {
 
+constexpr std::size_t march_x = 32;       // MARCH_X there
+constexpr std::size_t march_z = 4;        // MARCH_Z
 constexpr std::size_t segment_rows = 32;  // SEGMENT_ROWS there
 constexpr std::size_t reduce_items = 64;  // REDUCE_ITEMS of cl/reduce.cl
 
@@ -12,6 +14,7 @@ constexpr std::size_t reduce_items = 64;  // REDUCE_ITEMS of cl/reduce.cl
 
 SliceSums::SliceSums(const std::array<std::size_t, 3>& size, int components, KernelVariants variants)
     : components_(components),
+      nx_(size[0]),
       groups_((size[0] + lanes - 1) / lanes),
       segments_(static_cast<int>((size[1] + segment_rows - 1) / segment_rows)),
       variants_(variants) {}
@@ -31,6 +34,18 @@ void SliceSums::declare(Requirements& requirements) const {
       array("partials", Lifetime::scratch, components * std::max(lanes, groups_) * segments()));
   requirements.arrays.push_back(array("sums", Lifetime::sums, 2 * components));
   requirements.kernels.push_back("reduce_slices");
+}
+
+SliceSums::March SliceSums::march(Range slices, int depth) const {
+  March result;
+  result.columns = nx_ % 4 == 0 ? 4 : nx_ % 2 == 0 ? 2 : 1;
+  const auto columns = static_cast<std::size_t>(result.columns), layers = march_z * static_cast<std::size_t>(depth);
+  const std::size_t groups = (nx_ / columns + march_x - 1) / march_x;
+  const auto count = static_cast<std::size_t>(slices.count());
+  result.global = {groups * march_x, segments(), (count + layers - 1) / layers * march_z};
+  result.group = {march_x, 1, march_z};
+  result.sets = groups * segments();
+  return result;
 }
 
 void SliceSums::launch(Slab& slab, const std::string& file, const std::string& kernel, Range slices,

@@ -30,6 +30,13 @@ class SliceSums {
   /// order and more compiler options; then adds those up to "sums".
   void launch(Slab& slab, const std::string& file, const std::string& kernel, Range slices,
               const std::vector<SlabArgument>& arguments, const std::string& options = "") const;
+  /// Work-items of a march along the rows on a GPU, each with `columns` along x and `depth` slices.
+  struct March {
+    int columns = 1;
+    std::array<std::size_t, 3> global{1, 1, 1}, group{1, 1, 1};
+    std::size_t sets = 1;
+  };
+  March march(Range slices, int depth) const;
   /// The rest of a launch: adds up the first `components` of `sets` partial sums a slice to "sums".
   void add_up(Slab& slab, Range slices, std::size_t sets, int components) const;
   std::string fp64_option(const Slab& slab) const { return on_fp64(slab) ? "-D USE_FP64" : ""; }
@@ -44,6 +51,7 @@ class SliceSums {
 
  private:
   int components_;
+  std::size_t nx_;
   std::size_t groups_;  // of columns, on GPUs
   int segments_;
   KernelVariants variants_;

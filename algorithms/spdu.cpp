@@ -46,7 +46,7 @@ void Spdu::primal(Slab& slab, const Steps& steps, Range slices) const {
 }
 
 void Spdu::reduce(Slab& slab, int, Range slices) const {
-  if (fused()) return reduce_stored(slab, slices);
+  if (fused() || !sums_.on_cpu(slab)) return reduce_stored(slab, slices);
   sums_.launch(
       slab, "spdu.cl", "spdu_gap", slices,
       {in("u"), in("f"), in("w"), in("qx"), in("qy"), in("qz"), out("partials"), slab.nx(), slab.ny(), slab.nz(),

@@ -8,8 +8,7 @@
 namespace halocline {
 namespace {
 
-constexpr int window = 32;                        // iterations whose sums the device keeps
-constexpr std::size_t group_x = 32, group_z = 4;  // GROUP_X and GROUP_Z of cl/tvgd.cl
+constexpr int window = 32;  // iterations whose sums the device keeps
 
 ArrayNeed fixed_array(std::string name, std::size_t bytes) {
   ArrayNeed need;
@@ -58,15 +57,14 @@ void Tvgd::start(Slab& slab) const {
               {in("f"), out("u"), slab.nx(), slab.ny(), slab.offset(), begin, end});
 }
 
-Tvgd::Shape Tvgd::shape(const Slab& slab, Range slices, int slices_an_item) const {
-  const auto count = static_cast<std::size_t>(slices.count());
-  if (sums_.on_cpu(slab)) return {{1, sums_.segments(), count}, {1, 1, 1}, sums_.lane_option(slab)};
-  const std::size_t nx = parameters_.size[0], columns = nx % 4 == 0 ? 4 : nx % 2 == 0 ? 2 : 1;
-  const auto depth = static_cast<std::size_t>(slices_an_item);
-  const auto whole = [](std::size_t n, std::size_t group) { return (n + group - 1) / group * group; };
-  return {{whole(nx / columns, group_x), sums_.segments(), whole((count + depth - 1) / depth, group_z)},
-          {group_x, 1, group_z},
-          fmt::format("-D COLUMNS={} -D SLICES={}", columns, depth)};
+Tvgd::Shape Tvgd::shape(const Slab& slab, Range slices, int depth) const {
+  if (sums_.on_cpu(slab))
+    return {{1, sums_.segments(), static_cast<std::size_t>(slices.count())},
+            {1, 1, 1},
+            sums_.lane_option(slab),
+            sums_.segments() * SliceSums::lanes};
+  const auto march = sums_.march(slices, depth);
+  return {march.global, march.group, fmt::format("-D COLUMNS={} -D SLICES={}", march.columns, depth), march.sets};
 }
 
 void Tvgd::iterate(Slab& slab, int, Range core) const {
@@ -76,7 +74,7 @@ void Tvgd::iterate(Slab& slab, int, Range core) const {
     const std::array<float, 2> control{static_cast<float>(factor_), 0};
     slab.set("control", control.data(), sizeof control);
   }
-  const auto [global, group, options] = shape(slab, core, 2);
+  const auto [global, group, options, sets] = shape(slab, core, 2);
   slab.launch({"tvgd.cl", "tvgd_step", options}, global, group,
               {in("u"), out("v"), in("control"), slab.nx(), slab.ny(), slab.nz(), slab.offset(), begin, end,
                inverse_[0], inverse_[1], inverse_[2], epsilon2_});
@@ -90,14 +88,13 @@ bool Tvgd::measures(int done) const {
 
 void Tvgd::reduce(Slab& slab, int done, Range interior) const {
   const bool all = measures(done);
-  const auto [global, group, options] = shape(slab, interior, all ? 2 : 1);
+  const auto [global, group, options, sets] = shape(slab, interior, all ? 2 : 1);
   slab.launch(
       {"tvgd.cl", "tvgd_sums", fmt::format("{} {}{}", options, sums_.fp64_option(slab), all ? " -D FIDELITY" : "")},
       global, group,
       {in("u"), in("f"), out("partials"), slab.nx(), slab.ny(), slab.nz(), slab.offset(),
        static_cast<std::int32_t>(interior.begin), static_cast<std::int32_t>(interior.end), inverse_[0], inverse_[1],
        inverse_[2], epsilon2_});
-  const std::size_t sets = sums_.segments() * (sums_.on_cpu(slab) ? SliceSums::lanes : global[0] / group_x);
   sums_.add_up(slab, interior, sets, all ? 4 : 1);
 }
 

@@ -34,8 +34,9 @@ class Tvgd : public DenoiseMethod {
   struct Shape {
     std::array<std::size_t, 3> global, group;
     std::string options;
+    std::size_t sets;  // of partial sums a slice
   };
-  Shape shape(const Slab& slab, Range slices, int slices_an_item) const;
+  Shape shape(const Slab& slab, Range slices, int depth) const;
   bool measures(int done) const;
   /// What the next g is multiplied with. squares: ||g||^2 and ||u - f||^2; product: <u - f, g>.
   double next_factor(double gradient2, double fidelity2, double product) const;

@@ -13,14 +13,11 @@
 // (TILE_X - LOW_ITEMS - HIGH_ITEMS) * COLUMNS columns of TILE_Y - 2 STAGES + 1 rows.
 // Tunables: STAGES, COLUMNS (1, 2, 4), TILE_X, TILE_Y, DUAL_BITS.
 #pragma OPENCL FP_CONTRACT OFF
-#include "duals.clh"
+#include "columns.clh"
 #include "tv.clh"
 
 #ifndef STAGES
 #define STAGES 2
-#endif
-#ifndef COLUMNS
-#define COLUMNS 4
 #endif
 #ifndef TILE_X
 #define TILE_X 18
@@ -33,59 +30,10 @@
 #define HIGH_ITEMS ((STAGES - 1 + COLUMNS - 1) / COLUMNS)
 #define ITEMS (TILE_X * TILE_Y)
 
-#if COLUMNS == 1
-typedef float floats;
-typedef uint uints;
-#define TO_UINTS(x) ((uint)(x))
-#define AS_FLOATS(x) as_float(x)
-#define AS_UINTS(x) as_uint(x)
-#elif COLUMNS == 2
-typedef float2 floats;
-typedef uint2 uints;
-#define TO_UINTS(x) convert_uint2(x)
-#define AS_FLOATS(x) as_float2(x)
-#define AS_UINTS(x) as_uint2(x)
-#else
-typedef float4 floats;
-typedef uint4 uints;
-#define TO_UINTS(x) convert_uint4(x)
-#define AS_FLOATS(x) as_float4(x)
-#define AS_UINTS(x) as_uint4(x)
-#endif
-#define JOINED_(a, b) a##b
-#define JOINED(a, b) JOINED_(a, b)
-
-// The stored duals of a work-item, and what they are worth in units of `unit`.
-#if DUAL_BITS == 32
-typedef floats duals;
-#define UNPACKED(stored) (stored)
-#else
-#if DUAL_BITS == 16
-#define STORED ushort
-#else
-#define STORED uchar
-#endif
-#if COLUMNS == 1
-typedef STORED duals;
-#define PACKED(rounded) ((STORED)as_uint(rounded))
-#else
-typedef JOINED(STORED, COLUMNS) duals;
-#define PACKED(rounded) JOINED(JOINED(convert_, STORED), COLUMNS)(AS_UINTS(rounded) & (DUAL_BITS == 16 ? 0xffffu : 0xffu))
-#endif
-#define UNPACKED(stored) ((AS_FLOATS(TO_UINTS(stored) | 0x4b000000u) - DUAL_MAGIC) * unit)
-#endif
-
-typedef union {
-  floats all;
-  float at[COLUMNS];
-} Columns;
 typedef struct {
   Columns x, y, z;
 } Dual;
 
-#define LOAD(type, array, i) (*(__global const type*)((array) + (i)))
-#define STORE(type, array, i, value) *(__global type*)((array) + (i)) = (value)
-#define EACH_COLUMN _Pragma("unroll") for (int c = 0; c < COLUMNS; ++c)
 // slice z of the buffers; one that the pass does not need may be any that it has
 #define SLICE(z) (plane * (size_t)(clamp(z, lowest, highest) - offset))
 
@@ -155,9 +103,9 @@ __kernel __attribute__((reqd_work_group_size(TILE_X, TILE_Y, 1))) void pdu_fused
     ahead_y.all = LOAD(floats, u + SLICE(s), here_y);
     float ahead_x = (u + SLICE(s))[here_x];
     Dual q, oldest;
-    q.x.all = UNPACKED(next_qx);
-    q.y.all = UNPACKED(next_qy);
-    q.z.all = UNPACKED(next_qz);
+    q.x.all = UNPACKED(next_qx, lambda);
+    q.y.all = UNPACKED(next_qy, lambda);
+    q.z.all = UNPACKED(next_qz, lambda);
     data[0].all = next_f;
 #pragma unroll
     for (int k = 1; k < STAGES; ++k) data[k].all = LOAD(floats, f + SLICE(s - 2 * k - 1), here);

@@ -17,26 +17,11 @@
 #if LANES_PER_ITEM == 1
 // On GPUs a work-item marches along the rows of a segment with COLUMNS voxels of SLICES slices and keeps what the next row
 // needs again. It starts at the same rows for every slab.
-#ifndef COLUMNS
-#define COLUMNS 4
-#endif
 #ifndef SLICES
 #define SLICES 2
 #endif
-#if COLUMNS == 1
-typedef float floats;
-#elif COLUMNS == 2
-typedef float2 floats;
-#else
-typedef float4 floats;
-#endif
-typedef union {
-  floats all;
-  float at[COLUMNS];
-} Columns;
+#include "columns.clh"
 
-#define LOAD(array, i) (*(__global const floats*)((array) + (i)))
-#define EACH_COLUMN _Pragma("unroll") for (int c = 0; c < COLUMNS; ++c)
 #define EACH_SLICE _Pragma("unroll") for (int k = 0; k < SLICES; ++k)
 
 typedef struct {
@@ -77,12 +62,12 @@ INLINE void march_from(March* m, __global const float* u, int x, int y, int z, i
   m->to_left = x > 0 ? 1 : 0;
   m->to_right = m->more_x ? COLUMNS : COLUMNS - 1;
   const uint back = y > 0 ? m->i - (uint)nx : m->i;
-  m->top.all = LOAD(m->slice[SLICES + 1], back);
+  m->top.all = LOAD(floats, m->slice[SLICES + 1], back);
   EACH_SLICE {
     Columns under, below;
-    m->here[k].all = LOAD(m->slice[k + 1], m->i);
-    under.all = LOAD(m->slice[k], m->i);
-    below.all = LOAD(m->slice[k + 1], back);
+    m->here[k].all = LOAD(floats, m->slice[k + 1], m->i);
+    under.all = LOAD(floats, m->slice[k], m->i);
+    below.all = LOAD(floats, m->slice[k + 1], back);
     const float left = m->slice[k + 1][m->i - m->to_left];
     EACH_COLUMN {
       const Direction p = direction(m->here[k].at[c], c > 0 ? m->here[k].at[c > 0 ? c - 1 : 0] : left, below.at[c],
@@ -106,10 +91,10 @@ INLINE void march_on(March* m, Columns* g, int y, int nx, int ny, float rx, floa
   float right[SLICES + 1];
 #pragma unroll
   for (int k = 0; k <= SLICES; ++k) {
-    row[k].all = LOAD(m->slice[k], up);
+    row[k].all = LOAD(floats, m->slice[k], up);
     right[k] = m->slice[k][up + m->to_right];
   }
-  top.all = LOAD(m->slice[SLICES + 1], m->i);
+  top.all = LOAD(floats, m->slice[SLICES + 1], m->i);
   const float top_left = m->slice[SLICES + 1][m->i - m->to_left];
   EACH_COLUMN {
     const float below = y > 0 ? m->top.at[c] : top.at[c];
@@ -143,8 +128,9 @@ INLINE void march_on(March* m, Columns* g, int y, int nx, int ny, float rx, floa
 }
 
 // Work-items: (columns / COLUMNS, segments of SEGMENT_ROWS rows, slices / SLICES).
-__kernel void tvgd_step(__global const float* restrict u, __global float* restrict v, __global const float* restrict control,
-                        int nx, int ny, int nz, int offset, int begin, int end, float rx, float ry, float rz, float eps2) {
+__kernel __attribute__((reqd_work_group_size(MARCH_X, 1, MARCH_Z))) void tvgd_step(
+    __global const float* restrict u, __global float* restrict v, __global const float* restrict control, int nx, int ny,
+    int nz, int offset, int begin, int end, float rx, float ry, float rz, float eps2) {
   const int x = (int)get_global_id(0) * COLUMNS, first = (int)get_global_id(1) * SEGMENT_ROWS;
   const int z = begin + (int)get_global_id(2) * SLICES;
   if (x >= nx || first >= ny || z >= end) return;
@@ -161,7 +147,7 @@ __kernel void tvgd_step(__global const float* restrict u, __global float* restri
     EACH_SLICE {
       Columns next;
       EACH_COLUMN next.at[c] = fma(-factor, g[k].at[c], here[k].at[c]);
-      if (z + k < end) *(__global floats*)(v + plane * (size_t)(z + k - offset) + i) = next.all;
+      if (z + k < end) STORE(floats, v + plane * (size_t)(z + k - offset), i, next.all);
     }
   }
 }
@@ -172,15 +158,13 @@ __kernel void tvgd_step(__global const float* restrict u, __global float* restri
 #define COMPONENTS 1
 #endif
 
-// Groups: (GROUP_X, 1, GROUP_Z); set = group along x + groups along x * segment. The few values of a row are added in float32.
-#define GROUP_X 32
-#define GROUP_Z 4
-__kernel __attribute__((reqd_work_group_size(GROUP_X, 1, GROUP_Z))) void tvgd_sums(
+// Groups: (MARCH_X, 1, MARCH_Z). The few values of a row are added in float32.
+__kernel __attribute__((reqd_work_group_size(MARCH_X, 1, MARCH_Z))) void tvgd_sums(
     __global const float* restrict u, __global const float* restrict f, __global sum_t* restrict partials, int nx, int ny,
     int nz, int offset, int begin, int end, float rx, float ry, float rz, float eps2) {
-  __local sum_t group_sums[COMPONENTS][SLICES][GROUP_Z][GROUP_X];
+  __local sum_t room[MARCH_X * MARCH_Z];
   const int x = (int)get_global_id(0) * COLUMNS, first = (int)get_global_id(1) * SEGMENT_ROWS;
-  const int z = begin + (int)get_global_id(2) * SLICES, lane = (int)get_local_id(0), layer = (int)get_local_id(2);
+  const int z = begin + (int)get_global_id(2) * SLICES;
   const size_t plane = (size_t)nx * (size_t)ny;
   sum_t sums[COMPONENTS][SLICES];
 #pragma unroll
@@ -194,7 +178,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP_X, 1, GROUP_Z))) void tvgd_su
 #ifdef FIDELITY
       EACH_SLICE {
         Columns data;
-        data.all = LOAD(f + plane * (size_t)(min(z + k, end - 1) - offset), m.i);
+        data.all = LOAD(floats, f + plane * (size_t)(min(z + k, end - 1) - offset), m.i);
         float variation = 0.0f, fidelity = 0.0f;
         EACH_COLUMN {
           const float change = m.here[k].at[c] - data.at[c];
@@ -222,20 +206,8 @@ __kernel __attribute__((reqd_work_group_size(GROUP_X, 1, GROUP_Z))) void tvgd_su
     }
   }
 #pragma unroll
-  for (int n = 0; n < COMPONENTS; ++n) EACH_SLICE group_sums[n][k][layer][lane] = sums[n][k];
-  barrier(CLK_LOCAL_MEM_FENCE);
-  for (int width = GROUP_X / 2; width > 0; width /= 2) {
-    if (lane < width)
-      for (int n = 0; n < COMPONENTS; ++n)
-        for (int k = 0; k < SLICES; ++k)
-          group_sums[n][k][layer][lane] = add_sums(group_sums[n][k][layer][lane], group_sums[n][k][layer][lane + width]);
-    barrier(CLK_LOCAL_MEM_FENCE);
-  }
-  if (lane > 0) return;
-  const size_t sets = get_num_groups(0) * get_num_groups(1), set = get_group_id(0) + get_num_groups(0) * get_group_id(1);
   for (int n = 0; n < COMPONENTS; ++n)
-    for (int k = 0; k < SLICES; ++k)
-      if (z + k < end) partials[((size_t)(z + k - offset) * 4 + n) * sets + set] = group_sums[n][k][layer][0];
+    EACH_SLICE store_march_sum(partials, room, z + k - offset, z + k < end, 4, n, sums[n][k]);
 }
 
 #else
