@@ -74,11 +74,21 @@ void Tvgd::iterate(Slab& slab, int, Range core) const {
     const std::array<float, 2> control{static_cast<float>(factor_), 0};
     slab.set("control", control.data(), sizeof control);
   }
+  if (keeps(slab))
+    return slab.launch({"tvgd.cl", "tvgd_add", sums_.lane_option(slab)},
+                       {1, parameters_.size[1], static_cast<std::size_t>(core.count())}, {1, 1, 1},
+                       {in("v"), inout("u"), in("control"), slab.nx(), slab.ny(), slab.offset(), begin});
   const auto [global, group, options, sets] = shape(slab, core, 2);
   slab.launch({"tvgd.cl", "tvgd_step", options}, global, group,
               {in("u"), out("v"), in("control"), slab.nx(), slab.ny(), slab.nz(), slab.offset(), begin, end,
                inverse_[0], inverse_[1], inverse_[2], epsilon2_});
   slab.swap("u", "v");
+}
+
+// A CPU keeps the gradient from the sums for the step. Slabs of a part need it beyond their interior as well, where the
+// sums do not compute it.
+bool Tvgd::keeps(const Slab& slab) const {
+  return sums_.on_cpu(slab) && slab.interior().count() == slab.nz();
 }
 
 // Without a target the norm alone steers; what the descent came to is measured at the end.
@@ -89,12 +99,15 @@ bool Tvgd::measures(int done) const {
 void Tvgd::reduce(Slab& slab, int done, Range interior) const {
   const bool all = measures(done);
   const auto [global, group, options, sets] = shape(slab, interior, all ? 2 : 1);
-  slab.launch(
-      {"tvgd.cl", "tvgd_sums", fmt::format("{} {}{}", options, sums_.fp64_option(slab), all ? " -D FIDELITY" : "")},
-      global, group,
-      {in("u"), in("f"), out("partials"), slab.nx(), slab.ny(), slab.nz(), slab.offset(),
-       static_cast<std::int32_t>(interior.begin), static_cast<std::int32_t>(interior.end), inverse_[0], inverse_[1],
-       inverse_[2], epsilon2_});
+  std::vector<SlabArgument> arguments{in("u"), in("f"), out("partials")};
+  if (keeps(slab)) arguments.emplace_back(out("v"));
+  arguments.insert(arguments.end(),
+                   {slab.nx(), slab.ny(), slab.nz(), slab.offset(), static_cast<std::int32_t>(interior.begin),
+                    static_cast<std::int32_t>(interior.end), inverse_[0], inverse_[1], inverse_[2], epsilon2_});
+  slab.launch({"tvgd.cl", "tvgd_sums",
+               fmt::format("{} {}{}{}", options, sums_.fp64_option(slab), all ? " -D FIDELITY" : "",
+                           keeps(slab) ? " -D KEEP" : "")},
+              global, group, arguments);
   sums_.add_up(slab, interior, sets, all ? 4 : 1);
 }
 

@@ -37,6 +37,7 @@ class Tvgd : public DenoiseMethod {
     std::size_t sets;  // of partial sums a slice
   };
   Shape shape(const Slab& slab, Range slices, int depth) const;
+  bool keeps(const Slab& slab) const;
   bool measures(int done) const;
   /// What the next g is multiplied with. squares: ||g||^2 and ||u - f||^2; product: <u - f, g>.
   double next_factor(double gradient2, double fidelity2, double product) const;

@@ -3,12 +3,13 @@
 //   p_i = (B u)_i / N_i with N the root above,  g_i = dTV / du_i = sum over the axes a of (p_a at i - p_a at i + e_a) / h_a
 //   tvgd_step  v = u - factor g, factor = control[0]
 //   tvgd_sums  per slice the sums of g^2; with FIDELITY also of (u - f)^2, (u - f) g, N
+//   tvgd_add   u = u - factor g, with the gradient that tvgd_sums kept (CPUs)
 //   tvgd_steer what the host does with those sums, for a volume that lies on one device: the next factor (see tvgd.cpp)
 //
 // Arrays: volumes u, v, f, x fastest, first slice in the buffers is `offset`; control: floats (factor, 1 when the descent
 // has ended). Halo: g_i needs i's neighbours along the axes and the diagonal ones like (x + 1, y - 1, z): one slice low and
-// one high. g is computed in both kernels: that is less traffic than to store it. 12 bytes a voxel and iteration, 16 with
-// FIDELITY.
+// one high. g is computed in both kernels: that is less traffic than to store it, 12 bytes a voxel and iteration, 16 with
+// FIDELITY. CPUs keep it: 20 and 24 bytes.
 // Tunables: group shape (host); COLUMNS and SLICES of a work-item (GPUs); sums.clh's.
 #pragma OPENCL FP_CONTRACT OFF
 #include "sums.clh"
@@ -211,125 +212,188 @@ __kernel __attribute__((reqd_work_group_size(MARCH_X, 1, MARCH_Z))) void tvgd_su
 }
 
 #else
-// On CPUs a work-item takes a segment of rows of one slice, LANES columns at a time, in loops that compilers vectorise. Rows
-// are copied with their neighbours in x first: without that the loops have conditions.
-typedef struct {
-  float at[LANES + 2];
-} Row;
+// On CPUs a work-item takes a segment of rows of one slice, a part of PART columns at a time, in vectors of 16: left to
+// themselves compilers choose shorter ones.
+#define PART 512
+#define WIDTH 16
+typedef float16 vector;
 
-INLINE Row row_at(__global const float* u, int x, int nx, int count) {
-  Row row;
-  row.at[0] = u[x > 0 ? x - 1 : 0];
-  for (int n = 0; n < count; ++n) row.at[n + 1] = u[x + n];
-  row.at[count + 1] = u[x + count < nx ? x + count : nx - 1];
-  return row;
+// 16 columns of a row from x on; beyond its end 0.
+INLINE vector load_columns(__global const float* row, int x, int nx) {
+  if (x + WIDTH <= nx) return vload16(0, row + x);
+  float columns[WIDTH];
+  for (int n = 0; n < WIDTH; ++n) columns[n] = x + n < nx ? row[x + n] : 0.0f;
+  return vload16(0, columns);
+}
+
+// Their left neighbours. At the near face a voxel is its own: the difference is 0.
+INLINE vector load_left(vector here, __global const float* row, int x, int nx) {
+  if (x == 0) return here.s00123456789abcde;
+  return load_columns(row, x - 1, nx);
+}
+
+INLINE void store_columns(vector value, __global float* row, int x, int nx) {
+  if (x + WIDTH <= nx) {
+    vstore16(value, 0, row + x);
+  } else {
+    float columns[WIDTH];
+    vstore16(value, 0, columns);
+    for (int n = 0; x + n < nx; ++n) row[x + n] = columns[n];
+  }
 }
 
 // Within 1e-7: Newton's iteration from the exponent's half. CPUs have no fast root and no fast division.
-INLINE float inverse_root(float x) {
-  const float halved = 0.5f * x;
-  float y = as_float(0x5f375a86 - (as_int(x) >> 1));
-  y = y * fma(-halved * y, y, 1.5f);
-  y = y * fma(-halved * y, y, 1.5f);
-  return y * fma(-halved * y, y, 1.5f);
+INLINE vector inverse_root(vector x) {
+  const vector halved = 0.5f * x;
+  vector y = as_float16(0x5f375a86 - (as_int16(x) >> 1));
+  y = y * fma(-halved * y, y, (vector)(1.5f));
+  y = y * fma(-halved * y, y, (vector)(1.5f));
+  return y * fma(-halved * y, y, (vector)(1.5f));
 }
 
-// p_x of the voxel after the last of a row of `count`.
-INLINE float px_after(const Row* row, const Row* below, const Row* under, int count, float rx, float ry, float rz,
-                      float eps2) {
-  const float v = row->at[count + 1], dx = rx * (v - row->at[count]), dy = ry * (v - below->at[count + 1]);
-  const float dz = rz * (v - under->at[count + 1]);
-  return dx * inverse_root(fma(dz, dz, fma(dy, dy, fma(dx, dx, eps2))));
+typedef struct {
+  vector x, y, z, root;
+} Direction;  // p and N
+
+INLINE Direction direction(vector here, vector left, vector below, vector under, float rx, float ry, float rz, float eps2) {
+  const vector dx = rx * (here - left), dy = ry * (here - below), dz = rz * (here - under);
+  const vector norm2 = fma(dz, dz, fma(dy, dy, fma(dx, dx, (vector)(eps2))));
+  const vector inverse = inverse_root(norm2);
+  Direction p;
+  p.x = dx * inverse;
+  p.y = dy * inverse;
+  p.z = dz * inverse;
+  p.root = norm2 * inverse;
+  return p;
 }
 
-// BODY sees n, i (of the first voxel in the slab's buffers), here (u at i + n), g and root.
-#define DESCENT(BODY)                                                                                                  \
-  const int first = (int)get_global_id(1) * SEGMENT_ROWS, z = begin + (int)get_global_id(2);                           \
-  const int last = min(ny, first + SEGMENT_ROWS);                                                                      \
-  const size_t row = (size_t)nx, plane = row * (size_t)ny;                                                             \
-  __global const float* slice = u + plane * (size_t)(z - offset);                                                      \
-  __global const float* under = z > 0 ? slice - plane : slice;                                                         \
-  __global const float* over = z + 1 < nz ? slice + plane : slice;                                                     \
-  for (int start = 0; start < nx; start += LANES) {                                                                    \
-    const int count = min(LANES, nx - start);                                                                          \
-    const bool more_x = start + count < nx;                                                                            \
-    const size_t back = row * (size_t)max(first - 1, 0);                                                               \
-    Row low = row_at(slice + back, start, nx, count), low_over = row_at(over + back, start, nx, count);                \
-    Row mid = row_at(slice + row * (size_t)first, start, nx, count);                                                   \
-    const Row mid_under = row_at(under + row * (size_t)first, start, nx, count);                                       \
-    float px[LANES + 1], own[LANES], roots[LANES], next_px[LANES + 1], py[LANES], pz[LANES], gradient[LANES];          \
-    float next_root[LANES], pz_over[LANES];                                                                            \
-for (int n = 0; n < count; ++n) {                                                                                  \
-      const float v = mid.at[n + 1], dx = rx * (v - mid.at[n]), dy = ry * (v - low.at[n + 1]);                         \
-      const float dz = rz * (v - mid_under.at[n + 1]), norm2 = fma(dz, dz, fma(dy, dy, fma(dx, dx, eps2)));            \
-      const float inverse = inverse_root(norm2);                                                                       \
-      px[n] = dx * inverse;                                                                                            \
-      own[n] = fma(rz, dz, ry * dy) * inverse;                                                                         \
-      roots[n] = norm2 * inverse;                                                                                      \
-    }                                                                                                                  \
-    px[count] = more_x ? px_after(&mid, &low, &mid_under, count, rx, ry, rz, eps2) : 0.0f;                             \
-    for (int y = first; y < last; ++y) {                                                                               \
-      const size_t up = row * (size_t)min(y + 1, ny - 1);                                                              \
-      const Row next = row_at(slice + up, start, nx, count), next_under = row_at(under + up, start, nx, count);        \
-      const Row mid_over = row_at(over + row * (size_t)y, start, nx, count);                                           \
-      for (int n = 0; n < count; ++n) {                                                                                \
-        const float v = mid_over.at[n + 1], dx = rx * (v - mid_over.at[n]);                                            \
-        const float dy = ry * (v - (y > 0 ? low_over.at[n + 1] : v)), dz = rz * (v - mid.at[n + 1]);                   \
-        pz_over[n] = dz * inverse_root(fma(dz, dz, fma(dy, dy, fma(dx, dx, eps2))));                                   \
-      }                                                                                                                \
-      for (int n = 0; n < count; ++n) {                                                                                \
-        const float v = next.at[n + 1], dx = rx * (v - next.at[n]), dy = ry * (v - mid.at[n + 1]);                     \
-        const float dz = rz * (v - next_under.at[n + 1]), norm2 = fma(dz, dz, fma(dy, dy, fma(dx, dx, eps2)));         \
-        const float inverse = inverse_root(norm2);                                                                     \
-        next_px[n] = dx * inverse;                                                                                     \
-        py[n] = dy * inverse;                                                                                          \
-        pz[n] = dz * inverse;                                                                                          \
-        next_root[n] = norm2 * inverse;                                                                                \
-        gradient[n] = fma(rx, px[n] - px[n + 1], own[n]) - fma(ry, py[n], rz * pz_over[n]);                            \
-      }                                                                                                                \
-      next_px[count] = more_x ? px_after(&next, &mid, &next_under, count, rx, ry, rz, eps2) : 0.0f;                    \
-      const size_t i = plane * (size_t)(z - offset) + row * (size_t)y + (size_t)start;                                 \
-      for (int n = 0; n < count; ++n) {                                                                                \
-        const float g = gradient[n], here = mid.at[n + 1], root = roots[n];                                            \
-        BODY                                                                                                           \
-      }                                                                                                                \
-      for (int n = 0; n < count; ++n) {                                                                                \
-        own[n] = fma(rz, pz[n], ry * py[n]);                                                                           \
-        roots[n] = next_root[n];                                                                                       \
-        px[n] = next_px[n];                                                                                            \
-      }                                                                                                                \
-      px[count] = next_px[count];                                                                                      \
-      mid = next;                                                                                                      \
-      low_over = mid_over;                                                                                             \
-    }                                                                                                                  \
+// A part of a slice on the way along y; of the row reached: p_x, p_y / h_y + p_z / h_z, N.
+typedef struct {
+  __global const float *slice, *under, *over;  // one outside of the volume stands for its neighbour
+  float px[PART + WIDTH], own[PART], root[PART];
+} March;
+
+INLINE void march_from(March* m, __global const float* u, int start, int y, int z, int nx, int ny, int nz, int offset,
+                       float rx, float ry, float rz, float eps2) {
+  const size_t row = (size_t)nx, plane = row * (size_t)ny;
+  m->slice = u + plane * (size_t)(z - offset);
+  m->under = z > 0 ? m->slice - plane : m->slice;
+  m->over = z + 1 < nz ? m->slice + plane : m->slice;
+  __global const float *here = m->slice + row * (size_t)y, *below = y > 0 ? here - row : here;
+  __global const float* under = m->under + row * (size_t)y;
+  for (int n = 0; n <= PART && start + n < nx; n += WIDTH) {
+    const int x = start + n;
+    const vector value = load_columns(here, x, nx);
+    const Direction p = direction(value, load_left(value, here, x, nx), load_columns(below, x, nx),
+                                  load_columns(under, x, nx), rx, ry, rz, eps2);
+    vstore16(p.x, 0, &m->px[n]);
+    if (n == PART) break;
+    vstore16(fma((vector)(rz), p.z, ry * p.y), 0, &m->own[n]);
+    vstore16(p.root, 0, &m->root[n]);
   }
+  const int count = min(PART, nx - start);
+  if (start + count == nx) m->px[count] = 0.0f;
+}
+
+// BODY sees x, i (of the row's first voxel in the slab's buffers), here (16 voxels of u), g and root; beyond the row's end g
+// is 0.
+#define DESCENT(BODY)                                                                                              \
+  const int first = (int)get_global_id(1) * SEGMENT_ROWS, z = begin + (int)get_global_id(2);                       \
+  const int last = min(ny, first + SEGMENT_ROWS);                                                                  \
+  for (int start = 0; start < nx; start += PART) {                                                                 \
+    March m;                                                                                                       \
+    march_from(&m, u, start, first, z, nx, ny, nz, offset, rx, ry, rz, eps2);                                      \
+    const int count = min(PART, nx - start);                                                                       \
+    for (int y = first; y < last; ++y) {                                                                           \
+      const size_t line = (size_t)nx * (size_t)y, i = VOXEL(0, y, z);                                              \
+      const size_t up = y + 1 < ny ? line + (size_t)nx : line, back = y > 0 ? line - (size_t)nx : line;            \
+      for (int n = 0; n < count; n += WIDTH) {                                                                     \
+        const int x = start + n;                                                                                   \
+        const vector here = load_columns(m.slice + line, x, nx), next = load_columns(m.slice + up, x, nx);         \
+        const vector over = load_columns(m.over + line, x, nx);                                                    \
+        const Direction q = direction(over, load_left(over, m.over + line, x, nx),                                 \
+                                      load_columns(m.over + back, x, nx), here, rx, ry, rz, eps2);                 \
+        const Direction p = direction(next, load_left(next, m.slice + up, x, nx), here,                            \
+                                      load_columns(m.under + up, x, nx), rx, ry, rz, eps2);                        \
+        const vector px = vload16(0, &m.px[n]), px_next = vload16(0, &m.px[n + 1]), root = vload16(0, &m.root[n]); \
+        vector g = fma((vector)(rx), px - px_next, vload16(0, &m.own[n])) - fma((vector)(ry), p.y, rz * q.z);      \
+        if (x + WIDTH > nx) g = select(g, (vector)(0.0f), lane_numbers >= nx - x);                                 \
+        vstore16(p.x, 0, &m.px[n]);                                                                                \
+        vstore16(fma((vector)(rz), p.z, ry * p.y), 0, &m.own[n]);                                                  \
+        vstore16(p.root, 0, &m.root[n]);                                                                           \
+        BODY                                                                                                       \
+      }                                                                                                            \
+      m.px[count] = 0.0f;                                                                                          \
+      if (start + count < nx) {                                                                                    \
+        const int x = start + count;                                                                               \
+        const vector next = load_columns(m.slice + up, x, nx);                                                     \
+        m.px[count] = direction(next, load_columns(m.slice + up, x - 1, nx), load_columns(m.slice + line, x, nx),  \
+                                load_columns(m.under + up, x, nx), rx, ry, rz, eps2)                               \
+                          .x.s0;                                                                                   \
+      }                                                                                                            \
+    }                                                                                                              \
+  }
+#define lane_numbers ((int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))
 
 // Work-items: (1, segments of SEGMENT_ROWS rows, slices).
 __kernel void tvgd_step(__global const float* restrict u, __global float* restrict v, __global const float* restrict control,
                         int nx, int ny, int nz, int offset, int begin, int end, float rx, float ry, float rz, float eps2) {
   const float factor = control[0];
-  DESCENT(v[i + n] = fma(-factor, g, here);)
+  DESCENT(store_columns(fma((vector)(-factor), g, here), v + i, x, nx);)
 }
 
-__kernel void tvgd_sums(__global const float* restrict u, __global const float* restrict f, __global sum_t* restrict partials,
-                        int nx, int ny, int nz, int offset, int begin, int end, float rx, float ry, float rz, float eps2) {
-  sum_t norm[LANES], fidelity[LANES], product[LANES], variation[LANES];
-  for (int n = 0; n < LANES; ++n) norm[n] = fidelity[n] = product[n] = variation[n] = NO_SUM;
-#ifdef FIDELITY
-  DESCENT(const float change = here - f[i + n]; norm[n] = add_value(norm[n], g * g);
-          fidelity[n] = add_value(fidelity[n], change * change); product[n] = add_value(product[n], change * g);
-          variation[n] = add_value(variation[n], root);)
+// With the gradient that tvgd_sums left in `g`. Work-items: a row each.
+__kernel void tvgd_add(__global const float* restrict g, __global float* restrict u, __global const float* restrict control,
+                       int nx, int ny, int offset, int begin) {
+  const float factor = control[0];
+  const size_t i = VOXEL(0, (int)get_global_id(1), begin + (int)get_global_id(2));
+  for (int n = 0; n < nx; ++n) u[i + n] = fma(-factor, g[i + n], u[i + n]);
+}
+
+// Lane of a column: the column modulo LANES.
+#ifdef USE_FP64
+typedef double16 Lanes[LANES / WIDTH];
+#define ADD_LANES(sum, x, value) sum[(x) / WIDTH % (LANES / WIDTH)] += convert_double16(value)
+#define LANE(sum, n) ((double*)sum)[n]
 #else
-  DESCENT(norm[n] = add_value(norm[n], g * g);)
+typedef sum_t Lanes[LANES];
+INLINE void add_lanes(sum_t* sum, int x, vector value) {
+  float values[WIDTH];
+  vstore16(value, 0, values);
+  for (int n = 0; n < WIDTH; ++n) sum[x % LANES + n] = add_value(sum[x % LANES + n], values[n]);
+}
+#define ADD_LANES(sum, x, value) add_lanes(sum, x, value)
+#define LANE(sum, n) sum[n]
+#endif
+
+// With KEEP the gradient is kept in `kept`: where arithmetic is slow that pays.
+__kernel void tvgd_sums(__global const float* restrict u, __global const float* restrict f, __global sum_t* restrict partials,
+#ifdef KEEP
+                        __global float* restrict kept,
+#endif
+                        int nx, int ny, int nz, int offset, int begin, int end, float rx, float ry, float rz, float eps2) {
+  Lanes norm, fidelity, product, variation;
+  for (int n = 0; n < LANES; ++n) LANE(norm, n) = LANE(fidelity, n) = LANE(product, n) = LANE(variation, n) = NO_SUM;
+#ifdef KEEP
+#define KEEP_IT store_columns(g, kept + i, x, nx);
+#else
+#define KEEP_IT
+#endif
+#ifdef FIDELITY
+  DESCENT(KEEP_IT const vector change = here - load_columns(f + i, x, nx); ADD_LANES(norm, x, g * g);
+          ADD_LANES(fidelity, x, change * change); ADD_LANES(product, x, change * g);
+          ADD_LANES(variation, x, x + WIDTH > nx ? select(root, (vector)(0.0f), lane_numbers >= nx - x) : root);)
+#else
+  DESCENT(KEEP_IT ADD_LANES(norm, x, g * g);)
 #endif
   const size_t sets = get_global_size(1) * LANES, set = LANES * get_global_id(1);
   __global sum_t* to = partials + (size_t)(z - offset) * 4 * sets + set;
   for (int n = 0; n < LANES; ++n) {
-    to[n] = norm[n];
+    to[n] = LANE(norm, n);
 #ifdef FIDELITY
-    to[sets + n] = fidelity[n];
-    to[2 * sets + n] = product[n];
-    to[3 * sets + n] = variation[n];
+    to[sets + n] = LANE(fidelity, n);
+    to[2 * sets + n] = LANE(product, n);
+    to[3 * sets + n] = LANE(variation, n);
 #endif
   }
 }

@@ -25,8 +25,9 @@ RunOptions two_slabs() {
   return options;
 }
 
-void run_denoiser(const Devices& devices, const std::string& name, Schedule schedule, KernelVariants variants) {
-  const Grid grid = default_grid({9, 5, 7}, {1, 2, 0.5});
+void run_denoiser(const Devices& devices, const std::string& name, Schedule schedule, KernelVariants variants,
+                  FusedForm fused = {}, std::size_t columns = 9) {
+  const Grid grid = default_grid({columns, 5, 7}, {1, 2, 0.5});
   MethodParameters parameters;
   parameters.size = grid.size;
   parameters.spacing = grid.spacing;
@@ -35,6 +36,7 @@ void run_denoiser(const Devices& devices, const std::string& name, Schedule sche
   parameters.schedule = schedule;
   parameters.step = 1e-2;
   parameters.variants = variants;
+  parameters.fused = fused;
   const Volume f = reference::random_volume(grid, 1), w = reference::random_volume(grid, 2);
   const auto method = make_method(name, parameters);
   std::map<std::string, const Volume*> inputs;
@@ -80,6 +82,15 @@ std::vector<std::function<void(const Devices&)>> cases() {
   for (const char* name : {"pdu", "spdu"})
     for (const auto schedule : {Schedule::seed, Schedule::chambolle_pock})
       all.push_back([=](const Devices& devices) { run_denoiser(devices, name, schedule, plain); });
+  for (const char* name : {"pdu", "spdu"})
+    for (const auto form : {FusedForm{2, 16}, FusedForm{3, 8}, FusedForm{1, 32}})
+      for (const std::size_t columns : {9, 20})
+        all.push_back(
+            [=](const Devices& devices) { run_denoiser(devices, name, Schedule::standard, for_gpus, form, columns); });
+  for (const char* name : {"tvgd", "pdu"})
+    for (const std::size_t columns : {10, 20})
+      all.push_back(
+          [=](const Devices& devices) { run_denoiser(devices, name, Schedule::standard, for_gpus, {}, columns); });
   for (const char* name : {"cone_tilted", "cone", "fan"})
     all.push_back([=](const Devices& devices) { run_projectors(devices, name); });
   for (const bool variance : {false, true}) all.push_back([=](const Devices& devices) { run_fdk(devices, variance); });
