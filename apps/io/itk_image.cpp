@@ -22,8 +22,8 @@
 #include <new>
 #include <vector>
 
-#include "apps/io/component.hpp"
 #include "apps/io/itk_truncation.hpp"
+#include "host/component.hpp"
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
 

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "apps/io/atomic_file.hpp"
-#include "apps/io/component.hpp"
+#include "host/component.hpp"
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
 
