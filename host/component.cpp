@@ -175,6 +175,12 @@ void convert_to_float(Component component, const void* from, bool swap_bytes, fl
   with_type(component, [&](auto zero) { convert<decltype(zero)>(from, swap_bytes, to, count, scaling); });
 }
 
+void swap_bytes(Component component, void* values, std::size_t count) {
+  auto* bytes = static_cast<unsigned char*>(values);
+  const std::size_t size = component_bytes(component);
+  for (std::size_t n = 0; n < count; ++n) std::reverse(bytes + n * size, bytes + (n + 1) * size);
+}
+
 std::size_t convert_from_float(Component component, const float* from, void* to, std::size_t count,
                                const Scaling& scaling) {
   if (component == Component::float32 && scaling.identity()) {

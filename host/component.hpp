@@ -36,6 +36,9 @@ double component_highest(Component component);
 void convert_to_float(Component component, const void* from, bool swap_bytes, float* to, std::size_t count,
                       const Scaling& scaling = {});
 
+/// The same values in the other byte order, in place.
+void swap_bytes(Component component, void* values, std::size_t count);
+
 /// Converts `count` values to the component, in the host's byte order; `to` need not be aligned. Rounds to the nearest
 /// number that can be stored, halfway to the even one; what lies beyond the least or greatest finite one becomes that,
 /// and a value that is not a number 0 where only whole numbers are. Returns how many values were changed by that.

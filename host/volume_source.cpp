@@ -1,6 +1,8 @@
 #include "host/volume_source.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <mutex>
 
 #include "host/thread_pool.hpp"
 
@@ -50,6 +52,22 @@ Volume read_volume(const VolumeSource& source) {
   MemorySink sink(volume);
   copy_voxels(source, sink);
   return volume;
+}
+
+ValueRange value_range(const VolumeSource& source) {
+  ValueRange range;
+  bool any = false;
+  std::mutex mutex;
+  parallel_ranges(source.grid().count(), voxels_in_a_piece, [&](std::size_t first, std::size_t count) {
+    UninitialisedVector<float> values(count);
+    source.read(first, count, values.data());
+    const auto [least, greatest] = std::minmax_element(values.begin(), values.end());
+    const std::lock_guard lock(mutex);
+    range.least = any ? std::min(range.least, *least) : *least;
+    range.greatest = any ? std::max(range.greatest, *greatest) : *greatest;
+    any = true;
+  });
+  return range;
 }
 
 }  // namespace halocline

@@ -105,4 +105,10 @@ constexpr std::size_t voxels_in_a_piece = std::size_t{1} << 18;
 void copy_voxels(const VolumeSource& source, VolumeSink& sink);
 Volume read_volume(const VolumeSource& source);
 
+/// The least and the greatest value; all voxels are read.
+struct ValueRange {
+  float least = 0, greatest = 0;
+};
+ValueRange value_range(const VolumeSource& source);
+
 }  // namespace halocline
