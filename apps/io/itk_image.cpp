@@ -79,8 +79,8 @@ std::string format_name(const itk::ImageIOBase& io) {
 
 Component component_of(const itk::ImageIOBase& io, const std::string& path) {
   using Type = itk::IOComponentEnum;
-  const auto sized = [](std::size_t bytes, bool has_sign) {
-    switch (bytes) {
+  const auto sized = [&](bool has_sign) {
+    switch (io.GetComponentSize()) {
       case 1:
         return has_sign ? Component::int8 : Component::uint8;
       case 2:
@@ -91,20 +91,19 @@ Component component_of(const itk::ImageIOBase& io, const std::string& path) {
         return has_sign ? Component::int64 : Component::uint64;
     }
   };
-  const std::size_t bytes = io.GetComponentSize();
   switch (io.GetComponentType()) {
     case Type::UCHAR:
     case Type::USHORT:
     case Type::UINT:
     case Type::ULONG:
     case Type::ULONGLONG:
-      return sized(bytes, false);
+      return sized(false);
     case Type::CHAR:
     case Type::SHORT:
     case Type::INT:
     case Type::LONG:
     case Type::LONGLONG:
-      return sized(bytes, true);
+      return sized(true);
     case Type::FLOAT:
       return Component::float32;
     case Type::DOUBLE:
