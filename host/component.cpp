@@ -81,11 +81,43 @@ void convert(const void* from, bool swap_bytes, float* to, std::size_t count, co
   }
 }
 
-// To the nearest whole number, ties to even, without a call of the library: adding 1.5 * 2^52 leaves no bits for
-// fractions. From 2^51 on a float32 has none anyway.
+// To the nearest whole number, ties to even, without a call of the library: adding 1.5 * 2^52 (2^23) leaves no bits for
+// fractions of numbers below 2^51 (2^22).
 double rounded(double value) {
   constexpr double shift = 6755399441055744.0;
-  return std::abs(value) < 2251799813685248.0 ? value + shift - shift : value;
+  return value + shift - shift;
+}
+float rounded(float value) {
+  constexpr float shift = 12582912.0f;
+  return value + shift - shift;
+}
+
+// Whole numbers of one or two bytes, which are what volumes are stored in: without branches. Real is float where the
+// values are taken as they are.
+template <typename T, typename Real>
+std::size_t convert_narrow(const float* from, unsigned char* to, std::size_t count, const Scaling& scaling) {
+  constexpr Real low = std::numeric_limits<T>::lowest(), high = std::numeric_limits<T>::max(), half = 0.5;
+  constexpr std::size_t block = 1024;
+  std::size_t changed = 0;
+  T results[block];
+  for (std::size_t done = 0; done < count; done += block) {
+    const std::size_t now = std::min(block, count - done);
+    std::uint32_t changed_here = 0;
+    for (std::size_t n = 0; n < now; ++n) {
+      Real value = from[done + n];
+      if constexpr (std::is_same_v<Real, double>) value = (value - scaling.offset) / scaling.slope;
+      // low is even and high odd: halfway below low is rounded to low, halfway above high to what is not there
+      const bool above_low = value >= low - half, below_high = value < high + half;
+      changed_here += above_low & below_high ? 0 : 1;
+      Real inside = above_low ? value : low;
+      inside = below_high ? inside : high;
+      inside = value == value ? inside : 0;
+      results[n] = static_cast<T>(static_cast<std::int32_t>(rounded(inside)));
+    }
+    std::memcpy(to + done * sizeof(T), results, now * sizeof(T));
+    changed += changed_here;
+  }
+  return changed;
 }
 
 template <typename T>
@@ -98,7 +130,7 @@ T stored(double value, std::size_t& changed) {
   } else if constexpr (std::is_integral_v<T>) {
     constexpr double low = std::numeric_limits<T>::lowest();
     constexpr double beyond = 2.0 * static_cast<double>(T{1} << (std::numeric_limits<T>::digits - 1));
-    const double whole = rounded(value);
+    const double whole = std::abs(value) < 2251799813685248.0 ? rounded(value) : value;
     const bool below = whole < low, above = whole >= beyond, none = whole != whole;
     changed += below || above || none ? 1 : 0;
     return below   ? std::numeric_limits<T>::lowest()
@@ -114,6 +146,9 @@ template <typename T>
 std::size_t convert(const float* from, void* to, std::size_t count, const Scaling& scaling) {
   auto* bytes = static_cast<unsigned char*>(to);
   const bool scaled = !scaling.identity();
+  if constexpr (std::is_integral_v<T> && sizeof(T) <= 2)
+    return scaled ? convert_narrow<T, double>(from, bytes, count, scaling)
+                  : convert_narrow<T, float>(from, bytes, count, scaling);
   std::size_t changed = 0;
   for (std::size_t n = 0; n < count; ++n, bytes += sizeof(T)) {
     const double value = scaled ? (static_cast<double>(from[n]) - scaling.offset) / scaling.slope : from[n];

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -138,6 +139,34 @@ TEST(Component, OtherByteOrder) {
     std::vector<float> back(4);
     convert_to_float(component, bytes.data(), true, back.data(), 4);
     EXPECT_EQ(back, values);
+  }
+}
+
+// Every value near a border of rounding, against the library's rounding.
+TEST(Component, NarrowTypesRoundLikeTheLibrary) {
+  for (const auto component : {Component::uint8, Component::int8, Component::int16, Component::uint16}) {
+    const double low = component_lowest(component), high = component_highest(component);
+    std::vector<float> values;
+    for (double whole = low - 3; whole <= high + 3;
+         whole += high > 1000 && std::abs(whole) > 50 && whole < high - 50 ? 41 : 1)
+      for (const double fraction : {0.0, 0.25, 0.5, 0.75}) {
+        const auto value = static_cast<float>(whole + fraction);
+        values.insert(values.end(), {std::nextafter(value, -infinity), value, std::nextafter(value, infinity)});
+      }
+    for (const double slope : {1.0, -0.5}) {
+      const Scaling scaling{slope, slope == 1 ? 0.0 : 2};
+      std::vector<float> scaled, expected;
+      std::size_t changed = 0;
+      for (const float value : values) {
+        scaled.push_back(static_cast<float>(slope * value + scaling.offset));
+        const double stored = std::nearbyint((static_cast<double>(scaled.back()) - scaling.offset) / slope);
+        changed += stored < low || stored > high ? 1 : 0;
+        expected.push_back(static_cast<float>(slope * std::clamp(stored, low, high) + scaling.offset));
+      }
+      const auto found = there_and_back(component, scaled, scaling);
+      EXPECT_EQ(found.back, expected) << component_name(component) << " " << slope;
+      EXPECT_EQ(found.changed, changed) << component_name(component) << " " << slope;
+    }
   }
 }
 
