@@ -342,8 +342,8 @@ class StreamedCommand : public testing::Test {
     store(noisy_counts(), f / "f32.mha", {Component::float32, {}});
   }
   Ran denoise(const std::string& input, const std::string& output, const Words& more = {}) const {
-    return run(Words{"denoise", "-i", f / input, "--method", "pdu", "--alpha", "0.1", "--gap", "0.01", "-o",
-                     f / output, "--report", f / (output + ".json")} +
+    return run(Words{"denoise", "-i", f / input, "--method", "pdu", "--alpha", "0.1", "--gap", "0.01", "-o", f / output,
+                     "--report", f / (output + ".json")} +
                more);
   }
   nlohmann::json report(const std::string& output) const {
