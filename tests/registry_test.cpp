@@ -18,7 +18,7 @@ namespace {
 constexpr int iterations = 12;  // reductions at 5, 10 and the end
 
 MethodParameters parameters_for(const std::array<std::size_t, 3>& size, Schedule schedule = Schedule::standard,
-                                bool gpu = false) {
+                                bool gpu = false, FusedForm fused = {}) {
   MethodParameters parameters;
   parameters.size = size;
   parameters.spacing = {0.5, 0.8, 1.7};
@@ -29,6 +29,7 @@ MethodParameters parameters_for(const std::array<std::size_t, 3>& size, Schedule
   parameters.step = 0.03;
   parameters.epsilon = 0.05;
   parameters.variants.gpu = gpu;
+  parameters.fused = fused;
   return parameters;
 }
 
@@ -102,11 +103,16 @@ struct Case {
   std::array<std::size_t, 3> size;
   Schedule schedule = Schedule::standard;
   bool gpu = false;  // the kernels for GPUs whatever the device
+  FusedForm fused{};
 };
+
+std::string form_name(const FusedForm& form) {
+  return form.stages == 0 ? "" : "_fused_" + std::to_string(form.stages) + "_bits_" + std::to_string(form.dual_bits);
+}
 
 void PrintTo(const Case& c, std::ostream* out) {
   *out << c.method << " " << c.size[0] << "x" << c.size[1] << "x" << c.size[2] << " " << schedule_name(c.schedule)
-       << (c.gpu ? " gpu" : "");
+       << (c.gpu ? " gpu" : "") << form_name(c.fused);
 }
 
 std::vector<Case> cases() {
@@ -118,12 +124,17 @@ std::vector<Case> cases() {
     for (const auto schedule : {Schedule::seed, Schedule::chambolle_pock})
       result.push_back({name, {17, 37, 23}, schedule});
   for (const auto& name : method_names()) result.push_back({name, {17, 37, 23}, Schedule::standard, true});
+  for (const char* name : {"pdu", "spdu"})
+    for (const auto form : {FusedForm{1, 32}, FusedForm{2, 16}, FusedForm{3, 8}, FusedForm{4, 32}}) {
+      result.push_back({name, {17, 37, 23}, Schedule::standard, false, form});
+      if (form.stages == 2) result.push_back({name, {36, 22, 13}, Schedule::standard, true, form});
+    }
   return result;
 }
 
 class EveryMethod : public testing::TestWithParam<Case> {
  protected:
-  Job job_{GetParam().method, parameters_for(GetParam().size, GetParam().schedule, GetParam().gpu)};
+  Job job_{GetParam().method, parameters_for(GetParam().size, GetParam().schedule, GetParam().gpu, GetParam().fused)};
   std::vector<Device> device_ = open_devices({});
 };
 
@@ -177,7 +188,8 @@ TEST_P(EveryMethod, ATinyBudgetIsKept) {
 
 std::string name_of(const testing::TestParamInfo<Case>& info) {
   const auto& size = info.param.size;
-  std::string name = info.param.method + "_" + schedule_name(info.param.schedule) + (info.param.gpu ? "_gpu" : "");
+  std::string name = info.param.method + "_" + schedule_name(info.param.schedule) + (info.param.gpu ? "_gpu" : "") +
+                     form_name(info.param.fused);
   for (const auto n : size) name += "_" + std::to_string(n);
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
