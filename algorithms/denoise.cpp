@@ -4,14 +4,24 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "algorithms/discrepancy.hpp"
 #include "algorithms/noise_estimate.hpp"
 #include "algorithms/registry.hpp"
+#include "algorithms/volume_sample.hpp"
 #include "host/error.hpp"
+#include "host/thread_pool.hpp"
 
 namespace halocline {
 namespace {
+
+constexpr std::size_t most_judged_voxels = 256 * 256 * 256;
+
+struct WeightStatistics {
+  double mean = 0;  // of the positive ones
+  float largest = 0;
+};
 
 bool descends(const DenoiseParameters& parameters) {
   return parameters.method == "tvgd";
@@ -20,23 +30,6 @@ bool descends(const DenoiseParameters& parameters) {
 void require_positive(const char* option, std::optional<double> value) {
   if (value && !(*value > 0 && std::isfinite(*value)))
     throw InputError(fmt::format("{} is {}; expected a positive number", option, *value));
-}
-
-// Of the finite values. Four sums at a time: one alone would wait for its own last addition.
-double mean(const Volume& volume) {
-  std::array<double, 4> sums{}, counts{};
-  for (std::size_t n = 0; n < volume.voxels.size(); ++n) {
-    const float value = volume.voxels[n];
-    const bool finite = std::isfinite(value);
-    sums[n % 4] += finite ? value : 0;
-    counts[n % 4] += finite ? 1 : 0;
-  }
-  const double count = counts[0] + counts[1] + counts[2] + counts[3];
-  return count > 0 ? (sums[0] + sums[1] + sums[2] + sums[3]) / count : 0;
-}
-
-void add(Volume& volume, double value) {
-  for (auto& voxel : volume.voxels) voxel = static_cast<float>(voxel + value);
 }
 
 double coarsest_spacing(const Grid& grid) {
@@ -49,15 +42,15 @@ double coarsest_spacing(const Grid& grid) {
 // Step, epsilon and target of the descent. A tenth of the noise a step makes some 30 iterations; an epsilon well below
 // the differences that noise makes leaves the total variation what it is, and one not far below keeps the descent
 // smooth.
-void set_descent(const Volume& f, const NoiseEstimate& noise, const DenoiseParameters& parameters,
+void set_descent(const Grid& grid, const NoiseEstimate& noise, const DenoiseParameters& parameters,
                  MethodParameters& method, std::string& choice) {
-  const auto count = static_cast<double>(f.grid.count());
+  const auto count = static_cast<double>(grid.count());
   const auto rms = [&](double fidelity) { return fidelity / std::sqrt(count); };
   if (!(noise.sigma > 0) && !parameters.step)
     throw InputError("no noise can be measured in the volume, so there is nothing to choose the step by: give --step");
   const double scale = noise.sigma > 0 ? noise.sigma : 10 * *parameters.step;
   method.step = parameters.step.value_or(0.1 * scale);
-  method.epsilon = 0.05 * scale / coarsest_spacing(f.grid);
+  method.epsilon = 0.05 * scale / coarsest_spacing(grid);
   if (parameters.target_fidelity) {
     method.target_rms = rms(*parameters.target_fidelity);
     choice = "given ||u - f||";
@@ -79,9 +72,51 @@ MethodParameters common(const Grid& grid, const DenoiseParameters& parameters) {
   return method;
 }
 
+// Looks at every weight: mean of the positive ones, and the largest.
+WeightStatistics weight_statistics(const VolumeSource& weights) {
+  struct Piece {
+    double sum = 0;
+    std::size_t positive = 0, bad = 0;  // bad: how many were good before the first that is not; count if all are
+    float largest = 0, found = 0;
+  };
+  const Grid& grid = weights.grid();
+  std::vector<Piece> pieces((grid.count() + voxels_in_a_piece - 1) / voxels_in_a_piece);
+  parallel_ranges(grid.count(), voxels_in_a_piece, [&](std::size_t first, std::size_t count) {
+    UninitialisedVector<float> values(count);
+    weights.read(first, count, values.data());
+    Piece& piece = pieces[first / voxels_in_a_piece];
+    for (; piece.bad < count; ++piece.bad) {
+      const float weight = values[piece.bad];
+      if (!(weight >= 0) || !std::isfinite(weight)) {
+        piece.found = weight;
+        return;
+      }
+      piece.sum += weight;
+      piece.positive += weight > 0 ? 1 : 0;
+      piece.largest = std::max(piece.largest, weight);
+    }
+  });
+  WeightStatistics result;
+  double sum = 0;
+  std::size_t positive = 0;
+  for (std::size_t n = 0; n < pieces.size(); ++n) {  // in order, so that the sum depends on no thread
+    const std::size_t first = n * voxels_in_a_piece, bad = first + pieces[n].bad;
+    if (pieces[n].bad < std::min(voxels_in_a_piece, grid.count() - first))
+      throw InputError(fmt::format(
+          "--weights: the variance at voxel ({}, {}, {}) is {}; expected finite values, positive or 0 (0: seen by no "
+          "view)",
+          bad % grid.size[0], bad / grid.size[0] % grid.size[1], bad / grid.slice(), pieces[n].found));
+    sum += pieces[n].sum;
+    positive += pieces[n].positive;
+    result.largest = std::max(result.largest, pieces[n].largest);
+  }
+  if (positive == 0) throw InputError("--weights: the variances are all 0; expected positive ones");
+  result.mean = sum / static_cast<double>(positive);
+  return result;
+}
+
 void take_result(const DenoiseMethod& method, const MethodParameters& used, RunResult&& run, DenoiseResult& result) {
   const auto& last = method.history().back();
-  result.output = std::move(run.output);
   result.iterations = run.iterations;
   result.relative_gap = last.relative_gap;
   result.gap = last.gap;
@@ -119,34 +154,27 @@ void check_denoise_parameters(const DenoiseParameters& parameters) {
     throw InputError("--alpha and --target-fidelity exclude each other: alpha is chosen to meet the target");
 }
 
-double mean_variance(const Volume& weights) {
-  double sum = 0;
-  std::size_t positive = 0;
-  for (std::size_t n = 0; n < weights.voxels.size(); ++n) {
-    const float weight = weights.voxels[n];
-    if (!(weight >= 0) || !std::isfinite(weight))
-      throw InputError(fmt::format(
-          "--weights: the variance at voxel ({}, {}, {}) is {}; expected finite values, positive or 0 (0: seen by no "
-          "view)",
-          n % weights.grid.size[0], n / weights.grid.size[0] % weights.grid.size[1], n / weights.grid.slice(), weight));
-    if (weight > 0) {
-      sum += weight;
-      ++positive;
-    }
-  }
-  if (positive == 0) throw InputError("--weights: the variances are all 0; expected positive ones");
-  return sum / static_cast<double>(positive);
-}
-
 Volume normalised_weights(const Volume& weights) {
-  const double mean_weight = mean_variance(weights);
-  Volume result = weights;
-  for (auto& weight : result.voxels) weight = static_cast<float>(weight / mean_weight);
-  return result;
+  const MemorySource source(weights);
+  return read_volume(DividedSource(source, weight_statistics(source).mean));
 }
 
 DenoiseResult denoise(const Volume& f, const Volume* weights, const DenoiseParameters& parameters,
                       const std::vector<Device>& devices, const RunOptions& options) {
+  const MemorySource source(f);
+  std::optional<MemorySource> weight_source;
+  if (weights != nullptr) weight_source.emplace(*weights);
+  Volume output = Volume::uninitialised(f.grid);
+  MemorySink sink(output);
+  DenoiseResult result =
+      denoise_into(source, weight_source ? &*weight_source : nullptr, sink, parameters, devices, options);
+  result.output = std::move(output);
+  return result;
+}
+
+DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, VolumeSink& output,
+                           const DenoiseParameters& parameters, const std::vector<Device>& devices,
+                           const RunOptions& options) {
   check_denoise_parameters(parameters);
   const bool weighted = parameters.method == "spdu";
   if (weighted && weights == nullptr)
@@ -154,27 +182,36 @@ DenoiseResult denoise(const Volume& f, const Volume* weights, const DenoiseParam
         "--method spdu needs --weights, the noise variance at every voxel (make it with halocline fdk --variance-out)");
   if (!weighted && weights != nullptr)
     throw InputError(fmt::format("--weights belongs to the method spdu; {} takes none", parameters.method));
-  Volume normalised;
+  const Grid& grid = f.grid();
+  MethodParameters method = common(grid, parameters);
+  std::optional<DividedSource> normalised;
   double propagated = 0;  // the noise that the weights, taken for variances, say
   if (weighted) {
-    require_same_grid(f.grid, "the volume", weights->grid, "--weights");
-    propagated = std::sqrt(mean_variance(*weights));
-    normalised = normalised_weights(*weights);
-    weights = &normalised;
+    require_same_grid(grid, "the volume", weights->grid(), "--weights");
+    const auto statistics = weight_statistics(*weights);
+    propagated = std::sqrt(statistics.mean);
+    method.largest_weight = static_cast<float>(statistics.largest / statistics.mean);
+    weights = &normalised.emplace(*weights, statistics.mean);
   }
 
   DenoiseResult result;
-  const double offset = mean(f);
-  Volume centred = f;
-  add(centred, -offset);
-  const auto noise = estimate_noise(centred, weights);
-  result.noise_sigma = noise.sigma;
-  MethodParameters method = common(f.grid, parameters);
-  if (weighted) method.largest_weight = *std::max_element(weights->voxels.begin(), weights->voxels.end());
+  const VolumeSample sample = sample_volume(f);
+  const auto offset = static_cast<float>(sample.mean);
+  const ShiftedSource centred(f, offset);
+  Volume part, weight_part;  // what the noise is judged by
+  NoiseEstimate noise;
+  if (!parameters.alpha) {
+    part = central_part(centred, most_judged_voxels);
+    if (weighted) weight_part = central_part(*weights, most_judged_voxels);
+    noise = estimate_noise(part, weighted ? &weight_part : nullptr);
+    if (part.grid.count() < grid.count())  // masked background lies at the rim
+      noise.active_fraction = std::min(noise.active_fraction, sample.active_fraction);
+    result.noise_sigma = noise.sigma;
+  }
   if (descends(parameters)) {
-    set_descent(centred, noise, parameters, method, result.alpha_choice);
+    set_descent(grid, noise, parameters, method, result.alpha_choice);
     result.epsilon = method.epsilon;
-    result.target_fidelity = method.target_rms * std::sqrt(static_cast<double>(f.grid.count()));
+    result.target_fidelity = method.target_rms * std::sqrt(static_cast<double>(grid.count()));
   } else {
     if (parameters.alpha) {
       method.lambda = 1 / *parameters.alpha;
@@ -183,20 +220,21 @@ DenoiseResult denoise(const Volume& f, const Volume* weights, const DenoiseParam
       // Weights may be in any unit; those that agree with what is seen in the volume are variances, and know better.
       const bool agree = weighted && propagated < 2 * noise.sigma && noise.sigma < 2 * propagated;
       if (agree) result.noise_sigma = propagated;
-      const auto choice = choose_lambda(centred, weights, parameters.target_fidelity, devices,
-                                        agree ? std::optional(propagated) : std::nullopt);
+      const auto choice = choose_lambda(part, weighted ? &weight_part : nullptr, parameters.target_fidelity, devices,
+                                        agree ? std::optional(propagated) : std::nullopt, grid.count());
       method.lambda = choice.lambda;
       result.alpha_choice = choice.how;
     }
     result.lambda = method.lambda;
     result.alpha = parameters.alpha.value_or(1 / method.lambda);
   }
+  part = weight_part = Volume();
 
   const auto denoiser = make_denoiser(parameters.method, method);
-  std::map<std::string, const Volume*> inputs{{"f", &centred}};
+  std::map<std::string, const VolumeSource*> inputs{{"f", &centred}};
   if (weighted) inputs["w"] = weights;
-  take_result(*denoiser, method, run_iterations(*denoiser, inputs, f.grid, devices, options), result);
-  add(result.output, offset);
+  ShiftedSink shifted(output, offset);
+  take_result(*denoiser, method, run_iterations(*denoiser, inputs, shifted, devices, options), result);
   return result;
 }
 

@@ -33,7 +33,9 @@ struct DenoiseResult {
   double fidelity = 0;       // ||u - f||_2
   bool converged = false;    // gap or target reached
   std::string alpha_choice;  // how alpha (tvgd: the target) was chosen
-  double noise_sigma = 0;    // estimated in the input; with weights, where the weight is 1
+  /// Estimated in the input; with weights, where the weight is 1. Not a number where nothing needed it: alpha was
+  /// given.
+  double noise_sigma = std::numeric_limits<double>::quiet_NaN();
   double step = 0, epsilon = 0,
          target_fidelity = 0;  // tvgd: as used; the target is infinite where iterations alone count
   std::vector<IterationRecord> history;
@@ -49,10 +51,17 @@ void check_denoise_parameters(const DenoiseParameters& parameters);
 
 /// Denoises `f`. weights: the noise variance at every voxel up to a factor, on f's grid, for spdu and only for it; it
 /// is divided by the mean of its positive values, 0 means that no view saw the voxel, negative or non-finite values are
-/// an InputError. The mean of f is subtracted before and added afterwards: grey values with a large offset do not lose
-/// digits. Throws what run_iterations() throws, too.
+/// an InputError. The mean of f (of a fixed sample, where it is large) is subtracted before and added afterwards: grey
+/// values with a large offset do not lose digits. Where alpha or the step have to be chosen, the noise is estimated in
+/// the central part of at most 256^3 voxels. Throws what run_iterations() throws, too.
 DenoiseResult denoise(const Volume& f, const Volume* weights, const DenoiseParameters& parameters,
                       const std::vector<Device>& devices, const RunOptions& options = {});
+
+/// The same from and to wherever the voxels lie: a file, a caller's own memory (MemorySource, MemorySink), volumes of
+/// whole numbers (TypedSource). DenoiseResult::output stays empty.
+DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, VolumeSink& output,
+                           const DenoiseParameters& parameters, const std::vector<Device>& devices,
+                           const RunOptions& options = {});
 
 /// The plan for a volume that need not be there yet.
 Plan plan_denoise(const Grid& grid, const DenoiseParameters& parameters, std::span<const DeviceBudget> devices,

@@ -93,32 +93,9 @@ double typical_spacing(const Grid& grid) {
 
 }  // namespace
 
-Volume central_part(const Volume& volume, std::size_t voxels) {
-  std::size_t edge = *std::max_element(volume.grid.size.begin(), volume.grid.size.end());
-  std::array<std::size_t, 3> size = volume.grid.size;
-  const auto cut = [&] {
-    for (int axis = 0; axis < 3; ++axis) size[axis] = std::min(edge, volume.grid.size[axis]);
-    return size[0] * size[1] * size[2];
-  };
-  while (cut() > voxels && edge > 1) --edge;
-  Grid grid = volume.grid;
-  grid.size = size;
-  std::array<std::size_t, 3> first;
-  for (int axis = 0; axis < 3; ++axis) first[axis] = (volume.grid.size[axis] - size[axis]) / 2;
-  grid.origin =
-      volume.grid.world(static_cast<double>(first[0]), static_cast<double>(first[1]), static_cast<double>(first[2]));
-  Volume part(grid);
-  for (std::size_t k = 0; k < size[2]; ++k)
-    for (std::size_t j = 0; j < size[1]; ++j) {
-      const float* from =
-          &volume.voxels[first[0] + volume.grid.size[0] * (first[1] + j + volume.grid.size[1] * (first[2] + k))];
-      std::copy(from, from + size[0], &part.at(0, j, k));
-    }
-  return part;
-}
-
 LambdaChoice choose_lambda(const Volume& f, const Volume* weights, std::optional<double> target_fidelity,
-                           const std::vector<Device>& devices, std::optional<double> sigma) {
+                           const std::vector<Device>& devices, std::optional<double> sigma,
+                           std::optional<std::size_t> whole_voxels) {
   const bool whole = f.grid.count() <= most_voxels;
   const Volume part = whole ? Volume() : central_part(f, most_voxels);
   const Volume weight_part = whole || weights == nullptr ? Volume() : central_part(*weights, most_voxels);
@@ -129,7 +106,8 @@ LambdaChoice choose_lambda(const Volume& f, const Volume* weights, std::optional
   if (!(noise.sigma > 0) && !target_fidelity)
     throw InputError("no noise can be measured in the volume, so there is nothing to choose alpha by: give --alpha");
   const auto count = static_cast<double>(data.grid.count());
-  const double target = target_fidelity ? *target_fidelity * std::sqrt(count / static_cast<double>(f.grid.count()))
+  const auto whole_count = static_cast<double>(whole_voxels.value_or(f.grid.count()));
+  const double target = target_fidelity ? *target_fidelity * std::sqrt(count / whole_count)
                                         : noise.sigma * std::sqrt(noise.active_fraction * count);
   const double rms = target / std::sqrt(count);
   const Distance distance(data, variances, !target_fidelity && variances != nullptr, devices.front());

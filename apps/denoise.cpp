@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "algorithms/registry.hpp"
+#include "apps/io/image_file.hpp"
 #include "apps/job.hpp"
 #include "apps/report.hpp"
 #include "apps/subcommands.hpp"
@@ -20,6 +21,8 @@ namespace {
 
 struct DenoiseCommand {
   std::string input, weights, output, schedule = "default";
+  std::string output_type = "float32";
+  bool rescale = false;
   bool gap_given = false, schedule_given = false;
   DenoiseParameters parameters;
 
@@ -48,9 +51,12 @@ void put(nlohmann::json& results, const char* name, double value) {
 }
 
 nlohmann::json results_json(const DenoiseCommand& command, const DenoiseResult& result) {
-  nlohmann::json results{{"method", command.parameters.method}, {"iterations", result.iterations},
-                         {"converged", result.converged},       {"chosen_by", result.alpha_choice},
-                         {"noise_sigma", result.noise_sigma},   {"fidelity", result.fidelity}};
+  nlohmann::json results{{"method", command.parameters.method},
+                         {"iterations", result.iterations},
+                         {"converged", result.converged},
+                         {"chosen_by", result.alpha_choice},
+                         {"fidelity", result.fidelity}};
+  put(results, "noise_sigma", result.noise_sigma);
   put(results, "alpha", result.alpha);
   put(results, "lambda", result.lambda);
   put(results, "gap", result.gap);
@@ -96,25 +102,68 @@ void warn_unless_converged(const DenoiseCommand& command, const DenoiseResult& r
         result.target_fidelity, result.fidelity, result.iterations);
 }
 
+// How the result is stored; the scaling of --rescale is not known yet.
+ImageStorage output_storage(const DenoiseCommand& command, const ImageInfo& input) {
+  const bool same = command.output_type == "same";
+  ImageStorage storage{component_named(same ? input.component : command.output_type), {}};
+  if (same && !command.rescale) storage.scaling = input.scaling;
+  if (command.rescale && !is_integer(storage.component))
+    throw InputError(
+        fmt::format("--rescale is for --output-type uint8, int16 or uint16; {} keeps the values as they are",
+                    component_name(storage.component)));
+  check_storage(command.output, {storage.component, command.rescale ? Scaling{2, 0} : storage.scaling});
+  return storage;
+}
+
+// The range of the input over that of the type: total variation makes no value larger or smaller than all there were.
+Scaling rescaling(const VolumeSource& input, Component component) {
+  const auto [least, greatest] = value_range(input);
+  if (!(greatest > least)) return {1, least};
+  const double low = component_lowest(component), high = component_highest(component);
+  const double slope = (static_cast<double>(greatest) - least) / (high - low);
+  return {slope, least - slope * low};
+}
+
+// What the type of the output took from the values.
+void tell_of_storage(Job& job, const ImageStorage& storage, std::size_t clamped, double rms_change) {
+  const std::string type = component_name(storage.component);
+  const auto& [slope, offset] = storage.scaling;
+  job.results()["output"] = {{"component", type}, {"slope", slope}, {"offset", offset}, {"clamped", clamped}};
+  if (clamped > 0)
+    spdlog::warn("{} voxels lay beyond what {} can hold ({:g} to {:g}) and became the nearest that it can; give {}",
+                 clamped, type, component_lowest(storage.component) * slope + offset,
+                 component_highest(storage.component) * slope + offset,
+                 is_integer(storage.component) ? "--rescale or a wider --output-type" : "a wider --output-type");
+  constexpr double rounding = 0.29;  // RMS of what is rounded off, in steps
+  if (is_integer(storage.component) && rms_change < rounding * std::abs(slope))
+    spdlog::warn(
+        "rounding to steps of {:g} changes the values more than denoising did (RMS change {:.3g}); give --rescale or "
+        "--output-type float32",
+        std::abs(slope), rms_change);
+}
+
 void run_denoise(Job& job, DenoiseCommand& command) {
   command.parameters.schedule = schedule_named(command.schedule);
   check_options(command);
-  const Grid grid = job.input_image("-i", command.input).grid;
+  const ImageInfo input = job.input_image("-i", command.input);
+  const Grid& grid = input.grid;
   if (!command.weights.empty()) {
     const Grid weights = job.input_image("--weights", command.weights).grid;
     require_same_grid(grid, "'" + command.input + "'", weights, "--weights '" + command.weights + "'");
   }
   job.output_image("-o", command.output);
+  ImageStorage storage = output_storage(command, input);
   const Plan plan = plan_denoise(grid, command.parameters, budgets(job.devices()));
   if (job.dry_run()) return job.print(plan.text());
 
-  const Volume volume = job.read(command.input);
-  const Volume weights = command.weights.empty() ? Volume() : job.read(command.weights);
-  DenoiseResult result = job.timed("denoise", [&] {
-    return denoise(volume, command.weights.empty() ? nullptr : &weights, command.parameters, job.devices(),
-                   job.run_options());
+  const auto volume = job.open(command.input);
+  const auto weights = command.weights.empty() ? nullptr : job.open(command.weights);
+  if (command.rescale) storage.scaling = rescaling(*volume, storage.component);
+  const auto image = job.create(command.output, grid, storage);
+  const DenoiseResult result = job.timed("denoise", [&] {
+    return denoise_into(*volume, weights.get(), *image, command.parameters, job.devices(), job.run_options());
   });
-  job.write(result.output, command.output);
+  job.commit(*image);
 
   RunResult run;
   run.iterations = result.iterations;
@@ -125,6 +174,7 @@ void run_denoise(Job& job, DenoiseCommand& command) {
   job.record(run, "denoise");
   job.results() = results_json(command, result);
   warn_unless_converged(command, result);
+  tell_of_storage(job, storage, image->changed(), result.fidelity / std::sqrt(static_cast<double>(grid.count())));
   job.say(fmt::format("{}: {}, {}{}", command.output, grid_summary(grid),
                       what_was_done(command, result, static_cast<double>(grid.count())), job.how(run)));
 }
@@ -175,6 +225,20 @@ void add_denoise(CLI::App& app, Action& action) {
       ->check(positive_number())
       ->type_name("F");
   sub->add_option("-o,--output", command->output, "Volume to write")->required()->type_name("FILE");
+  sub->add_option("--output-type", command->output_type,
+                  "Type of the voxels written. Whole numbers are rounded to nearest, those beyond the type's range are "
+                  "clamped and counted; "
+                  "same: that of the input, with its slope and offset; float16: .mha, .mhd and .raw only, and hardly "
+                  "any other program reads it")
+      ->check(CLI::IsMember({"same", "uint8", "int16", "uint16", "float16", "float32"}))
+      ->type_name("TYPE");
+  sub->add_flag(
+      "--rescale", command->rescale,
+      "With an --output-type of whole numbers: spread the input's range of values over that of the type. Slope "
+      "and offset "
+      "are written into the header (.mha, .mhd: ElementToIntensityFunctionSlope and ...Offset, which "
+      "halocline applies when it "
+      "reads, and ITK does not) and into --report");
   sub->footer("Example:\n  halocline denoise -i volume.mha --method pdu -o denoised.mha");
   sub->callback([&action, command, gap, schedule] {
     command->gap_given = gap->count() > 0;

@@ -11,6 +11,7 @@
 
 #include "apps/common_options.hpp"
 #include "apps/io/image_info.hpp"
+#include "apps/io/image_sink.hpp"
 #include "host/device.hpp"
 #include "host/volume.hpp"
 #include "scheduling/iteration.hpp"
@@ -37,6 +38,11 @@ class Job {
   /// The voxels, with the time taken for the report. NaN and infinite values as --allow-nonfinite says.
   Volume read(const std::string& path);
   void write(const Volume& volume, const std::string& path);
+  /// The same in pieces, as far as the format lets (see open_image and create_image): nothing holds the whole volume as
+  /// float32. What is written is there after commit().
+  std::unique_ptr<VolumeSource> open(const std::string& path);
+  std::unique_ptr<ImageSink> create(const std::string& path, const Grid& grid, const ImageStorage& storage);
+  void commit(ImageSink& image);
   /// Runs `work` and books its seconds under `stage`.
   template <typename Work>
   auto timed(const std::string& stage, Work&& work) {

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <list>
 #include <optional>
 #include <stdexcept>
 
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
+#include "host/thread_pool.hpp"
 #include "scheduling/run_support.hpp"
 
 namespace halocline {
@@ -23,15 +25,15 @@ struct Halos {
 
 class Run {
  public:
-  Run(IterativeMethod& method, const std::map<std::string, const Volume*>& inputs, const Grid& grid,
+  Run(IterativeMethod& method, const std::map<std::string, const VolumeSource*>& inputs, VolumeSink& output,
       const std::vector<Device>& devices, const Plan& plan, const Progress& progress)
       : method_(method),
         inputs_(inputs),
+        output_(output),
         devices_(devices),
         plan_(plan),
         requirements_(plan.requirements),
         progress_(progress) {
-    result_.output = Volume(grid);
     halos_.resize(plan.slabs.size());
     for (const auto& need : requirements_.arrays) {
       if (need.lifetime == Lifetime::input && need.kind == ArrayKind::volume && !inputs.contains(need.name))
@@ -65,13 +67,7 @@ class Run {
 
  private:
   RunResult finish(int done) {
-    if (plan_.resident)
-      for_each_device(plan_, [&](int device) {
-        Slab& slab = *resident_.at(device);
-        slab.download(output_name_, slab.interior(), result_.output.voxels.data(), 0);
-        count_bytes(slab.slice_bytes(output_name_) * static_cast<std::size_t>(slab.interior().count()));
-        slab.wait();
-      });
+    hand_over();
     result_.iterations = done;
     result_.bus_bytes = static_cast<double>(bus_bytes_.load());
     return std::move(result_);
@@ -143,11 +139,26 @@ class Run {
     return reduce && method_.reduced(first + count, added_sums());
   }
 
+  // The result to where it goes.
+  void hand_over() {
+    output_.begin();
+    if (plan_.resident)
+      return for_each_device(plan_, [&](int device) {
+        Slab& slab = *resident_.at(device);
+        slab.download(output_name_, slab.interior(), output_);
+        count_bytes(slab.slice_bytes(output_name_) * static_cast<std::size_t>(slab.interior().count()));
+        slab.wait();
+      });
+    auto* state = reinterpret_cast<float*>(host_state(output_name_));
+    parallel_ranges(output_.grid().count(), voxels_in_a_piece,
+                    [&](std::size_t first, std::size_t count) { output_.write(first, count, state + first); });
+  }
+
   // Before the first pass: slabs that stay get their memory and inputs; otherwise the host gets room for the state.
   void prepare() {
     if (!plan_.resident) {
       for (const auto& need : requirements_.arrays)
-        if (need.lifetime == Lifetime::state)
+        if (need.lifetime == Lifetime::state || (need.lifetime == Lifetime::output && output_.data() == nullptr))
           host_states_[need.name].resize(
               array_bytes(need, requirements_, static_cast<std::int64_t>(requirements_.size[2]), 1, 1));
       return;
@@ -166,7 +177,7 @@ class Run {
   void load_inputs(Slab& slab) {
     for (const auto& need : requirements_.arrays) {
       if (need.lifetime != Lifetime::input || need.kind != ArrayKind::volume) continue;
-      slab.upload(need.name, slab.extended(), inputs_.at(need.name)->voxels.data(), 0);
+      slab.upload(need.name, slab.extended(), *inputs_.at(need.name));
       count_bytes(slab.slice_bytes(need.name) * static_cast<std::size_t>(slab.extended().count()));
     }
   }
@@ -287,14 +298,15 @@ class Run {
   }
 
   std::byte* host_state(const std::string& name) {
-    if (name == output_name_) return reinterpret_cast<std::byte*>(result_.output.voxels.data());
+    if (name == output_name_ && output_.data() != nullptr) return reinterpret_cast<std::byte*>(output_.data());
     return host_states_.at(name).data();
   }
 
   void count_bytes(std::size_t bytes) { bus_bytes_ += bytes; }
 
   IterativeMethod& method_;
-  const std::map<std::string, const Volume*>& inputs_;
+  const std::map<std::string, const VolumeSource*>& inputs_;
+  VolumeSink& output_;
   std::vector<Device> devices_;
   const Plan& plan_;
   const Requirements& requirements_;
@@ -304,9 +316,9 @@ class Run {
   std::string sums_name_, output_name_;
   std::size_t components_ = 0;
   std::vector<double> sums_;
-  std::vector<Halos> halos_;                                   // by slab
-  std::map<std::string, std::vector<std::byte>> host_states_;  // out of core, but for the output
-  std::map<int, std::unique_ptr<Slab>> resident_;              // by device
+  std::vector<Halos> halos_;                                           // by slab
+  std::map<std::string, UninitialisedVector<std::byte>> host_states_;  // out of core
+  std::map<int, std::unique_ptr<Slab>> resident_;                      // by device
   bool started_ = false;
   std::int64_t needed_low_ = 0, needed_high_ = 0;  // halo slices that the pass reads
   std::atomic<std::size_t> bus_bytes_{0};
@@ -322,13 +334,28 @@ Requirements requirements_with_reductions(const IterativeMethod& method) {
   return requirements;
 }
 
+RunResult run_iterations(IterativeMethod& method, const std::map<std::string, const VolumeSource*>& inputs,
+                         VolumeSink& output, const std::vector<Device>& devices, const RunOptions& options) {
+  const Requirements requirements = requirements_with_reductions(method);
+  if (output.grid().size != requirements.size) throw std::logic_error("the result has another size than the method");
+  for (const auto& [name, source] : inputs)
+    if (source->grid().size != requirements.size)
+      throw std::logic_error("input " + name + " has another size than the result");
+  return run_replanning(requirements, devices, options, [&](const Plan& plan) {
+    return Run(method, inputs, output, devices, plan, options.progress).run();
+  });
+}
+
 RunResult run_iterations(IterativeMethod& method, const std::map<std::string, const Volume*>& inputs, const Grid& grid,
                          const std::vector<Device>& devices, const RunOptions& options) {
-  for (const auto& [name, volume] : inputs)
-    if (volume->grid.size != grid.size) throw std::logic_error("input " + name + " has another size than the result");
-  return run_replanning(requirements_with_reductions(method), devices, options, [&](const Plan& plan) {
-    return Run(method, inputs, grid, devices, plan, options.progress).run();
-  });
+  std::list<MemorySource> memory;
+  std::map<std::string, const VolumeSource*> sources;
+  for (const auto& [name, volume] : inputs) sources[name] = &memory.emplace_back(*volume);
+  Volume output = Volume::uninitialised(grid);
+  MemorySink sink(output);
+  RunResult result = run_iterations(method, sources, sink, devices, options);
+  result.output = std::move(output);
+  return result;
 }
 
 }  // namespace halocline

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "host/volume.hpp"
+#include "host/volume_source.hpp"
 #include "scheduling/progress.hpp"
 #include "scheduling/slab.hpp"
 
@@ -81,5 +82,11 @@ std::vector<DeviceBudget> budgets(const std::vector<Device>& devices);
 /// planned again with smaller slabs.
 RunResult run_iterations(IterativeMethod& method, const std::map<std::string, const Volume*>& inputs, const Grid& grid,
                          const std::vector<Device>& devices, const RunOptions& options = {});
+
+/// The same without volumes in host memory: inputs are read as slabs are uploaded (again on every pass where slabs come
+/// and go), the result goes to `output` when it is final, and RunResult::output stays empty. Slabs that come and go
+/// keep their state on the host as float32, in output.data() as far as there is one.
+RunResult run_iterations(IterativeMethod& method, const std::map<std::string, const VolumeSource*>& inputs,
+                         VolumeSink& output, const std::vector<Device>& devices, const RunOptions& options = {});
 
 }  // namespace halocline
