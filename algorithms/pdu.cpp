@@ -50,7 +50,7 @@ void Pdu::declare_fused(Requirements& need) const {
     need.arrays.push_back(volume_array(name, Lifetime::scratch));
     if (name != std::string("new_u")) need.arrays.back().element_bytes = bytes;
   }
-  need.kernels = {"pdu_start", "pdu_fused", "pdu_stored_gap"};
+  need.kernels = {"pdu_state_start", "pdu_fused", "pdu_state_gap"};
 }
 
 std::string Pdu::dual_option() const {
@@ -60,7 +60,7 @@ std::string Pdu::dual_option() const {
 void Pdu::start(Slab& slab) const {
   const Range all = slab.extended();
   if (fused())
-    return slab.launch({"pdu_state.cl", "pdu_start", dual_option()}, all,
+    return slab.launch({"pdu_state.cl", "pdu_state_start", dual_option()}, all,
                        {in("f"), out("u"), out("qx"), out("qy"), out("qz"), slab.nx(), slab.ny(), slab.offset(),
                         narrow(all.begin), narrow(all.end)});
   const auto copy = [&](const char* to) {
@@ -141,9 +141,9 @@ void Pdu::reduce_stored(Slab& slab, Range slices) const {
                                      slab.offset(), narrow(slices.begin), narrow(slices.end), inverse_[0], inverse_[1],
                                      inverse_[2], static_cast<float>(parameters_.lambda)});
   const std::string options = dual_option() + (weighted() ? " -D WEIGHTS" : "");
-  if (sums_.on_cpu(slab)) return sums_.launch(slab, "pdu_state.cl", "pdu_stored_gap", slices, arguments, options);
+  if (sums_.on_cpu(slab)) return sums_.launch(slab, "pdu_state.cl", "pdu_state_gap", slices, arguments, options);
   const auto march = sums_.march(slices, 1);
-  slab.launch({"pdu_state.cl", "pdu_stored_gap",
+  slab.launch({"pdu_state.cl", "pdu_state_gap",
                fmt::format("{} {} -D COLUMNS={}", sums_.fp64_option(slab), options, march.columns)},
               march.global, march.group, arguments);
   sums_.add_up(slab, slices, march.sets, weighted() ? 4 : 3);
