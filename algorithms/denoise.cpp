@@ -72,6 +72,30 @@ MethodParameters common(const Grid& grid, const DenoiseParameters& parameters) {
   return method;
 }
 
+bool fuses(const DenoiseParameters& parameters) {
+  return !descends(parameters) && parameters.schedule == Schedule::standard;
+}
+
+// The fastest form takes twice the memory or so: where that would mean slabs that come and go, the one in place.
+FusedForm form_for(const Grid& grid, const DenoiseParameters& parameters, std::span<const DeviceBudget> devices,
+                   const PlanOptions& options) {
+  if (!fuses(parameters)) return {};
+  FusedForm form = fastest_form(devices, parameters.gap);
+  if (parameters.stages) form.stages = *parameters.stages;
+  if (parameters.dual_bits) form.dual_bits = *parameters.dual_bits;
+  if (form.stages == 0 && form.dual_bits != 32) form.stages = 1;
+  if (parameters.stages && *parameters.stages == 0) return {};
+  if (parameters.stages || parameters.dual_bits || form.stages == 0) return form;
+  MethodParameters method = common(grid, parameters);
+  method.fused = form;
+  try {
+    const auto needs = requirements_with_reductions(*make_denoiser(parameters.method, method));
+    return make_plan(needs, devices, options).resident ? form : FusedForm{};
+  } catch (const PlanError&) {
+    return {};
+  }
+}
+
 // Looks at every weight: mean of the positive ones, and the largest.
 WeightStatistics weight_statistics(const VolumeSource& weights) {
   struct Piece {
@@ -150,6 +174,15 @@ void check_denoise_parameters(const DenoiseParameters& parameters) {
         "--alpha belongs to the methods pdu and spdu; tvgd takes --step, --iterations and --target-fidelity");
   if (!descends(parameters) && parameters.step)
     throw InputError(fmt::format("--step belongs to the method tvgd; {} takes --alpha", parameters.method));
+  if (parameters.stages && (*parameters.stages < 0 || *parameters.stages > 4))
+    throw InputError(fmt::format("--stages is {}; expected 0 to 4", *parameters.stages));
+  if (parameters.dual_bits && *parameters.dual_bits != 32 && *parameters.dual_bits != 16 && *parameters.dual_bits != 8)
+    throw InputError(fmt::format("--duals has {} bits; expected 32, 16 or 8", *parameters.dual_bits));
+  if ((parameters.stages || parameters.dual_bits) && !fuses(parameters))
+    throw InputError("--stages and --duals belong to the methods pdu and spdu with the default schedule");
+  if (parameters.stages && *parameters.stages == 0 && parameters.dual_bits && *parameters.dual_bits != 32)
+    throw InputError(
+        "--stages 0, the kernels in place, keep duals as float32; give --stages 1 to 4 with other --duals");
   if (!descends(parameters) && parameters.alpha && parameters.target_fidelity)
     throw InputError("--alpha and --target-fidelity exclude each other: alpha is chosen to meet the target");
 }
@@ -229,6 +262,7 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
     result.alpha = parameters.alpha.value_or(1 / method.lambda);
   }
   part = weight_part = Volume();
+  method.fused = result.form = form_for(grid, parameters, budgets(devices), options.plan);
 
   const auto denoiser = make_denoiser(parameters.method, method);
   std::map<std::string, const VolumeSource*> inputs{{"f", &centred}};
@@ -241,8 +275,9 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
 Plan plan_denoise(const Grid& grid, const DenoiseParameters& parameters, std::span<const DeviceBudget> devices,
                   const PlanOptions& options) {
   check_denoise_parameters(parameters);
-  return make_plan(requirements_with_reductions(*make_denoiser(parameters.method, common(grid, parameters))), devices,
-                   options);
+  MethodParameters method = common(grid, parameters);
+  method.fused = form_for(grid, parameters, devices, options);
+  return make_plan(requirements_with_reductions(*make_denoiser(parameters.method, method)), devices, options);
 }
 
 }  // namespace halocline

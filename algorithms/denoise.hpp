@@ -17,6 +17,9 @@ struct DenoiseParameters {
   int iterations = 500;         // at most
   double gap = 1e-3;            // pdu, spdu: relative duality gap to stop at
   Schedule schedule = Schedule::standard;  // pdu, spdu
+  /// pdu, spdu with the default schedule: iterations a pass over memory (0: two kernels in place, which need the least
+  /// memory) and bits of a stored dual component. None: what is fastest on the devices and fits them.
+  std::optional<int> stages, dual_bits;
   std::optional<double> step;  // tvgd: RMS change per voxel and iteration; none: a tenth of the estimated noise
   /// ||u - f||_2. tvgd: stop there; none: at the estimated noise, but with `step` given only the iterations count. pdu,
   /// spdu: choose alpha so that it is reached.
@@ -38,6 +41,7 @@ struct DenoiseResult {
   double noise_sigma = std::numeric_limits<double>::quiet_NaN();
   double step = 0, epsilon = 0,
          target_fidelity = 0;  // tvgd: as used; the target is infinite where iterations alone count
+  FusedForm form;  // pdu, spdu
   std::vector<IterationRecord> history;
   Plan plan;
   double seconds = 0;

@@ -20,7 +20,7 @@ namespace halocline {
 namespace {
 
 struct DenoiseCommand {
-  std::string input, weights, output, schedule = "default";
+  std::string input, weights, output, schedule = "default", duals;
   std::string output_type = "float32";
   bool rescale = false;
   bool gap_given = false, schedule_given = false;
@@ -69,6 +69,8 @@ nlohmann::json results_json(const DenoiseCommand& command, const DenoiseResult& 
     put(results, "target_fidelity", result.target_fidelity);
   } else {
     results["schedule"] = command.schedule;
+    results["stages"] = result.form.stages;
+    results["dual_bits"] = result.form.dual_bits;
   }
   for (const auto& record : result.history) {
     nlohmann::json entry{
@@ -144,6 +146,8 @@ void tell_of_storage(Job& job, const ImageStorage& storage, std::size_t clamped,
 
 void run_denoise(Job& job, DenoiseCommand& command) {
   command.parameters.schedule = schedule_named(command.schedule);
+  if (!command.duals.empty())
+    command.parameters.dual_bits = command.duals == "float32" ? 32 : command.duals == "snorm16" ? 16 : 8;
   check_options(command);
   const ImageInfo input = job.input_image("-i", command.input);
   const Grid& grid = input.grid;
@@ -214,6 +218,15 @@ void add_denoise(CLI::App& app, Action& action) {
              "pdu, spdu: step sizes. default: Zhu & Chan's, scaled; chambolle-pock: with proof; seed: a published "
              "one that starts in the wrong direction, for comparison")
           ->check(CLI::IsMember({"default", "seed", "chambolle-pock"}));
+  sub->add_option(
+         "--stages", p.stages,
+         "pdu, spdu: iterations in one pass over the device's memory, 1 to 4; 0: two kernels in place, which "
+         "need the least memory. The result has the same bits. Default: what was measured to be fastest and fits")
+      ->type_name("N");
+  sub->add_option("--duals", command->duals,
+                  "pdu, spdu: how dual variables are stored: float32; snorm16, good to a gap of 1e-5; snorm8, for "
+                  "previews, to 1e-3. Default: by --gap and device")
+      ->check(CLI::IsMember({"float32", "snorm16", "snorm8"}));
   sub->add_option("--step", p.step,
                   "tvgd: RMS change of a voxel in one iteration, grey values. Default: a tenth of the estimated noise")
       ->check(positive_number())

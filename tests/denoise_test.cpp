@@ -287,5 +287,43 @@ TEST(Denoise, ThePlanCanBeHadWithoutAVolume) {
   EXPECT_LT(plan.slabs[0].bytes, 6u * 4 * 64 * 64 * 64);
 }
 
+// Whatever form is asked for, the same bits for the same storage; what is not asked for comes from the devices.
+TEST(Denoise, FormsGiveTheSameBits) {
+  const Volume f = reference::two_balls(20, 0.1);
+  const auto devices = open_devices({});
+  DenoiseParameters parameters;
+  parameters.alpha = 15;
+  parameters.iterations = 15;
+  parameters.stages = 0;
+  const auto in_place = denoise(f, nullptr, parameters, devices);
+  EXPECT_EQ(in_place.form.stages, 0);
+  parameters.stages = 2;
+  parameters.dual_bits = 32;
+  const auto fused = denoise(f, nullptr, parameters, devices);
+  EXPECT_EQ(fused.form.stages, 2);
+  EXPECT_EQ(fused.output.voxels, in_place.output.voxels);
+  parameters.stages.reset();
+  parameters.dual_bits = 16;
+  const auto stored = denoise(f, nullptr, parameters, devices);
+  EXPECT_EQ(stored.form.dual_bits, 16);
+  EXPECT_GE(stored.form.stages, 1);
+  EXPECT_NE(stored.output.voxels, in_place.output.voxels);
+  for (std::size_t n = 0; n < f.voxels.size(); ++n)
+    EXPECT_NEAR(stored.output.voxels[n], in_place.output.voxels[n], 1e-4);
+}
+
+TEST(Denoise, ImpossibleFormsAreRefused) {
+  DenoiseParameters parameters;
+  parameters.stages = 5;
+  EXPECT_THROW(check_denoise_parameters(parameters), InputError);
+  parameters.stages = 0;
+  parameters.dual_bits = 16;
+  EXPECT_THROW(check_denoise_parameters(parameters), InputError);
+  parameters.stages = 1;
+  EXPECT_NO_THROW(check_denoise_parameters(parameters));
+  parameters.schedule = Schedule::seed;
+  EXPECT_THROW(check_denoise_parameters(parameters), InputError);
+}
+
 }  // namespace
 }  // namespace halocline
