@@ -92,7 +92,7 @@ void launch_fused(Slab& slab, int dual_bits, bool weighted, Range core, const st
                     static_cast<std::int32_t>(core.end), static_cast<std::int32_t>(chunk), inverse_spacing[0],
                     inverse_spacing[1], inverse_spacing[2], lambda});
   for (std::size_t n = 0; n < 4; ++n) arguments.emplace_back(steps[std::min(n, steps.size() - 1)]);
-  slab.launch({"pdu_fused.cl", "pdu_fused",
+  slab.launch({"pdu_fused.cl", "pdu_fused_iterate",
                fmt::format("-D STAGES={} -D COLUMNS={} -D TILE_X={} -D TILE_Y={} -D DUAL_BITS={}{}", tile.stages,
                            tile.columns, tile.x, tile.y, dual_bits, weighted ? " -D WEIGHTS" : "")},
               {columns * x, rows * y, chunks}, {x, y, 1}, arguments);

@@ -50,7 +50,7 @@ void Pdu::declare_fused(Requirements& need) const {
     need.arrays.push_back(volume_array(name, Lifetime::scratch));
     if (name != std::string("new_u")) need.arrays.back().element_bytes = bytes;
   }
-  need.kernels = {"pdu_state_start", "pdu_fused", "pdu_state_gap"};
+  need.kernels = {"pdu_state_start", "pdu_fused_iterate", "pdu_state_gap"};
 }
 
 std::string Pdu::dual_option() const {
