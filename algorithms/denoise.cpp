@@ -80,7 +80,7 @@ bool fuses(const DenoiseParameters& parameters) {
 FusedForm form_for(const Grid& grid, const DenoiseParameters& parameters, std::span<const DeviceBudget> devices,
                    const PlanOptions& options) {
   if (!fuses(parameters)) return {};
-  FusedForm form = fastest_form(devices, parameters.gap);
+  FusedForm form = fastest_form(devices);
   if (parameters.stages) form.stages = *parameters.stages;
   if (parameters.dual_bits) form.dual_bits = *parameters.dual_bits;
   if (form.stages == 0 && form.dual_bits != 32) form.stages = 1;

@@ -225,7 +225,8 @@ void add_denoise(CLI::App& app, Action& action) {
       ->type_name("N");
   sub->add_option("--duals", command->duals,
                   "pdu, spdu: how dual variables are stored: float32; snorm16, good to a gap of 1e-5; snorm8, for "
-                  "previews, to 1e-3. Default: by --gap and device")
+                  "previews, to 1e-3")
+      ->default_str("float32")
       ->check(CLI::IsMember({"float32", "snorm16", "snorm8"}));
   sub->add_option("--step", p.step,
                   "tvgd: RMS change of a voxel in one iteration, grey values. Default: a tenth of the estimated noise")

@@ -281,7 +281,9 @@ TEST(Denoise, WithoutNoiseAlphaMustBeGiven) {
 TEST(Denoise, ThePlanCanBeHadWithoutAVolume) {
   Grid grid;
   grid.size = {64, 64, 64};
-  const Plan plan = plan_denoise(grid, {}, budgets(device()));
+  DenoiseParameters parameters;
+  parameters.stages = 0;
+  const Plan plan = plan_denoise(grid, parameters, budgets(device()));
   ASSERT_EQ(plan.slabs.size(), 1u);
   EXPECT_GE(plan.slabs[0].bytes, 5u * 4 * 64 * 64 * 64);  // f, u and three of q
   EXPECT_LT(plan.slabs[0].bytes, 6u * 4 * 64 * 64 * 64);
