@@ -76,7 +76,23 @@ MethodParameters common(const Grid& grid, const DenoiseParameters& parameters) {
   method.iterations = parameters.iterations;
   method.gap = parameters.gap;
   method.schedule = parameters.schedule;
+  method.regulariser = parameters.regulariser;
   return method;
+}
+
+// The regulariser as the iterations take it: for grey values less `offset`.
+Regulariser used_regulariser(Regulariser regulariser, double offset, const Volume* reference) {
+  regulariser.minimum -= offset;
+  regulariser.maximum -= offset;
+  if (reference != nullptr) regulariser.reference_eta = reference_eta(*reference, regulariser.reference_eta);
+  return regulariser;
+}
+
+// Adding the offset again may have rounded values out of the box.
+void keep_bounds(Volume& volume, const Regulariser& regulariser) {
+  if (!regulariser.boxed()) return;
+  const auto minimum = static_cast<float>(regulariser.minimum), maximum = static_cast<float>(regulariser.maximum);
+  for (auto& voxel : volume.voxels) voxel = std::min(std::max(voxel, minimum), maximum);
 }
 
 void take_result(const DenoiseMethod& method, const MethodParameters& used, RunResult&& run, DenoiseResult& result) {
@@ -117,6 +133,7 @@ void check_denoise_parameters(const DenoiseParameters& parameters) {
     throw InputError(fmt::format("--step belongs to the method tvgd; {} takes --alpha", parameters.method));
   if (!descends(parameters) && parameters.alpha && parameters.target_fidelity)
     throw InputError("--alpha and --target-fidelity exclude each other: alpha is chosen to meet the target");
+  check_regulariser(parameters.regulariser, parameters.method);
 }
 
 double mean_variance(const Volume& weights) {
@@ -145,9 +162,12 @@ Volume normalised_weights(const Volume& weights) {
   return result;
 }
 
-DenoiseResult denoise(const Volume& f, const Volume* weights, const DenoiseParameters& parameters,
-                      const std::vector<Device>& devices, const RunOptions& options) {
+DenoiseResult denoise(const Volume& f, const Volume* weights, const DenoiseParameters& given,
+                      const std::vector<Device>& devices, const RunOptions& options, const Volume* reference) {
+  DenoiseParameters parameters = given;
+  parameters.regulariser.guided = reference != nullptr;
   check_denoise_parameters(parameters);
+  if (reference != nullptr) require_same_grid(f.grid, "the volume", reference->grid, "--reference");
   const bool weighted = parameters.method == "spdu";
   if (weighted && weights == nullptr)
     throw InputError(
@@ -170,6 +190,9 @@ DenoiseResult denoise(const Volume& f, const Volume* weights, const DenoiseParam
   const auto noise = estimate_noise(centred, weights);
   result.noise_sigma = noise.sigma;
   MethodParameters method = common(f.grid, parameters);
+  method.regulariser = used_regulariser(parameters.regulariser, offset, reference);
+  result.regulariser = parameters.regulariser;
+  result.regulariser.reference_eta = method.regulariser.reference_eta;
   if (weighted) method.largest_weight = *std::max_element(weights->voxels.begin(), weights->voxels.end());
   if (descends(parameters)) {
     set_descent(centred, noise, parameters, method, result.alpha_choice);
@@ -183,8 +206,9 @@ DenoiseResult denoise(const Volume& f, const Volume* weights, const DenoiseParam
       // Weights may be in any unit; those that agree with what is seen in the volume are variances, and know better.
       const bool agree = weighted && propagated < 2 * noise.sigma && noise.sigma < 2 * propagated;
       if (agree) result.noise_sigma = propagated;
-      const auto choice = choose_lambda(centred, weights, parameters.target_fidelity, devices,
-                                        agree ? std::optional(propagated) : std::nullopt);
+      const auto choice =
+          choose_lambda(centred, weights, parameters.target_fidelity, devices,
+                        agree ? std::optional(propagated) : std::nullopt, method.regulariser, reference);
       method.lambda = choice.lambda;
       result.alpha_choice = choice.how;
     }
@@ -195,8 +219,10 @@ DenoiseResult denoise(const Volume& f, const Volume* weights, const DenoiseParam
   const auto denoiser = make_denoiser(parameters.method, method);
   std::map<std::string, const Volume*> inputs{{"f", &centred}};
   if (weighted) inputs["w"] = weights;
+  if (reference != nullptr) inputs["reference"] = reference;
   take_result(*denoiser, method, run_iterations(*denoiser, inputs, f.grid, devices, options), result);
   add(result.output, offset);
+  keep_bounds(result.output, parameters.regulariser);
   return result;
 }
 

@@ -21,6 +21,7 @@ struct DenoiseParameters {
   /// ||u - f||_2. tvgd: stop there; none: at the estimated noise, but with `step` given only the iterations count. pdu,
   /// spdu: choose alpha so that it is reached.
   std::optional<double> target_fidelity;
+  Regulariser regulariser;  // pdu, spdu; `guided` for plan_denoise(): denoise() goes by its reference
 };
 
 struct DenoiseResult {
@@ -41,18 +42,21 @@ struct DenoiseResult {
   double seconds = 0;
   std::size_t peak_bytes = 0;
   double bus_bytes = 0;
+  Regulariser regulariser;  // as used: reference_eta is there if there was a reference
 };
 
-/// Throws InputError that names --method, --alpha, --iterations, --gap, --step or --target-fidelity if a value is out
-/// of range or belongs to another method.
+/// Throws InputError that names --method, --alpha, --iterations, --gap, --step, --target-fidelity or what
+/// check_regulariser() names if a value is out of range or belongs to another method.
 void check_denoise_parameters(const DenoiseParameters& parameters);
 
 /// Denoises `f`. weights: the noise variance at every voxel up to a factor, on f's grid, for spdu and only for it; it
 /// is divided by the mean of its positive values, 0 means that no view saw the voxel, negative or non-finite values are
 /// an InputError. The mean of f is subtracted before and added afterwards: grey values with a large offset do not lose
-/// digits. Throws what run_iterations() throws, too.
+/// digits. reference: of directional total variation, on f's grid, for pdu and spdu. Throws what run_iterations()
+/// throws, too.
 DenoiseResult denoise(const Volume& f, const Volume* weights, const DenoiseParameters& parameters,
-                      const std::vector<Device>& devices, const RunOptions& options = {});
+                      const std::vector<Device>& devices, const RunOptions& options = {},
+                      const Volume* reference = nullptr);
 
 /// The plan for a volume that need not be there yet.
 Plan plan_denoise(const Grid& grid, const DenoiseParameters& parameters, std::span<const DeviceBudget> devices,

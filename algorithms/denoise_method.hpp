@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "algorithms/regulariser.hpp"
 #include "algorithms/schedule.hpp"
 #include "algorithms/slice_sums.hpp"
 #include "scheduling/iteration.hpp"
@@ -26,6 +27,7 @@ struct MethodParameters {
   double epsilon = 1;                                           // smoothing of the gradient's norm, grey values per mm
   double target_rms = std::numeric_limits<double>::infinity();  // stop when ||u - f||_2 / sqrt(N) is this
   KernelVariants variants;
+  Regulariser regulariser;  // pdu, spdu; bounds less what was subtracted from the grey values
 };
 
 /// What a reduction found after so many iterations. Not a number where a method has no such quantity (tvgd: no dual).

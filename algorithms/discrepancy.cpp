@@ -17,8 +17,14 @@ constexpr std::size_t most_voxels = 128 * 128 * 128;
 // ||u - f|| as a function of lambda.
 class Distance {
  public:
-  Distance(const Volume& f, const Volume* weights, bool weighted, const Device& device)
-      : f_(f), weights_(weights), weighted_(weighted), devices_{device} {}
+  Distance(const Volume& f, const Volume* weights, bool weighted, const Device& device, const Regulariser& regulariser,
+           const Volume* reference)
+      : f_(f),
+        weights_(weights),
+        weighted_(weighted),
+        devices_{device},
+        regulariser_(regulariser),
+        reference_(reference) {}
 
   double operator()(double lambda) const {
     MethodParameters parameters;
@@ -27,11 +33,13 @@ class Distance {
     parameters.lambda = lambda;
     parameters.iterations = 300;
     parameters.gap = 3e-3;
+    parameters.regulariser = regulariser_;
     std::map<std::string, const Volume*> inputs{{"f", &f_}};
     if (weights_ != nullptr) {
       inputs["w"] = weights_;
       parameters.largest_weight = *std::max_element(weights_->voxels.begin(), weights_->voxels.end());
     }
+    if (reference_ != nullptr) inputs["reference"] = reference_;
     const auto method = make_denoiser(weights_ != nullptr ? "spdu" : "pdu", parameters);
     run_iterations(*method, inputs, f_.grid, devices_);
     const auto& last = method->history().back();
@@ -43,6 +51,8 @@ class Distance {
   const Volume* weights_;
   bool weighted_;
   std::vector<Device> devices_;
+  const Regulariser& regulariser_;
+  const Volume* reference_;
 };
 
 double rounded(double value) {
@@ -118,10 +128,12 @@ Volume central_part(const Volume& volume, std::size_t voxels) {
 }
 
 LambdaChoice choose_lambda(const Volume& f, const Volume* weights, std::optional<double> target_fidelity,
-                           const std::vector<Device>& devices, std::optional<double> sigma) {
+                           const std::vector<Device>& devices, std::optional<double> sigma,
+                           const Regulariser& regulariser, const Volume* reference) {
   const bool whole = f.grid.count() <= most_voxels;
   const Volume part = whole ? Volume() : central_part(f, most_voxels);
   const Volume weight_part = whole || weights == nullptr ? Volume() : central_part(*weights, most_voxels);
+  const Volume reference_part = whole || reference == nullptr ? Volume() : central_part(*reference, most_voxels);
   const Volume& data = whole ? f : part;
   const Volume* variances = weights == nullptr ? nullptr : whole ? weights : &weight_part;
   auto noise = estimate_noise(data, variances);
@@ -132,7 +144,8 @@ LambdaChoice choose_lambda(const Volume& f, const Volume* weights, std::optional
   const double target = target_fidelity ? *target_fidelity * std::sqrt(count / static_cast<double>(f.grid.count()))
                                         : noise.sigma * std::sqrt(noise.active_fraction * count);
   const double rms = target / std::sqrt(count);
-  const Distance distance(data, variances, !target_fidelity && variances != nullptr, devices.front());
+  const Distance distance(data, variances, !target_fidelity && variances != nullptr, devices.front(), regulariser,
+                          reference == nullptr || whole ? reference : &reference_part);
   const auto solution = solve(distance, target, 0.7 * rms * typical_spacing(data.grid));
   LambdaChoice choice;
   choice.lambda = rounded(solution.lambda);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/regulariser.hpp"
 #include "host/device.hpp"
 #include "host/volume.hpp"
 
@@ -22,9 +23,10 @@ struct LambdaChoice {
 /// device; of volumes with more than 128^3 voxels on a central part of at most so many, with that part's noise. Rounded
 /// to three digits: it does not depend on devices or slabs. Throws InputError that names --alpha where there is no
 /// noise to go by. `sigma`: the noise where the weight is 1, if it is known (propagated variances), instead of the
-/// estimate.
+/// estimate. regulariser, reference: of the problem whose lambda it is (see Regulariser).
 LambdaChoice choose_lambda(const Volume& f, const Volume* weights, std::optional<double> target_fidelity,
-                           const std::vector<Device>& devices, std::optional<double> sigma = std::nullopt);
+                           const std::vector<Device>& devices, std::optional<double> sigma = std::nullopt,
+                           const Regulariser& regulariser = {}, const Volume* reference = nullptr);
 
 /// The central part of at most `voxels` voxels.
 Volume central_part(const Volume& volume, std::size_t voxels);

@@ -51,6 +51,10 @@ void Pdu::start(Slab& slab) const {
 }
 
 void Pdu::iterate(Slab& slab, int iteration, Range core) const {
+  iterate_in_two_kernels(slab, iteration, core);
+}
+
+void Pdu::iterate_in_two_kernels(Slab& slab, int iteration, Range core) const {
   const Steps& steps = steps_[static_cast<std::size_t>(iteration)];
   if (parameters_.schedule == Schedule::seed) {  // q_i takes the new u_i and u_(i+e)
     primal(slab, steps, core.grown(0, 1, slab.nz()));

@@ -24,6 +24,8 @@ class Pdu : public DenoiseMethod {
 
  protected:
   Pdu(const MethodParameters& parameters, double gamma, int components);
+  /// An iteration by dual() and primal(), in the schedule's order.
+  void iterate_in_two_kernels(Slab& slab, int iteration, Range core) const;
   /// For standard steps, these divide the dimensionless dual step; spdu puts its own.
   virtual void dual(Slab& slab, const Steps& steps, Range slices) const;
   virtual void primal(Slab& slab, const Steps& steps, Range slices) const;

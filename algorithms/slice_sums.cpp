@@ -35,12 +35,12 @@ void SliceSums::declare(Requirements& requirements) const {
 }
 
 void SliceSums::launch(Slab& slab, const std::string& file, const std::string& kernel, Range slices,
-                       const std::vector<SlabArgument>& arguments) const {
+                       const std::vector<SlabArgument>& arguments, const std::string& options) const {
   const std::string fp64 = variants_.fp64 && slab.device().fp64 ? "-D USE_FP64" : "";
   const auto count = static_cast<std::size_t>(slices.count());
   const std::size_t groups = on_cpu(slab) ? 1 : groups_, items = on_cpu(slab) ? 1 : lanes;
-  slab.launch({file, kernel, fp64 + " " + lane_option(slab)}, {items * groups, segments(), count}, {items, 1, 1},
-              arguments);
+  slab.launch({file, kernel, options + fp64 + " " + lane_option(slab)}, {items * groups, segments(), count},
+              {items, 1, 1}, arguments);
   const std::size_t sets = segments() * (on_cpu(slab) ? lanes : groups_);
   slab.launch({"reduce.cl", "reduce_slices", fp64}, {reduce_items, static_cast<std::size_t>(components_), count},
               {reduce_items, 1, 1},

@@ -25,9 +25,9 @@ class SliceSums {
   /// Adds the arrays "partials" (scratch) and "sums" to what a method declares.
   void declare(Requirements& requirements) const;
   /// Launches `kernel` of `file`, which fills "partials" for `slices` with STORE_SUMS, with its arguments in order;
-  /// then adds those up to "sums".
+  /// then adds those up to "sums". `options`: macros that it is compiled with.
   void launch(Slab& slab, const std::string& file, const std::string& kernel, Range slices,
-              const std::vector<SlabArgument>& arguments) const;
+              const std::vector<SlabArgument>& arguments, const std::string& options = "") const;
   /// Whether the kernels for CPUs run on this slab's device, and the option that says so to them.
   bool on_cpu(const Slab& slab) const { return slab.device().cpu() && !variants_.gpu; }
   std::string lane_option(const Slab& slab) const { return on_cpu(slab) ? "-D LANES_PER_ITEM=64" : ""; }

@@ -22,9 +22,21 @@ struct DenoiseCommand {
   std::string input, weights, output, schedule = "default";
   bool gap_given = false, schedule_given = false;
   DenoiseParameters parameters;
+  std::string reference, tv = "isotropic";
+  std::optional<double> minimum, maximum;
+  bool nonnegative = false;
 
   bool descends() const { return parameters.method == "tvgd"; }
 };
+
+void take_regulariser(DenoiseCommand& command) {
+  auto& regulariser = command.parameters.regulariser;
+  regulariser.variation = variation_named(command.tv);
+  regulariser.guided = !command.reference.empty();
+  if (command.nonnegative) regulariser.minimum = 0;
+  if (command.minimum) regulariser.minimum = *command.minimum;
+  if (command.maximum) regulariser.maximum = *command.maximum;
+}
 
 void check_options(const DenoiseCommand& command) {
   const auto& method = command.parameters.method;
@@ -47,6 +59,16 @@ void put(nlohmann::json& results, const char* name, double value) {
   if (std::isfinite(value)) results[name] = value;
 }
 
+void put_regulariser(nlohmann::json& results, const Regulariser& regulariser) {
+  results["tv"] = variation_name(regulariser.variation);
+  put(results, "minimum", regulariser.minimum);
+  put(results, "maximum", regulariser.maximum);
+  if (regulariser.huber_delta) results["huber_delta"] = *regulariser.huber_delta;
+  if (!regulariser.guided) return;
+  results["reference_eta"] = *regulariser.reference_eta;
+  results["reference_strength"] = regulariser.reference_strength.value_or(1);
+}
+
 nlohmann::json results_json(const DenoiseCommand& command, const DenoiseResult& result) {
   nlohmann::json results{{"method", command.parameters.method}, {"iterations", result.iterations},
                          {"converged", result.converged},       {"chosen_by", result.alpha_choice},
@@ -63,6 +85,7 @@ nlohmann::json results_json(const DenoiseCommand& command, const DenoiseResult& 
     put(results, "target_fidelity", result.target_fidelity);
   } else {
     results["schedule"] = command.schedule;
+    put_regulariser(results, result.regulariser);
   }
   for (const auto& record : result.history) {
     nlohmann::json entry{
@@ -74,12 +97,24 @@ nlohmann::json results_json(const DenoiseCommand& command, const DenoiseResult& 
   return results;
 }
 
+std::string regulariser_text(const DenoiseCommand& command, const Regulariser& regulariser) {
+  std::string text;
+  if (regulariser.variation == Variation::anisotropic) text += ", anisotropic";
+  if (regulariser.variation == Variation::huber)
+    text += fmt::format(", Huber with delta {:g}", *regulariser.huber_delta);
+  if (regulariser.boxed()) text += fmt::format(", within [{:g}, {:g}]", regulariser.minimum, regulariser.maximum);
+  if (regulariser.guided)
+    text += fmt::format(", guided by '{}' with eta {:.3g}", command.reference, *regulariser.reference_eta);
+  return text;
+}
+
 std::string what_was_done(const DenoiseCommand& command, const DenoiseResult& result, double voxels) {
   if (command.descends())
     return fmt::format("tvgd with steps of {:.4g}, stopped by {}; {} iterations, RMS change {:.4g}", result.step,
                        result.alpha_choice, result.iterations, result.fidelity / std::sqrt(voxels));
-  return fmt::format("{} with alpha {:.6g} ({}), schedule {}; {} iterations, relative gap {:.3g}, RMS change {:.4g}",
-                     command.parameters.method, result.alpha, result.alpha_choice, command.schedule, result.iterations,
+  return fmt::format("{} with alpha {:.6g} ({}){}, schedule {}; {} iterations, relative gap {:.3g}, RMS change {:.4g}",
+                     command.parameters.method, result.alpha, result.alpha_choice,
+                     regulariser_text(command, result.regulariser), command.schedule, result.iterations,
                      result.relative_gap, result.fidelity / std::sqrt(voxels));
 }
 
@@ -98,11 +133,16 @@ void warn_unless_converged(const DenoiseCommand& command, const DenoiseResult& r
 
 void run_denoise(Job& job, DenoiseCommand& command) {
   command.parameters.schedule = schedule_named(command.schedule);
+  take_regulariser(command);
   check_options(command);
   const Grid grid = job.input_image("-i", command.input).grid;
   if (!command.weights.empty()) {
     const Grid weights = job.input_image("--weights", command.weights).grid;
     require_same_grid(grid, "'" + command.input + "'", weights, "--weights '" + command.weights + "'");
+  }
+  if (!command.reference.empty()) {
+    const Grid reference = job.input_image("--reference", command.reference).grid;
+    require_same_grid(grid, "'" + command.input + "'", reference, "--reference '" + command.reference + "'");
   }
   job.output_image("-o", command.output);
   const Plan plan = plan_denoise(grid, command.parameters, budgets(job.devices()));
@@ -110,9 +150,10 @@ void run_denoise(Job& job, DenoiseCommand& command) {
 
   const Volume volume = job.read(command.input);
   const Volume weights = command.weights.empty() ? Volume() : job.read(command.weights);
+  const Volume reference = command.reference.empty() ? Volume() : job.read(command.reference);
   DenoiseResult result = job.timed("denoise", [&] {
     return denoise(volume, command.weights.empty() ? nullptr : &weights, command.parameters, job.devices(),
-                   job.run_options());
+                   job.run_options(), command.reference.empty() ? nullptr : &reference);
   });
   job.write(result.output, command.output);
 
@@ -127,6 +168,54 @@ void run_denoise(Job& job, DenoiseCommand& command) {
   warn_unless_converged(command, result);
   job.say(fmt::format("{}: {}, {}{}", command.output, grid_summary(grid),
                       what_was_done(command, result, static_cast<double>(grid.count())), job.how(run)));
+}
+
+}  // namespace
+
+namespace {
+
+// What pdu and spdu penalise and allow beside plain total variation.
+void add_regulariser_options(CLI::App& sub, DenoiseCommand& command) {
+  const char* group = "Other problems than plain total variation (pdu, spdu)";
+  auto& regulariser = command.parameters.regulariser;
+  sub.add_option(
+         "--tv", command.tv,
+         "isotropic: |Du|; anisotropic: |D_x u| + |D_y u| + |D_z u|, for objects along the axes; huber: |Du|, but "
+         "quadratic below --huber-delta, which keeps slopes from becoming stairs")
+      ->check(CLI::IsMember({"isotropic", "anisotropic", "huber"}))
+      ->group(group);
+  sub.add_option("--huber-delta", regulariser.huber_delta,
+                 "--tv huber: gradients below it are smoothed, grey values/mm")
+      ->check(positive_number())
+      ->type_name("D")
+      ->group(group);
+  auto* minimum = sub.add_option("--minimum", command.minimum, "No grey value of the result is below it")
+                      ->check(finite_number())
+                      ->type_name("A")
+                      ->group(group);
+  sub.add_option("--maximum", command.maximum, "No grey value of the result is above it")
+      ->check(finite_number())
+      ->type_name("B")
+      ->group(group);
+  sub.add_flag("--nonnegative", command.nonnegative, "The same as --minimum 0")->excludes(minimum)->group(group);
+  sub.add_option(
+         "--reference", command.reference,
+         "Another volume of the object on the same grid (of another energy, time or kernel): where it has edges, "
+         "the result may have them for free")
+      ->type_name("FILE")
+      ->group(group);
+  sub.add_option(
+         "--reference-eta", regulariser.reference_eta,
+         "Gradients of the reference well above it are edges, grey values of the reference/mm. Default: from its "
+         "noise and its largest gradient")
+      ->check(positive_number())
+      ->type_name("E")
+      ->group(group);
+  sub.add_option("--reference-strength", regulariser.reference_strength,
+                 "How much of the variation across the reference's edges is free: above 0, at most 1. Default: 1")
+      ->check(positive_number())
+      ->type_name("G")
+      ->group(group);
 }
 
 }  // namespace
@@ -174,6 +263,7 @@ void add_denoise(CLI::App& app, Action& action) {
                   "reached. Default for tvgd without --step: the estimated noise")
       ->check(positive_number())
       ->type_name("F");
+  add_regulariser_options(*sub, *command);
   sub->add_option("-o,--output", command->output, "Volume to write")->required()->type_name("FILE");
   sub->footer("Example:\n  halocline denoise -i volume.mha --method pdu -o denoised.mha");
   sub->callback([&action, command, gap, schedule] {

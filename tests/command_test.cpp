@@ -124,6 +124,23 @@ TEST_F(CommandOnDevice, EachMethodDenoises) {
   EXPECT_LT(rmse("tvgd.mha"), 0.95 * noisy);
 }
 
+TEST_F(CommandOnDevice, OtherRegularisersDenoiseAndSayWhatTheyDid) {
+  const Ran ran = run({"denoise", "-i", path("r.mha"), "--method", "spdu", "--weights", path("var.mha"), "--tv",
+                       "huber", "--huber-delta", "1e-5", "--nonnegative", "--reference", path("v.mha"), "-o",
+                       path("family.mha"), "--report", path("family.json")});
+  EXPECT_DONE(ran);
+  for (const char* part : {"Huber with delta 1e-05", "within [0, inf]", "guided by"})
+    EXPECT_NE(ran.out.find(part), std::string::npos) << part << " is not in " << ran.out;
+  EXPECT_LT(rmse("family.mha"), 0.8 * rmse("r.mha"));
+  for (const float value : read_image(path("family.mha")).voxels) ASSERT_GE(value, 0);
+  const json results = json::parse(content(path("family.json")))["results"];
+  EXPECT_EQ(results["tv"], "huber");
+  EXPECT_EQ(results["huber_delta"], 1e-5);
+  EXPECT_EQ(results["minimum"], 0);
+  EXPECT_FALSE(results.contains("maximum"));
+  EXPECT_GT(results["reference_eta"].get<double>(), 0);
+}
+
 TEST_F(CommandOnDevice, AGapNotReachedIsAWarning) {
   const Ran ran = run({"denoise", "-i", path("r.mha"), "--method", "pdu", "--alpha", "2000", "--iterations", "2",
                        "--gap", "1e-6", "-o", path("short.mha")});

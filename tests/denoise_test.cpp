@@ -224,10 +224,75 @@ TEST(Denoise, WeightsAreScaledToMeanOne) {
   EXPECT_THAT(normalised_weights(w).voxels, testing::ElementsAre(0, 0.5f, 1, 1.5f));
 }
 
-void expect_refused(const DenoiseParameters& parameters, const std::string& text, const Volume* weights = nullptr) {
+TEST(Denoise, BoundsAreInGreyValuesWhateverTheOffset) {
+  const Volume f = reference::two_balls(24, 0.1), truth = reference::two_balls(24, 0);
+  DenoiseParameters parameters;
+  parameters.alpha = 15;
+  parameters.regulariser.minimum = 0;
+  parameters.regulariser.maximum = 1.3;
+  const auto bounded = denoise(f, nullptr, parameters, device());
+  EXPECT_TRUE(bounded.converged);
+  const auto [low, high] = std::minmax_element(bounded.output.voxels.begin(), bounded.output.voxels.end());
+  EXPECT_EQ(*low, 0);  // to the bit: what needs a logarithm afterwards must not be a rounding below
+  EXPECT_EQ(*high, 1.3f);
+  Volume shifted = f;
+  for (auto& value : shifted.voxels) value += 1000;
+  parameters.regulariser.minimum += 1000;
+  parameters.regulariser.maximum += 1000;
+  const auto moved = denoise(shifted, nullptr, parameters, device());
+  for (std::size_t n = 0; n < f.voxels.size(); ++n)
+    ASSERT_NEAR(moved.output.voxels[n], bounded.output.voxels[n] + 1000, 1e-3) << n;
+  // of the volume as it is: the certificate speaks of the bounds too
+  EXPECT_NEAR(moved.primal, bounded.primal, 1e-3 * bounded.primal);
+}
+
+TEST(Denoise, AlphaIsChosenForTheProblemThatIsSolved) {
+  const Volume f = reference::two_balls(40, 0.1);
+  Volume inverted = reference::two_balls(40, 0.02, 9);  // another modality
+  for (auto& value : inverted.voxels) value = 2 - value;
+  const Volume truth = reference::two_balls(40, 0);
+  const auto plain = denoise(f, nullptr, {}, device());
+  const auto with = [](auto&& change) {
+    DenoiseParameters parameters;
+    change(parameters.regulariser);
+    return parameters;
+  };
+  const auto meets = [&](const DenoiseResult& result) {
+    EXPECT_TRUE(result.converged);
+    EXPECT_NEAR(rms(result.output, f), plain.noise_sigma, 0.02 * plain.noise_sigma);
+  };
+  meets(denoise(f, nullptr, with([](auto& r) { r.variation = Variation::anisotropic; }), device()));
+  meets(denoise(f, nullptr, with([](auto& r) { r.variation = Variation::huber, r.huber_delta = 0.02; }), device()));
+  meets(denoise(f, nullptr, with([](auto& r) { r.minimum = 0; }), device()));
+  const auto guided = denoise(f, nullptr, {}, device(), {}, &inverted);
+  meets(guided);
+  EXPECT_GT(guided.regulariser.reference_eta.value(), 0.02);
+  EXPECT_LT(guided.regulariser.reference_eta.value(), 0.5);
+  // the reference knows where the edges are, whatever its contrast
+  EXPECT_LT(rms(guided.output, truth), 0.5 * rms(plain.output, truth));
+}
+
+TEST(Denoise, HuberKeepsASlope) {
+  Grid grid;
+  grid.size = {40, 40, 1};
+  Volume slope(grid), truth(grid);
+  const Volume noise = reference::two_balls(40, 0.1);
+  for (std::size_t n = 0; n < slope.voxels.size(); ++n) {
+    truth.voxels[n] = 0.03f * static_cast<float>(n % 40);
+    slope.voxels[n] = truth.voxels[n] + noise.voxels[n];  // the first slice of two_balls is noise alone
+  }
+  DenoiseParameters parameters;
+  const auto stairs = denoise(slope, nullptr, parameters, device());
+  parameters.regulariser.variation = Variation::huber;
+  parameters.regulariser.huber_delta = 0.06;
+  EXPECT_LT(rms(denoise(slope, nullptr, parameters, device()).output, truth), 0.8 * rms(stairs.output, truth));
+}
+
+void expect_refused(const DenoiseParameters& parameters, const std::string& text, const Volume* weights = nullptr,
+                    const Volume* reference = nullptr) {
   const Volume f = reference::two_balls(8, 0.1);
   try {
-    denoise(f, weights, parameters, device());
+    denoise(f, weights, parameters, device(), {}, reference);
     FAIL() << "expected: " << text;
   } catch (const InputError& error) {
     EXPECT_THAT(error.what(), HasSubstr(text));
@@ -266,6 +331,42 @@ TEST(Denoise, WrongParametersAreNamed) {
   w.grid.spacing[1] = 2;
   expect_refused(spdu, "--weights", &w);
   EXPECT_THROW(plan_denoise(f.grid, with([](auto& p) { p.alpha = 0; }), budgets(device())), InputError);
+}
+
+TEST(Denoise, WrongRegularisersAreNamed) {
+  const auto with = [](auto&& change) {
+    DenoiseParameters parameters;
+    change(parameters, parameters.regulariser);
+    return parameters;
+  };
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  expect_refused(with([](auto&, auto& r) { r.variation = Variation::huber; }), "--huber-delta, in grey values per mm");
+  expect_refused(with([](auto&, auto& r) { r.huber_delta = 1; }), "--huber-delta belongs to --tv huber");
+  expect_refused(with([](auto&, auto& r) { r.variation = Variation::huber, r.huber_delta = 0; }), "--huber-delta is 0");
+  expect_refused(with([](auto&, auto& r) { r.minimum = 2, r.maximum = 1; }), "--minimum is 2 and --maximum 1");
+  expect_refused(with([](auto&, auto& r) { r.minimum = r.maximum = 1; }), "expected a minimum below the maximum");
+  expect_refused(with([&](auto&, auto& r) { r.minimum = nan; }), "--minimum is nan");
+  expect_refused(with([](auto& p, auto& r) { p.method = "tvgd", r.minimum = 0; }),
+                 "--minimum belongs to the methods pdu");
+  expect_refused(with([](auto& p, auto& r) { p.method = "tvgd", r.maximum = 0; }),
+                 "--maximum belongs to the methods pdu");
+  expect_refused(with([](auto& p, auto& r) { p.method = "tvgd", r.variation = Variation::anisotropic; }),
+                 "--tv belongs to the methods pdu");
+  expect_refused(with([](auto&, auto& r) { r.reference_eta = 1; }), "--reference-eta belongs to --reference");
+  expect_refused(with([](auto&, auto& r) { r.reference_strength = 1; }), "--reference-strength belongs to --reference");
+  Volume reference = reference::two_balls(8, 0.1);
+  expect_refused(with([](auto&, auto& r) { r.reference_strength = 1.5; }), "--reference-strength is 1.5", nullptr,
+                 &reference);
+  expect_refused(with([](auto&, auto& r) { r.reference_eta = 1e-12; }), "--reference-eta is 1e-12", nullptr,
+                 &reference);
+  expect_refused(with([](auto& p, auto&) { p.method = "tvgd"; }), "--reference belongs to the methods pdu", nullptr,
+                 &reference);
+  reference.grid.origin[2] = 3;
+  expect_refused({}, "--reference", nullptr, &reference);
+  expect_refused({}, "constant", nullptr, [] {
+    static const Volume flat(reference::two_balls(8, 0).grid, 1);
+    return &flat;
+  }());
 }
 
 TEST(Denoise, WithoutNoiseAlphaMustBeGiven) {

@@ -12,6 +12,7 @@
 #include "algorithms/registry.hpp"
 #include "host/error.hpp"
 #include "tests/reference/projector_scenes.hpp"
+#include "tests/reference/variant_reference.hpp"
 
 using namespace halocline;
 
@@ -25,7 +26,8 @@ RunOptions two_slabs() {
   return options;
 }
 
-void run_denoiser(const Devices& devices, const std::string& name, Schedule schedule, KernelVariants variants) {
+void run_denoiser(const Devices& devices, const std::string& name, Schedule schedule, KernelVariants variants,
+                  const Regulariser& regulariser = {}) {
   const Grid grid = default_grid({9, 5, 7}, {1, 2, 0.5});
   MethodParameters parameters;
   parameters.size = grid.size;
@@ -35,6 +37,7 @@ void run_denoiser(const Devices& devices, const std::string& name, Schedule sche
   parameters.schedule = schedule;
   parameters.step = 1e-2;
   parameters.variants = variants;
+  parameters.regulariser = regulariser;
   const Volume f = reference::random_volume(grid, 1), w = reference::random_volume(grid, 2);
   const auto method = make_method(name, parameters);
   std::map<std::string, const Volume*> inputs;
@@ -80,6 +83,12 @@ std::vector<std::function<void(const Devices&)>> cases() {
   for (const char* name : {"pdu", "spdu"})
     for (const auto schedule : {Schedule::seed, Schedule::chambolle_pock})
       all.push_back([=](const Devices& devices) { run_denoiser(devices, name, schedule, plain); });
+  for (const auto& [name, regulariser] : reference::regularisers())
+    for (const char* method : {"pdu", "spdu"})
+      all.push_back([=](const Devices& devices) {
+        run_denoiser(devices, method, Schedule::standard, plain, regulariser);
+        run_denoiser(devices, method, Schedule::chambolle_pock, for_gpus, regulariser);
+      });
   for (const char* name : {"cone_tilted", "cone", "fan"})
     all.push_back([=](const Devices& devices) { run_projectors(devices, name); });
   for (const bool variance : {false, true}) all.push_back([=](const Devices& devices) { run_fdk(devices, variance); });

@@ -11,6 +11,7 @@
 #include <random>
 
 #include "host/error.hpp"
+#include "tests/reference/variant_reference.hpp"
 
 namespace halocline {
 namespace {
@@ -102,11 +103,12 @@ struct Case {
   std::array<std::size_t, 3> size;
   Schedule schedule = Schedule::standard;
   bool gpu = false;  // the kernels for GPUs whatever the device
+  reference::NamedRegulariser regulariser{};
 };
 
 void PrintTo(const Case& c, std::ostream* out) {
   *out << c.method << " " << c.size[0] << "x" << c.size[1] << "x" << c.size[2] << " " << schedule_name(c.schedule)
-       << (c.gpu ? " gpu" : "");
+       << (c.gpu ? " gpu " : " ") << c.regulariser.name;
 }
 
 std::vector<Case> cases() {
@@ -118,12 +120,22 @@ std::vector<Case> cases() {
     for (const auto schedule : {Schedule::seed, Schedule::chambolle_pock})
       result.push_back({name, {17, 37, 23}, schedule});
   for (const auto& name : method_names()) result.push_back({name, {17, 37, 23}, Schedule::standard, true});
+  for (const char* name : {"pdu", "spdu"})
+    for (const auto& regulariser : reference::regularisers())
+      result.push_back({name, {17, 37, 23}, Schedule::standard, false, regulariser});
+  result.push_back({"spdu", {17, 37, 23}, Schedule::chambolle_pock, true, reference::regularisers()[5]});
   return result;
 }
 
 class EveryMethod : public testing::TestWithParam<Case> {
  protected:
-  Job job_{GetParam().method, parameters_for(GetParam().size, GetParam().schedule, GetParam().gpu)};
+  static MethodParameters parameters() {
+    auto result = parameters_for(GetParam().size, GetParam().schedule, GetParam().gpu);
+    result.regulariser = GetParam().regulariser.regulariser;
+    return result;
+  }
+
+  Job job_{GetParam().method, parameters()};
   std::vector<Device> device_ = open_devices({});
 };
 
@@ -177,7 +189,8 @@ TEST_P(EveryMethod, ATinyBudgetIsKept) {
 
 std::string name_of(const testing::TestParamInfo<Case>& info) {
   const auto& size = info.param.size;
-  std::string name = info.param.method + "_" + schedule_name(info.param.schedule) + (info.param.gpu ? "_gpu" : "");
+  std::string name = info.param.method + "_" + schedule_name(info.param.schedule) + (info.param.gpu ? "_gpu" : "") +
+                     (info.param.regulariser.name.empty() ? "" : "_" + info.param.regulariser.name);
   for (const auto n : size) name += "_" + std::to_string(n);
   std::replace(name.begin(), name.end(), '-', '_');
   return name;

@@ -271,6 +271,19 @@ TEST_F(BadInput, DenoiseOptions) {
   expect_refused(denoise() + Words{"--schedule", "fast"}, {"--schedule", "fast", "chambolle-pock"});
 }
 
+TEST_F(BadInput, DenoiseRegularisers) {
+  expect_refused(denoise() + Words{"--tv", "round"}, {"--tv", "round", "huber"});
+  expect_refused(denoise() + Words{"--tv", "huber"}, {"--huber-delta", "grey values per mm"});
+  expect_refused(denoise() + Words{"--huber-delta", "-1"}, {"--huber-delta", "-1"});
+  expect_refused(denoise() + Words{"--minimum", "1", "--maximum", "0"}, {"--minimum is 1", "--maximum 0"});
+  expect_refused(denoise() + Words{"--minimum", "1", "--nonnegative"}, {"--minimum", "--nonnegative"});
+  expect_refused(denoise("v.mha", "tvgd") + Words{"--nonnegative"}, {"--minimum", "tvgd"});
+  expect_refused(denoise() + Words{"--reference", f / "none.mha"}, {"--reference", "none.mha", "does not exist"});
+  write_image(Volume(cube(12), 1.0f), f / "other.mha");
+  expect_refused(denoise() + Words{"--reference", f / "other.mha"}, {"v.mha", "other.mha", "spacing"});
+  expect_refused(denoise() + Words{"--reference-eta", "1"}, {"--reference-eta", "--reference"});
+}
+
 TEST_F(BadInputOnDevice, NegativeVariance) {
   Volume weights = read_image(f / "w.mha");
   weights.at(1, 2, 3) = -1;
