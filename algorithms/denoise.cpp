@@ -17,6 +17,12 @@ bool descends(const DenoiseParameters& parameters) {
   return parameters.method == "tvgd";
 }
 
+// What to use instead of another method's option.
+std::string own_options(const std::string& method) {
+  if (is_filter(method)) return filter_options(method);
+  return method == "tvgd" ? "--step, --iterations and --target-fidelity" : "--alpha";
+}
+
 void require_positive(const char* option, std::optional<double> value) {
   if (value && !(*value > 0 && std::isfinite(*value)))
     throw InputError(fmt::format("{} is {}; expected a positive number", option, *value));
@@ -77,6 +83,7 @@ MethodParameters common(const Grid& grid, const DenoiseParameters& parameters) {
   method.gap = parameters.gap;
   method.schedule = parameters.schedule;
   method.regulariser = parameters.regulariser;
+  method.filter = parameters.filter;
   return method;
 }
 
@@ -126,14 +133,20 @@ void check_denoise_parameters(const DenoiseParameters& parameters) {
   constexpr int most_iterations = 1000000;
   if (parameters.iterations < 1 || parameters.iterations > most_iterations)
     throw InputError(fmt::format("--iterations is {}; expected 1 to {}", parameters.iterations, most_iterations));
-  if (descends(parameters) && parameters.alpha)
-    throw InputError(
-        "--alpha belongs to the methods pdu and spdu; tvgd takes --step, --iterations and --target-fidelity");
+  const bool filters = is_filter(parameters.method);
+  if ((descends(parameters) || filters) && parameters.alpha)
+    throw InputError(fmt::format("--alpha belongs to the methods pdu and spdu; {} takes {}", parameters.method,
+                                 own_options(parameters.method)));
   if (!descends(parameters) && parameters.step)
-    throw InputError(fmt::format("--step belongs to the method tvgd; {} takes --alpha", parameters.method));
+    throw InputError(fmt::format("--step belongs to the method tvgd; {} takes {}", parameters.method,
+                                 own_options(parameters.method)));
+  if (filters && parameters.target_fidelity)
+    throw InputError(fmt::format("--target-fidelity belongs to the methods pdu, spdu and tvgd; {} takes {}",
+                                 parameters.method, own_options(parameters.method)));
   if (!descends(parameters) && parameters.alpha && parameters.target_fidelity)
     throw InputError("--alpha and --target-fidelity exclude each other: alpha is chosen to meet the target");
   check_regulariser(parameters.regulariser, parameters.method);
+  check_filter_parameters(parameters.filter, parameters.method);
 }
 
 double mean_variance(const Volume& weights) {
@@ -198,6 +211,10 @@ DenoiseResult denoise(const Volume& f, const Volume* weights, const DenoiseParam
     set_descent(centred, noise, parameters, method, result.alpha_choice);
     result.epsilon = method.epsilon;
     result.target_fidelity = method.target_rms * std::sqrt(static_cast<double>(f.grid.count()));
+  } else if (is_filter(parameters.method)) {
+    method.noise = noise.sigma;
+    if (parameters.method == "nlm" && !(noise.sigma > 0))
+      throw InputError("no noise can be measured in the volume, and nlm goes by it: choose another --method");
   } else {
     if (parameters.alpha) {
       method.lambda = 1 / *parameters.alpha;

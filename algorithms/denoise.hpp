@@ -22,17 +22,18 @@ struct DenoiseParameters {
   /// spdu: choose alpha so that it is reached.
   std::optional<double> target_fidelity;
   Regulariser regulariser;  // pdu, spdu; `guided` for plan_denoise(): denoise() goes by its reference
+  FilterParameters filter;  // gaussian, median, nlm
 };
 
 struct DenoiseResult {
   Volume output;
   int iterations = 0;
-  // not a number for tvgd, but for fidelity
+  // not a number for tvgd and the filters, but for fidelity
   double alpha = std::numeric_limits<double>::quiet_NaN(), lambda = std::numeric_limits<double>::quiet_NaN();
   double relative_gap = std::numeric_limits<double>::quiet_NaN(), gap = std::numeric_limits<double>::quiet_NaN();
   double primal = std::numeric_limits<double>::quiet_NaN(), dual = std::numeric_limits<double>::quiet_NaN();
   double fidelity = 0;       // ||u - f||_2
-  bool converged = false;    // gap or target reached
+  bool converged = false;    // gap or target reached; filters: true
   std::string alpha_choice;  // how alpha (tvgd: the target) was chosen
   double noise_sigma = 0;    // estimated in the input; with weights, where the weight is 1
   double step = 0, epsilon = 0,
@@ -46,7 +47,7 @@ struct DenoiseResult {
 };
 
 /// Throws InputError that names --method, --alpha, --iterations, --gap, --step, --target-fidelity or what
-/// check_regulariser() names if a value is out of range or belongs to another method.
+/// check_regulariser() and check_filter_parameters() name if a value is out of range or belongs to another method.
 void check_denoise_parameters(const DenoiseParameters& parameters);
 
 /// Denoises `f`. weights: the noise variance at every voxel up to a factor, on f's grid, for spdu and only for it; it

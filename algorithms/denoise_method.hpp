@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "algorithms/filter_parameters.hpp"
 #include "algorithms/regulariser.hpp"
 #include "algorithms/schedule.hpp"
 #include "algorithms/slice_sums.hpp"
@@ -28,6 +29,8 @@ struct MethodParameters {
   double target_rms = std::numeric_limits<double>::infinity();  // stop when ||u - f||_2 / sqrt(N) is this
   KernelVariants variants;
   Regulariser regulariser;  // pdu, spdu; bounds less what was subtracted from the grey values
+  FilterParameters filter;  // gaussian, median, nlm
+  double noise = 1;         // nlm: standard deviation, grey values
 };
 
 /// What a reduction found after so many iterations. Not a number where a method has no such quantity (tvgd: no dual).

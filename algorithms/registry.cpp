@@ -5,6 +5,9 @@
 
 #include <algorithm>
 
+#include "algorithms/gaussian.hpp"
+#include "algorithms/median.hpp"
+#include "algorithms/nlm.hpp"
 #include "algorithms/pdu.hpp"
 #include "algorithms/pdu_variant.hpp"
 #include "algorithms/skeleton.hpp"
@@ -37,6 +40,9 @@ constexpr Entry entries[] = {
     {"pdu", make_regularised<Pdu, false>, true},
     {"spdu", make_regularised<Spdu, true>, true},
     {"tvgd", make<Tvgd>, true},
+    {"gaussian", make<Gaussian>, true},
+    {"median", make<Median>, true},
+    {"nlm", make<Nlm>, true},
     {"skeleton", make<Skeleton>, false},
 };
 

@@ -20,13 +20,14 @@ namespace {
 
 struct DenoiseCommand {
   std::string input, weights, output, schedule = "default";
-  bool gap_given = false, schedule_given = false;
+  bool gap_given = false, schedule_given = false, iterations_given = false;
   DenoiseParameters parameters;
   std::string reference, tv = "isotropic";
   std::optional<double> minimum, maximum;
   bool nonnegative = false;
 
   bool descends() const { return parameters.method == "tvgd"; }
+  bool filters() const { return is_filter(parameters.method); }
 };
 
 void take_regulariser(DenoiseCommand& command) {
@@ -52,6 +53,12 @@ void check_options(const DenoiseCommand& command) {
     throw InputError(
         fmt::format("{} is for --method pdu and spdu; tvgd takes --step, --iterations and --target-fidelity",
                     command.gap_given ? "--gap" : "--schedule"));
+  if (command.filters() && (command.gap_given || command.schedule_given || command.iterations_given))
+    throw InputError(fmt::format("{} is for methods that iterate; {} takes {}",
+                                 command.gap_given        ? "--gap"
+                                 : command.schedule_given ? "--schedule"
+                                                          : "--iterations",
+                                 method, filter_options(method)));
 }
 
 // No dual, no gap: nothing of such quantities in the report.
@@ -73,6 +80,11 @@ nlohmann::json results_json(const DenoiseCommand& command, const DenoiseResult& 
   nlohmann::json results{{"method", command.parameters.method}, {"iterations", result.iterations},
                          {"converged", result.converged},       {"chosen_by", result.alpha_choice},
                          {"noise_sigma", result.noise_sigma},   {"fidelity", result.fidelity}};
+  if (command.filters()) {  // nothing was chosen, and there is nothing to converge to
+    results.erase("converged");
+    results.erase("chosen_by");
+    return results;
+  }
   put(results, "alpha", result.alpha);
   put(results, "lambda", result.lambda);
   put(results, "gap", result.gap);
@@ -109,6 +121,9 @@ std::string regulariser_text(const DenoiseCommand& command, const Regulariser& r
 }
 
 std::string what_was_done(const DenoiseCommand& command, const DenoiseResult& result, double voxels) {
+  if (command.filters())
+    return fmt::format("{}; RMS change {:.4g}, estimated noise {:.4g}", command.parameters.method,
+                       result.fidelity / std::sqrt(voxels), result.noise_sigma);
   if (command.descends())
     return fmt::format("tvgd with steps of {:.4g}, stopped by {}; {} iterations, RMS change {:.4g}", result.step,
                        result.alpha_choice, result.iterations, result.fidelity / std::sqrt(voxels));
@@ -218,6 +233,34 @@ void add_regulariser_options(CLI::App& sub, DenoiseCommand& command) {
       ->group(group);
 }
 
+void add_filter_options(CLI::App& sub, FilterParameters& filter) {
+  const char* group = "Filters to compare with";
+  sub.add_option("--sigma", filter.sigma, "gaussian: standard deviation in mm. Default: the coarsest voxel spacing")
+      ->check(positive_number())
+      ->type_name("S")
+      ->group(group);
+  sub.add_option("--radius", filter.radius, "median: the window is a cube of 2R+1 voxels. Default: 1")
+      ->check(whole_number_from(1, 5))
+      ->type_name("R")
+      ->group(group);
+  sub.add_option("--patch-radius", filter.patch_radius, "nlm: voxels around two that are compared. Default: 1")
+      ->check(whole_number_from(0, 5))
+      ->type_name("R")
+      ->group(group);
+  sub.add_option("--search-radius", filter.search_radius,
+                 "nlm: how far alike voxels are looked for. Default: 3, in 2D 7")
+      ->check(whole_number_from(1, 20))
+      ->type_name("R")
+      ->group(group);
+  sub.add_option(
+         "--strength", filter.strength,
+         fmt::format("nlm: how unlike patches may be, in standard deviations of the estimated noise. Default: {}",
+                     default_nlm_strength))
+      ->check(positive_number())
+      ->type_name("H")
+      ->group(group);
+}
+
 }  // namespace
 
 void add_denoise(CLI::App& app, Action& action) {
@@ -225,10 +268,12 @@ void add_denoise(CLI::App& app, Action& action) {
   auto command = std::make_shared<DenoiseCommand>();
   auto& p = command->parameters;
   sub->add_option("-i,--input", command->input, "Noisy volume")->required()->type_name("FILE");
-  sub->add_option("--method", p.method,
-                  "pdu: the exact minimum of 1/2 ||u-f||^2 + 1/alpha TV(u), with a certificate; spdu: the same, "
-                  "weighted with the noise "
-                  "variance of each voxel; tvgd: steps down the total variation")
+  sub->add_option(
+         "--method", p.method,
+         "pdu: the exact minimum of 1/2 ||u-f||^2 + 1/alpha TV(u), with a certificate; spdu: the same, "
+         "weighted with the noise "
+         "variance of each voxel; tvgd: steps down the total variation. To compare with: gaussian, median, nlm "
+         "(non-local means)")
       ->check(CLI::IsMember(denoiser_names()))
       ->required()
       ->default_str("");
@@ -241,9 +286,9 @@ void add_denoise(CLI::App& app, Action& action) {
   sub->add_option("--weights", command->weights,
                   "spdu: noise variance of each voxel on the same grid, as fdk --variance-out makes it")
       ->type_name("FILE");
-  sub->add_option("--iterations", p.iterations, "At most so many iterations")
-      ->check(whole_number_from(1))
-      ->type_name("N");
+  auto* iterations = sub->add_option("--iterations", p.iterations, "At most so many iterations")
+                         ->check(whole_number_from(1))
+                         ->type_name("N");
   auto* gap = sub->add_option("--gap", p.gap, "pdu, spdu: stop at this relative duality gap")
                   ->check(positive_number())
                   ->type_name("G");
@@ -264,9 +309,11 @@ void add_denoise(CLI::App& app, Action& action) {
       ->check(positive_number())
       ->type_name("F");
   add_regulariser_options(*sub, *command);
+  add_filter_options(*sub, p.filter);
   sub->add_option("-o,--output", command->output, "Volume to write")->required()->type_name("FILE");
   sub->footer("Example:\n  halocline denoise -i volume.mha --method pdu -o denoised.mha");
-  sub->callback([&action, command, gap, schedule] {
+  sub->callback([&action, command, gap, schedule, iterations] {
+    command->iterations_given = iterations->count() > 0;
     command->gap_given = gap->count() > 0;
     command->schedule_given = schedule->count() > 0;
     action = [command](Job& job) { run_denoise(job, *command); };

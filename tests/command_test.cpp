@@ -124,6 +124,20 @@ TEST_F(CommandOnDevice, EachMethodDenoises) {
   EXPECT_LT(rmse("tvgd.mha"), 0.95 * noisy);
 }
 
+TEST_F(CommandOnDevice, FiltersSayWhatTheyDidAndNoMore) {
+  for (const std::string name : {"gaussian", "median", "nlm"}) {
+    const Ran ran = run({"denoise", "-i", path("r.mha"), "--method", name, "-o", path(name + ".mha"), "--report",
+                         path(name + ".json")});
+    EXPECT_DONE(ran);
+    EXPECT_NE(ran.out.find(name + "; RMS change"), std::string::npos) << ran.out;
+    EXPECT_EQ(ran.err.find("warning"), std::string::npos) << ran.err;
+    const json results = json::parse(content(path(name + ".json")))["results"];
+    EXPECT_GT(results["fidelity"].get<double>(), 0);
+    for (const char* none : {"alpha", "gap", "relative_gap", "schedule", "history", "converged", "tv"})
+      EXPECT_FALSE(results.contains(none)) << name << " " << none;
+  }
+}
+
 TEST_F(CommandOnDevice, OtherRegularisersDenoiseAndSayWhatTheyDid) {
   const Ran ran = run({"denoise", "-i", path("r.mha"), "--method", "spdu", "--weights", path("var.mha"), "--tv",
                        "huber", "--huber-delta", "1e-5", "--nonnegative", "--reference", path("v.mha"), "-o",

@@ -262,7 +262,7 @@ TEST_F(BadInputOnDevice, UnknownDevice) {
 }
 
 TEST_F(BadInput, DenoiseOptions) {
-  expect_refused(denoise("v.mha", "median"), {"--method", "median", "pdu", "spdu", "tvgd"});
+  expect_refused(denoise("v.mha", "wavelet"), {"--method", "wavelet", "pdu", "spdu", "tvgd"});
   expect_refused(denoise("v.mha", "spdu"), {"--weights", "fdk --variance-out"});
   expect_refused(denoise("v.mha", "pdu") + Words{"--weights", f / "w.mha"}, {"--weights", "pdu"});
   expect_refused(denoise("v.mha", "tvgd") + Words{"--weights", f / "w.mha"}, {"--weights", "tvgd"});
@@ -282,6 +282,17 @@ TEST_F(BadInput, DenoiseRegularisers) {
   write_image(Volume(cube(12), 1.0f), f / "other.mha");
   expect_refused(denoise() + Words{"--reference", f / "other.mha"}, {"v.mha", "other.mha", "spacing"});
   expect_refused(denoise() + Words{"--reference-eta", "1"}, {"--reference-eta", "--reference"});
+}
+
+TEST_F(BadInput, DenoiseFilters) {
+  expect_refused(denoise("v.mha", "gaussian") + Words{"--sigma", "-1"}, {"--sigma", "-1"});
+  expect_refused(denoise("v.mha", "median") + Words{"--radius", "9"}, {"--radius", "9"});
+  expect_refused(denoise("v.mha", "median") + Words{"--sigma", "1"}, {"--sigma", "gaussian", "median"});
+  expect_refused(denoise("v.mha", "nlm") + Words{"--alpha", "1"}, {"--alpha", "nlm", "--strength"});
+  expect_refused(denoise("v.mha", "nlm") + Words{"--gap", "1e-3"}, {"--gap", "nlm", "--strength"});
+  expect_refused(denoise("v.mha", "median") + Words{"--iterations", "5"}, {"--iterations", "median", "--radius"});
+  expect_refused(denoise("v.mha", "gaussian") + Words{"--schedule", "seed"}, {"--schedule", "gaussian", "--sigma"});
+  expect_refused(denoise("v.mha", "gaussian") + Words{"--weights", f / "w.mha"}, {"--weights", "gaussian"});
 }
 
 TEST_F(BadInputOnDevice, NegativeVariance) {
