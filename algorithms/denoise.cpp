@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "algorithms/discrepancy.hpp"
+#include "algorithms/frames.hpp"
 #include "algorithms/noise_estimate.hpp"
 #include "algorithms/registry.hpp"
 #include "host/error.hpp"
@@ -84,14 +85,17 @@ MethodParameters common(const Grid& grid, const DenoiseParameters& parameters) {
   method.schedule = parameters.schedule;
   method.regulariser = parameters.regulariser;
   method.filter = parameters.filter;
+  method.time = parameters.time;
+  if (parameters.time.weight && parameters.method != "pdu4d") method.spacing[2] = *parameters.time.weight;
   return method;
 }
 
 // The regulariser as the iterations take it: for grey values less `offset`.
-Regulariser used_regulariser(Regulariser regulariser, double offset, const Volume* reference) {
+Regulariser used_regulariser(Regulariser regulariser, double offset, const Volume* reference,
+                             const std::array<double, 3>& spacing) {
   regulariser.minimum -= offset;
   regulariser.maximum -= offset;
-  if (reference != nullptr) regulariser.reference_eta = reference_eta(*reference, regulariser.reference_eta);
+  if (reference != nullptr) regulariser.reference_eta = reference_eta(*reference, spacing, regulariser.reference_eta);
   return regulariser;
 }
 
@@ -147,6 +151,7 @@ void check_denoise_parameters(const DenoiseParameters& parameters) {
     throw InputError("--alpha and --target-fidelity exclude each other: alpha is chosen to meet the target");
   check_regulariser(parameters.regulariser, parameters.method);
   check_filter_parameters(parameters.filter, parameters.method);
+  check_time_axis(parameters.time, parameters.method);
 }
 
 double mean_variance(const Volume& weights) {
@@ -200,10 +205,14 @@ DenoiseResult denoise(const Volume& f, const Volume* weights, const DenoiseParam
   const double offset = mean(f);
   Volume centred = f;
   add(centred, -offset);
-  const auto noise = estimate_noise(centred, weights);
+  const bool frames = parameters.method == "pdu4d";
+  const Grid frame = frame_grid(f.grid, parameters.time.depth);
+  const auto noise =
+      frames ? estimate_noise(take_frame(centred, f.grid.size[2] / 2, frame)) : estimate_noise(centred, weights);
   result.noise_sigma = noise.sigma;
   MethodParameters method = common(f.grid, parameters);
-  method.regulariser = used_regulariser(parameters.regulariser, offset, reference);
+  centred.grid.spacing = method.spacing;
+  method.regulariser = used_regulariser(parameters.regulariser, offset, reference, method.spacing);
   result.regulariser = parameters.regulariser;
   result.regulariser.reference_eta = method.regulariser.reference_eta;
   if (weighted) method.largest_weight = *std::max_element(weights->voxels.begin(), weights->voxels.end());
@@ -224,8 +233,9 @@ DenoiseResult denoise(const Volume& f, const Volume* weights, const DenoiseParam
       const bool agree = weighted && propagated < 2 * noise.sigma && noise.sigma < 2 * propagated;
       if (agree) result.noise_sigma = propagated;
       const auto choice =
-          choose_lambda(centred, weights, parameters.target_fidelity, devices,
-                        agree ? std::optional(propagated) : std::nullopt, method.regulariser, reference);
+          frames ? choose_lambda_of_frames(centred, parameters.time, parameters.target_fidelity, devices)
+                 : choose_lambda(centred, weights, parameters.target_fidelity, devices,
+                                 agree ? std::optional(propagated) : std::nullopt, method.regulariser, reference);
       method.lambda = choice.lambda;
       result.alpha_choice = choice.how;
     }

@@ -23,6 +23,7 @@ struct DenoiseParameters {
   std::optional<double> target_fidelity;
   Regulariser regulariser;  // pdu, spdu; `guided` for plan_denoise(): denoise() goes by its reference
   FilterParameters filter;  // gaussian, median, nlm
+  TimeAxis time;            // pdu4d; pdu, spdu where the third axis is time
 };
 
 struct DenoiseResult {
@@ -47,7 +48,8 @@ struct DenoiseResult {
 };
 
 /// Throws InputError that names --method, --alpha, --iterations, --gap, --step, --target-fidelity or what
-/// check_regulariser() and check_filter_parameters() name if a value is out of range or belongs to another method.
+/// check_regulariser() and check_filter_parameters() and check_time_axis() name if a value is out of range or belongs
+/// to another method.
 void check_denoise_parameters(const DenoiseParameters& parameters);
 
 /// Denoises `f`. weights: the noise variance at every voxel up to a factor, on f's grid, for spdu and only for it; it

@@ -9,6 +9,7 @@
 #include "algorithms/regulariser.hpp"
 #include "algorithms/schedule.hpp"
 #include "algorithms/slice_sums.hpp"
+#include "algorithms/time_axis.hpp"
 #include "scheduling/iteration.hpp"
 
 namespace halocline {
@@ -31,6 +32,7 @@ struct MethodParameters {
   Regulariser regulariser;  // pdu, spdu; bounds less what was subtracted from the grey values
   FilterParameters filter;  // gaussian, median, nlm
   double noise = 1;         // nlm: standard deviation, grey values
+  TimeAxis time;            // pdu4d
 };
 
 /// What a reduction found after so many iterations. Not a number where a method has no such quantity (tvgd: no dual).

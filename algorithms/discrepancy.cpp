@@ -59,36 +59,6 @@ double rounded(double value) {
   return std::stod(fmt::format("{:.2e}", value));
 }
 
-struct Solution {
-  double lambda;
-  bool reached;
-};
-
-// distance(lambda) = target; distance grows with lambda until the image is flat.
-Solution solve(const Distance& distance, double target, double start) {
-  struct Point {
-    double lambda, error;  // error: log(distance / target)
-  };
-  const auto at = [&](double lambda) {
-    const double d = distance(lambda);
-    return Point{lambda, d > 0 ? std::log(d / target) : -50.0};
-  };
-  Point low = at(start), high = low;
-  for (int n = 0; n < 8 && high.error < 0; ++n) low = high, high = at(4 * high.lambda);
-  if (high.error < 0) return {high.lambda, false};
-  for (int n = 0; n < 12 && low.error > 0; ++n) high = low, low = at(low.lambda / 4);
-  if (low.error > 0) return {low.lambda, false};
-  // The curve bends: halfway between the secant's point and the middle is safe from creeping.
-  for (int n = 0; n < 12 && high.lambda > 1.01 * low.lambda; ++n) {
-    const double secant = low.error < high.error ? -low.error / (high.error - low.error) : 0.5;
-    const double share = 0.75 * secant + 0.125;
-    const Point middle = at(low.lambda * std::pow(high.lambda / low.lambda, share));
-    if (std::abs(middle.error) < 1e-3) return {middle.lambda, true};
-    (middle.error < 0 ? low : high) = middle;
-  }
-  return {std::sqrt(low.lambda * high.lambda), true};
-}
-
 // 1 mm for unit voxels; where differences along the finest axes weigh most, their spacing.
 double typical_spacing(const Grid& grid) {
   double sum = 0;
@@ -102,6 +72,30 @@ double typical_spacing(const Grid& grid) {
 }
 
 }  // namespace
+
+LambdaSolution solve_for_lambda(const std::function<double(double)>& distance, double target, double start) {
+  struct Point {
+    double lambda, error;  // error: log(distance / target)
+  };
+  const auto at = [&](double lambda) {
+    const double d = distance(lambda);
+    return Point{lambda, d > 0 ? std::log(d / target) : -50.0};
+  };
+  Point low = at(start), high = low;
+  for (int n = 0; n < 8 && high.error < 0; ++n) low = high, high = at(4 * high.lambda);
+  if (high.error < 0) return {rounded(high.lambda), false};
+  for (int n = 0; n < 12 && low.error > 0; ++n) high = low, low = at(low.lambda / 4);
+  if (low.error > 0) return {rounded(low.lambda), false};
+  // The curve bends: halfway between the secant's point and the middle is safe from creeping.
+  for (int n = 0; n < 12 && high.lambda > 1.01 * low.lambda; ++n) {
+    const double secant = low.error < high.error ? -low.error / (high.error - low.error) : 0.5;
+    const double share = 0.75 * secant + 0.125;
+    const Point middle = at(low.lambda * std::pow(high.lambda / low.lambda, share));
+    if (std::abs(middle.error) < 1e-3) return {rounded(middle.lambda), true};
+    (middle.error < 0 ? low : high) = middle;
+  }
+  return {rounded(std::sqrt(low.lambda * high.lambda)), true};
+}
 
 Volume central_part(const Volume& volume, std::size_t voxels) {
   std::size_t edge = *std::max_element(volume.grid.size.begin(), volume.grid.size.end());
@@ -146,9 +140,9 @@ LambdaChoice choose_lambda(const Volume& f, const Volume* weights, std::optional
   const double rms = target / std::sqrt(count);
   const Distance distance(data, variances, !target_fidelity && variances != nullptr, devices.front(), regulariser,
                           reference == nullptr || whole ? reference : &reference_part);
-  const auto solution = solve(distance, target, 0.7 * rms * typical_spacing(data.grid));
+  const auto solution = solve_for_lambda(distance, target, 0.7 * rms * typical_spacing(data.grid));
   LambdaChoice choice;
-  choice.lambda = rounded(solution.lambda);
+  choice.lambda = solution.lambda;
   choice.how = target_fidelity ? fmt::format("||u - f|| = {:.4g}", *target_fidelity)
                                : fmt::format("discrepancy principle with a noise of {:.4g}{}", noise.sigma,
                                              sigma              ? ", from the variances"

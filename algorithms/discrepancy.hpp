@@ -1,6 +1,7 @@
 // The weight of the total variation from the noise in the data.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,6 +28,14 @@ struct LambdaChoice {
 LambdaChoice choose_lambda(const Volume& f, const Volume* weights, std::optional<double> target_fidelity,
                            const std::vector<Device>& devices, std::optional<double> sigma = std::nullopt,
                            const Regulariser& regulariser = {}, const Volume* reference = nullptr);
+
+struct LambdaSolution {
+  double lambda = 0;
+  bool reached = false;  // false: no lambda has that distance, and this one comes nearest
+};
+
+/// distance(lambda) = target, where distance grows with lambda until the image is flat; from `start`, to three digits.
+LambdaSolution solve_for_lambda(const std::function<double(double)>& distance, double target, double start);
 
 /// The central part of at most `voxels` voxels.
 Volume central_part(const Volume& volume, std::size_t voxels);

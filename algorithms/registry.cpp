@@ -9,6 +9,7 @@
 #include "algorithms/median.hpp"
 #include "algorithms/nlm.hpp"
 #include "algorithms/pdu.hpp"
+#include "algorithms/pdu4d.hpp"
 #include "algorithms/pdu_variant.hpp"
 #include "algorithms/skeleton.hpp"
 #include "algorithms/spdu.hpp"
@@ -40,6 +41,7 @@ constexpr Entry entries[] = {
     {"pdu", make_regularised<Pdu, false>, true},
     {"spdu", make_regularised<Spdu, true>, true},
     {"tvgd", make<Tvgd>, true},
+    {"pdu4d", make<Pdu4d>, true},
     {"gaussian", make<Gaussian>, true},
     {"median", make<Median>, true},
     {"nlm", make<Nlm>, true},

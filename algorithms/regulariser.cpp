@@ -31,7 +31,7 @@ const char* first_option(const Regulariser& regulariser) {
   return nullptr;
 }
 
-double largest_gradient(const Volume& volume) {
+double largest_gradient(const Volume& volume, const std::array<double, 3>& spacing) {
   const auto& size = volume.grid.size;
   const std::size_t strides[3] = {1, size[0], size[0] * size[1]};
   double most = 0;
@@ -41,7 +41,7 @@ double largest_gradient(const Volume& volume) {
     for (int axis = 0; axis < 3; ++axis) {
       if (position[axis] + 1 >= size[axis]) continue;
       const double difference = static_cast<double>(volume.voxels[n + strides[axis]]) - volume.voxels[n];
-      sum += std::pow(difference / volume.grid.spacing[axis], 2);
+      sum += std::pow(difference / spacing[axis], 2);
     }
     most = std::max(most, sum);
   }
@@ -88,8 +88,9 @@ void check_regulariser(const Regulariser& regulariser, const std::string& method
     throw InputError(fmt::format("{} belongs to the methods pdu and spdu; {} has no such thing", option, method));
 }
 
-double reference_eta(const Volume& reference, const std::optional<double>& given) {
-  const double largest = largest_gradient(reference);
+double reference_eta(const Volume& reference, const std::array<double, 3>& spacing,
+                     const std::optional<double>& given) {
+  const double largest = largest_gradient(reference, spacing);
   if (!(largest > 0))
     throw InputError("--reference: the volume is constant, so it has no edges to go by; leave it out");
   if (given) {
@@ -100,8 +101,7 @@ double reference_eta(const Volume& reference, const std::optional<double>& given
     return *given;
   }
   // The difference of two voxels has twice the variance of one.
-  const double noise =
-      estimate_noise(reference).sigma * std::sqrt(gradient_norm2(reference.grid.size, reference.grid.spacing) / 2);
+  const double noise = estimate_noise(reference).sigma * std::sqrt(gradient_norm2(reference.grid.size, spacing) / 2);
   return std::max(2 * noise, 0.01 * largest);
 }
 

@@ -43,8 +43,9 @@ struct Regulariser {
 void check_regulariser(const Regulariser& regulariser, const std::string& method);
 
 /// `given`, or twice the gradient that the reference's noise makes, and at least a hundredth of its largest gradient:
-/// noise is no edge, and in a noiseless reference nearly everything is. Throws InputError that names --reference if the
-/// volume is constant, or --reference-eta if it is below a billionth of the largest gradient.
-double reference_eta(const Volume& reference, const std::optional<double>& given);
+/// noise is no edge, and in a noiseless reference nearly everything is. `spacing`: mm between voxels. Throws InputError
+/// that names --reference if the volume is constant, or --reference-eta if it is below a billionth of the largest
+/// gradient.
+double reference_eta(const Volume& reference, const std::array<double, 3>& spacing, const std::optional<double>& given);
 
 }  // namespace halocline

@@ -9,6 +9,8 @@
 #include <memory>
 
 #include "algorithms/registry.hpp"
+#include "apps/family_options.hpp"
+#include "apps/frame_options.hpp"
 #include "apps/job.hpp"
 #include "apps/report.hpp"
 #include "apps/subcommands.hpp"
@@ -20,24 +22,14 @@ namespace {
 
 struct DenoiseCommand {
   std::string input, weights, output, schedule = "default";
+  FrameOptions frames;  // its first input is `input`
   bool gap_given = false, schedule_given = false, iterations_given = false;
   DenoiseParameters parameters;
-  std::string reference, tv = "isotropic";
-  std::optional<double> minimum, maximum;
-  bool nonnegative = false;
+  RegulariserOptions regulariser;
 
   bool descends() const { return parameters.method == "tvgd"; }
   bool filters() const { return is_filter(parameters.method); }
 };
-
-void take_regulariser(DenoiseCommand& command) {
-  auto& regulariser = command.parameters.regulariser;
-  regulariser.variation = variation_named(command.tv);
-  regulariser.guided = !command.reference.empty();
-  if (command.nonnegative) regulariser.minimum = 0;
-  if (command.minimum) regulariser.minimum = *command.minimum;
-  if (command.maximum) regulariser.maximum = *command.maximum;
-}
 
 void check_options(const DenoiseCommand& command) {
   const auto& method = command.parameters.method;
@@ -66,16 +58,6 @@ void put(nlohmann::json& results, const char* name, double value) {
   if (std::isfinite(value)) results[name] = value;
 }
 
-void put_regulariser(nlohmann::json& results, const Regulariser& regulariser) {
-  results["tv"] = variation_name(regulariser.variation);
-  put(results, "minimum", regulariser.minimum);
-  put(results, "maximum", regulariser.maximum);
-  if (regulariser.huber_delta) results["huber_delta"] = *regulariser.huber_delta;
-  if (!regulariser.guided) return;
-  results["reference_eta"] = *regulariser.reference_eta;
-  results["reference_strength"] = regulariser.reference_strength.value_or(1);
-}
-
 nlohmann::json results_json(const DenoiseCommand& command, const DenoiseResult& result) {
   nlohmann::json results{{"method", command.parameters.method}, {"iterations", result.iterations},
                          {"converged", result.converged},       {"chosen_by", result.alpha_choice},
@@ -91,13 +73,15 @@ nlohmann::json results_json(const DenoiseCommand& command, const DenoiseResult& 
   put(results, "relative_gap", result.relative_gap);
   put(results, "primal", result.primal);
   put(results, "dual", result.dual);
+  if (command.frames.inputs.size() > 1) results["frames"] = command.frames.inputs.size();
+  if (command.parameters.time.weight) results["time_weight"] = *command.parameters.time.weight;
   if (command.descends()) {
     put(results, "step", result.step);
     put(results, "epsilon", result.epsilon);
     put(results, "target_fidelity", result.target_fidelity);
   } else {
     results["schedule"] = command.schedule;
-    put_regulariser(results, result.regulariser);
+    results.update(regulariser_json(result.regulariser));
   }
   for (const auto& record : result.history) {
     nlohmann::json entry{
@@ -109,17 +93,6 @@ nlohmann::json results_json(const DenoiseCommand& command, const DenoiseResult& 
   return results;
 }
 
-std::string regulariser_text(const DenoiseCommand& command, const Regulariser& regulariser) {
-  std::string text;
-  if (regulariser.variation == Variation::anisotropic) text += ", anisotropic";
-  if (regulariser.variation == Variation::huber)
-    text += fmt::format(", Huber with delta {:g}", *regulariser.huber_delta);
-  if (regulariser.boxed()) text += fmt::format(", within [{:g}, {:g}]", regulariser.minimum, regulariser.maximum);
-  if (regulariser.guided)
-    text += fmt::format(", guided by '{}' with eta {:.3g}", command.reference, *regulariser.reference_eta);
-  return text;
-}
-
 std::string what_was_done(const DenoiseCommand& command, const DenoiseResult& result, double voxels) {
   if (command.filters())
     return fmt::format("{}; RMS change {:.4g}, estimated noise {:.4g}", command.parameters.method,
@@ -129,8 +102,8 @@ std::string what_was_done(const DenoiseCommand& command, const DenoiseResult& re
                        result.alpha_choice, result.iterations, result.fidelity / std::sqrt(voxels));
   return fmt::format("{} with alpha {:.6g} ({}){}, schedule {}; {} iterations, relative gap {:.3g}, RMS change {:.4g}",
                      command.parameters.method, result.alpha, result.alpha_choice,
-                     regulariser_text(command, result.regulariser), command.schedule, result.iterations,
-                     result.relative_gap, result.fidelity / std::sqrt(voxels));
+                     regulariser_text(result.regulariser, command.regulariser.reference), command.schedule,
+                     result.iterations, result.relative_gap, result.fidelity / std::sqrt(voxels));
 }
 
 void warn_unless_converged(const DenoiseCommand& command, const DenoiseResult& result) {
@@ -148,29 +121,32 @@ void warn_unless_converged(const DenoiseCommand& command, const DenoiseResult& r
 
 void run_denoise(Job& job, DenoiseCommand& command) {
   command.parameters.schedule = schedule_named(command.schedule);
-  take_regulariser(command);
+  command.input = command.frames.inputs.front();
+  command.regulariser.put_into(command.parameters.regulariser);
+  check_frame_options(command.frames, command.parameters);
   check_options(command);
-  const Grid grid = job.input_image("-i", command.input).grid;
+  const Grid first = input_frames(job, command.frames), grid = input_grid(command.frames, first);
+  command.parameters.time.depth = command.frames.several() ? first.size[2] : 1;
   if (!command.weights.empty()) {
     const Grid weights = job.input_image("--weights", command.weights).grid;
     require_same_grid(grid, "'" + command.input + "'", weights, "--weights '" + command.weights + "'");
   }
-  if (!command.reference.empty()) {
-    const Grid reference = job.input_image("--reference", command.reference).grid;
-    require_same_grid(grid, "'" + command.input + "'", reference, "--reference '" + command.reference + "'");
-  }
-  job.output_image("-o", command.output);
+  const std::string& guide = command.regulariser.reference;
+  if (!guide.empty())
+    require_same_grid(grid, "'" + command.input + "'", job.input_image("--reference", guide).grid,
+                      "--reference '" + guide + "'");
+  const auto outputs = output_frames(job, command.frames, command.output);
   const Plan plan = plan_denoise(grid, command.parameters, budgets(job.devices()));
   if (job.dry_run()) return job.print(plan.text());
 
-  const Volume volume = job.read(command.input);
+  const Volume volume = read_frames(job, command.frames, first);
   const Volume weights = command.weights.empty() ? Volume() : job.read(command.weights);
-  const Volume reference = command.reference.empty() ? Volume() : job.read(command.reference);
+  const Volume reference = guide.empty() ? Volume() : job.read(guide);
   DenoiseResult result = job.timed("denoise", [&] {
     return denoise(volume, command.weights.empty() ? nullptr : &weights, command.parameters, job.devices(),
-                   job.run_options(), command.reference.empty() ? nullptr : &reference);
+                   job.run_options(), guide.empty() ? nullptr : &reference);
   });
-  job.write(result.output, command.output);
+  write_frames(job, result.output, outputs, first);
 
   RunResult run;
   run.iterations = result.iterations;
@@ -181,84 +157,8 @@ void run_denoise(Job& job, DenoiseCommand& command) {
   job.record(run, "denoise");
   job.results() = results_json(command, result);
   warn_unless_converged(command, result);
-  job.say(fmt::format("{}: {}, {}{}", command.output, grid_summary(grid),
+  job.say(fmt::format("{}: {}, {}{}", command.output, frames_summary(command.frames, first),
                       what_was_done(command, result, static_cast<double>(grid.count())), job.how(run)));
-}
-
-}  // namespace
-
-namespace {
-
-// What pdu and spdu penalise and allow beside plain total variation.
-void add_regulariser_options(CLI::App& sub, DenoiseCommand& command) {
-  const char* group = "Other problems than plain total variation (pdu, spdu)";
-  auto& regulariser = command.parameters.regulariser;
-  sub.add_option(
-         "--tv", command.tv,
-         "isotropic: |Du|; anisotropic: |D_x u| + |D_y u| + |D_z u|, for objects along the axes; huber: |Du|, but "
-         "quadratic below --huber-delta, which keeps slopes from becoming stairs")
-      ->check(CLI::IsMember({"isotropic", "anisotropic", "huber"}))
-      ->group(group);
-  sub.add_option("--huber-delta", regulariser.huber_delta,
-                 "--tv huber: gradients below it are smoothed, grey values/mm")
-      ->check(positive_number())
-      ->type_name("D")
-      ->group(group);
-  auto* minimum = sub.add_option("--minimum", command.minimum, "No grey value of the result is below it")
-                      ->check(finite_number())
-                      ->type_name("A")
-                      ->group(group);
-  sub.add_option("--maximum", command.maximum, "No grey value of the result is above it")
-      ->check(finite_number())
-      ->type_name("B")
-      ->group(group);
-  sub.add_flag("--nonnegative", command.nonnegative, "The same as --minimum 0")->excludes(minimum)->group(group);
-  sub.add_option(
-         "--reference", command.reference,
-         "Another volume of the object on the same grid (of another energy, time or kernel): where it has edges, "
-         "the result may have them for free")
-      ->type_name("FILE")
-      ->group(group);
-  sub.add_option(
-         "--reference-eta", regulariser.reference_eta,
-         "Gradients of the reference well above it are edges, grey values of the reference/mm. Default: from its "
-         "noise and its largest gradient")
-      ->check(positive_number())
-      ->type_name("E")
-      ->group(group);
-  sub.add_option("--reference-strength", regulariser.reference_strength,
-                 "How much of the variation across the reference's edges is free: above 0, at most 1. Default: 1")
-      ->check(positive_number())
-      ->type_name("G")
-      ->group(group);
-}
-
-void add_filter_options(CLI::App& sub, FilterParameters& filter) {
-  const char* group = "Filters to compare with";
-  sub.add_option("--sigma", filter.sigma, "gaussian: standard deviation in mm. Default: the coarsest voxel spacing")
-      ->check(positive_number())
-      ->type_name("S")
-      ->group(group);
-  sub.add_option("--radius", filter.radius, "median: the window is a cube of 2R+1 voxels. Default: 1")
-      ->check(whole_number_from(1, 5))
-      ->type_name("R")
-      ->group(group);
-  sub.add_option("--patch-radius", filter.patch_radius, "nlm: voxels around two that are compared. Default: 1")
-      ->check(whole_number_from(0, 5))
-      ->type_name("R")
-      ->group(group);
-  sub.add_option("--search-radius", filter.search_radius,
-                 "nlm: how far alike voxels are looked for. Default: 3, in 2D 7")
-      ->check(whole_number_from(1, 20))
-      ->type_name("R")
-      ->group(group);
-  sub.add_option(
-         "--strength", filter.strength,
-         fmt::format("nlm: how unlike patches may be, in standard deviations of the estimated noise. Default: {}",
-                     default_nlm_strength))
-      ->check(positive_number())
-      ->type_name("H")
-      ->group(group);
 }
 
 }  // namespace
@@ -267,13 +167,16 @@ void add_denoise(CLI::App& app, Action& action) {
   auto* sub = app.add_subcommand("denoise", "Remove noise from a volume by total variation");
   auto command = std::make_shared<DenoiseCommand>();
   auto& p = command->parameters;
-  sub->add_option("-i,--input", command->input, "Noisy volume")->required()->type_name("FILE");
-  sub->add_option(
-         "--method", p.method,
-         "pdu: the exact minimum of 1/2 ||u-f||^2 + 1/alpha TV(u), with a certificate; spdu: the same, "
-         "weighted with the noise "
-         "variance of each voxel; tvgd: steps down the total variation. To compare with: gaussian, median, nlm "
-         "(non-local means)")
+  sub->add_option("-i,--input", command->frames.inputs, "Noisy volume; for pdu4d several, in the order of time")
+      ->required()
+      ->default_str("")
+      ->type_name("FILE");
+  sub->add_option("--method", p.method,
+                  "pdu: the exact minimum of 1/2 ||u-f||^2 + 1/alpha TV(u), with a certificate; spdu: the same, "
+                  "weighted with the noise "
+                  "variance of each voxel; pdu4d: time frames together; tvgd: steps down the total variation. To "
+                  "compare with: gaussian, median, nlm "
+                  "(non-local means)")
       ->check(CLI::IsMember(denoiser_names()))
       ->required()
       ->default_str("");
@@ -308,9 +211,14 @@ void add_denoise(CLI::App& app, Action& action) {
                   "reached. Default for tvgd without --step: the estimated noise")
       ->check(positive_number())
       ->type_name("F");
-  add_regulariser_options(*sub, *command);
+  add_regulariser_options(*sub, command->regulariser, p.regulariser);
   add_filter_options(*sub, p.filter);
-  sub->add_option("-o,--output", command->output, "Volume to write")->required()->type_name("FILE");
+  add_time_options(*sub, command->frames, p.time);
+  sub->add_option("-o,--output", command->output,
+                  "Volume to write; for pdu4d with a place for the frames' numbers, "
+                  "from 0 on, as in frame_%02d.mha")
+      ->required()
+      ->type_name("FILE");
   sub->footer("Example:\n  halocline denoise -i volume.mha --method pdu -o denoised.mha");
   sub->callback([&action, command, gap, schedule, iterations] {
     command->iterations_given = iterations->count() > 0;

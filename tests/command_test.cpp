@@ -124,6 +124,45 @@ TEST_F(CommandOnDevice, EachMethodDenoises) {
   EXPECT_LT(rmse("tvgd.mha"), 0.95 * noisy);
 }
 
+TEST_F(CommandOnDevice, FramesAreDenoisedTogether) {
+  // three frames of one object, each with its own noise
+  for (const char* seed : {"1", "2", "3"}) {
+    const std::string name = path(std::string("noisy") + seed);
+    EXPECT_DONE(run({"noise", "-i", path("p.mha"), "--photons", "3000", "--seed", seed, "-o", name + "p.mha"}));
+    EXPECT_DONE(run(Words{"fdk", "-i", name + "p.mha", "--geometry", path("g.xml"), "-o", name + ".mha"} + small_grid));
+  }
+  const Ran ran =
+      run({"denoise", "-i", path("noisy1.mha"), "-i", path("noisy2.mha"), "-i", path("noisy3.mha"), "--method", "pdu4d",
+           "--time-weight", "1", "--alpha", "2000", "-o", path("frame_%02d.mha"), "--report", path("frames.json")});
+  EXPECT_DONE(ran);
+  EXPECT_NE(ran.out.find("3 frames of 24 x 24 x 24"), std::string::npos) << ran.out;
+  const json results = json::parse(content(path("frames.json")))["results"];
+  EXPECT_EQ(results["frames"], 3);
+  EXPECT_EQ(results["time_weight"], 1);
+  EXPECT_LE(results["relative_gap"].get<double>(), 1e-3);
+  for (const char* frame : {"frame_00.mha", "frame_01.mha", "frame_02.mha"}) {
+    EXPECT_EQ(read_image(path(frame)).grid.origin, read_image(path("noisy1.mha")).grid.origin);
+    EXPECT_LT(rmse(frame), 0.95 * rmse("noisy1.mha")) << frame;  // most of that is of too few views
+  }
+  const auto apart = [&](const std::string& a, const std::string& b) {
+    const Volume one = read_image(path(a)), other = read_image(path(b));
+    double sum = 0;
+    for (std::size_t n = 0; n < one.voxels.size(); ++n) sum += std::pow(one.voxels[n] - other.voxels[n], 2);
+    return std::sqrt(sum);
+  };
+  EXPECT_LT(apart("frame_00.mha", "frame_01.mha"), 0.3 * apart("noisy1.mha", "noisy2.mha"));
+  EXPECT_FALSE(std::filesystem::exists(path("frame_03.mha")));
+}
+
+TEST_F(CommandOnDevice, AnAxisCanBeTime) {
+  const Words common{"denoise", "-i", path("r.mha"), "--method", "pdu", "--alpha", "2000"};
+  EXPECT_DONE(run(common + Words{"-o", path("space.mha")}));
+  EXPECT_DONE(run(common + Words{"--time-axis", "z", "--time-weight", "8", "-o", path("same.mha")}));
+  EXPECT_DONE(run(common + Words{"--time-axis", "z", "--time-weight", "80", "-o", path("loose.mha")}));
+  EXPECT_EQ(read_image(path("space.mha")).voxels, read_image(path("same.mha")).voxels);  // z's spacing is 8 mm
+  EXPECT_NE(read_image(path("space.mha")).voxels, read_image(path("loose.mha")).voxels);
+}
+
 TEST_F(CommandOnDevice, FiltersSayWhatTheyDidAndNoMore) {
   for (const std::string name : {"gaussian", "median", "nlm"}) {
     const Ran ran = run({"denoise", "-i", path("r.mha"), "--method", name, "-o", path(name + ".mha"), "--report",

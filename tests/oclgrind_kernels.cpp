@@ -46,6 +46,20 @@ void run_denoiser(const Devices& devices, const std::string& name, Schedule sche
   run_iterations(*method, inputs, grid, devices, two_slabs());
 }
 
+// Frames of 5 x 3 rows of 9 voxels.
+void run_frames(const Devices& devices, Schedule schedule, KernelVariants variants) {
+  Grid grid = default_grid({9, 15, 5}, {1, 2, 0.5});
+  MethodParameters parameters;
+  parameters.size = grid.size;
+  parameters.iterations = 3;
+  parameters.lambda = 0.2;
+  parameters.schedule = schedule;
+  parameters.time = {0.7, 3};
+  parameters.variants = variants;
+  const Volume f = reference::random_volume(grid, 1);
+  run_iterations(*make_method("pdu4d", parameters), {{"f", &f}}, grid, devices, two_slabs());
+}
+
 void run_projectors(const Devices& devices, const std::string& name) {
   for (auto scene : reference::scenes()) {
     if (scene.name != name) continue;
@@ -89,6 +103,9 @@ std::vector<std::function<void(const Devices&)>> cases() {
         run_denoiser(devices, method, Schedule::standard, plain, regulariser);
         run_denoiser(devices, method, Schedule::chambolle_pock, for_gpus, regulariser);
       });
+  for (const auto variants : {plain, float_pairs, for_gpus})
+    all.push_back([=](const Devices& devices) { run_frames(devices, Schedule::standard, variants); });
+  all.push_back([=](const Devices& devices) { run_frames(devices, Schedule::chambolle_pock, plain); });
   for (const char* name : {"cone_tilted", "cone", "fan"})
     all.push_back([=](const Devices& devices) { run_projectors(devices, name); });
   for (const bool variance : {false, true}) all.push_back([=](const Devices& devices) { run_fdk(devices, variance); });

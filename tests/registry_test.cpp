@@ -107,6 +107,7 @@ struct Case {
   Schedule schedule = Schedule::standard;
   bool gpu = false;  // the kernels for GPUs whatever the device
   reference::NamedRegulariser regulariser{};
+  std::size_t depth = 1;  // pdu4d
 };
 
 void PrintTo(const Case& c, std::ostream* out) {
@@ -127,6 +128,8 @@ std::vector<Case> cases() {
     for (const auto& regulariser : reference::regularisers())
       result.push_back({name, {17, 37, 23}, Schedule::standard, false, regulariser});
   result.push_back({"spdu", {17, 37, 23}, Schedule::chambolle_pock, true, reference::regularisers()[5]});
+  for (const auto schedule : {Schedule::standard, Schedule::seed, Schedule::chambolle_pock})
+    result.push_back({"pdu4d", {17, 35, 11}, schedule, false, {}, 5});
   return result;
 }
 
@@ -135,6 +138,7 @@ class EveryMethod : public testing::TestWithParam<Case> {
   static MethodParameters parameters() {
     auto result = parameters_for(GetParam().size, GetParam().schedule, GetParam().gpu);
     result.regulariser = GetParam().regulariser.regulariser;
+    result.time.depth = GetParam().depth;
     return result;
   }
 

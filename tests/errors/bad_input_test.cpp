@@ -284,6 +284,29 @@ TEST_F(BadInput, DenoiseRegularisers) {
   expect_refused(denoise() + Words{"--reference-eta", "1"}, {"--reference-eta", "--reference"});
 }
 
+TEST_F(BadInput, DenoiseTime) {
+  const Words two = {"denoise", "-i", f / "v.mha", "-i", f / "w.mha", "--method", "pdu4d"};
+  expect_refused(two + Words{"-o", f / "out_%d.mha"}, {"--time-weight is missing", "mm"});
+  expect_refused(two + Words{"-o", f / "out.mha", "--time-weight", "1"}, {"-o", "out.mha", "%02d"});
+  expect_refused(two + Words{"-o", f / "out_%d.mha", "--time-weight", "0"}, {"--time-weight", "0"});
+  expect_refused(two + Words{"-o", f / "out_%d.mha", "--time-weight", "1", "--weights", f / "w.mha"}, {"--weights"});
+  expect_refused(two + Words{"-o", f / "out_%d.mha", "--time-weight", "1", "--time-axis", "z"},
+                 {"--time-axis", "pdu4d"});
+  expect_refused(two + Words{"-o", f / "out_%d.mha", "--time-weight", "1", "--nonnegative"}, {"--minimum", "pdu4d"});
+  write_image(Volume(cube(12), 1.0f), f / "other.mha");
+  expect_refused({"denoise", "-i", f / "v.mha", f / "other.mha", "--method", "pdu4d", "--time-weight", "1", "-o",
+                  f / "out_%d.mha"},
+                 {"v.mha", "other.mha", "spacing"});
+  expect_refused({"denoise", "-i", f / "v.mha", "-i", f / "w.mha", "--method", "pdu", "-o", f / "out.mha"},
+                 {"2 -i", "pdu4d"});
+  expect_refused(denoise("v.mha", "pdu4d") + Words{"--time-weight", "1"}, {"several -i", "--time-axis z"});
+  expect_refused(denoise() + Words{"--time-weight", "1"}, {"--time-weight", "--time-axis z"});
+  expect_refused(denoise() + Words{"--time-axis", "z"}, {"--time-axis", "--time-weight"});
+  expect_refused(denoise() + Words{"--time-axis", "x", "--time-weight", "1"}, {"--time-axis", "x"});
+  expect_refused(denoise("v.mha", "median") + Words{"--time-axis", "z", "--time-weight", "1"},
+                 {"--time-axis", "median"});
+}
+
 TEST_F(BadInput, DenoiseFilters) {
   expect_refused(denoise("v.mha", "gaussian") + Words{"--sigma", "-1"}, {"--sigma", "-1"});
   expect_refused(denoise("v.mha", "median") + Words{"--radius", "9"}, {"--radius", "9"});
