@@ -206,9 +206,8 @@ DenoiseResult denoise(const Volume& f, const Volume* weights, const DenoiseParam
   Volume centred = f;
   add(centred, -offset);
   const bool frames = parameters.method == "pdu4d";
-  const Grid frame = frame_grid(f.grid, parameters.time.depth);
   const auto noise =
-      frames ? estimate_noise(take_frame(centred, f.grid.size[2] / 2, frame)) : estimate_noise(centred, weights);
+      frames ? estimate_noise_of_frames(centred, parameters.time.depth).noise : estimate_noise(centred, weights);
   result.noise_sigma = noise.sigma;
   MethodParameters method = common(f.grid, parameters);
   centred.grid.spacing = method.spacing;

@@ -5,11 +5,45 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/noise_estimate.hpp"
 #include "algorithms/registry.hpp"
 #include "host/error.hpp"
 
 namespace halocline {
+namespace {
+
+// Standard deviation of a voxel from the differences along time, 0 where there are none; a fixed sample of the voxels
+// of all frames. Those that do not change at all (masked) do not count.
+double noise_between_frames(const Volume& stack) {
+  constexpr std::size_t most_samples = 1 << 20;
+  const std::size_t frame = stack.grid.slice(), frames = stack.grid.size[2];
+  if (frames < 2) return 0;
+  const std::size_t span = std::min<std::size_t>(frames, 3);
+  const std::size_t stride = (stack.voxels.size() / most_samples) | 1;
+  std::vector<double> differences;
+  for (std::size_t n = 0; n < (frames - span + 1) * frame; n += stride) {
+    const double a = stack.voxels[n], b = stack.voxels[n + frame];
+    const double c = span == 3 ? stack.voxels[n + 2 * frame] : 0;
+    if (a == b && (span == 2 || b == c)) continue;
+    differences.push_back(span == 3 ? std::abs(a - 2 * b + c) / std::sqrt(6.0) : std::abs(a - b) / std::sqrt(2.0));
+  }
+  if (differences.empty()) return 0;
+  const auto middle = differences.begin() + static_cast<std::ptrdiff_t>(differences.size() / 2);
+  std::nth_element(differences.begin(), middle, differences.end());
+  return *middle / 0.6745;
+}
+
+}  // namespace
+
+FrameNoise estimate_noise_of_frames(const Volume& stack, std::size_t depth) {
+  FrameNoise result;
+  result.noise = estimate_noise(take_frame(stack, stack.grid.size[2] / 2, frame_grid(stack.grid, depth)));
+  const double between = noise_between_frames(stack);
+  if (between > 0 && between < result.noise.sigma) {
+    result.noise.sigma = between;
+    result.between_frames = true;
+  }
+  return result;
+}
 
 void check_time_axis(const TimeAxis& time, const std::string& method) {
   if (time.weight && !(*time.weight > 0 && std::isfinite(*time.weight)))
@@ -63,7 +97,7 @@ LambdaChoice choose_lambda_of_frames(const Volume& stack, const TimeAxis& time, 
                                      const std::vector<Device>& devices) {
   const auto part = central_frames(stack, time.depth, 128 * 128 * 128);
   const Grid frame = frame_grid(part.stack.grid, part.depth);
-  const auto noise = estimate_noise(take_frame(part.stack, part.stack.grid.size[2] / 2, frame));
+  const auto [noise, between_frames] = estimate_noise_of_frames(part.stack, part.depth);
   if (!(noise.sigma > 0) && !target_fidelity)
     throw InputError("no noise can be measured in the frames, so there is nothing to choose alpha by: give --alpha");
   const auto count = static_cast<double>(part.stack.grid.count());
@@ -84,9 +118,10 @@ LambdaChoice choose_lambda_of_frames(const Volume& stack, const TimeAxis& time, 
   const auto solution = solve_for_lambda(distance, target, 0.7 * target / std::sqrt(count));
   LambdaChoice choice;
   choice.lambda = solution.lambda;
-  choice.how = target_fidelity ? fmt::format("||u - f|| = {:.4g}", *target_fidelity)
-                               : fmt::format("discrepancy principle with a noise of {:.4g}{}, from the middle frame",
-                                             noise.sigma, noise.correlated ? ", which neighbours share" : "");
+  choice.how = target_fidelity
+                   ? fmt::format("||u - f|| = {:.4g}", *target_fidelity)
+                   : fmt::format("discrepancy principle with a noise of {:.4g}, {}", noise.sigma,
+                                 between_frames ? "from the differences between frames" : "from the middle frame");
   if (part.stack.grid.count() < stack.grid.count())
     choice.how += fmt::format(", on the central {} x {} x {} voxels of {} frames", frame.size[0], frame.size[1],
                               frame.size[2], part.stack.grid.size[2]);
