@@ -46,14 +46,23 @@ void Pdu4d::iterate(Slab& slab, int iteration, Range core) const {
   iterate_in_two_kernels(slab, iteration, core);
 }
 
+// A work-item a voxel.
+void Pdu4d::launch(Slab& slab, const KernelSpec& spec, Range frames, const std::vector<SlabArgument>& arguments) const {
+  if (frames.empty()) return;
+  slab.launch(spec,
+              {parameters_.size[0], static_cast<std::size_t>(rows_),
+               parameters_.time.depth * static_cast<std::size_t>(frames.count())},
+              arguments);
+}
+
 void Pdu4d::dual(Slab& slab, const Steps& steps, Range slices) const {
   double scale = steps.dual;
   if (parameters_.schedule == Schedule::standard) scale /= norm2_ > 0 ? norm2_ : 1;
   if (parameters_.schedule == Schedule::seed) scale *= parameters_.lambda;
   std::array<float, 3> step;
   for (int axis = 0; axis < 3; ++axis) step[axis] = static_cast<float>(scale / parameters_.spacing[axis]);
-  slab.launch(
-      {"pdu4d.cl", "pdu4d_dual", ""}, slices,
+  launch(
+      slab, {"pdu4d.cl", "pdu4d_dual", ""}, slices,
       {in(extrapolates() ? "ubar" : "u"), inout("qx"), inout("qy"), inout("qz"), inout("qt"), slab.nx(), slab.ny(),
        slab.nz(), rows_, slab.offset(), static_cast<std::int32_t>(slices.begin), static_cast<std::int32_t>(slices.end),
        step[0], step[1], step[2], static_cast<float>(scale / time_weight_), static_cast<float>(parameters_.lambda)});
@@ -67,7 +76,7 @@ void Pdu4d::primal(Slab& slab, const Steps& steps, Range slices) const {
                    {slab.nx(), slab.ny(), rows_, slab.offset(), static_cast<std::int32_t>(slices.begin),
                     static_cast<std::int32_t>(slices.end), inverse_[0], inverse_[1], inverse_[2],
                     static_cast<float>(1 / time_weight_), static_cast<float>(theta)});
-  slab.launch({"pdu4d.cl", "pdu4d_primal", primal_options()}, slices, arguments);
+  launch(slab, {"pdu4d.cl", "pdu4d_primal", primal_options()}, slices, arguments);
 }
 
 void Pdu4d::reduce(Slab& slab, Range slices) const {

@@ -23,6 +23,8 @@ class Pdu4d : public Pdu {
   void primal(Slab& slab, const Steps& steps, Range slices) const override;
 
  private:
+  void launch(Slab& slab, const KernelSpec& spec, Range frames, const std::vector<SlabArgument>& arguments) const;
+
   std::int32_t rows_;   // of a slice
   double time_weight_;  // mm
 };

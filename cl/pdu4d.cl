@@ -6,7 +6,8 @@
 //
 // Arrays: u, f, ubar, and q as qx, qy, qz, qt: volumes of nx times ny by nz voxels. The third axis is time, so that slabs are
 // ranges of frames; a frame's slices of `rows` rows lie below each other along the second, ny = rows times the slices. First
-// frame in the buffers is `offset`. q is 0 on the far faces, as in tv.clh. Halo: one frame low and one high an iteration.
+// frame in the buffers is `offset`. Work-items of dual and primal: (x, rows, slices of all frames), as some devices take no more
+// than 65535 groups along the second axis. q is 0 on the far faces, as in tv.clh. Halo: one frame low and one high an iteration.
 // Tunables: group shape (host); EXTRAPOLATE; sums.clh's.
 #pragma OPENCL FP_CONTRACT OFF
 #include "sums.clh"
@@ -16,14 +17,15 @@ __kernel void pdu4d_dual(__global const float* restrict u, __global float* restr
                          __global float* restrict qz, __global float* restrict qt, int nx, int ny, int nz, int rows,
                          int offset, int begin, int end, float step_x, float step_y, float step_z, float step_t,
                          float lambda) {
-  const int x = (int)get_global_id(0), y = (int)get_global_id(1), z = begin + (int)get_global_id(2);
-  if (x >= nx || y >= ny || z >= end) return;
+  const int depth = ny / rows, slice = (int)get_global_id(2) % depth, z = begin + (int)get_global_id(2) / depth;
+  const int x = (int)get_global_id(0), line = (int)get_global_id(1), y = line + rows * slice;
+  if (x >= nx || line >= rows || z >= end) return;
   const size_t row = (size_t)nx, plane = row * (size_t)rows, frame = row * (size_t)ny, i = VOXEL(x, y, z);
   const float here = u[i];
   float px = qx[i], py = qy[i], pz = qz[i], pt = qt[i];
   if (x + 1 < nx) px = fma(step_x, u[i + 1] - here, px);
-  if (y % rows + 1 < rows) py = fma(step_y, u[i + row] - here, py);
-  if (y + rows < ny) pz = fma(step_z, u[i + plane] - here, pz);
+  if (line + 1 < rows) py = fma(step_y, u[i + row] - here, py);
+  if (slice + 1 < depth) pz = fma(step_z, u[i + plane] - here, pz);
   if (z + 1 < nz) pt = fma(step_t, u[i + frame] - here, pt);
   const float norm2 = fma(pt, pt, fma(pz, pz, fma(py, py, px * px)));
   const float scale = norm2 > lambda * lambda ? lambda * rsqrt(norm2) : 1.0f;
@@ -41,12 +43,13 @@ __kernel void pdu4d_primal(__global const float* restrict f, __global const floa
 #endif
                            int nx, int ny, int rows, int offset, int begin, int end, float rx, float ry, float rz,
                            float rt, float theta) {
-  const int x = (int)get_global_id(0), y = (int)get_global_id(1), z = begin + (int)get_global_id(2);
-  if (x >= nx || y >= ny || z >= end) return;
+  const int depth = ny / rows, slice = (int)get_global_id(2) % depth, z = begin + (int)get_global_id(2) / depth;
+  const int x = (int)get_global_id(0), line = (int)get_global_id(1), y = line + rows * slice;
+  if (x >= nx || line >= rows || z >= end) return;
   const size_t row = (size_t)nx, plane = row * (size_t)rows, frame = row * (size_t)ny, i = VOXEL(x, y, z);
   const float dx = qx[i] - (x > 0 ? qx[i - 1] : 0.0f);
-  const float dy = qy[i] - (y % rows > 0 ? qy[i - row] : 0.0f);
-  const float dz = qz[i] - (y >= rows ? qz[i - plane] : 0.0f);
+  const float dy = qy[i] - (line > 0 ? qy[i - row] : 0.0f);
+  const float dz = qz[i] - (slice > 0 ? qz[i - plane] : 0.0f);
   const float dt = qt[i] - (z > 0 ? qt[i - frame] : 0.0f);
   const float before = u[i];
   const float after = fma(theta, (f[i] - before) + fma(rt, dt, fma(rz, dz, fma(ry, dy, rx * dx))), before);
