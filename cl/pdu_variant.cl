@@ -75,8 +75,11 @@ INLINE real product(real4 a, real4 b) {
 INLINE real4 off_edges(real4 d, REFERENCE_DECLARED size_t i, size_t row, size_t plane, int x, int y, int z, int nx,
                        int ny, int nz, real rx, real ry, real rz) {
 #ifdef REFERENCE
-  const real4 edge = gradient(reference, i, row, plane, x, y, z, nx, ny, nz, rx, ry, rz) * (real)inverse_eta;
-  return d - edge * (gamma * product(edge, d) / (product(edge, edge) + 1));
+  const real4 edge = gradient(reference, i, row, plane, x, y, z, nx, ny, nz, rx * inverse_eta, ry * inverse_eta,
+                              rz * inverse_eta);
+  const real along = gamma * product(edge, d) / (product(edge, edge) + 1);
+  // component by component: CPU compilers do not vectorise loops over work-items that hold vectors
+  return (real4)(fma(-along, edge.x, d.x), fma(-along, edge.y, d.y), fma(-along, edge.z, d.z), 0);
 #else
   return d;
 #endif
