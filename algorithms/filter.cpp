@@ -69,9 +69,18 @@ void Filter::pad(Slab& slab, Range slices) const {
                static_cast<std::int32_t>(rows()), reach_[0], reach_[1]});
 }
 
+void Filter::launch_rows(Slab& slab, const KernelSpec& spec, Range slices,
+                         const std::vector<SlabArgument>& arguments) const {
+  if (slices.empty()) return;
+  const std::size_t ny = parameters_.size[1], count = static_cast<std::size_t>(slices.count());
+  if (sums_.on_cpu(slab))
+    slab.launch(spec, {(parameters_.size[0] + lanes - 1) / lanes, ny, count}, {1, 1, 1}, arguments);
+  else
+    slab.launch(spec, {parameters_.size[0], ny, count}, arguments);
+}
+
 void Filter::launch_on_padded(Slab& slab, const std::string& file, const std::string& kernel, Range core,
                               const std::string& options, const std::vector<SlabArgument>& more) const {
-  if (core.empty()) return;
   std::vector<SlabArgument> arguments{in("padded"),
                                       out("u"),
                                       slab.nx(),
@@ -86,11 +95,7 @@ void Filter::launch_on_padded(Slab& slab, const std::string& file, const std::st
   const KernelSpec spec{
       file, kernel,
       fmt::format("{} -D PAD_X={} -D PAD_Y={} {}", options, reach_[0], reach_[1], sums_.lane_option(slab))};
-  const std::size_t ny = parameters_.size[1], count = static_cast<std::size_t>(core.count());
-  if (sums_.on_cpu(slab))
-    slab.launch(spec, {(parameters_.size[0] + lanes - 1) / lanes, ny, count}, {1, 1, 1}, arguments);
-  else
-    slab.launch(spec, {parameters_.size[0], ny, count}, arguments);
+  launch_rows(slab, spec, core, arguments);
 }
 
 }  // namespace halocline

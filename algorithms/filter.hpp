@@ -21,6 +21,9 @@ class Filter : public DenoiseMethod {
   /// `radius` along the axes that have more than one voxel, 0 along the others.
   static std::array<int, 3> along_axes(const std::array<std::size_t, 3>& size, int radius);
 
+  /// A work-item a voxel, or on CPUs one for LANES voxels of a row.
+  void launch_rows(Slab& slab, const KernelSpec& spec, Range slices, const std::vector<SlabArgument>& arguments) const;
+
   // For filters that look at a window of voxels: the array "padded", f with its faces' values repeated beyond them,
   // reach[0] and reach[1] voxels wide, and rows that go on to a multiple of the lanes. cl/filter.clh reads it.
   void declare_padded(Requirements& need) const;
