@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "algorithms/filter_parameters.hpp"
+#include "algorithms/fused_pass.hpp"
 #include "algorithms/regulariser.hpp"
 #include "algorithms/schedule.hpp"
 #include "algorithms/slice_sums.hpp"
@@ -24,6 +25,7 @@ struct MethodParameters {
   double gap = 0;     // stop at this relative duality gap; 0: do all iterations
   Schedule schedule = Schedule::standard;
   double largest_weight = 1;  // spdu
+  FusedForm fused;            // pdu, spdu with the default schedule
   // tvgd
   double step = 0;                                              // RMS change per voxel and iteration, grey values
   double epsilon = 1;                                           // smoothing of the gradient's norm, grey values per mm

@@ -7,7 +7,7 @@
 namespace halocline {
 namespace {
 
-constexpr std::size_t lanes = 64;  // LANES of cl/sums.clh
+constexpr std::size_t lanes = SliceSums::lanes;
 
 }  // namespace
 
@@ -32,7 +32,7 @@ Requirements Filter::requirements() const {
   return need;
 }
 
-void Filter::reduce(Slab& slab, Range slices) const {
+void Filter::reduce(Slab& slab, int, Range slices) const {
   sums_.launch(slab, "filter.cl", "filter_fidelity", slices,
                {in("u"), in("f"), out("partials"), slab.nx(), slab.ny(), slab.offset(),
                 static_cast<std::int32_t>(slices.begin), static_cast<std::int32_t>(slices.end)});

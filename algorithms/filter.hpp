@@ -12,7 +12,7 @@ class Filter : public DenoiseMethod {
   Requirements requirements() const override;
   void start(Slab&) const override {}
   int next_reduction(int done) const override { return done < 1 ? 1 : done + 1; }
-  void reduce(Slab& slab, Range interior) const override;
+  void reduce(Slab& slab, int done, Range interior) const override;
   bool reduced(int done, std::span<const double> sums) override;
 
  protected:

@@ -20,6 +20,7 @@ Pdu::Pdu(const MethodParameters& parameters, double gamma, int components)
       norm2_(gradient_norm2(parameters.size, parameters.spacing)),
       steps_(make_steps(parameters.schedule, parameters.iterations, norm2_, gamma)),
       sums_(parameters.size, components, parameters.variants) {
+  if (parameters.schedule != Schedule::standard) parameters_.fused = {};
   for (int axis = 0; axis < 3; ++axis) inverse_[axis] = static_cast<float>(1 / parameters.spacing[axis]);
 }
 
@@ -32,6 +33,7 @@ Requirements Pdu::requirements() const {
                  volume_array("qz", Lifetime::state)};
   if (extrapolates()) need.arrays.push_back(volume_array("ubar", Lifetime::state));
   need.kernels = {"pdu_dual", "pdu_primal", "pdu_gap"};
+  if (fused()) declare_fused(need);
   sums_.declare(need);
   need.iterations = parameters_.iterations;
   need.halo_low = need.halo_high = 1;
@@ -39,8 +41,28 @@ Requirements Pdu::requirements() const {
   return need;
 }
 
+// A pass does not work in place.
+void Pdu::declare_fused(Requirements& need) const {
+  const auto bytes = static_cast<std::size_t>(parameters_.fused.dual_bits / 8);
+  for (auto& array : need.arrays)
+    if (array.name.starts_with("q")) array.element_bytes = bytes;
+  for (const char* name : {"new_u", "new_qx", "new_qy", "new_qz"}) {
+    need.arrays.push_back(volume_array(name, Lifetime::scratch));
+    if (name != std::string("new_u")) need.arrays.back().element_bytes = bytes;
+  }
+  need.kernels = {"pdu_start", "pdu_fused", "pdu_stored_gap"};
+}
+
+std::string Pdu::dual_option() const {
+  return fmt::format("-D DUAL_BITS={}", parameters_.fused.dual_bits);
+}
+
 void Pdu::start(Slab& slab) const {
   const Range all = slab.extended();
+  if (fused())
+    return slab.launch({"pdu_state.cl", "pdu_start", dual_option()}, all,
+                       {in("f"), out("u"), out("qx"), out("qy"), out("qz"), slab.nx(), slab.ny(), slab.offset(),
+                        narrow(all.begin), narrow(all.end)});
   const auto copy = [&](const char* to) {
     slab.launch({"copy.cl", "copy_slices", ""}, all,
                 {in("f"), out(to), slab.nx(), slab.ny(), slab.offset(), narrow(all.begin), narrow(all.end)});
@@ -50,11 +72,20 @@ void Pdu::start(Slab& slab) const {
   for (const char* q : {"qx", "qy", "qz"}) slab.fill(q, 0);
 }
 
-void Pdu::iterate(Slab& slab, int iteration, Range core) const {
-  iterate_in_two_kernels(slab, iteration, core);
+void Pdu::iterate_together(Slab& slab, int first, int count, Range core) const {
+  if (!fused()) return iterate(slab, first, core);
+  std::vector<std::array<float, 4>> steps;
+  for (int n = first; n < first + count; ++n) {
+    const Steps& each = steps_[static_cast<std::size_t>(n)];
+    const auto dual = dual_steps(each);
+    steps.push_back({dual[0], dual[1], dual[2], static_cast<float>(each.primal)});
+  }
+  launch_fused(slab, parameters_.fused.dual_bits, weighted(), core, inverse_, static_cast<float>(parameters_.lambda),
+               steps);
 }
 
-void Pdu::iterate_in_two_kernels(Slab& slab, int iteration, Range core) const {
+void Pdu::iterate(Slab& slab, int iteration, Range core) const {
+  if (fused()) return iterate_together(slab, iteration, 1, core);
   const Steps& steps = steps_[static_cast<std::size_t>(iteration)];
   if (parameters_.schedule == Schedule::seed) {  // q_i takes the new u_i and u_(i+e)
     primal(slab, steps, core.grown(0, 1, slab.nz()));
@@ -65,12 +96,17 @@ void Pdu::iterate_in_two_kernels(Slab& slab, int iteration, Range core) const {
   }
 }
 
-void Pdu::dual(Slab& slab, const Steps& steps, Range slices) const {
+std::array<float, 3> Pdu::dual_steps(const Steps& steps) const {
   double scale = steps.dual;
   if (parameters_.schedule == Schedule::standard) scale /= norm2_ > 0 ? norm2_ : 1;
   if (parameters_.schedule == Schedule::seed) scale *= parameters_.lambda;
   std::array<float, 3> step;
   for (int axis = 0; axis < 3; ++axis) step[axis] = static_cast<float>(scale / parameters_.spacing[axis]);
+  return step;
+}
+
+void Pdu::dual(Slab& slab, const Steps& steps, Range slices) const {
+  const auto step = Pdu::dual_steps(steps);
   slab.launch({"pdu.cl", "pdu_dual", ""}, slices,
               {in(extrapolates() ? "ubar" : "u"), inout("qx"), inout("qy"), inout("qz"), slab.nx(), slab.ny(),
                slab.nz(), slab.offset(), narrow(slices.begin), narrow(slices.end), step[0], step[1], step[2],
@@ -98,7 +134,23 @@ int Pdu::next_reduction(int done) const {
   return done < 0 ? every : (done / every + 1) * every;
 }
 
-void Pdu::reduce(Slab& slab, Range slices) const {
+void Pdu::reduce_stored(Slab& slab, Range slices) const {
+  std::vector<SlabArgument> arguments{in("u"), in("f")};
+  if (weighted()) arguments.emplace_back(in("w"));
+  arguments.insert(arguments.end(), {in("qx"), in("qy"), in("qz"), out("partials"), slab.nx(), slab.ny(), slab.nz(),
+                                     slab.offset(), narrow(slices.begin), narrow(slices.end), inverse_[0], inverse_[1],
+                                     inverse_[2], static_cast<float>(parameters_.lambda)});
+  const std::string options = dual_option() + (weighted() ? " -D WEIGHTS" : "");
+  if (sums_.on_cpu(slab)) return sums_.launch(slab, "pdu_state.cl", "pdu_stored_gap", slices, arguments, options);
+  const auto march = sums_.march(slices, 1);
+  slab.launch({"pdu_state.cl", "pdu_stored_gap",
+               fmt::format("{} {} -D COLUMNS={}", sums_.fp64_option(slab), options, march.columns)},
+              march.global, march.group, arguments);
+  sums_.add_up(slab, slices, march.sets, weighted() ? 4 : 3);
+}
+
+void Pdu::reduce(Slab& slab, int, Range slices) const {
+  if (fused() || !sums_.on_cpu(slab)) return reduce_stored(slab, slices);
   sums_.launch(slab, "pdu.cl", "pdu_gap", slices,
                {in("u"), in("f"), in("qx"), in("qy"), in("qz"), out("partials"), slab.nx(), slab.ny(), slab.nz(),
                 slab.offset(), narrow(slices.begin), narrow(slices.end), inverse_[0], inverse_[1], inverse_[2],

@@ -1,6 +1,8 @@
 // PDU: total-variation denoising with a duality-gap certificate.
 #pragma once
 
+#include <algorithm>
+
 #include "algorithms/denoise_method.hpp"
 
 namespace halocline {
@@ -11,28 +13,35 @@ namespace halocline {
 /// 10 up to 200, then every 25, and at the end.
 class Pdu : public DenoiseMethod {
  public:
-  /// Uses size, spacing, iterations, lambda, gap, schedule, variants.
+  /// Uses size, spacing, iterations, lambda, gap, schedule, fused (with the standard schedule), variants.
   explicit Pdu(const MethodParameters& parameters);
 
   Requirements requirements() const override;
   void start(Slab& slab) const override;
   void iterate(Slab& slab, int iteration, Range core) const override;
+  int together() const override { return std::max(1, parameters_.fused.stages); }
+  void iterate_together(Slab& slab, int first, int count, Range core) const override;
   int next_reduction(int done) const override;
-  void reduce(Slab& slab, Range interior) const override;
+  void reduce(Slab& slab, int done, Range interior) const override;
   bool reduced(int done, std::span<const double> sums) override;
   std::string note() const override;
 
  protected:
   Pdu(const MethodParameters& parameters, double gamma, int components);
-  /// An iteration by dual() and primal(), in the schedule's order.
-  void iterate_in_two_kernels(Slab& slab, int iteration, Range core) const;
   /// For standard steps, these divide the dimensionless dual step; spdu puts its own.
   virtual void dual(Slab& slab, const Steps& steps, Range slices) const;
   virtual void primal(Slab& slab, const Steps& steps, Range slices) const;
+  /// The dual's step along every axis, as the kernels take it.
+  virtual std::array<float, 3> dual_steps(const Steps& steps) const;
+  virtual bool weighted() const { return false; }
   /// From (gap, total variation, squared fidelity).
   virtual IterationRecord record(int done, std::span<const double> sums) const;
 
   bool extrapolates() const { return parameters_.schedule == Schedule::chambolle_pock; }
+  bool fused() const { return parameters_.fused.stages > 0; }
+  void declare_fused(Requirements& need) const;
+  void reduce_stored(Slab& slab, Range slices) const;
+  std::string dual_option() const;
   std::string primal_options() const { return extrapolates() ? "-D EXTRAPOLATE" : ""; }
   /// With factor: arguments of the extrapolated image that stand after "u".
   void push_extrapolation(std::vector<SlabArgument>& arguments, const Steps& steps) const;

@@ -6,6 +6,7 @@ namespace halocline {
 
 Pdu4d::Pdu4d(const MethodParameters& parameters)
     : Pdu(parameters, 1, 3), time_weight_(parameters.time.weight.value_or(1)) {
+  parameters_.fused = {};  // those kernels have three dimensions
   const std::size_t depth = parameters.time.depth;
   if (depth == 0 || parameters.size[1] % depth != 0)
     throw std::logic_error("the second size is not a whole number of slices");
@@ -42,10 +43,6 @@ void Pdu4d::start(Slab& slab) const {
   for (const char* q : {"qx", "qy", "qz", "qt"}) slab.fill(q, 0);
 }
 
-void Pdu4d::iterate(Slab& slab, int iteration, Range core) const {
-  iterate_in_two_kernels(slab, iteration, core);
-}
-
 // A work-item a voxel.
 void Pdu4d::launch(Slab& slab, const KernelSpec& spec, Range frames, const std::vector<SlabArgument>& arguments) const {
   if (frames.empty()) return;
@@ -79,7 +76,7 @@ void Pdu4d::primal(Slab& slab, const Steps& steps, Range slices) const {
   launch(slab, {"pdu4d.cl", "pdu4d_primal", primal_options()}, slices, arguments);
 }
 
-void Pdu4d::reduce(Slab& slab, Range slices) const {
+void Pdu4d::reduce(Slab& slab, int, Range slices) const {
   sums_.launch(slab, "pdu4d.cl", "pdu4d_gap", slices,
                {in("u"), in("f"), in("qx"), in("qy"), in("qz"), in("qt"), out("partials"), slab.nx(), slab.ny(),
                 slab.nz(), rows_, slab.offset(), static_cast<std::int32_t>(slices.begin),

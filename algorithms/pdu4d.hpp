@@ -15,8 +15,7 @@ class Pdu4d : public Pdu {
 
   Requirements requirements() const override;
   void start(Slab& slab) const override;
-  void iterate(Slab& slab, int iteration, Range core) const override;
-  void reduce(Slab& slab, Range interior) const override;
+  void reduce(Slab& slab, int done, Range interior) const override;
 
  protected:
   void dual(Slab& slab, const Steps& steps, Range slices) const override;

@@ -14,7 +14,9 @@ double convexity(const MethodParameters& parameters, bool weighted) {
 }  // namespace
 
 PduVariant::PduVariant(const MethodParameters& parameters, bool weighted)
-    : Pdu(parameters, convexity(parameters, weighted), 4), weighted_(weighted) {}
+    : Pdu(parameters, convexity(parameters, weighted), 4), weighted_(weighted) {
+  parameters_.fused = {};  // those kernels are for plain total variation
+}
 
 Requirements PduVariant::requirements() const {
   Requirements need;
@@ -32,21 +34,6 @@ Requirements PduVariant::requirements() const {
   need.halo_low = need.halo_high = 1;
   need.reduction_halo = 1;
   return need;
-}
-
-void PduVariant::start(Slab& slab) const {
-  const Range all = slab.extended();
-  for (const char* to : {"u", "ubar"}) {
-    if (to == std::string("ubar") && !extrapolates()) continue;
-    slab.launch({"copy.cl", "copy_slices", ""}, all,
-                {in("f"), out(to), slab.nx(), slab.ny(), slab.offset(), static_cast<std::int32_t>(all.begin),
-                 static_cast<std::int32_t>(all.end)});
-  }
-  for (const char* q : {"qx", "qy", "qz"}) slab.fill(q, 0);
-}
-
-void PduVariant::iterate(Slab& slab, int iteration, Range core) const {
-  iterate_in_two_kernels(slab, iteration, core);
 }
 
 std::string PduVariant::options() const {
@@ -109,7 +96,7 @@ void PduVariant::primal(Slab& slab, const Steps& steps, Range slices) const {
   slab.launch({file, "pdu_variant_primal", options() + primal_options()}, slices, arguments);
 }
 
-void PduVariant::reduce(Slab& slab, Range slices) const {
+void PduVariant::reduce(Slab& slab, int, Range slices) const {
   Arguments arguments{in("u"), in("f")};
   push_inputs(arguments);
   for (const char* q : {"qx", "qy", "qz"}) arguments.emplace_back(in(q));

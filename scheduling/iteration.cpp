@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <optional>
 #include <stdexcept>
 
 #include "host/error.hpp"
@@ -44,6 +45,7 @@ class Run {
 
   RunResult run() {
     method_.begin();
+    if (const auto steered = run_steered()) return finish(*steered);
     const int iterations = requirements_.iterations;
     int done = 0;
     const auto& due_at = requirements_.reductions;
@@ -58,6 +60,11 @@ class Run {
         progress_(
             {requirements_.algorithm, static_cast<double>(done), static_cast<double>(iterations), method_.note()});
     }
+    return finish(done);
+  }
+
+ private:
+  RunResult finish(int done) {
     if (plan_.resident)
       for_each_device(plan_, [&](int device) {
         Slab& slab = *resident_.at(device);
@@ -70,7 +77,38 @@ class Run {
     return std::move(result_);
   }
 
- private:
+  // A volume on one device whose method needs no look from the host at every iteration: the host reads the sums of many
+  // iterations at once. Number of iterations done, nothing if this is another case.
+  std::optional<int> run_steered() {
+    if (!plan_.resident || plan_.slabs.size() != 1 || !requirements_.reduction_every_iteration) return std::nullopt;
+    prepare();
+    started_ = true;
+    Slab& slab = *resident_.begin()->second;
+    const int window = method_.steered(slab), iterations = requirements_.iterations;
+    if (window == 0) {
+      started_ = false;
+      return std::nullopt;
+    }
+    int enqueued = -1;  // -1: not even the reduction before the first iteration
+    while (true) {
+      const int count = std::min(window, iterations - enqueued);
+      for (int n = 0; n < count; ++n) {
+        check_interrupt();
+        if (enqueued >= 0) method_.iterate(slab, enqueued, slab.interior());
+        ++enqueued;
+        method_.reduce(slab, enqueued, slab.interior());
+        method_.steer(slab, enqueued);
+        slab.mark_step();
+      }
+      int done = enqueued - count;
+      for (const auto& sums : method_.steered_sums(slab, enqueued, count))
+        if (method_.reduced(++done, sums) || done == iterations) return done;
+      if (progress_)
+        progress_(
+            {requirements_.algorithm, static_cast<double>(done), static_cast<double>(iterations), method_.note()});
+    }
+  }
+
   // `count` iterations from number `first` over all slabs, then a reduction if it is due: whether to stop.
   bool pass(int first, int count, bool reduce) {
     const std::int64_t extra = reduce ? requirements_.reduction_halo : 0;
@@ -114,6 +152,7 @@ class Run {
               array_bytes(need, requirements_, static_cast<std::int64_t>(requirements_.size[2]), 1, 1));
       return;
     }
+    if (!resident_.empty()) return;
     for (const auto& slab : plan_.slabs) resident_[slab.device] = nullptr;
     for_each_device(plan_, [&](int device) {
       auto slab = std::make_unique<Slab>(devices_[device], plan_, device);
@@ -162,17 +201,19 @@ class Run {
   void iterate(Slab& slab, int first, int count, bool reduce) {
     const auto& need = requirements_;
     const auto limit = static_cast<std::int64_t>(need.size[2]);
-    for (int n = 0; n < count; ++n) {
+    int now = 0;
+    for (int n = 0; n < count; n += now) {
       check_interrupt();
-      // what later iterations of this pass, and its reduction, will need of this one beyond the interior
-      const std::int64_t later = count - 1 - n, extra = reduce ? need.reduction_halo : 0;
-      method_.iterate(slab, first + n,
-                      slab.interior().grown(later * need.halo_low + extra, later * need.halo_high + extra, limit));
+      now = std::min(method_.together(), count - n);
+      // what later iterations of this pass, and its reduction, will need of these beyond the interior
+      const std::int64_t later = count - now - n, extra = reduce ? need.reduction_halo : 0;
+      const Range core = slab.interior().grown(later * need.halo_low + extra, later * need.halo_high + extra, limit);
+      method_.iterate_together(slab, first + n, now, core);
       slab.mark_step();
     }
     check_interrupt();
     if (reduce) {
-      method_.reduce(slab, slab.interior());
+      method_.reduce(slab, first + count, slab.interior());
       slab.download(sums_name_, slab.interior(), sums_.data(), 0);
       slab.wait();
     }

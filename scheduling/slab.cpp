@@ -106,6 +106,11 @@ void Slab::fill(const std::string& name, float value) {
           [&](std::span<const Event> waits) { return device_.fill(buffer, value, 0, buffer.bytes(), waits); });
 }
 
+void Slab::swap(const std::string& a, const std::string& b) {
+  std::swap(array(a).buffer, array(b).buffer);
+  graph_.swap(a, b);
+}
+
 void Slab::fft(const std::string& name, std::size_t length, std::size_t batch, bool inverse) {
   const auto key = std::pair(length, batch);
   auto found = ffts_.find(key);

@@ -70,6 +70,9 @@ class Slab {
   void fill(const std::string& name, float value);
   /// In-place complex FFT of `batch` rows of `length` in array `name`.
   void fft(const std::string& name, std::size_t length, std::size_t batch, bool inverse);
+  /// From now on each has the other's contents (of the same declaration but for lifetime): how a pass that does not
+  /// work in place becomes the state.
+  void swap(const std::string& a, const std::string& b);
   /// Projections or fixed arrays into an image array of the same rows and `views`.
   void copy_to_image(const std::string& from, const std::string& to, std::size_t views);
   /// Host memory into a `fixed` array (a filter, matrices). The data is copied before the call returns.

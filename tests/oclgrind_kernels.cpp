@@ -27,8 +27,8 @@ RunOptions two_slabs() {
 }
 
 void run_denoiser(const Devices& devices, const std::string& name, Schedule schedule, KernelVariants variants,
-                  const Regulariser& regulariser = {}) {
-  const Grid grid = default_grid({9, 5, 7}, {1, 2, 0.5});
+                  FusedForm fused = {}, std::size_t columns = 9, const Regulariser& regulariser = {}) {
+  const Grid grid = default_grid({columns, 5, 7}, {1, 2, 0.5});
   MethodParameters parameters;
   parameters.size = grid.size;
   parameters.spacing = grid.spacing;
@@ -38,6 +38,7 @@ void run_denoiser(const Devices& devices, const std::string& name, Schedule sche
   parameters.step = 1e-2;
   parameters.variants = variants;
   parameters.regulariser = regulariser;
+  parameters.fused = fused;
   const Volume f = reference::random_volume(grid, 1), w = reference::random_volume(grid, 2);
   const auto method = make_method(name, parameters);
   std::map<std::string, const Volume*> inputs;
@@ -100,12 +101,21 @@ std::vector<std::function<void(const Devices&)>> cases() {
   for (const auto& [name, regulariser] : reference::regularisers())
     for (const char* method : {"pdu", "spdu"})
       all.push_back([=](const Devices& devices) {
-        run_denoiser(devices, method, Schedule::standard, plain, regulariser);
-        run_denoiser(devices, method, Schedule::chambolle_pock, for_gpus, regulariser);
+        run_denoiser(devices, method, Schedule::standard, plain, {}, 9, regulariser);
+        run_denoiser(devices, method, Schedule::chambolle_pock, for_gpus, {}, 9, regulariser);
       });
   for (const auto variants : {plain, float_pairs, for_gpus})
     all.push_back([=](const Devices& devices) { run_frames(devices, Schedule::standard, variants); });
   all.push_back([=](const Devices& devices) { run_frames(devices, Schedule::chambolle_pock, plain); });
+  for (const char* name : {"pdu", "spdu"})
+    for (const auto form : {FusedForm{2, 16}, FusedForm{3, 8}, FusedForm{1, 32}})
+      for (const std::size_t columns : {9, 20})
+        all.push_back(
+            [=](const Devices& devices) { run_denoiser(devices, name, Schedule::standard, for_gpus, form, columns); });
+  for (const char* name : {"tvgd", "pdu"})
+    for (const std::size_t columns : {10, 20})
+      all.push_back(
+          [=](const Devices& devices) { run_denoiser(devices, name, Schedule::standard, for_gpus, {}, columns); });
   for (const char* name : {"cone_tilted", "cone", "fan"})
     all.push_back([=](const Devices& devices) { run_projectors(devices, name); });
   for (const bool variance : {false, true}) all.push_back([=](const Devices& devices) { run_fdk(devices, variance); });

@@ -112,8 +112,9 @@ TEST(Pdu, SumsOfTheKernelsForGpusAreTheSame) {
   const auto a = run(f, parameters).history.back();
   parameters.variants.gpu = true;
   const auto b = run(f, parameters).history.back();
-  EXPECT_NEAR(a.primal, b.primal, 1e-12 * a.primal);
-  EXPECT_NEAR(a.gap, b.gap, 1e-12 * a.primal);
+  // float32 terms there, float64 ones here; the sums are float64
+  EXPECT_NEAR(a.primal, b.primal, 1e-8 * a.primal);
+  EXPECT_NEAR(a.gap, b.gap, 1e-8 * a.primal);
 }
 
 TEST(Pdu, GapBoundsTheDistanceToTheSolution) {
