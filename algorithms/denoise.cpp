@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "algorithms/discrepancy.hpp"
+#include "algorithms/frames.hpp"
 #include "algorithms/noise_estimate.hpp"
 #include "algorithms/registry.hpp"
 #include "algorithms/volume_sample.hpp"
@@ -25,6 +26,12 @@ struct WeightStatistics {
 
 bool descends(const DenoiseParameters& parameters) {
   return parameters.method == "tvgd";
+}
+
+// What to use instead of another method's option.
+std::string own_options(const std::string& method) {
+  if (is_filter(method)) return filter_options(method);
+  return method == "tvgd" ? "--step, --iterations and --target-fidelity" : "--alpha";
 }
 
 void require_positive(const char* option, std::optional<double> value) {
@@ -69,11 +76,45 @@ MethodParameters common(const Grid& grid, const DenoiseParameters& parameters) {
   method.iterations = parameters.iterations;
   method.gap = parameters.gap;
   method.schedule = parameters.schedule;
+  method.regulariser = parameters.regulariser;
+  method.filter = parameters.filter;
+  method.time = parameters.time;
+  if (parameters.time.weight && parameters.method != "pdu4d") method.spacing[2] = *parameters.time.weight;
   return method;
 }
 
+// The regulariser as the iterations take it: for grey values less `offset`.
+Regulariser used_regulariser(Regulariser regulariser, double offset, const Volume* reference,
+                             const std::array<double, 3>& spacing) {
+  regulariser.minimum -= offset;
+  regulariser.maximum -= offset;
+  if (reference != nullptr) regulariser.reference_eta = reference_eta(*reference, spacing, regulariser.reference_eta);
+  return regulariser;
+}
+
+// Adding the offset again may have rounded values out of the box.
+class BoundedSink : public VolumeSink {
+ public:
+  BoundedSink(VolumeSink& sink, const Regulariser& regulariser)
+      : sink_(sink),
+        minimum_(static_cast<float>(regulariser.minimum)),
+        maximum_(static_cast<float>(regulariser.maximum)) {}
+  const Grid& grid() const override { return sink_.grid(); }
+  void begin() override { sink_.begin(); }
+  void write(std::size_t first, std::size_t count, float* from) override {
+    for (std::size_t n = 0; n < count; ++n) from[n] = std::min(std::max(from[n], minimum_), maximum_);
+    sink_.write(first, count, from);
+  }
+  float* data() override { return sink_.data(); }
+
+ private:
+  VolumeSink& sink_;
+  float minimum_, maximum_;
+};
+
 bool fuses(const DenoiseParameters& parameters) {
-  return !descends(parameters) && parameters.schedule == Schedule::standard;
+  const bool primal_dual = parameters.method == "pdu" || parameters.method == "spdu";
+  return primal_dual && parameters.schedule == Schedule::standard && parameters.regulariser.plain();
 }
 
 // The fastest form takes twice the memory or so: where that would mean slabs that come and go, the one in place.
@@ -169,22 +210,31 @@ void check_denoise_parameters(const DenoiseParameters& parameters) {
   constexpr int most_iterations = 1000000;
   if (parameters.iterations < 1 || parameters.iterations > most_iterations)
     throw InputError(fmt::format("--iterations is {}; expected 1 to {}", parameters.iterations, most_iterations));
-  if (descends(parameters) && parameters.alpha)
-    throw InputError(
-        "--alpha belongs to the methods pdu and spdu; tvgd takes --step, --iterations and --target-fidelity");
+  const bool filters = is_filter(parameters.method);
+  if ((descends(parameters) || filters) && parameters.alpha)
+    throw InputError(fmt::format("--alpha belongs to the methods pdu and spdu; {} takes {}", parameters.method,
+                                 own_options(parameters.method)));
   if (!descends(parameters) && parameters.step)
-    throw InputError(fmt::format("--step belongs to the method tvgd; {} takes --alpha", parameters.method));
+    throw InputError(fmt::format("--step belongs to the method tvgd; {} takes {}", parameters.method,
+                                 own_options(parameters.method)));
   if (parameters.stages && (*parameters.stages < 0 || *parameters.stages > 4))
     throw InputError(fmt::format("--stages is {}; expected 0 to 4", *parameters.stages));
   if (parameters.dual_bits && *parameters.dual_bits != 32 && *parameters.dual_bits != 16 && *parameters.dual_bits != 8)
     throw InputError(fmt::format("--duals has {} bits; expected 32, 16 or 8", *parameters.dual_bits));
   if ((parameters.stages || parameters.dual_bits) && !fuses(parameters))
-    throw InputError("--stages and --duals belong to the methods pdu and spdu with the default schedule");
+    throw InputError(
+        "--stages and --duals belong to the methods pdu and spdu with the default schedule and regulariser");
   if (parameters.stages && *parameters.stages == 0 && parameters.dual_bits && *parameters.dual_bits != 32)
     throw InputError(
         "--stages 0, the kernels in place, keep duals as float32; give --stages 1 to 4 with other --duals");
+  if (filters && parameters.target_fidelity)
+    throw InputError(fmt::format("--target-fidelity belongs to the methods pdu, spdu and tvgd; {} takes {}",
+                                 parameters.method, own_options(parameters.method)));
   if (!descends(parameters) && parameters.alpha && parameters.target_fidelity)
     throw InputError("--alpha and --target-fidelity exclude each other: alpha is chosen to meet the target");
+  check_regulariser(parameters.regulariser, parameters.method);
+  check_filter_parameters(parameters.filter, parameters.method);
+  check_time_axis(parameters.time, parameters.method);
 }
 
 Volume normalised_weights(const Volume& weights) {
@@ -193,22 +243,26 @@ Volume normalised_weights(const Volume& weights) {
 }
 
 DenoiseResult denoise(const Volume& f, const Volume* weights, const DenoiseParameters& parameters,
-                      const std::vector<Device>& devices, const RunOptions& options) {
+                      const std::vector<Device>& devices, const RunOptions& options, const Volume* reference) {
   const MemorySource source(f);
   std::optional<MemorySource> weight_source;
   if (weights != nullptr) weight_source.emplace(*weights);
   Volume output = Volume::uninitialised(f.grid);
   MemorySink sink(output);
   DenoiseResult result =
-      denoise_into(source, weight_source ? &*weight_source : nullptr, sink, parameters, devices, options);
+      denoise_into(source, weight_source ? &*weight_source : nullptr, sink, parameters, devices, options, reference);
   result.output = std::move(output);
   return result;
 }
 
 DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, VolumeSink& output,
-                           const DenoiseParameters& parameters, const std::vector<Device>& devices,
-                           const RunOptions& options) {
+                           const DenoiseParameters& given, const std::vector<Device>& devices,
+                           const RunOptions& options, const Volume* reference) {
+  DenoiseParameters parameters = given;
+  parameters.regulariser.guided = reference != nullptr;
+
   check_denoise_parameters(parameters);
+  if (reference != nullptr) require_same_grid(f.grid(), "the volume", reference->grid, "--reference");
   const bool weighted = parameters.method == "spdu";
   if (weighted && weights == nullptr)
     throw InputError(
@@ -231,12 +285,19 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
   const VolumeSample sample = sample_volume(f);
   const auto offset = static_cast<float>(sample.mean);
   const ShiftedSource centred(f, offset);
-  Volume part, weight_part;  // what the noise is judged by
+  method.regulariser = used_regulariser(parameters.regulariser, offset, reference, method.spacing);
+  result.regulariser = parameters.regulariser;
+  result.regulariser.reference_eta = method.regulariser.reference_eta;
+  const bool frames = parameters.method == "pdu4d";
+  Volume part, weight_part, reference_part;  // what the noise is judged by
   NoiseEstimate noise;
-  if (!parameters.alpha) {
-    part = central_part(centred, most_judged_voxels);
+  if (!parameters.alpha && (!is_filter(parameters.method) || parameters.method == "nlm")) {
+    part = frames ? read_volume(centred) : central_part(centred, most_judged_voxels);
+    part.grid.spacing = method.spacing;
     if (weighted) weight_part = central_part(*weights, most_judged_voxels);
-    noise = estimate_noise(part, weighted ? &weight_part : nullptr);
+    if (reference != nullptr) reference_part = central_part(*reference, most_judged_voxels);
+    noise = frames ? estimate_noise_of_frames(part, parameters.time.depth).noise
+                   : estimate_noise(part, weighted ? &weight_part : nullptr);
     if (part.grid.count() < grid.count())  // masked background lies at the rim
       noise.active_fraction = std::min(noise.active_fraction, sample.active_fraction);
     result.noise_sigma = noise.sigma;
@@ -245,6 +306,10 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
     set_descent(grid, noise, parameters, method, result.alpha_choice);
     result.epsilon = method.epsilon;
     result.target_fidelity = method.target_rms * std::sqrt(static_cast<double>(grid.count()));
+  } else if (is_filter(parameters.method)) {
+    method.noise = noise.sigma;
+    if (parameters.method == "nlm" && !(noise.sigma > 0))
+      throw InputError("no noise can be measured in the volume, and nlm goes by it: choose another --method");
   } else {
     if (parameters.alpha) {
       method.lambda = 1 / *parameters.alpha;
@@ -253,21 +318,27 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
       // Weights may be in any unit; those that agree with what is seen in the volume are variances, and know better.
       const bool agree = weighted && propagated < 2 * noise.sigma && noise.sigma < 2 * propagated;
       if (agree) result.noise_sigma = propagated;
-      const auto choice = choose_lambda(part, weighted ? &weight_part : nullptr, parameters.target_fidelity, devices,
-                                        agree ? std::optional(propagated) : std::nullopt, grid.count());
+      const auto choice = frames
+                              ? choose_lambda_of_frames(part, parameters.time, parameters.target_fidelity, devices)
+                              : choose_lambda(part, weighted ? &weight_part : nullptr, parameters.target_fidelity,
+                                              devices, agree ? std::optional(propagated) : std::nullopt, grid.count(),
+                                              method.regulariser, reference != nullptr ? &reference_part : nullptr);
       method.lambda = choice.lambda;
       result.alpha_choice = choice.how;
     }
     result.lambda = method.lambda;
     result.alpha = parameters.alpha.value_or(1 / method.lambda);
   }
-  part = weight_part = Volume();
+  part = weight_part = reference_part = Volume();
   method.fused = result.form = form_for(grid, parameters, budgets(devices), options.plan);
 
   const auto denoiser = make_denoiser(parameters.method, method);
   std::map<std::string, const VolumeSource*> inputs{{"f", &centred}};
   if (weighted) inputs["w"] = weights;
-  ShiftedSink shifted(output, offset);
+  std::optional<MemorySource> reference_source;
+  if (reference != nullptr) inputs["reference"] = &reference_source.emplace(*reference);
+  BoundedSink bounded(output, parameters.regulariser);
+  ShiftedSink shifted(parameters.regulariser.boxed() ? static_cast<VolumeSink&>(bounded) : output, offset);
   take_result(*denoiser, method, run_iterations(*denoiser, inputs, shifted, devices, options), result);
   return result;
 }

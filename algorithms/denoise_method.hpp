@@ -5,9 +5,12 @@
 #include <limits>
 #include <vector>
 
+#include "algorithms/filter_parameters.hpp"
 #include "algorithms/fused_pass.hpp"
+#include "algorithms/regulariser.hpp"
 #include "algorithms/schedule.hpp"
 #include "algorithms/slice_sums.hpp"
+#include "algorithms/time_axis.hpp"
 #include "scheduling/iteration.hpp"
 
 namespace halocline {
@@ -28,6 +31,10 @@ struct MethodParameters {
   double epsilon = 1;                                           // smoothing of the gradient's norm, grey values per mm
   double target_rms = std::numeric_limits<double>::infinity();  // stop when ||u - f||_2 / sqrt(N) is this
   KernelVariants variants;
+  Regulariser regulariser;  // pdu, spdu; bounds less what was subtracted from the grey values
+  FilterParameters filter;  // gaussian, median, nlm
+  double noise = 1;         // nlm: standard deviation, grey values
+  TimeAxis time;            // pdu4d
 };
 
 /// What a reduction found after so many iterations. Not a number where a method has no such quantity (tvgd: no dual).

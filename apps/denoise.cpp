@@ -9,6 +9,8 @@
 #include <memory>
 
 #include "algorithms/registry.hpp"
+#include "apps/family_options.hpp"
+#include "apps/frame_options.hpp"
 #include "apps/io/image_file.hpp"
 #include "apps/job.hpp"
 #include "apps/report.hpp"
@@ -23,10 +25,13 @@ struct DenoiseCommand {
   std::string input, weights, output, schedule = "default", duals;
   std::string output_type = "float32";
   bool rescale = false;
-  bool gap_given = false, schedule_given = false;
+  FrameOptions frames;  // its first input is `input`
+  bool gap_given = false, schedule_given = false, iterations_given = false;
   DenoiseParameters parameters;
+  RegulariserOptions regulariser;
 
   bool descends() const { return parameters.method == "tvgd"; }
+  bool filters() const { return is_filter(parameters.method); }
 };
 
 void check_options(const DenoiseCommand& command) {
@@ -43,6 +48,12 @@ void check_options(const DenoiseCommand& command) {
     throw InputError(
         fmt::format("{} is for --method pdu and spdu; tvgd takes --step, --iterations and --target-fidelity",
                     command.gap_given ? "--gap" : "--schedule"));
+  if (command.filters() && (command.gap_given || command.schedule_given || command.iterations_given))
+    throw InputError(fmt::format("{} is for methods that iterate; {} takes {}",
+                                 command.gap_given        ? "--gap"
+                                 : command.schedule_given ? "--schedule"
+                                                          : "--iterations",
+                                 method, filter_options(method)));
 }
 
 // No dual, no gap: nothing of such quantities in the report.
@@ -57,12 +68,19 @@ nlohmann::json results_json(const DenoiseCommand& command, const DenoiseResult& 
                          {"chosen_by", result.alpha_choice},
                          {"fidelity", result.fidelity}};
   put(results, "noise_sigma", result.noise_sigma);
+  if (command.filters()) {  // nothing was chosen, and there is nothing to converge to
+    results.erase("converged");
+    results.erase("chosen_by");
+    return results;
+  }
   put(results, "alpha", result.alpha);
   put(results, "lambda", result.lambda);
   put(results, "gap", result.gap);
   put(results, "relative_gap", result.relative_gap);
   put(results, "primal", result.primal);
   put(results, "dual", result.dual);
+  if (command.frames.inputs.size() > 1) results["frames"] = command.frames.inputs.size();
+  if (command.parameters.time.weight) results["time_weight"] = *command.parameters.time.weight;
   if (command.descends()) {
     put(results, "step", result.step);
     put(results, "epsilon", result.epsilon);
@@ -71,6 +89,7 @@ nlohmann::json results_json(const DenoiseCommand& command, const DenoiseResult& 
     results["schedule"] = command.schedule;
     results["stages"] = result.form.stages;
     results["dual_bits"] = result.form.dual_bits;
+    results.update(regulariser_json(result.regulariser));
   }
   for (const auto& record : result.history) {
     nlohmann::json entry{
@@ -83,12 +102,16 @@ nlohmann::json results_json(const DenoiseCommand& command, const DenoiseResult& 
 }
 
 std::string what_was_done(const DenoiseCommand& command, const DenoiseResult& result, double voxels) {
+  if (command.filters())
+    return fmt::format("{}; RMS change {:.4g}, estimated noise {:.4g}", command.parameters.method,
+                       result.fidelity / std::sqrt(voxels), result.noise_sigma);
   if (command.descends())
     return fmt::format("tvgd with steps of {:.4g}, stopped by {}; {} iterations, RMS change {:.4g}", result.step,
                        result.alpha_choice, result.iterations, result.fidelity / std::sqrt(voxels));
-  return fmt::format("{} with alpha {:.6g} ({}), schedule {}; {} iterations, relative gap {:.3g}, RMS change {:.4g}",
-                     command.parameters.method, result.alpha, result.alpha_choice, command.schedule, result.iterations,
-                     result.relative_gap, result.fidelity / std::sqrt(voxels));
+  return fmt::format("{} with alpha {:.6g} ({}){}, schedule {}; {} iterations, relative gap {:.3g}, RMS change {:.4g}",
+                     command.parameters.method, result.alpha, result.alpha_choice,
+                     regulariser_text(result.regulariser, command.regulariser.reference), command.schedule,
+                     result.iterations, result.relative_gap, result.fidelity / std::sqrt(voxels));
 }
 
 void warn_unless_converged(const DenoiseCommand& command, const DenoiseResult& result) {
@@ -113,6 +136,8 @@ ImageStorage output_storage(const DenoiseCommand& command, const ImageInfo& inpu
     throw InputError(
         fmt::format("--rescale is for --output-type uint8, int16 or uint16; {} keeps the values as they are",
                     component_name(storage.component)));
+  if (command.frames.several() && command.output_type != "float32")
+    throw InputError("--output-type is for one input; frames are written as float32");
   check_storage(command.output, {storage.component, command.rescale ? Scaling{2, 0} : storage.scaling});
   return storage;
 }
@@ -146,28 +171,52 @@ void tell_of_storage(Job& job, const ImageStorage& storage, std::size_t clamped,
 
 void run_denoise(Job& job, DenoiseCommand& command) {
   command.parameters.schedule = schedule_named(command.schedule);
+  command.input = command.frames.inputs.front();
+  command.regulariser.put_into(command.parameters.regulariser);
+  check_frame_options(command.frames, command.parameters);
   if (!command.duals.empty())
     command.parameters.dual_bits = command.duals == "float32" ? 32 : command.duals == "snorm16" ? 16 : 8;
   check_options(command);
-  const ImageInfo input = job.input_image("-i", command.input);
-  const Grid& grid = input.grid;
+  const Grid first = input_frames(job, command.frames), grid = input_grid(command.frames, first);
+  const ImageInfo input = read_image_info(command.input);
+  command.parameters.time.depth = command.frames.several() ? first.size[2] : 1;
   if (!command.weights.empty()) {
     const Grid weights = job.input_image("--weights", command.weights).grid;
     require_same_grid(grid, "'" + command.input + "'", weights, "--weights '" + command.weights + "'");
   }
-  job.output_image("-o", command.output);
+  const std::string& guide = command.regulariser.reference;
+  if (!guide.empty())
+    require_same_grid(grid, "'" + command.input + "'", job.input_image("--reference", guide).grid,
+                      "--reference '" + guide + "'");
+  const auto outputs = output_frames(job, command.frames, command.output);
   ImageStorage storage = output_storage(command, input);
   const Plan plan = plan_denoise(grid, command.parameters, budgets(job.devices()));
   if (job.dry_run()) return job.print(plan.text());
 
-  const auto volume = job.open(command.input);
   const auto weights = command.weights.empty() ? nullptr : job.open(command.weights);
-  if (command.rescale) storage.scaling = rescaling(*volume, storage.component);
-  const auto image = job.create(command.output, grid, storage);
-  const DenoiseResult result = job.timed("denoise", [&] {
-    return denoise_into(*volume, weights.get(), *image, command.parameters, job.devices(), job.run_options());
-  });
-  job.commit(*image);
+  const Volume reference = guide.empty() ? Volume() : job.read(guide);
+  const auto denoised = [&](const VolumeSource& from, VolumeSink& to) {
+    return job.timed("denoise", [&] {
+      return denoise_into(from, weights.get(), to, command.parameters, job.devices(), job.run_options(),
+                          guide.empty() ? nullptr : &reference);
+    });
+  };
+  DenoiseResult result;
+  std::size_t changed = 0;  // by what the output's type can not hold
+  if (command.frames.several()) {
+    const Volume volume = read_frames(job, command.frames, first);
+    Volume output = Volume::uninitialised(volume.grid);
+    MemorySink sink(output);
+    result = denoised(MemorySource(volume), sink);
+    write_frames(job, output, outputs, first);
+  } else {
+    const auto volume = job.open(command.input);
+    if (command.rescale) storage.scaling = rescaling(*volume, storage.component);
+    const auto image = job.create(command.output, grid, storage);
+    result = denoised(*volume, *image);
+    job.commit(*image);
+    changed = image->changed();
+  }
 
   RunResult run;
   run.iterations = result.iterations;
@@ -178,8 +227,9 @@ void run_denoise(Job& job, DenoiseCommand& command) {
   job.record(run, "denoise");
   job.results() = results_json(command, result);
   warn_unless_converged(command, result);
-  tell_of_storage(job, storage, image->changed(), result.fidelity / std::sqrt(static_cast<double>(grid.count())));
-  job.say(fmt::format("{}: {}, {}{}", command.output, grid_summary(grid),
+  if (!command.frames.several())
+    tell_of_storage(job, storage, changed, result.fidelity / std::sqrt(static_cast<double>(grid.count())));
+  job.say(fmt::format("{}: {}, {}{}", command.output, frames_summary(command.frames, first),
                       what_was_done(command, result, static_cast<double>(grid.count())), job.how(run)));
 }
 
@@ -189,11 +239,16 @@ void add_denoise(CLI::App& app, Action& action) {
   auto* sub = app.add_subcommand("denoise", "Remove noise from a volume by total variation");
   auto command = std::make_shared<DenoiseCommand>();
   auto& p = command->parameters;
-  sub->add_option("-i,--input", command->input, "Noisy volume")->required()->type_name("FILE");
+  sub->add_option("-i,--input", command->frames.inputs, "Noisy volume; for pdu4d several, in the order of time")
+      ->required()
+      ->default_str("")
+      ->type_name("FILE");
   sub->add_option("--method", p.method,
                   "pdu: the exact minimum of 1/2 ||u-f||^2 + 1/alpha TV(u), with a certificate; spdu: the same, "
                   "weighted with the noise "
-                  "variance of each voxel; tvgd: steps down the total variation")
+                  "variance of each voxel; pdu4d: time frames together; tvgd: steps down the total variation. To "
+                  "compare with: gaussian, median, nlm "
+                  "(non-local means)")
       ->check(CLI::IsMember(denoiser_names()))
       ->required()
       ->default_str("");
@@ -206,9 +261,9 @@ void add_denoise(CLI::App& app, Action& action) {
   sub->add_option("--weights", command->weights,
                   "spdu: noise variance of each voxel on the same grid, as fdk --variance-out makes it")
       ->type_name("FILE");
-  sub->add_option("--iterations", p.iterations, "At most so many iterations")
-      ->check(whole_number_from(1))
-      ->type_name("N");
+  auto* iterations = sub->add_option("--iterations", p.iterations, "At most so many iterations")
+                         ->check(whole_number_from(1))
+                         ->type_name("N");
   auto* gap = sub->add_option("--gap", p.gap, "pdu, spdu: stop at this relative duality gap")
                   ->check(positive_number())
                   ->type_name("G");
@@ -238,7 +293,14 @@ void add_denoise(CLI::App& app, Action& action) {
                   "reached. Default for tvgd without --step: the estimated noise")
       ->check(positive_number())
       ->type_name("F");
-  sub->add_option("-o,--output", command->output, "Volume to write")->required()->type_name("FILE");
+  add_regulariser_options(*sub, command->regulariser, p.regulariser);
+  add_filter_options(*sub, p.filter);
+  add_time_options(*sub, command->frames, p.time);
+  sub->add_option("-o,--output", command->output,
+                  "Volume to write; for pdu4d with a place for the frames' numbers, "
+                  "from 0 on, as in frame_%02d.mha")
+      ->required()
+      ->type_name("FILE");
   sub->add_option("--output-type", command->output_type,
                   "Type of the voxels written. Whole numbers are rounded to nearest, those beyond the type's range are "
                   "clamped and counted; "
@@ -254,7 +316,8 @@ void add_denoise(CLI::App& app, Action& action) {
       "halocline applies when it "
       "reads, and ITK does not) and into --report");
   sub->footer("Example:\n  halocline denoise -i volume.mha --method pdu -o denoised.mha");
-  sub->callback([&action, command, gap, schedule] {
+  sub->callback([&action, command, gap, schedule, iterations] {
+    command->iterations_given = iterations->count() > 0;
     command->gap_given = gap->count() > 0;
     command->schedule_given = schedule->count() > 0;
     action = [command](Job& job) { run_denoise(job, *command); };

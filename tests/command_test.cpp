@@ -124,6 +124,76 @@ TEST_F(CommandOnDevice, EachMethodDenoises) {
   EXPECT_LT(rmse("tvgd.mha"), 0.95 * noisy);
 }
 
+TEST_F(CommandOnDevice, FramesAreDenoisedTogether) {
+  // three frames of one object, each with its own noise
+  for (const char* seed : {"1", "2", "3"}) {
+    const std::string name = path(std::string("noisy") + seed);
+    EXPECT_DONE(run({"noise", "-i", path("p.mha"), "--photons", "3000", "--seed", seed, "-o", name + "p.mha"}));
+    EXPECT_DONE(run(Words{"fdk", "-i", name + "p.mha", "--geometry", path("g.xml"), "-o", name + ".mha"} + small_grid));
+  }
+  const Ran ran =
+      run({"denoise", "-i", path("noisy1.mha"), "-i", path("noisy2.mha"), "-i", path("noisy3.mha"), "--method", "pdu4d",
+           "--time-weight", "1", "--alpha", "2000", "-o", path("frame_%02d.mha"), "--report", path("frames.json")});
+  EXPECT_DONE(ran);
+  EXPECT_NE(ran.out.find("3 frames of 24 x 24 x 24"), std::string::npos) << ran.out;
+  const json results = json::parse(content(path("frames.json")))["results"];
+  EXPECT_EQ(results["frames"], 3);
+  EXPECT_EQ(results["time_weight"], 1);
+  EXPECT_LE(results["relative_gap"].get<double>(), 1e-3);
+  for (const char* frame : {"frame_00.mha", "frame_01.mha", "frame_02.mha"}) {
+    EXPECT_EQ(read_image(path(frame)).grid.origin, read_image(path("noisy1.mha")).grid.origin);
+    EXPECT_LT(rmse(frame), 0.95 * rmse("noisy1.mha")) << frame;  // most of that is of too few views
+  }
+  const auto apart = [&](const std::string& a, const std::string& b) {
+    const Volume one = read_image(path(a)), other = read_image(path(b));
+    double sum = 0;
+    for (std::size_t n = 0; n < one.voxels.size(); ++n) sum += std::pow(one.voxels[n] - other.voxels[n], 2);
+    return std::sqrt(sum);
+  };
+  EXPECT_LT(apart("frame_00.mha", "frame_01.mha"), 0.5 * apart("noisy1.mha", "noisy2.mha"));
+  EXPECT_FALSE(std::filesystem::exists(path("frame_03.mha")));
+}
+
+TEST_F(CommandOnDevice, AnAxisCanBeTime) {
+  const Words common{"denoise", "-i", path("r.mha"), "--method", "pdu", "--alpha", "2000"};
+  EXPECT_DONE(run(common + Words{"-o", path("space.mha")}));
+  EXPECT_DONE(run(common + Words{"--time-axis", "z", "--time-weight", "8", "-o", path("same.mha")}));
+  EXPECT_DONE(run(common + Words{"--time-axis", "z", "--time-weight", "80", "-o", path("loose.mha")}));
+  EXPECT_EQ(read_image(path("space.mha")).voxels, read_image(path("same.mha")).voxels);  // z's spacing is 8 mm
+  EXPECT_NE(read_image(path("space.mha")).voxels, read_image(path("loose.mha")).voxels);
+}
+
+TEST_F(CommandOnDevice, FiltersSayWhatTheyDidAndNoMore) {
+  for (const std::string name : {"gaussian", "median", "nlm"}) {
+    const Ran ran = run({"denoise", "-i", path("r.mha"), "--method", name, "-o", path(name + ".mha"), "--report",
+                         path(name + ".json")});
+    EXPECT_DONE(ran);
+    EXPECT_NE(ran.out.find(name + "; RMS change"), std::string::npos) << ran.out;
+    EXPECT_EQ(ran.err.find("warning"), std::string::npos) << ran.err;
+    const json results = json::parse(content(path(name + ".json")))["results"];
+    EXPECT_GT(results["fidelity"].get<double>(), 0);
+    for (const char* none : {"alpha", "gap", "relative_gap", "schedule", "history", "converged", "tv"})
+      EXPECT_FALSE(results.contains(none)) << name << " " << none;
+  }
+}
+
+TEST_F(CommandOnDevice, OtherRegularisersDenoiseAndSayWhatTheyDid) {
+  const Ran ran = run({"denoise", "-i", path("r.mha"), "--method", "spdu", "--weights", path("var.mha"), "--tv",
+                       "huber", "--huber-delta", "1e-5", "--nonnegative", "--reference", path("v.mha"), "-o",
+                       path("family.mha"), "--report", path("family.json")});
+  EXPECT_DONE(ran);
+  for (const char* part : {"Huber with delta 1e-05", "within [0, inf]", "guided by"})
+    EXPECT_NE(ran.out.find(part), std::string::npos) << part << " is not in " << ran.out;
+  EXPECT_LT(rmse("family.mha"), 0.8 * rmse("r.mha"));
+  for (const float value : read_image(path("family.mha")).voxels) ASSERT_GE(value, 0);
+  const json results = json::parse(content(path("family.json")))["results"];
+  EXPECT_EQ(results["tv"], "huber");
+  EXPECT_EQ(results["huber_delta"], 1e-5);
+  EXPECT_EQ(results["minimum"], 0);
+  EXPECT_FALSE(results.contains("maximum"));
+  EXPECT_GT(results["reference_eta"].get<double>(), 0);
+}
+
 TEST_F(CommandOnDevice, AGapNotReachedIsAWarning) {
   const Ran ran = run({"denoise", "-i", path("r.mha"), "--method", "pdu", "--alpha", "2000", "--iterations", "2",
                        "--gap", "1e-6", "-o", path("short.mha")});

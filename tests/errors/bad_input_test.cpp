@@ -262,13 +262,60 @@ TEST_F(BadInputOnDevice, UnknownDevice) {
 }
 
 TEST_F(BadInput, DenoiseOptions) {
-  expect_refused(denoise("v.mha", "median"), {"--method", "median", "pdu", "spdu", "tvgd"});
+  expect_refused(denoise("v.mha", "wavelet"), {"--method", "wavelet", "pdu", "spdu", "tvgd"});
   expect_refused(denoise("v.mha", "spdu"), {"--weights", "fdk --variance-out"});
   expect_refused(denoise("v.mha", "pdu") + Words{"--weights", f / "w.mha"}, {"--weights", "pdu"});
   expect_refused(denoise("v.mha", "tvgd") + Words{"--weights", f / "w.mha"}, {"--weights", "tvgd"});
   write_image(Volume(cube(12), 1.0f), f / "other.mha");
   expect_refused(denoise("v.mha", "spdu") + Words{"--weights", f / "other.mha"}, {"v.mha", "other.mha", "spacing"});
   expect_refused(denoise() + Words{"--schedule", "fast"}, {"--schedule", "fast", "chambolle-pock"});
+}
+
+TEST_F(BadInput, DenoiseRegularisers) {
+  expect_refused(denoise() + Words{"--tv", "round"}, {"--tv", "round", "huber"});
+  expect_refused(denoise() + Words{"--tv", "huber"}, {"--huber-delta", "grey values per mm"});
+  expect_refused(denoise() + Words{"--huber-delta", "-1"}, {"--huber-delta", "-1"});
+  expect_refused(denoise() + Words{"--minimum", "1", "--maximum", "0"}, {"--minimum is 1", "--maximum 0"});
+  expect_refused(denoise() + Words{"--minimum", "1", "--nonnegative"}, {"--minimum", "--nonnegative"});
+  expect_refused(denoise("v.mha", "tvgd") + Words{"--nonnegative"}, {"--minimum", "tvgd"});
+  expect_refused(denoise() + Words{"--reference", f / "none.mha"}, {"--reference", "none.mha", "does not exist"});
+  write_image(Volume(cube(12), 1.0f), f / "other.mha");
+  expect_refused(denoise() + Words{"--reference", f / "other.mha"}, {"v.mha", "other.mha", "spacing"});
+  expect_refused(denoise() + Words{"--reference-eta", "1"}, {"--reference-eta", "--reference"});
+}
+
+TEST_F(BadInput, DenoiseTime) {
+  const Words two = {"denoise", "-i", f / "v.mha", "-i", f / "w.mha", "--method", "pdu4d"};
+  expect_refused(two + Words{"-o", f / "out_%d.mha"}, {"--time-weight is missing", "mm"});
+  expect_refused(two + Words{"-o", f / "out.mha", "--time-weight", "1"}, {"-o", "out.mha", "%02d"});
+  expect_refused(two + Words{"-o", f / "out_%d.mha", "--time-weight", "0"}, {"--time-weight", "0"});
+  expect_refused(two + Words{"-o", f / "out_%d.mha", "--time-weight", "1", "--weights", f / "w.mha"}, {"--weights"});
+  expect_refused(two + Words{"-o", f / "out_%d.mha", "--time-weight", "1", "--time-axis", "z"},
+                 {"--time-axis", "pdu4d"});
+  expect_refused(two + Words{"-o", f / "out_%d.mha", "--time-weight", "1", "--nonnegative"}, {"--minimum", "pdu4d"});
+  write_image(Volume(cube(12), 1.0f), f / "other.mha");
+  expect_refused({"denoise", "-i", f / "v.mha", f / "other.mha", "--method", "pdu4d", "--time-weight", "1", "-o",
+                  f / "out_%d.mha"},
+                 {"v.mha", "other.mha", "spacing"});
+  expect_refused({"denoise", "-i", f / "v.mha", "-i", f / "w.mha", "--method", "pdu", "-o", f / "out.mha"},
+                 {"2 -i", "pdu4d"});
+  expect_refused(denoise("v.mha", "pdu4d") + Words{"--time-weight", "1"}, {"several -i", "--time-axis z"});
+  expect_refused(denoise() + Words{"--time-weight", "1"}, {"--time-weight", "--time-axis z"});
+  expect_refused(denoise() + Words{"--time-axis", "z"}, {"--time-axis", "--time-weight"});
+  expect_refused(denoise() + Words{"--time-axis", "x", "--time-weight", "1"}, {"--time-axis", "x"});
+  expect_refused(denoise("v.mha", "median") + Words{"--time-axis", "z", "--time-weight", "1"},
+                 {"--time-axis", "median"});
+}
+
+TEST_F(BadInput, DenoiseFilters) {
+  expect_refused(denoise("v.mha", "gaussian") + Words{"--sigma", "-1"}, {"--sigma", "-1"});
+  expect_refused(denoise("v.mha", "median") + Words{"--radius", "9"}, {"--radius", "9"});
+  expect_refused(denoise("v.mha", "median") + Words{"--sigma", "1"}, {"--sigma", "gaussian", "median"});
+  expect_refused(denoise("v.mha", "nlm") + Words{"--alpha", "1"}, {"--alpha", "nlm", "--strength"});
+  expect_refused(denoise("v.mha", "nlm") + Words{"--gap", "1e-3"}, {"--gap", "nlm", "--strength"});
+  expect_refused(denoise("v.mha", "median") + Words{"--iterations", "5"}, {"--iterations", "median", "--radius"});
+  expect_refused(denoise("v.mha", "gaussian") + Words{"--schedule", "seed"}, {"--schedule", "gaussian", "--sigma"});
+  expect_refused(denoise("v.mha", "gaussian") + Words{"--weights", f / "w.mha"}, {"--weights", "gaussian"});
 }
 
 TEST_F(BadInputOnDevice, NegativeVariance) {
