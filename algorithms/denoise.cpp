@@ -76,7 +76,22 @@ MethodParameters common(const Grid& grid, const DenoiseParameters& parameters) {
   method.iterations = parameters.iterations;
   method.gap = parameters.gap;
   method.schedule = parameters.schedule;
+  for (const double alpha : parameters.alpha_path) method.path.push_back(1 / alpha);
   return method;
+}
+
+// Options of the run itself: for grey values less `offset`.
+RunOptions shifted_options(const RunOptions& given, const DenoiseMethod& method, const Volume* init, double offset) {
+  RunOptions options = given;
+  if (init != nullptr)
+    for (const auto& name : method.image_arrays()) options.initial[name] = init;
+  if (given.stage_output)
+    options.stage_output = [&given, offset](const Volume& output) {
+      Volume shifted = output;
+      add(shifted, offset);
+      given.stage_output(shifted);
+    };
+  return options;
 }
 
 void take_result(const DenoiseMethod& method, const MethodParameters& used, RunResult&& run, DenoiseResult& result) {
@@ -89,12 +104,27 @@ void take_result(const DenoiseMethod& method, const MethodParameters& used, RunR
   result.dual = last.dual;
   result.fidelity = last.fidelity;
   result.converged = method.converged();
+  result.stalled = method.stalled();
+  result.stopped_by = run.stopped_by;
   result.history = method.history();
   result.step = used.step;
   result.plan = std::move(run.plan);
   result.seconds = run.seconds;
   result.peak_bytes = run.peak_bytes;
   result.bus_bytes = run.bus_bytes;
+}
+
+void check_alpha_path(const DenoiseParameters& parameters) {
+  constexpr std::size_t most_stages = 1000;
+  const auto& path = parameters.alpha_path;
+  if (path.empty()) return;
+  for (const double alpha : path) require_positive("--alpha-path", alpha);
+  if (path.size() > most_stages)
+    throw InputError(fmt::format("--alpha-path has {} values; expected at most {}", path.size(), most_stages));
+  if (descends(parameters)) throw InputError("--alpha-path belongs to the methods pdu and spdu; tvgd has no alpha");
+  if (parameters.alpha || parameters.target_fidelity)
+    throw InputError(fmt::format("--alpha-path and {} exclude each other: the path names every alpha",
+                                 parameters.alpha ? "--alpha" : "--target-fidelity"));
 }
 
 }  // namespace
@@ -110,6 +140,7 @@ void check_denoise_parameters(const DenoiseParameters& parameters) {
   constexpr int most_iterations = 1000000;
   if (parameters.iterations < 1 || parameters.iterations > most_iterations)
     throw InputError(fmt::format("--iterations is {}; expected 1 to {}", parameters.iterations, most_iterations));
+  check_alpha_path(parameters);
   if (descends(parameters) && parameters.alpha)
     throw InputError(
         "--alpha belongs to the methods pdu and spdu; tvgd takes --step, --iterations and --target-fidelity");
@@ -176,8 +207,8 @@ DenoiseResult denoise(const Volume& f, const Volume* weights, const DenoiseParam
     result.epsilon = method.epsilon;
     result.target_fidelity = method.target_rms * std::sqrt(static_cast<double>(f.grid.count()));
   } else {
-    if (parameters.alpha) {
-      method.lambda = 1 / *parameters.alpha;
+    if (parameters.alpha || !method.path.empty()) {
+      method.lambda = parameters.alpha ? 1 / *parameters.alpha : method.path.back();
       result.alpha_choice = "given";
     } else {
       // Weights may be in any unit; those that agree with what is seen in the volume are variances, and know better.
@@ -195,7 +226,20 @@ DenoiseResult denoise(const Volume& f, const Volume* weights, const DenoiseParam
   const auto denoiser = make_denoiser(parameters.method, method);
   std::map<std::string, const Volume*> inputs{{"f", &centred}};
   if (weighted) inputs["w"] = weights;
-  take_result(*denoiser, method, run_iterations(*denoiser, inputs, f.grid, devices, options), result);
+  Volume init;
+  if (parameters.init != nullptr) {
+    require_same_grid(f.grid, "the volume", parameters.init->grid, "--init");
+    init = *parameters.init;
+    add(init, -offset);
+  }
+  const RunOptions run_options =
+      shifted_options(options, *denoiser, parameters.init != nullptr ? &init : nullptr, offset);
+  take_result(*denoiser, method, run_iterations(*denoiser, inputs, f.grid, devices, run_options), result);
+  if (!method.path.empty()) {
+    result.stages = denoiser->stages();
+    result.lambda = result.stages.back().lambda;
+    result.alpha = parameters.alpha_path[result.stages.size() - 1];
+  }
   add(result.output, offset);
   return result;
 }

@@ -21,6 +21,10 @@ struct DenoiseParameters {
   /// ||u - f||_2. tvgd: stop there; none: at the estimated noise, but with `step` given only the iterations count. pdu,
   /// spdu: choose alpha so that it is reached.
   std::optional<double> target_fidelity;
+  /// pdu, spdu: these values of alpha one after the other, each from the result and the duals of the one before, each
+  /// to the gap or to `iterations`. RunOptions::stage_output gets the results but the last.
+  std::vector<double> alpha_path;
+  const Volume* init = nullptr;  // the image to start from instead of f, on f's grid; the caller keeps it alive
 };
 
 struct DenoiseResult {
@@ -41,16 +45,19 @@ struct DenoiseResult {
   double seconds = 0;
   std::size_t peak_bytes = 0;
   double bus_bytes = 0;
+  std::vector<StageRecord> stages;  // of a path: those that were begun; numbers above are those of the last
+  bool stalled = false;             // given up, because float32 (or the type of the duals) gets no nearer
+  StoppedBy stopped_by = StoppedBy::iterations;
 };
 
-/// Throws InputError that names --method, --alpha, --iterations, --gap, --step or --target-fidelity if a value is out
-/// of range or belongs to another method.
+/// Throws InputError that names --method, --alpha, --alpha-path, --iterations, --gap, --step or --target-fidelity if a
+/// value is out of range or belongs to another method.
 void check_denoise_parameters(const DenoiseParameters& parameters);
 
 /// Denoises `f`. weights: the noise variance at every voxel up to a factor, on f's grid, for spdu and only for it; it
 /// is divided by the mean of its positive values, 0 means that no view saw the voxel, negative or non-finite values are
 /// an InputError. The mean of f is subtracted before and added afterwards: grey values with a large offset do not lose
-/// digits. Throws what run_iterations() throws, too.
+/// digits. RunOptions::initial is not for this; see DenoiseParameters::init. Throws what run_iterations() throws, too.
 DenoiseResult denoise(const Volume& f, const Volume* weights, const DenoiseParameters& parameters,
                       const std::vector<Device>& devices, const RunOptions& options = {});
 

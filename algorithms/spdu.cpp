@@ -11,7 +11,7 @@ Requirements Spdu::requirements() const {
   Requirements need = Pdu::requirements();
   need.algorithm = "spdu";
   need.arrays.insert(need.arrays.begin() + 1, volume_array("w", Lifetime::input));
-  need.kernels[0] = parameters_.schedule == Schedule::standard ? "spdu_dual" : "pdu_dual";
+  need.kernels[0] = is_dimensionless(parameters_.schedule) ? "spdu_dual" : "pdu_dual";
   need.kernels[1] = "spdu_primal";
   need.kernels[2] = "spdu_gap";
   return need;
@@ -20,7 +20,7 @@ Requirements Spdu::requirements() const {
 void Spdu::dual(Slab& slab, const Steps& steps, Range slices) const {
   // The other schedules have one step for all voxels. Where w is 0 all around q is then not 0, but nothing reads it: it
   // reaches u through w div q alone, and the gap leaves it out.
-  if (parameters_.schedule != Schedule::standard) return Pdu::dual(slab, steps, slices);
+  if (!is_dimensionless(parameters_.schedule)) return Pdu::dual(slab, steps, slices);
   std::array<float, 3> step;
   for (int axis = 0; axis < 3; ++axis)
     step[axis] = static_cast<float>(steps.dual * 2 / (norm2_ > 0 ? norm2_ : 1) / parameters_.spacing[axis]);

@@ -82,7 +82,8 @@ bool Tvgd::reduced(int done, std::span<const double> sums) {
   const bool aims = std::isfinite(parameters_.target_rms);
   const bool reached = aims && std::sqrt(fidelity2 / count_) >= (1 - 1e-5) * parameters_.target_rms;
   const bool flat = !(gradient2 > 0);  // nothing left to descend
-  converged_ = reached || flat || (!aims && done == parameters_.iterations);
+  converged_ = reached || (!aims && (flat || done == parameters_.iterations));
+  stalled_ = flat && !converged_;
   if (reached || flat) return true;
   factor_ = next_factor(gradient2, fidelity2, SliceSums::value(sums, 2));
   return false;

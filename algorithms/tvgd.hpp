@@ -21,6 +21,7 @@ class Tvgd : public DenoiseMethod {
   void start(Slab& slab) const override;
   void iterate(Slab& slab, int iteration, Range core) const override;
   int next_reduction(int done) const override { return done + 1; }
+  std::vector<std::string> image_arrays() const override { return {"v"}; }
   void reduce(Slab& slab, Range interior) const override;
   bool reduced(int done, std::span<const double> sums) override;
   std::string note() const override;

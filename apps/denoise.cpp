@@ -2,14 +2,19 @@
 #include "algorithms/denoise.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <memory>
+#include <optional>
 
 #include "algorithms/registry.hpp"
+#include "apps/denoise_control.hpp"
+#include "apps/io/png.hpp"
 #include "apps/job.hpp"
+#include "apps/preview.hpp"
 #include "apps/report.hpp"
 #include "apps/subcommands.hpp"
 #include "apps/validators.hpp"
@@ -22,6 +27,7 @@ struct DenoiseCommand {
   std::string input, weights, output, schedule = "default";
   bool gap_given = false, schedule_given = false;
   DenoiseParameters parameters;
+  DenoiseControl control;
 
   bool descends() const { return parameters.method == "tvgd"; }
 };
@@ -64,6 +70,16 @@ nlohmann::json results_json(const DenoiseCommand& command, const DenoiseResult& 
   } else {
     results["schedule"] = command.schedule;
   }
+  results["stopped_by"] = what_ended(result, command.descends());
+  for (std::size_t n = 0; n < result.stages.size(); ++n) {
+    const auto& stage = result.stages[n];
+    results["stages"].push_back({{"alpha", command.parameters.alpha_path[n]},
+                                 {"output", path_output(command.output, command.parameters.alpha_path[n])},
+                                 {"iterations", stage.last.iteration},
+                                 {"relative_gap", stage.last.relative_gap},
+                                 {"fidelity", stage.last.fidelity},
+                                 {"converged", stage.converged}});
+  }
   for (const auto& record : result.history) {
     nlohmann::json entry{
         {"iteration", record.iteration}, {"total_variation", record.total_variation}, {"fidelity", record.fidelity}};
@@ -83,38 +99,92 @@ std::string what_was_done(const DenoiseCommand& command, const DenoiseResult& re
                      result.relative_gap, result.fidelity / std::sqrt(voxels));
 }
 
-void warn_unless_converged(const DenoiseCommand& command, const DenoiseResult& result) {
-  if (result.converged) return;
-  if (!command.descends())
-    spdlog::warn(
-        "the relative gap of {:g} was not reached: it is {:.3g} after {} iterations; give more --iterations, or a "
-        "larger --gap",
-        command.parameters.gap, result.relative_gap, result.iterations);
-  else if (std::isfinite(result.target_fidelity))
-    spdlog::warn(
-        "the target of ||u - f|| = {:.4g} was not reached: it is {:.4g} after {} iterations; give more --iterations",
-        result.target_fidelity, result.fidelity, result.iterations);
+// Where the result goes: of a path, the file of its last alpha.
+std::string output_of(const DenoiseCommand& command, const DenoiseResult& result) {
+  return result.stages.empty() ? command.output : path_output(command.output, result.alpha);
+}
+
+// Claims every output, so that nothing is lost after hours.
+void claim_outputs(Job& job, const DenoiseCommand& command) {
+  if (command.parameters.alpha_path.empty()) job.output_image("-o", command.output);
+  for (const double alpha : command.parameters.alpha_path)
+    job.output_image("-o with --alpha-path", path_output(command.output, alpha));
+  if (command.control.png.empty()) return;
+  require_png("--png", command.control.png);
+  job.output("--png", command.control.png);
+}
+
+// After Ctrl-C with --keep-partial, when what there is has been written.
+[[noreturn]] void end_interrupted(Job& job, const DenoiseCommand& command, const DenoiseResult& result) {
+  job.keep_report();
+  const std::string state = command.descends() ? fmt::format("||u - f|| = {:.4g}", result.fidelity)
+                                               : fmt::format("a relative gap of {:.3g}", result.relative_gap);
+  throw Interrupted(fmt::format("interrupted: '{}' has the result after {} iterations, with {}{}",
+                                output_of(command, result), result.iterations, state,
+                                result.converged ? "; it had just been finished" : ""));
 }
 
 void run_denoise(Job& job, DenoiseCommand& command) {
+  const auto& control = command.control;
   command.parameters.schedule = schedule_named(command.schedule);
+  command.parameters.alpha_path = control.alphas();
   check_options(command);
-  const Grid grid = job.input_image("-i", command.input).grid;
-  if (!command.weights.empty()) {
-    const Grid weights = job.input_image("--weights", command.weights).grid;
-    require_same_grid(grid, "'" + command.input + "'", weights, "--weights '" + command.weights + "'");
+  const Grid whole = job.input_image("-i", command.input).grid;
+  const auto same_grid = [&](const char* option, const std::string& path) {
+    if (path.empty()) return;
+    require_same_grid(whole, "'" + command.input + "'", job.input_image(option, path).grid,
+                      fmt::format("{} '{}'", option, path));
+  };
+  same_grid("--weights", command.weights);
+  same_grid("--init", control.init);
+  std::optional<Cutout> region, taken;  // what is wanted, and with its margin
+  if (!control.roi.empty()) {
+    region = parse_roi(control.roi, whole.size);
+    taken = region->grown(roi_margin, whole.size);
   }
-  job.output_image("-o", command.output);
+  const Grid grid = taken ? crop(whole, *taken) : whole;
+  claim_outputs(job, command);
   const Plan plan = plan_denoise(grid, command.parameters, budgets(job.devices()));
   if (job.dry_run()) return job.print(plan.text());
 
-  const Volume volume = job.read(command.input);
-  const Volume weights = command.weights.empty() ? Volume() : job.read(command.weights);
+  const auto read = [&](const std::string& path) {
+    return path.empty() ? Volume() : taken ? job.read(path, *taken) : job.read(path);
+  };
+  const auto write = [&](const Volume& output, const std::string& path) {
+    job.write(region ? crop(output, region->within(*taken)) : output, path);
+  };
+  const Volume volume = read(command.input), weights = read(command.weights), init = read(control.init);
+  if (!control.init.empty()) command.parameters.init = &init;
+  RunOptions options = job.run_options();
+  options.time_limit = control.time_limit;
+  options.keep_partial = control.keep_partial;
+  std::vector<std::string> written;
+  options.stage_output = [&](const Volume& output) {
+    const std::string path = path_output(command.output, command.parameters.alpha_path[written.size()]);
+    write(output, path);
+    written.push_back(path);
+  };
   DenoiseResult result = job.timed("denoise", [&] {
-    return denoise(volume, command.weights.empty() ? nullptr : &weights, command.parameters, job.devices(),
-                   job.run_options());
+    try {
+      return denoise(volume, command.weights.empty() ? nullptr : &weights, command.parameters, job.devices(), options);
+    } catch (const Interrupted&) {
+      if (written.empty()) throw;
+      throw Interrupted(
+          fmt::format("interrupted: '{}' had been written, and nothing after that", fmt::join(written, "', '")));
+    }
   });
-  job.write(result.output, command.output);
+  command.parameters.init = nullptr;
+  const bool interrupted = result.stopped_by == StoppedBy::interrupt;
+  if (interrupted && result.iterations == 0)
+    throw Interrupted("interrupted before the first iteration: nothing was written, the input files are untouched");
+  const std::string output = output_of(command, result);
+  write(result.output, output);
+  if (!control.png.empty()) {
+    const Volume shown = region ? crop(result.output, region->within(*taken)) : Volume();
+    PreviewOptions montage;
+    montage.montage = true;
+    write_png(render_preview(region ? shown : result.output, montage), control.png);
+  }
 
   RunResult run;
   run.iterations = result.iterations;
@@ -124,9 +194,13 @@ void run_denoise(Job& job, DenoiseCommand& command) {
   run.bus_bytes = result.bus_bytes;
   job.record(run, "denoise");
   job.results() = results_json(command, result);
-  warn_unless_converged(command, result);
-  job.say(fmt::format("{}: {}, {}{}", command.output, grid_summary(grid),
-                      what_was_done(command, result, static_cast<double>(grid.count())), job.how(run)));
+  const auto voxels = static_cast<double>(grid.count());
+  for (const auto& text : shortfalls(result, command.parameters, control, voxels)) spdlog::warn(text);
+  job.say(fmt::format("{}: {}, {}{}{}", output, grid_summary(region ? crop(whole, *region) : grid),
+                      what_was_done(command, result, voxels),
+                      region ? fmt::format(" (with a margin of {} voxels)", roi_margin) : "", job.how(run)));
+  if (!result.stages.empty()) job.say(path_table(result, command.parameters.alpha_path, voxels));
+  if (interrupted) end_interrupted(job, command, result);
 }
 
 }  // namespace
@@ -161,9 +235,9 @@ void add_denoise(CLI::App& app, Action& action) {
   auto* schedule =
       sub->add_option(
              "--schedule", command->schedule,
-             "pdu, spdu: step sizes. default: Zhu & Chan's, scaled; chambolle-pock: with proof; seed: a published "
-             "one that starts in the wrong direction, for comparison")
-          ->check(CLI::IsMember({"default", "seed", "chambolle-pock"}));
+             "pdu, spdu: step sizes. default: the fastest; zhu-chan: a published one; chambolle-pock: with proof; "
+             "seed: a published one that starts in the wrong direction, for comparison")
+          ->check(CLI::IsMember({"default", "zhu-chan", "seed", "chambolle-pock"}));
   sub->add_option("--step", p.step,
                   "tvgd: RMS change of a voxel in one iteration, grey values. Default: a tenth of the estimated noise")
       ->check(positive_number())
@@ -174,6 +248,7 @@ void add_denoise(CLI::App& app, Action& action) {
                   "reached. Default for tvgd without --step: the estimated noise")
       ->check(positive_number())
       ->type_name("F");
+  add_control_options(*sub, command->control);
   sub->add_option("-o,--output", command->output, "Volume to write")->required()->type_name("FILE");
   sub->footer("Example:\n  halocline denoise -i volume.mha --method pdu -o denoised.mha");
   sub->callback([&action, command, gap, schedule] {

@@ -106,6 +106,10 @@ Volume Job::read(const std::string& path) {
   return timed("read", [&] { return read_image(path, common_.allow_nonfinite); });
 }
 
+Volume Job::read(const std::string& path, const Cutout& part) {
+  return timed("read", [&] { return read_image_part(path, part, common_.allow_nonfinite); });
+}
+
 void Job::write(const Volume& volume, const std::string& path) {
   check_interrupt();
   timed("write", [&] { write_image(volume, path); });
@@ -163,7 +167,7 @@ void Job::finish(bool failed) {
     if (!failed) throw;
     spdlog::warn("the trace was not written: {}", error.what());
   }
-  if (failed || common_.report.empty()) return;
+  if ((failed && !keep_report_) || common_.report.empty()) return;
   seconds_["total"] = std::chrono::duration<double>(Clock::now() - start_).count();
   report_["seconds"] = seconds_;
   if (trace_)

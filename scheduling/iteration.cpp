@@ -23,13 +23,15 @@ struct Halos {
 class Run {
  public:
   Run(IterativeMethod& method, const std::map<std::string, const Volume*>& inputs, const Grid& grid,
-      const std::vector<Device>& devices, const Plan& plan, const Progress& progress)
+      const std::vector<Device>& devices, const Plan& plan, const RunOptions& options)
       : method_(method),
         inputs_(inputs),
         devices_(devices),
         plan_(plan),
         requirements_(plan.requirements),
-        progress_(progress) {
+        options_(options),
+        time_(options.time_limit),
+        stop_(options.keep_partial) {
     result_.output = Volume(grid);
     halos_.resize(plan.slabs.size());
     for (const auto& need : requirements_.arrays) {
@@ -46,25 +48,29 @@ class Run {
     method_.begin();
     const int iterations = requirements_.iterations;
     int done = 0;
-    const auto& due_at = requirements_.reductions;
-    bool stop = !due_at.empty() && due_at.front() == 0 && pass(0, 0, true);
+    bool stop = method_.next_reduction(-1) <= 0 && pass(0, 0, true);
+    auto& by = result_.stopped_by;
+    by = stop ? StoppedBy::method : StoppedBy::iterations;
     while (!stop && done < iterations) {
-      const auto next = std::upper_bound(due_at.begin(), due_at.end(), done);
-      const int due = next == due_at.end() ? iterations : std::min(iterations, *next);
-      const int count = std::min(plan_.iterations_per_exchange, due - done);
-      stop = pass(done, count, done + count == due);
-      done += count;
-      if (progress_)
-        progress_(
-            {requirements_.algorithm, static_cast<double>(done), static_cast<double>(iterations), method_.note()});
+      const int due = std::min(iterations, std::max(done + 1, method_.next_reduction(done)));
+      const int count = time_.count(std::min(plan_.iterations_per_exchange, due - done));
+      if (count == 0) by = StoppedBy::time;
+      if (count == 0) break;
+      const bool ends = pass(done, count, done + count == due);
+      done += stop_.count();
+      time_.did(stop_.count());
+      stop = ends || stop_.interrupted();
+      if (ends) by = StoppedBy::method;
+      if (!stop && method_.stage_ended() && reduced_at_ == done && options_.stage_output) {
+        fetch_output();
+        options_.stage_output(result_.output);
+      }
+      report(done, iterations);
     }
-    if (plan_.resident)
-      for_each_device(plan_, [&](int device) {
-        Slab& slab = *resident_.at(device);
-        slab.download(output_name_, slab.interior(), result_.output.voxels.data(), 0);
-        count_bytes(slab.slice_bytes(output_name_) * static_cast<std::size_t>(slab.interior().count()));
-        slab.wait();
-      });
+    stop_.end();
+    if (stop_.interrupted()) by = StoppedBy::interrupt;
+    if (reduced_at_ != done) pass(done, 0, true);  // the result never goes without its certificate
+    fetch_output();
     result_.iterations = done;
     result_.bus_bytes = static_cast<double>(bus_bytes_.load());
     return std::move(result_);
@@ -76,6 +82,7 @@ class Run {
     const std::int64_t extra = reduce ? requirements_.reduction_halo : 0;
     needed_low_ = count * static_cast<std::int64_t>(requirements_.halo_low) + extra;
     needed_high_ = count * static_cast<std::int64_t>(requirements_.halo_high) + extra;
+    stop_.begin(count);
     if (!started_) {
       prepare();
     } else if (plan_.resident) {
@@ -91,6 +98,7 @@ class Run {
       Slab slab(devices_[device], plan_, device);
       for (std::size_t n = 0; n < plan_.slabs.size(); ++n) {
         if (plan_.slabs[n].device != device) continue;
+        if (started_ && count > 0 && stop_.count() == 0) break;  // Ctrl-C before the first iteration
         slab.move_to(plan_.slabs[n]);
         load(slab, n);
         iterate(slab, first, count, reduce);
@@ -102,7 +110,27 @@ class Run {
       }
     });
     started_ = true;
-    return reduce && method_.reduced(first + count, added_sums());
+    if (!reduce || stop_.count() < count) return false;
+    reduced_at_ = first + count;
+    return method_.reduced(reduced_at_, added_sums());
+  }
+
+  // The result as it is now, to the host; slabs that come and go leave it there anyway.
+  void fetch_output() {
+    if (!plan_.resident) return;
+    for_each_device(plan_, [&](int device) {
+      Slab& slab = *resident_.at(device);
+      slab.download(output_name_, slab.interior(), result_.output.voxels.data(), 0);
+      count_bytes(slab.slice_bytes(output_name_) * static_cast<std::size_t>(slab.interior().count()));
+      slab.wait();
+    });
+  }
+
+  void report(int done, int iterations) const {
+    if (!options_.progress) return;
+    const double expected = method_.expected_iterations();
+    const double total = expected > 0 ? std::clamp<double>(expected, done, iterations) : iterations;
+    options_.progress({requirements_.algorithm, static_cast<double>(done), total, method_.note()});
   }
 
   // Before the first pass: slabs that stay get their memory and inputs; otherwise the host gets room for the state.
@@ -118,7 +146,7 @@ class Run {
     for_each_device(plan_, [&](int device) {
       auto slab = std::make_unique<Slab>(devices_[device], plan_, device);
       load_inputs(*slab);
-      method_.start(*slab);
+      start(*slab);
       slab->wait();
       resident_.at(device) = std::move(slab);
     });
@@ -132,9 +160,17 @@ class Run {
     }
   }
 
+  void start(Slab& slab) {
+    method_.start(slab);
+    for (const auto& [name, volume] : options_.initial) {
+      slab.upload(name, slab.extended(), volume->voxels.data(), 0);
+      count_bytes(slab.slice_bytes(name) * static_cast<std::size_t>(slab.extended().count()));
+    }
+  }
+
   void load(Slab& slab, std::size_t number) {
     load_inputs(slab);
-    if (!started_) return method_.start(slab);
+    if (!started_) return start(slab);
     for (const auto& name : states_) {
       slab.upload(name, slab.interior(), host_state(name), 0);
       count_bytes(slab.slice_bytes(name) * static_cast<std::size_t>(slab.interior().count()));
@@ -162,16 +198,15 @@ class Run {
   void iterate(Slab& slab, int first, int count, bool reduce) {
     const auto& need = requirements_;
     const auto limit = static_cast<std::int64_t>(need.size[2]);
-    for (int n = 0; n < count; ++n) {
-      check_interrupt();
+    for (int n = 0; n < count && stop_.go(n); ++n) {
       // what later iterations of this pass, and its reduction, will need of this one beyond the interior
       const std::int64_t later = count - 1 - n, extra = reduce ? need.reduction_halo : 0;
       method_.iterate(slab, first + n,
                       slab.interior().grown(later * need.halo_low + extra, later * need.halo_high + extra, limit));
       slab.mark_step();
     }
-    check_interrupt();
-    if (reduce) {
+    if (!options_.keep_partial) check_interrupt();
+    if (reduce && stop_.count() == count) {
       method_.reduce(slab, slab.interior());
       slab.download(sums_name_, slab.interior(), sums_.data(), 0);
       slab.wait();
@@ -257,7 +292,10 @@ class Run {
   std::vector<Device> devices_;
   const Plan& plan_;
   const Requirements& requirements_;
-  const Progress& progress_;
+  const RunOptions& options_;
+  TimeLimit time_;
+  CommonStop stop_;
+  int reduced_at_ = -1;  // iterations done at the last reduction
   RunResult result_;
   std::vector<std::string> states_;
   std::string sums_name_, output_name_;
@@ -273,11 +311,16 @@ class Run {
 
 }  // namespace
 
+std::vector<int> IterativeMethod::expected_reductions(int iterations) const {
+  std::vector<int> numbers;
+  for (int done = next_reduction(-1); done < iterations; done = std::max(done + 1, next_reduction(done)))
+    numbers.push_back(std::max(0, done));
+  return numbers;
+}
+
 Requirements requirements_with_reductions(const IterativeMethod& method) {
   Requirements requirements = method.requirements();
-  for (int done = method.next_reduction(-1); done < requirements.iterations;
-       done = std::max(done + 1, method.next_reduction(done)))
-    requirements.reductions.push_back(std::max(0, done));
+  requirements.reductions = method.expected_reductions(requirements.iterations);
   return requirements;
 }
 
@@ -285,9 +328,10 @@ RunResult run_iterations(IterativeMethod& method, const std::map<std::string, co
                          const std::vector<Device>& devices, const RunOptions& options) {
   for (const auto& [name, volume] : inputs)
     if (volume->grid.size != grid.size) throw std::logic_error("input " + name + " has another size than the result");
-  return run_replanning(requirements_with_reductions(method), devices, options, [&](const Plan& plan) {
-    return Run(method, inputs, grid, devices, plan, options.progress).run();
-  });
+  for (const auto& [name, volume] : options.initial)
+    if (volume->grid.size != grid.size) throw std::logic_error("initial " + name + " has another size than the result");
+  return run_replanning(requirements_with_reductions(method), devices, options,
+                        [&](const Plan& plan) { return Run(method, inputs, grid, devices, plan, options).run(); });
 }
 
 }  // namespace halocline

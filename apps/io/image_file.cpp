@@ -8,6 +8,7 @@
 #include <cctype>
 #include <cmath>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 #include <vector>
 
@@ -134,6 +135,31 @@ void write_through_itk(const Volume& volume, const std::string& path, bool compr
 }
 #endif
 
+Volume read_any(const std::string& path) {
+  switch (reader_of(path)) {
+    case Reader::raw:
+      return read_meta_image(require_sidecar(path));
+    case Reader::meta:
+      return read_meta_image(path);
+    default:
+#ifdef HALOCLINE_WITH_ITK
+      return read_itk_image(path);
+#else
+      refuse_without_itk(path);
+#endif
+  }
+}
+
+Volume finite(Volume volume, const std::string& name, bool allow_nonfinite) {
+  if (!allow_nonfinite) {
+    require_finite(volume, name);
+    return volume;
+  }
+  for (float& value : volume.voxels)
+    if (!std::isfinite(value)) value = 0;
+  return volume;
+}
+
 }  // namespace
 
 ImageInfo read_image_info(const std::string& path) {
@@ -152,29 +178,16 @@ ImageInfo read_image_info(const std::string& path) {
 }
 
 Volume read_image(const std::string& path, bool allow_nonfinite) {
-  Volume volume;
-  switch (reader_of(path)) {
-    case Reader::raw:
-      volume = read_meta_image(require_sidecar(path));
-      break;
-    case Reader::meta:
-      volume = read_meta_image(path);
-      break;
-    default:
-#ifdef HALOCLINE_WITH_ITK
-      volume = read_itk_image(path);
-      break;
-#else
-      refuse_without_itk(path);
-#endif
-  }
-  if (!allow_nonfinite) {
-    require_finite(volume, "'" + path + "'");
-    return volume;
-  }
-  for (float& value : volume.voxels)
-    if (!std::isfinite(value)) value = 0;
-  return volume;
+  return finite(read_any(path), "'" + path + "'", allow_nonfinite);
+}
+
+Volume read_image_part(const std::string& path, const Cutout& part, bool allow_nonfinite) {
+  const Reader reader = reader_of(path);
+  std::optional<Volume> volume;
+  if (reader != Reader::itk) volume = read_meta_image_part(reader == Reader::raw ? require_sidecar(path) : path, part);
+  if (!volume) volume = crop(read_any(path), part);
+  return finite(*std::move(volume), fmt::format("the box from ({}) of '{}'", fmt::join(part.first, ","), path),
+                allow_nonfinite);
 }
 
 void write_image(const Volume& volume, const std::string& path, bool compressed) {

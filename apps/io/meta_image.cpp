@@ -15,6 +15,7 @@
 #include <new>
 #include <optional>
 #include <stdexcept>
+#include <system_error>
 #include <vector>
 
 #include "apps/io/atomic_file.hpp"
@@ -436,6 +437,37 @@ Volume read_meta_image(const std::string& path) {
   read_voxels(
       header, [&](char* to, std::size_t bytes) { inflater.read(to, bytes); }, volume);
   inflater.finish();
+  return volume;
+}
+
+std::optional<Volume> read_meta_image_part(const std::string& path, const Cutout& part) {
+  const Header header = read_header(path);
+  if (header.compressed) return std::nullopt;
+  const auto& size = header.grid.size;
+  const std::size_t bytes = component_bytes(header.component);
+  const bool swap = header.msb != host_is_msb && bytes > 1;
+  std::ifstream in(header.data_path, std::ios::binary);
+  std::error_code code;
+  const std::uint64_t found = fs::file_size(header.data_path, code),
+                      expected = std::uint64_t{header.grid.count()} * bytes;
+  std::uint64_t offset = header.header_size > 0 ? static_cast<std::uint64_t>(header.header_size) : header.data_offset;
+  if (header.header_size == -1) offset = found - std::min(found, expected);
+  // Whatever is wrong with the file, reading all of it says so best.
+  if (!in || code || found < offset + expected || (found > offset + expected && header.header_size == 0))
+    return std::nullopt;
+  Volume volume = allocate(crop(header.grid, part), path);
+  std::vector<char> row(part.size[0] * bytes);
+  for (std::size_t k = 0; k < part.size[2]; ++k)
+    for (std::size_t j = 0; j < part.size[1]; ++j) {
+      check_interrupt();
+      const std::uint64_t voxel =
+          part.first[0] + std::uint64_t{size[0]} * (part.first[1] + j + size[1] * (part.first[2] + k));
+      in.seekg(static_cast<std::streamoff>(offset + voxel * bytes));
+      in.read(row.data(), static_cast<std::streamsize>(row.size()));
+      if (static_cast<std::size_t>(in.gcount()) != row.size())
+        throw FileError(fmt::format("reading '{}' failed: the disk or the file changed meanwhile", header.data_path));
+      convert_to_float(header.component, row.data(), swap, &volume.at(0, j, k), part.size[0]);
+    }
   return volume;
 }
 

@@ -5,9 +5,11 @@
 // https://itk.org/Wiki/ITK/MetaIO/Documentation
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "apps/io/image_info.hpp"
+#include "host/cutout.hpp"
 #include "host/volume.hpp"
 
 namespace halocline {
@@ -19,6 +21,10 @@ ImageInfo read_meta_image_info(const std::string& path);
 /// zlib-compressed, piece by piece into float32. Throws InputError for a missing or wrong data file with the found and
 /// the expected bytes.
 Volume read_meta_image(const std::string& path);
+
+/// Reads a box of voxels, and nothing else of the file. Nothing if the voxels are compressed: they can only be read
+/// from their beginning. Throws as read_meta_image does.
+std::optional<Volume> read_meta_image_part(const std::string& path, const Cutout& part);
 
 /// The file that holds the voxels of a header file; `path` itself if they are local.
 std::string meta_image_data_path(const std::string& path);
