@@ -86,10 +86,10 @@ RunOptions shifted_options(const RunOptions& given, const DenoiseMethod& method,
   if (init != nullptr)
     for (const auto& name : method.image_arrays()) options.initial[name] = init;
   if (given.stage_output)
-    options.stage_output = [&given, offset](const Volume& output) {
+    options.stage_output = [&given, offset](int stage, const Volume& output) {
       Volume shifted = output;
       add(shifted, offset);
-      given.stage_output(shifted);
+      given.stage_output(stage, shifted);
     };
   return options;
 }

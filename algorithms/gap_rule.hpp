@@ -20,8 +20,8 @@ class GapRule {
   void found(int done, double gap) { points_.push_back({done, gap}); }
   /// The first number of iterations after `done` at which the gap is to be evaluated.
   int next(int done) const;
-  /// The gap has stopped to improve: float32 (or the type of the duals) allows no smaller one. True after at least four
-  /// evaluations and twice the iterations of the last gain of a tenth.
+  /// The gap has stopped to improve: float32 (or the type of the duals) allows no smaller one. True if three or more
+  /// evaluations over twice the iterations brought less than the square root of that.
   bool stalled() const;
   /// Iterations that the target is expected to take; 0 where nothing is known.
   double expected() const;
@@ -34,6 +34,7 @@ class GapRule {
     double gap;
   };
   double exponent() const;
+  double factor() const;  // times the iterations until now
 
   double target_;
   std::vector<Point> points_;

@@ -159,9 +159,11 @@ void run_denoise(Job& job, DenoiseCommand& command) {
   options.time_limit = control.time_limit;
   options.keep_partial = control.keep_partial;
   std::vector<std::string> written;
-  options.stage_output = [&](const Volume& output) {
-    const std::string path = path_output(command.output, command.parameters.alpha_path[written.size()]);
+  options.stage_output = [&](int stage, const Volume& output) {
+    const std::string path =
+        path_output(command.output, command.parameters.alpha_path[static_cast<std::size_t>(stage)]);
     write(output, path);
+    written.resize(static_cast<std::size_t>(stage));
     written.push_back(path);
   };
   DenoiseResult result = job.timed("denoise", [&] {

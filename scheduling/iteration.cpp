@@ -47,7 +47,7 @@ class Run {
   RunResult run() {
     method_.begin();
     const int iterations = requirements_.iterations;
-    int done = 0;
+    int done = 0, stages = 0;
     bool stop = method_.next_reduction(-1) <= 0 && pass(0, 0, true);
     auto& by = result_.stopped_by;
     by = stop ? StoppedBy::method : StoppedBy::iterations;
@@ -63,7 +63,7 @@ class Run {
       if (ends) by = StoppedBy::method;
       if (!stop && method_.stage_ended() && reduced_at_ == done && options_.stage_output) {
         fetch_output();
-        options_.stage_output(result_.output);
+        options_.stage_output(stages++, result_.output);
       }
       report(done, iterations);
     }

@@ -74,9 +74,9 @@ struct RunOptions {
   /// What state, output and scratch arrays of kind volume and type float32 hold before the first iteration, by name,
   /// instead of what start() writes. Of the method's size; the caller keeps them alive.
   std::map<std::string, const Volume*> initial;
-  /// Called with the output when a stage of the method has ended and another one follows (stage_ended()); for all
-  /// stages again if memory ran out and the run began anew.
-  std::function<void(const Volume&)> stage_output;
+  /// Called with the number (from 0) and the output of a stage of the method that has ended when another one follows
+  /// (stage_ended()); from 0 again if memory ran out and the run began anew.
+  std::function<void(int stage, const Volume& output)> stage_output;
 };
 
 /// Budgets of open devices for the planner.
