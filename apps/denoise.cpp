@@ -142,7 +142,7 @@ void run_denoise(Job& job, DenoiseCommand& command) {
     region = parse_roi(control.roi, whole.size);
     taken = region->grown(roi_margin, whole.size);
   }
-  const Grid grid = taken ? crop(whole, *taken) : whole;
+  const Grid grid = taken ? cut_out(whole, *taken) : whole;
   claim_outputs(job, command);
   const Plan plan = plan_denoise(grid, command.parameters, budgets(job.devices()));
   if (job.dry_run()) return job.print(plan.text());
@@ -151,7 +151,7 @@ void run_denoise(Job& job, DenoiseCommand& command) {
     return path.empty() ? Volume() : taken ? job.read(path, *taken) : job.read(path);
   };
   const auto write = [&](const Volume& output, const std::string& path) {
-    job.write(region ? crop(output, region->within(*taken)) : output, path);
+    job.write(region ? cut_out(output, region->within(*taken)) : output, path);
   };
   const Volume volume = read(command.input), weights = read(command.weights), init = read(control.init);
   if (!control.init.empty()) command.parameters.init = &init;
@@ -182,7 +182,7 @@ void run_denoise(Job& job, DenoiseCommand& command) {
   const std::string output = output_of(command, result);
   write(result.output, output);
   if (!control.png.empty()) {
-    const Volume shown = region ? crop(result.output, region->within(*taken)) : Volume();
+    const Volume shown = region ? cut_out(result.output, region->within(*taken)) : Volume();
     PreviewOptions montage;
     montage.montage = true;
     write_png(render_preview(region ? shown : result.output, montage), control.png);
@@ -198,7 +198,7 @@ void run_denoise(Job& job, DenoiseCommand& command) {
   job.results() = results_json(command, result);
   const auto voxels = static_cast<double>(grid.count());
   for (const auto& text : shortfalls(result, command.parameters, control, voxels)) spdlog::warn(text);
-  job.say(fmt::format("{}: {}, {}{}{}", output, grid_summary(region ? crop(whole, *region) : grid),
+  job.say(fmt::format("{}: {}, {}{}{}", output, grid_summary(region ? cut_out(whole, *region) : grid),
                       what_was_done(command, result, voxels),
                       region ? fmt::format(" (with a margin of {} voxels)", roi_margin) : "", job.how(run)));
   if (!result.stages.empty()) job.say(path_table(result, command.parameters.alpha_path, voxels));

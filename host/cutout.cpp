@@ -19,7 +19,7 @@ Cutout Cutout::within(const Cutout& outer) const {
   return result;
 }
 
-Grid crop(const Grid& grid, const Cutout& part) {
+Grid cut_out(const Grid& grid, const Cutout& part) {
   Grid result = grid;
   result.size = part.size;
   result.origin = grid.world(static_cast<double>(part.first[0]), static_cast<double>(part.first[1]),
@@ -27,8 +27,8 @@ Grid crop(const Grid& grid, const Cutout& part) {
   return result;
 }
 
-Volume crop(const Volume& volume, const Cutout& part) {
-  Volume result(crop(volume.grid, part));
+Volume cut_out(const Volume& volume, const Cutout& part) {
+  Volume result(cut_out(volume.grid, part));
   const auto& size = volume.grid.size;
   for (std::size_t k = 0; k < part.size[2]; ++k)
     for (std::size_t j = 0; j < part.size[1]; ++j) {

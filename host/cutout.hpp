@@ -19,8 +19,8 @@ struct Cutout {
 };
 
 /// The grid of the box's voxels: they keep their places in the world.
-Grid crop(const Grid& grid, const Cutout& part);
+Grid cut_out(const Grid& grid, const Cutout& part);
 /// The box must lie in the volume.
-Volume crop(const Volume& volume, const Cutout& part);
+Volume cut_out(const Volume& volume, const Cutout& part);
 
 }  // namespace halocline

@@ -208,13 +208,13 @@ TEST_F(CommandOnDevice, ARegionIsThatOfTheWholeNearly) {
   EXPECT_EQ(content(path("part.png")).substr(1, 3), "PNG");
   const json slabs = json::parse(content(path("part.json")))["runs"]["denoise"]["plan"]["slabs"];
   EXPECT_EQ(slabs.size(), 1u);
-  const Volume whole = crop(read_image(path("whole.mha")), {{20, 2, 3}, {16, 20, 18}}),
+  const Volume whole = cut_out(read_image(path("whole.mha")), {{20, 2, 3}, {16, 20, 18}}),
                part = read_image(path("part.mha"));
   ASSERT_EQ(part.grid.size, whole.grid.size);
   for (int axis = 0; axis < 3; ++axis) EXPECT_NEAR(part.grid.origin[axis], whole.grid.origin[axis], 1e-9);
   EXPECT_EQ(part.grid.direction, whole.grid.direction);
   double difference2 = 0, removed2 = 0;
-  const Volume input = crop(noisy, {{20, 2, 3}, {16, 20, 18}});
+  const Volume input = cut_out(noisy, {{20, 2, 3}, {16, 20, 18}});
   for (std::size_t n = 0; n < whole.voxels.size(); ++n) {
     difference2 += std::pow(part.voxels[n] - whole.voxels[n], 2);
     removed2 += std::pow(input.voxels[n] - whole.voxels[n], 2);

@@ -205,7 +205,7 @@ TEST_F(ImageFile, PartsAreThoseOfTheWhole) {
   const auto expect_part = [&](const std::string& name, const Volume& whole) {
     for (const auto& part : {Cutout{{0, 0, 0}, {13, 11, 9}}, Cutout{{3, 2, 1}, {7, 9, 5}},
                              Cutout{{12, 10, 8}, {1, 1, 1}}, Cutout{{0, 5, 0}, {13, 1, 9}}})
-      expect_same(read_image_part(path(name), part), crop(whole, part));
+      expect_same(read_image_part(path(name), part), cut_out(whole, part));
   };
   for (const char* name : {"a.mha", "b.mhd", "c.raw"}) {
     write_image(volume, path(name));

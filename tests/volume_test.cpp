@@ -169,7 +169,7 @@ TEST(Cutout, GrowsWithinTheVolumeAndKeepsItsPlace) {
   grid.size = {7, 9, 8};
   Volume volume(grid);
   for (std::size_t n = 0; n < volume.voxels.size(); ++n) volume.voxels[n] = static_cast<float>(n);
-  const Volume twice = crop(crop(volume, grown), inner), once = crop(volume, part);
+  const Volume twice = cut_out(cut_out(volume, grown), inner), once = cut_out(volume, part);
   EXPECT_EQ(twice.voxels, once.voxels);
   EXPECT_EQ(once.at(1, 4, 2), volume.at(4, 4, 6));
   for (int axis = 0; axis < 3; ++axis) {

@@ -185,7 +185,7 @@ Volume read_image_part(const std::string& path, const Cutout& part, bool allow_n
   const Reader reader = reader_of(path);
   std::optional<Volume> volume;
   if (reader != Reader::itk) volume = read_meta_image_part(reader == Reader::raw ? require_sidecar(path) : path, part);
-  if (!volume) volume = crop(read_any(path), part);
+  if (!volume) volume = cut_out(read_any(path), part);
   return finite(*std::move(volume), fmt::format("the box from ({}) of '{}'", fmt::join(part.first, ","), path),
                 allow_nonfinite);
 }

@@ -455,7 +455,7 @@ std::optional<Volume> read_meta_image_part(const std::string& path, const Cutout
   // Whatever is wrong with the file, reading all of it says so best.
   if (!in || code || found < offset + expected || (found > offset + expected && header.header_size == 0))
     return std::nullopt;
-  Volume volume = allocate(crop(header.grid, part), path);
+  Volume volume = allocate(cut_out(header.grid, part), path);
   std::vector<char> row(part.size[0] * bytes);
   for (std::size_t k = 0; k < part.size[2]; ++k)
     for (std::size_t j = 0; j < part.size[1]; ++j) {
