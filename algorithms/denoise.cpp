@@ -80,6 +80,7 @@ MethodParameters common(const Grid& grid, const DenoiseParameters& parameters) {
   method.filter = parameters.filter;
   method.time = parameters.time;
   if (parameters.time.weight && parameters.method != "pdu4d") method.spacing[2] = *parameters.time.weight;
+  for (const double alpha : parameters.alpha_path) method.path.push_back(1 / alpha);
   return method;
 }
 
@@ -114,7 +115,7 @@ class BoundedSink : public VolumeSink {
 
 bool fuses(const DenoiseParameters& parameters) {
   const bool primal_dual = parameters.method == "pdu" || parameters.method == "spdu";
-  return primal_dual && parameters.schedule == Schedule::standard && parameters.regulariser.plain();
+  return primal_dual && is_dimensionless(parameters.schedule) && parameters.regulariser.plain();
 }
 
 // The fastest form takes twice the memory or so: where that would mean slabs that come and go, the one in place.
@@ -135,6 +136,23 @@ FusedForm form_for(const Grid& grid, const DenoiseParameters& parameters, std::s
   } catch (const PlanError&) {
     return {};
   }
+}
+
+Volume shifted_by(Volume volume, float shift) {
+  for (float& voxel : volume.voxels) voxel += shift;
+  return volume;
+}
+
+// Options of the run itself: for grey values less `offset`.
+RunOptions shifted_options(const RunOptions& given, const DenoiseMethod& method, const Volume* init, float offset) {
+  RunOptions options = given;
+  if (init != nullptr)
+    for (const auto& name : method.image_arrays()) options.initial[name] = init;
+  if (given.stage_output)
+    options.stage_output = [&given, offset](int stage, const Volume& output) {
+      given.stage_output(stage, shifted_by(output, offset));
+    };
+  return options;
 }
 
 // Looks at every weight: mean of the positive ones, and the largest.
@@ -189,12 +207,27 @@ void take_result(const DenoiseMethod& method, const MethodParameters& used, RunR
   result.dual = last.dual;
   result.fidelity = last.fidelity;
   result.converged = method.converged();
+  result.stalled = method.stalled();
+  result.stopped_by = run.stopped_by;
   result.history = method.history();
   result.step = used.step;
   result.plan = std::move(run.plan);
   result.seconds = run.seconds;
   result.peak_bytes = run.peak_bytes;
   result.bus_bytes = run.bus_bytes;
+}
+
+void check_alpha_path(const DenoiseParameters& parameters) {
+  constexpr std::size_t most_stages = 1000;
+  const auto& path = parameters.alpha_path;
+  if (path.empty()) return;
+  for (const double alpha : path) require_positive("--alpha-path", alpha);
+  if (path.size() > most_stages)
+    throw InputError(fmt::format("--alpha-path has {} values; expected at most {}", path.size(), most_stages));
+  if (descends(parameters)) throw InputError("--alpha-path belongs to the methods pdu and spdu; tvgd has no alpha");
+  if (parameters.alpha || parameters.target_fidelity)
+    throw InputError(fmt::format("--alpha-path and {} exclude each other: the path names every alpha",
+                                 parameters.alpha ? "--alpha" : "--target-fidelity"));
 }
 
 }  // namespace
@@ -211,9 +244,12 @@ void check_denoise_parameters(const DenoiseParameters& parameters) {
   if (parameters.iterations < 1 || parameters.iterations > most_iterations)
     throw InputError(fmt::format("--iterations is {}; expected 1 to {}", parameters.iterations, most_iterations));
   const bool filters = is_filter(parameters.method);
+  if ((filters || parameters.method == "pdu4d") && (!parameters.alpha_path.empty() || parameters.init != nullptr))
+    throw InputError(fmt::format("--alpha-path and --init do not go with --method {}", parameters.method));
   if ((descends(parameters) || filters) && parameters.alpha)
     throw InputError(fmt::format("--alpha belongs to the methods pdu and spdu; {} takes {}", parameters.method,
                                  own_options(parameters.method)));
+  check_alpha_path(parameters);
   if (!descends(parameters) && parameters.step)
     throw InputError(fmt::format("--step belongs to the method tvgd; {} takes {}", parameters.method,
                                  own_options(parameters.method)));
@@ -311,8 +347,8 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
     if (parameters.method == "nlm" && !(noise.sigma > 0))
       throw InputError("no noise can be measured in the volume, and nlm goes by it: choose another --method");
   } else {
-    if (parameters.alpha) {
-      method.lambda = 1 / *parameters.alpha;
+    if (parameters.alpha || !method.path.empty()) {
+      method.lambda = parameters.alpha ? 1 / *parameters.alpha : method.path.back();
       result.alpha_choice = "given";
     } else {
       // Weights may be in any unit; those that agree with what is seen in the volume are variances, and know better.
@@ -337,9 +373,21 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
   if (weighted) inputs["w"] = weights;
   std::optional<MemorySource> reference_source;
   if (reference != nullptr) inputs["reference"] = &reference_source.emplace(*reference);
+  Volume init;
+  if (parameters.init != nullptr) {
+    require_same_grid(grid, "the volume", parameters.init->grid, "--init");
+    init = shifted_by(*parameters.init, -offset);
+  }
+  const RunOptions run_options =
+      shifted_options(options, *denoiser, parameters.init != nullptr ? &init : nullptr, offset);
   BoundedSink bounded(output, parameters.regulariser);
   ShiftedSink shifted(parameters.regulariser.boxed() ? static_cast<VolumeSink&>(bounded) : output, offset);
-  take_result(*denoiser, method, run_iterations(*denoiser, inputs, shifted, devices, options), result);
+  take_result(*denoiser, method, run_iterations(*denoiser, inputs, shifted, devices, run_options), result);
+  if (!method.path.empty()) {
+    result.stages = denoiser->stages();
+    result.lambda = result.stages.back().lambda;
+    result.alpha = parameters.alpha_path[result.stages.size() - 1];
+  }
   return result;
 }
 

@@ -27,6 +27,10 @@ struct DenoiseParameters {
   Regulariser regulariser;  // pdu, spdu; `guided` for plan_denoise(): denoise() goes by its reference
   FilterParameters filter;  // gaussian, median, nlm
   TimeAxis time;            // pdu4d; pdu, spdu where the third axis is time
+  /// pdu, spdu: these values of alpha one after the other, each from the result and the duals of the one before, each
+  /// to the gap or to `iterations`. RunOptions::stage_output gets the results but the last.
+  std::vector<double> alpha_path;
+  const Volume* init = nullptr;  // the image to start from instead of f, on f's grid; the caller keeps it alive
 };
 
 struct DenoiseResult {
@@ -50,10 +54,13 @@ struct DenoiseResult {
   double seconds = 0;
   std::size_t peak_bytes = 0;
   double bus_bytes = 0;
+  std::vector<StageRecord> stages;  // of a path: those that were begun; numbers above are those of the last
+  bool stalled = false;             // given up, because float32 (or the type of the duals) gets no nearer
+  StoppedBy stopped_by = StoppedBy::iterations;
   Regulariser regulariser;  // as used: reference_eta is there if there was a reference
 };
 
-/// Throws InputError that names --method, --alpha, --iterations, --gap, --step, --target-fidelity or what
+/// Throws InputError that names --method, --alpha, --alpha-path, --iterations, --gap, --step, --target-fidelity or what
 /// check_regulariser() and check_filter_parameters() and check_time_axis() name if a value is out of range or belongs
 /// to another method.
 void check_denoise_parameters(const DenoiseParameters& parameters);
@@ -63,7 +70,7 @@ void check_denoise_parameters(const DenoiseParameters& parameters);
 /// an InputError. The mean of f (of a fixed sample, where it is large) is subtracted before and added afterwards: grey
 /// values with a large offset do not lose digits. Where alpha or the step have to be chosen, the noise is estimated in
 /// the central part of at most 256^3 voxels. reference: of directional total variation, on f's grid, for pdu and spdu.
-/// Throws what run_iterations() throws, too.
+/// RunOptions::initial is not for this; see DenoiseParameters::init. Throws what run_iterations() throws, too.
 DenoiseResult denoise(const Volume& f, const Volume* weights, const DenoiseParameters& parameters,
                       const std::vector<Device>& devices, const RunOptions& options = {},
                       const Volume* reference = nullptr);

@@ -2,17 +2,22 @@
 #include "algorithms/denoise.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <memory>
+#include <optional>
 
 #include "algorithms/registry.hpp"
+#include "apps/denoise_control.hpp"
 #include "apps/family_options.hpp"
 #include "apps/frame_options.hpp"
 #include "apps/io/image_file.hpp"
+#include "apps/io/png.hpp"
 #include "apps/job.hpp"
+#include "apps/preview.hpp"
 #include "apps/report.hpp"
 #include "apps/subcommands.hpp"
 #include "apps/validators.hpp"
@@ -29,6 +34,7 @@ struct DenoiseCommand {
   bool gap_given = false, schedule_given = false, iterations_given = false;
   DenoiseParameters parameters;
   RegulariserOptions regulariser;
+  DenoiseControl control;
 
   bool descends() const { return parameters.method == "tvgd"; }
   bool filters() const { return is_filter(parameters.method); }
@@ -87,9 +93,19 @@ nlohmann::json results_json(const DenoiseCommand& command, const DenoiseResult& 
     put(results, "target_fidelity", result.target_fidelity);
   } else {
     results["schedule"] = command.schedule;
-    results["stages"] = result.form.stages;
+    results["iterations_a_pass"] = result.form.stages;
     results["dual_bits"] = result.form.dual_bits;
     results.update(regulariser_json(result.regulariser));
+  }
+  results["stopped_by"] = what_ended(result, command.descends());
+  for (std::size_t n = 0; n < result.stages.size(); ++n) {
+    const auto& stage = result.stages[n];
+    results["stages"].push_back({{"alpha", command.parameters.alpha_path[n]},
+                                 {"output", path_output(command.output, command.parameters.alpha_path[n])},
+                                 {"iterations", stage.last.iteration},
+                                 {"relative_gap", stage.last.relative_gap},
+                                 {"fidelity", stage.last.fidelity},
+                                 {"converged", stage.converged}});
   }
   for (const auto& record : result.history) {
     nlohmann::json entry{
@@ -114,17 +130,29 @@ std::string what_was_done(const DenoiseCommand& command, const DenoiseResult& re
                      result.iterations, result.relative_gap, result.fidelity / std::sqrt(voxels));
 }
 
-void warn_unless_converged(const DenoiseCommand& command, const DenoiseResult& result) {
-  if (result.converged) return;
-  if (!command.descends())
-    spdlog::warn(
-        "the relative gap of {:g} was not reached: it is {:.3g} after {} iterations; give more --iterations, or a "
-        "larger --gap",
-        command.parameters.gap, result.relative_gap, result.iterations);
-  else if (std::isfinite(result.target_fidelity))
-    spdlog::warn(
-        "the target of ||u - f|| = {:.4g} was not reached: it is {:.4g} after {} iterations; give more --iterations",
-        result.target_fidelity, result.fidelity, result.iterations);
+// Where the result goes: of a path, the file of its last alpha.
+std::string output_of(const DenoiseCommand& command, const DenoiseResult& result) {
+  return result.stages.empty() ? command.output : path_output(command.output, result.alpha);
+}
+
+// Claims every output, so that nothing is lost after hours.
+void claim_outputs(Job& job, const DenoiseCommand& command) {
+  if (command.parameters.alpha_path.empty()) job.output_image("-o", command.output);
+  for (const double alpha : command.parameters.alpha_path)
+    job.output_image("-o with --alpha-path", path_output(command.output, alpha));
+  if (command.control.png.empty()) return;
+  require_png("--png", command.control.png);
+  job.output("--png", command.control.png);
+}
+
+// After Ctrl-C with --keep-partial, when what there is has been written.
+[[noreturn]] void end_interrupted(Job& job, const DenoiseCommand& command, const DenoiseResult& result) {
+  job.keep_report();
+  const std::string state = command.descends() ? fmt::format("||u - f|| = {:.4g}", result.fidelity)
+                                               : fmt::format("a relative gap of {:.3g}", result.relative_gap);
+  throw Interrupted(fmt::format("interrupted: '{}' has the result after {} iterations, with {}{}",
+                                output_of(command, result), result.iterations, state,
+                                result.converged ? "; it had just been finished" : ""));
 }
 
 // How the result is stored; the scaling of --rescale is not known yet.
@@ -170,52 +198,122 @@ void tell_of_storage(Job& job, const ImageStorage& storage, std::size_t clamped,
 }
 
 void run_denoise(Job& job, DenoiseCommand& command) {
+  const auto& control = command.control;
   command.parameters.schedule = schedule_named(command.schedule);
   command.input = command.frames.inputs.front();
   command.regulariser.put_into(command.parameters.regulariser);
   check_frame_options(command.frames, command.parameters);
   if (!command.duals.empty())
     command.parameters.dual_bits = command.duals == "float32" ? 32 : command.duals == "snorm16" ? 16 : 8;
+  command.parameters.alpha_path = control.alphas();
   check_options(command);
-  const Grid first = input_frames(job, command.frames), grid = input_grid(command.frames, first);
+  const bool several = command.frames.several();
+  if (several && !(control.roi + control.init + control.png + control.alpha_path).empty())
+    throw InputError("--preview-roi, --init, --png and --alpha-path are for one input volume; several -i were given");
+  const Grid first = input_frames(job, command.frames), whole = input_grid(command.frames, first);
   const ImageInfo input = read_image_info(command.input);
-  command.parameters.time.depth = command.frames.several() ? first.size[2] : 1;
-  if (!command.weights.empty()) {
-    const Grid weights = job.input_image("--weights", command.weights).grid;
-    require_same_grid(grid, "'" + command.input + "'", weights, "--weights '" + command.weights + "'");
-  }
+  command.parameters.time.depth = several ? first.size[2] : 1;
   const std::string& guide = command.regulariser.reference;
-  if (!guide.empty())
-    require_same_grid(grid, "'" + command.input + "'", job.input_image("--reference", guide).grid,
-                      "--reference '" + guide + "'");
-  const auto outputs = output_frames(job, command.frames, command.output);
+  const auto same_grid = [&](const char* option, const std::string& path) {
+    if (path.empty()) return;
+    require_same_grid(whole, "'" + command.input + "'", job.input_image(option, path).grid,
+                      fmt::format("{} '{}'", option, path));
+  };
+  same_grid("--weights", command.weights);
+  same_grid("--init", control.init);
+  same_grid("--reference", guide);
+  std::optional<Cutout> region, taken;  // what is wanted, and with its margin
+  if (!control.roi.empty()) {
+    region = parse_roi(control.roi, whole.size);
+    taken = region->grown(roi_margin, whole.size);
+  }
+  const Grid grid = taken ? cut_out(whole, *taken) : whole;
   ImageStorage storage = output_storage(command, input);
+  std::vector<std::string> outputs;  // of frames
+  if (several)
+    outputs = output_frames(job, command.frames, command.output);
+  else
+    claim_outputs(job, command);
   const Plan plan = plan_denoise(grid, command.parameters, budgets(job.devices()));
   if (job.dry_run()) return job.print(plan.text());
 
-  const auto weights = command.weights.empty() ? nullptr : job.open(command.weights);
-  const Volume reference = guide.empty() ? Volume() : job.read(guide);
-  const auto denoised = [&](const VolumeSource& from, VolumeSink& to) {
+  std::size_t changed = 0;  // by what the output's type can not hold
+  const auto read = [&](const std::string& path) {
+    return path.empty() ? Volume() : taken ? job.read(path, *taken) : job.read(path);
+  };
+  const auto write = [&](const Volume& volume, const std::string& path) {
+    const Volume part = region ? cut_out(volume, region->within(*taken)) : Volume();
+    const Volume& written = region ? part : volume;
+    const auto image = job.create(path, written.grid, storage);
+    image->begin();
+    copy_voxels(MemorySource(written), *image);
+    job.commit(*image);
+    changed += image->changed();
+  };
+  const Volume init = read(control.init), reference = read(guide);
+  if (!control.init.empty()) command.parameters.init = &init;
+  RunOptions options = job.run_options();
+  options.time_limit = control.time_limit;
+  options.keep_partial = control.keep_partial;
+  std::vector<std::string> written;
+  options.stage_output = [&](int stage, const Volume& output) {
+    const std::string path =
+        path_output(command.output, command.parameters.alpha_path[static_cast<std::size_t>(stage)]);
+    write(output, path);
+    written.resize(static_cast<std::size_t>(stage));
+    written.push_back(path);
+  };
+  const auto denoised = [&](const VolumeSource& from, const VolumeSource* weights, VolumeSink& to) {
     return job.timed("denoise", [&] {
-      return denoise_into(from, weights.get(), to, command.parameters, job.devices(), job.run_options(),
-                          guide.empty() ? nullptr : &reference);
+      try {
+        return denoise_into(from, weights, to, command.parameters, job.devices(), options,
+                            guide.empty() ? nullptr : &reference);
+      } catch (const Interrupted&) {
+        if (written.empty()) throw;
+        throw Interrupted(
+            fmt::format("interrupted: '{}' had been written, and nothing after that", fmt::join(written, "', '")));
+      }
     });
   };
+
+  // Straight from file to file where nothing needs the whole result in memory.
+  const bool streamed = !several && !region && command.parameters.alpha_path.empty() && control.png.empty();
   DenoiseResult result;
-  std::size_t changed = 0;  // by what the output's type can not hold
-  if (command.frames.several()) {
-    const Volume volume = read_frames(job, command.frames, first);
-    Volume output = Volume::uninitialised(volume.grid);
-    MemorySink sink(output);
-    result = denoised(MemorySource(volume), sink);
-    write_frames(job, output, outputs, first);
-  } else {
+  Volume in_memory;
+  std::unique_ptr<ImageSink> image;
+  if (streamed) {
     const auto volume = job.open(command.input);
+    const auto weights = command.weights.empty() ? nullptr : job.open(command.weights);
     if (command.rescale) storage.scaling = rescaling(*volume, storage.component);
-    const auto image = job.create(command.output, grid, storage);
-    result = denoised(*volume, *image);
+    image = job.create(command.output, grid, storage);
+    result = denoised(*volume, weights.get(), *image);
+  } else {
+    const Volume volume = several ? read_frames(job, command.frames, first) : read(command.input);
+    const Volume weights = read(command.weights);
+    const MemorySource weight_source(weights);
+    if (command.rescale) storage.scaling = rescaling(MemorySource(volume), storage.component);
+    in_memory = Volume::uninitialised(volume.grid);
+    MemorySink sink(in_memory);
+    result = denoised(MemorySource(volume), command.weights.empty() ? nullptr : &weight_source, sink);
+  }
+  command.parameters.init = nullptr;
+  const bool interrupted = result.stopped_by == StoppedBy::interrupt;
+  if (interrupted && result.iterations == 0)
+    throw Interrupted("interrupted before the first iteration: nothing was written, the input files are untouched");
+  const std::string output = several ? command.output : output_of(command, result);
+  if (streamed) {
     job.commit(*image);
     changed = image->changed();
+  } else if (several) {
+    write_frames(job, in_memory, outputs, first);
+  } else {
+    write(in_memory, output);
+  }
+  if (!control.png.empty()) {
+    const Volume shown = region ? cut_out(in_memory, region->within(*taken)) : Volume();
+    PreviewOptions montage;
+    montage.montage = true;
+    write_png(render_preview(region ? shown : in_memory, montage), control.png);
   }
 
   RunResult run;
@@ -226,11 +324,15 @@ void run_denoise(Job& job, DenoiseCommand& command) {
   run.bus_bytes = result.bus_bytes;
   job.record(run, "denoise");
   job.results() = results_json(command, result);
-  warn_unless_converged(command, result);
-  if (!command.frames.several())
-    tell_of_storage(job, storage, changed, result.fidelity / std::sqrt(static_cast<double>(grid.count())));
-  job.say(fmt::format("{}: {}, {}{}", command.output, frames_summary(command.frames, first),
-                      what_was_done(command, result, static_cast<double>(grid.count())), job.how(run)));
+  const auto voxels = static_cast<double>(grid.count());
+  for (const auto& text : shortfalls(result, command.parameters, control, voxels)) spdlog::warn(text);
+  if (!several) tell_of_storage(job, storage, changed, result.fidelity / std::sqrt(voxels));
+  job.say(fmt::format("{}: {}, {}{}{}", output,
+                      region ? grid_summary(cut_out(whole, *region)) : frames_summary(command.frames, first),
+                      what_was_done(command, result, voxels),
+                      region ? fmt::format(" (with a margin of {} voxels)", roi_margin) : "", job.how(run)));
+  if (!result.stages.empty()) job.say(path_table(result, command.parameters.alpha_path, voxels));
+  if (interrupted) end_interrupted(job, command, result);
 }
 
 }  // namespace
@@ -270,9 +372,9 @@ void add_denoise(CLI::App& app, Action& action) {
   auto* schedule =
       sub->add_option(
              "--schedule", command->schedule,
-             "pdu, spdu: step sizes. default: Zhu & Chan's, scaled; chambolle-pock: with proof; seed: a published "
-             "one that starts in the wrong direction, for comparison")
-          ->check(CLI::IsMember({"default", "seed", "chambolle-pock"}));
+             "pdu, spdu: step sizes. default: the fastest; zhu-chan: a published one; chambolle-pock: with proof; "
+             "seed: a published one that starts in the wrong direction, for comparison")
+          ->check(CLI::IsMember({"default", "zhu-chan", "seed", "chambolle-pock"}));
   sub->add_option(
          "--stages", p.stages,
          "pdu, spdu: iterations in one pass over the device's memory, 1 to 4; 0: two kernels in place, which "
@@ -293,6 +395,7 @@ void add_denoise(CLI::App& app, Action& action) {
                   "reached. Default for tvgd without --step: the estimated noise")
       ->check(positive_number())
       ->type_name("F");
+  add_control_options(*sub, command->control);
   add_regulariser_options(*sub, command->regulariser, p.regulariser);
   add_filter_options(*sub, p.filter);
   add_time_options(*sub, command->frames, p.time);

@@ -115,6 +115,10 @@ Volume Job::read(const std::string& path) {
   return timed("read", [&] { return read_image(path, common_.allow_nonfinite); });
 }
 
+Volume Job::read(const std::string& path, const Cutout& part) {
+  return timed("read", [&] { return read_image_part(path, part, common_.allow_nonfinite); });
+}
+
 void Job::write(const Volume& volume, const std::string& path) {
   check_interrupt();
   timed("write", [&] { write_image(volume, path); });
@@ -185,7 +189,7 @@ void Job::finish(bool failed) {
     if (!failed) throw;
     spdlog::warn("the trace was not written: {}", error.what());
   }
-  if (failed || common_.report.empty()) return;
+  if ((failed && !keep_report_) || common_.report.empty()) return;
   report_["host_peak_bytes"] = peak_host_bytes();
   seconds_["total"] = std::chrono::duration<double>(Clock::now() - start_).count();
   report_["seconds"] = seconds_;

@@ -12,6 +12,7 @@
 #include "apps/common_options.hpp"
 #include "apps/io/image_info.hpp"
 #include "apps/io/image_sink.hpp"
+#include "host/cutout.hpp"
 #include "host/device.hpp"
 #include "host/volume.hpp"
 #include "scheduling/iteration.hpp"
@@ -37,6 +38,8 @@ class Job {
 
   /// The voxels, with the time taken for the report. NaN and infinite values as --allow-nonfinite says.
   Volume read(const std::string& path);
+  /// Only a box of it.
+  Volume read(const std::string& path, const Cutout& part);
   void write(const Volume& volume, const std::string& path);
   /// The same in pieces, as far as the format lets (see open_image and create_image): nothing holds the whole volume as
   /// float32. What is written is there after commit().
@@ -66,8 +69,10 @@ class Job {
   /// The end of a result: a line of its own with devices, plan and times.
   std::string how(const RunResult& result) const;
 
-  /// Writes the trace, then the report unless the job failed; nothing after a dry run. After a failure nothing is
-  /// thrown.
+  /// The job has results although it is about to fail: the report is to be written.
+  void keep_report() { keep_report_ = true; }
+  /// Writes the trace, then the report unless the job failed without results; nothing after a dry run. After a failure
+  /// nothing is thrown.
   void finish(bool failed);
 
  private:
@@ -92,6 +97,7 @@ class Job {
   std::vector<Device> devices_;
   std::shared_ptr<Trace> trace_;
   Progress progress_;
+  bool keep_report_ = false;
   Clock::time_point start_ = Clock::now();
 };
 

@@ -26,14 +26,16 @@ struct Halos {
 class Run {
  public:
   Run(IterativeMethod& method, const std::map<std::string, const VolumeSource*>& inputs, VolumeSink& output,
-      const std::vector<Device>& devices, const Plan& plan, const Progress& progress)
+      const std::vector<Device>& devices, const Plan& plan, const RunOptions& options)
       : method_(method),
         inputs_(inputs),
         output_(output),
         devices_(devices),
         plan_(plan),
         requirements_(plan.requirements),
-        progress_(progress) {
+        options_(options),
+        time_(options.time_limit),
+        stop_(options.keep_partial) {
     halos_.resize(plan.slabs.size());
     for (const auto& need : requirements_.arrays) {
       if (need.lifetime == Lifetime::input && need.kind == ArrayKind::volume && !inputs.contains(need.name))
@@ -49,24 +51,36 @@ class Run {
     method_.begin();
     if (const auto steered = run_steered()) return finish(*steered);
     const int iterations = requirements_.iterations;
-    int done = 0;
-    const auto& due_at = requirements_.reductions;
-    bool stop = !due_at.empty() && due_at.front() == 0 && pass(0, 0, true);
+    int done = 0, stages = 0;
+    bool stop = method_.next_reduction(-1) <= 0 && pass(0, 0, true);
+    auto& by = result_.stopped_by;
+    by = stop ? StoppedBy::method : StoppedBy::iterations;
     while (!stop && done < iterations) {
-      const auto next = std::upper_bound(due_at.begin(), due_at.end(), done);
-      const int due = next == due_at.end() ? iterations : std::min(iterations, *next);
-      const int count = std::min(plan_.iterations_per_exchange, due - done);
-      stop = pass(done, count, done + count == due);
-      done += count;
-      if (progress_)
-        progress_(
-            {requirements_.algorithm, static_cast<double>(done), static_cast<double>(iterations), method_.note()});
+      const int due = std::min(iterations, std::max(done + 1, method_.next_reduction(done)));
+      const int count = time_.count(std::min(plan_.iterations_per_exchange, due - done));
+      if (count == 0) by = StoppedBy::time;
+      if (count == 0) break;
+      const bool ends = pass(done, count, done + count == due);
+      done += stop_.count();
+      time_.did(stop_.count());
+      stop = ends || stop_.interrupted();
+      if (ends) by = StoppedBy::method;
+      if (!stop && method_.stage_ended() && reduced_at_ == done && options_.stage_output) {
+        options_.stage_output(stages++, current_output());
+      }
+      report(done, iterations);
     }
     return finish(done);
   }
 
  private:
   RunResult finish(int done) {
+    auto& by = result_.stopped_by;
+    stop_.end();
+    if (stop_.interrupted()) by = StoppedBy::interrupt;
+    if (by == StoppedBy::time || by == StoppedBy::interrupt)
+      if (method_.ends_early(done)) reduced_at_ = -1;
+    if (reduced_at_ != done) pass(done, 0, true);  // the result never goes without its certificate
     hand_over();
     result_.iterations = done;
     result_.bus_bytes = static_cast<double>(bus_bytes_.load());
@@ -78,31 +92,37 @@ class Run {
   std::optional<int> run_steered() {
     if (!plan_.resident || plan_.slabs.size() != 1 || !requirements_.reduction_every_iteration) return std::nullopt;
     prepare();
-    started_ = true;
     Slab& slab = *resident_.begin()->second;
     const int window = method_.steered(slab), iterations = requirements_.iterations;
-    if (window == 0) {
-      started_ = false;
-      return std::nullopt;
-    }
-    int enqueued = -1;  // -1: not even the reduction before the first iteration
-    while (true) {
-      const int count = std::min(window, iterations - enqueued);
-      for (int n = 0; n < count; ++n) {
-        check_interrupt();
-        if (enqueued >= 0) method_.iterate(slab, enqueued, slab.interior());
-        ++enqueued;
-        method_.reduce(slab, enqueued, slab.interior());
-        method_.steer(slab, enqueued);
+    if (window == 0) return std::nullopt;
+    started_ = true;
+    auto& by = result_.stopped_by;
+    by = StoppedBy::iterations;
+    method_.reduce(slab, 0, slab.interior());
+    method_.steer(slab, 0);
+    bool ends = method_.reduced(reduced_at_ = 0, method_.steered_sums(slab, 0, 1).front());
+    if (ends) by = StoppedBy::method;
+    while (!ends && !stop_.interrupted() && reduced_at_ < iterations) {
+      const int first = reduced_at_, count = time_.count(std::min(window, iterations - first));
+      if (count == 0) by = StoppedBy::time;
+      if (count == 0) break;
+      stop_.begin(count);
+      int done = 0;
+      for (; done < count && stop_.go(done); ++done) {
+        method_.iterate(slab, first + done, slab.interior());
+        method_.reduce(slab, first + done + 1, slab.interior());
+        method_.steer(slab, first + done + 1);
         slab.mark_step();
       }
-      int done = enqueued - count;
-      for (const auto& sums : method_.steered_sums(slab, enqueued, count))
-        if (method_.reduced(++done, sums) || done == iterations) return done;
-      if (progress_)
-        progress_(
-            {requirements_.algorithm, static_cast<double>(done), static_cast<double>(iterations), method_.note()});
+      if (!options_.keep_partial) check_interrupt();
+      if (done == 0) break;
+      for (const auto& sums : method_.steered_sums(slab, first + done, done))
+        if ((ends = method_.reduced(++reduced_at_, sums))) break;
+      time_.did(done);
+      if (ends) by = StoppedBy::method;
+      report(reduced_at_, iterations);
     }
+    return reduced_at_;
   }
 
   // `count` iterations from number `first` over all slabs, then a reduction if it is due: whether to stop.
@@ -110,6 +130,7 @@ class Run {
     const std::int64_t extra = reduce ? requirements_.reduction_halo : 0;
     needed_low_ = count * static_cast<std::int64_t>(requirements_.halo_low) + extra;
     needed_high_ = count * static_cast<std::int64_t>(requirements_.halo_high) + extra;
+    stop_.begin(count);
     if (!started_) {
       prepare();
     } else if (plan_.resident) {
@@ -125,6 +146,7 @@ class Run {
       Slab slab(devices_[device], plan_, device);
       for (std::size_t n = 0; n < plan_.slabs.size(); ++n) {
         if (plan_.slabs[n].device != device) continue;
+        if (started_ && count > 0 && stop_.count() == 0) break;  // Ctrl-C before the first iteration
         slab.move_to(plan_.slabs[n]);
         load(slab, n);
         iterate(slab, first, count, reduce);
@@ -136,7 +158,32 @@ class Run {
       }
     });
     started_ = true;
-    return reduce && method_.reduced(first + count, added_sums());
+    if (!reduce || stop_.count() < count) return false;
+    reduced_at_ = first + count;
+    return method_.reduced(reduced_at_, added_sums());
+  }
+
+  // The result as it is now.
+  Volume current_output() {
+    Volume output = Volume::uninitialised(output_.grid());
+    if (plan_.resident) {
+      for_each_device(plan_, [&](int device) {
+        Slab& slab = *resident_.at(device);
+        slab.download(output_name_, slab.interior(), output.voxels.data(), 0);
+        count_bytes(slab.slice_bytes(output_name_) * static_cast<std::size_t>(slab.interior().count()));
+        slab.wait();
+      });
+    } else {
+      std::memcpy(output.voxels.data(), host_state(output_name_), output.voxels.size() * sizeof(float));
+    }
+    return output;
+  }
+
+  void report(int done, int iterations) const {
+    if (!options_.progress) return;
+    const double expected = method_.expected_iterations();
+    const double total = expected > 0 ? std::clamp<double>(expected, done, iterations) : iterations;
+    options_.progress({requirements_.algorithm, static_cast<double>(done), total, method_.note()});
   }
 
   // The result to where it goes.
@@ -168,7 +215,7 @@ class Run {
     for_each_device(plan_, [&](int device) {
       auto slab = std::make_unique<Slab>(devices_[device], plan_, device);
       load_inputs(*slab);
-      method_.start(*slab);
+      start(*slab);
       slab->wait();
       resident_.at(device) = std::move(slab);
     });
@@ -182,9 +229,17 @@ class Run {
     }
   }
 
+  void start(Slab& slab) {
+    method_.start(slab);
+    for (const auto& [name, volume] : options_.initial) {
+      slab.upload(name, slab.extended(), volume->voxels.data(), 0);
+      count_bytes(slab.slice_bytes(name) * static_cast<std::size_t>(slab.extended().count()));
+    }
+  }
+
   void load(Slab& slab, std::size_t number) {
     load_inputs(slab);
-    if (!started_) return method_.start(slab);
+    if (!started_) return start(slab);
     for (const auto& name : states_) {
       slab.upload(name, slab.interior(), host_state(name), 0);
       count_bytes(slab.slice_bytes(name) * static_cast<std::size_t>(slab.interior().count()));
@@ -214,16 +269,16 @@ class Run {
     const auto limit = static_cast<std::int64_t>(need.size[2]);
     int now = 0;
     for (int n = 0; n < count; n += now) {
-      check_interrupt();
       now = std::min(method_.together(), count - n);
+      if (!stop_.go(n, now)) break;
       // what later iterations of this pass, and its reduction, will need of these beyond the interior
       const std::int64_t later = count - now - n, extra = reduce ? need.reduction_halo : 0;
       const Range core = slab.interior().grown(later * need.halo_low + extra, later * need.halo_high + extra, limit);
       method_.iterate_together(slab, first + n, now, core);
       slab.mark_step();
     }
-    check_interrupt();
-    if (reduce) {
+    if (!options_.keep_partial) check_interrupt();
+    if (reduce && stop_.count() == count) {
       method_.reduce(slab, first + count, slab.interior());
       slab.download(sums_name_, slab.interior(), sums_.data(), 0);
       slab.wait();
@@ -310,7 +365,10 @@ class Run {
   std::vector<Device> devices_;
   const Plan& plan_;
   const Requirements& requirements_;
-  const Progress& progress_;
+  const RunOptions& options_;
+  TimeLimit time_;
+  CommonStop stop_;
+  int reduced_at_ = -1;  // iterations done at the last reduction
   RunResult result_;
   std::vector<std::string> states_;
   std::string sums_name_, output_name_;
@@ -326,11 +384,16 @@ class Run {
 
 }  // namespace
 
+std::vector<int> IterativeMethod::expected_reductions(int iterations) const {
+  std::vector<int> numbers;
+  for (int done = next_reduction(-1); done < iterations; done = std::max(done + 1, next_reduction(done)))
+    numbers.push_back(std::max(0, done));
+  return numbers;
+}
+
 Requirements requirements_with_reductions(const IterativeMethod& method) {
   Requirements requirements = method.requirements();
-  for (int done = method.next_reduction(-1); done < requirements.iterations;
-       done = std::max(done + 1, method.next_reduction(done)))
-    requirements.reductions.push_back(std::max(0, done));
+  requirements.reductions = method.expected_reductions(requirements.iterations);
   return requirements;
 }
 
@@ -341,9 +404,11 @@ RunResult run_iterations(IterativeMethod& method, const std::map<std::string, co
   for (const auto& [name, source] : inputs)
     if (source->grid().size != requirements.size)
       throw std::logic_error("input " + name + " has another size than the result");
-  return run_replanning(requirements, devices, options, [&](const Plan& plan) {
-    return Run(method, inputs, output, devices, plan, options.progress).run();
-  });
+  for (const auto& [name, volume] : options.initial)
+    if (volume->grid.size != requirements.size)
+      throw std::logic_error("initial " + name + " has another size than the result");
+  return run_replanning(requirements, devices, options,
+                        [&](const Plan& plan) { return Run(method, inputs, output, devices, plan, options).run(); });
 }
 
 RunResult run_iterations(IterativeMethod& method, const std::map<std::string, const Volume*>& inputs, const Grid& grid,

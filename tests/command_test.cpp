@@ -203,6 +203,97 @@ TEST_F(CommandOnDevice, AGapNotReachedIsAWarning) {
   EXPECT_TRUE(std::filesystem::exists(path("short.mha")));
 }
 
+TEST_F(CommandOnDevice, ATimeLimitIsAWarning) {
+  const Ran ran =
+      run({"denoise", "-i", path("r.mha"), "--method", "pdu", "--alpha", "2000", "--iterations", "1000000", "--gap",
+           "1e-30", "--time-limit", "1e-6", "-o", path("timed.mha"), "--report", path("timed.json")});
+  EXPECT_DONE(ran);
+  for (const char* part : {"warning: the time limit of 1e-06 s", "iterations", "a relative gap of"})
+    EXPECT_NE(ran.err.find(part), std::string::npos) << part << " is not in " << ran.err;
+  EXPECT_EQ(json::parse(content(path("timed.json")))["results"]["stopped_by"], "time");
+  EXPECT_TRUE(std::filesystem::exists(path("timed.mha")));
+}
+
+TEST_F(CommandOnDevice, AGapBeyondFloat32IsAWarning) {
+  const Ran ran = run({"denoise", "-i", path("r.mha"), "--method", "pdu", "--alpha", "2000", "--iterations", "1000000",
+                       "--gap", "1e-15", "-o", path("floor.mha"), "--report", path("floor.json")});
+  EXPECT_DONE(ran);
+  EXPECT_NE(ran.err.find("warning: the relative gap of 1e-15 cannot be reached in float32"), std::string::npos)
+      << ran.err;
+  const json results = json::parse(content(path("floor.json")))["results"];
+  EXPECT_EQ(results["stopped_by"], "stalled");
+  EXPECT_LT(results["relative_gap"].get<double>(), 1e-6);
+}
+
+TEST_F(CommandOnDevice, AlphaPathsWriteAFileEach) {
+  const Ran ran = run({"denoise", "-i", path("r.mha"), "--method", "pdu", "--alpha-path", "4000, 2000,1000.5", "-o",
+                       path("den.mha"), "--report", path("path.json"), "--png", path("den.png")});
+  EXPECT_DONE(ran);
+  EXPECT_NE(ran.out.find("relative gap  RMS change"), std::string::npos) << ran.out;
+  EXPECT_FALSE(std::filesystem::exists(path("den.mha")));
+  EXPECT_TRUE(std::filesystem::exists(path("den.png")));
+  const json results = json::parse(content(path("path.json")))["results"];
+  ASSERT_EQ(results["stages"].size(), 3u);
+  double last = 0;
+  for (const char* name : {"den_alpha4000.mha", "den_alpha2000.mha", "den_alpha1000.5.mha"}) {
+    const Volume noisy = read_image(path("r.mha")), denoised = read_image(path(name));
+    double change = 0;
+    for (std::size_t n = 0; n < noisy.voxels.size(); ++n) change += std::pow(noisy.voxels[n] - denoised.voxels[n], 2);
+    EXPECT_GT(change, last);  // the smaller alpha is, the more is taken away
+    last = change;
+  }
+  EXPECT_EQ(results["stages"][2]["output"], path("den_alpha1000.5.mha"));
+  EXPECT_NEAR(results["stages"][2]["fidelity"].get<double>(), std::sqrt(last), 1e-4 * std::sqrt(last));
+}
+
+TEST_F(CommandOnDevice, AWarmStartChangesTheResultByTheGapOnly) {
+  const Words words{"denoise", "-i", path("r.mha"), "--method", "pdu", "--alpha", "2000", "--gap", "1e-5"};
+  EXPECT_DONE(run(words + Words{"-o", path("cold.mha"), "--report", path("cold.json")}));
+  EXPECT_DONE(run(words + Words{"-o", path("warm.mha"), "--init", path("v.mha"), "--report", path("warm.json")}));
+  const Volume cold = read_image(path("cold.mha")), warm = read_image(path("warm.mha"));
+  double distance2 = 0;
+  for (std::size_t n = 0; n < cold.voxels.size(); ++n) distance2 += std::pow(cold.voxels[n] - warm.voxels[n], 2);
+  double bound = 0;
+  for (const char* name : {"cold.json", "warm.json"})
+    bound += std::sqrt(2 * json::parse(content(path(name)))["results"]["gap"].get<double>());
+  EXPECT_LE(std::sqrt(distance2), bound);
+  EXPECT_NE(content(path("cold.mha")), content(path("warm.mha")));
+}
+
+TEST_F(CommandOnDevice, ARegionIsThatOfTheWholeNearly) {
+  // 24^3 with a margin of 12: only along x is anything left out
+  EXPECT_DONE(
+      run(Words{"phantom", "--type", "two-balls", "--size", "64,24,24", "--spacing", "3,8,8", "-o", path("b.mha")}));
+  Volume noisy = read_image(path("b.mha"));
+  for (std::size_t n = 0; n < noisy.voxels.size(); ++n)
+    noisy.voxels[n] += 0.002f * static_cast<float>(std::sin(static_cast<double>(n * n % 10007)));
+  write_image(noisy, path("b.mha"));
+  const Words words{"denoise", "-i", path("b.mha"), "--method", "pdu", "--alpha", "150", "--gap", "1e-5"};
+  EXPECT_DONE(run(words + Words{"-o", path("whole.mha")}));
+  const Ran ran = run(words + Words{"--preview-roi", "20,2,3,16,20,18", "-o", path("part.mha"), "--report",
+                                    path("part.json"), "--png", path("part.png")});
+  EXPECT_DONE(ran);
+  EXPECT_NE(ran.out.find("16 x 20 x 18"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("margin of 12 voxels"), std::string::npos) << ran.out;
+  EXPECT_EQ(content(path("part.png")).substr(1, 3), "PNG");
+  const json slabs = json::parse(content(path("part.json")))["runs"]["denoise"]["plan"]["slabs"];
+  EXPECT_EQ(slabs.size(), 1u);
+  const Volume whole = cut_out(read_image(path("whole.mha")), {{20, 2, 3}, {16, 20, 18}}),
+               part = read_image(path("part.mha"));
+  ASSERT_EQ(part.grid.size, whole.grid.size);
+  for (int axis = 0; axis < 3; ++axis) EXPECT_NEAR(part.grid.origin[axis], whole.grid.origin[axis], 1e-9);
+  EXPECT_EQ(part.grid.direction, whole.grid.direction);
+  double difference2 = 0, removed2 = 0;
+  const Volume input = cut_out(noisy, {{20, 2, 3}, {16, 20, 18}});
+  for (std::size_t n = 0; n < whole.voxels.size(); ++n) {
+    difference2 += std::pow(part.voxels[n] - whole.voxels[n], 2);
+    removed2 += std::pow(input.voxels[n] - whole.voxels[n], 2);
+  }
+  EXPECT_LT(std::sqrt(difference2), 0.02 * std::sqrt(removed2));
+  EXPECT_DONE(run(words + Words{"--preview-roi", "centre", "-o", path("all.mha")}));
+  EXPECT_EQ(content(path("all.mha")), content(path("whole.mha")));  // it has no more than 128^3
+}
+
 TEST_F(CommandOnDevice, ReportTellsOptionsDevicesPlanAndTimes) {
   const json report = json::parse(content(path("report.json")));
   EXPECT_EQ(report["command"], "fdk");

@@ -28,22 +28,12 @@ double rms(const Volume& a, const Volume& b) {
   return std::sqrt(sum / static_cast<double>(a.voxels.size()));
 }
 
-// The iterations after which the relative gap was first found below 1e-2, 1e-3 and 1e-4.
-std::array<int, 3> iterations_to_gaps(const DenoiseResult& result) {
-  std::array<int, 3> found{9999, 9999, 9999};
-  const double gaps[] = {1e-2, 1e-3, 1e-4};
-  for (const auto& record : result.history)
-    for (int n = 0; n < 3; ++n)
-      if (record.relative_gap <= gaps[n]) found[n] = std::min(found[n], record.iteration);
-  return found;
-}
-
 struct Speed {
   const char* name;
   double lambda, hz;
   bool weighted;
   Schedule schedule;
-  std::array<int, 3> iterations;  // measured elsewhere, at a check every 5
+  std::array<int, 3> iterations;  // to 1e-2, 1e-3 and 1e-4: measured elsewhere in double precision
 };
 
 class Convergence : public testing::TestWithParam<Speed> {};
@@ -59,24 +49,26 @@ TEST_P(Convergence, NeedsNoMoreIterationsThanKnown) {
   parameters.method = speed.weighted ? "spdu" : "pdu";
   parameters.alpha = 1 / speed.lambda;
   parameters.schedule = speed.schedule;
-  parameters.gap = 1e-4;
-  const auto result = denoise(f, speed.weighted ? &weights : nullptr, parameters, device());
-  EXPECT_TRUE(result.converged);
-  const auto found = iterations_to_gaps(result);
   for (int n = 0; n < 3; ++n) {
-    EXPECT_LE(found[n], 1.3 * speed.iterations[n]) << "gap 1e-" << n + 2;
-    EXPECT_GE(found[n], speed.iterations[n] / 1.5) << "gap 1e-" << n + 2;  // too good: is it the same problem?
+    parameters.gap = std::pow(10.0, -n - 2);
+    const auto result = denoise(f, speed.weighted ? &weights : nullptr, parameters, device());
+    EXPECT_TRUE(result.converged);
+    EXPECT_LE(result.iterations, std::ceil(1.08 * speed.iterations[n])) << "gap 1e-" << n + 2;
+    EXPECT_GE(result.iterations, speed.iterations[n] - 1) << "gap 1e-" << n + 2;   // too good: is it the same problem?
+    EXPECT_LE(result.history.size(), n < 2 && result.iterations <= 60 ? 5u : 8u);  // gaps are evaluated rarely
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(
     TwoBalls, Convergence,
-    testing::Values(Speed{"lambda_15th", 1.0 / 15, 1, false, Schedule::standard, {25, 50, 95}},
-                    Speed{"lambda_02", 0.2, 1, false, Schedule::standard, {45, 110, 230}},
-                    Speed{"thick_slices", 1.0 / 15, 2, false, Schedule::standard, {15, 30, 50}},
-                    Speed{"weighted", 1.0 / 15, 1, true, Schedule::standard, {25, 60, 130}},
-                    Speed{"weighted_thick_slices", 1.0 / 15, 2, true, Schedule::standard, {25, 55, 115}},
-                    Speed{"chambolle_pock", 1.0 / 15, 1, false, Schedule::chambolle_pock, {19, 45, 85}}),
+    testing::Values(Speed{"lambda_15th", 1.0 / 15, 1, false, Schedule::standard, {11, 28, 66}},
+                    Speed{"lambda_02", 0.2, 1, false, Schedule::standard, {29, 71, 149}},
+                    Speed{"thick_slices", 1.0 / 15, 2, false, Schedule::standard, {9, 20, 41}},
+                    Speed{"weighted", 1.0 / 15, 1, true, Schedule::standard, {11, 35, 87}},
+                    Speed{"weighted_thick_slices", 1.0 / 15, 2, true, Schedule::standard, {10, 29, 82}},
+                    Speed{"zhu_chan", 1.0 / 15, 1, false, Schedule::zhu_chan, {21, 46, 91}},
+                    Speed{"zhu_chan_weighted", 1.0 / 15, 1, true, Schedule::zhu_chan, {23, 58, 128}},
+                    Speed{"chambolle_pock", 1.0 / 15, 1, false, Schedule::chambolle_pock, {18, 46, 105}}),
     [](const auto& info) { return info.param.name; });
 
 TEST(Denoise, TheDiscrepancyPrincipleChoosesAlpha) {
@@ -197,6 +189,67 @@ TEST(Denoise, AnUnreachedGapIsNoError) {
   const auto result = denoise(reference::two_balls(20, 0.1), nullptr, parameters, device());
   EXPECT_FALSE(result.converged);
   EXPECT_EQ(result.iterations, 3);
+}
+
+TEST(Denoise, PathsGiveEveryResultWithItsOffset) {
+  Volume f = reference::two_balls(24, 0.1);
+  for (auto& value : f.voxels) value += 50;
+  DenoiseParameters parameters;
+  parameters.alpha_path = {25, 15, 10};
+  std::vector<Volume> outputs;
+  RunOptions options;
+  options.stage_output = [&](int stage, const Volume& output) {
+    EXPECT_EQ(stage, static_cast<int>(outputs.size()));
+    outputs.push_back(output);
+  };
+  const auto result = denoise(f, nullptr, parameters, device(), options);
+  EXPECT_TRUE(result.converged);
+  EXPECT_EQ(result.alpha, 10);
+  EXPECT_DOUBLE_EQ(result.lambda, 0.1);
+  ASSERT_EQ(result.stages.size(), 3u);
+  ASSERT_EQ(outputs.size(), 2u);
+  int sum = 0;
+  for (const auto& stage : result.stages) sum += stage.last.iteration;
+  EXPECT_EQ(result.iterations, sum);
+  EXPECT_EQ(result.stages[2].last.relative_gap, result.relative_gap);
+  outputs.push_back(result.output);
+  for (std::size_t n = 0; n < 3; ++n)
+    EXPECT_NEAR(rms(outputs[n], f) * std::sqrt(static_cast<double>(f.voxels.size())), result.stages[n].last.fidelity,
+                1e-4 * result.stages[n].last.fidelity);
+  parameters.alpha_path.clear();
+  parameters.alpha = 25;
+  EXPECT_EQ(denoise(f, nullptr, parameters, device()).output.voxels, outputs[0].voxels);
+}
+
+TEST(Denoise, AStartImageIsTakenWithItsOffset) {
+  Volume f = reference::two_balls(24, 0.1);
+  for (auto& value : f.voxels) value += 50;
+  DenoiseParameters parameters;
+  parameters.method = "tvgd";
+  parameters.step = 1e-5;
+  parameters.iterations = 1;
+  const auto truth = reference::two_balls(24, 0);
+  Volume start = truth;
+  for (auto& value : start.voxels) value += 50;
+  parameters.init = &start;
+  EXPECT_LT(rms(denoise(f, nullptr, parameters, device()).output, start), 2e-5);
+}
+
+TEST(Denoise, WhatEndedARunIsTold) {
+  const Volume f = reference::two_balls(20, 0.1);
+  DenoiseParameters parameters;
+  parameters.alpha = 15;
+  EXPECT_EQ(denoise(f, nullptr, parameters, device()).stopped_by, StoppedBy::method);
+  parameters.gap = 1e-12;
+  parameters.iterations = 20;
+  EXPECT_EQ(denoise(f, nullptr, parameters, device()).stopped_by, StoppedBy::iterations);
+  parameters.iterations = 100000;
+  const auto stalled = denoise(f, nullptr, parameters, device());
+  EXPECT_TRUE(stalled.stalled);
+  EXPECT_FALSE(stalled.converged);
+  RunOptions options;
+  options.time_limit = 1e-6;
+  EXPECT_EQ(denoise(f, nullptr, parameters, device(), options).stopped_by, StoppedBy::time);
 }
 
 TEST(Denoise, VoxelsThatNoViewSawStay) {
@@ -350,6 +403,12 @@ TEST(Denoise, WrongParametersAreNamed) {
   expect_refused(with([](auto& p) { p.target_fidelity = -1; }), "--target-fidelity is -1");
   expect_refused(with([](auto& p) { p.target_fidelity = 1, p.alpha = 1; }), "exclude each other");
   expect_refused(with([](auto& p) { p.method = "spdu"; }), "needs --weights");
+  expect_refused(with([](auto& p) { p.alpha_path = {3, 0}; }), "--alpha-path is 0");
+  expect_refused(with([](auto& p) { p.alpha_path.assign(1001, 2); }), "--alpha-path has 1001 values");
+  expect_refused(with([](auto& p) { p.method = "tvgd", p.alpha_path = {3}; }), "tvgd has no alpha");
+  expect_refused(with([](auto& p) { p.alpha = 2, p.alpha_path = {3}; }), "--alpha-path and --alpha exclude each other");
+  const Volume larger = reference::two_balls(9, 0);
+  expect_refused(with([&](auto& p) { p.alpha = 2, p.init = &larger; }), "--init");
   const Volume f = reference::two_balls(8, 0.1);
   Volume w(f.grid, 1);
   expect_refused({}, "--weights belongs to", &w);

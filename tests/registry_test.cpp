@@ -127,7 +127,7 @@ std::vector<Case> cases() {
     for (const auto& size : {std::array<std::size_t, 3>{1, 1, 9}, {7, 1, 7}, {93, 7, 13}, {17, 37, 23}})
       result.push_back({name, size});
   for (const char* name : {"pdu", "spdu"})
-    for (const auto schedule : {Schedule::seed, Schedule::chambolle_pock})
+    for (const auto schedule : {Schedule::zhu_chan, Schedule::seed, Schedule::chambolle_pock})
       result.push_back({name, {17, 37, 23}, schedule});
   for (const auto& name : method_names()) result.push_back({name, {17, 37, 23}, Schedule::standard, true});
   for (const char* name : {"pdu", "spdu"})

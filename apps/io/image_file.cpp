@@ -213,6 +213,10 @@ Volume read_image(const std::string& path, bool allow_nonfinite) {
   return volume;
 }
 
+Volume read_image_part(const std::string& path, const Cutout& part, bool allow_nonfinite) {
+  return cut_out(*open_image(path, allow_nonfinite), part);
+}
+
 void check_storage(const std::string& path, const ImageStorage& storage) {
   const std::string extension = extension_of(path), type = component_name(storage.component);
   if (holds(meta_extensions, extension)) return;

@@ -10,6 +10,7 @@
 
 #include "apps/io/image_info.hpp"
 #include "apps/io/image_sink.hpp"
+#include "host/cutout.hpp"
 #include "host/volume.hpp"
 
 namespace halocline {
@@ -21,6 +22,10 @@ ImageInfo read_image_info(const std::string& path);
 /// says where, or become 0 with `allow_nonfinite`. Throws InputError that names the file, what was found and what was
 /// expected.
 Volume read_image(const std::string& path, bool allow_nonfinite = false);
+
+/// The same of a box of voxels, which must lie in the image. Only they are read, as far as the format allows (MetaImage
+/// without compression does); only they are looked at for NaN and Inf.
+Volume read_image_part(const std::string& path, const Cutout& part, bool allow_nonfinite = false);
 
 /// Writes float32. The file appears whole or not at all; an older one is replaced only then. Throws InputError for an
 /// unknown extension, FileError with path and remedy if the disk is full or the folder cannot be written. Files
