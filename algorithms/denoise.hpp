@@ -55,7 +55,8 @@ void check_denoise_parameters(const DenoiseParameters& parameters);
 /// Denoises `f`. weights: the noise variance at every voxel up to a factor, on f's grid, for spdu and only for it; it
 /// is divided by the mean of its positive values, 0 means that no view saw the voxel, negative or non-finite values are
 /// an InputError. The mean of f is subtracted before and added afterwards: grey values with a large offset do not lose
-/// digits. reference: of directional total variation, on f's grid, for pdu and spdu. Throws what run_iterations()
+/// digits. reference: of directional total variation, on f's grid, for pdu and spdu. For pdu4d f is stacked frames (see
+/// algorithms/frames.hpp), and so is the output. Throws what run_iterations()
 /// throws, too.
 DenoiseResult denoise(const Volume& f, const Volume* weights, const DenoiseParameters& parameters,
                       const std::vector<Device>& devices, const RunOptions& options = {},
