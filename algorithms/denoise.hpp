@@ -70,6 +70,7 @@ void check_denoise_parameters(const DenoiseParameters& parameters);
 /// an InputError. The mean of f (of a fixed sample, where it is large) is subtracted before and added afterwards: grey
 /// values with a large offset do not lose digits. Where alpha or the step have to be chosen, the noise is estimated in
 /// the central part of at most 256^3 voxels. reference: of directional total variation, on f's grid, for pdu and spdu.
+/// For pdu4d f is stacked frames (see algorithms/frames.hpp), and so is the output.
 /// RunOptions::initial is not for this; see DenoiseParameters::init. Throws what run_iterations() throws, too.
 DenoiseResult denoise(const Volume& f, const Volume* weights, const DenoiseParameters& parameters,
                       const std::vector<Device>& devices, const RunOptions& options = {},

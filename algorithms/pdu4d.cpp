@@ -13,21 +13,17 @@ Pdu4d::Pdu4d(const MethodParameters& parameters)
   rows_ = static_cast<std::int32_t>(parameters.size[1] / depth);
   norm2_ = gradient_norm2({parameters.size[0], parameters.size[1] / depth, depth}, parameters.spacing) +
            gradient_norm2({parameters.size[2], 1, 1}, {time_weight_, 1, 1});
-  steps_ = make_steps(parameters.schedule, parameters.iterations, norm2_, 1);
+  steps_ = make_steps(parameters.schedule, static_cast<int>(steps_.size()), norm2_, 1);
 }
 
 Requirements Pdu4d::requirements() const {
-  Requirements need;
+  Requirements need = Pdu::requirements();
   need.algorithm = "pdu4d";
-  need.size = parameters_.size;
   need.arrays = {volume_array("f", Lifetime::input), volume_array("u", Lifetime::output)};
   for (const char* q : {"qx", "qy", "qz", "qt"}) need.arrays.push_back(volume_array(q, Lifetime::state));
   if (extrapolates()) need.arrays.push_back(volume_array("ubar", Lifetime::state));
   need.kernels = {"pdu4d_dual", "pdu4d_primal", "pdu4d_gap"};
   sums_.declare(need);
-  need.iterations = parameters_.iterations;
-  need.halo_low = need.halo_high = 1;
-  need.reduction_halo = 1;
   return need;
 }
 
@@ -53,9 +49,10 @@ void Pdu4d::launch(Slab& slab, const KernelSpec& spec, Range frames, const std::
 }
 
 void Pdu4d::dual(Slab& slab, const Steps& steps, Range slices) const {
+  const bool seed = parameters_.schedule == Schedule::seed, dimensionless = !seed && !extrapolates();
   double scale = steps.dual;
-  if (parameters_.schedule == Schedule::standard) scale /= norm2_ > 0 ? norm2_ : 1;
-  if (parameters_.schedule == Schedule::seed) scale *= parameters_.lambda;
+  if (dimensionless) scale /= norm2_ > 0 ? norm2_ : 1;
+  if (seed) scale *= parameters_.lambda;
   std::array<float, 3> step;
   for (int axis = 0; axis < 3; ++axis) step[axis] = static_cast<float>(scale / parameters_.spacing[axis]);
   launch(

@@ -19,9 +19,8 @@ PduVariant::PduVariant(const MethodParameters& parameters, bool weighted)
 }
 
 Requirements PduVariant::requirements() const {
-  Requirements need;
+  Requirements need = Pdu::requirements();
   need.algorithm = weighted_ ? "spdu" : "pdu";
-  need.size = parameters_.size;
   need.arrays = {volume_array("f", Lifetime::input)};
   if (weighted_) need.arrays.push_back(volume_array("w", Lifetime::input));
   if (parameters_.regulariser.guided) need.arrays.push_back(volume_array("reference", Lifetime::input));
@@ -30,9 +29,6 @@ Requirements PduVariant::requirements() const {
   if (extrapolates()) need.arrays.push_back(volume_array("ubar", Lifetime::state));
   need.kernels = {"pdu_variant_dual", "pdu_variant_primal", "pdu_variant_gap"};
   sums_.declare(need);
-  need.iterations = parameters_.iterations;
-  need.halo_low = need.halo_high = 1;
-  need.reduction_halo = 1;
   return need;
 }
 
@@ -69,10 +65,11 @@ void PduVariant::push_box(Arguments& arguments) const {
 }
 
 void PduVariant::dual(Slab& slab, const Steps& steps, Range slices) const {
-  const bool voxel_steps = weighted_ && parameters_.schedule == Schedule::standard;
+  const bool seed = parameters_.schedule == Schedule::seed, dimensionless = !seed && !extrapolates();
+  const bool voxel_steps = weighted_ && dimensionless;
   double step = steps.dual;
-  if (parameters_.schedule == Schedule::standard) step *= (voxel_steps ? 2 : 1) / (norm2_ > 0 ? norm2_ : 1);
-  if (parameters_.schedule == Schedule::seed) step *= parameters_.lambda;
+  if (dimensionless) step *= (voxel_steps ? 2 : 1) / (norm2_ > 0 ? norm2_ : 1);
+  if (seed) step *= parameters_.lambda;
   Arguments arguments{in(extrapolates() ? "ubar" : "u")};
   push_inputs(arguments);
   for (const char* q : {"qx", "qy", "qz"}) arguments.emplace_back(inout(q));

@@ -65,13 +65,12 @@ PrimalDual4 primal_dual(const Lattice4& lattice, const Image& f, double lambda, 
   for (auto& component : state.q) component.assign(f.size(), 0.0);
   Image bar = f;
   double tau = 1, sigma = bound(lattice) > 0 ? 1 / bound(lattice) : 0;
-  for (int k = 0; k < iterations; ++k) {
-    const bool standard = schedule == Schedule::standard;
-    const double m = std::min(k, 500), dual = 2.4 + 0.96 * m;
-    const double step = standard ? dual / std::max(bound(lattice), 1e-300) : sigma;
+  const bool standard = schedule != Schedule::chambolle_pock;
+  for (const Steps& steps : make_steps(schedule, iterations, 1, 1)) {
+    const double step = standard ? steps.dual / std::max(bound(lattice), 1e-300) : sigma;
     dual_step(lattice, standard ? state.u : bar, step, lambda, state.q);
     const Image div = divergence(lattice, state.q);
-    const double theta = standard ? 4 * (1 - 10 / (15 + m)) / dual : tau / (1 + tau);
+    const double theta = standard ? steps.primal : tau / (1 + tau);
     const double extrapolation = 1 / std::sqrt(1 + 2 * tau);
     for (std::size_t i = 0; i < f.size(); ++i) {
       const double before = state.u[i];

@@ -172,15 +172,15 @@ PrimalDual variant_primal_dual(const VariantProblem& problem, Schedule schedule,
   state.u = problem.f;
   for (auto& component : state.q) component.assign(problem.f.size(), 0.0);
   if (schedule == Schedule::chambolle_pock) chambolle_pock(problem, iterations, state);
-  for (int k = 0; k < iterations; ++k) {
+  const auto steps = make_steps(schedule, iterations, 1, 1);  // where they depend on neither
+  for (const Steps& step : steps) {
+    if (schedule == Schedule::chambolle_pock) break;
     if (schedule == Schedule::seed) {
-      const double tau = 0.3 + 0.02 * k;
-      primal_step(problem, state.q, (1.0 / 6 - 5.0 / (15 + k)) / tau, state.u);
-      dual_step(problem, state.u, problem.lambda * tau, false, state.q);
-    } else if (schedule == Schedule::standard) {
-      const double m = std::min(k, 500), sigma = 2.4 + 0.96 * m;
-      dual_step(problem, state.u, sigma, true, state.q);
-      primal_step(problem, state.q, 4 * (1 - 10 / (15 + m)) / sigma, state.u);
+      primal_step(problem, state.q, step.primal, state.u);
+      dual_step(problem, state.u, problem.lambda * step.dual, false, state.q);
+    } else {
+      dual_step(problem, state.u, step.dual, true, state.q);
+      primal_step(problem, state.q, step.primal, state.u);
     }
   }
   state.primal = variant_primal(problem, state.u);
