@@ -210,7 +210,9 @@ bool Pdu::reduced(int done, std::span<const double> sums) {
   stage_ended_ = false;
   IterationRecord now = record(done - stage_begin_, sums);
   now.primal = now.weighted_fidelity * now.weighted_fidelity / 2 + parameters_.lambda * now.total_variation;
-  now.gap = std::max(0.0, now.gap);  // |q| <= lambda holds to rounding only
+  // |q| <= lambda holds to rounding only, and some devices add up float32: below this nothing is certain.
+  constexpr double certain_from = 1e-8;
+  now.gap = std::max(certain_from * now.primal, now.gap);
   now.dual = now.primal - now.gap;
   now.relative_gap = now.primal > 0 ? now.gap / now.primal : 0;
   history_.push_back(now);

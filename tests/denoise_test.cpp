@@ -353,7 +353,11 @@ TEST(Denoise, FiltersHaveNeitherGapNorTarget) {
     EXPECT_TRUE(result.converged) << name;
     EXPECT_TRUE(std::isnan(result.alpha) && std::isnan(result.gap) && std::isnan(result.relative_gap)) << name;
     EXPECT_NEAR(result.fidelity / std::sqrt(static_cast<double>(f.voxels.size())), rms(result.output, f), 1e-5) << name;
-    EXPECT_NEAR(result.noise_sigma, 0.1, 0.005) << name;
+    if (name == std::string("nlm")) {  // the others do not ask for the noise
+      EXPECT_NEAR(result.noise_sigma, 0.1, 0.005) << name;
+    } else {
+      EXPECT_TRUE(std::isnan(result.noise_sigma)) << name;
+    }
     // a Gaussian as wide as a voxel costs such small balls more at their edges than it takes noise away
     if (name != std::string("gaussian")) {
       EXPECT_LT(rms(result.output, truth), 0.06) << name;

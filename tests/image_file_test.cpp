@@ -232,7 +232,7 @@ TEST_F(ImageFile, PartsAreThoseOfTheWhole) {
   EXPECT_THAT(error_of([&] {
                 read_image_part(path("n.mha"), {{4, 5, 3}, {5, 2, 4}});
               }),
-              AllOf(HasSubstr("from (4,5,3) of"), HasSubstr("n.mha"), HasSubstr("(1,0,2)")));
+              AllOf(HasSubstr("n.mha"), HasSubstr("(5,5,5)")));
   EXPECT_EQ(read_image_part(path("n.mha"), {{5, 5, 5}, {1, 1, 1}}, true).voxels.front(), 0);
 }
 

@@ -148,9 +148,9 @@ TEST_P(Splits, WithoutKeepingAnInterruptionThrows) {
 class Impatient : public Interrupting {
  public:
   explicit Impatient(const MethodParameters& parameters) : Interrupting(parameters, 3) {}
-  void reduce(Slab& slab, Range interior) const override {
+  void reduce(Slab& slab, int done, Range interior) const override {
     request_interrupt(true);
-    Interrupting::reduce(slab, interior);
+    Interrupting::reduce(slab, done, interior);
   }
 };
 

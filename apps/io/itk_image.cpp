@@ -190,8 +190,8 @@ void read_voxels(itk::ImageIOBase& io, const std::string& path, std::byte* to) {
   if (std::string(io.GetNameOfClass()) == "GDCMImageIO") require_whole_dicom(path);
   itk::ImageIORegion region(io.GetNumberOfDimensions());
   for (unsigned axis = 0; axis < io.GetNumberOfDimensions(); ++axis) {
-    part.SetIndex(axis, 0);
-    part.SetSize(axis, io.GetDimensions(axis));
+    region.SetIndex(axis, 0);
+    region.SetSize(axis, io.GetDimensions(axis));
   }
   io.SetIORegion(region);
   try {
@@ -358,8 +358,8 @@ void write_itk_image(const Grid& grid, Component component, const void* voxels, 
   itk::ImageIORegion region(3);
   io->SetNumberOfDimensions(3);
   for (unsigned a = 0; a < 3; ++a) {
-    part.SetIndex(a, 0);
-    part.SetSize(a, grid.size[a]);
+    region.SetIndex(a, 0);
+    region.SetSize(a, grid.size[a]);
     io->SetDimensions(a, grid.size[a]);
     io->SetSpacing(a, grid.spacing[a]);
     io->SetOrigin(a, grid.origin[a]);
