@@ -68,9 +68,11 @@ class Splits : public testing::TestWithParam<Split> {
       const auto cpu = std::find_if(all.begin(), all.end(), [](const DeviceInfo& info) { return info.cpu(); });
       if (cpu == all.end()) GTEST_SKIP() << "no CPU device to split in two";
       selection.devices = std::to_string(cpu->index);
+      whole_ = open_devices(selection);
       selection.sub_devices = 2;
     }
     devices_ = open_devices(selection);
+    if (!split.two_devices) whole_ = devices_;
     options_.plan.minimum_slabs = split.slabs;
     options_.plan.iterations_per_exchange = split.exchange;
   }
@@ -83,7 +85,19 @@ class Splits : public testing::TestWithParam<Split> {
     return run_iterations(method, inputs, image().grid, devices_, options_);
   }
 
-  std::vector<Device> devices_;
+  // On one slab of a device of the same kind.
+  RunResult run_whole(IterativeMethod& method, bool weighted = false, const RunOptions& options = {}) const {
+    std::map<std::string, const Volume*> inputs{{"f", &image()}};
+    const Volume w = weights();
+    if (weighted) inputs["w"] = &w;
+    return run_iterations(method, inputs, image().grid, whole_, options);
+  }
+
+  Volume plain_run(const std::string& method, const MethodParameters& parameters) const {
+    return run_whole(*make_method(method, parameters)).output;
+  }
+
+  std::vector<Device> devices_, whole_;
   RunOptions options_;
 };
 
@@ -93,20 +107,13 @@ INSTANTIATE_TEST_SUITE_P(RunControl, Splits,
                                          Split{"two_devices_five_slabs", 5, 0, true}),
                          [](const auto& info) { return info.param.name; });
 
-Volume plain_run(const std::string& method, const MethodParameters& parameters) {
-  std::map<std::string, const Volume*> inputs{{"f", &image()}};
-  const Volume w = weights();
-  if (method == "spdu") inputs["w"] = &w;
-  return run_iterations(*make_method(method, parameters), inputs, image().grid, open_devices({})).output;
-}
-
-// Presses Ctrl-C in the nth call of iterate().
+// Presses Ctrl-C in the nth call of iterate_together().
 class Interrupting : public Pdu {
  public:
   Interrupting(const MethodParameters& parameters, int calls) : Pdu(parameters), calls_(calls) {}
-  void iterate(Slab& slab, int iteration, Range core) const override {
+  void iterate_together(Slab& slab, int first, int count, Range core) const override {
     if (--calls_ == 0) request_interrupt(true);
-    Pdu::iterate(slab, iteration, core);
+    Pdu::iterate_together(slab, first, count, core);
   }
 
  private:
@@ -115,28 +122,32 @@ class Interrupting : public Pdu {
 
 TEST_P(Splits, InterruptedRunsKeepAStateOfOneIterationWithItsCertificate) {
   options_.keep_partial = true;
-  for (const int calls : {1, 4, 17, 38}) {
-    SCOPED_TRACE(calls);
-    Interrupting method(parameters_for(image(), 400), calls);
-    const auto result = run(method);
-    EXPECT_EQ(result.stopped_by, StoppedBy::interrupt);
-    EXPECT_LT(result.iterations, 60);
-    if (GetParam().slabs == 0 && !GetParam().two_devices) {
-      EXPECT_EQ(result.iterations, calls);
+  for (const int stages : {0, 3})
+    for (const int calls : {1, 4, 17, 38}) {
+      SCOPED_TRACE(testing::Message() << calls << " calls of " << stages);
+      auto parameters = parameters_for(image(), 400);
+      parameters.fused.stages = stages;
+      Interrupting method(parameters, calls);
+      const auto result = run(method);
+      EXPECT_EQ(result.stopped_by, StoppedBy::interrupt);
+      EXPECT_LT(result.iterations, 160);
+      if (stages == 0 && GetParam().slabs == 0 && !GetParam().two_devices) {
+        EXPECT_EQ(result.iterations, calls);
+      }
+      EXPECT_FALSE(interrupt_requested());
+      ASSERT_FALSE(method.history().empty());
+      const auto& last = method.history().back();
+      EXPECT_EQ(last.iteration, result.iterations);
+      if (result.iterations == 0) {
+        EXPECT_TRUE(same(result.output, image()));
+        continue;
+      }
+      parameters.iterations = result.iterations;
+      Pdu whole(parameters);
+      const auto expected = run_whole(whole);
+      EXPECT_TRUE(same(result.output, expected.output));
+      EXPECT_EQ(last.gap, whole.history().back().gap);
     }
-    EXPECT_FALSE(interrupt_requested());
-    ASSERT_FALSE(method.history().empty());
-    const auto& last = method.history().back();
-    EXPECT_EQ(last.iteration, result.iterations);
-    if (result.iterations == 0) {
-      EXPECT_TRUE(same(result.output, image()));
-      continue;
-    }
-    Pdu whole(parameters_for(image(), result.iterations));
-    const auto expected = run_iterations(whole, {{"f", &image()}}, image().grid, open_devices({}));
-    EXPECT_TRUE(same(result.output, expected.output));
-    EXPECT_EQ(last.gap, whole.history().back().gap);
-  }
 }
 
 TEST_P(Splits, WithoutKeepingAnInterruptionThrows) {
@@ -191,6 +202,7 @@ TEST_P(Splits, TheDescentIsKeptAndTimedToo) {
     EXPECT_EQ(result.stopped_by, timed ? StoppedBy::time : StoppedBy::interrupt);
     ASSERT_LT(result.iterations, 5000);
     EXPECT_EQ(method->history().back().iteration, result.iterations);
+    EXPECT_TRUE(std::isfinite(method->history().back().fidelity));
     if (result.iterations == 0) continue;
     parameters.iterations = result.iterations;
     EXPECT_TRUE(same(result.output, plain_run("tvgd", parameters)));
@@ -203,10 +215,7 @@ TEST_P(Splits, GapsAreEvaluatedAtTheSameNumbers) {
     const auto result = run(*method, name == std::string("spdu"));
     EXPECT_EQ(result.stopped_by, StoppedBy::method);
     const auto one = make_denoiser(name, parameters_for(image(), 400, 1e-4));
-    std::map<std::string, const Volume*> inputs{{"f", &image()}};
-    const Volume w = weights();
-    if (name == std::string("spdu")) inputs["w"] = &w;
-    const auto whole = run_iterations(*one, inputs, image().grid, open_devices({}));
+    const auto whole = run_whole(*one, name == std::string("spdu"));
     EXPECT_TRUE(same(result.output, whole.output));
     ASSERT_EQ(method->history().size(), one->history().size());
     EXPECT_LE(method->history().size(), 8u);
@@ -233,10 +242,8 @@ TEST_P(Splits, WarmStartsReachTheSameMinimum) {
       EXPECT_TRUE(method->converged());
       const double warm_gap = method->history().back().gap;
       const auto cold_method = make_denoiser(name, parameters);
-      std::map<std::string, const Volume*> inputs{{"f", &image()}};
       const Volume w = weights();
-      if (weighted) inputs["w"] = &w;
-      const auto cold = run_iterations(*cold_method, inputs, image().grid, open_devices({}));
+      const auto cold = run_whole(*cold_method, weighted);
       double distance2 = 0;
       for (std::size_t n = 0; n < w.voxels.size(); ++n)
         distance2 += std::pow(warm.output.voxels[n] - cold.output.voxels[n], 2) / (weighted ? w.voxels[n] : 1);
@@ -289,20 +296,24 @@ PathOutcome follow(const std::string& name, MethodParameters parameters, RunOpti
 }
 
 TEST_P(Splits, PathsAreTheSameAndCertified) {
+  struct Form {
+    Schedule schedule;
+    FusedForm fused;
+  };
   for (const char* name : {"pdu", "spdu"})
-    for (const auto schedule : {Schedule::standard, Schedule::seed, Schedule::chambolle_pock}) {
-      SCOPED_TRACE(testing::Message() << name << " " << schedule_name(schedule));
+    for (const auto& [schedule, fused] :
+         {Form{Schedule::standard, {}}, Form{Schedule::seed, {}}, Form{Schedule::chambolle_pock, {}},
+          Form{Schedule::standard, {2, 32}}, Form{Schedule::standard, {3, 16}}, Form{Schedule::zhu_chan, {1, 8}}}) {
+      SCOPED_TRACE(testing::Message() << name << " " << schedule_name(schedule) << " " << fused.stages << " "
+                                      << fused.dual_bits);
       const bool weighted = name == std::string("spdu");
       auto parameters = parameters_for(image(), 400, 1e-2);
       parameters.schedule = schedule;
+      parameters.fused = fused;
       const auto split = follow(name, parameters, options_, [&](auto& method) { return run(method, weighted); });
       RunOptions plain;
-      std::map<std::string, const Volume*> inputs{{"f", &image()}};
-      const Volume w = weights();
-      if (weighted) inputs["w"] = &w;
-      const auto one = follow(name, parameters, plain, [&](auto& method) {
-        return run_iterations(method, inputs, image().grid, open_devices({}), plain);
-      });
+      const auto one =
+          follow(name, parameters, plain, [&](auto& method) { return run_whole(method, weighted, plain); });
       ASSERT_EQ(split.outputs.size(), path.size());
       ASSERT_EQ(split.stages.size(), path.size());
       EXPECT_EQ(split.iterations, one.iterations);
