@@ -5,6 +5,7 @@
 #include <spdlog/spdlog.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 
 #include "apps/io/atomic_file.hpp"
@@ -111,9 +112,11 @@ void Job::write(const Volume& volume, const std::string& path) {
   timed("write", [&] { write_image(volume, path); });
 }
 
-const std::vector<Device>& Job::devices() {
+const std::vector<Device>& Job::devices(const std::string& otherwise) {
   if (devices_.empty()) {
-    devices_ = open_devices(common_.devices);
+    auto selection = common_.devices;
+    if (selection.devices.empty() && std::getenv("HALOCLINE_DEVICE") == nullptr) selection.devices = otherwise;
+    devices_ = open_devices(selection);
     for (auto& device : devices_) {
       report_["devices"].push_back(device_json(device.info()));
       report_["devices"].back()["budget_bytes"] = device.ledger().budget();
