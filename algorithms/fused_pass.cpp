@@ -19,6 +19,14 @@ constexpr FusedTile tiles[] = {
     {4, 4, 6, 12},  {4, 2, 20, 16}, {4, 2, 8, 12},  {4, 1, 23, 16}, {4, 1, 15, 11},
 };
 
+const FusedTile* find_tile(const DeviceInfo& device, int stages, std::size_t nx) {
+  for (const auto& tile : tiles)
+    if (tile.stages == stages && nx % static_cast<std::size_t>(tile.columns) == 0 &&
+        tile.items() <= device.max_work_group && tile.local_bytes() <= usable_local_memory(device))
+      return &tile;
+  return nullptr;
+}
+
 int low_items(const FusedTile& tile) {
   return (tile.stages + tile.columns - 1) / tile.columns;
 }
@@ -43,11 +51,12 @@ std::size_t FusedTile::local_bytes() const {
 }
 
 FusedTile fused_tile(const DeviceInfo& device, int stages, std::size_t nx) {
-  for (const auto& tile : tiles)
-    if (tile.stages == stages && nx % static_cast<std::size_t>(tile.columns) == 0 &&
-        tile.items() <= device.max_work_group && tile.local_bytes() <= usable_local_memory(device))
-      return tile;
+  if (const FusedTile* tile = find_tile(device, stages, nx)) return *tile;
   throw std::logic_error(fmt::format("{} takes no tile of {} stages", device.name, stages));
+}
+
+bool has_fused_tile(const DeviceInfo& device, int stages, std::size_t nx) {
+  return find_tile(device, stages, nx) != nullptr;
 }
 
 int fused_chunk(const FusedTile& tile, const DeviceInfo& device, std::size_t nx, std::size_t ny, std::int64_t slices) {

@@ -28,6 +28,9 @@ struct FusedTile {
 /// The largest tile that the device takes, of those measured to be fast, for rows of nx voxels.
 FusedTile fused_tile(const DeviceInfo& device, int stages, std::size_t nx);
 
+/// Whether it takes any.
+bool has_fused_tile(const DeviceInfo& device, int stages, std::size_t nx);
+
 /// Slices a work-group streams through so that all compute units end at about the same time.
 int fused_chunk(const FusedTile& tile, const DeviceInfo& device, std::size_t nx, std::size_t ny, std::int64_t slices);
 

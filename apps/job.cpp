@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 
 #include "apps/io/atomic_file.hpp"
@@ -137,9 +138,11 @@ void Job::commit(ImageSink& image) {
   timed("write", [&] { image.commit(); });
 }
 
-const std::vector<Device>& Job::devices() {
+const std::vector<Device>& Job::devices(const std::string& otherwise) {
   if (devices_.empty()) {
-    devices_ = open_devices(common_.devices);
+    auto selection = common_.devices;
+    if (selection.devices.empty() && std::getenv("HALOCLINE_DEVICE") == nullptr) selection.devices = otherwise;
+    devices_ = open_devices(selection);
     for (auto& device : devices_) {
       report_["devices"].push_back(device_json(device.info()));
       report_["devices"].back()["budget_bytes"] = device.ledger().budget();

@@ -53,8 +53,9 @@ class Job {
     return work();
   }
 
-  /// The devices that the options choose, opened at the first call and recorded if there is a --trace.
-  const std::vector<Device>& devices();
+  /// The devices that the options choose, opened at the first call and recorded if there is a --trace. otherwise: what
+  /// --device stands for if neither it nor the environment names any; empty: the usual default.
+  const std::vector<Device>& devices(const std::string& otherwise = {});
   /// For the runners: progress on stderr unless --quiet.
   RunOptions run_options() const;
   /// Plan, iterations, memory and traffic of a run, for the report.
