@@ -155,6 +155,20 @@ RunOptions shifted_options(const RunOptions& given, const DenoiseMethod& method,
   return options;
 }
 
+// The form, if all devices have work-groups that are large enough for it.
+FusedForm form_on(const std::vector<Device>& devices, FusedForm form, const Grid& grid,
+                  const DenoiseParameters& parameters) {
+  for (const auto& device : devices)
+    for (int stages = 1; stages <= form.stages; ++stages)
+      if (!has_fused_tile(device.info(), stages, grid.size[0])) {
+        if (parameters.stages || parameters.dual_bits)
+          throw InputError(fmt::format("--stages {}: the work-groups of {} are too small; give fewer", form.stages,
+                                       device.info().name));
+        return {};
+      }
+  return form;
+}
+
 // Looks at every weight: mean of the positive ones, and the largest.
 WeightStatistics weight_statistics(const VolumeSource& weights) {
   struct Piece {
@@ -366,7 +380,8 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
     result.alpha = parameters.alpha.value_or(1 / method.lambda);
   }
   part = weight_part = reference_part = Volume();
-  method.fused = result.form = form_for(grid, parameters, budgets(devices), options.plan);
+  method.fused = result.form =
+      form_on(devices, form_for(grid, parameters, budgets(devices), options.plan), grid, parameters);
 
   const auto denoiser = make_denoiser(parameters.method, method);
   std::map<std::string, const VolumeSource*> inputs{{"f", &centred}};
