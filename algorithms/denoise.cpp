@@ -6,10 +6,10 @@
 #include <cmath>
 #include <optional>
 
-#include "algorithms/discrepancy.hpp"
 #include "algorithms/frames.hpp"
 #include "algorithms/noise_estimate.hpp"
 #include "algorithms/registry.hpp"
+#include "algorithms/strength.hpp"
 #include "algorithms/volume_sample.hpp"
 #include "host/error.hpp"
 #include "host/thread_pool.hpp"
@@ -280,6 +280,10 @@ void check_denoise_parameters(const DenoiseParameters& parameters) {
   if (filters && parameters.target_fidelity)
     throw InputError(fmt::format("--target-fidelity belongs to the methods pdu, spdu and tvgd; {} takes {}",
                                  parameters.method, own_options(parameters.method)));
+  if (parameters.strength != "auto" && (descends(parameters) || parameters.alpha || parameters.target_fidelity))
+    throw InputError(fmt::format(
+        "--alpha {}: {}", parameters.strength,
+        descends(parameters) ? "tvgd takes no alpha" : "alpha is given or chosen to meet --target-fidelity already"));
   if (!descends(parameters) && parameters.alpha && parameters.target_fidelity)
     throw InputError("--alpha and --target-fidelity exclude each other: alpha is chosen to meet the target");
   check_regulariser(parameters.regulariser, parameters.method);
@@ -334,7 +338,8 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
   DenoiseResult result;
   const VolumeSample sample = sample_volume(f);
   const auto offset = static_cast<float>(sample.mean);
-  const ShiftedSource centred(f, offset);
+  const WatchedSource watched_input(f);
+  const ShiftedSource centred(watched_input, offset);
   method.regulariser = used_regulariser(parameters.regulariser, offset, reference, method.spacing);
   result.regulariser = parameters.regulariser;
   result.regulariser.reference_eta = method.regulariser.reference_eta;
@@ -367,14 +372,34 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
     } else {
       // Weights may be in any unit; those that agree with what is seen in the volume are variances, and know better.
       const bool agree = weighted && propagated < 2 * noise.sigma && noise.sigma < 2 * propagated;
-      if (agree) result.noise_sigma = propagated;
-      const auto choice = frames
-                              ? choose_lambda_of_frames(part, parameters.time, parameters.target_fidelity, devices)
-                              : choose_lambda(part, weighted ? &weight_part : nullptr, parameters.target_fidelity,
-                                              devices, agree ? std::optional(propagated) : std::nullopt, grid.count(),
-                                              method.regulariser, reference != nullptr ? &reference_part : nullptr);
-      method.lambda = choice.lambda;
-      result.alpha_choice = choice.how;
+      if (frames) {
+        const auto choice = choose_lambda_of_frames(part, parameters.time, parameters.target_fidelity, devices);
+        method.lambda = choice.lambda;
+        result.alpha_choice = choice.how;
+      } else {
+        StrengthProblem problem;
+        problem.method = parameters.method;
+        problem.parameters = method;
+        problem.inputs["f"] = &part;
+        if (weighted) problem.inputs["w"] = &weight_part;
+        if (reference != nullptr) problem.inputs["reference"] = &reference_part;
+        if (agree) problem.sigma = propagated;
+        problem.target_fidelity = parameters.target_fidelity;
+        problem.whole_voxels = grid.count();
+        Volume half_a, half_b;
+        if (parameters.half_a != nullptr) {
+          require_same_grid(grid, "the volume", parameters.half_a->grid, "--halves");
+          problem.half_a = &(half_a = central_part(*parameters.half_a, most_judged_voxels));
+        }
+        if (parameters.half_b != nullptr) {
+          require_same_grid(grid, "the volume", parameters.half_b->grid, "--halves");
+          problem.half_b = &(half_b = central_part(*parameters.half_b, most_judged_voxels));
+        }
+        const auto choice = choose_strength(parameters.strength, problem, devices);
+        method.lambda = choice.lambda;
+        if (choice.sigma > 0) result.noise_sigma = choice.sigma;
+        result.alpha_choice = choice.how;
+      }
     }
     result.lambda = method.lambda;
     result.alpha = parameters.alpha.value_or(1 / method.lambda);
@@ -395,14 +420,18 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
   }
   const RunOptions run_options =
       shifted_options(options, *denoiser, parameters.init != nullptr ? &init : nullptr, offset);
-  BoundedSink bounded(output, parameters.regulariser);
-  ShiftedSink shifted(parameters.regulariser.boxed() ? static_cast<VolumeSink&>(bounded) : output, offset);
+  WatchedSink watched_output(output);
+  BoundedSink bounded(watched_output, parameters.regulariser);
+  ShiftedSink shifted(parameters.regulariser.boxed() ? static_cast<VolumeSink&>(bounded) : watched_output, offset);
   take_result(*denoiser, method, run_iterations(*denoiser, inputs, shifted, devices, run_options), result);
   if (!method.path.empty()) {
     result.stages = denoiser->stages();
     result.lambda = result.stages.back().lambda;
     result.alpha = parameters.alpha_path[result.stages.size() - 1];
   }
+  if (!descends(parameters) && !is_filter(parameters.method))
+    result.warning = effect_warning(watched_input.range(), watched_output.range(), result.alpha,
+                                    result.fidelity / std::sqrt(static_cast<double>(grid.count())), result.noise_sigma);
   return result;
 }
 

@@ -13,9 +13,9 @@ namespace halocline {
 /// What `halocline denoise` takes. Lengths in mm.
 struct DenoiseParameters {
   std::string method = "pdu";
-  std::optional<double> alpha;  // pdu, spdu: 1 / lambda; none: chosen by the discrepancy principle (choose_lambda)
-  int iterations = 500;         // at most
-  double gap = 1e-3;            // pdu, spdu: relative duality gap to stop at
+  std::optional<double> alpha;             // pdu, spdu: 1 / lambda; none: chosen by `strength` (choose_strength)
+  int iterations = 500;                    // at most
+  double gap = 1e-3;                       // pdu, spdu: relative duality gap to stop at
   Schedule schedule = Schedule::standard;  // pdu, spdu
   /// pdu, spdu with the default schedule: iterations a pass over memory (0: two kernels in place, which need the least
   /// memory) and bits of a stored dual component. None: what is fastest on the devices and fits them.
@@ -30,7 +30,11 @@ struct DenoiseParameters {
   /// pdu, spdu: these values of alpha one after the other, each from the result and the duals of the one before, each
   /// to the gap or to `iterations`. RunOptions::stage_output gets the results but the last.
   std::vector<double> alpha_path;
-  const Volume* init = nullptr;  // the image to start from instead of f, on f's grid; the caller keeps it alive
+  const Volume* init = nullptr;   // the image to start from instead of f, on f's grid; the caller keeps it alive
+  std::string strength = "auto";  // pdu, spdu without alpha: one of strength_rules()
+  /// Reconstructions of the odd and even views on f's grid, for the rules "halves" and "auto". The caller's.
+  const Volume* half_a = nullptr;
+  const Volume* half_b = nullptr;
 };
 
 struct DenoiseResult {
@@ -58,6 +62,7 @@ struct DenoiseResult {
   bool stalled = false;             // given up, because float32 (or the type of the duals) gets no nearer
   StoppedBy stopped_by = StoppedBy::iterations;
   Regulariser regulariser;  // as used: reference_eta is there if there was a reference
+  std::string warning;      // that nothing happened, or nothing is left (effect_warning); else empty
 };
 
 /// Throws InputError that names --method, --alpha, --alpha-path, --iterations, --gap, --step, --target-fidelity or what

@@ -17,14 +17,9 @@ constexpr std::size_t most_voxels = 128 * 128 * 128;
 // ||u - f|| as a function of lambda.
 class Distance {
  public:
-  Distance(const Volume& f, const Volume* weights, bool weighted, const Device& device, const Regulariser& regulariser,
+  Distance(const Volume& f, const Volume* weights, const Device& device, const Regulariser& regulariser,
            const Volume* reference)
-      : f_(f),
-        weights_(weights),
-        weighted_(weighted),
-        devices_{device},
-        regulariser_(regulariser),
-        reference_(reference) {}
+      : f_(f), weights_(weights), devices_{device}, regulariser_(regulariser), reference_(reference) {}
 
   double operator()(double lambda) const {
     MethodParameters parameters;
@@ -42,14 +37,12 @@ class Distance {
     if (reference_ != nullptr) inputs["reference"] = reference_;
     const auto method = make_denoiser(weights_ != nullptr ? "spdu" : "pdu", parameters);
     run_iterations(*method, inputs, f_.grid, devices_);
-    const auto& last = method->history().back();
-    return weighted_ ? last.weighted_fidelity : last.fidelity;
+    return method->history().back().fidelity;
   }
 
  private:
   const Volume& f_;
   const Volume* weights_;
-  bool weighted_;
   std::vector<Device> devices_;
   const Regulariser& regulariser_;
   const Volume* reference_;
@@ -59,7 +52,18 @@ double rounded(double value) {
   return std::stod(fmt::format("{:.2e}", value));
 }
 
-// 1 mm for unit voxels; where differences along the finest axes weigh most, their spacing.
+// Of the positive ones.
+double mean_weight(const Volume& weights) {
+  double sum = 0, count = 0;
+  for (const float weight : weights.voxels) {
+    sum += weight;
+    count += weight > 0 ? 1 : 0;
+  }
+  return count > 0 ? sum / count : 1;
+}
+
+}  // namespace
+
 double typical_spacing(const Grid& grid) {
   double sum = 0;
   int axes = 0;
@@ -70,8 +74,6 @@ double typical_spacing(const Grid& grid) {
   }
   return axes > 0 ? std::sqrt(axes / sum) : 1;
 }
-
-}  // namespace
 
 LambdaSolution solve_for_lambda(const std::function<double(double)>& distance, double target, double start) {
   struct Point {
@@ -110,22 +112,25 @@ LambdaChoice choose_lambda(const Volume& f, const Volume* weights, std::optional
   auto noise = estimate_noise(data, variances);
   if (sigma) noise.sigma = *sigma;
   if (!(noise.sigma > 0) && !target_fidelity)
-    throw InputError("no noise can be measured in the volume, so there is nothing to choose alpha by: give --alpha");
+    throw InputError(
+        "no noise can be measured in the volume, so there is nothing to choose alpha by: give --alpha a number");
   const auto count = static_cast<double>(data.grid.count());
   const auto whole_count = static_cast<double>(whole_voxels.value_or(f.grid.count()));
   const double target = target_fidelity ? *target_fidelity * std::sqrt(count / whole_count)
-                                        : noise.sigma * std::sqrt(noise.active_fraction * count);
+                                        : noise.sigma * std::sqrt((variances != nullptr ? mean_weight(*variances) : 1) *
+                                                                  noise.active_fraction * count);
   const double rms = target / std::sqrt(count);
-  const Distance distance(data, variances, !target_fidelity && variances != nullptr, devices.front(), regulariser,
+  const Distance distance(data, variances, devices.front(), regulariser,
                           reference == nullptr || whole ? reference : &reference_part);
   const auto solution = solve_for_lambda(distance, target, 0.7 * rms * typical_spacing(data.grid));
   LambdaChoice choice;
   choice.lambda = solution.lambda;
+  choice.sigma = noise.sigma;
   choice.how = target_fidelity ? fmt::format("||u - f|| = {:.4g}", *target_fidelity)
                                : fmt::format("discrepancy principle with a noise of {:.4g}{}", noise.sigma,
-                                             sigma              ? ", from the variances"
-                                             : noise.correlated ? ", which neighbours share"
-                                                                : "");
+                                             noise.correlated              ? ", which neighbours share"
+                                             : sigma && weights != nullptr ? ", from the variances"
+                                                                           : "");
   if (!whole)
     choice.how +=
         fmt::format(", on the central {} x {} x {} voxels", data.grid.size[0], data.grid.size[1], data.grid.size[2]);

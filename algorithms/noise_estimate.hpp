@@ -1,6 +1,8 @@
 // How much noise a volume holds, from the volume alone.
 #pragma once
 
+#include <array>
+
 #include "host/volume.hpp"
 
 namespace halocline {
@@ -9,7 +11,10 @@ struct NoiseEstimate {
   double sigma = 0;  // standard deviation in grey values; with weights, where the weight is 1
   double active_fraction =
       0;                    // of the voxels that are not in uniformly filled parts (masked background); sigma is theirs
-  bool correlated = false;  // neighbours share noise: sigma is from differences of voxels three apart
+  bool correlated = false;  // neighbours share noise: sigma is larger than second differences say, by `excess`
+  double excess = 1;        // noise seen in differences over three voxels, over that seen in second differences
+  /// Along each axis, of the noise in voxels one and two apart; 0 unless `correlated`.
+  std::array<std::array<double, 2>, 3> correlation{};
 };
 
 /// Second differences along every axis (the product of [1 -2 1] / sqrt 6, as Immerkaer 1996 does in 2D) leave noise and
@@ -17,12 +22,14 @@ struct NoiseEstimate {
 /// Johnstone 1994). Places at edges, where smoothed first differences are above 2.5 of it, are left out (Tai & Yang
 /// 2008). Axes with two voxels take [1 -1] / sqrt 2; those with one take no part. Places where the whole stencil has
 /// one value (background that was set to a constant) or a value that is not finite do not count. Large volumes are
-/// sampled on a fixed lattice. Weights (variances up to a factor) divide the differences by their square roots; where
-/// they are 0, nothing counts. sigma is 0 for a volume without noise, and for one of a single voxel.
+/// sampled in windows on a fixed lattice. Weights (variances up to a factor) divide the differences by their square
+/// roots; where they are 0, nothing counts. sigma is 0 for a volume without noise, and for one of a single voxel.
 ///
 /// That is for white noise. Noise that neighbours share, as after a smooth reconstruction kernel, has less of its
-/// variance in second differences; where the median absolute difference of voxels three apart (along the axis with the
-/// smallest) says that there is at least half as much again, it is taken instead.
+/// variance in second differences, but hardly any scanner's is shared over three voxels. So in every window the median
+/// absolute difference of voxels three apart, along the axis where it is smallest, is set against the second
+/// differences. Edges and texture make that ratio larger, noise is what they add to: `excess` is its lower quartile
+/// over the windows, and from 1.25 on it multiplies sigma.
 NoiseEstimate estimate_noise(const Volume& volume, const Volume* weights = nullptr);
 
 }  // namespace halocline

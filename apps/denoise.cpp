@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 
+#include "algorithms/noise_map.hpp"
 #include "algorithms/registry.hpp"
 #include "apps/denoise_control.hpp"
 #include "apps/family_options.hpp"
@@ -19,6 +20,7 @@
 #include "apps/job.hpp"
 #include "apps/preview.hpp"
 #include "apps/report.hpp"
+#include "apps/strength_options.hpp"
 #include "apps/subcommands.hpp"
 #include "apps/validators.hpp"
 #include "host/error.hpp"
@@ -35,9 +37,12 @@ struct DenoiseCommand {
   DenoiseParameters parameters;
   RegulariserOptions regulariser;
   DenoiseControl control;
+  StrengthOptions strength;
 
   bool descends() const { return parameters.method == "tvgd"; }
   bool filters() const { return is_filter(parameters.method); }
+  // --weights is a file
+  bool weights_given() const { return !weights.empty() && weights != "estimate" && weights != "halves"; }
 };
 
 void check_options(const DenoiseCommand& command) {
@@ -46,8 +51,7 @@ void check_options(const DenoiseCommand& command) {
   if (method == "spdu" && command.weights.empty())
     throw InputError(
         "--weights is missing: spdu needs the noise variance of each voxel; 'halocline fdk --variance-out' makes it, "
-        "or use --method "
-        "pdu");
+        "--weights halves or estimate finds it, or use --method pdu");
   if (method != "spdu" && !command.weights.empty())
     throw InputError(fmt::format("--weights is for --method spdu; {} takes none", method));
   if (command.descends() && (command.gap_given || command.schedule_given))
@@ -197,6 +201,19 @@ void tell_of_storage(Job& job, const ImageStorage& storage, std::size_t clamped,
         std::abs(slope), rms_change);
 }
 
+// The variances that --weights says; empty without it.
+Volume made_weights(Job& job, const DenoiseCommand& command, const Volume& volume, const Volume& half_a,
+                    const Volume& half_b) {
+  auto map = job.timed("noise map", [&] {
+    return command.weights == "estimate" ? noise_map(volume)
+                                         : noise_map(half_a, half_b, "'" + command.strength.files[0] + "'",
+                                                     "'" + command.strength.files[1] + "'");
+  });
+  job.results()["weights"] = map.how;
+  job.say(fmt::format("weights: noise {}, standard deviation {:.4g} to {:.4g}", map.how, map.least, map.most));
+  return std::move(map.variance);
+}
+
 void run_denoise(Job& job, DenoiseCommand& command) {
   const auto& control = command.control;
   command.parameters.schedule = schedule_named(command.schedule);
@@ -206,6 +223,7 @@ void run_denoise(Job& job, DenoiseCommand& command) {
   if (!command.duals.empty())
     command.parameters.dual_bits = command.duals == "float32" ? 32 : command.duals == "snorm16" ? 16 : 8;
   command.parameters.alpha_path = control.alphas();
+  take_strength(command.strength, command.weights, command.parameters);
   check_options(command);
   const bool several = command.frames.several();
   if (several && !(control.roi + control.init + control.png + control.alpha_path).empty())
@@ -219,7 +237,9 @@ void run_denoise(Job& job, DenoiseCommand& command) {
     require_same_grid(whole, "'" + command.input + "'", job.input_image(option, path).grid,
                       fmt::format("{} '{}'", option, path));
   };
-  same_grid("--weights", command.weights);
+  const auto& halves = command.strength.files;
+  if (command.weights_given()) same_grid("--weights", command.weights);
+  for (const auto& half : halves) same_grid("--halves", half);
   same_grid("--init", control.init);
   same_grid("--reference", guide);
   std::optional<Cutout> region, taken;  // what is wanted, and with its margin
@@ -252,6 +272,8 @@ void run_denoise(Job& job, DenoiseCommand& command) {
   };
   const Volume init = read(control.init), reference = read(guide);
   if (!control.init.empty()) command.parameters.init = &init;
+  const Volume half_a = read(halves[0]), half_b = read(halves[1]);
+  if (!halves[0].empty()) command.parameters.half_a = &half_a, command.parameters.half_b = &half_b;
   RunOptions options = job.run_options();
   options.time_limit = control.time_limit;
   options.keep_partial = control.keep_partial;
@@ -277,7 +299,9 @@ void run_denoise(Job& job, DenoiseCommand& command) {
   };
 
   // Straight from file to file where nothing needs the whole result in memory.
-  const bool streamed = !several && !region && command.parameters.alpha_path.empty() && control.png.empty();
+  const bool makes_weights = !command.weights.empty() && !command.weights_given();
+  const bool streamed =
+      !several && !region && command.parameters.alpha_path.empty() && control.png.empty() && !makes_weights;
   DenoiseResult result;
   Volume in_memory;
   std::unique_ptr<ImageSink> image;
@@ -289,14 +313,14 @@ void run_denoise(Job& job, DenoiseCommand& command) {
     result = denoised(*volume, weights.get(), *image);
   } else {
     const Volume volume = several ? read_frames(job, command.frames, first) : read(command.input);
-    const Volume weights = read(command.weights);
+    const Volume weights = makes_weights ? made_weights(job, command, volume, half_a, half_b) : read(command.weights);
     const MemorySource weight_source(weights);
     if (command.rescale) storage.scaling = rescaling(MemorySource(volume), storage.component);
     in_memory = Volume::uninitialised(volume.grid);
     MemorySink sink(in_memory);
     result = denoised(MemorySource(volume), command.weights.empty() ? nullptr : &weight_source, sink);
   }
-  command.parameters.init = nullptr;
+  command.parameters.init = command.parameters.half_a = command.parameters.half_b = nullptr;
   const bool interrupted = result.stopped_by == StoppedBy::interrupt;
   if (interrupted && result.iterations == 0)
     throw Interrupted("interrupted before the first iteration: nothing was written, the input files are untouched");
@@ -323,9 +347,10 @@ void run_denoise(Job& job, DenoiseCommand& command) {
   run.peak_bytes = result.peak_bytes;
   run.bus_bytes = result.bus_bytes;
   job.record(run, "denoise");
-  job.results() = results_json(command, result);
+  job.results().update(results_json(command, result));
   const auto voxels = static_cast<double>(grid.count());
   for (const auto& text : shortfalls(result, command.parameters, control, voxels)) spdlog::warn(text);
+  if (!result.warning.empty()) spdlog::warn("{}", result.warning);
   if (!several) tell_of_storage(job, storage, changed, result.fidelity / std::sqrt(voxels));
   job.say(fmt::format("{}: {}, {}{}{}", output,
                       region ? grid_summary(cut_out(whole, *region)) : frames_summary(command.frames, first),
@@ -354,15 +379,13 @@ void add_denoise(CLI::App& app, Action& action) {
       ->check(CLI::IsMember(denoiser_names()))
       ->required()
       ->default_str("");
-  sub->add_option("--alpha", p.alpha,
-                  "pdu, spdu: weight of the data, 1/(grey value mm); smaller is smoother. Default: chosen so that what "
-                  "is taken away is as "
-                  "large as the noise estimated in the volume (discrepancy principle)")
-      ->check(positive_number())
-      ->type_name("A");
-  sub->add_option("--weights", command->weights,
-                  "spdu: noise variance of each voxel on the same grid, as fdk --variance-out makes it")
-      ->type_name("FILE");
+  add_strength_options(*sub, command->strength);
+  sub->add_option(
+         "--weights", command->weights,
+         "spdu: noise variance of each voxel on the same grid, as fdk --variance-out makes it; halves: from the "
+         "--halves; estimate: from the volume alone, less reliable, because fine texture passes for noise "
+         "(halocline noise-map writes either)")
+      ->type_name("FILE|halves|estimate");
   auto* iterations = sub->add_option("--iterations", p.iterations, "At most so many iterations")
                          ->check(whole_number_from(1))
                          ->type_name("N");

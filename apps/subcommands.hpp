@@ -20,6 +20,7 @@ void add_project(CLI::App& app, Action& action);
 void add_noise(CLI::App& app, Action& action);
 void add_counts(CLI::App& app, Action& action);
 void add_fdk(CLI::App& app, Action& action);
+void add_noise_map(CLI::App& app, Action& action);
 void add_denoise(CLI::App& app, Action& action);
 void add_metrics(CLI::App& app, Action& action);
 void add_preview(CLI::App& app, Action& action);

@@ -70,4 +70,32 @@ ValueRange value_range(const VolumeSource& source) {
   return range;
 }
 
+void RangeWatch::see(const float* values, std::size_t count) {
+  if (count == 0) return;
+  float least = values[0], greatest = values[0];
+  for (std::size_t n = 1; n < count; ++n) {
+    least = values[n] < least ? values[n] : least;
+    greatest = values[n] > greatest ? values[n] : greatest;
+  }
+  const std::lock_guard lock(mutex_);
+  range_.least = any_ ? std::min(range_.least, least) : least;
+  range_.greatest = any_ ? std::max(range_.greatest, greatest) : greatest;
+  any_ = true;
+}
+
+ValueRange RangeWatch::range() const {
+  const std::lock_guard lock(mutex_);
+  return range_;
+}
+
+void WatchedSource::read(std::size_t first, std::size_t count, float* to) const {
+  source_.read(first, count, to);
+  watch_.see(to, count);
+}
+
+void WatchedSink::write(std::size_t first, std::size_t count, float* from) {
+  watch_.see(from, count);
+  sink_.write(first, count, from);
+}
+
 }  // namespace halocline

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <mutex>
 
 #include "host/volume.hpp"
 
@@ -105,10 +106,50 @@ constexpr std::size_t voxels_in_a_piece = std::size_t{1} << 18;
 void copy_voxels(const VolumeSource& source, VolumeSink& sink);
 Volume read_volume(const VolumeSource& source);
 
-/// The least and the greatest value; all voxels are read.
+/// The least and the greatest value.
 struct ValueRange {
   float least = 0, greatest = 0;
 };
+/// All voxels are read.
 ValueRange value_range(const VolumeSource& source);
+
+/// The range of what passes, from all threads.
+class RangeWatch {
+ public:
+  void see(const float* values, std::size_t count);
+  /// 0, 0 if nothing passed.
+  ValueRange range() const;
+
+ private:
+  mutable std::mutex mutex_;
+  bool any_ = false;
+  ValueRange range_;
+};
+
+class WatchedSource : public VolumeSource {
+ public:
+  explicit WatchedSource(const VolumeSource& source) : source_(source) {}
+  const Grid& grid() const override { return source_.grid(); }
+  void read(std::size_t first, std::size_t count, float* to) const override;
+  ValueRange range() const { return watch_.range(); }
+
+ private:
+  const VolumeSource& source_;
+  mutable RangeWatch watch_;
+};
+
+class WatchedSink : public VolumeSink {
+ public:
+  explicit WatchedSink(VolumeSink& sink) : sink_(sink) {}
+  const Grid& grid() const override { return sink_.grid(); }
+  void begin() override { sink_.begin(); }
+  void write(std::size_t first, std::size_t count, float* from) override;
+  float* data() override { return sink_.data(); }
+  ValueRange range() const { return watch_.range(); }
+
+ private:
+  VolumeSink& sink_;
+  RangeWatch watch_;
+};
 
 }  // namespace halocline

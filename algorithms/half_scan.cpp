@@ -1,0 +1,41 @@
+#include "algorithms/half_scan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "host/error.hpp"
+
+namespace halocline {
+
+std::array<HalfScan, 2> half_scans(const Geometry& geometry) {
+  const std::size_t count = geometry.views.size();
+  if (count < 2)
+    throw InputError(fmt::format("the scan has {} view{}; two halves need two or more", count, count == 1 ? "" : "s"));
+  const auto betas = angular_coverage(geometry).betas;
+  std::vector<std::size_t> round(count);  // the views round the circle
+  std::iota(round.begin(), round.end(), 0);
+  std::stable_sort(round.begin(), round.end(), [&](std::size_t a, std::size_t b) { return betas[a] < betas[b]; });
+  std::array<HalfScan, 2> halves;
+  for (std::size_t n = 0; n < count; ++n) halves[n % 2].views.push_back(round[n]);
+  for (auto& half : halves) {
+    std::sort(half.views.begin(), half.views.end());
+    half.geometry.radius_cylindrical_detector = geometry.radius_cylindrical_detector;
+    for (const std::size_t view : half.views) half.geometry.views.push_back(geometry.views[view]);
+  }
+  return halves;
+}
+
+Volume select_views(const Volume& projections, const std::vector<std::size_t>& views) {
+  Grid grid = projections.grid;
+  grid.size[2] = views.size();
+  Volume out(grid);
+  const auto pixels = static_cast<std::ptrdiff_t>(grid.slice());
+  auto to = out.voxels.begin();
+  for (const std::size_t view : views)
+    to = std::copy_n(projections.voxels.begin() + static_cast<std::ptrdiff_t>(view) * pixels, pixels, to);
+  return out;
+}
+
+}  // namespace halocline

@@ -1,0 +1,181 @@
+#include "algorithms/noise_details.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace halocline {
+
+DetailStencil::DetailStencil(const Grid& grid) {
+  const double third = std::sqrt(1.0 / 3), half = std::sqrt(0.5), sixth = std::sqrt(1.0 / 6);
+  std::array<std::vector<double>, 3> differences, sums;
+  for (int axis = 0; axis < 3; ++axis) {
+    extent_[axis] = std::min<std::size_t>(3, grid.size[axis]);
+    if (extent_[axis] == 3) {
+      differences[axis] = {sixth, -2 * sixth, sixth};
+      sums[axis] = {third, third, third};
+    } else if (extent_[axis] == 2) {
+      differences[axis] = {-half, half};
+      sums[axis] = {half, half};
+    } else {
+      differences[axis] = sums[axis] = {1};
+    }
+  }
+  detail_ = product(grid, differences);
+  for (int axis = 0; axis < 3; ++axis) {
+    if (extent_[axis] < 3) continue;
+    auto factors = sums;
+    factors[axis] = {-half, 0, half};
+    gradients_.push_back(product(grid, factors));
+  }
+}
+
+DetailStencil::Filter DetailStencil::product(const Grid& grid, const std::array<std::vector<double>, 3>& factors) {
+  const std::size_t strides[] = {1, grid.size[0], grid.slice()};
+  Filter filter{{0, 1.0}};
+  for (int axis = 0; axis < 3; ++axis) {
+    Filter longer;
+    for (const auto& tap : filter)
+      for (std::size_t n = 0; n < factors[axis].size(); ++n)
+        longer.push_back({tap.offset + n * strides[axis], tap.factor * factors[axis][n]});
+    filter = longer;
+  }
+  return filter;
+}
+
+double DetailStencil::apply(const Filter& filter, const float* at) {
+  double sum = 0;
+  for (const auto& tap : filter) sum += tap.factor * at[tap.offset];
+  return sum;
+}
+
+bool DetailStencil::uniform(const float* first) const {
+  return std::all_of(detail_.begin(), detail_.end(), [&](const Tap& tap) { return first[tap.offset] == first[0]; });
+}
+
+double DetailStencil::detail(const float* first) const {
+  return apply(detail_, first);
+}
+
+double DetailStencil::gradient(const float* first) const {
+  double most = 0;
+  for (const auto& filter : gradients_) most = std::max(most, std::abs(apply(filter, first)));
+  return most;
+}
+
+double median_sigma(std::vector<float>& values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  const float median = *middle;
+  const auto tied = std::count(values.begin(), values.end(), median);
+  double shift = 0;
+  if (tied > 1) {  // spread evenly over the distance to the next larger value
+    float next = std::numeric_limits<float>::infinity();
+    for (const float value : values)
+      if (value > median) next = std::min(next, value);
+    const auto below = std::count_if(values.begin(), values.end(), [&](float value) { return value < median; });
+    const double share =
+        (0.5 * static_cast<double>(values.size()) - static_cast<double>(below)) / static_cast<double>(tied);
+    // zeros stand for half a step only: they are absolute values
+    if (std::isfinite(next)) shift = (static_cast<double>(next) - median) * (median > 0 ? share - 0.5 : 0.5 * share);
+  }
+  return (median + shift) / 0.67448975;
+}
+
+double robust_sigma(const std::vector<DetailSample>& samples, std::size_t gradients) {
+  if (samples.empty()) return 0;
+  // The lowest tenth of the largest of so many absolute values of the standard normal distribution.
+  constexpr double lowest_tenth[] = {1, 0.1257, 0.4068, 0.6193};
+  std::vector<float> values;
+  values.reserve(samples.size());
+  for (const auto& sample : samples) values.push_back(sample.gradient);
+  const auto tenth = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 10);
+  std::nth_element(values.begin(), tenth, values.end());
+  const double least = 0.6 * *tenth / lowest_tenth[gradients];
+  double sigma = std::numeric_limits<double>::infinity();
+  for (int round = 0; round < 6; ++round) {
+    values.clear();
+    for (const auto& sample : samples)
+      if (sample.gradient <= 2.5 * std::max(sigma, least)) values.push_back(sample.detail);
+    if (values.empty()) break;
+    sigma = median_sigma(values);
+  }
+  return std::isfinite(sigma) ? sigma : 0;
+}
+
+NoiseWindows::NoiseWindows(const Grid& grid) : grid_(grid.size) {
+  constexpr std::size_t least_voxels = 12 * 12 * 12, most_windows = 1 << 16;
+  const std::size_t least = std::min(least_voxels, grid.count());
+  std::size_t edge = 0;
+  do {
+    ++edge;
+    for (int axis = 0; axis < 3; ++axis) {
+      size_[axis] = std::min(edge, grid_[axis]);
+      const std::size_t beyond = grid_[axis] - size_[axis], half = std::max<std::size_t>(1, size_[axis] / 2);
+      counts_[axis] = (beyond + half - 1) / half + 1;
+    }
+  } while (size_[0] * size_[1] * size_[2] < least || count() > most_windows);
+}
+
+NoiseWindow NoiseWindows::at(std::size_t n) const {
+  const std::size_t index[] = {n % counts_[0], n / counts_[0] % counts_[1], n / counts_[0] / counts_[1]};
+  NoiseWindow window{{0, 0, 0}, size_};
+  for (int axis = 0; axis < 3; ++axis)
+    if (counts_[axis] > 1) window.first[axis] = index[axis] * (grid_[axis] - size_[axis]) / (counts_[axis] - 1);
+  return window;
+}
+
+double NoiseWindows::step(int axis) const {
+  return counts_[axis] > 1 ? static_cast<double>(grid_[axis] - size_[axis]) / static_cast<double>(counts_[axis] - 1)
+                           : 1;
+}
+
+WindowNoise look_at(const Volume& volume, const Volume* weights, const DetailStencil& stencil,
+                    const NoiseWindow& window, std::size_t most_places) {
+  constexpr std::size_t distance = 3;
+  const Grid& grid = volume.grid;
+  const std::size_t strides[] = {1, grid.size[0], grid.slice()};
+  std::array<std::size_t, 3> places;
+  for (int axis = 0; axis < 3; ++axis)
+    places[axis] = std::max(window.size[axis], stencil.extent()[axis]) - stencil.extent()[axis] + 1;
+  const std::size_t count = places[0] * places[1] * places[2];
+  // odd, so that places of windows with even sizes do not line up in columns
+  const std::size_t step = count <= most_places ? 1 : (count / most_places + 1) | 1;
+  WindowNoise found;
+  std::array<std::array<std::vector<float>, distance>, 3> differences;
+  for (std::size_t n = 0; n < count; n += step) {
+    const std::size_t at[] = {window.first[0] + n % places[0], window.first[1] + n / places[0] % places[1],
+                              window.first[2] + n / places[0] / places[1]};
+    const std::size_t first = at[0] + grid.size[0] * (at[1] + grid.size[1] * at[2]);
+    const float* voxel = volume.voxels.data() + first;
+    ++found.looked_at;
+    if (stencil.uniform(voxel)) continue;
+    double scale = 1;
+    if (weights != nullptr) {
+      const float weight = weights->voxels[first + stencil.middle()];
+      if (!(weight > 0)) continue;
+      scale = 1 / std::sqrt(static_cast<double>(weight));
+    }
+    const double detail = scale * std::abs(stencil.detail(voxel));
+    if (!std::isfinite(detail)) continue;
+    found.details.push_back({static_cast<float>(detail), static_cast<float>(scale * stencil.gradient(voxel))});
+    for (int axis = 0; axis < 3; ++axis) {
+      if (grid.size[axis] < 4 * distance || at[axis] + distance >= grid.size[axis]) continue;
+      for (std::size_t lag = 1; lag <= distance; ++lag) {
+        const double difference = scale * std::abs(static_cast<double>(voxel[lag * strides[axis]]) - voxel[0]);
+        if (std::isfinite(difference)) differences[axis][lag - 1].push_back(static_cast<float>(difference));
+      }
+    }
+  }
+  for (int axis = 0; axis < 3; ++axis) {
+    if (differences[axis][distance - 1].empty()) continue;
+    for (std::size_t lag = 1; lag <= distance; ++lag)
+      found.apart[axis][lag - 1] = median_sigma(differences[axis][lag - 1]) / std::sqrt(2.0);
+    const double sigma = found.apart[axis][distance - 1];
+    if (found.distant == 0 || sigma < found.distant) found.distant = sigma;
+  }
+  return found;
+}
+
+}  // namespace halocline

@@ -1,0 +1,106 @@
+// What estimates of noise look at: differences that noise makes and a piecewise smooth object hardly does.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <vector>
+
+#include "host/volume.hpp"
+
+namespace halocline {
+
+/// The largest second difference that fits a grid, and first differences to know edges by.
+class DetailStencil {
+ public:
+  explicit DetailStencil(const Grid& grid);
+
+  /// Voxels that it spans along each axis: 1 to 3.
+  const std::array<std::size_t, 3>& extent() const { return extent_; }
+  /// False for a single voxel, which has no differences.
+  bool any() const { return detail_.size() > 1; }
+  /// Index of the middle voxel, counted from the first.
+  std::size_t middle() const { return detail_[detail_.size() / 2].offset; }
+  /// Whether all voxels have the same value: filled background. `first`: the stencil's first voxel.
+  bool uniform(const float* first) const;
+  /// Product of [1 -2 1] / sqrt 6 along all axes ([-1 1] / sqrt 2 along those with two voxels). Of white noise it keeps
+  /// the standard deviation.
+  double detail(const float* first) const;
+  /// Largest absolute value over the axes with three voxels of [-1 0 1] / sqrt 2 along that one times sums along the
+  /// others, of norm 1 too. Independent of detail() for white noise, so that choosing places by it does not bias what
+  /// is measured.
+  double gradient(const float* first) const;
+  /// Over how many axes.
+  std::size_t gradients() const { return gradients_.size(); }
+
+ private:
+  struct Tap {
+    std::size_t offset;  // from the stencil's first voxel
+    double factor;
+  };
+  using Filter = std::vector<Tap>;
+  static Filter product(const Grid& grid, const std::array<std::vector<double>, 3>& factors);
+  static double apply(const Filter& filter, const float* at);
+
+  std::array<std::size_t, 3> extent_{1, 1, 1};
+  Filter detail_;
+  std::vector<Filter> gradients_;
+};
+
+struct DetailSample {
+  float detail, gradient;  // absolute values
+};
+
+/// Standard deviation of the noise from the details at places without edges: there the gradients are no more than noise
+/// makes them. The first guess, over all places, is too large; each round drops more edges. `gradients`: over how many
+/// axes they are the largest. 0 without samples.
+///
+/// Noise that neighbours share has more of its variance in the gradients than in the details, so what noise makes of
+/// them is read from their own lowest tenth, too.
+double robust_sigma(const std::vector<DetailSample>& samples, std::size_t gradients);
+
+/// Median absolute value / 0.6745, the standard deviation of a normal distribution about 0 with few outliers (Donoho &
+/// Johnstone 1994). Where many values are the same, as differences of whole numbers are, the median is interpolated
+/// among them. Reorders `values`, which hold absolute values; 0 if there are none.
+double median_sigma(std::vector<float>& values);
+
+/// Part of a volume: first voxel and size.
+struct NoiseWindow {
+  std::array<std::size_t, 3> first, size;
+};
+
+/// Windows of 12 x 12 x 12 voxels (42 x 42 in a slice, 1728 in a row; larger ones where there would be more than 2^16),
+/// half overlapping, that cover a grid. Their lattice is x fastest.
+class NoiseWindows {
+ public:
+  explicit NoiseWindows(const Grid& grid);
+  /// Number along each axis.
+  const std::array<std::size_t, 3>& counts() const { return counts_; }
+  std::size_t count() const { return counts_[0] * counts_[1] * counts_[2]; }
+  NoiseWindow at(std::size_t n) const;
+  /// Distance of the windows' centres along an axis, voxels.
+  double step(int axis) const;
+  /// Centre of the first window along an axis, in voxel indices.
+  double centre(int axis) const { return 0.5 * (static_cast<double>(size_[axis]) - 1); }
+
+ private:
+  std::array<std::size_t, 3> grid_, size_, counts_{1, 1, 1};
+};
+
+/// What a window holds.
+struct WindowNoise {
+  std::vector<DetailSample> details;
+  std::size_t looked_at = 0;  // places, uniform ones too
+  /// Along each axis, the standard deviation that the median absolute difference of voxels one, two and three apart
+  /// makes; 0 along axes with fewer than 12 voxels.
+  std::array<std::array<double, 3>, 3> apart{};
+  /// The least of those of voxels three apart; 0 if there are none. That of noise, if nothing else changes over three
+  /// voxels.
+  double distant = 0;
+};
+
+/// At no more than `most_places` places, evenly spread. Places where the stencil has one value or a value that is not
+/// finite do not count. Weights divide the differences by their square roots; where they are 0, nothing counts.
+WindowNoise look_at(const Volume& volume, const Volume* weights, const DetailStencil& stencil,
+                    const NoiseWindow& window, std::size_t most_places);
+
+}  // namespace halocline

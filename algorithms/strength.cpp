@@ -1,0 +1,338 @@
+#include "algorithms/strength.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "algorithms/discrepancy.hpp"
+#include "algorithms/noise.hpp"
+#include "algorithms/noise_details.hpp"
+#include "algorithms/noise_estimate.hpp"
+#include "algorithms/noise_map.hpp"
+#include "algorithms/parallel_slices.hpp"
+#include "algorithms/philox.hpp"
+#include "algorithms/registry.hpp"
+#include "host/error.hpp"
+
+namespace halocline {
+namespace {
+
+constexpr std::size_t most_voxels = 128 * 128 * 128;
+constexpr double added = 0.5;                        // t: noise that is added, in units of the noise there is
+const double louder = std::sqrt(1 + added * added);  // all the noise, in the same units
+
+// The central parts of the volumes that a problem is made of.
+struct Part {
+  StrengthProblem problem;
+  bool whole = true;
+  std::map<std::string, Volume> inputs;
+  Volume half_a, half_b;
+
+  explicit Part(const StrengthProblem& given) : problem(given) {
+    whole = given.inputs.at("f")->grid.count() <= most_voxels;
+    if (!whole) {
+      for (auto& [name, volume] : problem.inputs) volume = &(inputs[name] = central_part(*volume, most_voxels));
+      if (given.half_a != nullptr) problem.half_a = &(half_a = central_part(*given.half_a, most_voxels));
+      if (given.half_b != nullptr) problem.half_b = &(half_b = central_part(*given.half_b, most_voxels));
+    }
+    problem.parameters.size = f().grid.size;
+  }
+  const Volume& f() const { return *problem.inputs.at("f"); }
+  const Volume* weights() const {
+    const auto found = problem.inputs.find("w");
+    return found == problem.inputs.end() ? nullptr : found->second;
+  }
+};
+
+double rounded(double value) {
+  return std::stod(fmt::format("{:.2e}", value));
+}
+
+[[noreturn]] void refuse(const std::string& what) {
+  throw InputError(fmt::format("{}, so there is nothing to choose alpha by: give --alpha a number", what));
+}
+
+double mean_square(const Volume& volume) {
+  double sum = 0;
+  for (const float value : volume.voxels) sum += static_cast<double>(value) * value;
+  return sum / static_cast<double>(volume.voxels.size());
+}
+
+// Weights of voxels 0, 1, 2, ... away that give white noise these correlations one and two voxels apart: the transform
+// of the root of the spectrum, of norm 1.
+std::vector<double> colouring(const std::array<double, 2>& correlation) {
+  constexpr int length = 32, reach = 7;
+  constexpr double turn = 2 * std::numbers::pi / length;
+  std::vector<double> weights(reach);
+  double norm = 0;
+  for (int n = 0; n < reach; ++n) {
+    for (int w = 0; w < length; ++w) {
+      const double power = 1 + 2 * correlation[0] * std::cos(turn * w) + 2 * correlation[1] * std::cos(2 * turn * w);
+      weights[n] += std::sqrt(std::max(0.0, power)) * std::cos(turn * w * n);
+    }
+    norm += (n == 0 ? 1 : 2) * weights[n] * weights[n];
+  }
+  for (double& weight : weights) weight /= std::sqrt(norm);
+  return weights;
+}
+
+// The volume goes on as its mirror image.
+void filter_along(Volume& volume, int axis, const std::vector<double>& weights) {
+  const auto size = static_cast<std::ptrdiff_t>(volume.grid.size[axis]);
+  if (size < 2) return;
+  const std::size_t strides[] = {1, volume.grid.size[0], volume.grid.slice()};
+  const auto stride = static_cast<std::ptrdiff_t>(strides[axis]);
+  const auto lines = static_cast<std::ptrdiff_t>(volume.grid.count()) / size;
+  parallel_slices(static_cast<std::size_t>(lines), [&](std::size_t line) {
+    const auto n = static_cast<std::ptrdiff_t>(line);
+    float* first = volume.voxels.data() + n % stride + n / stride * stride * size;
+    std::vector<double> values(static_cast<std::size_t>(size));
+    for (std::ptrdiff_t at = 0; at < size; ++at) values[at] = first[at * stride];
+    const auto value = [&](std::ptrdiff_t at) {
+      const std::ptrdiff_t folded = ((at % (2 * size)) + 2 * size) % (2 * size);
+      return values[folded < size ? folded : 2 * size - 1 - folded];
+    };
+    for (std::ptrdiff_t at = 0; at < size; ++at) {
+      double sum = weights[0] * value(at);
+      for (std::ptrdiff_t away = 1; away < static_cast<std::ptrdiff_t>(weights.size()); ++away)
+        sum += weights[away] * (value(at - away) + value(at + away));
+      first[at * stride] = static_cast<float>(sum);
+    }
+  });
+}
+
+// Noise of these standard deviations, which neighbours share as they do in f; none where the voxel and its neighbours
+// have one value (filled background).
+template <typename Deviation>
+Volume noise_like(const Volume& f, const NoiseEstimate& estimate, const Deviation& deviation) {
+  constexpr std::uint64_t seed = 0x5d7e;
+  Volume noise(f.grid);
+  parallel_slices(f.grid.size[2], [&](std::size_t k) {
+    for (std::size_t n = k * f.grid.slice(); n < (k + 1) * f.grid.slice(); ++n) {
+      PhiloxStream random(seed, n, 0);
+      noise.voxels[n] = static_cast<float>(standard_normal(random));
+    }
+  });
+  if (estimate.correlated)
+    for (int axis = 0; axis < 3; ++axis) filter_along(noise, axis, colouring(estimate.correlation[axis]));
+  const auto range = [&](std::size_t at, int axis) {
+    return std::pair(at == 0 ? 0 : at - 1, std::min(at + 2, f.grid.size[axis]));
+  };
+  parallel_slices(f.grid.size[2], [&](std::size_t k) {
+    const auto [k0, k1] = range(k, 2);
+    for (std::size_t j = 0; j < f.grid.size[1]; ++j) {
+      const auto [j0, j1] = range(j, 1);
+      for (std::size_t i = 0; i < f.grid.size[0]; ++i) {
+        const auto [i0, i1] = range(i, 0);
+        bool uniform = true;
+        for (std::size_t z = k0; z < k1 && uniform; ++z)
+          for (std::size_t y = j0; y < j1 && uniform; ++y)
+            for (std::size_t x = i0; x < i1 && uniform; ++x) uniform = f.at(x, y, z) == f.at(i, j, k);
+        const std::size_t voxel = i + f.grid.size[0] * (j + f.grid.size[1] * k);
+        noise.voxels[voxel] = uniform ? 0.0f : static_cast<float>(deviation(voxel) * noise.voxels[voxel]);
+      }
+    }
+  });
+  return noise;
+}
+
+// Mean of ||u(f + t d) - (f - d / t)||^2, less what does not depend on lambda.
+class Risk {
+ public:
+  Risk(const StrengthProblem& problem, const Volume& noise, const Device& device)
+      : problem_(problem), f_(*problem.inputs.at("f")), noise_(noise), noisier_(f_.grid), devices_{device} {
+    for (std::size_t n = 0; n < noisier_.voxels.size(); ++n)
+      noisier_.voxels[n] = static_cast<float>(f_.voxels[n] + added * noise.voxels[n]);
+    problem_.inputs["f"] = &noisier_;
+    problem_.parameters.schedule = Schedule::standard;
+    problem_.parameters.iterations = 300;
+    problem_.parameters.gap = 3e-3;
+  }
+
+  double operator()(double lambda) {
+    problem_.parameters.lambda = lambda;
+    const auto method = make_denoiser(problem_.method, problem_.parameters);
+    const Volume u = run_iterations(*method, problem_.inputs, f_.grid, devices_).output;
+    double sum = 0;
+    for (std::size_t n = 0; n < u.voxels.size(); ++n) {
+      const double change = static_cast<double>(u.voxels[n]) - f_.voxels[n];
+      sum += change * (change + 2 / added * noise_.voxels[n]);
+    }
+    if (!std::isfinite(sum)) refuse("the volume holds values that are not finite");
+    return sum / static_cast<double>(u.voxels.size());
+  }
+
+ private:
+  StrengthProblem problem_;
+  const Volume& f_;
+  const Volume& noise_;
+  Volume noisier_;
+  std::vector<Device> devices_;
+};
+
+struct Minimum {
+  double lambda;
+  const char* note;
+};
+
+// On a ladder of factors 2^(1/4) from `start`: in steps of four rungs, then two, then one; between the rungs, a
+// parabola through the lowest and its neighbours, over log lambda. Wider ones lean to the flatter side, towards large
+// lambda.
+Minimum minimise(Risk& risk, double start) {
+  constexpr int lowest = -40, highest = 32;
+  const auto lambda = [&](double rung) { return start * std::exp2(rung / 4); };
+  std::map<int, double> values;
+  const auto at = [&](int rung) {
+    const auto [found, missing] = values.try_emplace(rung, 0);
+    if (missing) found->second = risk(lambda(rung));
+    return found->second;
+  };
+  int best = 0;
+  for (const int step : {4, 2, 1}) {
+    const int from = best;
+    while (best < highest && at(best + step) < at(best)) best += step;
+    if (best == from)
+      while (best > lowest && at(best - step) < at(best)) best -= step;
+    if (best >= highest) return {lambda(best), "; the smoother the better: there seems to be noise only"};
+    if (best <= lowest) return {lambda(best), "; the gentler the better: there seems to be hardly any noise"};
+  }
+  const double before = at(best - 1), here = at(best), after = at(best + 1);
+  const double bend = before - 2 * here + after;
+  return {lambda(best + (bend > 0 ? std::clamp(0.5 * (before - after) / bend, -1.0, 1.0) : 0)), ""};
+}
+
+std::string where(const Part& part) {
+  if (part.whole) return {};
+  const auto& size = part.f().grid.size;
+  return fmt::format(", on the central {} x {} x {} voxels", size[0], size[1], size[2]);
+}
+
+// With noise like that of f, independent of it.
+StrengthChoice by_risk(const Part& part, const Volume& noise, const std::string& how,
+                       const std::vector<Device>& devices) {
+  Risk risk(part.problem, noise, devices.front());
+  StrengthChoice choice;
+  choice.sigma = std::sqrt(mean_square(noise));
+  const auto found = minimise(risk, 0.7 * choice.sigma * louder * typical_spacing(part.f().grid));
+  choice.lambda = rounded(found.lambda / louder);
+  choice.how = how + where(part) + found.note;
+  return choice;
+}
+
+StrengthChoice by_sure(const Part& part, const std::vector<Device>& devices) {
+  const Volume& f = part.f();
+  const Volume* weights = part.weights();
+  const NoiseEstimate estimate = estimate_noise(f, weights);
+  const double sigma = weights != nullptr ? part.problem.sigma.value_or(estimate.sigma) : estimate.sigma;
+  if (!(sigma > 0)) refuse("no noise can be measured in the volume");
+  const NoiseMap map = weights != nullptr ? NoiseMap() : noise_map(f);
+  const Volume noise = noise_like(f, estimate, [&](std::size_t n) {
+    return weights != nullptr ? sigma * std::sqrt(static_cast<double>(weights->voxels[n]))
+                              : std::sqrt(static_cast<double>(map.variance.voxels[n]));
+  });
+  const double seen = weights != nullptr ? sigma : map.sigma;
+  auto choice = by_risk(part, noise,
+                        fmt::format("Monte Carlo SURE with a noise of {:.4g}{}{}", seen,
+                                    weights == nullptr   ? ""
+                                    : part.problem.sigma ? " from the variances"
+                                                         : " where the weight is 1",
+                                    estimate.correlated ? ", which neighbours share" : ""),
+                        devices);
+  choice.sigma = seen;
+  return choice;
+}
+
+void check_halves(const StrengthProblem& problem) {
+  if (problem.half_a == nullptr || problem.half_b == nullptr)
+    throw InputError(
+        "--alpha halves needs --halves, the reconstructions of the odd and of the even views (make them with halocline "
+        "fdk --halves-out)");
+  for (const Volume* half : {problem.half_a, problem.half_b})
+    require_same_grid(problem.inputs.at("f")->grid, "the volume", half->grid, "--halves");
+}
+
+StrengthChoice by_halves(const Part& part, const std::vector<Device>& devices) {
+  const Volume &f = part.f(), &a = *part.problem.half_a, &b = *part.problem.half_b;
+  Volume noise(f.grid);
+  double sum = 0, squares = 0;  // of what the halves' mean has that f has not
+  for (std::size_t n = 0; n < noise.voxels.size(); ++n) {
+    noise.voxels[n] = static_cast<float>((static_cast<double>(a.voxels[n]) - b.voxels[n]) / 2);
+    const double other = (static_cast<double>(a.voxels[n]) + b.voxels[n]) / 2 - f.voxels[n];
+    sum += other;
+    squares += other * other;
+  }
+  const double sigma = std::sqrt(mean_square(noise)), count = static_cast<double>(noise.voxels.size());
+  if (!std::isfinite(sigma)) refuse("the halves hold values that are not finite");
+  if (!(sigma > 0))
+    throw InputError(
+        "--halves: the two volumes are the same, so their difference tells no noise; give reconstructions of different "
+        "views (halocline fdk --halves-out)");
+  const double apart = std::sqrt(std::max(0.0, squares / count - sum / count * (sum / count)));
+  if (apart > sigma)
+    throw InputError(fmt::format(
+        "--halves: their mean is not the volume that is denoised: the two differ by {:.4g} (RMS), more than the noise "
+        "of {:.4g} that the halves tell; give the halves of the same reconstruction (halocline fdk --halves-out)",
+        apart, sigma));
+  return by_risk(part, noise, fmt::format("split halves, with a noise of {:.4g}", sigma), devices);
+}
+
+// ||u - f||, given or that of the noise.
+StrengthChoice by_discrepancy(const Part& part, const StrengthProblem& given, const std::vector<Device>& devices) {
+  std::optional<double> sigma = given.sigma;
+  if (!sigma && part.weights() == nullptr && !given.target_fidelity) {
+    if (!(estimate_noise(part.f()).sigma > 0)) refuse("no noise can be measured in the volume");
+    sigma = noise_map(part.f()).sigma;
+  }
+  const auto found = given.inputs.find("w"), reference = given.inputs.find("reference");
+  const auto choice =
+      choose_lambda(*given.inputs.at("f"), found == given.inputs.end() ? nullptr : found->second, given.target_fidelity,
+                    devices, sigma, given.whole_voxels, given.parameters.regulariser,
+                    reference == given.inputs.end() ? nullptr : reference->second);
+  return {choice.lambda, choice.sigma, choice.how};
+}
+
+}  // namespace
+
+const std::vector<std::string>& strength_rules() {
+  static const std::vector<std::string> rules{"auto", "discrepancy", "halves", "sure"};
+  return rules;
+}
+
+StrengthChoice choose_strength(const std::string& rule, const StrengthProblem& problem,
+                               const std::vector<Device>& devices) {
+  const auto& rules = strength_rules();
+  if (std::find(rules.begin(), rules.end(), rule) == rules.end())
+    throw InputError(fmt::format("--alpha is \"{}\"; expected a number or one of {}", rule, fmt::join(rules, ", ")));
+  const bool automatic = rule == "auto", halves = problem.half_a != nullptr;
+  if (problem.inputs.at("f")->grid.count() < 2) refuse("the volume is a single voxel");
+  if (rule == "halves" || (automatic && halves && !problem.target_fidelity)) check_halves(problem);
+  const Part part(problem);
+  if (rule == "discrepancy" || (automatic && problem.target_fidelity)) return by_discrepancy(part, problem, devices);
+  if (rule == "halves" || (automatic && halves)) return by_halves(part, devices);
+  return by_sure(part, devices);
+}
+
+std::string effect_warning(const ValueRange& input, const ValueRange& output, double alpha, double rms_change,
+                           double noise) {
+  const auto range = [](const ValueRange& values) { return static_cast<double>(values.greatest) - values.least; };
+  const double before = range(input);
+  if (!(before > 0)) return "the volume is constant: there is nothing to denoise";
+  const double scale = noise > 0 ? noise : before;
+  if (rms_change < 1e-3 * scale)
+    return fmt::format(
+        "hardly anything was changed: the RMS change of {:.3g} is below 1/1000 of {} of {:.3g}; an --alpha below "
+        "{:.4g} "
+        "smooths more",
+        rms_change, noise > 0 ? "the noise" : "the grey values' range", scale, alpha);
+  const double after = range(output);
+  if (after < 1e-3 * before)
+    return fmt::format(
+        "nothing is left: the grey values span {:.3g} after and {:.3g} before; an --alpha above {:.4g} smooths less",
+        after, before, alpha);
+  return {};
+}
+
+}  // namespace halocline

@@ -1,0 +1,87 @@
+#include "apps/strength_options.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "algorithms/strength.hpp"
+#include "apps/validators.hpp"
+#include "host/error.hpp"
+
+namespace halocline {
+namespace {
+
+bool is_rule(const std::string& word) {
+  const auto& rules = strength_rules();
+  return std::find(rules.begin(), rules.end(), word) != rules.end();
+}
+
+}  // namespace
+
+void add_strength_options(CLI::App& app, StrengthOptions& options) {
+  app.add_option(
+         "--alpha", options.alpha,
+         "pdu, spdu: weight of the data, 1/(grey value mm), where smaller is smoother; or a rule to choose it by, on "
+         "the "
+         "central 128^3 voxels. sure: least expected error (Monte Carlo SURE) for noise as it is estimated or as "
+         "--weights say; RMSE within 2 % of that of the best alpha on white noise and with propagated variances, but "
+         "up "
+         "to 45 % off without them where noise is gathered in a small part of the volume. halves: the same with the "
+         "noise that the --halves show; within 5 % on noise of any kind, FDK's too. discrepancy: takes away as much as "
+         "there is noise; up to 25 % off. target: meets --target-fidelity. auto, the default: target or halves if they "
+         "are given, else sure")
+      ->type_name("A|RULE");
+  app.add_option("--halves", options.halves,
+                 "Reconstructions of the odd and of the even views, as fdk --halves-out makes them: for --alpha halves "
+                 "or auto, and --weights halves")
+      ->type_name("A,B");
+}
+
+std::array<std::string, 2> parse_pair(const std::string& option, const std::string& text) {
+  const auto comma = text.find(',');
+  if (comma == std::string::npos || comma == 0 || comma + 1 == text.size() || text.find(',', comma + 1) != text.npos)
+    throw InputError(
+        fmt::format("{} is \"{}\"; expected two files with a comma between them: A.mha,B.mha", option, text));
+  return {text.substr(0, comma), text.substr(comma + 1)};
+}
+
+void take_strength(StrengthOptions& options, const std::string& weights, DenoiseParameters& parameters) {
+  const std::string& alpha = options.alpha;
+  if (alpha == "target") {
+    if (!parameters.target_fidelity)
+      throw InputError("--alpha target needs --target-fidelity, the ||u-f||_2 to be reached");
+  } else if (is_rule(alpha)) {
+    if (parameters.target_fidelity)
+      throw InputError(fmt::format(
+          "--alpha {} and --target-fidelity exclude each other: give --alpha target, or leave one of them out", alpha));
+    parameters.strength = alpha;
+  } else if (!alpha.empty()) {
+    std::string number = alpha;
+    if (!positive_number()(number).empty())
+      throw InputError(fmt::format("--alpha is \"{}\"; expected a positive number, target, or one of {}", alpha,
+                                   fmt::join(strength_rules(), ", ")));
+    parameters.alpha = std::stod(alpha);
+  }
+  const bool tv = parameters.method != "tvgd";
+  if (!tv && !alpha.empty())
+    throw InputError(
+        "--alpha belongs to the methods pdu and spdu; tvgd takes --step, --iterations and --target-fidelity");
+  if (options.halves.empty()) {
+    for (const auto& [option, value] : {std::pair("--alpha", alpha), std::pair("--weights", weights)})
+      if (value == "halves")
+        throw InputError(fmt::format(
+            "{} halves needs --halves A,B, the reconstructions of the odd and of the even views (halocline fdk "
+            "--halves-out)",
+            option));
+    return;
+  }
+  options.files = parse_pair("--halves", options.halves);
+  const bool chooses = tv && !parameters.alpha && !parameters.target_fidelity &&
+                       (parameters.strength == "auto" || parameters.strength == "halves");
+  if (!chooses && weights != "halves")
+    throw InputError("--halves serves nothing here: it is for --alpha halves or auto, and for --weights halves");
+}
+
+}  // namespace halocline
