@@ -1,6 +1,7 @@
 #include "host/volume_source.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <mutex>
 
@@ -72,11 +73,23 @@ ValueRange value_range(const VolumeSource& source) {
 
 void RangeWatch::see(const float* values, std::size_t count) {
   if (count == 0) return;
-  float least = values[0], greatest = values[0];
-  for (std::size_t n = 1; n < count; ++n) {
-    least = values[n] < least ? values[n] : least;
-    greatest = values[n] > greatest ? values[n] : greatest;
+  // Lanes of their own: a single least value would be compared one after the other.
+  constexpr std::size_t lanes = 64;
+  std::array<float, lanes> low, high;
+  low.fill(values[0]);
+  high.fill(values[0]);
+  std::size_t n = 0;
+  for (; n + lanes <= count; n += lanes)
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      const float value = values[n + lane];
+      low[lane] = value < low[lane] ? value : low[lane];
+      high[lane] = value > high[lane] ? value : high[lane];
+    }
+  for (; n < count; ++n) {
+    low[0] = std::min(low[0], values[n]);
+    high[0] = std::max(high[0], values[n]);
   }
+  const float least = *std::min_element(low.begin(), low.end()), greatest = *std::max_element(high.begin(), high.end());
   const std::lock_guard lock(mutex_);
   range_.least = any_ ? std::min(range_.least, least) : least;
   range_.greatest = any_ ? std::max(range_.greatest, greatest) : greatest;

@@ -337,9 +337,11 @@ TEST(Denoise, AlphaIsChosenForTheProblemThatIsSolved) {
   Volume inverted = reference::two_balls(40, 0.02, 9);  // another modality
   for (auto& value : inverted.voxels) value = 2 - value;
   const Volume truth = reference::two_balls(40, 0);
-  const auto plain = denoise(f, nullptr, {}, device());
-  const auto with = [](auto&& change) {
-    DenoiseParameters parameters;
+  DenoiseParameters discrepancy;
+  discrepancy.strength = "discrepancy";
+  const auto plain = denoise(f, nullptr, discrepancy, device());
+  const auto with = [&](auto&& change) {
+    DenoiseParameters parameters = discrepancy;
     change(parameters.regulariser);
     return parameters;
   };
@@ -350,7 +352,7 @@ TEST(Denoise, AlphaIsChosenForTheProblemThatIsSolved) {
   meets(denoise(f, nullptr, with([](auto& r) { r.variation = Variation::anisotropic; }), device()));
   meets(denoise(f, nullptr, with([](auto& r) { r.variation = Variation::huber, r.huber_delta = 0.02; }), device()));
   meets(denoise(f, nullptr, with([](auto& r) { r.minimum = 0; }), device()));
-  const auto guided = denoise(f, nullptr, {}, device(), {}, &inverted);
+  const auto guided = denoise(f, nullptr, discrepancy, device(), {}, &inverted);
   meets(guided);
   EXPECT_GT(guided.regulariser.reference_eta.value(), 0.02);
   EXPECT_LT(guided.regulariser.reference_eta.value(), 0.5);
