@@ -37,7 +37,7 @@ DetailStencil::Filter DetailStencil::product(const Grid& grid, const std::array<
     Filter longer;
     for (const auto& tap : filter)
       for (std::size_t n = 0; n < factors[axis].size(); ++n)
-        longer.push_back({tap.offset + n * strides[axis], tap.factor * factors[axis][n]});
+        if (factors[axis][n] != 0) longer.push_back({tap.offset + n * strides[axis], tap.factor * factors[axis][n]});
     filter = longer;
   }
   return filter;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "algorithms/noise_details.hpp"
+#include "algorithms/parallel_slices.hpp"
 
 namespace halocline {
 namespace {
@@ -16,8 +17,8 @@ constexpr double correlated_from = 1.25;
 
 // What is seen in a window.
 struct Seen {
-  double excess;
-  std::array<std::array<double, 2>, 3> correlation;
+  double excess = 0;  // 0: nothing
+  std::array<std::array<double, 2>, 3> correlation{};
 };
 
 std::array<std::array<double, 2>, 3> correlation_of(const WindowNoise& found) {
@@ -28,12 +29,33 @@ std::array<std::array<double, 2>, 3> correlation_of(const WindowNoise& found) {
   return result;
 }
 
+// The details at places spread over the whole volume, slab by slab.
+WindowNoise look_everywhere(const Volume& volume, const Volume* weights, const DetailStencil& stencil) {
+  const auto& size = volume.grid.size;
+  const int axis = size[2] > 2 ? 2 : size[1] > 2 ? 1 : 0;  // along which it is cut
+  const std::size_t layers = size[axis] - stencil.extent()[axis] + 1;
+  const std::size_t parts = std::min<std::size_t>(16, layers);
+  std::vector<WindowNoise> found(parts);
+  parallel_slices(parts, [&](std::size_t n) {
+    NoiseWindow window{{0, 0, 0}, size};
+    window.first[axis] = n * layers / parts;
+    window.size[axis] = (n + 1) * layers / parts - window.first[axis] + stencil.extent()[axis] - 1;
+    found[n] = look_at(volume, weights, stencil, window, most_places / parts);
+  });
+  WindowNoise all;
+  for (const auto& part : found) {
+    all.details.insert(all.details.end(), part.details.begin(), part.details.end());
+    all.looked_at += part.looked_at;
+  }
+  return all;
+}
+
 }  // namespace
 
 NoiseEstimate estimate_noise(const Volume& volume, const Volume* weights) {
   const DetailStencil stencil(volume.grid);
   if (!stencil.any()) return {};
-  const auto all = look_at(volume, weights, stencil, {{0, 0, 0}, volume.grid.size}, most_places);
+  const auto all = look_everywhere(volume, weights, stencil);
   if (all.details.empty()) return {};
   NoiseEstimate estimate;
   estimate.sigma = robust_sigma(all.details, stencil.gradients());
@@ -42,13 +64,14 @@ NoiseEstimate estimate_noise(const Volume& volume, const Volume* weights) {
   const NoiseWindows windows(volume.grid);
   // odd, so that windows of lattices with even sizes do not line up in columns
   const std::size_t step = windows.count() <= most_windows ? 1 : (windows.count() / most_windows + 1) | 1;
-  std::vector<Seen> seen;
-  for (std::size_t n = 0; n < windows.count(); n += step) {
-    const auto found = look_at(volume, weights, stencil, windows.at(n), most_places / most_windows);
+  std::vector<Seen> seen((windows.count() + step - 1) / step);
+  parallel_slices(seen.size(), [&](std::size_t n) {
+    const auto found = look_at(volume, weights, stencil, windows.at(n * step), most_places / most_windows);
     const double sigma = robust_sigma(found.details, stencil.gradients());
     if (2 * found.details.size() > found.looked_at && sigma > 0 && found.distant > 0)
-      seen.push_back({found.distant / sigma, correlation_of(found)});
-  }
+      seen[n] = {found.distant / sigma, correlation_of(found)};
+  });
+  std::erase_if(seen, [](const Seen& window) { return window.excess == 0; });
   if (seen.empty()) return estimate;
   std::sort(seen.begin(), seen.end(), [](const Seen& a, const Seen& b) { return a.excess < b.excess; });
   estimate.excess = seen[seen.size() / 4].excess;

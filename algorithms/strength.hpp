@@ -50,17 +50,15 @@ struct StrengthChoice {
 /// the noise of f = (A + B) / 2 whatever that is; for t = 1 it would be ||u(A) - B||^2. Where sparse views make
 /// streaks, those that the halves do not share count as noise.
 ///
-/// discrepancy: ||u - f||^2 is the noise's (Morozov 1966; choose_lambda()), which is too much by what denoising does to
-/// the object.
+/// discrepancy: ||u - f||^2 is the noise's (Morozov 1966; choose_lambda()).
 ///
 /// auto: target_fidelity if there is one, else halves if they are given, else sure.
 ///
-/// How far the RMSE was from that of the best lambda by search (two balls, Shepp-Logan and blade of 32^3 and 64^3, a
-/// slice of 128^2 and of 256^2, three noise levels, noise that varies 3-fold): on white noise sure 1.5 %, discrepancy
-/// 13
-/// %. On noise that went through FDK (Ram-Lak and Hann, 120 and 180 views) halves 1 %, against the truth with its
-/// streaks 3 %; sure for S-PDU with propagated variances 2 %; for PDU 2 % but on the blade, whose noise is gathered in
-/// a small part of the volume, 43 %; discrepancy 22 %.
+/// How far the RMSE was from that of the best lambda by search (two balls, Shepp-Logan and blade of 32^3 to 64^3,
+/// slices of 128^2 and 256^2, three noise levels, noise that varies threefold). White noise: sure 1.5 %; discrepancy 50
+/// %, because a hundredth of the noise decides there. Noise that went through FDK (Ram-Lak and Hann, 120 and 180
+/// views): halves 1 %, against a truth that has no streaks 3 %; sure 2 % for S-PDU with propagated variances and 2 %
+/// for PDU, but on the blade, whose noise is gathered in a small part of the volume, 43 %; discrepancy 22 %.
 ///
 /// InputError that names --alpha where there is nothing to choose by: no noise, a single voxel, values that are not
 /// finite; or --halves, if they are missing, on another grid, the same, or not those of f.

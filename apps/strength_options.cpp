@@ -30,7 +30,7 @@ void add_strength_options(CLI::App& app, StrengthOptions& options) {
          "up "
          "to 45 % off without them where noise is gathered in a small part of the volume. halves: the same with the "
          "noise that the --halves show; within 5 % on noise of any kind, FDK's too. discrepancy: takes away as much as "
-         "there is noise; up to 25 % off. target: meets --target-fidelity. auto, the default: target or halves if they "
+         "there is noise; up to 50 % off. target: meets --target-fidelity. auto, the default: target or halves if they "
          "are given, else sure")
       ->type_name("A|RULE");
   app.add_option("--halves", options.halves,
