@@ -74,13 +74,13 @@ int fused_chunk(const FusedTile& tile, const DeviceInfo& device, std::size_t nx,
   return static_cast<int>(best);
 }
 
-FusedForm fastest_form(std::span<const DeviceInfo> devices, double gap) {
-  // Measured on one vendor's devices only; elsewhere the kernels in place, which need the least of a device. Steps of 1
-  // / 32767 of lambda leave a relative gap of some 1e-6: enough for targets that are a hundred times that.
-  const bool measured = !devices.empty() && std::all_of(devices.begin(), devices.end(), [](const DeviceInfo& device) {
-    return !device.cpu() && device.platform.find("NVIDIA") != std::string::npos;
+FusedForm fastest_form(std::span<const DeviceBudget> devices) {
+  // Measured on one vendor's devices only; elsewhere the kernels in place, which need the least of a device. Duals stay
+  // float32: then the bits are those of the kernels in place, whichever the plan takes.
+  const bool measured = !devices.empty() && std::all_of(devices.begin(), devices.end(), [](const DeviceBudget& device) {
+    return !device.cpu && device.platform.find("NVIDIA") != std::string::npos;
   });
-  return measured ? FusedForm{2, gap >= 1e-4 ? 16 : 32} : FusedForm{};
+  return measured ? FusedForm{2, 32} : FusedForm{};
 }
 
 void launch_fused(Slab& slab, int dual_bits, bool weighted, Range core, const std::array<float, 3>& inverse_spacing,
@@ -101,7 +101,7 @@ void launch_fused(Slab& slab, int dual_bits, bool weighted, Range core, const st
                     static_cast<std::int32_t>(core.end), static_cast<std::int32_t>(chunk), inverse_spacing[0],
                     inverse_spacing[1], inverse_spacing[2], lambda});
   for (std::size_t n = 0; n < 4; ++n) arguments.emplace_back(steps[std::min(n, steps.size() - 1)]);
-  slab.launch({"pdu_fused.cl", "pdu_fused",
+  slab.launch({"pdu_fused.cl", "pdu_fused_iterate",
                fmt::format("-D STAGES={} -D COLUMNS={} -D TILE_X={} -D TILE_Y={} -D DUAL_BITS={}{}", tile.stages,
                            tile.columns, tile.x, tile.y, dual_bits, weighted ? " -D WEIGHTS" : "")},
               {columns * x, rows * y, chunks}, {x, y, 1}, arguments);

@@ -12,7 +12,7 @@ Requirements Spdu::requirements() const {
   need.algorithm = "spdu";
   need.arrays.insert(need.arrays.begin() + 1, volume_array("w", Lifetime::input));
   if (fused()) return need;
-  need.kernels[0] = parameters_.schedule == Schedule::standard ? "spdu_dual" : "pdu_dual";
+  need.kernels[0] = is_dimensionless(parameters_.schedule) ? "spdu_dual" : "pdu_dual";
   need.kernels[1] = "spdu_primal";
   need.kernels[2] = "spdu_gap";
   return need;
@@ -28,7 +28,7 @@ std::array<float, 3> Spdu::dual_steps(const Steps& steps) const {
 void Spdu::dual(Slab& slab, const Steps& steps, Range slices) const {
   // The other schedules have one step for all voxels. Where w is 0 all around q is then not 0, but nothing reads it: it
   // reaches u through w div q alone, and the gap leaves it out.
-  if (parameters_.schedule != Schedule::standard) return Pdu::dual(slab, steps, slices);
+  if (!is_dimensionless(parameters_.schedule)) return Pdu::dual(slab, steps, slices);
   const auto step = dual_steps(steps);
   slab.launch({"spdu.cl", "spdu_dual", ""}, slices,
               {in("u"), in("w"), inout("qx"), inout("qy"), inout("qz"), slab.nx(), slab.ny(), slab.nz(), slab.offset(),

@@ -48,6 +48,7 @@ Requirements Tvgd::requirements() const {
 void Tvgd::begin() {
   DenoiseMethod::begin();
   factor_ = 0;
+  ended_at_ = -1;
 }
 
 void Tvgd::start(Slab& slab) const {
@@ -93,7 +94,13 @@ bool Tvgd::keeps(const Slab& slab) const {
 
 // Without a target the norm alone steers; what the descent came to is measured at the end.
 bool Tvgd::measures(int done) const {
-  return std::isfinite(parameters_.target_rms) || done == 0 || done == parameters_.iterations;
+  return std::isfinite(parameters_.target_rms) || done == 0 || done == parameters_.iterations || done == ended_at_;
+}
+
+bool Tvgd::ends_early(int done) {
+  const bool measured = measures(done);
+  ended_at_ = done;
+  return !measured;
 }
 
 void Tvgd::reduce(Slab& slab, int done, Range interior) const {
@@ -159,7 +166,8 @@ bool Tvgd::reduced(int done, std::span<const double> sums) {
   const bool aims = std::isfinite(parameters_.target_rms);
   const bool reached = aims && std::sqrt(fidelity2 / count_) >= (1 - 1e-5) * parameters_.target_rms;
   const bool flat = !(gradient2 > 0);  // nothing left to descend
-  converged_ = reached || flat || (!aims && done == parameters_.iterations);
+  converged_ = reached || (!aims && (flat || done == parameters_.iterations));
+  stalled_ = flat && !converged_;
   if (reached || (flat && measured)) return true;
   factor_ = flat ? 0 : next_factor(gradient2, fidelity2, measured ? SliceSums::value(sums, 2) : 0);
   return false;

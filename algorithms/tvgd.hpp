@@ -21,6 +21,8 @@ class Tvgd : public DenoiseMethod {
   void start(Slab& slab) const override;
   void iterate(Slab& slab, int iteration, Range core) const override;
   int next_reduction(int done) const override { return done + 1; }
+  std::vector<std::string> image_arrays() const override { return {"u"}; }
+  bool ends_early(int done) override;
   void reduce(Slab& slab, int done, Range interior) const override;
   bool reduced(int done, std::span<const double> sums) override;
   std::string note() const override;
@@ -48,6 +50,7 @@ class Tvgd : public DenoiseMethod {
   double count_;  // voxels
   SliceSums sums_;
   double factor_ = 0;
+  int ended_at_ = -1;  // iterations done when the run was ended from outside
 };
 
 }  // namespace halocline

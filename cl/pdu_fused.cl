@@ -37,7 +37,7 @@ typedef struct {
 // slice z of the buffers; one that the pass does not need may be any that it has
 #define SLICE(z) (plane * (size_t)(clamp(z, lowest, highest) - offset))
 
-__kernel __attribute__((reqd_work_group_size(TILE_X, TILE_Y, 1))) void pdu_fused(
+__kernel __attribute__((reqd_work_group_size(TILE_X, TILE_Y, 1))) void pdu_fused_iterate(
     __global const float* restrict u, __global const float* restrict f,
 #ifdef WEIGHTS
     __global const float* restrict w,

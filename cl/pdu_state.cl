@@ -1,6 +1,6 @@
 // What a run of pdu_fused.cl needs besides its passes:
-//   pdu_start  u = f, q = 0
-//   pdu_stored_gap    the duality gap of pdu.cl (with WEIGHTS: of spdu.cl), per slice the sums of
+//   pdu_state_start  u = f, q = 0
+//   pdu_state_gap    the duality gap of pdu.cl (with WEIGHTS: of spdu.cl), per slice the sums of
 //                    1/2 (u - f - [w] div q)^2 [/ w] + lambda |D u| - q . D u,  |D u|,  (u - f)^2
 //                    and with WEIGHTS  (u - f)^2 / w
 // Rounding may leave a stored dual a little outside of the ball of radius lambda; here it is put back, so that the bound is
@@ -13,7 +13,7 @@
 #include "sums.clh"
 #include "tv.clh"
 
-__kernel void pdu_start(__global const float* restrict f, __global float* restrict u, __global dual_t* restrict qx,
+__kernel void pdu_state_start(__global const float* restrict f, __global float* restrict u, __global dual_t* restrict qx,
                               __global dual_t* restrict qy, __global dual_t* restrict qz, int nx, int ny, int offset,
                               int begin, int end) {
   const int x = (int)get_global_id(0), y = (int)get_global_id(1), z = begin + (int)get_global_id(2);
@@ -66,7 +66,7 @@ INLINE float dual_x_at(__global const dual_t* qx, __global const dual_t* qy, __g
 #define COMPONENTS 3
 #endif
 
-__kernel __attribute__((reqd_work_group_size(MARCH_X, 1, MARCH_Z))) void pdu_stored_gap(
+__kernel __attribute__((reqd_work_group_size(MARCH_X, 1, MARCH_Z))) void pdu_state_gap(
     __global const float* restrict u, __global const float* restrict f,
 #ifdef WEIGHTS
     __global const float* restrict w,
@@ -189,7 +189,7 @@ INLINE real4 gap_terms(__global const float* restrict u, __global const float* r
 #endif
 }
 
-__kernel void pdu_stored_gap(__global const float* restrict u, __global const float* restrict f,
+__kernel void pdu_state_gap(__global const float* restrict u, __global const float* restrict f,
 #ifdef WEIGHTS
                             __global const float* restrict w,
 #endif

@@ -90,7 +90,8 @@ INSTANTIATE_TEST_SUITE_P(SizesAndSchedules, PduReference,
                          testing::Values(Case{{1, 1, 1}, Schedule::standard}, Case{{1, 1, 9}, Schedule::standard},
                                          Case{{93, 1, 7}, Schedule::standard}, Case{{93, 7, 13}, Schedule::standard},
                                          Case{{17, 37, 23}, Schedule::standard}, Case{{17, 37, 23}, Schedule::seed},
-                                         Case{{7, 1, 12}, Schedule::seed}, Case{{17, 37, 23}, Schedule::chambolle_pock},
+                                         Case{{7, 1, 12}, Schedule::seed}, Case{{17, 37, 23}, Schedule::zhu_chan},
+                                         Case{{17, 37, 23}, Schedule::chambolle_pock},
                                          Case{{1, 1, 9}, Schedule::chambolle_pock}));
 
 TEST(Pdu, FloatPairsSumLikeDoubles) {
