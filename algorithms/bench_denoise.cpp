@@ -251,7 +251,7 @@ IterationRecord DenoiseLoop::run() {
   method_->begin();
   method_->start(slab_);
   for (int done = 0; done < iterations_;) {
-    const int due = std::min(iterations_, method_->next_reduction(done));
+    const int due = std::min(iterations_, std::max(done + 1, method_->next_reduction(done)));
     while (done < due) {
       const int count = std::min(together(), due - done);
       method_->iterate_together(slab_, done, count, slab_.interior());
