@@ -429,9 +429,16 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
     result.lambda = result.stages.back().lambda;
     result.alpha = parameters.alpha_path[result.stages.size() - 1];
   }
-  if (!descends(parameters) && !is_filter(parameters.method))
-    result.warning = effect_warning(watched_input.range(), watched_output.range(), result.alpha,
-                                    result.fidelity / std::sqrt(static_cast<double>(grid.count())), result.noise_sigma);
+  if (!descends(parameters) && !is_filter(parameters.method)) {
+    const auto warning = [&](double sigma) {
+      return effect_warning(watched_input.range(), watched_output.range(), result.alpha,
+                            result.fidelity / std::sqrt(static_cast<double>(grid.count())), sigma);
+    };
+    result.warning = warning(result.noise_sigma);
+    // Nobody has asked for the noise yet; now it is worth a look.
+    if (!result.warning.empty() && !(result.noise_sigma > 0))
+      result.warning = warning(estimate_noise(central_part(centred, most_judged_voxels)).sigma);
+  }
   return result;
 }
 
