@@ -132,7 +132,7 @@ double NoiseWindows::step(int axis) const {
 }
 
 WindowNoise look_at(const Volume& volume, const Volume* weights, const DetailStencil& stencil,
-                    const NoiseWindow& window, std::size_t most_places) {
+                    const NoiseWindow& window, std::size_t most_places, bool distances) {
   constexpr std::size_t distance = 3;
   const Grid& grid = volume.grid;
   const std::size_t strides[] = {1, grid.size[0], grid.slice()};
@@ -160,7 +160,7 @@ WindowNoise look_at(const Volume& volume, const Volume* weights, const DetailSte
     const double detail = scale * std::abs(stencil.detail(voxel));
     if (!std::isfinite(detail)) continue;
     found.details.push_back({static_cast<float>(detail), static_cast<float>(scale * stencil.gradient(voxel))});
-    for (int axis = 0; axis < 3; ++axis) {
+    for (int axis = 0; axis < 3 && distances; ++axis) {
       if (grid.size[axis] < 4 * distance || at[axis] + distance >= grid.size[axis]) continue;
       for (std::size_t lag = 1; lag <= distance; ++lag) {
         const double difference = scale * std::abs(static_cast<double>(voxel[lag * strides[axis]]) - voxel[0]);

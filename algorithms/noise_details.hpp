@@ -98,9 +98,10 @@ struct WindowNoise {
   double distant = 0;
 };
 
-/// At no more than `most_places` places, evenly spread. Places where the stencil has one value or a value that is not
-/// finite do not count. Weights divide the differences by their square roots; where they are 0, nothing counts.
+/// At no more than `most_places` places, evenly spread; without `distances` nothing is apart or distant. without
+/// `distances` nothing is apart or distant. Places where the stencil has one value or a value that is not finite do not
+/// count. Weights divide the differences by their square roots; where they are 0, nothing counts.
 WindowNoise look_at(const Volume& volume, const Volume* weights, const DetailStencil& stencil,
-                    const NoiseWindow& window, std::size_t most_places);
+                    const NoiseWindow& window, std::size_t most_places, bool distances);
 
 }  // namespace halocline

@@ -40,7 +40,7 @@ WindowNoise look_everywhere(const Volume& volume, const Volume* weights, const D
     NoiseWindow window{{0, 0, 0}, size};
     window.first[axis] = n * layers / parts;
     window.size[axis] = (n + 1) * layers / parts - window.first[axis] + stencil.extent()[axis] - 1;
-    found[n] = look_at(volume, weights, stencil, window, most_places / parts);
+    found[n] = look_at(volume, weights, stencil, window, most_places / parts, false);
   });
   WindowNoise all;
   for (const auto& part : found) {
@@ -66,7 +66,7 @@ NoiseEstimate estimate_noise(const Volume& volume, const Volume* weights) {
   const std::size_t step = windows.count() <= most_windows ? 1 : (windows.count() / most_windows + 1) | 1;
   std::vector<Seen> seen((windows.count() + step - 1) / step);
   parallel_slices(seen.size(), [&](std::size_t n) {
-    const auto found = look_at(volume, weights, stencil, windows.at(n * step), most_places / most_windows);
+    const auto found = look_at(volume, weights, stencil, windows.at(n * step), most_places / most_windows, true);
     const double sigma = robust_sigma(found.details, stencil.gradients());
     if (2 * found.details.size() > found.looked_at && sigma > 0 && found.distant > 0)
       seen[n] = {found.distant / sigma, correlation_of(found)};

@@ -114,7 +114,7 @@ NoiseMap noise_map(const Volume& volume) {
   const NoiseWindows windows(volume.grid);
   Coarse coarse{windows.counts(), std::vector<float>(windows.count())};
   parallel_slices(windows.count(), [&](std::size_t n) {
-    const auto found = look_at(volume, nullptr, stencil, windows.at(n), 1000);
+    const auto found = look_at(volume, nullptr, stencil, windows.at(n), 500, false);
     const double sigma = scale * robust_sigma(found.details, stencil.gradients());
     coarse.values[n] = static_cast<float>(sigma * sigma);
   });

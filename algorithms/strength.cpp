@@ -283,8 +283,11 @@ StrengthChoice by_halves(const Part& part, const std::vector<Device>& devices) {
 StrengthChoice by_discrepancy(const Part& part, const StrengthProblem& given, const std::vector<Device>& devices) {
   std::optional<double> sigma = given.sigma;
   if (!sigma && part.weights() == nullptr && !given.target_fidelity) {
-    if (!(estimate_noise(part.f()).sigma > 0)) refuse("no noise can be measured in the volume");
-    sigma = noise_map(part.f()).sigma;
+    sigma = estimate_noise(part.f()).sigma;
+    if (!(*sigma > 0)) refuse("no noise can be measured in the volume");
+    // The estimate is the more precise, but where noise varies it is not the RMS that counts here.
+    const double varying = noise_map(part.f()).sigma;
+    if (std::abs(varying / *sigma - 1) > 0.05) sigma = varying;
   }
   const auto found = given.inputs.find("w"), reference = given.inputs.find("reference");
   const auto choice =

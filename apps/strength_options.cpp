@@ -24,14 +24,13 @@ void add_strength_options(CLI::App& app, StrengthOptions& options) {
   app.add_option(
          "--alpha", options.alpha,
          "pdu, spdu: weight of the data, 1/(grey value mm), where smaller is smoother; or a rule to choose it by, on "
-         "the "
-         "central 128^3 voxels. sure: least expected error (Monte Carlo SURE) for noise as it is estimated or as "
-         "--weights say; RMSE within 2 % of that of the best alpha on white noise and with propagated variances, but "
-         "up "
-         "to 45 % off without them where noise is gathered in a small part of the volume. halves: the same with the "
-         "noise that the --halves show; within 5 % on noise of any kind, FDK's too. discrepancy: takes away as much as "
-         "there is noise; up to 50 % off. target: meets --target-fidelity. auto, the default: target or halves if they "
-         "are given, else sure")
+         "the central 128^3 voxels. sure: least expected error (Monte Carlo SURE) for noise as it is estimated or as "
+         "--weights say; RMSE within 2 % of that of the best alpha on white noise and 5 % with propagated variances, "
+         "but up to 45 % off without them where noise is gathered in a small part of the volume. halves: the same with "
+         "the noise that the --halves show; within 5 % on noise of any kind, FDK's too. discrepancy: takes away as "
+         "much "
+         "as there is noise; up to 50 % off. target: meets --target-fidelity. auto, the default: target or halves if "
+         "they are given, else sure")
       ->type_name("A|RULE");
   app.add_option("--halves", options.halves,
                  "Reconstructions of the odd and of the even views, as fdk --halves-out makes them: for --alpha halves "

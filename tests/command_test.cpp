@@ -124,6 +124,7 @@ TEST_F(CommandOnDevice, EachMethodDenoises) {
   EXPECT_LT(rmse("tvgd.mha"), 0.95 * noisy);
 }
 
+<<<<<<< ours
 TEST_F(CommandOnDevice, FramesAreDenoisedTogether) {
   // three frames of one object, each with its own noise
   for (const char* seed : {"1", "2", "3"}) {
@@ -192,6 +193,73 @@ TEST_F(CommandOnDevice, OtherRegularisersDenoiseAndSayWhatTheyDid) {
   EXPECT_EQ(results["minimum"], 0);
   EXPECT_FALSE(results.contains("maximum"));
   EXPECT_GT(results["reference_eta"].get<double>(), 0);
+=======
+TEST_F(CommandOnDevice, HalvesTellTheNoiseAndTheStrength) {
+  const std::string pair = path("odd.mha") + "," + path("even.mha");
+  const Ran fdk = run(Words{"fdk", "-i", path("pn.mha"), "--geometry", path("g.xml"), "--halves-out", pair, "-o",
+                            path("whole.mha"), "--report", path("halves.json")} +
+                      small_grid);
+  EXPECT_DONE(fdk);
+  EXPECT_NE(fdk.out.find("odd.mha: the same from the 15 odd views"), std::string::npos) << fdk.out;
+  EXPECT_TRUE(content(path("whole.mha")) == content(path("r.mha")));
+  const json report = json::parse(content(path("halves.json")));
+  EXPECT_TRUE(report["runs"]["odd views"].contains("plan"));
+  EXPECT_TRUE(report["runs"]["even views"].contains("plan"));
+  const Volume whole = read_image(path("whole.mha")), odd = read_image(path("odd.mha")),
+               even = read_image(path("even.mha"));
+  double difference = 0, noise = 0;
+  for (std::size_t n = 0; n < whole.voxels.size(); ++n) {
+    difference = std::max(difference, std::abs(0.5 * (odd.voxels[n] + even.voxels[n]) - whole.voxels[n]));
+    noise = std::max(noise, 0.5 * std::abs(odd.voxels[n] - even.voxels[n]));
+  }
+  EXPECT_LT(difference, 1e-4 * noise);
+
+  const Words pdu{"denoise", "-i", path("whole.mha"), "--method", "pdu", "--halves", pair, "-o", path("halved.mha")};
+  const Ran chosen = run(pdu);
+  EXPECT_DONE(chosen);
+  EXPECT_NE(chosen.out.find("(split halves, with a noise of"), std::string::npos) << chosen.out;
+  EXPECT_EQ(run(pdu + Words{"--alpha", "halves", "--quiet"}).code, 0);
+  EXPECT_LT(rmse("halved.mha"), 0.9 * rmse("r.mha"));
+
+  EXPECT_DONE(run({"noise-map", "--halves", pair, "-o", path("map.mha"), "--report", path("map.json")}));
+  const json from_halves = json::parse(content(path("map.json")))["results"];
+  EXPECT_EQ(from_halves["reliable"], true);
+  EXPECT_GT(from_halves["noise_sigma"].get<double>(), 0);
+  const Ran alone = run({"noise-map", "-i", path("whole.mha"), "-o", path("alone.mha"), "--report", path("map.json")});
+  EXPECT_DONE(alone);
+  EXPECT_NE(alone.err.find("less reliable"), std::string::npos) << alone.err;
+  EXPECT_EQ(json::parse(content(path("map.json")))["results"]["reliable"], false);
+
+  // What denoise finds out itself is what noise-map writes.
+  const Words spdu{"denoise", "-i", path("whole.mha"), "--method", "spdu", "--alpha", "300", "-o"};
+  EXPECT_DONE(run(spdu + Words{path("a.mha"), "--weights", "halves", "--halves", pair, "--report", path("w.json")}));
+  EXPECT_EQ(json::parse(content(path("w.json")))["results"]["weights"], "from the difference of the two halves");
+  EXPECT_DONE(run(spdu + Words{path("b.mha"), "--weights", path("map.mha")}));
+  EXPECT_TRUE(content(path("a.mha")) == content(path("b.mha")));
+  const Ran estimated = run(spdu + Words{path("a.mha"), "--weights", "estimate"});
+  EXPECT_DONE(estimated);
+  EXPECT_NE(estimated.out.find("weights: noise estimated from the volume alone"), std::string::npos) << estimated.out;
+  EXPECT_DONE(run(spdu + Words{path("b.mha"), "--weights", path("alone.mha")}));
+  EXPECT_TRUE(content(path("a.mha")) == content(path("b.mha")));
+}
+
+TEST_F(CommandOnDevice, RulesForAlpha) {
+  const Words words{"denoise", "-i", path("r.mha"), "--method", "pdu", "-o", path("rule.mha"), "--alpha"};
+  for (const auto& [rule, how] : {std::pair("auto", "Monte Carlo SURE"),
+                                  {"sure", "Monte Carlo SURE"},
+                                  {"discrepancy", "discrepancy principle"},
+                                  {"250", "given"}}) {
+    const Ran ran = run(words + Words{rule});
+    EXPECT_DONE(ran);
+    EXPECT_NE(ran.out.find(how), std::string::npos) << ran.out;
+  }
+  const Ran target = run(words + Words{"target", "--target-fidelity", "0.1"});
+  EXPECT_DONE(target);
+  EXPECT_NE(target.out.find("||u - f|| = 0.1"), std::string::npos) << target.out;
+  const Ran weak = run(words + Words{"1e9"});
+  EXPECT_DONE(weak);
+  EXPECT_NE(weak.err.find("hardly anything was changed"), std::string::npos) << weak.err;
+>>>>>>> theirs
 }
 
 TEST_F(CommandOnDevice, AGapNotReachedIsAWarning) {
@@ -348,7 +416,11 @@ TEST_F(CommandOnDevice, DryRunPrintsThePlanAndWritesNothing) {
   for (const auto& words :
        {Words{"fdk", "-i", path("pn.mha"), "--geometry", path("g.xml"), "-o", path("x.mha")} + small_grid,
         Words{"project", "-i", path("v.mha"), "--geometry", path("g.xml"), "-o", path("x.mha")} + small_detector,
-        Words{"denoise", "-i", path("r.mha"), "--method", "pdu", "-o", path("x.mha")}}) {
+        Words{"denoise", "-i", path("r.mha"), "--method", "pdu", "-o", path("x.mha")},
+        Words{"denoise", "-i", path("r.mha"), "--method", "spdu", "--weights", "estimate", "-o", path("x.mha")},
+        Words{"fdk", "-i", path("pn.mha"), "--geometry", path("g.xml"), "--halves-out",
+              path("x.mha") + "," + path("y.mha"), "-o", path("z.mha")} +
+            small_grid}) {
     const Ran ran = run(words + Words{"--dry-run", "--report", path("x.json"), "--trace", path("y.json")});
     EXPECT_DONE(ran);
     EXPECT_NE(ran.out.find("slab"), std::string::npos) << words[0] << ": " << ran.out;
@@ -356,6 +428,8 @@ TEST_F(CommandOnDevice, DryRunPrintsThePlanAndWritesNothing) {
   for (const auto& words :
        {Words{"phantom", "--type", "blade", "-o", path("x.mha")} + small_grid,
         Words{"noise", "-i", path("p.mha"), "--photons", "10", "-o", path("x.mha")},
+        Words{"noise-map", "-i", path("v.mha"), "-o", path("x.mha")},
+        Words{"noise-map", "--halves", path("v.mha") + "," + path("r.mha"), "-o", path("x.mha")},
         Words{"geometry", "circular", "--sid", "10", "--sdd", "0", "--projections", "9", "-o", path("x.xml")},
         Words{"preview", "-i", path("v.mha"), "-o", path("x.png")}}) {
     const Ran ran = run(words + Words{"--dry-run", "--report", path("x.json"), "--trace", path("y.json")});
@@ -466,8 +540,8 @@ TEST_F(Command, GridOptions) {
 }
 
 TEST(CommandLine, EverySubcommandHasHelpWithAnExample) {
-  for (const char* name :
-       {"devices", "phantom", "geometry", "project", "noise", "counts", "fdk", "denoise", "metrics", "preview"}) {
+  for (const char* name : {"devices", "phantom", "geometry", "project", "noise", "counts", "fdk", "noise-map",
+                           "denoise", "metrics", "preview"}) {
     const Ran ran = run({name, "--help"});
     EXPECT_EQ(ran.code, 0);
     EXPECT_NE(ran.out.find("Example:"), std::string::npos) << name;

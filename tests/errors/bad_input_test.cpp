@@ -89,6 +89,7 @@ TEST_F(BadInput, MissingFiles) {
        {fdk("none.mha") + grid, denoise("none.mha"), Words{"metrics", "-i", none},
         Words{"metrics", "-i", f / "v.mha", "--reference", none}, Words{"preview", "-i", none, "-o", f / "out.png"},
         Words{"noise", "-i", none, "--photons", "10", "-o", f / "out.mha"}, fdk() + Words{"--like", none},
+        Words{"noise-map", "-i", none, "-o", f / "out.mha"},
         Words{"counts", "-i", f / "p.mha", "--flats", none, "--darks", none, "-o", f / "out.mha"},
         denoise("v.mha", "spdu") + Words{"--weights", none}})
     expect_refused(words, {"none.mha' does not exist", "give the path"});
@@ -231,6 +232,62 @@ TEST_F(BadInput, NanAndInfinity) {
     expect_refused(fdk("bad-p.mha") + grid, {"bad-p.mha", "(3,2,1)"});
     EXPECT_EQ(run({"metrics", "-i", f / "bad-v.mha", "--allow-nonfinite"}).code, 0);
   }
+}
+
+TEST_F(BadInput, HowStrongly) {
+  const std::string v = f / "v.mha", w = f / "w.mha";
+  expect_refused(
+      denoise() + Words{"--alpha", "best"},
+      {"--alpha is \"best\"; expected a positive number, target, or one of auto, discrepancy, halves, sure"});
+  expect_refused(denoise() + Words{"--alpha", "target"}, {"--alpha target needs --target-fidelity"});
+  for (const char* rule : {"auto", "sure"})
+    expect_refused(denoise() + Words{"--alpha", rule, "--target-fidelity", "3"},
+                   {rule, "--target-fidelity exclude each other", "--alpha target"});
+  expect_refused(denoise() + Words{"--alpha", "3", "--target-fidelity", "3"}, {"exclude each other"});
+  for (const char* alpha : {"3", "sure"})
+    expect_refused(denoise("v.mha", "tvgd") + Words{"--alpha", alpha}, {"--alpha belongs to the methods pdu and spdu"});
+  expect_refused(denoise() + Words{"--alpha", "halves"}, {"--alpha halves needs --halves A,B", "fdk --halves-out"});
+  expect_refused(denoise("v.mha", "spdu") + Words{"--weights", "halves"}, {"--weights halves needs --halves A,B"});
+  for (const auto& pair : {v, v + ",", "," + v, v + "," + w + "," + v})
+    expect_refused(denoise() + Words{"--halves", pair}, {"--halves is", "two files with a comma"});
+  const Words halves{"--halves", v + "," + w};
+  for (const auto& rest : {Words{"--alpha", "3"}, {"--alpha", "sure"}, {"--target-fidelity", "3"}})
+    expect_refused(denoise() + halves + rest, {"--halves serves nothing here"});
+  expect_refused(denoise("v.mha", "tvgd") + halves, {"--halves serves nothing here"});
+  expect_refused(denoise() + Words{"--halves", v + "," + (f / "none.mha")}, {"none.mha' does not exist"});
+  Volume other = read_image(v);
+  other.grid.spacing[0] = 3;
+  write_image(other, f / "other.mha");
+  expect_refused(denoise() + Words{"--halves", v + "," + (f / "other.mha")}, {"--halves", "other.mha", "spacing"});
+}
+
+TEST_F(BadInput, NoiseMaps) {
+  const std::string v = f / "v.mha", w = f / "w.mha", out = f / "out.mha";
+  expect_refused({"noise-map", "-o", out}, {"give either -i VOLUME or --halves A,B"});
+  expect_refused({"noise-map", "-i", v, "--halves", v + "," + w, "-o", out}, {"give only one of"});
+  expect_refused({"noise-map", "--halves", v, "-o", out}, {"--halves is", "two files with a comma"});
+  expect_refused({"noise-map", "--halves", v + "," + v, "-o", out}, {"v.mha", "are the same everywhere"});
+  expect_refused({"noise-map", "-i", w, "-o", out}, {"no noise can be measured"});  // it is constant
+  expect_refused({"noise-map", "-i", v, "-o", v}, {"v.mha", "-o"});
+  Volume other = read_image(v);
+  other.grid.spacing[0] = 3;
+  write_image(other, f / "other.mha");
+  expect_refused({"noise-map", "--halves", v + "," + (f / "other.mha"), "-o", out}, {"other.mha", "spacing"});
+}
+
+TEST_F(BadInput, HalvesOfAScan) {
+  expect_refused(fdk() + grid + Words{"--halves-out", f / "a.mha"}, {"--halves-out is", "two files with a comma"});
+  expect_refused(fdk() + grid + Words{"--halves-out", (f / "a.mha") + "," + (f / "a.mha")}, {"a.mha"});
+  expect_refused(fdk() + grid + Words{"--halves-out", (f / "a.mha") + "," + (f / "p.mha")}, {"p.mha"});
+  expect_refused(fdk() + grid + Words{"--halves-out", (f / "a.xyz") + "," + (f / "b.mha")}, {"a.xyz"});
+  // eight views 45 degrees apart are enough; four 90 degrees apart are not
+  ASSERT_EQ(run(circular("8", "g8.xml")).code, 0);
+  Volume few = read_image(f / "p.mha");
+  few.grid.size[2] = 8;
+  few.voxels.resize(few.grid.count());
+  write_image(few, f / "p8.mha");
+  expect_refused(fdk("p8.mha", "g8.xml") + grid + Words{"--halves-out", (f / "a.mha") + "," + (f / "b.mha")},
+                 {"--halves-out: the odd views of '", "g8.xml", "a gap of 90 degrees", "leave --halves-out out"});
 }
 
 TEST_F(BadInput, AVolumeThatTheDetectorNeverSees) {
