@@ -124,7 +124,6 @@ TEST_F(CommandOnDevice, EachMethodDenoises) {
   EXPECT_LT(rmse("tvgd.mha"), 0.95 * noisy);
 }
 
-<<<<<<< ours
 TEST_F(CommandOnDevice, FramesAreDenoisedTogether) {
   // three frames of one object, each with its own noise
   for (const char* seed : {"1", "2", "3"}) {
@@ -193,7 +192,8 @@ TEST_F(CommandOnDevice, OtherRegularisersDenoiseAndSayWhatTheyDid) {
   EXPECT_EQ(results["minimum"], 0);
   EXPECT_FALSE(results.contains("maximum"));
   EXPECT_GT(results["reference_eta"].get<double>(), 0);
-=======
+}
+
 TEST_F(CommandOnDevice, HalvesTellTheNoiseAndTheStrength) {
   const std::string pair = path("odd.mha") + "," + path("even.mha");
   const Ran fdk = run(Words{"fdk", "-i", path("pn.mha"), "--geometry", path("g.xml"), "--halves-out", pair, "-o",
@@ -259,7 +259,6 @@ TEST_F(CommandOnDevice, RulesForAlpha) {
   const Ran weak = run(words + Words{"1e9"});
   EXPECT_DONE(weak);
   EXPECT_NE(weak.err.find("hardly anything was changed"), std::string::npos) << weak.err;
->>>>>>> theirs
 }
 
 TEST_F(CommandOnDevice, AGapNotReachedIsAWarning) {
