@@ -4,39 +4,39 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
+#include "algorithms/frames.hpp"
 #include "algorithms/noise_estimate.hpp"
 #include "algorithms/registry.hpp"
 #include "algorithms/strength.hpp"
+#include "algorithms/volume_sample.hpp"
 #include "host/error.hpp"
+#include "host/thread_pool.hpp"
 
 namespace halocline {
 namespace {
+
+constexpr std::size_t most_judged_voxels = 256 * 256 * 256;
+
+struct WeightStatistics {
+  double mean = 0;  // of the positive ones
+  float largest = 0;
+};
 
 bool descends(const DenoiseParameters& parameters) {
   return parameters.method == "tvgd";
 }
 
+// What to use instead of another method's option.
+std::string own_options(const std::string& method) {
+  if (is_filter(method)) return filter_options(method);
+  return method == "tvgd" ? "--step, --iterations and --target-fidelity" : "--alpha";
+}
+
 void require_positive(const char* option, std::optional<double> value) {
   if (value && !(*value > 0 && std::isfinite(*value)))
     throw InputError(fmt::format("{} is {}; expected a positive number", option, *value));
-}
-
-// Of the finite values. Four sums at a time: one alone would wait for its own last addition.
-double mean(const Volume& volume) {
-  std::array<double, 4> sums{}, counts{};
-  for (std::size_t n = 0; n < volume.voxels.size(); ++n) {
-    const float value = volume.voxels[n];
-    const bool finite = std::isfinite(value);
-    sums[n % 4] += finite ? value : 0;
-    counts[n % 4] += finite ? 1 : 0;
-  }
-  const double count = counts[0] + counts[1] + counts[2] + counts[3];
-  return count > 0 ? (sums[0] + sums[1] + sums[2] + sums[3]) / count : 0;
-}
-
-void add(Volume& volume, double value) {
-  for (auto& voxel : volume.voxels) voxel = static_cast<float>(voxel + value);
 }
 
 double coarsest_spacing(const Grid& grid) {
@@ -49,15 +49,15 @@ double coarsest_spacing(const Grid& grid) {
 // Step, epsilon and target of the descent. A tenth of the noise a step makes some 30 iterations; an epsilon well below
 // the differences that noise makes leaves the total variation what it is, and one not far below keeps the descent
 // smooth.
-void set_descent(const Volume& f, const NoiseEstimate& noise, const DenoiseParameters& parameters,
+void set_descent(const Grid& grid, const NoiseEstimate& noise, const DenoiseParameters& parameters,
                  MethodParameters& method, std::string& choice) {
-  const auto count = static_cast<double>(f.grid.count());
+  const auto count = static_cast<double>(grid.count());
   const auto rms = [&](double fidelity) { return fidelity / std::sqrt(count); };
   if (!(noise.sigma > 0) && !parameters.step)
     throw InputError("no noise can be measured in the volume, so there is nothing to choose the step by: give --step");
   const double scale = noise.sigma > 0 ? noise.sigma : 10 * *parameters.step;
   method.step = parameters.step.value_or(0.1 * scale);
-  method.epsilon = 0.05 * scale / coarsest_spacing(f.grid);
+  method.epsilon = 0.05 * scale / coarsest_spacing(grid);
   if (parameters.target_fidelity) {
     method.target_rms = rms(*parameters.target_fidelity);
     choice = "given ||u - f||";
@@ -76,12 +76,144 @@ MethodParameters common(const Grid& grid, const DenoiseParameters& parameters) {
   method.iterations = parameters.iterations;
   method.gap = parameters.gap;
   method.schedule = parameters.schedule;
+  method.regulariser = parameters.regulariser;
+  method.filter = parameters.filter;
+  method.time = parameters.time;
+  if (parameters.time.weight && parameters.method != "pdu4d") method.spacing[2] = *parameters.time.weight;
+  for (const double alpha : parameters.alpha_path) method.path.push_back(1 / alpha);
   return method;
+}
+
+// The regulariser as the iterations take it: for grey values less `offset`.
+Regulariser used_regulariser(Regulariser regulariser, double offset, const Volume* reference,
+                             const std::array<double, 3>& spacing) {
+  regulariser.minimum -= offset;
+  regulariser.maximum -= offset;
+  if (reference != nullptr) regulariser.reference_eta = reference_eta(*reference, spacing, regulariser.reference_eta);
+  return regulariser;
+}
+
+// Adding the offset again may have rounded values out of the box.
+class BoundedSink : public VolumeSink {
+ public:
+  BoundedSink(VolumeSink& sink, const Regulariser& regulariser)
+      : sink_(sink),
+        minimum_(static_cast<float>(regulariser.minimum)),
+        maximum_(static_cast<float>(regulariser.maximum)) {}
+  const Grid& grid() const override { return sink_.grid(); }
+  void begin() override { sink_.begin(); }
+  void write(std::size_t first, std::size_t count, float* from) override {
+    for (std::size_t n = 0; n < count; ++n) from[n] = std::min(std::max(from[n], minimum_), maximum_);
+    sink_.write(first, count, from);
+  }
+  float* data() override { return sink_.data(); }
+
+ private:
+  VolumeSink& sink_;
+  float minimum_, maximum_;
+};
+
+bool fuses(const DenoiseParameters& parameters) {
+  const bool primal_dual = parameters.method == "pdu" || parameters.method == "spdu";
+  return primal_dual && is_dimensionless(parameters.schedule) && parameters.regulariser.plain();
+}
+
+// The fastest form takes twice the memory or so: where that would mean slabs that come and go, the one in place.
+FusedForm form_for(const Grid& grid, const DenoiseParameters& parameters, std::span<const DeviceBudget> devices,
+                   const PlanOptions& options) {
+  if (!fuses(parameters)) return {};
+  FusedForm form = fastest_form(devices);
+  if (parameters.stages) form.stages = *parameters.stages;
+  if (parameters.dual_bits) form.dual_bits = *parameters.dual_bits;
+  if (form.stages == 0 && form.dual_bits != 32) form.stages = 1;
+  if (parameters.stages && *parameters.stages == 0) return {};
+  if (parameters.stages || parameters.dual_bits || form.stages == 0) return form;
+  MethodParameters method = common(grid, parameters);
+  method.fused = form;
+  try {
+    const auto needs = requirements_with_reductions(*make_denoiser(parameters.method, method));
+    return make_plan(needs, devices, options).resident ? form : FusedForm{};
+  } catch (const PlanError&) {
+    return {};
+  }
+}
+
+Volume shifted_by(Volume volume, float shift) {
+  for (float& voxel : volume.voxels) voxel += shift;
+  return volume;
+}
+
+// Options of the run itself: for grey values less `offset`.
+RunOptions shifted_options(const RunOptions& given, const DenoiseMethod& method, const Volume* init, float offset) {
+  RunOptions options = given;
+  if (init != nullptr)
+    for (const auto& name : method.image_arrays()) options.initial[name] = init;
+  if (given.stage_output)
+    options.stage_output = [&given, offset](int stage, const Volume& output) {
+      given.stage_output(stage, shifted_by(output, offset));
+    };
+  return options;
+}
+
+// The form, if all devices have work-groups that are large enough for it.
+FusedForm form_on(const std::vector<Device>& devices, FusedForm form, const Grid& grid,
+                  const DenoiseParameters& parameters) {
+  for (const auto& device : devices)
+    for (int stages = 1; stages <= form.stages; ++stages)
+      if (!has_fused_tile(device.info(), stages, grid.size[0])) {
+        if (parameters.stages || parameters.dual_bits)
+          throw InputError(fmt::format("--stages {}: the work-groups of {} are too small; give fewer", form.stages,
+                                       device.info().name));
+        return {};
+      }
+  return form;
+}
+
+// Looks at every weight: mean of the positive ones, and the largest.
+WeightStatistics weight_statistics(const VolumeSource& weights) {
+  struct Piece {
+    double sum = 0;
+    std::size_t positive = 0, bad = 0;  // bad: how many were good before the first that is not; count if all are
+    float largest = 0, found = 0;
+  };
+  const Grid& grid = weights.grid();
+  std::vector<Piece> pieces((grid.count() + voxels_in_a_piece - 1) / voxels_in_a_piece);
+  parallel_ranges(grid.count(), voxels_in_a_piece, [&](std::size_t first, std::size_t count) {
+    UninitialisedVector<float> values(count);
+    weights.read(first, count, values.data());
+    Piece& piece = pieces[first / voxels_in_a_piece];
+    for (; piece.bad < count; ++piece.bad) {
+      const float weight = values[piece.bad];
+      if (!(weight >= 0) || !std::isfinite(weight)) {
+        piece.found = weight;
+        return;
+      }
+      piece.sum += weight;
+      piece.positive += weight > 0 ? 1 : 0;
+      piece.largest = std::max(piece.largest, weight);
+    }
+  });
+  WeightStatistics result;
+  double sum = 0;
+  std::size_t positive = 0;
+  for (std::size_t n = 0; n < pieces.size(); ++n) {  // in order, so that the sum depends on no thread
+    const std::size_t first = n * voxels_in_a_piece, bad = first + pieces[n].bad;
+    if (pieces[n].bad < std::min(voxels_in_a_piece, grid.count() - first))
+      throw InputError(fmt::format(
+          "--weights: the variance at voxel ({}, {}, {}) is {}; expected finite values, positive or 0 (0: seen by no "
+          "view)",
+          bad % grid.size[0], bad / grid.size[0] % grid.size[1], bad / grid.slice(), pieces[n].found));
+    sum += pieces[n].sum;
+    positive += pieces[n].positive;
+    result.largest = std::max(result.largest, pieces[n].largest);
+  }
+  if (positive == 0) throw InputError("--weights: the variances are all 0; expected positive ones");
+  result.mean = sum / static_cast<double>(positive);
+  return result;
 }
 
 void take_result(const DenoiseMethod& method, const MethodParameters& used, RunResult&& run, DenoiseResult& result) {
   const auto& last = method.history().back();
-  result.output = std::move(run.output);
   result.iterations = run.iterations;
   result.relative_gap = last.relative_gap;
   result.gap = last.gap;
@@ -89,12 +221,27 @@ void take_result(const DenoiseMethod& method, const MethodParameters& used, RunR
   result.dual = last.dual;
   result.fidelity = last.fidelity;
   result.converged = method.converged();
+  result.stalled = method.stalled();
+  result.stopped_by = run.stopped_by;
   result.history = method.history();
   result.step = used.step;
   result.plan = std::move(run.plan);
   result.seconds = run.seconds;
   result.peak_bytes = run.peak_bytes;
   result.bus_bytes = run.bus_bytes;
+}
+
+void check_alpha_path(const DenoiseParameters& parameters) {
+  constexpr std::size_t most_stages = 1000;
+  const auto& path = parameters.alpha_path;
+  if (path.empty()) return;
+  for (const double alpha : path) require_positive("--alpha-path", alpha);
+  if (path.size() > most_stages)
+    throw InputError(fmt::format("--alpha-path has {} values; expected at most {}", path.size(), most_stages));
+  if (descends(parameters)) throw InputError("--alpha-path belongs to the methods pdu and spdu; tvgd has no alpha");
+  if (parameters.alpha || parameters.target_fidelity)
+    throw InputError(fmt::format("--alpha-path and {} exclude each other: the path names every alpha",
+                                 parameters.alpha ? "--alpha" : "--target-fidelity"));
 }
 
 }  // namespace
@@ -110,112 +257,197 @@ void check_denoise_parameters(const DenoiseParameters& parameters) {
   constexpr int most_iterations = 1000000;
   if (parameters.iterations < 1 || parameters.iterations > most_iterations)
     throw InputError(fmt::format("--iterations is {}; expected 1 to {}", parameters.iterations, most_iterations));
-  if (descends(parameters) && parameters.alpha)
-    throw InputError(
-        "--alpha belongs to the methods pdu and spdu; tvgd takes --step, --iterations and --target-fidelity");
+  const bool filters = is_filter(parameters.method);
+  if ((filters || parameters.method == "pdu4d") && (!parameters.alpha_path.empty() || parameters.init != nullptr))
+    throw InputError(fmt::format("--alpha-path and --init do not go with --method {}", parameters.method));
+  if ((descends(parameters) || filters) && parameters.alpha)
+    throw InputError(fmt::format("--alpha belongs to the methods pdu and spdu; {} takes {}", parameters.method,
+                                 own_options(parameters.method)));
+  check_alpha_path(parameters);
   if (!descends(parameters) && parameters.step)
-    throw InputError(fmt::format("--step belongs to the method tvgd; {} takes --alpha", parameters.method));
+    throw InputError(fmt::format("--step belongs to the method tvgd; {} takes {}", parameters.method,
+                                 own_options(parameters.method)));
+  if (parameters.stages && (*parameters.stages < 0 || *parameters.stages > 4))
+    throw InputError(fmt::format("--stages is {}; expected 0 to 4", *parameters.stages));
+  if (parameters.dual_bits && *parameters.dual_bits != 32 && *parameters.dual_bits != 16 && *parameters.dual_bits != 8)
+    throw InputError(fmt::format("--duals has {} bits; expected 32, 16 or 8", *parameters.dual_bits));
+  if ((parameters.stages || parameters.dual_bits) && !fuses(parameters))
+    throw InputError(
+        "--stages and --duals belong to the methods pdu and spdu with the default schedule and regulariser");
+  if (parameters.stages && *parameters.stages == 0 && parameters.dual_bits && *parameters.dual_bits != 32)
+    throw InputError(
+        "--stages 0, the kernels in place, keep duals as float32; give --stages 1 to 4 with other --duals");
+  if (filters && parameters.target_fidelity)
+    throw InputError(fmt::format("--target-fidelity belongs to the methods pdu, spdu and tvgd; {} takes {}",
+                                 parameters.method, own_options(parameters.method)));
   if (parameters.strength != "auto" && (descends(parameters) || parameters.alpha || parameters.target_fidelity))
     throw InputError(fmt::format(
         "--alpha {}: {}", parameters.strength,
         descends(parameters) ? "tvgd takes no alpha" : "alpha is given or chosen to meet --target-fidelity already"));
   if (!descends(parameters) && parameters.alpha && parameters.target_fidelity)
     throw InputError("--alpha and --target-fidelity exclude each other: alpha is chosen to meet the target");
-}
-
-double mean_variance(const Volume& weights) {
-  double sum = 0;
-  std::size_t positive = 0;
-  for (std::size_t n = 0; n < weights.voxels.size(); ++n) {
-    const float weight = weights.voxels[n];
-    if (!(weight >= 0) || !std::isfinite(weight))
-      throw InputError(fmt::format(
-          "--weights: the variance at voxel ({}, {}, {}) is {}; expected finite values, positive or 0 (0: seen by no "
-          "view)",
-          n % weights.grid.size[0], n / weights.grid.size[0] % weights.grid.size[1], n / weights.grid.slice(), weight));
-    if (weight > 0) {
-      sum += weight;
-      ++positive;
-    }
-  }
-  if (positive == 0) throw InputError("--weights: the variances are all 0; expected positive ones");
-  return sum / static_cast<double>(positive);
+  check_regulariser(parameters.regulariser, parameters.method);
+  check_filter_parameters(parameters.filter, parameters.method);
+  check_time_axis(parameters.time, parameters.method);
 }
 
 Volume normalised_weights(const Volume& weights) {
-  const double mean_weight = mean_variance(weights);
-  Volume result = weights;
-  for (auto& weight : result.voxels) weight = static_cast<float>(weight / mean_weight);
-  return result;
+  const MemorySource source(weights);
+  return read_volume(DividedSource(source, weight_statistics(source).mean));
 }
 
 DenoiseResult denoise(const Volume& f, const Volume* weights, const DenoiseParameters& parameters,
-                      const std::vector<Device>& devices, const RunOptions& options) {
+                      const std::vector<Device>& devices, const RunOptions& options, const Volume* reference) {
+  const MemorySource source(f);
+  std::optional<MemorySource> weight_source;
+  if (weights != nullptr) weight_source.emplace(*weights);
+  Volume output = Volume::uninitialised(f.grid);
+  MemorySink sink(output);
+  DenoiseResult result =
+      denoise_into(source, weight_source ? &*weight_source : nullptr, sink, parameters, devices, options, reference);
+  result.output = std::move(output);
+  return result;
+}
+
+DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, VolumeSink& output,
+                           const DenoiseParameters& given, const std::vector<Device>& devices,
+                           const RunOptions& options, const Volume* reference) {
+  DenoiseParameters parameters = given;
+  parameters.regulariser.guided = reference != nullptr;
+
   check_denoise_parameters(parameters);
+  if (reference != nullptr) require_same_grid(f.grid(), "the volume", reference->grid, "--reference");
   const bool weighted = parameters.method == "spdu";
   if (weighted && weights == nullptr)
     throw InputError(
         "--method spdu needs --weights, the noise variance at every voxel (make it with halocline fdk --variance-out)");
   if (!weighted && weights != nullptr)
     throw InputError(fmt::format("--weights belongs to the method spdu; {} takes none", parameters.method));
-  Volume normalised;
+  const Grid& grid = f.grid();
+  MethodParameters method = common(grid, parameters);
+  std::optional<DividedSource> normalised;
   double propagated = 0;  // the noise that the weights, taken for variances, say
   if (weighted) {
-    require_same_grid(f.grid, "the volume", weights->grid, "--weights");
-    propagated = std::sqrt(mean_variance(*weights));
-    normalised = normalised_weights(*weights);
-    weights = &normalised;
+    require_same_grid(grid, "the volume", weights->grid(), "--weights");
+    const auto statistics = weight_statistics(*weights);
+    propagated = std::sqrt(statistics.mean);
+    method.largest_weight = static_cast<float>(statistics.largest / statistics.mean);
+    weights = &normalised.emplace(*weights, statistics.mean);
   }
 
   DenoiseResult result;
-  const double offset = mean(f);
-  Volume centred = f;
-  add(centred, -offset);
-  const auto noise = estimate_noise(centred, weights);
-  result.noise_sigma = noise.sigma;
-  MethodParameters method = common(f.grid, parameters);
-  if (weighted) method.largest_weight = *std::max_element(weights->voxels.begin(), weights->voxels.end());
+  const VolumeSample sample = sample_volume(f);
+  const auto offset = static_cast<float>(sample.mean);
+  const WatchedSource watched_input(f);
+  const ShiftedSource centred(watched_input, offset);
+  method.regulariser = used_regulariser(parameters.regulariser, offset, reference, method.spacing);
+  result.regulariser = parameters.regulariser;
+  result.regulariser.reference_eta = method.regulariser.reference_eta;
+  const bool frames = parameters.method == "pdu4d";
+  Volume part, weight_part, reference_part;  // what the noise is judged by
+  NoiseEstimate noise;
+  if (!parameters.alpha && (!is_filter(parameters.method) || parameters.method == "nlm")) {
+    part = frames ? read_volume(centred) : central_part(centred, most_judged_voxels);
+    part.grid.spacing = method.spacing;
+    if (weighted) weight_part = central_part(*weights, most_judged_voxels);
+    if (reference != nullptr) reference_part = central_part(*reference, most_judged_voxels);
+    noise = frames ? estimate_noise_of_frames(part, parameters.time.depth).noise
+                   : estimate_noise(part, weighted ? &weight_part : nullptr);
+    if (part.grid.count() < grid.count())  // masked background lies at the rim
+      noise.active_fraction = std::min(noise.active_fraction, sample.active_fraction);
+    result.noise_sigma = noise.sigma;
+  }
   if (descends(parameters)) {
-    set_descent(centred, noise, parameters, method, result.alpha_choice);
+    set_descent(grid, noise, parameters, method, result.alpha_choice);
     result.epsilon = method.epsilon;
-    result.target_fidelity = method.target_rms * std::sqrt(static_cast<double>(f.grid.count()));
+    result.target_fidelity = method.target_rms * std::sqrt(static_cast<double>(grid.count()));
+  } else if (is_filter(parameters.method)) {
+    method.noise = noise.sigma;
+    if (parameters.method == "nlm" && !(noise.sigma > 0))
+      throw InputError("no noise can be measured in the volume, and nlm goes by it: choose another --method");
   } else {
-    if (parameters.alpha) {
-      method.lambda = 1 / *parameters.alpha;
+    if (parameters.alpha || !method.path.empty()) {
+      method.lambda = parameters.alpha ? 1 / *parameters.alpha : method.path.back();
       result.alpha_choice = "given";
     } else {
       // Weights may be in any unit; those that agree with what is seen in the volume are variances, and know better.
       const bool agree = weighted && propagated < 2 * noise.sigma && noise.sigma < 2 * propagated;
-      StrengthProblem problem{parameters.method, method,           {{"f", &centred}}, {}, parameters.target_fidelity,
-                              parameters.half_a, parameters.half_b};
-      if (weighted) problem.inputs["w"] = weights;
-      if (agree) problem.sigma = propagated;
-      const auto choice = choose_strength(parameters.strength, problem, devices);
-      method.lambda = choice.lambda;
-      if (choice.sigma > 0) result.noise_sigma = choice.sigma;
-      result.alpha_choice = choice.how;
+      if (frames) {
+        const auto choice = choose_lambda_of_frames(part, parameters.time, parameters.target_fidelity, devices);
+        method.lambda = choice.lambda;
+        result.alpha_choice = choice.how;
+      } else {
+        StrengthProblem problem;
+        problem.method = parameters.method;
+        problem.parameters = method;
+        problem.inputs["f"] = &part;
+        if (weighted) problem.inputs["w"] = &weight_part;
+        if (reference != nullptr) problem.inputs["reference"] = &reference_part;
+        if (agree) problem.sigma = propagated;
+        problem.target_fidelity = parameters.target_fidelity;
+        problem.whole_voxels = grid.count();
+        Volume half_a, half_b;
+        if (parameters.half_a != nullptr) {
+          require_same_grid(grid, "the volume", parameters.half_a->grid, "--halves");
+          problem.half_a = &(half_a = central_part(*parameters.half_a, most_judged_voxels));
+        }
+        if (parameters.half_b != nullptr) {
+          require_same_grid(grid, "the volume", parameters.half_b->grid, "--halves");
+          problem.half_b = &(half_b = central_part(*parameters.half_b, most_judged_voxels));
+        }
+        const auto choice = choose_strength(parameters.strength, problem, devices);
+        method.lambda = choice.lambda;
+        if (choice.sigma > 0) result.noise_sigma = choice.sigma;
+        result.alpha_choice = choice.how;
+      }
     }
     result.lambda = method.lambda;
     result.alpha = parameters.alpha.value_or(1 / method.lambda);
   }
+  part = weight_part = reference_part = Volume();
+  method.fused = result.form =
+      form_on(devices, form_for(grid, parameters, budgets(devices), options.plan), grid, parameters);
 
   const auto denoiser = make_denoiser(parameters.method, method);
-  std::map<std::string, const Volume*> inputs{{"f", &centred}};
+  std::map<std::string, const VolumeSource*> inputs{{"f", &centred}};
   if (weighted) inputs["w"] = weights;
-  take_result(*denoiser, method, run_iterations(*denoiser, inputs, f.grid, devices, options), result);
-  add(result.output, offset);
-  if (!descends(parameters))
-    result.warning =
-        effect_warning(f, result.output, result.alpha, result.fidelity / std::sqrt(static_cast<double>(f.grid.count())),
-                       result.noise_sigma);
+  std::optional<MemorySource> reference_source;
+  if (reference != nullptr) inputs["reference"] = &reference_source.emplace(*reference);
+  Volume init;
+  if (parameters.init != nullptr) {
+    require_same_grid(grid, "the volume", parameters.init->grid, "--init");
+    init = shifted_by(*parameters.init, -offset);
+  }
+  const RunOptions run_options =
+      shifted_options(options, *denoiser, parameters.init != nullptr ? &init : nullptr, offset);
+  WatchedSink watched_output(output);
+  BoundedSink bounded(watched_output, parameters.regulariser);
+  ShiftedSink shifted(parameters.regulariser.boxed() ? static_cast<VolumeSink&>(bounded) : watched_output, offset);
+  take_result(*denoiser, method, run_iterations(*denoiser, inputs, shifted, devices, run_options), result);
+  if (!method.path.empty()) {
+    result.stages = denoiser->stages();
+    result.lambda = result.stages.back().lambda;
+    result.alpha = parameters.alpha_path[result.stages.size() - 1];
+  }
+  if (!descends(parameters) && !is_filter(parameters.method)) {
+    const auto warning = [&](double sigma) {
+      return effect_warning(watched_input.range(), watched_output.range(), result.alpha,
+                            result.fidelity / std::sqrt(static_cast<double>(grid.count())), sigma);
+    };
+    result.warning = warning(result.noise_sigma);
+    // Nobody has asked for the noise yet; now it is worth a look.
+    if (!result.warning.empty() && !(result.noise_sigma > 0))
+      result.warning = warning(estimate_noise(central_part(centred, most_judged_voxels)).sigma);
+  }
   return result;
 }
 
 Plan plan_denoise(const Grid& grid, const DenoiseParameters& parameters, std::span<const DeviceBudget> devices,
                   const PlanOptions& options) {
   check_denoise_parameters(parameters);
-  return make_plan(requirements_with_reductions(*make_denoiser(parameters.method, common(grid, parameters))), devices,
-                   options);
+  MethodParameters method = common(grid, parameters);
+  method.fused = form_for(grid, parameters, devices, options);
+  return make_plan(requirements_with_reductions(*make_denoiser(parameters.method, method)), devices, options);
 }
 
 }  // namespace halocline

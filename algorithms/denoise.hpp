@@ -17,10 +17,20 @@ struct DenoiseParameters {
   int iterations = 500;                    // at most
   double gap = 1e-3;                       // pdu, spdu: relative duality gap to stop at
   Schedule schedule = Schedule::standard;  // pdu, spdu
+  /// pdu, spdu with the default schedule: iterations a pass over memory (0: two kernels in place, which need the least
+  /// memory) and bits of a stored dual component. None: what is fastest on the devices and fits them.
+  std::optional<int> stages, dual_bits;
   std::optional<double> step;  // tvgd: RMS change per voxel and iteration; none: a tenth of the estimated noise
   /// ||u - f||_2. tvgd: stop there; none: at the estimated noise, but with `step` given only the iterations count. pdu,
   /// spdu: choose alpha so that it is reached.
   std::optional<double> target_fidelity;
+  Regulariser regulariser;  // pdu, spdu; `guided` for plan_denoise(): denoise() goes by its reference
+  FilterParameters filter;  // gaussian, median, nlm
+  TimeAxis time;            // pdu4d; pdu, spdu where the third axis is time
+  /// pdu, spdu: these values of alpha one after the other, each from the result and the duals of the one before, each
+  /// to the gap or to `iterations`. RunOptions::stage_output gets the results but the last.
+  std::vector<double> alpha_path;
+  const Volume* init = nullptr;   // the image to start from instead of f, on f's grid; the caller keeps it alive
   std::string strength = "auto";  // pdu, spdu without alpha: one of strength_rules()
   /// Reconstructions of the odd and even views on f's grid, for the rules "halves" and "auto". The caller's.
   const Volume* half_a = nullptr;
@@ -30,34 +40,52 @@ struct DenoiseParameters {
 struct DenoiseResult {
   Volume output;
   int iterations = 0;
-  // not a number for tvgd, but for fidelity
+  // not a number for tvgd and the filters, but for fidelity
   double alpha = std::numeric_limits<double>::quiet_NaN(), lambda = std::numeric_limits<double>::quiet_NaN();
   double relative_gap = std::numeric_limits<double>::quiet_NaN(), gap = std::numeric_limits<double>::quiet_NaN();
   double primal = std::numeric_limits<double>::quiet_NaN(), dual = std::numeric_limits<double>::quiet_NaN();
   double fidelity = 0;       // ||u - f||_2
-  bool converged = false;    // gap or target reached
+  bool converged = false;    // gap or target reached; filters: true
   std::string alpha_choice;  // how alpha (tvgd: the target) was chosen
-  double noise_sigma = 0;    // estimated in the input; with weights, where the weight is 1
+  /// Estimated in the input; with weights, where the weight is 1. Not a number where nothing needed it: alpha was
+  /// given.
+  double noise_sigma = std::numeric_limits<double>::quiet_NaN();
   double step = 0, epsilon = 0,
          target_fidelity = 0;  // tvgd: as used; the target is infinite where iterations alone count
+  FusedForm form;              // pdu, spdu
   std::vector<IterationRecord> history;
   Plan plan;
   double seconds = 0;
   std::size_t peak_bytes = 0;
   double bus_bytes = 0;
-  std::string warning;  // that nothing happened, or nothing is left (effect_warning); else empty
+  std::vector<StageRecord> stages;  // of a path: those that were begun; numbers above are those of the last
+  bool stalled = false;             // given up, because float32 (or the type of the duals) gets no nearer
+  StoppedBy stopped_by = StoppedBy::iterations;
+  Regulariser regulariser;  // as used: reference_eta is there if there was a reference
+  std::string warning;      // that nothing happened, or nothing is left (effect_warning); else empty
 };
 
-/// Throws InputError that names --method, --alpha, --iterations, --gap, --step or --target-fidelity if a value is out
-/// of range or belongs to another method.
+/// Throws InputError that names --method, --alpha, --alpha-path, --iterations, --gap, --step, --target-fidelity or what
+/// check_regulariser() and check_filter_parameters() and check_time_axis() name if a value is out of range or belongs
+/// to another method.
 void check_denoise_parameters(const DenoiseParameters& parameters);
 
 /// Denoises `f`. weights: the noise variance at every voxel up to a factor, on f's grid, for spdu and only for it; it
 /// is divided by the mean of its positive values, 0 means that no view saw the voxel, negative or non-finite values are
-/// an InputError. The mean of f is subtracted before and added afterwards: grey values with a large offset do not lose
-/// digits. Throws what run_iterations() throws, too.
+/// an InputError. The mean of f (of a fixed sample, where it is large) is subtracted before and added afterwards: grey
+/// values with a large offset do not lose digits. Where alpha or the step have to be chosen, the noise is estimated in
+/// the central part of at most 256^3 voxels. reference: of directional total variation, on f's grid, for pdu and spdu.
+/// For pdu4d f is stacked frames (see algorithms/frames.hpp), and so is the output.
+/// RunOptions::initial is not for this; see DenoiseParameters::init. Throws what run_iterations() throws, too.
 DenoiseResult denoise(const Volume& f, const Volume* weights, const DenoiseParameters& parameters,
-                      const std::vector<Device>& devices, const RunOptions& options = {});
+                      const std::vector<Device>& devices, const RunOptions& options = {},
+                      const Volume* reference = nullptr);
+
+/// The same from and to wherever the voxels lie: a file, a caller's own memory (MemorySource, MemorySink), volumes of
+/// whole numbers (TypedSource). DenoiseResult::output stays empty.
+DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, VolumeSink& output,
+                           const DenoiseParameters& parameters, const std::vector<Device>& devices,
+                           const RunOptions& options = {}, const Volume* reference = nullptr);
 
 /// The plan for a volume that need not be there yet.
 Plan plan_denoise(const Grid& grid, const DenoiseParameters& parameters, std::span<const DeviceBudget> devices,

@@ -3,10 +3,15 @@
 
 #include <array>
 #include <limits>
+#include <string>
 #include <vector>
 
+#include "algorithms/filter_parameters.hpp"
+#include "algorithms/fused_pass.hpp"
+#include "algorithms/regulariser.hpp"
 #include "algorithms/schedule.hpp"
 #include "algorithms/slice_sums.hpp"
+#include "algorithms/time_axis.hpp"
 #include "scheduling/iteration.hpp"
 
 namespace halocline {
@@ -21,11 +26,18 @@ struct MethodParameters {
   double gap = 0;     // stop at this relative duality gap; 0: do all iterations
   Schedule schedule = Schedule::standard;
   double largest_weight = 1;  // spdu
+  FusedForm fused;            // pdu, spdu with the default schedule
   // tvgd
   double step = 0;                                              // RMS change per voxel and iteration, grey values
   double epsilon = 1;                                           // smoothing of the gradient's norm, grey values per mm
   double target_rms = std::numeric_limits<double>::infinity();  // stop when ||u - f||_2 / sqrt(N) is this
   KernelVariants variants;
+  Regulariser regulariser;  // pdu, spdu; bounds less what was subtracted from the grey values
+  FilterParameters filter;  // gaussian, median, nlm
+  double noise = 1;         // nlm: standard deviation, grey values
+  TimeAxis time;            // pdu4d
+  std::vector<double>
+      path;  // pdu, spdu: values of lambda to do after one another, `iterations` at most each; empty: one
 };
 
 /// What a reduction found after so many iterations. Not a number where a method has no such quantity (tvgd: no dual).
@@ -40,20 +52,35 @@ struct IterationRecord {
   double weighted_fidelity = 0;  // ||u - f||_2 weighted with 1 / w
 };
 
+/// One lambda of a path.
+struct StageRecord {
+  double lambda = 0;
+  bool converged = false, stalled = false;
+  IterationRecord last;  // its result; iterations counted from the stage's beginning
+};
+
 class DenoiseMethod : public IterativeMethod {
  public:
-  /// One record a reduction, the last one of the result.
+  /// One record a reduction, the last one of the result. Of a path those of its last stage.
   const std::vector<IterationRecord>& history() const { return history_; }
   /// Whether the stopping criterion was reached.
   bool converged() const { return converged_; }
+  /// Whether it was given up because float32 (or the type of the duals) gets no nearer.
+  bool stalled() const { return stalled_; }
+  /// The stages of a path, the one that is under way included.
+  const std::vector<StageRecord>& stages() const { return stages_; }
+  /// Arrays that hold the image before the first iteration, for a warm start.
+  virtual std::vector<std::string> image_arrays() const { return {"u"}; }
   void begin() override {
     history_.clear();
-    converged_ = false;
+    stages_.clear();
+    converged_ = stalled_ = false;
   }
 
  protected:
   std::vector<IterationRecord> history_;
-  bool converged_ = false;
+  std::vector<StageRecord> stages_;
+  bool converged_ = false, stalled_ = false;
 };
 
 /// An array of kind volume, float32.

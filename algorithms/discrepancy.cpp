@@ -17,7 +17,9 @@ constexpr std::size_t most_voxels = 128 * 128 * 128;
 // ||u - f|| as a function of lambda.
 class Distance {
  public:
-  Distance(const Volume& f, const Volume* weights, const Device& device) : f_(f), weights_(weights), devices_{device} {}
+  Distance(const Volume& f, const Volume* weights, const Device& device, const Regulariser& regulariser,
+           const Volume* reference)
+      : f_(f), weights_(weights), devices_{device}, regulariser_(regulariser), reference_(reference) {}
 
   double operator()(double lambda) const {
     MethodParameters parameters;
@@ -26,11 +28,13 @@ class Distance {
     parameters.lambda = lambda;
     parameters.iterations = 300;
     parameters.gap = 3e-3;
+    parameters.regulariser = regulariser_;
     std::map<std::string, const Volume*> inputs{{"f", &f_}};
     if (weights_ != nullptr) {
       inputs["w"] = weights_;
       parameters.largest_weight = *std::max_element(weights_->voxels.begin(), weights_->voxels.end());
     }
+    if (reference_ != nullptr) inputs["reference"] = reference_;
     const auto method = make_denoiser(weights_ != nullptr ? "spdu" : "pdu", parameters);
     run_iterations(*method, inputs, f_.grid, devices_);
     return method->history().back().fidelity;
@@ -40,40 +44,12 @@ class Distance {
   const Volume& f_;
   const Volume* weights_;
   std::vector<Device> devices_;
+  const Regulariser& regulariser_;
+  const Volume* reference_;
 };
 
 double rounded(double value) {
   return std::stod(fmt::format("{:.2e}", value));
-}
-
-struct Solution {
-  double lambda;
-  bool reached;
-};
-
-// distance(lambda) = target; distance grows with lambda until the image is flat.
-Solution solve(const Distance& distance, double target, double start) {
-  struct Point {
-    double lambda, error;  // error: log(distance / target)
-  };
-  const auto at = [&](double lambda) {
-    const double d = distance(lambda);
-    return Point{lambda, d > 0 ? std::log(d / target) : -50.0};
-  };
-  Point low = at(start), high = low;
-  for (int n = 0; n < 8 && high.error < 0; ++n) low = high, high = at(4 * high.lambda);
-  if (high.error < 0) return {high.lambda, false};
-  for (int n = 0; n < 12 && low.error > 0; ++n) high = low, low = at(low.lambda / 4);
-  if (low.error > 0) return {low.lambda, false};
-  // The curve bends: halfway between the secant's point and the middle is safe from creeping.
-  for (int n = 0; n < 12 && high.lambda > 1.01 * low.lambda; ++n) {
-    const double secant = low.error < high.error ? -low.error / (high.error - low.error) : 0.5;
-    const double share = 0.75 * secant + 0.125;
-    const Point middle = at(low.lambda * std::pow(high.lambda / low.lambda, share));
-    if (std::abs(middle.error) < 1e-3) return {middle.lambda, true};
-    (middle.error < 0 ? low : high) = middle;
-  }
-  return {std::sqrt(low.lambda * high.lambda), true};
 }
 
 // Of the positive ones.
@@ -99,35 +75,38 @@ double typical_spacing(const Grid& grid) {
   return axes > 0 ? std::sqrt(axes / sum) : 1;
 }
 
-Volume central_part(const Volume& volume, std::size_t voxels) {
-  std::size_t edge = *std::max_element(volume.grid.size.begin(), volume.grid.size.end());
-  std::array<std::size_t, 3> size = volume.grid.size;
-  const auto cut = [&] {
-    for (int axis = 0; axis < 3; ++axis) size[axis] = std::min(edge, volume.grid.size[axis]);
-    return size[0] * size[1] * size[2];
+LambdaSolution solve_for_lambda(const std::function<double(double)>& distance, double target, double start) {
+  struct Point {
+    double lambda, error;  // error: log(distance / target)
   };
-  while (cut() > voxels && edge > 1) --edge;
-  Grid grid = volume.grid;
-  grid.size = size;
-  std::array<std::size_t, 3> first;
-  for (int axis = 0; axis < 3; ++axis) first[axis] = (volume.grid.size[axis] - size[axis]) / 2;
-  grid.origin =
-      volume.grid.world(static_cast<double>(first[0]), static_cast<double>(first[1]), static_cast<double>(first[2]));
-  Volume part(grid);
-  for (std::size_t k = 0; k < size[2]; ++k)
-    for (std::size_t j = 0; j < size[1]; ++j) {
-      const float* from =
-          &volume.voxels[first[0] + volume.grid.size[0] * (first[1] + j + volume.grid.size[1] * (first[2] + k))];
-      std::copy(from, from + size[0], &part.at(0, j, k));
-    }
-  return part;
+  const auto at = [&](double lambda) {
+    const double d = distance(lambda);
+    return Point{lambda, d > 0 ? std::log(d / target) : -50.0};
+  };
+  Point low = at(start), high = low;
+  for (int n = 0; n < 8 && high.error < 0; ++n) low = high, high = at(4 * high.lambda);
+  if (high.error < 0) return {rounded(high.lambda), false};
+  for (int n = 0; n < 12 && low.error > 0; ++n) high = low, low = at(low.lambda / 4);
+  if (low.error > 0) return {rounded(low.lambda), false};
+  // The curve bends: halfway between the secant's point and the middle is safe from creeping.
+  for (int n = 0; n < 12 && high.lambda > 1.01 * low.lambda; ++n) {
+    const double secant = low.error < high.error ? -low.error / (high.error - low.error) : 0.5;
+    const double share = 0.75 * secant + 0.125;
+    const Point middle = at(low.lambda * std::pow(high.lambda / low.lambda, share));
+    if (std::abs(middle.error) < 1e-3) return {rounded(middle.lambda), true};
+    (middle.error < 0 ? low : high) = middle;
+  }
+  return {rounded(std::sqrt(low.lambda * high.lambda)), true};
 }
 
 LambdaChoice choose_lambda(const Volume& f, const Volume* weights, std::optional<double> target_fidelity,
-                           const std::vector<Device>& devices, std::optional<double> sigma) {
+                           const std::vector<Device>& devices, std::optional<double> sigma,
+                           std::optional<std::size_t> whole_voxels, const Regulariser& regulariser,
+                           const Volume* reference) {
   const bool whole = f.grid.count() <= most_voxels;
   const Volume part = whole ? Volume() : central_part(f, most_voxels);
   const Volume weight_part = whole || weights == nullptr ? Volume() : central_part(*weights, most_voxels);
+  const Volume reference_part = whole || reference == nullptr ? Volume() : central_part(*reference, most_voxels);
   const Volume& data = whole ? f : part;
   const Volume* variances = weights == nullptr ? nullptr : whole ? weights : &weight_part;
   auto noise = estimate_noise(data, variances);
@@ -136,14 +115,16 @@ LambdaChoice choose_lambda(const Volume& f, const Volume* weights, std::optional
     throw InputError(
         "no noise can be measured in the volume, so there is nothing to choose alpha by: give --alpha a number");
   const auto count = static_cast<double>(data.grid.count());
-  const double target = target_fidelity ? *target_fidelity * std::sqrt(count / static_cast<double>(f.grid.count()))
+  const auto whole_count = static_cast<double>(whole_voxels.value_or(f.grid.count()));
+  const double target = target_fidelity ? *target_fidelity * std::sqrt(count / whole_count)
                                         : noise.sigma * std::sqrt((variances != nullptr ? mean_weight(*variances) : 1) *
                                                                   noise.active_fraction * count);
   const double rms = target / std::sqrt(count);
-  const Distance distance(data, variances, devices.front());
-  const auto solution = solve(distance, target, 0.7 * rms * typical_spacing(data.grid));
+  const Distance distance(data, variances, devices.front(), regulariser,
+                          reference == nullptr || whole ? reference : &reference_part);
+  const auto solution = solve_for_lambda(distance, target, 0.7 * rms * typical_spacing(data.grid));
   LambdaChoice choice;
-  choice.lambda = rounded(solution.lambda);
+  choice.lambda = solution.lambda;
   choice.sigma = noise.sigma;
   choice.how = target_fidelity ? fmt::format("||u - f|| = {:.4g}", *target_fidelity)
                                : fmt::format("discrepancy principle with a noise of {:.4g}{}", noise.sigma,

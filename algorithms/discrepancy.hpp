@@ -1,10 +1,13 @@
 // The weight of the total variation from the noise in the data.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "algorithms/regulariser.hpp"
+#include "algorithms/volume_sample.hpp"
 #include "host/device.hpp"
 #include "host/volume.hpp"
 
@@ -24,12 +27,21 @@ struct LambdaChoice {
 /// relative gap of 3e-3, on the first device; of volumes with more than 128^3 voxels on a central part of at most so
 /// many, with that part's noise. Rounded to three digits: it does not depend on devices or slabs. Throws InputError
 /// that names --alpha where there is no noise to go by. `sigma`: the noise where the weight is 1, if it is known
-/// (propagated variances), instead of the estimate.
+/// (propagated variances), instead of the estimate. `whole_voxels`: of how many voxels f is a part,
+/// if it is one; target_fidelity is for so many. regulariser, reference: of the problem whose lambda it is (see
+/// Regulariser).
 LambdaChoice choose_lambda(const Volume& f, const Volume* weights, std::optional<double> target_fidelity,
-                           const std::vector<Device>& devices, std::optional<double> sigma = std::nullopt);
+                           const std::vector<Device>& devices, std::optional<double> sigma = std::nullopt,
+                           std::optional<std::size_t> whole_voxels = std::nullopt, const Regulariser& regulariser = {},
+                           const Volume* reference = nullptr);
 
-/// The central part of at most `voxels` voxels.
-Volume central_part(const Volume& volume, std::size_t voxels);
+struct LambdaSolution {
+  double lambda = 0;
+  bool reached = false;  // false: no lambda has that distance, and this one comes nearest
+};
+
+/// distance(lambda) = target, where distance grows with lambda until the image is flat; from `start`, to three digits.
+LambdaSolution solve_for_lambda(const std::function<double(double)>& distance, double target, double start);
 
 /// 1 mm for unit voxels; where differences along the finest axes weigh most, their spacing: lambda over it goes with
 /// grey values alone.

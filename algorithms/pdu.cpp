@@ -2,10 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace halocline {
 namespace {
+
+// Later stages of a path begin at this step of the schedule: u and q are worth keeping, so the first large primal steps
+// are left out. By experiment; from 0 to 5 it hardly matters.
+constexpr int warm_step = 3;
 
 std::int32_t narrow(std::int64_t n) {
   return static_cast<std::int32_t>(n);
@@ -18,8 +23,12 @@ Pdu::Pdu(const MethodParameters& parameters) : Pdu(parameters, 1, 3) {}
 Pdu::Pdu(const MethodParameters& parameters, double gamma, int components)
     : parameters_(parameters),
       norm2_(gradient_norm2(parameters.size, parameters.spacing)),
-      steps_(make_steps(parameters.schedule, parameters.iterations, norm2_, gamma)),
-      sums_(parameters.size, components, parameters.variants) {
+      steps_(make_steps(parameters.schedule, parameters.iterations + (parameters.path.empty() ? 0 : warm_step), norm2_,
+                        gamma)),
+      sums_(parameters.size, components, parameters.variants),
+      rule_(parameters.gap) {
+  if (!is_dimensionless(parameters.schedule)) parameters_.fused = {};
+  Pdu::begin();
   for (int axis = 0; axis < 3; ++axis) inverse_[axis] = static_cast<float>(1 / parameters.spacing[axis]);
 }
 
@@ -32,15 +41,49 @@ Requirements Pdu::requirements() const {
                  volume_array("qz", Lifetime::state)};
   if (extrapolates()) need.arrays.push_back(volume_array("ubar", Lifetime::state));
   need.kernels = {"pdu_dual", "pdu_primal", "pdu_gap"};
+  if (fused()) declare_fused(need);
   sums_.declare(need);
-  need.iterations = parameters_.iterations;
+  need.iterations = parameters_.iterations * stages_in_all();
   need.halo_low = need.halo_high = 1;
   need.reduction_halo = 1;
   return need;
 }
 
+// A pass does not work in place.
+void Pdu::declare_fused(Requirements& need) const {
+  const auto bytes = static_cast<std::size_t>(parameters_.fused.dual_bits / 8);
+  for (auto& array : need.arrays)
+    if (array.name.starts_with("q")) array.element_bytes = bytes;
+  for (const char* name : {"new_u", "new_qx", "new_qy", "new_qz"}) {
+    need.arrays.push_back(volume_array(name, Lifetime::scratch));
+    if (name != std::string("new_u")) need.arrays.back().element_bytes = bytes;
+  }
+  need.kernels = {"pdu_state_start", "pdu_fused_iterate", "pdu_state_gap"};
+}
+
+std::string Pdu::dual_option() const {
+  return fmt::format("-D DUAL_BITS={}", parameters_.fused.dual_bits);
+}
+
+void Pdu::begin() {
+  DenoiseMethod::begin();
+  rule_ = GapRule(parameters_.gap);
+  stage_ = stage_begin_ = 0;
+  stage_ended_ = false;
+  if (!parameters_.path.empty()) parameters_.lambda = parameters_.path.front();
+}
+
+std::vector<std::string> Pdu::image_arrays() const {
+  if (extrapolates()) return {"u", "ubar"};
+  return {"u"};
+}
+
 void Pdu::start(Slab& slab) const {
   const Range all = slab.extended();
+  if (fused())
+    return slab.launch({"pdu_state.cl", "pdu_state_start", dual_option()}, all,
+                       {in("f"), out("u"), out("qx"), out("qy"), out("qz"), slab.nx(), slab.ny(), slab.offset(),
+                        narrow(all.begin), narrow(all.end)});
   const auto copy = [&](const char* to) {
     slab.launch({"copy.cl", "copy_slices", ""}, all,
                 {in("f"), out(to), slab.nx(), slab.ny(), slab.offset(), narrow(all.begin), narrow(all.end)});
@@ -50,8 +93,25 @@ void Pdu::start(Slab& slab) const {
   for (const char* q : {"qx", "qy", "qz"}) slab.fill(q, 0);
 }
 
+const Steps& Pdu::steps_of(int iteration) const {
+  return steps_[static_cast<std::size_t>(iteration - stage_begin_ + (stage_ > 0 ? warm_step : 0))];
+}
+
+void Pdu::iterate_together(Slab& slab, int first, int count, Range core) const {
+  if (!fused()) return iterate(slab, first, core);
+  std::vector<std::array<float, 4>> steps;
+  for (int n = first; n < first + count; ++n) {
+    const Steps& each = steps_of(n);
+    const auto dual = dual_steps(each);
+    steps.push_back({dual[0], dual[1], dual[2], static_cast<float>(each.primal)});
+  }
+  launch_fused(slab, parameters_.fused.dual_bits, weighted(), core, inverse_, static_cast<float>(parameters_.lambda),
+               steps);
+}
+
 void Pdu::iterate(Slab& slab, int iteration, Range core) const {
-  const Steps& steps = steps_[static_cast<std::size_t>(iteration)];
+  if (fused()) return iterate_together(slab, iteration, 1, core);
+  const Steps& steps = steps_of(iteration);
   if (parameters_.schedule == Schedule::seed) {  // q_i takes the new u_i and u_(i+e)
     primal(slab, steps, core.grown(0, 1, slab.nz()));
     dual(slab, steps, core);
@@ -61,12 +121,17 @@ void Pdu::iterate(Slab& slab, int iteration, Range core) const {
   }
 }
 
-void Pdu::dual(Slab& slab, const Steps& steps, Range slices) const {
+std::array<float, 3> Pdu::dual_steps(const Steps& steps) const {
   double scale = steps.dual;
-  if (parameters_.schedule == Schedule::standard) scale /= norm2_ > 0 ? norm2_ : 1;
+  if (is_dimensionless(parameters_.schedule)) scale /= norm2_ > 0 ? norm2_ : 1;
   if (parameters_.schedule == Schedule::seed) scale *= parameters_.lambda;
   std::array<float, 3> step;
   for (int axis = 0; axis < 3; ++axis) step[axis] = static_cast<float>(scale / parameters_.spacing[axis]);
+  return step;
+}
+
+void Pdu::dual(Slab& slab, const Steps& steps, Range slices) const {
+  const auto step = Pdu::dual_steps(steps);
   slab.launch({"pdu.cl", "pdu_dual", ""}, slices,
               {in(extrapolates() ? "ubar" : "u"), inout("qx"), inout("qy"), inout("qz"), slab.nx(), slab.ny(),
                slab.nz(), slab.offset(), narrow(slices.begin), narrow(slices.end), step[0], step[1], step[2],
@@ -90,11 +155,41 @@ void Pdu::primal(Slab& slab, const Steps& steps, Range slices) const {
 }
 
 int Pdu::next_reduction(int done) const {
-  const int every = done < 50 ? 5 : done < 200 ? 10 : 25;
-  return done < 0 ? every : (done / every + 1) * every;
+  const int next = rule_.next(done - stage_begin_);
+  return parameters_.path.empty() ? next : stage_begin_ + std::min(next, parameters_.iterations);
 }
 
-void Pdu::reduce(Slab& slab, Range slices) const {
+std::vector<int> Pdu::expected_reductions(int iterations) const {
+  std::vector<int> numbers;
+  for (int begin = 0; begin < iterations; begin += parameters_.iterations) {
+    for (const int n : rule_.estimate(parameters_.iterations)) numbers.push_back(begin + n);
+    if (begin + parameters_.iterations < iterations) numbers.push_back(begin + parameters_.iterations);
+  }
+  return numbers;
+}
+
+double Pdu::expected_iterations() const {
+  const double expected = rule_.expected();
+  return expected > 0 ? stage_begin_ + expected * (stages_in_all() - stage_) : 0;
+}
+
+void Pdu::reduce_stored(Slab& slab, Range slices) const {
+  std::vector<SlabArgument> arguments{in("u"), in("f")};
+  if (weighted()) arguments.emplace_back(in("w"));
+  arguments.insert(arguments.end(), {in("qx"), in("qy"), in("qz"), out("partials"), slab.nx(), slab.ny(), slab.nz(),
+                                     slab.offset(), narrow(slices.begin), narrow(slices.end), inverse_[0], inverse_[1],
+                                     inverse_[2], static_cast<float>(parameters_.lambda)});
+  const std::string options = dual_option() + (weighted() ? " -D WEIGHTS" : "");
+  if (sums_.on_cpu(slab)) return sums_.launch(slab, "pdu_state.cl", "pdu_state_gap", slices, arguments, options);
+  const auto march = sums_.march(slices, 1);
+  slab.launch({"pdu_state.cl", "pdu_state_gap",
+               fmt::format("{} {} -D COLUMNS={}", sums_.fp64_option(slab), options, march.columns)},
+              march.global, march.group, arguments);
+  sums_.add_up(slab, slices, march.sets, weighted() ? 4 : 3);
+}
+
+void Pdu::reduce(Slab& slab, int, Range slices) const {
+  if (fused() || !sums_.on_cpu(slab)) return reduce_stored(slab, slices);
   sums_.launch(slab, "pdu.cl", "pdu_gap", slices,
                {in("u"), in("f"), in("qx"), in("qy"), in("qz"), out("partials"), slab.nx(), slab.ny(), slab.nz(),
                 slab.offset(), narrow(slices.begin), narrow(slices.end), inverse_[0], inverse_[1], inverse_[2],
@@ -111,18 +206,48 @@ IterationRecord Pdu::record(int done, std::span<const double> sums) const {
 }
 
 bool Pdu::reduced(int done, std::span<const double> sums) {
-  IterationRecord now = record(done, sums);
+  if (stage_ended_) history_.clear();  // the first of a new stage
+  stage_ended_ = false;
+  IterationRecord now = record(done - stage_begin_, sums);
   now.primal = now.weighted_fidelity * now.weighted_fidelity / 2 + parameters_.lambda * now.total_variation;
-  now.gap = std::max(0.0, now.gap);  // |q| <= lambda holds to rounding only
+  // |q| <= lambda holds to rounding only, and some devices add up float32: below this nothing is certain.
+  constexpr double certain_from = 1e-8;
+  now.gap = std::max(certain_from * now.primal, now.gap);
   now.dual = now.primal - now.gap;
   now.relative_gap = now.primal > 0 ? now.gap / now.primal : 0;
   history_.push_back(now);
-  converged_ = parameters_.gap > 0 && now.relative_gap <= parameters_.gap;
-  return converged_;
+  rule_.found(now.iteration, now.relative_gap);
+  StageRecord stage;
+  stage.lambda = parameters_.lambda;
+  stage.converged = parameters_.gap > 0 && now.relative_gap <= parameters_.gap;
+  stage.stalled = !stage.converged && rule_.stalled();
+  stage.last = now;
+  stages_.resize(static_cast<std::size_t>(stage_));
+  stages_.push_back(stage);
+  converged_ = std::all_of(stages_.begin(), stages_.end(), [](const StageRecord& each) { return each.converged; });
+  stalled_ = stage.stalled;
+  const bool over = stage.converged || stage.stalled;
+  if (parameters_.path.empty()) return over;
+  return (over || now.iteration == parameters_.iterations) && end_stage(done);
+}
+
+// Whether it was the last one.
+bool Pdu::end_stage(int done) {
+  if (stage_ + 1 == stages_in_all()) return true;
+  ++stage_;
+  stage_begin_ = done;
+  stage_ended_ = true;
+  rule_ = GapRule(parameters_.gap);
+  parameters_.lambda = parameters_.path[static_cast<std::size_t>(stage_)];
+  return false;
 }
 
 std::string Pdu::note() const {
-  return history_.empty() ? std::string() : fmt::format("relative gap {:.2e}", history_.back().relative_gap);
+  if (history_.empty()) return {};
+  return fmt::format(
+      "{}relative gap {:.2e}",
+      parameters_.path.empty() ? "" : fmt::format("{} of {} strengths, ", stages_.size(), stages_in_all()),
+      history_.back().relative_gap);
 }
 
 }  // namespace halocline

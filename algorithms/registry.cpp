@@ -5,7 +5,12 @@
 
 #include <algorithm>
 
+#include "algorithms/gaussian.hpp"
+#include "algorithms/median.hpp"
+#include "algorithms/nlm.hpp"
 #include "algorithms/pdu.hpp"
+#include "algorithms/pdu4d.hpp"
+#include "algorithms/pdu_variant.hpp"
 #include "algorithms/skeleton.hpp"
 #include "algorithms/spdu.hpp"
 #include "algorithms/tvgd.hpp"
@@ -19,6 +24,13 @@ std::unique_ptr<IterativeMethod> make(const MethodParameters& parameters) {
   return std::make_unique<Method>(parameters);
 }
 
+// Plain total variation has kernels of its own.
+template <class Plain, bool weighted>
+std::unique_ptr<IterativeMethod> make_regularised(const MethodParameters& parameters) {
+  if (parameters.regulariser.plain()) return make<Plain>(parameters);
+  return std::make_unique<PduVariant>(parameters, weighted);
+}
+
 struct Entry {
   const char* name;
   std::unique_ptr<IterativeMethod> (*make)(const MethodParameters&);
@@ -26,9 +38,13 @@ struct Entry {
 };
 
 constexpr Entry entries[] = {
-    {"pdu", make<Pdu>, true},
-    {"spdu", make<Spdu>, true},
+    {"pdu", make_regularised<Pdu, false>, true},
+    {"spdu", make_regularised<Spdu, true>, true},
     {"tvgd", make<Tvgd>, true},
+    {"pdu4d", make<Pdu4d>, true},
+    {"gaussian", make<Gaussian>, true},
+    {"median", make<Median>, true},
+    {"nlm", make<Nlm>, true},
     {"skeleton", make<Skeleton>, false},
 };
 

@@ -46,7 +46,7 @@ void Skeleton::iterate(Slab& slab, int, Range core) const {
               {in("v"), out("u"), slab.nx(), slab.ny(), slab.offset(), begin, end});
 }
 
-void Skeleton::reduce(Slab& slab, Range interior) const {
+void Skeleton::reduce(Slab& slab, int, Range interior) const {
   sums_.launch(slab, "skeleton.cl", "skeleton_sums", interior,
                {in("u"), out("partials"), slab.nx(), slab.ny(), slab.offset(),
                 static_cast<std::int32_t>(interior.begin), static_cast<std::int32_t>(interior.end)});

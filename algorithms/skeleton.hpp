@@ -25,7 +25,7 @@ class Skeleton : public IterativeMethod {
   /// When to sum: here every 10 iterations.
   int next_reduction(int done) const override { return done < 0 ? 10 : (done / 10 + 1) * 10; }
   /// The sums of every slice of `interior`.
-  void reduce(Slab& slab, Range interior) const override;
+  void reduce(Slab& slab, int done, Range interior) const override;
   /// What to do with the sums over the volume; true would stop the run.
   bool reduced(int done, std::span<const double> sums) override;
 

@@ -5,7 +5,8 @@
 namespace halocline {
 namespace {
 
-constexpr std::size_t lanes = 64;         // LANES of cl/sums.clh
+constexpr std::size_t march_x = 32;       // MARCH_X there
+constexpr std::size_t march_z = 4;        // MARCH_Z
 constexpr std::size_t segment_rows = 32;  // SEGMENT_ROWS there
 constexpr std::size_t reduce_items = 64;  // REDUCE_ITEMS of cl/reduce.cl
 
@@ -13,6 +14,7 @@ constexpr std::size_t reduce_items = 64;  // REDUCE_ITEMS of cl/reduce.cl
 
 SliceSums::SliceSums(const std::array<std::size_t, 3>& size, int components, KernelVariants variants)
     : components_(components),
+      nx_(size[0]),
       groups_((size[0] + lanes - 1) / lanes),
       segments_(static_cast<int>((size[1] + segment_rows - 1) / segment_rows)),
       variants_(variants) {}
@@ -34,16 +36,31 @@ void SliceSums::declare(Requirements& requirements) const {
   requirements.kernels.push_back("reduce_slices");
 }
 
+SliceSums::March SliceSums::march(Range slices, int depth) const {
+  March result;
+  result.columns = nx_ % 4 == 0 ? 4 : nx_ % 2 == 0 ? 2 : 1;
+  const auto columns = static_cast<std::size_t>(result.columns), layers = march_z * static_cast<std::size_t>(depth);
+  const std::size_t groups = (nx_ / columns + march_x - 1) / march_x;
+  const auto count = static_cast<std::size_t>(slices.count());
+  result.global = {groups * march_x, segments(), (count + layers - 1) / layers * march_z};
+  result.group = {march_x, 1, march_z};
+  result.sets = groups * segments();
+  return result;
+}
+
 void SliceSums::launch(Slab& slab, const std::string& file, const std::string& kernel, Range slices,
-                       const std::vector<SlabArgument>& arguments) const {
-  const std::string fp64 = variants_.fp64 && slab.device().fp64 ? "-D USE_FP64" : "";
+                       const std::vector<SlabArgument>& arguments, const std::string& options) const {
   const auto count = static_cast<std::size_t>(slices.count());
   const std::size_t groups = on_cpu(slab) ? 1 : groups_, items = on_cpu(slab) ? 1 : lanes;
-  slab.launch({file, kernel, fp64 + " " + lane_option(slab)}, {items * groups, segments(), count}, {items, 1, 1},
-              arguments);
-  const std::size_t sets = segments() * (on_cpu(slab) ? lanes : groups_);
-  slab.launch({"reduce.cl", "reduce_slices", fp64}, {reduce_items, static_cast<std::size_t>(components_), count},
-              {reduce_items, 1, 1},
+  slab.launch({file, kernel, fp64_option(slab) + " " + lane_option(slab) + " " + options},
+              {items * groups, segments(), count}, {items, 1, 1}, arguments);
+  add_up(slab, slices, segments() * (on_cpu(slab) ? lanes : groups_), components_);
+}
+
+void SliceSums::add_up(Slab& slab, Range slices, std::size_t sets, int components) const {
+  const auto count = static_cast<std::size_t>(slices.count());
+  slab.launch({"reduce.cl", "reduce_slices", fp64_option(slab)},
+              {reduce_items, static_cast<std::size_t>(components), count}, {reduce_items, 1, 1},
               {in("partials"), out("sums"), static_cast<std::int32_t>(sets), components_, slab.offset(),
                static_cast<std::int32_t>(slices.begin)});
 }

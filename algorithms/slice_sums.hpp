@@ -20,14 +20,27 @@ struct KernelVariants {
 /// The host's side of cl/sums.clh and cl/reduce.cl, for methods that reduce `components` values.
 class SliceSums {
  public:
+  static constexpr std::size_t lanes = 64;  // LANES of cl/sums.clh
+
   SliceSums(const std::array<std::size_t, 3>& size, int components, KernelVariants variants = {});
 
   /// Adds the arrays "partials" (scratch) and "sums" to what a method declares.
   void declare(Requirements& requirements) const;
-  /// Launches `kernel` of `file`, which fills "partials" for `slices` with STORE_SUMS, with its arguments in order;
-  /// then adds those up to "sums".
+  /// Launches `kernel` of `file`, which fills "partials" for `slices` with STORE_SUMS, with its arguments in
+  /// order and more compiler options; then adds those up to "sums".
   void launch(Slab& slab, const std::string& file, const std::string& kernel, Range slices,
-              const std::vector<SlabArgument>& arguments) const;
+              const std::vector<SlabArgument>& arguments, const std::string& options = "") const;
+  /// Work-items of a march along the rows on a GPU, each with `columns` along x and `depth` slices.
+  struct March {
+    int columns = 1;
+    std::array<std::size_t, 3> global{1, 1, 1}, group{1, 1, 1};
+    std::size_t sets = 1;
+  };
+  March march(Range slices, int depth) const;
+  /// The rest of a launch: adds up the first `components` of `sets` partial sums a slice to "sums".
+  void add_up(Slab& slab, Range slices, std::size_t sets, int components) const;
+  std::string fp64_option(const Slab& slab) const { return on_fp64(slab) ? "-D USE_FP64" : ""; }
+  bool on_fp64(const Slab& slab) const { return variants_.fp64 && slab.device().fp64; }
   /// Whether the kernels for CPUs run on this slab's device, and the option that says so to them.
   bool on_cpu(const Slab& slab) const { return slab.device().cpu() && !variants_.gpu; }
   std::string lane_option(const Slab& slab) const { return on_cpu(slab) ? "-D LANES_PER_ITEM=64" : ""; }
@@ -38,6 +51,7 @@ class SliceSums {
 
  private:
   int components_;
+  std::size_t nx_;
   std::size_t groups_;  // of columns, on GPUs
   int segments_;
   KernelVariants variants_;

@@ -11,19 +11,25 @@ Requirements Spdu::requirements() const {
   Requirements need = Pdu::requirements();
   need.algorithm = "spdu";
   need.arrays.insert(need.arrays.begin() + 1, volume_array("w", Lifetime::input));
-  need.kernels[0] = parameters_.schedule == Schedule::standard ? "spdu_dual" : "pdu_dual";
+  if (fused()) return need;
+  need.kernels[0] = is_dimensionless(parameters_.schedule) ? "spdu_dual" : "pdu_dual";
   need.kernels[1] = "spdu_primal";
   need.kernels[2] = "spdu_gap";
   return need;
 }
 
-void Spdu::dual(Slab& slab, const Steps& steps, Range slices) const {
-  // The other schedules have one step for all voxels. Where w is 0 all around q is then not 0, but nothing reads it: it
-  // reaches u through w div q alone, and the gap leaves it out.
-  if (parameters_.schedule != Schedule::standard) return Pdu::dual(slab, steps, slices);
+std::array<float, 3> Spdu::dual_steps(const Steps& steps) const {
   std::array<float, 3> step;
   for (int axis = 0; axis < 3; ++axis)
     step[axis] = static_cast<float>(steps.dual * 2 / (norm2_ > 0 ? norm2_ : 1) / parameters_.spacing[axis]);
+  return step;
+}
+
+void Spdu::dual(Slab& slab, const Steps& steps, Range slices) const {
+  // The other schedules have one step for all voxels. Where w is 0 all around q is then not 0, but nothing reads it: it
+  // reaches u through w div q alone, and the gap leaves it out.
+  if (!is_dimensionless(parameters_.schedule)) return Pdu::dual(slab, steps, slices);
+  const auto step = dual_steps(steps);
   slab.launch({"spdu.cl", "spdu_dual", ""}, slices,
               {in("u"), in("w"), inout("qx"), inout("qy"), inout("qz"), slab.nx(), slab.ny(), slab.nz(), slab.offset(),
                static_cast<std::int32_t>(slices.begin), static_cast<std::int32_t>(slices.end), step[0], step[1],
@@ -39,7 +45,8 @@ void Spdu::primal(Slab& slab, const Steps& steps, Range slices) const {
   slab.launch({"spdu.cl", "spdu_primal", primal_options()}, slices, arguments);
 }
 
-void Spdu::reduce(Slab& slab, Range slices) const {
+void Spdu::reduce(Slab& slab, int, Range slices) const {
+  if (fused() || !sums_.on_cpu(slab)) return reduce_stored(slab, slices);
   sums_.launch(
       slab, "spdu.cl", "spdu_gap", slices,
       {in("u"), in("f"), in("w"), in("qx"), in("qy"), in("qz"), out("partials"), slab.nx(), slab.ny(), slab.nz(),

@@ -14,10 +14,12 @@ class Spdu : public Pdu {
   /// Uses what Pdu uses, and largest_weight (the maximum of w).
   explicit Spdu(const MethodParameters& parameters);
   Requirements requirements() const override;
-  void reduce(Slab& slab, Range interior) const override;
+  void reduce(Slab& slab, int done, Range interior) const override;
 
  protected:
   void dual(Slab& slab, const Steps& steps, Range slices) const override;
+  std::array<float, 3> dual_steps(const Steps& steps) const override;
+  bool weighted() const override { return true; }
   void primal(Slab& slab, const Steps& steps, Range slices) const override;
   IterationRecord record(int done, std::span<const double> sums) const override;
 };

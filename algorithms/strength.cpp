@@ -283,12 +283,17 @@ StrengthChoice by_halves(const Part& part, const std::vector<Device>& devices) {
 StrengthChoice by_discrepancy(const Part& part, const StrengthProblem& given, const std::vector<Device>& devices) {
   std::optional<double> sigma = given.sigma;
   if (!sigma && part.weights() == nullptr && !given.target_fidelity) {
-    if (!(estimate_noise(part.f()).sigma > 0)) refuse("no noise can be measured in the volume");
-    sigma = noise_map(part.f()).sigma;
+    sigma = estimate_noise(part.f()).sigma;
+    if (!(*sigma > 0)) refuse("no noise can be measured in the volume");
+    // The estimate is the more precise, but where noise varies it is not the RMS that counts here.
+    const double varying = noise_map(part.f()).sigma;
+    if (std::abs(varying / *sigma - 1) > 0.05) sigma = varying;
   }
-  const auto found = given.inputs.find("w");
-  const auto choice = choose_lambda(*given.inputs.at("f"), found == given.inputs.end() ? nullptr : found->second,
-                                    given.target_fidelity, devices, sigma);
+  const auto found = given.inputs.find("w"), reference = given.inputs.find("reference");
+  const auto choice =
+      choose_lambda(*given.inputs.at("f"), found == given.inputs.end() ? nullptr : found->second, given.target_fidelity,
+                    devices, sigma, given.whole_voxels, given.parameters.regulariser,
+                    reference == given.inputs.end() ? nullptr : reference->second);
   return {choice.lambda, choice.sigma, choice.how};
 }
 
@@ -313,11 +318,9 @@ StrengthChoice choose_strength(const std::string& rule, const StrengthProblem& p
   return by_sure(part, devices);
 }
 
-std::string effect_warning(const Volume& input, const Volume& output, double alpha, double rms_change, double noise) {
-  const auto range = [](const Volume& volume) {
-    const auto [least, most] = std::minmax_element(volume.voxels.begin(), volume.voxels.end());
-    return static_cast<double>(*most) - *least;
-  };
+std::string effect_warning(const ValueRange& input, const ValueRange& output, double alpha, double rms_change,
+                           double noise) {
+  const auto range = [](const ValueRange& values) { return static_cast<double>(values.greatest) - values.least; };
   const double before = range(input);
   if (!(before > 0)) return "the volume is constant: there is nothing to denoise";
   const double scale = noise > 0 ? noise : before;

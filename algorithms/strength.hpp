@@ -8,7 +8,7 @@
 
 #include "algorithms/denoise_method.hpp"
 #include "host/device.hpp"
-#include "host/volume.hpp"
+#include "host/volume_source.hpp"
 
 namespace halocline {
 
@@ -22,6 +22,7 @@ struct StrengthProblem {
   std::map<std::string, const Volume*> inputs;  // by the method's names: f, and w for spdu
   std::optional<double> sigma;                  // the noise where w is 1, if it is known (propagated variances)
   std::optional<double> target_fidelity;        // ||u - f||_2 to be reached; only for the rule "auto"
+  std::optional<std::size_t> whole_voxels;      // of which f is a part; target_fidelity is for so many
   const Volume* half_a = nullptr;               // reconstructions of the odd and even views; for "halves", and for
   const Volume* half_b = nullptr;               // "auto", which then is "halves"
 };
@@ -66,6 +67,7 @@ StrengthChoice choose_strength(const std::string& rule, const StrengthProblem& p
 
 /// What to warn of after a run: a change below 1e-3 of the noise (no noise given: of the input's range), or a result
 /// that is flat to 1e-3 of the input's range. Empty if neither.
-std::string effect_warning(const Volume& input, const Volume& output, double alpha, double rms_change, double noise);
+std::string effect_warning(const ValueRange& input, const ValueRange& output, double alpha, double rms_change,
+                           double noise);
 
 }  // namespace halocline

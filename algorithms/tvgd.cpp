@@ -6,6 +6,20 @@
 #include <cmath>
 
 namespace halocline {
+namespace {
+
+constexpr int window = 32;  // iterations whose sums the device keeps
+
+ArrayNeed fixed_array(std::string name, std::size_t bytes) {
+  ArrayNeed need;
+  need.name = std::move(name);
+  need.kind = ArrayKind::fixed;
+  need.element_bytes = 1;
+  need.elements = bytes;
+  return need;
+}
+
+}  // namespace
 
 Tvgd::Tvgd(const MethodParameters& parameters)
     : parameters_(parameters),
@@ -21,8 +35,8 @@ Requirements Tvgd::requirements() const {
   need.algorithm = "tvgd";
   need.size = parameters_.size;
   need.arrays = {volume_array("f", Lifetime::input), volume_array("u", Lifetime::output),
-                 volume_array("v", Lifetime::scratch)};
-  need.kernels = {"tvgd_step", "copy_slices", "tvgd_sums"};
+                 volume_array("v", Lifetime::scratch), fixed_array("control", 8), fixed_array("records", window * 64)};
+  need.kernels = {"tvgd_step", "tvgd_sums", "tvgd_steer"};
   sums_.declare(need);
   need.iterations = parameters_.iterations;
   need.halo_low = need.halo_high = 1;
@@ -34,31 +48,100 @@ Requirements Tvgd::requirements() const {
 void Tvgd::begin() {
   DenoiseMethod::begin();
   factor_ = 0;
+  ended_at_ = -1;
 }
 
 void Tvgd::start(Slab& slab) const {
   const auto begin = static_cast<std::int32_t>(slab.extended().begin),
              end = static_cast<std::int32_t>(slab.extended().end);
   slab.launch({"copy.cl", "copy_slices", ""}, slab.extended(),
-              {in("f"), out("v"), slab.nx(), slab.ny(), slab.offset(), begin, end});
+              {in("f"), out("u"), slab.nx(), slab.ny(), slab.offset(), begin, end});
+}
+
+Tvgd::Shape Tvgd::shape(const Slab& slab, Range slices, int depth) const {
+  if (sums_.on_cpu(slab))
+    return {{1, sums_.segments(), static_cast<std::size_t>(slices.count())},
+            {1, 1, 1},
+            sums_.lane_option(slab),
+            sums_.segments() * SliceSums::lanes};
+  const auto march = sums_.march(slices, depth);
+  return {march.global, march.group, fmt::format("-D COLUMNS={} -D SLICES={}", march.columns, depth), march.sets};
 }
 
 void Tvgd::iterate(Slab& slab, int, Range core) const {
+  if (core.empty()) return;
   const auto begin = static_cast<std::int32_t>(core.begin), end = static_cast<std::int32_t>(core.end);
-  // the kernel for GPUs marches along segments of y
-  const std::size_t rows = sums_.on_cpu(slab) ? parameters_.size[1] : sums_.segments();
-  slab.launch({"tvgd.cl", "tvgd_step", sums_.lane_option(slab)},
-              {parameters_.size[0], rows, static_cast<std::size_t>(core.count())},
-              {in("u"), out("v"), slab.nx(), slab.ny(), slab.nz(), slab.offset(), begin, end, inverse_[0], inverse_[1],
-               inverse_[2], epsilon2_, static_cast<float>(factor_)});
+  if (steered(slab) == 0) {
+    const std::array<float, 2> control{static_cast<float>(factor_), 0};
+    slab.set("control", control.data(), sizeof control);
+  }
+  if (keeps(slab))
+    return slab.launch({"tvgd.cl", "tvgd_add", sums_.lane_option(slab)},
+                       {1, parameters_.size[1], static_cast<std::size_t>(core.count())}, {1, 1, 1},
+                       {in("v"), inout("u"), in("control"), slab.nx(), slab.ny(), slab.offset(), begin});
+  const auto [global, group, options, sets] = shape(slab, core, 2);
+  slab.launch({"tvgd.cl", "tvgd_step", options}, global, group,
+              {in("u"), out("v"), in("control"), slab.nx(), slab.ny(), slab.nz(), slab.offset(), begin, end,
+               inverse_[0], inverse_[1], inverse_[2], epsilon2_});
+  slab.swap("u", "v");
 }
 
-// Every iteration ends with a reduction, so that is where the step becomes the state: it costs less than a copy.
-void Tvgd::reduce(Slab& slab, Range interior) const {
-  sums_.launch(slab, "tvgd.cl", "tvgd_sums", interior,
-               {in("v"), in("f"), out("u"), out("partials"), slab.nx(), slab.ny(), slab.nz(), slab.offset(),
-                static_cast<std::int32_t>(interior.begin), static_cast<std::int32_t>(interior.end), inverse_[0],
-                inverse_[1], inverse_[2], epsilon2_});
+// A CPU keeps the gradient from the sums for the step. Slabs of a part need it beyond their interior as well, where the
+// sums do not compute it.
+bool Tvgd::keeps(const Slab& slab) const {
+  return sums_.on_cpu(slab) && slab.interior().count() == slab.nz();
+}
+
+// Without a target the norm alone steers; what the descent came to is measured at the end.
+bool Tvgd::measures(int done) const {
+  return std::isfinite(parameters_.target_rms) || done == 0 || done == parameters_.iterations || done == ended_at_;
+}
+
+bool Tvgd::ends_early(int done) {
+  const bool measured = measures(done);
+  ended_at_ = done;
+  return !measured;
+}
+
+void Tvgd::reduce(Slab& slab, int done, Range interior) const {
+  const bool all = measures(done);
+  const auto [global, group, options, sets] = shape(slab, interior, all ? 2 : 1);
+  std::vector<SlabArgument> arguments{in("u"), in("f"), out("partials")};
+  if (keeps(slab)) arguments.emplace_back(out("v"));
+  arguments.insert(arguments.end(),
+                   {slab.nx(), slab.ny(), slab.nz(), slab.offset(), static_cast<std::int32_t>(interior.begin),
+                    static_cast<std::int32_t>(interior.end), inverse_[0], inverse_[1], inverse_[2], epsilon2_});
+  slab.launch({"tvgd.cl", "tvgd_sums",
+               fmt::format("{} {}{}{}", options, sums_.fp64_option(slab), all ? " -D FIDELITY" : "",
+                           keeps(slab) ? " -D KEEP" : "")},
+              global, group, arguments);
+  sums_.add_up(slab, interior, sets, all ? 4 : 1);
+}
+
+// Where the host has to see every iteration's sums: it sets the factor of the next one.
+int Tvgd::steered(const Slab& slab) const {
+  return sums_.on_fp64(slab) && slab.interior().count() == slab.nz() ? window : 0;
+}
+
+void Tvgd::steer(Slab& slab, int done) const {
+  const std::size_t items = 64;  // STEER_ITEMS
+  slab.launch({"tvgd.cl", "tvgd_steer", sums_.fp64_option(slab)}, {items, 1, 1}, {items, 1, 1},
+              {in("sums"), inout("control"), inout("records"), slab.nz(), measures(done) ? 4 : 1, done % window,
+               done == 0 ? 1 : 0, count_, parameters_.step,
+               std::isfinite(parameters_.target_rms) ? parameters_.target_rms : 0.0,
+               std::isfinite(parameters_.target_rms) ? 1 : 0});
+}
+
+std::vector<std::vector<double>> Tvgd::steered_sums(Slab& slab, int done, int count) const {
+  std::vector<double> records(8 * window);
+  slab.download_bytes("records", 0, records.data(), sizeof(double) * records.size());
+  slab.wait();
+  std::vector<std::vector<double>> result;
+  for (int n = done - count + 1; n <= done; ++n) {
+    const auto* from = &records[8 * static_cast<std::size_t>(n % window)];
+    result.emplace_back(from, from + 8);
+  }
+  return result;
 }
 
 double Tvgd::next_factor(double gradient2, double fidelity2, double product) const {
@@ -73,23 +156,26 @@ double Tvgd::next_factor(double gradient2, double fidelity2, double product) con
 }
 
 bool Tvgd::reduced(int done, std::span<const double> sums) {
-  const double gradient2 = SliceSums::value(sums, 0), fidelity2 = SliceSums::value(sums, 1);
+  const bool measured = measures(done);
+  const double gradient2 = SliceSums::value(sums, 0), fidelity2 = measured ? SliceSums::value(sums, 1) : 0;
   IterationRecord now;
   now.iteration = done;
-  now.total_variation = SliceSums::value(sums, 3);
-  now.fidelity = now.weighted_fidelity = std::sqrt(fidelity2);
+  now.total_variation = measured ? SliceSums::value(sums, 3) : std::numeric_limits<double>::quiet_NaN();
+  now.fidelity = now.weighted_fidelity = measured ? std::sqrt(fidelity2) : std::numeric_limits<double>::quiet_NaN();
   history_.push_back(now);
   const bool aims = std::isfinite(parameters_.target_rms);
   const bool reached = aims && std::sqrt(fidelity2 / count_) >= (1 - 1e-5) * parameters_.target_rms;
   const bool flat = !(gradient2 > 0);  // nothing left to descend
-  converged_ = reached || flat || (!aims && done == parameters_.iterations);
-  if (reached || flat) return true;
-  factor_ = next_factor(gradient2, fidelity2, SliceSums::value(sums, 2));
+  converged_ = reached || (!aims && (flat || done == parameters_.iterations));
+  stalled_ = flat && !converged_;
+  if (reached || (flat && measured)) return true;
+  factor_ = flat ? 0 : next_factor(gradient2, fidelity2, measured ? SliceSums::value(sums, 2) : 0);
   return false;
 }
 
 std::string Tvgd::note() const {
-  return history_.empty() ? std::string() : fmt::format("||u - f|| {:.4g}", history_.back().fidelity);
+  if (history_.empty() || !std::isfinite(history_.back().fidelity)) return {};
+  return fmt::format("||u - f|| {:.4g}", history_.back().fidelity);
 }
 
 }  // namespace halocline

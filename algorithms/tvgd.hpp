@@ -21,11 +21,26 @@ class Tvgd : public DenoiseMethod {
   void start(Slab& slab) const override;
   void iterate(Slab& slab, int iteration, Range core) const override;
   int next_reduction(int done) const override { return done + 1; }
-  void reduce(Slab& slab, Range interior) const override;
+  std::vector<std::string> image_arrays() const override { return {"u"}; }
+  bool ends_early(int done) override;
+  void reduce(Slab& slab, int done, Range interior) const override;
   bool reduced(int done, std::span<const double> sums) override;
   std::string note() const override;
 
+  int steered(const Slab& slab) const override;
+  void steer(Slab& slab, int done) const override;
+  std::vector<std::vector<double>> steered_sums(Slab& slab, int done, int count) const override;
+
  private:
+  // Work-items and options; on GPUs an item has four columns where rows allow it.
+  struct Shape {
+    std::array<std::size_t, 3> global, group;
+    std::string options;
+    std::size_t sets;  // of partial sums a slice
+  };
+  Shape shape(const Slab& slab, Range slices, int depth) const;
+  bool keeps(const Slab& slab) const;
+  bool measures(int done) const;
   /// What the next g is multiplied with. squares: ||g||^2 and ||u - f||^2; product: <u - f, g>.
   double next_factor(double gradient2, double fidelity2, double product) const;
 
@@ -35,6 +50,7 @@ class Tvgd : public DenoiseMethod {
   double count_;  // voxels
   SliceSums sums_;
   double factor_ = 0;
+  int ended_at_ = -1;  // iterations done when the run was ended from outside
 };
 
 }  // namespace halocline

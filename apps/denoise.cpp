@@ -2,15 +2,23 @@
 #include "algorithms/denoise.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <memory>
+#include <optional>
 
 #include "algorithms/noise_map.hpp"
 #include "algorithms/registry.hpp"
+#include "apps/denoise_control.hpp"
+#include "apps/family_options.hpp"
+#include "apps/frame_options.hpp"
+#include "apps/io/image_file.hpp"
+#include "apps/io/png.hpp"
 #include "apps/job.hpp"
+#include "apps/preview.hpp"
 #include "apps/report.hpp"
 #include "apps/strength_options.hpp"
 #include "apps/subcommands.hpp"
@@ -21,12 +29,18 @@ namespace halocline {
 namespace {
 
 struct DenoiseCommand {
-  std::string input, weights, output, schedule = "default";
-  bool gap_given = false, schedule_given = false;
+  std::string input, weights, output, schedule = "default", duals;
+  std::string output_type = "float32";
+  bool rescale = false;
+  FrameOptions frames;  // its first input is `input`
+  bool gap_given = false, schedule_given = false, iterations_given = false;
   DenoiseParameters parameters;
+  RegulariserOptions regulariser;
+  DenoiseControl control;
   StrengthOptions strength;
 
   bool descends() const { return parameters.method == "tvgd"; }
+  bool filters() const { return is_filter(parameters.method); }
   // --weights is a file
   bool weights_given() const { return !weights.empty() && weights != "estimate" && weights != "halves"; }
 };
@@ -44,6 +58,12 @@ void check_options(const DenoiseCommand& command) {
     throw InputError(
         fmt::format("{} is for --method pdu and spdu; tvgd takes --step, --iterations and --target-fidelity",
                     command.gap_given ? "--gap" : "--schedule"));
+  if (command.filters() && (command.gap_given || command.schedule_given || command.iterations_given))
+    throw InputError(fmt::format("{} is for methods that iterate; {} takes {}",
+                                 command.gap_given        ? "--gap"
+                                 : command.schedule_given ? "--schedule"
+                                                          : "--iterations",
+                                 method, filter_options(method)));
 }
 
 // No dual, no gap: nothing of such quantities in the report.
@@ -52,21 +72,44 @@ void put(nlohmann::json& results, const char* name, double value) {
 }
 
 nlohmann::json results_json(const DenoiseCommand& command, const DenoiseResult& result) {
-  nlohmann::json results{{"method", command.parameters.method}, {"iterations", result.iterations},
-                         {"converged", result.converged},       {"chosen_by", result.alpha_choice},
-                         {"noise_sigma", result.noise_sigma},   {"fidelity", result.fidelity}};
+  nlohmann::json results{{"method", command.parameters.method},
+                         {"iterations", result.iterations},
+                         {"converged", result.converged},
+                         {"chosen_by", result.alpha_choice},
+                         {"fidelity", result.fidelity}};
+  put(results, "noise_sigma", result.noise_sigma);
+  if (command.filters()) {  // nothing was chosen, and there is nothing to converge to
+    results.erase("converged");
+    results.erase("chosen_by");
+    return results;
+  }
   put(results, "alpha", result.alpha);
   put(results, "lambda", result.lambda);
   put(results, "gap", result.gap);
   put(results, "relative_gap", result.relative_gap);
   put(results, "primal", result.primal);
   put(results, "dual", result.dual);
+  if (command.frames.inputs.size() > 1) results["frames"] = command.frames.inputs.size();
+  if (command.parameters.time.weight) results["time_weight"] = *command.parameters.time.weight;
   if (command.descends()) {
     put(results, "step", result.step);
     put(results, "epsilon", result.epsilon);
     put(results, "target_fidelity", result.target_fidelity);
   } else {
     results["schedule"] = command.schedule;
+    results["iterations_a_pass"] = result.form.stages;
+    results["dual_bits"] = result.form.dual_bits;
+    results.update(regulariser_json(result.regulariser));
+  }
+  results["stopped_by"] = what_ended(result, command.descends());
+  for (std::size_t n = 0; n < result.stages.size(); ++n) {
+    const auto& stage = result.stages[n];
+    results["stages"].push_back({{"alpha", command.parameters.alpha_path[n]},
+                                 {"output", path_output(command.output, command.parameters.alpha_path[n])},
+                                 {"iterations", stage.last.iteration},
+                                 {"relative_gap", stage.last.relative_gap},
+                                 {"fidelity", stage.last.fidelity},
+                                 {"converged", stage.converged}});
   }
   for (const auto& record : result.history) {
     nlohmann::json entry{
@@ -79,32 +122,88 @@ nlohmann::json results_json(const DenoiseCommand& command, const DenoiseResult& 
 }
 
 std::string what_was_done(const DenoiseCommand& command, const DenoiseResult& result, double voxels) {
+  if (command.filters())
+    return fmt::format("{}; RMS change {:.4g}, estimated noise {:.4g}", command.parameters.method,
+                       result.fidelity / std::sqrt(voxels), result.noise_sigma);
   if (command.descends())
     return fmt::format("tvgd with steps of {:.4g}, stopped by {}; {} iterations, RMS change {:.4g}", result.step,
                        result.alpha_choice, result.iterations, result.fidelity / std::sqrt(voxels));
-  return fmt::format("{} with alpha {:.6g} ({}), schedule {}; {} iterations, relative gap {:.3g}, RMS change {:.4g}",
-                     command.parameters.method, result.alpha, result.alpha_choice, command.schedule, result.iterations,
-                     result.relative_gap, result.fidelity / std::sqrt(voxels));
+  return fmt::format("{} with alpha {:.6g} ({}){}, schedule {}; {} iterations, relative gap {:.3g}, RMS change {:.4g}",
+                     command.parameters.method, result.alpha, result.alpha_choice,
+                     regulariser_text(result.regulariser, command.regulariser.reference), command.schedule,
+                     result.iterations, result.relative_gap, result.fidelity / std::sqrt(voxels));
 }
 
-void warn_unless_converged(const DenoiseCommand& command, const DenoiseResult& result) {
-  if (result.converged) return;
-  if (!command.descends())
+// Where the result goes: of a path, the file of its last alpha.
+std::string output_of(const DenoiseCommand& command, const DenoiseResult& result) {
+  return result.stages.empty() ? command.output : path_output(command.output, result.alpha);
+}
+
+// Claims every output, so that nothing is lost after hours.
+void claim_outputs(Job& job, const DenoiseCommand& command) {
+  if (command.parameters.alpha_path.empty()) job.output_image("-o", command.output);
+  for (const double alpha : command.parameters.alpha_path)
+    job.output_image("-o with --alpha-path", path_output(command.output, alpha));
+  if (command.control.png.empty()) return;
+  require_png("--png", command.control.png);
+  job.output("--png", command.control.png);
+}
+
+// After Ctrl-C with --keep-partial, when what there is has been written.
+[[noreturn]] void end_interrupted(Job& job, const DenoiseCommand& command, const DenoiseResult& result) {
+  job.keep_report();
+  const std::string state = command.descends() ? fmt::format("||u - f|| = {:.4g}", result.fidelity)
+                                               : fmt::format("a relative gap of {:.3g}", result.relative_gap);
+  throw Interrupted(fmt::format("interrupted: '{}' has the result after {} iterations, with {}{}",
+                                output_of(command, result), result.iterations, state,
+                                result.converged ? "; it had just been finished" : ""));
+}
+
+// How the result is stored; the scaling of --rescale is not known yet.
+ImageStorage output_storage(const DenoiseCommand& command, const ImageInfo& input) {
+  const bool same = command.output_type == "same";
+  ImageStorage storage{component_named(same ? input.component : command.output_type), {}};
+  if (same && !command.rescale) storage.scaling = input.scaling;
+  if (command.rescale && !is_integer(storage.component))
+    throw InputError(
+        fmt::format("--rescale is for --output-type uint8, int16 or uint16; {} keeps the values as they are",
+                    component_name(storage.component)));
+  if (command.frames.several() && command.output_type != "float32")
+    throw InputError("--output-type is for one input; frames are written as float32");
+  check_storage(command.output, {storage.component, command.rescale ? Scaling{2, 0} : storage.scaling});
+  return storage;
+}
+
+// The range of the input over that of the type: total variation makes no value larger or smaller than all there were.
+Scaling rescaling(const VolumeSource& input, Component component) {
+  const auto [least, greatest] = value_range(input);
+  if (!(greatest > least)) return {1, least};
+  const double low = component_lowest(component), high = component_highest(component);
+  const double slope = (static_cast<double>(greatest) - least) / (high - low);
+  return {slope, least - slope * low};
+}
+
+// What the type of the output took from the values.
+void tell_of_storage(Job& job, const ImageStorage& storage, std::size_t clamped, double rms_change) {
+  const std::string type = component_name(storage.component);
+  const auto& [slope, offset] = storage.scaling;
+  job.results()["output"] = {{"component", type}, {"slope", slope}, {"offset", offset}, {"clamped", clamped}};
+  if (clamped > 0)
+    spdlog::warn("{} voxels lay beyond what {} can hold ({:g} to {:g}) and became the nearest that it can; give {}",
+                 clamped, type, component_lowest(storage.component) * slope + offset,
+                 component_highest(storage.component) * slope + offset,
+                 is_integer(storage.component) ? "--rescale or a wider --output-type" : "a wider --output-type");
+  constexpr double rounding = 0.29;  // RMS of what is rounded off, in steps
+  if (is_integer(storage.component) && rms_change < rounding * std::abs(slope))
     spdlog::warn(
-        "the relative gap of {:g} was not reached: it is {:.3g} after {} iterations; give more --iterations, or a "
-        "larger --gap",
-        command.parameters.gap, result.relative_gap, result.iterations);
-  else if (std::isfinite(result.target_fidelity))
-    spdlog::warn(
-        "the target of ||u - f|| = {:.4g} was not reached: it is {:.4g} after {} iterations; give more --iterations",
-        result.target_fidelity, result.fidelity, result.iterations);
+        "rounding to steps of {:g} changes the values more than denoising did (RMS change {:.3g}); give --rescale or "
+        "--output-type float32",
+        std::abs(slope), rms_change);
 }
 
 // The variances that --weights says; empty without it.
-Volume weights_of(Job& job, const DenoiseCommand& command, const Volume& volume, const Volume& half_a,
-                  const Volume& half_b) {
-  if (command.weights.empty()) return {};
-  if (command.weights_given()) return job.read(command.weights);
+Volume made_weights(Job& job, const DenoiseCommand& command, const Volume& volume, const Volume& half_a,
+                    const Volume& half_b) {
   auto map = job.timed("noise map", [&] {
     return command.weights == "estimate" ? noise_map(volume)
                                          : noise_map(half_a, half_b, "'" + command.strength.files[0] + "'",
@@ -116,31 +215,130 @@ Volume weights_of(Job& job, const DenoiseCommand& command, const Volume& volume,
 }
 
 void run_denoise(Job& job, DenoiseCommand& command) {
+  const auto& control = command.control;
   command.parameters.schedule = schedule_named(command.schedule);
+  command.input = command.frames.inputs.front();
+  command.regulariser.put_into(command.parameters.regulariser);
+  check_frame_options(command.frames, command.parameters);
+  if (!command.duals.empty())
+    command.parameters.dual_bits = command.duals == "float32" ? 32 : command.duals == "snorm16" ? 16 : 8;
+  command.parameters.alpha_path = control.alphas();
   take_strength(command.strength, command.weights, command.parameters);
   check_options(command);
-  const Grid grid = job.input_image("-i", command.input).grid;
-  const auto same_grid = [&](const std::string& option, const std::string& path) {
-    require_same_grid(grid, "'" + command.input + "'", job.input_image(option, path).grid, option + " '" + path + "'");
+  const bool several = command.frames.several();
+  if (several && !(control.roi + control.init + control.png + control.alpha_path).empty())
+    throw InputError("--preview-roi, --init, --png and --alpha-path are for one input volume; several -i were given");
+  const Grid first = input_frames(job, command.frames), whole = input_grid(command.frames, first);
+  const ImageInfo input = read_image_info(command.input);
+  command.parameters.time.depth = several ? first.size[2] : 1;
+  const std::string& guide = command.regulariser.reference;
+  const auto same_grid = [&](const char* option, const std::string& path) {
+    if (path.empty()) return;
+    require_same_grid(whole, "'" + command.input + "'", job.input_image(option, path).grid,
+                      fmt::format("{} '{}'", option, path));
   };
-  if (command.weights_given()) same_grid("--weights", command.weights);
   const auto& halves = command.strength.files;
-  for (const auto& half : halves)
-    if (!half.empty()) same_grid("--halves", half);
-  job.output_image("-o", command.output);
+  if (command.weights_given()) same_grid("--weights", command.weights);
+  for (const auto& half : halves) same_grid("--halves", half);
+  same_grid("--init", control.init);
+  same_grid("--reference", guide);
+  std::optional<Cutout> region, taken;  // what is wanted, and with its margin
+  if (!control.roi.empty()) {
+    region = parse_roi(control.roi, whole.size);
+    taken = region->grown(roi_margin, whole.size);
+  }
+  const Grid grid = taken ? cut_out(whole, *taken) : whole;
+  ImageStorage storage = output_storage(command, input);
+  std::vector<std::string> outputs;  // of frames
+  if (several)
+    outputs = output_frames(job, command.frames, command.output);
+  else
+    claim_outputs(job, command);
   const Plan plan = plan_denoise(grid, command.parameters, budgets(job.devices()));
   if (job.dry_run()) return job.print(plan.text());
 
-  const Volume volume = job.read(command.input);
-  const Volume half_a = halves[0].empty() ? Volume() : job.read(halves[0]);
-  const Volume half_b = halves[1].empty() ? Volume() : job.read(halves[1]);
+  std::size_t changed = 0;  // by what the output's type can not hold
+  const auto read = [&](const std::string& path) {
+    return path.empty() ? Volume() : taken ? job.read(path, *taken) : job.read(path);
+  };
+  const auto write = [&](const Volume& volume, const std::string& path) {
+    const Volume part = region ? cut_out(volume, region->within(*taken)) : Volume();
+    const Volume& written = region ? part : volume;
+    const auto image = job.create(path, written.grid, storage);
+    image->begin();
+    copy_voxels(MemorySource(written), *image);
+    job.commit(*image);
+    changed += image->changed();
+  };
+  const Volume init = read(control.init), reference = read(guide);
+  if (!control.init.empty()) command.parameters.init = &init;
+  const Volume half_a = read(halves[0]), half_b = read(halves[1]);
   if (!halves[0].empty()) command.parameters.half_a = &half_a, command.parameters.half_b = &half_b;
-  const Volume weights = weights_of(job, command, volume, half_a, half_b);
-  DenoiseResult result = job.timed("denoise", [&] {
-    return denoise(volume, command.weights.empty() ? nullptr : &weights, command.parameters, job.devices(),
-                   job.run_options());
-  });
-  job.write(result.output, command.output);
+  RunOptions options = job.run_options();
+  options.time_limit = control.time_limit;
+  options.keep_partial = control.keep_partial;
+  std::vector<std::string> written;
+  options.stage_output = [&](int stage, const Volume& output) {
+    const std::string path =
+        path_output(command.output, command.parameters.alpha_path[static_cast<std::size_t>(stage)]);
+    write(output, path);
+    written.resize(static_cast<std::size_t>(stage));
+    written.push_back(path);
+  };
+  const auto denoised = [&](const VolumeSource& from, const VolumeSource* weights, VolumeSink& to) {
+    return job.timed("denoise", [&] {
+      try {
+        return denoise_into(from, weights, to, command.parameters, job.devices(), options,
+                            guide.empty() ? nullptr : &reference);
+      } catch (const Interrupted&) {
+        if (written.empty()) throw;
+        throw Interrupted(
+            fmt::format("interrupted: '{}' had been written, and nothing after that", fmt::join(written, "', '")));
+      }
+    });
+  };
+
+  // Straight from file to file where nothing needs the whole result in memory.
+  const bool makes_weights = !command.weights.empty() && !command.weights_given();
+  const bool streamed =
+      !several && !region && command.parameters.alpha_path.empty() && control.png.empty() && !makes_weights;
+  DenoiseResult result;
+  Volume in_memory;
+  std::unique_ptr<ImageSink> image;
+  if (streamed) {
+    const auto volume = job.open(command.input);
+    const auto weights = command.weights.empty() ? nullptr : job.open(command.weights);
+    if (command.rescale) storage.scaling = rescaling(*volume, storage.component);
+    image = job.create(command.output, grid, storage);
+    result = denoised(*volume, weights.get(), *image);
+  } else {
+    const Volume volume = several ? read_frames(job, command.frames, first) : read(command.input);
+    const Volume weights = makes_weights ? made_weights(job, command, volume, half_a, half_b) : read(command.weights);
+    const MemorySource weight_source(weights);
+    if (command.rescale) storage.scaling = rescaling(MemorySource(volume), storage.component);
+    in_memory = Volume::uninitialised(volume.grid);
+    MemorySink sink(in_memory);
+    result = denoised(MemorySource(volume), command.weights.empty() ? nullptr : &weight_source, sink);
+  }
+  command.parameters.init = command.parameters.half_a = command.parameters.half_b = nullptr;
+  const bool interrupted = result.stopped_by == StoppedBy::interrupt;
+  if (interrupted && result.iterations == 0)
+    throw Interrupted("interrupted before the first iteration: nothing was written, the input files are untouched");
+  const std::string output = several ? command.output : output_of(command, result);
+  if (streamed) {
+    job.commit(*image);
+    changed = image->changed();
+  } else if (several) {
+    write_frames(job, in_memory, outputs, first);
+  } else {
+    write(in_memory, output);
+  }
+  if (!control.png.empty()) {
+    const Volume shown = region ? cut_out(in_memory, region->within(*taken)) : Volume();
+    PreviewOptions montage;
+    montage.montage = true;
+    write_png(render_preview(region ? shown : in_memory, montage), control.png);
+  }
 
   RunResult run;
   run.iterations = result.iterations;
@@ -150,10 +348,16 @@ void run_denoise(Job& job, DenoiseCommand& command) {
   run.bus_bytes = result.bus_bytes;
   job.record(run, "denoise");
   job.results().update(results_json(command, result));
-  warn_unless_converged(command, result);
+  const auto voxels = static_cast<double>(grid.count());
+  for (const auto& text : shortfalls(result, command.parameters, control, voxels)) spdlog::warn(text);
   if (!result.warning.empty()) spdlog::warn("{}", result.warning);
-  job.say(fmt::format("{}: {}, {}{}", command.output, grid_summary(grid),
-                      what_was_done(command, result, static_cast<double>(grid.count())), job.how(run)));
+  if (!several) tell_of_storage(job, storage, changed, result.fidelity / std::sqrt(voxels));
+  job.say(fmt::format("{}: {}, {}{}{}", output,
+                      region ? grid_summary(cut_out(whole, *region)) : frames_summary(command.frames, first),
+                      what_was_done(command, result, voxels),
+                      region ? fmt::format(" (with a margin of {} voxels)", roi_margin) : "", job.how(run)));
+  if (!result.stages.empty()) job.say(path_table(result, command.parameters.alpha_path, voxels));
+  if (interrupted) end_interrupted(job, command, result);
 }
 
 }  // namespace
@@ -162,11 +366,16 @@ void add_denoise(CLI::App& app, Action& action) {
   auto* sub = app.add_subcommand("denoise", "Remove noise from a volume by total variation");
   auto command = std::make_shared<DenoiseCommand>();
   auto& p = command->parameters;
-  sub->add_option("-i,--input", command->input, "Noisy volume")->required()->type_name("FILE");
+  sub->add_option("-i,--input", command->frames.inputs, "Noisy volume; for pdu4d several, in the order of time")
+      ->required()
+      ->default_str("")
+      ->type_name("FILE");
   sub->add_option("--method", p.method,
                   "pdu: the exact minimum of 1/2 ||u-f||^2 + 1/alpha TV(u), with a certificate; spdu: the same, "
                   "weighted with the noise "
-                  "variance of each voxel; tvgd: steps down the total variation")
+                  "variance of each voxel; pdu4d: time frames together; tvgd: steps down the total variation. To "
+                  "compare with: gaussian, median, nlm "
+                  "(non-local means)")
       ->check(CLI::IsMember(denoiser_names()))
       ->required()
       ->default_str("");
@@ -177,18 +386,28 @@ void add_denoise(CLI::App& app, Action& action) {
          "--halves; estimate: from the volume alone, less reliable, because fine texture passes for noise "
          "(halocline noise-map writes either)")
       ->type_name("FILE|halves|estimate");
-  sub->add_option("--iterations", p.iterations, "At most so many iterations")
-      ->check(whole_number_from(1))
-      ->type_name("N");
+  auto* iterations = sub->add_option("--iterations", p.iterations, "At most so many iterations")
+                         ->check(whole_number_from(1))
+                         ->type_name("N");
   auto* gap = sub->add_option("--gap", p.gap, "pdu, spdu: stop at this relative duality gap")
                   ->check(positive_number())
                   ->type_name("G");
   auto* schedule =
       sub->add_option(
              "--schedule", command->schedule,
-             "pdu, spdu: step sizes. default: Zhu & Chan's, scaled; chambolle-pock: with proof; seed: a published "
-             "one that starts in the wrong direction, for comparison")
-          ->check(CLI::IsMember({"default", "seed", "chambolle-pock"}));
+             "pdu, spdu: step sizes. default: the fastest; zhu-chan: a published one; chambolle-pock: with proof; "
+             "seed: a published one that starts in the wrong direction, for comparison")
+          ->check(CLI::IsMember({"default", "zhu-chan", "seed", "chambolle-pock"}));
+  sub->add_option(
+         "--stages", p.stages,
+         "pdu, spdu: iterations in one pass over the device's memory, 1 to 4; 0: two kernels in place, which "
+         "need the least memory. The result has the same bits. Default: what was measured to be fastest and fits")
+      ->type_name("N");
+  sub->add_option("--duals", command->duals,
+                  "pdu, spdu: how dual variables are stored: float32; snorm16, good to a gap of 1e-5; snorm8, for "
+                  "previews, to 1e-3")
+      ->default_str("float32")
+      ->check(CLI::IsMember({"float32", "snorm16", "snorm8"}));
   sub->add_option("--step", p.step,
                   "tvgd: RMS change of a voxel in one iteration, grey values. Default: a tenth of the estimated noise")
       ->check(positive_number())
@@ -199,9 +418,32 @@ void add_denoise(CLI::App& app, Action& action) {
                   "reached. Default for tvgd without --step: the estimated noise")
       ->check(positive_number())
       ->type_name("F");
-  sub->add_option("-o,--output", command->output, "Volume to write")->required()->type_name("FILE");
+  add_control_options(*sub, command->control);
+  add_regulariser_options(*sub, command->regulariser, p.regulariser);
+  add_filter_options(*sub, p.filter);
+  add_time_options(*sub, command->frames, p.time);
+  sub->add_option("-o,--output", command->output,
+                  "Volume to write; for pdu4d with a place for the frames' numbers, "
+                  "from 0 on, as in frame_%02d.mha")
+      ->required()
+      ->type_name("FILE");
+  sub->add_option("--output-type", command->output_type,
+                  "Type of the voxels written. Whole numbers are rounded to nearest, those beyond the type's range are "
+                  "clamped and counted; "
+                  "same: that of the input, with its slope and offset; float16: .mha, .mhd and .raw only, and hardly "
+                  "any other program reads it")
+      ->check(CLI::IsMember({"same", "uint8", "int16", "uint16", "float16", "float32"}))
+      ->type_name("TYPE");
+  sub->add_flag(
+      "--rescale", command->rescale,
+      "With an --output-type of whole numbers: spread the input's range of values over that of the type. Slope "
+      "and offset "
+      "are written into the header (.mha, .mhd: ElementToIntensityFunctionSlope and ...Offset, which "
+      "halocline applies when it "
+      "reads, and ITK does not) and into --report");
   sub->footer("Example:\n  halocline denoise -i volume.mha --method pdu -o denoised.mha");
-  sub->callback([&action, command, gap, schedule] {
+  sub->callback([&action, command, gap, schedule, iterations] {
+    command->iterations_given = iterations->count() > 0;
     command->gap_given = gap->count() > 0;
     command->schedule_given = schedule->count() > 0;
     action = [command](Job& job) { run_denoise(job, *command); };

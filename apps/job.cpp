@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
+#include <sys/resource.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 
 #include "apps/io/atomic_file.hpp"
@@ -42,6 +44,13 @@ bool share_a_file(const std::vector<fs::path>& a, const std::vector<fs::path>& b
     for (const auto& other : b)
       if (one == other || fs::equivalent(one, other, code)) return true;
   return false;
+}
+
+// Most memory that the process has held at a time.
+std::size_t peak_host_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::size_t>(usage.ru_maxrss) * 1024;
 }
 
 }  // namespace
@@ -92,6 +101,7 @@ ImageInfo Job::input_image(const std::string& option, const std::string& path) {
   auto& entry = report_["inputs"].back();
   entry["grid"] = grid_json(info.grid);
   entry["component"] = info.component;
+  if (!info.scaling.identity()) entry["slope"] = info.scaling.slope, entry["offset"] = info.scaling.offset;
   entry["format"] = info.format;
   return info;
 }
@@ -106,14 +116,33 @@ Volume Job::read(const std::string& path) {
   return timed("read", [&] { return read_image(path, common_.allow_nonfinite); });
 }
 
+Volume Job::read(const std::string& path, const Cutout& part) {
+  return timed("read", [&] { return read_image_part(path, part, common_.allow_nonfinite); });
+}
+
 void Job::write(const Volume& volume, const std::string& path) {
   check_interrupt();
   timed("write", [&] { write_image(volume, path); });
 }
 
-const std::vector<Device>& Job::devices() {
+std::unique_ptr<VolumeSource> Job::open(const std::string& path) {
+  return timed("read", [&] { return open_image(path, common_.allow_nonfinite); });
+}
+
+std::unique_ptr<ImageSink> Job::create(const std::string& path, const Grid& grid, const ImageStorage& storage) {
+  return create_image(path, grid, storage);
+}
+
+void Job::commit(ImageSink& image) {
+  check_interrupt();
+  timed("write", [&] { image.commit(); });
+}
+
+const std::vector<Device>& Job::devices(const std::string& otherwise) {
   if (devices_.empty()) {
-    devices_ = open_devices(common_.devices);
+    auto selection = common_.devices;
+    if (selection.devices.empty() && std::getenv("HALOCLINE_DEVICE") == nullptr) selection.devices = otherwise;
+    devices_ = open_devices(selection);
     for (auto& device : devices_) {
       report_["devices"].push_back(device_json(device.info()));
       report_["devices"].back()["budget_bytes"] = device.ledger().budget();
@@ -163,7 +192,8 @@ void Job::finish(bool failed) {
     if (!failed) throw;
     spdlog::warn("the trace was not written: {}", error.what());
   }
-  if (failed || common_.report.empty()) return;
+  if ((failed && !keep_report_) || common_.report.empty()) return;
+  report_["host_peak_bytes"] = peak_host_bytes();
   seconds_["total"] = std::chrono::duration<double>(Clock::now() - start_).count();
   report_["seconds"] = seconds_;
   if (trace_)

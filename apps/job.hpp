@@ -11,6 +11,8 @@
 
 #include "apps/common_options.hpp"
 #include "apps/io/image_info.hpp"
+#include "apps/io/image_sink.hpp"
+#include "host/cutout.hpp"
 #include "host/device.hpp"
 #include "host/volume.hpp"
 #include "scheduling/iteration.hpp"
@@ -36,7 +38,14 @@ class Job {
 
   /// The voxels, with the time taken for the report. NaN and infinite values as --allow-nonfinite says.
   Volume read(const std::string& path);
+  /// Only a box of it.
+  Volume read(const std::string& path, const Cutout& part);
   void write(const Volume& volume, const std::string& path);
+  /// The same in pieces, as far as the format lets (see open_image and create_image): nothing holds the whole volume as
+  /// float32. What is written is there after commit().
+  std::unique_ptr<VolumeSource> open(const std::string& path);
+  std::unique_ptr<ImageSink> create(const std::string& path, const Grid& grid, const ImageStorage& storage);
+  void commit(ImageSink& image);
   /// Runs `work` and books its seconds under `stage`.
   template <typename Work>
   auto timed(const std::string& stage, Work&& work) {
@@ -44,8 +53,9 @@ class Job {
     return work();
   }
 
-  /// The devices that the options choose, opened at the first call and recorded if there is a --trace.
-  const std::vector<Device>& devices();
+  /// The devices that the options choose, opened at the first call and recorded if there is a --trace. otherwise: what
+  /// --device stands for if neither it nor the environment names any; empty: the usual default.
+  const std::vector<Device>& devices(const std::string& otherwise = {});
   /// For the runners: progress on stderr unless --quiet.
   RunOptions run_options() const;
   /// Plan, iterations, memory and traffic of a run, for the report.
@@ -60,8 +70,10 @@ class Job {
   /// The end of a result: a line of its own with devices, plan and times.
   std::string how(const RunResult& result) const;
 
-  /// Writes the trace, then the report unless the job failed; nothing after a dry run. After a failure nothing is
-  /// thrown.
+  /// The job has results although it is about to fail: the report is to be written.
+  void keep_report() { keep_report_ = true; }
+  /// Writes the trace, then the report unless the job failed without results; nothing after a dry run. After a failure
+  /// nothing is thrown.
   void finish(bool failed);
 
  private:
@@ -86,6 +98,7 @@ class Job {
   std::vector<Device> devices_;
   std::shared_ptr<Trace> trace_;
   Progress progress_;
+  bool keep_report_ = false;
   Clock::time_point start_ = Clock::now();
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <filesystem>
 #include <vector>
 
 #include "host/error.hpp"
@@ -122,6 +123,12 @@ GreyImage render_montage(const Volume& volume, const Window& window) {
 }
 
 }  // namespace
+
+void require_png(const std::string& option, const std::string& path) {
+  const auto extension = std::filesystem::path(path).extension();
+  if (extension != ".png" && extension != ".PNG")
+    throw InputError(fmt::format("{} '{}': previews are PNG files; give a name that ends with .png", option, path));
+}
 
 GreyImage render_preview(const Volume& volume, const PreviewOptions& options) {
   if (options.axis < 'x' || options.axis > 'z')

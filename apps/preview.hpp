@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <string>
 
 #include "apps/io/png.hpp"
 #include "host/volume.hpp"
@@ -20,6 +21,9 @@ struct PreviewOptions {
   /// The three middle slices side by side (z, y, x), at the same physical scale.
   bool montage = false;
 };
+
+/// Throws InputError that names `option` unless `path` ends with .png.
+void require_png(const std::string& option, const std::string& path);
 
 /// The grey image of a slice. Index 0 is at the left and at the top; columns and rows run along the remaining axes in
 /// order: cut across z they are x and y, across y they are x and z, across x they are y and z. A single slice has one

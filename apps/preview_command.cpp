@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <memory>
 
 #include "apps/job.hpp"
@@ -21,9 +20,7 @@ struct PreviewCommand {
 
 void run_preview(Job& job, PreviewCommand& command) {
   const Grid grid = job.input_image("-i", command.input).grid;
-  const auto extension = std::filesystem::path(command.output).extension();
-  if (extension != ".png" && extension != ".PNG")
-    throw InputError(fmt::format("-o '{}': previews are PNG files; give a name that ends with .png", command.output));
+  require_png("-o", command.output);
   job.output("-o", command.output);
   auto& options = command.preview;
   options.axis = command.axis.front();

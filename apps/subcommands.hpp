@@ -24,5 +24,6 @@ void add_noise_map(CLI::App& app, Action& action);
 void add_denoise(CLI::App& app, Action& action);
 void add_metrics(CLI::App& app, Action& action);
 void add_preview(CLI::App& app, Action& action);
+void add_bench(CLI::App& app, Action& action);
 
 }  // namespace halocline

@@ -20,25 +20,16 @@ std::size_t bench_size() {
   return size != nullptr ? std::stoul(size) : bench_device().info().cpu() ? 256 : 512;
 }
 
-Plan whole_plan(const Requirements& requirements, int batch) {
-  Plan plan;
-  plan.requirements = requirements;
-  plan.batch = batch;
-  const auto slices = static_cast<std::int64_t>(requirements.size[2]);
-  const auto rows = static_cast<std::int64_t>(requirements.stack[1]);
-  plan.slabs.push_back({.device = 0, .interior = {0, slices}, .extended = {0, slices}, .rows = {0, rows}});
-  return plan;
+double bench_copy_bandwidth() {
+  static const double bandwidth =
+      copy_bandwidth(bench_device(), sizeof(float) * bench_size() * bench_size() * bench_size());
+  return bandwidth;
 }
 
 void measure(benchmark::State& state, Slab& slab, const std::function<void()>& work) {
   work();
   slab.wait();
-  for (auto _ : state) {
-    const auto start = std::chrono::steady_clock::now();
-    work();
-    slab.wait();
-    state.SetIterationTime(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-  }
+  for (auto _ : state) state.SetIterationTime(seconds_of(slab, work));
 }
 
 }  // namespace halocline
@@ -51,7 +42,7 @@ int main(int argc, char** argv) {
     benchmark::AddCustomContext("device", info.name);
     benchmark::AddCustomContext("platform", info.platform);
     benchmark::AddCustomContext("driver", info.driver);
-    benchmark::AddCustomContext("copy_GB_per_s", fmt::format("{:.1f}", 1e-9 * halocline::copy_bandwidth()));
+    benchmark::AddCustomContext("copy_GB_per_s", fmt::format("{:.1f}", 1e-9 * halocline::bench_copy_bandwidth()));
     const auto trace = std::make_shared<halocline::Trace>();
     const bool traced = std::getenv("HALOCLINE_BENCH_TRACE") != nullptr;
     if (traced) halocline::bench_device().record(trace);

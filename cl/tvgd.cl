@@ -1,172 +1,442 @@
 // Gradient descent on the smoothed total variation (the inner steps of ASD-POCS, Sidky & Pan 2008), with
 //   TV(u) = sum_i sqrt(|(B u)_i|^2 + eps^2),  B backward differences divided by the spacing, 0 on the near faces
-//   g_i = dTV / du_i = sum over the axes a of  (B_a u)_i / (h_a N_i) - (B_a u)_j / (h_a N_j),  j = i + e_a,  N the root above
-//   tvgd_step  v = u - factor g
-//   tvgd_sums  u = v, and per slice the sums of  g^2,  (u - f)^2,  (u - f) g,  N  at that u
+//   p_i = (B u)_i / N_i with N the root above,  g_i = dTV / du_i = sum over the axes a of (p_a at i - p_a at i + e_a) / h_a
+//   tvgd_step  v = u - factor g, factor = control[0]
+//   tvgd_sums  per slice the sums of g^2; with FIDELITY also of (u - f)^2, (u - f) g, N
+//   tvgd_add   u = u - factor g, with the gradient that tvgd_sums kept (CPUs)
+//   tvgd_steer what the host does with those sums, for a volume that lies on one device: the next factor (see tvgd.cpp)
 //
-// Arrays: volumes u, v, f, x fastest, first slice in the buffers is `offset`. Halo: g_i needs i's neighbours along the axes and
-// the diagonal ones like (x + 1, y - 1, z): one slice low and one high. g is computed in both kernels: that is less
-// traffic than to store it.
-// Tunables: group shape (host); sums.clh's.
+// Arrays: volumes u, v, f, x fastest, first slice in the buffers is `offset`; control: floats (factor, 1 when the descent
+// has ended). Halo: g_i needs i's neighbours along the axes and the diagonal ones like (x + 1, y - 1, z): one slice low and
+// one high. g is computed in both kernels: that is less traffic than to store it, 12 bytes a voxel and iteration, 16 with
+// FIDELITY. CPUs keep it: 20 and 24 bytes.
+// Tunables: group shape (host); COLUMNS and SLICES of a work-item (GPUs); sums.clh's.
 #pragma OPENCL FP_CONTRACT OFF
 #include "sums.clh"
 #include "tv.clh"
 
-// g_i, and N_i as the second component. A neighbour outside of the volume counts as equal to the voxel it is subtracted from:
-// that difference is then 0, and with it every term that must not be there. No branches: compilers can vectorise it.
-INLINE float2 tv_gradient(__global const float* restrict u, size_t i, size_t row, size_t plane, int x, int y, int z, int nx,
-                   int ny, int nz, float rx, float ry, float rz, float eps2) {
-  const bool lx = x > 0, ly = y > 0, lz = z > 0, hx = x + 1 < nx, hy = y + 1 < ny, hz = z + 1 < nz;
-  const float here = u[i];
-  const float dx = rx * (here - (lx ? u[i - 1] : here));
-  const float dy = ry * (here - (ly ? u[i - row] : here));
-  const float dz = rz * (here - (lz ? u[i - plane] : here));
+#if LANES_PER_ITEM == 1
+// On GPUs a work-item marches along the rows of a segment with COLUMNS voxels of SLICES slices and keeps what the next row
+// needs again. It starts at the same rows for every slab.
+#ifndef SLICES
+#define SLICES 2
+#endif
+#include "columns.clh"
+
+#define EACH_SLICE _Pragma("unroll") for (int k = 0; k < SLICES; ++k)
+
+typedef struct {
+  float x, y, z, root;
+} Direction;  // p and N
+
+INLINE Direction direction(float here, float left, float below, float under, float rx, float ry, float rz, float eps2) {
+  const float dx = rx * (here - left), dy = ry * (here - below), dz = rz * (here - under);
   const float norm2 = fma(dz, dz, fma(dy, dy, fma(dx, dx, eps2)));
-  const float inverse = rsqrt(norm2);
-  float g = fma(rz, dz, fma(ry, dy, rx * dx)) * inverse;
-  {
-    const float there = hx ? u[i + 1] : here;
-    const float ax = rx * (there - here);
-    const float ay = ry * (there - (hx && ly ? u[i + 1 - row] : there));
-    const float az = rz * (there - (hx && lz ? u[i + 1 - plane] : there));
-    g = fma(-rx * ax, rsqrt(fma(az, az, fma(ay, ay, fma(ax, ax, eps2)))), g);
-  }
-  {
-    const float there = hy ? u[i + row] : here;
-    const float ax = rx * (there - (hy && lx ? u[i + row - 1] : there));
-    const float ay = ry * (there - here);
-    const float az = rz * (there - (hy && lz ? u[i + row - plane] : there));
-    g = fma(-ry * ay, rsqrt(fma(az, az, fma(ay, ay, fma(ax, ax, eps2)))), g);
-  }
-  {
-    const float there = hz ? u[i + plane] : here;
-    const float ax = rx * (there - (hz && lx ? u[i + plane - 1] : there));
-    const float ay = ry * (there - (hz && ly ? u[i + plane - row] : there));
-    const float az = rz * (there - here);
-    g = fma(-rz * az, rsqrt(fma(az, az, fma(ay, ay, fma(ax, ax, eps2)))), g);
-  }
-  return (float2)(g, norm2 * inverse);
+  const float inverse = INVERSE_ROOT(norm2);
+  Direction p;
+  p.x = dx * inverse;
+  p.y = dy * inverse;
+  p.z = dz * inverse;
+  p.root = norm2 * inverse;
+  return p;
 }
 
-#if LANES_PER_ITEM == 1
-// On GPUs a work-item marches along y and keeps what the next row needs again: three roots a voxel instead of four, seven
-// loads instead of thirteen. It starts at the same rows for every slab.
+// The voxels of a work-item in row y, and what is known there.
 typedef struct {
-  float here, own, root;  // u_i; sum over a of (B_a u)_i / (h_a N_i); N_i
-  float right, above;     // u at x + 1 and at z + 1, one row back
+  __global const float* slice[SLICES + 2];  // z - 1 ... z + SLICES; one outside of the volume stands for its neighbour
+  uint i;                                   // of the first voxel, in its slice
+  uint to_left, to_right;
+  bool more_x;
+  Columns here[SLICES], px[SLICES], pz[SLICES], own[SLICES], root[SLICES];  // own: p_y / h_y + p_z / h_z
+  Columns top;                                                              // u at z + SLICES, one row back
+  float right[SLICES], px_right[SLICES];                                    // u and p_x of the voxel after the last
 } March;
 
-INLINE March march_from(__global const float* restrict u, size_t i, size_t row, size_t plane, int x, int y, int z, int nx,
-                        int nz, float rx, float ry, float rz, float eps2) {
-  March m;
-  m.here = u[i];
-  const float dx = rx * (m.here - (x > 0 ? u[i - 1] : m.here));
-  const float dy = ry * (m.here - (y > 0 ? u[i - row] : m.here));
-  const float dz = rz * (m.here - (z > 0 ? u[i - plane] : m.here));
-  const float norm2 = fma(dz, dz, fma(dy, dy, fma(dx, dx, eps2)));
-  const float inverse = rsqrt(norm2);
-  m.own = fma(rz, dz, fma(ry, dy, rx * dx)) * inverse;
-  m.root = norm2 * inverse;
-  m.right = x + 1 < nx ? u[y > 0 ? i + 1 - row : i + 1] : m.here;
-  m.above = z + 1 < nz ? u[y > 0 ? i + plane - row : i + plane] : m.here;
-  return m;
+INLINE void march_from(March* m, __global const float* u, int x, int y, int z, int nx, int ny, int nz, int offset, int end,
+                       float rx, float ry, float rz, float eps2) {
+  const size_t plane = (size_t)nx * (size_t)ny;
+  const int lowest = max(0, z - 1), highest = min(nz - 1, min(end, z + SLICES));
+#pragma unroll
+  for (int k = 0; k < SLICES + 2; ++k) m->slice[k] = u + plane * (size_t)(clamp(z - 1 + k, lowest, highest) - offset);
+  m->i = (uint)x + (uint)nx * (uint)y;
+  m->more_x = x + COLUMNS < nx;
+  m->to_left = x > 0 ? 1 : 0;
+  m->to_right = m->more_x ? COLUMNS : COLUMNS - 1;
+  const uint back = y > 0 ? m->i - (uint)nx : m->i;
+  m->top.all = LOAD(floats, m->slice[SLICES + 1], back);
+  EACH_SLICE {
+    Columns under, below;
+    m->here[k].all = LOAD(floats, m->slice[k + 1], m->i);
+    under.all = LOAD(floats, m->slice[k], m->i);
+    below.all = LOAD(floats, m->slice[k + 1], back);
+    const float left = m->slice[k + 1][m->i - m->to_left];
+    EACH_COLUMN {
+      const Direction p = direction(m->here[k].at[c], c > 0 ? m->here[k].at[c > 0 ? c - 1 : 0] : left, below.at[c],
+                                    under.at[c], rx, ry, rz, eps2);
+      m->px[k].at[c] = p.x;
+      m->pz[k].at[c] = p.z;
+      m->own[k].at[c] = fma(rz, p.z, ry * p.y);
+      m->root[k].at[c] = p.root;
+    }
+    m->right[k] = m->slice[k + 1][m->i + m->to_right];
+    const Direction p = direction(m->right[k], m->here[k].at[COLUMNS - 1], m->slice[k + 1][back + m->to_right],
+                                  m->slice[k][m->i + m->to_right], rx, ry, rz, eps2);
+    m->px_right[k] = m->more_x ? p.x : 0.0f;
+  }
 }
 
-// g_i of row y; *m goes on to row y + 1.
-INLINE float march_on(__global const float* restrict u, size_t i, size_t row, size_t plane, int x, int y, int z, int nx,
-                      int ny, int nz, float rx, float ry, float rz, float eps2, March* m) {
-  const bool lx = x > 0, lz = z > 0, hx = x + 1 < nx, hy = y + 1 < ny, hz = z + 1 < nz;
-  const float here = m->here;
-  float g = m->own;
-  {
-    const float there = hx ? u[i + 1] : here;
-    const float ax = rx * (there - here);
-    const float ay = ry * (there - m->right);
-    const float az = rz * (there - (hx && lz ? u[i + 1 - plane] : there));
-    g = fma(-rx * ax, rsqrt(fma(az, az, fma(ay, ay, fma(ax, ax, eps2)))), g);
-    m->right = there;
+// g of row y; *m goes on to row y + 1.
+INLINE void march_on(March* m, Columns* g, int y, int nx, int ny, float rx, float ry, float rz, float eps2) {
+  const uint up = y + 1 < ny ? m->i + (uint)nx : m->i;
+  Columns row[SLICES + 1], top, pz_top;
+  float right[SLICES + 1];
+#pragma unroll
+  for (int k = 0; k <= SLICES; ++k) {
+    row[k].all = LOAD(floats, m->slice[k], up);
+    right[k] = m->slice[k][up + m->to_right];
   }
-  {
-    const float there = hz ? u[i + plane] : here;
-    const float ax = rx * (there - (hz && lx ? u[i + plane - 1] : there));
-    const float ay = ry * (there - m->above);
-    const float az = rz * (there - here);
-    g = fma(-rz * az, rsqrt(fma(az, az, fma(ay, ay, fma(ax, ax, eps2)))), g);
-    m->above = there;
+  top.all = LOAD(floats, m->slice[SLICES + 1], m->i);
+  const float top_left = m->slice[SLICES + 1][m->i - m->to_left];
+  EACH_COLUMN {
+    const float below = y > 0 ? m->top.at[c] : top.at[c];
+    pz_top.at[c] = direction(top.at[c], c > 0 ? top.at[c > 0 ? c - 1 : 0] : top_left, below, m->here[SLICES - 1].at[c], rx,
+                             ry, rz, eps2)
+                       .z;
   }
-  {
-    const float there = hy ? u[i + row] : here;
-    const float ax = rx * (there - (hy && lx ? u[i + row - 1] : there));
-    const float ay = ry * (there - here);
-    const float az = rz * (there - (hy && lz ? u[i + row - plane] : there));
-    const float norm2 = fma(az, az, fma(ay, ay, fma(ax, ax, eps2)));
-    const float inverse = rsqrt(norm2);
-    g = fma(-ry * ay, inverse, g);
-    m->here = there;
-    m->own = fma(rz, az, fma(ry, ay, rx * ax)) * inverse;
-    m->root = norm2 * inverse;
+  EACH_SLICE {
+    const float left = m->slice[k + 1][up - m->to_left];
+    Columns px, pz;
+    EACH_COLUMN {
+      const Direction p = direction(row[k + 1].at[c], c > 0 ? row[k + 1].at[c > 0 ? c - 1 : 0] : left, m->here[k].at[c],
+                                    row[k].at[c], rx, ry, rz, eps2);
+      const float px_next = c + 1 < COLUMNS ? m->px[k].at[c + 1 < COLUMNS ? c + 1 : 0] : m->px_right[k];
+      const float pz_next = k + 1 < SLICES ? m->pz[k + 1 < SLICES ? k + 1 : 0].at[c] : pz_top.at[c];
+      g[k].at[c] = fma(rx, m->px[k].at[c] - px_next, m->own[k].at[c]) - fma(ry, p.y, rz * pz_next);
+      m->own[k].at[c] = fma(rz, p.z, ry * p.y);
+      m->root[k].at[c] = p.root;
+      px.at[c] = p.x;
+      pz.at[c] = p.z;
+    }
+    const Direction p = direction(right[k + 1], row[k + 1].at[COLUMNS - 1], m->right[k], right[k], rx, ry, rz, eps2);
+    m->px_right[k] = m->more_x ? p.x : 0.0f;
+    m->right[k] = right[k + 1];
+    m->here[k] = row[k + 1];
+    m->px[k] = px;
+    m->pz[k] = pz;
   }
-  return g;
+  m->top = top;
+  m->i += (uint)nx;
 }
 
-// Work-items: (x, segments of SEGMENT_ROWS rows, slices).
-__kernel void tvgd_step(__global const float* restrict u, __global float* restrict v, int nx, int ny, int nz, int offset,
-                        int begin, int end, float rx, float ry, float rz, float eps2, float factor) {
-  const int x = (int)get_global_id(0), first = (int)get_global_id(1) * SEGMENT_ROWS, z = begin + (int)get_global_id(2);
+// Work-items: (columns / COLUMNS, segments of SEGMENT_ROWS rows, slices / SLICES).
+__kernel __attribute__((reqd_work_group_size(MARCH_X, 1, MARCH_Z))) void tvgd_step(
+    __global const float* restrict u, __global float* restrict v, __global const float* restrict control, int nx, int ny,
+    int nz, int offset, int begin, int end, float rx, float ry, float rz, float eps2) {
+  const int x = (int)get_global_id(0) * COLUMNS, first = (int)get_global_id(1) * SEGMENT_ROWS;
+  const int z = begin + (int)get_global_id(2) * SLICES;
   if (x >= nx || first >= ny || z >= end) return;
-  const size_t row = (size_t)nx, plane = row * (size_t)ny;
+  const size_t plane = (size_t)nx * (size_t)ny;
   const int last = min(ny, first + SEGMENT_ROWS);
-  size_t i = VOXEL(x, first, z);
-  March m = march_from(u, i, row, plane, x, first, z, nx, nz, rx, ry, rz, eps2);
-  for (int y = first; y < last; ++y, i += row) {
-    const float here = m.here;
-    v[i] = fma(-factor, march_on(u, i, row, plane, x, y, z, nx, ny, nz, rx, ry, rz, eps2, &m), here);
+  const float factor = control[0];
+  March m;
+  march_from(&m, u, x, first, z, nx, ny, nz, offset, end, rx, ry, rz, eps2);
+  for (int y = first; y < last; ++y) {
+    Columns here[SLICES], g[SLICES];
+    const uint i = m.i;
+    EACH_SLICE here[k] = m.here[k];
+    march_on(&m, g, y, nx, ny, rx, ry, rz, eps2);
+    EACH_SLICE {
+      Columns next;
+      EACH_COLUMN next.at[c] = fma(-factor, g[k].at[c], here[k].at[c]);
+      if (z + k < end) STORE(floats, v + plane * (size_t)(z + k - offset), i, next.all);
+    }
   }
 }
 
-__kernel void tvgd_sums(__global const float* restrict v, __global const float* restrict f, __global float* restrict u,
-                        __global sum_t* restrict partials, int nx, int ny, int nz, int offset, int begin, int end, float rx,
-                        float ry, float rz, float eps2) {
-  __local sum_t group_sums[4 * LANES];
-  const int x = (int)get_global_id(0), first = (int)get_global_id(1) * SEGMENT_ROWS, z = begin + (int)get_global_id(2);
-  const size_t row = (size_t)nx, plane = row * (size_t)ny;
-  const int last = x < nx ? min(ny, first + SEGMENT_ROWS) : 0;
-  sum_t norm = NO_SUM, fidelity = NO_SUM, product = NO_SUM, variation = NO_SUM;
-  size_t i = VOXEL(min(x, nx - 1), first, z);
-  March m = march_from(v, i, row, plane, min(x, nx - 1), first, z, nx, nz, rx, ry, rz, eps2);
-  for (int y = first; y < last; ++y, i += row) {
-    u[i] = m.here;
-    const float change = m.here - f[i], root = m.root;
-    const float g = march_on(v, i, row, plane, x, y, z, nx, ny, nz, rx, ry, rz, eps2, &m);
-    norm = add_value(norm, g * g);
-    fidelity = add_value(fidelity, change * change);
-    product = add_value(product, change * g);
-    variation = add_value(variation, root);
-  }
-  store_group_sums(partials, group_sums, z - offset, 4, norm, fidelity, product, variation);
-}
+#ifdef FIDELITY
+#define COMPONENTS 4
 #else
-__kernel void tvgd_step(__global const float* restrict u, __global float* restrict v, int nx, int ny, int nz, int offset,
-                        int begin, int end, float rx, float ry, float rz, float eps2, float factor) {
-  const int x = (int)get_global_id(0), y = (int)get_global_id(1), z = begin + (int)get_global_id(2);
-  if (x >= nx || y >= ny || z >= end) return;
-  const size_t row = (size_t)nx, plane = row * (size_t)ny, i = VOXEL(x, y, z);
-  const float2 g = tv_gradient(u, i, row, plane, x, y, z, nx, ny, nz, rx, ry, rz, eps2);
-  v[i] = fma(-factor, g.x, u[i]);
+#define COMPONENTS 1
+#endif
+
+// Groups: (MARCH_X, 1, MARCH_Z). The few values of a row are added in float32.
+__kernel __attribute__((reqd_work_group_size(MARCH_X, 1, MARCH_Z))) void tvgd_sums(
+    __global const float* restrict u, __global const float* restrict f, __global sum_t* restrict partials, int nx, int ny,
+    int nz, int offset, int begin, int end, float rx, float ry, float rz, float eps2) {
+  __local sum_t room[MARCH_X * MARCH_Z];
+  const int x = (int)get_global_id(0) * COLUMNS, first = (int)get_global_id(1) * SEGMENT_ROWS;
+  const int z = begin + (int)get_global_id(2) * SLICES;
+  const size_t plane = (size_t)nx * (size_t)ny;
+  sum_t sums[COMPONENTS][SLICES];
+#pragma unroll
+  for (int n = 0; n < COMPONENTS; ++n) EACH_SLICE sums[n][k] = NO_SUM;
+  if (x < nx && z < end) {
+    const int last = min(ny, first + SEGMENT_ROWS);
+    March m;
+    march_from(&m, u, x, first, z, nx, ny, nz, offset, end, rx, ry, rz, eps2);
+    for (int y = first; y < last; ++y) {
+      Columns g[SLICES];
+#ifdef FIDELITY
+      EACH_SLICE {
+        Columns data;
+        data.all = LOAD(floats, f + plane * (size_t)(min(z + k, end - 1) - offset), m.i);
+        float variation = 0.0f, fidelity = 0.0f;
+        EACH_COLUMN {
+          const float change = m.here[k].at[c] - data.at[c];
+          fidelity = fma(change, change, fidelity);
+          variation += m.root[k].at[c];
+          m.root[k].at[c] = change;  // for the product below; the march does not read it
+        }
+        sums[1][k] = add_value(sums[1][k], fidelity);
+        sums[3][k] = add_value(sums[3][k], variation);
+      }
+      Columns change[SLICES];
+      EACH_SLICE change[k] = m.root[k];
+#endif
+      march_on(&m, g, y, nx, ny, rx, ry, rz, eps2);
+      EACH_SLICE {
+        float norm = 0.0f;
+        EACH_COLUMN norm = fma(g[k].at[c], g[k].at[c], norm);
+        sums[0][k] = add_value(sums[0][k], norm);
+#ifdef FIDELITY
+        float product = 0.0f;
+        EACH_COLUMN product = fma(change[k].at[c], g[k].at[c], product);
+        sums[2][k] = add_value(sums[2][k], product);
+#endif
+      }
+    }
+  }
+#pragma unroll
+  for (int n = 0; n < COMPONENTS; ++n)
+    EACH_SLICE store_march_sum(partials, room, z + k - offset, z + k < end, 4, n, sums[n][k]);
 }
 
-INLINE real4 step_terms(__global const float* restrict v, __global const float* restrict f, __global float* restrict u,
-                        int x, int y, int z, int nx, int ny, int nz, int offset, float rx, float ry, float rz, float eps2) {
-  const size_t row = (size_t)nx, plane = row * (size_t)ny, i = VOXEL(x, y, z);
-  const float2 g = tv_gradient(v, i, row, plane, x, y, z, nx, ny, nz, rx, ry, rz, eps2);
-  const float change = v[i] - f[i];
-  u[i] = v[i];
-  return (real4)(g.x * g.x, change * change, change * g.x, g.y);
+#else
+// On CPUs a work-item takes a segment of rows of one slice, a part of PART columns at a time, in vectors of 16: left to
+// themselves compilers choose shorter ones.
+#define PART 512
+#define WIDTH 16
+typedef float16 vector;
+
+// 16 columns of a row from x on; beyond its end 0.
+INLINE vector load_columns(__global const float* row, int x, int nx) {
+  if (x + WIDTH <= nx) return vload16(0, row + x);
+  float columns[WIDTH];
+  for (int n = 0; n < WIDTH; ++n) columns[n] = x + n < nx ? row[x + n] : 0.0f;
+  return vload16(0, columns);
 }
 
-__kernel void tvgd_sums(__global const float* restrict v, __global const float* restrict f, __global float* restrict u,
-                        __global sum_t* restrict partials, int nx, int ny, int nz, int offset, int begin, int end, float rx,
-                        float ry, float rz, float eps2) {
-  STORE_SUMS(4, step_terms(v, f, u, x, y, z, nx, ny, nz, offset, rx, ry, rz, eps2))
+// Their left neighbours. At the near face a voxel is its own: the difference is 0.
+INLINE vector load_left(vector here, __global const float* row, int x, int nx) {
+  if (x == 0) return here.s00123456789abcde;
+  return load_columns(row, x - 1, nx);
+}
+
+INLINE void store_columns(vector value, __global float* row, int x, int nx) {
+  if (x + WIDTH <= nx) {
+    vstore16(value, 0, row + x);
+  } else {
+    float columns[WIDTH];
+    vstore16(value, 0, columns);
+    for (int n = 0; x + n < nx; ++n) row[x + n] = columns[n];
+  }
+}
+
+// Within 1e-7: Newton's iteration from the exponent's half. CPUs have no fast root and no fast division.
+INLINE vector inverse_root(vector x) {
+  const vector halved = 0.5f * x;
+  vector y = as_float16(0x5f375a86 - (as_int16(x) >> 1));
+  y = y * fma(-halved * y, y, (vector)(1.5f));
+  y = y * fma(-halved * y, y, (vector)(1.5f));
+  return y * fma(-halved * y, y, (vector)(1.5f));
+}
+
+typedef struct {
+  vector x, y, z, root;
+} Direction;  // p and N
+
+INLINE Direction direction(vector here, vector left, vector below, vector under, float rx, float ry, float rz, float eps2) {
+  const vector dx = rx * (here - left), dy = ry * (here - below), dz = rz * (here - under);
+  const vector norm2 = fma(dz, dz, fma(dy, dy, fma(dx, dx, (vector)(eps2))));
+  const vector inverse = inverse_root(norm2);
+  Direction p;
+  p.x = dx * inverse;
+  p.y = dy * inverse;
+  p.z = dz * inverse;
+  p.root = norm2 * inverse;
+  return p;
+}
+
+// A part of a slice on the way along y; of the row reached: p_x, p_y / h_y + p_z / h_z, N.
+typedef struct {
+  __global const float *slice, *under, *over;  // one outside of the volume stands for its neighbour
+  float px[PART + WIDTH], own[PART], root[PART];
+} March;
+
+INLINE void march_from(March* m, __global const float* u, int start, int y, int z, int nx, int ny, int nz, int offset,
+                       float rx, float ry, float rz, float eps2) {
+  const size_t row = (size_t)nx, plane = row * (size_t)ny;
+  m->slice = u + plane * (size_t)(z - offset);
+  m->under = z > 0 ? m->slice - plane : m->slice;
+  m->over = z + 1 < nz ? m->slice + plane : m->slice;
+  __global const float *here = m->slice + row * (size_t)y, *below = y > 0 ? here - row : here;
+  __global const float* under = m->under + row * (size_t)y;
+  for (int n = 0; n <= PART && start + n < nx; n += WIDTH) {
+    const int x = start + n;
+    const vector value = load_columns(here, x, nx);
+    const Direction p = direction(value, load_left(value, here, x, nx), load_columns(below, x, nx),
+                                  load_columns(under, x, nx), rx, ry, rz, eps2);
+    vstore16(p.x, 0, &m->px[n]);
+    if (n == PART) break;
+    vstore16(fma((vector)(rz), p.z, ry * p.y), 0, &m->own[n]);
+    vstore16(p.root, 0, &m->root[n]);
+  }
+  const int count = min(PART, nx - start);
+  if (start + count == nx) m->px[count] = 0.0f;
+}
+
+// BODY sees x, i (of the row's first voxel in the slab's buffers), here (16 voxels of u), g and root; beyond the row's end g
+// is 0.
+#define DESCENT(BODY)                                                                                              \
+  const int first = (int)get_global_id(1) * SEGMENT_ROWS, z = begin + (int)get_global_id(2);                       \
+  const int last = min(ny, first + SEGMENT_ROWS);                                                                  \
+  for (int start = 0; start < nx; start += PART) {                                                                 \
+    March m;                                                                                                       \
+    march_from(&m, u, start, first, z, nx, ny, nz, offset, rx, ry, rz, eps2);                                      \
+    const int count = min(PART, nx - start);                                                                       \
+    for (int y = first; y < last; ++y) {                                                                           \
+      const size_t line = (size_t)nx * (size_t)y, i = VOXEL(0, y, z);                                              \
+      const size_t up = y + 1 < ny ? line + (size_t)nx : line, back = y > 0 ? line - (size_t)nx : line;            \
+      for (int n = 0; n < count; n += WIDTH) {                                                                     \
+        const int x = start + n;                                                                                   \
+        const vector here = load_columns(m.slice + line, x, nx), next = load_columns(m.slice + up, x, nx);         \
+        const vector over = load_columns(m.over + line, x, nx);                                                    \
+        const Direction q = direction(over, load_left(over, m.over + line, x, nx),                                 \
+                                      load_columns(m.over + back, x, nx), here, rx, ry, rz, eps2);                 \
+        const Direction p = direction(next, load_left(next, m.slice + up, x, nx), here,                            \
+                                      load_columns(m.under + up, x, nx), rx, ry, rz, eps2);                        \
+        const vector px = vload16(0, &m.px[n]), px_next = vload16(0, &m.px[n + 1]), root = vload16(0, &m.root[n]); \
+        vector g = fma((vector)(rx), px - px_next, vload16(0, &m.own[n])) - fma((vector)(ry), p.y, rz * q.z);      \
+        if (x + WIDTH > nx) g = select(g, (vector)(0.0f), lane_numbers >= nx - x);                                 \
+        vstore16(p.x, 0, &m.px[n]);                                                                                \
+        vstore16(fma((vector)(rz), p.z, ry * p.y), 0, &m.own[n]);                                                  \
+        vstore16(p.root, 0, &m.root[n]);                                                                           \
+        BODY                                                                                                       \
+      }                                                                                                            \
+      m.px[count] = 0.0f;                                                                                          \
+      if (start + count < nx) {                                                                                    \
+        const int x = start + count;                                                                               \
+        const vector next = load_columns(m.slice + up, x, nx);                                                     \
+        m.px[count] = direction(next, load_columns(m.slice + up, x - 1, nx), load_columns(m.slice + line, x, nx),  \
+                                load_columns(m.under + up, x, nx), rx, ry, rz, eps2)                               \
+                          .x.s0;                                                                                   \
+      }                                                                                                            \
+    }                                                                                                              \
+  }
+#define lane_numbers ((int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))
+
+// Work-items: (1, segments of SEGMENT_ROWS rows, slices).
+__kernel void tvgd_step(__global const float* restrict u, __global float* restrict v, __global const float* restrict control,
+                        int nx, int ny, int nz, int offset, int begin, int end, float rx, float ry, float rz, float eps2) {
+  const float factor = control[0];
+  DESCENT(store_columns(fma((vector)(-factor), g, here), v + i, x, nx);)
+}
+
+// With the gradient that tvgd_sums left in `g`. Work-items: a row each.
+__kernel void tvgd_add(__global const float* restrict g, __global float* restrict u, __global const float* restrict control,
+                       int nx, int ny, int offset, int begin) {
+  const float factor = control[0];
+  const size_t i = VOXEL(0, (int)get_global_id(1), begin + (int)get_global_id(2));
+  for (int n = 0; n < nx; ++n) u[i + n] = fma(-factor, g[i + n], u[i + n]);
+}
+
+// Lane of a column: the column modulo LANES.
+#ifdef USE_FP64
+typedef double16 Lanes[LANES / WIDTH];
+#define ADD_LANES(sum, x, value) sum[(x) / WIDTH % (LANES / WIDTH)] += convert_double16(value)
+#define LANE(sum, n) ((double*)sum)[n]
+#else
+typedef sum_t Lanes[LANES];
+INLINE void add_lanes(sum_t* sum, int x, vector value) {
+  float values[WIDTH];
+  vstore16(value, 0, values);
+  for (int n = 0; n < WIDTH; ++n) sum[x % LANES + n] = add_value(sum[x % LANES + n], values[n]);
+}
+#define ADD_LANES(sum, x, value) add_lanes(sum, x, value)
+#define LANE(sum, n) sum[n]
+#endif
+
+// With KEEP the gradient is kept in `kept`: where arithmetic is slow that pays.
+__kernel void tvgd_sums(__global const float* restrict u, __global const float* restrict f, __global sum_t* restrict partials,
+#ifdef KEEP
+                        __global float* restrict kept,
+#endif
+                        int nx, int ny, int nz, int offset, int begin, int end, float rx, float ry, float rz, float eps2) {
+  Lanes norm, fidelity, product, variation;
+  for (int n = 0; n < LANES; ++n) LANE(norm, n) = LANE(fidelity, n) = LANE(product, n) = LANE(variation, n) = NO_SUM;
+#ifdef KEEP
+#define KEEP_IT store_columns(g, kept + i, x, nx);
+#else
+#define KEEP_IT
+#endif
+#ifdef FIDELITY
+  DESCENT(KEEP_IT const vector change = here - load_columns(f + i, x, nx); ADD_LANES(norm, x, g * g);
+          ADD_LANES(fidelity, x, change * change); ADD_LANES(product, x, change * g);
+          ADD_LANES(variation, x, x + WIDTH > nx ? select(root, (vector)(0.0f), lane_numbers >= nx - x) : root);)
+#else
+  DESCENT(KEEP_IT ADD_LANES(norm, x, g * g);)
+#endif
+  const size_t sets = get_global_size(1) * LANES, set = LANES * get_global_id(1);
+  __global sum_t* to = partials + (size_t)(z - offset) * 4 * sets + set;
+  for (int n = 0; n < LANES; ++n) {
+    to[n] = LANE(norm, n);
+#ifdef FIDELITY
+    to[sets + n] = LANE(fidelity, n);
+    to[2 * sets + n] = LANE(product, n);
+    to[3 * sets + n] = LANE(variation, n);
+#endif
+  }
+}
+#endif
+
+#ifdef USE_FP64
+// sums: the 4 components of every slice as reduce.cl leaves them. The totals, in the order in which the host would add
+// them, are kept as number `slot` of `records` (8 doubles each). One work-group of STEER_ITEMS.
+#define STEER_ITEMS 64
+__kernel __attribute__((reqd_work_group_size(STEER_ITEMS, 1, 1))) void tvgd_steer(
+    __global const double* restrict sums, __global float* restrict control, __global double* restrict records, int slices,
+    int components, int slot, int first, double voxels, double step, double target, int aims) {
+  __local double part[STEER_ITEMS][8];
+  const int item = (int)get_local_id(0);
+  double total = 0;
+  for (int from = 0; from < slices; from += STEER_ITEMS) {
+    const int count = min(STEER_ITEMS, slices - from);
+    if (item < count)
+      for (int c = 0; c < 2 * components; ++c) part[item][c] = sums[8 * (size_t)(from + item) + c];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (item < 2 * components)
+      for (int n = 0; n < count; ++n) total += part[n][item];
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  if (item < 8) part[0][item] = item < 2 * components ? total : 0;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (item < 8) records[8 * slot + item] = part[0][item];
+  if (item > 0) return;
+  const double gradient2 = part[0][0] + part[0][1], fidelity2 = part[0][2] + part[0][3], product = part[0][4] + part[0][5];
+  const bool reached = aims && sqrt(fidelity2 / voxels) >= (1 - 1e-5) * target;
+  const bool ended = (first == 0 && control[1] != 0.0f) || reached || !(gradient2 > 0);
+  double factor = 0;
+  if (!ended) {
+    const double left = target - sqrt(fidelity2 / voxels);
+    const double length = aims ? fmin(step, fmax(0.3 * left, step / 20)) : step;
+    factor = length * sqrt(voxels / gradient2);
+    const double missing = target * target * voxels - fidelity2;
+    if (aims && missing < factor * factor * gradient2 - 2 * factor * product) {
+      const double root = sqrt(product * product + gradient2 * missing);
+      factor = product > 0 ? (product + root) / gradient2 : missing / (root - product);
+    }
+  }
+  control[0] = (float)factor;
+  control[1] = ended ? 1.0f : 0.0f;
 }
 #endif

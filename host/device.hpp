@@ -84,6 +84,7 @@ class ImageArray {
 };
 
 /// Page-locked host memory of a device (CL_MEM_ALLOC_HOST_PTR, mapped): transfers from it run at the speed of the bus.
+/// The device keeps a few that were given back, for the next of the same size.
 class PinnedMemory {
  public:
   PinnedMemory() = default;

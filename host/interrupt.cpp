@@ -32,6 +32,12 @@ void check_interrupt() {
   if (requested != 0) throw Interrupted("interrupted: nothing was written, the input files are untouched");
 }
 
+bool take_interrupt() {
+  const bool was = requested != 0;
+  requested = 0;
+  return was;
+}
+
 void request_interrupt(bool value) {
   requested = value ? 1 : 0;
 }

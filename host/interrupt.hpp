@@ -8,6 +8,8 @@ void install_interrupt_handler();
 bool interrupt_requested();
 /// Throws Interrupted if Ctrl-C was pressed since the program began.
 void check_interrupt();
+/// Whether Ctrl-C was pressed; answers it, so that the work can be brought to an end. The next one counts again.
+bool take_interrupt();
 /// For tests.
 void request_interrupt(bool value);
 

@@ -35,6 +35,15 @@ void poison(DeviceState& state, cl_mem memory, std::size_t bytes) {
   clEnqueueWriteBuffer(state.queue(Queue::upload)(), memory, CL_TRUE, 0, bytes, pattern.data(), 0, nullptr, nullptr);
 }
 
+constexpr std::size_t most_idle_pinned = 8;
+
+void release_pinned(DeviceState& state, const DeviceState::IdlePinned& pinned) {
+  const auto queue = state.queue(Queue::upload)();
+  clEnqueueUnmapMemObject(queue, static_cast<cl_mem>(pinned.handle), pinned.data, 0, nullptr, nullptr);
+  clFinish(queue);
+  clReleaseMemObject(static_cast<cl_mem>(pinned.handle));
+}
+
 void release_booked(DeviceState* state, const std::string& name, std::size_t bytes, void* handle) {
   if (handle == nullptr) return;
   clReleaseMemObject(static_cast<cl_mem>(handle));
@@ -112,6 +121,18 @@ ImageArray::~ImageArray() {
 
 PinnedMemory::PinnedMemory(std::shared_ptr<DeviceState> device, std::size_t bytes)
     : device_(std::move(device)), bytes_(bytes) {
+  {
+    std::lock_guard lock(device_->idle_pinned_mutex);
+    auto& idle = device_->idle_pinned;
+    idle.reserve(most_idle_pinned);  // the destructor must not throw
+    const auto found = std::find_if(idle.begin(), idle.end(), [&](const auto& each) { return each.bytes == bytes_; });
+    if (found != idle.end()) {
+      handle_ = found->handle;
+      data_ = found->data;
+      idle.erase(found);
+      return;
+    }
+  }
   cl_int code = CL_SUCCESS;
   cl_mem memory = clCreateBuffer(device_->context(), CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, bytes_, nullptr, &code);
   if (code != CL_SUCCESS)
@@ -142,10 +163,19 @@ PinnedMemory& PinnedMemory::operator=(PinnedMemory&& other) noexcept {
 
 PinnedMemory::~PinnedMemory() {
   if (handle_ == nullptr) return;
-  const auto queue = device_->queue(Queue::upload)();
-  clEnqueueUnmapMemObject(queue, static_cast<cl_mem>(handle_), data_, 0, nullptr, nullptr);
-  clFinish(queue);
-  clReleaseMemObject(static_cast<cl_mem>(handle_));
+  const DeviceState::IdlePinned pinned{bytes_, handle_, data_};
+  {
+    std::lock_guard lock(device_->idle_pinned_mutex);
+    if (device_->idle_pinned.size() < most_idle_pinned) {
+      device_->idle_pinned.push_back(pinned);
+      return;
+    }
+  }
+  release_pinned(*device_, pinned);
+}
+
+DeviceState::~DeviceState() {
+  for (const auto& pinned : idle_pinned) release_pinned(*this, pinned);
 }
 
 }  // namespace halocline

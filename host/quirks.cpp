@@ -1,5 +1,7 @@
 #include "host/quirks.hpp"
 
+#include <algorithm>
+
 namespace halocline {
 namespace {
 
@@ -17,6 +19,8 @@ Quirks quirks_of(const DeviceInfo& device) {
   if (contains(device.platform, "NVIDIA")) {
     quirks.fill_with_kernel = true;
     quirks.allocations_beyond_max = true;
+    // The same instruction with the same error (2 ulp), but for numbers below 1e-38, which rsqrt scales first.
+    quirks.build_options = "-D INVERSE_ROOT=native_rsqrt";
   }
   if (contains(device.platform, "Intel") && device.type == "gpu" && device.global_memory > four_gibibytes) {
     // Without both, addresses in kernels are 32 bits wide and buffers end at 4 GB.
@@ -26,6 +30,12 @@ Quirks quirks_of(const DeviceInfo& device) {
   // It does not know the intrinsics that inlining makes of restrict.
   if (contains(device.platform, "Oclgrind")) quirks.build_options = "-D restrict=";
   return quirks;
+}
+
+std::size_t usable_local_memory(const DeviceInfo& device) {
+  const bool hopper =
+      contains(device.platform, "NVIDIA") && (contains(device.name, "H200") || contains(device.name, "H100"));
+  return std::max<std::size_t>(device.local_memory, hopper ? 96 << 10 : 0);
 }
 
 bool pocl_sub_devices_lack_images(const DeviceInfo& device) {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "host/error.hpp"
+#include "host/finite_source.hpp"
 
 namespace halocline {
 
@@ -74,15 +75,7 @@ Grid default_grid(const std::array<std::size_t, 3>& size, const std::array<doubl
 }
 
 void require_finite(const Volume& volume, const std::string& name) {
-  std::size_t bad = 0, first = 0;
-  for (std::size_t n = 0; n < volume.voxels.size(); ++n)
-    if (!std::isfinite(volume.voxels[n]) && bad++ == 0) first = n;
-  if (bad == 0) return;
-  const auto& size = volume.grid.size;
-  throw InputError(
-      fmt::format("{}: {} values are NaN or infinite, the first at index ({},{},{}); mend the file, or give "
-                  "--allow-nonfinite to set them to 0",
-                  name, bad, first % size[0], first / size[0] % size[1], first / volume.grid.slice()));
+  require_finite(MemorySource(volume), name);
 }
 
 }  // namespace halocline

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "host/uninitialised.hpp"
+
 namespace halocline {
 
 /// Where the voxels lie. Lengths in mm. world(index) = origin + direction * (spacing o index): ITK's convention, so
@@ -36,15 +38,36 @@ void require_same_grid(const Grid& a, const std::string& name_a, const Grid& b, 
 /// that slabs along k are contiguous in memory and are seen by a narrow band of detector rows.
 Grid default_grid(const std::array<std::size_t, 3>& size, const std::array<double, 3>& spacing);
 
+/// A std::vector<float>, but for elements that nobody gave a value: those are not set to 0 (see
+/// UninitialisedAllocator). Voxels(n, 0) and resize(n, 0) set them. Converts from and to std::vector<float> by copying.
+class Voxels : public UninitialisedVector<float> {
+ public:
+  using UninitialisedVector<float>::UninitialisedVector;
+  Voxels() = default;
+  Voxels(const std::vector<float>& values) : UninitialisedVector<float>(values.begin(), values.end()) {}
+  operator std::vector<float>() const { return {begin(), end()}; }
+  friend bool operator==(const Voxels& a, const Voxels& b) {
+    return static_cast<const UninitialisedVector<float>&>(a) == static_cast<const UninitialisedVector<float>&>(b);
+  }
+};
+
 /// A volume or a projection stack. voxels.size() == grid.count(); voxel (i,j,k) is voxels[i + size[0] * (j + size[1] *
 /// k)]. A projection stack is (u, v, view): spacing and origin of its first two axes are physical detector coordinates
 /// in mm.
 struct Volume {
   Grid grid;
-  std::vector<float> voxels;
+  Voxels voxels;
 
   Volume() = default;
   explicit Volume(const Grid& g, float value = 0) : grid(g), voxels(g.count(), value) {}
+  /// For whoever writes every voxel: they hold anything, and the first to touch a page of them gets it from the system,
+  /// which is best done by many threads.
+  static Volume uninitialised(const Grid& g) {
+    Volume volume;
+    volume.grid = g;
+    volume.voxels.resize(g.count());
+    return volume;
+  }
   float& at(std::size_t i, std::size_t j, std::size_t k) { return voxels[i + grid.size[0] * (j + grid.size[1] * k)]; }
   float at(std::size_t i, std::size_t j, std::size_t k) const {
     return voxels[i + grid.size[0] * (j + grid.size[1] * k)];

@@ -43,6 +43,9 @@ class DependencyGraph {
     }
   }
 
+  /// The two names change places.
+  void swap(const std::string& a, const std::string& b) { std::swap(arrays_[a], arrays_[b]); }
+
   /// Everything before has ended.
   void clear() { arrays_.clear(); }
 

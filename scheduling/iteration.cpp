@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <list>
+#include <optional>
 #include <stdexcept>
 
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
+#include "host/thread_pool.hpp"
 #include "scheduling/run_support.hpp"
 
 namespace halocline {
@@ -22,15 +25,17 @@ struct Halos {
 
 class Run {
  public:
-  Run(IterativeMethod& method, const std::map<std::string, const Volume*>& inputs, const Grid& grid,
-      const std::vector<Device>& devices, const Plan& plan, const Progress& progress)
+  Run(IterativeMethod& method, const std::map<std::string, const VolumeSource*>& inputs, VolumeSink& output,
+      const std::vector<Device>& devices, const Plan& plan, const RunOptions& options)
       : method_(method),
         inputs_(inputs),
+        output_(output),
         devices_(devices),
         plan_(plan),
         requirements_(plan.requirements),
-        progress_(progress) {
-    result_.output = Volume(grid);
+        options_(options),
+        time_(options.time_limit),
+        stop_(options.keep_partial) {
     halos_.resize(plan.slabs.size());
     for (const auto& need : requirements_.arrays) {
       if (need.lifetime == Lifetime::input && need.kind == ArrayKind::volume && !inputs.contains(need.name))
@@ -44,38 +49,88 @@ class Run {
 
   RunResult run() {
     method_.begin();
+    if (const auto steered = run_steered()) return finish(*steered);
     const int iterations = requirements_.iterations;
-    int done = 0;
-    const auto& due_at = requirements_.reductions;
-    bool stop = !due_at.empty() && due_at.front() == 0 && pass(0, 0, true);
+    int done = 0, stages = 0;
+    bool stop = method_.next_reduction(-1) <= 0 && pass(0, 0, true);
+    auto& by = result_.stopped_by;
+    by = stop ? StoppedBy::method : StoppedBy::iterations;
     while (!stop && done < iterations) {
-      const auto next = std::upper_bound(due_at.begin(), due_at.end(), done);
-      const int due = next == due_at.end() ? iterations : std::min(iterations, *next);
-      const int count = std::min(plan_.iterations_per_exchange, due - done);
-      stop = pass(done, count, done + count == due);
-      done += count;
-      if (progress_)
-        progress_(
-            {requirements_.algorithm, static_cast<double>(done), static_cast<double>(iterations), method_.note()});
+      const int due = std::min(iterations, std::max(done + 1, method_.next_reduction(done)));
+      const int count = time_.count(std::min(plan_.iterations_per_exchange, due - done));
+      if (count == 0) by = StoppedBy::time;
+      if (count == 0) break;
+      const bool ends = pass(done, count, done + count == due);
+      done += stop_.count();
+      time_.did(stop_.count());
+      stop = ends || stop_.interrupted();
+      if (ends) by = StoppedBy::method;
+      if (!stop && method_.stage_ended() && reduced_at_ == done && options_.stage_output) {
+        options_.stage_output(stages++, current_output());
+      }
+      report(done, iterations);
     }
-    if (plan_.resident)
-      for_each_device(plan_, [&](int device) {
-        Slab& slab = *resident_.at(device);
-        slab.download(output_name_, slab.interior(), result_.output.voxels.data(), 0);
-        count_bytes(slab.slice_bytes(output_name_) * static_cast<std::size_t>(slab.interior().count()));
-        slab.wait();
-      });
+    return finish(done);
+  }
+
+ private:
+  RunResult finish(int done) {
+    auto& by = result_.stopped_by;
+    stop_.end();
+    if (stop_.interrupted()) by = StoppedBy::interrupt;
+    if (by == StoppedBy::time || by == StoppedBy::interrupt)
+      if (method_.ends_early(done)) reduced_at_ = -1;
+    if (reduced_at_ != done) pass(done, 0, true);  // the result never goes without its certificate
+    hand_over();
     result_.iterations = done;
     result_.bus_bytes = static_cast<double>(bus_bytes_.load());
     return std::move(result_);
   }
 
- private:
+  // A volume on one device whose method needs no look from the host at every iteration: the host reads the sums of many
+  // iterations at once. Number of iterations done, nothing if this is another case.
+  std::optional<int> run_steered() {
+    if (!plan_.resident || plan_.slabs.size() != 1 || !requirements_.reduction_every_iteration) return std::nullopt;
+    prepare();
+    Slab& slab = *resident_.begin()->second;
+    const int window = method_.steered(slab), iterations = requirements_.iterations;
+    if (window == 0) return std::nullopt;
+    started_ = true;
+    auto& by = result_.stopped_by;
+    by = StoppedBy::iterations;
+    method_.reduce(slab, 0, slab.interior());
+    method_.steer(slab, 0);
+    bool ends = method_.reduced(reduced_at_ = 0, method_.steered_sums(slab, 0, 1).front());
+    if (ends) by = StoppedBy::method;
+    while (!ends && !stop_.interrupted() && reduced_at_ < iterations) {
+      const int first = reduced_at_, count = time_.count(std::min(window, iterations - first));
+      if (count == 0) by = StoppedBy::time;
+      if (count == 0) break;
+      stop_.begin(count);
+      int done = 0;
+      for (; done < count && stop_.go(done); ++done) {
+        method_.iterate(slab, first + done, slab.interior());
+        method_.reduce(slab, first + done + 1, slab.interior());
+        method_.steer(slab, first + done + 1);
+        slab.mark_step();
+      }
+      if (!options_.keep_partial) check_interrupt();
+      if (done == 0) break;
+      for (const auto& sums : method_.steered_sums(slab, first + done, done))
+        if ((ends = method_.reduced(++reduced_at_, sums))) break;
+      time_.did(done);
+      if (ends) by = StoppedBy::method;
+      report(reduced_at_, iterations);
+    }
+    return reduced_at_;
+  }
+
   // `count` iterations from number `first` over all slabs, then a reduction if it is due: whether to stop.
   bool pass(int first, int count, bool reduce) {
     const std::int64_t extra = reduce ? requirements_.reduction_halo : 0;
     needed_low_ = count * static_cast<std::int64_t>(requirements_.halo_low) + extra;
     needed_high_ = count * static_cast<std::int64_t>(requirements_.halo_high) + extra;
+    stop_.begin(count);
     if (!started_) {
       prepare();
     } else if (plan_.resident) {
@@ -91,6 +146,7 @@ class Run {
       Slab slab(devices_[device], plan_, device);
       for (std::size_t n = 0; n < plan_.slabs.size(); ++n) {
         if (plan_.slabs[n].device != device) continue;
+        if (started_ && count > 0 && stop_.count() == 0) break;  // Ctrl-C before the first iteration
         slab.move_to(plan_.slabs[n]);
         load(slab, n);
         iterate(slab, first, count, reduce);
@@ -102,23 +158,64 @@ class Run {
       }
     });
     started_ = true;
-    return reduce && method_.reduced(first + count, added_sums());
+    if (!reduce || stop_.count() < count) return false;
+    reduced_at_ = first + count;
+    return method_.reduced(reduced_at_, added_sums());
+  }
+
+  // The result as it is now.
+  Volume current_output() {
+    Volume output = Volume::uninitialised(output_.grid());
+    if (plan_.resident) {
+      for_each_device(plan_, [&](int device) {
+        Slab& slab = *resident_.at(device);
+        slab.download(output_name_, slab.interior(), output.voxels.data(), 0);
+        count_bytes(slab.slice_bytes(output_name_) * static_cast<std::size_t>(slab.interior().count()));
+        slab.wait();
+      });
+    } else {
+      std::memcpy(output.voxels.data(), host_state(output_name_), output.voxels.size() * sizeof(float));
+    }
+    return output;
+  }
+
+  void report(int done, int iterations) const {
+    if (!options_.progress) return;
+    const double expected = method_.expected_iterations();
+    const double total = expected > 0 ? std::clamp<double>(expected, done, iterations) : iterations;
+    options_.progress({requirements_.algorithm, static_cast<double>(done), total, method_.note()});
+  }
+
+  // The result to where it goes.
+  void hand_over() {
+    output_.begin();
+    if (plan_.resident)
+      return for_each_device(plan_, [&](int device) {
+        Slab& slab = *resident_.at(device);
+        slab.download(output_name_, slab.interior(), output_);
+        count_bytes(slab.slice_bytes(output_name_) * static_cast<std::size_t>(slab.interior().count()));
+        slab.wait();
+      });
+    auto* state = reinterpret_cast<float*>(host_state(output_name_));
+    parallel_ranges(output_.grid().count(), voxels_in_a_piece,
+                    [&](std::size_t first, std::size_t count) { output_.write(first, count, state + first); });
   }
 
   // Before the first pass: slabs that stay get their memory and inputs; otherwise the host gets room for the state.
   void prepare() {
     if (!plan_.resident) {
       for (const auto& need : requirements_.arrays)
-        if (need.lifetime == Lifetime::state)
+        if (need.lifetime == Lifetime::state || (need.lifetime == Lifetime::output && output_.data() == nullptr))
           host_states_[need.name].resize(
               array_bytes(need, requirements_, static_cast<std::int64_t>(requirements_.size[2]), 1, 1));
       return;
     }
+    if (!resident_.empty()) return;
     for (const auto& slab : plan_.slabs) resident_[slab.device] = nullptr;
     for_each_device(plan_, [&](int device) {
       auto slab = std::make_unique<Slab>(devices_[device], plan_, device);
       load_inputs(*slab);
-      method_.start(*slab);
+      start(*slab);
       slab->wait();
       resident_.at(device) = std::move(slab);
     });
@@ -127,14 +224,22 @@ class Run {
   void load_inputs(Slab& slab) {
     for (const auto& need : requirements_.arrays) {
       if (need.lifetime != Lifetime::input || need.kind != ArrayKind::volume) continue;
-      slab.upload(need.name, slab.extended(), inputs_.at(need.name)->voxels.data(), 0);
+      slab.upload(need.name, slab.extended(), *inputs_.at(need.name));
       count_bytes(slab.slice_bytes(need.name) * static_cast<std::size_t>(slab.extended().count()));
+    }
+  }
+
+  void start(Slab& slab) {
+    method_.start(slab);
+    for (const auto& [name, volume] : options_.initial) {
+      slab.upload(name, slab.extended(), volume->voxels.data(), 0);
+      count_bytes(slab.slice_bytes(name) * static_cast<std::size_t>(slab.extended().count()));
     }
   }
 
   void load(Slab& slab, std::size_t number) {
     load_inputs(slab);
-    if (!started_) return method_.start(slab);
+    if (!started_) return start(slab);
     for (const auto& name : states_) {
       slab.upload(name, slab.interior(), host_state(name), 0);
       count_bytes(slab.slice_bytes(name) * static_cast<std::size_t>(slab.interior().count()));
@@ -162,17 +267,19 @@ class Run {
   void iterate(Slab& slab, int first, int count, bool reduce) {
     const auto& need = requirements_;
     const auto limit = static_cast<std::int64_t>(need.size[2]);
-    for (int n = 0; n < count; ++n) {
-      check_interrupt();
-      // what later iterations of this pass, and its reduction, will need of this one beyond the interior
-      const std::int64_t later = count - 1 - n, extra = reduce ? need.reduction_halo : 0;
-      method_.iterate(slab, first + n,
-                      slab.interior().grown(later * need.halo_low + extra, later * need.halo_high + extra, limit));
+    int now = 0;
+    for (int n = 0; n < count; n += now) {
+      now = std::min(method_.together(), count - n);
+      if (!stop_.go(n, now)) break;
+      // what later iterations of this pass, and its reduction, will need of these beyond the interior
+      const std::int64_t later = count - now - n, extra = reduce ? need.reduction_halo : 0;
+      const Range core = slab.interior().grown(later * need.halo_low + extra, later * need.halo_high + extra, limit);
+      method_.iterate_together(slab, first + n, now, core);
       slab.mark_step();
     }
-    check_interrupt();
-    if (reduce) {
-      method_.reduce(slab, slab.interior());
+    if (!options_.keep_partial) check_interrupt();
+    if (reduce && stop_.count() == count) {
+      method_.reduce(slab, first + count, slab.interior());
       slab.download(sums_name_, slab.interior(), sums_.data(), 0);
       slab.wait();
     }
@@ -246,26 +353,30 @@ class Run {
   }
 
   std::byte* host_state(const std::string& name) {
-    if (name == output_name_) return reinterpret_cast<std::byte*>(result_.output.voxels.data());
+    if (name == output_name_ && output_.data() != nullptr) return reinterpret_cast<std::byte*>(output_.data());
     return host_states_.at(name).data();
   }
 
   void count_bytes(std::size_t bytes) { bus_bytes_ += bytes; }
 
   IterativeMethod& method_;
-  const std::map<std::string, const Volume*>& inputs_;
+  const std::map<std::string, const VolumeSource*>& inputs_;
+  VolumeSink& output_;
   std::vector<Device> devices_;
   const Plan& plan_;
   const Requirements& requirements_;
-  const Progress& progress_;
+  const RunOptions& options_;
+  TimeLimit time_;
+  CommonStop stop_;
+  int reduced_at_ = -1;  // iterations done at the last reduction
   RunResult result_;
   std::vector<std::string> states_;
   std::string sums_name_, output_name_;
   std::size_t components_ = 0;
   std::vector<double> sums_;
-  std::vector<Halos> halos_;                                   // by slab
-  std::map<std::string, std::vector<std::byte>> host_states_;  // out of core, but for the output
-  std::map<int, std::unique_ptr<Slab>> resident_;              // by device
+  std::vector<Halos> halos_;                                           // by slab
+  std::map<std::string, UninitialisedVector<std::byte>> host_states_;  // out of core
+  std::map<int, std::unique_ptr<Slab>> resident_;                      // by device
   bool started_ = false;
   std::int64_t needed_low_ = 0, needed_high_ = 0;  // halo slices that the pass reads
   std::atomic<std::size_t> bus_bytes_{0};
@@ -273,21 +384,43 @@ class Run {
 
 }  // namespace
 
+std::vector<int> IterativeMethod::expected_reductions(int iterations) const {
+  std::vector<int> numbers;
+  for (int done = next_reduction(-1); done < iterations; done = std::max(done + 1, next_reduction(done)))
+    numbers.push_back(std::max(0, done));
+  return numbers;
+}
+
 Requirements requirements_with_reductions(const IterativeMethod& method) {
   Requirements requirements = method.requirements();
-  for (int done = method.next_reduction(-1); done < requirements.iterations;
-       done = std::max(done + 1, method.next_reduction(done)))
-    requirements.reductions.push_back(std::max(0, done));
+  requirements.reductions = method.expected_reductions(requirements.iterations);
   return requirements;
+}
+
+RunResult run_iterations(IterativeMethod& method, const std::map<std::string, const VolumeSource*>& inputs,
+                         VolumeSink& output, const std::vector<Device>& devices, const RunOptions& options) {
+  const Requirements requirements = requirements_with_reductions(method);
+  if (output.grid().size != requirements.size) throw std::logic_error("the result has another size than the method");
+  for (const auto& [name, source] : inputs)
+    if (source->grid().size != requirements.size)
+      throw std::logic_error("input " + name + " has another size than the result");
+  for (const auto& [name, volume] : options.initial)
+    if (volume->grid.size != requirements.size)
+      throw std::logic_error("initial " + name + " has another size than the result");
+  return run_replanning(requirements, devices, options,
+                        [&](const Plan& plan) { return Run(method, inputs, output, devices, plan, options).run(); });
 }
 
 RunResult run_iterations(IterativeMethod& method, const std::map<std::string, const Volume*>& inputs, const Grid& grid,
                          const std::vector<Device>& devices, const RunOptions& options) {
-  for (const auto& [name, volume] : inputs)
-    if (volume->grid.size != grid.size) throw std::logic_error("input " + name + " has another size than the result");
-  return run_replanning(requirements_with_reductions(method), devices, options, [&](const Plan& plan) {
-    return Run(method, inputs, grid, devices, plan, options.progress).run();
-  });
+  std::list<MemorySource> memory;
+  std::map<std::string, const VolumeSource*> sources;
+  for (const auto& [name, volume] : inputs) sources[name] = &memory.emplace_back(*volume);
+  Volume output = Volume::uninitialised(grid);
+  MemorySink sink(output);
+  RunResult result = run_iterations(method, sources, sink, devices, options);
+  result.output = std::move(output);
+  return result;
 }
 
 }  // namespace halocline

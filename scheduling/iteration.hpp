@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "host/volume.hpp"
+#include "host/volume_source.hpp"
 #include "scheduling/progress.hpp"
 #include "scheduling/slab.hpp"
+#include "scheduling/stop_rule.hpp"
 
 namespace halocline {
 
@@ -29,19 +31,44 @@ class IterativeMethod {
   /// Iteration number `iteration` (from 0). Must compute the state right on `core`, given that it was right on core
   /// grown by the declared halos (cut at the volume's faces).
   virtual void iterate(Slab& slab, int iteration, Range core) const = 0;
-  /// The first number of iterations > done (or >= 0 for done = -1) at which reduce() is due. Fixed numbers, never
-  /// dependent on the plan. A reduction after the last iteration is always taken.
+  /// How many iterations iterate_together() can take at once.
+  virtual int together() const { return 1; }
+  /// Iterations `first` to `first + count - 1`, count at most together(): the state on `core` must be right afterwards,
+  /// given that it was right on core grown by count times the declared halos. The bits are those of iterate().
+  virtual void iterate_together(Slab& slab, int first, [[maybe_unused]] int count, Range core) const {
+    iterate(slab, first, core);
+  }
+  /// The first number of iterations > done (or >= 0 for done = -1) at which reduce() is due. It may depend on what
+  /// reduced() was told, never on the plan. A reduction after the last iteration is always taken.
   virtual int next_reduction(int done) const = 0;
-  /// Writes one value a component and slice of `interior` into the array of lifetime `sums`. The state is right on
-  /// interior grown by reduction_halo.
-  virtual void reduce(Slab& slab, Range interior) const = 0;
+  /// Numbers below `iterations` at which reductions may be expected, ascending, before anything is known: for the
+  /// planner. Here those of next_reduction(), which are right where they depend on nothing.
+  virtual std::vector<int> expected_reductions(int iterations) const;
+  /// Iterations that the run is expected to take, for the time left; 0: not known, or all.
+  virtual double expected_iterations() const { return 0; }
+  /// After `done` iterations: writes one value a component and slice of `interior` into the array of lifetime `sums`.
+  /// The state is right on interior grown by reduction_halo.
+  virtual void reduce(Slab& slab, int done, Range interior) const = 0;
   /// `sums`: the components added over all slices in order in double. Returns true to stop here.
   virtual bool reduced(int done, std::span<const double> sums) = 0;
+  /// After reduced() said to go on: whether the output as it is now is a result of its own (RunOptions::stage_output).
+  virtual bool stage_ended() const { return false; }
+  /// The run ends after `done` iterations, before the method would have: whether it wants another reduction to say what
+  /// came of it.
+  virtual bool ends_early(int /*done*/) { return false; }
+  /// For methods whose every iteration waits for a reduction: how many of them the device can go on by itself where the
+  /// slab is the whole volume, 0 if it can not.
+  virtual int steered(const Slab&) const { return 0; }
+  /// After reduce(): does on the device what reduced() would do, which is called later with the same sums. Once
+  /// reduced() would say stop, further iterations must not change anything.
+  virtual void steer(Slab&, int /*done*/) const {}
+  /// The sums of the last `count` calls of steer(), the last of which was for `done`; waits for them.
+  virtual std::vector<std::vector<double>> steered_sums(Slab&, int /*done*/, int /*count*/) const { return {}; }
   /// For progress lines.
   virtual std::string note() const { return {}; }
 };
 
-/// What the method declares, with the reductions that next_reduction() names.
+/// What the method declares, with the reductions that it expects.
 Requirements requirements_with_reductions(const IterativeMethod& method);
 
 struct RunResult {
@@ -51,11 +78,24 @@ struct RunResult {
   double seconds = 0;
   std::size_t peak_bytes = 0;  // on the device that used most
   double bus_bytes = 0;        // moved in fact
+  StoppedBy stopped_by = StoppedBy::iterations;
 };
 
 struct RunOptions {
   PlanOptions plan;
   Progress progress;
+  /// Seconds of the run, transfers included, after which it ends with what it has; 0: no limit. Looked at between
+  /// passes, and passes are cut to fit. A reduction is taken at the end.
+  double time_limit = 0;
+  /// Ctrl-C ends the run with what it has, a reduction included, instead of throwing Interrupted. All slabs then are at
+  /// the same iteration. A second Ctrl-C throws.
+  bool keep_partial = false;
+  /// What state, output and scratch arrays of kind volume and type float32 hold before the first iteration, by name,
+  /// instead of what start() writes. Of the method's size; the caller keeps them alive.
+  std::map<std::string, const Volume*> initial;
+  /// Called with the number (from 0) and the output of a stage of the method that has ended when another one follows
+  /// (stage_ended()); from 0 again if memory ran out and the run began anew.
+  std::function<void(int stage, const Volume& output)> stage_output;
 };
 
 /// Budgets of open devices for the planner.
@@ -66,5 +106,11 @@ std::vector<DeviceBudget> budgets(const std::vector<Device>& devices);
 /// planned again with smaller slabs.
 RunResult run_iterations(IterativeMethod& method, const std::map<std::string, const Volume*>& inputs, const Grid& grid,
                          const std::vector<Device>& devices, const RunOptions& options = {});
+
+/// The same without volumes in host memory: inputs are read as slabs are uploaded (again on every pass where slabs come
+/// and go), the result goes to `output` when it is final, and RunResult::output stays empty. Slabs that come and go
+/// keep their state on the host as float32, in output.data() as far as there is one.
+RunResult run_iterations(IterativeMethod& method, const std::map<std::string, const VolumeSource*>& inputs,
+                         VolumeSink& output, const std::vector<Device>& devices, const RunOptions& options = {});
 
 }  // namespace halocline

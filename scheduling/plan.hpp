@@ -19,6 +19,8 @@ struct DeviceBudget {
   double speed = 1;
   double bus_bandwidth = 12e9;      // each way
   double memory_bandwidth = 200e9;  // of the device's own memory
+  std::string platform;             // the driver's name
+  bool cpu = false;
 };
 
 struct PlanOptions {

@@ -55,6 +55,8 @@ std::vector<DeviceBudget> budgets(const std::vector<Device>& devices) {
     budget.memory = device.ledger().budget();
     budget.max_allocation = device.max_allocation();
     budget.speed = device.info().compute_units;
+    budget.platform = device.info().platform;
+    budget.cpu = device.info().cpu();
     if (device.info().cpu()) {  // host memory copies; a few channels
       budget.bus_bandwidth = 8e9;
       budget.memory_bandwidth = 30e9;

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "host/thread_pool.hpp"
+
 namespace halocline {
 
 Slab::Slab(Device device, const Plan& plan, int device_index)
@@ -106,6 +108,11 @@ void Slab::fill(const std::string& name, float value) {
           [&](std::span<const Event> waits) { return device_.fill(buffer, value, 0, buffer.bytes(), waits); });
 }
 
+void Slab::swap(const std::string& a, const std::string& b) {
+  std::swap(array(a).buffer, array(b).buffer);
+  graph_.swap(a, b);
+}
+
 void Slab::fft(const std::string& name, std::size_t length, std::size_t batch, bool inverse) {
   const auto key = std::pair(length, batch);
   auto found = ffts_.find(key);
@@ -148,6 +155,53 @@ void Slab::download(const std::string& name, Range slices, void* host, std::int6
   download_bytes(name, slice * static_cast<std::size_t>(slices.begin - plan_.extended.begin),
                  static_cast<std::byte*>(host) + slice * static_cast<std::size_t>(slices.begin - host_begin),
                  slice * static_cast<std::size_t>(slices.count()));
+}
+
+void Slab::require_float_volume(const std::string& name) const {
+  const ArrayNeed& need = array(name).need;
+  if (need.kind != ArrayKind::volume || need.element_bytes * need.components != sizeof(float))
+    throw std::logic_error(fmt::format("{} is no volume of float32", name));
+}
+
+void Slab::upload(const std::string& name, Range slices, const VolumeSource& source) {
+  require_float_volume(name);
+  if (slices.empty()) return;
+  if (source.data() != nullptr) return upload(name, slices, source.data(), 0);
+  const std::size_t slice = slice_bytes(name), start = slice * static_cast<std::size_t>(slices.begin);
+  const Buffer& buffer = array(name).buffer;
+  enqueue(Queue::upload, {{name, Access::out}}, [&](std::span<const Event> waits) {
+    return staging_.write(
+        buffer, slice * static_cast<std::size_t>(slices.begin - plan_.extended.begin),
+        slice * static_cast<std::size_t>(slices.count()),
+        [&](std::byte* at, std::size_t begin, std::size_t count) {
+          source.read((start + begin) / sizeof(float), count / sizeof(float), reinterpret_cast<float*>(at));
+        },
+        waits);
+  });
+}
+
+void Slab::download(const std::string& name, Range slices, VolumeSink& sink) {
+  require_float_volume(name);
+  if (slices.empty()) return;
+  const std::size_t slice = slice_bytes(name), start = slice * static_cast<std::size_t>(slices.begin),
+                    bytes = slice * static_cast<std::size_t>(slices.count());
+  if (sink.data() != nullptr && staging_.direct(bytes)) {
+    download(name, slices, sink.data(), 0);
+    last_.wait();
+    const std::size_t first_of_all = start / sizeof(float);
+    return parallel_ranges(bytes / sizeof(float), voxels_in_a_piece, [&](std::size_t first, std::size_t count) {
+      sink.write(first_of_all + first, count, sink.data() + first_of_all + first);
+    });
+  }
+  const Buffer& buffer = array(name).buffer;
+  enqueue(Queue::download, {{name, Access::in}}, [&](std::span<const Event> waits) {
+    return staging_.read(
+        buffer, slice * static_cast<std::size_t>(slices.begin - plan_.extended.begin), bytes,
+        [&](std::byte* at, std::size_t begin, std::size_t count) {
+          sink.write((start + begin) / sizeof(float), count / sizeof(float), reinterpret_cast<float*>(at));
+        },
+        waits);
+  });
 }
 
 void Slab::upload_bytes(const std::string& name, std::size_t offset, const void* host, std::size_t bytes) {

@@ -14,6 +14,7 @@
 #include "host/device.hpp"
 #include "host/fft.hpp"
 #include "host/staging.hpp"
+#include "host/volume_source.hpp"
 #include "scheduling/graph.hpp"
 #include "scheduling/plan.hpp"
 
@@ -70,6 +71,9 @@ class Slab {
   void fill(const std::string& name, float value);
   /// In-place complex FFT of `batch` rows of `length` in array `name`.
   void fft(const std::string& name, std::size_t length, std::size_t batch, bool inverse);
+  /// From now on each has the other's contents (of the same declaration but for lifetime): how a pass that does not
+  /// work in place becomes the state.
+  void swap(const std::string& a, const std::string& b);
   /// Projections or fixed arrays into an image array of the same rows and `views`.
   void copy_to_image(const std::string& from, const std::string& to, std::size_t views);
   /// Host memory into a `fixed` array (a filter, matrices). The data is copied before the call returns.
@@ -82,6 +86,10 @@ class Slab {
   /// on.
   void upload(const std::string& name, Range slices, const void* host, std::int64_t host_begin);
   void download(const std::string& name, Range slices, void* host, std::int64_t host_begin);
+  /// The same, of a volume array of float32, from where the voxels come from, piece by piece into the memory that the
+  /// bus reads; and to where they go, all of which have arrived when the call returns.
+  void upload(const std::string& name, Range slices, const VolumeSource& source);
+  void download(const std::string& name, Range slices, VolumeSink& sink);
   /// `bytes` at `offset` of an array (projections).
   void upload_bytes(const std::string& name, std::size_t offset, const void* host, std::size_t bytes);
   void download_bytes(const std::string& name, std::size_t offset, void* host, std::size_t bytes);
@@ -101,6 +109,7 @@ class Slab {
   };
   Array& array(const std::string& name);
   const Array& array(const std::string& name) const;
+  void require_float_volume(const std::string& name) const;
   Event enqueue(Queue queue, const std::vector<std::pair<std::string, Access>>& accesses,
                 const std::function<Event(std::span<const Event>)>& command);
 

@@ -124,6 +124,76 @@ TEST_F(CommandOnDevice, EachMethodDenoises) {
   EXPECT_LT(rmse("tvgd.mha"), 0.95 * noisy);
 }
 
+TEST_F(CommandOnDevice, FramesAreDenoisedTogether) {
+  // three frames of one object, each with its own noise
+  for (const char* seed : {"1", "2", "3"}) {
+    const std::string name = path(std::string("noisy") + seed);
+    EXPECT_DONE(run({"noise", "-i", path("p.mha"), "--photons", "3000", "--seed", seed, "-o", name + "p.mha"}));
+    EXPECT_DONE(run(Words{"fdk", "-i", name + "p.mha", "--geometry", path("g.xml"), "-o", name + ".mha"} + small_grid));
+  }
+  const Ran ran =
+      run({"denoise", "-i", path("noisy1.mha"), "-i", path("noisy2.mha"), "-i", path("noisy3.mha"), "--method", "pdu4d",
+           "--time-weight", "1", "--alpha", "2000", "-o", path("frame_%02d.mha"), "--report", path("frames.json")});
+  EXPECT_DONE(ran);
+  EXPECT_NE(ran.out.find("3 frames of 24 x 24 x 24"), std::string::npos) << ran.out;
+  const json results = json::parse(content(path("frames.json")))["results"];
+  EXPECT_EQ(results["frames"], 3);
+  EXPECT_EQ(results["time_weight"], 1);
+  EXPECT_LE(results["relative_gap"].get<double>(), 1e-3);
+  for (const char* frame : {"frame_00.mha", "frame_01.mha", "frame_02.mha"}) {
+    EXPECT_EQ(read_image(path(frame)).grid.origin, read_image(path("noisy1.mha")).grid.origin);
+    EXPECT_LT(rmse(frame), 0.95 * rmse("noisy1.mha")) << frame;  // most of that is of too few views
+  }
+  const auto apart = [&](const std::string& a, const std::string& b) {
+    const Volume one = read_image(path(a)), other = read_image(path(b));
+    double sum = 0;
+    for (std::size_t n = 0; n < one.voxels.size(); ++n) sum += std::pow(one.voxels[n] - other.voxels[n], 2);
+    return std::sqrt(sum);
+  };
+  EXPECT_LT(apart("frame_00.mha", "frame_01.mha"), 0.5 * apart("noisy1.mha", "noisy2.mha"));
+  EXPECT_FALSE(std::filesystem::exists(path("frame_03.mha")));
+}
+
+TEST_F(CommandOnDevice, AnAxisCanBeTime) {
+  const Words common{"denoise", "-i", path("r.mha"), "--method", "pdu", "--alpha", "2000"};
+  EXPECT_DONE(run(common + Words{"-o", path("space.mha")}));
+  EXPECT_DONE(run(common + Words{"--time-axis", "z", "--time-weight", "8", "-o", path("same.mha")}));
+  EXPECT_DONE(run(common + Words{"--time-axis", "z", "--time-weight", "80", "-o", path("loose.mha")}));
+  EXPECT_EQ(read_image(path("space.mha")).voxels, read_image(path("same.mha")).voxels);  // z's spacing is 8 mm
+  EXPECT_NE(read_image(path("space.mha")).voxels, read_image(path("loose.mha")).voxels);
+}
+
+TEST_F(CommandOnDevice, FiltersSayWhatTheyDidAndNoMore) {
+  for (const std::string name : {"gaussian", "median", "nlm"}) {
+    const Ran ran = run({"denoise", "-i", path("r.mha"), "--method", name, "-o", path(name + ".mha"), "--report",
+                         path(name + ".json")});
+    EXPECT_DONE(ran);
+    EXPECT_NE(ran.out.find(name + "; RMS change"), std::string::npos) << ran.out;
+    EXPECT_EQ(ran.err.find("warning"), std::string::npos) << ran.err;
+    const json results = json::parse(content(path(name + ".json")))["results"];
+    EXPECT_GT(results["fidelity"].get<double>(), 0);
+    for (const char* none : {"alpha", "gap", "relative_gap", "schedule", "history", "converged", "tv"})
+      EXPECT_FALSE(results.contains(none)) << name << " " << none;
+  }
+}
+
+TEST_F(CommandOnDevice, OtherRegularisersDenoiseAndSayWhatTheyDid) {
+  const Ran ran = run({"denoise", "-i", path("r.mha"), "--method", "spdu", "--weights", path("var.mha"), "--tv",
+                       "huber", "--huber-delta", "1e-5", "--nonnegative", "--reference", path("v.mha"), "-o",
+                       path("family.mha"), "--report", path("family.json")});
+  EXPECT_DONE(ran);
+  for (const char* part : {"Huber with delta 1e-05", "within [0, inf]", "guided by"})
+    EXPECT_NE(ran.out.find(part), std::string::npos) << part << " is not in " << ran.out;
+  EXPECT_LT(rmse("family.mha"), 0.8 * rmse("r.mha"));
+  for (const float value : read_image(path("family.mha")).voxels) ASSERT_GE(value, 0);
+  const json results = json::parse(content(path("family.json")))["results"];
+  EXPECT_EQ(results["tv"], "huber");
+  EXPECT_EQ(results["huber_delta"], 1e-5);
+  EXPECT_EQ(results["minimum"], 0);
+  EXPECT_FALSE(results.contains("maximum"));
+  EXPECT_GT(results["reference_eta"].get<double>(), 0);
+}
+
 TEST_F(CommandOnDevice, HalvesTellTheNoiseAndTheStrength) {
   const std::string pair = path("odd.mha") + "," + path("even.mha");
   const Ran fdk = run(Words{"fdk", "-i", path("pn.mha"), "--geometry", path("g.xml"), "--halves-out", pair, "-o",
@@ -198,6 +268,97 @@ TEST_F(CommandOnDevice, AGapNotReachedIsAWarning) {
   EXPECT_NE(ran.err.find("warning"), std::string::npos) << ran.err;
   EXPECT_NE(ran.err.find("gap"), std::string::npos) << ran.err;
   EXPECT_TRUE(std::filesystem::exists(path("short.mha")));
+}
+
+TEST_F(CommandOnDevice, ATimeLimitIsAWarning) {
+  const Ran ran =
+      run({"denoise", "-i", path("r.mha"), "--method", "pdu", "--alpha", "2000", "--iterations", "1000000", "--gap",
+           "1e-30", "--time-limit", "1e-6", "-o", path("timed.mha"), "--report", path("timed.json")});
+  EXPECT_DONE(ran);
+  for (const char* part : {"warning: the time limit of 1e-06 s", "iterations", "a relative gap of"})
+    EXPECT_NE(ran.err.find(part), std::string::npos) << part << " is not in " << ran.err;
+  EXPECT_EQ(json::parse(content(path("timed.json")))["results"]["stopped_by"], "time");
+  EXPECT_TRUE(std::filesystem::exists(path("timed.mha")));
+}
+
+TEST_F(CommandOnDevice, AGapBeyondFloat32IsAWarning) {
+  const Ran ran = run({"denoise", "-i", path("r.mha"), "--method", "pdu", "--alpha", "2000", "--iterations", "1000000",
+                       "--gap", "1e-15", "-o", path("floor.mha"), "--report", path("floor.json")});
+  EXPECT_DONE(ran);
+  EXPECT_NE(ran.err.find("warning: the relative gap of 1e-15 cannot be reached in float32"), std::string::npos)
+      << ran.err;
+  const json results = json::parse(content(path("floor.json")))["results"];
+  EXPECT_EQ(results["stopped_by"], "stalled");
+  EXPECT_LT(results["relative_gap"].get<double>(), 1e-6);
+}
+
+TEST_F(CommandOnDevice, AlphaPathsWriteAFileEach) {
+  const Ran ran = run({"denoise", "-i", path("r.mha"), "--method", "pdu", "--alpha-path", "4000, 2000,1000.5", "-o",
+                       path("den.mha"), "--report", path("path.json"), "--png", path("den.png")});
+  EXPECT_DONE(ran);
+  EXPECT_NE(ran.out.find("relative gap  RMS change"), std::string::npos) << ran.out;
+  EXPECT_FALSE(std::filesystem::exists(path("den.mha")));
+  EXPECT_TRUE(std::filesystem::exists(path("den.png")));
+  const json results = json::parse(content(path("path.json")))["results"];
+  ASSERT_EQ(results["stages"].size(), 3u);
+  double last = 0;
+  for (const char* name : {"den_alpha4000.mha", "den_alpha2000.mha", "den_alpha1000.5.mha"}) {
+    const Volume noisy = read_image(path("r.mha")), denoised = read_image(path(name));
+    double change = 0;
+    for (std::size_t n = 0; n < noisy.voxels.size(); ++n) change += std::pow(noisy.voxels[n] - denoised.voxels[n], 2);
+    EXPECT_GT(change, last);  // the smaller alpha is, the more is taken away
+    last = change;
+  }
+  EXPECT_EQ(results["stages"][2]["output"], path("den_alpha1000.5.mha"));
+  EXPECT_NEAR(results["stages"][2]["fidelity"].get<double>(), std::sqrt(last), 1e-4 * std::sqrt(last));
+}
+
+TEST_F(CommandOnDevice, AWarmStartChangesTheResultByTheGapOnly) {
+  const Words words{"denoise", "-i", path("r.mha"), "--method", "pdu", "--alpha", "2000", "--gap", "1e-5"};
+  EXPECT_DONE(run(words + Words{"-o", path("cold.mha"), "--report", path("cold.json")}));
+  EXPECT_DONE(run(words + Words{"-o", path("warm.mha"), "--init", path("v.mha"), "--report", path("warm.json")}));
+  const Volume cold = read_image(path("cold.mha")), warm = read_image(path("warm.mha"));
+  double distance2 = 0;
+  for (std::size_t n = 0; n < cold.voxels.size(); ++n) distance2 += std::pow(cold.voxels[n] - warm.voxels[n], 2);
+  double bound = 0;
+  for (const char* name : {"cold.json", "warm.json"})
+    bound += std::sqrt(2 * json::parse(content(path(name)))["results"]["gap"].get<double>());
+  EXPECT_LE(std::sqrt(distance2), bound);
+  EXPECT_NE(content(path("cold.mha")), content(path("warm.mha")));
+}
+
+TEST_F(CommandOnDevice, ARegionIsThatOfTheWholeNearly) {
+  // 24^3 with a margin of 12: only along x is anything left out
+  EXPECT_DONE(
+      run(Words{"phantom", "--type", "two-balls", "--size", "64,24,24", "--spacing", "3,8,8", "-o", path("b.mha")}));
+  Volume noisy = read_image(path("b.mha"));
+  for (std::size_t n = 0; n < noisy.voxels.size(); ++n)
+    noisy.voxels[n] += 0.002f * static_cast<float>(std::sin(static_cast<double>(n * n % 10007)));
+  write_image(noisy, path("b.mha"));
+  const Words words{"denoise", "-i", path("b.mha"), "--method", "pdu", "--alpha", "150", "--gap", "1e-5"};
+  EXPECT_DONE(run(words + Words{"-o", path("whole.mha")}));
+  const Ran ran = run(words + Words{"--preview-roi", "20,2,3,16,20,18", "-o", path("part.mha"), "--report",
+                                    path("part.json"), "--png", path("part.png")});
+  EXPECT_DONE(ran);
+  EXPECT_NE(ran.out.find("16 x 20 x 18"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("margin of 12 voxels"), std::string::npos) << ran.out;
+  EXPECT_EQ(content(path("part.png")).substr(1, 3), "PNG");
+  const json slabs = json::parse(content(path("part.json")))["runs"]["denoise"]["plan"]["slabs"];
+  EXPECT_EQ(slabs.size(), 1u);
+  const Volume whole = cut_out(read_image(path("whole.mha")), {{20, 2, 3}, {16, 20, 18}}),
+               part = read_image(path("part.mha"));
+  ASSERT_EQ(part.grid.size, whole.grid.size);
+  for (int axis = 0; axis < 3; ++axis) EXPECT_NEAR(part.grid.origin[axis], whole.grid.origin[axis], 1e-9);
+  EXPECT_EQ(part.grid.direction, whole.grid.direction);
+  double difference2 = 0, removed2 = 0;
+  const Volume input = cut_out(noisy, {{20, 2, 3}, {16, 20, 18}});
+  for (std::size_t n = 0; n < whole.voxels.size(); ++n) {
+    difference2 += std::pow(part.voxels[n] - whole.voxels[n], 2);
+    removed2 += std::pow(input.voxels[n] - whole.voxels[n], 2);
+  }
+  EXPECT_LT(std::sqrt(difference2), 0.02 * std::sqrt(removed2));
+  EXPECT_DONE(run(words + Words{"--preview-roi", "centre", "-o", path("all.mha")}));
+  EXPECT_EQ(content(path("all.mha")), content(path("whole.mha")));  // it has no more than 128^3
 }
 
 TEST_F(CommandOnDevice, ReportTellsOptionsDevicesPlanAndTimes) {

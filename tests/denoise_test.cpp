@@ -28,22 +28,12 @@ double rms(const Volume& a, const Volume& b) {
   return std::sqrt(sum / static_cast<double>(a.voxels.size()));
 }
 
-// The iterations after which the relative gap was first found below 1e-2, 1e-3 and 1e-4.
-std::array<int, 3> iterations_to_gaps(const DenoiseResult& result) {
-  std::array<int, 3> found{9999, 9999, 9999};
-  const double gaps[] = {1e-2, 1e-3, 1e-4};
-  for (const auto& record : result.history)
-    for (int n = 0; n < 3; ++n)
-      if (record.relative_gap <= gaps[n]) found[n] = std::min(found[n], record.iteration);
-  return found;
-}
-
 struct Speed {
   const char* name;
   double lambda, hz;
   bool weighted;
   Schedule schedule;
-  std::array<int, 3> iterations;  // measured elsewhere, at a check every 5
+  std::array<int, 3> iterations;  // to 1e-2, 1e-3 and 1e-4: measured elsewhere in double precision
 };
 
 class Convergence : public testing::TestWithParam<Speed> {};
@@ -59,24 +49,26 @@ TEST_P(Convergence, NeedsNoMoreIterationsThanKnown) {
   parameters.method = speed.weighted ? "spdu" : "pdu";
   parameters.alpha = 1 / speed.lambda;
   parameters.schedule = speed.schedule;
-  parameters.gap = 1e-4;
-  const auto result = denoise(f, speed.weighted ? &weights : nullptr, parameters, device());
-  EXPECT_TRUE(result.converged);
-  const auto found = iterations_to_gaps(result);
   for (int n = 0; n < 3; ++n) {
-    EXPECT_LE(found[n], 1.3 * speed.iterations[n]) << "gap 1e-" << n + 2;
-    EXPECT_GE(found[n], speed.iterations[n] / 1.5) << "gap 1e-" << n + 2;  // too good: is it the same problem?
+    parameters.gap = std::pow(10.0, -n - 2);
+    const auto result = denoise(f, speed.weighted ? &weights : nullptr, parameters, device());
+    EXPECT_TRUE(result.converged);
+    EXPECT_LE(result.iterations, std::ceil(1.08 * speed.iterations[n])) << "gap 1e-" << n + 2;
+    EXPECT_GE(result.iterations, speed.iterations[n] - 1) << "gap 1e-" << n + 2;   // too good: is it the same problem?
+    EXPECT_LE(result.history.size(), n < 2 && result.iterations <= 60 ? 5u : 8u);  // gaps are evaluated rarely
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(
     TwoBalls, Convergence,
-    testing::Values(Speed{"lambda_15th", 1.0 / 15, 1, false, Schedule::standard, {25, 50, 95}},
-                    Speed{"lambda_02", 0.2, 1, false, Schedule::standard, {45, 110, 230}},
-                    Speed{"thick_slices", 1.0 / 15, 2, false, Schedule::standard, {15, 30, 50}},
-                    Speed{"weighted", 1.0 / 15, 1, true, Schedule::standard, {25, 60, 130}},
-                    Speed{"weighted_thick_slices", 1.0 / 15, 2, true, Schedule::standard, {25, 55, 115}},
-                    Speed{"chambolle_pock", 1.0 / 15, 1, false, Schedule::chambolle_pock, {19, 45, 85}}),
+    testing::Values(Speed{"lambda_15th", 1.0 / 15, 1, false, Schedule::standard, {11, 28, 66}},
+                    Speed{"lambda_02", 0.2, 1, false, Schedule::standard, {29, 71, 149}},
+                    Speed{"thick_slices", 1.0 / 15, 2, false, Schedule::standard, {9, 20, 41}},
+                    Speed{"weighted", 1.0 / 15, 1, true, Schedule::standard, {11, 35, 87}},
+                    Speed{"weighted_thick_slices", 1.0 / 15, 2, true, Schedule::standard, {10, 29, 82}},
+                    Speed{"zhu_chan", 1.0 / 15, 1, false, Schedule::zhu_chan, {21, 46, 91}},
+                    Speed{"zhu_chan_weighted", 1.0 / 15, 1, true, Schedule::zhu_chan, {23, 58, 128}},
+                    Speed{"chambolle_pock", 1.0 / 15, 1, false, Schedule::chambolle_pock, {18, 46, 105}}),
     [](const auto& info) { return info.param.name; });
 
 TEST(Denoise, TheDiscrepancyPrincipleChoosesAlpha) {
@@ -232,6 +224,67 @@ TEST(Denoise, AnUnreachedGapIsNoError) {
   EXPECT_EQ(result.iterations, 3);
 }
 
+TEST(Denoise, PathsGiveEveryResultWithItsOffset) {
+  Volume f = reference::two_balls(24, 0.1);
+  for (auto& value : f.voxels) value += 50;
+  DenoiseParameters parameters;
+  parameters.alpha_path = {25, 15, 10};
+  std::vector<Volume> outputs;
+  RunOptions options;
+  options.stage_output = [&](int stage, const Volume& output) {
+    EXPECT_EQ(stage, static_cast<int>(outputs.size()));
+    outputs.push_back(output);
+  };
+  const auto result = denoise(f, nullptr, parameters, device(), options);
+  EXPECT_TRUE(result.converged);
+  EXPECT_EQ(result.alpha, 10);
+  EXPECT_DOUBLE_EQ(result.lambda, 0.1);
+  ASSERT_EQ(result.stages.size(), 3u);
+  ASSERT_EQ(outputs.size(), 2u);
+  int sum = 0;
+  for (const auto& stage : result.stages) sum += stage.last.iteration;
+  EXPECT_EQ(result.iterations, sum);
+  EXPECT_EQ(result.stages[2].last.relative_gap, result.relative_gap);
+  outputs.push_back(result.output);
+  for (std::size_t n = 0; n < 3; ++n)
+    EXPECT_NEAR(rms(outputs[n], f) * std::sqrt(static_cast<double>(f.voxels.size())), result.stages[n].last.fidelity,
+                1e-4 * result.stages[n].last.fidelity);
+  parameters.alpha_path.clear();
+  parameters.alpha = 25;
+  EXPECT_EQ(denoise(f, nullptr, parameters, device()).output.voxels, outputs[0].voxels);
+}
+
+TEST(Denoise, AStartImageIsTakenWithItsOffset) {
+  Volume f = reference::two_balls(24, 0.1);
+  for (auto& value : f.voxels) value += 50;
+  DenoiseParameters parameters;
+  parameters.method = "tvgd";
+  parameters.step = 1e-5;
+  parameters.iterations = 1;
+  const auto truth = reference::two_balls(24, 0);
+  Volume start = truth;
+  for (auto& value : start.voxels) value += 50;
+  parameters.init = &start;
+  EXPECT_LT(rms(denoise(f, nullptr, parameters, device()).output, start), 2e-5);
+}
+
+TEST(Denoise, WhatEndedARunIsTold) {
+  const Volume f = reference::two_balls(20, 0.1);
+  DenoiseParameters parameters;
+  parameters.alpha = 15;
+  EXPECT_EQ(denoise(f, nullptr, parameters, device()).stopped_by, StoppedBy::method);
+  parameters.gap = 1e-12;
+  parameters.iterations = 20;
+  EXPECT_EQ(denoise(f, nullptr, parameters, device()).stopped_by, StoppedBy::iterations);
+  parameters.iterations = 100000;
+  const auto stalled = denoise(f, nullptr, parameters, device());
+  EXPECT_TRUE(stalled.stalled);
+  EXPECT_FALSE(stalled.converged);
+  RunOptions options;
+  options.time_limit = 1e-6;
+  EXPECT_EQ(denoise(f, nullptr, parameters, device(), options).stopped_by, StoppedBy::time);
+}
+
 TEST(Denoise, VoxelsThatNoViewSawStay) {
   const Volume f = reference::two_balls(20, 0.1);
   Volume w(f.grid, 2);
@@ -257,10 +310,112 @@ TEST(Denoise, WeightsAreScaledToMeanOne) {
   EXPECT_THAT(normalised_weights(w).voxels, testing::ElementsAre(0, 0.5f, 1, 1.5f));
 }
 
-void expect_refused(const DenoiseParameters& parameters, const std::string& text, const Volume* weights = nullptr) {
+TEST(Denoise, BoundsAreInGreyValuesWhateverTheOffset) {
+  const Volume f = reference::two_balls(24, 0.1), truth = reference::two_balls(24, 0);
+  DenoiseParameters parameters;
+  parameters.alpha = 15;
+  parameters.regulariser.minimum = 0;
+  parameters.regulariser.maximum = 1.3;
+  const auto bounded = denoise(f, nullptr, parameters, device());
+  EXPECT_TRUE(bounded.converged);
+  const auto [low, high] = std::minmax_element(bounded.output.voxels.begin(), bounded.output.voxels.end());
+  EXPECT_EQ(*low, 0);  // to the bit: what needs a logarithm afterwards must not be a rounding below
+  EXPECT_EQ(*high, 1.3f);
+  Volume shifted = f;
+  for (auto& value : shifted.voxels) value += 1000;
+  parameters.regulariser.minimum += 1000;
+  parameters.regulariser.maximum += 1000;
+  const auto moved = denoise(shifted, nullptr, parameters, device());
+  for (std::size_t n = 0; n < f.voxels.size(); ++n)
+    ASSERT_NEAR(moved.output.voxels[n], bounded.output.voxels[n] + 1000, 1e-3) << n;
+  // of the volume as it is: the certificate speaks of the bounds too
+  EXPECT_NEAR(moved.primal, bounded.primal, 1e-3 * bounded.primal);
+}
+
+TEST(Denoise, AlphaIsChosenForTheProblemThatIsSolved) {
+  const Volume f = reference::two_balls(40, 0.1);
+  Volume inverted = reference::two_balls(40, 0.02, 9);  // another modality
+  for (auto& value : inverted.voxels) value = 2 - value;
+  const Volume truth = reference::two_balls(40, 0);
+  DenoiseParameters discrepancy;
+  discrepancy.strength = "discrepancy";
+  const auto plain = denoise(f, nullptr, discrepancy, device());
+  const auto with = [&](auto&& change) {
+    DenoiseParameters parameters = discrepancy;
+    change(parameters.regulariser);
+    return parameters;
+  };
+  const auto meets = [&](const DenoiseResult& result) {
+    EXPECT_TRUE(result.converged);
+    EXPECT_NEAR(rms(result.output, f), plain.noise_sigma, 0.02 * plain.noise_sigma);
+  };
+  meets(denoise(f, nullptr, with([](auto& r) { r.variation = Variation::anisotropic; }), device()));
+  meets(denoise(f, nullptr, with([](auto& r) { r.variation = Variation::huber, r.huber_delta = 0.02; }), device()));
+  meets(denoise(f, nullptr, with([](auto& r) { r.minimum = 0; }), device()));
+  const auto guided = denoise(f, nullptr, discrepancy, device(), {}, &inverted);
+  meets(guided);
+  EXPECT_GT(guided.regulariser.reference_eta.value(), 0.02);
+  EXPECT_LT(guided.regulariser.reference_eta.value(), 0.5);
+  // the reference knows where the edges are, whatever its contrast
+  EXPECT_LT(rms(guided.output, truth), 0.5 * rms(plain.output, truth));
+}
+
+TEST(Denoise, HuberKeepsASlope) {
+  Grid grid;
+  grid.size = {40, 40, 1};
+  Volume slope(grid), truth(grid);
+  const Volume noise = reference::two_balls(40, 0.1);
+  for (std::size_t n = 0; n < slope.voxels.size(); ++n) {
+    truth.voxels[n] = 0.03f * static_cast<float>(n % 40);
+    slope.voxels[n] = truth.voxels[n] + noise.voxels[n];  // the first slice of two_balls is noise alone
+  }
+  DenoiseParameters parameters;
+  const auto stairs = denoise(slope, nullptr, parameters, device());
+  parameters.regulariser.variation = Variation::huber;
+  parameters.regulariser.huber_delta = 0.06;
+  EXPECT_LT(rms(denoise(slope, nullptr, parameters, device()).output, truth), 0.8 * rms(stairs.output, truth));
+}
+
+TEST(Denoise, FiltersHaveNeitherGapNorTarget) {
+  Volume f = reference::two_balls(32, 0.1), truth = reference::two_balls(32, 0);
+  for (Volume* volume : {&f, &truth})
+    for (auto& value : volume->voxels) value += 20;
+  for (const char* name : {"gaussian", "median", "nlm"}) {
+    DenoiseParameters parameters;
+    parameters.method = name;
+    const auto result = denoise(f, nullptr, parameters, device());
+    EXPECT_EQ(result.iterations, 1) << name;
+    EXPECT_TRUE(result.converged) << name;
+    EXPECT_TRUE(std::isnan(result.alpha) && std::isnan(result.gap) && std::isnan(result.relative_gap)) << name;
+    EXPECT_NEAR(result.fidelity / std::sqrt(static_cast<double>(f.voxels.size())), rms(result.output, f), 1e-5) << name;
+    if (name == std::string("nlm")) {  // the others do not ask for the noise
+      EXPECT_NEAR(result.noise_sigma, 0.1, 0.005) << name;
+    } else {
+      EXPECT_TRUE(std::isnan(result.noise_sigma)) << name;
+    }
+    // a Gaussian as wide as a voxel costs such small balls more at their edges than it takes noise away
+    if (name != std::string("gaussian")) {
+      EXPECT_LT(rms(result.output, truth), 0.06) << name;
+    }
+  }
+}
+
+TEST(Denoise, NlmGoesByTheNoise) {
+  Volume f = reference::two_balls(24, 0.1);
+  DenoiseParameters parameters;
+  parameters.method = "nlm";
+  const auto one = denoise(f, nullptr, parameters, device());
+  for (auto& value : f.voxels) value *= 1000;
+  const auto thousand = denoise(f, nullptr, parameters, device());
+  for (std::size_t n = 0; n < f.voxels.size(); ++n)
+    ASSERT_NEAR(thousand.output.voxels[n], 1000 * one.output.voxels[n], 0.02) << n;
+}
+
+void expect_refused(const DenoiseParameters& parameters, const std::string& text, const Volume* weights = nullptr,
+                    const Volume* reference = nullptr) {
   const Volume f = reference::two_balls(8, 0.1);
   try {
-    denoise(f, weights, parameters, device());
+    denoise(f, weights, parameters, device(), {}, reference);
     FAIL() << "expected: " << text;
   } catch (const InputError& error) {
     EXPECT_THAT(error.what(), HasSubstr(text));
@@ -279,7 +434,7 @@ TEST(Denoise, WrongParametersAreNamed) {
   expect_refused(with([](auto& p) { p.alpha = std::numeric_limits<double>::quiet_NaN(); }), "--alpha is nan");
   expect_refused(with([](auto& p) { p.gap = 0; }), "--gap is 0");
   expect_refused(with([](auto& p) { p.iterations = 0; }), "--iterations is 0; expected 1 to 1000000");
-  expect_refused(with([](auto& p) { p.method = "median"; }), "--method is \"median\"");
+  expect_refused(with([](auto& p) { p.method = "wavelet"; }), "--method is \"wavelet\"");
   expect_refused(with([](auto& p) { p.method = "skeleton"; }), "--method is \"skeleton\"");
   expect_refused(with([](auto& p) { p.method = "tvgd", p.alpha = 3; }), "--alpha belongs to");
   expect_refused(with([](auto& p) { p.method = "tvgd", p.step = 0; }), "--step is 0");
@@ -292,6 +447,12 @@ TEST(Denoise, WrongParametersAreNamed) {
   expect_refused(with([](auto& p) { p.strength = "sure", p.method = "tvgd"; }), "--alpha sure: tvgd takes no alpha");
   expect_refused(with([](auto& p) { p.strength = "halves"; }), "needs --halves");
   expect_refused(with([](auto& p) { p.method = "spdu"; }), "needs --weights");
+  expect_refused(with([](auto& p) { p.alpha_path = {3, 0}; }), "--alpha-path is 0");
+  expect_refused(with([](auto& p) { p.alpha_path.assign(1001, 2); }), "--alpha-path has 1001 values");
+  expect_refused(with([](auto& p) { p.method = "tvgd", p.alpha_path = {3}; }), "tvgd has no alpha");
+  expect_refused(with([](auto& p) { p.alpha = 2, p.alpha_path = {3}; }), "--alpha-path and --alpha exclude each other");
+  const Volume larger = reference::two_balls(9, 0);
+  expect_refused(with([&](auto& p) { p.alpha = 2, p.init = &larger; }), "--init");
   const Volume f = reference::two_balls(8, 0.1);
   Volume w(f.grid, 1);
   expect_refused({}, "--weights belongs to", &w);
@@ -306,11 +467,76 @@ TEST(Denoise, WrongParametersAreNamed) {
   EXPECT_THROW(plan_denoise(f.grid, with([](auto& p) { p.alpha = 0; }), budgets(device())), InputError);
 }
 
+TEST(Denoise, WrongRegularisersAreNamed) {
+  const auto with = [](auto&& change) {
+    DenoiseParameters parameters;
+    change(parameters, parameters.regulariser);
+    return parameters;
+  };
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  expect_refused(with([](auto&, auto& r) { r.variation = Variation::huber; }), "--huber-delta, in grey values per mm");
+  expect_refused(with([](auto&, auto& r) { r.huber_delta = 1; }), "--huber-delta belongs to --tv huber");
+  expect_refused(with([](auto&, auto& r) { r.variation = Variation::huber, r.huber_delta = 0; }), "--huber-delta is 0");
+  expect_refused(with([](auto&, auto& r) { r.minimum = 2, r.maximum = 1; }), "--minimum is 2 and --maximum 1");
+  expect_refused(with([](auto&, auto& r) { r.minimum = r.maximum = 1; }), "expected a minimum below the maximum");
+  expect_refused(with([&](auto&, auto& r) { r.minimum = nan; }), "--minimum is nan");
+  expect_refused(with([](auto& p, auto& r) { p.method = "tvgd", r.minimum = 0; }),
+                 "--minimum belongs to the methods pdu");
+  expect_refused(with([](auto& p, auto& r) { p.method = "tvgd", r.maximum = 0; }),
+                 "--maximum belongs to the methods pdu");
+  expect_refused(with([](auto& p, auto& r) { p.method = "tvgd", r.variation = Variation::anisotropic; }),
+                 "--tv belongs to the methods pdu");
+  expect_refused(with([](auto&, auto& r) { r.reference_eta = 1; }), "--reference-eta belongs to --reference");
+  expect_refused(with([](auto&, auto& r) { r.reference_strength = 1; }), "--reference-strength belongs to --reference");
+  Volume reference = reference::two_balls(8, 0.1);
+  expect_refused(with([](auto&, auto& r) { r.reference_strength = 1.5; }), "--reference-strength is 1.5", nullptr,
+                 &reference);
+  expect_refused(with([](auto&, auto& r) { r.reference_eta = 1e-12; }), "--reference-eta is 1e-12", nullptr,
+                 &reference);
+  expect_refused(with([](auto& p, auto&) { p.method = "tvgd"; }), "--reference belongs to the methods pdu", nullptr,
+                 &reference);
+  reference.grid.origin[2] = 3;
+  expect_refused({}, "--reference", nullptr, &reference);
+  expect_refused({}, "constant", nullptr, [] {
+    static const Volume flat(reference::two_balls(8, 0).grid, 1);
+    return &flat;
+  }());
+}
+
+TEST(Denoise, WrongFilterParametersAreNamed) {
+  const auto with = [](const char* method, auto&& change) {
+    DenoiseParameters parameters;
+    parameters.method = method;
+    change(parameters);
+    return parameters;
+  };
+  expect_refused(with("gaussian", [](auto& p) { p.filter.sigma = 0; }), "--sigma is 0; expected a positive number");
+  expect_refused(with("median", [](auto& p) { p.filter.radius = 0; }), "--radius is 0; expected 1 to 5 voxels");
+  expect_refused(with("median", [](auto& p) { p.filter.radius = 6; }), "--radius is 6");
+  expect_refused(with("nlm", [](auto& p) { p.filter.patch_radius = -1; }), "--patch-radius is -1");
+  expect_refused(with("nlm", [](auto& p) { p.filter.search_radius = 21; }), "--search-radius is 21");
+  expect_refused(with("nlm", [](auto& p) { p.filter.strength = -1; }), "--strength is -1");
+  expect_refused(with("median", [](auto& p) { p.filter.sigma = 1; }), "--sigma belongs to the method gaussian; median");
+  expect_refused(with("pdu", [](auto& p) { p.filter.radius = 1; }), "--radius belongs to the method median");
+  expect_refused(with("tvgd", [](auto& p) { p.filter.patch_radius = 1; }), "--patch-radius belongs to the method nlm");
+  expect_refused(with("gaussian", [](auto& p) { p.filter.search_radius = 1; }),
+                 "--search-radius belongs to the method");
+  expect_refused(with("spdu", [](auto& p) { p.filter.strength = 1; }), "--strength belongs to the method nlm");
+  expect_refused(with("gaussian", [](auto& p) { p.alpha = 1; }), "--alpha belongs to the methods pdu and spdu");
+  expect_refused(with("median", [](auto& p) { p.step = 1; }),
+                 "--step belongs to the method tvgd; median takes --radius");
+  expect_refused(with("nlm", [](auto& p) { p.target_fidelity = 1; }), "--target-fidelity belongs to");
+  expect_refused(with("nlm", [](auto& p) { p.regulariser.minimum = 0; }), "--minimum belongs to");
+}
+
 TEST(Denoise, WithoutNoiseAlphaMustBeGiven) {
   Grid grid;
   grid.size = {9, 9, 9};
   const Volume flat(grid, 2);
   EXPECT_THROW(denoise(flat, nullptr, {}, device()), InputError);
+  DenoiseParameters nlm;
+  nlm.method = "nlm";
+  EXPECT_THROW(denoise(flat, nullptr, nlm, device()), InputError);
   DenoiseParameters parameters;
   parameters.alpha = 1;
   EXPECT_EQ(denoise(flat, nullptr, parameters, device()).output.voxels, flat.voxels);
@@ -319,10 +545,50 @@ TEST(Denoise, WithoutNoiseAlphaMustBeGiven) {
 TEST(Denoise, ThePlanCanBeHadWithoutAVolume) {
   Grid grid;
   grid.size = {64, 64, 64};
-  const Plan plan = plan_denoise(grid, {}, budgets(device()));
+  DenoiseParameters parameters;
+  parameters.stages = 0;
+  const Plan plan = plan_denoise(grid, parameters, budgets(device()));
   ASSERT_EQ(plan.slabs.size(), 1u);
   EXPECT_GE(plan.slabs[0].bytes, 5u * 4 * 64 * 64 * 64);  // f, u and three of q
   EXPECT_LT(plan.slabs[0].bytes, 6u * 4 * 64 * 64 * 64);
+}
+
+// Whatever form is asked for, the same bits for the same storage; what is not asked for comes from the devices.
+TEST(Denoise, FormsGiveTheSameBits) {
+  const Volume f = reference::two_balls(20, 0.1);
+  const auto devices = open_devices({});
+  DenoiseParameters parameters;
+  parameters.alpha = 15;
+  parameters.iterations = 15;
+  parameters.stages = 0;
+  const auto in_place = denoise(f, nullptr, parameters, devices);
+  EXPECT_EQ(in_place.form.stages, 0);
+  parameters.stages = 2;
+  parameters.dual_bits = 32;
+  const auto fused = denoise(f, nullptr, parameters, devices);
+  EXPECT_EQ(fused.form.stages, 2);
+  EXPECT_EQ(fused.output.voxels, in_place.output.voxels);
+  parameters.stages.reset();
+  parameters.dual_bits = 16;
+  const auto stored = denoise(f, nullptr, parameters, devices);
+  EXPECT_EQ(stored.form.dual_bits, 16);
+  EXPECT_GE(stored.form.stages, 1);
+  EXPECT_NE(stored.output.voxels, in_place.output.voxels);
+  for (std::size_t n = 0; n < f.voxels.size(); ++n)
+    EXPECT_NEAR(stored.output.voxels[n], in_place.output.voxels[n], 1e-4);
+}
+
+TEST(Denoise, ImpossibleFormsAreRefused) {
+  DenoiseParameters parameters;
+  parameters.stages = 5;
+  EXPECT_THROW(check_denoise_parameters(parameters), InputError);
+  parameters.stages = 0;
+  parameters.dual_bits = 16;
+  EXPECT_THROW(check_denoise_parameters(parameters), InputError);
+  parameters.stages = 1;
+  EXPECT_NO_THROW(check_denoise_parameters(parameters));
+  parameters.schedule = Schedule::seed;
+  EXPECT_THROW(check_denoise_parameters(parameters), InputError);
 }
 
 }  // namespace

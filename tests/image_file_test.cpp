@@ -200,6 +200,42 @@ TEST_F(ImageFile, EveryTypeInBothByteOrders) {
       }
 }
 
+TEST_F(ImageFile, PartsAreThoseOfTheWhole) {
+  const Volume volume = sample({13, 11, 9});
+  const auto expect_part = [&](const std::string& name, const Volume& whole) {
+    for (const auto& part : {Cutout{{0, 0, 0}, {13, 11, 9}}, Cutout{{3, 2, 1}, {7, 9, 5}},
+                             Cutout{{12, 10, 8}, {1, 1, 1}}, Cutout{{0, 5, 0}, {13, 1, 9}}})
+      expect_same(read_image_part(path(name), part), cut_out(whole, part));
+  };
+  for (const char* name : {"a.mha", "b.mhd", "c.raw"}) {
+    write_image(volume, path(name));
+    expect_part(name, volume);
+  }
+  write_image(volume, path("d.mha"), true);
+  expect_part("d.mha", volume);
+  std::vector<double> values;
+  for (int n = 0; n < 13 * 11 * 9; ++n) values.push_back(n * 37 % 30011 - 15000);
+  for (const bool msb : {false, true})
+    for (const int header : {0, 100, -1}) {
+      write_text("e.mhd", std::string("NDims = 3\nDimSize = 13 11 9\nElementByteOrderMSB = ") +
+                              (msb ? "True" : "False") + "\nElementType = MET_SHORT\nHeaderSize = " +
+                              std::to_string(header) + "\nElementDataFile = e.bin\n");
+      write_text("e.bin", std::string(header == 0 ? 0 : 100, 'x') + bytes_of<std::int16_t>(values, msb));
+      expect_part("e.mhd", read_image(path("e.mhd")));
+    }
+  write_text("e.bin", "too short");
+  EXPECT_THAT(error_of([&] { read_image_part(path("e.mhd"), {{0, 0, 0}, {1, 1, 1}}); }), HasSubstr("truncated"));
+  Volume bad = volume;
+  bad.at(5, 5, 5) = std::numeric_limits<float>::quiet_NaN();
+  write_image(bad, path("n.mha"));
+  EXPECT_EQ(error_of([&] { read_image_part(path("n.mha"), {{6, 0, 0}, {7, 11, 9}}); }), "no error");
+  EXPECT_THAT(error_of([&] {
+                read_image_part(path("n.mha"), {{4, 5, 3}, {5, 2, 4}});
+              }),
+              AllOf(HasSubstr("n.mha"), HasSubstr("(5,5,5)")));
+  EXPECT_EQ(read_image_part(path("n.mha"), {{5, 5, 5}, {1, 1, 1}}, true).voxels.front(), 0);
+}
+
 TEST_F(ImageFile, LargeIntegerImagesAreConvertedPieceByPiece) {
   // more than two pieces of 4 MiB, and not a multiple of one
   const std::size_t count = 1031 * 1033 * 5;

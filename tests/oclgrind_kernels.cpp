@@ -12,6 +12,7 @@
 #include "algorithms/registry.hpp"
 #include "host/error.hpp"
 #include "tests/reference/projector_scenes.hpp"
+#include "tests/reference/variant_reference.hpp"
 
 using namespace halocline;
 
@@ -25,8 +26,9 @@ RunOptions two_slabs() {
   return options;
 }
 
-void run_denoiser(const Devices& devices, const std::string& name, Schedule schedule, KernelVariants variants) {
-  const Grid grid = default_grid({9, 5, 7}, {1, 2, 0.5});
+void run_denoiser(const Devices& devices, const std::string& name, Schedule schedule, KernelVariants variants,
+                  FusedForm fused = {}, std::size_t columns = 9, const Regulariser& regulariser = {}) {
+  const Grid grid = default_grid({columns, 5, 7}, {1, 2, 0.5});
   MethodParameters parameters;
   parameters.size = grid.size;
   parameters.spacing = grid.spacing;
@@ -35,12 +37,28 @@ void run_denoiser(const Devices& devices, const std::string& name, Schedule sche
   parameters.schedule = schedule;
   parameters.step = 1e-2;
   parameters.variants = variants;
+  parameters.regulariser = regulariser;
+  parameters.fused = fused;
   const Volume f = reference::random_volume(grid, 1), w = reference::random_volume(grid, 2);
   const auto method = make_method(name, parameters);
   std::map<std::string, const Volume*> inputs;
   for (const auto& need : method->requirements().arrays)
     if (need.lifetime == Lifetime::input) inputs[need.name] = need.name == "w" ? &w : &f;
   run_iterations(*method, inputs, grid, devices, two_slabs());
+}
+
+// Frames of 5 x 3 rows of 9 voxels.
+void run_frames(const Devices& devices, Schedule schedule, KernelVariants variants) {
+  Grid grid = default_grid({9, 15, 5}, {1, 2, 0.5});
+  MethodParameters parameters;
+  parameters.size = grid.size;
+  parameters.iterations = 3;
+  parameters.lambda = 0.2;
+  parameters.schedule = schedule;
+  parameters.time = {0.7, 3};
+  parameters.variants = variants;
+  const Volume f = reference::random_volume(grid, 1);
+  run_iterations(*make_method("pdu4d", parameters), {{"f", &f}}, grid, devices, two_slabs());
 }
 
 void run_projectors(const Devices& devices, const std::string& name) {
@@ -80,6 +98,24 @@ std::vector<std::function<void(const Devices&)>> cases() {
   for (const char* name : {"pdu", "spdu"})
     for (const auto schedule : {Schedule::seed, Schedule::chambolle_pock})
       all.push_back([=](const Devices& devices) { run_denoiser(devices, name, schedule, plain); });
+  for (const auto& [name, regulariser] : reference::regularisers())
+    for (const char* method : {"pdu", "spdu"})
+      all.push_back([=](const Devices& devices) {
+        run_denoiser(devices, method, Schedule::standard, plain, {}, 9, regulariser);
+        run_denoiser(devices, method, Schedule::chambolle_pock, for_gpus, {}, 9, regulariser);
+      });
+  for (const auto variants : {plain, float_pairs, for_gpus})
+    all.push_back([=](const Devices& devices) { run_frames(devices, Schedule::standard, variants); });
+  all.push_back([=](const Devices& devices) { run_frames(devices, Schedule::chambolle_pock, plain); });
+  for (const char* name : {"pdu", "spdu"})
+    for (const auto form : {FusedForm{2, 16}, FusedForm{3, 8}, FusedForm{1, 32}})
+      for (const std::size_t columns : {9, 20})
+        all.push_back(
+            [=](const Devices& devices) { run_denoiser(devices, name, Schedule::standard, for_gpus, form, columns); });
+  for (const char* name : {"tvgd", "pdu"})
+    for (const std::size_t columns : {10, 20})
+      all.push_back(
+          [=](const Devices& devices) { run_denoiser(devices, name, Schedule::standard, for_gpus, {}, columns); });
   for (const char* name : {"cone_tilted", "cone", "fan"})
     all.push_back([=](const Devices& devices) { run_projectors(devices, name); });
   for (const bool variance : {false, true}) all.push_back([=](const Devices& devices) { run_fdk(devices, variance); });

@@ -90,7 +90,8 @@ INSTANTIATE_TEST_SUITE_P(SizesAndSchedules, PduReference,
                          testing::Values(Case{{1, 1, 1}, Schedule::standard}, Case{{1, 1, 9}, Schedule::standard},
                                          Case{{93, 1, 7}, Schedule::standard}, Case{{93, 7, 13}, Schedule::standard},
                                          Case{{17, 37, 23}, Schedule::standard}, Case{{17, 37, 23}, Schedule::seed},
-                                         Case{{7, 1, 12}, Schedule::seed}, Case{{17, 37, 23}, Schedule::chambolle_pock},
+                                         Case{{7, 1, 12}, Schedule::seed}, Case{{17, 37, 23}, Schedule::zhu_chan},
+                                         Case{{17, 37, 23}, Schedule::chambolle_pock},
                                          Case{{1, 1, 9}, Schedule::chambolle_pock}));
 
 TEST(Pdu, FloatPairsSumLikeDoubles) {
@@ -112,8 +113,9 @@ TEST(Pdu, SumsOfTheKernelsForGpusAreTheSame) {
   const auto a = run(f, parameters).history.back();
   parameters.variants.gpu = true;
   const auto b = run(f, parameters).history.back();
-  EXPECT_NEAR(a.primal, b.primal, 1e-12 * a.primal);
-  EXPECT_NEAR(a.gap, b.gap, 1e-12 * a.primal);
+  // float32 terms there, float64 ones here; the sums are float64
+  EXPECT_NEAR(a.primal, b.primal, 1e-8 * a.primal);
+  EXPECT_NEAR(a.gap, b.gap, 1e-8 * a.primal);
 }
 
 TEST(Pdu, GapBoundsTheDistanceToTheSolution) {

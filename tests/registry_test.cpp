@@ -11,6 +11,7 @@
 #include <random>
 
 #include "host/error.hpp"
+#include "tests/reference/variant_reference.hpp"
 
 namespace halocline {
 namespace {
@@ -18,7 +19,7 @@ namespace {
 constexpr int iterations = 12;  // reductions at 5, 10 and the end
 
 MethodParameters parameters_for(const std::array<std::size_t, 3>& size, Schedule schedule = Schedule::standard,
-                                bool gpu = false) {
+                                bool gpu = false, FusedForm fused = {}) {
   MethodParameters parameters;
   parameters.size = size;
   parameters.spacing = {0.5, 0.8, 1.7};
@@ -29,6 +30,10 @@ MethodParameters parameters_for(const std::array<std::size_t, 3>& size, Schedule
   parameters.step = 0.03;
   parameters.epsilon = 0.05;
   parameters.variants.gpu = gpu;
+  parameters.fused = fused;
+  parameters.filter.sigma = 0.6;  // two slices; more would leave nothing to split of seven
+  parameters.filter.search_radius = 1;
+  parameters.noise = 0.3;
   return parameters;
 }
 
@@ -70,7 +75,7 @@ class Job {
     if (const auto* denoiser = dynamic_cast<const DenoiseMethod*>(method.get())) {
       const auto& last = denoiser->history().back();
       if (grid_.count() > 1) {
-        EXPECT_EQ(last.iteration, iterations);
+        EXPECT_EQ(last.iteration, method->requirements().iterations);
       }
       outcome.numbers = {last.total_variation, last.fidelity, last.weighted_fidelity};
       if (std::isfinite(last.gap)) outcome.numbers.push_back(last.gap);
@@ -102,11 +107,18 @@ struct Case {
   std::array<std::size_t, 3> size;
   Schedule schedule = Schedule::standard;
   bool gpu = false;  // the kernels for GPUs whatever the device
+  FusedForm fused{};
+  reference::NamedRegulariser regulariser{};
+  std::size_t depth = 1;  // pdu4d
 };
+
+std::string form_name(const FusedForm& form) {
+  return form.stages == 0 ? "" : "_fused_" + std::to_string(form.stages) + "_bits_" + std::to_string(form.dual_bits);
+}
 
 void PrintTo(const Case& c, std::ostream* out) {
   *out << c.method << " " << c.size[0] << "x" << c.size[1] << "x" << c.size[2] << " " << schedule_name(c.schedule)
-       << (c.gpu ? " gpu" : "");
+       << (c.gpu ? " gpu" : "") << form_name(c.fused) << " " << c.regulariser.name;
 }
 
 std::vector<Case> cases() {
@@ -115,15 +127,33 @@ std::vector<Case> cases() {
     for (const auto& size : {std::array<std::size_t, 3>{1, 1, 9}, {7, 1, 7}, {93, 7, 13}, {17, 37, 23}})
       result.push_back({name, size});
   for (const char* name : {"pdu", "spdu"})
-    for (const auto schedule : {Schedule::seed, Schedule::chambolle_pock})
+    for (const auto schedule : {Schedule::zhu_chan, Schedule::seed, Schedule::chambolle_pock})
       result.push_back({name, {17, 37, 23}, schedule});
   for (const auto& name : method_names()) result.push_back({name, {17, 37, 23}, Schedule::standard, true});
+  for (const char* name : {"pdu", "spdu"})
+    for (const auto& regulariser : reference::regularisers())
+      result.push_back({name, {17, 37, 23}, Schedule::standard, false, {}, regulariser});
+  result.push_back({"spdu", {17, 37, 23}, Schedule::chambolle_pock, true, {}, reference::regularisers()[5]});
+  for (const auto schedule : {Schedule::standard, Schedule::seed, Schedule::chambolle_pock})
+    result.push_back({"pdu4d", {17, 35, 11}, schedule, false, {}, {}, 5});
+  for (const char* name : {"pdu", "spdu"})
+    for (const auto form : {FusedForm{1, 32}, FusedForm{2, 16}, FusedForm{3, 8}, FusedForm{4, 32}}) {
+      result.push_back({name, {17, 37, 23}, Schedule::standard, false, form});
+      if (form.stages == 2) result.push_back({name, {36, 22, 13}, Schedule::standard, true, form});
+    }
   return result;
 }
 
 class EveryMethod : public testing::TestWithParam<Case> {
  protected:
-  Job job_{GetParam().method, parameters_for(GetParam().size, GetParam().schedule, GetParam().gpu)};
+  static MethodParameters parameters() {
+    auto result = parameters_for(GetParam().size, GetParam().schedule, GetParam().gpu, GetParam().fused);
+    result.regulariser = GetParam().regulariser.regulariser;
+    result.time.depth = GetParam().depth;
+    return result;
+  }
+
+  Job job_{GetParam().method, parameters()};
   std::vector<Device> device_ = open_devices({});
 };
 
@@ -177,7 +207,9 @@ TEST_P(EveryMethod, ATinyBudgetIsKept) {
 
 std::string name_of(const testing::TestParamInfo<Case>& info) {
   const auto& size = info.param.size;
-  std::string name = info.param.method + "_" + schedule_name(info.param.schedule) + (info.param.gpu ? "_gpu" : "");
+  std::string name = info.param.method + "_" + schedule_name(info.param.schedule) + (info.param.gpu ? "_gpu" : "") +
+                     form_name(info.param.fused) +
+                     (info.param.regulariser.name.empty() ? "" : "_" + info.param.regulariser.name);
   for (const auto n : size) name += "_" + std::to_string(n);
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
@@ -196,10 +228,10 @@ TEST(Registry, OneVoxelAndOneSlice) {
 
 TEST(Registry, UnknownMethodsAreRefusedWithAList) {
   try {
-    make_denoiser("median", {});
+    make_denoiser("wavelet", {});
     FAIL();
   } catch (const InputError& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr("--method is \"median\"; expected one of: pdu, spdu, tvgd"));
+    EXPECT_THAT(error.what(), testing::HasSubstr("--method is \"wavelet\"; expected one of: pdu, spdu, tvgd"));
   }
   EXPECT_THROW(make_denoiser("skeleton", {}), InputError);
   EXPECT_NO_THROW(make_method("skeleton", {}));

@@ -92,7 +92,7 @@ TEST_P(SpduReference, ImageAndCertificateAreThoseOfTheDefinition) {
 INSTANTIATE_TEST_SUITE_P(SizesAndSchedules, SpduReference,
                          testing::Values(Case{{1, 1, 9}, Schedule::standard}, Case{{93, 1, 7}, Schedule::standard},
                                          Case{{93, 7, 13}, Schedule::standard}, Case{{17, 37, 23}, Schedule::standard},
-                                         Case{{17, 37, 23}, Schedule::seed},
+                                         Case{{17, 37, 23}, Schedule::seed}, Case{{17, 37, 23}, Schedule::zhu_chan},
                                          Case{{17, 37, 23}, Schedule::chambolle_pock}));
 
 TEST(Spdu, GapBoundsTheWeightedDistanceToTheSolution) {

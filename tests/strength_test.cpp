@@ -18,6 +18,10 @@
 namespace halocline {
 namespace {
 
+ValueRange range_of(const Volume& volume) {
+  return value_range(MemorySource(volume));
+}
+
 using reference::device;
 using testing::HasSubstr;
 
@@ -321,7 +325,7 @@ TEST(Strength, WhereNothingHappensItIsSaid) {
   for (const std::size_t n : {1, 9})
     EXPECT_THAT(denoise(Volume(grid_of({n, n, n}), 2), nullptr, parameters, device()).warning,
                 HasSubstr("the volume is constant"));
-  EXPECT_THAT(effect_warning(f, f, 7, 1e-6, 0), HasSubstr("the grey values' range of "));
+  EXPECT_THAT(effect_warning(range_of(f), range_of(f), 7, 1e-6, 0), HasSubstr("the grey values' range of "));
 }
 
 }  // namespace

@@ -85,13 +85,19 @@ TEST(TvOperators, GradientOfTheSmoothedVariationIsItsDerivative) {
 }
 
 TEST(Schedule, StandardStepsStayStable) {
-  const auto steps = make_steps(Schedule::standard, 3000, 12, 1);  // throws if not
-  ASSERT_EQ(steps.size(), 3000u);
+  for (const auto schedule : {Schedule::standard, Schedule::zhu_chan}) {
+    const auto steps = make_steps(schedule, 3000, 12, 1);  // throws if not
+    ASSERT_EQ(steps.size(), 3000u);
+    EXPECT_DOUBLE_EQ(steps[2999].dual, steps[500].dual);
+    for (const auto& each : steps) EXPECT_LT(each.primal * each.dual, 4 - 2 * each.primal);
+  }
+}
+
+TEST(Schedule, ZhuAndChansStepsAreTheirsScaled) {
+  const auto steps = make_steps(Schedule::zhu_chan, 101, 12, 1);
   EXPECT_DOUBLE_EQ(steps[0].dual, 2.4);
   EXPECT_DOUBLE_EQ(steps[0].primal, 4 * (1 - 10.0 / 15) / 2.4);
   EXPECT_DOUBLE_EQ(steps[100].dual, 98.4);
-  EXPECT_DOUBLE_EQ(steps[2999].dual, steps[500].dual);
-  for (const auto& each : steps) EXPECT_LT(each.primal * each.dual, 4 - 2 * each.primal);
 }
 
 TEST(Schedule, SeedStepsAreAsPublishedNegativeAtFirst) {
@@ -118,13 +124,14 @@ TEST(Schedule, ChambolleAndPocksStepsKeepTheirProduct) {
 }
 
 TEST(Schedule, NamesGoBothWays) {
-  for (const char* name : {"default", "seed", "chambolle-pock"}) EXPECT_EQ(schedule_name(schedule_named(name)), name);
+  for (const char* name : {"default", "zhu-chan", "seed", "chambolle-pock"})
+    EXPECT_EQ(schedule_name(schedule_named(name)), name);
   try {
     schedule_named("fast");
     FAIL();
   } catch (const InputError& error) {
     EXPECT_THAT(error.what(),
-                testing::HasSubstr("--schedule is \"fast\"; expected one of: default, seed, chambolle-pock"));
+                testing::HasSubstr("--schedule is \"fast\"; expected one of: default, zhu-chan, seed, chambolle-pock"));
   }
 }
 

@@ -8,6 +8,7 @@
 #include <limits>
 #include <numbers>
 
+#include "host/cutout.hpp"
 #include "host/error.hpp"
 
 namespace halocline {
@@ -155,6 +156,27 @@ TEST(RequireFinite, saysWhereAndHowMany) {
   EXPECT_THAT(text, HasSubstr("in.mha: 2 values"));
   EXPECT_THAT(text, HasSubstr("(2,1,3)"));
   EXPECT_THAT(text, HasSubstr("--allow-nonfinite"));
+}
+
+TEST(Cutout, GrowsWithinTheVolumeAndKeepsItsPlace) {
+  const Cutout part{{3, 0, 4}, {2, 5, 3}};
+  const Cutout grown = part.grown(3, {7, 9, 8});
+  EXPECT_THAT(grown.first, testing::ElementsAre(0, 0, 1));
+  EXPECT_THAT(grown.size, testing::ElementsAre(7, 8, 7));
+  const Cutout inner = part.within(grown);
+  EXPECT_THAT(inner.first, testing::ElementsAre(3, 0, 3));
+  Grid grid = oblique_grid();
+  grid.size = {7, 9, 8};
+  Volume volume(grid);
+  for (std::size_t n = 0; n < volume.voxels.size(); ++n) volume.voxels[n] = static_cast<float>(n);
+  const Volume twice = cut_out(cut_out(volume, grown), inner), once = cut_out(volume, part);
+  EXPECT_EQ(twice.voxels, once.voxels);
+  EXPECT_EQ(once.at(1, 4, 2), volume.at(4, 4, 6));
+  for (int axis = 0; axis < 3; ++axis) {
+    EXPECT_NEAR(once.grid.origin[axis], grid.world(3, 0, 4)[axis], 1e-12);
+    EXPECT_NEAR(twice.grid.origin[axis], once.grid.origin[axis], 1e-12);
+  }
+  EXPECT_EQ(once.grid.direction, grid.direction);
 }
 
 }  // namespace

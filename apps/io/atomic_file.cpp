@@ -21,6 +21,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::size_t most_bytes_a_call = std::size_t{1} << 26;  // Linux writes at most 2 GiB
+
 std::string remedy(int code) {
   switch (code) {
     case ENOSPC:
@@ -130,8 +132,7 @@ class TemporaryFile::Buffer : public std::streambuf {
  private:
   void write(const char* from, std::size_t count) {
     while (count > 0) {
-      // Linux writes at most 2 GiB a call
-      const ssize_t done = ::write(descriptor_, from, std::min<std::size_t>(count, std::size_t{1} << 26));
+      const ssize_t done = ::write(descriptor_, from, std::min(count, most_bytes_a_call));
       if (done < 0) {
         if (errno == EINTR) continue;
         const int code = errno;
@@ -176,6 +177,17 @@ std::ostream& TemporaryFile::stream() {
     stream_->exceptions(std::ios::badbit);  // lets the buffer's FileError through
   }
   return *stream_;
+}
+
+void TemporaryFile::write_at(std::uint64_t offset, const char* from, std::size_t bytes) {
+  while (bytes > 0) {
+    const ssize_t done = ::pwrite(descriptor_, from, std::min(bytes, most_bytes_a_call), static_cast<off_t>(offset));
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) fail(path_, "write", errno);
+    from += done;
+    offset += static_cast<std::uint64_t>(done);
+    bytes -= static_cast<std::size_t>(done);
+  }
 }
 
 void TemporaryFile::reopen() {

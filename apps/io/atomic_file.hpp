@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <ostream>
@@ -32,6 +33,8 @@ class TemporaryFile {
   const std::string& temporary_path() const { return temporary_; }
   /// A binary, seekable stream into the file. Every failed write throws FileError at once.
   std::ostream& stream();
+  /// Bytes at any place of the file, past the stream; several threads may do so at a time.
+  void write_at(std::uint64_t offset, const char* from, std::size_t bytes);
   /// To be called after a library wrote temporary_path() by itself, possibly as a new file.
   void reopen();
   /// Flushes and forces the bytes to the disk, so that delayed errors show before anything is renamed.

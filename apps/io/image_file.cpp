@@ -8,12 +8,15 @@
 #include <cctype>
 #include <cmath>
 #include <filesystem>
+#include <new>
 #include <system_error>
 #include <vector>
 
 #include "apps/io/atomic_file.hpp"
 #include "apps/io/meta_image.hpp"
 #include "host/error.hpp"
+#include "host/finite_source.hpp"
+#include "host/typed_volume.hpp"
 #ifdef HALOCLINE_WITH_ITK
 #include "apps/io/itk_image.hpp"
 #endif
@@ -114,15 +117,16 @@ void require_writable_extension(const std::string& path) {
 }
 
 #ifdef HALOCLINE_WITH_ITK
-void write_through_itk(const Volume& volume, const std::string& path, bool compressed) {
+void write_through_itk(const Grid& grid, Component component, const void* voxels, const std::string& path,
+                       bool compressed) {
   const std::string extension = extension_of(path);
   if (extension == ".tif" || extension == ".tiff")
     spdlog::warn("'{}': TIFF keeps neither origin nor direction nor slice spacing; .mha, .nrrd or .nii keep them",
                  path);
   TemporaryFile file(path);
   try {
-    write_itk_image(volume, file.temporary_path(), compressed);
-    verify_itk_image(volume, file.temporary_path(), compressed);
+    write_itk_image(grid, component, voxels, file.temporary_path(), compressed);
+    verify_itk_image(grid, component, voxels, file.temporary_path(), compressed);
   } catch (const FileError& error) {
     throw FileError(
         fmt::format("cannot write '{}': {}; free some space or choose an output on another disk. No partial file "
@@ -132,7 +136,40 @@ void write_through_itk(const Volume& volume, const std::string& path, bool compr
   file.reopen();
   file.commit();
 }
+
+// ITK's writers want all voxels at once.
+class ItkSink : public ImageSink {
+ public:
+  ItkSink(std::string path, const Grid& grid, Component component)
+      : path_(std::move(path)), volume_(grid, component), sink_(volume_) {}
+  const Grid& grid() const override { return volume_.grid; }
+  void begin() override { sink_.begin(); }
+  void write(std::size_t first, std::size_t count, float* from) override { sink_.write(first, count, from); }
+  std::size_t changed() const override { return sink_.changed(); }
+  void commit() override { write_through_itk(volume_.grid, volume_.component, volume_.bytes(), path_, false); }
+
+ private:
+  std::string path_;
+  TypedVolume volume_;
+  TypedSink sink_;
+};
 #endif
+
+// Without a look at the values.
+std::unique_ptr<VolumeSource> open_unchecked(const std::string& path) {
+  switch (reader_of(path)) {
+    case Reader::raw:
+      return open_meta_image(require_sidecar(path));
+    case Reader::meta:
+      return open_meta_image(path);
+    default:
+#ifdef HALOCLINE_WITH_ITK
+      return std::make_unique<TypedSource>(read_itk_typed(path));
+#else
+      refuse_without_itk(path);
+#endif
+  }
+}
 
 }  // namespace
 
@@ -151,22 +188,21 @@ ImageInfo read_image_info(const std::string& path) {
   }
 }
 
+std::unique_ptr<VolumeSource> open_image(const std::string& path, bool allow_nonfinite) {
+  return std::make_unique<FiniteSource>(open_unchecked(path), "'" + path + "'", allow_nonfinite);
+}
+
 Volume read_image(const std::string& path, bool allow_nonfinite) {
+  const auto source = open_unchecked(path);
   Volume volume;
-  switch (reader_of(path)) {
-    case Reader::raw:
-      volume = read_meta_image(require_sidecar(path));
-      break;
-    case Reader::meta:
-      volume = read_meta_image(path);
-      break;
-    default:
-#ifdef HALOCLINE_WITH_ITK
-      volume = read_itk_image(path);
-      break;
-#else
-      refuse_without_itk(path);
-#endif
+  try {
+    auto* typed = dynamic_cast<TypedSource*>(source.get());
+    volume = typed != nullptr ? to_volume(typed->take()) : read_volume(*source);
+  } catch (const std::bad_alloc&) {
+    throw InputError(
+        fmt::format("'{}': a volume of {} voxels needs {} bytes of host memory, which are not there; crop it or use a "
+                    "larger machine",
+                    path, fmt::join(source->grid().size, " x "), source->grid().count() * sizeof(float)));
   }
   if (!allow_nonfinite) {
     require_finite(volume, "'" + path + "'");
@@ -175,6 +211,40 @@ Volume read_image(const std::string& path, bool allow_nonfinite) {
   for (float& value : volume.voxels)
     if (!std::isfinite(value)) value = 0;
   return volume;
+}
+
+Volume read_image_part(const std::string& path, const Cutout& part, bool allow_nonfinite) {
+  return cut_out(*open_image(path, allow_nonfinite), part);
+}
+
+void check_storage(const std::string& path, const ImageStorage& storage) {
+  const std::string extension = extension_of(path), type = component_name(storage.component);
+  if (holds(meta_extensions, extension)) return;
+  if (storage.component == Component::float16)
+    throw InputError(fmt::format("'{}': this format has no float16; give .mha, .mhd or .raw", path));
+  if (!storage.scaling.identity())
+    throw InputError(
+        fmt::format("'{}': slope and offset of scaled values are kept in .mha, .mhd and .raw only; give one of those, "
+                    "or another type of voxels",
+                    path));
+  const bool tiff = extension == ".tif" || extension == ".tiff";
+  if (tiff && component_bytes(storage.component) > 2 && storage.component != Component::float32)
+    throw InputError(fmt::format("'{}': TIFF files are written with uint8, int8, uint16, int16 or float32, not with {}",
+                                 path, type));
+}
+
+std::unique_ptr<ImageSink> create_image(const std::string& path, const Grid& grid, const ImageStorage& storage) {
+  require_writable_extension(path);
+  check_grid(grid, "the volume for '" + path + "'");
+  check_storage(path, storage);
+  const std::string extension = extension_of(path);
+  if (extension == ".raw") return create_meta_image(sidecar_of(path), grid, storage);  // makes both files
+  if (holds(meta_extensions, extension)) return create_meta_image(path, grid, storage);
+#ifdef HALOCLINE_WITH_ITK
+  return std::make_unique<ItkSink>(path, grid, storage.component);
+#else
+  refuse_without_itk(path);
+#endif
 }
 
 void write_image(const Volume& volume, const std::string& path, bool compressed) {
@@ -189,7 +259,7 @@ void write_image(const Volume& volume, const std::string& path, bool compressed)
   if (extension == ".raw") return write_meta_image(volume, sidecar_of(path), false);  // makes both files
   if (holds(meta_extensions, extension)) return write_meta_image(volume, path, compressed);
 #ifdef HALOCLINE_WITH_ITK
-  write_through_itk(volume, path, compressed);
+  write_through_itk(volume.grid, Component::float32, volume.voxels.data(), path, compressed);
 #endif
 }
 

@@ -5,9 +5,12 @@
 // content. TIFF keeps neither origin nor direction nor the spacing between slices.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "apps/io/image_info.hpp"
+#include "apps/io/image_sink.hpp"
+#include "host/cutout.hpp"
 #include "host/volume.hpp"
 
 namespace halocline {
@@ -20,10 +23,27 @@ ImageInfo read_image_info(const std::string& path);
 /// expected.
 Volume read_image(const std::string& path, bool allow_nonfinite = false);
 
+/// The same of a box of voxels, which must lie in the image. Only they are read, as far as the format allows (MetaImage
+/// without compression does); only they are looked at for NaN and Inf.
+Volume read_image_part(const std::string& path, const Cutout& part, bool allow_nonfinite = false);
+
 /// Writes float32. The file appears whole or not at all; an older one is replaced only then. Throws InputError for an
 /// unknown extension, FileError with path and remedy if the disk is full or the folder cannot be written. Files
 /// compressed through ITK are read back to be sure, which needs the volume's memory once more.
 void write_image(const Volume& volume, const std::string& path, bool compressed = false);
+
+/// Opens an image for reading in pieces, as float32. MetaImage files that are not compressed (.mha, .mhd, .raw) stay on
+/// the disk: nothing but what is asked for is read, and a file that is too short is refused here. All others are read
+/// here, and held in their own type. NaN and Inf are as in read_image, found as they are read.
+std::unique_ptr<VolumeSource> open_image(const std::string& path, bool allow_nonfinite = false);
+
+/// An image file to be written in pieces, of any type of voxels. MetaImage files go to the disk as they come; the other
+/// formats are gathered in their type and written by commit(). What is refused: see check_storage().
+std::unique_ptr<ImageSink> create_image(const std::string& path, const Grid& grid, const ImageStorage& storage);
+
+/// Throws InputError if the format of `path` cannot keep voxels stored so: float16 and scalings need MetaImage, TIFF
+/// through ITK takes uint8, int8, uint16, int16 and float32 only.
+void check_storage(const std::string& path, const ImageStorage& storage);
 
 /// What write_image would refuse, before a long computation: InputError for an unknown extension or a missing folder,
 /// FileError for a folder that cannot be written. Leaves nothing behind.

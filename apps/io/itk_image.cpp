@@ -22,8 +22,8 @@
 #include <new>
 #include <vector>
 
-#include "apps/io/component.hpp"
 #include "apps/io/itk_truncation.hpp"
+#include "host/component.hpp"
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
 
@@ -79,8 +79,8 @@ std::string format_name(const itk::ImageIOBase& io) {
 
 Component component_of(const itk::ImageIOBase& io, const std::string& path) {
   using Type = itk::IOComponentEnum;
-  const auto sized = [](std::size_t bytes, bool has_sign) {
-    switch (bytes) {
+  const auto sized = [&](bool has_sign) {
+    switch (io.GetComponentSize()) {
       case 1:
         return has_sign ? Component::int8 : Component::uint8;
       case 2:
@@ -91,20 +91,19 @@ Component component_of(const itk::ImageIOBase& io, const std::string& path) {
         return has_sign ? Component::int64 : Component::uint64;
     }
   };
-  const std::size_t bytes = io.GetComponentSize();
   switch (io.GetComponentType()) {
     case Type::UCHAR:
     case Type::USHORT:
     case Type::UINT:
     case Type::ULONG:
     case Type::ULONGLONG:
-      return sized(bytes, false);
+      return sized(false);
     case Type::CHAR:
     case Type::SHORT:
     case Type::INT:
     case Type::LONG:
     case Type::LONGLONG:
-      return sized(bytes, true);
+      return sized(true);
     case Type::FLOAT:
       return Component::float32;
     case Type::DOUBLE:
@@ -113,6 +112,35 @@ Component component_of(const itk::ImageIOBase& io, const std::string& path) {
       throw InputError(fmt::format("'{}': voxels of type {} cannot be read; convert them to float", path,
                                    itk::ImageIOBase::GetComponentTypeAsString(io.GetComponentType())));
   }
+}
+
+itk::IOComponentEnum component_type(Component component, const std::string& path) {
+  using Type = itk::IOComponentEnum;
+  switch (component) {
+    case Component::int8:
+      return Type::CHAR;
+    case Component::uint8:
+      return Type::UCHAR;
+    case Component::int16:
+      return Type::SHORT;
+    case Component::uint16:
+      return Type::USHORT;
+    case Component::int32:
+      return Type::INT;
+    case Component::uint32:
+      return Type::UINT;
+    case Component::int64:
+      return Type::LONGLONG;
+    case Component::uint64:
+      return Type::ULONGLONG;
+    case Component::float32:
+      return Type::FLOAT;
+    case Component::float64:
+      return Type::DOUBLE;
+    case Component::float16:
+      break;
+  }
+  throw InputError(fmt::format("'{}': ITK knows no {}", path, component_name(component)));
 }
 
 // Opens a file and reads its header.
@@ -156,8 +184,8 @@ Grid grid_of(const itk::ImageIOBase& io) {
   return grid;
 }
 
-// Reads the voxels of an opened file to `to`, which holds as many as its header said.
-void read_voxels(itk::ImageIOBase& io, const std::string& path, float* to) {
+// Reads the voxels of an opened file to `to`, which has room for as many as its header said, in its own type.
+void read_voxels(itk::ImageIOBase& io, const std::string& path, std::byte* to) {
   if (std::string(io.GetNameOfClass()) == "NiftiImageIO") require_whole_nifti(path);
   if (std::string(io.GetNameOfClass()) == "GDCMImageIO") require_whole_dicom(path);
   itk::ImageIORegion region(io.GetNumberOfDimensions());
@@ -166,16 +194,8 @@ void read_voxels(itk::ImageIOBase& io, const std::string& path, float* to) {
     region.SetSize(axis, io.GetDimensions(axis));
   }
   io.SetIORegion(region);
-  const Component component = component_of(io, path);
-  const std::size_t count = io.GetImageSizeInPixels();
   try {
-    if (component == Component::float32) {
-      io.Read(to);
-    } else {
-      std::vector<char> raw(count * component_bytes(component));
-      io.Read(raw.data());
-      convert_to_float(component, raw.data(), false, to, count);
-    }
+    io.Read(to);
   } catch (...) {
     throw InputError(fmt::format("cannot read the voxels of '{}', it may be truncated: {}", path, current_reason()));
   }
@@ -184,7 +204,8 @@ void read_voxels(itk::ImageIOBase& io, const std::string& path, float* to) {
 struct Series {
   std::vector<std::string> files;  // in the order of their positions
   Grid grid;
-  std::string component;
+  Component component = Component::float32;  // of the first
+  bool one_type = true;                      // of all
 };
 
 double dot(const std::array<double, 3>& a, const std::array<double, 3>& b) {
@@ -207,7 +228,7 @@ Series open_series(const std::string& folder) {
   Series out;
   out.files = names->GetFileNames(series.front());
   const Io first = open(out.files.front());
-  out.component = component_name(component_of(*first, out.files.front()));
+  out.component = component_of(*first, out.files.front());
   out.grid = grid_of(*first);
   if (out.files.size() == 1) return out;
 
@@ -220,7 +241,9 @@ Series open_series(const std::string& folder) {
   std::vector<std::array<double, 3>> positions;
   for (const std::string& file : out.files) {
     check_interrupt();
-    const Grid slice = grid_of(*open(file));
+    const Io io = open(file);
+    const Grid slice = grid_of(*io);
+    out.one_type = out.one_type && component_of(*io, file) == out.component;
     if (slice.size != grid.size)
       throw InputError(fmt::format("the DICOM slice '{}' has size {}, but '{}' has {}; a series must have one size",
                                    file, fmt::join(slice.size, ","), out.files.front(), fmt::join(grid.size, ",")));
@@ -255,15 +278,41 @@ Series open_series(const std::string& folder) {
   return out;
 }
 
-Volume allocate(const Grid& grid, const std::string& path) {
+TypedVolume allocate(const Grid& grid, Component component, const std::string& path) {
   check_grid(grid, "'" + path + "'");
   try {
-    return Volume(grid);
+    return TypedVolume(grid, component);
   } catch (const std::exception&) {
     throw InputError(
         fmt::format("'{}': a volume of {} voxels does not fit the host memory; crop it or use a larger machine", path,
                     fmt::join(grid.size, " x ")));
   }
+}
+
+// Slices whose scanner gave some of them another type (another rescaling) become float32.
+TypedVolume read_series(const std::string& folder) {
+  const Series series = open_series(folder);
+  const Component component = series.one_type ? series.component : Component::float32;
+  TypedVolume volume = allocate(series.grid, component, folder);
+  if (series.files.size() == 1) {
+    read_voxels(*open(series.files[0]), series.files[0], volume.bytes());
+    return volume;
+  }
+  const std::size_t slice = series.grid.slice();
+  for (std::size_t k = 0; k < series.files.size(); ++k) {
+    check_interrupt();
+    const Io io = open(series.files[k]);
+    std::byte* to = volume.bytes() + k * slice * component_bytes(component);
+    const Component own = component_of(*io, series.files[k]);
+    if (own == component) {
+      read_voxels(*io, series.files[k], to);
+      continue;
+    }
+    std::vector<std::byte> raw(slice * component_bytes(own));
+    read_voxels(*io, series.files[k], raw.data());
+    convert_to_float(own, raw.data(), false, reinterpret_cast<float*>(to), slice);
+  }
+  return volume;
 }
 
 }  // namespace
@@ -276,33 +325,21 @@ ImageInfo read_itk_image_info(const std::string& path) {
   ImageInfo info;
   if (fs::is_directory(path)) {
     const Series series = open_series(path);
-    info = {series.grid, series.component, "DICOM series"};
+    info = {series.grid, component_name(series.component), "DICOM series", {}};
   } else {
     const Io io = open(path);
-    info = {grid_of(*io), component_name(component_of(*io, path)), format_name(*io)};
+    info = {grid_of(*io), component_name(component_of(*io, path)), format_name(*io), {}};
   }
   check_grid(info.grid, "'" + path + "'");
   return info;
 }
 
-Volume read_itk_image(const std::string& path) {
+TypedVolume read_itk_typed(const std::string& path) {
   try {
-    if (!fs::is_directory(path)) {
-      const Io io = open(path);
-      Volume volume = allocate(grid_of(*io), path);
-      read_voxels(*io, path, volume.voxels.data());
-      return volume;
-    }
-    const Series series = open_series(path);
-    Volume volume = allocate(series.grid, path);
-    if (series.files.size() == 1) {
-      read_voxels(*open(series.files[0]), series.files[0], volume.voxels.data());
-      return volume;
-    }
-    for (std::size_t k = 0; k < series.files.size(); ++k) {
-      check_interrupt();
-      read_voxels(*open(series.files[k]), series.files[k], volume.voxels.data() + k * series.grid.slice());
-    }
+    if (fs::is_directory(path)) return read_series(path);
+    const Io io = open(path);
+    TypedVolume volume = allocate(grid_of(*io), component_of(*io, path), path);
+    read_voxels(*io, path, volume.bytes());
     return volume;
   } catch (const std::bad_alloc&) {
     throw InputError(
@@ -310,10 +347,14 @@ Volume read_itk_image(const std::string& path) {
   }
 }
 
-void write_itk_image(const Volume& volume, const std::string& path, bool compressed) {
+Volume read_itk_image(const std::string& path) {
+  return to_volume(read_itk_typed(path));
+}
+
+void write_itk_image(const Grid& grid, Component component, const void* voxels, const std::string& path,
+                     bool compressed) {
   const Io io = make_io(path, Mode::WriteMode);
   if (io.IsNull()) throw InputError(fmt::format("'{}': ITK writes no format with this extension", path));
-  const Grid& grid = volume.grid;
   itk::ImageIORegion region(3);
   io->SetNumberOfDimensions(3);
   for (unsigned a = 0; a < 3; ++a) {
@@ -326,33 +367,39 @@ void write_itk_image(const Volume& volume, const std::string& path, bool compres
   }
   io->SetIORegion(region);
   io->SetPixelType(itk::IOPixelEnum::SCALAR);
-  io->SetComponentType(itk::IOComponentEnum::FLOAT);
+  io->SetComponentType(component_type(component, path));
   io->SetNumberOfComponents(1);
   io->SetUseCompression(compressed);
   io->SetFileName(path);
   try {
     io->WriteImageInformation();
-    io->Write(volume.voxels.data());
+    io->Write(voxels);
   } catch (...) {
     throw FileError(fmt::format("ITK: {}", current_reason()));
   }
 }
 
-void verify_itk_image(const Volume& volume, const std::string& path, bool compressed) {
+void verify_itk_image(const Grid& grid, Component component, const void* voxels, const std::string& path,
+                      bool compressed) {
   const bool packed = compressed || fs::path(path).extension() == ".gz";
+  const std::uint64_t expected = grid.count() * component_bytes(component);
   if (!packed) {
-    const std::uint64_t found = fs::file_size(path), expected = volume.voxels.size() * sizeof(float);
+    const std::uint64_t found = fs::file_size(path);
     if (found < expected) throw FileError(fmt::format("only {} bytes of at least {} were written", found, expected));
     return;
   }
   try {
-    const Volume back = read_itk_image(path);
-    if (back.voxels.size() != volume.voxels.size() ||
-        std::memcmp(back.voxels.data(), volume.voxels.data(), volume.voxels.size() * sizeof(float)) != 0)
+    const TypedVolume back = read_itk_typed(path);
+    if (back.component != component || back.byte_count() != expected ||
+        std::memcmp(back.bytes(), voxels, expected) != 0)
       throw FileError("the file differs from what was written");
   } catch (const InputError& error) {
     throw FileError(fmt::format("the written file cannot be read back: {}", error.what()));
   }
+}
+
+void write_itk_image(const Volume& volume, const std::string& path, bool compressed) {
+  write_itk_image(volume.grid, Component::float32, volume.voxels.data(), path, compressed);
 }
 
 }  // namespace halocline

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "apps/io/image_info.hpp"
-#include "host/volume.hpp"
+#include "host/typed_volume.hpp"
 
 namespace halocline {
 
@@ -14,15 +14,21 @@ bool itk_can_read(const std::string& path);
 /// Reads the header only. A folder is read as the one DICOM series in it; several are an InputError that lists them.
 ImageInfo read_itk_image_info(const std::string& path);
 
-/// Reads any scalar type into float32, in world coordinates of ITK (LPS, mm). Throws InputError with ITK's reason.
+/// Reads any scalar type as it is, in world coordinates of ITK (LPS, mm). Throws InputError with ITK's reason.
+TypedVolume read_itk_typed(const std::string& path);
+/// The same as float32.
 Volume read_itk_image(const std::string& path);
 
-/// Writes float32 straight to `path`, in the format of its extension. Not atomic: the caller gives a temporary name.
-/// Throws FileError with ITK's reason.
+/// Writes grid.count() values of `component` straight to `path`, in the format of its extension. Not atomic: the caller
+/// gives a temporary name. Throws InputError for float16, FileError with ITK's reason.
+void write_itk_image(const Grid& grid, Component component, const void* voxels, const std::string& path,
+                     bool compressed);
+/// The same of float32.
 void write_itk_image(const Volume& volume, const std::string& path, bool compressed);
 
 /// Not all of ITK's writers report a full disk: throws FileError if the file is smaller than its voxels or, where it is
 /// compressed, if reading it back gives anything else.
-void verify_itk_image(const Volume& volume, const std::string& path, bool compressed);
+void verify_itk_image(const Grid& grid, Component component, const void* voxels, const std::string& path,
+                      bool compressed);
 
 }  // namespace halocline

@@ -1,24 +1,22 @@
 #include "apps/io/meta_image.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <zlib.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <bit>
-#include <charconv>
+#include <atomic>
+#include <cerrno>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
-#include <functional>
-#include <map>
-#include <new>
 #include <optional>
 #include <stdexcept>
-#include <vector>
 
 #include "apps/io/atomic_file.hpp"
-#include "apps/io/component.hpp"
+#include "apps/io/meta_compressed.hpp"
+#include "apps/io/meta_header.hpp"
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
 
@@ -27,366 +25,184 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t piece_bytes = std::size_t{4} << 20;
-constexpr bool host_is_msb = std::endian::native == std::endian::big;
-
-struct Header {
-  Grid grid;
-  Component component = Component::uint8;
-  bool msb = false;
-  bool compressed = false;
-  std::optional<std::uint64_t> compressed_bytes;
-  std::int64_t header_size = 0;
-  bool local = false;
-  std::string data_path;
-  std::uint64_t data_offset = 0;  // in data_path
-};
-
-std::string trim(const std::string& text) {
-  const char* blanks = " \t\r\n";
-  const auto first = text.find_first_not_of(blanks);
-  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(blanks) - first + 1);
+bool swapped(const MetaHeader& header) {
+  return header.msb != host_is_msb && component_bytes(header.storage.component) > 1;
 }
 
-// The keys of a header, with checked access to them.
-class Keys {
+// A file that is read from any place by several threads.
+class InputFile {
  public:
-  explicit Keys(std::string path) : path_(std::move(path)) {}
+  explicit InputFile(const std::string& path) : path_(path), descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+  ~InputFile() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
 
-  void set(const std::string& key, const std::string& value) { values_[key] = value; }
-  bool has(const std::string& key) const { return values_.count(key) != 0; }
-  std::string text(const std::string& key, const std::string& otherwise) const {
-    const auto found = values_.find(key);
-    return found == values_.end() ? otherwise : found->second;
-  }
-  bool flag(const std::string& key, bool otherwise) const {
-    if (!has(key)) return otherwise;
-    const char first = text(key, " ")[0];
-    return first == 'T' || first == 't' || first == '1';
-  }
-  // The first of several names that mean the same thing.
-  std::string present(std::initializer_list<const char*> names) const {
-    for (const char* name : names)
-      if (has(name)) return name;
-    return "";
-  }
-  template <typename T>
-  std::vector<T> numbers(const std::string& key, std::size_t count) const {
-    std::vector<T> out;
-    const std::string line = text(key, "");
-    const char *at = line.data(), *end = at + line.size();
-    while (true) {
-      while (at != end && (*at == ' ' || *at == '\t')) ++at;
-      if (at == end) break;
-      if (*at == '+') ++at;
-      T value{};
-      const auto [next, error] = std::from_chars(at, end, value);
-      if (error != std::errc{} || (next != end && *next != ' ' && *next != '\t'))
-        refuse(fmt::format("'{} = {}' is not a list of {} numbers that fit", key, line, count));
-      out.push_back(value);
-      at = next;
+  bool is_open() const { return descriptor_ >= 0; }
+  void read(std::uint64_t offset, char* to, std::size_t bytes) const {
+    while (bytes > 0) {
+      const ssize_t got = ::pread(descriptor_, to, bytes, static_cast<off_t>(offset));
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) throw FileError(fmt::format("reading '{}' failed: the disk or the file changed meanwhile", path_));
+      to += got;
+      offset += static_cast<std::uint64_t>(got);
+      bytes -= static_cast<std::size_t>(got);
     }
-    if (out.size() != count)
-      refuse(fmt::format("'{} = {}' has {} numbers; {} were expected", key, line, out.size(), count));
-    return out;
-  }
-  [[noreturn]] void refuse(const std::string& why) const {
-    throw InputError(fmt::format("MetaImage '{}': {}", path_, why));
   }
 
  private:
   std::string path_;
-  std::map<std::string, std::string> values_;
+  int descriptor_;
 };
 
-Component component_of(const Keys& keys) {
-  static const std::map<std::string, Component> types{
-      {"MET_CHAR", Component::int8},       {"MET_UCHAR", Component::uint8},       {"MET_SHORT", Component::int16},
-      {"MET_USHORT", Component::uint16},   {"MET_INT", Component::int32},         {"MET_UINT", Component::uint32},
-      {"MET_LONG", Component::int32},      {"MET_ULONG", Component::uint32},  // 4 bytes by the format's definition
-      {"MET_LONG_LONG", Component::int64}, {"MET_ULONG_LONG", Component::uint64}, {"MET_FLOAT", Component::float32},
-      {"MET_DOUBLE", Component::float64}};
-  const std::string name = keys.text("ElementType", "");
-  const auto found = types.find(name);
-  if (found != types.end()) return found->second;
-  std::vector<std::string> known;
-  for (const auto& [key, value] : types) known.push_back(key);
-  keys.refuse(fmt::format("ElementType is '{}'; expected one of {}", name, fmt::join(known, ", ")));
-}
-
-// Reads lines up to and including ElementDataFile; afterwards the stream stands at the first byte of local data.
-Keys read_keys(std::istream& in, const std::string& path) {
-  Keys keys(path);
-  std::string line;
-  for (int number = 1; number <= 10000; ++number) {
-    line.clear();
-    char c = 0;
-    while (in.get(c) && c != '\n') {
-      line.push_back(c);
-      if (line.size() > 65536) keys.refuse(fmt::format("line {} never ends: this is not a MetaImage header", number));
-    }
-    if (!in && line.empty()) break;
-    if (trim(line).empty()) continue;
-    const auto equals = line.find('=');
-    if (equals == std::string::npos)
-      keys.refuse(fmt::format(
-          "line {} of the header has no 'Key = value': this is not a MetaImage file, or it is damaged", number));
-    const std::string key = trim(line.substr(0, equals));
-    keys.set(key, trim(line.substr(equals + 1)));
-    if (key == "ElementDataFile") return keys;
-  }
-  keys.refuse("the header ends before 'ElementDataFile = ...': the file is truncated or not a MetaImage");
-}
-
-Header read_header(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in || fs::is_directory(path))
-    throw InputError(fmt::format("cannot open '{}': no such file, or no permission to read it", path));
-  const Keys keys = read_keys(in, path);
-  if (const std::string type = keys.text("ObjectType", "Image"); type != "Image")
-    keys.refuse(fmt::format("ObjectType is '{}'; expected Image", type));
-  for (const char* needed : {"NDims", "DimSize", "ElementType"})
-    if (!keys.has(needed)) keys.refuse(fmt::format("the header has no {}", needed));
-
-  Header header;
-  const auto dims = keys.numbers<std::size_t>("NDims", 1)[0];
-  if (dims < 2 || dims > 4) keys.refuse(fmt::format("NDims is {}; 2, 3, or 4 with a last size of 1 can be read", dims));
-  const auto sizes = keys.numbers<std::size_t>("DimSize", dims);
-  if (dims == 4 && sizes[3] != 1)
-    keys.refuse(fmt::format("DimSize is {}; a fourth size must be 1: extract one volume", fmt::join(sizes, " ")));
-  if (keys.has("ElementNumberOfChannels"))
-    if (const auto channels = keys.numbers<std::size_t>("ElementNumberOfChannels", 1)[0]; channels != 1)
-      keys.refuse(fmt::format("{} channels a voxel; only images of single values can be read: extract one", channels));
-  if (!keys.flag("BinaryData", true))
-    keys.refuse("the voxels are stored as text; convert the file to BinaryData = True");
-  header.component = component_of(keys);
-
-  Grid& grid = header.grid;
-  const std::size_t used = std::min<std::size_t>(dims, 3);
-  grid.size = {1, 1, 1};
-  std::copy_n(sizes.begin(), used, grid.size.begin());
-  if (const std::string key = keys.present({"ElementSpacing", "ElementSize"}); !key.empty())
-    std::copy_n(keys.numbers<double>(key, dims).begin(), used, grid.spacing.begin());
-  if (const std::string key = keys.present({"Offset", "Origin", "Position"}); !key.empty())
-    std::copy_n(keys.numbers<double>(key, dims).begin(), used, grid.origin.begin());
-  if (const std::string key = keys.present({"TransformMatrix", "Rotation", "Orientation"}); !key.empty()) {
-    const auto rows = keys.numbers<double>(key, dims * dims);  // row a: index axis a in the world
-    for (std::size_t a = 0; a < used; ++a)
-      for (std::size_t w = 0; w < used; ++w) grid.direction[3 * w + a] = rows[dims * a + w];
-  }
-  std::uint64_t bytes = component_bytes(header.component);
-  for (const std::size_t size : grid.size) {
-    if (size != 0 && bytes > (std::uint64_t{1} << 60) / size)
-      keys.refuse(fmt::format("DimSize {} is absurdly large", fmt::join(sizes, " ")));
-    bytes *= size;
-  }
-  check_grid(grid, "MetaImage '" + path + "'");
-
-  const std::string order = keys.present({"ElementByteOrderMSB", "BinaryDataByteOrderMSB"});
-  header.msb = !order.empty() && keys.flag(order, false);
-  header.compressed = keys.flag("CompressedData", false);
-  if (keys.has("CompressedDataSize"))
-    if (const auto size = keys.numbers<std::uint64_t>("CompressedDataSize", 1)[0]; size != 0)
-      header.compressed_bytes = size;
-  if (keys.has("HeaderSize")) header.header_size = keys.numbers<std::int64_t>("HeaderSize", 1)[0];
-  if (header.header_size < -1) keys.refuse(fmt::format("HeaderSize is {}; expected -1, 0 or more", header.header_size));
-
-  const std::string data = keys.text("ElementDataFile", "");
-  if (data.empty()) keys.refuse("ElementDataFile names no file");
-  if (data.rfind("LIST", 0) == 0 || data.find('%') != std::string::npos)
-    keys.refuse(
-        fmt::format("ElementDataFile = {} spreads the image over several files, which is not read here; convert it to "
-                    "one file (.mha)",
-                    data));
-  header.local = data == "LOCAL" || data == "Local" || data == "local";
-  if (header.local) {
-    header.data_path = path;
-    header.data_offset = static_cast<std::uint64_t>(in.tellg());
-  } else {
-    header.data_path = (fs::path(path).parent_path() / data).string();
-  }
-  return header;
-}
-
-// Gives the decoded bytes of the image one after the other.
-using Source = std::function<void(char* to, std::size_t bytes)>;
-
-// zlib or gzip data, inflated on the fly.
-class Inflater {
+// Voxels that lie one after the other in a file.
+class MetaSource : public VolumeSource {
  public:
-  Inflater(std::istream& in, std::uint64_t compressed_bytes, std::string name, std::uint64_t expected)
-      : in_(in), left_(compressed_bytes), name_(std::move(name)), expected_(expected), input_(std::size_t{1} << 20) {
-    if (inflateInit2(&z_, 15 + 32) != Z_OK) throw std::bad_alloc();
-  }
-  ~Inflater() { inflateEnd(&z_); }
-  Inflater(const Inflater&) = delete;
-  Inflater& operator=(const Inflater&) = delete;
+  MetaSource(MetaHeader header, std::uint64_t offset)
+      : header_(std::move(header)), offset_(offset), file_(header_.data_path) {}
+  const Grid& grid() const override { return header_.grid; }
 
-  void read(char* to, std::size_t bytes) {
-    if (inflate_into(to, bytes) != bytes)
-      throw InputError(
-          fmt::format("'{}' is truncated: its compressed data hold {} bytes, expected {}", name_, done_, expected_));
-  }
-  // The stream must end here, with a good checksum.
-  void finish() {
-    char extra = 0;
-    if (inflate_into(&extra, 1) != 0)
-      throw InputError(
-          fmt::format("'{}': the compressed data hold more than the {} bytes that the header tells; one of the "
-                      "two is wrong",
-                      name_, expected_));
-    if (!ended_)
-      throw InputError(
-          fmt::format("'{}' is truncated: the end of its compressed data is missing (found {} bytes of "
-                      "voxels, expected {})",
-                      name_, done_, expected_));
+  void read(std::size_t first, std::size_t count, float* to) const override {
+    const auto [component, scaling] = header_.storage;
+    const std::size_t bytes = component_bytes(component);
+    // what needs no conversion, or one that keeps the size, is read into its place
+    UninitialisedVector<char> buffer(bytes == sizeof(float) ? 0 : std::min(count, voxels_in_a_piece) * bytes);
+    for (std::size_t done = 0; done < count; done += voxels_in_a_piece) {
+      check_interrupt();
+      const std::size_t now = std::min(voxels_in_a_piece, count - done);
+      char* raw = buffer.empty() ? reinterpret_cast<char*>(to + done) : buffer.data();
+      file_.read(offset_ + (first + done) * bytes, raw, now * bytes);
+      convert_to_float(component, raw, swapped(header_), to + done, now, scaling);
+    }
   }
 
  private:
-  std::size_t inflate_into(char* to, std::size_t bytes) {
-    std::size_t got = 0;
-    while (got < bytes && !ended_) {
-      if (z_.avail_in == 0) {
-        const auto ask = static_cast<std::streamsize>(std::min<std::uint64_t>(left_, input_.size()));
-        in_.read(input_.data(), ask);
-        const auto found = static_cast<std::uint64_t>(in_.gcount());
-        if (found == 0) break;
-        left_ -= found;
-        z_.next_in = reinterpret_cast<Bytef*>(input_.data());
-        z_.avail_in = static_cast<uInt>(found);
-      }
-      const auto room = static_cast<uInt>(std::min<std::size_t>(bytes - got, std::size_t{1} << 30));
-      z_.next_out = reinterpret_cast<Bytef*>(to + got);
-      z_.avail_out = room;
-      const int code = inflate(&z_, Z_NO_FLUSH);
-      got += room - z_.avail_out;
-      done_ += room - z_.avail_out;
-      if (code == Z_STREAM_END) ended_ = true;
-      if (code == Z_MEM_ERROR) throw std::bad_alloc();
-      if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR)
-        throw InputError(fmt::format("'{}': the compressed data are damaged after {} of {} bytes ({})", name_, done_,
-                                     expected_, z_.msg != nullptr ? z_.msg : "zlib error"));
-    }
-    return got;
-  }
-
-  std::istream& in_;
-  std::uint64_t left_;
-  std::string name_;
-  std::uint64_t expected_, done_ = 0;
-  std::vector<char> input_;
-  z_stream z_{};
-  bool ended_ = false;
+  MetaHeader header_;
+  std::uint64_t offset_;
+  InputFile file_;
 };
 
-Volume allocate(const Grid& grid, const std::string& path) {
+TypedVolume allocate(const MetaHeader& header, const std::string& path) {
   try {
-    return Volume(grid);
+    return TypedVolume(header.grid, header.storage.component, header.storage.scaling);
   } catch (const std::exception&) {  // bad_alloc or length_error
-    throw InputError(
-        fmt::format("'{}': a volume of {} voxels needs {} bytes of host memory, which are not there; crop it or "
-                    "use a larger machine",
-                    path, fmt::join(grid.size, " x "), grid.count() * sizeof(float)));
+    throw InputError(fmt::format(
+        "'{}': a volume of {} voxels needs {} bytes of host memory, which are not there; crop it or "
+        "use a larger machine",
+        path, fmt::join(header.grid.size, " x "), header.grid.count() * component_bytes(header.storage.component)));
   }
 }
 
-void read_voxels(const Header& header, const Source& source, Volume& volume) {
-  const std::size_t bytes = component_bytes(header.component), count = volume.voxels.size();
-  const bool swap = header.msb != host_is_msb && bytes > 1;
-  const std::size_t piece = piece_bytes / bytes;
-  const bool direct = header.component == Component::float32 && !swap;
-  std::vector<char> buffer(direct ? 0 : std::min(piece, count) * bytes);
-  for (std::size_t at = 0; at < count; at += piece) {
-    check_interrupt();
-    const std::size_t now = std::min(piece, count - at);
-    if (direct) {
-      source(reinterpret_cast<char*>(volume.voxels.data() + at), now * bytes);
-    } else {
-      source(buffer.data(), now * bytes);
-      convert_to_float(header.component, buffer.data(), swap, volume.voxels.data() + at, now);
+std::string name_of_data(const std::string& path) {
+  return fs::path(path).replace_extension(".raw").string();
+}
+
+bool has_own_header(const std::string& path) {
+  const auto extension = fs::path(path).extension();
+  return extension == ".mhd" || extension == ".MHD";
+}
+
+class MetaSink : public ImageSink {
+ public:
+  MetaSink(std::string path, const Grid& grid, const ImageStorage& storage)
+      : path_(std::move(path)), grid_(grid), storage_(storage) {}
+  const Grid& grid() const override { return grid_; }
+  std::size_t changed() const override { return changed_; }
+
+  void begin() override {
+    changed_ = written_ = 0;
+    header_.reset();
+    const bool apart = has_own_header(path_);
+    const std::string text = meta_header_text(grid_, storage_, false, "",
+                                              apart ? fs::path(name_of_data(path_)).filename().string() : "LOCAL");
+    data_.emplace(apart ? name_of_data(path_) : path_);
+    if (apart) header_.emplace(path_);
+    (apart ? *header_ : *data_).write_at(0, text.data(), text.size());
+    offset_ = apart ? 0 : text.size();
+  }
+
+  void write(std::size_t first, std::size_t count, float* from) override {
+    const std::size_t bytes = component_bytes(storage_.component);
+    written_ += count;
+    for (std::size_t done = 0; done < count; done += voxels_in_a_piece) {
+      check_interrupt();
+      const std::size_t now = std::min(voxels_in_a_piece, count - done);
+      const std::uint64_t at = offset_ + (first + done) * bytes;
+      if (storage_.component == Component::float32 && storage_.scaling.identity()) {
+        data_->write_at(at, reinterpret_cast<const char*>(from + done), now * bytes);
+        continue;
+      }
+      UninitialisedVector<char> stored(now * bytes);
+      changed_ += convert_from_float(storage_.component, from + done, stored.data(), now, storage_.scaling);
+      data_->write_at(at, stored.data(), now * bytes);
     }
   }
-}
 
-std::string header_text(const Grid& grid, bool compressed, const std::string& compressed_bytes,
-                        const std::string& data_file) {
-  std::array<double, 9> rows{};
-  for (int a = 0; a < 3; ++a)
-    for (int w = 0; w < 3; ++w) rows[3 * a + w] = grid.direction[3 * w + a];
-  return fmt::format(
-      "ObjectType = Image\nNDims = 3\nBinaryData = True\nBinaryDataByteOrderMSB = {}\nCompressedData = {}\n{}"
-      "TransformMatrix = {}\nOffset = {}\nCenterOfRotation = 0 0 0\nElementSpacing = {}\nDimSize = {}\n"
-      "ElementType = MET_FLOAT\nElementDataFile = {}\n",
-      host_is_msb ? "True" : "False", compressed ? "True" : "False",
-      compressed ? fmt::format("CompressedDataSize = {}\n", compressed_bytes) : "", fmt::join(rows, " "),
-      fmt::join(grid.origin, " "), fmt::join(grid.spacing, " "), fmt::join(grid.size, " "), data_file);
-}
-
-// Returns the number of compressed bytes.
-std::uint64_t write_deflated(const Volume& volume, std::ostream& out) {
-  struct Deflate {
-    z_stream z{};
-    Deflate() {
-      if (deflateInit(&z, 2) != Z_OK) throw std::bad_alloc();  // noise hardly compresses better at higher levels
-    }
-    ~Deflate() { deflateEnd(&z); }
-  } deflater;
-  z_stream& z = deflater.z;
-  std::vector<char> buffer(std::size_t{1} << 20);
-  const char* from = reinterpret_cast<const char*>(volume.voxels.data());
-  std::size_t left = volume.voxels.size() * sizeof(float);
-  std::uint64_t written = 0;
-  int code = Z_OK;
-  while (code != Z_STREAM_END) {
-    check_interrupt();
-    const std::size_t now = std::min(left, piece_bytes);
-    z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(from));
-    z.avail_in = static_cast<uInt>(now);
-    from += now;
-    left -= now;
-    do {
-      z.next_out = reinterpret_cast<Bytef*>(buffer.data());
-      z.avail_out = static_cast<uInt>(buffer.size());
-      code = deflate(&z, left == 0 ? Z_FINISH : Z_NO_FLUSH);
-      const std::size_t got = buffer.size() - z.avail_out;
-      out.write(buffer.data(), static_cast<std::streamsize>(got));
-      written += got;
-    } while (z.avail_out == 0);
+  void commit() override {
+    if (written_ != grid_.count())
+      throw std::logic_error(
+          fmt::format("{} of {} voxels of '{}' were written", written_.load(), grid_.count(), path_));
+    data_->sync();  // both are whole on the disk before either is renamed
+    if (header_) header_->sync();
+    data_->commit();
+    if (header_) header_->commit();
   }
-  return written;
-}
 
-void write_plain(const Volume& volume, std::ostream& out) {
-  const char* from = reinterpret_cast<const char*>(volume.voxels.data());
-  const std::size_t bytes = volume.voxels.size() * sizeof(float);
-  for (std::size_t at = 0; at < bytes; at += piece_bytes) {
-    check_interrupt();
-    out.write(from + at, static_cast<std::streamsize>(std::min(piece_bytes, bytes - at)));
-  }
+ private:
+  std::string path_;
+  Grid grid_;
+  ImageStorage storage_;
+  std::optional<TemporaryFile> data_, header_;  // header_: if it is a file of its own
+  std::uint64_t offset_ = 0;
+  std::atomic<std::size_t> changed_{0}, written_{0};
+};
+
+void write_compressed(const Volume& volume, const std::string& path) {
+  const char* voxels = reinterpret_cast<const char*>(volume.voxels.data());
+  const std::size_t voxel_bytes = volume.voxels.size() * sizeof(float);
+  const auto header_text = [&](const std::string& bytes, const std::string& data_file) {
+    return meta_header_text(volume.grid, {}, true, bytes, data_file);
+  };
+  if (!has_own_header(path))
+    return write_file_atomically(path, [&](std::ostream& out) {
+      // The size is known only afterwards: a field of fixed width is filled in then.
+      out << header_text(fmt::format("{:>20}", 0), "LOCAL");
+      const std::uint64_t bytes = write_deflated(voxels, voxel_bytes, out);
+      out.seekp(0);
+      out << header_text(fmt::format("{:>20}", bytes), "LOCAL");
+    });
+  const fs::path data_path = fs::path(path).replace_extension(".zraw");
+  TemporaryFile data(data_path.string()), header(path);
+  const std::uint64_t bytes = write_deflated(voxels, voxel_bytes, data.stream());
+  header.stream() << header_text(fmt::format("{}", bytes), data_path.filename().string());
+  data.sync();
+  header.sync();
+  data.commit();
+  header.commit();
 }
 
 }  // namespace
 
 ImageInfo read_meta_image_info(const std::string& path) {
-  const Header header = read_header(path);
-  return {header.grid, component_name(header.component), "MetaImage"};
+  const MetaHeader header = read_meta_header(path);
+  return {header.grid, component_name(header.storage.component), "MetaImage", header.storage.scaling};
 }
 
 std::string meta_image_data_path(const std::string& path) {
-  return read_header(path).data_path;
+  return read_meta_header(path).data_path;
 }
 
-Volume read_meta_image(const std::string& path) {
-  const Header header = read_header(path);
-  std::ifstream in(header.data_path, std::ios::binary);
-  if (!in || fs::is_directory(header.data_path))
+std::unique_ptr<VolumeSource> open_meta_image(const std::string& path) {
+  const MetaHeader header = read_meta_header(path);
+  if (fs::is_directory(header.data_path) || !InputFile(header.data_path).is_open())
     throw InputError(
         fmt::format("MetaImage '{}': its data file '{}' is missing or cannot be read; keep the two files together",
                     path, header.data_path));
   const std::uint64_t file_bytes = fs::file_size(header.data_path);
-  const std::uint64_t expected = std::uint64_t{header.grid.count()} * component_bytes(header.component);
-  const std::string what =
-      fmt::format("{} of {}", fmt::join(header.grid.size, " x "), component_name(header.component));
+  const std::string type = component_name(header.storage.component);
+  const std::uint64_t expected = std::uint64_t{header.grid.count()} * component_bytes(header.storage.component);
+  const std::string what = fmt::format("{} of {}", fmt::join(header.grid.size, " x "), type);
   std::uint64_t offset = header.data_offset;
   if (header.header_size > 0) offset = static_cast<std::uint64_t>(header.header_size);
   if (header.header_size == -1 && !header.compressed) {
@@ -396,7 +212,6 @@ Volume read_meta_image(const std::string& path) {
     offset = file_bytes - expected;
   }
   const std::uint64_t found = file_bytes - std::min(file_bytes, offset);
-  in.seekg(static_cast<std::streamoff>(offset));
 
   if (!header.compressed) {
     if (found < expected)
@@ -407,17 +222,7 @@ Volume read_meta_image(const std::string& path) {
           fmt::format("'{}' is too long: found {} bytes of voxels, expected {} ({}); correct DimSize or "
                       "ElementType, or give the HeaderSize (-1: the voxels are the last bytes)",
                       header.data_path, found, expected, what));
-    Volume volume = allocate(header.grid, path);
-    read_voxels(
-        header,
-        [&](char* to, std::size_t bytes) {
-          in.read(to, static_cast<std::streamsize>(bytes));
-          if (static_cast<std::size_t>(in.gcount()) != bytes)
-            throw FileError(
-                fmt::format("reading '{}' failed: the disk or the file changed meanwhile", header.data_path));
-        },
-        volume);
-    return volume;
+    return std::make_unique<MetaSource>(header, offset);
   }
 
   const std::uint64_t compressed = header.compressed_bytes.value_or(found);
@@ -431,47 +236,30 @@ Volume read_meta_image(const std::string& path) {
         fmt::format("'{}' is truncated or its header is wrong: {} bytes of compressed data cannot hold {} bytes "
                     "({})",
                     header.data_path, compressed, expected, what));
-  Volume volume = allocate(header.grid, path);
-  Inflater inflater(in, compressed, header.data_path, expected);
-  read_voxels(
-      header, [&](char* to, std::size_t bytes) { inflater.read(to, bytes); }, volume);
-  inflater.finish();
-  return volume;
+  TypedVolume volume = allocate(header, path);
+  std::ifstream in(header.data_path, std::ios::binary);
+  in.seekg(static_cast<std::streamoff>(offset));
+  read_inflated(in, compressed, header.data_path, reinterpret_cast<char*>(volume.bytes()), volume.byte_count());
+  if (swapped(header)) swap_bytes(volume.component, volume.bytes(), volume.grid.count());
+  return std::make_unique<TypedSource>(std::move(volume));
+}
+
+Volume read_meta_image(const std::string& path) {
+  const auto source = open_meta_image(path);
+  if (auto* typed = dynamic_cast<TypedSource*>(source.get())) return to_volume(typed->take());
+  return read_volume(*source);
+}
+
+std::unique_ptr<ImageSink> create_meta_image(const std::string& path, const Grid& grid, const ImageStorage& storage) {
+  return std::make_unique<MetaSink>(path, grid, storage);
 }
 
 void write_meta_image(const Volume& volume, const std::string& path, bool compressed) {
-  const fs::path name(path);
-  if (name.extension() != ".mhd" && name.extension() != ".MHD") {
-    write_file_atomically(path, [&](std::ostream& out) {
-      if (!compressed) {
-        out << header_text(volume.grid, false, "", "LOCAL");
-        write_plain(volume, out);
-        return;
-      }
-      // The size is known only afterwards: a field of fixed width is filled in then.
-      const auto header = [&](std::uint64_t bytes) {
-        return header_text(volume.grid, true, fmt::format("{:>20}", bytes), "LOCAL");
-      };
-      out << header(0);
-      const std::uint64_t bytes = write_deflated(volume, out);
-      out.seekp(0);
-      out << header(bytes);
-    });
-    return;
-  }
-  fs::path data_path = name;
-  data_path.replace_extension(compressed ? ".zraw" : ".raw");
-  TemporaryFile data(data_path.string()), header(path);
-  std::uint64_t bytes = 0;
-  if (compressed)
-    bytes = write_deflated(volume, data.stream());
-  else
-    write_plain(volume, data.stream());
-  header.stream() << header_text(volume.grid, compressed, fmt::format("{}", bytes), data_path.filename().string());
-  data.sync();  // both are whole on the disk before either is renamed
-  header.sync();
-  data.commit();
-  header.commit();
+  if (compressed) return write_compressed(volume, path);
+  const auto sink = create_meta_image(path, volume.grid);
+  sink->begin();
+  copy_voxels(MemorySource(volume), *sink);
+  sink->commit();
 }
 
 }  // namespace halocline

@@ -319,13 +319,60 @@ TEST_F(BadInputOnDevice, UnknownDevice) {
 }
 
 TEST_F(BadInput, DenoiseOptions) {
-  expect_refused(denoise("v.mha", "median"), {"--method", "median", "pdu", "spdu", "tvgd"});
+  expect_refused(denoise("v.mha", "wavelet"), {"--method", "wavelet", "pdu", "spdu", "tvgd"});
   expect_refused(denoise("v.mha", "spdu"), {"--weights", "fdk --variance-out"});
   expect_refused(denoise("v.mha", "pdu") + Words{"--weights", f / "w.mha"}, {"--weights", "pdu"});
   expect_refused(denoise("v.mha", "tvgd") + Words{"--weights", f / "w.mha"}, {"--weights", "tvgd"});
   write_image(Volume(cube(12), 1.0f), f / "other.mha");
   expect_refused(denoise("v.mha", "spdu") + Words{"--weights", f / "other.mha"}, {"v.mha", "other.mha", "spacing"});
   expect_refused(denoise() + Words{"--schedule", "fast"}, {"--schedule", "fast", "chambolle-pock"});
+}
+
+TEST_F(BadInput, DenoiseRegularisers) {
+  expect_refused(denoise() + Words{"--tv", "round"}, {"--tv", "round", "huber"});
+  expect_refused(denoise() + Words{"--tv", "huber"}, {"--huber-delta", "grey values per mm"});
+  expect_refused(denoise() + Words{"--huber-delta", "-1"}, {"--huber-delta", "-1"});
+  expect_refused(denoise() + Words{"--minimum", "1", "--maximum", "0"}, {"--minimum is 1", "--maximum 0"});
+  expect_refused(denoise() + Words{"--minimum", "1", "--nonnegative"}, {"--minimum", "--nonnegative"});
+  expect_refused(denoise("v.mha", "tvgd") + Words{"--nonnegative"}, {"--minimum", "tvgd"});
+  expect_refused(denoise() + Words{"--reference", f / "none.mha"}, {"--reference", "none.mha", "does not exist"});
+  write_image(Volume(cube(12), 1.0f), f / "other.mha");
+  expect_refused(denoise() + Words{"--reference", f / "other.mha"}, {"v.mha", "other.mha", "spacing"});
+  expect_refused(denoise() + Words{"--reference-eta", "1"}, {"--reference-eta", "--reference"});
+}
+
+TEST_F(BadInput, DenoiseTime) {
+  const Words two = {"denoise", "-i", f / "v.mha", "-i", f / "w.mha", "--method", "pdu4d"};
+  expect_refused(two + Words{"-o", f / "out_%d.mha"}, {"--time-weight is missing", "mm"});
+  expect_refused(two + Words{"-o", f / "out.mha", "--time-weight", "1"}, {"-o", "out.mha", "%02d"});
+  expect_refused(two + Words{"-o", f / "out_%d.mha", "--time-weight", "0"}, {"--time-weight", "0"});
+  expect_refused(two + Words{"-o", f / "out_%d.mha", "--time-weight", "1", "--weights", f / "w.mha"}, {"--weights"});
+  expect_refused(two + Words{"-o", f / "out_%d.mha", "--time-weight", "1", "--time-axis", "z"},
+                 {"--time-axis", "pdu4d"});
+  expect_refused(two + Words{"-o", f / "out_%d.mha", "--time-weight", "1", "--nonnegative"}, {"--minimum", "pdu4d"});
+  write_image(Volume(cube(12), 1.0f), f / "other.mha");
+  expect_refused({"denoise", "-i", f / "v.mha", f / "other.mha", "--method", "pdu4d", "--time-weight", "1", "-o",
+                  f / "out_%d.mha"},
+                 {"v.mha", "other.mha", "spacing"});
+  expect_refused({"denoise", "-i", f / "v.mha", "-i", f / "w.mha", "--method", "pdu", "-o", f / "out.mha"},
+                 {"2 -i", "pdu4d"});
+  expect_refused(denoise("v.mha", "pdu4d") + Words{"--time-weight", "1"}, {"several -i", "--time-axis z"});
+  expect_refused(denoise() + Words{"--time-weight", "1"}, {"--time-weight", "--time-axis z"});
+  expect_refused(denoise() + Words{"--time-axis", "z"}, {"--time-axis", "--time-weight"});
+  expect_refused(denoise() + Words{"--time-axis", "x", "--time-weight", "1"}, {"--time-axis", "x"});
+  expect_refused(denoise("v.mha", "median") + Words{"--time-axis", "z", "--time-weight", "1"},
+                 {"--time-axis", "median"});
+}
+
+TEST_F(BadInput, DenoiseFilters) {
+  expect_refused(denoise("v.mha", "gaussian") + Words{"--sigma", "-1"}, {"--sigma", "-1"});
+  expect_refused(denoise("v.mha", "median") + Words{"--radius", "9"}, {"--radius", "9"});
+  expect_refused(denoise("v.mha", "median") + Words{"--sigma", "1"}, {"--sigma", "gaussian", "median"});
+  expect_refused(denoise("v.mha", "nlm") + Words{"--alpha", "1"}, {"--alpha", "nlm", "--strength"});
+  expect_refused(denoise("v.mha", "nlm") + Words{"--gap", "1e-3"}, {"--gap", "nlm", "--strength"});
+  expect_refused(denoise("v.mha", "median") + Words{"--iterations", "5"}, {"--iterations", "median", "--radius"});
+  expect_refused(denoise("v.mha", "gaussian") + Words{"--schedule", "seed"}, {"--schedule", "gaussian", "--sigma"});
+  expect_refused(denoise("v.mha", "gaussian") + Words{"--weights", f / "w.mha"}, {"--weights", "gaussian"});
 }
 
 TEST_F(BadInputOnDevice, NegativeVariance) {
@@ -490,6 +537,38 @@ TEST_F(BadInput, FullDisk) {
   ::umount(disk.c_str());
 }
 
+TEST_F(BadInput, StartEndAndPartOfDenoising) {
+  write_image(Volume(cube(12), 1.0f), f / "other.mha");
+  write_image(Volume(default_grid({12, 12, 11}, {4, 4, 4}), 1.0f), f / "thin.mha");
+  expect_refused(denoise() + Words{"--init", f / "other.mha"}, {"--init", "other.mha", "v.mha", "spacing"});
+  expect_refused(denoise("v.mha", "tvgd") + Words{"--init", f / "thin.mha"}, {"--init", "thin.mha", "size"});
+  expect_refused(denoise() + Words{"--init", f / "none.mha"}, {"--init", "none.mha", "does not exist"});
+  for (const char* value : {"0", "-1", "soon", "nan"})
+    expect_refused(denoise() + Words{"--time-limit", value}, {"--time-limit", value});
+  const Words path{"--alpha-path"};
+  expect_refused(denoise() + path + Words{"40,20,-10"}, {"--alpha-path", "-10"});
+  expect_refused(denoise() + path + Words{"40,x"}, {"--alpha-path", "x"});
+  expect_refused(denoise() + path + Words{","}, {"--alpha-path", "beside a comma"});
+  expect_refused(denoise() + path + Words{" "}, {"--alpha-path", "40,20,10"});
+  expect_refused(denoise() + path + Words{"40,20,40"}, {"--alpha-path", "40 twice"});
+  expect_refused(denoise() + path + Words{"40,20", "--alpha", "3"}, {"--alpha-path", "--alpha", "exclude"});
+  expect_refused(denoise() + path + Words{"40", "--target-fidelity", "3"}, {"--alpha-path", "--target-fidelity"});
+  expect_refused(denoise("v.mha", "tvgd") + path + Words{"40,20"}, {"--alpha-path", "tvgd"});
+  const Words roi{"--preview-roi"};
+  expect_refused(denoise() + roi + Words{"0,0,0,4,4"}, {"--preview-roi", "X,Y,Z,NX,NY,NZ"});
+  expect_refused(denoise() + roi + Words{"middle"}, {"--preview-roi", "middle"});
+  expect_refused(denoise() + roi + Words{"0,0,0,4,4,0"}, {"--preview-roi", "at least 1"});
+  expect_refused(denoise() + roi + Words{"0,0,0.5,4,4,4"}, {"--preview-roi", "0.5"});
+  expect_refused(denoise() + roi + Words{"0,9,0,4,4,4"}, {"--preview-roi", "12 x 12 x 12", "along y it ends at 13"});
+  expect_refused(denoise() + roi + Words{"-1,0,0,4,4,4"}, {"--preview-roi", "-1"});
+  expect_refused(denoise() + Words{"--png", f / "x.jpg"}, {"--png", "x.jpg", ".png"});
+  expect_refused(denoise() + Words{"--png", f / "no/x.png"}, {"no", "does not exist"});
+  std::filesystem::copy_file(f / "v.mha", f / "out_alpha40.mha");
+  expect_refused(
+      {"denoise", "-i", f / "out_alpha40.mha", "--method", "pdu", "--alpha-path", "20,40", "-o", f / "out.mha"},
+      {"out_alpha40.mha", "input"});
+}
+
 void interrupt_and_check(const Folder& folder, const Words& words) {
   Folder logs;
   const auto before = folder.files();
@@ -512,8 +591,31 @@ TEST_F(BadInput, InterruptedPhantom) {
   interrupt_and_check(f, phantom() + Words{"--size", "512,512,512", "--spacing", "1,1,1", "--supersampling", "16"});
 }
 
+// Steps that hardly change anything, a million of them.
+const Words long_descent{"--step", "1e-9", "--iterations", "1000000"};
+
 TEST_F(BadInputOnDevice, InterruptedDenoising) {
-  interrupt_and_check(f, denoise() + Words{"--alpha", "100", "--iterations", "1000000", "--gap", "1e-30"});
+  interrupt_and_check(f, denoise("v.mha", "tvgd") + long_descent);
+}
+
+TEST_F(BadInputOnDevice, InterruptedDenoisingThatKeepsWhatThereIs) {
+  Folder logs;
+  const Process process(
+      denoise("v.mha", "tvgd") + long_descent + Words{"--keep-partial", "--report", f / "report.json"}, logs / "log",
+      "");
+  ASSERT_TRUE(process.wait_for_handler());
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  process.signal(SIGINT);
+  EXPECT_EQ(process.wait(), 1) << process.output();
+  for (const char* part : {"denoise: error: interrupted", "out.mha' has the result after", "iterations", "||u - f||"})
+    EXPECT_NE(process.output().find(part), std::string::npos) << part << " is not in " << process.output();
+  const Volume kept = read_image(f / "out.mha"), input = read_image(f / "v.mha");
+  ASSERT_EQ(kept.grid.size, input.grid.size);
+  for (std::size_t n = 0; n < kept.voxels.size(); ++n) ASSERT_NEAR(kept.voxels[n], input.voxels[n], 0.02) << n;
+  const auto report = nlohmann::json::parse(content(f / "report.json"));
+  EXPECT_EQ(report["results"]["stopped_by"], "interrupt");
+  EXPECT_GT(report["results"]["iterations"].get<int>(), 0);
+  EXPECT_EQ(f.files(), (std::vector<std::string>{"g.xml", "out.mha", "p.mha", "report.json", "v.mha", "w.mha"}));
 }
 
 }  // namespace

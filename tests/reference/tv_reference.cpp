@@ -171,10 +171,11 @@ PrimalDual primal_dual(const Lattice& lattice, const Image& f, const Image& w, d
       const double tau = 0.3 + 0.02 * k;
       primal_step(lattice, f, w, state.q, (1.0 / 6 - 5.0 / (15 + k)) / tau, state.u);
       dual_step(lattice, state.u, {}, lambda * tau, lambda, state.q);
-    } else if (schedule == Schedule::standard) {
-      const double m = std::min(k, 500), sigma = 2.4 + 0.96 * m;
+    } else if (schedule != Schedule::chambolle_pock) {
+      const bool theirs = schedule == Schedule::zhu_chan;
+      const double m = std::min(k, 500), sigma = theirs ? 2.4 + 0.96 * m : 2.5 + 0.8 * m;
       dual_step(lattice, state.u, steps, sigma, lambda, state.q);
-      primal_step(lattice, f, w, state.q, 4 * (1 - 10 / (15 + m)) / sigma, state.u);
+      primal_step(lattice, f, w, state.q, 4 * (1 - (theirs ? 10 / (15 + m) : 3 / (6 + m))) / sigma, state.u);
     }
   }
   evaluate(lattice, f, w, lambda, state);

@@ -1,0 +1,348 @@
+#include "algorithms/bench_denoise.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "algorithms/denoise_phantom.hpp"
+#include "algorithms/registry.hpp"
+#include "host/error.hpp"
+#include "host/interrupt.hpp"
+
+namespace halocline {
+namespace {
+
+constexpr double noise = 0.1, lambda = 1.0 / 15;
+constexpr int most_iterations = 1000;        // to a gap
+constexpr int endless_iterations = 1 << 18;  // of a rate
+constexpr std::size_t smallest_size = 8;     // that a missing --size may come to
+const std::vector<std::string> methods{"pdu", "spdu", "tvgd"};
+
+bool descends(const BenchForm& form) {
+  return form.method == "tvgd";
+}
+
+// Of pdu and spdu, in the order in which they are measured.
+std::vector<FusedForm> all_forms() {
+  std::vector<FusedForm> forms{{}};
+  for (const int stages : {1, 2, 3, 4})
+    for (const int bits : {32, 16, 8}) forms.push_back({stages, bits});
+  return forms;
+}
+
+// A pass of four iterations is slower than one of three wherever it was measured.
+bool usual(const FusedForm& form) {
+  return form.stages <= 3;
+}
+
+MethodParameters parameters_for(const BenchForm& form, std::size_t n, int iterations, double gap) {
+  MethodParameters parameters;
+  parameters.size = {n, n, n};
+  parameters.iterations = iterations;
+  parameters.lambda = lambda;
+  parameters.gap = gap;
+  parameters.fused = form.fused;
+  parameters.step = 0.01 * noise;
+  parameters.epsilon = 0.05 * noise;
+  return parameters;
+}
+
+Requirements requirements_of(const BenchForm& form, std::size_t n) {
+  return requirements_with_reductions(*make_denoiser(form.method, parameters_for(form, n, most_iterations, 0)));
+}
+
+// Bytes on the device in one slab; nothing if it does not fit.
+std::optional<std::size_t> whole_bytes(const Device& device, const BenchForm& form, std::size_t n) {
+  try {
+    const Plan plan = make_plan(requirements_of(form, n), budgets({device}));
+    if (plan.slabs.size() == 1) return plan.slabs[0].bytes;
+  } catch (const PlanError&) {  // not even in slabs
+  }
+  return std::nullopt;
+}
+
+std::vector<BenchForm> wanted_forms(const DenoiseBenchOptions& options) {
+  for (const auto& method : options.methods)
+    if (std::find(methods.begin(), methods.end(), method) == methods.end())
+      throw InputError(fmt::format("--method is \"{}\"; the bench has: {}", method, fmt::join(methods, ", ")));
+  std::vector<std::string> names;
+  for (const auto& form : all_forms()) names.push_back(form_name({"pdu", form}));
+  for (const auto& name : options.forms)
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      throw InputError(fmt::format("--forms has \"{}\"; expected some of: {}", name, fmt::join(names, ", ")));
+  const auto chosen = [](const std::vector<std::string>& list, const std::string& name, bool otherwise) {
+    return list.empty() ? otherwise : std::find(list.begin(), list.end(), name) != list.end();
+  };
+  std::vector<BenchForm> wanted;
+  for (const auto& method : methods) {
+    if (!chosen(options.methods, method, true)) continue;
+    if (method == "tvgd") {
+      wanted.push_back({method, {}});
+      continue;
+    }
+    for (const auto& form : all_forms())
+      if (chosen(options.forms, form_name({method, form}), usual(form))) wanted.push_back({method, form});
+  }
+  return wanted;
+}
+
+// The phantom with what the method takes besides it.
+struct Inputs {
+  Volume f, w;
+  float largest_weight = 1;
+  std::map<std::string, const Volume*> named;
+
+  Inputs(const std::string& method, std::size_t n) {
+    const bool weighted = method == "spdu";
+    if (weighted) {
+      w = ramp_weights(n);
+      largest_weight = *std::max_element(w.voxels.begin(), w.voxels.end());
+      named["w"] = &w;
+    }
+    f = denoise_phantom(n, noise, 1, weighted ? &w : nullptr);
+    named["f"] = &f;
+  }
+  Inputs(const Inputs&) = delete;
+  Inputs& operator=(const Inputs&) = delete;
+
+  MethodParameters parameters(const BenchForm& form, int iterations, double gap) const {
+    MethodParameters result = parameters_for(form, f.grid.size[0], iterations, gap);
+    result.largest_weight = largest_weight;
+    return result;
+  }
+};
+
+// Stored duals end at a relative gap of some 1e-6 (16 bits) and 3e-4 (8 bits), and are slow before.
+bool fine_enough(const FusedForm& form, double gap) {
+  return form.dual_bits == 32 || gap >= (form.dual_bits == 16 ? 1e-4 : 1e-2);
+}
+
+double voxels_of(std::size_t n) {
+  return static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n);
+}
+
+double copy_beside(const Device& device, std::size_t n) {
+  return copy_bandwidth(device, n * n * n * sizeof(float));
+}
+
+// Voxel-iterations a second: the best of several runs of as many iterations as a fifth of the time allows, from idle to
+// idle.
+double measure_rate(const Device& device, const BenchForm& form, const Inputs& inputs, double seconds) {
+  DenoiseLoop loop(device, form, inputs.parameters(form, endless_iterations, 0), inputs.named);
+  const auto run = [&](int passes) {
+    check_interrupt();
+    return seconds_of(loop.slab(), [&] { loop.iterate(passes * loop.together()); });
+  };
+  run(1);  // compiles
+  double best = run(1);
+  if (best > seconds) return voxels_of(inputs.f.grid.size[0]) * loop.together() / best;
+  const int passes = std::clamp(static_cast<int>(seconds / 5 / best), 1, 1000);
+  best = run(passes) / passes;
+  for (double spent = best * passes; spent < seconds; spent += best * passes)
+    best = std::min(best, run(passes) / passes);
+  return voxels_of(inputs.f.grid.size[0]) * loop.together() / best;
+}
+
+TimeToGap measure_time(const Device& device, const BenchForm& form, const Inputs& inputs, double gap, double seconds) {
+  constexpr int most_runs = 3;
+  const auto parameters = inputs.parameters(form, most_iterations, gap);
+  TimeToGap result{form, gap};
+  {
+    DenoiseLoop loop(device, form, parameters, inputs.named);
+    IterationRecord last;
+    const auto run = [&] {
+      check_interrupt();
+      return seconds_of(loop.slab(), [&] { last = loop.run(); });
+    };
+    loop.warm_up();
+    double spent = result.seconds_on_device = run();
+    for (int n = 1; n < most_runs && spent < seconds; ++n) {
+      const double now = run();
+      spent += now;
+      result.seconds_on_device = std::min(result.seconds_on_device, now);
+    }
+    result.reached = last.relative_gap;
+    result.iterations = last.iteration;
+  }
+  double spent = 0;
+  for (int n = 0; n < most_runs && (n == 0 || spent < seconds); ++n) {
+    const auto method = make_denoiser(form.method, parameters);
+    const auto ran = run_iterations(*method, inputs.named, inputs.f.grid, {device});
+    spent += ran.seconds;
+    result.seconds_host_to_host = n == 0 ? ran.seconds : std::min(result.seconds_host_to_host, ran.seconds);
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string form_name(const BenchForm& form) {
+  if (descends(form)) return "descent";
+  return form.fused.stages == 0 ? "in-place" : fmt::format("{}x{}", form.fused.stages, form.fused.dual_bits);
+}
+
+// Bytes. pdu in place: the dual kernel reads u and reads and writes q (28), the primal kernel reads f and q and reads
+// and writes u (24); spdu reads w in both. A fused pass reads u and f (and w) and writes u, and reads and writes q as
+// it is stored, once for all its stages. tvgd: the sums read u, the step reads u and writes v; on CPUs the sums write
+// g, which a third kernel adds to u.
+//
+// Flops, from the formulas in cl/pdu.cl, cl/spdu.cl, cl/pdu_fused.cl and cl/tvgd.cl:
+//   dual    3 differences, 3 fma, the norm 5, root, lambda times it, min, 3 products                              = 20
+//   primal  3 differences, a product and 2 fma for the divergence; f - u; their sum; fma with theta               = 12
+//   spdu    2 max, a sum, a quotient, 3 products for the dual's step; w times the divergence is an fma for a sum  = +8
+//   stored  a product for lambda / unit, 3 additions, then 3 differences and 3 products back                      = +10
+//           of every iteration, and 6 to read the dual, once a pass
+//   tvgd    3 differences and 3 products for B u, 3 fma, root, 3 products for p; 4 differences or products and 3 fma
+//           for g; the sum of squares 2 or the step 2. On GPUs both kernels compute g.
+// What tiles and marches compute once more than the formulas need is not counted: it is the kernels' own cost.
+IterationCost iteration_cost(const BenchForm& form, bool cpu) {
+  if (descends(form)) {
+    constexpr double gradient = 3 + 3 + 6 + 1 + 3 + 4 + 6;
+    return cpu ? IterationCost{20, gradient + 2 + 2} : IterationCost{12, 2 * (gradient + 2)};
+  }
+  const bool weighted = form.method == "spdu";
+  const double flops = 20 + 12 + (weighted ? 8 : 0);
+  if (form.fused.stages == 0) return {weighted ? 60.0 : 52.0, flops};
+  const double stages = form.fused.stages, duals = 6 * form.fused.dual_bits / 8.0;
+  const bool stored = form.fused.dual_bits != 32;
+  return {((weighted ? 16 : 12) + duals) / stages, flops + (stored ? 10 + 6 / stages : 0)};
+}
+
+DenoiseLoop::DenoiseLoop(const Device& device, const BenchForm& form, MethodParameters parameters,
+                         const std::map<std::string, const Volume*>& inputs)
+    : method_(make_denoiser(form.method, parameters)),
+      slab_(device, whole_plan(method_->requirements()), 0),
+      iterations_(parameters.iterations) {
+  for (const auto& [name, volume] : inputs) slab_.upload(name, slab_.extended(), volume->voxels.data(), 0);
+  waits_ = method_->requirements().reduction_every_iteration;
+  method_->begin();
+  method_->start(slab_);
+  if (waits_) reduce();
+  slab_.wait();
+}
+
+void DenoiseLoop::iterate(int count) {
+  for (int n = 0; n < count; n += together()) {
+    if (done_ + together() > iterations_) done_ = 0;
+    method_->iterate_together(slab_, done_, together(), slab_.interior());
+    done_ += together();
+    if (waits_) reduce();
+  }
+}
+
+void DenoiseLoop::warm_up() {
+  for (int count = 1; count <= together(); ++count) method_->iterate_together(slab_, 0, count, slab_.interior());
+  reduce();
+  slab_.wait();
+}
+
+void DenoiseLoop::reduce() {
+  method_->reduce(slab_, done_, slab_.interior());
+  if (method_->steered(slab_) > 0) method_->steer(slab_, done_);
+}
+
+IterationRecord DenoiseLoop::run() {
+  const auto need = method_->requirements();
+  const auto sums_array = std::find_if(need.arrays.begin(), need.arrays.end(),
+                                       [](const ArrayNeed& array) { return array.lifetime == Lifetime::sums; });
+  std::vector<double> slices(need.size[2] * sums_array->elements);
+  method_->begin();
+  method_->start(slab_);
+  for (int done = 0; done < iterations_;) {
+    const int due = std::min(iterations_, std::max(done + 1, method_->next_reduction(done)));
+    while (done < due) {
+      const int count = std::min(together(), due - done);
+      method_->iterate_together(slab_, done, count, slab_.interior());
+      done += count;
+    }
+    method_->reduce(slab_, done, slab_.interior());
+    slab_.download(sums_array->name, slab_.interior(), slices.data(), 0);
+    slab_.wait();
+    std::vector<double> sums(sums_array->elements, 0.0);
+    for (std::size_t n = 0; n < slices.size(); ++n) sums[n % sums.size()] += slices[n];
+    if (method_->reduced(done, sums)) break;
+  }
+  return method_->history().back();
+}
+
+DenoiseBenchPlan plan_denoise_bench(const Device& device, const DenoiseBenchOptions& options) {
+  const auto wanted = wanted_forms(options);
+  if (options.size && (*options.size < 1 || *options.size > most_bench_size))
+    throw InputError(
+        fmt::format("--size is {}; expected 1 to {} voxels along each edge", *options.size, most_bench_size));
+  DenoiseBenchPlan plan;
+  plan.size = options.size.value_or(device.info().cpu() ? 192 : 512);
+  const auto all_fit = [&] {
+    return std::all_of(wanted.begin(), wanted.end(),
+                       [&](const BenchForm& form) { return whole_bytes(device, form, plan.size).has_value(); });
+  };
+  while (!options.size && plan.size > smallest_size && !all_fit()) plan.size = plan.size * 3 / 4 / 4 * 4;
+  for (const auto& form : wanted) {
+    const std::string name = form.method + " " + form_name(form);
+    if (form.fused.stages > 0 && !has_fused_tile(device.info(), form.fused.stages, plan.size)) {
+      plan.left_out.push_back(fmt::format("{}: the device's work-groups or local memory are too small for it", name));
+      continue;
+    }
+    const auto bytes = whole_bytes(device, form, plan.size);
+    if (!bytes) {
+      plan.left_out.push_back(fmt::format("{}: does not fit the device's memory as one slab", name));
+      continue;
+    }
+    plan.forms.push_back(form);
+    plan.bytes = std::max(plan.bytes, *bytes);
+  }
+  if (plan.forms.empty())
+    throw PlanError(
+        fmt::format("bench: nothing of what was asked for runs on {} with {}^3 voxels:\n  {}\nGive a "
+                    "smaller --size, more --device-memory, or other --forms.",
+                    device.info().name, plan.size, fmt::join(plan.left_out, "\n  ")));
+  return plan;
+}
+
+DenoiseBench bench_denoise(const Device& device, const DenoiseBenchOptions& options, const Progress& progress) {
+  DenoiseBench result;
+  result.device = device.info();
+  result.plan = plan_denoise_bench(device, options);
+  const std::size_t n = result.plan.size;
+  double done = 0, total = 0;
+  std::map<std::string, std::vector<BenchForm>> by_method;
+  for (const auto& form : result.plan.forms) by_method[form.method].push_back(form);
+  for (const auto& [method, forms] : by_method)
+    total += static_cast<double>(forms.size() + (method == "tvgd" ? 0 : options.gaps.size()));
+  const auto tell = [&](const std::string& note) {
+    check_interrupt();
+    if (progress) progress({"bench", done++, total, note});
+  };
+  for (const auto& [method, forms] : by_method) {
+    const Inputs inputs(method, n);
+    std::vector<FormRate> rates;
+    double copy = copy_beside(device, n);
+    for (const auto& form : forms) {
+      tell(method + " " + form_name(form));
+      FormRate rate{form, iteration_cost(form, device.info().cpu())};
+      rate.voxel_iterations = measure_rate(device, form, inputs, options.seconds);
+      // before and after: on a machine with other users neither alone would be what was there for the form
+      const double after = copy_beside(device, n);
+      rate.copy_bandwidth = std::max(copy, after);
+      copy = after;
+      result.copy_bandwidth = std::max(result.copy_bandwidth, rate.copy_bandwidth);
+      rates.push_back(rate);
+    }
+    result.rates.insert(result.rates.end(), rates.begin(), rates.end());
+    if (method == "tvgd") continue;  // no dual, no gap
+    for (const double gap : options.gaps) {
+      tell(fmt::format("{} to a gap of {:g}", method, gap));
+      const FormRate* fastest = nullptr;
+      for (const auto& rate : rates)
+        if (fine_enough(rate.form.fused, gap) &&
+            (fastest == nullptr || rate.voxel_iterations > fastest->voxel_iterations))
+          fastest = &rate;
+      if (fastest != nullptr) result.times.push_back(measure_time(device, fastest->form, inputs, gap, options.seconds));
+    }
+  }
+  return result;
+}
+
+}  // namespace halocline

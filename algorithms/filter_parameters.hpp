@@ -1,0 +1,33 @@
+// What the filters take that others are compared with.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+
+namespace halocline {
+
+/// What is not given is chosen by the filter, as the constants below say.
+struct FilterParameters {
+  std::optional<double> sigma;                     // gaussian: standard deviation, mm; none: the coarsest spacing
+  std::optional<int> radius;                       // median: voxels
+  std::optional<int> patch_radius, search_radius;  // nlm: voxels
+  std::optional<double> strength;                  // nlm: in standard deviations of the noise
+};
+
+constexpr int default_median_radius = 1;
+constexpr int default_patch_radius = 1;
+constexpr int default_search_radius = 3;  // 343 voxels; in 2D 7, 225 voxels
+constexpr int default_search_radius_2d = 7;
+constexpr double default_nlm_strength = 0.8;
+
+/// Whether the method is a filter: gaussian, median or nlm.
+bool is_filter(const std::string& method);
+/// "--sigma" for gaussian, and so on: the options that are its own.
+std::string filter_options(const std::string& method);
+
+/// Throws InputError that names the option (--sigma, --radius, --patch-radius, --search-radius, --strength) if a value
+/// is out of range or belongs to another method.
+void check_filter_parameters(const FilterParameters& parameters, const std::string& method);
+
+}  // namespace halocline

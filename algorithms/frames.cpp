@@ -1,0 +1,132 @@
+#include "algorithms/frames.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "algorithms/registry.hpp"
+#include "host/error.hpp"
+
+namespace halocline {
+namespace {
+
+// Standard deviation of a voxel from the differences along time, 0 where there are none; a fixed sample of the voxels
+// of all frames. Those that do not change at all (masked) do not count.
+double noise_between_frames(const Volume& stack) {
+  constexpr std::size_t most_samples = 1 << 20;
+  const std::size_t frame = stack.grid.slice(), frames = stack.grid.size[2];
+  if (frames < 2) return 0;
+  const std::size_t span = std::min<std::size_t>(frames, 3);
+  const std::size_t stride = (stack.voxels.size() / most_samples) | 1;
+  std::vector<double> differences;
+  for (std::size_t n = 0; n < (frames - span + 1) * frame; n += stride) {
+    const double a = stack.voxels[n], b = stack.voxels[n + frame];
+    const double c = span == 3 ? stack.voxels[n + 2 * frame] : 0;
+    if (a == b && (span == 2 || b == c)) continue;
+    differences.push_back(span == 3 ? std::abs(a - 2 * b + c) / std::sqrt(6.0) : std::abs(a - b) / std::sqrt(2.0));
+  }
+  if (differences.empty()) return 0;
+  const auto middle = differences.begin() + static_cast<std::ptrdiff_t>(differences.size() / 2);
+  std::nth_element(differences.begin(), middle, differences.end());
+  return *middle / 0.6745;
+}
+
+}  // namespace
+
+FrameNoise estimate_noise_of_frames(const Volume& stack, std::size_t depth) {
+  FrameNoise result;
+  result.noise = estimate_noise(take_frame(stack, stack.grid.size[2] / 2, frame_grid(stack.grid, depth)));
+  const double between = noise_between_frames(stack);
+  if (between > 0 && between < result.noise.sigma) {
+    result.noise.sigma = between;
+    result.between_frames = true;
+  }
+  return result;
+}
+
+void check_time_axis(const TimeAxis& time, const std::string& method) {
+  if (time.weight && !(*time.weight > 0 && std::isfinite(*time.weight)))
+    throw InputError(fmt::format("--time-weight is {}; expected a positive number of mm", *time.weight));
+  if (method == "pdu4d" && !time.weight)
+    throw InputError(
+        "--time-weight is missing: pdu4d divides differences between frames by it, in mm, as it divides differences "
+        "between voxels by their spacing");
+  if (time.weight && method != "pdu4d" && method != "pdu" && method != "spdu")
+    throw InputError(fmt::format("--time-weight belongs to the methods pdu4d, pdu and spdu; {} knows no time", method));
+}
+
+Grid stacked_grid(const Grid& frame, std::size_t count) {
+  Grid grid = frame;
+  grid.size = {frame.size[0], frame.size[1] * frame.size[2], count};
+  return grid;
+}
+
+Grid frame_grid(const Grid& stack, std::size_t depth) {
+  Grid grid = stack;
+  grid.size = {stack.size[0], stack.size[1] / depth, depth};
+  return grid;
+}
+
+void put_frame(Volume& stack, std::size_t n, const Volume& frame) {
+  std::copy(frame.voxels.begin(), frame.voxels.end(),
+            stack.voxels.begin() + static_cast<std::ptrdiff_t>(n * frame.grid.count()));
+}
+
+Volume take_frame(const Volume& stack, std::size_t n, const Grid& frame) {
+  Volume result(frame);
+  const auto begin = stack.voxels.begin() + static_cast<std::ptrdiff_t>(n * frame.count());
+  std::copy(begin, begin + static_cast<std::ptrdiff_t>(frame.count()), result.voxels.begin());
+  return result;
+}
+
+FramePart central_frames(const Volume& stack, std::size_t depth, std::size_t voxels) {
+  constexpr std::size_t most_frames = 16;
+  const Grid frame = frame_grid(stack.grid, depth);
+  const std::size_t frames = stack.grid.size[2], count = std::min(frames, most_frames);
+  FramePart part;
+  for (std::size_t n = 0; n < count; ++n) {
+    const Volume central = central_part(take_frame(stack, (frames - count) / 2 + n, frame), voxels / count);
+    if (n == 0) part = {Volume(stacked_grid(central.grid, count)), central.grid.size[2]};
+    put_frame(part.stack, n, central);
+  }
+  return part;
+}
+
+LambdaChoice choose_lambda_of_frames(const Volume& stack, const TimeAxis& time, std::optional<double> target_fidelity,
+                                     const std::vector<Device>& devices) {
+  const auto part = central_frames(stack, time.depth, 128 * 128 * 128);
+  const Grid frame = frame_grid(part.stack.grid, part.depth);
+  const auto [noise, between_frames] = estimate_noise_of_frames(part.stack, part.depth);
+  if (!(noise.sigma > 0) && !target_fidelity)
+    throw InputError("no noise can be measured in the frames, so there is nothing to choose alpha by: give --alpha");
+  const auto count = static_cast<double>(part.stack.grid.count());
+  const double target = target_fidelity ? *target_fidelity * std::sqrt(count / static_cast<double>(stack.grid.count()))
+                                        : noise.sigma * std::sqrt(noise.active_fraction * count);
+  const auto distance = [&](double lambda) {
+    MethodParameters parameters;
+    parameters.size = part.stack.grid.size;
+    parameters.spacing = part.stack.grid.spacing;
+    parameters.time = {time.weight, part.depth};
+    parameters.lambda = lambda;
+    parameters.iterations = 300;
+    parameters.gap = 3e-3;
+    const auto method = make_denoiser("pdu4d", parameters);
+    run_iterations(*method, {{"f", &part.stack}}, part.stack.grid, {devices.front()});
+    return method->history().back().fidelity;
+  };
+  const auto solution = solve_for_lambda(distance, target, 0.7 * target / std::sqrt(count));
+  LambdaChoice choice;
+  choice.lambda = solution.lambda;
+  choice.how = target_fidelity
+                   ? fmt::format("||u - f|| = {:.4g}", *target_fidelity)
+                   : fmt::format("discrepancy principle with a noise of {:.4g}, {}", noise.sigma,
+                                 between_frames ? "from the differences between frames" : "from the middle frame");
+  if (part.stack.grid.count() < stack.grid.count())
+    choice.how += fmt::format(", on the central {} x {} x {} voxels of {} frames", frame.size[0], frame.size[1],
+                              frame.size[2], part.stack.grid.size[2]);
+  if (!solution.reached) choice.how += " (not reached: the frames have too little structure, or another noise)";
+  return choice;
+}
+
+}  // namespace halocline

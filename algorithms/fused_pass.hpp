@@ -1,0 +1,46 @@
+// Primal-dual iterations in single passes over memory (cl/pdu_fused.cl): which form, in which tiles.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "host/device_info.hpp"
+#include "scheduling/slab.hpp"
+
+namespace halocline {
+
+/// How PDU and S-PDU iterate. Every form gives the same bits for the same dual_bits.
+struct FusedForm {
+  int stages = 0;      ///< iterations a pass, 1 to 4; 0: two kernels that work in place, with the least memory
+  int dual_bits = 32;  ///< of a stored component of the dual: 32 (float), 16 or 8 (parts of lambda); 32 with 0 stages
+};
+
+/// Work-groups of one compilation of the kernel.
+struct FusedTile {
+  int stages = 1, columns = 1, x = 1, y = 1;
+  std::size_t items() const { return static_cast<std::size_t>(x) * static_cast<std::size_t>(y); }
+  std::size_t local_bytes() const;
+};
+
+/// The largest tile that the device takes, of those measured to be fast, for rows of nx voxels.
+FusedTile fused_tile(const DeviceInfo& device, int stages, std::size_t nx);
+
+/// Whether it takes any.
+bool has_fused_tile(const DeviceInfo& device, int stages, std::size_t nx);
+
+/// Slices a work-group streams through so that all compute units end at about the same time.
+int fused_chunk(const FusedTile& tile, const DeviceInfo& device, std::size_t nx, std::size_t ny, std::int64_t slices);
+
+/// What is fastest on all of these devices (see benchmarks/RESULTS.md) and has the bits of the kernels in place.
+FusedForm fastest_form(std::span<const DeviceBudget> devices);
+
+/// One pass of steps.size() iterations on `core`. The arrays are those of Pdu (weighted: and "w"), and a "new_" one for
+/// each of u, qx, qy, qz, with which they then change places. steps: dual steps along x, y, z and theta of an
+/// iteration.
+void launch_fused(Slab& slab, int dual_bits, bool weighted, Range core, const std::array<float, 3>& inverse_spacing,
+                  float lambda, std::span<const std::array<float, 4>> steps);
+
+}  // namespace halocline

@@ -1,0 +1,171 @@
+#include "apps/denoise_control.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "apps/validators.hpp"
+#include "host/error.hpp"
+
+namespace halocline {
+namespace {
+
+bool descends(const DenoiseParameters& parameters) {
+  return parameters.method == "tvgd";
+}
+
+// How far it came: after "it is" or "at".
+std::string reached(const DenoiseResult& result, const DenoiseParameters& parameters, double voxels) {
+  if (descends(parameters)) return fmt::format("an RMS change of {:.4g}", result.fidelity / std::sqrt(voxels));
+  return fmt::format("a relative gap of {:.3g}", result.relative_gap);
+}
+
+std::string shortfall_of_stage(const StageRecord& stage, double alpha, const DenoiseParameters& parameters) {
+  if (stage.stalled)
+    return fmt::format("alpha {:g}: the relative gap of {:g} cannot be reached in float32; it stays at {:.3g}", alpha,
+                       parameters.gap, stage.last.relative_gap);
+  return fmt::format("alpha {:g}: the relative gap of {:g} was not reached: it is {:.3g} after {} iterations", alpha,
+                     parameters.gap, stage.last.relative_gap, stage.last.iteration);
+}
+
+}  // namespace
+
+std::vector<double> DenoiseControl::alphas() const {
+  if (alpha_path.empty()) return {};
+  const auto values = parse_numbers("--alpha-path", {alpha_path});
+  if (values.empty())
+    throw InputError(fmt::format("--alpha-path '{}' has no number; give a list like 40,20,10", alpha_path));
+  require_positive("--alpha-path", values);
+  for (std::size_t n = 0; n < values.size(); ++n)
+    for (std::size_t m = 0; m < n; ++m)
+      if (path_output("", values[n]) == path_output("", values[m]))
+        throw InputError(fmt::format("--alpha-path names {:g} twice; each value makes a file of its own", values[n]));
+  return values;
+}
+
+void add_control_options(CLI::App& app, DenoiseControl& control) {
+  const char* group = "Start, end and part of the volume";
+  app.add_option("--init", control.init,
+                 "Image to start from, on the same grid, for instance the result for another alpha. The result is the "
+                 "same to within the gap")
+      ->type_name("FILE")
+      ->group(group);
+  app.add_option("--alpha-path", control.alpha_path,
+                 "pdu, spdu: one run for each of these alphas in turn, each from the result and the duals of the one "
+                 "before; -o den.mha becomes den_alpha40.mha, den_alpha20.mha, ...")
+      ->type_name("A,A,...")
+      ->group(group);
+  app.add_option("--time-limit", control.time_limit,
+                 "End after so many seconds of iterations (transfers included; reading, writing and choosing alpha "
+                 "are not counted) with what there is then. Default: none")
+      ->check(positive_number())
+      ->default_str("")
+      ->type_name("S")
+      ->group(group);
+  app.add_flag("--keep-partial", control.keep_partial,
+               "At Ctrl-C, write what there is with its certificate (the exit code is 1 all the same). A second Ctrl-C "
+               "ends without it")
+      ->group(group);
+  app.add_option("--preview-roi", control.roi,
+                 "Denoise only this box, read only this part of the file, and write only the box: first voxel and "
+                 "size, or 'centre' for the central 128^3. Without --alpha the strength is chosen for the box alone")
+      ->type_name("X,Y,Z,NX,NY,NZ")
+      ->group(group);
+  app.add_option("--png", control.png, "Also a picture of the result's three middle slices (.png)")
+      ->type_name("FILE")
+      ->group(group);
+}
+
+Cutout parse_roi(const std::string& text, const std::array<std::size_t, 3>& size) {
+  constexpr std::size_t edge = 128;
+  Cutout region;
+  if (text == "centre" || text == "center") {
+    for (int axis = 0; axis < 3; ++axis) {
+      region.size[axis] = std::min(edge, size[axis]);
+      region.first[axis] = (size[axis] - region.size[axis]) / 2;
+    }
+    return region;
+  }
+  const auto values = parse_numbers("--preview-roi", {text}, 6, "X,Y,Z,NX,NY,NZ (or 'centre')");
+  require_whole("--preview-roi", values, 0);
+  for (int axis = 0; axis < 3; ++axis) {
+    region.first[axis] = static_cast<std::size_t>(values[axis]);
+    region.size[axis] = static_cast<std::size_t>(values[3 + axis]);
+    if (region.size[axis] == 0)
+      throw InputError(fmt::format("--preview-roi '{}': every size must be at least 1", text));
+    if (region.first[axis] + region.size[axis] > size[axis])
+      throw InputError(
+          fmt::format("--preview-roi '{}' reaches beyond the volume of {} x {} x {} voxels: along {} it ends at {}",
+                      text, size[0], size[1], size[2], "xyz"[axis], region.first[axis] + region.size[axis]));
+  }
+  return region;
+}
+
+std::string path_output(const std::string& output, double alpha) {
+  const std::filesystem::path path(output);
+  std::string extension = path.extension().string();
+  if (extension == ".gz") extension = path.stem().extension().string() + extension;
+  return fmt::format("{}_alpha{:g}{}", output.substr(0, output.size() - extension.size()), alpha, extension);
+}
+
+std::string path_table(const DenoiseResult& result, const std::vector<double>& alphas, double voxels) {
+  std::string text =
+      fmt::format("  {:>12} {:>11} {:>13} {:>11}\n", "alpha", "iterations", "relative gap", "RMS change");
+  for (std::size_t n = 0; n < result.stages.size(); ++n) {
+    const auto& last = result.stages[n].last;
+    text += fmt::format("  {:>12g} {:>11} {:>13.3g} {:>11.4g}\n", alphas[n], last.iteration, last.relative_gap,
+                        last.fidelity / std::sqrt(voxels));
+  }
+  return text;
+}
+
+std::string what_ended(const DenoiseResult& result, bool descends) {
+  if (result.stopped_by == StoppedBy::interrupt) return "interrupt";
+  if (result.stopped_by == StoppedBy::time) return "time";
+  if (result.stalled) return "stalled";
+  if (result.stopped_by == StoppedBy::iterations) return "iterations";
+  return descends ? "target" : "gap";
+}
+
+std::vector<std::string> shortfalls(const DenoiseResult& result, const DenoiseParameters& parameters,
+                                    const DenoiseControl& control, double voxels) {
+  std::vector<std::string> texts;
+  if (result.stopped_by == StoppedBy::time && !result.converged)
+    texts.push_back(fmt::format("the time limit of {:g} s ended the run after {} iterations at {}", control.time_limit,
+                                result.iterations, reached(result, parameters, voxels)));
+  const bool cut = result.stopped_by == StoppedBy::time || result.stopped_by == StoppedBy::interrupt;
+  if (!parameters.alpha_path.empty()) {
+    for (std::size_t n = 0; n + (cut ? 1 : 0) < result.stages.size(); ++n)
+      if (!result.stages[n].converged)
+        texts.push_back(shortfall_of_stage(result.stages[n], parameters.alpha_path[n], parameters));
+    if (result.stages.size() < parameters.alpha_path.size())
+      texts.push_back(fmt::format("{} of {} alphas were not begun", parameters.alpha_path.size() - result.stages.size(),
+                                  parameters.alpha_path.size()));
+    return texts;
+  }
+  if (result.converged || cut) return texts;
+  if (result.stalled && descends(parameters))
+    texts.push_back(fmt::format("the target of ||u - f|| = {:.4g} cannot be reached: the volume is flat at {:.4g}",
+                                result.target_fidelity, result.fidelity));
+  else if (result.stalled)
+    texts.push_back(
+        fmt::format("the relative gap of {:g} cannot be reached in float32: it stays at {:.3g} (after {} iterations); "
+                    "give a larger "
+                    "--gap",
+                    parameters.gap, result.relative_gap, result.iterations));
+  else if (!descends(parameters))
+    texts.push_back(fmt::format(
+        "the relative gap of {:g} was not reached: it is {:.3g} after {} iterations; give more --iterations, or a "
+        "larger --gap",
+        parameters.gap, result.relative_gap, result.iterations));
+  else if (std::isfinite(result.target_fidelity))
+    texts.push_back(fmt::format(
+        "the target of ||u - f|| = {:.4g} was not reached: it is {:.4g} after {} iterations; give more --iterations",
+        result.target_fidelity, result.fidelity, result.iterations));
+  return texts;
+}
+
+}  // namespace halocline

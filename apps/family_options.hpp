@@ -1,0 +1,33 @@
+// Options of denoise for the other members of the total-variation family, and for the filters to compare with.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "algorithms/filter_parameters.hpp"
+#include "algorithms/regulariser.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace halocline {
+
+/// What is not a Regulariser's own.
+struct RegulariserOptions {
+  std::string tv = "isotropic", reference;  // path; empty: none
+  std::optional<double> minimum, maximum;
+  bool nonnegative = false;
+
+  void put_into(Regulariser& regulariser) const;
+};
+
+void add_regulariser_options(CLI::App& sub, RegulariserOptions& options, Regulariser& regulariser);
+void add_filter_options(CLI::App& sub, FilterParameters& filter);
+
+/// ", within [0, inf]", for result lines; nothing for plain total variation.
+std::string regulariser_text(const Regulariser& regulariser, const std::string& reference);
+nlohmann::json regulariser_json(const Regulariser& regulariser);
+
+}  // namespace halocline

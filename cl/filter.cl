@@ -1,0 +1,24 @@
+// What the filters (gaussian, median, nlm) share:
+//   filter_pad       padded = f on the slices begin <= z < end, with the faces' values repeated beyond them along x and y
+//   filter_fidelity  per slice: the sum of (u - f)^2
+//
+// Arrays: volumes u and f, x fastest, first slice in the buffers is `offset`; padded: filter.clh. No halo.
+// Tunables: group shape (host); sums.clh's.
+#pragma OPENCL FP_CONTRACT OFF
+#include "sums.clh"
+#include "tv.clh"
+
+// Work-items (pitch, rows, slices).
+__kernel void filter_pad(__global const float* restrict f, __global float* restrict padded, int nx, int ny, int offset,
+                         int begin, int end, int pitch, int rows, int pad_x, int pad_y) {
+  const int column = (int)get_global_id(0), line = (int)get_global_id(1), z = begin + (int)get_global_id(2);
+  if (column >= pitch || line >= rows || z >= end) return;
+  const int x = clamp(column - pad_x, 0, nx - 1), y = clamp(line - pad_y, 0, ny - 1);
+  padded[(size_t)column + (size_t)pitch * ((size_t)line + (size_t)rows * (size_t)(z - offset))] = f[VOXEL(x, y, z)];
+}
+
+__kernel void filter_fidelity(__global const float* restrict u, __global const float* restrict f,
+                              __global sum_t* restrict partials, int nx, int ny, int offset, int begin, int end) {
+#define SQUARE(i) ((real)u[i] - f[i]) * ((real)u[i] - f[i])
+  STORE_SUMS(1, (real4)(SQUARE(VOXEL(x, y, z)), 0, 0, 0))
+}

@@ -1,0 +1,33 @@
+// NaN and infinite values of an input: refused, or set to 0.
+#pragma once
+
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "host/volume_source.hpp"
+
+namespace halocline {
+
+/// Throws InputError with the name, the first index and how many, if a value is NaN or infinite.
+void require_finite(const VolumeSource& source, const std::string& name);
+
+/// What another source gives, looked through as it is read: a value that is NaN or infinite makes read() throw
+/// require_finite()'s InputError, for which the whole source is then read, or becomes 0 with `allow_nonfinite`.
+class FiniteSource : public VolumeSource {
+ public:
+  FiniteSource(std::unique_ptr<VolumeSource> source, std::string name, bool allow_nonfinite)
+      : source_(std::move(source)), name_(std::move(name)), allow_nonfinite_(allow_nonfinite) {}
+  const Grid& grid() const override { return source_->grid(); }
+  void read(std::size_t first, std::size_t count, float* to) const override;
+
+ private:
+  std::unique_ptr<VolumeSource> source_;
+  std::string name_;
+  bool allow_nonfinite_;
+  mutable std::mutex mutex_;
+  mutable std::exception_ptr error_;  // so that only the first thread to find something reads all
+};
+
+}  // namespace halocline

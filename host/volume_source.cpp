@@ -1,0 +1,114 @@
+#include "host/volume_source.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <mutex>
+
+#include "host/thread_pool.hpp"
+
+namespace halocline {
+
+void MemorySource::read(std::size_t first, std::size_t count, float* to) const {
+  if (count > 0 && voxels_ + first != to) std::memcpy(to, voxels_ + first, count * sizeof(float));
+}
+
+void MemorySink::write(std::size_t first, std::size_t count, float* from) {
+  if (count > 0 && voxels_ + first != from) std::memcpy(voxels_ + first, from, count * sizeof(float));
+}
+
+void ShiftedSource::read(std::size_t first, std::size_t count, float* to) const {
+  const float* from = source_.data();
+  if (from != nullptr) {
+    from += first;
+  } else {
+    source_.read(first, count, to);
+    from = to;
+  }
+  for (std::size_t n = 0; n < count; ++n) to[n] = from[n] - shift_;
+}
+
+void ShiftedSink::write(std::size_t first, std::size_t count, float* from) {
+  float* to = sink_.data() != nullptr ? sink_.data() + first : from;
+  for (std::size_t n = 0; n < count; ++n) to[n] = from[n] + shift_;
+  sink_.write(first, count, to);
+}
+
+void DividedSource::read(std::size_t first, std::size_t count, float* to) const {
+  source_.read(first, count, to);
+  for (std::size_t n = 0; n < count; ++n) to[n] = static_cast<float>(to[n] / divisor_);
+}
+
+void copy_voxels(const VolumeSource& source, VolumeSink& sink) {
+  parallel_ranges(source.grid().count(), voxels_in_a_piece, [&](std::size_t first, std::size_t count) {
+    UninitialisedVector<float> piece(sink.data() == nullptr ? count : 0);
+    float* at = sink.data() == nullptr ? piece.data() : sink.data() + first;
+    source.read(first, count, at);
+    sink.write(first, count, at);
+  });
+}
+
+Volume read_volume(const VolumeSource& source) {
+  Volume volume = Volume::uninitialised(source.grid());
+  MemorySink sink(volume);
+  copy_voxels(source, sink);
+  return volume;
+}
+
+ValueRange value_range(const VolumeSource& source) {
+  ValueRange range;
+  bool any = false;
+  std::mutex mutex;
+  parallel_ranges(source.grid().count(), voxels_in_a_piece, [&](std::size_t first, std::size_t count) {
+    UninitialisedVector<float> values(count);
+    source.read(first, count, values.data());
+    const auto [least, greatest] = std::minmax_element(values.begin(), values.end());
+    const std::lock_guard lock(mutex);
+    range.least = any ? std::min(range.least, *least) : *least;
+    range.greatest = any ? std::max(range.greatest, *greatest) : *greatest;
+    any = true;
+  });
+  return range;
+}
+
+void RangeWatch::see(const float* values, std::size_t count) {
+  if (count == 0) return;
+  // Lanes of their own: a single least value would be compared one after the other.
+  constexpr std::size_t lanes = 64;
+  std::array<float, lanes> low, high;
+  low.fill(values[0]);
+  high.fill(values[0]);
+  std::size_t n = 0;
+  for (; n + lanes <= count; n += lanes)
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      const float value = values[n + lane];
+      low[lane] = value < low[lane] ? value : low[lane];
+      high[lane] = value > high[lane] ? value : high[lane];
+    }
+  for (; n < count; ++n) {
+    low[0] = std::min(low[0], values[n]);
+    high[0] = std::max(high[0], values[n]);
+  }
+  const float least = *std::min_element(low.begin(), low.end()), greatest = *std::max_element(high.begin(), high.end());
+  const std::lock_guard lock(mutex_);
+  range_.least = any_ ? std::min(range_.least, least) : least;
+  range_.greatest = any_ ? std::max(range_.greatest, greatest) : greatest;
+  any_ = true;
+}
+
+ValueRange RangeWatch::range() const {
+  const std::lock_guard lock(mutex_);
+  return range_;
+}
+
+void WatchedSource::read(std::size_t first, std::size_t count, float* to) const {
+  source_.read(first, count, to);
+  watch_.see(to, count);
+}
+
+void WatchedSink::write(std::size_t first, std::size_t count, float* from) {
+  watch_.see(from, count);
+  sink_.write(first, count, from);
+}
+
+}  // namespace halocline

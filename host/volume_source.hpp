@@ -1,0 +1,155 @@
+// Where the voxels of a volume come from and where they go, as float32, wherever and in whatever type they lie: the
+// runners read and write pieces, so that nothing needs the whole volume as float32 in host memory.
+#pragma once
+
+#include <cstddef>
+#include <mutex>
+
+#include "host/volume.hpp"
+
+namespace halocline {
+
+class VolumeSource {
+ public:
+  virtual ~VolumeSource() = default;
+  virtual const Grid& grid() const = 0;
+  /// Voxels [first, first + count), numbered as in Volume::voxels, to `to`. Called by several threads at a time, and
+  /// more than once for the same voxels, which must then be the same.
+  virtual void read(std::size_t first, std::size_t count, float* to) const = 0;
+  /// All voxels, if they lie in host memory just so; nullptr otherwise.
+  virtual const float* data() const { return nullptr; }
+};
+
+class VolumeSink {
+ public:
+  virtual ~VolumeSink() = default;
+  virtual const Grid& grid() const = 0;
+  /// Before the first write; again if a run had to begin anew, whose voxels are then all written again.
+  virtual void begin() {}
+  /// Voxels [first, first + count); `from` may be overwritten. Called by several threads at a time, in any order, for
+  /// every voxel once.
+  virtual void write(std::size_t first, std::size_t count, float* from) = 0;
+  /// Host memory in which all voxels will lie, if that is where they go; nullptr otherwise. It may hold anything until
+  /// write(first, count, data() + first) says that these voxels are there.
+  virtual float* data() { return nullptr; }
+};
+
+/// Host memory of a caller, who keeps it alive: grid.count() values.
+class MemorySource : public VolumeSource {
+ public:
+  MemorySource(const Grid& grid, const float* voxels) : grid_(grid), voxels_(voxels) {}
+  explicit MemorySource(const Volume& volume) : MemorySource(volume.grid, volume.voxels.data()) {}
+  const Grid& grid() const override { return grid_; }
+  void read(std::size_t first, std::size_t count, float* to) const override;
+  const float* data() const override { return voxels_; }
+
+ private:
+  Grid grid_;
+  const float* voxels_;
+};
+
+class MemorySink : public VolumeSink {
+ public:
+  MemorySink(const Grid& grid, float* voxels) : grid_(grid), voxels_(voxels) {}
+  explicit MemorySink(Volume& volume) : MemorySink(volume.grid, volume.voxels.data()) {}
+  const Grid& grid() const override { return grid_; }
+  void write(std::size_t first, std::size_t count, float* from) override;
+  float* data() override { return voxels_; }
+
+ private:
+  Grid grid_;
+  float* voxels_;
+};
+
+/// What `source` gives, minus `shift`; a sink that adds it again is below. Both are rounded once.
+class ShiftedSource : public VolumeSource {
+ public:
+  ShiftedSource(const VolumeSource& source, float shift) : source_(source), shift_(shift) {}
+  const Grid& grid() const override { return source_.grid(); }
+  void read(std::size_t first, std::size_t count, float* to) const override;
+
+ private:
+  const VolumeSource& source_;
+  float shift_;
+};
+
+class ShiftedSink : public VolumeSink {
+ public:
+  ShiftedSink(VolumeSink& sink, float shift) : sink_(sink), shift_(shift) {}
+  const Grid& grid() const override { return sink_.grid(); }
+  void begin() override { sink_.begin(); }
+  void write(std::size_t first, std::size_t count, float* from) override;
+  float* data() override { return sink_.data(); }
+
+ private:
+  VolumeSink& sink_;
+  float shift_;
+};
+
+/// What `source` gives, divided by `divisor` in double.
+class DividedSource : public VolumeSource {
+ public:
+  DividedSource(const VolumeSource& source, double divisor) : source_(source), divisor_(divisor) {}
+  const Grid& grid() const override { return source_.grid(); }
+  void read(std::size_t first, std::size_t count, float* to) const override;
+
+ private:
+  const VolumeSource& source_;
+  double divisor_;
+};
+
+/// Voxels that are worth a call of read() or write() of their own: 1 MiB of float32.
+constexpr std::size_t voxels_in_a_piece = std::size_t{1} << 18;
+
+/// All voxels of `source` to `sink`, in pieces, from several threads. Grids of one size. begin() is the caller's
+/// business.
+void copy_voxels(const VolumeSource& source, VolumeSink& sink);
+Volume read_volume(const VolumeSource& source);
+
+/// The least and the greatest value.
+struct ValueRange {
+  float least = 0, greatest = 0;
+};
+/// All voxels are read.
+ValueRange value_range(const VolumeSource& source);
+
+/// The range of what passes, from all threads.
+class RangeWatch {
+ public:
+  void see(const float* values, std::size_t count);
+  /// 0, 0 if nothing passed.
+  ValueRange range() const;
+
+ private:
+  mutable std::mutex mutex_;
+  bool any_ = false;
+  ValueRange range_;
+};
+
+class WatchedSource : public VolumeSource {
+ public:
+  explicit WatchedSource(const VolumeSource& source) : source_(source) {}
+  const Grid& grid() const override { return source_.grid(); }
+  void read(std::size_t first, std::size_t count, float* to) const override;
+  ValueRange range() const { return watch_.range(); }
+
+ private:
+  const VolumeSource& source_;
+  mutable RangeWatch watch_;
+};
+
+class WatchedSink : public VolumeSink {
+ public:
+  explicit WatchedSink(VolumeSink& sink) : sink_(sink) {}
+  const Grid& grid() const override { return sink_.grid(); }
+  void begin() override { sink_.begin(); }
+  void write(std::size_t first, std::size_t count, float* from) override;
+  float* data() override { return sink_.data(); }
+  ValueRange range() const { return watch_.range(); }
+
+ private:
+  VolumeSink& sink_;
+  RangeWatch watch_;
+};
+
+}  // namespace halocline

@@ -1,0 +1,40 @@
+// Double-precision oracle of the family around total variation (algorithms/regulariser.hpp), from the definitions.
+#pragma once
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "algorithms/regulariser.hpp"
+#include "tests/reference/tv_reference.hpp"
+
+namespace halocline::reference {
+
+struct VariantProblem {
+  Lattice lattice;
+  Image f, w;  // w empty: 1
+  double lambda = 1;
+  Regulariser regulariser;
+  Image reference;  // where it is guided
+};
+
+/// P D u and -(P D)^T q.
+Field variant_gradient(const VariantProblem& problem, const Image& u);
+Image variant_divergence(const VariantProblem& problem, const Field& q);
+
+/// The two objective values; the dual one with the minimum over the box taken voxel by voxel. u within the box.
+double variant_primal(const VariantProblem& problem, const Image& u);
+double variant_dual(const VariantProblem& problem, const Field& q);
+
+/// From u = f and q = 0, `iterations` of the schedule.
+PrimalDual variant_primal_dual(const VariantProblem& problem, Schedule schedule, int iterations);
+
+/// Members of the family, for tests that take each: grey values about 0 to 1, lengths about 1.
+struct NamedRegulariser {
+  std::string name;
+  Regulariser regulariser;
+  friend void PrintTo(const NamedRegulariser& named, std::ostream* out) { *out << named.name; }
+};
+const std::vector<NamedRegulariser>& regularisers();
+
+}  // namespace halocline::reference
