@@ -15,8 +15,12 @@ Markdown on stdout; pictures of a slice in --folder. Methods that this halocline
 import argparse
 import math
 import os
+import sys
 
-import numpy as np
+try:
+    import numpy as np
+except ImportError:
+    sys.exit("No module named 'numpy': this script needs it (Debian: python3-numpy)")
 
 from harness import Halocline, energy, markdown, read_mha, tell, two_balls, write_mha
 

@@ -26,6 +26,7 @@ import importlib.metadata
 import io
 import os
 import platform
+import sys
 import tempfile
 import time
 
@@ -57,7 +58,10 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "ITK_
              "POCL_MAX_PTHREAD_COUNT", "POCL_CPU_MAX_CU_COUNT"):
     os.environ[name] = str(OPTIONS.cores)
 
-import numpy as np  # noqa: E402
+try:
+    import numpy as np
+except ImportError:
+    sys.exit("No module named 'numpy': this script needs it (Debian: python3-numpy)")
 
 from harness import Halocline, energy, markdown, read_mha, tell, two_balls, write_mha  # noqa: E402
 
