@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 
+#include "algorithms/form_trial.hpp"
 #include "algorithms/frames.hpp"
 #include "algorithms/noise_estimate.hpp"
 #include "algorithms/registry.hpp"
@@ -119,10 +120,10 @@ bool fuses(const DenoiseParameters& parameters) {
 }
 
 // The fastest form takes twice the memory or so: where that would mean slabs that come and go, the one in place.
-FusedForm form_for(const Grid& grid, const DenoiseParameters& parameters, std::span<const DeviceBudget> devices,
-                   const PlanOptions& options) {
+FusedForm form_for(const Grid& grid, const DenoiseParameters& parameters, FusedForm fastest,
+                   std::span<const DeviceBudget> devices, const PlanOptions& options) {
   if (!fuses(parameters)) return {};
-  FusedForm form = fastest_form(devices);
+  FusedForm form = fastest;
   if (parameters.stages) form.stages = *parameters.stages;
   if (parameters.dual_bits) form.dual_bits = *parameters.dual_bits;
   if (form.stages == 0 && form.dual_bits != 32) form.stages = 1;
@@ -153,6 +154,16 @@ RunOptions shifted_options(const RunOptions& given, const DenoiseMethod& method,
       given.stage_output(stage, shifted_by(output, offset));
     };
   return options;
+}
+
+// What is known of devices like these; of others, by a trial if the work is worth its tenths of a second.
+FusedForm fastest_form(const std::vector<Device>& devices, const Grid& grid, const DenoiseParameters& parameters) {
+  if (const auto known = known_form(budgets(devices))) return *known;
+  constexpr double worth_a_trial = 1e10;  // voxel-iterations
+  constexpr double usual_iterations = 50;
+  const double work = static_cast<double>(grid.count()) * std::min<double>(usual_iterations, parameters.iterations);
+  if (!fuses(parameters) || parameters.stages || parameters.dual_bits || work < worth_a_trial) return {};
+  return tried_form(devices, parameters.method == "spdu", grid.size);
 }
 
 // The form, if all devices have work-groups that are large enough for it.
@@ -406,7 +417,9 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
   }
   part = weight_part = reference_part = Volume();
   method.fused = result.form =
-      form_on(devices, form_for(grid, parameters, budgets(devices), options.plan), grid, parameters);
+      form_on(devices,
+              form_for(grid, parameters, fastest_form(devices, grid, parameters), budgets(devices), options.plan), grid,
+              parameters);
 
   const auto denoiser = make_denoiser(parameters.method, method);
   std::map<std::string, const VolumeSource*> inputs{{"f", &centred}};
@@ -446,7 +459,7 @@ Plan plan_denoise(const Grid& grid, const DenoiseParameters& parameters, std::sp
                   const PlanOptions& options) {
   check_denoise_parameters(parameters);
   MethodParameters method = common(grid, parameters);
-  method.fused = form_for(grid, parameters, devices, options);
+  method.fused = form_for(grid, parameters, known_form(devices).value_or(FusedForm{}), devices, options);
   return make_plan(requirements_with_reductions(*make_denoiser(parameters.method, method)), devices, options);
 }
 

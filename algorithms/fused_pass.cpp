@@ -74,13 +74,19 @@ int fused_chunk(const FusedTile& tile, const DeviceInfo& device, std::size_t nx,
   return static_cast<int>(best);
 }
 
-FusedForm fastest_form(std::span<const DeviceBudget> devices) {
-  // Measured on one vendor's devices only; elsewhere the kernels in place, which need the least of a device. Duals stay
-  // float32: then the bits are those of the kernels in place, whichever the plan takes.
-  const bool measured = !devices.empty() && std::all_of(devices.begin(), devices.end(), [](const DeviceBudget& device) {
-    return !device.cpu && device.platform.find("NVIDIA") != std::string::npos;
-  });
-  return measured ? FusedForm{2, 32} : FusedForm{};
+std::optional<FusedForm> known_form(std::span<const DeviceBudget> devices) {
+  // Duals stay float32: then the bits are those of the kernels in place, whichever the plan takes.
+  std::optional<FusedForm> best;
+  for (const auto& device : devices) {
+    FusedForm form;  // CPUs: work-groups with barriers in a loop are slow there
+    if (!device.cpu) {
+      const auto named = [&](const char* name) { return device.name.find(name) != std::string::npos; };
+      if (device.platform.find("NVIDIA") == std::string::npos || !(named("H100") || named("H200"))) return std::nullopt;
+      form = {2, 32};
+    }
+    if (!best || form.stages < best->stages) best = form;
+  }
+  return best;
 }
 
 void launch_fused(Slab& slab, int dual_bits, bool weighted, Range core, const std::array<float, 3>& inverse_spacing,

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -34,8 +35,9 @@ bool has_fused_tile(const DeviceInfo& device, int stages, std::size_t nx);
 /// Slices a work-group streams through so that all compute units end at about the same time.
 int fused_chunk(const FusedTile& tile, const DeviceInfo& device, std::size_t nx, std::size_t ny, std::int64_t slices);
 
-/// What is fastest on all of these devices (see benchmarks/RESULTS.md) and has the bits of the kernels in place.
-FusedForm fastest_form(std::span<const DeviceBudget> devices);
+/// What was measured to be fastest on devices like all of these (see benchmarks/RESULTS.md) and has the bits of the
+/// kernels in place; nothing if one of them is of a kind that was not measured.
+std::optional<FusedForm> known_form(std::span<const DeviceBudget> devices);
 
 /// One pass of steps.size() iterations on `core`. The arrays are those of Pdu (weighted: and "w"), and a "new_" one for
 /// each of u, qx, qy, qz, with which they then change places. steps: dual steps along x, y, z and theta of an

@@ -130,9 +130,16 @@ std::array<float, 3> Pdu::dual_steps(const Steps& steps) const {
   return step;
 }
 
+// A work-item a voxel; on CPUs a row.
+void Pdu::launch_rows(Slab& slab, KernelSpec kernel, Range slices, const std::vector<SlabArgument>& arguments) const {
+  if (!sums_.on_cpu(slab)) return slab.launch(kernel, slices, arguments);
+  kernel.options += " " + sums_.lane_option(slab);
+  slab.launch(kernel, {1, parameters_.size[1], static_cast<std::size_t>(slices.count())}, {1, 1, 1}, arguments);
+}
+
 void Pdu::dual(Slab& slab, const Steps& steps, Range slices) const {
   const auto step = Pdu::dual_steps(steps);
-  slab.launch({"pdu.cl", "pdu_dual", ""}, slices,
+  launch_rows(slab, {"pdu.cl", "pdu_dual", ""}, slices,
               {in(extrapolates() ? "ubar" : "u"), inout("qx"), inout("qy"), inout("qz"), slab.nx(), slab.ny(),
                slab.nz(), slab.offset(), narrow(slices.begin), narrow(slices.end), step[0], step[1], step[2],
                static_cast<float>(parameters_.lambda)});
@@ -151,7 +158,7 @@ void Pdu::primal(Slab& slab, const Steps& steps, Range slices) const {
   push_extrapolation(arguments, steps);
   arguments.insert(arguments.end(), {slab.nx(), slab.ny(), slab.offset(), narrow(slices.begin), narrow(slices.end),
                                      inverse_[0], inverse_[1], inverse_[2], static_cast<float>(theta)});
-  slab.launch({"pdu.cl", "pdu_primal", primal_options()}, slices, arguments);
+  launch_rows(slab, {"pdu.cl", "pdu_primal", primal_options()}, slices, arguments);
 }
 
 int Pdu::next_reduction(int done) const {

@@ -38,6 +38,7 @@ class Pdu : public DenoiseMethod {
   /// For standard steps, these divide the dimensionless dual step; spdu puts its own.
   virtual void dual(Slab& slab, const Steps& steps, Range slices) const;
   virtual void primal(Slab& slab, const Steps& steps, Range slices) const;
+  void launch_rows(Slab& slab, KernelSpec kernel, Range slices, const std::vector<SlabArgument>& arguments) const;
   /// The dual's step along every axis, as the kernels take it.
   virtual std::array<float, 3> dual_steps(const Steps& steps) const;
   virtual bool weighted() const { return false; }

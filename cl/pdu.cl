@@ -13,6 +13,8 @@
 #include "sums.clh"
 #include "tv.clh"
 
+#if LANES_PER_ITEM == 1
+
 __kernel void pdu_dual(__global const float* restrict u, __global float* restrict qx, __global float* restrict qy,
                        __global float* restrict qz, int nx, int ny, int nz, int offset, int begin, int end,
                        float step_x, float step_y, float step_z, float lambda) {
@@ -47,6 +49,61 @@ __kernel void pdu_primal(__global const float* restrict f, __global const float*
   ubar[i] = fma(factor, after - before, after);
 #endif
 }
+
+#else
+// On CPUs a work-item has a row. Work-items: (1, rows, slices).
+#include "rows.clh"
+
+INLINE vector ball_scales(vector x, vector y, vector z, float lambda) {
+  const vector norm2 = fma(z, z, fma(y, y, x * x)), scale = lambda * INVERSE_ROOT(norm2);
+  return select((vector)(1.0f), scale, scale < 1.0f);
+}
+
+__kernel void pdu_dual(__global const float* restrict u, __global float* restrict qx, __global float* restrict qy,
+                       __global float* restrict qz, int nx, int ny, int nz, int offset, int begin, int end,
+                       float step_x, float step_y, float step_z, float lambda) {
+  const int y = (int)get_global_id(1), z = begin + (int)get_global_id(2);
+  const size_t row = (size_t)nx, plane = row * (size_t)ny, i = VOXEL(0, y, z);
+  __global const float *here = u + i, *up = y + 1 < ny ? here + row : here, *over = z + 1 < nz ? here + plane : here;
+  qx += i, qy += i, qz += i;
+  for (int x = 0; x < nx; x += WIDTH) {
+    const vector value = load_columns(here, x, nx);
+    const vector px = fma((vector)(step_x), load_right(here, x, nx) - value, load_columns(qx, x, nx));
+    const vector py = fma((vector)(step_y), load_columns(up, x, nx) - value, load_columns(qy, x, nx));
+    const vector pz = fma((vector)(step_z), load_columns(over, x, nx) - value, load_columns(qz, x, nx));
+    const vector scale = ball_scales(px, py, pz, lambda);
+    store_columns(px * scale, qx, x, nx);
+    store_columns(py * scale, qy, x, nx);
+    store_columns(pz * scale, qz, x, nx);
+  }
+}
+
+__kernel void pdu_primal(__global const float* restrict f, __global const float* restrict qx,
+                         __global const float* restrict qy, __global const float* restrict qz,
+                         __global float* restrict u,
+#ifdef EXTRAPOLATE
+                         __global float* restrict ubar, float factor,
+#endif
+                         int nx, int ny, int offset, int begin, int end, float rx, float ry, float rz, float theta) {
+  const int y = (int)get_global_id(1), z = begin + (int)get_global_id(2);
+  const size_t row = (size_t)nx, plane = row * (size_t)ny, i = VOXEL(0, y, z);
+  f += i, qx += i, qy += i, qz += i, u += i;
+  for (int x = 0; x < nx; x += WIDTH) {
+    const vector before = load_columns(u, x, nx), right = load_columns(qx, x, nx);
+    vector left = load_left(right, qx, x, nx);
+    if (x == 0) left.s0 = 0.0f;
+    const vector below = y > 0 ? load_columns(qy - row, x, nx) : (vector)(0.0f);
+    const vector under = z > 0 ? load_columns(qz - plane, x, nx) : (vector)(0.0f);
+    const vector dx = right - left, dy = load_columns(qy, x, nx) - below, dz = load_columns(qz, x, nx) - under;
+    const vector divergence = fma((vector)(rz), dz, fma((vector)(ry), dy, rx * dx));
+    const vector after = fma((vector)(theta), (load_columns(f, x, nx) - before) + divergence, before);
+    store_columns(after, u, x, nx);
+#ifdef EXTRAPOLATE
+    store_columns(fma((vector)(factor), after - before, after), ubar + i, x, nx);
+#endif
+  }
+}
+#endif
 
 INLINE real4 gap_terms(__global const float* restrict u, __global const float* restrict f, __global const float* restrict qx,
                        __global const float* restrict qy, __global const float* restrict qz, int x, int y, int z, int nx,

@@ -212,35 +212,10 @@ __kernel __attribute__((reqd_work_group_size(MARCH_X, 1, MARCH_Z))) void tvgd_su
 }
 
 #else
-// On CPUs a work-item takes a segment of rows of one slice, a part of PART columns at a time, in vectors of 16: left to
-// themselves compilers choose shorter ones.
+// On CPUs a work-item takes a segment of rows of one slice, a part of PART columns at a time.
+#include "rows.clh"
+
 #define PART 512
-#define WIDTH 16
-typedef float16 vector;
-
-// 16 columns of a row from x on; beyond its end 0.
-INLINE vector load_columns(__global const float* row, int x, int nx) {
-  if (x + WIDTH <= nx) return vload16(0, row + x);
-  float columns[WIDTH];
-  for (int n = 0; n < WIDTH; ++n) columns[n] = x + n < nx ? row[x + n] : 0.0f;
-  return vload16(0, columns);
-}
-
-// Their left neighbours. At the near face a voxel is its own: the difference is 0.
-INLINE vector load_left(vector here, __global const float* row, int x, int nx) {
-  if (x == 0) return here.s00123456789abcde;
-  return load_columns(row, x - 1, nx);
-}
-
-INLINE void store_columns(vector value, __global float* row, int x, int nx) {
-  if (x + WIDTH <= nx) {
-    vstore16(value, 0, row + x);
-  } else {
-    float columns[WIDTH];
-    vstore16(value, 0, columns);
-    for (int n = 0; x + n < nx; ++n) row[x + n] = columns[n];
-  }
-}
 
 // Within 1e-7: Newton's iteration from the exponent's half. CPUs have no fast root and no fast division.
 INLINE vector inverse_root(vector x) {

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "algorithms/form_trial.hpp"
 #include "algorithms/phantoms.hpp"
 #include "algorithms/registry.hpp"
 #include "tests/reference/projector_scenes.hpp"
@@ -127,6 +128,37 @@ TEST(FusedChunk, FillsTheDevice) {
   const FusedTile tile{2, 4, 34, 15};                        // 4 x 43 tiles of 512 x 512
   EXPECT_EQ(fused_chunk(tile, device, 512, 512, 512), 171);  // 516 groups in four rounds of 132
   EXPECT_EQ(fused_chunk(tile, device, 512, 512, 5), 5);
+}
+
+TEST(KnownForm, IsThatOfMeasuredDevices) {
+  DeviceBudget measured, other, cpu;
+  measured.name = "NVIDIA H200";
+  measured.platform = "NVIDIA CUDA";
+  other.name = "gfx1100";
+  other.platform = "AMD Accelerated Parallel Processing";
+  cpu.cpu = true;
+  const auto stages = [](std::vector<DeviceBudget> devices) {
+    const auto form = known_form(devices);
+    return form ? form->stages : -1;
+  };
+  EXPECT_EQ(stages({measured}), 2);
+  EXPECT_EQ(stages({cpu}), 0);
+  EXPECT_EQ(stages({measured, cpu}), 0);
+  EXPECT_EQ(stages({other}), -1);
+  EXPECT_EQ(stages({measured, other}), -1);
+}
+
+TEST(FormTrial, LeavesNothingBehindAndTakesWhatFits) {
+  for (const bool weighted : {false, true}) {
+    const auto devices = open_devices({});
+    const auto form = tried_form(devices, weighted, {32, 12, 7});
+    EXPECT_EQ(form.dual_bits, 32);
+    EXPECT_TRUE(form.stages == 0 || has_fused_tile(devices[0].info(), form.stages, 32));
+    EXPECT_EQ(devices[0].ledger().in_use(), 0u);
+  }
+  DeviceSelection options;
+  options.memory = 5 * 4 * 32 * 12 * 7 + 40000;  // f, u and q, but not twice u and q
+  EXPECT_EQ(tried_form(open_devices(options), false, {32, 12, 7}).stages, 0);
 }
 
 }  // namespace
