@@ -217,15 +217,6 @@ __kernel __attribute__((reqd_work_group_size(MARCH_X, 1, MARCH_Z))) void tvgd_su
 
 #define PART 512
 
-// Within 1e-7: Newton's iteration from the exponent's half. CPUs have no fast root and no fast division.
-INLINE vector inverse_root(vector x) {
-  const vector halved = 0.5f * x;
-  vector y = as_float16(0x5f375a86 - (as_int16(x) >> 1));
-  y = y * fma(-halved * y, y, (vector)(1.5f));
-  y = y * fma(-halved * y, y, (vector)(1.5f));
-  return y * fma(-halved * y, y, (vector)(1.5f));
-}
-
 typedef struct {
   vector x, y, z, root;
 } Direction;  // p and N
@@ -233,7 +224,7 @@ typedef struct {
 INLINE Direction direction(vector here, vector left, vector below, vector under, float rx, float ry, float rz, float eps2) {
   const vector dx = rx * (here - left), dy = ry * (here - below), dz = rz * (here - under);
   const vector norm2 = fma(dz, dz, fma(dy, dy, fma(dx, dx, (vector)(eps2))));
-  const vector inverse = inverse_root(norm2);
+  const vector inverse = 1.0f / sqrt(norm2);
   Direction p;
   p.x = dx * inverse;
   p.y = dy * inverse;
