@@ -1,0 +1,128 @@
+// The descent of tvgd.cl along other directions v, the members chosen by macros (either, both or none):
+//   u <- u - factor v,   v_i = s_i g_i,   g_i = sum over the axes a of (p_a at i - p_a at i + e_a) / h_a
+//   p_a = c_a d_a / N,   N = sqrt( sum_a c_a d_a^2 + eps^2 ),   d = B u: backward differences divided by the spacing, 0 on the
+//                        near faces
+//   c   1.  ADAPTIVE: c_a = exp(-(d_a / delta)^2), so that differences well above delta, edges, stay (adaptive-weighted total
+//       variation; Liu, Ma, Fan & Liang 2012). As there, g is the derivative of sum_i N_i with the weights c held constant at
+//       those of the present u, in all of the roots that u_i is part of.
+//   s   1.  WEIGHTS: s_i = sqrt(w_i), the noise's standard deviation at voxel i; 0 where w_i is: that voxel stays
+//   tvgd_variant_step  u_new = u - factor v, factor = control[0]
+//   tvgd_variant_sums  per slice the sums of v^2, (u - f)^2, (u - f) v, N; with KEEP v is kept in `kept` (CPUs)
+// A step moves u by factor ||v||, and ||u - factor v - f||^2 = ||u - f||^2 - 2 factor <u - f, v> + factor^2 ||v||^2: what steers
+// the descent are the sums with v, where plain descent has g.
+//
+// Arrays: volumes u, u_new, f, w, x fastest, first slice in the buffers is `offset`; control: floats (factor, 1 when the
+// descent has ended). Halo: one slice low and one high, as for tvgd.cl; w needs none. Both kernels compute v.
+// Traffic 16 bytes a voxel and iteration, WEIGHTS 8 more; CPUs keep v: 24 and 4 more. ADAPTIVE is bound by its 12
+// exponentials a voxel, not by memory.
+// Tunables: group shape (host); sums.clh's.
+#pragma OPENCL FP_CONTRACT OFF
+#include "sums.clh"
+#include "tv.clh"
+
+#ifdef ADAPTIVE
+#define DELTA_DECLARED , float inverse_delta
+#define DELTA_PASSED , inverse_delta
+#else
+#define DELTA_DECLARED
+#define DELTA_PASSED
+#endif
+#ifdef WEIGHTS
+#define WEIGHTS_DECLARED __global const float* restrict w,
+#define WEIGHTS_PASSED w,
+#define DEVIATION(i) sqrt(w[i])
+#else
+#define WEIGHTS_DECLARED
+#define WEIGHTS_PASSED
+#define DEVIATION(i) 1.0f
+#endif
+#ifdef KEEP
+#define KEPT_DECLARED __global float* restrict kept,
+#define KEPT_PASSED kept,
+#else
+#define KEPT_DECLARED
+#define KEPT_PASSED
+#endif
+
+#ifdef ADAPTIVE
+// The weight of a difference of t deltas. Below 1e-14 it is 0: no square of it may underflow.
+INLINE float adaptive(float t) {
+  const float t2 = t * t;
+  return t2 < 32.0f ? exp(-t2) : 0.0f;
+}
+#endif
+
+typedef struct {
+  float x, y, z, root;
+} Direction;  // p and N
+
+INLINE Direction direction(__global const float* u, size_t i, size_t row, size_t plane, int x, int y, int z, float rx,
+                           float ry, float rz, float eps2 DELTA_DECLARED) {
+  const float here = u[i];
+  const float dx = x > 0 ? rx * (here - u[i - 1]) : 0.0f;
+  const float dy = y > 0 ? ry * (here - u[i - row]) : 0.0f;
+  const float dz = z > 0 ? rz * (here - u[i - plane]) : 0.0f;
+  Direction p;
+#ifdef ADAPTIVE
+  p.x = adaptive(inverse_delta * dx) * dx;
+  p.y = adaptive(inverse_delta * dy) * dy;
+  p.z = adaptive(inverse_delta * dz) * dz;
+#else
+  p.x = dx;
+  p.y = dy;
+  p.z = dz;
+#endif
+  const float norm2 = fma(p.z, dz, fma(p.y, dy, fma(p.x, dx, eps2)));
+  const float inverse = INVERSE_ROOT(norm2);
+  p.x *= inverse;
+  p.y *= inverse;
+  p.z *= inverse;
+  p.root = norm2 * inverse;
+  return p;
+}
+
+// v at voxel i; *root is N there.
+INLINE float descent(__global const float* u, WEIGHTS_DECLARED int x, int y, int z, int nx, int ny, int nz, int offset,
+                     float rx, float ry, float rz, float eps2 DELTA_DECLARED, float* root) {
+  const size_t row = (size_t)nx, plane = row * (size_t)ny, i = VOXEL(x, y, z);
+#define DIRECTION(i, x, y, z) direction(u, i, row, plane, x, y, z, rx, ry, rz, eps2 DELTA_PASSED)
+  const Direction p = DIRECTION(i, x, y, z);
+  const float after_x = x + 1 < nx ? DIRECTION(i + 1, x + 1, y, z).x : 0.0f;
+  const float after_y = y + 1 < ny ? DIRECTION(i + row, x, y + 1, z).y : 0.0f;
+  const float after_z = z + 1 < nz ? DIRECTION(i + plane, x, y, z + 1).z : 0.0f;
+#undef DIRECTION
+  *root = p.root;
+  return DEVIATION(i) * fma(rz, p.z - after_z, fma(ry, p.y - after_y, rx * (p.x - after_x)));
+}
+
+__kernel void tvgd_variant_step(__global const float* restrict u, WEIGHTS_DECLARED __global float* restrict u_new,
+                                __global const float* restrict control, int nx, int ny, int nz, int offset, int begin,
+                                int end, float rx, float ry, float rz, float eps2 DELTA_DECLARED) {
+  const int x = (int)get_global_id(0), y = (int)get_global_id(1), z = begin + (int)get_global_id(2);
+  if (x >= nx || y >= ny || z >= end) return;
+  float root;
+  const float v = descent(u, WEIGHTS_PASSED x, y, z, nx, ny, nz, offset, rx, ry, rz, eps2 DELTA_PASSED, &root);
+  const size_t i = VOXEL(x, y, z);
+  u_new[i] = fma(-control[0], v, u[i]);
+}
+
+INLINE real4 descent_terms(__global const float* u, __global const float* f, WEIGHTS_DECLARED KEPT_DECLARED int x, int y,
+                           int z, int nx, int ny, int nz, int offset, float rx, float ry, float rz,
+                           float eps2 DELTA_DECLARED) {
+  float root;
+  const float v = descent(u, WEIGHTS_PASSED x, y, z, nx, ny, nz, offset, rx, ry, rz, eps2 DELTA_PASSED, &root);
+  const size_t i = VOXEL(x, y, z);
+#ifdef KEEP
+  kept[i] = v;
+#endif
+  const float change = u[i] - f[i];
+  return (real4)(v * v, change * change, change * v, root);
+}
+
+__kernel void tvgd_variant_sums(__global const float* restrict u, __global const float* restrict f,
+                                WEIGHTS_DECLARED __global sum_t* restrict partials, KEPT_DECLARED int nx, int ny,
+                                int nz, int offset, int begin, int end, float rx, float ry, float rz,
+                                float eps2 DELTA_DECLARED) {
+  STORE_SUMS(4, descent_terms(u, f, WEIGHTS_PASSED KEPT_PASSED x, y, z, nx, ny, nz, offset, rx, ry, rz,
+                              eps2 DELTA_PASSED))
+}
