@@ -41,7 +41,11 @@ void TvgdVariant::step(Slab& slab, Range core) const {
   push_input(arguments);
   arguments.insert(arguments.end(), {out("v"), in("control")});
   push_rest(arguments, slab, core);
-  slab.launch({file, "tvgd_variant_step", options()}, core, arguments);
+  const KernelSpec kernel{file, "tvgd_variant_step", options() + sums_.lane_option(slab)};
+  if (sums_.on_cpu(slab))
+    slab.launch(kernel, {1, sums_.segments(), static_cast<std::size_t>(core.count())}, {1, 1, 1}, arguments);
+  else
+    slab.launch(kernel, core, arguments);
 }
 
 // All four sums every time: next to the gradient they cost nothing.
