@@ -131,6 +131,11 @@ TEST_F(CommandOnDevice, EachMethodDenoises) {
   const json results = json::parse(content(path("aw.json")))["results"];
   EXPECT_EQ(results["statistical"], true);
   EXPECT_EQ(results["adaptive_delta"], 0.004);
+  const Ran edges = run({"denoise", "-i", path("v.mha"), "--method", "tvgd", "--step", "1e-4", "--target-fidelity", "1",
+                         "--adaptive-delta", "1e-12", "-o", path("aw.mha")});  // no noise, nothing below it
+  EXPECT_EQ(edges.code, 0) << edges.err;
+  EXPECT_NE(edges.err.find("at 0 nothing is left below --adaptive-delta; give a larger one"), std::string::npos)
+      << edges.err;
 }
 
 TEST_F(CommandOnDevice, FramesAreDenoisedTogether) {
