@@ -18,6 +18,7 @@ constexpr double noise = 0.1, lambda = 1.0 / 15;
 constexpr int most_iterations = 1000;        // to a gap
 constexpr int endless_iterations = 1 << 18;  // of a rate
 constexpr std::size_t smallest_size = 8;     // that a missing --size may come to
+const std::vector<BenchForm> descents{{"tvgd", {}}, {"tvgd", {}, true, false}, {"tvgd", {}, false, true}};
 const std::vector<std::string> methods{"pdu", "spdu", "tvgd"};
 
 bool descends(const BenchForm& form) {
@@ -46,6 +47,8 @@ MethodParameters parameters_for(const BenchForm& form, std::size_t n, int iterat
   parameters.fused = form.fused;
   parameters.step = 0.01 * noise;
   parameters.epsilon = 0.05 * noise;
+  if (form.adaptive) parameters.adaptive_delta = 5 * noise;
+  parameters.statistical = form.statistical;
   return parameters;
 }
 
@@ -69,6 +72,7 @@ std::vector<BenchForm> wanted_forms(const DenoiseBenchOptions& options) {
       throw InputError(fmt::format("--method is \"{}\"; the bench has: {}", method, fmt::join(methods, ", ")));
   std::vector<std::string> names;
   for (const auto& form : all_forms()) names.push_back(form_name({"pdu", form}));
+  for (const auto& form : descents) names.push_back(form_name(form));
   for (const auto& name : options.forms)
     if (std::find(names.begin(), names.end(), name) == names.end())
       throw InputError(fmt::format("--forms has \"{}\"; expected some of: {}", name, fmt::join(names, ", ")));
@@ -79,7 +83,9 @@ std::vector<BenchForm> wanted_forms(const DenoiseBenchOptions& options) {
   for (const auto& method : methods) {
     if (!chosen(options.methods, method, true)) continue;
     if (method == "tvgd") {
-      wanted.push_back({method, {}});
+      for (const auto& form : descents)
+        if (chosen(options.forms, form_name(form), true) || !(form.adaptive || form.statistical))
+          wanted.push_back(form);
       continue;
     }
     for (const auto& form : all_forms())
@@ -94,8 +100,7 @@ struct Inputs {
   float largest_weight = 1;
   std::map<std::string, const Volume*> named;
 
-  Inputs(const std::string& method, std::size_t n) {
-    const bool weighted = method == "spdu";
+  Inputs(bool weighted, std::size_t n) {
     if (weighted) {
       w = ramp_weights(n);
       largest_weight = *std::max_element(w.voxels.begin(), w.voxels.end());
@@ -179,14 +184,14 @@ TimeToGap measure_time(const Device& device, const BenchForm& form, const Inputs
 }  // namespace
 
 std::string form_name(const BenchForm& form) {
-  if (descends(form)) return "descent";
+  if (descends(form)) return form.adaptive ? "adaptive" : form.statistical ? "statistical" : "descent";
   return form.fused.stages == 0 ? "in-place" : fmt::format("{}x{}", form.fused.stages, form.fused.dual_bits);
 }
 
 // Bytes. pdu in place: the dual kernel reads u and reads and writes q (28), the primal kernel reads f and q and reads
 // and writes u (24); spdu reads w in both. A fused pass reads u and f (and w) and writes u, and reads and writes q as
 // it is stored, once for all its stages. tvgd: the sums read u, the step reads u and writes v; on CPUs the sums write
-// g, which a third kernel adds to u.
+// g, which a third kernel adds to u. Its variants read f for the sums, too, and statistical w wherever they compute g.
 //
 // Flops, from the formulas in cl/pdu.cl, cl/spdu.cl, cl/pdu_fused.cl and cl/tvgd.cl:
 //   dual    3 differences, 3 fma, the norm 5, root, lambda times it, min, 3 products                              = 20
@@ -195,14 +200,17 @@ std::string form_name(const BenchForm& form) {
 //   stored  a product for lambda / unit, 3 additions, then 3 differences and 3 products back                      = +10
 //           of every iteration, and 6 to read the dual, once a pass
 //   tvgd    3 differences and 3 products for B u, 3 fma, root, 3 products for p; 4 differences or products and 3 fma
-//           for g; the sum of squares 2 or the step 2. On GPUs both kernels compute g.
+//           for g; the sum of squares 2 or the step 2. On GPUs both kernels compute g. Adaptive: along each axis a
+//           quotient, its square, the exponential and a product; statistical: a root and a product
 // What tiles and marches compute once more than the formulas need is not counted: it is the kernels' own cost.
 IterationCost iteration_cost(const BenchForm& form, bool cpu) {
   if (descends(form)) {
-    constexpr double gradient = 3 + 3 + 6 + 1 + 3 + 4 + 6;
-    return cpu ? IterationCost{20, gradient + 2 + 2} : IterationCost{12, 2 * (gradient + 2)};
+    const double gradient = 3 + 3 + 6 + 1 + 3 + 4 + 6 + (form.adaptive ? 12 : 0) + (form.statistical ? 2 : 0);
+    const double times = cpu ? 1 : 2;  // that g is computed
+    const double more = (form.adaptive || form.statistical ? 4 : 0) + (form.statistical ? 4 * times : 0);
+    return {(cpu ? 20 : 12) + more, times * gradient + 4};
   }
-  const bool weighted = form.method == "spdu";
+  const bool weighted = form.weighted();
   const double flops = 20 + 12 + (weighted ? 8 : 0);
   if (form.fused.stages == 0) return {weighted ? 60.0 : 52.0, flops};
   const double stages = form.fused.stages, duals = 6 * form.fused.dual_bits / 8.0;
@@ -307,16 +315,17 @@ DenoiseBench bench_denoise(const Device& device, const DenoiseBenchOptions& opti
   result.plan = plan_denoise_bench(device, options);
   const std::size_t n = result.plan.size;
   double done = 0, total = 0;
-  std::map<std::string, std::vector<BenchForm>> by_method;
-  for (const auto& form : result.plan.forms) by_method[form.method].push_back(form);
-  for (const auto& [method, forms] : by_method)
-    total += static_cast<double>(forms.size() + (method == "tvgd" ? 0 : options.gaps.size()));
+  std::map<std::pair<std::string, bool>, std::vector<BenchForm>> by_method;  // and by whether it takes weights
+  for (const auto& form : result.plan.forms) by_method[{form.method, form.weighted()}].push_back(form);
+  for (const auto& [key, forms] : by_method)
+    total += static_cast<double>(forms.size() + (key.first == "tvgd" ? 0 : options.gaps.size()));
   const auto tell = [&](const std::string& note) {
     check_interrupt();
     if (progress) progress({"bench", done++, total, note});
   };
-  for (const auto& [method, forms] : by_method) {
-    const Inputs inputs(method, n);
+  for (const auto& [key, forms] : by_method) {
+    const std::string& method = key.first;
+    const Inputs inputs(key.second, n);
     std::vector<FormRate> rates;
     double copy = copy_beside(device, n);
     for (const auto& form : forms) {

@@ -14,13 +14,17 @@
 
 namespace halocline {
 
-/// A method, and how it iterates (pdu, spdu).
+/// A method, and how it iterates: a fused form (pdu, spdu), or a direction (tvgd).
 struct BenchForm {
   std::string method;
   FusedForm fused;
+  bool adaptive = false, statistical = false;
+
+  /// The method takes the weights.
+  bool weighted() const { return method == "spdu" || statistical; }
 };
 
-/// "in-place", or stages x bits of a stored dual ("2x16"); "descent" for tvgd, which has one form only.
+/// "in-place", or stages x bits of a stored dual ("2x16"); tvgd: "descent", "adaptive" or "statistical".
 std::string form_name(const BenchForm& form);
 
 /// What a form cannot do without, for a voxel and an iteration.
@@ -62,10 +66,10 @@ class DenoiseLoop {
 constexpr std::size_t most_bench_size = 8192;
 
 struct DenoiseBenchOptions {
-  std::optional<std::size_t> size;             ///< voxels along each edge; none: 512 on GPUs, 192 on CPUs, less to fit
-  std::vector<std::string> methods;            ///< of pdu, spdu, tvgd; empty: all
-  std::vector<std::string> forms;              ///< of pdu and spdu, as form_name() has them; empty: in-place and 1 to 3
-                                               ///< stages with 32, 16 and 8 bits
+  std::optional<std::size_t> size;   ///< voxels along each edge; none: 512 on GPUs, 192 on CPUs, less to fit
+  std::vector<std::string> methods;  ///< of pdu, spdu, tvgd; empty: all
+  std::vector<std::string> forms;    ///< as form_name() has them; empty: in-place and 1 to 3 stages with 32, 16
+                                     ///< and 8 bits, and all of tvgd, whose "descent" is always there
   std::vector<double> gaps{1e-2, 1e-3, 1e-4};  ///< relative duality gaps to reach
   double seconds = 0.3;                        ///< of measuring a form; no less than one pass
 };

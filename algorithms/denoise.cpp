@@ -77,6 +77,8 @@ MethodParameters common(const Grid& grid, const DenoiseParameters& parameters) {
   method.iterations = parameters.iterations;
   method.gap = parameters.gap;
   method.schedule = parameters.schedule;
+  method.adaptive_delta = parameters.adaptive_delta;
+  method.statistical = parameters.statistical;
   method.regulariser = parameters.regulariser;
   method.filter = parameters.filter;
   method.time = parameters.time;
@@ -265,6 +267,7 @@ void check_denoise_parameters(const DenoiseParameters& parameters) {
   require_positive("--gap", parameters.gap);
   require_positive("--step", parameters.step);
   require_positive("--target-fidelity", parameters.target_fidelity);
+  require_positive("--adaptive-delta", parameters.adaptive_delta);
   constexpr int most_iterations = 1000000;
   if (parameters.iterations < 1 || parameters.iterations > most_iterations)
     throw InputError(fmt::format("--iterations is {}; expected 1 to {}", parameters.iterations, most_iterations));
@@ -275,8 +278,9 @@ void check_denoise_parameters(const DenoiseParameters& parameters) {
     throw InputError(fmt::format("--alpha belongs to the methods pdu and spdu; {} takes {}", parameters.method,
                                  own_options(parameters.method)));
   check_alpha_path(parameters);
-  if (!descends(parameters) && parameters.step)
-    throw InputError(fmt::format("--step belongs to the method tvgd; {} takes {}", parameters.method,
+  if (!descends(parameters) && (parameters.step || parameters.adaptive_delta))
+    throw InputError(fmt::format("{} belongs to the method tvgd; {} takes {}",
+                                 parameters.step ? "--step" : "--adaptive-delta", parameters.method,
                                  own_options(parameters.method)));
   if (parameters.stages && (*parameters.stages < 0 || *parameters.stages > 4))
     throw InputError(fmt::format("--stages is {}; expected 0 to 4", *parameters.stages));
@@ -325,15 +329,15 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
                            const RunOptions& options, const Volume* reference) {
   DenoiseParameters parameters = given;
   parameters.regulariser.guided = reference != nullptr;
-
+  parameters.statistical = descends(parameters) && weights != nullptr;
   check_denoise_parameters(parameters);
   if (reference != nullptr) require_same_grid(f.grid(), "the volume", reference->grid, "--reference");
-  const bool weighted = parameters.method == "spdu";
+  const bool weighted = parameters.method == "spdu" || parameters.statistical;
   if (weighted && weights == nullptr)
     throw InputError(
         "--method spdu needs --weights, the noise variance at every voxel (make it with halocline fdk --variance-out)");
   if (!weighted && weights != nullptr)
-    throw InputError(fmt::format("--weights belongs to the method spdu; {} takes none", parameters.method));
+    throw InputError(fmt::format("--weights belongs to the methods spdu and tvgd; {} takes none", parameters.method));
   const Grid& grid = f.grid();
   MethodParameters method = common(grid, parameters);
   std::optional<DividedSource> normalised;
@@ -368,7 +372,10 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
       noise.active_fraction = std::min(noise.active_fraction, sample.active_fraction);
     result.noise_sigma = noise.sigma;
   }
+  // Weights may be in any unit; those that agree with what is seen in the volume are variances, and know better.
+  const bool agree = weighted && propagated < 2 * noise.sigma && noise.sigma < 2 * propagated;
   if (descends(parameters)) {
+    if (agree) result.noise_sigma = noise.sigma = propagated;
     set_descent(grid, noise, parameters, method, result.alpha_choice);
     result.epsilon = method.epsilon;
     result.target_fidelity = method.target_rms * std::sqrt(static_cast<double>(grid.count()));
@@ -381,8 +388,6 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
       method.lambda = parameters.alpha ? 1 / *parameters.alpha : method.path.back();
       result.alpha_choice = "given";
     } else {
-      // Weights may be in any unit; those that agree with what is seen in the volume are variances, and know better.
-      const bool agree = weighted && propagated < 2 * noise.sigma && noise.sigma < 2 * propagated;
       if (frames) {
         const auto choice = choose_lambda_of_frames(part, parameters.time, parameters.target_fidelity, devices);
         method.lambda = choice.lambda;

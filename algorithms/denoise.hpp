@@ -24,9 +24,11 @@ struct DenoiseParameters {
   /// ||u - f||_2. tvgd: stop there; none: at the estimated noise, but with `step` given only the iterations count. pdu,
   /// spdu: choose alpha so that it is reached.
   std::optional<double> target_fidelity;
-  Regulariser regulariser;  // pdu, spdu; `guided` for plan_denoise(): denoise() goes by its reference
-  FilterParameters filter;  // gaussian, median, nlm
-  TimeAxis time;            // pdu4d; pdu, spdu where the third axis is time
+  std::optional<double> adaptive_delta;  // tvgd, grey values per mm: differences well above it stay (TvgdVariant)
+  bool statistical = false;              // tvgd for plan_denoise(): denoise() goes by its weights
+  Regulariser regulariser;               // pdu, spdu; `guided` for plan_denoise(): denoise() goes by its reference
+  FilterParameters filter;               // gaussian, median, nlm
+  TimeAxis time;                         // pdu4d; pdu, spdu where the third axis is time
   /// pdu, spdu: these values of alpha one after the other, each from the result and the duals of the one before, each
   /// to the gap or to `iterations`. RunOptions::stage_output gets the results but the last.
   std::vector<double> alpha_path;
@@ -65,14 +67,15 @@ struct DenoiseResult {
   std::string warning;      // that nothing happened, or nothing is left (effect_warning); else empty
 };
 
-/// Throws InputError that names --method, --alpha, --alpha-path, --iterations, --gap, --step, --target-fidelity or what
-/// check_regulariser() and check_filter_parameters() and check_time_axis() name if a value is out of range or belongs
-/// to another method.
+/// Throws InputError that names --method, --alpha, --alpha-path, --iterations, --gap, --step, --target-fidelity,
+/// --adaptive-delta or what check_regulariser() and check_filter_parameters() and check_time_axis() name if a value is
+/// out of range or belongs to another method.
 void check_denoise_parameters(const DenoiseParameters& parameters);
 
-/// Denoises `f`. weights: the noise variance at every voxel up to a factor, on f's grid, for spdu and only for it; it
-/// is divided by the mean of its positive values, 0 means that no view saw the voxel, negative or non-finite values are
-/// an InputError. The mean of f (of a fixed sample, where it is large) is subtracted before and added afterwards: grey
+/// Denoises `f`. weights: the noise variance at every voxel up to a factor, on f's grid; spdu needs it, tvgd takes it
+/// (its steps are then proportional to the noise's standard deviation), for others it is an InputError. It is divided
+/// by the mean of its positive values, 0 means that no view saw the voxel, negative or non-finite values are an
+/// InputError. The mean of f (of a fixed sample, where it is large) is subtracted before and added afterwards: grey
 /// values with a large offset do not lose digits. Where alpha or the step have to be chosen, the noise is estimated in
 /// the central part of at most 256^3 voxels. reference: of directional total variation, on f's grid, for pdu and spdu.
 /// For pdu4d f is stacked frames (see algorithms/frames.hpp), and so is the output.

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,8 @@ struct MethodParameters {
   double step = 0;                                              // RMS change per voxel and iteration, grey values
   double epsilon = 1;                                           // smoothing of the gradient's norm, grey values per mm
   double target_rms = std::numeric_limits<double>::infinity();  // stop when ||u - f||_2 / sqrt(N) is this
+  std::optional<double> adaptive_delta;  // grey values per mm: differences well above are edges, and stay
+  bool statistical = false;              // steps are proportional to the root of the input "w"
   KernelVariants variants;
   Regulariser regulariser;  // pdu, spdu; bounds less what was subtracted from the grey values
   FilterParameters filter;  // gaussian, median, nlm

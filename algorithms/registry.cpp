@@ -14,6 +14,7 @@
 #include "algorithms/skeleton.hpp"
 #include "algorithms/spdu.hpp"
 #include "algorithms/tvgd.hpp"
+#include "algorithms/tvgd_variant.hpp"
 #include "host/error.hpp"
 
 namespace halocline {
@@ -31,6 +32,11 @@ std::unique_ptr<IterativeMethod> make_regularised(const MethodParameters& parame
   return std::make_unique<PduVariant>(parameters, weighted);
 }
 
+std::unique_ptr<IterativeMethod> make_descent(const MethodParameters& parameters) {
+  if (parameters.adaptive_delta || parameters.statistical) return make<TvgdVariant>(parameters);
+  return make<Tvgd>(parameters);
+}
+
 struct Entry {
   const char* name;
   std::unique_ptr<IterativeMethod> (*make)(const MethodParameters&);
@@ -40,7 +46,7 @@ struct Entry {
 constexpr Entry entries[] = {
     {"pdu", make_regularised<Pdu, false>, true},
     {"spdu", make_regularised<Spdu, true>, true},
-    {"tvgd", make<Tvgd>, true},
+    {"tvgd", make_descent, true},
     {"pdu4d", make<Pdu4d>, true},
     {"gaussian", make<Gaussian>, true},
     {"median", make<Median>, true},

@@ -24,9 +24,9 @@ ArrayNeed fixed_array(std::string name, std::size_t bytes) {
 Tvgd::Tvgd(const MethodParameters& parameters)
     : parameters_(parameters),
       epsilon2_(static_cast<float>(parameters.epsilon * parameters.epsilon)),
+      sums_(parameters.size, 4, parameters.variants),
       count_(static_cast<double>(parameters.size[0]) * static_cast<double>(parameters.size[1]) *
-             static_cast<double>(parameters.size[2])),
-      sums_(parameters.size, 4, parameters.variants) {
+             static_cast<double>(parameters.size[2])) {
   for (int axis = 0; axis < 3; ++axis) inverse_[axis] = static_cast<float>(1 / parameters.spacing[axis]);
 }
 
@@ -70,7 +70,6 @@ Tvgd::Shape Tvgd::shape(const Slab& slab, Range slices, int depth) const {
 
 void Tvgd::iterate(Slab& slab, int, Range core) const {
   if (core.empty()) return;
-  const auto begin = static_cast<std::int32_t>(core.begin), end = static_cast<std::int32_t>(core.end);
   if (steered(slab) == 0) {
     const std::array<float, 2> control{static_cast<float>(factor_), 0};
     slab.set("control", control.data(), sizeof control);
@@ -78,12 +77,18 @@ void Tvgd::iterate(Slab& slab, int, Range core) const {
   if (keeps(slab))
     return slab.launch({"tvgd.cl", "tvgd_add", sums_.lane_option(slab)},
                        {1, parameters_.size[1], static_cast<std::size_t>(core.count())}, {1, 1, 1},
-                       {in("v"), inout("u"), in("control"), slab.nx(), slab.ny(), slab.offset(), begin});
+                       {in("v"), inout("u"), in("control"), slab.nx(), slab.ny(), slab.offset(),
+                        static_cast<std::int32_t>(core.begin)});
+  step(slab, core);
+  slab.swap("u", "v");
+}
+
+void Tvgd::step(Slab& slab, Range core) const {
+  const auto begin = static_cast<std::int32_t>(core.begin), end = static_cast<std::int32_t>(core.end);
   const auto [global, group, options, sets] = shape(slab, core, 2);
   slab.launch({"tvgd.cl", "tvgd_step", options}, global, group,
               {in("u"), out("v"), in("control"), slab.nx(), slab.ny(), slab.nz(), slab.offset(), begin, end,
                inverse_[0], inverse_[1], inverse_[2], epsilon2_});
-  slab.swap("u", "v");
 }
 
 // A CPU keeps the gradient from the sums for the step. Slabs of a part need it beyond their interior as well, where the
@@ -161,7 +166,8 @@ bool Tvgd::reduced(int done, std::span<const double> sums) {
   IterationRecord now;
   now.iteration = done;
   now.total_variation = measured ? SliceSums::value(sums, 3) : std::numeric_limits<double>::quiet_NaN();
-  now.fidelity = now.weighted_fidelity = measured ? std::sqrt(fidelity2) : std::numeric_limits<double>::quiet_NaN();
+  now.fidelity = measured ? std::sqrt(fidelity2) : std::numeric_limits<double>::quiet_NaN();
+  now.weighted_fidelity = parameters_.statistical ? std::numeric_limits<double>::quiet_NaN() : now.fidelity;
   history_.push_back(now);
   const bool aims = std::isfinite(parameters_.target_rms);
   const bool reached = aims && std::sqrt(fidelity2 / count_) >= (1 - 1e-5) * parameters_.target_rms;

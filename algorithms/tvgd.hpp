@@ -31,6 +31,17 @@ class Tvgd : public DenoiseMethod {
   void steer(Slab& slab, int done) const override;
   std::vector<std::vector<double>> steered_sums(Slab& slab, int done, int count) const override;
 
+ protected:
+  /// v = the next u on `core`, of a slab that keeps no gradient.
+  virtual void step(Slab& slab, Range core) const;
+  /// Whether reduce() leaves the gradient in v, for the step to add it to u.
+  bool keeps(const Slab& slab) const;
+
+  MethodParameters parameters_;
+  std::array<float, 3> inverse_;  // 1 / spacing
+  float epsilon2_;
+  SliceSums sums_;
+
  private:
   // Work-items and options; on GPUs an item has four columns where rows allow it.
   struct Shape {
@@ -39,16 +50,11 @@ class Tvgd : public DenoiseMethod {
     std::size_t sets;  // of partial sums a slice
   };
   Shape shape(const Slab& slab, Range slices, int depth) const;
-  bool keeps(const Slab& slab) const;
   bool measures(int done) const;
   /// What the next g is multiplied with. squares: ||g||^2 and ||u - f||^2; product: <u - f, g>.
   double next_factor(double gradient2, double fidelity2, double product) const;
 
-  MethodParameters parameters_;
-  std::array<float, 3> inverse_;  // 1 / spacing
-  float epsilon2_;
   double count_;  // voxels
-  SliceSums sums_;
   double factor_ = 0;
   int ended_at_ = -1;  // iterations done when the run was ended from outside
 };

@@ -52,8 +52,8 @@ void check_options(const DenoiseCommand& command) {
     throw InputError(
         "--weights is missing: spdu needs the noise variance of each voxel; 'halocline fdk --variance-out' makes it, "
         "--weights halves or estimate finds it, or use --method pdu");
-  if (method != "spdu" && !command.weights.empty())
-    throw InputError(fmt::format("--weights is for --method spdu; {} takes none", method));
+  if (method != "spdu" && !command.descends() && !command.weights.empty())
+    throw InputError(fmt::format("--weights is for --method spdu and tvgd; {} takes none", method));
   if (command.descends() && (command.gap_given || command.schedule_given))
     throw InputError(
         fmt::format("{} is for --method pdu and spdu; tvgd takes --step, --iterations and --target-fidelity",
@@ -95,6 +95,8 @@ nlohmann::json results_json(const DenoiseCommand& command, const DenoiseResult& 
     put(results, "step", result.step);
     put(results, "epsilon", result.epsilon);
     put(results, "target_fidelity", result.target_fidelity);
+    if (command.parameters.adaptive_delta) results["adaptive_delta"] = *command.parameters.adaptive_delta;
+    results["statistical"] = command.parameters.statistical;
   } else {
     results["schedule"] = command.schedule;
     results["iterations_a_pass"] = result.form.stages;
@@ -125,9 +127,13 @@ std::string what_was_done(const DenoiseCommand& command, const DenoiseResult& re
   if (command.filters())
     return fmt::format("{}; RMS change {:.4g}, estimated noise {:.4g}", command.parameters.method,
                        result.fidelity / std::sqrt(voxels), result.noise_sigma);
-  if (command.descends())
-    return fmt::format("tvgd with steps of {:.4g}, stopped by {}; {} iterations, RMS change {:.4g}", result.step,
-                       result.alpha_choice, result.iterations, result.fidelity / std::sqrt(voxels));
+  if (command.descends()) {
+    const auto& delta = command.parameters.adaptive_delta;
+    return fmt::format("tvgd with steps of {:.4g}{}{}, stopped by {}; {} iterations, RMS change {:.4g}", result.step,
+                       command.parameters.statistical ? ", larger where there is more noise" : "",
+                       delta ? fmt::format(", adaptive with delta {:g}", *delta) : "", result.alpha_choice,
+                       result.iterations, result.fidelity / std::sqrt(voxels));
+  }
   return fmt::format("{} with alpha {:.6g} ({}){}, schedule {}; {} iterations, relative gap {:.3g}, RMS change {:.4g}",
                      command.parameters.method, result.alpha, result.alpha_choice,
                      regulariser_text(result.regulariser, command.regulariser.reference), command.schedule,
@@ -225,6 +231,7 @@ void run_denoise(Job& job, DenoiseCommand& command) {
   command.parameters.alpha_path = control.alphas();
   take_strength(command.strength, command.weights, command.parameters);
   check_options(command);
+  command.parameters.statistical = command.descends() && !command.weights.empty();
   const bool several = command.frames.several();
   if (several && !(control.roi + control.init + control.png + control.alpha_path).empty())
     throw InputError("--preview-roi, --init, --png and --alpha-path are for one input volume; several -i were given");
@@ -382,9 +389,10 @@ void add_denoise(CLI::App& app, Action& action) {
   add_strength_options(*sub, command->strength);
   sub->add_option(
          "--weights", command->weights,
-         "spdu: noise variance of each voxel on the same grid, as fdk --variance-out makes it; halves: from the "
+         "spdu, tvgd: noise variance of each voxel on the same grid, as fdk --variance-out makes it; halves: from the "
          "--halves; estimate: from the volume alone, less reliable, because fine texture passes for noise "
-         "(halocline noise-map writes either)")
+         "(halocline noise-map writes either). tvgd does without, or takes steps proportional to the standard "
+         "deviation")
       ->type_name("FILE|halves|estimate");
   auto* iterations = sub->add_option("--iterations", p.iterations, "At most so many iterations")
                          ->check(whole_number_from(1))
@@ -418,6 +426,11 @@ void add_denoise(CLI::App& app, Action& action) {
                   "reached. Default for tvgd without --step: the estimated noise")
       ->check(positive_number())
       ->type_name("F");
+  sub->add_option("--adaptive-delta", p.adaptive_delta,
+                  "tvgd: differences between neighbours well above it are edges and stay (adaptive-weighted total "
+                  "variation); noise has to lie below, or it stays, too. Grey values/mm. Default: all are smoothed")
+      ->check(positive_number())
+      ->type_name("D");
   add_control_options(*sub, command->control);
   add_regulariser_options(*sub, command->regulariser, p.regulariser);
   add_filter_options(*sub, p.filter);

@@ -148,8 +148,10 @@ std::vector<std::string> shortfalls(const DenoiseResult& result, const DenoisePa
   }
   if (result.converged || cut) return texts;
   if (result.stalled && descends(parameters))
-    texts.push_back(fmt::format("the target of ||u - f|| = {:.4g} cannot be reached: the volume is flat at {:.4g}",
-                                result.target_fidelity, result.fidelity));
+    texts.push_back(fmt::format("the target of ||u - f|| = {:.4g} cannot be reached: at {:.4g} {}",
+                                result.target_fidelity, result.fidelity,
+                                parameters.adaptive_delta ? "nothing is left below --adaptive-delta; give a larger one"
+                                                          : "the volume is flat"));
   else if (result.stalled)
     texts.push_back(
         fmt::format("the relative gap of {:g} cannot be reached in float32: it stays at {:.3g} (after {} iterations); "

@@ -212,94 +212,7 @@ __kernel __attribute__((reqd_work_group_size(MARCH_X, 1, MARCH_Z))) void tvgd_su
 }
 
 #else
-// On CPUs a work-item takes a segment of rows of one slice, a part of PART columns at a time.
-#include "rows.clh"
-
-#define PART 512
-
-typedef struct {
-  vector x, y, z, root;
-} Direction;  // p and N
-
-INLINE Direction direction(vector here, vector left, vector below, vector under, float rx, float ry, float rz, float eps2) {
-  const vector dx = rx * (here - left), dy = ry * (here - below), dz = rz * (here - under);
-  const vector norm2 = fma(dz, dz, fma(dy, dy, fma(dx, dx, (vector)(eps2))));
-  const vector inverse = 1.0f / sqrt(norm2);
-  Direction p;
-  p.x = dx * inverse;
-  p.y = dy * inverse;
-  p.z = dz * inverse;
-  p.root = norm2 * inverse;
-  return p;
-}
-
-// A part of a slice on the way along y; of the row reached: p_x, p_y / h_y + p_z / h_z, N.
-typedef struct {
-  __global const float *slice, *under, *over;  // one outside of the volume stands for its neighbour
-  float px[PART + WIDTH], own[PART], root[PART];
-} March;
-
-INLINE void march_from(March* m, __global const float* u, int start, int y, int z, int nx, int ny, int nz, int offset,
-                       float rx, float ry, float rz, float eps2) {
-  const size_t row = (size_t)nx, plane = row * (size_t)ny;
-  m->slice = u + plane * (size_t)(z - offset);
-  m->under = z > 0 ? m->slice - plane : m->slice;
-  m->over = z + 1 < nz ? m->slice + plane : m->slice;
-  __global const float *here = m->slice + row * (size_t)y, *below = y > 0 ? here - row : here;
-  __global const float* under = m->under + row * (size_t)y;
-  for (int n = 0; n <= PART && start + n < nx; n += WIDTH) {
-    const int x = start + n;
-    const vector value = load_columns(here, x, nx);
-    const Direction p = direction(value, load_left(value, here, x, nx), load_columns(below, x, nx),
-                                  load_columns(under, x, nx), rx, ry, rz, eps2);
-    vstore16(p.x, 0, &m->px[n]);
-    if (n == PART) break;
-    vstore16(fma((vector)(rz), p.z, ry * p.y), 0, &m->own[n]);
-    vstore16(p.root, 0, &m->root[n]);
-  }
-  const int count = min(PART, nx - start);
-  if (start + count == nx) m->px[count] = 0.0f;
-}
-
-// BODY sees x, i (of the row's first voxel in the slab's buffers), here (16 voxels of u), g and root; beyond the row's end g
-// is 0.
-#define DESCENT(BODY)                                                                                              \
-  const int first = (int)get_global_id(1) * SEGMENT_ROWS, z = begin + (int)get_global_id(2);                       \
-  const int last = min(ny, first + SEGMENT_ROWS);                                                                  \
-  for (int start = 0; start < nx; start += PART) {                                                                 \
-    March m;                                                                                                       \
-    march_from(&m, u, start, first, z, nx, ny, nz, offset, rx, ry, rz, eps2);                                      \
-    const int count = min(PART, nx - start);                                                                       \
-    for (int y = first; y < last; ++y) {                                                                           \
-      const size_t line = (size_t)nx * (size_t)y, i = VOXEL(0, y, z);                                              \
-      const size_t up = y + 1 < ny ? line + (size_t)nx : line, back = y > 0 ? line - (size_t)nx : line;            \
-      for (int n = 0; n < count; n += WIDTH) {                                                                     \
-        const int x = start + n;                                                                                   \
-        const vector here = load_columns(m.slice + line, x, nx), next = load_columns(m.slice + up, x, nx);         \
-        const vector over = load_columns(m.over + line, x, nx);                                                    \
-        const Direction q = direction(over, load_left(over, m.over + line, x, nx),                                 \
-                                      load_columns(m.over + back, x, nx), here, rx, ry, rz, eps2);                 \
-        const Direction p = direction(next, load_left(next, m.slice + up, x, nx), here,                            \
-                                      load_columns(m.under + up, x, nx), rx, ry, rz, eps2);                        \
-        const vector px = vload16(0, &m.px[n]), px_next = vload16(0, &m.px[n + 1]), root = vload16(0, &m.root[n]); \
-        vector g = fma((vector)(rx), px - px_next, vload16(0, &m.own[n])) - fma((vector)(ry), p.y, rz * q.z);      \
-        if (x + WIDTH > nx) g = select(g, (vector)(0.0f), lane_numbers >= nx - x);                                 \
-        vstore16(p.x, 0, &m.px[n]);                                                                                \
-        vstore16(fma((vector)(rz), p.z, ry * p.y), 0, &m.own[n]);                                                  \
-        vstore16(p.root, 0, &m.root[n]);                                                                           \
-        BODY                                                                                                       \
-      }                                                                                                            \
-      m.px[count] = 0.0f;                                                                                          \
-      if (start + count < nx) {                                                                                    \
-        const int x = start + count;                                                                               \
-        const vector next = load_columns(m.slice + up, x, nx);                                                     \
-        m.px[count] = direction(next, load_columns(m.slice + up, x - 1, nx), load_columns(m.slice + line, x, nx),  \
-                                load_columns(m.under + up, x, nx), rx, ry, rz, eps2)                               \
-                          .x.s0;                                                                                   \
-      }                                                                                                            \
-    }                                                                                                              \
-  }
-#define lane_numbers ((int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))
+#include "tvgd_rows.clh"
 
 // Work-items: (1, segments of SEGMENT_ROWS rows, slices).
 __kernel void tvgd_step(__global const float* restrict u, __global float* restrict v, __global const float* restrict control,
@@ -315,22 +228,6 @@ __kernel void tvgd_add(__global const float* restrict g, __global float* restric
   const size_t i = VOXEL(0, (int)get_global_id(1), begin + (int)get_global_id(2));
   for (int n = 0; n < nx; ++n) u[i + n] = fma(-factor, g[i + n], u[i + n]);
 }
-
-// Lane of a column: the column modulo LANES.
-#ifdef USE_FP64
-typedef double16 Lanes[LANES / WIDTH];
-#define ADD_LANES(sum, x, value) sum[(x) / WIDTH % (LANES / WIDTH)] += convert_double16(value)
-#define LANE(sum, n) ((double*)sum)[n]
-#else
-typedef sum_t Lanes[LANES];
-INLINE void add_lanes(sum_t* sum, int x, vector value) {
-  float values[WIDTH];
-  vstore16(value, 0, values);
-  for (int n = 0; n < WIDTH; ++n) sum[x % LANES + n] = add_value(sum[x % LANES + n], values[n]);
-}
-#define ADD_LANES(sum, x, value) add_lanes(sum, x, value)
-#define LANE(sum, n) sum[n]
-#endif
 
 // With KEEP the gradient is kept in `kept`: where arithmetic is slow that pays.
 __kernel void tvgd_sums(__global const float* restrict u, __global const float* restrict f, __global sum_t* restrict partials,

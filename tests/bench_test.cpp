@@ -33,7 +33,7 @@ TEST_F(Bench, MeasuresEveryFormOnEveryDevice) {
   for (const auto& bench : results["benches"]) {
     EXPECT_EQ(bench["size"], 12);
     EXPECT_GT(bench["copy_bytes_per_s"], 0);
-    EXPECT_EQ(bench["forms"].size() + bench["left_out"].size(), 21u);  // 2 methods of 10 forms, and tvgd
+    EXPECT_EQ(bench["forms"].size() + bench["left_out"].size(), 23u);  // 2 methods of 10 forms, and 3 of tvgd
     std::set<std::string> names;
     for (const auto& form : bench["forms"]) {
       const std::string name = form["method"].get<std::string>() + " " + form["form"].get<std::string>();
@@ -51,7 +51,7 @@ TEST_F(Bench, MeasuresEveryFormOnEveryDevice) {
           << name;
     }
     EXPECT_EQ(names.size(), bench["forms"].size());
-    for (const char* name : {"pdu in-place", "spdu in-place", "tvgd descent"})
+    for (const char* name : {"pdu in-place", "spdu in-place", "tvgd descent", "tvgd adaptive", "tvgd statistical"})
       EXPECT_TRUE(names.contains(name)) << name;
     ASSERT_EQ(bench["time_to_gap"].size(), 6u);  // three gaps, pdu and spdu
     int before = 0;
@@ -76,6 +76,7 @@ TEST_F(Bench, FormsAndMethodsCanBeChosen) {
     EXPECT_EQ(bench["forms"][0]["form"], "in-place");
     EXPECT_EQ(bench["forms"][1]["form"], "1x16");
     EXPECT_EQ(bench["forms"][2]["method"], "tvgd");
+    EXPECT_EQ(bench["forms"][2]["form"], "descent");
   }
 }
 
@@ -174,6 +175,10 @@ TEST(IterationCost, IsThatOfTheKernels) {
   EXPECT_EQ(iteration_cost({"spdu", {2, 16}}, false).bytes, 14);
   EXPECT_EQ(iteration_cost({"tvgd", {}}, false).bytes, 12);
   EXPECT_EQ(iteration_cost({"tvgd", {}}, true).bytes, 20);
+  EXPECT_EQ(iteration_cost({"tvgd", {}, true, false}, false).bytes, 16);
+  EXPECT_EQ(iteration_cost({"tvgd", {}, true, false}, true).bytes, 24);
+  EXPECT_EQ(iteration_cost({"tvgd", {}, false, true}, false).bytes, 24);
+  EXPECT_EQ(iteration_cost({"tvgd", {}, false, true}, true).bytes, 28);
   EXPECT_GT(iteration_cost({"spdu", {}}, false).flops, iteration_cost({"pdu", {}}, false).flops);
 }
 

@@ -122,6 +122,20 @@ TEST_F(CommandOnDevice, EachMethodDenoises) {
   EXPECT_LT(rmse("spdu.mha"), 0.9 * noisy);
   EXPECT_DONE(run({"denoise", "-i", path("r.mha"), "--method", "tvgd", "-o", path("tvgd.mha")}));
   EXPECT_LT(rmse("tvgd.mha"), 0.95 * noisy);
+  const Ran variant = run({"denoise", "-i", path("r.mha"), "--method", "tvgd", "--weights", path("var.mha"),
+                           "--adaptive-delta", "0.004", "-o", path("aw.mha"), "--report", path("aw.json")});
+  EXPECT_DONE(variant);
+  EXPECT_NE(variant.out.find("larger where there is more noise, adaptive with delta 0.004"), std::string::npos)
+      << variant.out;
+  EXPECT_LT(rmse("aw.mha"), 0.95 * noisy);
+  const json results = json::parse(content(path("aw.json")))["results"];
+  EXPECT_EQ(results["statistical"], true);
+  EXPECT_EQ(results["adaptive_delta"], 0.004);
+  const Ran edges = run({"denoise", "-i", path("v.mha"), "--method", "tvgd", "--step", "1e-4", "--target-fidelity", "1",
+                         "--adaptive-delta", "1e-12", "-o", path("aw.mha")});  // no noise, nothing below it
+  EXPECT_EQ(edges.code, 0) << edges.err;
+  EXPECT_NE(edges.err.find("at 0 nothing is left below --adaptive-delta; give a larger one"), std::string::npos)
+      << edges.err;
 }
 
 TEST_F(CommandOnDevice, FramesAreDenoisedTogether) {
@@ -241,6 +255,11 @@ TEST_F(CommandOnDevice, HalvesTellTheNoiseAndTheStrength) {
   EXPECT_NE(estimated.out.find("weights: noise estimated from the volume alone"), std::string::npos) << estimated.out;
   EXPECT_DONE(run(spdu + Words{path("b.mha"), "--weights", path("alone.mha")}));
   EXPECT_TRUE(content(path("a.mha")) == content(path("b.mha")));
+  const Words tvgd{"denoise", "-i", path("whole.mha"), "--method", "tvgd", "-o"};
+  EXPECT_DONE(run(tvgd + Words{path("a.mha"), "--weights", "halves", "--halves", pair}));
+  EXPECT_DONE(run(tvgd + Words{path("b.mha"), "--weights", path("map.mha")}));
+  EXPECT_TRUE(content(path("a.mha")) == content(path("b.mha")));
+  EXPECT_LT(rmse("a.mha"), 0.95 * rmse("r.mha"));
 }
 
 TEST_F(CommandOnDevice, RulesForAlpha) {
@@ -417,6 +436,7 @@ TEST_F(CommandOnDevice, DryRunPrintsThePlanAndWritesNothing) {
         Words{"project", "-i", path("v.mha"), "--geometry", path("g.xml"), "-o", path("x.mha")} + small_detector,
         Words{"denoise", "-i", path("r.mha"), "--method", "pdu", "-o", path("x.mha")},
         Words{"denoise", "-i", path("r.mha"), "--method", "spdu", "--weights", "estimate", "-o", path("x.mha")},
+        Words{"denoise", "-i", path("r.mha"), "--method", "tvgd", "--weights", path("var.mha"), "-o", path("x.mha")},
         Words{"fdk", "-i", path("pn.mha"), "--geometry", path("g.xml"), "--halves-out",
               path("x.mha") + "," + path("y.mha"), "-o", path("z.mha")} +
             small_grid}) {

@@ -1,6 +1,7 @@
 // labels: device
 #include "algorithms/denoise.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -302,6 +303,45 @@ TEST(Denoise, VoxelsThatNoViewSawStay) {
   }
 }
 
+TEST(Denoise, VariantsOfTvgdGoByDeltaAndWeights) {
+  const Volume w = reference::ramp_weights(40), truth = reference::two_balls(40, 0);
+  Volume f = reference::two_balls(40, 0.1, 1, &w);
+  for (auto& value : f.voxels) value += 50;
+  Volume variance = w;
+  for (auto& value : variance.voxels) value *= 0.01f;
+  DenoiseParameters parameters;
+  parameters.method = "tvgd";
+  const auto plain = denoise(f, nullptr, parameters, device());
+  const auto statistical = denoise(f, &variance, parameters, device());
+  EXPECT_TRUE(statistical.converged);
+  EXPECT_NEAR(statistical.noise_sigma, 0.1, 1e-5);  // what the variances say
+  EXPECT_NEAR(rms(statistical.output, f), 0.1, 1e-4);
+  Volume shifted = truth;
+  for (auto& value : shifted.voxels) value += 50;
+  EXPECT_LT(rms(statistical.output, shifted), 0.9 * rms(plain.output, shifted));
+
+  // in another unit: the noise is estimated, and what follows are the same steps
+  parameters.target_fidelity = statistical.target_fidelity;
+  parameters.step = statistical.step;
+  const auto given = denoise(f, &variance, parameters, device());
+  for (auto& value : variance.voxels) value *= 1024;
+  const auto scaled = denoise(f, &variance, parameters, device());
+  EXPECT_NEAR(scaled.noise_sigma, 0.1, 0.02);
+  EXPECT_EQ(scaled.iterations, given.iterations);
+
+  parameters = {};
+  parameters.method = "tvgd";
+  parameters.adaptive_delta = 0.7;
+  const auto adaptive = denoise(f, nullptr, parameters, device());
+  EXPECT_TRUE(adaptive.converged);
+  EXPECT_NE(adaptive.output.voxels, plain.output.voxels);
+  EXPECT_NEAR(adaptive.fidelity, plain.fidelity, 1e-4 * plain.fidelity);
+  const Plan plan = plan_denoise(f.grid, parameters, budgets(device()));
+  parameters.statistical = true;
+  EXPECT_GE(plan_denoise(f.grid, parameters, budgets(device())).slabs[0].bytes,
+            plan.slabs[0].bytes + 4 * f.voxels.size());
+}
+
 TEST(Denoise, WeightsAreScaledToMeanOne) {
   Grid grid;
   grid.size = {4, 1, 1};
@@ -439,6 +479,10 @@ TEST(Denoise, WrongParametersAreNamed) {
   expect_refused(with([](auto& p) { p.method = "tvgd", p.alpha = 3; }), "--alpha belongs to");
   expect_refused(with([](auto& p) { p.method = "tvgd", p.step = 0; }), "--step is 0");
   expect_refused(with([](auto& p) { p.step = 1; }), "--step belongs to");
+  for (const double delta : {0.0, -0.5, std::numeric_limits<double>::infinity()})
+    expect_refused(with([&](auto& p) { p.method = "tvgd", p.adaptive_delta = delta; }),
+                   fmt::format("--adaptive-delta is {}; expected a positive number", delta));
+  expect_refused(with([](auto& p) { p.adaptive_delta = 1; }), "--adaptive-delta belongs to the method tvgd; pdu takes");
   expect_refused(with([](auto& p) { p.target_fidelity = -1; }), "--target-fidelity is -1");
   expect_refused(with([](auto& p) { p.target_fidelity = 1, p.alpha = 1; }), "exclude each other");
   expect_refused(with([](auto& p) { p.strength = "best"; }), "--alpha is \"best\"; expected a number or one of auto");
@@ -455,7 +499,7 @@ TEST(Denoise, WrongParametersAreNamed) {
   expect_refused(with([&](auto& p) { p.alpha = 2, p.init = &larger; }), "--init");
   const Volume f = reference::two_balls(8, 0.1);
   Volume w(f.grid, 1);
-  expect_refused({}, "--weights belongs to", &w);
+  expect_refused({}, "--weights belongs to the methods spdu and tvgd; pdu takes none", &w);
   const auto spdu = with([](auto& p) { p.method = "spdu"; });
   w.voxels[8 * 8 * 2 + 8 * 3 + 4] = -1;
   expect_refused(spdu, "voxel (4, 3, 2) is -1", &w);
@@ -464,6 +508,7 @@ TEST(Denoise, WrongParametersAreNamed) {
   w.voxels.assign(w.voxels.size(), 1);
   w.grid.spacing[1] = 2;
   expect_refused(spdu, "--weights", &w);
+  expect_refused(with([](auto& p) { p.method = "tvgd"; }), "--weights", &w);
   EXPECT_THROW(plan_denoise(f.grid, with([](auto& p) { p.alpha = 0; }), budgets(device())), InputError);
 }
 

@@ -27,7 +27,8 @@ RunOptions two_slabs() {
 }
 
 void run_denoiser(const Devices& devices, const std::string& name, Schedule schedule, KernelVariants variants,
-                  FusedForm fused = {}, std::size_t columns = 9, const Regulariser& regulariser = {}) {
+                  FusedForm fused = {}, std::size_t columns = 9, const Regulariser& regulariser = {},
+                  const reference::NamedDescent& descent = {}) {
   const Grid grid = default_grid({columns, 5, 7}, {1, 2, 0.5});
   MethodParameters parameters;
   parameters.size = grid.size;
@@ -39,6 +40,7 @@ void run_denoiser(const Devices& devices, const std::string& name, Schedule sche
   parameters.variants = variants;
   parameters.regulariser = regulariser;
   parameters.fused = fused;
+  descent.put_into(parameters);
   const Volume f = reference::random_volume(grid, 1), w = reference::random_volume(grid, 2);
   const auto method = make_method(name, parameters);
   std::map<std::string, const Volume*> inputs;
@@ -103,6 +105,11 @@ std::vector<std::function<void(const Devices&)>> cases() {
       all.push_back([=](const Devices& devices) {
         run_denoiser(devices, method, Schedule::standard, plain, {}, 9, regulariser);
         run_denoiser(devices, method, Schedule::chambolle_pock, for_gpus, {}, 9, regulariser);
+      });
+  for (const auto& descent : reference::descents())
+    for (const auto variants : {plain, float_pairs, for_gpus})
+      all.push_back([=](const Devices& devices) {
+        run_denoiser(devices, "tvgd", Schedule::standard, variants, {}, 9, {}, descent);
       });
   for (const auto variants : {plain, float_pairs, for_gpus})
     all.push_back([=](const Devices& devices) { run_frames(devices, Schedule::standard, variants); });

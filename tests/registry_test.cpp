@@ -77,8 +77,9 @@ class Job {
       if (grid_.count() > 1) {
         EXPECT_EQ(last.iteration, method->requirements().iterations);
       }
-      outcome.numbers = {last.total_variation, last.fidelity, last.weighted_fidelity};
-      if (std::isfinite(last.gap)) outcome.numbers.push_back(last.gap);
+      outcome.numbers = {last.total_variation, last.fidelity};
+      for (const double number : {last.weighted_fidelity, last.gap})
+        if (std::isfinite(number)) outcome.numbers.push_back(number);
     }
     return outcome;
   }
@@ -110,6 +111,7 @@ struct Case {
   FusedForm fused{};
   reference::NamedRegulariser regulariser{};
   std::size_t depth = 1;  // pdu4d
+  reference::NamedDescent descent{};
 };
 
 std::string form_name(const FusedForm& form) {
@@ -118,7 +120,7 @@ std::string form_name(const FusedForm& form) {
 
 void PrintTo(const Case& c, std::ostream* out) {
   *out << c.method << " " << c.size[0] << "x" << c.size[1] << "x" << c.size[2] << " " << schedule_name(c.schedule)
-       << (c.gpu ? " gpu" : "") << form_name(c.fused) << " " << c.regulariser.name;
+       << (c.gpu ? " gpu" : "") << form_name(c.fused) << " " << c.regulariser.name << c.descent.name;
 }
 
 std::vector<Case> cases() {
@@ -134,6 +136,11 @@ std::vector<Case> cases() {
     for (const auto& regulariser : reference::regularisers())
       result.push_back({name, {17, 37, 23}, Schedule::standard, false, {}, regulariser});
   result.push_back({"spdu", {17, 37, 23}, Schedule::chambolle_pock, true, {}, reference::regularisers()[5]});
+  for (const auto& descent : reference::descents()) {
+    for (const auto& size : {std::array<std::size_t, 3>{1, 1, 9}, {7, 1, 7}, {93, 7, 13}, {17, 37, 23}})
+      result.push_back({"tvgd", size, Schedule::standard, false, {}, {}, 1, descent});
+    result.push_back({"tvgd", {17, 37, 23}, Schedule::standard, true, {}, {}, 1, descent});
+  }
   for (const auto schedule : {Schedule::standard, Schedule::seed, Schedule::chambolle_pock})
     result.push_back({"pdu4d", {17, 35, 11}, schedule, false, {}, {}, 5});
   for (const char* name : {"pdu", "spdu"})
@@ -150,6 +157,7 @@ class EveryMethod : public testing::TestWithParam<Case> {
     auto result = parameters_for(GetParam().size, GetParam().schedule, GetParam().gpu, GetParam().fused);
     result.regulariser = GetParam().regulariser.regulariser;
     result.time.depth = GetParam().depth;
+    GetParam().descent.put_into(result);
     return result;
   }
 
@@ -209,7 +217,8 @@ std::string name_of(const testing::TestParamInfo<Case>& info) {
   const auto& size = info.param.size;
   std::string name = info.param.method + "_" + schedule_name(info.param.schedule) + (info.param.gpu ? "_gpu" : "") +
                      form_name(info.param.fused) +
-                     (info.param.regulariser.name.empty() ? "" : "_" + info.param.regulariser.name);
+                     (info.param.regulariser.name.empty() ? "" : "_" + info.param.regulariser.name) +
+                     (info.param.descent.name.empty() ? "" : "_" + info.param.descent.name);
   for (const auto n : size) name += "_" + std::to_string(n);
   std::replace(name.begin(), name.end(), '-', '_');
   return name;

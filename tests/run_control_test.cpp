@@ -187,8 +187,13 @@ TEST_P(Splits, ATimeLimitEndsWithARightResult) {
 }
 
 TEST_P(Splits, TheDescentIsKeptAndTimedToo) {
-  for (const bool timed : {false, true}) {
+  struct Form {
+    bool timed, variant;
+  };
+  for (const auto& [timed, variant] : {Form{false, false}, {true, false}, {false, true}, {true, true}}) {
     auto parameters = parameters_for(image(), 5000);
+    if (variant) parameters.adaptive_delta = 0.4;
+    parameters.statistical = variant;
     const auto method = make_denoiser("tvgd", parameters);
     options_.keep_partial = !timed;
     options_.time_limit = timed ? 0.03 : 0;
@@ -198,14 +203,15 @@ TEST_P(Splits, TheDescentIsKeptAndTimedToo) {
       options_.progress = [&](const ProgressState&) {
         if (++reports == 6) request_interrupt(true);
       };
-    const auto result = run(*method);
+    const auto result = run(*method, variant);
     EXPECT_EQ(result.stopped_by, timed ? StoppedBy::time : StoppedBy::interrupt);
+    request_interrupt(false);
     ASSERT_LT(result.iterations, 5000);
     EXPECT_EQ(method->history().back().iteration, result.iterations);
     EXPECT_TRUE(std::isfinite(method->history().back().fidelity));
     if (result.iterations == 0) continue;
     parameters.iterations = result.iterations;
-    EXPECT_TRUE(same(result.output, plain_run("tvgd", parameters)));
+    EXPECT_TRUE(same(result.output, run_whole(*make_method("tvgd", parameters), variant).output));
   }
 }
 

@@ -72,6 +72,8 @@ TEST(TvOperators, GradientOfTheSmoothedVariationIsItsDerivative) {
   for (const auto& lattice : lattices) {
     const Image u = random_image(lattice.count(), 6);
     const Image g = smoothed_variation_gradient(lattice, u, 0.1);
+    const Field c = adaptive_weights(lattice, u, 1.5);
+    const Image adaptive = smoothed_variation_gradient(lattice, u, 0.1, c);
     for (std::size_t i = 0; i < u.size(); i += 1 + u.size() / 17) {
       const double h = 1e-5;
       Image above = u, below = u;
@@ -80,6 +82,10 @@ TEST(TvOperators, GradientOfTheSmoothedVariationIsItsDerivative) {
       const double slope =
           (smoothed_variation(lattice, above, 0.1) - smoothed_variation(lattice, below, 0.1)) / (2 * h);
       EXPECT_NEAR(g[i], slope, 1e-6) << "voxel " << i;
+      // with weights as they are at u
+      const double held =
+          (smoothed_variation(lattice, above, 0.1, c) - smoothed_variation(lattice, below, 0.1, c)) / (2 * h);
+      EXPECT_NEAR(adaptive[i], held, 1e-6) << "voxel " << i;
     }
   }
 }

@@ -248,6 +248,7 @@ TEST_F(BadInput, HowStrongly) {
     expect_refused(denoise("v.mha", "tvgd") + Words{"--alpha", alpha}, {"--alpha belongs to the methods pdu and spdu"});
   expect_refused(denoise() + Words{"--alpha", "halves"}, {"--alpha halves needs --halves A,B", "fdk --halves-out"});
   expect_refused(denoise("v.mha", "spdu") + Words{"--weights", "halves"}, {"--weights halves needs --halves A,B"});
+  expect_refused(denoise("v.mha", "tvgd") + Words{"--weights", "halves"}, {"--weights halves needs --halves A,B"});
   for (const auto& pair : {v, v + ",", "," + v, v + "," + w + "," + v})
     expect_refused(denoise() + Words{"--halves", pair}, {"--halves is", "two files with a comma"});
   const Words halves{"--halves", v + "," + w};
@@ -322,9 +323,15 @@ TEST_F(BadInput, DenoiseOptions) {
   expect_refused(denoise("v.mha", "wavelet"), {"--method", "wavelet", "pdu", "spdu", "tvgd"});
   expect_refused(denoise("v.mha", "spdu"), {"--weights", "fdk --variance-out"});
   expect_refused(denoise("v.mha", "pdu") + Words{"--weights", f / "w.mha"}, {"--weights", "pdu"});
-  expect_refused(denoise("v.mha", "tvgd") + Words{"--weights", f / "w.mha"}, {"--weights", "tvgd"});
+  expect_refused(denoise("v.mha", "median") + Words{"--weights", f / "w.mha"},
+                 {"--weights is for --method spdu and tvgd; median takes none"});
   write_image(Volume(cube(12), 1.0f), f / "other.mha");
-  expect_refused(denoise("v.mha", "spdu") + Words{"--weights", f / "other.mha"}, {"v.mha", "other.mha", "spacing"});
+  for (const char* method : {"spdu", "tvgd"})
+    expect_refused(denoise("v.mha", method) + Words{"--weights", f / "other.mha"}, {"v.mha", "other.mha", "spacing"});
+  for (const char* delta : {"0", "-0.5", "wide"})
+    expect_refused(denoise("v.mha", "tvgd") + Words{"--adaptive-delta", delta}, {"--adaptive-delta", delta});
+  expect_refused(denoise("v.mha", "pdu") + Words{"--adaptive-delta", "0.5"},
+                 {"--adaptive-delta belongs to the method tvgd; pdu takes"});
   expect_refused(denoise() + Words{"--schedule", "fast"}, {"--schedule", "fast", "chambolle-pock"});
 }
 

@@ -107,10 +107,13 @@ Field backward(const Lattice& lattice, const Image& u) {
   return d;
 }
 
-Image roots(const Field& d, double epsilon) {
+Image roots(const Field& d, double epsilon, const Field& c = {}) {
   Image result(d[0].size());
-  for (std::size_t i = 0; i < result.size(); ++i)
-    result[i] = std::sqrt(d[0][i] * d[0][i] + d[1][i] * d[1][i] + d[2][i] * d[2][i] + epsilon * epsilon);
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    double sum = epsilon * epsilon;
+    for (int axis = 0; axis < 3; ++axis) sum += weight_at(c[axis], i) * d[axis][i] * d[axis][i];
+    result[i] = std::sqrt(sum);
+  }
   return result;
 }
 
@@ -182,28 +185,37 @@ PrimalDual primal_dual(const Lattice& lattice, const Image& f, const Image& w, d
   return state;
 }
 
-double smoothed_variation(const Lattice& lattice, const Image& u, double epsilon) {
-  const Image lengths = roots(backward(lattice, u), epsilon);
+double smoothed_variation(const Lattice& lattice, const Image& u, double epsilon, const Field& c) {
+  const Image lengths = roots(backward(lattice, u), epsilon, c);
   return std::accumulate(lengths.begin(), lengths.end(), 0.0);
 }
 
-Image smoothed_variation_gradient(const Lattice& lattice, const Image& u, double epsilon) {
+Image smoothed_variation_gradient(const Lattice& lattice, const Image& u, double epsilon, const Field& c) {
   const Field d = backward(lattice, u);
-  const Image lengths = roots(d, epsilon);
+  const Image lengths = roots(d, epsilon, c);
   Image result(u.size(), 0.0);
   for (int axis = 0; axis < 3; ++axis)
     for (std::size_t i = 0; i < u.size(); ++i)
       if (lattice.position(i, axis) > 0) {
-        const double part = d[axis][i] / lengths[i] / lattice.spacing[axis];
+        const double part = weight_at(c[axis], i) * d[axis][i] / lengths[i] / lattice.spacing[axis];
         result[i] += part;
         result[i - lattice.stride(axis)] -= part;
       }
   return result;
 }
 
-Image tv_descent(const Lattice& lattice, Image u, double epsilon, double step, int iterations) {
+Field adaptive_weights(const Lattice& lattice, const Image& u, double delta) {
+  Field result = backward(lattice, u);
+  for (auto& component : result)
+    for (double& value : component) value = std::exp(-std::pow(value / delta, 2));
+  return result;
+}
+
+Image tv_descent(const Lattice& lattice, Image u, double epsilon, double step, int iterations,
+                 const DescentVariant& variant) {
   for (int k = 0; k < iterations; ++k) {
-    const Image g = smoothed_variation_gradient(lattice, u, epsilon);
+    Image g = smoothed_variation_gradient(lattice, u, epsilon, adaptive_weights(lattice, u, variant.delta));
+    for (std::size_t i = 0; i < u.size(); ++i) g[i] *= std::sqrt(weight_at(variant.w, i));
     const double norm = std::sqrt(inner(g, g));
     for (std::size_t i = 0; i < u.size(); ++i) u[i] -= step * std::sqrt(static_cast<double>(u.size())) * g[i] / norm;
   }

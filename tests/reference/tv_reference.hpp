@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <limits>
 #include <vector>
 
 #include "algorithms/schedule.hpp"
@@ -48,13 +49,23 @@ struct PrimalDual {
 PrimalDual primal_dual(const Lattice& lattice, const Image& f, const Image& w, double lambda, Schedule schedule,
                        int iterations);
 
-/// sum_i sqrt(|(B u)_i|^2 + eps^2) with backward differences B, and its gradient from the definition: B^T applied to B
-/// u over the roots.
-double smoothed_variation(const Lattice& lattice, const Image& u, double epsilon);
-Image smoothed_variation_gradient(const Lattice& lattice, const Image& u, double epsilon);
+/// sum_i sqrt(sum_a c_a (B u)_a^2 + eps^2) with backward differences B and the weights c of these (empty: 1), and its
+/// gradient from the definition, c held constant: B^T applied to c B u over the roots.
+double smoothed_variation(const Lattice& lattice, const Image& u, double epsilon, const Field& c = {});
+Image smoothed_variation_gradient(const Lattice& lattice, const Image& u, double epsilon, const Field& c = {});
+
+/// exp(-(B u / delta)^2), the weights of Liu, Ma, Fan & Liang 2012.
+Field adaptive_weights(const Lattice& lattice, const Image& u, double delta);
+
+/// Variants of the descent: adaptive weights with this delta, and steps that go with the root of w (empty: 1).
+struct DescentVariant {
+  double delta = std::numeric_limits<double>::infinity();
+  Image w;
+};
 
 /// `iterations` steps of the same RMS length along that gradient.
-Image tv_descent(const Lattice& lattice, Image u, double epsilon, double step, int iterations);
+Image tv_descent(const Lattice& lattice, Image u, double epsilon, double step, int iterations,
+                 const DescentVariant& variant = {});
 
 /// Two balls, the test object of the convergence counts: 1 inside radius .45 n about the centre, 1.5 inside radius .2 n
 /// about (.35, .5, .5) n, Gaussian noise of standard deviation `noise` (times sqrt(weights), if given).

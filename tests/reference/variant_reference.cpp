@@ -207,4 +207,10 @@ const std::vector<NamedRegulariser>& regularisers() {
   return all;
 }
 
+const std::vector<NamedDescent>& descents() {
+  static const std::vector<NamedDescent> all{
+      {"adaptive", 0.4, false}, {"statistical", std::nullopt, true}, {"adaptive_statistical", 0.4, true}};
+  return all;
+}
+
 }  // namespace halocline::reference

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/regulariser.hpp"
+#include "algorithms/denoise_method.hpp"
 #include "tests/reference/tv_reference.hpp"
 
 namespace halocline::reference {
@@ -36,5 +36,19 @@ struct NamedRegulariser {
   friend void PrintTo(const NamedRegulariser& named, std::ostream* out) { *out << named.name; }
 };
 const std::vector<NamedRegulariser>& regularisers();
+
+/// The same for tvgd.
+struct NamedDescent {
+  std::string name;
+  std::optional<double> adaptive_delta;
+  bool statistical = false;
+
+  void put_into(MethodParameters& parameters) const {
+    parameters.adaptive_delta = adaptive_delta;
+    parameters.statistical = statistical;
+  }
+  friend void PrintTo(const NamedDescent& named, std::ostream* out) { *out << named.name; }
+};
+const std::vector<NamedDescent>& descents();
 
 }  // namespace halocline::reference

@@ -1,0 +1,61 @@
+#include "algorithms/tvgd_variant.hpp"
+
+#include <algorithm>
+
+namespace halocline {
+namespace {
+
+constexpr const char* file = "tvgd_variant.cl";
+
+}  // namespace
+
+TvgdVariant::TvgdVariant(const MethodParameters& parameters) : Tvgd(parameters) {}
+
+Requirements TvgdVariant::requirements() const {
+  Requirements need = Tvgd::requirements();
+  if (parameters_.statistical) need.arrays.insert(need.arrays.begin() + 1, volume_array("w", Lifetime::input));
+  need.kernels[0] = "tvgd_variant_step";
+  need.kernels[1] = "tvgd_variant_sums";
+  return need;
+}
+
+std::string TvgdVariant::options() const {
+  return std::string(parameters_.adaptive_delta ? "-D ADAPTIVE " : "") + (parameters_.statistical ? "-D WEIGHTS " : "");
+}
+
+void TvgdVariant::push_input(Arguments& arguments) const {
+  if (parameters_.statistical) arguments.emplace_back(in("w"));
+}
+
+void TvgdVariant::push_rest(Arguments& arguments, const Slab& slab, Range slices) const {
+  arguments.insert(arguments.end(),
+                   {slab.nx(), slab.ny(), slab.nz(), slab.offset(), static_cast<std::int32_t>(slices.begin),
+                    static_cast<std::int32_t>(slices.end), inverse_[0], inverse_[1], inverse_[2], epsilon2_});
+  if (!parameters_.adaptive_delta) return;
+  constexpr double most = std::numeric_limits<float>::max();  // infinity times a difference of 0 would be no number
+  arguments.emplace_back(static_cast<float>(std::min(1 / *parameters_.adaptive_delta, most)));
+}
+
+void TvgdVariant::step(Slab& slab, Range core) const {
+  Arguments arguments{in("u")};
+  push_input(arguments);
+  arguments.insert(arguments.end(), {out("v"), in("control")});
+  push_rest(arguments, slab, core);
+  const KernelSpec kernel{file, "tvgd_variant_step", options() + sums_.lane_option(slab)};
+  if (sums_.on_cpu(slab))
+    slab.launch(kernel, {1, sums_.segments(), static_cast<std::size_t>(core.count())}, {1, 1, 1}, arguments);
+  else
+    slab.launch(kernel, core, arguments);
+}
+
+// All four sums every time: next to the gradient they cost nothing.
+void TvgdVariant::reduce(Slab& slab, int, Range interior) const {
+  Arguments arguments{in("u"), in("f")};
+  push_input(arguments);
+  arguments.emplace_back(out("partials"));
+  if (keeps(slab)) arguments.emplace_back(out("v"));
+  push_rest(arguments, slab, interior);
+  sums_.launch(slab, file, "tvgd_variant_sums", interior, arguments, options() + (keeps(slab) ? "-D KEEP" : ""));
+}
+
+}  // namespace halocline
