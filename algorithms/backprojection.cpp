@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "host/error.hpp"
 
@@ -12,17 +13,59 @@ namespace {
 
 constexpr std::int64_t fewest_rows = 32;
 
-/// Slices a work-item, by what was fastest: on an H200 4 from quads and 8 from images. On CPUs image reads are long
-/// functions, and nothing is gained by writing them out several times.
-int slices_per_item(const DeviceInfo& device, bool image) {
-  return !image ? 4 : device.cpu() ? 1 : 8;
-}
-
 std::vector<Matrix34> matrices_of(const Geometry& geometry, const Grid& projections, const Grid& grid) {
   std::vector<Matrix34> matrices;
   matrices.reserve(geometry.views.size());
   for (const View& view : geometry.views) matrices.push_back(index_to_detector(view, grid, projections));
   return matrices;
+}
+
+// The matrix of a view that sees voxel (x, y) where this one sees the voxel turned by a quarter, (y, -x), or a half.
+Matrix34 turned(const Matrix34& m, int views) {
+  Matrix34 result = m;
+  for (int row = 0; row < 12; row += 4) {
+    result[row] = views == 2 ? -m[row] : m[row + 1];
+    result[row + 1] = views == 2 ? -m[row + 1] : -m[row];
+  }
+  return result;
+}
+
+// Whether they send no voxel farther apart than the rounding of doubles does: relative to the largest terms.
+bool agree(const Matrix34& a, const Matrix34& b, const std::array<std::size_t, 3>& size) {
+  constexpr double rounding = 1e-12;
+  for (int row = 0; row < 12; row += 4) {
+    double apart = 0, largest = 0;
+    for (int column = 0; column < 4; ++column) {
+      const double reach = column < 3 ? 0.5 * static_cast<double>(size[column]) : 1;
+      apart += std::abs(a[row + column] - b[row + column]) * reach;
+      largest += std::abs(a[row + column]) * reach;
+    }
+    if (apart > rounding * largest) return false;
+  }
+  return true;
+}
+
+// The views in packs of 2 or 4 that are a half or a quarter of a turn apart; empty if they do not make such packs, or
+// the volume does not turn into itself.
+std::vector<int> turned_views(const std::vector<Matrix34>& matrices, const std::array<std::size_t, 3>& size,
+                              int views) {
+  const bool even = size[0] % 2 == 0 && size[1] % 2 == 0 && (views == 2 || size[0] == size[1]);
+  if (!even || matrices.size() % static_cast<std::size_t>(views) != 0) return {};
+  std::vector<bool> taken(matrices.size(), false);
+  std::vector<int> order;
+  for (std::size_t first = 0; first < matrices.size(); ++first) {
+    if (taken[first]) continue;
+    Matrix34 next = matrices[first];
+    for (int n = 0; n < views; ++n) {
+      std::size_t view = first;
+      while (view < matrices.size() && (taken[view] || !agree(next, matrices[view], size))) ++view;
+      if (view == matrices.size()) return {};
+      taken[view] = true;
+      order.push_back(static_cast<int>(view));
+      next = turned(next, views);
+    }
+  }
+  return order;
 }
 
 }  // namespace
@@ -57,21 +100,39 @@ VoxelDriven::VoxelDriven(const Geometry& geometry, const Grid& projections, cons
       grid_(grid),
       options_(options),
       detector_rows_(detector_rows_of(geometry, projections, grid)) {
-  bool k_invariant = true;
-  for (const Matrix34& matrix : matrices_of(geometry, projections, grid)) {
-    for (const double value : matrix) matrices_.push_back(static_cast<float>(value));
-    k_invariant = k_invariant && matrix[2] == 0 && matrix[10] == 0;
+  const auto matrices = matrices_of(geometry, projections, grid);
+  const bool k_invariant = std::all_of(matrices.begin(), matrices.end(),
+                                       [](const Matrix34& matrix) { return matrix[2] == 0 && matrix[10] == 0; });
+  const bool single_row = projections.size[1] == 1;
+  kernel_ = {"backproject.cl", "backproject_exact", ""};
+  layout_options_ = "-D LAYOUT_QUADS";
+  order_.resize(matrices.size());
+  std::iota(order_.begin(), order_.end(), 0);
+  if (options.hardware_interpolation) {
+    layout_ = Layout::texels;
+    // four float32 channels take the texture units four times as long as one, two hardly longer
+    for (const int views : {4, 2})
+      if (views == 4 ? options.half_texels : options.texel_pairs)
+        if (auto order = turned_views(matrices, grid.size, views); pack_ == 1 && !order.empty())
+          pack_ = views, order_ = std::move(order);
+    kernel_.kernel = "backproject_image";
+    layout_options_ = fmt::format("-D PACK={}{}", pack_, options.half_texels ? " -D HALF_TEXELS" : "");
+  } else if (options.cpu && k_invariant && !single_row) {
+    layout_ = Layout::columns;
+    kernel_.kernel = "backproject_columns";
+    layout_options_ = "-D LAYOUT_COLUMNS";
   }
-  kernel_.file = "backproject.cl";
-  kernel_.kernel = options.hardware_interpolation ? "backproject_image" : "backproject_exact";
-  kernel_.options =
-      fmt::format("-D DISTANCE_WEIGHT={}{}{}{}{}", options.distance_weight ? 1 : 0,
-                  options.hardware_interpolation ? " -D USE_IMAGE" : "", options.variance ? " -D VARIANCE" : "",
-                  k_invariant ? " -D K_INVARIANT" : "", projections.size[1] == 1 ? " -D SINGLE_ROW" : "");
+  for (const int view : order_)
+    for (const double value : matrices[static_cast<std::size_t>(view)]) matrices_.push_back(static_cast<float>(value));
+  kernel_.options = fmt::format("-D DISTANCE_WEIGHT={} {}{}{}{}{}", options.distance_weight ? 1 : 0, layout_options_,
+                                layout_ == Layout::texels ? " -D USE_IMAGE" : "",
+                                options.variance ? " -D VARIANCE" : "", k_invariant ? " -D K_INVARIANT" : "",
+                                single_row ? " -D SINGLE_ROW" : "");
 }
 
+// MORE_ITEMS of filtered.clh.
 std::array<std::size_t, 3> VoxelDriven::filtered_items(const Slab& slab, Range views) const {
-  const std::size_t more = options_.hardware_interpolation ? 0 : 1;  // quads begin one pixel before the first
+  const std::size_t more = layout_ == Layout::texels ? 0 : layout_ == Layout::quads ? 1 : 2;
   return {projections_.size[0] + more, static_cast<std::size_t>(slab.rows().count()) + more,
           static_cast<std::size_t>(views.count())};
 }
@@ -79,28 +140,34 @@ std::array<std::size_t, 3> VoxelDriven::filtered_items(const Slab& slab, Range v
 void VoxelDriven::declare(Requirements& requirements) const {
   requirements.size = grid_.size;
   requirements.stack = projections_.size;
-  if (options_.hardware_interpolation) {
-    requirements.arrays.push_back({.name = "filtered", .kind = ArrayKind::projections});
-    requirements.arrays.push_back({.name = "texture", .kind = ArrayKind::image});
+  if (layout_ == Layout::texels) {
+    const std::size_t bytes = options_.half_texels ? 2 : 4;
+    requirements.arrays.push_back({.name = "filtered", .kind = ArrayKind::projections, .element_bytes = bytes});
+    requirements.arrays.push_back({.name = "texture",
+                                   .kind = ArrayKind::image,
+                                   .element_bytes = bytes,
+                                   .components = static_cast<std::size_t>(pack_)});
+    requirements.batch_step = pack_;
   } else {
-    // (columns + 1) x (rows + 1) quads a view: the room for one more row is spread over the rows held, which are never
-    // fewer
+    // A border of `more` pixels: the room for more rows is spread over the rows held, which are never fewer.
     const std::size_t fewest = std::min<std::size_t>(projections_.size[1], fewest_rows);
-    requirements.arrays.push_back({.name = "filtered",
-                                   .kind = ArrayKind::projections,
-                                   .components = 4,
-                                   .row_length = ((projections_.size[0] + 1) * (fewest + 1) + fewest - 1) / fewest});
+    const std::size_t more = layout_ == Layout::quads ? 1 : 2;
+    requirements.arrays.push_back(
+        {.name = "filtered",
+         .kind = ArrayKind::projections,
+         .components = layout_ == Layout::quads ? std::size_t{4} : std::size_t{1},
+         .row_length = ((projections_.size[0] + more) * (fewest + more) + fewest - 1) / fewest});
   }
   requirements.arrays.push_back({.name = "volume", .kind = ArrayKind::volume, .lifetime = Lifetime::output});
   requirements.arrays.push_back({.name = "matrices", .kind = ArrayKind::fixed, .elements = matrices_.size()});
   requirements.kernels.push_back(kernel_.kernel);
   // Texture units scale coordinates by the image's size before they round them, so bits stay the same from slab to slab
   // only if every slab's image holds the whole detector.
-  if (!options_.hardware_interpolation) requirements.detector_rows = detector_rows_;
+  if (layout_ != Layout::texels) requirements.detector_rows = detector_rows_;
 }
 
 void VoxelDriven::start(Slab& slab) const {
-  if (options_.hardware_interpolation) {
+  if (layout_ == Layout::texels) {
     const DeviceInfo& device = slab.device();
     if (!device.images)
       throw InputError(
@@ -115,33 +182,54 @@ void VoxelDriven::start(Slab& slab) const {
 }
 
 void VoxelDriven::accumulate(Slab& slab, Range views) const {
-  if (options_.hardware_interpolation)
-    slab.copy_to_image("filtered", "texture", static_cast<std::size_t>(views.count()));
+  const bool texels = layout_ == Layout::texels;
+  if (texels) slab.copy_to_image("filtered", "texture", static_cast<std::size_t>(views.count() / pack_));
   const Range slices = slab.interior(), rows = slab.rows();
   const auto centre = [&](int axis) { return static_cast<float>(0.5 * (static_cast<double>(grid_.size[axis]) - 1)); };
-  const int unroll = slices_per_item(slab.device(), options_.hardware_interpolation);
-  const std::size_t items = static_cast<std::size_t>((slices.count() + unroll - 1) / unroll);
+  const auto count = static_cast<std::size_t>(slices.count());
+  const auto parts = [](std::size_t all, std::size_t each) { return (all + each - 1) / each; };
+  const std::vector<SlabArgument> arguments{in(texels ? "texture" : "filtered"),
+                                            in("matrices"),
+                                            inout("volume"),
+                                            slab.nx(),
+                                            slab.ny(),
+                                            static_cast<std::int32_t>(slices.count()),
+                                            static_cast<std::int32_t>(slices.begin),
+                                            centre(0),
+                                            centre(1),
+                                            centre(2),
+                                            static_cast<std::int32_t>(projections_.size[0]),
+                                            static_cast<std::int32_t>(rows.begin),
+                                            static_cast<std::int32_t>(rows.count()),
+                                            static_cast<std::int32_t>(views.begin),
+                                            static_cast<std::int32_t>(views.count()),
+                                            static_cast<float>(options_.correlation)};
+  const auto [nx, ny, nz] = grid_.size;
+  if (layout_ == Layout::columns)  // STRIP and DEPTH of backproject.cl
+    return slab.launch(kernel_, {parts(nx, 16), ny, parts(count, 64)}, {1, 1, 1}, arguments);
+  // Slices a work-item, by what was fastest on an H200. On CPUs image reads are long functions, and nothing is gained
+  // by writing them out several times.
+  const std::size_t unroll = !texels || pack_ > 1 ? 4 : slab.device().cpu() ? 1 : 8;
   KernelSpec kernel = kernel_;
   kernel.options += fmt::format(" -D K_UNROLL={}", unroll);
-  slab.launch(
-      kernel, {grid_.size[0], grid_.size[1], items},
-      {in(options_.hardware_interpolation ? "texture" : "filtered"), in("matrices"), inout("volume"), slab.nx(),
-       slab.ny(), static_cast<std::int32_t>(slices.count()), static_cast<std::int32_t>(slices.begin), centre(0),
-       centre(1), centre(2), static_cast<std::int32_t>(projections_.size[0]), static_cast<std::int32_t>(rows.begin),
-       static_cast<std::int32_t>(rows.count()), static_cast<std::int32_t>(views.begin),
-       static_cast<std::int32_t>(views.count()), static_cast<float>(options_.correlation)});
+  slab.launch(kernel, {pack_ == 4 ? nx / 2 : nx, pack_ > 1 ? ny / 2 : ny, parts(count, unroll)}, arguments);
+}
+
+void set_device_options(VoxelDriven::Options& options, std::span<const DeviceBudget> devices) {
+  options.cpu = std::all_of(devices.begin(), devices.end(), [](const auto& device) { return device.cpu; });
+  options.texel_pairs =
+      std::all_of(devices.begin(), devices.end(), [](const auto& device) { return device.texel_pairs; });
 }
 
 Backprojection::Backprojection(const Geometry& geometry, const Grid& projections, const Grid& grid,
-                               const BackprojectionParameters& parameters)
-    : projections_(projections),
-      voxels_(geometry, projections, grid, {.hardware_interpolation = parameters.hardware_interpolation}) {}
+                               const VoxelDriven::Options& options)
+    : projections_(projections), voxels_(geometry, projections, grid, options) {}
 
 Requirements Backprojection::requirements() const {
   Requirements requirements;
   requirements.algorithm = "backproject";
   requirements.arrays.push_back({.name = "raw", .kind = ArrayKind::projections, .lifetime = Lifetime::input});
-  requirements.kernels = {voxels_.quads() ? "backproject_copy_quads" : "backproject_copy"};
+  requirements.kernels = {"backproject_copy"};
   voxels_.declare(requirements);
   return requirements;
 }
@@ -151,7 +239,7 @@ void Backprojection::start(Slab& slab) const {
 }
 
 void Backprojection::filter(Slab& slab, Range views) const {
-  slab.launch({"backproject.cl", voxels_.quads() ? "backproject_copy_quads" : "backproject_copy", ""},
+  slab.launch({"backproject.cl", "backproject_copy", voxels_.layout_options()},
               voxels_.filtered_items(slab, views),
               {in("raw"), out("filtered"), static_cast<std::int32_t>(projections_.size[0]),
                static_cast<std::int32_t>(slab.rows().count()), static_cast<std::int32_t>(views.count())});
@@ -166,7 +254,9 @@ RunResult backproject(const Volume& projections, const Geometry& geometry, const
                       const RunOptions& options) {
   check_projections(projections.grid, "the projections", geometry, "the geometry");
   check_grid(grid, "the volume");
-  const Backprojection method(geometry, projections.grid, grid, parameters);
+  VoxelDriven::Options voxels{.hardware_interpolation = parameters.hardware_interpolation};
+  set_device_options(voxels, budgets(devices));
+  const Backprojection method(geometry, projections.grid, grid, voxels);
   return run_backprojection(method, projections, grid, devices, options);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,30 +23,44 @@ class VoxelDriven {
  public:
   struct Options {
     bool hardware_interpolation = false;
+    bool half_texels = false;      ///< textures hold half precision (11 bits): twice as fast where views share texels
     bool distance_weight = false;  ///< 1/w^2, w = (SID - s)/SID, s towards the source (Feldkamp, Davis & Kress 1984)
     bool variance = false;         ///< squared weights and the variance of an interpolated value
     double correlation = 0;        ///< of neighbours in a row, for the variance
+    /// What the devices take. The first changes no bit; the second none but by the rounding of coordinates.
+    bool cpu = false;          ///< they are CPUs: detector columns in a row
+    bool texel_pairs = false;  ///< they have textures of two float32 channels
   };
 
   VoxelDriven(const Geometry& geometry, const Grid& projections, const Grid& grid, const Options& options);
 
-  /// Adds sizes, arrays, kernels and detector_rows.
+  /// The views in the order in which they are taken, by number in the geometry.
+  const std::vector<int>& order() const { return order_; }
+  /// Adds sizes, arrays, kernels, detector_rows and batch_step.
   void declare(Requirements& requirements) const;
   /// Matrices, and a volume of zeros. Throws InputError if the device cannot interpolate in hardware.
   void start(Slab& slab) const;
-  /// Whether "filtered" is wanted as quads of 2 x 2 pixels (see backproject.cl) or as plain rows, and the work-items
-  /// that fill it.
-  bool quads() const { return !options_.hardware_interpolation; }
+  /// Options of a kernel that stores into "filtered" (filtered.clh), and its work-items.
+  const std::string& layout_options() const { return layout_options_; }
   std::array<std::size_t, 3> filtered_items(const Slab& slab, Range views) const;
   void accumulate(Slab& slab, Range views) const;
 
  private:
+  enum class Layout { quads, columns, texels };
+
   Grid projections_, grid_;
   Options options_;
-  std::vector<float> matrices_;  // 12 a view
+  Layout layout_ = Layout::quads;
+  int pack_ = 1;  // views that share a texel
+  std::vector<int> order_;
+  std::vector<float> matrices_;  // 12 a view, in that order
+  std::string layout_options_;
   KernelSpec kernel_;
   std::function<Range(Range)> detector_rows_;
 };
+
+/// What all the devices take, for VoxelDriven::Options.
+void set_device_options(VoxelDriven::Options& options, std::span<const DeviceBudget> devices);
 
 /// Detector rows that the slices need for bilinear interpolation, by projecting the range's corner voxels in all views:
 /// even begin, even or last end, at least 32 (fewer only if the detector has fewer); all rows if a corner is not in
@@ -57,8 +72,9 @@ std::function<Range(Range)> detector_rows_of(const Geometry& geometry, const Gri
 class Backprojection : public BackprojectionMethod {
  public:
   Backprojection(const Geometry& geometry, const Grid& projections, const Grid& grid,
-                 const BackprojectionParameters& parameters = {});
+                 const VoxelDriven::Options& options = {});
   Requirements requirements() const override;
+  std::vector<int> order() const override { return voxels_.order(); }
   void start(Slab& slab) const override;
   void filter(Slab& slab, Range views) const override;
   void accumulate(Slab& slab, Range views) const override;

@@ -12,11 +12,15 @@
 //   kappa = (1-a)^2 + a^2 + 2 a (1-a) r    for each axis, a the fraction (r = 0 along v): Borsdorf et al. 2008.
 //
 // Arrays: matrices[view][12]; volume[slice][y][x], slices `offset` to `offset + slices`; filtered, rows `row_begin` to `row_begin + rows` of
-// the detector, in one of two forms:
-//   exact: quads[view][rows + 1][columns + 1] of the 2 x 2 pixels (column, row), (column + 1, row), (column, row + 1), (column + 1,
-//     row + 1) from column -1 and row row_begin - 1 on, zero where there is no pixel: one aligned load a voxel and view instead of four
-//     (1.7 times as fast on an H200), and no border to guard;
-//   USE_IMAGE: one image layer a view, interpolated by the sampler (the fractions then have 8 bits on most GPUs).
+// the detector, as filtered.clh lays it out for one of three kernels:
+//   backproject_exact    quads of 2 x 2 pixels: one aligned load a voxel and view instead of four (1.7 times as fast on an H200), and no
+//     border to guard;
+//   backproject_columns  detector columns one after the other, for CPUs: two columns are blended into one, which then serves all slices
+//     of a voxel column. The bits are those of backproject_exact. K_INVARIANT only;
+//   backproject_image    one image layer a view, interpolated by the sampler (the fractions then have 8 bits on most GPUs). With PACK 2
+//     or 4 a texel holds the pixels of that many views, each a half or a quarter of a turn on: a voxel sees the first one where the voxel
+//     turned with it sees the next, so a fetch serves PACK voxels. nx and ny are even, PACK 4: and the same, the first two columns of the
+//     matrices follow the turn (host), and `views` and `first_view` are multiples of PACK.
 // No halo. U, V and W always come from the global slice number, and the sum starts from the stored voxel, so neither slabs nor batches
 // change a bit of the result.
 //
@@ -24,18 +28,13 @@
 // saves most of the arithmetic and gives the same bits. SINGLE_ROW: a detector of one row (fan beam) is taken as constant over its
 // height of one pixel.
 #pragma OPENCL FP_CONTRACT OFF
+#include "filtered.clh"
 
 #ifndef K_UNROLL
 #define K_UNROLL 4
 #endif
 #ifndef DISTANCE_WEIGHT
 #define DISTANCE_WEIGHT 1
-#endif
-#ifdef USE_IMAGE
-#define KERNEL backproject_image
-__constant sampler_t bilinear = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_LINEAR;
-#else
-#define KERNEL backproject_exact
 #endif
 
 // Where a coordinate lies on one axis of the quads, and how far from the lower pixel to the upper.
@@ -71,14 +70,176 @@ inline float voxel_weight(float inverse_w, bool in_front) {
   return weight;
 }
 
-__kernel void KERNEL(
-#ifdef USE_IMAGE
-    __read_only image2d_array_t filtered,
+// v as backproject.cl uses it.
+inline float row_of(float v) {
+#ifdef SINGLE_ROW
+  return fabs(v) <= 0.5f ? 0.0f : -2.0f;
 #else
-    __global const float4* restrict filtered,
+  return v;
 #endif
-    __global const float4* restrict matrices, __global float* restrict volume, int nx, int ny, int slices, int offset, float cx,
-    float cy, float cz, int columns, int row_begin, int rows, int first_view, int views, float correlation) {
+}
+
+#ifdef USE_IMAGE
+__constant sampler_t bilinear = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_LINEAR;
+
+// Work-items: (nx, ny, slices / K_UNROLL), with PACK 2 half of ny, with PACK 4 half of nx too.
+__kernel void backproject_image(__read_only image2d_array_t filtered, __global const float4* restrict matrices,
+                                __global float* restrict volume, int nx, int ny, int slices, int offset, float cx, float cy, float cz,
+                                int columns, int row_begin, int rows, int first_view, int views, float correlation) {
+  const int i = get_global_id(0), j = get_global_id(1), slice = K_UNROLL * (int)get_global_id(2);
+  if (i >= (PACK == 4 ? nx / 2 : nx) || j >= (PACK > 1 ? ny / 2 : ny) || slice >= slices) return;
+  const size_t plane = (size_t)nx * ny;
+  const float x = (float)i - cx, y = (float)j - cy;
+  // a voxel and those that it turns into
+#if PACK == 1
+  const float xs[1] = {x}, ys[1] = {y};
+  const size_t voxels[1] = {(size_t)j * nx + i};
+#elif PACK == 2
+  const float xs[2] = {x, -x}, ys[2] = {y, -y};
+  const size_t voxels[2] = {(size_t)j * nx + i, (size_t)(ny - 1 - j) * nx + (nx - 1 - i)};
+#else
+  const float xs[4] = {x, y, -x, -y}, ys[4] = {y, -x, -y, x};
+  const size_t voxels[4] = {(size_t)j * nx + i, (size_t)(ny - 1 - i) * nx + j, (size_t)(ny - 1 - j) * nx + (nx - 1 - i),
+                            (size_t)i * nx + (nx - 1 - j)};
+#endif
+  volume += plane * slice;
+
+  float sum[K_UNROLL][PACK];
+#pragma unroll
+  for (int s = 0; s < K_UNROLL; ++s)
+#pragma unroll
+    for (int q = 0; q < PACK; ++q) sum[s][q] = slice + s < slices ? volume[plane * s + voxels[q]] : 0.0f;
+
+  for (int pack = 0; pack < views / PACK; ++pack) {
+    const size_t row = 3 * (size_t)(first_view + PACK * pack);
+    const float4 mu = matrices[row], mv = matrices[row + 1], mw = matrices[row + 2];
+#pragma unroll
+    for (int q = 0; q < PACK; ++q) {
+      const float base_u = fma(xs[q], mu.x, fma(ys[q], mu.y, mu.w));
+      const float base_v = fma(xs[q], mv.x, fma(ys[q], mv.y, mv.w));
+      const float base_w = fma(xs[q], mw.x, fma(ys[q], mw.y, mw.w));
+#ifdef K_INVARIANT
+      const bool in_front = base_w > 0.0f;
+      const float inverse_w = in_front ? 1.0f / base_w : 0.0f;
+      const float weight = voxel_weight(inverse_w, in_front);
+      const float u = base_u * inverse_w;
+#endif
+#pragma unroll
+      for (int s = 0; s < K_UNROLL; ++s) {
+        const float z = (float)(offset + slice + s) - cz;
+#ifndef K_INVARIANT
+        const float w = fma(z, mw.z, base_w);
+        const bool in_front = w > 0.0f;
+        const float inverse_w = in_front ? 1.0f / w : 0.0f;
+        const float weight = voxel_weight(inverse_w, in_front);
+        const float u = fma(z, mu.z, base_u) * inverse_w;
+#endif
+        const float v = row_of(fma(z, mv.z, base_v) * inverse_w);
+        // subtracting the whole number after adding the half is exact, so the fraction does not depend on the rows held
+        const float4 texel =
+            read_imagef(filtered, bilinear, (float4)(u + 0.5f, (v + 0.5f) - (float)row_begin, (float)pack, 0.0f));
+        const float values[4] = {texel.x, texel.y, texel.z, texel.w};
+#ifdef VARIANCE
+        const float factor = kappa(u, correlation) * kappa(v, 0.0f);
+#endif
+#pragma unroll
+        for (int k = 0; k < PACK; ++k) {
+#ifdef VARIANCE
+          const float value = values[k] * factor;
+#else
+          const float value = values[k];
+#endif
+          sum[s][(q + k) % PACK] = fma(value, weight, sum[s][(q + k) % PACK]);
+        }
+      }
+    }
+  }
+
+#pragma unroll
+  for (int s = 0; s < K_UNROLL; ++s)
+#pragma unroll
+    for (int q = 0; q < PACK; ++q)
+      if (slice + s < slices) volume[plane * s + voxels[q]] = sum[s][q];
+}
+
+#elif defined(LAYOUT_COLUMNS)
+// Voxels along x and slices of a work-item, and detector rows that it can blend.
+#define STRIP 16
+#define DEPTH 64
+#define BLENDED 256
+
+typedef float8 wide;
+#define WIDTH 8
+
+// Work-items: (nx / STRIP, ny, slices / DEPTH), not rounded up further.
+__kernel void backproject_columns(__global const float* restrict filtered, __global const float4* restrict matrices,
+                                  __global float* restrict volume, int nx, int ny, int slices, int offset, float cx, float cy, float cz,
+                                  int columns, int row_begin, int rows, int first_view, int views, float correlation) {
+  const int i = STRIP * (int)get_global_id(0), j = get_global_id(1), slice = DEPTH * (int)get_global_id(2);
+  const size_t plane = (size_t)nx * ny;
+  const int width = min(STRIP, nx - i), depth = min(DEPTH, slices - slice);
+  volume += plane * slice + (size_t)j * nx + i;
+
+  float sum[STRIP][DEPTH];
+  for (int s = 0; s < DEPTH; ++s)
+    for (int n = 0; n < width; ++n) sum[n][s] = s < depth ? volume[plane * s + n] : 0.0f;
+
+  float blended[BLENDED + 1];  // rows from `lowest` on
+  const float y = (float)j - cy, first_z = (float)(offset + slice) - cz, last_z = (float)(offset + slice + depth - 1) - cz;
+  for (int view = 0; view < views; ++view) {
+    const size_t row = 3 * (size_t)(first_view + view);
+    const float4 mu = matrices[row], mv = matrices[row + 1], mw = matrices[row + 2];
+    for (int n = 0; n < width; ++n) {
+      const float x = (float)(i + n) - cx;
+      const float base_u = fma(x, mu.x, fma(y, mu.y, mu.w)), base_v = fma(x, mv.x, fma(y, mv.y, mv.w));
+      const float base_w = fma(x, mw.x, fma(y, mw.y, mw.w));
+      const bool in_front = base_w > 0.0f;
+      const float inverse_w = in_front ? 1.0f / base_w : 0.0f;
+      const float weight = voxel_weight(inverse_w, in_front), u = base_u * inverse_w;
+      const Position across = position(u, 0, columns);
+      if (!across.inside) continue;
+      __global const float* left = filtered + ((size_t)(columns + 2) * view + across.quad) * (rows + 2);
+      __global const float* right = left + rows + 2;
+      const float high = across.fraction, low = 1.0f - high;
+#ifdef VARIANCE
+      const float across_kappa = kappa(u, correlation);
+#endif
+      // v goes one way with z; rows are numbered as in `left`, whose border holds zeros
+      const int first = position(fma(first_z, mv.z, base_v) * inverse_w, row_begin, rows).quad;
+      const int last = position(fma(last_z, mv.z, base_v) * inverse_w, row_begin, rows).quad;
+      const int lowest = clamp(min(first, last), 0, rows), highest = clamp(max(first, last), 0, rows);
+      for (int part = lowest; part <= highest; part += BLENDED) {
+        const int count = min(BLENDED, highest - part + 1);
+        for (int r = 0; r <= count; ++r) blended[r] = fma(high, right[part + r], low * left[part + r]);
+        for (int s = 0; s < depth; s += WIDTH) {
+          const wide z = (float)(offset + slice + s) - cz + (wide)(0, 1, 2, 3, 4, 5, 6, 7);
+          const wide v = fma(z, (wide)(mv.z), (wide)(base_v)) * inverse_w;
+          const wide whole = floor(v), fraction = v - whole;
+          const int8 quad = convert_int8(whole) - (row_begin - 1) - part;
+          const int8 at = min(max(quad, 0), count - 1);
+          const wide below = (wide)(blended[at.s0], blended[at.s1], blended[at.s2], blended[at.s3], blended[at.s4],
+                                    blended[at.s5], blended[at.s6], blended[at.s7]);
+          const wide above = (wide)(blended[at.s0 + 1], blended[at.s1 + 1], blended[at.s2 + 1], blended[at.s3 + 1],
+                                    blended[at.s4 + 1], blended[at.s5 + 1], blended[at.s6 + 1], blended[at.s7 + 1]);
+          wide value = fma(fraction, above, (1.0f - fraction) * below);
+#ifdef VARIANCE
+          value *= across_kappa * fma(-2.0f * fraction * (1.0f - fraction), (wide)(1.0f), (wide)(1.0f));
+#endif
+          const wide old = vload8(0, &sum[n][s]);
+          vstore8(select(old, fma(value, (wide)(weight), old), quad == at), 0, &sum[n][s]);
+        }
+      }
+    }
+  }
+
+  for (int s = 0; s < depth; ++s)
+    for (int n = 0; n < width; ++n) volume[plane * s + n] = sum[n][s];
+}
+
+#else
+__kernel void backproject_exact(__global const float4* restrict filtered, __global const float4* restrict matrices,
+                                __global float* restrict volume, int nx, int ny, int slices, int offset, float cx, float cy, float cz,
+                                int columns, int row_begin, int rows, int first_view, int views, float correlation) {
   const int i = get_global_id(0), j = get_global_id(1), slice = K_UNROLL * (int)get_global_id(2);
   if (i >= nx || j >= ny || slice >= slices) return;
   const size_t plane = (size_t)nx * ny;
@@ -95,17 +256,13 @@ __kernel void KERNEL(
     const float base_u = fma(x, mu.x, fma(y, mu.y, mu.w));
     const float base_v = fma(x, mv.x, fma(y, mv.y, mv.w));
     const float base_w = fma(x, mw.x, fma(y, mw.y, mw.w));
-#ifndef USE_IMAGE
     __global const float4* restrict quads = filtered + (size_t)(columns + 1) * (rows + 1) * view;
-#endif
 #ifdef K_INVARIANT
     const bool in_front = base_w > 0.0f;
     const float inverse_w = in_front ? 1.0f / base_w : 0.0f;
     const float weight = voxel_weight(inverse_w, in_front);
     const float u = base_u * inverse_w;
-#ifndef USE_IMAGE
     const Position across = position(u, 0, columns);
-#endif
 #endif
 #pragma unroll
     for (int s = 0; s < K_UNROLL; ++s) {
@@ -116,25 +273,15 @@ __kernel void KERNEL(
       const float inverse_w = in_front ? 1.0f / w : 0.0f;
       const float weight = voxel_weight(inverse_w, in_front);
       const float u = fma(z, mu.z, base_u) * inverse_w;
-#ifndef USE_IMAGE
       const Position across = position(u, 0, columns);
 #endif
-#endif
-      float v = fma(z, mv.z, base_v) * inverse_w;
-#ifdef SINGLE_ROW
-      v = fabs(v) <= 0.5f ? 0.0f : -2.0f;
-#endif
-#ifdef USE_IMAGE
-      // subtracting the whole number after adding the half is exact, so the fraction does not depend on the rows held
-      float value = read_imagef(filtered, bilinear, (float4)(u + 0.5f, (v + 0.5f) - (float)row_begin, (float)view, 0.0f)).x;
-#else
+      const float v = row_of(fma(z, mv.z, base_v) * inverse_w);
       const Position along = position(v, row_begin, rows);
       const bool inside = across.inside && along.inside;
       const float4 quad = quads[inside ? along.quad * (columns + 1) + across.quad : 0];
       const float low = fma(across.fraction, quad.y, (1.0f - across.fraction) * quad.x);
       const float high = fma(across.fraction, quad.w, (1.0f - across.fraction) * quad.z);
       float value = inside ? fma(along.fraction, high, (1.0f - along.fraction) * low) : 0.0f;
-#endif
 #ifdef VARIANCE
       value *= kappa(u, correlation) * kappa(v, 0.0f);
 #endif
@@ -146,24 +293,11 @@ __kernel void KERNEL(
   for (int s = 0; s < K_UNROLL; ++s)
     if (slice + s < slices) voxel[plane * s] = sum[s];
 }
+#endif
 
-// filtered = raw, for back-projection without a filter: one work-item a pixel.
-__kernel void backproject_copy(__global const float* restrict raw, __global float* restrict filtered, int columns, int rows, int views) {
-  const int column = get_global_id(0), row = get_global_id(1), view = get_global_id(2);
-  if (column >= columns || row >= rows || view >= views) return;
-  const size_t at = ((size_t)view * rows + row) * columns + column;
-  filtered[at] = raw[at];
-}
-
-// The same as quads: one work-item a quad, (columns + 1, rows + 1, views).
-__kernel void backproject_copy_quads(__global const float* restrict raw, __global float4* restrict filtered, int columns, int rows,
-                                     int views) {
-  const int column = (int)get_global_id(0) - 1, row = (int)get_global_id(1) - 1, view = get_global_id(2);
-  if (column >= columns || row >= rows || view >= views) return;
-  __global const float* restrict low = raw + (size_t)columns * ((size_t)view * rows + max(row, 0));
-  __global const float* restrict high = raw + (size_t)columns * ((size_t)view * rows + min(row + 1, rows - 1));
-  const bool left = column >= 0, right = column + 1 < columns, has_low = row >= 0, has_high = row + 1 < rows;
-  filtered[((size_t)view * (rows + 1) + row + 1) * (columns + 1) + column + 1] =
-      (float4)(left && has_low ? low[column] : 0.0f, right && has_low ? low[column + 1] : 0.0f, left && has_high ? high[column] : 0.0f,
-               right && has_high ? high[column + 1] : 0.0f);
+// filtered = raw, for back-projection without a filter.
+__kernel void backproject_copy(__global const float* restrict raw, __global filtered_t* restrict filtered, int columns, int rows,
+                               int views) {
+#define RAW_AT(column, row) raw[((size_t)view * rows + (row)) * columns + (column)]
+  STORE_FILTERED(RAW_AT)
 }

@@ -154,7 +154,7 @@ Event Device::copy(const Buffer& from, std::size_t from_offset, const Buffer& to
 
 Event Device::copy(const Buffer& from, std::size_t from_offset, const ImageArray& to, std::size_t layers,
                    std::span<const Event> waits) {
-  check_bounds(*state_, from, from_offset, 4 * to.width() * to.height() * layers, "copy to image");
+  check_bounds(*state_, from, from_offset, to.texel().bytes() * to.extent()[0] * to.extent()[1] * layers, "copy to image");
   const auto list = wait_list(waits, Queue::compute);
   return enqueue(
       *state_, Queue::compute, "clEnqueueCopyBufferToImage", "copy " + from.name() + " to image", 0,
@@ -162,7 +162,7 @@ Event Device::copy(const Buffer& from, std::size_t from_offset, const ImageArray
       [&](cl::CommandQueue& queue, cl::Event& event) {
         cl::Buffer source(memory(from), true);
         cl::Image2DArray target(static_cast<cl_mem>(to.handle()), true);
-        queue.enqueueCopyBufferToImage(source, target, from_offset, {0, 0, 0}, {to.width(), to.height(), layers}, &list,
+        queue.enqueueCopyBufferToImage(source, target, from_offset, {0, 0, 0}, {to.extent()[0], to.extent()[1], layers}, &list,
                                        &event);
       });
 }

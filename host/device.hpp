@@ -60,26 +60,34 @@ class Buffer {
   void* handle_ = nullptr;
 };
 
-/// An array of float32 images, one a layer, read by kernels through a sampler. Booked like a Buffer.
+/// What an image's texel holds: 1, 2 or 4 channels of float32 or half precision.
+struct Texel {
+  int channels = 1;
+  bool half = false;
+  std::size_t bytes() const { return static_cast<std::size_t>(channels) * (half ? 2 : 4); }
+};
+
+/// An array of images, one a layer, read by kernels through a sampler. Booked like a Buffer.
 class ImageArray {
  public:
   ImageArray() = default;
-  ImageArray(std::shared_ptr<DeviceState> device, std::string name, std::size_t width, std::size_t height,
-             std::size_t layers);
+  /// extent: width, height, layers.
+  ImageArray(std::shared_ptr<DeviceState> device, std::string name, const std::array<std::size_t, 3>& extent,
+             Texel texel);
   ImageArray(ImageArray&& other) noexcept;
   ImageArray& operator=(ImageArray&& other) noexcept;
   ~ImageArray();
   const std::string& name() const { return name_; }
-  std::size_t width() const { return width_; }
-  std::size_t height() const { return height_; }
-  std::size_t layers() const { return layers_; }
+  const std::array<std::size_t, 3>& extent() const { return extent_; }
+  const Texel& texel() const { return texel_; }
   void* handle() const { return handle_; }
 
  private:
-  std::size_t bytes() const { return 4 * width_ * height_ * layers_; }
+  std::size_t bytes() const { return texel_.bytes() * extent_[0] * extent_[1] * extent_[2]; }
   std::shared_ptr<DeviceState> device_;
   std::string name_;
-  std::size_t width_ = 0, height_ = 0, layers_ = 0;
+  std::array<std::size_t, 3> extent_{};
+  Texel texel_;
   void* handle_ = nullptr;
 };
 
@@ -127,8 +135,8 @@ class Device {
 
   /// Throws PlanError when the budget is passed, ClError when the driver has no memory (see is_out_of_memory).
   Buffer buffer(std::string name, std::size_t bytes) { return Buffer(state_, std::move(name), bytes); }
-  ImageArray image_array(std::string name, std::size_t width, std::size_t height, std::size_t layers) {
-    return ImageArray(state_, std::move(name), width, height, layers);
+  ImageArray image_array(std::string name, const std::array<std::size_t, 3>& extent, Texel texel = {}) {
+    return ImageArray(state_, std::move(name), extent, texel);
   }
   PinnedMemory pinned(std::size_t bytes) { return PinnedMemory(state_, bytes); }
 
@@ -138,7 +146,7 @@ class Device {
   Event read(const Buffer& from, std::size_t offset, void* to, std::size_t bytes, std::span<const Event> waits = {});
   Event copy(const Buffer& from, std::size_t from_offset, const Buffer& to, std::size_t to_offset, std::size_t bytes,
              std::span<const Event> waits = {});
-  /// Rows x layers of float32 from a buffer into layers 0.. of an image array, on the compute queue.
+  /// Rows x layers of texels from a buffer into layers 0.. of an image array, on the compute queue.
   Event copy(const Buffer& from, std::size_t from_offset, const ImageArray& to, std::size_t layers,
              std::span<const Event> waits = {});
   Event fill(const Buffer& buffer, float value, std::size_t offset, std::size_t bytes,

@@ -16,6 +16,7 @@ struct DeviceInfo {
   unsigned compute_units = 0;
   std::size_t global_memory = 0, max_allocation = 0, local_memory = 0, max_work_group = 0;
   bool images = false, fp64 = false, unified_memory = false;
+  bool texel_pairs = false;  // images of two channels, float32 and half; known of open devices
   std::size_t image_width = 0, image_height = 0, image_layers = 0;  // of a 2D image array
 
   bool cpu() const { return type == "cpu"; }

@@ -35,6 +35,11 @@ void poison(DeviceState& state, cl_mem memory, std::size_t bytes) {
   clEnqueueWriteBuffer(state.queue(Queue::upload)(), memory, CL_TRUE, 0, bytes, pattern.data(), 0, nullptr, nullptr);
 }
 
+cl_image_format format_of(const Texel& texel) {
+  const cl_channel_order order = texel.channels == 1 ? CL_R : texel.channels == 2 ? CL_RG : CL_RGBA;
+  return {order, static_cast<cl_channel_type>(texel.half ? CL_HALF_FLOAT : CL_FLOAT)};
+}
+
 constexpr std::size_t most_idle_pinned = 8;
 
 void release_pinned(DeviceState& state, const DeviceState::IdlePinned& pinned) {
@@ -82,35 +87,33 @@ Buffer::~Buffer() {
   release_booked(device_.get(), name_, bytes_, handle_);
 }
 
-ImageArray::ImageArray(std::shared_ptr<DeviceState> device, std::string name, std::size_t width, std::size_t height,
-                       std::size_t layers)
-    : device_(std::move(device)), name_(std::move(name)), width_(width), height_(height), layers_(layers) {
+ImageArray::ImageArray(std::shared_ptr<DeviceState> device, std::string name, const std::array<std::size_t, 3>& extent,
+                       Texel texel)
+    : device_(std::move(device)), name_(std::move(name)), extent_(extent), texel_(texel) {
   cl_image_desc description{};
   description.image_type = CL_MEM_OBJECT_IMAGE2D_ARRAY;
-  description.image_width = width_;
-  description.image_height = height_;
+  description.image_width = extent_[0];
+  description.image_height = extent_[1];
   description.image_depth = 1;
-  description.image_array_size = layers_;
-  const cl_image_format format{CL_R, CL_FLOAT};
+  description.image_array_size = extent_[2];
+  const cl_image_format format = format_of(texel_);
   handle_ = create_booked(*device_, name_, bytes(), "clCreateImage", [&](cl_int* code) {
-    return clCreateImage(device_->context(), CL_MEM_READ_ONLY, &format, &description, nullptr, code);
+    return clCreateImage(device_->context(), CL_MEM_READ_WRITE, &format, &description, nullptr, code);
   });
 }
 
 ImageArray::ImageArray(ImageArray&& other) noexcept
     : device_(std::move(other.device_)),
       name_(std::move(other.name_)),
-      width_(other.width_),
-      height_(other.height_),
-      layers_(other.layers_),
+      extent_(other.extent_),
+      texel_(other.texel_),
       handle_(std::exchange(other.handle_, nullptr)) {}
 
 ImageArray& ImageArray::operator=(ImageArray&& other) noexcept {
   std::swap(device_, other.device_);
   std::swap(name_, other.name_);
-  std::swap(width_, other.width_);
-  std::swap(height_, other.height_);
-  std::swap(layers_, other.layers_);
+  std::swap(extent_, other.extent_);
+  std::swap(texel_, other.texel_);
   std::swap(handle_, other.handle_);
   return *this;
 }

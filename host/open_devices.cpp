@@ -78,6 +78,18 @@ std::size_t default_budget(const DeviceInfo& info) {
   return info.global_memory / 10 * 9;
 }
 
+// Texels of two channels, as float32 and in half precision.
+bool reads_pairs(const cl::Context& context) {
+  std::vector<cl::ImageFormat> formats;
+  context.getSupportedImageFormats(CL_MEM_READ_ONLY, CL_MEM_OBJECT_IMAGE2D_ARRAY, &formats);
+  const auto has = [&](cl_channel_type type) {
+    return std::any_of(formats.begin(), formats.end(), [&](const cl::ImageFormat& format) {
+      return format.image_channel_order == CL_RG && format.image_channel_data_type == type;
+    });
+  };
+  return has(CL_FLOAT) && has(CL_HALF_FLOAT);
+}
+
 Device open_device(const DeviceInfo& info, const cl::Device& device, std::size_t memory) {
   auto state = std::make_shared<DeviceState>();
   state->info = info;
@@ -90,6 +102,7 @@ Device open_device(const DeviceInfo& info, const cl::Device& device, std::size_t
   } catch (const cl::Error& error) {
     throw_cl_error(error.err(), error.what(), "the device could not be opened", info.name);
   }
+  state->info.texel_pairs = info.images && reads_pairs(state->context);
   state->ledger = std::make_unique<MemoryLedger>(info.name, memory > 0 ? memory : default_budget(info));
   return Device(std::move(state));
 }

@@ -9,19 +9,19 @@
 namespace halocline {
 namespace {
 
-// The slab's band of rows of each view of the batch, one after the other into "raw".
-std::size_t upload_rows(Slab& slab, const Volume& projections, Range views) {
+// The slab's band of rows of each view of the batch (numbers in `order`), one after the other into "raw".
+std::size_t upload_rows(Slab& slab, const Volume& projections, const std::vector<int>& order, Range views) {
   const std::size_t row = 4 * projections.grid.size[0], view = row * projections.grid.size[1];
   const auto* host = reinterpret_cast<const std::byte*>(projections.voxels.data());
   const std::size_t band = row * static_cast<std::size_t>(slab.rows().count());
-  if (band == view) {
-    slab.upload_bytes("raw", 0, host + view * static_cast<std::size_t>(views.begin),
-                      view * static_cast<std::size_t>(views.count()));
-  } else {
-    for (std::int64_t n = views.begin; n < views.end; ++n)
-      slab.upload_bytes("raw", band * static_cast<std::size_t>(n - views.begin),
-                        host + view * static_cast<std::size_t>(n) + row * static_cast<std::size_t>(slab.rows().begin),
-                        band);
+  for (std::int64_t n = views.begin; n < views.end;) {
+    const auto first = order[static_cast<std::size_t>(n)];
+    std::int64_t run = 1;  // views that lie one after the other go in one transfer
+    while (band == view && n + run < views.end && order[static_cast<std::size_t>(n + run)] == first + run) ++run;
+    slab.upload_bytes("raw", band * static_cast<std::size_t>(n - views.begin),
+                      host + view * static_cast<std::size_t>(first) + row * static_cast<std::size_t>(slab.rows().begin),
+                      band * static_cast<std::size_t>(run));
+    n += run;
   }
   return band * static_cast<std::size_t>(views.count());
 }
@@ -32,6 +32,7 @@ RunResult run_backprojection(const BackprojectionMethod& method, const Volume& p
                              const std::vector<Device>& devices, const RunOptions& options) {
   const auto requirements = method.requirements();
   const auto views = static_cast<std::int64_t>(requirements.stack[2]);
+  const auto order = method.order();
   return run_replanning(requirements, devices, options, [&](const Plan& plan) {
     RunResult result;
     result.output = Volume(grid);
@@ -49,7 +50,7 @@ RunResult run_backprojection(const BackprojectionMethod& method, const Volume& p
         for (std::int64_t first = 0; first < views; first += plan.batch) {
           check_interrupt();
           const Range batch{first, std::min(views, first + plan.batch)};
-          bytes += upload_rows(slab, projections, batch);
+          bytes += upload_rows(slab, projections, order, batch);
           method.filter(slab, batch);
           method.accumulate(slab, batch);
           slab.mark_step();

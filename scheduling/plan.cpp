@@ -34,9 +34,12 @@ std::vector<int> exchange_candidates(const Requirements& requirements, const Pla
 std::vector<int> batch_candidates(const Requirements& requirements, const PlanOptions& options) {
   const auto views = static_cast<int>(requirements.stack[2]);
   if (views == 0) return {0};
-  if (options.batch > 0) return {std::min(options.batch, views)};
+  const int step = requirements.batch_step;
+  const auto in_steps = [&](int batch) { return std::max(batch / step, 1) * step; };
+  if (options.batch > 0) return {std::min(in_steps(options.batch), views)};
   std::vector<int> result;
-  for (int batch = std::clamp(requirements.preferred_batch, 1, views); batch > 0; batch /= 2) result.push_back(batch);
+  for (int batch = std::clamp(requirements.preferred_batch, 1, views); batch > 0; batch /= 2)
+    if (result.empty() || in_steps(batch) < result.back()) result.push_back(in_steps(batch));
   return result;
 }
 

@@ -21,6 +21,7 @@ struct DeviceBudget {
   double memory_bandwidth = 200e9;  // of the device's own memory
   std::string platform;             // the driver's name
   bool cpu = false;
+  bool texel_pairs = false;
 };
 
 struct PlanOptions {

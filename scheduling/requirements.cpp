@@ -15,8 +15,8 @@ std::size_t array_bytes(const ArrayNeed& need, const Requirements& requirements,
       return element * need.elements * n_slices;
     case ArrayKind::projections:
       return element * row_length * stack_rows;
-    case ArrayKind::image:  // float32, one channel, rows as long as the detector's
-      return sizeof(float) * requirements.stack[0] * stack_rows;
+    case ArrayKind::image:
+      return need.element_bytes * requirements.stack[0] * stack_rows;
     case ArrayKind::fixed:
       return element * need.elements;
   }

@@ -12,8 +12,9 @@
 namespace halocline {
 
 /// volume: nx * ny elements a slice of the slab with its halos. slice: `elements` a slice of the slab with its halos.
-/// projections: `row_length` (default: detector columns) * rows of the slab * views of the batch. image: the same, as
-/// an image array of float32. fixed: `elements` in all.
+/// projections: `row_length` (default: detector columns) * rows of the slab * views of the batch. image: an image array
+/// as wide as the detector, of as many layers as there are views in the batch over `components`, the views that share a
+/// layer. fixed: `elements` in all.
 enum class ArrayKind { volume, slice, projections, image, fixed };
 
 /// input: comes from the host. state: lives from iteration to iteration, saved between passes. scratch: contents do not
@@ -46,6 +47,7 @@ struct Requirements {
   /// Detector rows that a range of slices needs; empty function: all.
   std::function<Range(Range slices)> detector_rows;
   int preferred_batch = 16;  // views at a time, memory allowing
+  int batch_step = 1;        // a batch has a multiple of it, and so has the stack
 };
 
 /// Bytes of one array for a slab of `slices` (halos included), `rows` detector rows and `views` in a batch. The planner

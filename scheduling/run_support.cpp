@@ -57,6 +57,7 @@ std::vector<DeviceBudget> budgets(const std::vector<Device>& devices) {
     budget.speed = device.info().compute_units;
     budget.platform = device.info().platform;
     budget.cpu = device.info().cpu();
+    budget.texel_pairs = device.info().texel_pairs;
     if (device.info().cpu()) {  // host memory copies; a few channels
       budget.bus_bandwidth = 8e9;
       budget.memory_bandwidth = 30e9;

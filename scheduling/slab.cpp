@@ -25,8 +25,9 @@ Slab::Slab(Device device, const Plan& plan, int device_index)
     Array array;
     array.need = need;
     if (need.kind == ArrayKind::image) {
-      array.image = device_.image_array(need.name, requirements_.stack[0], static_cast<std::size_t>(rows),
-                                        static_cast<std::size_t>(plan.batch));
+      array.image = device_.image_array(need.name, {requirements_.stack[0], static_cast<std::size_t>(rows),
+                                                    static_cast<std::size_t>(plan.batch) / need.components},
+                                        {static_cast<int>(need.components), need.element_bytes == 2});
     } else {
       array.buffer = device_.buffer(need.name, array_bytes(need, requirements_, slices, rows, plan.batch));
     }
@@ -123,11 +124,11 @@ void Slab::fft(const std::string& name, std::size_t length, std::size_t batch, b
   });
 }
 
-void Slab::copy_to_image(const std::string& from, const std::string& to, std::size_t views) {
+void Slab::copy_to_image(const std::string& from, const std::string& to, std::size_t layers) {
   const Buffer& source = array(from).buffer;
   const ImageArray& target = array(to).image;
   enqueue(Queue::compute, {{from, Access::in}, {to, Access::out}},
-          [&](std::span<const Event> waits) { return device_.copy(source, 0, target, views, waits); });
+          [&](std::span<const Event> waits) { return device_.copy(source, 0, target, layers, waits); });
 }
 
 void Slab::set(const std::string& name, const void* data, std::size_t bytes) {

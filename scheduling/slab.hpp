@@ -74,8 +74,8 @@ class Slab {
   /// From now on each has the other's contents (of the same declaration but for lifetime): how a pass that does not
   /// work in place becomes the state.
   void swap(const std::string& a, const std::string& b);
-  /// Projections or fixed arrays into an image array of the same rows and `views`.
-  void copy_to_image(const std::string& from, const std::string& to, std::size_t views);
+  /// Projections or fixed arrays into the first `layers` of an image array of the same rows.
+  void copy_to_image(const std::string& from, const std::string& to, std::size_t layers);
   /// Host memory into a `fixed` array (a filter, matrices). The data is copied before the call returns.
   void set(const std::string& name, const void* data, std::size_t bytes);
 
