@@ -14,8 +14,7 @@ namespace halocline {
 namespace {
 
 constexpr double pi = std::numbers::pi;
-constexpr double largest_gap = pi / 3;       // a few views evenly spread are a full circle by their gaps, but no scan
-constexpr std::size_t weights_per_view = 5;  // FDK_WEIGHTS of fdk.cl
+constexpr double largest_gap = pi / 3;  // a few views evenly spread are a full circle by their gaps, but no scan
 
 std::vector<float> to_float(const std::vector<double>& values) {
   return {values.begin(), values.end()};
@@ -26,26 +25,63 @@ std::vector<double> transfer_of(const FdkParameters& parameters, std::size_t len
   return parameters.variance ? squared_transfer(transfer) : transfer;
 }
 
-/// Per view: scale, u/SDD of column 0, its step, v/SDD of row 0, its step.
-std::vector<float> weights_of(const Geometry& geometry, const Grid& projections) {
-  const AngularCoverage coverage = angular_coverage(geometry);
-  const double du = projections.spacing[0];
+/// Whether the source moves along the rows, straight across the line to the axis.
+bool is_upright(const View& view) {
+  const SourceOrbit orbit = source_orbit(view);
+  const double length = view.parallel() ? 1 : view.sid;
+  return orbit.tangent == std::array<double, 3>{length, 0, 0};
+}
+
+/// Parallel beam: K of fdk_general.cl, the same for all pixels.
+double parallel_factor(const View& view) {
+  const auto tangent = source_orbit(view).tangent;
+  return (tangent[0] * tangent[0] + tangent[1] * tangent[1]) / tangent[0];
+}
+
+/// What fdk.cl, or fdk_general.cl, calls weights.
+std::vector<float> weights_of(const Geometry& geometry, const Grid& raw, const FilteredRows& rows,
+                              const Redundancy& redundancy, bool general) {
+  const Grid& grid = rows.padded;
+  const AngularCoverage coverage = angular_coverage(geometry, true);
+  const double du = grid.spacing[0], radius = geometry.radius_cylindrical_detector;
   std::vector<float> weights;
+  const auto add = [&](std::initializer_list<double> values) {
+    for (const double value : values) weights.push_back(static_cast<float>(value));
+  };
   for (std::size_t n = 0; n < geometry.views.size(); ++n) {
     const View& view = geometry.views[n];
     if (view.parallel()) {
-      weights.push_back(static_cast<float>(coverage.gaps[n] / du));
-      weights.insert(weights.end(), weights_per_view - 1, 0.0f);
+      add({coverage.gaps[n] / du * parallel_factor(view), 0, 0, 0, 0});
+      if (general) add({1, 0, 0, 0, 0, -1, 0, 0, 0, 0, 0});
       continue;
     }
-    const double u = projections.origin[0] + view.projection_offset_x - view.source_offset_x;
-    const double v = projections.origin[1] + view.projection_offset_y - view.source_offset_y;
-    for (const double value :
-         {coverage.gaps[n] * 0.5 * view.sdd / view.sid / du, u / view.sdd, projections.direction[0] * du / view.sdd,
-          v / view.sdd, projections.direction[4] * projections.spacing[1] / view.sdd})
-      weights.push_back(static_cast<float>(value));
+    const double u = grid.origin[0] + view.projection_offset_x - view.source_offset_x;
+    const double v = grid.origin[1] + view.projection_offset_y - view.source_offset_y;
+    add({coverage.gaps[n] * 0.5 * view.sdd / view.sid / du, u / view.sdd, grid.direction[0] * du / view.sdd,
+         v / view.sdd, grid.direction[4] * grid.spacing[1] / view.sdd});
+    if (!general) continue;
+    const auto [angle, way, inward] = source_orbit(view);
+    add({way[0] / view.sid, way[1] / view.sid, way[2] / view.sid});
+    add({inward[0] / view.sid, inward[1] / view.sid, inward[2] / view.sid});
+    const double pitch = raw.direction[0] * raw.spacing[0];
+    add({redundancy.betas.empty() ? 0 : redundancy.betas[n], radius / view.sdd, -view.source_offset_x / view.sdd,
+         -(view.projection_offset_x + raw.origin[0]) / pitch, radius / pitch});
   }
   return weights;
+}
+
+/// Of neighbours along u and along v, once the filter and an interpolation at any fraction f, all equally frequent,
+/// have passed white noise: the latter multiplies its power by 1 - 2 f (1 - f)(1 - cos w), 2/3 + cos(w)/3 in the mean.
+std::array<float, 2> interpolated_correlation(const FdkParameters& parameters, std::size_t length) {
+  const auto transfer = ramp_transfer(parameters.window, parameters.cutoff, length);
+  double product = 0, power = 0;
+  for (std::size_t n = 0; n < length; ++n) {
+    const double cosine = std::cos(2 * pi * static_cast<double>(n) / static_cast<double>(length));
+    const double each = transfer[n] * transfer[n] * (2 + cosine);
+    product += each * cosine;
+    power += each;
+  }
+  return {static_cast<float>(product / power), 0.25f};
 }
 
 VoxelDriven::Options voxel_options(const Geometry& geometry, const FdkParameters& parameters, std::size_t length) {
@@ -59,6 +95,9 @@ VoxelDriven::Options voxel_options(const Geometry& geometry, const FdkParameters
 }
 
 void check_parameters(const FdkParameters& parameters) {
+  if (!(parameters.pad >= 0 && parameters.pad <= 1))
+    throw InputError(
+        fmt::format("truncated rows are to go on by {} of their length (--pad); it must be 0 to 1", parameters.pad));
   if (!(parameters.cutoff > 0 && parameters.cutoff <= 1))
     throw InputError(
         fmt::format("the filter's cut-off is {}; it must be a fraction of the highest frequency, above 0 and at most 1",
@@ -72,8 +111,23 @@ void check_parameters(const FdkParameters& parameters) {
         fmt::format("the electronic noise is {}; it must be a standard deviation in photons, 0 or more", electronic));
 }
 
-std::size_t padded_length(const Grid& projections) {
-  return fft_length(2 * projections.size[0]);
+/// Columns of the same pitch on the plane that a cylindrical detector touches, over all that some view measures; its
+/// rows. A flat detector is its own.
+Grid flat_detector(const Geometry& geometry, const Grid& projections) {
+  Grid flat = projections;
+  const double radius = geometry.radius_cylindrical_detector;
+  if (radius == 0) return flat;
+  double low = std::numeric_limits<double>::max(), high = std::numeric_limits<double>::lowest();
+  for (const View& view : geometry.views)
+    for (const double column : {0.0, static_cast<double>(projections.size[0]) - 1}) {
+      const double end = projections.origin[0] + projections.direction[0] * projections.spacing[0] * column;
+      const double u = ray_slopes(view, radius, end, 0)[0] * view.sdd + view.source_offset_x - view.projection_offset_x;
+      low = std::min(low, u);
+      high = std::max(high, u);
+    }
+  flat.size[0] = static_cast<std::size_t>(std::ceil((high - low) / flat.spacing[0] - 1e-9)) + 1;
+  flat.origin[0] = flat.direction[0] > 0 ? low : high;
+  return flat;
 }
 
 struct Interval {
@@ -155,31 +209,63 @@ Reach reach_of(const Geometry& geometry, const Grid& projections) {
 
 }  // namespace
 
+FilteredRows filtered_rows(const Geometry& geometry, const Grid& projections, const FdkParameters& parameters) {
+  FilteredRows rows;
+  rows.measured = flat_detector(geometry, projections);
+  const Redundancy redundancy = redundancy_of(geometry, projections, parameters.redundancy);
+  const auto [before, after] = std::pair{redundancy.columns_before, redundancy.columns_after};
+  rows.before = before;
+  rows.padded = rows.measured;
+  rows.padded.size[0] += before + after;
+  rows.padded.origin[0] -= rows.padded.direction[0] * rows.padded.spacing[0] * static_cast<double>(before);
+  // A mirror image is shorter than what it mirrors. The noise of what is extrapolated is left out: beyond the first
+  // pixels the square of the kernel falls with the fourth power of the distance.
+  const auto columns = static_cast<double>(rows.measured.size[0]);
+  const auto extent =
+      parameters.variance ? 0 : static_cast<std::size_t>(std::min(parameters.pad * columns, columns - 1));
+  rows.low_extent = before > 0 ? 0 : extent;
+  rows.high_extent = after > 0 ? 0 : extent;
+  // no column is farther than half the circle from any other, so that it meets the kernel as on a line
+  rows.length = fft_length(2 * (rows.padded.size[0] + std::max(rows.low_extent, rows.high_extent)));
+  return rows;
+}
+
 Fdk::Fdk(const Geometry& geometry, const Grid& projections, const Grid& grid, const FdkParameters& parameters)
-    : projections_(projections),
-      parameters_(parameters),
-      length_(padded_length(projections)),
-      filter_(to_float(transfer_of(parameters, length_))),
-      weights_(weights_of(geometry, projections)),
-      voxels_(geometry, projections, grid, voxel_options(geometry, parameters, length_)) {}
+    : parameters_(parameters),
+      raw_columns_(projections.size[0]),
+      rows_(filtered_rows(geometry, projections, parameters)),
+      redundancy_(redundancy_of(geometry, projections, parameters.redundancy)),
+      general_(redundancy_.kind != Redundancy::Kind::none || rows_.low_extent + rows_.high_extent > 0 ||
+               geometry.radius_cylindrical_detector > 0 ||
+               (!geometry.parallel() && !std::all_of(geometry.views.begin(), geometry.views.end(), is_upright))),
+      cylinder_(geometry.radius_cylindrical_detector > 0),
+      filter_(to_float(transfer_of(parameters, rows_.length))),
+      weights_(weights_of(geometry, projections, rows_, redundancy_, general_)),
+      correlation_(cylinder_ && parameters.variance ? interpolated_correlation(parameters, rows_.length)
+                                                    : std::array<float, 2>{}),
+      voxels_(geometry, rows_.padded, grid, voxel_options(geometry, parameters, rows_.length)) {}
 
 Requirements Fdk::requirements() const {
   Requirements requirements;
   requirements.algorithm = parameters_.variance ? "fdk variance" : "fdk";
-  requirements.arrays.push_back({.name = "raw", .kind = ArrayKind::projections, .lifetime = Lifetime::input});
-  // Two rows share a complex one of length_. An odd number of rows is held only at the end of a detector with an odd
+  requirements.arrays.push_back(
+      {.name = "raw", .kind = ArrayKind::projections, .lifetime = Lifetime::input, .row_length = raw_columns_});
+  // Two rows share a complex one. An odd number of rows is held only at the end of a detector with an odd
   // number, and is then at least 33 or all of them (detector_rows_of): room for the half pair is spread over those.
-  std::size_t row_length = length_;
-  if (const std::size_t rows = projections_.size[1]; rows % 2 == 1) {
+  std::size_t row_length = rows_.length;
+  if (const std::size_t rows = rows_.padded.size[1]; rows % 2 == 1) {
     const std::size_t fewest = std::min<std::size_t>(rows, 33);
-    row_length = (length_ * (fewest + 1) + fewest - 1) / fewest;
+    row_length = (row_length * (fewest + 1) + fewest - 1) / fewest;
   }
   requirements.arrays.push_back({.name = "spectrum", .kind = ArrayKind::projections, .row_length = row_length});
   requirements.arrays.push_back({.name = "filter", .kind = ArrayKind::fixed, .elements = filter_.size()});
   requirements.arrays.push_back({.name = "weights", .kind = ArrayKind::fixed, .elements = weights_.size()});
-  requirements.kernels = {"fdk_weight", "fdk_filter", voxels_.quads() ? "fdk_unpack_quads" : "fdk_unpack"};
+  requirements.kernels = {general_ ? "fdk_general_weight" : "fdk_weight", "fdk_filter",
+                          voxels_.quads() ? "fdk_unpack_quads" : "fdk_unpack"};
   requirements.preferred_batch = 32;
   voxels_.declare(requirements);
+  // seen from the source, a cylinder's rows are not those of the plane
+  if (cylinder_) requirements.detector_rows = nullptr;
   return requirements;
 }
 
@@ -189,24 +275,45 @@ void Fdk::start(Slab& slab) const {
   voxels_.start(slab);
 }
 
+// One array element a work-item: "raw" to "spectrum".
+void Fdk::weight(Slab& slab, Range views) const {
+  const auto number = [](auto value) { return static_cast<std::int32_t>(value); };
+  const auto rows = static_cast<std::size_t>(slab.rows().count()), pairs = (rows + 1) / 2;
+  const auto count = static_cast<std::size_t>(views.count());
+  const auto noise = parameters_.variance.value_or(FdkParameters::Noise{});
+  const auto photons = static_cast<float>(noise.photons), electronic = static_cast<float>(noise.electronic);
+  std::string options = parameters_.variance ? "-D VARIANCE" : "";
+  if (!general_) {
+    slab.launch(
+        {"fdk.cl", "fdk_weight", options}, {rows_.length, pairs, count},
+        {in("raw"), in("weights"), out("spectrum"), number(raw_columns_), number(slab.rows().begin), number(rows),
+         number(rows_.length), number(pairs), number(views.begin), number(count), photons, electronic});
+    return;
+  }
+  if (redundancy_.kind == Redundancy::Kind::parker) options += " -D PARKER";
+  if (redundancy_.kind == Redundancy::Kind::wang) options += " -D WANG";
+  if (cylinder_) options += " -D CYLINDER";
+  slab.launch({"fdk_general.cl", "fdk_general_weight", options}, {rows_.length, pairs, count},
+              {in("raw"), in("weights"), out("spectrum"), number(raw_columns_), number(rows_.measured.size[0]),
+               number(rows_.before), number(rows_.low_extent), number(rows_.high_extent), number(slab.rows().begin),
+               number(rows), number(rows_.length), number(pairs), number(views.begin), number(count),
+               static_cast<float>(redundancy_.limit), photons, electronic, correlation_[0], correlation_[1]});
+}
+
 void Fdk::filter(Slab& slab, Range views) const {
   const auto number = [](auto value) { return static_cast<std::int32_t>(value); };
-  const auto columns = projections_.size[0];
+  const auto columns = rows_.padded.size[0], length = rows_.length;
   const auto rows = static_cast<std::size_t>(slab.rows().count()), pairs = (rows + 1) / 2;
   const auto count = static_cast<std::size_t>(views.count());
   const std::string options = parameters_.variance ? "-D VARIANCE" : "";
-  const auto noise = parameters_.variance.value_or(FdkParameters::Noise{});
-  slab.launch({"fdk.cl", "fdk_weight", options}, {length_, pairs, count},
-              {in("raw"), in("weights"), out("spectrum"), number(columns), number(slab.rows().begin), number(rows),
-               number(length_), number(pairs), number(views.begin), number(count), static_cast<float>(noise.photons),
-               static_cast<float>(noise.electronic)});
-  slab.fft("spectrum", length_, pairs * count, false);
-  slab.launch({"fdk.cl", "fdk_filter", options}, {length_, pairs, count},
-              {inout("spectrum"), in("filter"), number(length_), number(pairs), number(count)});
-  slab.fft("spectrum", length_, pairs * count, true);
+  weight(slab, views);
+  slab.fft("spectrum", length, pairs * count, false);
+  slab.launch({"fdk.cl", "fdk_filter", options}, {length, pairs, count},
+              {inout("spectrum"), in("filter"), number(length), number(pairs), number(count)});
+  slab.fft("spectrum", length, pairs * count, true);
   slab.launch(
       {"fdk.cl", voxels_.quads() ? "fdk_unpack_quads" : "fdk_unpack", options}, voxels_.filtered_items(slab, views),
-      {in("spectrum"), out("filtered"), number(columns), number(rows), number(length_), number(pairs), number(count)});
+      {in("spectrum"), out("filtered"), number(columns), number(rows), number(length), number(pairs), number(count)});
 }
 
 void Fdk::accumulate(Slab& slab, Range views) const {
@@ -214,8 +321,9 @@ void Fdk::accumulate(Slab& slab, Range views) const {
 }
 
 std::vector<std::string> check_fdk(const Geometry& geometry, const Grid& projections, const Grid& grid,
-                                   const std::string& projections_name, const std::string& geometry_name) {
-  check_projections(projections, projections_name, geometry, geometry_name);
+                                   const std::string& projections_name, const std::string& geometry_name,
+                                   const RedundancyOptions& options) {
+  check_projections(projections, projections_name, geometry, geometry_name, DetectorShape::flat_or_cylinder);
   check_grid(grid, "the volume");
   const auto& d = projections.direction;
   if (std::max(std::abs(d[1]), std::abs(d[3])) > 1e-4)
@@ -223,19 +331,15 @@ std::vector<std::string> check_fdk(const Geometry& geometry, const Grid& project
         "{}: the detector's axes are turned by {:.4g} degrees in its plane; filtering needs rows along u, so give "
         "that angle as the geometry's in-plane angle",
         projections_name, std::atan2(d[3], d[0]) * 180 / pi));
-  const AngularCoverage coverage = angular_coverage(geometry);
-  if (!coverage.full_circle)
-    throw InputError(fmt::format(
-        "{}: its {} views cover only {:.6g} degrees, with a gap of {:.6g} before gantry angle {:.6g}; a cone or "
-        "fan beam is reconstructed from the full circle only, so give the missing views",
-        geometry_name, geometry.views.size(), coverage.range * 180 / pi, coverage.largest_gap * 180 / pi,
-        coverage.first_angle * 180 / pi));
-  if (!geometry.parallel() && coverage.largest_gap > largest_gap)
+  const AngularCoverage coverage = angular_coverage(geometry, options.allow_incomplete_arc);
+  if (coverage.inner_gap > largest_gap)
     throw InputError(
         fmt::format("{}: its {} views leave a gap of {:.6g} degrees; a reconstruction needs views all round, "
                     "no farther apart than {:.6g} degrees",
-                    geometry_name, geometry.views.size(), coverage.largest_gap * 180 / pi, largest_gap * 180 / pi));
-  if (!is_seen(geometry, projections, grid)) refuse_unseen(geometry, projections, grid);
+                    geometry_name, geometry.views.size(), coverage.inner_gap * 180 / pi, largest_gap * 180 / pi));
+  const Redundancy redundancy = redundancy_of(geometry, projections, options, geometry_name);
+  const Grid seen = flat_detector(geometry, projections);
+  if (!is_seen(geometry, seen, grid)) refuse_unseen(geometry, seen, grid);
 
   std::vector<std::string> notes;
   if (coverage.repeated_views > 0)
@@ -245,9 +349,10 @@ std::vector<std::string> check_fdk(const Geometry& geometry, const Grid& project
     notes.push_back(fmt::format(
         "{}: the gantry angles are in no order round the circle; each view is weighted by the gaps beside it",
         geometry_name));
-  const Interval across = reach_of(geometry, projections).across;
+  notes.insert(notes.end(), redundancy.notes.begin(), redundancy.notes.end());
+  const Interval across = reach_of(geometry, seen).across;
   const double wide = std::max(-across.low, across.high), narrow = std::min(-across.low, across.high);
-  if (narrow < 0.8 * wide)
+  if (redundancy.kind != Redundancy::Kind::wang && narrow < 0.8 * wide)
     notes.push_back(fmt::format(
         "{}: the detector is displaced; at the isocentre it spans {:.6g} to {:.6g} mm, so what lies farther than "
         "{:.6g} mm from the axis is missed by part of the views and comes out wrong",
@@ -258,7 +363,8 @@ std::vector<std::string> check_fdk(const Geometry& geometry, const Grid& project
 RunResult fdk(const Volume& projections, const Geometry& geometry, const Grid& grid, const FdkParameters& parameters,
               const std::vector<Device>& devices, const RunOptions& options) {
   check_parameters(parameters);
-  const auto notes = check_fdk(geometry, projections.grid, grid);
+  const auto notes =
+      check_fdk(geometry, projections.grid, grid, "the projections", "the geometry", parameters.redundancy);
   if (!parameters.variance)  // it follows the reconstruction, which has told them
     for (const auto& note : notes) spdlog::warn("{}", note);
   return run_backprojection(Fdk(geometry, projections.grid, grid, parameters), projections, grid, devices, options);
@@ -267,7 +373,7 @@ RunResult fdk(const Volume& projections, const Geometry& geometry, const Grid& g
 Plan plan_fdk(const Geometry& geometry, const Grid& projections, const Grid& grid, const FdkParameters& parameters,
               const std::vector<DeviceBudget>& budgets, const PlanOptions& options) {
   check_parameters(parameters);
-  check_fdk(geometry, projections, grid);
+  check_fdk(geometry, projections, grid, "the projections", "the geometry", parameters.redundancy);
   return make_plan(Fdk(geometry, projections, grid, parameters).requirements(), budgets, options);
 }
 

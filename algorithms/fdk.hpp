@@ -8,6 +8,7 @@
 
 #include "algorithms/backprojection.hpp"
 #include "algorithms/ramp.hpp"
+#include "algorithms/redundancy.hpp"
 
 namespace halocline {
 
@@ -15,6 +16,10 @@ struct FdkParameters {
   Window window = Window::ram_lak;
   double cutoff = 1;                    ///< fraction of the detector's highest frequency, in (0, 1]
   bool hardware_interpolation = false;  ///< interpolate in the texture units (8-bit fractions on most GPUs)
+  RedundancyOptions redundancy = {};    ///< short scans and displaced detectors are weighted by themselves
+  /// Rows that the detector cuts off go on by this fraction of their length, in [0, 1], before they are filtered, with
+  /// the slope that they have and down to 0 (Ohnesorge et al. 2000). Not on the short side of a displaced detector.
+  double pad = 0;
   /// The detector's noise: I ~ Poisson(photons * exp(-p)) + N(0, electronic^2).
   struct Noise {
     double photons = 1e5;
@@ -25,10 +30,24 @@ struct FdkParameters {
   std::optional<Noise> variance = std::nullopt;
 };
 
-/// f(x) = sum over views of gap/2 * SDD/SID * 1/du * [(p cos gamma) * h](u, v) / w^2, with the angular gap of each
-/// view, the detector's pitch du, cos gamma = SDD/sqrt(SDD^2 + u^2 + v^2) and w = (SID - s)/SID for s towards the
-/// source. u and v count from the foot of the perpendicular from the source. Parallel beam: gap * 1/du * [p * h](u, v).
-/// The volume comes in 1/mm.
+/// The rows that are filtered: on a flat detector (a cylindrical one is projected onto the plane that touches it), as
+/// wide as back-projection reads them.
+struct FilteredRows {
+  Grid measured;               ///< the stack on the flat detector
+  Grid padded;                 ///< the same with the columns that a displaced detector lacks
+  std::size_t before = 0;      ///< of these, how many come before the measured ones
+  std::size_t low_extent = 0;  ///< columns that a truncated row goes on by, on either side
+  std::size_t high_extent = 0;
+  std::size_t length = 0;  ///< of the Fourier transform
+};
+FilteredRows filtered_rows(const Geometry& geometry, const Grid& projections, const FdkParameters& parameters);
+
+/// f(x) = sum over views of gap/2 * SDD/SID * 1/du * [(p w K cos gamma) * h](u, v) / d^2, with the angular gap of each
+/// view, the detector's pitch du, cos gamma = SDD/sqrt(SDD^2 + u^2 + v^2) and d = (SID - s)/SID for s towards the
+/// source. u and v count from the foot of the perpendicular from the source. w shares the weight of rays measured twice
+/// (Redundancy), K is 1 unless the view is tilted or its source stands aside (fdk_general.cl). Parallel beam: gap *
+/// 1/du
+/// * K [p * h](u, v). The volume comes in 1/mm.
 class Fdk : public BackprojectionMethod {
  public:
   Fdk(const Geometry& geometry, const Grid& projections, const Grid& grid, const FdkParameters& parameters);
@@ -38,19 +57,26 @@ class Fdk : public BackprojectionMethod {
   void accumulate(Slab& slab, Range views) const override;
 
  private:
-  Grid projections_;
+  void weight(Slab& slab, Range views) const;
+
   FdkParameters parameters_;
-  std::size_t length_;  // of a padded row
+  std::size_t raw_columns_;
+  FilteredRows rows_;
+  Redundancy redundancy_;
+  bool general_, cylinder_;  // weighted by fdk_general.cl; from a cylindrical detector
   std::vector<float> filter_, weights_;
+  std::array<float, 2> correlation_;  // of neighbours along u and v, see fdk_general.cl
   VoxelDriven voxels_;
 };
 
 /// Throws InputError unless the scan can be reconstructed: the stack has as many views as the geometry, its rows lie
-/// along u, no arc is missing (cone and fan beam need the full circle, a parallel beam 180 degrees), and the detector
-/// sees some of the volume. Returns what is worth telling: repeated or disordered views, a displaced detector.
+/// along u, the arc is long enough and the detector well placed (redundancy_of; a parallel beam needs 180 degrees), and
+/// the detector sees some of the volume. Returns what is worth telling: repeated or disordered views, a short scan, a
+/// displaced detector.
 std::vector<std::string> check_fdk(const Geometry& geometry, const Grid& projections, const Grid& grid,
                                    const std::string& projections_name = "the projections",
-                                   const std::string& geometry_name = "the geometry");
+                                   const std::string& geometry_name = "the geometry",
+                                   const RedundancyOptions& redundancy = {});
 
 /// Reconstructs `projections` (line integrals) on `grid`. Throws InputError as check_fdk does and for bad parameters,
 /// PlanError, ClError, BuildError, Interrupted.

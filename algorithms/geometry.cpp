@@ -93,11 +93,36 @@ std::array<double, 3> ray_direction(const View& view) {
   return to_world(view, {0, 0, -1});
 }
 
-ViewRays::ViewRays(const View& view) : view_(view), to_world_(inverse_rotation(view)), source_(source_position(view)) {}
+SourceOrbit source_orbit(const View& view) {
+  // in the frame that turns with the gantry, so that a scan without tilts and offsets gets round numbers
+  View level = view;
+  level.gantry_angle = 0;
+  const Matrix33 r = rotation(level);
+  const Vector3 source = view.parallel() ? to_world(level, {0, 0, 1}) : source_position(level);
+  return {view.gantry_angle * pi / 180 + std::atan2(source[0], source[2]), times(r, {source[2], 0, -source[0]}),
+          times(r, {-source[0], 0, -source[2]})};
+}
+
+std::array<double, 2> ray_slopes(const View& view, double radius, double u, double v) {
+  double x = view.projection_offset_x + u, depth = view.sdd;
+  if (radius > 0) {
+    depth -= radius * (1 - std::cos(x / radius));
+    x = radius * std::sin(x / radius);
+  }
+  return {(x - view.source_offset_x) / depth, (view.projection_offset_y + v - view.source_offset_y) / depth};
+}
+
+ViewRays::ViewRays(const View& view, double radius)
+    : view_(view), radius_(radius), to_world_(inverse_rotation(view)), source_(source_position(view)) {}
 
 Ray ViewRays::to(double u, double v) const {
   const double x = view_.projection_offset_x + u, y = view_.projection_offset_y + v;
   if (view_.parallel()) return {times(to_world_, {x, y, view_.sid}), times(to_world_, {0, 0, -1})};
+  if (radius_ > 0) {
+    const auto [across, along] = ray_slopes(view_, radius_, u, v);
+    const double length = std::hypot(across, along, 1.0);
+    return {source_, times(to_world_, {across / length, along / length, -1 / length})};
+  }
   const double dx = x - view_.source_offset_x, dy = y - view_.source_offset_y;
   const double length = std::hypot(dx, dy, view_.sdd);
   return {source_, times(to_world_, {dx / length, dy / length, -view_.sdd / length})};
@@ -206,18 +231,43 @@ void check_geometry(const Geometry& geometry, const std::string& name) {
   }
 }
 
+namespace {
+
+void check_cylinder(const Grid& projections, const Geometry& geometry, const std::string& name) {
+  const double radius = geometry.radius_cylindrical_detector;
+  if (geometry.parallel())
+    throw InputError(
+        fmt::format("{}: the detector is a cylinder of radius {} mm, but the beam is parallel; give the distance from "
+                    "source to detector, or leave the radius out",
+                    name, radius));
+  for (const View& view : geometry.views)
+    for (const double column : {0.0, static_cast<double>(projections.size[0]) - 1}) {
+      const double u = projections.origin[0] + projections.direction[0] * projections.spacing[0] * column;
+      const double angle = (u + view.projection_offset_x) / radius;
+      // beyond a right angle the arc turns back; near the source's plane a flat detector has no end
+      if (std::abs(angle) >= pi / 2 || view.sdd - radius * (1 - std::cos(angle)) < 0.1 * view.sdd)
+        throw InputError(fmt::format(
+            "{}: the cylindrical detector of radius {} mm bends by {:.4g} degrees round the source; what is seen must "
+            "fit on a plane, so give the radius and the pixels in mm",
+            name, radius, std::abs(angle) * 180 / pi));
+    }
+}
+
+}  // namespace
+
 void check_projections(const Grid& projections, const std::string& projections_name, const Geometry& geometry,
-                       const std::string& geometry_name) {
+                       const std::string& geometry_name, DetectorShape shape) {
   check_grid(projections, projections_name);
   check_geometry(geometry, geometry_name);
   if (projections.size[2] != geometry.views.size())
     throw InputError(fmt::format("{} holds {} views, but {} describes {}; give the geometry of this scan",
                                  projections_name, projections.size[2], geometry_name, geometry.views.size()));
-  if (geometry.radius_cylindrical_detector != 0)
+  if (geometry.radius_cylindrical_detector != 0 && shape == DetectorShape::flat)
     throw InputError(
         fmt::format("{}: the detector is a cylinder of radius {} mm; only flat detectors are handled, so "
                     "resample the projections onto a plane first",
                     geometry_name, geometry.radius_cylindrical_detector));
+  if (geometry.radius_cylindrical_detector != 0) check_cylinder(projections, geometry, geometry_name);
   const auto& d = projections.direction;
   if (std::max({std::abs(d[2]), std::abs(d[5]), std::abs(d[6]), std::abs(d[7])}) > 1e-4)
     throw InputError(
@@ -240,7 +290,7 @@ DistinctAngles distinct_angles(const Geometry& geometry, double period) {
   const std::size_t count = geometry.views.size();
   std::vector<std::pair<double, std::size_t>> sorted(count);
   for (std::size_t n = 0; n < count; ++n) {
-    double angle = std::fmod(geometry.views[n].gantry_angle * pi / 180, period);
+    double angle = std::fmod(source_orbit(geometry.views[n]).angle, period);
     if (angle < 0) angle += period;
     if (angle >= period) angle = 0;  // a tiny negative angle rounds up to the period
     sorted[n] = {angle, n};
@@ -280,7 +330,7 @@ bool is_disordered(const DistinctAngles& distinct) {
 
 }  // namespace
 
-AngularCoverage angular_coverage(const Geometry& geometry) {
+AngularCoverage angular_coverage(const Geometry& geometry, bool allow_incomplete_arc) {
   check_geometry(geometry, "the geometry");
   const bool parallel = geometry.parallel();
   const double period = parallel ? pi : 2 * pi;
@@ -302,14 +352,17 @@ AngularCoverage angular_coverage(const Geometry& geometry) {
   std::sort(sorted.begin(), sorted.end());
   const double median = 0.5 * (sorted[(groups - 1) / 2] + sorted[groups / 2]);
 
-  if (parallel && out.largest_gap > widest)
+  if (parallel && out.largest_gap > widest && !allow_incomplete_arc)
     throw InputError(
         fmt::format("the geometry leaves a gap of {:.4g} degrees after gantry angle {:.6g} (modulo 180, as "
                     "opposite views of a parallel beam see the same rays); at most 20 degrees can be filled, "
-                    "so give the views that are missing",
+                    "so give the views that are missing, or --allow-incomplete-arc to go on without",
                     out.largest_gap * 180 / pi, distinct.angles[at_largest] * 180 / pi));
 
-  out.full_circle = parallel || out.largest_gap <= widest || out.largest_gap <= 3 * median;
+  const double missing = parallel ? widest : std::max(widest, 3 * median);
+  for (const double each : gap) out.missing_arcs += each > missing ? 1 : 0;
+  out.full_circle = out.missing_arcs == 0;
+  out.inner_gap = sorted[groups > 1 && !out.full_circle ? groups - 2 : groups - 1];
   out.range = out.full_circle ? period : period - out.largest_gap;
   const std::size_t first = out.full_circle ? 0 : (at_largest + 1) % groups;
   out.first_angle = distinct.angles[first];

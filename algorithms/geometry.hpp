@@ -59,20 +59,36 @@ std::array<double, 3> detector_point(const View& view, double u, double v);
 /// beam, and of the perpendicular from the source for a divergent one.
 std::array<double, 3> ray_direction(const View& view);
 
+/// The source on its way round the axis y. The two vectors lie across the axis, are as long as the source is far from
+/// it (mm), and are given in the view's rotated coordinates: (SID, 0, 0) and (0, 0, -SID) in a view without tilt and
+/// source offset x. Parallel beam: the same of the unit vector towards the source plane.
+struct SourceOrbit {
+  double angle = 0;                 ///< about y, radians: the gantry angle, but for tilts and source offset x
+  std::array<double, 3> tangent{};  ///< the way that the source moves per radian
+  std::array<double, 3> inward{};   ///< from the source to the axis
+};
+SourceOrbit source_orbit(const View& view);
+
+/// Where a ray meets the plane at the distance 1 from the source, from the foot of the perpendicular: x'/depth and
+/// y'/depth of the detector's physical point (u, v) in mm. A cylindrical detector of that radius (0: flat) touches the
+/// flat one's plane along x' = 0 and bends towards the source; u is the length of the arc (RTK's convention).
+std::array<double, 2> ray_slopes(const View& view, double radius, double u, double v);
+
 /// A straight line in the world: a point in mm and a unit direction away from the source.
 struct Ray {
   std::array<double, 3> origin, direction;
 };
 
-/// The rays of one view, with what they share computed once.
+/// The rays of one view, with what they share computed once. `radius` of a cylindrical detector, 0 for a flat one.
 class ViewRays {
  public:
-  explicit ViewRays(const View& view);
+  explicit ViewRays(const View& view, double radius = 0);
   /// The ray that meets the detector at (u, v) mm; it starts at the source, or in the source plane of a parallel beam.
   Ray to(double u, double v) const;
 
  private:
   View view_;
+  double radius_;
   std::array<double, 9> to_world_;
   std::array<double, 3> source_;
 };
@@ -105,29 +121,34 @@ Geometry circular_geometry(const CircularOptions& options);
 /// SDD is negative or smaller than SID but not 0, or parallel and divergent views are mixed.
 void check_geometry(const Geometry& geometry, const std::string& name);
 
-/// Throws InputError unless `projections` is a stack (u, v, view) that fits a flat-detector geometry: as many views,
-/// and no axis of the detector mixed with the view axis.
+enum class DetectorShape { flat, flat_or_cylinder };
+
+/// Throws InputError unless `projections` is a stack (u, v, view) that fits the geometry: as many views, no axis of the
+/// detector mixed with the view axis, and a shape that the caller can handle. A cylinder needs a divergent beam and may
+/// not bend round the source.
 void check_projections(const Grid& projections, const std::string& projections_name, const Geometry& geometry,
-                       const std::string& geometry_name);
+                       const std::string& geometry_name, DetectorShape shape = DetectorShape::flat);
 
 /// How the gantry angles lie on the circle. Angles in radians, vectors in the order of the views.
 struct AngularCoverage {
   std::vector<double> gaps;   ///< the angle that each view stands for: the d beta of filtered back-projection
   std::vector<double> betas;  ///< the angle from first_angle to the view, in increasing gantry angle, in [0, range]
-  bool full_circle = false;   ///< no arc is missing (always true for a parallel beam)
+  bool full_circle = false;   ///< no arc is missing
   double range = 0;           ///< sum of the gaps: 2 pi, or last - first of a short scan; pi for a parallel beam
   double largest_gap = 0;     ///< between neighbours on the circle; the missing arc of a short scan
+  double inner_gap = 0;       ///< the largest but for the missing arc
+  int missing_arcs = 0;       ///< gaps so wide that views are missing there; the largest makes the scan short
   int repeated_views = 0;     ///< views at an angle that an earlier one already had
   bool disordered = false;    ///< the views neither increase nor decrease round the circle
   double first_angle =
       0;  ///< gantry angle of the view after the missing arc (of the smallest angle, if none is missing)
 };
 
-/// The gaps between the gantry angles. On a full circle a view gets half of the gap to each neighbour. Views at the
-/// same angle (to 1e-6 rad) share that angle's gap equally. A gap over 20 degrees that is also over 3 times the median
-/// gap is a missing arc: the scan is short, and its first and last view get their one inner half gap. For a parallel
-/// beam, opposite views see the same rays: angles count modulo pi, no arc may be missing, and a gap over 20 degrees
-/// throws InputError.
-AngularCoverage angular_coverage(const Geometry& geometry);
+/// The gaps between the angles at which the source stands (source_orbit). On a full circle a view gets half of the gap
+/// to each neighbour. Views at the same angle (to 1e-6 rad) share that angle's gap equally. A gap over 20 degrees that
+/// is also over 3 times the median gap is a missing arc: the scan is short, and its first and last view get their one
+/// inner half gap. For a parallel beam, opposite views see the same rays: angles count modulo pi, and a gap over 20
+/// degrees throws InputError unless `allow_incomplete_arc`, which makes it a missing arc.
+AngularCoverage angular_coverage(const Geometry& geometry, bool allow_incomplete_arc = false);
 
 }  // namespace halocline

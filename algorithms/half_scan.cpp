@@ -13,7 +13,7 @@ std::array<HalfScan, 2> half_scans(const Geometry& geometry) {
   const std::size_t count = geometry.views.size();
   if (count < 2)
     throw InputError(fmt::format("the scan has {} view{}; two halves need two or more", count, count == 1 ? "" : "s"));
-  const auto betas = angular_coverage(geometry).betas;
+  const auto betas = angular_coverage(geometry, true).betas;
   std::vector<std::size_t> round(count);  // the views round the circle
   std::iota(round.begin(), round.end(), 0);
   std::stable_sort(round.begin(), round.end(), [&](std::size_t a, std::size_t b) { return betas[a] < betas[b]; });

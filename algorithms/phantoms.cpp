@@ -445,13 +445,13 @@ Volume voxelise(PhantomType type, const Grid& grid, double width_mm, double mu, 
 }
 
 Volume project_analytic(const std::vector<Primitive>& primitives, const Geometry& geometry, const Grid& projections) {
-  check_projections(projections, "the projection stack", geometry, "the geometry");
+  check_projections(projections, "the projection stack", geometry, "the geometry", DetectorShape::flat_or_cylinder);
   const std::vector<Body> bodies(primitives.begin(), primitives.end());
   Volume out(projections);
   const std::size_t columns = projections.size[0], rows = projections.size[1];
   for_each_in_parallel(rows * projections.size[2], [&](std::size_t line) {
     const std::size_t row = line % rows, index = line / rows;
-    const ViewRays rays(geometry.views[index]);
+    const ViewRays rays(geometry.views[index], geometry.radius_cylindrical_detector);
     for (std::size_t column = 0; column < columns; ++column) {
       const auto pixel = projections.world(static_cast<double>(column), static_cast<double>(row), 0);
       const Ray ray = rays.to(pixel[0], pixel[1]);

@@ -25,7 +25,8 @@ struct FdkCommand {
   std::string input, geometry, output, variance_output, halves_output;
   GridOptions grid;
   std::string window = "ram-lak", interpolation = "exact";
-  double cutoff = 1, electronic = 0;
+  double cutoff = 1, electronic = 0, pad = 0;
+  bool no_displaced = false, allow_incomplete_arc = false;
   std::optional<double> photons;
 };
 
@@ -55,7 +56,7 @@ void prepare_halves(Job& job, const FdkCommand& command, FdkWork& work) {
     work.halves.assign(halves.begin(), halves.end());
     for (int n = 0; n < 2; ++n)
       check_fdk(work.halves[n].geometry, half_stack(work, work.halves[n]), work.grid, "'" + command.input + "'",
-                fmt::format("the {} views of '{}'", half_names[n], command.geometry));
+                fmt::format("the {} views of '{}'", half_names[n], command.geometry), work.attenuation.redundancy);
   } catch (const InputError& error) {
     throw InputError(
         fmt::format("--halves-out: {}; half of the views are too few, so leave --halves-out out", error.what()));
@@ -76,12 +77,15 @@ FdkWork prepare(Job& job, const FdkCommand& command) {
   job.output_image("--variance-out", command.variance_output);
   work.grid = make_grid(command.grid);
   work.geometry = read_geometry(command.geometry);
-  const auto notes =
-      check_fdk(work.geometry, work.stack, work.grid, "'" + command.input + "'", "'" + command.geometry + "'");
+  work.attenuation.redundancy = {.displaced = !command.no_displaced,
+                                 .allow_incomplete_arc = command.allow_incomplete_arc};
+  const auto notes = check_fdk(work.geometry, work.stack, work.grid, "'" + command.input + "'",
+                               "'" + command.geometry + "'", work.attenuation.redundancy);
   if (job.dry_run())
     for (const auto& note : notes) spdlog::warn("{}", note);
   work.attenuation.window = window_from_name(command.window);
   work.attenuation.cutoff = command.cutoff;
+  work.attenuation.pad = command.pad;
   work.attenuation.hardware_interpolation = command.interpolation == "hardware";
   work.variance = work.attenuation;
   if (command.photons) work.variance.variance = FdkParameters::Noise{*command.photons, command.electronic};
@@ -170,6 +174,22 @@ void add_fdk(CLI::App& app, Action& action) {
   sub->add_option("--interpolation", command->interpolation,
                   "exact: float32; hardware: texture units (8-bit fractions on most GPUs)")
       ->check(CLI::IsMember({"exact", "hardware"}));
+  const std::string scan =
+      "Scans that are no full circle of whole projections (short scans and displaced detectors are weighted by "
+      "themselves)";
+  sub->add_flag("--nodisplaced", command->no_displaced,
+                "Do not weigh a displaced detector (Wang): only what all views see comes out right")
+      ->group(scan);
+  sub->add_option(
+         "--pad", command->pad,
+         "Truncated projections: let rows go on, mirrored and fading, by this fraction of their length, 0 to 1, "
+         "before they are filtered")
+      ->check(CLI::Range(0.0, 1.0))
+      ->type_name("F")
+      ->group(scan);
+  sub->add_flag("--allow-incomplete-arc", command->allow_incomplete_arc,
+                "Go on, with a warning, where the views cover less than 180 degrees and the fan or leave gaps")
+      ->group(scan);
   const std::string group = "Noise of the volume";
   sub->add_option("--variance-out", command->variance_output,
                   "Also write the variance of each voxel (for denoise --weights), 1/mm^2")

@@ -84,7 +84,8 @@ void run_project(Job& job, const ProjectCommand& command) {
   job.output_image("-o", command.output);
   const Geometry geometry = read_geometry(command.geometry);
   const Grid stack = detector_grid(command, geometry.views.size());
-  check_projections(stack, "--detector", geometry, "'" + command.geometry + "'");
+  check_projections(stack, "--detector", geometry, "'" + command.geometry + "'",
+                    command.input.empty() ? DetectorShape::flat_or_cylinder : DetectorShape::flat);
   if (command.input.empty())
     project_phantom(job, command, geometry, stack);
   else

@@ -6,24 +6,20 @@
 // one complex row: the transfer function H is real and even, so both come out filtered, and nothing need be taken apart in between. Rows pair
 // by their number on the detector (the first row held is even), so a row's result does not depend on which rows are held.
 //
-// VARIANCE: raw line integrals become their variances var(p) = (I + sigma_e^2)/I^2, I = I0 exp(-p) (Borsdorf et al. 2008), all weights
-// are squared, and H belongs to the square of the kernel.
+// VARIANCE: raw line integrals become their variances (fdk.clh), all weights are squared, and H belongs to the square of the kernel.
+//
+// Scans with redundant rays, tilts, truncation or a curved detector are weighted by fdk_general.cl instead of fdk_weight.
 //
 // Arrays: raw[view][row][column]; spectrum[view][pair][length] complex, pairs = (rows + 1)/2, zero beyond the detector; filter[length];
 // weights[view][5] = scale, u/SDD of column 0, its step a column, v/SDD of row 0, its step a row; filtered like raw, or as quads. No halo.
 #pragma OPENCL FP_CONTRACT OFF
+#include "fdk.clh"
 
 #define FDK_WEIGHTS 5
 
 inline float weighted(float p, float across, float along, float scale, float photons, float electronic) {
   const float weight = scale / sqrt(fma(across, across, fma(along, along, 1.0f)));
-#ifdef VARIANCE
-  // no detector sees such a thin beam: the limit only keeps the variance finite
-  const float intensity = fmax(photons * exp(-p), 1e-9f);
-  return (intensity + electronic * electronic) / (intensity * intensity) * (weight * weight);
-#else
-  return p * weight;
-#endif
+  return fdk_weighted(fdk_measured(p, photons, electronic), weight);
 }
 
 // One work-item an element of spectrum: (length, pairs, views).

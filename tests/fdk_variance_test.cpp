@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <random>
+#include <string>
 
 #include "algorithms/fdk.hpp"
 #include "algorithms/phantoms.hpp"
@@ -127,6 +128,53 @@ TEST(Variance, OfAFanBeamScanIsThatOfManyScans) {
   expect_right(ratio, grid, "centre", [](const auto& x) { return squared_distance(x, {0, 0, 0}) < 49; });
   expect_right(ratio, grid, "edge", [](const auto& x) { return squared_distance(x, {0, 0, 0}) > 196; });
 }
+
+// Weights of redundant rays are squared, too; extended rows and interpolated cylinders hold noise that is not
+// independent.
+struct Scan {
+  std::string name;
+  double arc = 360, shift = 0, radius = 0, pad = 0;
+  std::size_t rows = 1;
+};
+void PrintTo(const Scan& scan, std::ostream* out) {
+  *out << scan.name;
+}
+
+class VarianceScans : public testing::TestWithParam<Scan> {};
+
+TEST_P(VarianceScans, IsThatOfManyScans) {
+  const Scan& scan = GetParam();
+  CircularOptions options;
+  options.sid = 120;
+  options.sdd = 180;
+  options.projections = scan.rows > 1 ? 48 : 90;
+  options.arc = scan.arc;
+  options.first_angle = 2;
+  options.projection_offset_x = scan.shift;
+  if (scan.name == "tilted") {
+    options.source_offset_x = 30;
+    options.projection_offset_x = -15;
+    options.in_plane_angle = 3;
+  }
+  Geometry geometry = circular_geometry(options);
+  geometry.radius_cylindrical_detector = scan.radius;
+  const bool cone = scan.rows > 1;
+  const Grid grid = cone ? default_grid({32, 32, 32}, {1, 1, 1}) : default_grid({64, 64, 1}, {0.5, 0.5, 1});
+  const Volume clean =
+      project_analytic(body(), geometry, reference::detector(56, scan.rows, options.projections, 1.2, 1.2));
+  FdkParameters parameters;
+  parameters.pad = scan.pad;
+  const auto ratio = ratios(clean, geometry, grid, parameters, {5000, 0});
+  expect_right(ratio, grid, "centre", [](const auto& x) { return squared_distance(x, {0, 0, 0}) < 49; });
+  expect_right(ratio, grid, "edge", [](const auto& x) { return x[0] * x[0] + x[2] * x[2] > 196; });
+}
+
+INSTANTIATE_TEST_SUITE_P(Scans, VarianceScans,
+                         testing::Values(Scan{.name = "short_scan", .arc = 240}, Scan{.name = "displaced", .shift = 12},
+                                         Scan{.name = "cylinder", .radius = 180}, Scan{.name = "padded", .pad = 0.5},
+                                         Scan{.name = "tilted", .rows = 56},
+                                         Scan{.name = "cylinder_cone", .radius = 180, .rows = 56}),
+                         [](const auto& info) { return info.param.name; });
 
 TEST(Variance, GrowsAsTheNumberOfPhotonsFalls) {
   const Geometry geometry = circle(180, 48);

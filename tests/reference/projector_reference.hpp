@@ -25,9 +25,13 @@ std::vector<double> backproject(const std::vector<double>& values, const Grid& p
 /// The spatial kernel h_n, n = 0 .. reach, of the windowed ramp by numerical integration over the circle's frequencies.
 std::vector<double> kernel(Window window, double cutoff, std::size_t length);
 
-/// Feldkamp, Davis & Kress (1984) with direct convolution; length: the circle on which the windowed kernel is defined.
+/// Of a ray at the angle beta along the arc and the fan angle gamma, by the pieces of Parker (1982), eq. 12, times 2,
+/// and Wang (2002), eq. 5.
+double redundancy_weight(const Redundancy& redundancy, double beta, double gamma);
+
+/// Feldkamp, Davis & Kress (1984) with direct convolution and every weight from vectors in the world.
 std::vector<double> fdk(const Volume& projections, const Geometry& geometry, const Grid& grid,
-                        const FdkParameters& parameters, std::size_t length);
+                        const FdkParameters& parameters);
 
 /// Largest difference, and the largest magnitude of `expected`, for relative errors.
 double largest_difference(const std::vector<float>& found, const std::vector<double>& expected);

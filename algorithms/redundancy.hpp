@@ -1,0 +1,39 @@
+// Rays that a divergent circular scan measures twice, from opposite sides, and how the two share their weight: Parker
+// (1982) in a short scan, Wang (2002) with a detector that stands to one side.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "algorithms/geometry.hpp"
+
+namespace halocline {
+
+struct RedundancyOptions {
+  bool displaced = true;              ///< weigh a displaced detector
+  bool allow_incomplete_arc = false;  ///< go on, and say so, where views are missing
+};
+
+/// The two weights of a ray add up to 2 (Parker 1982, eq. 12, times 2; Wang 2002, eq. 5; cl/fdk_general.cl evaluates
+/// them). A ray is known by the angle beta of its view and by its fan angle gamma to the line from source to axis,
+/// positive towards +u. Parallel beam: none.
+struct Redundancy {
+  enum class Kind { none, parker, wang } kind = Kind::none;
+  /// parker: delta, half of what the arc has beyond pi. wang: the fan angle up to which rays are measured twice, with
+  /// the sign of the detector's long side. Radians.
+  double limit = 0;
+  std::vector<double> betas;  ///< parker: a view, from the arc's start; radians
+  /// wang: columns that the detector lacks to reach as far on its short side as on its long one, and on which side.
+  std::size_t columns_before = 0, columns_after = 0;
+  std::vector<std::string> notes;  ///< what is worth telling
+};
+
+/// Parker's weights if an arc is missing, Wang's if the part of the detector that all views share is displaced by more
+/// than a tenth of its width (RTK's limit): at the isocentre, |low + high| > (high - low)/10. Throws InputError that
+/// names `name` for an arc shorter than pi + the detector's fan angle or with further views missing inside (unless
+/// allowed: then it is weighted as the middle of the shortest arc that would do), for both at once, for a detector that
+/// misses the axis in some view, and for views displaced to different sides.
+Redundancy redundancy_of(const Geometry& geometry, const Grid& projections, const RedundancyOptions& options = {},
+                         const std::string& name = "the geometry");
+
+}  // namespace halocline
