@@ -27,15 +27,18 @@ std::vector<Matrix34> matrices_of(const Geometry& geometry, const Grid& projecti
 
 }  // namespace
 
-std::function<Range(Range)> detector_rows_of(const Geometry& geometry, const Grid& projections, const Grid& grid) {
-  return [matrices = matrices_of(geometry, projections, grid), size = grid.size,
+std::function<Range(Range)> detector_rows_of(const Geometry& geometry, const Grid& projections, const Grid& grid,
+                                             const std::array<double, 3>& reach) {
+  return [reach, matrices = matrices_of(geometry, projections, grid), size = grid.size,
           limit = static_cast<std::int64_t>(projections.size[1])](Range slices) -> Range {
     const auto centre = [&](int axis) { return 0.5 * (static_cast<double>(size[axis]) - 1); };
     double lowest = static_cast<double>(limit), highest = -1;
     for (const Matrix34& m : matrices)
       for (int corner = 0; corner < 8; ++corner) {
-        const double x = corner & 1 ? centre(0) : -centre(0), y = corner & 2 ? centre(1) : -centre(1);
-        const double z = static_cast<double>(corner & 4 ? slices.end - 1 : slices.begin) - centre(2);
+        const double half_x = centre(0) + reach[0], half_y = centre(1) + reach[1];
+        const double x = corner & 1 ? half_x : -half_x, y = corner & 2 ? half_y : -half_y;
+        const double z = corner & 4 ? static_cast<double>(slices.end - 1) + reach[2] - centre(2)
+                                    : static_cast<double>(slices.begin) - reach[2] - centre(2);
         const double w = m[8] * x + m[9] * y + m[10] * z + m[11];
         if (w <= 0) return {0, limit};
         const double v = (m[4] * x + m[5] * y + m[6] * z + m[7]) / w;

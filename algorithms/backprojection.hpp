@@ -49,8 +49,9 @@ class VoxelDriven {
 
 /// Detector rows that the slices need for bilinear interpolation, by projecting the range's corner voxels in all views:
 /// even begin, even or last end, at least 32 (fewer only if the detector has fewer); all rows if a corner is not in
-/// front of the source.
-std::function<Range(Range)> detector_rows_of(const Geometry& geometry, const Grid& projections, const Grid& grid);
+/// front of the source. The range's corners are moved out by `reach` voxels along i, j, k.
+std::function<Range(Range)> detector_rows_of(const Geometry& geometry, const Grid& projections, const Grid& grid,
+                                             const std::array<double, 3>& reach = {});
 
 /// Unfiltered back-projection: each voxel is the sum over the views of the projection at the point that it casts,
 /// interpolated bilinearly, zero outside the detector. No weights.

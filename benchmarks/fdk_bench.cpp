@@ -1,6 +1,7 @@
-// Back-projection and FDK's filter, resident on the device, n^3 voxels from n views of n x n; forward projection.
+// Back-projection and FDK's filter, resident on the device, n^3 voxels from n views of n x n; the matched pairs of
+// projectors, forward and adjoint.
 #include "algorithms/fdk.hpp"
-#include "algorithms/joseph.hpp"
+#include "algorithms/projector.hpp"
 #include "benchmarks/bench.hpp"
 
 namespace halocline {
@@ -65,17 +66,42 @@ void filter(benchmark::State& state) {
                                                       benchmark::Counter::kIsIterationInvariantRate);
 }
 
-void joseph(benchmark::State& state) {
-  const Scan scan = make_scan(0);
-  const Joseph method(scan.geometry, scan.volume, scan.stack);
+// The whole scan, resident on the device, with what is made of the volume once it is there.
+void forward(benchmark::State& state, Projector projector, bool hardware, double tilt) {
+  if (hardware && !bench_device().info().images) return state.SkipWithError("no images");
+  const Scan scan = make_scan(tilt);
+  const RayProjection method(scan.geometry, scan.volume, scan.stack,
+                             {projector, hardware, !bench_device().info().cpu()});
   const int batch = method.requirements().preferred_batch;
   Slab slab(bench_device(), whole_plan(method.requirements(), batch), 0);
   method.start(slab);
   slab.fill("volume", 1);
   slab.fill("projections", 0);
-  measure(state, slab, [&] { method.project(slab, {0, batch}); });
-  state.counters["rays_per_s"] = benchmark::Counter(static_cast<double>(bench_size() * bench_size()) * batch,
-                                                    benchmark::Counter::kIsIterationInvariantRate);
+  const auto views = static_cast<std::int64_t>(scan.stack.size[2]);
+  measure(state, slab, [&] {
+    method.loaded(slab);
+    for (std::int64_t first = 0; first < views; first += batch)
+      method.project(slab, {first, std::min(views, first + batch)});
+  });
+  state.counters["rays_per_s"] = benchmark::Counter(cube(bench_size()), benchmark::Counter::kIsIterationInvariantRate);
+}
+
+// The adjoint of the whole scan; every batch has the same values.
+void adjoint(benchmark::State& state, Projector projector, double tilt) {
+  const Scan scan = make_scan(tilt);
+  const RayBackprojection method(scan.geometry, scan.stack, scan.volume, projector);
+  const int batch = method.requirements().preferred_batch;
+  Slab slab(bench_device(), whole_plan(method.requirements(), batch), 0);
+  method.start(slab);
+  slab.fill("raw", 1);
+  const auto views = static_cast<std::int64_t>(scan.stack.size[2]);
+  measure(state, slab, [&] {
+    for (std::int64_t first = 0; first < views; first += batch) {
+      method.filter(slab, {first, std::min(views, first + batch)});
+      method.accumulate(slab, {first, std::min(views, first + batch)});
+    }
+  });
+  state.counters["rays_per_s"] = benchmark::Counter(cube(bench_size()), benchmark::Counter::kIsIterationInvariantRate);
 }
 
 BENCHMARK_CAPTURE(backproject, hardware, true, 0.0)->UseManualTime()->Unit(benchmark::kMillisecond);
@@ -83,7 +109,23 @@ BENCHMARK_CAPTURE(backproject, exact, false, 0.0)->UseManualTime()->Unit(benchma
 BENCHMARK_CAPTURE(backproject, hardware_tilted, true, 2.0)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(backproject, exact_tilted, false, 2.0)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(filter)->UseManualTime()->Unit(benchmark::kMillisecond);
-BENCHMARK(joseph)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(forward, joseph_hardware, Projector::joseph, true, 0.0)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(forward, joseph_hardware_tilted, Projector::joseph, true, 2.0)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(forward, joseph_exact, Projector::joseph, false, 0.0)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(forward, siddon, Projector::siddon, false, 0.0)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(forward, distance_driven, Projector::distance_driven, false, 0.0)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(adjoint, joseph, Projector::joseph, 0.0)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(adjoint, joseph_tilted, Projector::joseph, 2.0)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(adjoint, siddon, Projector::siddon, 0.0)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(adjoint, distance_driven, Projector::distance_driven, 0.0)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace halocline

@@ -93,7 +93,7 @@ ImageArray::ImageArray(std::shared_ptr<DeviceState> device, std::string name, st
   description.image_array_size = layers_;
   const cl_image_format format{CL_R, CL_FLOAT};
   handle_ = create_booked(*device_, name_, bytes(), "clCreateImage", [&](cl_int* code) {
-    return clCreateImage(device_->context(), CL_MEM_READ_ONLY, &format, &description, nullptr, code);
+    return clCreateImage(device_->context(), CL_MEM_READ_WRITE, &format, &description, nullptr, code);
   });
 }
 
