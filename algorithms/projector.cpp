@@ -30,6 +30,8 @@ KernelSpec kernel(Projector projector, const char* verb, const std::string& opti
   return {stem + ".cl", stem + "_" + verb, options};
 }
 
+constexpr int slices_per_item = 4;  // of the adjoints
+
 constexpr const char* planes_names[] = {"planes_i", "planes_j", "planes_k"};
 
 std::int32_t number(auto value) {
@@ -83,7 +85,7 @@ RayProjection::RayProjection(const Geometry& geometry, const Grid& volume, const
       projections_(projections),
       parameters_(parameters),
       table_(make_rays(geometry, volume, projections)) {
-  if (parameters.hardware_interpolation && parameters.projector != Projector::joseph)
+  if (images() && parameters.projector != Projector::joseph)
     throw InputError(
         fmt::format("hardware interpolation (--interpolation hardware) goes with --projector joseph; {} does not "
                     "interpolate, so leave it out",
@@ -91,12 +93,11 @@ RayProjection::RayProjection(const Geometry& geometry, const Grid& volume, const
 }
 
 bool RayProjection::turned() const {
-  return parameters_.gpu && parameters_.projector == Projector::joseph && !parameters_.hardware_interpolation &&
-         table_.any_follows(0);
+  return parameters_.gpu && parameters_.projector == Projector::joseph && !images() && table_.any_follows(0);
 }
 
 void RayProjection::check_device(const DeviceInfo& device) const {
-  if (!parameters_.hardware_interpolation) return;
+  if (!images()) return;
   if (!device.images)
     throw InputError(
         fmt::format("{} has no images, so it cannot interpolate in hardware; use exact interpolation", device.name));
@@ -112,6 +113,10 @@ void RayProjection::check_device(const DeviceInfo& device) const {
   }
 }
 
+std::string RayProjection::image_options(int axis) const {
+  return fmt::format("-D IMAGE -D AXIS={}{}", axis, parameters_.hardware_interpolation ? " -D HARDWARE" : "");
+}
+
 Requirements RayProjection::requirements() const {
   Requirements requirements;
   requirements.algorithm = "project";
@@ -122,7 +127,7 @@ Requirements RayProjection::requirements() const {
                          {.name = "rays", .kind = ArrayKind::fixed, .elements = table_.rays.size()}};
   requirements.kernels = {kernel(parameters_.projector, "project").kernel};
   if (turned()) requirements.arrays.push_back({.name = "turned", .kind = ArrayKind::volume});
-  if (parameters_.hardware_interpolation) {
+  if (images()) {
     requirements.kernels = {"joseph_project_image"};
     requirements.arrays.push_back({.name = "axes", .kind = ArrayKind::fixed, .elements = table_.axes.size()});
     for (int axis = 0; axis < 3; ++axis)
@@ -135,8 +140,7 @@ Requirements RayProjection::requirements() const {
 
 void RayProjection::start(Slab& slab) const {
   slab.set("rays", table_.rays.data(), table_.rays.size() * sizeof(float));
-  if (parameters_.hardware_interpolation)
-    slab.set("axes", table_.axes.data(), table_.axes.size() * sizeof(std::int32_t));
+  if (images()) slab.set("axes", table_.axes.data(), table_.axes.size() * sizeof(std::int32_t));
 }
 
 void RayProjection::loaded(Slab& slab) const {
@@ -144,11 +148,11 @@ void RayProjection::loaded(Slab& slab) const {
   if (turned())
     slab.launch({"joseph.cl", "joseph_turn", ""}, {volume_.size[0], volume_.size[1], static_cast<std::size_t>(held)},
                 {16, 16, 1}, {in("volume"), out("turned"), slab.nx(), slab.ny()});
-  if (!parameters_.hardware_interpolation) return;
+  if (!images()) return;
   for (int axis = 0; axis < 3; ++axis) {
     if (!table_.any_follows(axis)) continue;
     const auto extent = slab.image_extent(planes_names[axis]);
-    slab.launch({"joseph.cl", "joseph_planes", fmt::format("-D IMAGE -D AXIS={}", axis)}, extent,
+    slab.launch({"joseph.cl", "joseph_planes", image_options(axis)}, extent,
                 {in("volume"), out(planes_names[axis]), slab.nx(), slab.ny(), number(held), number(extent[0]),
                  number(extent[1]), number(extent[2])});
   }
@@ -166,11 +170,10 @@ void RayProjection::project(Slab& slab, Range views) const {
     add_widths(arguments, parameters_.projector, table_);
     slab.launch(spec, {projections_.size[0], projections_.size[1], static_cast<std::size_t>(views.count())}, arguments);
   };
-  if (parameters_.hardware_interpolation) {
+  if (images()) {
     for (int axis = 0; axis < 3; ++axis)
       if (table_.any_follows(axis))
-        launch({"joseph.cl", "joseph_project_image", fmt::format("-D IMAGE -D AXIS={}", axis)},
-               {in(planes_names[axis]), in("axes")});
+        launch({"joseph.cl", "joseph_project_image", image_options(axis)}, {in(planes_names[axis]), in("axes")});
   } else if (parameters_.projector == Projector::joseph) {
     const std::string index = narrow ? "-D INDEX=int" : "-D INDEX=long";
     if (turned())
@@ -253,7 +256,9 @@ void RayBackprojection::accumulate(Slab& slab, Range views) const {
                                       number(views.begin),
                                       number(views.count())};
   add_widths(arguments, projector_, table_);
-  slab.launch(kernel(projector_, "backproject"), slices, arguments);
+  const auto items = static_cast<std::size_t>((slices.count() + slices_per_item - 1) / slices_per_item);
+  slab.launch(kernel(projector_, "backproject", fmt::format("-D K_UNROLL={}", slices_per_item)),
+              {volume_.size[0], volume_.size[1], items}, arguments);
 }
 
 RunResult project(const Volume& volume, const Geometry& geometry, const Grid& projections,

@@ -28,6 +28,8 @@ struct ProjectionParameters {
   /// Joseph's interpolation in the texture units (8-bit fractions on most GPUs) instead of in float32. backproject() is
   /// then the adjoint to those fractions only.
   bool hardware_interpolation = false;
+  /// Joseph reads the volume as images and interpolates in float32: the same bits as from buffers.
+  bool images = false;
   /// Hold what makes the reads of a GPU coalesce, at the cost of a second copy of the volume: project() and
   /// plan_project() set it by their devices. It changes no bit.
   bool gpu = false;
@@ -36,18 +38,20 @@ struct ProjectionParameters {
 /// A x: line integrals through the pixel centres.
 class RayProjection : public ProjectionMethod {
  public:
-  /// Throws InputError for hardware interpolation with a projector that does not interpolate.
+  /// Throws InputError for images or hardware interpolation with a projector that does not interpolate.
   RayProjection(const Geometry& geometry, const Grid& volume, const Grid& projections,
                 const ProjectionParameters& parameters = {});
   Requirements requirements() const override;
   void start(Slab& slab) const override;
   void loaded(Slab& slab) const override;
   void project(Slab& slab, Range views) const override;
-  /// Throws InputError if the device cannot hold the volume as images, for hardware interpolation.
+  /// Throws InputError if the device cannot hold the volume as images, if that is wanted.
   void check_device(const DeviceInfo& device) const;
 
  private:
   bool turned() const;
+  bool images() const { return parameters_.images || parameters_.hardware_interpolation; }
+  std::string image_options(int axis) const;
 
   Grid volume_, projections_;
   ProjectionParameters parameters_;

@@ -67,11 +67,12 @@ void filter(benchmark::State& state) {
 }
 
 // The whole scan, resident on the device, with what is made of the volume once it is there.
-void forward(benchmark::State& state, Projector projector, bool hardware, double tilt) {
-  if (hardware && !bench_device().info().images) return state.SkipWithError("no images");
+void forward(benchmark::State& state, ProjectionParameters parameters, double tilt) {
+  if ((parameters.images || parameters.hardware_interpolation) && !bench_device().info().images)
+    return state.SkipWithError("no images");
   const Scan scan = make_scan(tilt);
-  const RayProjection method(scan.geometry, scan.volume, scan.stack,
-                             {projector, hardware, !bench_device().info().cpu()});
+  parameters.gpu = !bench_device().info().cpu();
+  const RayProjection method(scan.geometry, scan.volume, scan.stack, parameters);
   const int batch = method.requirements().preferred_batch;
   Slab slab(bench_device(), whole_plan(method.requirements(), batch), 0);
   method.start(slab);
@@ -104,20 +105,26 @@ void adjoint(benchmark::State& state, Projector projector, double tilt) {
   state.counters["rays_per_s"] = benchmark::Counter(cube(bench_size()), benchmark::Counter::kIsIterationInvariantRate);
 }
 
+constexpr ProjectionParameters joseph_hardware{.hardware_interpolation = true}, joseph_images{.images = true};
+
 BENCHMARK_CAPTURE(backproject, hardware, true, 0.0)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(backproject, exact, false, 0.0)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(backproject, hardware_tilted, true, 2.0)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(backproject, exact_tilted, false, 2.0)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(filter)->UseManualTime()->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(forward, joseph_hardware, Projector::joseph, true, 0.0)
+BENCHMARK_CAPTURE(forward, joseph_hardware, joseph_hardware, 0.0)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(forward, joseph_hardware_tilted, joseph_hardware, 2.0)
     ->UseManualTime()
     ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(forward, joseph_hardware_tilted, Projector::joseph, true, 2.0)
+BENCHMARK_CAPTURE(forward, joseph_images, joseph_images, 0.0)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(forward, joseph_exact, ProjectionParameters{}, 0.0)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(forward, joseph_exact_tilted, ProjectionParameters{}, 2.0)
     ->UseManualTime()
     ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(forward, joseph_exact, Projector::joseph, false, 0.0)->UseManualTime()->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(forward, siddon, Projector::siddon, false, 0.0)->UseManualTime()->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(forward, distance_driven, Projector::distance_driven, false, 0.0)
+BENCHMARK_CAPTURE(forward, siddon, ProjectionParameters{Projector::siddon}, 0.0)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(forward, distance_driven, ProjectionParameters{Projector::distance_driven}, 0.0)
     ->UseManualTime()
     ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(adjoint, joseph, Projector::joseph, 0.0)->UseManualTime()->Unit(benchmark::kMillisecond);

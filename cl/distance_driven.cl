@@ -48,14 +48,12 @@ INLINE float overlap(float at, float half_width, float voxel) {
   return fmax(0.0f, fmin(at + half_width, voxel + 0.5f) - fmax(at - half_width, voxel - 0.5f));
 }
 
-INLINE int clamped(float value, int low, int high) {
-  return (int)fmin(fmax(value, (float)low), (float)high);
-}
+INLINE int clamped(float value, int low, int high) { return (int)fmin(fmax(value, (float)low), (float)high); }
 
 __kernel void distance_driven_project(__global const float* restrict volume, __global const float* restrict rays,
-                                      __global float* restrict projections, int nx, int ny, int nz, int offset, int begin, int end, float hx,
-                                      float hy, float hz, int columns, int rows, int first_view, int views, float most_x, float most_y,
-                                      float most_z) {
+                                      __global float* restrict projections, int nx, int ny, int nz, int offset, int begin, int end,
+                                      float hx, float hy, float hz, int columns, int rows, int first_view, int views, float most_x,
+                                      float most_y, float most_z) {
   const int column = get_global_id(0), row = get_global_id(1), view = get_global_id(2);
   if (column >= columns || row >= rows || view >= views) return;
   __global const float* restrict r = rays + RAY_FLOATS * (size_t)(first_view + view);
@@ -118,9 +116,9 @@ __kernel void distance_driven_project(__global const float* restrict volume, __g
 }
 
 // One work-item a pixel of the rows held: what the back-projection needs of its ray.
-__kernel void distance_driven_table(__global const float* restrict raw, __global const float* restrict rays, __global float4* restrict lines,
-                                    __global float2* restrict values, int nx, int ny, int nz, float hx, float hy, float hz, int columns,
-                                    int rows, int row_begin, int held, int first_view, int views) {
+__kernel void distance_driven_table(__global const float* restrict raw, __global const float* restrict rays,
+                                    __global float4* restrict lines, __global float2* restrict values, int nx, int ny, int nz, float hx,
+                                    float hy, float hz, int columns, int rows, int row_begin, int held, int first_view, int views) {
   const int column = get_global_id(0), row = get_global_id(1), view = get_global_id(2);
   if (column >= columns || row >= held || view >= views) return;
   const size_t at = ((size_t)view * held + row) * columns + column;
@@ -135,38 +133,49 @@ __kernel void distance_driven_table(__global const float* restrict raw, __global
   values[at] = (float2)(path_mm(ray, axis, hx, hy, hz) * raw[at], (float)axis);
 }
 
-// One work-item a voxel of the slices `offset` to `offset + slices`.
+// Work-items: (nx, ny, slices / K_UNROLL), for the slices `offset` to `offset + slices`.
 __kernel void distance_driven_backproject(__global const float4* restrict lines, __global const float2* restrict values,
                                           __global const float4* restrict matrices, __global const int* restrict axes,
                                           __global float* restrict volume, int nx, int ny, int nz, int offset, int slices, int columns,
                                           int row_begin, int held, int first_view, int views, float most_x, float most_y, float most_z) {
-  const int i = get_global_id(0), j = get_global_id(1), slice = get_global_id(2);
+  const int i = get_global_id(0), j = get_global_id(1), slice = K_UNROLL * (int)get_global_id(2);
   if (i >= nx || j >= ny || slice >= slices) return;
   const int k = offset + slice;
-  const float x = from_centre(i, nx), y = from_centre(j, ny), z = from_centre(k, nz);
+  const float x = from_centre(i, nx), y = from_centre(j, ny), z = from_centre(k, nz), half_k = 0.5f * (K_UNROLL - 1);
   const float reach_x = fma(0.5f, most_x, 0.5f), reach_y = fma(0.5f, most_y, 0.5f), reach_z = fma(0.5f, most_z, 0.5f);
-  const size_t voxel = ((size_t)slice * ny + j) * nx + i;
-  float sum = volume[voxel];
+  const size_t plane = (size_t)nx * ny;
+  __global float* voxel = volume + plane * slice + (size_t)j * nx + i;
+  float sum[K_UNROLL];
+#pragma unroll
+  for (int s = 0; s < K_UNROLL; ++s) sum[s] = slice + s < slices ? voxel[plane * s] : 0.0f;
+
   for (int view = 0; view < views; ++view)
     for (int axis = 0; axis < 3; ++axis) {
       if ((axes[first_view + view] >> axis & 1) == 0) continue;
-      const Pixels pixels = shadow(matrices + 3 * (size_t)(first_view + view), x, y, z, axis == 0 ? 0.0f : reach_x,
-                                   axis == 1 ? 0.0f : reach_y, axis == 2 ? 0.0f : reach_z, columns, row_begin, held);
-      const float p = axis == 0 ? x : axis == 1 ? y : z;
-      const float voxel_b = (float)(axis == 0 ? j : i), voxel_c = (float)(axis == 2 ? j : k);
+      const Pixels pixels = shadow(matrices + 3 * (size_t)(first_view + view), x, y, z + half_k, axis == 0 ? 0.0f : reach_x,
+                                   axis == 1 ? 0.0f : reach_y, half_k + (axis == 2 ? 0.0f : reach_z), columns, row_begin, held);
+      const float voxel_b = (float)(axis == 0 ? j : i);
       const float most_b = axis == 0 ? most_y : most_x, most_c = axis == 2 ? most_y : most_z;
       for (int row = pixels.first_row; row <= pixels.last_row; ++row) {
         const size_t start = ((size_t)view * held + (row - row_begin)) * columns;
         for (int column = pixels.first_column; column <= pixels.last_column; ++column) {
           const float2 value = values[start + column];
           if (value.y != (float)axis) continue;
-          __global const float4* restrict s = lines + 3 * (start + column);
-          const float width_b = width_at(p, s[1], most_b), width_c = width_at(p, s[2], most_c);
-          const float overlap_b = overlap(fma(p, s[0].x, s[0].y), 0.5f * width_b, voxel_b);
-          const float overlap_c = overlap(fma(p, s[0].z, s[0].w), 0.5f * width_c, voxel_c);
-          if (overlap_b > 0.0f && overlap_c > 0.0f) sum = fma(overlap_b * overlap_c / (width_b * width_c), value.x, sum);
+          const float4 line = lines[3 * (start + column)], steps_b = lines[3 * (start + column) + 1],
+                       steps_c = lines[3 * (start + column) + 2];
+#pragma unroll
+          for (int s = 0; s < K_UNROLL; ++s) {  // but for axis 2, all up to overlap_b is the same in each
+            const float p = axis == 0 ? x : axis == 1 ? y : z + (float)s, voxel_c = (float)(axis == 2 ? j : k + s);
+            const float width_b = width_at(p, steps_b, most_b), width_c = width_at(p, steps_c, most_c);
+            const float overlap_b = overlap(fma(p, line.x, line.y), 0.5f * width_b, voxel_b);
+            const float overlap_c = overlap(fma(p, line.z, line.w), 0.5f * width_c, voxel_c);
+            if (overlap_b > 0.0f && overlap_c > 0.0f) sum[s] = fma(overlap_b * overlap_c / (width_b * width_c), value.x, sum[s]);
+          }
         }
       }
     }
-  volume[voxel] = sum;
+
+#pragma unroll
+  for (int s = 0; s < K_UNROLL; ++s)
+    if (slice + s < slices) voxel[plane * s] = sum[s];
 }

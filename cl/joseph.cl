@@ -21,9 +21,9 @@
 // TURNED: turned[slice][x][y] too, the slices transposed by joseph_turn, which rays that follow i read, so that neighbouring rays read
 // neighbouring voxels. The same numbers, so the same bits.
 //
-// IMAGE: hardware interpolation, one launch for each AXIS that rays follow, from planes, an image array with a layer for each plane
-// across AXIS (joseph_planes; width and height are j and k, i and k, or i and j), zero beyond the slices held. The fractions then have 8
-// bits on most GPUs.
+// IMAGE: one launch for each AXIS that rays follow, from planes, an image array with a layer for each plane across AXIS (joseph_planes;
+// width and height are j and k, i and k, or i and j), zero beyond the slices held. The same bits again; with HARDWARE interpolation the
+// fractions have 8 bits on most GPUs.
 //
 // Tunables: INDEX, the type of an index into the slab (int while it has fewer than 2^31 voxels); FETCHES, samples of an image on their way
 // at a time.
@@ -125,43 +125,64 @@ __kernel void joseph_table(__global const float* restrict raw, __global const fl
   const int column = get_global_id(0), row = get_global_id(1), view = get_global_id(2);
   if (column >= columns || row >= held || view >= views) return;
   const size_t at = ((size_t)view * held + row) * columns + column;
-  const Ray ray =
-      ray_of(rays + RAY_FLOATS * (size_t)(first_view + view), from_centre(column, columns), from_centre(row_begin + row, rows));
+  const Ray ray = ray_of(rays + RAY_FLOATS * (size_t)(first_view + view), from_centre(column, columns), from_centre(row_begin + row, rows));
   const int axis = main_axis(ray);
   const Line line = line_of(ray, axis, 0.5f * (float)(nx - 1), 0.5f * (float)(ny - 1), 0.5f * (float)(nz - 1));
   lines[at] = (float4)(line.slope_b, line.shift_b, line.slope_c, line.shift_c);
   values[at] = (float2)(path_mm(ray, axis, hx, hy, hz) * raw[at], (float)axis);
 }
 
-// One work-item a voxel of the slices `offset` to `offset + slices`.
+// Work-items: (nx, ny, slices / K_UNROLL), for the slices `offset` to `offset + slices`.
 __kernel void joseph_backproject(__global const float4* restrict lines, __global const float2* restrict values,
-                                 __global const float4* restrict matrices, __global const int* restrict axes, __global float* restrict volume,
-                                 int nx, int ny, int nz, int offset, int slices, int columns, int row_begin, int held, int first_view,
-                                 int views) {
-  const int i = get_global_id(0), j = get_global_id(1), slice = get_global_id(2);
+                                 __global const float4* restrict matrices, __global const int* restrict axes,
+                                 __global float* restrict volume, int nx, int ny, int nz, int offset, int slices, int columns,
+                                 int row_begin, int held, int first_view, int views) {
+  const int i = get_global_id(0), j = get_global_id(1), slice = K_UNROLL * (int)get_global_id(2);
   if (i >= nx || j >= ny || slice >= slices) return;
   const int k = offset + slice;
-  const float x = from_centre(i, nx), y = from_centre(j, ny), z = from_centre(k, nz);
-  const size_t voxel = ((size_t)slice * ny + j) * nx + i;
-  float sum = volume[voxel];
+  const float x = from_centre(i, nx), y = from_centre(j, ny), z = from_centre(k, nz), half_k = 0.5f * (K_UNROLL - 1);
+  const size_t plane = (size_t)nx * ny;
+  __global float* voxel = volume + plane * slice + (size_t)j * nx + i;
+  float sum[K_UNROLL];
+#pragma unroll
+  for (int s = 0; s < K_UNROLL; ++s) sum[s] = slice + s < slices ? voxel[plane * s] : 0.0f;
+
   for (int view = 0; view < views; ++view)
     for (int axis = 0; axis < 3; ++axis) {
       if ((axes[first_view + view] >> axis & 1) == 0) continue;
-      const Pixels pixels = shadow(matrices + 3 * (size_t)(first_view + view), x, y, z, axis == 0 ? 0.0f : 1.0f, axis == 1 ? 0.0f : 1.0f,
-                                   axis == 2 ? 0.0f : 1.0f, columns, row_begin, held);
-      const float p = axis == 0 ? x : axis == 1 ? y : z;
-      const float whole_b = (float)(axis == 0 ? j : i), whole_c = (float)(axis == 2 ? j : k);
+      const Pixels pixels = shadow(matrices + 3 * (size_t)(first_view + view), x, y, z + half_k, axis == 0 ? 0.0f : 1.0f,
+                                   axis == 1 ? 0.0f : 1.0f, half_k + (axis == 2 ? 0.0f : 1.0f), columns, row_begin, held);
+      const float p = axis == 0 ? x : y, whole_b = (float)(axis == 0 ? j : i);
       for (int row = pixels.first_row; row <= pixels.last_row; ++row) {
         const size_t start = ((size_t)view * held + (row - row_begin)) * columns;
         for (int column = pixels.first_column; column <= pixels.last_column; ++column) {
           const float4 line = lines[start + column];
           const float2 value = values[start + column];
-          const float weight_b = 1.0f - fabs(fma(p, line.x, line.y) - whole_b), weight_c = 1.0f - fabs(fma(p, line.z, line.w) - whole_c);
-          if (weight_b > 0.0f && weight_c > 0.0f && value.y == (float)axis) sum = fma(weight_b * weight_c, value.x, sum);
+          if (value.y != (float)axis) continue;
+          if (axis == 2) {
+#pragma unroll
+            for (int s = 0; s < K_UNROLL; ++s) {
+              const float at = z + (float)s;
+              const float weight_b = 1.0f - fabs(fma(at, line.x, line.y) - (float)i),
+                          weight_c = 1.0f - fabs(fma(at, line.z, line.w) - (float)j);
+              if (weight_b > 0.0f && weight_c > 0.0f) sum[s] = fma(weight_b * weight_c, value.x, sum[s]);
+            }
+          } else {
+            const float weight_b = 1.0f - fabs(fma(p, line.x, line.y) - whole_b), c = fma(p, line.z, line.w);
+            if (weight_b <= 0.0f) continue;
+#pragma unroll
+            for (int s = 0; s < K_UNROLL; ++s) {
+              const float weight_c = fmax(0.0f, 1.0f - fabs(c - (float)(k + s)));
+              sum[s] = fma(weight_b * weight_c, value.x, sum[s]);
+            }
+          }
         }
       }
     }
-  volume[voxel] = sum;
+
+#pragma unroll
+  for (int s = 0; s < K_UNROLL; ++s)
+    if (slice + s < slices) voxel[plane * s] = sum[s];
 }
 #endif
 
@@ -174,8 +195,8 @@ __kernel void joseph_backproject(__global const float4* restrict lines, __global
 #endif
 
 // One work-item a texel: (width, height, layers).
-__kernel void joseph_planes(__global const float* restrict volume, __write_only image2d_array_t planes, int nx, int ny, int slices, int width,
-                            int height, int layers) {
+__kernel void joseph_planes(__global const float* restrict volume, __write_only image2d_array_t planes, int nx, int ny, int slices,
+                            int width, int height, int layers) {
   const int b = get_global_id(0), c = get_global_id(1), layer = get_global_id(2);
   if (b >= width || c >= height || layer >= layers) return;
   const int i = AXIS == 0 ? layer : b, j = AXIS == 0 ? b : AXIS == 1 ? layer : c, slice = AXIS == 2 ? layer : c;
@@ -183,7 +204,29 @@ __kernel void joseph_planes(__global const float* restrict volume, __write_only 
   write_imagef(planes, (int4)(b, c, layer, 0), (float4)(value, 0.0f, 0.0f, 0.0f));
 }
 
-__constant sampler_t bilinear = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_LINEAR;
+#ifdef HARDWARE
+__constant sampler_t sampler = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_LINEAR;
+#else
+__constant sampler_t sampler = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;
+#endif
+
+// The sample of plane p, which is layer `layer`; slices are held from move_c.
+INLINE float sample(__read_only image2d_array_t planes, float p, Line line, float move_c, float layer) {
+#ifdef HARDWARE
+  // A texel's centre lies at a half; to subtract the whole slices afterwards is exact, so the fraction does not depend on those held.
+  const float b = fma(p, line.slope_b, line.shift_b + 0.5f), c = fma(p, line.slope_c, line.shift_c + 0.5f) - move_c;
+  return read_imagef(planes, sampler, (float4)(b, c, layer, 0.0f)).x;
+#else
+  const float b = fma(p, line.slope_b, line.shift_b), c = fma(p, line.slope_c, line.shift_c);
+  const float whole_b = floor(b), whole_c = floor(c), high_b = b - whole_b, high_c = c - whole_c;
+  const int4 at = (int4)((int)whole_b, (int)(whole_c - move_c), (int)layer, 0);
+  const float value00 = read_imagef(planes, sampler, at).x, value10 = read_imagef(planes, sampler, at + (int4)(1, 0, 0, 0)).x;
+  const float value01 = read_imagef(planes, sampler, at + (int4)(0, 1, 0, 0)).x,
+              value11 = read_imagef(planes, sampler, at + (int4)(1, 1, 0, 0)).x;
+  const float value0 = fma(high_b, value10, (1.0f - high_b) * value00), value1 = fma(high_b, value11, (1.0f - high_b) * value01);
+  return fma(high_c, value1, (1.0f - high_c) * value0);
+#endif
+}
 
 // Whether the slab takes the sample of plane p.
 INLINE bool taken(float p, Line line, float from, float to) {
@@ -191,9 +234,10 @@ INLINE bool taken(float p, Line line, float from, float to) {
   return c >= from && c < to;
 }
 
-__kernel void joseph_project_image(__read_only image2d_array_t planes, __global const int* restrict axes, __global const float* restrict rays,
-                                   __global float* restrict projections, int nx, int ny, int nz, int offset, int begin, int end, float hx,
-                                   float hy, float hz, int columns, int rows, int first_view, int views) {
+__kernel void joseph_project_image(__read_only image2d_array_t planes, __global const int* restrict axes,
+                                   __global const float* restrict rays, __global float* restrict projections, int nx, int ny, int nz,
+                                   int offset, int begin, int end, float hx, float hy, float hz, int columns, int rows, int first_view,
+                                   int views) {
   const int column = get_global_id(0), row = get_global_id(1), view = get_global_id(2);
   if (column >= columns || row >= rows || view >= views) return;
   if ((axes[first_view + view] >> AXIS & 1) == 0) return;
@@ -220,8 +264,7 @@ __kernel void joseph_project_image(__read_only image2d_array_t planes, __global 
   const float step = descending ? -1.0f : 1.0f;
   float p = (float)(descending ? last : first) - ca;
   float layer = (float)((descending ? last : first) - (AXIS == 2 ? offset : 0));
-  // A texel's centre lies at a half; to subtract the whole slices afterwards is exact, so the fraction does not depend on those held.
-  const float shift_b = line.shift_b + 0.5f, shift_c = line.shift_c + 0.5f, move_c = AXIS == 2 ? 0.0f : (float)offset;
+  const float move_c = AXIS == 2 ? 0.0f : (float)offset;
   const size_t pixel = ((size_t)view * rows + row) * columns + column;
   float sum = projections[pixel];
   int left = last - first + 1;
@@ -229,8 +272,7 @@ __kernel void joseph_project_image(__read_only image2d_array_t planes, __global 
     float value[FETCHES];  // in flight together
 #pragma unroll
     for (int n = 0; n < FETCHES; ++n) {
-      const float4 at = (float4)(fma(p, line.slope_b, shift_b), fma(p, line.slope_c, shift_c) - move_c, layer, 0.0f);
-      value[n] = n < left ? read_imagef(planes, bilinear, at).x : 0.0f;
+      value[n] = n < left ? sample(planes, p, line, move_c, layer) : 0.0f;
       p += step;
       layer += step;
     }

@@ -44,9 +44,7 @@ INLINE Crossings crossings_of(Ray ray, float cx, float cy, float cz) {
   return c;
 }
 
-INLINE float crossing(int n, float inverse, float shift) {
-  return fma((float)n, inverse, shift);
-}
+INLINE float crossing(int n, float inverse, float shift) { return fma((float)n, inverse, shift); }
 
 // The voxel along one axis that the ray runs in just after t, from 0 .. count - 1; t lies between the first and the last crossing. The
 // guess may be one off where the ray runs along a plane; the crossings themselves decide.
@@ -114,39 +112,52 @@ __kernel void siddon_table(__global const float* restrict raw, __global const fl
   const int column = get_global_id(0), row = get_global_id(1), view = get_global_id(2);
   if (column >= columns || row >= held || view >= views) return;
   const size_t at = ((size_t)view * held + row) * columns + column;
-  const Ray ray =
-      ray_of(rays + RAY_FLOATS * (size_t)(first_view + view), from_centre(column, columns), from_centre(row_begin + row, rows));
+  const Ray ray = ray_of(rays + RAY_FLOATS * (size_t)(first_view + view), from_centre(column, columns), from_centre(row_begin + row, rows));
   const Crossings c = crossings_of(ray, 0.5f * (float)(nx - 1), 0.5f * (float)(ny - 1), 0.5f * (float)(nz - 1));
   lines[2 * at] = (float4)(c.inverse_x, c.inverse_y, c.inverse_z, 0.0f);
   lines[2 * at + 1] = (float4)(c.shift_x, c.shift_y, c.shift_z, 0.0f);
   values[at] = (float2)(length_mm(ray, hx, hy, hz) * raw[at], 0.0f);
 }
 
-// One work-item a voxel of the slices `offset` to `offset + slices`.
+// Work-items: (nx, ny, slices / K_UNROLL), for the slices `offset` to `offset + slices`.
 __kernel void siddon_backproject(__global const float4* restrict lines, __global const float2* restrict values,
-                                 __global const float4* restrict matrices, __global const int* restrict axes, __global float* restrict volume,
-                                 int nx, int ny, int nz, int offset, int slices, int columns, int row_begin, int held, int first_view,
-                                 int views) {
-  const int i = get_global_id(0), j = get_global_id(1), slice = get_global_id(2);
+                                 __global const float4* restrict matrices, __global const int* restrict axes,
+                                 __global float* restrict volume, int nx, int ny, int nz, int offset, int slices, int columns,
+                                 int row_begin, int held, int first_view, int views) {
+  const int i = get_global_id(0), j = get_global_id(1), slice = K_UNROLL * (int)get_global_id(2);
   if (i >= nx || j >= ny || slice >= slices) return;
   const int k = offset + slice;
-  const float x = from_centre(i, nx), y = from_centre(j, ny), z = from_centre(k, nz);
-  const size_t voxel = ((size_t)slice * ny + j) * nx + i;
-  const float4 low = (float4)((float)i, (float)j, (float)k, 0.0f), high = low + (float4)(1.0f, 1.0f, 1.0f, 0.0f);
-  float sum = volume[voxel];
+  const float x = from_centre(i, nx), y = from_centre(j, ny), z = from_centre(k, nz), half_k = 0.5f * (K_UNROLL - 1);
+  const size_t plane = (size_t)nx * ny;
+  __global float* voxel = volume + plane * slice + (size_t)j * nx + i;
+  float sum[K_UNROLL];
+#pragma unroll
+  for (int s = 0; s < K_UNROLL; ++s) sum[s] = slice + s < slices ? voxel[plane * s] : 0.0f;
+
   for (int view = 0; view < views; ++view) {
     const Pixels pixels =
-        shadow(matrices + 3 * (size_t)(first_view + view), x, y, z, 0.5f, 0.5f, 0.5f, columns, row_begin, held);
+        shadow(matrices + 3 * (size_t)(first_view + view), x, y, z + half_k, 0.5f, 0.5f, half_k + 0.5f, columns, row_begin, held);
     for (int row = pixels.first_row; row <= pixels.last_row; ++row) {
       const size_t start = ((size_t)view * held + (row - row_begin)) * columns;
       for (int column = pixels.first_column; column <= pixels.last_column; ++column) {
         const float4 inverse = lines[2 * (start + column)], shift = lines[2 * (start + column) + 1];
-        const float4 a = fma(low, inverse, shift), b = fma(high, inverse, shift);
-        const float4 in = fmin(a, b), out = fmax(a, b);
-        const float length = fmin(fmin(out.x, out.y), out.z) - fmax(fmax(in.x, in.y), in.z);
-        if (length > 0.0f) sum = fma(length, values[start + column].x, sum);
+        const float x0 = crossing(i, inverse.x, shift.x), x1 = crossing(i + 1, inverse.x, shift.x);
+        const float y0 = crossing(j, inverse.y, shift.y), y1 = crossing(j + 1, inverse.y, shift.y);
+        const float in = fmax(fmin(x0, x1), fmin(y0, y1)), out = fmin(fmax(x0, x1), fmax(y0, y1));
+        if (!(out > in)) continue;
+        const float value = values[start + column].x;
+        float below = crossing(k, inverse.z, shift.z);
+#pragma unroll
+        for (int s = 0; s < K_UNROLL; ++s) {
+          const float above = crossing(k + s + 1, inverse.z, shift.z);
+          sum[s] = fma(fmax(0.0f, fmin(out, above) - fmax(in, below)), value, sum[s]);
+          below = above;
+        }
       }
     }
   }
-  volume[voxel] = sum;
+
+#pragma unroll
+  for (int s = 0; s < K_UNROLL; ++s)
+    if (slice + s < slices) voxel[plane * s] = sum[s];
 }

@@ -76,8 +76,10 @@ void run_projectors(const Devices& devices, const std::string& name) {
       backproject(stack, scene.geometry, scene.grid, projector, devices, options);
     }
     project(volume, scene.geometry, scene.projections, {.gpu = true}, devices, options);
-    if (devices.front().info().images)
+    if (devices.front().info().images) {
+      project(volume, scene.geometry, scene.projections, {.images = true}, devices, options);
       project(volume, scene.geometry, scene.projections, {.hardware_interpolation = true}, devices, options);
+    }
     backproject(stack, scene.geometry, scene.grid, {}, devices, options);
     if (devices.front().info().images)
       backproject(stack, scene.geometry, scene.grid, {.hardware_interpolation = true}, devices, options);

@@ -78,10 +78,10 @@ class ProjectorScenes : public testing::TestWithParam<Case> {
   Projector projector = GetParam().projector;
   Volume volume = reference::random_volume(scene.grid, 7), stack = reference::random_volume(scene.projections, 3);
 
-  Voxels projected(const std::vector<Device>& devices, const RunOptions& options = {}, bool gpu = false,
-                   bool hardware = false) const {
-    return project(volume, scene.geometry, scene.projections, {projector, hardware, gpu}, devices, options)
-        .output.voxels;
+  Voxels projected(const std::vector<Device>& devices, const RunOptions& options = {},
+                   ProjectionParameters parameters = {}) const {
+    parameters.projector = projector;
+    return project(volume, scene.geometry, scene.projections, parameters, devices, options).output.voxels;
   }
   Voxels backprojected(const std::vector<Device>& devices, const RunOptions& options = {}) const {
     return backproject(stack, scene.geometry, scene.grid, projector, devices, options).output.voxels;
@@ -120,13 +120,13 @@ TEST_P(ProjectorScenes, IsTheAdjoint) {
 
 TEST_P(ProjectorScenes, SlabsBatchesAndDevicesChangeNoBit) {
   const auto whole = projected(device()), whole_back = backprojected(device());
-  EXPECT_TRUE(projected(device(), {}, true) == whole) << "the form for GPUs";
+  EXPECT_TRUE(projected(device(), {}, {.gpu = true}) == whole) << "the form for GPUs";
   for (const int slabs : {2, 3, static_cast<int>(scene.grid.size[2])}) {
     if (slabs > static_cast<int>(scene.grid.size[2])) continue;
     for (const int batch : {1, 5}) {
       SCOPED_TRACE(testing::Message() << slabs << " slabs, batches of " << batch);
       EXPECT_TRUE(projected(device(), split(slabs, batch)) == whole);
-      EXPECT_TRUE(projected(device(), split(slabs, batch), true) == whole) << "the form for GPUs";
+      EXPECT_TRUE(projected(device(), split(slabs, batch), {.gpu = true}) == whole) << "the form for GPUs";
       EXPECT_TRUE(backprojected(device(), split(slabs, batch)) == whole_back);
     }
   }
@@ -134,14 +134,17 @@ TEST_P(ProjectorScenes, SlabsBatchesAndDevicesChangeNoBit) {
   EXPECT_TRUE(backprojected(reference::sub_devices(2)) == backprojected(reference::undivided()));
 }
 
-TEST_P(ProjectorScenes, HardwareInterpolation) {
+TEST_P(ProjectorScenes, Images) {
+  const ProjectionParameters exact{.images = true}, hardware{.hardware_interpolation = true};
   if (projector != Projector::joseph) {
-    EXPECT_THROW(projected(device(), {}, false, true), InputError);
+    EXPECT_THROW(projected(device(), {}, exact), InputError);
+    EXPECT_THROW(projected(device(), {}, hardware), InputError);
     return;
   }
   if (!device().front().info().images) GTEST_SKIP() << device().front().info().name << " has no images";
+  EXPECT_TRUE(projected(device(), {}, exact) == projected(device()));
   const auto expected = reference::project(projector, volume, scene.geometry, scene.projections);
-  const auto whole = projected(device(), {}, false, true);
+  const auto whole = projected(device(), {}, hardware);
   // each of the two fractions is off by up to 1/512, of values that differ by up to 1 from voxel to voxel; the sum is
   // at most as long as the ray of a volume of ones
   Volume ones(scene.grid, 1);
@@ -149,7 +152,8 @@ TEST_P(ProjectorScenes, HardwareInterpolation) {
   EXPECT_LT(reference::largest_difference(whole, expected), 2.0 / 512 * reference::largest(lengths));
   for (const int slabs : {2, 3})
     if (slabs <= static_cast<int>(scene.grid.size[2])) {
-      EXPECT_TRUE(projected(device(), split(slabs, 5), false, true) == whole) << slabs << " slabs";
+      EXPECT_TRUE(projected(device(), split(slabs, 5), hardware) == whole) << slabs << " slabs";
+      EXPECT_TRUE(projected(device(), split(slabs, 5), exact) == projected(device())) << slabs << " slabs";
     }
 }
 
@@ -214,7 +218,7 @@ TEST(Projector, UnknownNamesAreRefusedWithAList) {
 
 TEST(Projector, ImagesTooSmallForTheVolumeAreRefused) {
   const auto scene = reference::scenes().front();
-  const RayProjection method(scene.geometry, scene.grid, scene.projections, {Projector::joseph, true, false});
+  const RayProjection method(scene.geometry, scene.grid, scene.projections, {.hardware_interpolation = true});
   DeviceInfo info;
   info.name = "Tiny";
   const auto message = [&] {
