@@ -96,18 +96,18 @@ __kernel void distance_driven_project(__global const float* restrict volume, __g
       const float p = (float)m - ca;
       const float b = fma(p, s.centre.x, s.centre.y), c = fma(p, s.centre.z, s.centre.w);
       const float width_b = width_at(p, s.steps_b, most_b), width_c = width_at(p, s.steps_c, most_c);
-      const float half_b = 0.5f * width_b, half_c = 0.5f * width_c, area = width_b * width_c;
+      const float half_b = 0.5f * width_b, half_c = 0.5f * width_c, scale = path / (width_b * width_c);
       const int first_b = clamped(floor(b - half_b + 0.5f) - 1.0f, 0, nb), last_b = clamped(floor(b + half_b + 0.5f) + 1.0f, -1, nb - 1);
       const int first_c = axis == 2 ? clamped(floor(c - half_c + 0.5f) - 1.0f, 0, nc) : k,
                 last_c = axis == 2 ? clamped(floor(c + half_c + 0.5f) + 1.0f, -1, nc - 1) : k;
       for (int at_c = first_c; at_c <= last_c; ++at_c) {
-        const float overlap_c = overlap(c, half_c, (float)at_c);
-        if (overlap_c <= 0.0f) continue;
+        const float scaled_c = scale * overlap(c, half_c, (float)at_c);
+        if (scaled_c <= 0.0f) continue;
         __global const float* restrict line =
             volume + plane * (size_t)(k - offset) + (axis == 2 ? (size_t)nx * (size_t)at_c : stride_a * (size_t)m);
         for (int at_b = first_b; at_b <= last_b; ++at_b) {
           const float overlap_b = overlap(b, half_b, (float)at_b);
-          if (overlap_b > 0.0f) sum = fma(overlap_b * overlap_c / area * path, line[stride_b * (size_t)at_b], sum);
+          if (overlap_b > 0.0f) sum = fma(overlap_b * scaled_c, line[stride_b * (size_t)at_b], sum);
         }
       }
     }

@@ -8,7 +8,7 @@
 //   volume(a, b', c') += path * (1 - |b(a) - b'|) * (1 - |c(a) - c'|) * raw(ray),      with the b, c, path that the projector computes.
 //
 // Arrays: volume[slice][y][x] with slices from `offset`; rays[view][18] as in rays.clh; projections and raw[view][row][column].
-// Projecting, halo: one slice above. Back-projecting, no halo; rows `row_begin` to `row_begin + rows` of the detector are held;
+// Projecting, halo: one slice above. Back-projecting, no halo; rows `row_begin` to `row_begin + held` of the detector are held;
 // lines[view][row][column] = slope_b, shift_b, slope_c, shift_c and values[view][row][column] = path * raw and the axis that the ray
 // follows (both from joseph_table); matrices[view][12] as in backproject.cl; axes[view] = the sum of 1 << axis over the axes that its rays
 // may follow.
@@ -205,19 +205,31 @@ __kernel void joseph_planes(__global const float* restrict volume, __write_only 
 }
 
 #ifdef HARDWARE
+#define TEXEL_CENTRE 0.5f
 __constant sampler_t sampler = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_LINEAR;
 #else
+#define TEXEL_CENTRE 0.0f
 __constant sampler_t sampler = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;
 #endif
 
+// Where plane p is met along height, as the image counts it if slice 0 is its first; to subtract the whole slices before the first held is
+// exact afterwards, so that the fraction does not depend on them.
+INLINE float height_at(float p, Line line) {
+  return fma(p, line.slope_c, line.shift_c + TEXEL_CENTRE);
+}
+
+// Whether the slab takes the sample of plane p.
+INLINE bool taken(float p, Line line, float from, float to) {
+  const float c = height_at(p, line);
+  return c >= from + TEXEL_CENTRE && c < to + TEXEL_CENTRE;
+}
+
 // The sample of plane p, which is layer `layer`; slices are held from move_c.
 INLINE float sample(__read_only image2d_array_t planes, float p, Line line, float move_c, float layer) {
+  const float b = fma(p, line.slope_b, line.shift_b + TEXEL_CENTRE), c = height_at(p, line);
 #ifdef HARDWARE
-  // A texel's centre lies at a half; to subtract the whole slices afterwards is exact, so the fraction does not depend on those held.
-  const float b = fma(p, line.slope_b, line.shift_b + 0.5f), c = fma(p, line.slope_c, line.shift_c + 0.5f) - move_c;
-  return read_imagef(planes, sampler, (float4)(b, c, layer, 0.0f)).x;
+  return read_imagef(planes, sampler, (float4)(b, c - move_c, layer, 0.0f)).x;
 #else
-  const float b = fma(p, line.slope_b, line.shift_b), c = fma(p, line.slope_c, line.shift_c);
   const float whole_b = floor(b), whole_c = floor(c), high_b = b - whole_b, high_c = c - whole_c;
   const int4 at = (int4)((int)whole_b, (int)(whole_c - move_c), (int)layer, 0);
   const float value00 = read_imagef(planes, sampler, at).x, value10 = read_imagef(planes, sampler, at + (int4)(1, 0, 0, 0)).x;
@@ -226,12 +238,6 @@ INLINE float sample(__read_only image2d_array_t planes, float p, Line line, floa
   const float value0 = fma(high_b, value10, (1.0f - high_b) * value00), value1 = fma(high_b, value11, (1.0f - high_b) * value01);
   return fma(high_c, value1, (1.0f - high_c) * value0);
 #endif
-}
-
-// Whether the slab takes the sample of plane p.
-INLINE bool taken(float p, Line line, float from, float to) {
-  const float c = fma(p, line.slope_c, line.shift_c);
-  return c >= from && c < to;
 }
 
 __kernel void joseph_project_image(__read_only image2d_array_t planes, __global const int* restrict axes,
@@ -268,18 +274,14 @@ __kernel void joseph_project_image(__read_only image2d_array_t planes, __global 
   const size_t pixel = ((size_t)view * rows + row) * columns + column;
   float sum = projections[pixel];
   int left = last - first + 1;
-  while (left > 0) {
-    float value[FETCHES];  // in flight together
+  for (; left >= FETCHES; left -= FETCHES) {
+    float value[FETCHES];  // on their way together
 #pragma unroll
-    for (int n = 0; n < FETCHES; ++n) {
-      value[n] = n < left ? sample(planes, p, line, move_c, layer) : 0.0f;
-      p += step;
-      layer += step;
-    }
+    for (int n = 0; n < FETCHES; ++n, p += step, layer += step) value[n] = sample(planes, p, line, move_c, layer);
 #pragma unroll
     for (int n = 0; n < FETCHES; ++n) sum = fma(path, value[n], sum);
-    left -= FETCHES;
   }
+  for (; left > 0; --left, p += step, layer += step) sum = fma(path, sample(planes, p, line, move_c, layer), sum);
   projections[pixel] = sum;
 }
 #endif

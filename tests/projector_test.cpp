@@ -195,6 +195,24 @@ TEST(Projector, EllipsoidsHaveTheirLineIntegrals) {
   }
 }
 
+TEST(Projector, HoldsWhatWasPlanned) {
+  const auto scene = reference::scenes()[1];
+  const Volume volume = reference::random_volume(scene.grid, 1), stack = reference::random_volume(scene.projections, 2);
+  const auto expect_planned = [](const RunResult& result) {
+    std::size_t most = 0;
+    for (const auto& slab : result.plan.slabs) most = std::max(most, slab.bytes);
+    EXPECT_EQ(result.peak_bytes, most);
+  };
+  for (const int slabs : {1, 3}) {
+    for (const auto& parameters : {ProjectionParameters{}, ProjectionParameters{.images = true},
+                                   ProjectionParameters{.gpu = true}, ProjectionParameters{Projector::siddon}})
+      if (!parameters.images || device().front().info().images)
+        expect_planned(project(volume, scene.geometry, scene.projections, parameters, device(), split(slabs, 4)));
+    for (const auto projector : {Projector::joseph, Projector::siddon, Projector::distance_driven})
+      expect_planned(backproject(stack, scene.geometry, scene.grid, projector, device(), split(slabs, 4)));
+  }
+}
+
 TEST(Projector, RefusesAGeometryOfAnotherScan) {
   const auto scene = reference::scenes().front();
   Geometry geometry = scene.geometry;
