@@ -70,15 +70,18 @@ std::vector<int> turned_views(const std::vector<Matrix34>& matrices, const std::
 
 }  // namespace
 
-std::function<Range(Range)> detector_rows_of(const Geometry& geometry, const Grid& projections, const Grid& grid) {
-  return [matrices = matrices_of(geometry, projections, grid), size = grid.size,
+std::function<Range(Range)> detector_rows_of(const Geometry& geometry, const Grid& projections, const Grid& grid,
+                                             const std::array<double, 3>& reach) {
+  return [reach, matrices = matrices_of(geometry, projections, grid), size = grid.size,
           limit = static_cast<std::int64_t>(projections.size[1])](Range slices) -> Range {
     const auto centre = [&](int axis) { return 0.5 * (static_cast<double>(size[axis]) - 1); };
     double lowest = static_cast<double>(limit), highest = -1;
     for (const Matrix34& m : matrices)
       for (int corner = 0; corner < 8; ++corner) {
-        const double x = corner & 1 ? centre(0) : -centre(0), y = corner & 2 ? centre(1) : -centre(1);
-        const double z = static_cast<double>(corner & 4 ? slices.end - 1 : slices.begin) - centre(2);
+        const double half_x = centre(0) + reach[0], half_y = centre(1) + reach[1];
+        const double x = corner & 1 ? half_x : -half_x, y = corner & 2 ? half_y : -half_y;
+        const double z = corner & 4 ? static_cast<double>(slices.end - 1) + reach[2] - centre(2)
+                                    : static_cast<double>(slices.begin) - reach[2] - centre(2);
         const double w = m[8] * x + m[9] * y + m[10] * z + m[11];
         if (w <= 0) return {0, limit};
         const double v = (m[4] * x + m[5] * y + m[6] * z + m[7]) / w;
@@ -216,9 +219,9 @@ void VoxelDriven::accumulate(Slab& slab, Range views) const {
 }
 
 void set_device_options(VoxelDriven::Options& options, std::span<const DeviceBudget> devices) {
-  options.cpu = std::all_of(devices.begin(), devices.end(), [](const auto& device) { return device.cpu; });
+  options.cpu = !devices.empty() && std::all_of(devices.begin(), devices.end(), [](const auto& device) { return device.cpu; });
   options.texel_pairs =
-      std::all_of(devices.begin(), devices.end(), [](const auto& device) { return device.texel_pairs; });
+      !devices.empty() && std::all_of(devices.begin(), devices.end(), [](const auto& device) { return device.texel_pairs; });
 }
 
 Backprojection::Backprojection(const Geometry& geometry, const Grid& projections, const Grid& grid,
@@ -249,15 +252,32 @@ void Backprojection::accumulate(Slab& slab, Range views) const {
   voxels_.accumulate(slab, views);
 }
 
+namespace {
+
+Backprojection unfiltered(const Geometry& geometry, const Grid& projections, const Grid& grid,
+                          const BackprojectionParameters& parameters, std::span<const DeviceBudget> devices) {
+  VoxelDriven::Options options;
+  options.hardware_interpolation = parameters.hardware_interpolation;
+  options.half_texels = parameters.half_texels;
+  set_device_options(options, devices);
+  return {geometry, projections, grid, options};
+}
+
+}  // namespace
+
 RunResult backproject(const Volume& projections, const Geometry& geometry, const Grid& grid,
                       const BackprojectionParameters& parameters, const std::vector<Device>& devices,
                       const RunOptions& options) {
   check_projections(projections.grid, "the projections", geometry, "the geometry");
   check_grid(grid, "the volume");
-  VoxelDriven::Options voxels{.hardware_interpolation = parameters.hardware_interpolation};
-  set_device_options(voxels, budgets(devices));
-  const Backprojection method(geometry, projections.grid, grid, voxels);
-  return run_backprojection(method, projections, grid, devices, options);
+  return run_backprojection(unfiltered(geometry, projections.grid, grid, parameters, budgets(devices)), projections,
+                            grid, devices, options);
+}
+
+Plan plan_backproject(const Geometry& geometry, const Grid& projections, const Grid& grid,
+                      const BackprojectionParameters& parameters, const std::vector<DeviceBudget>& budgets,
+                      const PlanOptions& options) {
+  return make_plan(unfiltered(geometry, projections, grid, parameters, budgets).requirements(), budgets, options);
 }
 
 }  // namespace halocline

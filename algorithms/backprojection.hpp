@@ -15,6 +15,7 @@ namespace halocline {
 struct BackprojectionParameters {
   /// Interpolate in the texture units (8-bit fractions on most GPUs) instead of in float32.
   bool hardware_interpolation = false;
+  bool half_texels = false;  ///< there, of projections in half precision: faster, see VoxelDriven::Options
 };
 
 /// How projections reach the voxels. Arrays that it declares: "filtered", "volume", "matrices" and, with hardware
@@ -64,8 +65,9 @@ void set_device_options(VoxelDriven::Options& options, std::span<const DeviceBud
 
 /// Detector rows that the slices need for bilinear interpolation, by projecting the range's corner voxels in all views:
 /// even begin, even or last end, at least 32 (fewer only if the detector has fewer); all rows if a corner is not in
-/// front of the source.
-std::function<Range(Range)> detector_rows_of(const Geometry& geometry, const Grid& projections, const Grid& grid);
+/// front of the source. The range's corners are moved out by `reach` voxels along i, j, k.
+std::function<Range(Range)> detector_rows_of(const Geometry& geometry, const Grid& projections, const Grid& grid,
+                                             const std::array<double, 3>& reach = {});
 
 /// Unfiltered back-projection: each voxel is the sum over the views of the projection at the point that it casts,
 /// interpolated bilinearly, zero outside the detector. No weights.
@@ -88,5 +90,10 @@ class Backprojection : public BackprojectionMethod {
 RunResult backproject(const Volume& projections, const Geometry& geometry, const Grid& grid,
                       const BackprojectionParameters& parameters, const std::vector<Device>& devices,
                       const RunOptions& options = {});
+
+/// What that would do.
+Plan plan_backproject(const Geometry& geometry, const Grid& projections, const Grid& grid,
+                      const BackprojectionParameters& parameters, const std::vector<DeviceBudget>& budgets,
+                      const PlanOptions& options = {});
 
 }  // namespace halocline

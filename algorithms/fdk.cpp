@@ -84,9 +84,12 @@ std::array<float, 2> interpolated_correlation(const FdkParameters& parameters, s
   return {static_cast<float>(product / power), 0.25f};
 }
 
-VoxelDriven::Options voxel_options(const Geometry& geometry, const FdkParameters& parameters, std::size_t length) {
+VoxelDriven::Options voxel_options(const Geometry& geometry, const FdkParameters& parameters, std::size_t length,
+                                   std::span<const DeviceBudget> devices) {
   VoxelDriven::Options options;
   options.hardware_interpolation = parameters.hardware_interpolation;
+  options.half_texels = parameters.half_texels;
+  set_device_options(options, devices);
   options.distance_weight = !geometry.parallel();
   options.variance = parameters.variance.has_value();
   if (options.variance)
@@ -230,7 +233,8 @@ FilteredRows filtered_rows(const Geometry& geometry, const Grid& projections, co
   return rows;
 }
 
-Fdk::Fdk(const Geometry& geometry, const Grid& projections, const Grid& grid, const FdkParameters& parameters)
+Fdk::Fdk(const Geometry& geometry, const Grid& projections, const Grid& grid, const FdkParameters& parameters,
+         std::span<const DeviceBudget> devices)
     : parameters_(parameters),
       raw_columns_(projections.size[0]),
       rows_(filtered_rows(geometry, projections, parameters)),
@@ -243,7 +247,13 @@ Fdk::Fdk(const Geometry& geometry, const Grid& projections, const Grid& grid, co
       weights_(weights_of(geometry, projections, rows_, redundancy_, general_)),
       correlation_(cylinder_ && parameters.variance ? interpolated_correlation(parameters, rows_.length)
                                                     : std::array<float, 2>{}),
-      voxels_(geometry, rows_.padded, grid, voxel_options(geometry, parameters, rows_.length)) {}
+      voxels_(geometry, rows_.padded, grid, voxel_options(geometry, parameters, rows_.length, devices)) {
+  std::vector<float> in_order;
+  const auto each = static_cast<std::ptrdiff_t>(weights_.size() / geometry.views.size());
+  for (const int view : voxels_.order())
+    in_order.insert(in_order.end(), weights_.begin() + each * view, weights_.begin() + each * (view + 1));
+  weights_ = std::move(in_order);
+}
 
 Requirements Fdk::requirements() const {
   Requirements requirements;
@@ -261,7 +271,7 @@ Requirements Fdk::requirements() const {
   requirements.arrays.push_back({.name = "filter", .kind = ArrayKind::fixed, .elements = filter_.size()});
   requirements.arrays.push_back({.name = "weights", .kind = ArrayKind::fixed, .elements = weights_.size()});
   requirements.kernels = {general_ ? "fdk_general_weight" : "fdk_weight", "fdk_filter",
-                          voxels_.quads() ? "fdk_unpack_quads" : "fdk_unpack"};
+                          "fdk_unpack"};
   requirements.preferred_batch = 32;
   voxels_.declare(requirements);
   // seen from the source, a cylinder's rows are not those of the plane
@@ -312,7 +322,7 @@ void Fdk::filter(Slab& slab, Range views) const {
               {inout("spectrum"), in("filter"), number(length), number(pairs), number(count)});
   slab.fft("spectrum", length, pairs * count, true);
   slab.launch(
-      {"fdk.cl", voxels_.quads() ? "fdk_unpack_quads" : "fdk_unpack", options}, voxels_.filtered_items(slab, views),
+      {"fdk.cl", "fdk_unpack", options + " " + voxels_.layout_options()}, voxels_.filtered_items(slab, views),
       {in("spectrum"), out("filtered"), number(columns), number(rows), number(length), number(pairs), number(count)});
 }
 
@@ -367,14 +377,15 @@ RunResult fdk(const Volume& projections, const Geometry& geometry, const Grid& g
       check_fdk(geometry, projections.grid, grid, "the projections", "the geometry", parameters.redundancy);
   if (!parameters.variance)  // it follows the reconstruction, which has told them
     for (const auto& note : notes) spdlog::warn("{}", note);
-  return run_backprojection(Fdk(geometry, projections.grid, grid, parameters), projections, grid, devices, options);
+  return run_backprojection(Fdk(geometry, projections.grid, grid, parameters, budgets(devices)), projections, grid,
+                            devices, options);
 }
 
 Plan plan_fdk(const Geometry& geometry, const Grid& projections, const Grid& grid, const FdkParameters& parameters,
               const std::vector<DeviceBudget>& budgets, const PlanOptions& options) {
   check_parameters(parameters);
   check_fdk(geometry, projections, grid, "the projections", "the geometry", parameters.redundancy);
-  return make_plan(Fdk(geometry, projections, grid, parameters).requirements(), budgets, options);
+  return make_plan(Fdk(geometry, projections, grid, parameters, budgets).requirements(), budgets, options);
 }
 
 }  // namespace halocline

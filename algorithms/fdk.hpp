@@ -16,6 +16,7 @@ struct FdkParameters {
   Window window = Window::ram_lak;
   double cutoff = 1;                    ///< fraction of the detector's highest frequency, in (0, 1]
   bool hardware_interpolation = false;  ///< interpolate in the texture units (8-bit fractions on most GPUs)
+  bool half_texels = false;             ///< there, of projections in half precision: faster, see VoxelDriven::Options
   RedundancyOptions redundancy = {};    ///< short scans and displaced detectors are weighted by themselves
   /// Rows that the detector cuts off go on by this fraction of their length, in [0, 1], before they are filtered, with
   /// the slope that they have and down to 0 (Ohnesorge et al. 2000). Not on the short side of a displaced detector.
@@ -50,8 +51,11 @@ FilteredRows filtered_rows(const Geometry& geometry, const Grid& projections, co
 /// * K [p * h](u, v). The volume comes in 1/mm.
 class Fdk : public BackprojectionMethod {
  public:
-  Fdk(const Geometry& geometry, const Grid& projections, const Grid& grid, const FdkParameters& parameters);
+  /// devices: that are to run it; they decide how projections lie in memory.
+  Fdk(const Geometry& geometry, const Grid& projections, const Grid& grid, const FdkParameters& parameters,
+      std::span<const DeviceBudget> devices = {});
   Requirements requirements() const override;
+  std::vector<int> order() const override { return voxels_.order(); }
   void start(Slab& slab) const override;
   void filter(Slab& slab, Range views) const override;
   void accumulate(Slab& slab, Range views) const override;

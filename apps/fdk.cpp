@@ -86,7 +86,8 @@ FdkWork prepare(Job& job, const FdkCommand& command) {
   work.attenuation.window = window_from_name(command.window);
   work.attenuation.cutoff = command.cutoff;
   work.attenuation.pad = command.pad;
-  work.attenuation.hardware_interpolation = command.interpolation == "hardware";
+  work.attenuation.half_texels = command.interpolation == "half";
+  work.attenuation.hardware_interpolation = work.attenuation.half_texels || command.interpolation == "hardware";
   work.variance = work.attenuation;
   if (command.photons) work.variance.variance = FdkParameters::Noise{*command.photons, command.electronic};
   prepare_halves(job, command, work);
@@ -172,8 +173,9 @@ void add_fdk(CLI::App& app, Action& action) {
       ->check(positive_number())
       ->type_name("F");
   sub->add_option("--interpolation", command->interpolation,
-                  "exact: float32; hardware: texture units (8-bit fractions on most GPUs)")
-      ->check(CLI::IsMember({"exact", "hardware"}));
+                  "exact: float32; hardware: texture units (8-bit fractions on most GPUs); half: the same of "
+                  "projections in half precision, for the least time")
+      ->check(CLI::IsMember({"exact", "hardware", "half"}));
   const std::string scan =
       "Scans that are no full circle of whole projections (short scans and displaced detectors are weighted by "
       "themselves)";

@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "algorithms/geometry_xml.hpp"
-#include "algorithms/joseph.hpp"
 #include "algorithms/phantoms.hpp"
+#include "algorithms/projector.hpp"
 #include "apps/grid_options.hpp"
 #include "apps/job.hpp"
 #include "apps/report.hpp"
@@ -20,7 +20,7 @@ namespace halocline {
 namespace {
 
 struct ProjectCommand {
-  std::string input, phantom, geometry, output;
+  std::string input, phantom, geometry, output, projector = "joseph", interpolation = "exact";
   std::optional<double> phantom_width;
   double mu = 0.02;
   std::optional<std::array<std::size_t, 2>> detector;
@@ -64,16 +64,18 @@ void project_phantom(Job& job, const ProjectCommand& command, const Geometry& ge
 void project_volume(Job& job, const ProjectCommand& command, const Geometry& geometry, const Grid& stack) {
   const Grid grid = job.input_image("-i", command.input).grid;
   require_seen(grid, "the volume '" + command.input + "'", stack, "--detector and --pixel", geometry);
-  const Plan plan = plan_project(geometry, grid, stack, budgets(job.devices()));
+  const ProjectionParameters parameters{projector_from_name(command.projector), command.interpolation == "hardware"};
+  const Plan plan = plan_project(geometry, grid, stack, parameters, budgets(job.devices()));
   if (job.dry_run()) return job.print(plan.text());
   const Volume volume = job.read(command.input);
-  const RunResult result =
-      job.timed("project", [&] { return project(volume, geometry, stack, job.devices(), job.run_options()); });
+  const RunResult result = job.timed(
+      "project", [&] { return project(volume, geometry, stack, parameters, job.devices(), job.run_options()); });
   job.write(result.output, command.output);
   job.record(result, "project");
   job.results()["grid"] = grid_json(stack);
-  job.say(fmt::format("{}: {}, line integrals of {} by Joseph's method{}", command.output, stack_summary(stack),
-                      command.input, job.how(result)));
+  job.say(fmt::format("{}: {}, line integrals of {} by the projector {}{}{}", command.output, stack_summary(stack),
+                      command.input, command.projector,
+                      parameters.hardware_interpolation ? " with hardware interpolation" : "", job.how(result)));
 }
 
 void run_project(Job& job, const ProjectCommand& command) {
@@ -95,7 +97,7 @@ void run_project(Job& job, const ProjectCommand& command) {
 }  // namespace
 
 void add_project(CLI::App& app, Action& action) {
-  auto* sub = app.add_subcommand("project", "Line integrals of a volume (Joseph's method) or of a phantom (exact)");
+  auto* sub = app.add_subcommand("project", "Line integrals of a volume (by a projector) or of a phantom (exact)");
   auto command = std::make_shared<ProjectCommand>();
   sub->add_option("-i,--input", command->input, "Volume of attenuations, 1/mm")->type_name("FILE");
   auto* phantom = sub->add_option("--phantom", command->phantom, "Project this phantom exactly, instead of -i")
@@ -108,6 +110,15 @@ void add_project(CLI::App& app, Action& action) {
       ->check(positive_number())
       ->type_name("MU")
       ->needs(phantom);
+  sub->add_option("--projector", command->projector,
+                  "joseph: bilinear interpolation on the planes that a ray crosses; siddon: exact lengths in voxels; "
+                  "distance-driven: the overlap of pixels and voxels")
+      ->check(CLI::IsMember(projector_names()))
+      ->excludes(phantom);
+  sub->add_option("--interpolation", command->interpolation,
+                  "For --projector joseph. exact: float32; hardware: texture units (8-bit fractions on most GPUs)")
+      ->check(CLI::IsMember({"exact", "hardware"}))
+      ->excludes(phantom);
   sub->add_option("-g,--geometry", command->geometry, "Scan geometry (RTK's XML)")->required()->type_name("FILE");
   add_list(*sub, "--detector", command->detector, "NU,NV", Numbers::sizes, "Detector pixels: columns (u), rows (v)")
       ->required();

@@ -17,6 +17,7 @@ void add_devices(CLI::App& app, Action& action);
 void add_phantom(CLI::App& app, Action& action);
 void add_geometry(CLI::App& app, Action& action);
 void add_project(CLI::App& app, Action& action);
+void add_backproject(CLI::App& app, Action& action);
 void add_noise(CLI::App& app, Action& action);
 void add_counts(CLI::App& app, Action& action);
 void add_fdk(CLI::App& app, Action& action);

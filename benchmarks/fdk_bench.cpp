@@ -1,6 +1,7 @@
-// Back-projection and FDK's filter, resident on the device, n^3 voxels from n views of n x n; forward projection.
+// Back-projection and FDK's filter, resident on the device, n^3 voxels from n views of n x n; the matched pairs of
+// projectors, forward and adjoint.
 #include "algorithms/fdk.hpp"
-#include "algorithms/joseph.hpp"
+#include "algorithms/projector.hpp"
 #include "benchmarks/bench.hpp"
 
 namespace halocline {
@@ -65,25 +66,73 @@ void filter(benchmark::State& state) {
                                                       benchmark::Counter::kIsIterationInvariantRate);
 }
 
-void joseph(benchmark::State& state) {
-  const Scan scan = make_scan(0);
-  const Joseph method(scan.geometry, scan.volume, scan.stack);
+// The whole scan, resident on the device, with what is made of the volume once it is there.
+void forward(benchmark::State& state, ProjectionParameters parameters, double tilt) {
+  if ((parameters.images || parameters.hardware_interpolation) && !bench_device().info().images)
+    return state.SkipWithError("no images");
+  const Scan scan = make_scan(tilt);
+  parameters.gpu = !bench_device().info().cpu();
+  const RayProjection method(scan.geometry, scan.volume, scan.stack, parameters);
   const int batch = method.requirements().preferred_batch;
   Slab slab(bench_device(), whole_plan(method.requirements(), batch), 0);
   method.start(slab);
   slab.fill("volume", 1);
   slab.fill("projections", 0);
-  measure(state, slab, [&] { method.project(slab, {0, batch}); });
-  state.counters["rays_per_s"] = benchmark::Counter(static_cast<double>(bench_size() * bench_size()) * batch,
-                                                    benchmark::Counter::kIsIterationInvariantRate);
+  const auto views = static_cast<std::int64_t>(scan.stack.size[2]);
+  measure(state, slab, [&] {
+    method.loaded(slab);
+    for (std::int64_t first = 0; first < views; first += batch)
+      method.project(slab, {first, std::min(views, first + batch)});
+  });
+  state.counters["rays_per_s"] = benchmark::Counter(cube(bench_size()), benchmark::Counter::kIsIterationInvariantRate);
 }
+
+// The adjoint of the whole scan; every batch has the same values.
+void adjoint(benchmark::State& state, Projector projector, double tilt) {
+  const Scan scan = make_scan(tilt);
+  const RayBackprojection method(scan.geometry, scan.stack, scan.volume, projector);
+  const int batch = method.requirements().preferred_batch;
+  Slab slab(bench_device(), whole_plan(method.requirements(), batch), 0);
+  method.start(slab);
+  slab.fill("raw", 1);
+  const auto views = static_cast<std::int64_t>(scan.stack.size[2]);
+  measure(state, slab, [&] {
+    for (std::int64_t first = 0; first < views; first += batch) {
+      method.filter(slab, {first, std::min(views, first + batch)});
+      method.accumulate(slab, {first, std::min(views, first + batch)});
+    }
+  });
+  state.counters["rays_per_s"] = benchmark::Counter(cube(bench_size()), benchmark::Counter::kIsIterationInvariantRate);
+}
+
+constexpr ProjectionParameters joseph_hardware{.hardware_interpolation = true}, joseph_images{.images = true};
 
 BENCHMARK_CAPTURE(backproject, hardware, true, 0.0)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(backproject, exact, false, 0.0)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(backproject, hardware_tilted, true, 2.0)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(backproject, exact_tilted, false, 2.0)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(filter)->UseManualTime()->Unit(benchmark::kMillisecond);
-BENCHMARK(joseph)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(forward, joseph_hardware, joseph_hardware, 0.0)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(forward, joseph_hardware_tilted, joseph_hardware, 2.0)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(forward, joseph_images, joseph_images, 0.0)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(forward, joseph_exact, ProjectionParameters{}, 0.0)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(forward, joseph_exact_tilted, ProjectionParameters{}, 2.0)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(forward, siddon, ProjectionParameters{Projector::siddon}, 0.0)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(forward, distance_driven, ProjectionParameters{Projector::distance_driven}, 0.0)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(adjoint, joseph, Projector::joseph, 0.0)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(adjoint, joseph_tilted, Projector::joseph, 2.0)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(adjoint, siddon, Projector::siddon, 0.0)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(adjoint, distance_driven, Projector::distance_driven, 0.0)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace halocline

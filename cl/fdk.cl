@@ -11,9 +11,10 @@
 // Scans with redundant rays, tilts, truncation or a curved detector are weighted by fdk_general.cl instead of fdk_weight.
 //
 // Arrays: raw[view][row][column]; spectrum[view][pair][length] complex, pairs = (rows + 1)/2, zero beyond the detector; filter[length];
-// weights[view][5] = scale, u/SDD of column 0, its step a column, v/SDD of row 0, its step a row; filtered like raw, or as quads. No halo.
+// weights[view][5] = scale, u/SDD of column 0, its step a column, v/SDD of row 0, its step a row; filtered as in filtered.clh. No halo.
 #pragma OPENCL FP_CONTRACT OFF
 #include "fdk.clh"
+#include "filtered.clh"
 
 #define FDK_WEIGHTS 5
 
@@ -57,25 +58,9 @@ inline float filtered_at(__global const float* restrict spectrum, int column, in
 #endif
 }
 
-// One work-item a pixel: (columns, rows, views).
-__kernel void fdk_unpack(__global const float* restrict spectrum, __global float* restrict filtered, int columns, int rows, int length,
-                         int pairs, int views) {
-  const int column = get_global_id(0), row = get_global_id(1), view = get_global_id(2);
-  if (column >= columns || row >= rows || view >= views) return;
-  filtered[((size_t)view * rows + row) * columns + column] =
-      filtered_at(spectrum + 2 * (size_t)view * pairs * length, column, row, length);
-}
-
-// The same as quads of 2 x 2 pixels (backproject.cl): one work-item a quad, (columns + 1, rows + 1, views).
-__kernel void fdk_unpack_quads(__global const float* restrict spectrum, __global float4* restrict filtered, int columns, int rows,
-                               int length, int pairs, int views) {
-  const int column = (int)get_global_id(0) - 1, row = (int)get_global_id(1) - 1, view = get_global_id(2);
-  if (column >= columns || row >= rows || view >= views) return;
-  __global const float* restrict from = spectrum + 2 * (size_t)view * pairs * length;
-  const bool left = column >= 0, right = column + 1 < columns, low = row >= 0, high = row + 1 < rows;
-  filtered[((size_t)view * (rows + 1) + row + 1) * (columns + 1) + column + 1] =
-      (float4)(left && low ? filtered_at(from, column, row, length) : 0.0f,
-               right && low ? filtered_at(from, column + 1, row, length) : 0.0f,
-               left && high ? filtered_at(from, column, row + 1, length) : 0.0f,
-               right && high ? filtered_at(from, column + 1, row + 1, length) : 0.0f);
+// Work-items: (columns + MORE_ITEMS, rows + MORE_ITEMS, views).
+__kernel void fdk_unpack(__global const float* restrict spectrum, __global filtered_t* restrict filtered, int columns, int rows,
+                         int length, int pairs, int views) {
+#define FILTERED_AT(column, row) filtered_at(spectrum + 2 * (size_t)view * pairs * length, column, row, length)
+  STORE_FILTERED(FILTERED_AT)
 }

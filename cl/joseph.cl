@@ -1,79 +1,70 @@
 // Forward projection (Joseph 1982): along the ray of each detector pixel, the volume is sampled on the planes of the index axis that the
 // ray follows most, by bilinear interpolation on the other two axes, zero outside the volume:
 //
-//   projections(ray) += sum over planes m of path * volume(m, b(m), c(m)),      path = mm of ray between two planes.
+//   projections(ray) += sum over planes m of path * volume(m, b(m), c(m)),      path = mm of ray between two planes,
 //
-// A ray is given in centred volume indices by its direction d and its moment M = P x d (P any point of it; Pluecker 1865). Both are affine
-// in the pixel's column and row, for a divergent beam (M = S x D of source S and pixel D) and for a parallel one, so the host prepares them
-// in double and no digits are lost to the distance of the source. On plane a: P_b = (P_a d_b - M_c)/d_a, P_c = (M_b + P_a d_c)/d_a
-// for a, b, c cyclic.
+// and its exact adjoint, joseph_backproject: for each voxel, the sum over the pixels whose rays pass within a voxel of it on its plane,
 //
-// Arrays: volume[slice][y][x] with slices from `offset`; rays[view][18] = d, M at the detector's centre, then their steps a column, then
-// a row; projections[view][row][column]. Halo: one slice above.
+//   volume(a, b', c') += path * (1 - |b(a) - b'|) * (1 - |c(a) - c'|) * raw(ray),      with the b, c, path that the projector computes.
 //
-// A slab [begin, end) takes the samples whose lower slice floor(k) (or whose plane k, if the ray follows k) lies in it, the first slab
-// also those below slice 0. The march goes towards larger k, coordinates come from the plane's number in the whole volume, and the sum
-// starts from the stored value: slabs in increasing order add the same numbers in the same order as one slab does.
+// Arrays: volume[slice][y][x] with slices from `offset`; rays[view][18] as in rays.clh; projections and raw[view][row][column].
+// Projecting, halo: one slice above. Back-projecting, no halo; rows `row_begin` to `row_begin + held` of the detector are held;
+// lines[view][row][column] = slope_b, shift_b, slope_c, shift_c and values[view][row][column] = path * raw and the axis that the ray
+// follows (both from joseph_table); matrices[view][12] as in backproject.cl; axes[view] = the sum of 1 << axis over the axes that its rays
+// may follow.
 //
-// Tunables: INDEX, the type of an index into the slab (int while it has fewer than 2^31 voxels).
+// A slab [begin, end) of the projector takes the samples whose lower slice floor(k) (or whose plane k, if the ray follows k) lies in it,
+// the first slab also those below slice 0. The march goes towards larger k, coordinates come from the plane's number in the whole volume,
+// and the sum starts from the stored value: slabs in increasing order add the same numbers in the same order as one slab does. The adjoint
+// adds, voxel by voxel, in the order of views, rows and columns: the same bits whatever is held.
+//
+// TURNED: turned[slice][x][y] too, the slices transposed by joseph_turn, which rays that follow i read, so that neighbouring rays read
+// neighbouring voxels. The same numbers, so the same bits.
+//
+// IMAGE: one launch for each AXIS that rays follow, from planes, an image array with a layer for each plane across AXIS (joseph_planes;
+// width and height are j and k, i and k, or i and j), zero beyond the slices held. The same bits again; with HARDWARE interpolation the
+// fractions have 8 bits on most GPUs.
+//
+// Tunables: INDEX, the type of an index into the slab (int while it has fewer than 2^31 voxels); FETCHES, samples of an image on their way
+// at a time.
 #pragma OPENCL FP_CONTRACT OFF
 
 #ifndef INDEX
 #define INDEX long
 #endif
-#define RAY_FLOATS 18
+#include "gather.clh"
+#include "rays.clh"
 
-// Narrows [*first, *last] to where low <= shift + slope * p <= high. Generous by a hundredth of a voxel: every sample is checked itself.
-inline void narrow(float slope, float shift, float low, float high, float reach, float* first, float* last) {
-  if (low > high) {
-    *last = *first - 4.0f;
-    return;
-  }
-  low -= 0.01f;
-  high += 0.01f;
-  if (fabs(slope) * reach < 1e-3f) {
-    if (shift < low - 0.01f || shift > high + 0.01f) *last = *first - 4.0f;
-    return;
-  }
-  const float a = (low - shift) / slope, b = (high - shift) / slope;
-  *first = fmax(*first, fmin(a, b));
-  *last = fmin(*last, fmax(a, b));
-}
-
-__kernel void joseph_project(__global const float* restrict volume, __global const float* restrict rays,
-                             __global float* restrict projections, int nx, int ny, int nz, int offset, int begin, int end, float hx,
-                             float hy, float hz, int columns, int rows, int first_view, int views) {
+#ifndef IMAGE
+__kernel void joseph_project(__global const float* restrict volume,
+#ifdef TURNED
+                             __global const float* restrict turned,
+#endif
+                             __global const float* restrict rays, __global float* restrict projections, int nx, int ny, int nz, int offset,
+                             int begin, int end, float hx, float hy, float hz, int columns, int rows, int first_view, int views) {
   const int column = get_global_id(0), row = get_global_id(1), view = get_global_id(2);
   if (column >= columns || row >= rows || view >= views) return;
 
-  __global const float* restrict r = rays + RAY_FLOATS * (size_t)(first_view + view);
-  const float u = (float)column - 0.5f * (float)(columns - 1), v = (float)row - 0.5f * (float)(rows - 1);
-  const float dx = fma(u, r[6], fma(v, r[12], r[0])), dy = fma(u, r[7], fma(v, r[13], r[1])), dz = fma(u, r[8], fma(v, r[14], r[2]));
-  const float mx = fma(u, r[9], fma(v, r[15], r[3])), my = fma(u, r[10], fma(v, r[16], r[4])),
-              mz = fma(u, r[11], fma(v, r[17], r[5]));
+  const Ray ray = ray_of(rays + RAY_FLOATS * (size_t)(first_view + view), from_centre(column, columns), from_centre(row, rows));
   const float cx = 0.5f * (float)(nx - 1), cy = 0.5f * (float)(ny - 1), cz = 0.5f * (float)(nz - 1);
-  const float ax = fabs(dx), ay = fabs(dy), az = fabs(dz);
-  const INDEX plane = (INDEX)nx * ny;
+  const int axis = main_axis(ray);
+  const Line line = line_of(ray, axis, cx, cy, cz);
+  const float slope_b = line.slope_b, shift_b = line.shift_b, slope_c = line.slope_c, shift_c = line.shift_c;
+  const float path = path_mm(ray, axis, hx, hy, hz);
 
   // planes along a; interpolation along b and c, c being k unless the ray follows k
-  float da, slope_b, shift_b, slope_c, shift_c, ca;
-  int na, nb;
-  INDEX stride_a, stride_b, stride_c;
-  const bool follows_k = az > ax && az > ay;
-  if (follows_k) {  // a = k, b = i, c = j
-    da = dz, ca = cz, na = nz, nb = nx;
-    slope_b = dx / dz, shift_b = cx - my / dz, slope_c = dy / dz, shift_c = cy + mx / dz;
-    stride_a = plane, stride_b = 1, stride_c = nx;
-  } else if (ax >= ay) {  // a = i, b = j, c = k
-    da = dx, ca = cx, na = nx, nb = ny;
-    slope_b = dy / dx, shift_b = cy - mz / dx, slope_c = dz / dx, shift_c = cz + my / dx;
-    stride_a = 1, stride_b = nx, stride_c = plane;
-  } else {  // a = j, b = i, c = k
-    da = dy, ca = cy, na = ny, nb = nx;
-    slope_b = dx / dy, shift_b = cx + mz / dy, slope_c = dz / dy, shift_c = cz - mx / dy;
-    stride_a = nx, stride_b = 1, stride_c = plane;
-  }
-  const float path = sqrt(fma(hx * dx, hx * dx, fma(hy * dy, hy * dy, hz * dz * (hz * dz)))) / fabs(da);
+  const INDEX plane = (INDEX)nx * ny;
+  const bool follows_k = axis == 2, follows_i = axis == 0;
+  const float ca = follows_k ? cz : follows_i ? cx : cy;
+  const int na = follows_k ? nz : follows_i ? nx : ny, nb = follows_i ? ny : nx;
+  const INDEX stride_c = follows_k ? nx : plane;
+#ifdef TURNED
+  __global const float* restrict voxels = follows_i ? turned : volume;
+  const INDEX stride_a = follows_k ? plane : follows_i ? ny : nx, stride_b = 1;
+#else
+  __global const float* restrict voxels = volume;
+  const INDEX stride_a = follows_k ? plane : follows_i ? 1 : nx, stride_b = follows_i ? nx : 1;
+#endif
 
   // lowest and highest c that this slab interpolates from (floor), and the planes where that can be
   const int from = follows_k || begin == 0 ? -1 : begin, to = follows_k ? ny : end;
@@ -107,9 +98,190 @@ __kernel void joseph_project(__global const float* restrict volume, __global con
     if (b0 + 1 >= nb) high_b = 0.0f, step_b = 0;
     if (c0 < 0) low_c = 0.0f, at += stride_c, step_c = 0;
     if (c0 + 1 >= nc) high_c = 0.0f, step_c = 0;
-    const float value0 = fma(high_b, volume[at + step_b], low_b * volume[at]);
-    const float value1 = fma(high_b, volume[at + step_b + step_c], low_b * volume[at + step_c]);
+    const float value0 = fma(high_b, voxels[at + step_b], low_b * voxels[at]);
+    const float value1 = fma(high_b, voxels[at + step_b + step_c], low_b * voxels[at + step_c]);
     sum = fma(path, fma(high_c, value1, low_c * value0), sum);
   }
   projections[pixel] = sum;
 }
+
+// turned[slice][x][y] = volume[slice][y][x], through a tile so that both are read and written along lines.
+// Work-items: (nx, ny, slices) in groups of TILE x TILE.
+#define TILE 16
+__kernel void joseph_turn(__global const float* restrict volume, __global float* restrict turned, int nx, int ny) {
+  __local float tile[TILE][TILE + 1];
+  const int x0 = TILE * (int)get_group_id(0), y0 = TILE * (int)get_group_id(1), slice = get_global_id(2);
+  const int a = get_local_id(0), b = get_local_id(1);
+  const size_t base = (size_t)nx * ny * slice;
+  if (x0 + a < nx && y0 + b < ny) tile[b][a] = volume[base + (size_t)(y0 + b) * nx + x0 + a];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (x0 + b < nx && y0 + a < ny) turned[base + (size_t)(x0 + b) * ny + y0 + a] = tile[a][b];
+}
+
+// One work-item a pixel of the rows held: what the back-projection needs of its ray.
+__kernel void joseph_table(__global const float* restrict raw, __global const float* restrict rays, __global float4* restrict lines,
+                           __global float2* restrict values, int nx, int ny, int nz, float hx, float hy, float hz, int columns, int rows,
+                           int row_begin, int held, int first_view, int views) {
+  const int column = get_global_id(0), row = get_global_id(1), view = get_global_id(2);
+  if (column >= columns || row >= held || view >= views) return;
+  const size_t at = ((size_t)view * held + row) * columns + column;
+  const Ray ray = ray_of(rays + RAY_FLOATS * (size_t)(first_view + view), from_centre(column, columns), from_centre(row_begin + row, rows));
+  const int axis = main_axis(ray);
+  const Line line = line_of(ray, axis, 0.5f * (float)(nx - 1), 0.5f * (float)(ny - 1), 0.5f * (float)(nz - 1));
+  lines[at] = (float4)(line.slope_b, line.shift_b, line.slope_c, line.shift_c);
+  values[at] = (float2)(path_mm(ray, axis, hx, hy, hz) * raw[at], (float)axis);
+}
+
+// Work-items: (nx, ny, slices / K_UNROLL), for the slices `offset` to `offset + slices`.
+__kernel void joseph_backproject(__global const float4* restrict lines, __global const float2* restrict values,
+                                 __global const float4* restrict matrices, __global const int* restrict axes,
+                                 __global float* restrict volume, int nx, int ny, int nz, int offset, int slices, int columns,
+                                 int row_begin, int held, int first_view, int views) {
+  const int i = get_global_id(0), j = get_global_id(1), slice = K_UNROLL * (int)get_global_id(2);
+  if (i >= nx || j >= ny || slice >= slices) return;
+  const int k = offset + slice;
+  const float x = from_centre(i, nx), y = from_centre(j, ny), z = from_centre(k, nz), half_k = 0.5f * (K_UNROLL - 1);
+  const size_t plane = (size_t)nx * ny;
+  __global float* voxel = volume + plane * slice + (size_t)j * nx + i;
+  float sum[K_UNROLL];
+#pragma unroll
+  for (int s = 0; s < K_UNROLL; ++s) sum[s] = slice + s < slices ? voxel[plane * s] : 0.0f;
+
+  for (int view = 0; view < views; ++view)
+    for (int axis = 0; axis < 3; ++axis) {
+      if ((axes[first_view + view] >> axis & 1) == 0) continue;
+      const Pixels pixels = shadow(matrices + 3 * (size_t)(first_view + view), x, y, z + half_k, axis == 0 ? 0.0f : 1.0f,
+                                   axis == 1 ? 0.0f : 1.0f, half_k + (axis == 2 ? 0.0f : 1.0f), columns, row_begin, held);
+      const float p = axis == 0 ? x : y, whole_b = (float)(axis == 0 ? j : i);
+      for (int row = pixels.first_row; row <= pixels.last_row; ++row) {
+        const size_t start = ((size_t)view * held + (row - row_begin)) * columns;
+        for (int column = pixels.first_column; column <= pixels.last_column; ++column) {
+          const float4 line = lines[start + column];
+          const float2 value = values[start + column];
+          if (value.y != (float)axis) continue;
+          if (axis == 2) {
+#pragma unroll
+            for (int s = 0; s < K_UNROLL; ++s) {
+              const float at = z + (float)s;
+              const float weight_b = 1.0f - fabs(fma(at, line.x, line.y) - (float)i),
+                          weight_c = 1.0f - fabs(fma(at, line.z, line.w) - (float)j);
+              if (weight_b > 0.0f && weight_c > 0.0f) sum[s] = fma(weight_b * weight_c, value.x, sum[s]);
+            }
+          } else {
+            const float weight_b = 1.0f - fabs(fma(p, line.x, line.y) - whole_b), c = fma(p, line.z, line.w);
+            if (weight_b <= 0.0f) continue;
+#pragma unroll
+            for (int s = 0; s < K_UNROLL; ++s) {
+              const float weight_c = fmax(0.0f, 1.0f - fabs(c - (float)(k + s)));
+              sum[s] = fma(weight_b * weight_c, value.x, sum[s]);
+            }
+          }
+        }
+      }
+    }
+
+#pragma unroll
+  for (int s = 0; s < K_UNROLL; ++s)
+    if (slice + s < slices) voxel[plane * s] = sum[s];
+}
+#endif
+
+#ifdef IMAGE
+#ifndef AXIS
+#define AXIS 0
+#endif
+#ifndef FETCHES
+#define FETCHES 4
+#endif
+
+// One work-item a texel: (width, height, layers).
+__kernel void joseph_planes(__global const float* restrict volume, __write_only image2d_array_t planes, int nx, int ny, int slices,
+                            int width, int height, int layers) {
+  const int b = get_global_id(0), c = get_global_id(1), layer = get_global_id(2);
+  if (b >= width || c >= height || layer >= layers) return;
+  const int i = AXIS == 0 ? layer : b, j = AXIS == 0 ? b : AXIS == 1 ? layer : c, slice = AXIS == 2 ? layer : c;
+  const float value = slice < slices ? volume[((size_t)slice * ny + j) * nx + i] : 0.0f;
+  write_imagef(planes, (int4)(b, c, layer, 0), (float4)(value, 0.0f, 0.0f, 0.0f));
+}
+
+#ifdef HARDWARE
+#define TEXEL_CENTRE 0.5f
+__constant sampler_t sampler = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_LINEAR;
+#else
+#define TEXEL_CENTRE 0.0f
+__constant sampler_t sampler = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;
+#endif
+
+// Where plane p is met along height, as the image counts it if slice 0 is its first; to subtract the whole slices before the first held is
+// exact afterwards, so that the fraction does not depend on them.
+INLINE float height_at(float p, Line line) {
+  return fma(p, line.slope_c, line.shift_c + TEXEL_CENTRE);
+}
+
+// Whether the slab takes the sample of plane p.
+INLINE bool taken(float p, Line line, float from, float to) {
+  const float c = height_at(p, line);
+  return c >= from + TEXEL_CENTRE && c < to + TEXEL_CENTRE;
+}
+
+// The sample of plane p, which is layer `layer`; slices are held from move_c.
+INLINE float sample(__read_only image2d_array_t planes, float p, Line line, float move_c, float layer) {
+  const float b = fma(p, line.slope_b, line.shift_b + TEXEL_CENTRE), c = height_at(p, line);
+#ifdef HARDWARE
+  return read_imagef(planes, sampler, (float4)(b, c - move_c, layer, 0.0f)).x;
+#else
+  const float whole_b = floor(b), whole_c = floor(c), high_b = b - whole_b, high_c = c - whole_c;
+  const int4 at = (int4)((int)whole_b, (int)(whole_c - move_c), (int)layer, 0);
+  const float value00 = read_imagef(planes, sampler, at).x, value10 = read_imagef(planes, sampler, at + (int4)(1, 0, 0, 0)).x;
+  const float value01 = read_imagef(planes, sampler, at + (int4)(0, 1, 0, 0)).x,
+              value11 = read_imagef(planes, sampler, at + (int4)(1, 1, 0, 0)).x;
+  const float value0 = fma(high_b, value10, (1.0f - high_b) * value00), value1 = fma(high_b, value11, (1.0f - high_b) * value01);
+  return fma(high_c, value1, (1.0f - high_c) * value0);
+#endif
+}
+
+__kernel void joseph_project_image(__read_only image2d_array_t planes, __global const int* restrict axes,
+                                   __global const float* restrict rays, __global float* restrict projections, int nx, int ny, int nz,
+                                   int offset, int begin, int end, float hx, float hy, float hz, int columns, int rows, int first_view,
+                                   int views) {
+  const int column = get_global_id(0), row = get_global_id(1), view = get_global_id(2);
+  if (column >= columns || row >= rows || view >= views) return;
+  if ((axes[first_view + view] >> AXIS & 1) == 0) return;
+  const Ray ray = ray_of(rays + RAY_FLOATS * (size_t)(first_view + view), from_centre(column, columns), from_centre(row, rows));
+  if (main_axis(ray) != AXIS) return;
+  const Line line = line_of(ray, AXIS, 0.5f * (float)(nx - 1), 0.5f * (float)(ny - 1), 0.5f * (float)(nz - 1));
+  const float path = path_mm(ray, AXIS, hx, hy, hz);
+
+  const int na = AXIS == 2 ? nz : AXIS == 0 ? nx : ny, nb = AXIS == 0 ? ny : nx;
+  const float ca = 0.5f * (float)(na - 1);
+  const float from = AXIS == 2 || begin == 0 ? -1.0f : (float)begin, to = AXIS == 2 ? (float)ny : (float)end;
+  const int lowest = AXIS == 2 ? begin : 0, highest = AXIS == 2 ? end - 1 : na - 1;
+  float low = (float)lowest - ca, high = (float)highest - ca;
+  narrow(line.slope_b, line.shift_b, -1.0f, (float)nb, (float)na, &low, &high);
+  narrow(line.slope_c, line.shift_c, from, to, (float)na, &low, &high);
+  int first = max(lowest, (int)floor(fmin(low + ca, (float)na + 4.0f)) - 1);
+  int last = min(highest, (int)ceil(fmax(high + ca, -4.0f)) + 1);
+  // c grows or falls from plane to plane, so only the ends of the range need to be looked at
+  while (first <= last && !taken((float)first - ca, line, from, to)) ++first;
+  while (first <= last && !taken((float)last - ca, line, from, to)) --last;
+  if (first > last) return;
+
+  const bool descending = AXIS != 2 && line.slope_c < 0.0f;
+  const float step = descending ? -1.0f : 1.0f;
+  float p = (float)(descending ? last : first) - ca;
+  float layer = (float)((descending ? last : first) - (AXIS == 2 ? offset : 0));
+  const float move_c = AXIS == 2 ? 0.0f : (float)offset;
+  const size_t pixel = ((size_t)view * rows + row) * columns + column;
+  float sum = projections[pixel];
+  int left = last - first + 1;
+  for (; left >= FETCHES; left -= FETCHES) {
+    float value[FETCHES];  // on their way together
+#pragma unroll
+    for (int n = 0; n < FETCHES; ++n, p += step, layer += step) value[n] = sample(planes, p, line, move_c, layer);
+#pragma unroll
+    for (int n = 0; n < FETCHES; ++n) sum = fma(path, value[n], sum);
+  }
+  for (; left > 0; --left, p += step, layer += step) sum = fma(path, sample(planes, p, line, move_c, layer), sum);
+  projections[pixel] = sum;
+}
+#endif

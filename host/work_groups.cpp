@@ -27,7 +27,10 @@ constexpr Row table[] = {
     {"", "", "cpu", "", {64, 4, 1}},
     {"", "", "", "backproject_image", {16, 16, 1}},
     {"", "", "", "backproject_exact", {8, 16, 1}},
-    {"", "", "", "joseph_", {32, 2, 4}},
+    {"", "", "", "joseph_project_image", {16, 16, 1}},
+    {"", "", "", "joseph_project", {32, 2, 4}},
+    {"", "", "", "siddon_project", {32, 2, 4}},
+    {"", "", "", "distance_driven_project", {32, 2, 4}},
     {"", "", "", "", {64, 4, 1}},
 };
 

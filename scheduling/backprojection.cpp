@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <mutex>
+#include <numeric>
 
 #include "host/interrupt.hpp"
 #include "scheduling/run_support.hpp"
@@ -32,7 +33,11 @@ RunResult run_backprojection(const BackprojectionMethod& method, const Volume& p
                              const std::vector<Device>& devices, const RunOptions& options) {
   const auto requirements = method.requirements();
   const auto views = static_cast<std::int64_t>(requirements.stack[2]);
-  const auto order = method.order();
+  auto order = method.order();
+  if (order.empty()) {
+    order.resize(static_cast<std::size_t>(views));
+    std::iota(order.begin(), order.end(), 0);
+  }
   return run_replanning(requirements, devices, options, [&](const Plan& plan) {
     RunResult result;
     result.output = Volume(grid);

@@ -14,8 +14,9 @@ class BackprojectionMethod {
   virtual Requirements requirements() const = 0;
   /// Fills fixed arrays (filter, matrices) and sets the volume to its start value.
   virtual void start(Slab& slab) const = 0;
-  /// The views in the order in which filter() and accumulate() want them: what they call view n is order()[n].
-  virtual std::vector<int> order() const = 0;
+  /// The views in the order in which filter() and accumulate() want them: what they call view n is order()[n]. Empty:
+  /// as they lie.
+  virtual std::vector<int> order() const { return {}; }
   /// "raw" -> "filtered" for `views` (global numbers; the first lies first in the arrays) and the slab's rows.
   virtual void filter(Slab& slab, Range views) const = 0;
   /// Adds `views` to the slab in their order, voxel by voxel, starting from the stored value.

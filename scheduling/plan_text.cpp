@@ -23,6 +23,8 @@ const char* name_of(ArrayKind kind) {
       return "projections";
     case ArrayKind::image:
       return "image";
+    case ArrayKind::planes:
+      return "planes";
     case ArrayKind::fixed:
       return "fixed";
   }

@@ -54,6 +54,7 @@ RunResult run_projection(const ProjectionMethod& method, const Volume& volume, c
           slab.upload("volume", slab.extended(), volume.voxels.data(), 0);
           bytes += slab.slice_bytes("volume") * static_cast<std::size_t>(slab.extended().count());
           loaded = true;
+          method.loaded(slab);
         }
         method.project(slab, batch);
         slab.mark_step();

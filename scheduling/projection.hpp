@@ -14,6 +14,8 @@ class ProjectionMethod {
   virtual Requirements requirements() const = 0;
   /// Fills fixed arrays (matrices).
   virtual void start(Slab& slab) const = 0;
+  /// The volume's slices of the slab have just been put into "volume": makes what it needs of them in another form.
+  virtual void loaded(Slab&) const {}
   /// Adds the part of the line integrals of `views` that lies in slab.interior() to "projections"; the runner has set
   /// them to 0 before the first slab.
   virtual void project(Slab& slab, Range views) const = 0;

@@ -1,6 +1,15 @@
 #include "scheduling/requirements.hpp"
 
+#include <bit>
+
 namespace halocline {
+
+std::array<std::size_t, 3> plane_extent(const ArrayNeed& need, const Requirements& requirements, std::int64_t slices) {
+  const auto nz = static_cast<std::size_t>(slices);
+  const auto& size = requirements.size;
+  if (need.axis == 2) return {size[0], size[1], nz};
+  return {size[need.axis == 0 ? 1 : 0], std::bit_ceil(nz), size[need.axis]};
+}
 
 std::size_t array_bytes(const ArrayNeed& need, const Requirements& requirements, std::int64_t slices, std::int64_t rows,
                         std::int64_t views) {
@@ -17,6 +26,10 @@ std::size_t array_bytes(const ArrayNeed& need, const Requirements& requirements,
       return element * row_length * stack_rows;
     case ArrayKind::image:
       return need.element_bytes * requirements.stack[0] * stack_rows;
+    case ArrayKind::planes: {
+      const auto extent = plane_extent(need, requirements, slices);
+      return sizeof(float) * extent[0] * extent[1] * extent[2];
+    }
     case ArrayKind::fixed:
       return element * need.elements;
   }

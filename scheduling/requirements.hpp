@@ -14,8 +14,8 @@ namespace halocline {
 /// volume: nx * ny elements a slice of the slab with its halos. slice: `elements` a slice of the slab with its halos.
 /// projections: `row_length` (default: detector columns) * rows of the slab * views of the batch. image: an image array
 /// as wide as the detector, of as many layers as there are views in the batch over `components`, the views that share a
-/// layer. fixed: `elements` in all.
-enum class ArrayKind { volume, slice, projections, image, fixed };
+/// layer. planes: the volume's voxels as an image array of float32, see plane_extent(). fixed: `elements` in all.
+enum class ArrayKind { volume, slice, projections, image, planes, fixed };
 
 /// input: comes from the host. state: lives from iteration to iteration, saved between passes. scratch: contents do not
 /// matter afterwards. output: a state that is the result. sums: a `slice` array of doubles that the host adds up over
@@ -30,6 +30,7 @@ struct ArrayNeed {
   std::size_t components = 1;
   std::size_t elements = 0;    // kinds slice and fixed
   std::size_t row_length = 0;  // kind projections: 0 = detector columns
+  int axis = 0;                // kind planes
 };
 
 struct Requirements {
@@ -49,6 +50,11 @@ struct Requirements {
   int preferred_batch = 16;  // views at a time, memory allowing
   int batch_step = 1;        // a batch has a multiple of it, and so has the stack
 };
+
+/// Width, height and layers of an array of kind planes for a slab of `slices`: a layer for each plane across index axis
+/// `axis`, with (j, k), (i, k) or (i, j) along width and height. Slices along the height are rounded up to a power of
+/// two: texture units may scale coordinates by the height, and the bits of a result must not depend on the slab's.
+std::array<std::size_t, 3> plane_extent(const ArrayNeed& need, const Requirements& requirements, std::int64_t slices);
 
 /// Bytes of one array for a slab of `slices` (halos included), `rows` detector rows and `views` in a batch. The planner
 /// and the allocation both use this function, so what is declared is what is allocated.

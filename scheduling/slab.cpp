@@ -28,6 +28,8 @@ Slab::Slab(Device device, const Plan& plan, int device_index)
       array.image = device_.image_array(need.name, {requirements_.stack[0], static_cast<std::size_t>(rows),
                                                     static_cast<std::size_t>(plan.batch) / need.components},
                                         {static_cast<int>(need.components), need.element_bytes == 2});
+    } else if (need.kind == ArrayKind::planes) {
+      array.image = device_.image_array(need.name, plane_extent(need, requirements_, slices));
     } else {
       array.buffer = device_.buffer(need.name, array_bytes(need, requirements_, slices, rows, plan.batch));
     }
@@ -87,7 +89,7 @@ void Slab::launch(const KernelSpec& spec, std::array<std::size_t, 3> global, std
           if constexpr (std::is_same_v<Type, ArrayAccess>) {
             const Array& named = array(value.name);
             accesses.emplace_back(value.name, value.access);
-            if (named.need.kind == ArrayKind::image) {
+            if (named.need.kind == ArrayKind::image || named.need.kind == ArrayKind::planes) {
               kernel_arguments.emplace_back(&named.image);
             } else {
               kernel_arguments.emplace_back(&named.buffer);
@@ -136,6 +138,10 @@ void Slab::set(const std::string& name, const void* data, std::size_t bytes) {
   std::memcpy(copy->data(), data, bytes);
   keep_.push_back(copy);
   upload_bytes(name, 0, copy->data(), bytes);
+}
+
+std::array<std::size_t, 3> Slab::image_extent(const std::string& name) const {
+  return array(name).image.extent();
 }
 
 std::size_t Slab::slice_bytes(const std::string& name) const {

@@ -76,6 +76,8 @@ class Slab {
   void swap(const std::string& a, const std::string& b);
   /// Projections or fixed arrays into the first `layers` of an image array of the same rows.
   void copy_to_image(const std::string& from, const std::string& to, std::size_t layers);
+  /// Width, height and layers of an image or planes array.
+  std::array<std::size_t, 3> image_extent(const std::string& name) const;
   /// Host memory into a `fixed` array (a filter, matrices). The data is copied before the call returns.
   void set(const std::string& name, const void* data, std::size_t bytes);
 

@@ -1,6 +1,7 @@
 // labels: app device
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "apps/io/image_file.hpp"
 #include "apps/progress.hpp"
@@ -424,6 +425,17 @@ TEST_F(CommandOnDevice, ProjectingTheVolumeComesNearTheExactProjections) {
     norm += std::pow(exact.voxels[n], 2.0);
   }
   EXPECT_LT(std::sqrt(difference / norm), 0.06);  // 0.04 by the voxels; it falls with their size
+  for (const char* projector : {"joseph", "siddon", "distance-driven"}) {
+    // <A x, y> = <x, A^T y>, from file to file
+    EXPECT_DONE(run(Words{"project", "-i", path("balls.mha"), "-o", path("ax.mha"), "--projector", projector} + rest));
+    EXPECT_DONE(run(Words{"backproject", "-i", path("exact.mha"), "--geometry", path("g.xml"), "-o", path("aty.mha"),
+                          "--projector", projector} +
+                    small_grid));
+    const Volume ax = read_image(path("ax.mha")), aty = read_image(path("aty.mha")), x = read_image(path("balls.mha"));
+    const double forward = std::inner_product(ax.voxels.begin(), ax.voxels.end(), exact.voxels.begin(), 0.0);
+    EXPECT_NEAR(std::inner_product(aty.voxels.begin(), aty.voxels.end(), x.voxels.begin(), 0.0) / forward, 1, 1e-5);
+    EXPECT_TRUE(std::string(projector) != "joseph" || ax.voxels == joseph.voxels);
+  }
   EXPECT_DOUBLE_EQ(exact.grid.origin[0], -0.5 * 51 * 8);
   EXPECT_DOUBLE_EQ(exact.grid.origin[1], -0.5 * 43 * 8);
   EXPECT_DOUBLE_EQ(exact.grid.spacing[2], 1);
@@ -434,6 +446,7 @@ TEST_F(CommandOnDevice, DryRunPrintsThePlanAndWritesNothing) {
   for (const auto& words :
        {Words{"fdk", "-i", path("pn.mha"), "--geometry", path("g.xml"), "-o", path("x.mha")} + small_grid,
         Words{"project", "-i", path("v.mha"), "--geometry", path("g.xml"), "-o", path("x.mha")} + small_detector,
+        Words{"backproject", "-i", path("pn.mha"), "--geometry", path("g.xml"), "-o", path("x.mha")} + small_grid,
         Words{"denoise", "-i", path("r.mha"), "--method", "pdu", "-o", path("x.mha")},
         Words{"denoise", "-i", path("r.mha"), "--method", "spdu", "--weights", "estimate", "-o", path("x.mha")},
         Words{"denoise", "-i", path("r.mha"), "--method", "tvgd", "--weights", path("var.mha"), "-o", path("x.mha")},
@@ -559,8 +572,8 @@ TEST_F(Command, GridOptions) {
 }
 
 TEST(CommandLine, EverySubcommandHasHelpWithAnExample) {
-  for (const char* name : {"devices", "phantom", "geometry", "project", "noise", "counts", "fdk", "noise-map",
-                           "denoise", "metrics", "preview"}) {
+  for (const char* name : {"devices", "phantom", "geometry", "project", "backproject", "noise", "counts", "fdk",
+                           "noise-map", "denoise", "metrics", "preview"}) {
     const Ran ran = run({name, "--help"});
     EXPECT_EQ(ran.code, 0);
     EXPECT_NE(ran.out.find("Example:"), std::string::npos) << name;

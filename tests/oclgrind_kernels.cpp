@@ -8,7 +8,7 @@
 
 #include "algorithms/backprojection.hpp"
 #include "algorithms/fdk.hpp"
-#include "algorithms/joseph.hpp"
+#include "algorithms/projector.hpp"
 #include "algorithms/registry.hpp"
 #include "host/error.hpp"
 #include "tests/reference/projector_scenes.hpp"
@@ -73,7 +73,15 @@ void run_projectors(const Devices& devices, const std::string& name) {
     options.plan.batch = 2;
     const Volume volume = reference::random_volume(scene.grid, 3),
                  stack = reference::random_volume(scene.projections, 4);
-    project(volume, scene.geometry, scene.projections, devices, options);
+    for (const auto projector : {Projector::joseph, Projector::siddon, Projector::distance_driven}) {
+      project(volume, scene.geometry, scene.projections, {projector}, devices, options);
+      backproject(stack, scene.geometry, scene.grid, projector, devices, options);
+    }
+    project(volume, scene.geometry, scene.projections, {.gpu = true}, devices, options);
+    if (devices.front().info().images) {
+      project(volume, scene.geometry, scene.projections, {.images = true}, devices, options);
+      project(volume, scene.geometry, scene.projections, {.hardware_interpolation = true}, devices, options);
+    }
     backproject(stack, scene.geometry, scene.grid, {}, devices, options);
     if (devices.front().info().images)
       backproject(stack, scene.geometry, scene.grid, {.hardware_interpolation = true}, devices, options);

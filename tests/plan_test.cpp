@@ -436,6 +436,13 @@ TEST(ArrayBytes, followKindElementAndComponents) {
   padded.components = 2;
   EXPECT_EQ(array_bytes(padded, r, 4, 3, 2), 32u * 3 * 2 * 8);
   EXPECT_EQ(array_bytes(need("", ArrayKind::image, Lifetime::scratch), r, 4, 3, 2), 13u * 3 * 2 * 4);
+  auto planes = need("", ArrayKind::planes, Lifetime::scratch);  // slices along the height: 8 for 5
+  EXPECT_THAT(plane_extent(planes, r, 5), testing::ElementsAre(7, 8, 5));
+  planes.axis = 1;
+  EXPECT_THAT(plane_extent(planes, r, 5), testing::ElementsAre(5, 8, 7));
+  EXPECT_EQ(array_bytes(planes, r, 5, 3, 2), 5u * 8 * 7 * 4);
+  planes.axis = 2;
+  EXPECT_THAT(plane_extent(planes, r, 5), testing::ElementsAre(5, 7, 5));
   auto fixed = need("", ArrayKind::fixed, Lifetime::input);
   fixed.elements = 12;
   EXPECT_EQ(array_bytes(fixed, r, 4, 3, 2), 48u);

@@ -415,6 +415,14 @@ TEST_F(BadInput, ProjectNeedsOneObject) {
   expect_refused(Words{"project", "-i", f / "v.mha", "--phantom", "blade", "--phantom-size", "9"} + rest,
                  {"-i", "--phantom"});
   expect_refused(Words{"project", "--phantom", "blade"} + rest, {"--phantom-size"});
+  expect_refused(Words{"project", "--phantom", "blade", "--phantom-size", "9", "--projector", "siddon"} + rest,
+                 {"--projector", "excludes --phantom"});
+  expect_refused(Words{"project", "-i", f / "v.mha", "--projector", "footprint"} + rest, {"--projector", "footprint"});
+  expect_refused(Words{"project", "-i", f / "v.mha", "--projector", "siddon", "--interpolation", "hardware"} + rest,
+                 {"--interpolation hardware", "--projector joseph", "siddon"});
+  expect_refused({"backproject", "-i", f / "p.mha", "--geometry", f / "g.xml", "--like", f / "v.mha", "-o",
+                  f / "out.mha", "--interpolation", "hardware"},
+                 {"--interpolation hardware", "--projector voxel", "joseph"});
 }
 
 TEST_F(BadInput, AngleFiles) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <numbers>
 
 namespace halocline::reference {
@@ -23,50 +24,163 @@ std::array<double, 2> pixel_position(const Grid& projections, double column, dou
   return {projections.origin[0] + d[0] * a + d[1] * b, projections.origin[1] + d[3] * a + d[4] * b};
 }
 
+/// A ray in voxel indices for a unit vector in the world: a step of 1 is a mm.
+struct IndexRay {
+  std::array<double, 3> start, step;
+};
+IndexRay index_ray(const ViewRays& rays, const Grid& grid, const Grid& projections, double column, double row) {
+  const auto [u, v] = pixel_position(projections, column, row);
+  const Ray ray = rays.to(u, v);
+  IndexRay result;
+  result.start = grid.index(ray.origin[0], ray.origin[1], ray.origin[2]);
+  const auto next =
+      grid.index(ray.origin[0] + ray.direction[0], ray.origin[1] + ray.direction[1], ray.origin[2] + ray.direction[2]);
+  for (int axis = 0; axis < 3; ++axis) result.step[axis] = next[axis] - result.start[axis];
+  return result;
+}
+
+int main_axis(const IndexRay& ray) {
+  int a = 0;
+  for (int axis = 1; axis < 3; ++axis)
+    if (std::abs(ray.step[axis]) > std::abs(ray.step[a])) a = axis;
+  return a;
+}
+
+/// On plane m across axis a, the two other coordinates in cyclic order.
+std::array<double, 2> at_plane(const IndexRay& ray, int a, double m) {
+  const double t = (m - ray.start[a]) / ray.step[a];
+  const int b = (a + 1) % 3, c = (a + 2) % 3;
+  return {ray.start[b] + t * ray.step[b], ray.start[c] + t * ray.step[c]};
+}
+
+double overlap(double at, double width, double voxel) {
+  return std::max(0.0, std::min(at + width / 2, voxel + 0.5) - std::max(at - width / 2, voxel - 0.5));
+}
+
+/// Where a plane is met along its two axes, and the extents of what is cast there.
+struct OnPlane {
+  std::array<double, 2> at, width;
+};
+
+/// meet(a, m) is on plane m of the axis a that the ray follows; the weight of one of its voxels is path times the
+/// product of weight(at, width, voxel) over the two axes.
+template <class Meet, class Weight>
+void visit_planes(const IndexRay& ray, const Grid& grid, std::size_t number, const Visit& visit, Meet&& meet,
+                  Weight&& weight) {
+  const int a = main_axis(ray), b = (a + 1) % 3, c = (a + 2) % 3;
+  const double path = 1 / std::abs(ray.step[a]);
+  std::array<std::size_t, 3> n;
+  for (n[a] = 0; n[a] < grid.size[a]; ++n[a]) {
+    const OnPlane on = meet(a, static_cast<double>(n[a]));
+    for (n[c] = 0; n[c] < grid.size[c]; ++n[c]) {
+      const double weight_c = weight(on.at[1], on.width[1], static_cast<double>(n[c]));
+      for (n[b] = 0; weight_c > 0 && n[b] < grid.size[b]; ++n[b]) {
+        const double weight_b = weight(on.at[0], on.width[0], static_cast<double>(n[b]));
+        if (weight_b > 0) visit(number, n[0] + grid.size[0] * (n[1] + grid.size[1] * n[2]), path * weight_b * weight_c);
+      }
+    }
+  }
+}
+
+void visit_boxes(const IndexRay& ray, const Grid& grid, std::size_t number, const Visit& visit) {
+  std::array<std::size_t, 3> n;
+  std::size_t at = 0;
+  for (n[2] = 0; n[2] < grid.size[2]; ++n[2])
+    for (n[1] = 0; n[1] < grid.size[1]; ++n[1])
+      for (n[0] = 0; n[0] < grid.size[0]; ++n[0], ++at) {
+        double in = -INFINITY, out = INFINITY;
+        for (int axis = 0; axis < 3; ++axis) {
+          const double low = static_cast<double>(n[axis]) - 0.5 - ray.start[axis], high = low + 1;
+          if (ray.step[axis] == 0) {
+            if (low > 0 || high <= 0) out = -INFINITY;
+            continue;
+          }
+          const double a = low / ray.step[axis], b = high / ray.step[axis];
+          in = std::max(in, std::min(a, b));
+          out = std::min(out, std::max(a, b));
+        }
+        if (out > in) visit(number, at, out - in);
+      }
+}
+
 }  // namespace
 
-std::vector<double> joseph(const Volume& volume, const Geometry& geometry, const Grid& projections) {
-  const Grid& grid = volume.grid;
-  std::vector<double> out(projections.count(), 0.0);
+void weights(Projector projector, const Grid& grid, const Geometry& geometry, const Grid& projections,
+             const Visit& visit) {
   std::size_t at = 0;
-  const auto voxel = [&](const std::array<std::int64_t, 3>& n) -> double {
-    for (int axis = 0; axis < 3; ++axis)
-      if (n[axis] < 0 || n[axis] >= static_cast<std::int64_t>(grid.size[axis])) return 0;
-    return volume.at(static_cast<std::size_t>(n[0]), static_cast<std::size_t>(n[1]), static_cast<std::size_t>(n[2]));
-  };
   for (const View& view : geometry.views) {
     const ViewRays rays(view);
     for (std::size_t row = 0; row < projections.size[1]; ++row)
       for (std::size_t column = 0; column < projections.size[0]; ++column, ++at) {
-        const auto [u, v] = pixel_position(projections, static_cast<double>(column), static_cast<double>(row));
-        const Ray ray = rays.to(u, v);
-        const auto start = grid.index(ray.origin[0], ray.origin[1], ray.origin[2]);
-        const auto next = grid.index(ray.origin[0] + ray.direction[0], ray.origin[1] + ray.direction[1],
-                                     ray.origin[2] + ray.direction[2]);
-        std::array<double, 3> step;
-        for (int axis = 0; axis < 3; ++axis) step[axis] = next[axis] - start[axis];
-        int a = 0;
-        for (int axis = 1; axis < 3; ++axis)
-          if (std::abs(step[axis]) > std::abs(step[a])) a = axis;
-        const int b = (a + 1) % 3, c = (a + 2) % 3;
-        const double path = 1 / std::abs(step[a]);  // the direction is a unit vector
-        double sum = 0;
-        for (std::int64_t m = 0; m < static_cast<std::int64_t>(grid.size[a]); ++m) {
-          const double t = (static_cast<double>(m) - start[a]) / step[a];
-          const double y = start[b] + t * step[b], z = start[c] + t * step[c];
-          const double y0 = std::floor(y), z0 = std::floor(z);
-          for (int dy = 0; dy < 2; ++dy)
-            for (int dz = 0; dz < 2; ++dz) {
-              std::array<std::int64_t, 3> n;
-              n[a] = m;
-              n[b] = static_cast<std::int64_t>(y0) + dy;
-              n[c] = static_cast<std::int64_t>(z0) + dz;
-              sum += (dy ? y - y0 : 1 - (y - y0)) * (dz ? z - z0 : 1 - (z - z0)) * voxel(n);
-            }
+        const auto x = static_cast<double>(column), y = static_cast<double>(row);
+        const auto ray_at = [&](double du, double dv) { return index_ray(rays, grid, projections, x + du, y + dv); };
+        const IndexRay ray = ray_at(0, 0);
+        if (projector == Projector::siddon) {
+          visit_boxes(ray, grid, at, visit);
+        } else if (projector == Projector::joseph) {
+          visit_planes(
+              ray, grid, at, visit,
+              [&](int a, double m) {
+                return OnPlane{at_plane(ray, a, m), {1, 1}};
+              },
+              [](double on, double, double voxel) { return std::max(0.0, 1 - std::abs(on - voxel)); });
+        } else {
+          const IndexRay left = ray_at(-0.5, 0), right = ray_at(0.5, 0), below = ray_at(0, -0.5),
+                         above = ray_at(0, 0.5);
+          const auto meet = [&](int a, double m) {
+            const auto l = at_plane(left, a, m), r = at_plane(right, a, m), d = at_plane(below, a, m),
+                       u = at_plane(above, a, m);
+            OnPlane on{at_plane(ray, a, m), {}};
+            for (int n = 0; n < 2; ++n) on.width[n] = std::max(1.0 / 64, std::abs(r[n] - l[n]) + std::abs(u[n] - d[n]));
+            return on;
+          };
+          visit_planes(ray, grid, at, visit, meet,
+                       [](double on, double width, double voxel) { return overlap(on, width, voxel) / width; });
         }
-        out[at] = sum * path;
       }
   }
+}
+
+std::vector<double> crossing_shifts(const Grid& grid, const Geometry& geometry, const Grid& projections) {
+  using Index = std::array<std::size_t, 3>;
+  std::vector<Index> first(projections.count(), Index{SIZE_MAX, SIZE_MAX, SIZE_MAX}),
+      last(projections.count(), Index{});
+  weights(Projector::siddon, grid, geometry, projections, [&](std::size_t ray, std::size_t voxel, double) {
+    const Index n{voxel % grid.size[0], voxel / grid.size[0] % grid.size[1], voxel / grid.slice()};
+    for (int axis = 0; axis < 3; ++axis) {
+      first[ray][axis] = std::min(first[ray][axis], n[axis]);
+      last[ray][axis] = std::max(last[ray][axis], n[axis]);
+    }
+  });
+  std::vector<double> out(projections.count(), 0.0);
+  std::size_t at = 0;
+  for (const View& view : geometry.views) {
+    const ViewRays rays(view);
+    for (std::size_t row = 0; row < projections.size[1]; ++row)
+      for (std::size_t column = 0; column < projections.size[0]; ++column, ++at) {
+        const IndexRay ray = index_ray(rays, grid, projections, static_cast<double>(column), static_cast<double>(row));
+        for (int axis = 0; axis < 3; ++axis)
+          if (last[at][axis] > first[at][axis]) out[at] += 1 / std::abs(ray.step[axis]);
+      }
+  }
+  return out;
+}
+
+std::vector<double> project(Projector projector, const Volume& volume, const Geometry& geometry,
+                            const Grid& projections) {
+  std::vector<double> out(projections.count(), 0.0);
+  weights(projector, volume.grid, geometry, projections, [&](std::size_t ray, std::size_t voxel, double weight) {
+    out[ray] += weight * static_cast<double>(volume.voxels[voxel]);
+  });
+  return out;
+}
+
+std::vector<double> backproject(Projector projector, const Volume& projections, const Geometry& geometry,
+                                const Grid& volume) {
+  std::vector<double> out(volume.count(), 0.0);
+  weights(projector, volume, geometry, projections.grid, [&](std::size_t ray, std::size_t voxel, double weight) {
+    out[voxel] += weight * static_cast<double>(projections.voxels[ray]);
+  });
   return out;
 }
 

@@ -2,14 +2,30 @@
 // pixel.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "algorithms/fdk.hpp"
+#include "algorithms/projector.hpp"
 
 namespace halocline::reference {
 
-/// Joseph (1982) in double; (u, v, view), u fastest.
-std::vector<double> joseph(const Volume& volume, const Geometry& geometry, const Grid& projections);
+/// Every weight of a projector in double, from its definition: visit(ray, voxel, weight), rays numbered (u, v, view),
+/// u fastest; a pair may come more than once.
+using Visit = std::function<void(std::size_t ray, std::size_t voxel, double weight)>;
+void weights(Projector projector, const Grid& volume, const Geometry& geometry, const Grid& projections,
+             const Visit& visit);
+
+/// How far, in mm along each ray, the crossings between voxels move if the volume is shifted by a voxel: the sum, over
+/// the axes along which the ray leaves a voxel for the next, of 1/|voxels a mm|. Exact lengths are ill-conditioned for
+/// rays that run almost along a plane between voxels.
+std::vector<double> crossing_shifts(const Grid& volume, const Geometry& geometry, const Grid& projections);
+
+/// A x and A^T y with them.
+std::vector<double> project(Projector projector, const Volume& volume, const Geometry& geometry,
+                            const Grid& projections);
+std::vector<double> backproject(Projector projector, const Volume& projections, const Geometry& geometry,
+                                const Grid& volume);
 
 /// sum over views of scale[n] * bilinear p_n(u, v) / w^2 (or without the distance weight). `correlation` not NaN: the
 /// weights are squared and interpolated values multiplied by kappa along u (with this correlation) and v (with 0).

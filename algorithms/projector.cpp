@@ -1,0 +1,299 @@
+#include "algorithms/projector.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "algorithms/backprojection.hpp"
+#include "host/error.hpp"
+
+namespace halocline {
+namespace {
+
+struct Kind {
+  const char *name, *stem;  // of the option; of cl/<stem>.cl and its kernels
+  int lines;                // float4s that the adjoint keeps of a ray
+  double reach;             // voxels from a ray to the centres of those that it may meet, along each axis
+  bool widths;              // ... and half of the pixel's width; the kernels take the widths
+};
+constexpr Kind kinds[] = {{"joseph", "joseph", 1, 1, false},
+                          {"siddon", "siddon", 2, 0.5, false},
+                          {"distance-driven", "distance_driven", 3, 0.5, true}};
+
+const Kind& kind_of(Projector projector) {
+  return kinds[static_cast<int>(projector)];
+}
+
+KernelSpec kernel(Projector projector, const char* verb, const std::string& options = {}) {
+  const std::string stem = kind_of(projector).stem;
+  return {stem + ".cl", stem + "_" + verb, options};
+}
+
+constexpr int slices_per_item = 4;  // of the adjoints
+
+constexpr const char* planes_names[] = {"planes_i", "planes_j", "planes_k"};
+
+std::int32_t number(auto value) {
+  return static_cast<std::int32_t>(value);
+}
+
+void add_spacing(std::vector<SlabArgument>& arguments, const Grid& volume) {
+  for (const double spacing : volume.spacing) arguments.emplace_back(static_cast<float>(spacing));
+}
+
+void add_widths(std::vector<SlabArgument>& arguments, Projector projector, const RayTable& table) {
+  if (kind_of(projector).widths)
+    for (const double width : table.widths) arguments.emplace_back(static_cast<float>(width));
+}
+
+bool all_cpu(const std::vector<DeviceBudget>& budgets) {
+  return std::all_of(budgets.begin(), budgets.end(), [](const DeviceBudget& each) { return each.cpu; });
+}
+
+ProjectionParameters for_devices(ProjectionParameters parameters, const std::vector<DeviceBudget>& budgets) {
+  parameters.gpu = parameters.gpu || !all_cpu(budgets);
+  return parameters;
+}
+
+void check(const Geometry& geometry, const Grid& volume, const Grid& projections) {
+  check_grid(volume, "the volume");
+  check_projections(projections, "the projections", geometry, "the geometry");
+}
+
+}  // namespace
+
+std::vector<std::string> projector_names() {
+  std::vector<std::string> names;
+  for (const Kind& kind : kinds) names.emplace_back(kind.name);
+  return names;
+}
+
+Projector projector_from_name(const std::string& name) {
+  for (int n = 0; n < static_cast<int>(std::size(kinds)); ++n)
+    if (name == kinds[n].name) return static_cast<Projector>(n);
+  throw InputError(fmt::format("--projector is \"{}\"; expected one of: {}", name, fmt::join(projector_names(), ", ")));
+}
+
+std::string projector_name(Projector projector) {
+  return kind_of(projector).name;
+}
+
+RayProjection::RayProjection(const Geometry& geometry, const Grid& volume, const Grid& projections,
+                             const ProjectionParameters& parameters)
+    : volume_(volume),
+      projections_(projections),
+      parameters_(parameters),
+      table_(make_rays(geometry, volume, projections)) {
+  if (images() && parameters.projector != Projector::joseph)
+    throw InputError(
+        fmt::format("hardware interpolation (--interpolation hardware) goes with --projector joseph; {} does not "
+                    "interpolate, so leave it out",
+                    projector_name(parameters.projector)));
+}
+
+bool RayProjection::turned() const {
+  return parameters_.gpu && parameters_.projector == Projector::joseph && !images() && table_.any_follows(0);
+}
+
+void RayProjection::check_device(const DeviceInfo& device) const {
+  if (!images()) return;
+  if (!device.images)
+    throw InputError(
+        fmt::format("{} has no images, so it cannot interpolate in hardware; use exact interpolation", device.name));
+  const Requirements all = requirements();
+  for (const ArrayNeed& need : all.arrays) {
+    if (need.kind != ArrayKind::planes) continue;
+    const auto [width, height, layers] = plane_extent(need, all, need.axis == 2 ? 1 : 2);  // of the thinnest slab
+    if (width > device.image_width || height > device.image_height || layers > device.image_layers)
+      throw InputError(fmt::format(
+          "{} takes images up to {} x {} in {} layers, but the planes of the volume have {} x {} in {}; use exact "
+          "interpolation",
+          device.name, device.image_width, device.image_height, device.image_layers, width, height, layers));
+  }
+}
+
+std::string RayProjection::image_options(int axis) const {
+  return fmt::format("-D IMAGE -D AXIS={}{}", axis, parameters_.hardware_interpolation ? " -D HARDWARE" : "");
+}
+
+Requirements RayProjection::requirements() const {
+  Requirements requirements;
+  requirements.algorithm = "project";
+  requirements.size = volume_.size;
+  requirements.stack = projections_.size;
+  requirements.arrays = {{.name = "volume", .kind = ArrayKind::volume, .lifetime = Lifetime::input},
+                         {.name = "projections", .kind = ArrayKind::projections, .lifetime = Lifetime::output},
+                         {.name = "rays", .kind = ArrayKind::fixed, .elements = table_.rays.size()}};
+  requirements.kernels = {kernel(parameters_.projector, "project").kernel};
+  if (turned()) requirements.arrays.push_back({.name = "turned", .kind = ArrayKind::volume});
+  if (images()) {
+    requirements.kernels = {"joseph_project_image"};
+    requirements.arrays.push_back({.name = "axes", .kind = ArrayKind::fixed, .elements = table_.axes.size()});
+    for (int axis = 0; axis < 3; ++axis)
+      if (table_.any_follows(axis))
+        requirements.arrays.push_back({.name = planes_names[axis], .kind = ArrayKind::planes, .axis = axis});
+  }
+  requirements.halo_high = parameters_.projector == Projector::joseph ? 1 : 0;
+  return requirements;
+}
+
+void RayProjection::start(Slab& slab) const {
+  slab.set("rays", table_.rays.data(), table_.rays.size() * sizeof(float));
+  if (images()) slab.set("axes", table_.axes.data(), table_.axes.size() * sizeof(std::int32_t));
+}
+
+void RayProjection::loaded(Slab& slab) const {
+  const auto held = slab.extended().count();
+  if (turned())
+    slab.launch({"joseph.cl", "joseph_turn", ""}, {volume_.size[0], volume_.size[1], static_cast<std::size_t>(held)},
+                {16, 16, 1}, {in("volume"), out("turned"), slab.nx(), slab.ny()});
+  if (!images()) return;
+  for (int axis = 0; axis < 3; ++axis) {
+    if (!table_.any_follows(axis)) continue;
+    const auto extent = slab.image_extent(planes_names[axis]);
+    slab.launch({"joseph.cl", "joseph_planes", image_options(axis)}, extent,
+                {in("volume"), out(planes_names[axis]), slab.nx(), slab.ny(), number(held), number(extent[0]),
+                 number(extent[1]), number(extent[2])});
+  }
+}
+
+void RayProjection::project(Slab& slab, Range views) const {
+  const auto held = volume_.slice() * static_cast<std::size_t>(slab.extended().count());
+  const bool narrow = held < std::size_t{1} << 30;  // a ray may look a slice beyond before it is told to stop
+  const auto launch = [&](const KernelSpec& spec, std::vector<SlabArgument> arguments) {
+    arguments.insert(arguments.end(), {in("rays"), inout("projections"), slab.nx(), slab.ny(), slab.nz(), slab.offset(),
+                                       number(slab.interior().begin), number(slab.interior().end)});
+    add_spacing(arguments, volume_);
+    arguments.insert(arguments.end(), {number(projections_.size[0]), number(projections_.size[1]), number(views.begin),
+                                       number(views.count())});
+    add_widths(arguments, parameters_.projector, table_);
+    slab.launch(spec, {projections_.size[0], projections_.size[1], static_cast<std::size_t>(views.count())}, arguments);
+  };
+  if (images()) {
+    for (int axis = 0; axis < 3; ++axis)
+      if (table_.any_follows(axis))
+        launch({"joseph.cl", "joseph_project_image", image_options(axis)}, {in(planes_names[axis]), in("axes")});
+  } else if (parameters_.projector == Projector::joseph) {
+    const std::string index = narrow ? "-D INDEX=int" : "-D INDEX=long";
+    if (turned())
+      launch(kernel(Projector::joseph, "project", index + " -D TURNED"), {in("volume"), in("turned")});
+    else
+      launch(kernel(Projector::joseph, "project", index), {in("volume")});
+  } else {
+    launch(kernel(parameters_.projector, "project"), {in("volume")});
+  }
+}
+
+RayBackprojection::RayBackprojection(const Geometry& geometry, const Grid& projections, const Grid& volume,
+                                     Projector projector)
+    : projections_(projections),
+      volume_(volume),
+      projector_(projector),
+      table_(make_rays(geometry, volume, projections)) {
+  std::array<double, 3> reach{};
+  for (int axis = 0; axis < 3; ++axis)
+    reach[axis] = kind_of(projector).reach + (kind_of(projector).widths ? 0.5 * table_.widths[axis] : 0);
+  detector_rows_ = detector_rows_of(geometry, projections, volume, reach);
+  for (const View& view : geometry.views)
+    for (const double value : index_to_detector(view, volume, projections))
+      matrices_.push_back(static_cast<float>(value));
+}
+
+Requirements RayBackprojection::requirements() const {
+  Requirements requirements;
+  requirements.algorithm = "backproject";
+  requirements.size = volume_.size;
+  requirements.stack = projections_.size;
+  requirements.arrays = {{.name = "raw", .kind = ArrayKind::projections, .lifetime = Lifetime::input},
+                         {.name = "lines",
+                          .kind = ArrayKind::projections,
+                          .components = 4 * static_cast<std::size_t>(kind_of(projector_).lines)},
+                         {.name = "values", .kind = ArrayKind::projections, .components = 2},
+                         {.name = "volume", .kind = ArrayKind::volume, .lifetime = Lifetime::output},
+                         {.name = "rays", .kind = ArrayKind::fixed, .elements = table_.rays.size()},
+                         {.name = "matrices", .kind = ArrayKind::fixed, .elements = matrices_.size()},
+                         {.name = "axes", .kind = ArrayKind::fixed, .elements = table_.axes.size()}};
+  requirements.kernels = {kernel(projector_, "table").kernel, kernel(projector_, "backproject").kernel};
+  requirements.detector_rows = detector_rows_;
+  return requirements;
+}
+
+void RayBackprojection::start(Slab& slab) const {
+  slab.set("rays", table_.rays.data(), table_.rays.size() * sizeof(float));
+  slab.set("matrices", matrices_.data(), matrices_.size() * sizeof(float));
+  slab.set("axes", table_.axes.data(), table_.axes.size() * sizeof(std::int32_t));
+  slab.fill("volume", 0);
+}
+
+void RayBackprojection::filter(Slab& slab, Range views) const {
+  const Range rows = slab.rows();
+  std::vector<SlabArgument> arguments{in("raw"), in("rays"), out("lines"), out("values"),
+                                      slab.nx(), slab.ny(),  slab.nz()};
+  add_spacing(arguments, volume_);
+  arguments.insert(arguments.end(), {number(projections_.size[0]), number(projections_.size[1]), number(rows.begin),
+                                     number(rows.count()), number(views.begin), number(views.count())});
+  slab.launch(kernel(projector_, "table"),
+              {projections_.size[0], static_cast<std::size_t>(rows.count()), static_cast<std::size_t>(views.count())},
+              arguments);
+}
+
+void RayBackprojection::accumulate(Slab& slab, Range views) const {
+  const Range rows = slab.rows(), slices = slab.interior();
+  std::vector<SlabArgument> arguments{in("lines"),
+                                      in("values"),
+                                      in("matrices"),
+                                      in("axes"),
+                                      inout("volume"),
+                                      slab.nx(),
+                                      slab.ny(),
+                                      slab.nz(),
+                                      number(slices.begin),
+                                      number(slices.count()),
+                                      number(projections_.size[0]),
+                                      number(rows.begin),
+                                      number(rows.count()),
+                                      number(views.begin),
+                                      number(views.count())};
+  add_widths(arguments, projector_, table_);
+  const auto items = static_cast<std::size_t>((slices.count() + slices_per_item - 1) / slices_per_item);
+  slab.launch(kernel(projector_, "backproject", fmt::format("-D K_UNROLL={}", slices_per_item)),
+              {volume_.size[0], volume_.size[1], items}, arguments);
+}
+
+RunResult project(const Volume& volume, const Geometry& geometry, const Grid& projections,
+                  const ProjectionParameters& parameters, const std::vector<Device>& devices,
+                  const RunOptions& options) {
+  check(geometry, volume.grid, projections);
+  const RayProjection method(geometry, volume.grid, projections, for_devices(parameters, budgets(devices)));
+  for (const Device& device : devices) method.check_device(device.info());
+  return run_projection(method, volume, projections, devices, options);
+}
+
+RunResult project(const Volume& volume, const Geometry& geometry, const Grid& projections,
+                  const std::vector<Device>& devices, const RunOptions& options) {
+  return project(volume, geometry, projections, ProjectionParameters{}, devices, options);
+}
+
+RunResult backproject(const Volume& projections, const Geometry& geometry, const Grid& volume, Projector projector,
+                      const std::vector<Device>& devices, const RunOptions& options) {
+  check(geometry, volume, projections.grid);
+  return run_backprojection(RayBackprojection(geometry, projections.grid, volume, projector), projections, volume,
+                            devices, options);
+}
+
+Plan plan_project(const Geometry& geometry, const Grid& volume, const Grid& projections,
+                  const ProjectionParameters& parameters, const std::vector<DeviceBudget>& budgets,
+                  const PlanOptions& options) {
+  check(geometry, volume, projections);
+  return make_plan(RayProjection(geometry, volume, projections, for_devices(parameters, budgets)).requirements(),
+                   budgets, options);
+}
+
+Plan plan_backproject(const Geometry& geometry, const Grid& projections, const Grid& volume, Projector projector,
+                      const std::vector<DeviceBudget>& budgets, const PlanOptions& options) {
+  check(geometry, volume, projections);
+  return make_plan(RayBackprojection(geometry, projections, volume, projector).requirements(), budgets, options);
+}
+
+}  // namespace halocline

@@ -1,0 +1,98 @@
+// Matched pairs of forward and back-projection for parallel, fan and cone beam: named projectors that follow rays, and
+// their exact adjoints. Both directions gather, so nothing depends on the order in which work-items run.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "algorithms/rays.hpp"
+#include "scheduling/backprojection.hpp"
+#include "scheduling/projection.hpp"
+
+namespace halocline {
+
+/// joseph: bilinear interpolation on the planes of the index axis that a ray follows most (Joseph 1982); the volume is
+/// zero outside the centres of its outermost voxels' neighbours. siddon: exact lengths in voxels of constant value
+/// (Siddon 1985). distance_driven: the overlap of pixels and voxels on those planes (De Man & Basu 2004; for tilted
+/// detectors an approximation, see cl/distance_driven.cl). Rays are whole lines: the volume is expected between source
+/// and detector.
+enum class Projector { joseph, siddon, distance_driven };
+
+std::vector<std::string> projector_names();
+/// "joseph", "siddon" or "distance-driven". Throws InputError that names --projector and lists them.
+Projector projector_from_name(const std::string& name);
+std::string projector_name(Projector projector);
+
+struct ProjectionParameters {
+  Projector projector = Projector::joseph;
+  /// Joseph's interpolation in the texture units (8-bit fractions on most GPUs) instead of in float32. backproject() is
+  /// then the adjoint to those fractions only.
+  bool hardware_interpolation = false;
+  /// Joseph reads the volume as images and interpolates in float32: the same bits as from buffers.
+  bool images = false;
+  /// Hold what makes the reads of a GPU coalesce, at the cost of a second copy of the volume: project() and
+  /// plan_project() set it by their devices. It changes no bit.
+  bool gpu = false;
+};
+
+/// A x: line integrals through the pixel centres.
+class RayProjection : public ProjectionMethod {
+ public:
+  /// Throws InputError for images or hardware interpolation with a projector that does not interpolate.
+  RayProjection(const Geometry& geometry, const Grid& volume, const Grid& projections,
+                const ProjectionParameters& parameters = {});
+  Requirements requirements() const override;
+  void start(Slab& slab) const override;
+  void loaded(Slab& slab) const override;
+  void project(Slab& slab, Range views) const override;
+  /// Throws InputError if the device cannot hold the volume as images, if that is wanted.
+  void check_device(const DeviceInfo& device) const;
+
+ private:
+  bool turned() const;
+  bool images() const { return parameters_.images || parameters_.hardware_interpolation; }
+  std::string image_options(int axis) const;
+
+  Grid volume_, projections_;
+  ProjectionParameters parameters_;
+  RayTable table_;
+};
+
+/// A^T y, of the A that RayProjection computes: <A x, y> = <x, A^T y> to float32's rounding.
+class RayBackprojection : public BackprojectionMethod {
+ public:
+  RayBackprojection(const Geometry& geometry, const Grid& projections, const Grid& volume, Projector projector);
+  Requirements requirements() const override;
+  void start(Slab& slab) const override;
+  void filter(Slab& slab, Range views) const override;
+  void accumulate(Slab& slab, Range views) const override;
+
+ private:
+  Grid projections_, volume_;
+  Projector projector_;
+  RayTable table_;
+  std::vector<float> matrices_;  // 12 a view
+  std::function<Range(Range)> detector_rows_;
+};
+
+/// Projections of `volume` on the stack `projections` (u, v, view). Throws InputError as check_projections and
+/// check_grid do, PlanError, ClError, BuildError, Interrupted.
+RunResult project(const Volume& volume, const Geometry& geometry, const Grid& projections,
+                  const ProjectionParameters& parameters, const std::vector<Device>& devices,
+                  const RunOptions& options = {});
+/// By Joseph's method.
+RunResult project(const Volume& volume, const Geometry& geometry, const Grid& projections,
+                  const std::vector<Device>& devices, const RunOptions& options = {});
+
+/// The adjoint of project() with the same projector, on the stack `projections`. Throws as project() does.
+RunResult backproject(const Volume& projections, const Geometry& geometry, const Grid& volume, Projector projector,
+                      const std::vector<Device>& devices, const RunOptions& options = {});
+
+/// What they would do.
+Plan plan_project(const Geometry& geometry, const Grid& volume, const Grid& projections,
+                  const ProjectionParameters& parameters, const std::vector<DeviceBudget>& budgets,
+                  const PlanOptions& options = {});
+Plan plan_backproject(const Geometry& geometry, const Grid& projections, const Grid& volume, Projector projector,
+                      const std::vector<DeviceBudget>& budgets, const PlanOptions& options = {});
+
+}  // namespace halocline

@@ -1,0 +1,87 @@
+// halocline backproject
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "algorithms/backprojection.hpp"
+#include "algorithms/geometry_xml.hpp"
+#include "algorithms/projector.hpp"
+#include "apps/grid_options.hpp"
+#include "apps/job.hpp"
+#include "apps/report.hpp"
+#include "apps/subcommands.hpp"
+#include "apps/visibility.hpp"
+#include "host/error.hpp"
+
+namespace halocline {
+namespace {
+
+constexpr const char* voxel_driven = "voxel";
+
+struct BackprojectCommand {
+  std::string input, geometry, output, projector = "joseph", interpolation = "exact";
+  GridOptions grid;
+};
+
+void run_backproject(Job& job, const BackprojectCommand& command) {
+  const bool voxels = command.projector == voxel_driven, half = command.interpolation == "half";
+  const bool hardware = half || command.interpolation == "hardware";
+  const BackprojectionParameters parameters{hardware, half};
+  if (hardware && !voxels)
+    throw InputError(
+        fmt::format("--interpolation {} goes with --projector voxel; the adjoint of {} is exact, so leave it out",
+                    command.interpolation, command.projector));
+  const Grid stack = job.input_image("-i", command.input).grid;
+  job.input("--geometry", command.geometry);
+  job.input("--like", command.grid.like);
+  job.output_image("-o", command.output);
+  const Grid grid = make_grid(command.grid);
+  const Geometry geometry = read_geometry(command.geometry);
+  check_projections(stack, "'" + command.input + "'", geometry, "'" + command.geometry + "'");
+  require_seen(grid, "the volume", stack, "'" + command.input + "'", geometry);
+  const Plan plan =
+      voxels ? plan_backproject(geometry, stack, grid, parameters, budgets(job.devices()))
+             : plan_backproject(geometry, stack, grid, projector_from_name(command.projector), budgets(job.devices()));
+  if (job.dry_run()) return job.print(plan.text());
+  const Volume projections = job.read(command.input);
+  const RunResult result = job.timed("backproject", [&] {
+    return voxels ? backproject(projections, geometry, grid, parameters, job.devices(), job.run_options())
+                  : backproject(projections, geometry, grid, projector_from_name(command.projector), job.devices(),
+                                job.run_options());
+  });
+  job.write(result.output, command.output);
+  job.record(result, "backproject");
+  job.results()["grid"] = grid_json(grid);
+  job.say(fmt::format("{}: {}, {} of {} views{}", command.output, grid_summary(grid),
+                      voxels ? fmt::format("voxel-driven back-projection ({} interpolation)", command.interpolation)
+                             : fmt::format("the adjoint of the projector {}", command.projector),
+                      stack.size[2], job.how(result)));
+}
+
+}  // namespace
+
+void add_backproject(CLI::App& app, Action& action) {
+  auto* sub = app.add_subcommand("backproject", "Unfiltered back-projection: the adjoint of project (A^T y)");
+  auto command = std::make_shared<BackprojectCommand>();
+  sub->add_option("-i,--input", command->input, "Projections (u, v, view)")->required()->type_name("FILE");
+  sub->add_option("-g,--geometry", command->geometry, "Scan geometry (RTK's XML)")->required()->type_name("FILE");
+  auto names = projector_names();
+  names.emplace_back(voxel_driven);
+  sub->add_option("--projector", command->projector,
+                  "The projector whose exact adjoint this is; or voxel: bilinear at the projected voxel centres, as in "
+                  "fdk, the adjoint of none")
+      ->check(CLI::IsMember(names));
+  sub->add_option("--interpolation", command->interpolation,
+                  "For --projector voxel. exact: float32; hardware: texture units (8-bit fractions on most GPUs)")
+      ->check(CLI::IsMember({"exact", "hardware"}));
+  add_grid_options(*sub, command->grid);
+  sub->add_option("-o,--output", command->output, "Volume to write")->required()->type_name("FILE");
+  sub->footer(
+      "Example:\n  halocline backproject -i projections.mha --geometry geometry.xml --size 128,128,128 --spacing "
+      "1.5,1.5,1.5 -o volume.mha");
+  sub->callback([&action, command] { action = [command](Job& job) { run_backproject(job, *command); }; });
+}
+
+}  // namespace halocline

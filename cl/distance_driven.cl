@@ -1,0 +1,181 @@
+// Forward projection by the overlap of detector pixels and voxels (distance-driven: De Man & Basu 2004) and its exact adjoint. On each
+// plane m of the index axis that the ray of a pixel's centre follows most, the pixel casts a rectangle about the ray's point (b, c), of the
+// extents w_b, w_c that the pixel's sides have there:
+//
+//   projections(ray) += sum over voxels of weight * volume(voxel),   volume(voxel) += sum over rays of weight * raw(ray),
+//   weight = path * overlap([b - w_b/2, b + w_b/2], voxel) / w_b * overlap([c - w_c/2, c + w_c/2], voxel) / w_c,
+//   w_b = |b(u + 1/2, v) - b(u - 1/2, v)| + |b(u, v + 1/2) - b(u, v - 1/2)| in pixels u, v, and w_c likewise.
+//
+// Where the detector's rows and columns run along b and c this is the method of De Man & Basu; otherwise the rectangle is the bounding box
+// of the pixel's shadow on the plane, which blurs by its excess over the shadow: an approximation, and the same in both directions. The
+// weights of a plane that the shadow does not leave add up to path. w is kept between LEAST_WIDTH and the given most_x, most_y, most_z.
+//
+// Arrays: volume[slice][y][x] with slices from `offset`; rays[view][18] as in rays.clh; projections and raw[view][row][column]. No halo: a
+// ray adds slice after slice, and within a slice plane after plane, so slabs in increasing order add the same numbers in the same order as
+// one slab does. Back-projecting, rows `row_begin` to `row_begin + held` of the detector are held; lines[view][row][column][3] = b and c as
+// lines, and the steps of each a column and a row as lines, values[view][row][column] = path * raw and the axis that the ray follows (both
+// from distance_driven_table); matrices[view][12] as in backproject.cl; axes[view] = the sum of 1 << axis over the axes that its rays may
+// follow. It adds in the order of views, rows and columns.
+#pragma OPENCL FP_CONTRACT OFF
+
+#include "gather.clh"
+#include "rays.clh"
+
+#define LEAST_WIDTH (1.0f / 64.0f)
+
+// Lines over p, the distance of a plane from the volume's middle: slope and shift of b, c; of the steps of b a column, a row; of c.
+typedef struct {
+  float4 centre, steps_b, steps_c;
+} Shadow;
+
+INLINE Shadow shadow_of(__global const float* rays, float u, float v, int axis, float cx, float cy, float cz) {
+  const Line at = line_of(ray_of(rays, u, v), axis, cx, cy, cz);
+  const Line u0 = line_of(ray_of(rays, u - 0.5f, v), axis, cx, cy, cz), u1 = line_of(ray_of(rays, u + 0.5f, v), axis, cx, cy, cz);
+  const Line v0 = line_of(ray_of(rays, u, v - 0.5f), axis, cx, cy, cz), v1 = line_of(ray_of(rays, u, v + 0.5f), axis, cx, cy, cz);
+  Shadow s;
+  s.centre = (float4)(at.slope_b, at.shift_b, at.slope_c, at.shift_c);
+  s.steps_b = (float4)(u1.slope_b - u0.slope_b, u1.shift_b - u0.shift_b, v1.slope_b - v0.slope_b, v1.shift_b - v0.shift_b);
+  s.steps_c = (float4)(u1.slope_c - u0.slope_c, u1.shift_c - u0.shift_c, v1.slope_c - v0.slope_c, v1.shift_c - v0.shift_c);
+  return s;
+}
+
+INLINE float width_at(float p, float4 steps, float most) {
+  return fmin(fmax(fabs(fma(p, steps.x, steps.y)) + fabs(fma(p, steps.z, steps.w)), LEAST_WIDTH), most);
+}
+
+// Of the shadow about `at` and the voxel about `voxel`, along one axis.
+INLINE float overlap(float at, float half_width, float voxel) {
+  return fmax(0.0f, fmin(at + half_width, voxel + 0.5f) - fmax(at - half_width, voxel - 0.5f));
+}
+
+INLINE int clamped(float value, int low, int high) { return (int)fmin(fmax(value, (float)low), (float)high); }
+
+__kernel void distance_driven_project(__global const float* restrict volume, __global const float* restrict rays,
+                                      __global float* restrict projections, int nx, int ny, int nz, int offset, int begin, int end,
+                                      float hx, float hy, float hz, int columns, int rows, int first_view, int views, float most_x,
+                                      float most_y, float most_z) {
+  const int column = get_global_id(0), row = get_global_id(1), view = get_global_id(2);
+  if (column >= columns || row >= rows || view >= views) return;
+  __global const float* restrict r = rays + RAY_FLOATS * (size_t)(first_view + view);
+  const float u = from_centre(column, columns), v = from_centre(row, rows);
+  const float cx = 0.5f * (float)(nx - 1), cy = 0.5f * (float)(ny - 1), cz = 0.5f * (float)(nz - 1);
+  const Ray ray = ray_of(r, u, v);
+  const int axis = main_axis(ray);
+  const Shadow s = shadow_of(r, u, v, axis, cx, cy, cz);
+  const float path = path_mm(ray, axis, hx, hy, hz);
+
+  const int na = axis == 2 ? nz : axis == 0 ? nx : ny, nb = axis == 0 ? ny : nx, nc = axis == 2 ? ny : nz;
+  const float ca = axis == 2 ? cz : axis == 0 ? cx : cy;
+  const float most_b = axis == 0 ? most_y : most_x, most_c = axis == 2 ? most_y : most_z;
+  const size_t plane = (size_t)nx * ny, stride_b = axis == 0 ? nx : 1, stride_a = axis == 0 ? 1 : nx;
+
+  // the planes where the shadow may touch the volume, and the slices that it may touch there
+  const float reach_b = fma(0.5f, most_b, 0.5f), reach_c = fma(0.5f, most_c, 0.5f);
+  float low = -ca, high = (float)(na - 1) - ca;
+  narrow(s.centre.x, s.centre.y, -reach_b, (float)(nb - 1) + reach_b, (float)na, &low, &high);
+  narrow(s.centre.z, s.centre.w, -reach_c, (float)(nc - 1) + reach_c, (float)na, &low, &high);
+  if (low > high + 2.0f) return;
+  float lowest = low + ca, highest = high + ca;
+  if (axis != 2) {
+    const float c0 = fma(low, s.centre.z, s.centre.w), c1 = fma(high, s.centre.z, s.centre.w), more = fabs(s.centre.z) + reach_c;
+    lowest = fmin(c0, c1) - more, highest = fmax(c0, c1) + more;
+  }
+  const int first_slice = clamped(floor(lowest) - 1.0f, begin, end), last_slice = clamped(ceil(highest) + 1.0f, begin - 1, end - 1);
+
+  const size_t pixel = ((size_t)view * rows + row) * columns + column;
+  float sum = projections[pixel];
+  for (int k = first_slice; k <= last_slice; ++k) {
+    float slice_low = low, slice_high = high;
+    if (axis == 2)
+      slice_low = slice_high = (float)k - ca;
+    else
+      narrow(s.centre.z, s.centre.w, (float)k - reach_c, (float)k + reach_c, (float)na, &slice_low, &slice_high);
+    const int first = axis == 2 ? k : clamped(floor(slice_low + ca) - 1.0f, 0, na),
+              last = axis == 2 ? k : clamped(ceil(slice_high + ca) + 1.0f, -1, na - 1);
+    for (int m = first; m <= last; ++m) {
+      const float p = (float)m - ca;
+      const float b = fma(p, s.centre.x, s.centre.y), c = fma(p, s.centre.z, s.centre.w);
+      const float width_b = width_at(p, s.steps_b, most_b), width_c = width_at(p, s.steps_c, most_c);
+      const float half_b = 0.5f * width_b, half_c = 0.5f * width_c, scale = path / (width_b * width_c);
+      const int first_b = clamped(floor(b - half_b + 0.5f) - 1.0f, 0, nb), last_b = clamped(floor(b + half_b + 0.5f) + 1.0f, -1, nb - 1);
+      const int first_c = axis == 2 ? clamped(floor(c - half_c + 0.5f) - 1.0f, 0, nc) : k,
+                last_c = axis == 2 ? clamped(floor(c + half_c + 0.5f) + 1.0f, -1, nc - 1) : k;
+      for (int at_c = first_c; at_c <= last_c; ++at_c) {
+        const float scaled_c = scale * overlap(c, half_c, (float)at_c);
+        if (scaled_c <= 0.0f) continue;
+        __global const float* restrict line =
+            volume + plane * (size_t)(k - offset) + (axis == 2 ? (size_t)nx * (size_t)at_c : stride_a * (size_t)m);
+        for (int at_b = first_b; at_b <= last_b; ++at_b) {
+          const float overlap_b = overlap(b, half_b, (float)at_b);
+          if (overlap_b > 0.0f) sum = fma(overlap_b * scaled_c, line[stride_b * (size_t)at_b], sum);
+        }
+      }
+    }
+  }
+  projections[pixel] = sum;
+}
+
+// One work-item a pixel of the rows held: what the back-projection needs of its ray.
+__kernel void distance_driven_table(__global const float* restrict raw, __global const float* restrict rays,
+                                    __global float4* restrict lines, __global float2* restrict values, int nx, int ny, int nz, float hx,
+                                    float hy, float hz, int columns, int rows, int row_begin, int held, int first_view, int views) {
+  const int column = get_global_id(0), row = get_global_id(1), view = get_global_id(2);
+  if (column >= columns || row >= held || view >= views) return;
+  const size_t at = ((size_t)view * held + row) * columns + column;
+  __global const float* restrict r = rays + RAY_FLOATS * (size_t)(first_view + view);
+  const float u = from_centre(column, columns), v = from_centre(row_begin + row, rows);
+  const Ray ray = ray_of(r, u, v);
+  const int axis = main_axis(ray);
+  const Shadow s = shadow_of(r, u, v, axis, 0.5f * (float)(nx - 1), 0.5f * (float)(ny - 1), 0.5f * (float)(nz - 1));
+  lines[3 * at] = s.centre;
+  lines[3 * at + 1] = s.steps_b;
+  lines[3 * at + 2] = s.steps_c;
+  values[at] = (float2)(path_mm(ray, axis, hx, hy, hz) * raw[at], (float)axis);
+}
+
+// Work-items: (nx, ny, slices / K_UNROLL), for the slices `offset` to `offset + slices`.
+__kernel void distance_driven_backproject(__global const float4* restrict lines, __global const float2* restrict values,
+                                          __global const float4* restrict matrices, __global const int* restrict axes,
+                                          __global float* restrict volume, int nx, int ny, int nz, int offset, int slices, int columns,
+                                          int row_begin, int held, int first_view, int views, float most_x, float most_y, float most_z) {
+  const int i = get_global_id(0), j = get_global_id(1), slice = K_UNROLL * (int)get_global_id(2);
+  if (i >= nx || j >= ny || slice >= slices) return;
+  const int k = offset + slice;
+  const float x = from_centre(i, nx), y = from_centre(j, ny), z = from_centre(k, nz), half_k = 0.5f * (K_UNROLL - 1);
+  const float reach_x = fma(0.5f, most_x, 0.5f), reach_y = fma(0.5f, most_y, 0.5f), reach_z = fma(0.5f, most_z, 0.5f);
+  const size_t plane = (size_t)nx * ny;
+  __global float* voxel = volume + plane * slice + (size_t)j * nx + i;
+  float sum[K_UNROLL];
+#pragma unroll
+  for (int s = 0; s < K_UNROLL; ++s) sum[s] = slice + s < slices ? voxel[plane * s] : 0.0f;
+
+  for (int view = 0; view < views; ++view)
+    for (int axis = 0; axis < 3; ++axis) {
+      if ((axes[first_view + view] >> axis & 1) == 0) continue;
+      const Pixels pixels = shadow(matrices + 3 * (size_t)(first_view + view), x, y, z + half_k, axis == 0 ? 0.0f : reach_x,
+                                   axis == 1 ? 0.0f : reach_y, half_k + (axis == 2 ? 0.0f : reach_z), columns, row_begin, held);
+      const float voxel_b = (float)(axis == 0 ? j : i);
+      const float most_b = axis == 0 ? most_y : most_x, most_c = axis == 2 ? most_y : most_z;
+      for (int row = pixels.first_row; row <= pixels.last_row; ++row) {
+        const size_t start = ((size_t)view * held + (row - row_begin)) * columns;
+        for (int column = pixels.first_column; column <= pixels.last_column; ++column) {
+          const float2 value = values[start + column];
+          if (value.y != (float)axis) continue;
+          const float4 line = lines[3 * (start + column)], steps_b = lines[3 * (start + column) + 1],
+                       steps_c = lines[3 * (start + column) + 2];
+#pragma unroll
+          for (int s = 0; s < K_UNROLL; ++s) {  // but for axis 2, all up to overlap_b is the same in each
+            const float p = axis == 0 ? x : axis == 1 ? y : z + (float)s, voxel_c = (float)(axis == 2 ? j : k + s);
+            const float width_b = width_at(p, steps_b, most_b), width_c = width_at(p, steps_c, most_c);
+            const float overlap_b = overlap(fma(p, line.x, line.y), 0.5f * width_b, voxel_b);
+            const float overlap_c = overlap(fma(p, line.z, line.w), 0.5f * width_c, voxel_c);
+            if (overlap_b > 0.0f && overlap_c > 0.0f) sum[s] = fma(overlap_b * overlap_c / (width_b * width_c), value.x, sum[s]);
+          }
+        }
+      }
+    }
+
+#pragma unroll
+  for (int s = 0; s < K_UNROLL; ++s)
+    if (slice + s < slices) voxel[plane * s] = sum[s];
+}

@@ -1,0 +1,163 @@
+// Forward projection by exact intersection lengths (Siddon 1985) and its exact adjoint: voxels are boxes of constant value,
+//
+//   projections(ray) += sum over voxels of length * volume(voxel),   volume(voxel) += sum over rays of length * raw(ray),
+//   length = scale * max(0, min over axes of t_out - max over axes of t_in),   scale = mm of ray for a unit of t,
+//
+// with the t at which the ray crosses the planes between voxels: t_x(n) = n inverse_x + shift_x for n = 0 .. nx, and so for y and z, n
+// from 0 in the whole volume. The march merges the three sequences; it goes towards larger k and starts from the stored value, and a slab
+// takes the voxels of its own slices, so slabs in increasing order add the same numbers in the same order as one slab does. The adjoint
+// computes the same t of each ray that may cross a voxel's box: the same length to the last bit. It adds in the order of views, rows and
+// columns.
+//
+// Arrays: volume[slice][y][x] with slices from `offset`; rays[view][18] as in rays.clh; projections and raw[view][row][column]. No halo.
+// Back-projecting, rows `row_begin` to `row_begin + held` of the detector are held; lines[view][row][column] = inverse_x, inverse_y,
+// inverse_z, 0, shift_x, shift_y, shift_z, 0 and values[view][row][column] = scale * raw, 0 (both from siddon_table); matrices[view][12]
+// as in backproject.cl.
+#pragma OPENCL FP_CONTRACT OFF
+
+#include "gather.clh"
+#include "rays.clh"
+
+typedef struct {
+  float inverse_x, inverse_y, inverse_z, shift_x, shift_y, shift_z;
+} Crossings;
+
+// Towards larger k. A direction across an axis of less than 1e-12 of the largest is taken for that: planes that the ray never crosses are
+// then crossed far away, on the side where the voxel that it runs in stays the same.
+INLINE Crossings crossings_of(Ray ray, float cx, float cy, float cz) {
+  if (ray.dz < 0.0f) {
+    ray.dx = -ray.dx, ray.dy = -ray.dy, ray.dz = -ray.dz;
+    ray.mx = -ray.mx, ray.my = -ray.my, ray.mz = -ray.mz;
+  }
+  const float inverse_square = 1.0f / fma(ray.dx, ray.dx, fma(ray.dy, ray.dy, ray.dz * ray.dz));
+  // the point nearest to the volume's middle: d x M / |d|^2
+  const float px = fma(ray.dy, ray.mz, -(ray.dz * ray.my)) * inverse_square, py = fma(ray.dz, ray.mx, -(ray.dx * ray.mz)) * inverse_square,
+              pz = fma(ray.dx, ray.my, -(ray.dy * ray.mx)) * inverse_square;
+  const float tiny = 1e-12f * fmax(fabs(ray.dx), fmax(fabs(ray.dy), ray.dz));
+  Crossings c;
+  c.inverse_x = 1.0f / copysign(fmax(fabs(ray.dx), tiny), ray.dx);
+  c.inverse_y = 1.0f / copysign(fmax(fabs(ray.dy), tiny), ray.dy);
+  c.inverse_z = 1.0f / fmax(ray.dz, tiny);
+  c.shift_x = -(cx + 0.5f + px) * c.inverse_x;
+  c.shift_y = -(cy + 0.5f + py) * c.inverse_y;
+  c.shift_z = -(cz + 0.5f + pz) * c.inverse_z;
+  return c;
+}
+
+INLINE float crossing(int n, float inverse, float shift) { return fma((float)n, inverse, shift); }
+
+// The voxel along one axis that the ray runs in just after t, from 0 .. count - 1; t lies between the first and the last crossing. The
+// guess may be one off where the ray runs along a plane; the crossings themselves decide.
+INLINE int voxel_after(float t, float inverse, float shift, int count) {
+  const int step = inverse > 0.0f ? 1 : -1, next = inverse > 0.0f ? 1 : 0;
+  int n = (int)fmin(fmax(floor((t - shift) / inverse), 0.0f), (float)(count - 1));
+  while (n + step >= 0 && n + step < count && crossing(n + next, inverse, shift) <= t) n += step;
+  while (n - step >= 0 && n - step < count && crossing(n + 1 - next, inverse, shift) > t) n -= step;
+  return n;
+}
+
+__kernel void siddon_project(__global const float* restrict volume, __global const float* restrict rays,
+                             __global float* restrict projections, int nx, int ny, int nz, int offset, int begin, int end, float hx,
+                             float hy, float hz, int columns, int rows, int first_view, int views) {
+  const int column = get_global_id(0), row = get_global_id(1), view = get_global_id(2);
+  if (column >= columns || row >= rows || view >= views) return;
+  const Ray ray = ray_of(rays + RAY_FLOATS * (size_t)(first_view + view), from_centre(column, columns), from_centre(row, rows));
+  const Crossings c = crossings_of(ray, 0.5f * (float)(nx - 1), 0.5f * (float)(ny - 1), 0.5f * (float)(nz - 1));
+  const float scale = length_mm(ray, hx, hy, hz);
+
+  const float x0 = c.shift_x, x1 = crossing(nx, c.inverse_x, c.shift_x), y0 = c.shift_y, y1 = crossing(ny, c.inverse_y, c.shift_y);
+  float t = fmax(fmax(fmin(x0, x1), fmin(y0, y1)), crossing(begin, c.inverse_z, c.shift_z));
+  const float stop = fmin(fmin(fmax(x0, x1), fmax(y0, y1)), crossing(end, c.inverse_z, c.shift_z));
+  if (!(t < stop)) return;
+
+  int i = voxel_after(t, c.inverse_x, c.shift_x, nx), j = voxel_after(t, c.inverse_y, c.shift_y, ny),
+      k = voxel_after(t, c.inverse_z, c.shift_z, nz);
+  k = min(max(k, begin), end - 1);
+  const int step_i = c.inverse_x > 0.0f ? 1 : -1, step_j = c.inverse_y > 0.0f ? 1 : -1;
+  // numbers of the planes that are crossed next
+  int plane_i = i + (step_i > 0), plane_j = j + (step_j > 0), plane_k = k + 1;
+  float next_x = crossing(plane_i, c.inverse_x, c.shift_x), next_y = crossing(plane_j, c.inverse_y, c.shift_y),
+        next_z = crossing(plane_k, c.inverse_z, c.shift_z);
+  const size_t slice = (size_t)nx * ny;
+  size_t at = slice * (k - offset) + (size_t)nx * j + i;
+  const size_t pixel = ((size_t)view * rows + row) * columns + column;
+  float sum = projections[pixel];
+  while (t < stop) {
+    const float next = fmin(fmin(next_x, next_y), next_z);
+    sum = fma((next - t) * scale, volume[at], sum);
+    t = next;
+    if (next_x == next) {
+      at += step_i;
+      plane_i += step_i;
+      next_x = crossing(plane_i, c.inverse_x, c.shift_x);
+    }
+    if (next_y == next) {
+      at += (long)step_j * nx;
+      plane_j += step_j;
+      next_y = crossing(plane_j, c.inverse_y, c.shift_y);
+    }
+    if (next_z == next) {
+      at += slice;
+      plane_k += 1;
+      next_z = crossing(plane_k, c.inverse_z, c.shift_z);
+    }
+  }
+  projections[pixel] = sum;
+}
+
+// One work-item a pixel of the rows held: what the back-projection needs of its ray.
+__kernel void siddon_table(__global const float* restrict raw, __global const float* restrict rays, __global float4* restrict lines,
+                           __global float2* restrict values, int nx, int ny, int nz, float hx, float hy, float hz, int columns, int rows,
+                           int row_begin, int held, int first_view, int views) {
+  const int column = get_global_id(0), row = get_global_id(1), view = get_global_id(2);
+  if (column >= columns || row >= held || view >= views) return;
+  const size_t at = ((size_t)view * held + row) * columns + column;
+  const Ray ray = ray_of(rays + RAY_FLOATS * (size_t)(first_view + view), from_centre(column, columns), from_centre(row_begin + row, rows));
+  const Crossings c = crossings_of(ray, 0.5f * (float)(nx - 1), 0.5f * (float)(ny - 1), 0.5f * (float)(nz - 1));
+  lines[2 * at] = (float4)(c.inverse_x, c.inverse_y, c.inverse_z, 0.0f);
+  lines[2 * at + 1] = (float4)(c.shift_x, c.shift_y, c.shift_z, 0.0f);
+  values[at] = (float2)(length_mm(ray, hx, hy, hz) * raw[at], 0.0f);
+}
+
+// Work-items: (nx, ny, slices / K_UNROLL), for the slices `offset` to `offset + slices`.
+__kernel void siddon_backproject(__global const float4* restrict lines, __global const float2* restrict values,
+                                 __global const float4* restrict matrices, __global const int* restrict axes,
+                                 __global float* restrict volume, int nx, int ny, int nz, int offset, int slices, int columns,
+                                 int row_begin, int held, int first_view, int views) {
+  const int i = get_global_id(0), j = get_global_id(1), slice = K_UNROLL * (int)get_global_id(2);
+  if (i >= nx || j >= ny || slice >= slices) return;
+  const int k = offset + slice;
+  const float x = from_centre(i, nx), y = from_centre(j, ny), z = from_centre(k, nz), half_k = 0.5f * (K_UNROLL - 1);
+  const size_t plane = (size_t)nx * ny;
+  __global float* voxel = volume + plane * slice + (size_t)j * nx + i;
+  float sum[K_UNROLL];
+#pragma unroll
+  for (int s = 0; s < K_UNROLL; ++s) sum[s] = slice + s < slices ? voxel[plane * s] : 0.0f;
+
+  for (int view = 0; view < views; ++view) {
+    const Pixels pixels =
+        shadow(matrices + 3 * (size_t)(first_view + view), x, y, z + half_k, 0.5f, 0.5f, half_k + 0.5f, columns, row_begin, held);
+    for (int row = pixels.first_row; row <= pixels.last_row; ++row) {
+      const size_t start = ((size_t)view * held + (row - row_begin)) * columns;
+      for (int column = pixels.first_column; column <= pixels.last_column; ++column) {
+        const float4 inverse = lines[2 * (start + column)], shift = lines[2 * (start + column) + 1];
+        const float x0 = crossing(i, inverse.x, shift.x), x1 = crossing(i + 1, inverse.x, shift.x);
+        const float y0 = crossing(j, inverse.y, shift.y), y1 = crossing(j + 1, inverse.y, shift.y);
+        const float in = fmax(fmin(x0, x1), fmin(y0, y1)), out = fmin(fmax(x0, x1), fmax(y0, y1));
+        if (!(out > in)) continue;
+        const float value = values[start + column].x;
+        float below = crossing(k, inverse.z, shift.z);
+#pragma unroll
+        for (int s = 0; s < K_UNROLL; ++s) {
+          const float above = crossing(k + s + 1, inverse.z, shift.z);
+          sum[s] = fma(fmax(0.0f, fmin(out, above) - fmax(in, below)), value, sum[s]);
+          below = above;
+        }
+      }
+    }
+  }
+
+#pragma unroll
+  for (int s = 0; s < K_UNROLL; ++s)
+    if (slice + s < slices) voxel[plane * s] = sum[s];
+}

@@ -1,0 +1,260 @@
+// labels: device slab
+// The matched pairs of projectors: both directions against double precision, each other's adjoint, one slab against
+// many, and line integrals of ellipsoids.
+#include "algorithms/projector.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "algorithms/phantoms.hpp"
+#include "host/error.hpp"
+#include "tests/reference/projector_reference.hpp"
+#include "tests/reference/projector_scenes.hpp"
+
+namespace halocline {
+namespace {
+
+using reference::device;
+
+reference::Scene scan_of(const std::string& name, std::vector<double> angles, double offset, const Grid& grid,
+                         std::array<double, 2> pixel) {
+  CircularOptions options;
+  options.sid = 200;
+  options.sdd = 300;
+  options.angles = std::move(angles);
+  options.projection_offset_x = offset;
+  const std::size_t views = options.angles.size();
+  return {name, circular_geometry(options), reference::detector(29, 27, views, pixel[0], pixel[1]), grid};
+}
+
+// Those of every projector, and: a displaced detector that cuts the volume, a short scan, pixels much coarser and much
+// finer than voxels, a volume that the detector cuts on all sides.
+std::vector<reference::Scene> scenes() {
+  auto all = reference::scenes();
+  const std::vector<double> some{3, 37, 81, 118, 166, 203, 251};
+  const Grid grid = default_grid({13, 9, 11}, {2, 3, 1.5});
+  all.push_back(scan_of("displaced", some, 18, grid, {1.2, 1.2}));
+  std::vector<double> arc;
+  for (int n = 0; n < 19; ++n) arc.push_back(11 + 11.3 * n);
+  all.push_back(scan_of("short_scan", arc, 0, grid, {1.7, 1.4}));
+  all.push_back(scan_of("coarse_pixels", some, 0, grid, {9, 7}));
+  all.push_back(scan_of("fine_pixels", some, 3, grid, {0.3, 0.2}));
+  all.push_back(scan_of("truncated", some, 0, default_grid({21, 19, 15}, {4, 4, 4}), {1.5, 1.5}));
+  return all;
+}
+
+struct Case {
+  Projector projector;
+  reference::Scene scene;
+};
+void PrintTo(const Case& c, std::ostream* out) {
+  *out << projector_name(c.projector) << " " << c.scene.name;
+}
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const auto projector : {Projector::joseph, Projector::siddon, Projector::distance_driven})
+    for (const auto& scene : scenes()) all.push_back({projector, scene});
+  return all;
+}
+std::string name_of(const testing::TestParamInfo<Case>& info) {
+  std::string name = projector_name(info.param.projector) + "_" + info.param.scene.name;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+RunOptions split(int slabs, int batch) {
+  RunOptions options;
+  options.plan.minimum_slabs = slabs;
+  options.plan.batch = batch;
+  return options;
+}
+
+class ProjectorScenes : public testing::TestWithParam<Case> {
+ protected:
+  const reference::Scene& scene = GetParam().scene;
+  Projector projector = GetParam().projector;
+  Volume volume = reference::random_volume(scene.grid, 7), stack = reference::random_volume(scene.projections, 3);
+
+  Voxels projected(const std::vector<Device>& devices, const RunOptions& options = {},
+                   ProjectionParameters parameters = {}) const {
+    parameters.projector = projector;
+    return project(volume, scene.geometry, scene.projections, parameters, devices, options).output.voxels;
+  }
+  Voxels backprojected(const std::vector<Device>& devices, const RunOptions& options = {}) const {
+    return backproject(stack, scene.geometry, scene.grid, projector, devices, options).output.voxels;
+  }
+};
+
+TEST_P(ProjectorScenes, MatchesDoublePrecision) {
+  const auto expected = reference::project(projector, volume, scene.geometry, scene.projections);
+  ASSERT_GT(reference::largest(expected), 0);
+  const auto found = projected(device());
+  // A crossing between voxels, whose values differ by up to 1, is found to some roundings of a plane's number.
+  std::vector<double> more(expected.size(), 0.0);
+  if (projector == Projector::siddon) {
+    more = reference::crossing_shifts(scene.grid, scene.geometry, scene.projections);
+    const auto longest = *std::max_element(scene.grid.size.begin(), scene.grid.size.end());
+    for (double& each : more) each *= 8 * 0x1p-24 * static_cast<double>(longest);
+  }
+  const double bound = 2e-5 * reference::largest(expected);
+  for (std::size_t ray = 0; ray < expected.size(); ++ray)
+    ASSERT_NEAR(found[ray], expected[ray], bound + more[ray]) << "ray " << ray;
+}
+
+TEST_P(ProjectorScenes, AdjointMatchesDoublePrecision) {
+  const auto expected = reference::backproject(projector, stack, scene.geometry, scene.grid);
+  ASSERT_GT(reference::largest(expected), 0);
+  EXPECT_LT(reference::largest_difference(backprojected(device()), expected), 2e-5 * reference::largest(expected));
+}
+
+TEST_P(ProjectorScenes, IsTheAdjoint) {
+  const auto ax = projected(device()), aty = backprojected(device());
+  const double forward = std::inner_product(ax.begin(), ax.end(), stack.voxels.begin(), 0.0);
+  const double back = std::inner_product(aty.begin(), aty.end(), volume.voxels.begin(), 0.0);
+  ASSERT_GT(forward, 0);
+  EXPECT_NEAR(forward, back, 1e-6 * forward);
+}
+
+TEST_P(ProjectorScenes, SlabsBatchesAndDevicesChangeNoBit) {
+  const auto whole = projected(device()), whole_back = backprojected(device());
+  EXPECT_TRUE(projected(device(), {}, {.gpu = true}) == whole) << "the form for GPUs";
+  for (const int slabs : {2, 3, static_cast<int>(scene.grid.size[2])}) {
+    if (slabs > static_cast<int>(scene.grid.size[2])) continue;
+    for (const int batch : {1, 5}) {
+      SCOPED_TRACE(testing::Message() << slabs << " slabs, batches of " << batch);
+      EXPECT_TRUE(projected(device(), split(slabs, batch)) == whole);
+      EXPECT_TRUE(projected(device(), split(slabs, batch), {.gpu = true}) == whole) << "the form for GPUs";
+      EXPECT_TRUE(backprojected(device(), split(slabs, batch)) == whole_back);
+    }
+  }
+  EXPECT_TRUE(projected(reference::sub_devices(2)) == projected(reference::undivided()));
+  EXPECT_TRUE(backprojected(reference::sub_devices(2)) == backprojected(reference::undivided()));
+}
+
+TEST_P(ProjectorScenes, Images) {
+  const ProjectionParameters exact{.images = true}, hardware{.hardware_interpolation = true};
+  if (projector != Projector::joseph) {
+    EXPECT_THROW(projected(device(), {}, exact), InputError);
+    EXPECT_THROW(projected(device(), {}, hardware), InputError);
+    return;
+  }
+  if (!device().front().info().images) GTEST_SKIP() << device().front().info().name << " has no images";
+  EXPECT_TRUE(projected(device(), {}, exact) == projected(device()));
+  const auto expected = reference::project(projector, volume, scene.geometry, scene.projections);
+  const auto whole = projected(device(), {}, hardware);
+  // each of the two fractions is off by up to 1/512, of values that differ by up to 1 from voxel to voxel; the sum is
+  // at most as long as the ray of a volume of ones
+  Volume ones(scene.grid, 1);
+  const auto lengths = reference::project(projector, ones, scene.geometry, scene.projections);
+  EXPECT_LT(reference::largest_difference(whole, expected), 2.0 / 512 * reference::largest(lengths));
+  for (const int slabs : {2, 3})
+    if (slabs <= static_cast<int>(scene.grid.size[2])) {
+      EXPECT_TRUE(projected(device(), split(slabs, 5), hardware) == whole) << slabs << " slabs";
+      EXPECT_TRUE(projected(device(), split(slabs, 5), exact) == projected(device())) << slabs << " slabs";
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ProjectorScenes, testing::ValuesIn(cases()), name_of);
+
+// Root mean square difference from exact line integrals over the largest of them, at n^3 voxels and n x n pixels of the
+// voxels' size at the isocentre.
+double ellipsoid_error(Projector projector, std::size_t n) {
+  Primitive ellipsoid;
+  ellipsoid.semi_axes = {14, 9, 17};
+  ellipsoid.centre = {5, -4, 3};
+  ellipsoid.value = 0.02;
+  CircularOptions options;
+  options.sid = 150;
+  options.sdd = 225;
+  options.projections = 7;
+  options.first_angle = 5;
+  options.out_of_plane_angle = 3;
+  const Geometry geometry = circular_geometry(options);
+  const double voxel = 50 / static_cast<double>(n);
+  const Grid projections = reference::detector(n, n, 7, 1.5 * voxel, 1.5 * voxel);
+  const auto expected = project_analytic({ellipsoid}, geometry, projections);
+  const Volume volume = voxelise({ellipsoid}, default_grid({n, n, n}, {voxel, voxel, voxel}), 4);
+  const auto found = project(volume, geometry, projections, {projector}, device()).output;
+  double squares = 0, largest = 0;
+  for (std::size_t at = 0; at < expected.voxels.size(); ++at) {
+    squares += std::pow(found.voxels[at] - expected.voxels[at], 2);
+    largest = std::max(largest, static_cast<double>(expected.voxels[at]));
+  }
+  return std::sqrt(squares / static_cast<double>(expected.voxels.size())) / largest;
+}
+
+TEST(Projector, EllipsoidsHaveTheirLineIntegrals) {
+  for (const auto projector : {Projector::joseph, Projector::siddon, Projector::distance_driven}) {
+    const double coarse = ellipsoid_error(projector, 64), fine = ellipsoid_error(projector, 128);
+    EXPECT_LT(fine, 0.005) << projector_name(projector);
+    EXPECT_LT(fine, 0.75 * coarse) << projector_name(projector);
+    RecordProperty(projector_name(projector), std::to_string(coarse) + " " + std::to_string(fine));
+  }
+}
+
+TEST(Projector, HoldsWhatWasPlanned) {
+  const auto scene = reference::scenes()[1];
+  const Volume volume = reference::random_volume(scene.grid, 1), stack = reference::random_volume(scene.projections, 2);
+  const auto expect_planned = [](const RunResult& result) {
+    std::size_t most = 0;
+    for (const auto& slab : result.plan.slabs) most = std::max(most, slab.bytes);
+    EXPECT_EQ(result.peak_bytes, most);
+  };
+  for (const int slabs : {1, 3}) {
+    for (const auto& parameters : {ProjectionParameters{}, ProjectionParameters{.images = true},
+                                   ProjectionParameters{.gpu = true}, ProjectionParameters{Projector::siddon}})
+      if (!parameters.images || device().front().info().images)
+        expect_planned(project(volume, scene.geometry, scene.projections, parameters, device(), split(slabs, 4)));
+    for (const auto projector : {Projector::joseph, Projector::siddon, Projector::distance_driven})
+      expect_planned(backproject(stack, scene.geometry, scene.grid, projector, device(), split(slabs, 4)));
+  }
+}
+
+TEST(Projector, RefusesAGeometryOfAnotherScan) {
+  const auto scene = reference::scenes().front();
+  Geometry geometry = scene.geometry;
+  geometry.views.pop_back();
+  EXPECT_THROW(project(reference::random_volume(scene.grid, 1), geometry, scene.projections, device()), InputError);
+  EXPECT_THROW(
+      backproject(reference::random_volume(scene.projections, 1), geometry, scene.grid, Projector::joseph, device()),
+      InputError);
+}
+
+TEST(Projector, UnknownNamesAreRefusedWithAList) {
+  for (const auto& name : projector_names()) EXPECT_EQ(projector_name(projector_from_name(name)), name);
+  try {
+    projector_from_name("footprint");
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(),
+                testing::HasSubstr("--projector is \"footprint\"; expected one of: joseph, siddon, distance-driven"));
+  }
+}
+
+TEST(Projector, ImagesTooSmallForTheVolumeAreRefused) {
+  const auto scene = reference::scenes().front();
+  const RayProjection method(scene.geometry, scene.grid, scene.projections, {.hardware_interpolation = true});
+  DeviceInfo info;
+  info.name = "Tiny";
+  const auto message = [&] {
+    try {
+      method.check_device(info);
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  EXPECT_EQ(message(), "Tiny has no images, so it cannot interpolate in hardware; use exact interpolation");
+  info.images = true;
+  info.image_width = info.image_height = 64;
+  info.image_layers = 8;
+  EXPECT_THAT(message(), testing::HasSubstr("Tiny takes images up to 64 x 64 in 8 layers, but the planes"));
+  info.image_layers = 64;
+  EXPECT_EQ(message(), "accepted");
+}
+
+}  // namespace
+}  // namespace halocline
