@@ -4,7 +4,7 @@
 //   phi        |d|.  ANISOTROPIC: |d_x| + |d_y| + |d_z|.  HUBER: |d|^2 / (2 delta) up to |d| = delta, |d| - delta / 2 beyond
 //   P          1.  REFERENCE: 1 - gamma xi xi^T,  xi = D v / sqrt(|D v|^2 + eta^2)  (Ehrhardt & Betcke 2016). P is symmetric,
 //              couples no two voxels, and shortens: ||P D|| <= ||D||, steps that are stable without it are stable with it
-//   w          1.  WEIGHTED: an array, as in spdu.cl; where it is 0, u is f cut to the box
+//   w          1.  WEIGHT_BITS: weights.clh; where it is 0, u is f cut to the box
 //   the box    none.  BOX: minimum, maximum (either may be infinite)
 //
 //   pdu_variant_dual    q <- Proj( (q + s_i P D u) / (1 + s_i delta / lambda) ),  Proj to |q| <= lambda, ANISOTROPIC to
@@ -17,22 +17,15 @@
 //                         [ (u - o)^2 / 2 + (u - o) (o - c) ] / w  +  lambda phi(P D u) + delta |q|^2 / (2 lambda) - q . P D u
 //                       (delta: HUBER alone): both parts, and (u - o) (o - c), are not negative. No large terms cancel.
 //
-// Arrays: as in pdu.cl, and the volumes w and `reference` (v). Halo: one slice low and one high an iteration, of those too.
-// Tunables: group shape (host); sums.clh's.
+// Arrays: as in pdu.cl, w (weights.clh), and the volume `reference` (v). Halo: one slice low and one high an iteration,
+// of those too.
+// Tunables: group shape (host); WEIGHT_BITS; sums.clh's.
 #pragma OPENCL FP_CONTRACT OFF
 #include "sums.clh"
 #include "tv.clh"
+#include "weights.clh"
 
 // Arguments that a member has and others have not.
-#ifdef WEIGHTED
-#define WEIGHTS_DECLARED __global const float* restrict w,
-#define WEIGHTS w,
-#define WEIGHT(i) w[i]
-#else
-#define WEIGHTS_DECLARED
-#define WEIGHTS
-#define WEIGHT(i) 1.0f
-#endif
 #ifdef REFERENCE
 #define REFERENCE_DECLARED __global const float* restrict reference, float inverse_eta, float gamma,
 #define REFERENCE_PASSED reference, inverse_eta, gamma,
@@ -99,17 +92,6 @@ INLINE real divergence_off_edges(__global const float* qx, __global const float*
 #undef P_Q
 }
 
-#ifdef WEIGHTED
-INLINE float largest_ahead(__global const float* w, size_t i, size_t row, size_t plane, int x, int y, int z, int nx, int ny,
-                           int nz) {
-  float most = 0.0f;
-  if (x + 1 < nx) most = w[i + 1];
-  if (y + 1 < ny) most = fmax(most, w[i + row]);
-  if (z + 1 < nz) most = fmax(most, w[i + plane]);
-  return most;
-}
-#endif
-
 // damping: step * delta / lambda.
 __kernel void pdu_variant_dual(__global const float* restrict u, WEIGHTS_DECLARED REFERENCE_DECLARED
                                __global float* restrict qx, __global float* restrict qy, __global float* restrict qz,
@@ -122,7 +104,7 @@ __kernel void pdu_variant_dual(__global const float* restrict u, WEIGHTS_DECLARE
   if (x >= nx || y >= ny || z >= end) return;
   const size_t row = (size_t)nx, plane = row * (size_t)ny, i = VOXEL(x, y, z);
 #ifdef VOXEL_STEPS
-  const float weight = w[i] + largest_ahead(w, i, row, plane, x, y, z, nx, ny, nz);
+  const float weight = WEIGHT(i) + largest_ahead(WEIGHTS_PASSED i, row, plane, x, y, z, nx, ny, nz);
   const float s = weight > 0.0f ? 1.0f / weight : 0.0f;
 #else
   const float s = 1.0f;
@@ -203,8 +185,8 @@ INLINE real4 gap_terms(__global const float* restrict u, __global const float* r
 #else
   const real rest = outside, beyond = 0;
 #endif
-#ifdef WEIGHTED
-  const bool counts = fmax(w[i], largest_ahead(w, i, row, plane, x, y, z, nx, ny, nz)) > 0;
+#ifdef WEIGHT_BITS
+  const bool counts = fmax(WEIGHT(i), largest_ahead(WEIGHTS_PASSED i, row, plane, x, y, z, nx, ny, nz)) > 0;
 #else
   const bool counts = true;
 #endif
@@ -222,6 +204,6 @@ __kernel void pdu_variant_gap(__global const float* restrict u, __global const f
                               __global const float* restrict qy, __global const float* restrict qz,
                               __global sum_t* restrict partials, int nx, int ny, int nz, int offset, int begin, int end,
                               float rx, float ry, float rz, HUBER_DECLARED BOX_DECLARED float lambda) {
-  STORE_SUMS(4, gap_terms(u, f, WEIGHTS REFERENCE_PASSED qx, qy, qz, x, y, z, nx, ny, nz, offset, rx, ry, rz,
+  STORE_SUMS(4, gap_terms(u, f, WEIGHTS_PASSED REFERENCE_PASSED qx, qy, qz, x, y, z, nx, ny, nz, offset, rx, ry, rz,
                           HUBER_PASSED BOX_PASSED lambda))
 }

@@ -27,7 +27,8 @@ RunOptions two_slabs() {
 }
 
 void run_denoiser(const Devices& devices, const std::string& name, Schedule schedule, KernelVariants variants,
-                  FusedForm fused = {}, std::size_t columns = 9, const Regulariser& regulariser = {}) {
+                  FusedForm fused = {}, std::size_t columns = 9, const Regulariser& regulariser = {},
+                  int weight_bits = 32) {
   const Grid grid = default_grid({columns, 5, 7}, {1, 2, 0.5});
   MethodParameters parameters;
   parameters.size = grid.size;
@@ -39,6 +40,7 @@ void run_denoiser(const Devices& devices, const std::string& name, Schedule sche
   parameters.variants = variants;
   parameters.regulariser = regulariser;
   parameters.fused = fused;
+  parameters.weight_bits = weight_bits;
   const Volume f = reference::random_volume(grid, 1), w = reference::random_volume(grid, 2);
   const auto method = make_method(name, parameters);
   std::map<std::string, const Volume*> inputs;
@@ -112,6 +114,15 @@ std::vector<std::function<void(const Devices&)>> cases() {
       for (const std::size_t columns : {9, 20})
         all.push_back(
             [=](const Devices& devices) { run_denoiser(devices, name, Schedule::standard, for_gpus, form, columns); });
+  for (const int bits : {16, 8})
+    all.push_back([=](const Devices& devices) {
+      for (const auto variants : {plain, for_gpus})
+        run_denoiser(devices, "spdu", Schedule::standard, variants, {}, 9, {}, bits);
+      run_denoiser(devices, "spdu", Schedule::chambolle_pock, plain, {}, 9, reference::regularisers()[5].regulariser,
+                   bits);
+      for (const std::size_t columns : {9, 10, 20})
+        run_denoiser(devices, "spdu", Schedule::standard, for_gpus, {2, 16}, columns, {}, bits);
+    });
   for (const char* name : {"tvgd", "pdu"})
     for (const std::size_t columns : {10, 20})
       all.push_back(

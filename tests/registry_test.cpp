@@ -26,6 +26,7 @@ MethodParameters parameters_for(const std::array<std::size_t, 3>& size, Schedule
   parameters.iterations = iterations;
   parameters.lambda = 0.3;
   parameters.schedule = schedule;
+  parameters.least_weight = 0.2;
   parameters.largest_weight = 2;
   parameters.step = 0.03;
   parameters.epsilon = 0.05;
@@ -110,15 +111,18 @@ struct Case {
   FusedForm fused{};
   reference::NamedRegulariser regulariser{};
   std::size_t depth = 1;  // pdu4d
+  int weight_bits = 32;   // spdu
 };
 
-std::string form_name(const FusedForm& form) {
-  return form.stages == 0 ? "" : "_fused_" + std::to_string(form.stages) + "_bits_" + std::to_string(form.dual_bits);
+std::string form_name(const Case& c) {
+  const auto& form = c.fused;
+  return (form.stages == 0 ? "" : "_fused_" + std::to_string(form.stages) + "_bits_" + std::to_string(form.dual_bits)) +
+         (c.weight_bits == 32 ? "" : "_weights_" + std::to_string(c.weight_bits));
 }
 
 void PrintTo(const Case& c, std::ostream* out) {
   *out << c.method << " " << c.size[0] << "x" << c.size[1] << "x" << c.size[2] << " " << schedule_name(c.schedule)
-       << (c.gpu ? " gpu" : "") << form_name(c.fused) << " " << c.regulariser.name;
+       << (c.gpu ? " gpu" : "") << form_name(c) << " " << c.regulariser.name;
 }
 
 std::vector<Case> cases() {
@@ -141,6 +145,18 @@ std::vector<Case> cases() {
       result.push_back({name, {17, 37, 23}, Schedule::standard, false, form});
       if (form.stages == 2) result.push_back({name, {36, 22, 13}, Schedule::standard, true, form});
     }
+  for (const int bits : {16, 8}) {
+    for (const int stages : {0, 1, 2})
+      for (const int dual_bits : {32, 16, 8})
+        if (stages > 0 || dual_bits == 32)
+          result.push_back({"spdu", {17, 37, 23}, Schedule::standard, false, {stages, dual_bits}, {}, 1, bits});
+    // several columns a work-item; rows of 93 are read one by one
+    for (const auto& size : {std::array<std::size_t, 3>{36, 22, 13}, {34, 22, 13}, {93, 7, 13}})
+      result.push_back({"spdu", size, Schedule::standard, true, {2, 16}, {}, 1, bits});
+    result.push_back({"spdu", {1, 1, 9}, Schedule::standard, false, {}, {}, 1, bits});
+    result.push_back({"spdu", {17, 37, 23}, Schedule::chambolle_pock, true, {}, {}, 1, bits});
+    result.push_back({"spdu", {17, 37, 23}, Schedule::standard, false, {}, reference::regularisers()[5], 1, bits});
+  }
   return result;
 }
 
@@ -150,6 +166,7 @@ class EveryMethod : public testing::TestWithParam<Case> {
     auto result = parameters_for(GetParam().size, GetParam().schedule, GetParam().gpu, GetParam().fused);
     result.regulariser = GetParam().regulariser.regulariser;
     result.time.depth = GetParam().depth;
+    result.weight_bits = GetParam().weight_bits;
     return result;
   }
 
@@ -208,7 +225,7 @@ TEST_P(EveryMethod, ATinyBudgetIsKept) {
 std::string name_of(const testing::TestParamInfo<Case>& info) {
   const auto& size = info.param.size;
   std::string name = info.param.method + "_" + schedule_name(info.param.schedule) + (info.param.gpu ? "_gpu" : "") +
-                     form_name(info.param.fused) +
+                     form_name(info.param) +
                      (info.param.regulariser.name.empty() ? "" : "_" + info.param.regulariser.name);
   for (const auto n : size) name += "_" + std::to_string(n);
   std::replace(name.begin(), name.end(), '-', '_');
