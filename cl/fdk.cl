@@ -1,16 +1,19 @@
 // The row filter of filtered back-projection (Feldkamp, Davis & Kress 1984; Kak & Slaney 1988, chapter 3):
 //
-//   filtered = (raw * scale_n * cos gamma) convolved with h along each row,    cos gamma = 1/sqrt(1 + (u/SDD)^2 + (v/SDD)^2),
+//   filtered = (raw * scale_n * cos gamma) convolved with h along each row,
+//   cos gamma = 1/sqrt(1 + (u/SDD)^2 + (v/SDD)^2),
 //
-// with u and v from the foot of the perpendicular from the source. Two neighbouring rows of a view travel as the real and imaginary part of
-// one complex row: the transfer function H is real and even, so both come out filtered, and nothing need be taken apart in between. Rows pair
-// by their number on the detector (the first row held is even), so a row's result does not depend on which rows are held.
+// with u and v from the foot of the perpendicular from the source. Two neighbouring rows of a view travel as the real
+// and imaginary part of one complex row: the transfer function H is real and even, so both come out filtered, and
+// nothing need be taken apart in between. Rows pair by their number on the detector (the first row held is even), so a
+// row's result does not depend on which rows are held.
 //
-// VARIANCE: raw line integrals become their variances var(p) = (I + sigma_e^2)/I^2, I = I0 exp(-p) (Borsdorf et al. 2008), all weights
-// are squared, and H belongs to the square of the kernel.
+// VARIANCE: raw line integrals become their variances var(p) = (I + sigma_e^2)/I^2, I = I0 exp(-p) (Borsdorf et al.
+// 2008), all weights are squared, and H belongs to the square of the kernel.
 //
-// Arrays: raw[view][row][column]; spectrum[view][pair][length] complex, pairs = (rows + 1)/2, zero beyond the detector; filter[length];
-// weights[view][5] = scale, u/SDD of column 0, its step a column, v/SDD of row 0, its step a row; filtered like raw, or as quads. No halo.
+// Arrays: raw[view][row][column]; spectrum[view][pair][length] complex, pairs = (rows + 1)/2, zero beyond the detector;
+// filter[length]; weights[view][5] = scale, u/SDD of column 0, its step a column, v/SDD of row 0, its step a row;
+// filtered like raw, or as quads. No halo.
 #pragma OPENCL FP_CONTRACT OFF
 
 #define FDK_WEIGHTS 5
@@ -27,9 +30,9 @@ inline float weighted(float p, float across, float along, float scale, float pho
 }
 
 // One work-item an element of spectrum: (length, pairs, views).
-__kernel void fdk_weight(__global const float* restrict raw, __global const float* restrict weights, __global float2* restrict spectrum,
-                         int columns, int row_begin, int rows, int length, int pairs, int first_view, int views, float photons,
-                         float electronic) {
+__kernel void fdk_weight(__global const float* restrict raw, __global const float* restrict weights,
+                         __global float2* restrict spectrum, int columns, int row_begin, int rows, int length,
+                         int pairs, int first_view, int views, float photons, float electronic) {
   const int column = get_global_id(0), pair = get_global_id(1), view = get_global_id(2);
   if (column >= length || pair >= pairs || view >= views) return;
   float2 value = (float2)(0.0f, 0.0f);
@@ -46,7 +49,8 @@ __kernel void fdk_weight(__global const float* restrict raw, __global const floa
 }
 
 // One work-item an element of spectrum: (length, pairs, views).
-__kernel void fdk_filter(__global float2* restrict spectrum, __global const float* restrict filter, int length, int pairs, int views) {
+__kernel void fdk_filter(__global float2* restrict spectrum, __global const float* restrict filter, int length,
+                         int pairs, int views) {
   const int n = get_global_id(0), pair = get_global_id(1), view = get_global_id(2);
   if (n >= length || pair >= pairs || view >= views) return;
   spectrum[((size_t)view * pairs + pair) * length + n] *= filter[n];
@@ -62,8 +66,8 @@ inline float filtered_at(__global const float* restrict spectrum, int column, in
 }
 
 // One work-item a pixel: (columns, rows, views).
-__kernel void fdk_unpack(__global const float* restrict spectrum, __global float* restrict filtered, int columns, int rows, int length,
-                         int pairs, int views) {
+__kernel void fdk_unpack(__global const float* restrict spectrum, __global float* restrict filtered, int columns,
+                         int rows, int length, int pairs, int views) {
   const int column = get_global_id(0), row = get_global_id(1), view = get_global_id(2);
   if (column >= columns || row >= rows || view >= views) return;
   filtered[((size_t)view * rows + row) * columns + column] =
@@ -71,8 +75,8 @@ __kernel void fdk_unpack(__global const float* restrict spectrum, __global float
 }
 
 // The same as quads of 2 x 2 pixels (backproject.cl): one work-item a quad, (columns + 1, rows + 1, views).
-__kernel void fdk_unpack_quads(__global const float* restrict spectrum, __global float4* restrict filtered, int columns, int rows,
-                               int length, int pairs, int views) {
+__kernel void fdk_unpack_quads(__global const float* restrict spectrum, __global float4* restrict filtered, int columns,
+                               int rows, int length, int pairs, int views) {
   const int column = (int)get_global_id(0) - 1, row = (int)get_global_id(1) - 1, view = get_global_id(2);
   if (column >= columns || row >= rows || view >= views) return;
   __global const float* restrict from = spectrum + 2 * (size_t)view * pairs * length;

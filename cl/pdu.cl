@@ -5,8 +5,8 @@
 // The duality gap: pdu_state.cl.
 //
 // Arrays: u, f, ubar volumes; q three volumes qx, qy, qz; x fastest, first slice in the buffers is `offset`. In place.
-// Halo: q_i needs u_i and its forward neighbours, u_i needs q_i and its backward neighbours: one slice low and one high an
-// iteration. Traffic 28 + 24 bytes a voxel: the two kernels run at the speed of the memory.
+// Halo: q_i needs u_i and its forward neighbours, u_i needs q_i and its backward neighbours: one slice low and one high
+// an iteration. Traffic 28 + 24 bytes a voxel: the two kernels run at the speed of the memory.
 // Tunables: group shape (host); EXTRAPOLATE.
 #pragma OPENCL FP_CONTRACT OFF
 #include "tv.clh"

@@ -1,13 +1,15 @@
-// One to four iterations of pdu.cl (or, with WEIGHT_BITS, of spdu.cl) in one pass over memory, each with the same bits as there:
+// One to four iterations of pdu.cl (or, with WEIGHT_BITS, of spdu.cl) in one pass over memory, each with the same bits
+// as there:
 //   q' <- Proj_{|q_i| <= lambda}( q + step o D u ),  u' <- u + theta (f - u + [w] div q'),  STAGES times
 // Overlapped tiles in x and y, streaming in z (temporal blocking as in Nguyen et al. 2010).
 //
-// Stage k of step s computes the dual of its iteration in slice s - 2k and the primal in slice s - 2k - 1. It takes what
-// neighbours in x and y computed in the step before from local memory, and its own former slices from registers: one
-// barrier a step, for any number of stages. A work-item has COLUMNS voxels along x.
+// Stage k of step s computes the dual of its iteration in slice s - 2k and the primal in slice s - 2k - 1. It takes
+// what neighbours in x and y computed in the step before from local memory, and its own former slices from registers:
+// one barrier a step, for any number of stages. A work-item has COLUMNS voxels along x.
 //
-// Arrays: u, f and the new u volumes; w a volume of weights (weights.clh); qx, qy, qz and the new ones volumes of dual_t (duals.clh); nothing in place. x
-// fastest, first slice in the buffers is `offset`. nx must be a multiple of COLUMNS.
+// Arrays: u, f and the new u volumes; w a volume of weights (weights.clh); qx, qy, qz and the new ones volumes of
+// dual_t (duals.clh); nothing in place. x fastest, first slice in the buffers is `offset`. nx must be a multiple of
+// COLUMNS.
 // Halo: STAGES slices low and high. Traffic: 12 bytes a voxel and pass, a stored weight, and 6 stored duals.
 // Groups: (TILE_X, TILE_Y, 1) over (tiles, tiles, chunks of `chunk` slices); a tile gives
 // (TILE_X - LOW_ITEMS - HIGH_ITEMS) * COLUMNS columns of TILE_Y - 2 STAGES + 1 rows.
@@ -39,10 +41,11 @@ typedef struct {
 
 __kernel __attribute__((reqd_work_group_size(TILE_X, TILE_Y, 1))) void pdu_fused_iterate(
     __global const float* restrict u, __global const float* restrict f,
-    WEIGHTS_DECLARED __global const dual_t* restrict qx, __global const dual_t* restrict qy, __global const dual_t* restrict qz,
-    __global float* restrict new_u, __global dual_t* restrict new_qx, __global dual_t* restrict new_qy,
-    __global dual_t* restrict new_qz, int nx, int ny, int nz, int offset, int begin, int end, int chunk, float rx,
-    float ry, float rz, float lambda, float4 steps0, float4 steps1, float4 steps2, float4 steps3) {
+    WEIGHTS_DECLARED __global const dual_t* restrict qx, __global const dual_t* restrict qy,
+    __global const dual_t* restrict qz, __global float* restrict new_u, __global dual_t* restrict new_qx,
+    __global dual_t* restrict new_qy, __global dual_t* restrict new_qz, int nx, int ny, int nz, int offset, int begin,
+    int end, int chunk, float rx, float ry, float rz, float lambda, float4 steps0, float4 steps1, float4 steps2,
+    float4 steps3) {
   // By parity of the step. Slot ITEMS stands for what lies before the volume's near faces: 0.
   __local float last_qx[STAGES][2][ITEMS + 1];
   __local Columns last_qy[STAGES][2][ITEMS + 1];
@@ -57,8 +60,8 @@ __kernel __attribute__((reqd_work_group_size(TILE_X, TILE_Y, 1))) void pdu_fused
   const bool more_x = inside && x + COLUMNS < nx, more_y = inside && y + 1 < ny;
   const bool writes = inside && lx >= LOW_ITEMS && lx < TILE_X - HIGH_ITEMS && ly >= STAGES && ly < TILE_Y - STAGES + 1;
   const size_t plane = (size_t)nx * (size_t)ny;
-  // Items outside of the volume compute nonsense from its first voxel, which nobody reads. At the far faces a voxel is its
-  // own neighbour: the difference is 0.
+  // Items outside of the volume compute nonsense from its first voxel, which nobody reads. At the far faces a voxel is
+  // its own neighbour: the difference is 0.
   const uint here = inside ? (uint)(x + nx * y) : 0;
   const uint here_x = more_x ? here + COLUMNS : here + COLUMNS - 1, here_y = more_y ? here + (uint)nx : here;
   const int left = x > 0 ? max(item - 1, 0) : ITEMS, below = y > 0 ? max(item - TILE_X, 0) : ITEMS;

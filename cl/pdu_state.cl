@@ -3,8 +3,8 @@
 //   pdu_state_gap    the duality gap, with WEIGHT_BITS that of spdu.cl: per slice the sums of
 //                    1/2 (u - f - [w] div q)^2 [/ w] + lambda |D u| - q . D u  (term by term not negative: no
 //                    cancellation),  |D u|,  (u - f)^2,  and with WEIGHT_BITS  (u - f)^2 / w
-// Rounding may leave a stored dual a little outside of the ball of radius lambda; here it is put back, so that the bound is
-// one for certain.
+// Rounding may leave a stored dual a little outside of the ball of radius lambda; here it is put back, so that the
+// bound is one for certain.
 //
 // Arrays: u, f volumes; w a volume of weights (weights.clh); qx, qy, qz volumes of dual_t; partials (sums.clh). Halo:
 // one slice low and one high.
@@ -15,9 +15,9 @@
 #include "tv.clh"
 #include "weights.clh"
 
-__kernel void pdu_state_start(__global const float* restrict f, __global float* restrict u, __global dual_t* restrict qx,
-                              __global dual_t* restrict qy, __global dual_t* restrict qz, int nx, int ny, int offset,
-                              int begin, int end) {
+__kernel void pdu_state_start(__global const float* restrict f, __global float* restrict u,
+                              __global dual_t* restrict qx, __global dual_t* restrict qy, __global dual_t* restrict qz,
+                              int nx, int ny, int offset, int begin, int end) {
   const int x = (int)get_global_id(0), y = (int)get_global_id(1), z = begin + (int)get_global_id(2);
   if (x >= nx || y >= ny || z >= end) return;
   const size_t i = VOXEL(x, y, z);
@@ -26,8 +26,8 @@ __kernel void pdu_state_start(__global const float* restrict f, __global float* 
 }
 
 #if LANES_PER_ITEM == 1
-// On GPUs a work-item marches along the rows of a segment with COLUMNS voxels of one slice. The terms are float32, none of
-// them negative but for its rounding, which the sum evens out.
+// On GPUs a work-item marches along the rows of a segment with COLUMNS voxels of one slice. The terms are float32, none
+// of them negative but for its rounding, which the sum evens out.
 #include "columns.clh"
 
 typedef struct {
@@ -70,9 +70,9 @@ INLINE float dual_x_at(__global const dual_t* qx, __global const dual_t* qy, __g
 
 __kernel __attribute__((reqd_work_group_size(MARCH_X, 1, MARCH_Z))) void pdu_state_gap(
     __global const float* restrict u, __global const float* restrict f,
-    WEIGHTS_DECLARED __global const dual_t* restrict qx, __global const dual_t* restrict qy, __global const dual_t* restrict qz,
-    __global sum_t* restrict partials, int nx, int ny, int nz, int offset, int begin, int end, float rx, float ry, float rz,
-    float lambda) {
+    WEIGHTS_DECLARED __global const dual_t* restrict qx, __global const dual_t* restrict qy,
+    __global const dual_t* restrict qz, __global sum_t* restrict partials, int nx, int ny, int nz, int offset,
+    int begin, int end, float rx, float ry, float rz, float lambda) {
   __local sum_t room[MARCH_X * MARCH_Z];
   const int x = (int)get_global_id(0) * COLUMNS, first = (int)get_global_id(1) * SEGMENT_ROWS;
   const int z = begin + (int)get_global_id(2);
@@ -111,9 +111,9 @@ __kernel __attribute__((reqd_work_group_size(MARCH_X, 1, MARCH_Z))) void pdu_sta
         const float dx = rx * ((c + 1 < COLUMNS ? here.at[c + 1 < COLUMNS ? c + 1 : 0] : right) - value);
         const float dy = ry * (up.at[c] - value), dz = rz * (over.at[c] - value);
         const float length = sqrt(fma(dz, dz, fma(dy, dy, dx * dx)));
-        const float div = fma(rz, q.z.at[c] - under.at[c],
-                              fma(ry, q.y.at[c] - qy_below.at[c],
-                                  rx * (q.x.at[c] - (c > 0 ? q.x.at[c > 0 ? c - 1 : 0] : left))));
+        const float div =
+            fma(rz, q.z.at[c] - under.at[c],
+                fma(ry, q.y.at[c] - qy_below.at[c], rx * (q.x.at[c] - (c > 0 ? q.x.at[c > 0 ? c - 1 : 0] : left))));
         const float bound = fma(lambda, length, -fma(q.z.at[c], dz, fma(q.y.at[c], dy, q.x.at[c] * dx)));
         const float change = value - data.at[c];
         fidelity = fma(change, change, fidelity);
@@ -176,8 +176,7 @@ INLINE real4 gap_terms(__global const float* restrict u, __global const float* r
   const real change = here - f[i], bound = lambda * length - (q.x * dx + q.y * dy + q.z * dz);
 #ifdef WEIGHT_BITS
   const real weight = WEIGHT(i), inverse = weight > 0 ? 1 / weight : 0, rest = change - weight * div;
-  const bool counts =
-      fmax(WEIGHT(i), largest_ahead(WEIGHTS_PASSED i, row, plane, x, y, z, nx, ny, nz)) > 0;
+  const bool counts = fmax(WEIGHT(i), largest_ahead(WEIGHTS_PASSED i, row, plane, x, y, z, nx, ny, nz)) > 0;
   return (real4)((counts ? bound : 0) + rest * rest * inverse / 2, counts ? length : 0, change * change,
                  change * change * inverse);
 #else
@@ -188,8 +187,8 @@ INLINE real4 gap_terms(__global const float* restrict u, __global const float* r
 
 __kernel void pdu_state_gap(__global const float* restrict u, __global const float* restrict f,
                             WEIGHTS_DECLARED __global const dual_t* restrict qx, __global const dual_t* restrict qy,
-                            __global const dual_t* restrict qz, __global sum_t* restrict partials, int nx, int ny, int nz,
-                            int offset, int begin, int end, float rx, float ry, float rz, float lambda) {
+                            __global const dual_t* restrict qz, __global sum_t* restrict partials, int nx, int ny,
+                            int nz, int offset, int begin, int end, float rx, float ry, float rz, float lambda) {
 #ifdef WEIGHT_BITS
   STORE_SUMS(4, gap_terms(u, f, WEIGHTS_PASSED qx, qy, qz, x, y, z, nx, ny, nz, offset, rx, ry, rz, lambda))
 #else

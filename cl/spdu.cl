@@ -1,15 +1,16 @@
-// Total-variation denoising with a noise variance for each voxel, the statistical form of pdu.cl (weights as in Sawatzky
-// 2014; w = variance over its mean):
+// Total-variation denoising with a noise variance for each voxel, the statistical form of pdu.cl (weights as in
+// Sawatzky 2014; w = variance over its mean):
 //   min_u 1/2 sum_i (u_i - f_i)^2 / w_i + lambda sum_i |(D u)_i|
-//   spdu_dual    q <- Proj_{|q_i| <= lambda}( q + s_i step o D u ),  s_i = 1 / (w_i + max of w over i's forward neighbours):
-//                one step a voxel, so that the projection stays radial
+//   spdu_dual    q <- Proj_{|q_i| <= lambda}( q + s_i step o D u ),  s_i = 1 / (w_i + max of w over i's forward
+//                neighbours): one step a voxel, so that the projection stays radial
 //   spdu_primal  u <- u + theta (f - u + w div q);  with EXTRAPOLATE theta is tau / (w_i + tau) and
 //                ubar = u_new + factor (u_new - u_old)
 // The duality gap: pdu_state.cl.
 //
-// w = 0: no view saw the voxel. There u = f; where w is 0 at i and at all its forward neighbours q_i is 0 and its term of the
-// total variation, a constant, is left out.
-// Arrays: as in pdu.cl, and w, a volume of weights (weights.clh). Halo: one slice low and one high an iteration (w too).
+// w = 0: no view saw the voxel. There u = f; where w is 0 at i and at all its forward neighbours q_i is 0 and its term
+// of the total variation, a constant, is left out.
+// Arrays: as in pdu.cl, and w, a volume of weights (weights.clh). Halo: one slice low and one high an iteration (w
+// too).
 // Tunables: group shape (host); EXTRAPOLATE; WEIGHT_BITS.
 #pragma OPENCL FP_CONTRACT OFF
 #ifndef WEIGHT_BITS
@@ -37,9 +38,9 @@ __kernel void spdu_dual(__global const float* restrict u, WEIGHTS_DECLARED __glo
   qz[i] = pz * scale;
 }
 
-__kernel void spdu_primal(__global const float* restrict f, WEIGHTS_DECLARED
-                          __global const float* restrict qx, __global const float* restrict qy,
-                          __global const float* restrict qz, __global float* restrict u,
+__kernel void spdu_primal(__global const float* restrict f, WEIGHTS_DECLARED __global const float* restrict qx,
+                          __global const float* restrict qy, __global const float* restrict qz,
+                          __global float* restrict u,
 #ifdef EXTRAPOLATE
                           __global float* restrict ubar, float factor,
 #endif
