@@ -223,7 +223,7 @@ DenoiseLoop::DenoiseLoop(const Device& device, const BenchForm& form, MethodPara
     : method_(make_denoiser(form.method, parameters)),
       slab_(device, whole_plan(method_->requirements()), 0),
       iterations_(parameters.iterations) {
-  for (const auto& [name, volume] : inputs) slab_.upload(name, slab_.extended(), volume->voxels.data(), 0);
+  for (const auto& [name, volume] : inputs) slab_.upload(name, slab_.extended(), MemorySource(*volume));
   waits_ = method_->requirements().reduction_every_iteration;
   method_->begin();
   method_->start(slab_);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "algorithms/form_trial.hpp"
@@ -21,8 +22,8 @@ namespace {
 constexpr std::size_t most_judged_voxels = 256 * 256 * 256;
 
 struct WeightStatistics {
-  double mean = 0;  // of the positive ones
-  float largest = 0;
+  double mean = 0;  // all of the positive ones
+  float least = 0, largest = 0;
 };
 
 bool descends(const DenoiseParameters& parameters) {
@@ -81,6 +82,7 @@ MethodParameters common(const Grid& grid, const DenoiseParameters& parameters) {
   method.statistical = parameters.statistical;
   method.regulariser = parameters.regulariser;
   method.filter = parameters.filter;
+  method.weight_bits = parameters.weight_bits;
   method.time = parameters.time;
   if (parameters.time.weight && parameters.method != "pdu4d") method.spacing[2] = *parameters.time.weight;
   for (const double alpha : parameters.alpha_path) method.path.push_back(1 / alpha);
@@ -187,7 +189,7 @@ WeightStatistics weight_statistics(const VolumeSource& weights) {
   struct Piece {
     double sum = 0;
     std::size_t positive = 0, bad = 0;  // bad: how many were good before the first that is not; count if all are
-    float largest = 0, found = 0;
+    float least = std::numeric_limits<float>::infinity(), largest = 0, found = 0;
   };
   const Grid& grid = weights.grid();
   std::vector<Piece> pieces((grid.count() + voxels_in_a_piece - 1) / voxels_in_a_piece);
@@ -203,10 +205,12 @@ WeightStatistics weight_statistics(const VolumeSource& weights) {
       }
       piece.sum += weight;
       piece.positive += weight > 0 ? 1 : 0;
+      if (weight > 0) piece.least = std::min(piece.least, weight);
       piece.largest = std::max(piece.largest, weight);
     }
   });
   WeightStatistics result;
+  result.least = std::numeric_limits<float>::infinity();
   double sum = 0;
   std::size_t positive = 0;
   for (std::size_t n = 0; n < pieces.size(); ++n) {  // in order, so that the sum depends on no thread
@@ -218,6 +222,7 @@ WeightStatistics weight_statistics(const VolumeSource& weights) {
           bad % grid.size[0], bad / grid.size[0] % grid.size[1], bad / grid.slice(), pieces[n].found));
     sum += pieces[n].sum;
     positive += pieces[n].positive;
+    result.least = std::min(result.least, pieces[n].least);
     result.largest = std::max(result.largest, pieces[n].largest);
   }
   if (positive == 0) throw InputError("--weights: the variances are all 0; expected positive ones");
@@ -292,6 +297,11 @@ void check_denoise_parameters(const DenoiseParameters& parameters) {
   if (parameters.stages && *parameters.stages == 0 && parameters.dual_bits && *parameters.dual_bits != 32)
     throw InputError(
         "--stages 0, the kernels in place, keep duals as float32; give --stages 1 to 4 with other --duals");
+  if (parameters.weight_bits != 32 && parameters.weight_bits != 16 && parameters.weight_bits != 8)
+    throw InputError(fmt::format("--weight-bits is {}; expected 32, 16 or 8", parameters.weight_bits));
+  if (parameters.weight_bits != 32 && parameters.method != "spdu")
+    throw InputError(
+        fmt::format("--weight-bits belongs to the method spdu; {} has no weights to store", parameters.method));
   if (filters && parameters.target_fidelity)
     throw InputError(fmt::format("--target-fidelity belongs to the methods pdu, spdu and tvgd; {} takes {}",
                                  parameters.method, own_options(parameters.method)));
@@ -346,11 +356,14 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
     require_same_grid(grid, "the volume", weights->grid(), "--weights");
     const auto statistics = weight_statistics(*weights);
     propagated = std::sqrt(statistics.mean);
+    method.least_weight = static_cast<float>(statistics.least / statistics.mean);
     method.largest_weight = static_cast<float>(statistics.largest / statistics.mean);
     weights = &normalised.emplace(*weights, statistics.mean);
   }
 
   DenoiseResult result;
+  if (weighted)
+    result.weight_change = WeightCode(method.weight_bits, method.least_weight, method.largest_weight).largest_change();
   const VolumeSample sample = sample_volume(f);
   const auto offset = static_cast<float>(sample.mean);
   const WatchedSource watched_input(f);

@@ -20,6 +20,9 @@ struct DenoiseParameters {
   /// pdu, spdu with the default schedule: iterations a pass over memory (0: two kernels in place, which need the least
   /// memory) and bits of a stored dual component. None: what is fastest on the devices and fits them.
   std::optional<int> stages, dual_bits;
+  /// spdu: bits of a weight on the device, 32, 16 or 8 (see WeightCode); the problem solved is that with the weights as
+  /// stored.
+  int weight_bits = 32;
   std::optional<double> step;  // tvgd: RMS change per voxel and iteration; none: a tenth of the estimated noise
   /// ||u - f||_2. tvgd: stop there; none: at the estimated noise, but with `step` given only the iterations count. pdu,
   /// spdu: choose alpha so that it is reached.
@@ -55,6 +58,7 @@ struct DenoiseResult {
   double step = 0, epsilon = 0,
          target_fidelity = 0;  // tvgd: as used; the target is infinite where iterations alone count
   FusedForm form;              // pdu, spdu
+  double weight_change = 0;    // spdu: at most so much, relatively, did storing the weights change them
   std::vector<IterationRecord> history;
   Plan plan;
   double seconds = 0;
@@ -68,8 +72,8 @@ struct DenoiseResult {
 };
 
 /// Throws InputError that names --method, --alpha, --alpha-path, --iterations, --gap, --step, --target-fidelity,
-/// --adaptive-delta or what check_regulariser() and check_filter_parameters() and check_time_axis() name if a value is
-/// out of range or belongs to another method.
+/// --adaptive-delta, --stages, --duals, --weight-bits or what check_regulariser() and check_filter_parameters() and
+/// check_time_axis() name if a value is out of range or belongs to another method.
 void check_denoise_parameters(const DenoiseParameters& parameters);
 
 /// Denoises `f`. weights: the noise variance at every voxel up to a factor, on f's grid; spdu needs it, tvgd takes it

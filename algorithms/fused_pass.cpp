@@ -89,8 +89,9 @@ std::optional<FusedForm> known_form(std::span<const DeviceBudget> devices) {
   return best;
 }
 
-void launch_fused(Slab& slab, int dual_bits, bool weighted, Range core, const std::array<float, 3>& inverse_spacing,
-                  float lambda, std::span<const std::array<float, 4>> steps) {
+void launch_fused(Slab& slab, int dual_bits, const WeightCode* weights, Range core,
+                  const std::array<float, 3>& inverse_spacing, float lambda,
+                  std::span<const std::array<float, 4>> steps) {
   if (core.empty()) return;
   const auto nx = static_cast<std::size_t>(slab.nx()), ny = static_cast<std::size_t>(slab.ny());
   const FusedTile tile = fused_tile(slab.device(), static_cast<int>(steps.size()), nx);
@@ -99,7 +100,7 @@ void launch_fused(Slab& slab, int dual_bits, bool weighted, Range core, const st
   const auto chunks = static_cast<std::size_t>((core.count() + chunk - 1) / chunk);
   const auto x = static_cast<std::size_t>(tile.x), y = static_cast<std::size_t>(tile.y);
   std::vector<SlabArgument> arguments{in("u"), in("f")};
-  if (weighted) arguments.emplace_back(in("w"));
+  if (weights != nullptr) weights->push(arguments);
   for (const char* name : {"qx", "qy", "qz"}) arguments.emplace_back(in(name));
   for (const char* name : {"new_u", "new_qx", "new_qy", "new_qz"}) arguments.emplace_back(out(name));
   arguments.insert(arguments.end(),
@@ -108,8 +109,8 @@ void launch_fused(Slab& slab, int dual_bits, bool weighted, Range core, const st
                     inverse_spacing[1], inverse_spacing[2], lambda});
   for (std::size_t n = 0; n < 4; ++n) arguments.emplace_back(steps[std::min(n, steps.size() - 1)]);
   slab.launch({"pdu_fused.cl", "pdu_fused_iterate",
-               fmt::format("-D STAGES={} -D COLUMNS={} -D TILE_X={} -D TILE_Y={} -D DUAL_BITS={}{}", tile.stages,
-                           tile.columns, tile.x, tile.y, dual_bits, weighted ? " -D WEIGHTS" : "")},
+               fmt::format("-D STAGES={} -D COLUMNS={} -D TILE_X={} -D TILE_Y={} -D DUAL_BITS={} {}", tile.stages,
+                           tile.columns, tile.x, tile.y, dual_bits, weights != nullptr ? weights->option() : "")},
               {columns * x, rows * y, chunks}, {x, y, 1}, arguments);
   for (const char* name : {"u", "qx", "qy", "qz"}) slab.swap(name, std::string("new_") + name);
 }

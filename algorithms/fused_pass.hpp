@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/weight_code.hpp"
 #include "host/device_info.hpp"
 #include "scheduling/slab.hpp"
 
@@ -39,10 +40,11 @@ int fused_chunk(const FusedTile& tile, const DeviceInfo& device, std::size_t nx,
 /// kernels in place; nothing if one of them is of a kind that was not measured.
 std::optional<FusedForm> known_form(std::span<const DeviceBudget> devices);
 
-/// One pass of steps.size() iterations on `core`. The arrays are those of Pdu (weighted: and "w"), and a "new_" one for
-/// each of u, qx, qy, qz, with which they then change places. steps: dual steps along x, y, z and theta of an
+/// One pass of steps.size() iterations on `core`. The arrays are those of Pdu (with weights: and "w"), and a "new_" one
+/// for each of u, qx, qy, qz, with which they then change places. steps: dual steps along x, y, z and theta of an
 /// iteration.
-void launch_fused(Slab& slab, int dual_bits, bool weighted, Range core, const std::array<float, 3>& inverse_spacing,
-                  float lambda, std::span<const std::array<float, 4>> steps);
+void launch_fused(Slab& slab, int dual_bits, const WeightCode* weights, Range core,
+                  const std::array<float, 3>& inverse_spacing, float lambda,
+                  std::span<const std::array<float, 4>> steps);
 
 }  // namespace halocline

@@ -18,13 +18,14 @@ std::int32_t narrow(std::int64_t n) {
 
 }  // namespace
 
-Pdu::Pdu(const MethodParameters& parameters) : Pdu(parameters, 1, 3) {}
+Pdu::Pdu(const MethodParameters& parameters) : Pdu(parameters, std::nullopt, 3) {}
 
-Pdu::Pdu(const MethodParameters& parameters, double gamma, int components)
+Pdu::Pdu(const MethodParameters& parameters, const std::optional<WeightCode>& weights, int components)
     : parameters_(parameters),
+      weights_(weights),
       norm2_(gradient_norm2(parameters.size, parameters.spacing)),
       steps_(make_steps(parameters.schedule, parameters.iterations + (parameters.path.empty() ? 0 : warm_step), norm2_,
-                        gamma)),
+                        weights ? weights->convexity() : 1)),
       sums_(parameters.size, components, parameters.variants),
       rule_(parameters.gap) {
   if (!is_dimensionless(parameters.schedule)) parameters_.fused = {};
@@ -40,7 +41,7 @@ Requirements Pdu::requirements() const {
                  volume_array("qx", Lifetime::state), volume_array("qy", Lifetime::state),
                  volume_array("qz", Lifetime::state)};
   if (extrapolates()) need.arrays.push_back(volume_array("ubar", Lifetime::state));
-  need.kernels = {"pdu_dual", "pdu_primal", "pdu_gap"};
+  need.kernels = {"pdu_dual", "pdu_primal", "pdu_state_gap"};
   if (fused()) declare_fused(need);
   sums_.declare(need);
   need.iterations = parameters_.iterations * stages_in_all();
@@ -105,8 +106,8 @@ void Pdu::iterate_together(Slab& slab, int first, int count, Range core) const {
     const auto dual = dual_steps(each);
     steps.push_back({dual[0], dual[1], dual[2], static_cast<float>(each.primal)});
   }
-  launch_fused(slab, parameters_.fused.dual_bits, weighted(), core, inverse_, static_cast<float>(parameters_.lambda),
-               steps);
+  launch_fused(slab, parameters_.fused.dual_bits, weights_ ? &*weights_ : nullptr, core, inverse_,
+               static_cast<float>(parameters_.lambda), steps);
 }
 
 void Pdu::iterate(Slab& slab, int iteration, Range core) const {
@@ -180,27 +181,19 @@ double Pdu::expected_iterations() const {
   return expected > 0 ? stage_begin_ + expected * (stages_in_all() - stage_) : 0;
 }
 
-void Pdu::reduce_stored(Slab& slab, Range slices) const {
+void Pdu::reduce(Slab& slab, int, Range slices) const {
   std::vector<SlabArgument> arguments{in("u"), in("f")};
-  if (weighted()) arguments.emplace_back(in("w"));
+  if (weights_) weights_->push(arguments);
   arguments.insert(arguments.end(), {in("qx"), in("qy"), in("qz"), out("partials"), slab.nx(), slab.ny(), slab.nz(),
                                      slab.offset(), narrow(slices.begin), narrow(slices.end), inverse_[0], inverse_[1],
                                      inverse_[2], static_cast<float>(parameters_.lambda)});
-  const std::string options = dual_option() + (weighted() ? " -D WEIGHTS" : "");
+  const std::string options = dual_option() + (weights_ ? " " + weights_->option() : "");
   if (sums_.on_cpu(slab)) return sums_.launch(slab, "pdu_state.cl", "pdu_state_gap", slices, arguments, options);
   const auto march = sums_.march(slices, 1);
   slab.launch({"pdu_state.cl", "pdu_state_gap",
                fmt::format("{} {} -D COLUMNS={}", sums_.fp64_option(slab), options, march.columns)},
               march.global, march.group, arguments);
-  sums_.add_up(slab, slices, march.sets, weighted() ? 4 : 3);
-}
-
-void Pdu::reduce(Slab& slab, int, Range slices) const {
-  if (fused() || !sums_.on_cpu(slab)) return reduce_stored(slab, slices);
-  sums_.launch(slab, "pdu.cl", "pdu_gap", slices,
-               {in("u"), in("f"), in("qx"), in("qy"), in("qz"), out("partials"), slab.nx(), slab.ny(), slab.nz(),
-                slab.offset(), narrow(slices.begin), narrow(slices.end), inverse_[0], inverse_[1], inverse_[2],
-                static_cast<float>(parameters_.lambda)});
+  sums_.add_up(slab, slices, march.sets, weights_ ? 4 : 3);
 }
 
 IterationRecord Pdu::record(int done, std::span<const double> sums) const {

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 
 #include "algorithms/denoise_method.hpp"
 #include "algorithms/gap_rule.hpp"
+#include "algorithms/weight_code.hpp"
 
 namespace halocline {
 
@@ -34,21 +36,19 @@ class Pdu : public DenoiseMethod {
   std::string note() const override;
 
  protected:
-  Pdu(const MethodParameters& parameters, double gamma, int components);
+  Pdu(const MethodParameters& parameters, const std::optional<WeightCode>& weights, int components);
   /// For standard steps, these divide the dimensionless dual step; spdu puts its own.
   virtual void dual(Slab& slab, const Steps& steps, Range slices) const;
   virtual void primal(Slab& slab, const Steps& steps, Range slices) const;
   void launch_rows(Slab& slab, KernelSpec kernel, Range slices, const std::vector<SlabArgument>& arguments) const;
   /// The dual's step along every axis, as the kernels take it.
   virtual std::array<float, 3> dual_steps(const Steps& steps) const;
-  virtual bool weighted() const { return false; }
   /// From (gap, total variation, squared fidelity).
   virtual IterationRecord record(int done, std::span<const double> sums) const;
 
   bool extrapolates() const { return parameters_.schedule == Schedule::chambolle_pock; }
   bool fused() const { return parameters_.fused.stages > 0; }
   void declare_fused(Requirements& need) const;
-  void reduce_stored(Slab& slab, Range slices) const;
   std::string dual_option() const;
   /// Of iteration number `iteration` of the run.
   const Steps& steps_of(int iteration) const;
@@ -56,7 +56,8 @@ class Pdu : public DenoiseMethod {
   /// With factor: arguments of the extrapolated image that stand after "u".
   void push_extrapolation(std::vector<SlabArgument>& arguments, const Steps& steps) const;
 
-  MethodParameters parameters_;   // lambda: that of the stage
+  MethodParameters parameters_;  // lambda: that of the stage
+  std::optional<WeightCode> weights_;
   double norm2_;                  // of the gradient
   std::array<float, 3> inverse_;  // 1 / spacing
   std::vector<Steps> steps_;

@@ -7,22 +7,23 @@ namespace {
 
 constexpr const char* file = "pdu_variant.cl";
 
-double convexity(const MethodParameters& parameters, bool weighted) {
-  return weighted && parameters.largest_weight > 0 ? 1 / parameters.largest_weight : 1;
+std::optional<WeightCode> code(const MethodParameters& parameters, bool weighted) {
+  if (!weighted) return std::nullopt;
+  return WeightCode(parameters.weight_bits, parameters.least_weight, parameters.largest_weight);
 }
 
 }  // namespace
 
 PduVariant::PduVariant(const MethodParameters& parameters, bool weighted)
-    : Pdu(parameters, convexity(parameters, weighted), 4), weighted_(weighted) {
+    : Pdu(parameters, code(parameters, weighted), 4) {
   parameters_.fused = {};  // those kernels are for plain total variation
 }
 
 Requirements PduVariant::requirements() const {
   Requirements need = Pdu::requirements();
-  need.algorithm = weighted_ ? "spdu" : "pdu";
+  need.algorithm = weights_ ? "spdu" : "pdu";
   need.arrays = {volume_array("f", Lifetime::input)};
-  if (weighted_) need.arrays.push_back(volume_array("w", Lifetime::input));
+  if (weights_) need.arrays.push_back(weights_->array());
   if (parameters_.regulariser.guided) need.arrays.push_back(volume_array("reference", Lifetime::input));
   need.arrays.push_back(volume_array("u", Lifetime::output));
   for (const char* q : {"qx", "qy", "qz"}) need.arrays.push_back(volume_array(q, Lifetime::state));
@@ -35,7 +36,7 @@ Requirements PduVariant::requirements() const {
 std::string PduVariant::options() const {
   const auto& regulariser = parameters_.regulariser;
   std::string result;
-  if (weighted_) result += "-D WEIGHTED ";
+  if (weights_) result += weights_->option() + " ";
   if (regulariser.variation == Variation::anisotropic) result += "-D ANISOTROPIC ";
   if (regulariser.variation == Variation::huber) result += "-D HUBER ";
   if (regulariser.guided) result += "-D REFERENCE ";
@@ -45,7 +46,7 @@ std::string PduVariant::options() const {
 
 void PduVariant::push_inputs(Arguments& arguments) const {
   const auto& regulariser = parameters_.regulariser;
-  if (weighted_) arguments.emplace_back(in("w"));
+  if (weights_) weights_->push(arguments);
   if (!regulariser.guided) return;
   arguments.emplace_back(in("reference"));
   arguments.emplace_back(static_cast<float>(1 / regulariser.reference_eta.value()));
@@ -66,7 +67,7 @@ void PduVariant::push_box(Arguments& arguments) const {
 
 void PduVariant::dual(Slab& slab, const Steps& steps, Range slices) const {
   const bool seed = parameters_.schedule == Schedule::seed, dimensionless = !seed && !extrapolates();
-  const bool voxel_steps = weighted_ && dimensionless;
+  const bool voxel_steps = weights_ && dimensionless;
   double step = steps.dual;
   if (dimensionless) step *= (voxel_steps ? 2 : 1) / (norm2_ > 0 ? norm2_ : 1);
   if (seed) step *= parameters_.lambda;

@@ -28,8 +28,6 @@ class PduVariant : public Pdu {
   void push_inputs(Arguments& arguments) const;
   void push_position(Arguments& arguments, const Slab& slab, Range slices) const;
   void push_box(Arguments& arguments) const;
-
-  bool weighted_;
 };
 
 }  // namespace halocline

@@ -5,16 +5,15 @@
 namespace halocline {
 
 Spdu::Spdu(const MethodParameters& parameters)
-    : Pdu(parameters, parameters.largest_weight > 0 ? 1 / parameters.largest_weight : 1, 4) {}
+    : Pdu(parameters, WeightCode(parameters.weight_bits, parameters.least_weight, parameters.largest_weight), 4) {}
 
 Requirements Spdu::requirements() const {
   Requirements need = Pdu::requirements();
   need.algorithm = "spdu";
-  need.arrays.insert(need.arrays.begin() + 1, volume_array("w", Lifetime::input));
+  need.arrays.insert(need.arrays.begin() + 1, weights_->array());
   if (fused()) return need;
   need.kernels[0] = is_dimensionless(parameters_.schedule) ? "spdu_dual" : "pdu_dual";
   need.kernels[1] = "spdu_primal";
-  need.kernels[2] = "spdu_gap";
   return need;
 }
 
@@ -30,28 +29,24 @@ void Spdu::dual(Slab& slab, const Steps& steps, Range slices) const {
   // reaches u through w div q alone, and the gap leaves it out.
   if (!is_dimensionless(parameters_.schedule)) return Pdu::dual(slab, steps, slices);
   const auto step = dual_steps(steps);
-  slab.launch({"spdu.cl", "spdu_dual", ""}, slices,
-              {in("u"), in("w"), inout("qx"), inout("qy"), inout("qz"), slab.nx(), slab.ny(), slab.nz(), slab.offset(),
-               static_cast<std::int32_t>(slices.begin), static_cast<std::int32_t>(slices.end), step[0], step[1],
-               step[2], static_cast<float>(parameters_.lambda)});
+  std::vector<SlabArgument> arguments{in("u")};
+  weights_->push(arguments);
+  arguments.insert(arguments.end(),
+                   {inout("qx"), inout("qy"), inout("qz"), slab.nx(), slab.ny(), slab.nz(), slab.offset(),
+                    static_cast<std::int32_t>(slices.begin), static_cast<std::int32_t>(slices.end), step[0], step[1],
+                    step[2], static_cast<float>(parameters_.lambda)});
+  launch_rows(slab, {"spdu.cl", "spdu_dual", weights_->option()}, slices, arguments);
 }
 
 void Spdu::primal(Slab& slab, const Steps& steps, Range slices) const {
-  std::vector<SlabArgument> arguments{in("f"), in("w"), in("qx"), in("qy"), in("qz"), inout("u")};
+  std::vector<SlabArgument> arguments{in("f")};
+  weights_->push(arguments);
+  arguments.insert(arguments.end(), {in("qx"), in("qy"), in("qz"), inout("u")});
   push_extrapolation(arguments, steps);
   arguments.insert(arguments.end(), {slab.nx(), slab.ny(), slab.offset(), static_cast<std::int32_t>(slices.begin),
                                      static_cast<std::int32_t>(slices.end), inverse_[0], inverse_[1], inverse_[2],
                                      static_cast<float>(steps.primal)});
-  slab.launch({"spdu.cl", "spdu_primal", primal_options()}, slices, arguments);
-}
-
-void Spdu::reduce(Slab& slab, int, Range slices) const {
-  if (fused() || !sums_.on_cpu(slab)) return reduce_stored(slab, slices);
-  sums_.launch(
-      slab, "spdu.cl", "spdu_gap", slices,
-      {in("u"), in("f"), in("w"), in("qx"), in("qy"), in("qz"), out("partials"), slab.nx(), slab.ny(), slab.nz(),
-       slab.offset(), static_cast<std::int32_t>(slices.begin), static_cast<std::int32_t>(slices.end), inverse_[0],
-       inverse_[1], inverse_[2], static_cast<float>(parameters_.lambda)});
+  launch_rows(slab, {"spdu.cl", "spdu_primal", weights_->option() + " " + primal_options()}, slices, arguments);
 }
 
 IterationRecord Spdu::record(int done, std::span<const double> sums) const {

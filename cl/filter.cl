@@ -1,5 +1,6 @@
 // What the filters (gaussian, median, nlm) share:
-//   filter_pad       padded = f on the slices begin <= z < end, with the faces' values repeated beyond them along x and y
+//   filter_pad       padded = f on the slices begin <= z < end, with the values of the faces along x and y repeated
+//                    beyond them
 //   filter_fidelity  per slice: the sum of (u - f)^2
 //
 // Arrays: volumes u and f, x fastest, first slice in the buffers is `offset`; padded: filter.clh. No halo.

@@ -1,12 +1,13 @@
-// Median of the (2 RX + 1)(2 RY + 1)(2 RZ + 1) voxels around each; faces repeated beyond the volume, so that it is always the
-// middle one of an odd number.
+// Median of the (2 RX + 1)(2 RY + 1)(2 RZ + 1) voxels around each; faces repeated beyond the volume, so that it is
+// always the middle one of an odd number.
 //   median_filter  u_i = the largest v for which at most half of the window is smaller than v
 //
-// Found bit by bit from the top: floats in their order are whole numbers in their order (all bits turned for negative ones, the
-// sign for others), and whether a bit is 1 follows from a count of the voxels below: 32 counts, no sorting, no branches.
+// Found bit by bit from the top: floats in their order are whole numbers in their order (all bits turned for negative
+// ones, the sign for others), and whether a bit is 1 follows from a count of the voxels below: 32 counts, no sorting,
+// no branches.
 //
-// Arrays: padded (filter.clh), volume u. Halo: RZ slices low and high. Tunables: RX, RY, RZ and the padding, set by the host;
-// LANES_PER_ITEM.
+// Arrays: padded (filter.clh), volume u. Halo: RZ slices low and high. Tunables: RX, RY, RZ and the padding, set by the
+// host; LANES_PER_ITEM.
 #pragma OPENCL FP_CONTRACT OFF
 #include "filter.clh"
 #include "tv.clh"
@@ -17,7 +18,8 @@ INLINE float value_of(uint key) {
 
 __kernel void median_filter(__global const float* restrict padded, __global float* restrict u, int nx, int ny, int nz,
                             int offset, int begin, int end, int pitch, int rows) {
-  const int start = (int)get_global_id(0) * LANES_PER_ITEM, y = (int)get_global_id(1), z = begin + (int)get_global_id(2);
+  const int start = (int)get_global_id(0) * LANES_PER_ITEM, y = (int)get_global_id(1),
+            z = begin + (int)get_global_id(2);
   if (start >= nx || y >= ny || z >= end) return;
   const int half_window = (2 * RX + 1) * (2 * RY + 1) * (2 * RZ + 1) / 2;
   uint key[LANES_PER_ITEM];

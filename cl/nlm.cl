@@ -1,10 +1,11 @@
 // Non-local means (Buades, Coll & Morel 2005; the subtraction of the noise from the distance as in their 2011 form):
-//   nlm_filter  u_i = sum_j w_ij f_j / sum_j w_ij  over the voxels j of the volume in the window |j - i| <= (SX, SY, SZ),
-//               w_ij = exp( -max(d2 - 2 sigma^2, 0) / h^2 ),  d2 = the mean of (f_(i+k) - f_(j+k))^2 over |k| <= (TX, TY, TZ)
+//   nlm_filter  u_i = sum_j w_ij f_j / sum_j w_ij  over the voxels j of the volume in the window |j - i| <= (SX, SY,
+//               SZ), w_ij = exp( -max(d2 - 2 sigma^2, 0) / h^2 ),  d2 = the mean of (f_(i+k) - f_(j+k))^2 over |k| <=
+//               (TX, TY, TZ)
 // with the faces' values repeated beyond the volume in d2.
 //
-// Arrays: padded (filter.clh), volume u. Halo: SZ + TZ slices low and high. Tunables: S*, T* and the padding, set by the host;
-// LANES_PER_ITEM.
+// Arrays: padded (filter.clh), volume u. Halo: SZ + TZ slices low and high. Tunables: S*, T* and the padding, set by
+// the host; LANES_PER_ITEM.
 #pragma OPENCL FP_CONTRACT OFF
 #include "filter.clh"
 #include "tv.clh"
@@ -12,7 +13,8 @@
 // scale: 1 / (voxels of the patch h^2); bias: 2 sigma^2 / h^2.
 __kernel void nlm_filter(__global const float* restrict padded, __global float* restrict u, int nx, int ny, int nz,
                          int offset, int begin, int end, int pitch, int rows, float scale, float bias) {
-  const int start = (int)get_global_id(0) * LANES_PER_ITEM, y = (int)get_global_id(1), z = begin + (int)get_global_id(2);
+  const int start = (int)get_global_id(0) * LANES_PER_ITEM, y = (int)get_global_id(1),
+            z = begin + (int)get_global_id(2);
   if (start >= nx || y >= ny || z >= end) return;
   float sum[LANES_PER_ITEM], total[LANES_PER_ITEM], d2[LANES_PER_ITEM];
   FOR_LANES sum[n] = total[n] = 0.0f;

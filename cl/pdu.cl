@@ -2,16 +2,18 @@
 //   min_u 1/2 ||u - f||^2 + lambda sum_i |(D u)_i|
 //   pdu_dual    q <- Proj_{|q_i| <= lambda}( q + step o D u )
 //   pdu_primal  u <- u + theta (f - u + div q);  with EXTRAPOLATE also ubar = u_new + factor (u_new - u_old)
-//   pdu_gap     per slice: the sums of  1/2 (u - f - div q)^2 + lambda |D u| - q . D u  (the duality gap, term by term not
-//               negative: no cancellation),  |D u|,  (u - f)^2
+// The duality gap: pdu_state.cl.
 //
 // Arrays: u, f, ubar volumes; q three volumes qx, qy, qz; x fastest, first slice in the buffers is `offset`. In place.
-// Halo: q_i needs u_i and its forward neighbours, u_i needs q_i and its backward neighbours: one slice low and one high an
-// iteration. Traffic 28 + 24 bytes a voxel: the two kernels run at the speed of the memory.
-// Tunables: group shape (host); EXTRAPOLATE; sums.clh's.
+// Halo: q_i needs u_i and its forward neighbours, u_i needs q_i and its backward neighbours: one slice low and one high
+// an iteration. Traffic 28 + 24 bytes a voxel: the two kernels run at the speed of the memory.
+// Tunables: group shape (host); EXTRAPOLATE; LANES_PER_ITEM as in sums.clh.
 #pragma OPENCL FP_CONTRACT OFF
-#include "sums.clh"
 #include "tv.clh"
+
+#ifndef LANES_PER_ITEM
+#define LANES_PER_ITEM 1
+#endif
 
 #if LANES_PER_ITEM == 1
 
@@ -54,11 +56,6 @@ __kernel void pdu_primal(__global const float* restrict f, __global const float*
 // On CPUs a work-item has a row. Work-items: (1, rows, slices).
 #include "rows.clh"
 
-INLINE vector ball_scales(vector x, vector y, vector z, float lambda) {
-  const vector norm2 = fma(z, z, fma(y, y, x * x)), scale = lambda * INVERSE_ROOT(norm2);
-  return select((vector)(1.0f), scale, scale < 1.0f);
-}
-
 __kernel void pdu_dual(__global const float* restrict u, __global float* restrict qx, __global float* restrict qy,
                        __global float* restrict qz, int nx, int ny, int nz, int offset, int begin, int end,
                        float step_x, float step_y, float step_z, float lambda) {
@@ -89,13 +86,8 @@ __kernel void pdu_primal(__global const float* restrict f, __global const float*
   const size_t row = (size_t)nx, plane = row * (size_t)ny, i = VOXEL(0, y, z);
   f += i, qx += i, qy += i, qz += i, u += i;
   for (int x = 0; x < nx; x += WIDTH) {
-    const vector before = load_columns(u, x, nx), right = load_columns(qx, x, nx);
-    vector left = load_left(right, qx, x, nx);
-    if (x == 0) left.s0 = 0.0f;
-    const vector below = y > 0 ? load_columns(qy - row, x, nx) : (vector)(0.0f);
-    const vector under = z > 0 ? load_columns(qz - plane, x, nx) : (vector)(0.0f);
-    const vector dx = right - left, dy = load_columns(qy, x, nx) - below, dz = load_columns(qz, x, nx) - under;
-    const vector divergence = fma((vector)(rz), dz, fma((vector)(ry), dy, rx * dx));
+    const vector before = load_columns(u, x, nx);
+    const vector divergence = divergences(qx, qy, qz, row, plane, x, y, z, nx, rx, ry, rz);
     const vector after = fma((vector)(theta), (load_columns(f, x, nx) - before) + divergence, before);
     store_columns(after, u, x, nx);
 #ifdef EXTRAPOLATE
@@ -104,26 +96,3 @@ __kernel void pdu_primal(__global const float* restrict f, __global const float*
   }
 }
 #endif
-
-INLINE real4 gap_terms(__global const float* restrict u, __global const float* restrict f, __global const float* restrict qx,
-                       __global const float* restrict qy, __global const float* restrict qz, int x, int y, int z, int nx,
-                       int ny, int nz, int offset, real rx, real ry, real rz, real lambda) {
-  const size_t row = (size_t)nx, plane = row * (size_t)ny, i = VOXEL(x, y, z);
-  const real here = u[i], px = qx[i], py = qy[i], pz = qz[i];
-  const real dx = x + 1 < nx ? rx * ((real)u[i + 1] - here) : 0;
-  const real dy = y + 1 < ny ? ry * ((real)u[i + row] - here) : 0;
-  const real dz = z + 1 < nz ? rz * ((real)u[i + plane] - here) : 0;
-  const real length = sqrt(dx * dx + dy * dy + dz * dz);
-  const real div = rx * (px - (x > 0 ? qx[i - 1] : 0)) + ry * (py - (y > 0 ? qy[i - row] : 0)) +
-                   rz * (pz - (z > 0 ? qz[i - plane] : 0));
-  const real change = here - f[i], rest = change - div;
-  const real excess = rest * rest / 2 + (lambda * length - (px * dx + py * dy + pz * dz));
-  return (real4)(excess, length, change * change, 0);
-}
-
-__kernel void pdu_gap(__global const float* restrict u, __global const float* restrict f,
-                      __global const float* restrict qx, __global const float* restrict qy,
-                      __global const float* restrict qz, __global sum_t* restrict partials, int nx, int ny, int nz,
-                      int offset, int begin, int end, float rx, float ry, float rz, float lambda) {
-  STORE_SUMS(3, gap_terms(u, f, qx, qy, qz, x, y, z, nx, ny, nz, offset, rx, ry, rz, lambda))
-}

@@ -1,13 +1,16 @@
 // Total-variation denoising of time frames together: pdu.cl in four dimensions,
-//   min_u 1/2 ||u - f||^2 + lambda sum_i |(D u)_i|,  (D u)_i = the differences along x, y, z and, divided by the time weight, t
+//   min_u 1/2 ||u - f||^2 + lambda sum_i |(D u)_i|,  (D u)_i = the differences along x, y, z and, divided by the time
+//   weight, t
 //   pdu4d_dual    q <- Proj_{|q_i| <= lambda}( q + step o D u )
 //   pdu4d_primal  u <- u + theta (f - u + div q);  with EXTRAPOLATE also ubar = u_new + factor (u_new - u_old)
-//   pdu4d_gap     per frame: the sums of  1/2 (u - f - div q)^2 + lambda |D u| - q . D u  (the duality gap),  |D u|,  (u - f)^2
+//   pdu4d_gap     per frame: the sums of  1/2 (u - f - div q)^2 + lambda |D u| - q . D u  (the duality gap),  |D u|,
+//                 (u - f)^2
 //
-// Arrays: u, f, ubar, and q as qx, qy, qz, qt: volumes of nx times ny by nz voxels. The third axis is time, so that slabs are
-// ranges of frames; a frame's slices of `rows` rows lie below each other along the second, ny = rows times the slices. First
-// frame in the buffers is `offset`. Work-items of dual and primal: (x, rows, slices of all frames), as some devices take no more
-// than 65535 groups along the second axis. q is 0 on the far faces, as in tv.clh. Halo: one frame low and one high an iteration.
+// Arrays: u, f, ubar, and q as qx, qy, qz, qt: volumes of nx times ny by nz voxels. The third axis is time, so that
+// slabs are ranges of frames; a frame's slices of `rows` rows lie below each other along the second, ny = rows times
+// the slices. First frame in the buffers is `offset`. Work-items of dual and primal: (x, rows, slices of all frames),
+// as some devices take no more than 65535 groups along the second axis. q is 0 on the far faces, as in tv.clh. Halo:
+// one frame low and one high an iteration.
 // Tunables: group shape (host); EXTRAPOLATE; sums.clh's.
 #pragma OPENCL FP_CONTRACT OFF
 #include "sums.clh"
@@ -61,8 +64,8 @@ __kernel void pdu4d_primal(__global const float* restrict f, __global const floa
 
 INLINE real4 gap_terms(__global const float* restrict u, __global const float* restrict f,
                        __global const float* restrict qx, __global const float* restrict qy,
-                       __global const float* restrict qz, __global const float* restrict qt, int x, int y, int z, int nx,
-                       int ny, int nz, int rows, int offset, real rx, real ry, real rz, real rt, real lambda) {
+                       __global const float* restrict qz, __global const float* restrict qt, int x, int y, int z,
+                       int nx, int ny, int nz, int rows, int offset, real rx, real ry, real rz, real rt, real lambda) {
   const size_t row = (size_t)nx, plane = row * (size_t)rows, frame = row * (size_t)ny, i = VOXEL(x, y, z);
   const real here = u[i], px = qx[i], py = qy[i], pz = qz[i], pt = qt[i];
   const real dx = x + 1 < nx ? rx * ((real)u[i + 1] - here) : 0;

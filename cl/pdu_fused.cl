@@ -1,17 +1,19 @@
-// One to four iterations of pdu.cl (or, with WEIGHTS, of spdu.cl) in one pass over memory, each with the same bits as there:
+// One to four iterations of pdu.cl (or, with WEIGHT_BITS, of spdu.cl) in one pass over memory, each with the same bits
+// as there:
 //   q' <- Proj_{|q_i| <= lambda}( q + step o D u ),  u' <- u + theta (f - u + [w] div q'),  STAGES times
 // Overlapped tiles in x and y, streaming in z (temporal blocking as in Nguyen et al. 2010).
 //
-// Stage k of step s computes the dual of its iteration in slice s - 2k and the primal in slice s - 2k - 1. It takes what
-// neighbours in x and y computed in the step before from local memory, and its own former slices from registers: one
-// barrier a step, for any number of stages. A work-item has COLUMNS voxels along x.
+// Stage k of step s computes the dual of its iteration in slice s - 2k and the primal in slice s - 2k - 1. It takes
+// what neighbours in x and y computed in the step before from local memory, and its own former slices from registers:
+// one barrier a step, for any number of stages. A work-item has COLUMNS voxels along x.
 //
-// Arrays: u, f, w and the new u volumes; qx, qy, qz and the new ones volumes of dual_t (duals.clh); nothing in place. x
-// fastest, first slice in the buffers is `offset`. nx must be a multiple of COLUMNS.
-// Halo: STAGES slices low and high. Traffic: 12 bytes a voxel and pass (16 with WEIGHTS) and 6 stored duals.
+// Arrays: u, f and the new u volumes; w a volume of weights (weights.clh); qx, qy, qz and the new ones volumes of
+// dual_t (duals.clh); nothing in place. x fastest, first slice in the buffers is `offset`. nx must be a multiple of
+// COLUMNS.
+// Halo: STAGES slices low and high. Traffic: 12 bytes a voxel and pass, a stored weight, and 6 stored duals.
 // Groups: (TILE_X, TILE_Y, 1) over (tiles, tiles, chunks of `chunk` slices); a tile gives
 // (TILE_X - LOW_ITEMS - HIGH_ITEMS) * COLUMNS columns of TILE_Y - 2 STAGES + 1 rows.
-// Tunables: STAGES, COLUMNS (1, 2, 4), TILE_X, TILE_Y, DUAL_BITS.
+// Tunables: STAGES, COLUMNS (1, 2, 4), TILE_X, TILE_Y, DUAL_BITS, WEIGHT_BITS.
 #pragma OPENCL FP_CONTRACT OFF
 #include "columns.clh"
 #include "tv.clh"
@@ -39,13 +41,11 @@ typedef struct {
 
 __kernel __attribute__((reqd_work_group_size(TILE_X, TILE_Y, 1))) void pdu_fused_iterate(
     __global const float* restrict u, __global const float* restrict f,
-#ifdef WEIGHTS
-    __global const float* restrict w,
-#endif
-    __global const dual_t* restrict qx, __global const dual_t* restrict qy, __global const dual_t* restrict qz,
-    __global float* restrict new_u, __global dual_t* restrict new_qx, __global dual_t* restrict new_qy,
-    __global dual_t* restrict new_qz, int nx, int ny, int nz, int offset, int begin, int end, int chunk, float rx,
-    float ry, float rz, float lambda, float4 steps0, float4 steps1, float4 steps2, float4 steps3) {
+    WEIGHTS_DECLARED __global const dual_t* restrict qx, __global const dual_t* restrict qy,
+    __global const dual_t* restrict qz, __global float* restrict new_u, __global dual_t* restrict new_qx,
+    __global dual_t* restrict new_qy, __global dual_t* restrict new_qz, int nx, int ny, int nz, int offset, int begin,
+    int end, int chunk, float rx, float ry, float rz, float lambda, float4 steps0, float4 steps1, float4 steps2,
+    float4 steps3) {
   // By parity of the step. Slot ITEMS stands for what lies before the volume's near faces: 0.
   __local float last_qx[STAGES][2][ITEMS + 1];
   __local Columns last_qy[STAGES][2][ITEMS + 1];
@@ -60,8 +60,8 @@ __kernel __attribute__((reqd_work_group_size(TILE_X, TILE_Y, 1))) void pdu_fused
   const bool more_x = inside && x + COLUMNS < nx, more_y = inside && y + 1 < ny;
   const bool writes = inside && lx >= LOW_ITEMS && lx < TILE_X - HIGH_ITEMS && ly >= STAGES && ly < TILE_Y - STAGES + 1;
   const size_t plane = (size_t)nx * (size_t)ny;
-  // Items outside of the volume compute nonsense from its first voxel, which nobody reads. At the far faces a voxel is its
-  // own neighbour: the difference is 0.
+  // Items outside of the volume compute nonsense from its first voxel, which nobody reads. At the far faces a voxel is
+  // its own neighbour: the difference is 0.
   const uint here = inside ? (uint)(x + nx * y) : 0;
   const uint here_x = more_x ? here + COLUMNS : here + COLUMNS - 1, here_y = more_y ? here + (uint)nx : here;
   const int left = x > 0 ? max(item - 1, 0) : ITEMS, below = y > 0 ? max(item - TILE_X, 0) : ITEMS;
@@ -118,13 +118,13 @@ __kernel __attribute__((reqd_work_group_size(TILE_X, TILE_Y, 1))) void pdu_fused
     for (int k = 0; k < STAGES; ++k) {
       const float4 step = steps[k];
       const int z = s - 2 * k;
-#ifdef WEIGHTS
+#ifdef WEIGHT_BITS
       Columns weight, weight_y, weight_z, past_weight;
-      weight.all = LOAD(floats, w + SLICE(z), here);
-      weight_y.all = LOAD(floats, w + SLICE(z), here_y);
-      weight_z.all = LOAD(floats, w + SLICE(z + 1), here);
-      past_weight.all = LOAD(floats, w + SLICE(z - 1), here);
-      const float weight_x = (w + SLICE(z))[here_x];
+      weight.all = LOAD_WEIGHTS(w + SLICE(z), here);
+      weight_y.all = LOAD_WEIGHTS(w + SLICE(z), here_y);
+      weight_z.all = LOAD_WEIGHTS(w + SLICE(z + 1), here);
+      past_weight.all = LOAD_WEIGHTS(w + SLICE(z - 1), here);
+      const float weight_x = WEIGHT_IN(w + SLICE(z), here_x);
 #endif
       Columns primal;
       {
@@ -135,7 +135,7 @@ __kernel __attribute__((reqd_work_group_size(TILE_X, TILE_Y, 1))) void pdu_fused
           const float dy = past_q[k].y.at[c] - qy_below.at[c];
           const float dz = past_q[k].z.at[c] - older_q[k].z.at[c];
           const float div = fma(rz, dz, fma(ry, dy, rx * dx)), old = past_u[k].at[c];
-#ifdef WEIGHTS
+#ifdef WEIGHT_BITS
           primal.at[c] = fma(step.w, fma(past_weight.at[c], div, data[k].at[c] - old), old);
 #else
           primal.at[c] = fma(step.w, (data[k].at[c] - old) + div, old);
@@ -156,7 +156,7 @@ __kernel __attribute__((reqd_work_group_size(TILE_X, TILE_Y, 1))) void pdu_fused
           const float value = now_u[k].at[c];
           const float dx = (c + 1 < COLUMNS ? now_u[k].at[c + 1 < COLUMNS ? c + 1 : 0] : ahead_x) - value;
           const float dy = ahead_y.at[c] - value, dz = more_z ? ahead.at[c] - value : 0.0f;
-#ifdef WEIGHTS
+#ifdef WEIGHT_BITS
           float most = c + 1 < COLUMNS ? weight.at[c + 1 < COLUMNS ? c + 1 : 0] : (more_x ? weight_x : 0.0f);
           most = fmax(most, fmax(more_y ? weight_y.at[c] : 0.0f, more_z ? weight_z.at[c] : 0.0f));
           const float sum = weight.at[c] + most, each = sum > 0.0f ? 1.0f / sum : 0.0f;

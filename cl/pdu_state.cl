@@ -1,21 +1,23 @@
-// What a run of pdu_fused.cl needs besides its passes:
-//   pdu_state_start  u = f, q = 0
-//   pdu_state_gap    the duality gap of pdu.cl (with WEIGHTS: of spdu.cl), per slice the sums of
-//                    1/2 (u - f - [w] div q)^2 [/ w] + lambda |D u| - q . D u,  |D u|,  (u - f)^2
-//                    and with WEIGHTS  (u - f)^2 / w
-// Rounding may leave a stored dual a little outside of the ball of radius lambda; here it is put back, so that the bound is
-// one for certain.
+// What runs of pdu.cl, spdu.cl and pdu_fused.cl need besides their iterations:
+//   pdu_state_start  u = f, q = 0 (pdu_fused.cl)
+//   pdu_state_gap    the duality gap, with WEIGHT_BITS that of spdu.cl: per slice the sums of
+//                    1/2 (u - f - [w] div q)^2 [/ w] + lambda |D u| - q . D u  (term by term not negative: no
+//                    cancellation),  |D u|,  (u - f)^2,  and with WEIGHT_BITS  (u - f)^2 / w
+// Rounding may leave a stored dual a little outside of the ball of radius lambda; here it is put back, so that the
+// bound is one for certain.
 //
-// Arrays: u, f, w volumes; qx, qy, qz volumes of dual_t; partials (sums.clh). Halo: one slice low and one high.
-// Tunables: DUAL_BITS; sums.clh's.
+// Arrays: u, f volumes; w a volume of weights (weights.clh); qx, qy, qz volumes of dual_t; partials (sums.clh). Halo:
+// one slice low and one high.
+// Tunables: DUAL_BITS; WEIGHT_BITS; sums.clh's.
 #pragma OPENCL FP_CONTRACT OFF
 #include "duals.clh"
 #include "sums.clh"
 #include "tv.clh"
+#include "weights.clh"
 
-__kernel void pdu_state_start(__global const float* restrict f, __global float* restrict u, __global dual_t* restrict qx,
-                              __global dual_t* restrict qy, __global dual_t* restrict qz, int nx, int ny, int offset,
-                              int begin, int end) {
+__kernel void pdu_state_start(__global const float* restrict f, __global float* restrict u,
+                              __global dual_t* restrict qx, __global dual_t* restrict qy, __global dual_t* restrict qz,
+                              int nx, int ny, int offset, int begin, int end) {
   const int x = (int)get_global_id(0), y = (int)get_global_id(1), z = begin + (int)get_global_id(2);
   if (x >= nx || y >= ny || z >= end) return;
   const size_t i = VOXEL(x, y, z);
@@ -24,8 +26,8 @@ __kernel void pdu_state_start(__global const float* restrict f, __global float* 
 }
 
 #if LANES_PER_ITEM == 1
-// On GPUs a work-item marches along the rows of a segment with COLUMNS voxels of one slice. The terms are float32, none of
-// them negative but for its rounding, which the sum evens out.
+// On GPUs a work-item marches along the rows of a segment with COLUMNS voxels of one slice. The terms are float32, none
+// of them negative but for its rounding, which the sum evens out.
 #include "columns.clh"
 
 typedef struct {
@@ -60,7 +62,7 @@ INLINE float dual_x_at(__global const dual_t* qx, __global const dual_t* qy, __g
 #endif
 }
 
-#ifdef WEIGHTS
+#ifdef WEIGHT_BITS
 #define COMPONENTS 4
 #else
 #define COMPONENTS 3
@@ -68,12 +70,9 @@ INLINE float dual_x_at(__global const dual_t* qx, __global const dual_t* qy, __g
 
 __kernel __attribute__((reqd_work_group_size(MARCH_X, 1, MARCH_Z))) void pdu_state_gap(
     __global const float* restrict u, __global const float* restrict f,
-#ifdef WEIGHTS
-    __global const float* restrict w,
-#endif
-    __global const dual_t* restrict qx, __global const dual_t* restrict qy, __global const dual_t* restrict qz,
-    __global sum_t* restrict partials, int nx, int ny, int nz, int offset, int begin, int end, float rx, float ry, float rz,
-    float lambda) {
+    WEIGHTS_DECLARED __global const dual_t* restrict qx, __global const dual_t* restrict qy,
+    __global const dual_t* restrict qz, __global sum_t* restrict partials, int nx, int ny, int nz, int offset,
+    int begin, int end, float rx, float ry, float rz, float lambda) {
   __local sum_t room[MARCH_X * MARCH_Z];
   const int x = (int)get_global_id(0) * COLUMNS, first = (int)get_global_id(1) * SEGMENT_ROWS;
   const int z = begin + (int)get_global_id(2);
@@ -99,12 +98,12 @@ __kernel __attribute__((reqd_work_group_size(MARCH_X, 1, MARCH_Z))) void pdu_sta
       under.all = (floats)(0.0f);
       if (z > 0) under = load_dual(qx, qy, qz, i - plane, lambda).z;
       const float left = x > 0 ? dual_x_at(qx, qy, qz, i - 1, lambda) : 0.0f;
-#ifdef WEIGHTS
+#ifdef WEIGHT_BITS
       Columns weight, weight_y, weight_z;
-      weight.all = LOAD(floats, w, i);
-      weight_y.all = more_y ? LOAD(floats, w, i + row) : weight.all;
-      weight_z.all = more_z ? LOAD(floats, w, i + plane) : weight.all;
-      const float weight_x = more_x ? w[i + COLUMNS] : weight.at[COLUMNS - 1];
+      weight.all = LOAD_WEIGHTS(w, i);
+      weight_y.all = more_y ? LOAD_WEIGHTS(w, i + row) : weight.all;
+      weight_z.all = more_z ? LOAD_WEIGHTS(w, i + plane) : weight.all;
+      const float weight_x = more_x ? WEIGHT(i + COLUMNS) : weight.at[COLUMNS - 1];
 #endif
       float excess = 0.0f, variation = 0.0f, fidelity = 0.0f, weighted = 0.0f;
       EACH_COLUMN {
@@ -112,13 +111,13 @@ __kernel __attribute__((reqd_work_group_size(MARCH_X, 1, MARCH_Z))) void pdu_sta
         const float dx = rx * ((c + 1 < COLUMNS ? here.at[c + 1 < COLUMNS ? c + 1 : 0] : right) - value);
         const float dy = ry * (up.at[c] - value), dz = rz * (over.at[c] - value);
         const float length = sqrt(fma(dz, dz, fma(dy, dy, dx * dx)));
-        const float div = fma(rz, q.z.at[c] - under.at[c],
-                              fma(ry, q.y.at[c] - qy_below.at[c],
-                                  rx * (q.x.at[c] - (c > 0 ? q.x.at[c > 0 ? c - 1 : 0] : left))));
+        const float div =
+            fma(rz, q.z.at[c] - under.at[c],
+                fma(ry, q.y.at[c] - qy_below.at[c], rx * (q.x.at[c] - (c > 0 ? q.x.at[c > 0 ? c - 1 : 0] : left))));
         const float bound = fma(lambda, length, -fma(q.z.at[c], dz, fma(q.y.at[c], dy, q.x.at[c] * dx)));
         const float change = value - data.at[c];
         fidelity = fma(change, change, fidelity);
-#ifdef WEIGHTS
+#ifdef WEIGHT_BITS
         const float mine = weight.at[c], inverse = mine > 0.0f ? 1.0f / mine : 0.0f, rest = fma(-mine, div, change);
         const float ahead = c + 1 < COLUMNS ? weight.at[c + 1 < COLUMNS ? c + 1 : 0] : weight_x;
         const bool counts = fmax(fmax(mine, ahead), fmax(weight_y.at[c], weight_z.at[c])) > 0.0f;
@@ -134,7 +133,7 @@ __kernel __attribute__((reqd_work_group_size(MARCH_X, 1, MARCH_Z))) void pdu_sta
       sums[0] = add_value(sums[0], excess);
       sums[1] = add_value(sums[1], variation);
       sums[2] = add_value(sums[2], fidelity);
-#ifdef WEIGHTS
+#ifdef WEIGHT_BITS
       sums[3] = add_value(sums[3], weighted);
 #endif
       here = up;
@@ -159,10 +158,7 @@ INLINE real4 dual_at(__global const dual_t* restrict qx, __global const dual_t* 
 }
 
 INLINE real4 gap_terms(__global const float* restrict u, __global const float* restrict f,
-#ifdef WEIGHTS
-                       __global const float* restrict w,
-#endif
-                       __global const dual_t* restrict qx, __global const dual_t* restrict qy,
+                       WEIGHTS_DECLARED __global const dual_t* restrict qx, __global const dual_t* restrict qy,
                        __global const dual_t* restrict qz, int x, int y, int z, int nx, int ny, int nz, int offset,
                        real rx, real ry, real rz, real lambda) {
   const size_t row = (size_t)nx, plane = row * (size_t)ny, i = VOXEL(x, y, z);
@@ -178,9 +174,9 @@ INLINE real4 gap_terms(__global const float* restrict u, __global const float* r
   const real under = z > 0 ? dual_at(qx, qy, qz, i - plane, lambda).z : 0;
   const real div = rx * (q.x - left) + ry * (q.y - below) + rz * (q.z - under);
   const real change = here - f[i], bound = lambda * length - (q.x * dx + q.y * dy + q.z * dz);
-#ifdef WEIGHTS
-  const real weight = w[i], inverse = weight > 0 ? 1 / weight : 0, rest = change - weight * div;
-  const bool counts = w[i] > 0 || (more_x && w[i + 1] > 0) || (more_y && w[i + row] > 0) || (more_z && w[i + plane] > 0);
+#ifdef WEIGHT_BITS
+  const real weight = WEIGHT(i), inverse = weight > 0 ? 1 / weight : 0, rest = change - weight * div;
+  const bool counts = fmax(WEIGHT(i), largest_ahead(WEIGHTS_PASSED i, row, plane, x, y, z, nx, ny, nz)) > 0;
   return (real4)((counts ? bound : 0) + rest * rest * inverse / 2, counts ? length : 0, change * change,
                  change * change * inverse);
 #else
@@ -190,14 +186,11 @@ INLINE real4 gap_terms(__global const float* restrict u, __global const float* r
 }
 
 __kernel void pdu_state_gap(__global const float* restrict u, __global const float* restrict f,
-#ifdef WEIGHTS
-                            __global const float* restrict w,
-#endif
-                            __global const dual_t* restrict qx, __global const dual_t* restrict qy,
-                            __global const dual_t* restrict qz, __global sum_t* restrict partials, int nx, int ny, int nz,
-                            int offset, int begin, int end, float rx, float ry, float rz, float lambda) {
-#ifdef WEIGHTS
-  STORE_SUMS(4, gap_terms(u, f, w, qx, qy, qz, x, y, z, nx, ny, nz, offset, rx, ry, rz, lambda))
+                            WEIGHTS_DECLARED __global const dual_t* restrict qx, __global const dual_t* restrict qy,
+                            __global const dual_t* restrict qz, __global sum_t* restrict partials, int nx, int ny,
+                            int nz, int offset, int begin, int end, float rx, float ry, float rz, float lambda) {
+#ifdef WEIGHT_BITS
+  STORE_SUMS(4, gap_terms(u, f, WEIGHTS_PASSED qx, qy, qz, x, y, z, nx, ny, nz, offset, rx, ry, rz, lambda))
 #else
   STORE_SUMS(3, gap_terms(u, f, qx, qy, qz, x, y, z, nx, ny, nz, offset, rx, ry, rz, lambda))
 #endif

@@ -1,10 +1,12 @@
-// The family around total-variation denoising, one kernel text, the members chosen by macros; the iteration is that of pdu.cl
-// and spdu.cl:
+// The family around total-variation denoising, one kernel text, the members chosen by macros; the iteration is that of
+// pdu.cl and spdu.cl:
 //   min_u  sum_i (u_i - f_i)^2 / (2 w_i) + lambda sum_i phi((P D u)_i)   over  minimum <= u_i <= maximum
-//   phi        |d|.  ANISOTROPIC: |d_x| + |d_y| + |d_z|.  HUBER: |d|^2 / (2 delta) up to |d| = delta, |d| - delta / 2 beyond
-//   P          1.  REFERENCE: 1 - gamma xi xi^T,  xi = D v / sqrt(|D v|^2 + eta^2)  (Ehrhardt & Betcke 2016). P is symmetric,
-//              couples no two voxels, and shortens: ||P D|| <= ||D||, steps that are stable without it are stable with it
-//   w          1.  WEIGHTED: an array, as in spdu.cl; where it is 0, u is f cut to the box
+//   phi        |d|.  ANISOTROPIC: |d_x| + |d_y| + |d_z|.  HUBER: |d|^2 / (2 delta) up to |d| = delta, |d| - delta / 2
+//              beyond
+//   P          1.  REFERENCE: 1 - gamma xi xi^T,  xi = D v / sqrt(|D v|^2 + eta^2)  (Ehrhardt & Betcke 2016). P is
+//              symmetric, couples no two voxels, and shortens: ||P D|| <= ||D||, steps that are stable without it are
+//              stable with it
+//   w          1.  WEIGHT_BITS: weights.clh; where it is 0, u is f cut to the box
 //   the box    none.  BOX: minimum, maximum (either may be infinite)
 //
 //   pdu_variant_dual    q <- Proj( (q + s_i P D u) / (1 + s_i delta / lambda) ),  Proj to |q| <= lambda, ANISOTROPIC to
@@ -12,29 +14,25 @@
 //                       step / (w_i + max of w over i's forward neighbours)
 //   pdu_variant_primal  u <- cut( u + theta (f - u + w div P q) );  with EXTRAPOLATE theta is tau / (w_i + tau) and
 //                       ubar = u_new + factor (u_new - u_old)
-//   pdu_variant_gap     per slice: the sums of the duality gap, phi, (u - f)^2 and (u - f)^2 / w. With c = f + w div P q and
-//                       o = cut(c), which takes the minimum over the box of (u - f)^2 / (2 w) - u div P q, the gap is
-//                         [ (u - o)^2 / 2 + (u - o) (o - c) ] / w  +  lambda phi(P D u) + delta |q|^2 / (2 lambda) - q . P D u
+//   pdu_variant_gap     per slice: the sums of the duality gap, phi, (u - f)^2 and (u - f)^2 / w. With c = f + w div P
+//                       q and o = cut(c), which takes the minimum over the box of (u - f)^2 / (2 w) - u div P q, it is
+//                         [ (u - o)^2 / 2 + (u - o) (o - c) ] / w
+//                           + lambda phi(P D u) + delta |q|^2 / (2 lambda) - q . P D u
 //                       (delta: HUBER alone): both parts, and (u - o) (o - c), are not negative. No large terms cancel.
 //
-// Arrays: as in pdu.cl, and the volumes w and `reference` (v). Halo: one slice low and one high an iteration, of those too.
-// Tunables: group shape (host); sums.clh's.
+// Arrays: as in pdu.cl, w (weights.clh), and the volume `reference` (v). Halo: one slice low and one high an iteration,
+// of those too.
+// Tunables: group shape (host); WEIGHT_BITS; sums.clh's.
 #pragma OPENCL FP_CONTRACT OFF
 #include "sums.clh"
 #include "tv.clh"
+#include "weights.clh"
 
 // Arguments that a member has and others have not.
-#ifdef WEIGHTED
-#define WEIGHTS_DECLARED __global const float* restrict w,
-#define WEIGHTS w,
-#define WEIGHT(i) w[i]
-#else
-#define WEIGHTS_DECLARED
-#define WEIGHTS
-#define WEIGHT(i) 1.0f
-#endif
 #ifdef REFERENCE
+// clang-format off
 #define REFERENCE_DECLARED __global const float* restrict reference, float inverse_eta, float gamma,
+// clang-format on
 #define REFERENCE_PASSED reference, inverse_eta, gamma,
 #else
 #define REFERENCE_DECLARED
@@ -75,8 +73,8 @@ INLINE real product(real4 a, real4 b) {
 INLINE real4 off_edges(real4 d, REFERENCE_DECLARED size_t i, size_t row, size_t plane, int x, int y, int z, int nx,
                        int ny, int nz, real rx, real ry, real rz) {
 #ifdef REFERENCE
-  const real4 edge = gradient(reference, i, row, plane, x, y, z, nx, ny, nz, rx * inverse_eta, ry * inverse_eta,
-                              rz * inverse_eta);
+  const real4 edge =
+      gradient(reference, i, row, plane, x, y, z, nx, ny, nz, rx * inverse_eta, ry * inverse_eta, rz * inverse_eta);
   const real along = gamma * product(edge, d) / (product(edge, edge) + 1);
   // component by component: CPU compilers do not vectorise loops over work-items that hold vectors
   return (real4)(fma(-along, edge.x, d.x), fma(-along, edge.y, d.y), fma(-along, edge.z, d.z), 0);
@@ -89,7 +87,7 @@ INLINE real4 off_edges(real4 d, REFERENCE_DECLARED size_t i, size_t row, size_t 
 INLINE real divergence_off_edges(__global const float* qx, __global const float* qy, __global const float* qz,
                                  REFERENCE_DECLARED size_t i, size_t row, size_t plane, int x, int y, int z, int nx,
                                  int ny, int nz, real rx, real ry, real rz) {
-#define P_Q(i, x, y, z)                                                                                              \
+#define P_Q(i, x, y, z) \
   off_edges((real4)(qx[i], qy[i], qz[i], 0), REFERENCE_PASSED i, row, plane, x, y, z, nx, ny, nz, rx, ry, rz)
   const real4 here = P_Q(i, x, y, z);
   const real dx = here.x - (x > 0 ? P_Q(i - 1, x - 1, y, z).x : 0);
@@ -99,21 +97,11 @@ INLINE real divergence_off_edges(__global const float* qx, __global const float*
 #undef P_Q
 }
 
-#ifdef WEIGHTED
-INLINE float largest_ahead(__global const float* w, size_t i, size_t row, size_t plane, int x, int y, int z, int nx, int ny,
-                           int nz) {
-  float most = 0.0f;
-  if (x + 1 < nx) most = w[i + 1];
-  if (y + 1 < ny) most = fmax(most, w[i + row]);
-  if (z + 1 < nz) most = fmax(most, w[i + plane]);
-  return most;
-}
-#endif
-
 // damping: step * delta / lambda.
-__kernel void pdu_variant_dual(__global const float* restrict u, WEIGHTS_DECLARED REFERENCE_DECLARED
-                               __global float* restrict qx, __global float* restrict qy, __global float* restrict qz,
-                               int nx, int ny, int nz, int offset, int begin, int end, float rx, float ry, float rz,
+__kernel void pdu_variant_dual(__global const float* restrict u,
+                               WEIGHTS_DECLARED REFERENCE_DECLARED __global float* restrict qx,
+                               __global float* restrict qy, __global float* restrict qz, int nx, int ny, int nz,
+                               int offset, int begin, int end, float rx, float ry, float rz,
 #ifdef HUBER
                                float damping,
 #endif
@@ -122,13 +110,13 @@ __kernel void pdu_variant_dual(__global const float* restrict u, WEIGHTS_DECLARE
   if (x >= nx || y >= ny || z >= end) return;
   const size_t row = (size_t)nx, plane = row * (size_t)ny, i = VOXEL(x, y, z);
 #ifdef VOXEL_STEPS
-  const float weight = w[i] + largest_ahead(w, i, row, plane, x, y, z, nx, ny, nz);
+  const float weight = WEIGHT(i) + largest_ahead(WEIGHTS_PASSED i, row, plane, x, y, z, nx, ny, nz);
   const float s = weight > 0.0f ? 1.0f / weight : 0.0f;
 #else
   const float s = 1.0f;
 #endif
-  const real4 d = off_edges(gradient(u, i, row, plane, x, y, z, nx, ny, nz, rx, ry, rz), REFERENCE_PASSED i, row, plane, x,
-                            y, z, nx, ny, nz, rx, ry, rz);
+  const real4 d = off_edges(gradient(u, i, row, plane, x, y, z, nx, ny, nz, rx, ry, rz), REFERENCE_PASSED i, row, plane,
+                            x, y, z, nx, ny, nz, rx, ry, rz);
   const float scaled = step * s;
   float px = fma(scaled, (float)d.x, qx[i]), py = fma(scaled, (float)d.y, qy[i]), pz = fma(scaled, (float)d.z, qz[i]);
 #ifdef ANISOTROPIC
@@ -149,9 +137,10 @@ __kernel void pdu_variant_dual(__global const float* restrict u, WEIGHTS_DECLARE
 #endif
 }
 
-__kernel void pdu_variant_primal(__global const float* restrict f, WEIGHTS_DECLARED REFERENCE_DECLARED
-                                 __global const float* restrict qx, __global const float* restrict qy,
-                                 __global const float* restrict qz, __global float* restrict u,
+__kernel void pdu_variant_primal(__global const float* restrict f,
+                                 WEIGHTS_DECLARED REFERENCE_DECLARED __global const float* restrict qx,
+                                 __global const float* restrict qy, __global const float* restrict qz,
+                                 __global float* restrict u,
 #ifdef EXTRAPOLATE
                                  __global float* restrict ubar, float factor,
 #endif
@@ -161,8 +150,7 @@ __kernel void pdu_variant_primal(__global const float* restrict f, WEIGHTS_DECLA
   if (x >= nx || y >= ny || z >= end) return;
   const size_t row = (size_t)nx, plane = row * (size_t)ny, i = VOXEL(x, y, z);
   const float before = u[i], weight = WEIGHT(i);
-  const float div =
-      divergence_off_edges(qx, qy, qz, REFERENCE_PASSED i, row, plane, x, y, z, nx, ny, nz, rx, ry, rz);
+  const float div = divergence_off_edges(qx, qy, qz, REFERENCE_PASSED i, row, plane, x, y, z, nx, ny, nz, rx, ry, rz);
 #ifdef EXTRAPOLATE
   const float step = theta / (weight + theta);
 #else
@@ -188,23 +176,23 @@ INLINE real phi(HUBER_DECLARED real4 d) {
 
 INLINE real4 gap_terms(__global const float* restrict u, __global const float* restrict f,
                        WEIGHTS_DECLARED REFERENCE_DECLARED __global const float* restrict qx,
-                       __global const float* restrict qy, __global const float* restrict qz, int x, int y, int z, int nx,
-                       int ny, int nz, int offset, real rx, real ry, real rz, HUBER_DECLARED BOX_DECLARED real lambda) {
+                       __global const float* restrict qy, __global const float* restrict qz, int x, int y, int z,
+                       int nx, int ny, int nz, int offset, real rx, real ry, real rz,
+                       HUBER_DECLARED BOX_DECLARED real lambda) {
   const size_t row = (size_t)nx, plane = row * (size_t)ny, i = VOXEL(x, y, z);
   const real here = u[i], weight = WEIGHT(i), inverse = weight > 0 ? 1 / weight : 0;
   const real4 q = (real4)(qx[i], qy[i], qz[i], 0);
-  const real4 d = off_edges(gradient(u, i, row, plane, x, y, z, nx, ny, nz, rx, ry, rz), REFERENCE_PASSED i, row, plane, x,
-                            y, z, nx, ny, nz, rx, ry, rz);
-  const real div =
-      divergence_off_edges(qx, qy, qz, REFERENCE_PASSED i, row, plane, x, y, z, nx, ny, nz, rx, ry, rz);
+  const real4 d = off_edges(gradient(u, i, row, plane, x, y, z, nx, ny, nz, rx, ry, rz), REFERENCE_PASSED i, row, plane,
+                            x, y, z, nx, ny, nz, rx, ry, rz);
+  const real div = divergence_off_edges(qx, qy, qz, REFERENCE_PASSED i, row, plane, x, y, z, nx, ny, nz, rx, ry, rz);
   const real change = here - f[i], outside = change - weight * div;  // u - c
 #ifdef BOX
   const real best = here - outside, rest = here - CUT(best), beyond = CUT(best) - best;
 #else
   const real rest = outside, beyond = 0;
 #endif
-#ifdef WEIGHTED
-  const bool counts = fmax(w[i], largest_ahead(w, i, row, plane, x, y, z, nx, ny, nz)) > 0;
+#ifdef WEIGHT_BITS
+  const bool counts = fmax(WEIGHT(i), largest_ahead(WEIGHTS_PASSED i, row, plane, x, y, z, nx, ny, nz)) > 0;
 #else
   const bool counts = true;
 #endif
@@ -222,6 +210,6 @@ __kernel void pdu_variant_gap(__global const float* restrict u, __global const f
                               __global const float* restrict qy, __global const float* restrict qz,
                               __global sum_t* restrict partials, int nx, int ny, int nz, int offset, int begin, int end,
                               float rx, float ry, float rz, HUBER_DECLARED BOX_DECLARED float lambda) {
-  STORE_SUMS(4, gap_terms(u, f, WEIGHTS REFERENCE_PASSED qx, qy, qz, x, y, z, nx, ny, nz, offset, rx, ry, rz,
+  STORE_SUMS(4, gap_terms(u, f, WEIGHTS_PASSED REFERENCE_PASSED qx, qy, qz, x, y, z, nx, ny, nz, offset, rx, ry, rz,
                           HUBER_PASSED BOX_PASSED lambda))
 }

@@ -1,10 +1,10 @@
 // Per-slice sums of what the stems' kernels left in "partials" (layout: sums.clh), in a fixed order:
 //
-//   reduce_slices  sums[slice][2c], [2c + 1] = sum over sets of partials[slice][c][set], as the bits of two doubles whose
-//                  sum is the value
+//   reduce_slices  sums[slice][2c], [2c + 1] = sum over sets of partials[slice][c][set], as the bits of two doubles
+//                  whose sum is the value
 //
-// Groups: (REDUCE_ITEMS, 1, 1) over (items, c, slices). Arrays of kind slice; no halo; no tunables. Without float64 on the device
-// the pair is (sum, rounding error) of floats, widened with integers.
+// Groups: (REDUCE_ITEMS, 1, 1) over (items, c, slices). Arrays of kind slice; no halo; no tunables. Without float64 on
+// the device the pair is (sum, rounding error) of floats, widened with integers.
 #pragma OPENCL FP_CONTRACT OFF
 #include "sums.clh"
 

@@ -3,8 +3,8 @@
 //                  neighbours outside of the volume taken as u_i (Neumann)
 //   skeleton_sums  per slice: the sum of u
 //
-// Arrays: volumes u and v, x fastest; the first slice in the buffers has the global number `offset`. Halo: one slice low and one
-// high. Tunables: group shape (host); sums.clh's.
+// Arrays: volumes u and v, x fastest; the first slice in the buffers has the global number `offset`. Halo: one slice
+// low and one high. Tunables: group shape (host); sums.clh's.
 //
 // What every kernel here keeps to, so that one slab and many give the same bits:
 // - x, y, z are global: a face of the volume is z == 0 or z == nz - 1, never the end of a buffer;
@@ -25,7 +25,6 @@ __kernel void skeleton_step(__global const float* restrict u, __global float* re
   const float ddz = (z + 1 < nz ? u[i + plane] - here : 0.0f) - (z > 0 ? here - u[i - plane] : 0.0f);
   v[i] = fma(cz, ddz, fma(cy, ddy, fma(cx, ddx, here)));
 }
-
 
 __kernel void skeleton_sums(__global const float* restrict u, __global sum_t* restrict partials, int nx, int ny,
                             int offset, int begin, int end) {

@@ -1,37 +1,37 @@
-// Total-variation denoising with a noise variance for each voxel, the statistical form of pdu.cl (weights as in Sawatzky
-// 2014; w = variance over its mean):
+// Total-variation denoising with a noise variance for each voxel, the statistical form of pdu.cl (weights as in
+// Sawatzky 2014; w = variance over its mean):
 //   min_u 1/2 sum_i (u_i - f_i)^2 / w_i + lambda sum_i |(D u)_i|
-//   spdu_dual    q <- Proj_{|q_i| <= lambda}( q + s_i step o D u ),  s_i = 1 / (w_i + max of w over i's forward neighbours):
-//                one step a voxel, so that the projection stays radial
+//   spdu_dual    q <- Proj_{|q_i| <= lambda}( q + s_i step o D u ),  s_i = 1 / (w_i + max of w over i's forward
+//                neighbours): one step a voxel, so that the projection stays radial
 //   spdu_primal  u <- u + theta (f - u + w div q);  with EXTRAPOLATE theta is tau / (w_i + tau) and
 //                ubar = u_new + factor (u_new - u_old)
-//   spdu_gap     per slice: the sums of  1/2 (u - f - w div q)^2 / w + lambda |D u| - q . D u  (the duality gap),  |D u|,
-//                (u - f)^2,  (u - f)^2 / w
+// The duality gap: pdu_state.cl.
 //
-// w = 0: no view saw the voxel. There u = f; where w is 0 at i and at all its forward neighbours q_i is 0 and its term of the
-// total variation, a constant, is left out.
-// Arrays: as in pdu.cl, and the volume w. Halo: one slice low and one high an iteration (w too).
-// Tunables: group shape (host); EXTRAPOLATE; sums.clh's.
+// w = 0: no view saw the voxel. There u = f; where w is 0 at i and at all its forward neighbours q_i is 0 and its term
+// of the total variation, a constant, is left out.
+// Arrays: as in pdu.cl, and w, a volume of weights (weights.clh). Halo: one slice low and one high an iteration (w
+// too).
+// Tunables: group shape (host); EXTRAPOLATE; WEIGHT_BITS; LANES_PER_ITEM as in sums.clh.
 #pragma OPENCL FP_CONTRACT OFF
-#include "sums.clh"
+#ifndef WEIGHT_BITS
+#define WEIGHT_BITS 32
+#endif
 #include "tv.clh"
+#include "weights.clh"
 
-INLINE float largest_ahead(__global const float* w, size_t i, size_t row, size_t plane, int x, int y, int z, int nx, int ny,
-                    int nz) {
-  float most = 0.0f;
-  if (x + 1 < nx) most = w[i + 1];
-  if (y + 1 < ny) most = fmax(most, w[i + row]);
-  if (z + 1 < nz) most = fmax(most, w[i + plane]);
-  return most;
-}
+#ifndef LANES_PER_ITEM
+#define LANES_PER_ITEM 1
+#endif
 
-__kernel void spdu_dual(__global const float* restrict u, __global const float* restrict w, __global float* restrict qx,
+#if LANES_PER_ITEM == 1
+
+__kernel void spdu_dual(__global const float* restrict u, WEIGHTS_DECLARED __global float* restrict qx,
                         __global float* restrict qy, __global float* restrict qz, int nx, int ny, int nz, int offset,
                         int begin, int end, float step_x, float step_y, float step_z, float lambda) {
   const int x = (int)get_global_id(0), y = (int)get_global_id(1), z = begin + (int)get_global_id(2);
   if (x >= nx || y >= ny || z >= end) return;
   const size_t row = (size_t)nx, plane = row * (size_t)ny, i = VOXEL(x, y, z);
-  const float weight = w[i] + largest_ahead(w, i, row, plane, x, y, z, nx, ny, nz);
+  const float weight = WEIGHT(i) + largest_ahead(WEIGHTS_PASSED i, row, plane, x, y, z, nx, ny, nz);
   const float s = weight > 0.0f ? 1.0f / weight : 0.0f;
   const float here = u[i];
   float px = qx[i], py = qy[i], pz = qz[i];
@@ -44,9 +44,9 @@ __kernel void spdu_dual(__global const float* restrict u, __global const float* 
   qz[i] = pz * scale;
 }
 
-__kernel void spdu_primal(__global const float* restrict f, __global const float* restrict w,
-                          __global const float* restrict qx, __global const float* restrict qy,
-                          __global const float* restrict qz, __global float* restrict u,
+__kernel void spdu_primal(__global const float* restrict f, WEIGHTS_DECLARED __global const float* restrict qx,
+                          __global const float* restrict qy, __global const float* restrict qz,
+                          __global float* restrict u,
 #ifdef EXTRAPOLATE
                           __global float* restrict ubar, float factor,
 #endif
@@ -54,7 +54,7 @@ __kernel void spdu_primal(__global const float* restrict f, __global const float
   const int x = (int)get_global_id(0), y = (int)get_global_id(1), z = begin + (int)get_global_id(2);
   if (x >= nx || y >= ny || z >= end) return;
   const size_t row = (size_t)nx, plane = row * (size_t)ny, i = VOXEL(x, y, z);
-  const float before = u[i], weight = w[i];
+  const float before = u[i], weight = WEIGHT(i);
   const float div = divergence(qx, qy, qz, i, row, plane, x, y, z, rx, ry, rz);
 #ifdef EXTRAPOLATE
   const float step = theta / (weight + theta);
@@ -68,29 +68,74 @@ __kernel void spdu_primal(__global const float* restrict f, __global const float
 #endif
 }
 
-INLINE real4 gap_terms(__global const float* restrict u, __global const float* restrict f, __global const float* restrict w,
-                       __global const float* restrict qx, __global const float* restrict qy,
-                       __global const float* restrict qz, int x, int y, int z, int nx, int ny, int nz, int offset, real rx,
-                       real ry, real rz, real lambda) {
-  const size_t row = (size_t)nx, plane = row * (size_t)ny, i = VOXEL(x, y, z);
-  const real here = u[i], weight = w[i], px = qx[i], py = qy[i], pz = qz[i];
-  const bool seen = weight > 0;
-  const bool counts = fmax(w[i], largest_ahead(w, i, row, plane, x, y, z, nx, ny, nz)) > 0;
-  const real dx = x + 1 < nx ? rx * ((real)u[i + 1] - here) : 0;
-  const real dy = y + 1 < ny ? ry * ((real)u[i + row] - here) : 0;
-  const real dz = z + 1 < nz ? rz * ((real)u[i + plane] - here) : 0;
-  const real length = sqrt(dx * dx + dy * dy + dz * dz);
-  const real div = rx * (px - (x > 0 ? qx[i - 1] : 0)) + ry * (py - (y > 0 ? qy[i - row] : 0)) +
-                   rz * (pz - (z > 0 ? qz[i - plane] : 0));
-  const real change = here - f[i], rest = change - weight * div, inverse = seen ? 1 / weight : 0;
-  const real bound = counts ? lambda * length - (px * dx + py * dy + pz * dz) : 0;
-  return (real4)(bound + rest * rest * inverse / 2, counts ? length : 0, change * change, change * change * inverse);
+#else
+// On CPUs a work-item has a row. Work-items: (1, rows, slices).
+#include "rows.clh"
+
+// Weights of 16 columns of the row that begins at voxel i, from x on; beyond its end 0.
+INLINE vector load_weights(WEIGHTS_DECLARED size_t i, int x, int nx) {
+  if (x + WIDTH <= nx) {
+#if WEIGHT_BITS == 32
+    return vload16(0, w + i + x);
+#elif WEIGHT_BITS == 16
+    return vload_half16(0, w + i + x);
+#else
+    const uint16 code = convert_uint16(vload16(0, w + i + x));
+    return as_float16(select((uint16)(0), (code - 1u) * weight_step + first_weight, code > 0u));
+#endif
+  }
+  float columns[WIDTH];
+  for (int n = 0; n < WIDTH; ++n) columns[n] = x + n < nx ? WEIGHT(i + x + n) : 0.0f;
+  return vload16(0, columns);
 }
 
-__kernel void spdu_gap(__global const float* restrict u, __global const float* restrict f,
-                       __global const float* restrict w, __global const float* restrict qx,
-                       __global const float* restrict qy, __global const float* restrict qz,
-                       __global sum_t* restrict partials, int nx, int ny, int nz, int offset, int begin, int end,
-                       float rx, float ry, float rz, float lambda) {
-  STORE_SUMS(4, gap_terms(u, f, w, qx, qy, qz, x, y, z, nx, ny, nz, offset, rx, ry, rz, lambda))
+__kernel void spdu_dual(__global const float* restrict u, WEIGHTS_DECLARED __global float* restrict qx,
+                        __global float* restrict qy, __global float* restrict qz, int nx, int ny, int nz, int offset,
+                        int begin, int end, float step_x, float step_y, float step_z, float lambda) {
+  const int y = (int)get_global_id(1), z = begin + (int)get_global_id(2);
+  const size_t row = (size_t)nx, plane = row * (size_t)ny, i = VOXEL(0, y, z);
+  const bool more_y = y + 1 < ny, more_z = z + 1 < nz;
+  __global const float *here = u + i, *up = more_y ? here + row : here, *over = more_z ? here + plane : here;
+  qx += i, qy += i, qz += i;
+  for (int x = 0; x < nx; x += WIDTH) {
+    vector most = load_weights(WEIGHTS_PASSED i, x + 1, nx);
+    if (more_y) most = fmax(most, load_weights(WEIGHTS_PASSED i + row, x, nx));
+    if (more_z) most = fmax(most, load_weights(WEIGHTS_PASSED i + plane, x, nx));
+    const vector weight = load_weights(WEIGHTS_PASSED i, x, nx) + most;
+    const vector s = select((vector)(0.0f), 1.0f / weight, weight > 0.0f);
+    const vector value = load_columns(here, x, nx);
+    const vector px = fma(step_x * s, load_right(here, x, nx) - value, load_columns(qx, x, nx));
+    const vector py = fma(step_y * s, load_columns(up, x, nx) - value, load_columns(qy, x, nx));
+    const vector pz = fma(step_z * s, load_columns(over, x, nx) - value, load_columns(qz, x, nx));
+    const vector scale = ball_scales(px, py, pz, lambda);
+    store_columns(px * scale, qx, x, nx);
+    store_columns(py * scale, qy, x, nx);
+    store_columns(pz * scale, qz, x, nx);
+  }
 }
+
+__kernel void spdu_primal(__global const float* restrict f, WEIGHTS_DECLARED __global const float* restrict qx,
+                          __global const float* restrict qy, __global const float* restrict qz,
+                          __global float* restrict u,
+#ifdef EXTRAPOLATE
+                          __global float* restrict ubar, float factor,
+#endif
+                          int nx, int ny, int offset, int begin, int end, float rx, float ry, float rz, float theta) {
+  const int y = (int)get_global_id(1), z = begin + (int)get_global_id(2);
+  const size_t row = (size_t)nx, plane = row * (size_t)ny, i = VOXEL(0, y, z);
+  for (int x = 0; x < nx; x += WIDTH) {
+    const vector before = load_columns(u + i, x, nx), weight = load_weights(WEIGHTS_PASSED i, x, nx);
+    const vector div = divergences(qx + i, qy + i, qz + i, row, plane, x, y, z, nx, rx, ry, rz);
+#ifdef EXTRAPOLATE
+    const vector step = theta / (weight + theta);
+#else
+    const vector step = (vector)(theta);
+#endif
+    const vector after = fma(step, fma(weight, div, load_columns(f + i, x, nx) - before), before);
+    store_columns(after, u + i, x, nx);
+#ifdef EXTRAPOLATE
+    store_columns(fma((vector)(factor), after - before, after), ubar + i, x, nx);
+#endif
+  }
+}
+#endif

@@ -170,7 +170,29 @@ void Slab::require_float_volume(const std::string& name) const {
     throw std::logic_error(fmt::format("{} is no volume of float32", name));
 }
 
+// Pieces are encoded by the threads that fill the memory for the bus.
+void Slab::upload_encoded(const Array& array, Range slices, const VolumeSource& source) {
+  const std::size_t slice = slice_bytes(array.need.name), element = array.need.element_bytes;
+  enqueue(Queue::upload, {{array.need.name, Access::out}}, [&](std::span<const Event> waits) {
+    return staging_.write(
+        array.buffer, slice * static_cast<std::size_t>(slices.begin - plan_.extended.begin),
+        slice * static_cast<std::size_t>(slices.count()),
+        [&](std::byte* at, std::size_t begin, std::size_t bytes) {
+          const std::size_t first = (slice * static_cast<std::size_t>(slices.begin) + begin) / element,
+                            count = bytes / element;
+          UninitialisedVector<float> values(source.data() == nullptr ? count : 0);
+          if (source.data() == nullptr) source.read(first, count, values.data());
+          array.need.encode(source.data() == nullptr ? values.data() : source.data() + first, at, count);
+        },
+        waits);
+  });
+}
+
 void Slab::upload(const std::string& name, Range slices, const VolumeSource& source) {
+  if (array(name).need.encode) {
+    if (!slices.empty()) upload_encoded(array(name), slices, source);
+    return;
+  }
   require_float_volume(name);
   if (slices.empty()) return;
   if (source.data() != nullptr) return upload(name, slices, source.data(), 0);

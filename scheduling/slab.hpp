@@ -88,8 +88,9 @@ class Slab {
   /// on.
   void upload(const std::string& name, Range slices, const void* host, std::int64_t host_begin);
   void download(const std::string& name, Range slices, void* host, std::int64_t host_begin);
-  /// The same, of a volume array of float32, from where the voxels come from, piece by piece into the memory that the
-  /// bus reads; and to where they go, all of which have arrived when the call returns.
+  /// The same, of a volume array of float32 (an upload: or one that declares how it is encoded), from where the voxels
+  /// come from, piece by piece into the memory that the bus reads; and to where they go, all of which have arrived when
+  /// the call returns.
   void upload(const std::string& name, Range slices, const VolumeSource& source);
   void download(const std::string& name, Range slices, VolumeSink& sink);
   /// `bytes` at `offset` of an array (projections).
@@ -112,6 +113,7 @@ class Slab {
   Array& array(const std::string& name);
   const Array& array(const std::string& name) const;
   void require_float_volume(const std::string& name) const;
+  void upload_encoded(const Array& array, Range slices, const VolumeSource& source);
   Event enqueue(Queue queue, const std::vector<std::pair<std::string, Access>>& accesses,
                 const std::function<Event(std::span<const Event>)>& command);
 

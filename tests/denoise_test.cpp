@@ -623,6 +623,51 @@ TEST(Denoise, FormsGiveTheSameBits) {
     EXPECT_NEAR(stored.output.voxels[n], in_place.output.voxels[n], 1e-4);
 }
 
+TEST(Denoise, StoredWeightsSayHowMuchTheyChanged) {
+  Volume w(reference::ramp_weights(20));
+  for (float& weight : w.voxels) weight *= 3e4f;  // in any unit: they are divided by their mean
+  const Volume f = reference::two_balls(20, 0.1, 1, &w);
+  DenoiseParameters parameters;
+  parameters.method = "spdu";
+  parameters.alpha = 15;
+  parameters.iterations = 30;
+  const auto plain = denoise(f, &w, parameters, open_devices({}));
+  EXPECT_EQ(plain.weight_change, 0);
+  double bytes = plain.bus_bytes;
+  std::size_t peak = plain.peak_bytes;
+  for (const auto& [bits, change] : {std::pair(16, 0x1p-11), {8, std::log2(70.0) * 19 / 20 / 508}}) {
+    parameters.weight_bits = bits;
+    const auto stored = denoise(f, &w, parameters, open_devices({}));
+    // The ramp goes from 70^0 to 70^(19/20); a code is linear inside an octave, and whole numbers are rounded up.
+    EXPECT_NEAR(stored.weight_change, change, 0.05 * change);
+    EXPECT_NE(stored.output.voxels, plain.output.voxels);
+    const std::size_t saved = (bits == 16 ? 2u : 1u) * f.voxels.size();
+    EXPECT_EQ(bytes - stored.bus_bytes, static_cast<double>(saved));
+    EXPECT_EQ(peak - stored.peak_bytes, saved);
+    bytes = stored.bus_bytes;
+    peak = stored.peak_bytes;
+  }
+}
+
+TEST(Denoise, ImpossibleWeightBitsAreRefused) {
+  const auto message = [](const DenoiseParameters& parameters) -> std::string {
+    try {
+      check_denoise_parameters(parameters);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  DenoiseParameters parameters;
+  parameters.method = "spdu";
+  parameters.weight_bits = 12;
+  EXPECT_EQ(message(parameters), "--weight-bits is 12; expected 32, 16 or 8");
+  parameters.weight_bits = 8;
+  EXPECT_EQ(message(parameters), "");
+  parameters.method = "pdu";
+  EXPECT_EQ(message(parameters), "--weight-bits belongs to the method spdu; pdu has no weights to store");
+}
+
 TEST(Denoise, ImpossibleFormsAreRefused) {
   DenoiseParameters parameters;
   parameters.stages = 5;

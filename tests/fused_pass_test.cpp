@@ -25,7 +25,8 @@ Outcome run(const std::string& name, const Volume& f, const Volume& w, MethodPar
   parameters.size = f.grid.size;
   parameters.spacing = f.grid.spacing;
   parameters.fused = form;
-  parameters.largest_weight = 1;
+  parameters.least_weight = 0.1;
+  parameters.largest_weight = 1.1;
   const auto method = make_denoiser(name, parameters);
   std::map<std::string, const Volume*> inputs{{"f", &f}};
   if (name == "spdu") inputs["w"] = &w;
@@ -59,6 +60,29 @@ TEST_P(FusedPass, HasTheBitsOfTheKernelsInPlace) {
   }
 }
 
+class FusedWeights : public FusedPass {};
+
+TEST_P(FusedWeights, HaveTheBitsOfTheKernelsInPlace) {
+  const Grid grid = default_grid(GetParam().size, {0.7, 1, 1.9});
+  const Volume f = reference::random_volume(grid, 7), w = weights_with_holes(grid);
+  MethodParameters parameters;
+  parameters.iterations = 9;
+  parameters.lambda = 0.2;
+  Volume before = run("spdu", f, w, parameters, {}).u;
+  for (const int weight_bits : {16, 8}) {
+    parameters.weight_bits = weight_bits;
+    const auto in_place = run("spdu", f, w, parameters, {});
+    EXPECT_NE(in_place.u.voxels, before.voxels);
+    before = in_place.u;
+    for (const int stages : {1, 2, 3, 4})
+      EXPECT_EQ(run("spdu", f, w, parameters, {stages, 32}).u.voxels, in_place.u.voxels) << weight_bits << stages;
+    for (const int dual_bits : {16, 8})
+      EXPECT_EQ(run("spdu", f, w, parameters, {1, dual_bits}).u.voxels,
+                run("spdu", f, w, parameters, {2, dual_bits}).u.voxels)
+          << weight_bits << dual_bits;
+  }
+}
+
 TEST_P(FusedPass, StoredDualsDoNotDependOnTheStages) {
   const Grid grid = default_grid(GetParam().size, {0.7, 1, 1.9});
   const Volume f = reference::random_volume(grid, 7), w = weights_with_holes(grid);
@@ -84,6 +108,9 @@ std::string name_of(const testing::TestParamInfo<Case>& info) {
 INSTANTIATE_TEST_SUITE_P(Sizes, FusedPass,
                          testing::Values(Case{"pdu", {1, 1, 1}}, Case{"pdu", {93, 17, 7}}, Case{"pdu", {140, 31, 5}},
                                          Case{"pdu", {38, 1, 6}}, Case{"spdu", {93, 17, 7}}, Case{"spdu", {44, 31, 9}}),
+                         name_of);
+
+INSTANTIATE_TEST_SUITE_P(Sizes, FusedWeights, testing::Values(Case{"spdu", {93, 17, 7}}, Case{"spdu", {44, 31, 9}}),
                          name_of);
 
 // One part in 32767 of lambda leaves a gap of some 1e-6, one in 127 some 3e-4; the energy of the result never passes

@@ -27,6 +27,7 @@
 #include "apps/io/meta_image.hpp"
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
+#include "tests/image_actions.hpp"
 #ifdef HALOCLINE_WITH_ITK
 #include "apps/io/itk_image.hpp"
 #endif
@@ -73,18 +74,6 @@ class ImageFile : public testing::Test {
 
   fs::path folder_;
 };
-
-template <typename Action>
-std::string error_of(Action action) {
-  try {
-    action();
-  } catch (const InputError& error) {
-    return std::string("InputError: ") + error.what();
-  } catch (const FileError& error) {
-    return std::string("FileError: ") + error.what();
-  }
-  return "no error";
-}
 
 // A rotation about an oblique axis: its transpose is another matrix.
 std::array<double, 9> oblique() {
@@ -436,16 +425,6 @@ TEST_F(ImageFile, LinksStayAndPermissionsToo) {
   expect_same(read_image(path("real.mha")), volume);
   EXPECT_EQ(fs::status(path("real.mha")).permissions(), fs::perms::owner_read | fs::perms::owner_write);
   EXPECT_EQ(names().size(), 2U);
-}
-
-// Runs `action` in a child, where limits and identity can be changed; returns its exit status.
-template <typename Action>
-int in_child(Action action) {
-  const pid_t child = fork();
-  if (child == 0) _exit(action());
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
 
 TEST_F(ImageFile, ADiskThatIsFull) {

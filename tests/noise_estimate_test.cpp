@@ -5,22 +5,12 @@
 
 #include <cmath>
 #include <limits>
-#include <random>
 
+#include "tests/noise_volumes.hpp"
 #include "tests/reference/tv_reference.hpp"
 
 namespace halocline {
 namespace {
-
-Volume noise(const std::array<std::size_t, 3>& size, double sigma, unsigned seed = 1) {
-  Grid grid;
-  grid.size = size;
-  Volume volume(grid);
-  std::mt19937_64 generator(seed);
-  std::normal_distribution<double> normal(0, sigma);
-  for (auto& voxel : volume.voxels) voxel = static_cast<float>(normal(generator));
-  return volume;
-}
 
 TEST(NoiseEstimate, EdgesHardlyMoveIt) {
   for (const std::size_t n : {32, 64})
@@ -40,18 +30,18 @@ TEST(NoiseEstimate, WorksInOneTwoAndThreeDimensions) {
                            {2, 50, 60},
                            {2, 2, 2000},
                            {93, 7, 13}})
-    EXPECT_NEAR(estimate_noise(noise(size, 0.5)).sigma, 0.5, 0.04) << size[0] << " " << size[1] << " " << size[2];
+    EXPECT_NEAR(estimate_noise(white_noise(size, 0.5)).sigma, 0.5, 0.04) << size[0] << " " << size[1] << " " << size[2];
 }
 
 TEST(NoiseEstimate, OffsetsAndSlopesDoNotMatter) {
-  Volume volume = noise({40, 41, 42}, 0.1);
+  Volume volume = white_noise({40, 41, 42}, 0.1);
   for (std::size_t n = 0; n < volume.voxels.size(); ++n)
     volume.voxels[n] += static_cast<float>(100 + 0.02 * static_cast<double>(n % 40));
   EXPECT_NEAR(estimate_noise(volume).sigma, 0.1, 0.003);
 }
 
 TEST(NoiseEstimate, FilledBackgroundDoesNotCount) {
-  Volume volume = noise({48, 48, 48}, 0.1);
+  Volume volume = white_noise({48, 48, 48}, 0.1);
   for (std::size_t n = 0; n < volume.voxels.size(); ++n)
     if (n % 48 > 31) volume.voxels[n] = 0;
   const auto estimate = estimate_noise(volume);
@@ -71,7 +61,7 @@ TEST(NoiseEstimate, WithoutNoiseItIsZero) {
 }
 
 TEST(NoiseEstimate, ValuesThatAreNotFiniteAreLeftOut) {
-  Volume volume = noise({30, 30, 30}, 0.2);
+  Volume volume = white_noise({30, 30, 30}, 0.2);
   for (std::size_t n = 0; n < volume.voxels.size(); n += 501)
     volume.voxels[n] = std::numeric_limits<float>::quiet_NaN();
   volume.voxels[77] = std::numeric_limits<float>::infinity();
@@ -90,29 +80,13 @@ TEST(NoiseEstimate, WeightsDivideByTheirSquareRoots) {
 }
 
 TEST(NoiseEstimate, LargeVolumesAreSampledAlike) {
-  EXPECT_NEAR(estimate_noise(noise({128, 128, 96}, 0.1)).sigma, 0.1, 0.001);
-}
-
-/// Each voxel and its neighbours along the first `axes` axes in shares 1 : 2 : 1, from face to face; the standard
-/// deviation stays.
-Volume blurred(Volume volume, int axes) {
-  const std::size_t strides[] = {1, volume.grid.size[0], volume.grid.slice()};
-  for (int axis = 0; axis < axes; ++axis) {
-    const Volume before = volume;
-    for (std::size_t n = 0; n < volume.voxels.size(); ++n) {
-      const std::size_t at = n / strides[axis] % volume.grid.size[axis], last = volume.grid.size[axis] - 1;
-      const float low = before.voxels[at == 0 ? n + last * strides[axis] : n - strides[axis]];
-      const float high = before.voxels[at == last ? n - last * strides[axis] : n + strides[axis]];
-      volume.voxels[n] = (0.25f * low + 0.5f * before.voxels[n] + 0.25f * high) / std::sqrt(0.375f);
-    }
-  }
-  return volume;
+  EXPECT_NEAR(estimate_noise(white_noise({128, 128, 96}, 0.1)).sigma, 0.1, 0.001);
 }
 
 TEST(NoiseEstimate, NoiseThatNeighboursShareIsRecognised) {
   for (const bool object : {false, true})
     for (const int axes : {0, 1, 2, 3}) {
-      Volume volume = blurred(noise({56, 56, 56}, 0.05), axes);
+      Volume volume = blurred(white_noise({56, 56, 56}, 0.05), axes);
       const Volume balls = reference::two_balls(56, 0);
       for (std::size_t n = 0; object && n < volume.voxels.size(); ++n) volume.voxels[n] += balls.voxels[n];
       const auto estimate = estimate_noise(volume);

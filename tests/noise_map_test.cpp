@@ -11,6 +11,7 @@
 
 #include "algorithms/phantoms.hpp"
 #include "host/error.hpp"
+#include "tests/noise_volumes.hpp"
 #include "tests/reference/tv_reference.hpp"
 
 namespace halocline {
@@ -33,28 +34,6 @@ Volume with_noise(Volume volume, const Volume& variance, double factor, unsigned
   for (std::size_t n = 0; n < volume.voxels.size(); ++n)
     volume.voxels[n] += static_cast<float>(std::sqrt(factor * variance.voxels[n]) * normal(generator));
   return volume;
-}
-
-Volume white(const std::array<std::size_t, 3>& size, double sigma, unsigned seed = 1) {
-  Grid grid;
-  grid.size = size;
-  return with_noise(Volume(grid), Volume(grid, static_cast<float>(sigma * sigma)), 1, seed);
-}
-
-/// Binomial smoothing along x and y, from face to face, that keeps the variance: neighbours share the noise.
-Volume blurred(const Volume& noise) {
-  Volume out = noise;
-  const std::size_t strides[] = {1, noise.grid.size[0]};
-  for (int axis = 0; axis < 2; ++axis) {
-    const Volume before = out;
-    for (std::size_t n = 0; n < out.voxels.size(); ++n) {
-      const std::size_t at = n / strides[axis] % noise.grid.size[axis], last = noise.grid.size[axis] - 1;
-      const float low = before.voxels[at == 0 ? n + last * strides[axis] : n - strides[axis]];
-      const float high = before.voxels[at == last ? n - last * strides[axis] : n + strides[axis]];
-      out.voxels[n] = (0.25f * low + 0.5f * before.voxels[n] + 0.25f * high) / std::sqrt(0.375f);
-    }
-  }
-  return out;
 }
 
 Volume object(const std::string& name, std::size_t n) {
@@ -126,7 +105,7 @@ TEST(NoiseMap, NoiseThatNeighboursShareIsScaledUpOrMeasured) {
   const Volume clean = object("balls", 48);
   const Volume variance(clean.grid, 0.01f);
   const auto noisy = [&](double factor, unsigned seed) {
-    Volume noise = blurred(with_noise(Volume(clean.grid), variance, factor, seed));
+    Volume noise = blurred(with_noise(Volume(clean.grid), variance, factor, seed), 2);
     for (std::size_t n = 0; n < noise.voxels.size(); ++n) noise.voxels[n] += clean.voxels[n];
     return noise;
   };
@@ -151,13 +130,14 @@ TEST(NoiseMap, WorksInOneTwoAndThreeDimensions) {
                            {160, 1, 170},
                            {2, 50, 60},
                            {93, 7, 13}}) {
-    const auto map = noise_map(white(size, 0.5));
+    const auto map = noise_map(white_noise(size, 0.5));
     const std::string name = testing::PrintToString(size);
     ASSERT_EQ(map.variance.grid.size, size);
     EXPECT_NEAR(map.sigma, 0.5, 0.05) << name;
     EXPECT_GT(map.least, 0.3) << name;
     EXPECT_LT(map.most, 0.75) << name;
-    EXPECT_NEAR(noise_map(white(size, 0.5, 1), white(size, 0.5, 2)).sigma, 0.5 / std::sqrt(2.0), 0.03) << name;
+    EXPECT_NEAR(noise_map(white_noise(size, 0.5, 1), white_noise(size, 0.5, 2)).sigma, 0.5 / std::sqrt(2.0), 0.03)
+        << name;
   }
 }
 
@@ -174,7 +154,7 @@ TEST(NoiseMap, GreyValuesScaleItAndOffsetsDoNot) {
 }
 
 TEST(NoiseMap, FilledBackgroundHasNone) {
-  Volume volume = white({72, 36, 36}, 0.1);
+  Volume volume = white_noise({72, 36, 36}, 0.1);
   for (std::size_t n = 0; n < volume.voxels.size(); ++n)
     if (n % 72 >= 36) volume.voxels[n] = 0;
   const auto map = noise_map(volume);
@@ -185,7 +165,7 @@ TEST(NoiseMap, FilledBackgroundHasNone) {
 }
 
 TEST(NoiseMap, ValuesThatAreNotFiniteAreLeftOut) {
-  Volume volume = white({30, 30, 30}, 0.2), other = white({30, 30, 30}, 0.2, 2);
+  Volume volume = white_noise({30, 30, 30}, 0.2), other = white_noise({30, 30, 30}, 0.2, 2);
   for (std::size_t n = 0; n < volume.voxels.size(); n += 501)
     volume.voxels[n] = std::numeric_limits<float>::quiet_NaN();
   volume.voxels[77] = std::numeric_limits<float>::infinity();

@@ -28,7 +28,7 @@ RunOptions two_slabs() {
 
 void run_denoiser(const Devices& devices, const std::string& name, Schedule schedule, KernelVariants variants,
                   FusedForm fused = {}, std::size_t columns = 9, const Regulariser& regulariser = {},
-                  const reference::NamedDescent& descent = {}) {
+                  const reference::NamedDescent& descent = {}, int weight_bits = 32) {
   const Grid grid = default_grid({columns, 5, 7}, {1, 2, 0.5});
   MethodParameters parameters;
   parameters.size = grid.size;
@@ -41,6 +41,7 @@ void run_denoiser(const Devices& devices, const std::string& name, Schedule sche
   parameters.regulariser = regulariser;
   parameters.fused = fused;
   descent.put_into(parameters);
+  parameters.weight_bits = weight_bits;
   const Volume f = reference::random_volume(grid, 1), w = reference::random_volume(grid, 2);
   const auto method = make_method(name, parameters);
   std::map<std::string, const Volume*> inputs;
@@ -149,6 +150,15 @@ std::vector<std::function<void(const Devices&)>> cases() {
       for (const std::size_t columns : {9, 20})
         all.push_back(
             [=](const Devices& devices) { run_denoiser(devices, name, Schedule::standard, for_gpus, form, columns); });
+  for (const int bits : {16, 8})
+    all.push_back([=](const Devices& devices) {
+      for (const auto variants : {plain, for_gpus})
+        run_denoiser(devices, "spdu", Schedule::standard, variants, {}, 9, {}, {}, bits);
+      run_denoiser(devices, "spdu", Schedule::chambolle_pock, plain, {}, 9, reference::regularisers()[5].regulariser,
+                   {}, bits);
+      for (const std::size_t columns : {9, 10, 20})
+        run_denoiser(devices, "spdu", Schedule::standard, for_gpus, {2, 16}, columns, {}, {}, bits);
+    });
   for (const char* name : {"tvgd", "pdu"})
     for (const std::size_t columns : {10, 20})
       all.push_back(

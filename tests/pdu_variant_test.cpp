@@ -14,17 +14,12 @@ namespace halocline {
 namespace {
 
 using reference::Field;
+using reference::grid_of;
 using reference::Image;
 using reference::image_of;
 using reference::lattice_of;
 using reference::VariantProblem;
-
-Grid grid_of(const std::array<std::size_t, 3>& size, const std::array<double, 3>& spacing) {
-  Grid grid;
-  grid.size = size;
-  grid.spacing = spacing;
-  return grid;
-}
+using reference::weights_with_holes;
 
 // A ball off the centre, and noise.
 Volume ball(const Grid& grid, double noise, unsigned seed) {
@@ -38,19 +33,6 @@ Volume ball(const Grid& grid, double noise, unsigned seed) {
     volume.voxels[n] = static_cast<float>((std::hypot(x, y, z) < 4 ? 1 : 0) + noise * normal(generator));
   }
   return volume;
-}
-
-// From a third to 3, and 0 in a corner and at single voxels.
-Volume weights_with_holes(const Grid& grid) {
-  Volume w(grid);
-  std::mt19937 generator(12);
-  std::uniform_real_distribution<float> uniform(-1, 1);
-  for (std::size_t n = 0; n < w.voxels.size(); ++n) {
-    const std::size_t i = n % grid.size[0], j = n / grid.size[0] % grid.size[1], k = n / grid.slice();
-    w.voxels[n] = std::pow(3.0f, uniform(generator));
-    if ((i < grid.size[0] / 3 && 2 * k < grid.size[2]) || (i + j + k) % 7 == 0) w.voxels[n] = 0;
-  }
-  return w;
 }
 
 // What a device is given, and the same for the oracle.

@@ -26,6 +26,7 @@ MethodParameters parameters_for(const std::array<std::size_t, 3>& size, Schedule
   parameters.iterations = iterations;
   parameters.lambda = 0.3;
   parameters.schedule = schedule;
+  parameters.least_weight = 0.2;
   parameters.largest_weight = 2;
   parameters.step = 0.03;
   parameters.epsilon = 0.05;
@@ -112,15 +113,18 @@ struct Case {
   reference::NamedRegulariser regulariser{};
   std::size_t depth = 1;  // pdu4d
   reference::NamedDescent descent{};
+  int weight_bits = 32;   // spdu
 };
 
-std::string form_name(const FusedForm& form) {
-  return form.stages == 0 ? "" : "_fused_" + std::to_string(form.stages) + "_bits_" + std::to_string(form.dual_bits);
+std::string form_name(const Case& c) {
+  const auto& form = c.fused;
+  return (form.stages == 0 ? "" : "_fused_" + std::to_string(form.stages) + "_bits_" + std::to_string(form.dual_bits)) +
+         (c.weight_bits == 32 ? "" : "_weights_" + std::to_string(c.weight_bits));
 }
 
 void PrintTo(const Case& c, std::ostream* out) {
   *out << c.method << " " << c.size[0] << "x" << c.size[1] << "x" << c.size[2] << " " << schedule_name(c.schedule)
-       << (c.gpu ? " gpu" : "") << form_name(c.fused) << " " << c.regulariser.name << c.descent.name;
+       << (c.gpu ? " gpu" : "") << form_name(c) << " " << c.regulariser.name << c.descent.name;
 }
 
 std::vector<Case> cases() {
@@ -148,6 +152,18 @@ std::vector<Case> cases() {
       result.push_back({name, {17, 37, 23}, Schedule::standard, false, form});
       if (form.stages == 2) result.push_back({name, {36, 22, 13}, Schedule::standard, true, form});
     }
+  for (const int bits : {16, 8}) {
+    for (const int stages : {0, 1, 2})
+      for (const int dual_bits : {32, 16, 8})
+        if (stages > 0 || dual_bits == 32)
+          result.push_back({"spdu", {17, 37, 23}, Schedule::standard, false, {stages, dual_bits}, {}, 1, bits});
+    // several columns a work-item; rows of 93 are read one by one
+    for (const auto& size : {std::array<std::size_t, 3>{36, 22, 13}, {34, 22, 13}, {93, 7, 13}})
+      result.push_back({"spdu", size, Schedule::standard, true, {2, 16}, {}, 1, bits});
+    result.push_back({"spdu", {1, 1, 9}, Schedule::standard, false, {}, {}, 1, bits});
+    result.push_back({"spdu", {17, 37, 23}, Schedule::chambolle_pock, true, {}, {}, 1, bits});
+    result.push_back({"spdu", {17, 37, 23}, Schedule::standard, false, {}, reference::regularisers()[5], 1, bits});
+  }
   return result;
 }
 
@@ -158,6 +174,7 @@ class EveryMethod : public testing::TestWithParam<Case> {
     result.regulariser = GetParam().regulariser.regulariser;
     result.time.depth = GetParam().depth;
     GetParam().descent.put_into(result);
+    result.weight_bits = GetParam().weight_bits;
     return result;
   }
 
@@ -216,7 +233,7 @@ TEST_P(EveryMethod, ATinyBudgetIsKept) {
 std::string name_of(const testing::TestParamInfo<Case>& info) {
   const auto& size = info.param.size;
   std::string name = info.param.method + "_" + schedule_name(info.param.schedule) + (info.param.gpu ? "_gpu" : "") +
-                     form_name(info.param.fused) +
+                     form_name(info.param) +
                      (info.param.regulariser.name.empty() ? "" : "_" + info.param.regulariser.name) +
                      (info.param.descent.name.empty() ? "" : "_" + info.param.descent.name);
   for (const auto n : size) name += "_" + std::to_string(n);

@@ -18,6 +18,7 @@
 #include "host/interrupt.hpp"
 #include "host/typed_volume.hpp"
 #include "tests/command_runner.hpp"
+#include "tests/image_actions.hpp"
 #include "tests/reference/tv_reference.hpp"
 #ifdef HALOCLINE_WITH_ITK
 #include "apps/io/itk_image.hpp"
@@ -60,28 +61,6 @@ void store(const Volume& volume, const std::string& path, const ImageStorage& st
   copy_voxels(MemorySource(volume), *image);
   EXPECT_EQ(image->changed(), 0u);
   image->commit();
-}
-
-template <typename Action>
-std::string error_of(Action action) {
-  try {
-    action();
-  } catch (const InputError& error) {
-    return std::string("InputError: ") + error.what();
-  } catch (const FileError& error) {
-    return std::string("FileError: ") + error.what();
-  }
-  return "no error";
-}
-
-// Runs `action` in a child, where limits can be changed; returns its exit status.
-template <typename Action>
-int in_child(Action action) {
-  const pid_t child = fork();
-  if (child == 0) _exit(action());
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
 
 std::size_t peak_bytes() {

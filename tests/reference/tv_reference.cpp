@@ -243,6 +243,25 @@ Volume two_balls(std::size_t n, double noise, unsigned seed, const Volume* weigh
   return volume;
 }
 
+Volume weights_with_holes(const Grid& grid) {
+  Volume w(grid);
+  std::mt19937 generator(12);
+  std::uniform_real_distribution<float> uniform(-1, 1);
+  for (std::size_t n = 0; n < w.voxels.size(); ++n) {
+    const std::size_t i = n % grid.size[0], j = n / grid.size[0] % grid.size[1], k = n / grid.slice();
+    w.voxels[n] = std::pow(3.0f, uniform(generator));
+    if ((i < grid.size[0] / 3 && 2 * k < grid.size[2]) || (i + j + k) % 7 == 0) w.voxels[n] = 0;
+  }
+  return w;
+}
+
+Grid grid_of(const std::array<std::size_t, 3>& size, const std::array<double, 3>& spacing) {
+  Grid grid;
+  grid.size = size;
+  grid.spacing = spacing;
+  return grid;
+}
+
 Volume ramp_weights(std::size_t n) {
   Grid grid;
   grid.size = {n, n, n};
