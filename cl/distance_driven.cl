@@ -94,12 +94,13 @@ __kernel void distance_driven_project(__global const float* restrict volume, __g
               last = axis == 2 ? k : clamped(ceil(slice_high + ca) + 1.0f, -1, na - 1);
     for (int m = first; m <= last; ++m) {
       const float p = (float)m - ca;
-      const float b = fma(p, s.centre.x, s.centre.y), c = fma(p, s.centre.z, s.centre.w);
-      const float width_b = width_at(p, s.steps_b, most_b), width_c = width_at(p, s.steps_c, most_c);
-      const float half_b = 0.5f * width_b, half_c = 0.5f * width_c, scale = path / (width_b * width_c);
-      const int first_b = clamped(floor(b - half_b + 0.5f) - 1.0f, 0, nb), last_b = clamped(floor(b + half_b + 0.5f) + 1.0f, -1, nb - 1);
-      const int first_c = axis == 2 ? clamped(floor(c - half_c + 0.5f) - 1.0f, 0, nc) : k,
-                last_c = axis == 2 ? clamped(floor(c + half_c + 0.5f) + 1.0f, -1, nc - 1) : k;
+      const float c = fma(p, s.centre.z, s.centre.w), width_c = width_at(p, s.steps_c, most_c), half_c = 0.5f * width_c;
+      if (axis != 2 && overlap(c, half_c, (float)k) <= 0.0f) continue;
+      const float b = fma(p, s.centre.x, s.centre.y), width_b = width_at(p, s.steps_b, most_b), half_b = 0.5f * width_b;
+      const float scale = path / (width_b * width_c);
+      const int first_b = clamped(floor(b - half_b + 0.5f), 0, nb), last_b = clamped(floor(b + half_b + 0.5f), -1, nb - 1);
+      const int first_c = axis == 2 ? clamped(floor(c - half_c + 0.5f), 0, nc) : k,
+                last_c = axis == 2 ? clamped(floor(c + half_c + 0.5f), -1, nc - 1) : k;
       for (int at_c = first_c; at_c <= last_c; ++at_c) {
         const float scaled_c = scale * overlap(c, half_c, (float)at_c);
         if (scaled_c <= 0.0f) continue;
@@ -163,13 +164,21 @@ __kernel void distance_driven_backproject(__global const float4* restrict lines,
           if (value.y != (float)axis) continue;
           const float4 line = lines[3 * (start + column)], steps_b = lines[3 * (start + column) + 1],
                        steps_c = lines[3 * (start + column) + 2];
+          if (axis == 2) {
 #pragma unroll
-          for (int s = 0; s < K_UNROLL; ++s) {  // but for axis 2, all up to overlap_b is the same in each
-            const float p = axis == 0 ? x : axis == 1 ? y : z + (float)s, voxel_c = (float)(axis == 2 ? j : k + s);
-            const float width_b = width_at(p, steps_b, most_b), width_c = width_at(p, steps_c, most_c);
-            const float overlap_b = overlap(fma(p, line.x, line.y), 0.5f * width_b, voxel_b);
-            const float overlap_c = overlap(fma(p, line.z, line.w), 0.5f * width_c, voxel_c);
-            if (overlap_b > 0.0f && overlap_c > 0.0f) sum[s] = fma(overlap_b * overlap_c / (width_b * width_c), value.x, sum[s]);
+            for (int s = 0; s < K_UNROLL; ++s) {
+              const float p = z + (float)s, width_b = width_at(p, steps_b, most_b), width_c = width_at(p, steps_c, most_c);
+              const float overlap_b = overlap(fma(p, line.x, line.y), 0.5f * width_b, voxel_b);
+              const float overlap_c = overlap(fma(p, line.z, line.w), 0.5f * width_c, (float)j);
+              sum[s] = fma(overlap_c, overlap_b * value.x / (width_b * width_c), sum[s]);
+            }
+          } else {
+            const float p = axis == 0 ? x : y, width_b = width_at(p, steps_b, most_b), width_c = width_at(p, steps_c, most_c);
+            const float overlap_b = overlap(fma(p, line.x, line.y), 0.5f * width_b, voxel_b), c = fma(p, line.z, line.w);
+            if (overlap_b <= 0.0f) continue;
+            const float scaled_b = overlap_b * value.x / (width_b * width_c);
+#pragma unroll
+            for (int s = 0; s < K_UNROLL; ++s) sum[s] = fma(overlap(c, 0.5f * width_c, (float)(k + s)), scaled_b, sum[s]);
           }
         }
       }
