@@ -159,7 +159,7 @@ Redundancy redundancy_of(const Geometry& geometry, const Grid& projections, cons
       throw InputError(fmt::format(
           "{}: the detector is displaced (at the isocentre it spans {}) and the scan is short ({:.6g} degrees); a ray "
           "that the detector misses on its short side is then seen from no other side. Give the full circle, or "
-          "--nodisplaced to reconstruct only what all views see",
+          "--nodisplaced (best with --pad) for what all views see",
           name, span(geometry, projections, fan.widest), degrees(coverage.range)));
     if (displaced) out = wang(geometry, projections, fan, name);
     if (!coverage.full_circle) out = parker(coverage, fan, options, name);
