@@ -53,8 +53,7 @@ void backproject(benchmark::State& state, bool hardware, double tilt) {
                                                        benchmark::Counter::kIsIterationInvariantRate);
 }
 
-void filter(benchmark::State& state) {
-  const Scan scan = make_scan(0);
+void filter_of(benchmark::State& state, const Scan& scan) {
   const Fdk method(scan.geometry, scan.stack, scan.volume, {});
   const int batch = method.requirements().preferred_batch;
   Slab slab(bench_device(), whole_plan(method.requirements(), batch), 0);
@@ -63,6 +62,24 @@ void filter(benchmark::State& state) {
   measure(state, slab, [&] { method.filter(slab, {0, batch}); });
   state.counters["pixels_per_s"] = benchmark::Counter(static_cast<double>(bench_size() * bench_size()) * batch,
                                                       benchmark::Counter::kIsIterationInvariantRate);
+}
+
+void filter(benchmark::State& state) {
+  filter_of(state, make_scan(0));
+}
+
+// Parker's weights for each pixel.
+void filter_short(benchmark::State& state) {
+  Scan scan = make_scan(0);
+  for (View& view : scan.geometry.views) view.gantry_angle *= 220.0 / 360;
+  filter_of(state, scan);
+}
+
+// Wang's, and rows two thirds longer.
+void filter_displaced(benchmark::State& state) {
+  Scan scan = make_scan(0);
+  for (View& view : scan.geometry.views) view.projection_offset_x = 110;
+  filter_of(state, scan);
 }
 
 void joseph(benchmark::State& state) {
@@ -83,6 +100,8 @@ BENCHMARK_CAPTURE(backproject, exact, false, 0.0)->UseManualTime()->Unit(benchma
 BENCHMARK_CAPTURE(backproject, hardware_tilted, true, 2.0)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(backproject, exact_tilted, false, 2.0)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(filter)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(filter_short)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(filter_displaced)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(joseph)->UseManualTime()->Unit(benchmark::kMillisecond);
 
 }  // namespace
