@@ -21,7 +21,7 @@ double degrees(double radians) {
 
 /// Tangents of the fan angles at the detector's ends, in one view.
 struct Ends {
-  double low, high;
+  double low, high, farthest = 0;
   double width() const { return high - low; }
   bool displaced() const { return std::abs(high + low) > displaced_from * width(); }
 };
@@ -31,7 +31,7 @@ double fan_tangent(const SourceOrbit& orbit, const std::array<double, 2>& slopes
   return dot(orbit.tangent) / dot(orbit.inward);
 }
 
-// Rows tilted against the orbit end at different fan angles: the nearest on each side counts.
+// Rows tilted against the orbit end at different fan angles: the nearest on each side count, and the farthest of all.
 Ends ends_of(const View& view, double radius, const Grid& projections) {
   const SourceOrbit orbit = source_orbit(view);
   const auto tangent = [&](std::size_t column, std::size_t row) {
@@ -41,7 +41,8 @@ Ends ends_of(const View& view, double radius, const Grid& projections) {
   const std::size_t column = projections.size[0] - 1, row = projections.size[1] - 1;
   const auto first = std::minmax({tangent(0, 0), tangent(0, row)}),
              last = std::minmax({tangent(column, 0), tangent(column, row)});
-  return first.first < last.first ? Ends{first.second, last.first} : Ends{last.second, first.first};
+  const double farthest = std::max({-first.first, first.second, -last.first, last.second});
+  return first.first < last.first ? Ends{first.second, last.first, farthest} : Ends{last.second, first.first, farthest};
 }
 
 struct Fan {
@@ -59,7 +60,8 @@ Fan fan_of(const Geometry& geometry, const Grid& projections) {
   Fan fan{{infinity, -infinity}, {-infinity, infinity}};
   for (std::size_t n = 0; n < geometry.views.size(); ++n) {
     const Ends ends = ends_of(geometry.views[n], geometry.radius_cylindrical_detector, projections);
-    fan.widest = {std::min(fan.widest.low, ends.low), std::max(fan.widest.high, ends.high)};
+    fan.widest = {std::min(fan.widest.low, ends.low), std::max(fan.widest.high, ends.high),
+                  std::max(fan.widest.farthest, ends.farthest)};
     fan.narrowest = {std::max(fan.narrowest.low, ends.low), std::min(fan.narrowest.high, ends.high)};
     if (ends.displaced()) ++(ends.high + ends.low > 0 ? fan.right : fan.left);
     if (!(ends.low < 0 && ends.high > 0) && fan.without_axis++ == 0) fan.missing_view = n;
@@ -104,7 +106,7 @@ Redundancy wang(const Geometry& geometry, const Grid& projections, const Fan& fa
 
 Redundancy parker(const AngularCoverage& coverage, const Fan& fan, const RedundancyOptions& options,
                   const std::string& name) {
-  const double half_fan = std::atan(std::max(-fan.widest.low, fan.widest.high));
+  const double half_fan = std::atan(fan.widest.farthest);
   const double delta = 0.5 * (coverage.range - pi);
   const bool too_short = half_fan > delta + 1e-9;
   const std::string what = fmt::format(
@@ -159,7 +161,7 @@ Redundancy redundancy_of(const Geometry& geometry, const Grid& projections, cons
       throw InputError(fmt::format(
           "{}: the detector is displaced (at the isocentre it spans {}) and the scan is short ({:.6g} degrees); a ray "
           "that the detector misses on its short side is then seen from no other side. Give the full circle, or "
-          "--nodisplaced to reconstruct only what all views see",
+          "--nodisplaced (best with --pad) for what all views see",
           name, span(geometry, projections, fan.widest), degrees(coverage.range)));
     if (displaced) out = wang(geometry, projections, fan, name);
     if (!coverage.full_circle) out = parker(coverage, fan, options, name);

@@ -180,7 +180,7 @@ void add_fdk(CLI::App& app, Action& action) {
       "Scans that are no full circle of whole projections (short scans and displaced detectors are weighted by "
       "themselves)";
   sub->add_flag("--nodisplaced", command->no_displaced,
-                "Do not weigh a displaced detector (Wang): only what all views see comes out right")
+                "Do not weigh a displaced detector (Wang): its rows then count as truncated, see --pad")
       ->group(scan);
   sub->add_option(
          "--pad", command->pad,

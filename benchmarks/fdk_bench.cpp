@@ -34,12 +34,13 @@ double cube(std::size_t n) {
   return static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n);
 }
 
-void backproject(benchmark::State& state, bool hardware, double tilt) {
-  if (hardware && !bench_device().info().images) return state.SkipWithError("no images");
+// shared: views may share texels (hardware), or detector columns serve (exact, on CPUs).
+void backproject(benchmark::State& state, FdkParameters parameters, bool shared, double tilt) {
+  if (parameters.hardware_interpolation && !bench_device().info().images) return state.SkipWithError("no images");
   const Scan scan = make_scan(tilt);
-  FdkParameters parameters;
-  parameters.hardware_interpolation = hardware;
-  const Fdk method(scan.geometry, scan.stack, scan.volume, parameters);
+  const auto devices = budgets({bench_device()});
+  const Fdk method(scan.geometry, scan.stack, scan.volume, parameters,
+                   shared ? std::span<const DeviceBudget>(devices) : std::span<const DeviceBudget>());
   const int batch = method.requirements().preferred_batch;
   Slab slab(bench_device(), whole_plan(method.requirements(), batch), 0);
   method.start(slab);
@@ -54,8 +55,7 @@ void backproject(benchmark::State& state, bool hardware, double tilt) {
                                                        benchmark::Counter::kIsIterationInvariantRate);
 }
 
-void filter(benchmark::State& state) {
-  const Scan scan = make_scan(0);
+void filter_of(benchmark::State& state, const Scan& scan) {
   const Fdk method(scan.geometry, scan.stack, scan.volume, {});
   const int batch = method.requirements().preferred_batch;
   Slab slab(bench_device(), whole_plan(method.requirements(), batch), 0);
@@ -64,6 +64,24 @@ void filter(benchmark::State& state) {
   measure(state, slab, [&] { method.filter(slab, {0, batch}); });
   state.counters["pixels_per_s"] = benchmark::Counter(static_cast<double>(bench_size() * bench_size()) * batch,
                                                       benchmark::Counter::kIsIterationInvariantRate);
+}
+
+void filter(benchmark::State& state) {
+  filter_of(state, make_scan(0));
+}
+
+// Parker's weights for each pixel.
+void filter_short(benchmark::State& state) {
+  Scan scan = make_scan(0);
+  for (View& view : scan.geometry.views) view.gantry_angle *= 220.0 / 360;
+  filter_of(state, scan);
+}
+
+// Wang's, and rows two thirds longer.
+void filter_displaced(benchmark::State& state) {
+  Scan scan = make_scan(0);
+  for (View& view : scan.geometry.views) view.projection_offset_x = 110;
+  filter_of(state, scan);
 }
 
 // The whole scan, resident on the device, with what is made of the volume once it is there.
@@ -107,11 +125,29 @@ void adjoint(benchmark::State& state, Projector projector, double tilt) {
 
 constexpr ProjectionParameters joseph_hardware{.hardware_interpolation = true}, joseph_images{.images = true};
 
-BENCHMARK_CAPTURE(backproject, hardware, true, 0.0)->UseManualTime()->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(backproject, exact, false, 0.0)->UseManualTime()->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(backproject, hardware_tilted, true, 2.0)->UseManualTime()->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(backproject, exact_tilted, false, 2.0)->UseManualTime()->Unit(benchmark::kMillisecond);
+FdkParameters hardware(bool half = false) {
+  FdkParameters parameters;
+  parameters.hardware_interpolation = true;
+  parameters.half_texels = half;
+  return parameters;
+}
+
+BENCHMARK_CAPTURE(backproject, hardware, hardware(), true, 0.0)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(backproject, hardware_one, hardware(), false, 0.0)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(backproject, half, hardware(true), true, 0.0)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(backproject, exact, FdkParameters{}, true, 0.0)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(backproject, exact_quads, FdkParameters{}, false, 0.0)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(backproject, hardware_tilted, hardware(), true, 2.0)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(backproject, exact_tilted, FdkParameters{}, true, 2.0)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
 BENCHMARK(filter)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(filter_short)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(filter_displaced)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(forward, joseph_hardware, joseph_hardware, 0.0)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(forward, joseph_hardware_tilted, joseph_hardware, 2.0)
     ->UseManualTime()

@@ -114,7 +114,7 @@ __kernel void fdk_general_weight(__global const float* restrict raw, __global co
   const int column = (n < length - low_extent ? n : n - length) - before;
   const int beyond = max(-column, column - (columns - 1)), extent = column < 0 ? low_extent : high_extent;
   float2 value = (float2)(0.0f, 0.0f);
-  if (beyond <= extent || beyond <= 0) {
+  if (beyond <= extent) {
     __global const float* restrict w = weights + FDK_WEIGHTS * (size_t)(first_view + view);
     __global const float* restrict p = raw + (size_t)view * rows * raw_columns;
 #define PIXELS(column)                                                                                                               \

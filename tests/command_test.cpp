@@ -148,6 +148,23 @@ TEST_F(CommandOnDevice, EachMethodDenoises) {
       << edges.err;
 }
 
+TEST_F(CommandOnDevice, IncompleteArcsAreReconstructedIfAllowed) {
+  EXPECT_DONE(run({"geometry", "circular", "--sid", "1000", "--sdd", "1500", "--projections", "30", "--arc", "170",
+                   "--proj-offset-x", "9", "-o", path("short.xml")}));
+  EXPECT_DONE(run(Words{"project", "--phantom", "shepp-logan-hc", "--phantom-size", "192", "--geometry",
+                        path("short.xml"), "-o", path("short-p.mha")} +
+                  small_detector));
+  const Words words =
+      Words{
+          "fdk",   "-i", path("short-p.mha"), "--geometry", path("short.xml"), "-o", path("short.mha"), "--nodisplaced",
+          "--pad", "0.5"} +
+      small_grid;
+  EXPECT_EQ(run(words).code, 2);
+  const Ran ran = run(words + Words{"--allow-incomplete-arc"});
+  EXPECT_DONE(ran);
+  EXPECT_NE(ran.err.find("weighted as the middle of such an arc"), std::string::npos) << ran.err;
+}
+
 TEST_F(CommandOnDevice, FramesAreDenoisedTogether) {
   // three frames of one object, each with its own noise
   for (const char* seed : {"1", "2", "3"}) {

@@ -229,6 +229,7 @@ TEST(CheckProjections, ComparesTheStackWithTheGeometry) {
   expect_input_error([&] { check_projections(turned, "p.mha", geometry, "g.xml"); }, {"p.mha", "view axis"});
   geometry.radius_cylindrical_detector = 400;
   expect_input_error([&] { check_projections(stack, "p.mha", geometry, "g.xml"); }, {"g.xml", "cylinder", "400"});
+  EXPECT_NO_THROW(check_projections(stack, "p.mha", geometry, "g.xml", DetectorShape::flat_or_cylinder));
 }
 
 TEST(AngularCoverage, EvenFullCircle) {
@@ -345,6 +346,84 @@ TEST(AngularCoverage, FewWideGapsAreNoMissingArc) {
   const AngularCoverage one = angular_coverage(with_angles({77}));
   EXPECT_NEAR(one.gaps[0], 2 * pi, 1e-12);
   EXPECT_EQ(one.betas[0], 0);
+}
+
+TEST(AngularCoverage, CountsTheArcsThatAreMissing) {
+  std::vector<double> degrees;
+  for (int n = 0; n < 111; ++n)
+    if (n < 40 || n >= 55) degrees.push_back(2 * n);  // 140 degrees missing at the end, 32 inside
+  const AngularCoverage c = angular_coverage(with_angles(degrees));
+  EXPECT_EQ(c.missing_arcs, 2);
+  EXPECT_NEAR(c.largest_gap * 180 / pi, 140, 1e-9);
+  EXPECT_NEAR(c.inner_gap * 180 / pi, 32, 1e-9);
+  const AngularCoverage full = angular_coverage(with_angles({0, 90, 180, 270}));
+  EXPECT_EQ(full.missing_arcs, 0);
+  EXPECT_NEAR(full.inner_gap, pi / 2, 1e-12);
+}
+
+TEST(AngularCoverage, ParallelArcsMayMissIfAllowed) {
+  std::vector<double> degrees;
+  for (int n = 0; n < 150; ++n) degrees.push_back(n);
+  const AngularCoverage c = angular_coverage(with_angles(degrees, 0), true);
+  EXPECT_FALSE(c.full_circle);
+  EXPECT_EQ(c.missing_arcs, 1);
+  EXPECT_NEAR(sum(c.gaps) * 180 / pi, 149, 1e-9);
+  EXPECT_NEAR(c.gaps.front() * 180 / pi, 0.5, 1e-9);
+}
+
+TEST(SourceOrbit, IsTheSourcesWayRoundTheAxis) {
+  View view;
+  view.sid = 400;
+  view.sdd = 600;
+  view.gantry_angle = 30;
+  SourceOrbit orbit = source_orbit(view);
+  EXPECT_EQ(orbit.angle, 30 * pi / 180);
+  EXPECT_EQ(orbit.tangent, (std::array<double, 3>{400, 0, 0}));
+  EXPECT_EQ(orbit.inward, (std::array<double, 3>{0, 0, -400}));
+  view.out_of_plane_angle = 12;
+  view.in_plane_angle = -7;
+  view.source_offset_x = 30;
+  view.source_offset_y = -20;
+  orbit = source_orbit(view);
+  const auto source = source_position(view);
+  EXPECT_NEAR(orbit.angle, std::atan2(source[0], source[2]), 1e-14);
+  // a degree further along the gantry's turn, by differences
+  View next = view, before = view;
+  next.gantry_angle += 1e-4;
+  before.gantry_angle -= 1e-4;
+  const auto a = source_position(before), b = source_position(next), o = detector_point(view, 0, 0);
+  const auto u = detector_point(view, 1, 0), v = detector_point(view, 0, 1), towards = ray_direction(view);
+  double along_u = 0, along_v = 0, along_z = 0, inward_u = 0;
+  for (int n = 0; n < 3; ++n) {
+    const double step = (b[n] - a[n]) / (2e-4 * pi / 180);
+    along_u += step * (u[n] - o[n]);
+    along_v += step * (v[n] - o[n]);
+    along_z -= step * towards[n];
+    inward_u -= n == 1 ? 0 : source[n] * (u[n] - o[n]);
+  }
+  EXPECT_NEAR(orbit.tangent[0], along_u, 1e-5);
+  EXPECT_NEAR(orbit.tangent[1], along_v, 1e-5);
+  EXPECT_NEAR(orbit.tangent[2], along_z, 1e-5);
+  EXPECT_NEAR(orbit.inward[0], inward_u, 1e-9);
+}
+
+TEST(Cylinder, RaysMeetTheArc) {
+  View view;
+  view.sid = 400;
+  view.sdd = 600;
+  view.gantry_angle = 0;
+  view.source_offset_x = 10;
+  view.projection_offset_x = -7;
+  view.projection_offset_y = 4;
+  const double radius = 500, u = 130, v = 25;
+  const double angle = (u - 7) / radius;  // the arc is at x' = 0 where it touches the plane
+  const std::array<double, 3> point{radius * std::sin(angle), v + 4, 400 - 600 + radius * (1 - std::cos(angle))};
+  const Ray ray = ViewRays(view, radius).to(u, v);
+  const double t = (point[2] - ray.origin[2]) / ray.direction[2];
+  for (int n = 0; n < 3; ++n) EXPECT_NEAR(ray.origin[n] + t * ray.direction[n], point[n], 1e-9);
+  const auto flat = ray_slopes(view, 0, u, v), curved = ray_slopes(view, radius, u, v);
+  EXPECT_NEAR(flat[0], (130 - 7 - 10) / 600.0, 1e-15);
+  EXPECT_NEAR(curved[1], (25 + 4) / (600 - radius * (1 - std::cos(angle))), 1e-15);
 }
 
 TEST(AngularCoverage, ParallelViewsCountModuloPi) {

@@ -79,6 +79,51 @@ INSTANTIATE_TEST_SUITE_P(Discs, HelsinkiDisc,
                          testing::Values(Disc{"solid_disc", 0.032466}, Disc{"ta", 0.032689}, Disc{"tb", 0.034271}),
                          [](const auto& disc) { return disc.param.name; });
 
+// The same disc from part of what was measured: 230 degrees of it, and the detector without its left third.
+TEST(HelsinkiDiscInPart, HasTheAttenuationOfTheWhole) {
+  SKIP_WITHOUT("fan_htc2022/htc_ta_projections.mha");
+  const Volume projections = read_image(real_data("fan_htc2022/htc_ta_projections.mha"));
+  const Volume segmentation = read_image(real_data("fan_htc2022/htc_ta_reference_segmentation.mha"));
+  CircularOptions options;
+  options.sid = 410.66;
+  options.sdd = 553.74;
+  for (int n = 0; n < 721; ++n) options.angles.push_back(0.5 * n);
+  const Geometry turn = circular_geometry(options);
+  Grid grid = default_grid({512, 512, 1}, {0.148322, 0.148322, 0.148322});
+  const auto reconstruct = [&](const Volume& part, const Geometry& geometry) {
+    return fdk(part, geometry, grid, {}, open_devices({})).output.voxels;
+  };
+  const auto whole = reconstruct(projections, turn);
+
+  Volume arc = projections;
+  arc.grid.size[2] = 461;
+  arc.voxels.resize(arc.grid.count());
+  Geometry short_turn = turn;
+  short_turn.views.resize(461);
+
+  Grid narrow = projections.grid;
+  narrow.size[0] = 370;
+  narrow.origin[0] += 190 * narrow.spacing[0];
+  Volume side(narrow);
+  for (std::size_t view = 0; view < 721; ++view)
+    for (std::size_t column = 0; column < 370; ++column)
+      side.at(column, 0, view) = projections.at(column + 190, 0, view);
+
+  const auto material = [&](const std::vector<float>& volume) {
+    std::vector<float> values;
+    for (std::size_t n = 0; n < volume.size(); ++n)
+      if (segmentation.voxels[n] > 0) values.push_back(volume[n]);
+    return median(values);
+  };
+  for (const auto& part : {reconstruct(arc, short_turn), reconstruct(side, turn)}) {
+    const double r = correlation(part, whole);
+    std::printf("part of htc_ta: r %.5f with the whole, median %.6f of %.6f per mm\n", r, material(part),
+                material(whole));
+    EXPECT_GE(r, 0.995);  // the noise of fewer rays
+    EXPECT_NEAR(material(part), material(whole), 0.005 * material(whole));
+  }
+}
+
 // A dense cylinder beside the axis, 40 views of 64 x 64 (OpenMBIR-ConeBeam). A wrong sense of rotation doubles it.
 TEST(ConeCylinder, IsSharpAndInItsPlace) {
   SKIP_WITHOUT("cone_cylinder/cylinder_lineint.mha");

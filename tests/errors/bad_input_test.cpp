@@ -303,7 +303,13 @@ TEST_F(BadInput, AVolumeThatTheDetectorNeverSees) {
 
 TEST_F(BadInput, ShortScansOfADivergentBeam) {
   ASSERT_EQ(run(circular("36", "short.xml") + Words{"--arc", "180"}).code, 0);
-  expect_refused(fdk("p.mha", "short.xml") + grid, {"short.xml", "175 degrees", "full circle"});
+  expect_refused(fdk("p.mha", "short.xml") + grid,
+                 {"short.xml", "175 degrees", "full circle", "--allow-incomplete-arc"});
+  ASSERT_EQ(run(circular("36", "both.xml") + Words{"--arc", "230", "--proj-offset-x", "20"}).code, 0);
+  expect_refused(fdk("p.mha", "both.xml") + grid, {"both.xml", "displaced", "is short", "--nodisplaced"});
+  ASSERT_EQ(run(circular("36", "beside.xml") + Words{"--proj-offset-x", "60"}).code, 0);
+  expect_refused(fdk("p.mha", "beside.xml") + grid, {"beside.xml", "misses the rotation axis in 36 of 36 views"});
+  for (const char* pad : {"1.5", "-1", "nan"}) expect_refused(fdk() + grid + Words{"--pad", pad}, {"--pad"});
 }
 
 TEST_F(BadInputOnDevice, TooLittleDeviceMemory) {
