@@ -68,8 +68,8 @@ FieldOfView field_of_view(const Geometry& geometry, const DetectorPixels& detect
   }
   FieldOfView out;
   out.radius = radius;
-  out.displaced_radius = displaced;
-  const double r = std::max(0.0, radius > 0 ? radius : displaced);
+  out.displaced_radius = radius > 0 ? displaced : radius;
+  const double r = std::max(0.0, radius);
   out.low = -infinity;
   out.high = infinity;
   for (const Level& level : levels) {

@@ -1,6 +1,7 @@
 #include "algorithms/find_axis.hpp"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <cmath>
@@ -167,6 +168,16 @@ class Circle {
   double median_ = 0;
 };
 
+/// The views that have another opposite to them.
+std::vector<std::size_t> opposed_views(const Geometry& geometry) {
+  const Circle circle(geometry);
+  std::vector<std::size_t> views;
+  Circle::Between opposite{};
+  for (std::size_t n = 0; n < geometry.views.size(); ++n)
+    if (circle.find(geometry.views[n].gantry_angle * pi / 180 + pi, opposite)) views.push_back(n);
+  return views;
+}
+
 std::vector<std::size_t> spread(std::size_t count, std::size_t most) {
   const std::size_t take = std::min(count, most);
   std::vector<std::size_t> out;
@@ -194,10 +205,7 @@ AxisEstimate axis_by_correlation(const Volume& projections, const Geometry& geom
   }
   const Rows values(projections, rows);
   const Circle circle(geometry);
-  std::vector<std::size_t> views;  // with something opposite to them
-  Circle::Between opposite{};
-  for (std::size_t n = 0; n < geometry.views.size(); ++n)
-    if (circle.find(geometry.views[n].gantry_angle * pi / 180 + pi, opposite)) views.push_back(n);
+  const std::vector<std::size_t> views = opposed_views(geometry);
   if (views.empty())
     throw InputError("no view has one opposite to it, so no ray is measured twice; find the axis by sharpness instead");
   std::vector<std::size_t> base;
@@ -297,7 +305,7 @@ Slices make_slices(const Volume& projections, const Geometry& geometry) {
       for (std::size_t i = 0; i < grid.size[0]; ++i)
         out.stack.at(i, row, n) = projections.at(i, first + row * stride, n);
   const FieldOfView seen = field_of_view(geometry, DetectorPixels::of(grid));
-  out.radius = std::max(seen.radius, seen.displaced_radius);
+  out.radius = seen.radius;
   if (!(out.radius > 0))
     throw InputError(
         "the axis falls outside the detector in the given geometry; give one that has it on the detector, "
@@ -305,16 +313,36 @@ Slices make_slices(const Volume& projections, const Geometry& geometry) {
   return out;
 }
 
-double below_zero(const Volume& volume, double radius) {
-  double sum = 0;
+/// No warnings while it lives: each axis that is tried would give the same ones.
+class WithoutWarnings {
+ public:
+  WithoutWarnings() : before_(spdlog::get_level()) { spdlog::set_level(std::max(before_, spdlog::level::err)); }
+  ~WithoutWarnings() { spdlog::set_level(before_); }
+  WithoutWarnings(const WithoutWarnings&) = delete;
+  WithoutWarnings& operator=(const WithoutWarnings&) = delete;
+
+ private:
+  spdlog::level::level_enum before_;
+};
+
+/// What is least with the right axis, over the cylinder of `radius`. Moving the axis of half a turn moves the phase of
+/// each line through the origin of Fourier space, and the power of the volume stays the same: there it is what lies
+/// below zero. Where a full turn measures every line twice, the two interfere, and the power is greatest with the right
+/// axis, while double contours need not lie below zero.
+double blur(const Volume& volume, double radius, bool full_turn) {
+  double negative = 0, power = 0;
   const Grid& grid = volume.grid;
   for (std::size_t k = 0; k < grid.size[2]; ++k)
     for (std::size_t j = 0; j < grid.size[1]; ++j)
       for (std::size_t i = 0; i < grid.size[0]; ++i) {
         const auto at = grid.world(static_cast<double>(i), static_cast<double>(j), static_cast<double>(k));
-        if (std::hypot(at[0], at[2]) < radius) sum -= std::min(0.0f, volume.at(i, j, k));
+        if (std::hypot(at[0], at[2]) >= radius) continue;
+        const double value = volume.at(i, j, k);
+        negative -= std::min(0.0, value);
+        power += value * value;
       }
-  return sum / static_cast<double>(grid.count());
+  const double count = static_cast<double>(grid.count());
+  return full_turn ? count / power : negative / count;
 }
 
 }  // namespace
@@ -323,13 +351,15 @@ AxisEstimate axis_by_sharpness(const Volume& projections, const Geometry& geomet
                                const std::vector<Device>& devices) {
   check_stack(projections, geometry);
   const Slices slices = make_slices(projections, geometry);
+  const bool full_turn = 2 * opposed_views(geometry).size() >= geometry.views.size();
+  const WithoutWarnings quiet;
   FdkParameters smooth;  // so that noise does not drown what a wrong axis puts below zero
   smooth.window = Window::hann;
   smooth.cutoff = 0.5;
   const auto score = [&](double shift, bool fine) {
     const std::size_t n = std::min<std::size_t>(fine ? 512 : 256, std::max<std::size_t>(16, projections.grid.size[0]));
     const Volume volume = fdk(slices.stack, with_axis_shifted(geometry, shift), slices.grid(n), smooth, devices).output;
-    return below_zero(volume, 0.9 * slices.radius);
+    return blur(volume, 0.9 * slices.radius, full_turn);
   };
   const double pixel = projections.grid.spacing[0];
   return minimise(search, 2 * pixel, 0.5 * pixel, score);

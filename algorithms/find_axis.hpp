@@ -27,9 +27,11 @@ struct AxisEstimate {
 /// a half median gaps. Throws InputError if no rays are measured twice, or as check_projections does.
 AxisEstimate axis_by_correlation(const Volume& projections, const Geometry& geometry, const AxisSearch& search);
 
-/// The axis with which the reconstruction has the least below zero, as attenuation cannot be negative (Donath et al.,
-/// J. Opt. Soc. Am. A 23, 2006): one slice in the source's plane, of a parallel beam up to 4, on 256^2 and then 512^2
-/// voxels. Throws InputError as check_fdk does, or if the detector does not see the source's plane.
+/// The axis with which the reconstruction is sharpest: of half a turn, what has the least below zero, as attenuation
+/// cannot be negative (Donath et al., J. Opt. Soc. Am. A 23, 2006); of a full turn, what has the greatest sum of
+/// squares, as double contours have less. One slice in the source's plane, of a parallel beam up to 4, on 256^2 and
+/// then 512^2 voxels. Throws InputError as check_fdk does, or if the detector does not see the source's plane or the
+/// axis.
 AxisEstimate axis_by_sharpness(const Volume& projections, const Geometry& geometry, const AxisSearch& search,
                                const std::vector<Device>& devices);
 
