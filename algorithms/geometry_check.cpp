@@ -78,6 +78,14 @@ void check_coverage(const Geometry& geometry, const std::optional<FieldOfView>& 
           "the views leave {:.6g} degrees out and cover {:.6g} from gantry angle {:.6g}: a short scan, which "
           "needs weights for the rays that are measured twice",
           missing, coverage.range / degree, coverage.first_angle / degree);
+    if (seen && seen->radius > 0 && seen->displaced_radius > 1.25 * seen->radius)
+      findings.impossible(
+          "the detector is displaced ({:.6g} mm round the axis are seen in every view, {:.6g} mm by its longer side) "
+          "and "
+          "an arc is missing: what only the longer side sees is not measured from all sides, so reconstruct no more "
+          "than "
+          "the smaller radius",
+          seen->radius, seen->displaced_radius);
   }
   if (coverage.repeated_views > 0)
     findings.warn("{} views stand at an angle that another has too; is one of them written twice?",

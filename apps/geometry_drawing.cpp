@@ -220,7 +220,7 @@ void legend(LineDrawing& drawing, const Scene& scene) {
     drawing.text({x + 34, y}, text, black, true);
     y += 19;
   };
-  if (!scene.detector) return drawing.text({x - 60, y + 19}, "SIZE OF THE DETECTOR NOT KNOWN", black, true);
+  if (!scene.detector) return drawing.text({x, y}, "SIZE OF THE DETECTOR NOT KNOWN", black, true);
   entry(dark, 5, "DETECTOR, OUTER RAYS");
   if (scene.radius() > 0) entry(black, 2.5, "FIELD OF VIEW");
   if (!scene.corners.empty()) entry(middle, 2, "VOLUME");

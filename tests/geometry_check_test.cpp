@@ -121,6 +121,9 @@ TEST(Findings, TellWhatIsImpossible) {
   CircularOptions options;
   options.arc = 150;
   expect_found(geometry_findings(scan(options)), true, {"leave 211.667 degrees out", "148.333", "180"});
+  options.arc = 250;
+  options.projection_offset_x = 60;
+  expect_found(geometry_findings(scan(options), detector()), true, {"displaced", "an arc is missing"});
   options.arc = 360;
   options.projection_offset_x = 400;
   expect_found(geometry_findings(scan(options), detector()), true,
