@@ -26,8 +26,9 @@ Matrix33 multiply(const Matrix33& a, const Matrix33& b) {
 
 /// World to rotated coordinates: Rz(-in plane) Rx(-out of plane) Ry(-gantry).
 Matrix33 rotation(const View& view) {
-  const auto sine = [](double degrees) { return std::sin(-degrees * pi / 180); };
-  const auto cosine = [](double degrees) { return std::cos(-degrees * pi / 180); };
+  constexpr double radian = pi / 4 / 45;  // rounded as RTK does, so that its files come back to the last digit
+  const auto sine = [](double degrees) { return std::sin(-degrees * radian); };
+  const auto cosine = [](double degrees) { return std::cos(-degrees * radian); };
   const double cy = cosine(view.gantry_angle), sy = sine(view.gantry_angle);
   const double cx = cosine(view.out_of_plane_angle), sx = sine(view.out_of_plane_angle);
   const double cz = cosine(view.in_plane_angle), sz = sine(view.in_plane_angle);

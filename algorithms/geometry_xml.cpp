@@ -17,20 +17,29 @@
 namespace halocline {
 namespace {
 
+enum class Kind { length, angle, collimation };
+
 /// A value of a view that may stand once for all projections.
 struct Field {
   const char* tag;
   double View::*member;
-  bool collimation = false;
+  Kind kind = Kind::length;
 };
 
+// In the order in which RTK writes them, so that its files come back byte for byte.
 constexpr Field fields[] = {
-    {"SourceToIsocenterDistance", &View::sid},           {"SourceToDetectorDistance", &View::sdd},
-    {"OutOfPlaneAngle", &View::out_of_plane_angle},      {"InPlaneAngle", &View::in_plane_angle},
-    {"SourceOffsetX", &View::source_offset_x},           {"SourceOffsetY", &View::source_offset_y},
-    {"ProjectionOffsetX", &View::projection_offset_x},   {"ProjectionOffsetY", &View::projection_offset_y},
-    {"CollimationUInf", &View::collimation_u_inf, true}, {"CollimationUSup", &View::collimation_u_sup, true},
-    {"CollimationVInf", &View::collimation_v_inf, true}, {"CollimationVSup", &View::collimation_v_sup, true},
+    {"SourceToIsocenterDistance", &View::sid},
+    {"SourceToDetectorDistance", &View::sdd},
+    {"SourceOffsetX", &View::source_offset_x},
+    {"SourceOffsetY", &View::source_offset_y},
+    {"ProjectionOffsetX", &View::projection_offset_x},
+    {"ProjectionOffsetY", &View::projection_offset_y},
+    {"InPlaneAngle", &View::in_plane_angle, Kind::angle},
+    {"OutOfPlaneAngle", &View::out_of_plane_angle, Kind::angle},
+    {"CollimationUInf", &View::collimation_u_inf, Kind::collimation},
+    {"CollimationUSup", &View::collimation_u_sup, Kind::collimation},
+    {"CollimationVInf", &View::collimation_v_inf, Kind::collimation},
+    {"CollimationVSup", &View::collimation_v_sup, Kind::collimation},
 };
 
 // Open jaws are the largest double, which 15 digits round up to a number that no double holds. They are written rounded
@@ -118,8 +127,9 @@ class Reader {
       } else if (const Field* field = std::find_if(std::begin(fields), std::end(fields),
                                                    [&](const Field& f) { return same_tag(tag, f.tag); });
                  field != std::end(fields)) {
-        view_.*field->member =
-            field->collimation && is_open(node.text().get()) ? View{}.*field->member : number(node, node.text().get());
+        view_.*field->member = field->kind == Kind::collimation && is_open(node.text().get())
+                                   ? View{}.*field->member
+                                   : number(node, node.text().get());
       } else {
         read_children(node);  // an unknown tag is passed over, but not what it holds
       }
@@ -184,17 +194,18 @@ std::string digits(double value) {
   return value == 0 ? "0" : fmt::format("{:.15g}", value);  // no -0
 }
 
-std::string field_text(const Field& field, const View& view) {
-  const double value = view.*field.member;
-  return field.collimation && value >= open_jaw ? open_jaw_text : digits(value);
-}
-
 /// In [0, 360), after rounding to the digits that are written too.
-std::string gantry_text(double degrees) {
+std::string angle_text(double degrees) {
   double angle = std::fmod(degrees, 360);
   if (angle < 0) angle += 360;
   const std::string text = digits(angle);
   return text == "360" ? "0" : text;
+}
+
+std::string field_text(const Field& field, const View& view) {
+  const double value = view.*field.member;
+  if (field.kind == Kind::angle) return angle_text(value);
+  return field.kind == Kind::collimation && value >= open_jaw ? open_jaw_text : digits(value);
 }
 
 }  // namespace
@@ -224,13 +235,13 @@ std::string geometry_xml(const Geometry& geometry) {
     text += fmt::format("  <RadiusCylindricalDetector>{}</RadiusCylindricalDetector>\n",
                         digits(geometry.radius_cylindrical_detector));
   for (const View& view : geometry.views) {
-    text += fmt::format("  <Projection>\n    <GantryAngle>{}</GantryAngle>\n", gantry_text(view.gantry_angle));
+    text += fmt::format("  <Projection>\n    <GantryAngle>{}</GantryAngle>\n", angle_text(view.gantry_angle));
     for (const Field& field : own) text += fmt::format("    <{0}>{1}</{0}>\n", field.tag, field_text(field, view));
     const Matrix34 m = projection_matrix(view);
     text += "    <Matrix>\n";
     for (int row = 0; row < 3; ++row)
-      text += fmt::format("      {} {} {} {}\n", digits(m[4 * row]), digits(m[4 * row + 1]), digits(m[4 * row + 2]),
-                          digits(m[4 * row + 3]));
+      text += fmt::format("      {:>19} {:>19} {:>19} {:>19}\n", digits(m[4 * row]), digits(m[4 * row + 1]),
+                          digits(m[4 * row + 2]), digits(m[4 * row + 3]));
     text += "    </Matrix>\n  </Projection>\n";
   }
   return text + "</RTKThreeDCircularGeometry>\n";

@@ -15,9 +15,9 @@ namespace halocline {
 /// number, if a Matrix element differs by more than 1e-3, or if check_geometry refuses the result.
 Geometry read_geometry(const std::string& path);
 
-/// Writes version 3 with 15 digits. A value that is the same in all views, and not 0, stands once at the top; the
-/// gantry angle, brought to [0, 360), and the matrix stand in each projection. Throws InputError as check_geometry
-/// does.
+/// Writes version 3 with 15 digits, laid out as RTK does. A value that is the same in all views, and not 0, stands once
+/// at the top; the gantry angle and the matrix stand in each projection. All angles are brought to [0, 360). Throws
+/// InputError as check_geometry does.
 void write_geometry(const Geometry& geometry, std::ostream& stream);
 
 /// The text that write_geometry writes.

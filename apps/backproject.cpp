@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "algorithms/backprojection.hpp"
-#include "algorithms/geometry_xml.hpp"
 #include "algorithms/projector.hpp"
+#include "apps/geometry_file.hpp"
 #include "apps/grid_options.hpp"
 #include "apps/job.hpp"
 #include "apps/report.hpp"
@@ -38,7 +38,7 @@ void run_backproject(Job& job, const BackprojectCommand& command) {
   job.input("--like", command.grid.like);
   job.output_image("-o", command.output);
   const Grid grid = make_grid(command.grid);
-  const Geometry geometry = read_geometry(command.geometry);
+  const Geometry geometry = load_geometry(command.geometry, {}, DetectorPixels::of(stack)).geometry;
   check_projections(stack, "'" + command.input + "'", geometry, "'" + command.geometry + "'");
   require_seen(grid, "the volume", stack, "'" + command.input + "'", geometry);
   const Plan plan =
@@ -66,7 +66,7 @@ void add_backproject(CLI::App& app, Action& action) {
   auto* sub = app.add_subcommand("backproject", "Unfiltered back-projection: the adjoint of project (A^T y)");
   auto command = std::make_shared<BackprojectCommand>();
   sub->add_option("-i,--input", command->input, "Projections (u, v, view)")->required()->type_name("FILE");
-  sub->add_option("-g,--geometry", command->geometry, "Scan geometry (RTK's XML)")->required()->type_name("FILE");
+  sub->add_option("-g,--geometry", command->geometry, geometry_file_help)->required()->type_name("FILE");
   auto names = projector_names();
   names.emplace_back(voxel_driven);
   sub->add_option("--projector", command->projector,
@@ -74,8 +74,9 @@ void add_backproject(CLI::App& app, Action& action) {
                   "fdk, the adjoint of none")
       ->check(CLI::IsMember(names));
   sub->add_option("--interpolation", command->interpolation,
-                  "For --projector voxel. exact: float32; hardware: texture units (8-bit fractions on most GPUs)")
-      ->check(CLI::IsMember({"exact", "hardware"}));
+                  "For --projector voxel. exact: float32; hardware: texture units (8-bit fractions on most GPUs); half: "
+                  "the same of projections in half precision")
+      ->check(CLI::IsMember({"exact", "hardware", "half"}));
   add_grid_options(*sub, command->grid);
   sub->add_option("-o,--output", command->output, "Volume to write")->required()->type_name("FILE");
   sub->footer(

@@ -8,8 +8,8 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "algorithms/geometry_xml.hpp"
 #include "algorithms/half_scan.hpp"
+#include "apps/geometry_file.hpp"
 #include "apps/grid_options.hpp"
 #include "apps/job.hpp"
 #include "apps/report.hpp"
@@ -76,7 +76,7 @@ FdkWork prepare(Job& job, const FdkCommand& command) {
   job.output_image("-o", command.output);
   job.output_image("--variance-out", command.variance_output);
   work.grid = make_grid(command.grid);
-  work.geometry = read_geometry(command.geometry);
+  work.geometry = load_geometry(command.geometry, {}, DetectorPixels::of(work.stack)).geometry;
   work.attenuation.redundancy = {.displaced = !command.no_displaced,
                                  .allow_incomplete_arc = command.allow_incomplete_arc};
   const auto notes = check_fdk(work.geometry, work.stack, work.grid, "'" + command.input + "'",
@@ -165,7 +165,7 @@ void add_fdk(CLI::App& app, Action& action) {
   sub->add_option("-i,--input", command->input, "Projections (u, v, view): line integrals")
       ->required()
       ->type_name("FILE");
-  sub->add_option("-g,--geometry", command->geometry, "Scan geometry (RTK's XML)")->required()->type_name("FILE");
+  sub->add_option("-g,--geometry", command->geometry, geometry_file_help)->required()->type_name("FILE");
   add_grid_options(*sub, command->grid);
   sub->add_option("--window", command->window, "Window on the ramp filter")->check(CLI::IsMember(window_names()));
   sub->add_option("--cutoff", command->cutoff,

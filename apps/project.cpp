@@ -5,9 +5,9 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "algorithms/geometry_xml.hpp"
 #include "algorithms/phantoms.hpp"
 #include "algorithms/projector.hpp"
+#include "apps/geometry_file.hpp"
 #include "apps/grid_options.hpp"
 #include "apps/job.hpp"
 #include "apps/report.hpp"
@@ -84,7 +84,7 @@ void run_project(Job& job, const ProjectCommand& command) {
         "what is to be projected is not clear; give either -i with a volume, or --phantom with a phantom's name");
   job.input("--geometry", command.geometry);
   job.output_image("-o", command.output);
-  const Geometry geometry = read_geometry(command.geometry);
+  const Geometry geometry = load_geometry(command.geometry, {}, DetectorPixels::of(detector_grid(command, 1))).geometry;
   const Grid stack = detector_grid(command, geometry.views.size());
   check_projections(stack, "--detector", geometry, "'" + command.geometry + "'",
                     command.input.empty() ? DetectorShape::flat_or_cylinder : DetectorShape::flat);
@@ -119,7 +119,7 @@ void add_project(CLI::App& app, Action& action) {
                   "For --projector joseph. exact: float32; hardware: texture units (8-bit fractions on most GPUs)")
       ->check(CLI::IsMember({"exact", "hardware"}))
       ->excludes(phantom);
-  sub->add_option("-g,--geometry", command->geometry, "Scan geometry (RTK's XML)")->required()->type_name("FILE");
+  sub->add_option("-g,--geometry", command->geometry, geometry_file_help)->required()->type_name("FILE");
   add_list(*sub, "--detector", command->detector, "NU,NV", Numbers::sizes, "Detector pixels: columns (u), rows (v)")
       ->required();
   add_list(*sub, "--pixel", command->pixel, "DU,DV", Numbers::positive, "Pixel pitch, mm")->required();

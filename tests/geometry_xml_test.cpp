@@ -62,9 +62,9 @@ const std::string rtk_projection =
     "    <ProjectionOffsetX>-117.056503295898</ProjectionOffsetX>\n"
     "    <ProjectionOffsetY>-1.01195001602173</ProjectionOffsetY>\n"
     "    <Matrix>\n"
-    "        -166.5093078829                   0   -1531.42837748039   -117056.503295898\n"
+    "          -166.5093078829                   0   -1531.42837748039   -117056.503295898\n"
     "        -1.01142410874151               -1536  0.0326206557691505   -1011.95001602173\n"
-    "        -0.999480303105996                   0  0.0322354417240802               -1000\n"
+    "       -0.999480303105996                   0  0.0322354417240802               -1000\n"
     "    </Matrix>\n"
     "  </Projection>\n";
 
@@ -190,6 +190,65 @@ TEST(WriteGeometry, ComesBackTheSame) {
       EXPECT_EQ(a.collimation_v_sup, b.collimation_v_sup);
     }
     EXPECT_EQ(geometry_xml(back), geometry_xml(read_text(geometry_xml(back))));
+  }
+}
+
+// The example of RTK's documentation (its second projection has other offsets, so that they stand in each), and a file
+// with every parameter in RTK's order, angles in [0, 360).
+TEST(WriteGeometry, WritesRtksBytes) {
+  const std::string second =
+      "  <Projection>\n"
+      "    <GantryAngle>271.852905273438</GantryAngle>\n"
+      "    <ProjectionOffsetX>-117.056831359863</ProjectionOffsetX>\n"
+      "    <ProjectionOffsetY>-1.01187002658844</ProjectionOffsetY>\n"
+      "    <Matrix>\n"
+      "        -166.660129424325                   0   -1531.41199650136   -117056.831359863\n"
+      "        -1.01134095059569               -1536  0.0327174625589984   -1011.87002658844\n"
+      "       -0.999477130482326                   0  0.0323336611415466               -1000\n"
+      "    </Matrix>\n"
+      "  </Projection>\n";
+  const std::string text = document(
+      distances + ("  <RadiusCylindricalDetector>1536</RadiusCylindricalDetector>\n" + rtk_projection) + second);
+  // The matrices there are those of a scanner's float32 angles and offsets, which have more digits than are written.
+  Geometry example;
+  example.radius_cylindrical_detector = 1536;
+  struct Values {
+    float angle, offset_x, offset_y;
+  };
+  for (const Values& values : {Values{-88.1527252197266f, -117.056503295898f, -1.01195001602173f},
+                               Values{-88.1470947265625f, -117.056831359863f, -1.01187002658844f}}) {
+    View view;
+    view.sid = 1000;
+    view.sdd = 1536;
+    view.gantry_angle = values.angle;
+    view.projection_offset_x = values.offset_x;
+    view.projection_offset_y = values.offset_y;
+    example.views.push_back(view);
+  }
+  EXPECT_EQ(geometry_xml(example), text);
+
+  View view;
+  view.sid = 750.25;
+  view.sdd = 1200;
+  view.gantry_angle = -90;
+  view.in_plane_angle = -1.5;
+  view.out_of_plane_angle = 90;  // its sine and cosine are exact in the digits that are written
+  view.source_offset_x = 1;
+  view.source_offset_y = 2;
+  view.projection_offset_x = 3;
+  view.projection_offset_y = 4;
+  view.collimation_v_sup = 50;
+  Geometry geometry;
+  geometry.views = {view};
+  const std::string all = geometry_xml(geometry);
+  std::size_t from = 0;
+  for (const char* line : {"  <SourceToIsocenterDistance>750.25</", "  <SourceToDetectorDistance>1200</",
+                           "  <SourceOffsetX>1</", "  <SourceOffsetY>2</", "  <ProjectionOffsetX>3</",
+                           "  <ProjectionOffsetY>4</", "  <InPlaneAngle>358.5</", "  <OutOfPlaneAngle>90</",
+                           "  <CollimationVSup>50</", "  <Projection>\n    <GantryAngle>270</", "    <Matrix>\n"}) {
+    const std::size_t at = all.find(line, from);
+    ASSERT_NE(at, std::string::npos) << line << " is not in its place in\n" << all;
+    from = at;
   }
 }
 

@@ -1,0 +1,368 @@
+#include "algorithms/find_axis.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <numbers>
+#include <numeric>
+
+#include "algorithms/detector_pixels.hpp"
+#include "algorithms/fdk.hpp"
+#include "algorithms/field_of_view.hpp"
+#include "host/error.hpp"
+
+namespace halocline {
+namespace {
+
+constexpr double pi = std::numbers::pi;
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// The minimum of the parabola that fits (x, y) best.
+double parabola_minimum(const std::vector<double>& x, const std::vector<double>& y, double otherwise) {
+  const double n = static_cast<double>(x.size());
+  const double mean = std::accumulate(x.begin(), x.end(), 0.0) / n;
+  // y = a + b t + c s over t = x - mean and s = t^2 made orthogonal to 1 and t by Gram and Schmidt
+  double tt = 0, ttt = 0, ty = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double t = x[i] - mean;
+    tt += t * t;
+    ttt += t * t * t;
+    ty += t * y[i];
+  }
+  double ss = 0, sy = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double t = x[i] - mean, s = t * t - tt / n - ttt / tt * t;
+    ss += s * s;
+    sy += s * y[i];
+  }
+  if (!(tt > 0) || !(ss > 0) || !(sy > 0)) return otherwise;
+  const double c = sy / ss, b = ty / tt - c * ttt / tt;
+  const double best = mean - b / (2 * c);
+  return best >= x.front() && best <= x.back() ? best : otherwise;
+}
+
+/// Tries `coarse` steps over the range, then quarter of them around the best, and fits a parabola to those.
+AxisEstimate minimise(const AxisSearch& search, double coarse, double fine,
+                      const std::function<double(double, bool)>& score) {
+  const auto steps = [](double range, double step) { return static_cast<int>(std::ceil(range / step - 1e-9)); };
+  const int half = std::max(1, steps(search.range, coarse));
+  double best = search.centre, least = infinity, most = -infinity;
+  int at = 0;
+  for (int n = -half; n <= half; ++n) {
+    const double shift = search.centre + n * coarse, value = score(shift, false);
+    if (std::isfinite(value)) most = std::max(most, value);
+    if (value < least) {
+      least = value;
+      best = shift;
+      at = n;
+    }
+  }
+  AxisEstimate out;
+  out.shift = best;
+  out.at_end = std::abs(at) == half;
+  if (!std::isfinite(least)) return out;
+  out.contrast = least > 0 ? most / least : infinity;
+  std::vector<double> x, y;
+  for (int n = -steps(coarse, fine); n <= steps(coarse, fine); ++n) {
+    const double value = score(best + n * fine, true);
+    if (!std::isfinite(value)) continue;
+    x.push_back(best + n * fine);
+    y.push_back(value);
+  }
+  if (x.empty()) return out;
+  const auto lowest = static_cast<std::size_t>(std::min_element(y.begin(), y.end()) - y.begin());
+  // the four nearest on each side at most: farther off the score is no parabola
+  const std::size_t from = lowest > 4 ? lowest - 4 : 0, to = std::min(x.size(), lowest + 5);
+  out.shift = parabola_minimum(
+      {x.begin() + static_cast<std::ptrdiff_t>(from), x.begin() + static_cast<std::ptrdiff_t>(to)},
+      {y.begin() + static_cast<std::ptrdiff_t>(from), y.begin() + static_cast<std::ptrdiff_t>(to)}, x[lowest]);
+  return out;
+}
+
+/// The detector row (fractional) on which the plane across the axis through the source is seen: v = sy - py.
+double middle_row(const Volume& projections, const Geometry& geometry) {
+  const View& view = geometry.views.front();
+  return (view.source_offset_y - view.projection_offset_y - projections.grid.origin[1]) / projections.grid.spacing[1];
+}
+
+void check_stack(const Volume& projections, const Geometry& geometry) {
+  check_projections(projections.grid, "the projections", geometry, "the geometry");
+  const auto& d = projections.grid.direction;
+  if (!(d[0] > 0.9999) || !(d[4] > 0.9999))
+    throw InputError("the projections' direction turns or mirrors the detector; the axis is looked for along its rows");
+}
+
+/// Rows of all views, smoothed with 1-2-1 so that interpolation changes the noise little: [(row * views + view) * nu].
+class Rows {
+ public:
+  Rows(const Volume& projections, const std::vector<std::size_t>& rows)
+      : columns_(projections.grid.size[0]), views_(projections.grid.size[2]), count_(rows.size()) {
+    values_.resize(count_ * views_ * columns_);
+    for (std::size_t r = 0; r < count_; ++r)
+      for (std::size_t n = 0; n < views_; ++n)
+        for (std::size_t i = 0; i < columns_; ++i) {
+          const auto value = [&](std::size_t column) { return projections.at(column, rows[r], n); };
+          values_[(r * views_ + n) * columns_ + i] =
+              0.25f * (value(i == 0 ? 0 : i - 1) + 2 * value(i) + value(std::min(i + 1, columns_ - 1)));
+        }
+  }
+  std::size_t count() const { return count_; }
+  std::size_t columns() const { return columns_; }
+  float at(std::size_t row, std::size_t view, std::size_t column) const {
+    return values_[(row * views_ + view) * columns_ + column];
+  }
+  double between(std::size_t row, std::size_t view, std::size_t column, double fraction) const {
+    const double low = at(row, view, column);
+    return fraction == 0 ? low : low + fraction * (at(row, view, column + 1) - low);
+  }
+
+ private:
+  std::size_t columns_, views_, count_;
+  std::vector<float> values_;
+};
+
+/// The views round the circle.
+class Circle {
+ public:
+  explicit Circle(const Geometry& geometry) {
+    for (std::size_t n = 0; n < geometry.views.size(); ++n) {
+      double angle = std::fmod(geometry.views[n].gantry_angle * pi / 180, 2 * pi);
+      if (angle < 0) angle += 2 * pi;
+      views_.push_back({angle, n});
+    }
+    std::sort(views_.begin(), views_.end());
+    std::vector<double> gaps;
+    for (std::size_t n = 0; n + 1 < views_.size(); ++n) gaps.push_back(views_[n + 1].first - views_[n].first);
+    std::sort(gaps.begin(), gaps.end());
+    median_ = gaps.empty() ? 0 : gaps[gaps.size() / 2];
+  }
+  struct Between {
+    std::size_t low, high;
+    double fraction;
+  };
+  /// The neighbours of an angle, or nothing if it is too far from any view.
+  bool find(double angle, Between& out) const {
+    angle = std::fmod(angle, 2 * pi);
+    if (angle < 0) angle += 2 * pi;
+    const auto above = std::lower_bound(views_.begin(), views_.end(), std::pair<double, std::size_t>{angle, 0});
+    const auto& high = above == views_.end() ? views_.front() : *above;
+    const auto& low = above == views_.begin() ? views_.back() : *(above - 1);
+    double to_low = angle - low.first, to_high = high.first - angle;
+    if (to_low < 0) to_low += 2 * pi;
+    if (to_high < 0) to_high += 2 * pi;
+    if (to_low + to_high <= 3 * median_ + 1e-9 && to_low + to_high > 0) {
+      out = {low.second, high.second, to_low / (to_low + to_high)};
+      return true;
+    }
+    if (std::min(to_low, to_high) > 1.5 * median_ + 1e-9) return false;
+    out = to_low < to_high ? Between{low.second, low.second, 0} : Between{high.second, high.second, 0};
+    return true;
+  }
+
+ private:
+  std::vector<std::pair<double, std::size_t>> views_;
+  double median_ = 0;
+};
+
+/// The views that have another opposite to them.
+std::vector<std::size_t> opposed_views(const Geometry& geometry) {
+  const Circle circle(geometry);
+  std::vector<std::size_t> views;
+  Circle::Between opposite{};
+  for (std::size_t n = 0; n < geometry.views.size(); ++n)
+    if (circle.find(geometry.views[n].gantry_angle * pi / 180 + pi, opposite)) views.push_back(n);
+  return views;
+}
+
+std::vector<std::size_t> spread(std::size_t count, std::size_t most) {
+  const std::size_t take = std::min(count, most);
+  std::vector<std::size_t> out;
+  for (std::size_t n = 0; n < take; ++n) out.push_back((2 * n + 1) * count / (2 * take));
+  return out;
+}
+
+}  // namespace
+
+Geometry with_axis_shifted(const Geometry& geometry, double shift) {
+  Geometry out = geometry;
+  for (View& view : out.views) view.projection_offset_x -= shift;
+  return out;
+}
+
+AxisEstimate axis_by_correlation(const Volume& projections, const Geometry& geometry, const AxisSearch& search) {
+  check_stack(projections, geometry);
+  const Grid& grid = projections.grid;
+  std::vector<std::size_t> rows;
+  if (geometry.parallel()) {
+    rows = spread(grid.size[1], 16);
+  } else {
+    const double row = std::clamp(middle_row(projections, geometry), 0.0, static_cast<double>(grid.size[1] - 1));
+    rows = {static_cast<std::size_t>(std::lround(row))};
+  }
+  const Rows values(projections, rows);
+  const Circle circle(geometry);
+  const std::vector<std::size_t> views = opposed_views(geometry);
+  if (views.empty())
+    throw InputError("no view has one opposite to it, so no ray is measured twice; find the axis by sharpness instead");
+  std::vector<std::size_t> base;
+  for (const std::size_t n : spread(views.size(), 120)) base.push_back(views[n]);
+
+  const double last = static_cast<double>(grid.size[0]) - 1;
+  const auto score = [&](double shift, bool) {
+    double difference = 0, power = 0;
+    std::size_t pairs = 0;
+    for (const std::size_t n : base) {
+      const View& view = geometry.views[n];
+      const double px = view.projection_offset_x - shift, sx = view.source_offset_x;
+      const double phase = view.parallel() ? 0 : std::atan2(sx, view.sid);
+      Circle::Between at{};
+      if (view.parallel() && !circle.find(view.gantry_angle * pi / 180 + pi, at)) continue;
+      for (std::size_t i = 0; i < values.columns(); ++i) {
+        const double u = grid.origin[0] + grid.spacing[0] * static_cast<double>(i);
+        double back = -u - 2 * px;  // the opposite ray's u
+        if (!view.parallel()) {
+          const double alpha = std::atan2(u + px - sx, view.sdd);
+          if (!circle.find(view.gantry_angle * pi / 180 + pi - 2 * (alpha + phase), at)) continue;
+          back = sx - px + view.sdd * std::tan(-alpha - 2 * phase);
+        }
+        const double column = (back - grid.origin[0]) / grid.spacing[0];
+        if (!(column >= 0 && column <= last)) continue;
+        const auto low = std::min(static_cast<std::size_t>(column), grid.size[0] - 2);
+        const double fraction = column - static_cast<double>(low);
+        for (std::size_t r = 0; r < values.count(); ++r) {
+          const double p = values.at(r, n, i);
+          const double q = (1 - at.fraction) * values.between(r, at.low, low, fraction) +
+                           at.fraction * values.between(r, at.high, low, fraction);
+          difference += (p - q) * (p - q);
+          power += p * p + q * q;
+        }
+        ++pairs;
+      }
+    }
+    // an axis at the detector's edge leaves nothing to compare
+    return pairs >= base.size() * grid.size[0] / 10 && power > 0 ? difference / power : infinity;
+  };
+  if (grid.size[0] < 4) throw InputError("the detector has less than 4 columns; the axis cannot be found on it");
+  return minimise(search, grid.spacing[0], 0.25 * grid.spacing[0], score);
+}
+
+namespace {
+
+/// The rows that the slices need, as a stack of their own, and the slices on `n` x `n` voxels.
+struct Slices {
+  Volume stack;
+  double radius = 0, first_y = 0, spacing_y = 1;
+  std::size_t count = 1;
+
+  Grid grid(std::size_t n) const {
+    const double voxel = 2 * radius / static_cast<double>(n);
+    Grid out = default_grid({n, n, count}, {voxel, voxel, spacing_y});
+    out.origin[1] = first_y;
+    return out;
+  }
+};
+
+Slices make_slices(const Volume& projections, const Geometry& geometry) {
+  const Grid& grid = projections.grid;
+  const View& view = geometry.views.front();
+  Slices out;
+  std::size_t first = 0, stride = 1, rows = 1;
+  if (geometry.parallel()) {
+    rows = std::min<std::size_t>(grid.size[1], 4);
+    stride = grid.size[1] / rows;
+    first = (grid.size[1] - 1 - (rows - 1) * stride) / 2;
+    out.count = rows;
+    out.spacing_y = grid.spacing[1] * static_cast<double>(stride);
+    out.first_y = grid.origin[1] + grid.spacing[1] * static_cast<double>(first) + view.projection_offset_y;
+  } else {
+    const double middle = middle_row(projections, geometry);
+    if (!(middle >= -0.5 && middle <= static_cast<double>(grid.size[1]) - 0.5))
+      throw InputError(
+          fmt::format("the plane across the axis through the source is seen on detector row {:.1f} of {}; "
+                      "the axis is found by sharpness only where that row is measured",
+                      middle, grid.size[1]));
+    double lean = 0;  // how far tilts move the plane's image over the detector, in rows
+    for (const View& v : geometry.views)
+      lean = std::max(
+          lean, std::abs(std::sin(v.in_plane_angle * pi / 180)) + std::abs(std::sin(v.out_of_plane_angle * pi / 180)));
+    const double reach = 2 + lean * static_cast<double>(grid.size[0]) * grid.spacing[0] / grid.spacing[1];
+    first = static_cast<std::size_t>(std::max(0.0, std::floor(middle - reach)));
+    rows = std::min(grid.size[1], static_cast<std::size_t>(std::ceil(middle + reach)) + 1) - first;
+    out.first_y = view.source_offset_y;
+    out.spacing_y = grid.spacing[1] * view.sid / view.sdd;
+  }
+  Grid cut = grid;
+  cut.size[1] = rows;
+  cut.origin[1] += grid.spacing[1] * static_cast<double>(first);
+  cut.spacing[1] *= static_cast<double>(stride);
+  out.stack = Volume(cut);
+  for (std::size_t n = 0; n < grid.size[2]; ++n)
+    for (std::size_t row = 0; row < rows; ++row)
+      for (std::size_t i = 0; i < grid.size[0]; ++i)
+        out.stack.at(i, row, n) = projections.at(i, first + row * stride, n);
+  const FieldOfView seen = field_of_view(geometry, DetectorPixels::of(grid));
+  out.radius = seen.radius;
+  if (!(out.radius > 0))
+    throw InputError(
+        "the axis falls outside the detector in the given geometry; give one that has it on the detector, "
+        "even if not at the right place");
+  return out;
+}
+
+/// No warnings while it lives: each axis that is tried would give the same ones.
+class WithoutWarnings {
+ public:
+  WithoutWarnings() : before_(spdlog::get_level()) { spdlog::set_level(std::max(before_, spdlog::level::err)); }
+  ~WithoutWarnings() { spdlog::set_level(before_); }
+  WithoutWarnings(const WithoutWarnings&) = delete;
+  WithoutWarnings& operator=(const WithoutWarnings&) = delete;
+
+ private:
+  spdlog::level::level_enum before_;
+};
+
+/// What is least with the right axis, over the cylinder of `radius`. Moving the axis of half a turn moves the phase of
+/// each line through the origin of Fourier space, and the power of the volume stays the same: there it is what lies
+/// below zero. Where a full turn measures every line twice, the two interfere, and the power is greatest with the right
+/// axis, while double contours need not lie below zero.
+double blur(const Volume& volume, double radius, bool full_turn) {
+  double negative = 0, power = 0;
+  const Grid& grid = volume.grid;
+  for (std::size_t k = 0; k < grid.size[2]; ++k)
+    for (std::size_t j = 0; j < grid.size[1]; ++j)
+      for (std::size_t i = 0; i < grid.size[0]; ++i) {
+        const auto at = grid.world(static_cast<double>(i), static_cast<double>(j), static_cast<double>(k));
+        if (std::hypot(at[0], at[2]) >= radius) continue;
+        const double value = volume.at(i, j, k);
+        negative -= std::min(0.0, value);
+        power += value * value;
+      }
+  const double count = static_cast<double>(grid.count());
+  return full_turn ? count / power : negative / count;
+}
+
+}  // namespace
+
+AxisEstimate axis_by_sharpness(const Volume& projections, const Geometry& geometry, const AxisSearch& search,
+                               const std::vector<Device>& devices) {
+  check_stack(projections, geometry);
+  const Slices slices = make_slices(projections, geometry);
+  const bool full_turn = 2 * opposed_views(geometry).size() >= geometry.views.size();
+  const WithoutWarnings quiet;
+  FdkParameters smooth;  // so that noise does not drown what a wrong axis puts below zero
+  smooth.window = Window::hann;
+  smooth.cutoff = 0.5;
+  const auto score = [&](double shift, bool fine) {
+    const std::size_t n = std::min<std::size_t>(fine ? 512 : 256, std::max<std::size_t>(16, projections.grid.size[0]));
+    const Volume volume = fdk(slices.stack, with_axis_shifted(geometry, shift), slices.grid(n), smooth, devices).output;
+    return blur(volume, 0.9 * slices.radius, full_turn);
+  };
+  const double pixel = projections.grid.spacing[0];
+  return minimise(search, 2 * pixel, 0.5 * pixel, score);
+}
+
+}  // namespace halocline

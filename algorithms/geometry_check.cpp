@@ -1,0 +1,232 @@
+#include "algorithms/geometry_check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "algorithms/field_of_view.hpp"
+#include "host/error.hpp"
+
+namespace halocline {
+namespace {
+
+constexpr double degree = std::numbers::pi / 180;
+
+class Findings {
+ public:
+  template <typename... T>
+  void impossible(fmt::format_string<T...> text, T&&... values) {
+    all_.push_back({true, fmt::format(text, std::forward<T>(values)...)});
+  }
+  template <typename... T>
+  void warn(fmt::format_string<T...> text, T&&... values) {
+    all_.push_back({false, fmt::format(text, std::forward<T>(values)...)});
+  }
+  std::vector<Finding> sorted() {
+    std::stable_partition(all_.begin(), all_.end(), [](const Finding& f) { return f.impossible; });
+    return std::move(all_);
+  }
+
+ private:
+  std::vector<Finding> all_;
+};
+
+template <typename Get>
+Alignment::Value statistics(const Geometry& geometry, Get get) {
+  Alignment::Value out;
+  for (const View& view : geometry.views) out.mean += get(view) / static_cast<double>(geometry.views.size());
+  for (const View& view : geometry.views) out.spread = std::max(out.spread, std::abs(get(view) - out.mean));
+  return out;
+}
+
+/// The view that is farthest from the median, and by how much.
+template <typename Get>
+std::pair<std::size_t, double> farthest(const Geometry& geometry, Get get) {
+  std::vector<double> values;
+  for (const View& view : geometry.views) values.push_back(get(view));
+  auto sorted = values;
+  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+  std::nth_element(sorted.begin(), middle, sorted.end());
+  const double median = *middle;
+  std::size_t at = 0;
+  for (std::size_t n = 0; n < values.size(); ++n)
+    if (std::abs(values[n] - median) > std::abs(values[at] - median)) at = n;
+  return {at, values[at] - median};
+}
+
+void check_coverage(const Geometry& geometry, const std::optional<FieldOfView>& seen, Findings& findings) {
+  AngularCoverage coverage;
+  try {
+    coverage = angular_coverage(geometry);
+  } catch (const InputError& error) {
+    return findings.impossible("{}", error.what());
+  }
+  if (!coverage.full_circle) {
+    const View& view = geometry.views.front();
+    const double missing = 360 - coverage.range / degree;
+    // the fan that sees the cylinder of the field of view
+    const double fan = seen && seen->radius > 0 ? 2 * std::asin(std::min(1.0, seen->radius / view.sid)) / degree : 0;
+    if (coverage.range / degree < 180 + fan)
+      findings.impossible(
+          "the views leave {:.6g} degrees out and cover {:.6g} from gantry angle {:.6g}; at least "
+          "{:.6g} (180 and the fan angle) are needed, so give the views that are missing",
+          missing, coverage.range / degree, coverage.first_angle / degree, 180 + fan);
+    else
+      findings.warn(
+          "the views leave {:.6g} degrees out and cover {:.6g} from gantry angle {:.6g}: a short scan, which "
+          "needs weights for the rays that are measured twice",
+          missing, coverage.range / degree, coverage.first_angle / degree);
+    if (seen && seen->radius > 0 && seen->displaced_radius > 1.25 * seen->radius)
+      findings.impossible(
+          "the detector is displaced ({:.6g} mm round the axis are seen in every view, {:.6g} mm by its longer side) "
+          "and "
+          "an arc is missing: what only the longer side sees is not measured from all sides, so reconstruct no more "
+          "than "
+          "the smaller radius",
+          seen->radius, seen->displaced_radius);
+  }
+  if (coverage.repeated_views > 0)
+    findings.warn("{} views stand at an angle that another has too; is one of them written twice?",
+                  coverage.repeated_views);
+  if (coverage.disordered)
+    findings.warn(
+        "the gantry angles neither increase nor decrease round the circle; are images and angles in the same "
+        "order?");
+}
+
+void check_views(const Geometry& geometry, Findings& findings) {
+  const auto jump = [&](const char* what, double View::*member, const char* unit, double limit) {
+    const bool angle = unit[0] == 'd';
+    const auto value = [&](const View& v) { return angle ? std::remainder(v.*member, 360) : v.*member; };
+    const auto [view, by] = farthest(geometry, value);
+    if (std::abs(by) > limit)
+      findings.warn(
+          "{} of projection {} is {:.6g} {}, which is {:.6g} {} from the median of all views; do all views "
+          "belong to one scan?",
+          what, view, geometry.views[view].*member, unit, by, unit);
+  };
+  const View& front = geometry.views.front();
+  jump("the source to isocentre distance", &View::sid, "mm", geometry.parallel() ? 1e300 : 0.02 * front.sid);
+  jump("the source to detector distance", &View::sdd, "mm", 0.02 * front.sdd);
+  jump("the in-plane angle", &View::in_plane_angle, "degrees", 5);
+  jump("the out-of-plane angle", &View::out_of_plane_angle, "degrees", 5);
+  for (std::size_t n = 0; n < geometry.views.size(); ++n) {
+    const double in_plane = std::abs(std::remainder(geometry.views[n].in_plane_angle, 360));
+    if (in_plane <= 90) continue;
+    findings.warn(
+        "the in-plane angle of projection {} is {:.6g} degrees: its image stands on its head, or its u axis "
+        "points the wrong way; if the volume comes out mirrored, flip the images instead",
+        n, geometry.views[n].in_plane_angle);
+    break;
+  }
+  const auto tilt = [](const View& v) { return std::abs(std::remainder(v.out_of_plane_angle, 360)); };
+  const auto tilted = std::max_element(geometry.views.begin(), geometry.views.end(),
+                                       [&](const View& a, const View& b) { return tilt(a) < tilt(b); });
+  if (tilt(*tilted) > 10)
+    findings.warn(
+        "the out-of-plane angle of projection {} is {:.6g} degrees; filtered back-projection is made for a "
+        "source that turns round the axis in a plane across it",
+        tilted - geometry.views.begin(), tilted->out_of_plane_angle);
+  if (!geometry.parallel() && front.sdd < front.sid * 1.001)
+    findings.warn(
+        "the detector stands on the rotation axis (source to isocentre {:.6g} mm, to detector {:.6g} mm), "
+        "where the object is; are the distances right?",
+        front.sid, front.sdd);
+}
+
+void check_axis(const Geometry& geometry, const DetectorPixels& detector, const FieldOfView& seen, Findings& findings) {
+  const Grid grid = detector.grid(1);
+  for (int axis = 0; axis < 2; ++axis) {
+    if (axis == 1 && geometry.parallel()) break;  // a parallel beam may be measured at any height
+    const double low = grid.origin[axis] - 0.5 * grid.spacing[axis];
+    const double high = low + static_cast<double>(grid.size[axis]) * grid.spacing[axis];
+    for (std::size_t n = 0; n < geometry.views.size(); ++n) {
+      const double at = isocentre_on_detector(geometry.views[n])[axis];
+      if (at >= low && at <= high) continue;
+      const char* letter = axis == 0 ? "u" : "v";
+      if (axis == 0)
+        findings.impossible(
+            "the rotation axis falls on u = {:.6g} mm in projection {}, outside the detector, which "
+            "covers {:.6g} to {:.6g} mm; check the projection offset, the detector's origin and its "
+            "pixels",
+            at, n, low, high);
+      else
+        findings.warn(
+            "the isocentre falls on {} = {:.6g} mm in projection {}, outside the detector, which covers "
+            "{:.6g} to {:.6g} mm: only what is above or below it is seen",
+            letter, at, n, low, high);
+      break;
+    }
+  }
+  if (seen.radius > 0 && seen.displaced_radius > 1.25 * seen.radius)
+    findings.warn(
+        "the detector is displaced: {:.6g} mm round the axis are seen in every view, {:.6g} mm by its longer "
+        "side; on a full turn the longer side counts, with weights for what is measured twice",
+        seen.radius, seen.displaced_radius);
+}
+
+void check_volume(const Geometry& geometry, const DetectorPixels& detector, const Grid& volume, Findings& findings) {
+  double reach = 0;  // from the axis to the volume's farthest corner
+  for (int corner = 0; corner < 8; ++corner) {
+    const auto edge = [&](int axis) {
+      return (corner >> axis & 1) != 0 ? static_cast<double>(volume.size[axis]) - 0.5 : -0.5;
+    };
+    const auto at = volume.world(edge(0), edge(1), edge(2));
+    reach = std::max(reach, std::hypot(at[0], at[2]));
+  }
+  if (!geometry.parallel()) {
+    const auto nearest = std::min_element(geometry.views.begin(), geometry.views.end(),
+                                          [](const View& a, const View& b) { return a.sid < b.sid; });
+    if (reach >= nearest->sid)
+      findings.impossible(
+          "the volume reaches {:.6g} mm from the axis, but the source passes at {:.6g} mm; choose a "
+          "smaller volume",
+          reach, nearest->sid);
+  }
+  const Coverage coverage = volume_coverage(geometry, detector, volume);
+  if (coverage.half_of_views == 0)
+    findings.impossible(
+        "no part of the volume is seen in half of the views; check its origin and spacing (mm) and the "
+        "detector's");
+  else if (coverage.every_view < 1)
+    findings.warn(
+        "{:.1f} % of the volume are seen in every view, {:.1f} % in at least half of them; what is outside "
+        "the field of view is wrong, so choose a smaller volume",
+        100 * coverage.every_view, 100 * coverage.half_of_views);
+}
+
+}  // namespace
+
+std::array<double, 2> isocentre_on_detector(const View& view) {
+  const Matrix34 m = projection_matrix(view);
+  return {m[3] / m[11], m[7] / m[11]};
+}
+
+Alignment alignment(const Geometry& geometry) {
+  Alignment out;
+  out.axis_u = statistics(geometry, [](const View& v) { return isocentre_on_detector(v)[0]; });
+  out.axis_v = statistics(geometry, [](const View& v) { return isocentre_on_detector(v)[1]; });
+  out.out_of_plane = statistics(geometry, [](const View& v) { return std::remainder(v.out_of_plane_angle, 360); });
+  out.in_plane = statistics(geometry, [](const View& v) { return std::remainder(v.in_plane_angle, 360); });
+  out.source_x = statistics(geometry, [](const View& v) { return v.source_offset_x; });
+  out.source_y = statistics(geometry, [](const View& v) { return v.source_offset_y; });
+  return out;
+}
+
+std::vector<Finding> geometry_findings(const Geometry& geometry, const DetectorPixels& detector,
+                                       const std::optional<Grid>& volume) {
+  check_geometry(geometry, "the geometry");
+  Findings findings;
+  const bool known = detector.size && detector.spacing;
+  std::optional<FieldOfView> seen;
+  if (known) seen = field_of_view(geometry, detector);
+  check_coverage(geometry, seen, findings);
+  check_views(geometry, findings);
+  if (known) check_axis(geometry, detector, *seen, findings);
+  if (known && volume) check_volume(geometry, detector, *volume, findings);
+  return findings.sorted();
+}
+
+}  // namespace halocline

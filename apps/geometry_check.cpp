@@ -1,0 +1,84 @@
+// halocline geometry check
+#include "algorithms/geometry_check.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "apps/geometry_commands.hpp"
+#include "apps/geometry_file.hpp"
+#include "apps/grid_options.hpp"
+#include "apps/job.hpp"
+#include "host/error.hpp"
+
+namespace halocline {
+namespace {
+
+struct CheckCommand {
+  std::string geometry, projections;
+  DetectorPixels detector;
+  GridOptions grid;
+};
+
+void run_check(Job& job, CheckCommand& command) {
+  job.input("geometry", command.geometry);
+  std::vector<Finding> findings;
+  std::size_t views = 0;
+  if (!command.projections.empty()) {
+    const Grid stack = job.input_image("-i", command.projections).grid;
+    views = stack.size[2];
+    command.detector = command.detector.or_else(DetectorPixels::of(stack));
+    const auto& d = stack.direction;
+    if (d[0] * d[4] - d[1] * d[3] < 0)
+      findings.push_back({true, fmt::format("'{}' has a direction that mirrors the detector; flip its images along one "
+                                            "axis and set the direction to 1 0 0 0 1 0 0 0 1",
+                                            command.projections)});
+  }
+  const ScanFile scan = load_geometry(command.geometry, {}, command.detector);
+  if (views != 0 && views != scan.geometry.views.size())
+    findings.push_back({true, fmt::format("'{}' holds {} views, but the geometry describes {}", command.projections,
+                                          views, scan.geometry.views.size())});
+  std::optional<Grid> volume;
+  if (command.grid.size || !command.grid.like.empty()) volume = make_grid(command.grid);
+  const auto more = geometry_findings(scan.geometry, scan.detector, volume);
+  findings.insert(findings.end(), more.begin(), more.end());
+
+  std::size_t impossible = 0;
+  auto& results = job.results();
+  results["findings"] = nlohmann::json::array();
+  for (const Finding& finding : findings) {
+    impossible += finding.impossible;
+    results["findings"].push_back({{"impossible", finding.impossible}, {"text", finding.text}});
+    job.print(fmt::format("{}: {}", finding.impossible ? "impossible" : "warning", finding.text));
+  }
+  if (!scan.detector.size || !scan.detector.spacing)
+    job.say("the detector was not looked at; give -i with the projections, or --detector and --pixel");
+  else if (!volume)
+    job.say("no volume was looked at; give --size and --spacing, or --like");
+  if (impossible > 0) {
+    job.keep_report();
+    throw InputError(fmt::format("{}: {} of {} findings make a right reconstruction impossible; see above",
+                                 command.geometry, impossible, findings.size()));
+  }
+  job.say(findings.empty() ? fmt::format("{}: nothing was found to be wrong", command.geometry)
+                           : fmt::format("{}: {} warnings", command.geometry, findings.size()));
+}
+
+}  // namespace
+
+void add_geometry_check(CLI::App& app, Action& action) {
+  auto* sub = app.add_subcommand(
+      "check", "Look for set-ups that are inconsistent, mirrored or impossible; exit code 2 if one is impossible");
+  auto command = std::make_shared<CheckCommand>();
+  sub->add_option("geometry", command->geometry, geometry_file_help)->required()->type_name("FILE");
+  sub->add_option("-i,--input", command->projections, "Projections (u, v, view) whose header says the detector")
+      ->type_name("FILE");
+  add_detector_options(*sub, command->detector);
+  add_grid_options(*sub, command->grid);
+  sub->footer(
+      "Example:\n  halocline geometry check geometry.xml -i projections.mha --size 128,128,128 --spacing 1.5,1.5,1.5");
+  sub->callback([&action, command] { action = [command](Job& job) { run_check(job, *command); }; });
+}
+
+}  // namespace halocline

@@ -1,0 +1,35 @@
+// Scan geometries from any file that can be read, whatever its format.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "algorithms/geometry_text.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace halocline {
+
+enum class GeometryFormat { rtk, astra, matrices, xtekct, pca, dxchange };
+
+/// "rtk", "astra", "matrices", "xtekct", "pca", "dxchange".
+const std::vector<std::string>& geometry_format_names();
+GeometryFormat geometry_format(const std::string& name);
+
+/// What --geometry takes, for the options' descriptions.
+extern const char* const geometry_file_help;
+
+/// Reads a geometry. Without a `format` it goes by the extension (.xtekct, .pca, .h5, .hdf5, .nxs), then by the
+/// content: XML is RTK's, a `# format:` line is that of algorithms/geometry_text.hpp. `detector` are the pixels
+/// that the geometry is wanted for; what it leaves open the file says. A Data Exchange file gives a parallel beam.
+/// Notes become warnings. Throws InputError.
+ScanFile load_geometry(const std::string& path, std::optional<GeometryFormat> format = {},
+                       const DetectorPixels& detector = {});
+
+/// --detector, --pixel, --detector-origin: what is known of the detector.
+void add_detector_options(CLI::App& app, DetectorPixels& detector);
+
+}  // namespace halocline

@@ -1,0 +1,17 @@
+#include "apps/io/hdf5_angles.hpp"
+
+#ifndef HALOCLINE_WITH_ITK
+
+#include "host/error.hpp"
+
+namespace halocline {
+
+std::vector<double> read_hdf5_angles(const std::string& path) {
+  throw InputError(path +
+                   ": HDF5 files are read through ITK, which this build is without; write the angles to a text "
+                   "file and use 'halocline geometry circular --angles'");
+}
+
+}  // namespace halocline
+
+#endif

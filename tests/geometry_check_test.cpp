@@ -1,0 +1,199 @@
+// labels: unit
+#include "algorithms/geometry_check.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "algorithms/field_of_view.hpp"
+#include "host/error.hpp"
+
+namespace halocline {
+namespace {
+
+using testing::HasSubstr;
+
+Geometry scan(CircularOptions options = {}) {
+  if (options.angles.empty() && options.projections == 360) options.projections = 90;
+  return circular_geometry(options);
+}
+
+DetectorPixels detector(std::size_t columns = 200, std::size_t rows = 100) {
+  DetectorPixels pixels;
+  pixels.size = {columns, rows};
+  pixels.spacing = {1.5, 2.0};
+  return pixels;
+}
+
+/// One finding of that gravity whose text holds all parts.
+void expect_found(const std::vector<Finding>& findings, bool impossible, const std::vector<std::string>& parts) {
+  std::string all;
+  for (const Finding& finding : findings) {
+    all += (finding.impossible ? "impossible: " : "warning: ") + finding.text + "\n";
+    bool here = finding.impossible == impossible;
+    for (const auto& part : parts) here = here && finding.text.find(part) != std::string::npos;
+    if (here) return;
+  }
+  FAIL() << parts.front() << " is not among\n" << all;
+}
+
+// A fan through the outer edges of the pixels touches the circle that it contains.
+TEST(FieldOfView, IsTheCircleBetweenTheOuterRays) {
+  const FieldOfView seen = field_of_view(scan(), detector());
+  const double half = 150;  // mm, 200 pixels of 1.5
+  EXPECT_NEAR(seen.radius, 1000 * std::sin(std::atan(half / 1536)), 1e-9);
+  EXPECT_NEAR(seen.displaced_radius, seen.radius, 1e-9);
+  EXPECT_NEAR(seen.high, (1000 - seen.radius) * 100 / 1536, 1e-9);  // where the cylinder is nearest to the source
+  EXPECT_NEAR(seen.low, -seen.high, 1e-9);
+  CircularOptions parallel;
+  parallel.sdd = 0;
+  parallel.projection_offset_x = 20;
+  parallel.projection_offset_y = 7;
+  const FieldOfView flat = field_of_view(scan(parallel), detector());
+  EXPECT_NEAR(flat.radius, half - 20, 1e-9);
+  EXPECT_NEAR(flat.displaced_radius, half + 20, 1e-9);
+  EXPECT_NEAR(flat.low, -93, 1e-9);
+  EXPECT_NEAR(flat.high, 107, 1e-9);
+}
+
+// Points on the rim of the cylinder are seen in every view, and just beyond it some are not: tilts and offsets on.
+TEST(FieldOfView, HoldsWhatEveryViewSees) {
+  CircularOptions options;
+  options.projection_offset_x = 22;
+  options.projection_offset_y = -9;
+  options.source_offset_x = -6;
+  options.source_offset_y = 4;
+  options.in_plane_angle = 3;
+  options.projections = 180;
+  DetectorPixels pixels = detector(211, 133);
+  pixels.origin = {-140, -120};
+  const Geometry geometry = scan(options);
+  const FieldOfView seen = field_of_view(geometry, pixels);
+  ASSERT_GT(seen.radius, 0);
+  const auto all_seen = [&](double r, double y) {
+    for (const View& view : geometry.views)
+      for (int n = 0; n < 360; ++n) {
+        const Matrix34 m = projection_matrix(view);
+        const double x[] = {r * std::cos(n * M_PI / 180), y, r * std::sin(n * M_PI / 180)};
+        double h[3];
+        for (int row = 0; row < 3; ++row)
+          h[row] = m[4 * row] * x[0] + m[4 * row + 1] * x[1] + m[4 * row + 2] * x[2] + m[4 * row + 3];
+        const double u = h[0] / h[2], v = h[1] / h[2];
+        if (u < -140.75 || u > -140.75 + 211 * 1.5 || v < -121 || v > -121 + 133 * 2.0) return false;
+      }
+    return true;
+  };
+  EXPECT_TRUE(all_seen(seen.radius * 0.9999, 0));
+  EXPECT_FALSE(all_seen(seen.radius * 1.002, 0));
+  const double middle = 0.5 * (seen.low + seen.high), half = 0.5 * (seen.high - seen.low);
+  // thinner than the radius, as the image of the axis leans by the in-plane angle
+  EXPECT_TRUE(all_seen(seen.radius * 0.9, middle + 0.9 * half));
+  EXPECT_TRUE(all_seen(seen.radius * 0.9, middle - 0.9 * half));
+  EXPECT_FALSE(all_seen(seen.radius * 0.9999, middle + 1.01 * half));
+}
+
+TEST(VolumeCoverage, IsTheFractionThatIsSeen) {
+  CircularOptions parallel;
+  parallel.sdd = 0;
+  parallel.angles = {0, 30, 60, 90, 120, 150};
+  const Geometry geometry = circular_geometry(parallel);
+  // twice as high as what is seen, and inside in the plane
+  const Coverage half = volume_coverage(geometry, detector(), default_grid({48, 48, 80}, {4, 4, 5}));
+  EXPECT_NEAR(half.every_view, 0.5, 1e-12);
+  EXPECT_NEAR(half.half_of_views, 0.5, 1e-12);
+  EXPECT_EQ(volume_coverage(geometry, detector(), default_grid({48, 48, 40}, {4, 4, 5})).every_view, 1);
+  Grid far = default_grid({10, 10, 10}, {1, 1, 1});
+  far.origin[1] += 500;
+  EXPECT_EQ(volume_coverage(geometry, detector(), far).half_of_views, 0);
+}
+
+TEST(Findings, NothingIsWrongWithAGoodScan) {
+  EXPECT_TRUE(geometry_findings(scan()).empty());
+  EXPECT_TRUE(geometry_findings(scan(), detector(), default_grid({30, 30, 20}, {4, 4, 4})).empty());
+  CircularOptions parallel;
+  parallel.sdd = 0;
+  parallel.arc = 180;
+  EXPECT_TRUE(geometry_findings(scan(parallel), detector()).empty());
+}
+
+TEST(Findings, TellWhatIsImpossible) {
+  CircularOptions options;
+  options.arc = 150;
+  expect_found(geometry_findings(scan(options)), true, {"leave 211.667 degrees out", "148.333", "180"});
+  options.arc = 250;
+  options.projection_offset_x = 60;
+  expect_found(geometry_findings(scan(options), detector()), true, {"displaced", "an arc is missing"});
+  options.arc = 360;
+  options.projection_offset_x = 400;
+  expect_found(geometry_findings(scan(options), detector()), true,
+               {"the rotation axis falls on u = -400 mm in projection 0", "-150 to 150 mm"});
+  options.projection_offset_x = 0;
+  Grid far = default_grid({10, 10, 10}, {1, 1, 1});
+  far.origin[1] += 500;
+  expect_found(geometry_findings(scan(options), detector(), far), true, {"no part of the volume is seen"});
+  expect_found(geometry_findings(scan(options), detector(), default_grid({100, 100, 4}, {20, 20, 1})), true,
+               {"reaches 1414.21 mm", "source passes at 1000 mm"});
+  CircularOptions parallel;
+  parallel.sdd = 0;
+  parallel.arc = 120;
+  expect_found(geometry_findings(scan(parallel)), true, {"gap of 61.33 degrees"});
+  EXPECT_THROW(geometry_findings(Geometry{}), InputError);
+}
+
+TEST(Findings, WarnOfWhatIsOdd) {
+  CircularOptions options;
+  options.arc = 220;
+  expect_found(geometry_findings(scan(options), detector()), false, {"short scan", "217.556"});
+  options.arc = 360;
+  options.projection_offset_x = 60;
+  expect_found(geometry_findings(scan(options), detector()), false, {"detector is displaced"});
+  options.projection_offset_x = 0;
+  options.projection_offset_y = 400;
+  expect_found(geometry_findings(scan(options), detector()), false, {"isocentre falls on v = -400 mm"});
+  options.projection_offset_y = 0;
+  expect_found(geometry_findings(scan(options), detector(), default_grid({64, 64, 40}, {4, 4, 4})), false,
+               {"% of the volume are seen in every view", "smaller volume"});
+  options.in_plane_angle = 180;
+  expect_found(geometry_findings(scan(options)), false, {"in-plane angle of projection 0 is 180", "flip the images"});
+  options.in_plane_angle = 0;
+  options.out_of_plane_angle = -12;
+  expect_found(geometry_findings(scan(options)), false, {"out-of-plane angle of projection 0 is -12"});
+  options.out_of_plane_angle = 0;
+  options.sdd = 1000;
+  expect_found(geometry_findings(scan(options)), false, {"detector stands on the rotation axis"});
+  options.sdd = 1536;
+
+  Geometry geometry = scan(options);
+  geometry.views[17].sid = 900;
+  expect_found(geometry_findings(geometry), false, {"source to isocentre distance of projection 17 is 900", "-100 mm"});
+  geometry = scan(options);
+  geometry.views[80].in_plane_angle = 350;  // 10 degrees, not 350
+  expect_found(geometry_findings(geometry), false, {"in-plane angle of projection 80", "-10 degrees from the median"});
+  geometry = scan(options);
+  geometry.views[5].gantry_angle = geometry.views[4].gantry_angle;
+  expect_found(geometry_findings(geometry), false, {"1 views stand at an angle"});
+  std::swap(geometry.views[20], geometry.views[40]);
+  expect_found(geometry_findings(geometry), false, {"neither increase nor decrease"});
+}
+
+TEST(Alignment, IsTheMeanAndTheSpread) {
+  Geometry geometry = scan();
+  for (std::size_t n = 0; n < geometry.views.size(); ++n) {
+    geometry.views[n].projection_offset_x = n % 2 == 0 ? 4 : 8;
+    geometry.views[n].source_offset_x = 2;
+    geometry.views[n].in_plane_angle = n % 2 == 0 ? 359 : 1;
+    geometry.views[n].out_of_plane_angle = -0.5;
+  }
+  const Alignment a = alignment(geometry);
+  // the axis through 0 seen from x = 2: at 2 - 2 * 1536/1000 in the detector's plane, less its offset
+  EXPECT_NEAR(a.axis_u.mean, 2 - 2 * 1.536 - 6, 1e-9);
+  EXPECT_NEAR(a.axis_u.spread, 2, 1e-9);
+  EXPECT_NEAR(a.in_plane.mean, 0, 1e-9);
+  EXPECT_NEAR(a.in_plane.spread, 1, 1e-9);
+  EXPECT_NEAR(a.out_of_plane.mean, -0.5, 1e-9);
+  EXPECT_NEAR(a.source_x.mean, 2, 1e-9);
+}
+
+}  // namespace
+}  // namespace halocline

@@ -1,0 +1,245 @@
+// labels: app
+// halocline geometry convert, show, check and find-axis as commands.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "algorithms/geometry_xml.hpp"
+#include "apps/geometry_drawing.hpp"
+#include "apps/geometry_file.hpp"
+#include "apps/io/image_file.hpp"
+#include "host/error.hpp"
+#include "tests/command_runner.hpp"
+#include "tests/reference/real_data.hpp"
+
+namespace halocline {
+namespace {
+
+using Words = std::vector<std::string>;
+
+Words operator+(Words a, const Words& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+class GeometryCommand : public testing::Test {
+ protected:
+  void SetUp() override {
+    done({"geometry",
+          "circular",
+          "--sid",
+          "500",
+          "--sdd",
+          "750",
+          "--projections",
+          "24",
+          "--first-angle",
+          "3",
+          "--proj-offset-x",
+          "7.5",
+          "--proj-offset-y",
+          "-2",
+          "--source-offset-x",
+          "1",
+          "--in-plane",
+          "2",
+          "--out-of-plane",
+          "-1.5",
+          "-o",
+          f / "g.xml"});
+  }
+  Ran done(const Words& words) const {
+    const Ran ran = run(words);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return ran;
+  }
+  void refused(const Words& words, const std::vector<std::string>& parts) const {
+    const auto before = f.files();
+    const Ran ran = run(words);
+    EXPECT_EQ(ran.code, 2) << ran.out << ran.err;
+    for (const auto& part : parts)
+      EXPECT_NE(ran.err.find(part), std::string::npos) << "'" << part << "' is not in\n" << ran.err;
+    EXPECT_EQ(f.files(), before);
+  }
+  static void contains(const std::string& text, const std::vector<std::string>& parts) {
+    for (const auto& part : parts) EXPECT_NE(text.find(part), std::string::npos) << part << " is not in\n" << text;
+  }
+  Folder f;
+  const Words detector{"--detector", "90,70", "--pixel", "2,3"};
+};
+
+double apart(const Geometry& a, const Geometry& b) {
+  double worst = a.views.size() == b.views.size() ? 0 : 1e9;
+  for (std::size_t n = 0; n < std::min(a.views.size(), b.views.size()); ++n) {
+    const Matrix34 p = projection_matrix(a.views[n]), q = projection_matrix(b.views[n]);
+    for (const double x : {-40.0, 50.0})
+      for (int row = 0; row < 2; ++row) {
+        const auto at = [&](const Matrix34& m) {
+          return (m[4 * row] * x + m[4 * row + 1] * 20 + m[4 * row + 2] * 30 + m[4 * row + 3]) /
+                 (m[8] * x + m[9] * 20 + m[10] * 30 + m[11]);
+        };
+        worst = std::max(worst, std::abs(at(p) - at(q)));
+      }
+  }
+  return worst;
+}
+
+TEST_F(GeometryCommand, ConvertGoesThereAndBack) {
+  const Geometry geometry = read_geometry(f / "g.xml");
+  for (const std::string to : {"astra", "matrices"}) {
+    done(Words{"geometry", "convert", "-i", f / "g.xml", "--to", to, "--detector-origin", "-80,-100", "-o",
+               f / "t.txt"} +
+         detector);
+    done({"geometry", "convert", "-i", f / "t.txt", "-o", f / "back.xml"});
+    EXPECT_LT(apart(geometry, read_geometry(f / "back.xml")), 2e-9) << to;  // 1e-9 of a pixel of 2 mm
+  }
+  done({"geometry", "convert", "-i", f / "g.xml", "--reverse", "--proj-offset-x", "1", "--proj-offset-y", "-2.5",
+        "--in-plane", "0", "--out-of-plane", "4", "-o", f / "changed.xml"});
+  const Geometry changed = read_geometry(f / "changed.xml");
+  EXPECT_NEAR(changed.views[0].gantry_angle, 357, 1e-9);
+  EXPECT_EQ(changed.views[5].projection_offset_x, 1);
+  EXPECT_EQ(changed.views[5].projection_offset_y, -2.5);
+  EXPECT_EQ(changed.views[5].in_plane_angle, 0);
+  EXPECT_EQ(changed.views[5].out_of_plane_angle, 4);
+  EXPECT_EQ(changed.views[5].source_offset_x, 1);
+}
+
+TEST_F(GeometryCommand, ConvertRefuses) {
+  refused({"geometry", "convert", "-i", f / "g.xml", "-o", f / "t.txt"}, {"t.txt", "--to astra"});
+  refused({"geometry", "convert", "-i", f / "g.xml", "--to", "astra", "-o", f / "t.txt"}, {"--pixel"});
+  refused({"geometry", "convert", "-i", f / "g.xml", "-o", f / "g.xml"}, {"g.xml"});
+  refused({"geometry", "convert", "-i", f / "g.xml", "--from", "pca", "-o", f / "t.xml"}, {"g.xml", "DimX"});
+  write_text(f / "rows.txt", "1 2 3 4 5 6 7 8 9 10 11 12\n");
+  refused({"geometry", "convert", "-i", f / "rows.txt", "-o", f / "t.xml"}, {"rows.txt", "--from astra"});
+  write_text(f / "empty.txt", "");
+  refused({"geometry", "convert", "-i", f / "empty.txt", "-o", f / "t.xml"}, {"empty.txt", "empty"});
+  write_text(f / "bad.h5", "no HDF5");
+  refused({"geometry", "convert", "-i", f / "bad.h5", "-o", f / "t.xml"}, {"bad.h5"});
+}
+
+// .xtekct and .pca by extension; where the stack is not centred, the geometry follows its frame.
+TEST_F(GeometryCommand, VendorFilesAreRead) {
+  write_text(
+      f / "scan.xtekct",
+      "[XTekCT]\nSrcToObject=100\nSrcToDetector=400\nDetectorPixelsX=90\nDetectorPixelsY=70\nDetectorPixelSizeX=2\n"
+      "DetectorPixelSizeY=3\nProjections=36\nInitialAngle=0\nAngularStep=10\n");
+  contains(done({"geometry", "show", f / "scan.xtekct"}).out, {"36", "magnification                 4", "radius 2"});
+  DetectorPixels pixels;
+  pixels.origin = {0, 0};
+  const ScanFile scan = load_geometry(f / "scan.xtekct", {}, pixels);
+  EXPECT_NEAR(scan.geometry.views[0].projection_offset_x, -89, 1e-12);  // the axis in the middle, at u = 89 mm
+  EXPECT_NEAR(scan.geometry.views[0].projection_offset_y, -103.5, 1e-12);
+  pixels.spacing = {1, 1};
+  EXPECT_THROW(load_geometry(f / "scan.xtekct", {}, pixels), InputError);
+}
+
+TEST_F(GeometryCommand, DataExchangeAnglesAreRead) {
+  SKIP_WITHOUT("parallel_tooth/tooth.h5");
+#ifndef HALOCLINE_WITH_ITK
+  GTEST_SKIP() << "this build is without ITK, which reads HDF5";
+#endif
+  const Geometry geometry = load_geometry(real_data("parallel_tooth/tooth.h5")).geometry;
+  ASSERT_EQ(geometry.views.size(), 181u);
+  EXPECT_TRUE(geometry.parallel());
+  for (int n = 0; n < 181; ++n)
+    EXPECT_NEAR(geometry.views[static_cast<std::size_t>(n)].gantry_angle, n * 180.0 / 181, 1e-4);
+}
+
+// Every command that takes a geometry takes its other forms: the same projections come out.
+TEST_F(GeometryCommand, OtherCommandsTakeAnyFormat) {
+  const Words phantom{"project", "--phantom", "shepp-logan-hc", "--phantom-size", "60"};
+  done(Words{"geometry", "convert", "-i", f / "g.xml", "--to", "astra", "-o", f / "t.txt"} + detector);
+  done(phantom + Words{"-g", f / "g.xml", "-o", f / "a.mha"} + detector);
+  done(phantom + Words{"-g", f / "t.txt", "-o", f / "b.mha"} + detector);
+  const Volume a = read_image(f / "a.mha"), b = read_image(f / "b.mha");
+  ASSERT_EQ(a.voxels.size(), b.voxels.size());
+  double worst = 0, most = 0;
+  for (std::size_t n = 0; n < a.voxels.size(); ++n) {
+    worst = std::max(worst, std::abs(static_cast<double>(a.voxels[n]) - b.voxels[n]));
+    most = std::max(most, static_cast<double>(a.voxels[n]));
+  }
+  EXPECT_GT(most, 0.1);
+  EXPECT_LT(worst, 1e-5 * most);  // a chord at grazing incidence moves by the root of 1e-13
+  refused(phantom + Words{"-g", f / "t.txt", "--detector", "90,70", "--pixel", "2,2", "-o", f / "c.mha"},
+          {"t.txt", "2 x 3", "2 x 2"});
+}
+
+TEST_F(GeometryCommand, ShowTellsFieldOfViewOffsetsAndTilts) {
+  const Ran ran = done(Words{"geometry", "show", f / "g.xml", "--size", "20,20,20", "--spacing", "2,2,2", "--views",
+                             "--png", f / "g.png"} +
+                       detector);
+  contains(ran.out, {"field of view", "its height", "seen by the longer side",
+                     "tilt along the beam           -1.5 degrees", "tilt in the detector          2 degrees",
+                     "isocentre on the detector, u  -8 mm", "column 40.50", "100.0 % seen in every view", "   23"});
+  EXPECT_EQ(content(f / "g.png").substr(1, 3), "PNG");
+  const Ran bare = done({"geometry", "show", f / "g.xml"});
+  contains(bare.out, {"not known without the detector"});
+}
+
+TEST_F(GeometryCommand, TheDrawingHasInkWhereThingsAre) {
+  CircularOptions options;
+  options.sid = 500;
+  options.sdd = 750;
+  options.projections = 90;
+  DetectorPixels pixels;
+  pixels.size = {100, 80};
+  pixels.spacing = {2, 2};
+  const Grid volume = default_grid({40, 40, 40}, {2, 2, 2});
+  for (const double sdd : {750.0, 0.0}) {
+    options.sdd = sdd;
+    const GreyImage with = draw_geometry(circular_geometry(options), pixels, volume);
+    ASSERT_EQ(with.pixels.size(), with.width * with.height);
+    const auto ink = [](const GreyImage& image) {
+      return std::count_if(image.pixels.begin(), image.pixels.end(), [](int grey) { return grey < 200; });
+    };
+    const GreyImage without = draw_geometry(circular_geometry(options), {}, {});
+    EXPECT_GT(ink(without), 1000);
+    EXPECT_GT(ink(with), ink(without) + 1000);
+    // nothing is cut at the border
+    for (std::size_t column = 0; column < with.width; ++column) {
+      EXPECT_EQ(with.pixels[column], 255);
+      EXPECT_EQ(with.pixels[column + with.width * (with.height - 1)], 255);
+    }
+  }
+}
+
+TEST_F(GeometryCommand, CheckTellsAndDecides) {
+  contains(done(Words{"geometry", "check", f / "g.xml"} + detector).out, {"no volume was looked at"});
+  contains(done(Words{"geometry", "check", f / "g.xml", "--size", "50,50,50", "--spacing", "3,3,3"} + detector).out,
+           {"warning: ", "% of the volume are seen in every view"});
+  refused({"geometry", "check", f / "g.xml", "--detector", "4,4", "--pixel", "1,1"}, {"g.xml", "1 of", "impossible"});
+  Grid stack;
+  stack.size = {90, 70, 24};
+  stack.spacing = {2, 3, 1};
+  stack.origin = {-89, -103.5, 0};
+  write_image(Volume(stack), f / "p.mha");
+  done({"geometry", "check", f / "g.xml", "-i", f / "p.mha"});
+  stack.direction = {-1, 0, 0, 0, 1, 0, 0, 0, 1};
+  stack.size[2] = 23;
+  write_image(Volume(stack), f / "mirrored.mha");
+  const Ran ran = run({"geometry", "check", f / "g.xml", "-i", f / "mirrored.mha"});
+  EXPECT_EQ(ran.code, 2);
+  contains(ran.out, {"mirrors the detector", "holds 23 views, but the geometry describes 24"});
+}
+
+TEST_F(GeometryCommand, FindAxisWritesTheCorrectedGeometry) {
+  const Words phantom{"project",    "--phantom", "shepp-logan-hc", "--phantom-size", "100",
+                      "--detector", "120,5",     "--pixel",        "1.6,1.6"};
+  const Words circular{"geometry", "circular", "--sid", "500", "--sdd", "750", "--projections", "120"};
+  done(circular + Words{"--proj-offset-x", "4", "-o", f / "true.xml"});
+  done(circular + Words{"-o", f / "believed.xml"});
+  done(phantom + Words{"-g", f / "true.xml", "-o", f / "p.mha"});
+  const Words find{"geometry", "find-axis", "-i", f / "p.mha", "-g", f / "believed.xml", "--method", "correlation"};
+  const Ran ran = done(find + Words{"-o", f / "found.xml", "--report", f / "r.json"});
+  contains(ran.out, {"correlation  axis at column 57.0", "found.xml"});  // 59.5 - 4 / 1.6 = 57
+  EXPECT_NEAR(read_geometry(f / "found.xml").views[7].projection_offset_x, 4, 0.16);
+  contains(content(f / "r.json"), {"\"column\"", "\"contrast\""});
+  contains(run(find + Words{"--range", "1"}).err, {"end of the range", "--range"});
+  refused(find + Words{"--range", "-1"}, {"--range"});
+  done(circular + Words{"--arc", "90", "-o", f / "short.xml"});
+  refused({"geometry", "find-axis", "-i", f / "p.mha", "-g", f / "short.xml", "--method", "correlation"},
+          {"no view has one opposite"});
+}
+
+}  // namespace
+}  // namespace halocline
