@@ -126,10 +126,10 @@ TEST_F(CommandOnDevice, EachMethodDenoises) {
   EXPECT_DONE(coded);
   EXPECT_NE(coded.out.find("weights of 8 bits (changed by at most "), std::string::npos) << coded.out;
   EXPECT_LT(rmse("coded.mha"), 0.9 * noisy);
-  const json results = json::parse(content(path("coded.json")))["results"];
-  EXPECT_EQ(results["weight_bits"], 8);
-  EXPECT_GT(results["weight_change"].get<double>(), 0);
-  EXPECT_LT(results["weight_change"].get<double>(), 254 / 508.0);  // the octaves of float32 are 254
+  const json stored = json::parse(content(path("coded.json")))["results"];
+  EXPECT_EQ(stored["weight_bits"], 8);
+  EXPECT_GT(stored["weight_change"].get<double>(), 0);
+  EXPECT_LT(stored["weight_change"].get<double>(), 254 / 508.0);  // the octaves of float32 are 254
   EXPECT_DONE(run({"denoise", "-i", path("r.mha"), "--method", "tvgd", "-o", path("tvgd.mha")}));
   EXPECT_LT(rmse("tvgd.mha"), 0.95 * noisy);
   const Ran variant = run({"denoise", "-i", path("r.mha"), "--method", "tvgd", "--weights", path("var.mha"),
