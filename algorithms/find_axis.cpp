@@ -354,6 +354,8 @@ AxisEstimate axis_by_sharpness(const Volume& projections, const Geometry& geomet
   const bool full_turn = 2 * opposed_views(geometry).size() >= geometry.views.size();
   const WithoutWarnings quiet;
   FdkParameters smooth;  // so that noise does not drown what a wrong axis puts below zero
+  // weighed alike for all shifts, as the detector stands: a step in the weights would be taken for sharpness
+  smooth.redundancy.displaced = redundancy_of(geometry, slices.stack.grid).kind == Redundancy::Kind::wang;
   smooth.window = Window::hann;
   smooth.cutoff = 0.5;
   const auto score = [&](double shift, bool fine) {

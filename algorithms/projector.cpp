@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "algorithms/backprojection.hpp"
+#include "algorithms/turned_views.hpp"
 #include "host/error.hpp"
 
 namespace halocline {
@@ -53,7 +54,23 @@ bool all_cpu(const std::vector<DeviceBudget>& budgets) {
 
 ProjectionParameters for_devices(ProjectionParameters parameters, const std::vector<DeviceBudget>& budgets) {
   parameters.gpu = parameters.gpu || !all_cpu(budgets);
+  parameters.texel_pairs = std::all_of(budgets.begin(), budgets.end(), [](const auto& each) { return each.texel_pairs; });
   return parameters;
+}
+
+// The order in which views share fetches, if they do.
+std::vector<int> shared_order(const Geometry& geometry, const Grid& volume, const Grid& projections,
+                              const ProjectionParameters& parameters) {
+  if (!parameters.hardware_interpolation || !parameters.texel_pairs) return {};
+  std::vector<Matrix34> matrices;
+  for (const View& view : geometry.views) matrices.push_back(index_to_detector(view, volume, projections));
+  return turned_views(matrices, volume.size, 2);
+}
+
+Geometry in_order(Geometry geometry, const std::vector<int>& order) {
+  const auto views = geometry.views;
+  for (std::size_t n = 0; n < order.size(); ++n) geometry.views[n] = views[static_cast<std::size_t>(order[n])];
+  return geometry;
 }
 
 void check(const Geometry& geometry, const Grid& volume, const Grid& projections) {
@@ -84,7 +101,8 @@ RayProjection::RayProjection(const Geometry& geometry, const Grid& volume, const
     : volume_(volume),
       projections_(projections),
       parameters_(parameters),
-      table_(make_rays(geometry, volume, projections)) {
+      order_(shared_order(geometry, volume, projections, parameters)),
+      table_(make_rays(in_order(geometry, order_), volume, projections)) {
   if (images() && parameters.projector != Projector::joseph)
     throw InputError(
         fmt::format("hardware interpolation (--interpolation hardware) goes with --projector joseph; {} does not "
@@ -114,7 +132,8 @@ void RayProjection::check_device(const DeviceInfo& device) const {
 }
 
 std::string RayProjection::image_options(int axis) const {
-  return fmt::format("-D IMAGE -D AXIS={}{}", axis, parameters_.hardware_interpolation ? " -D HARDWARE" : "");
+  return fmt::format("-D IMAGE -D AXIS={} -D PACK={}{}", axis, order_.empty() ? 1 : 2,
+                     parameters_.hardware_interpolation ? " -D HARDWARE" : "");
 }
 
 Requirements RayProjection::requirements() const {
@@ -132,7 +151,11 @@ Requirements RayProjection::requirements() const {
     requirements.arrays.push_back({.name = "axes", .kind = ArrayKind::fixed, .elements = table_.axes.size()});
     for (int axis = 0; axis < 3; ++axis)
       if (table_.any_follows(axis))
-        requirements.arrays.push_back({.name = planes_names[axis], .kind = ArrayKind::planes, .axis = axis});
+        requirements.arrays.push_back({.name = planes_names[axis],
+                                       .kind = ArrayKind::planes,
+                                       .components = order_.empty() ? std::size_t{1} : std::size_t{2},
+                                       .axis = axis});
+    requirements.batch_step = order_.empty() ? 1 : 2;
   }
   requirements.halo_high = parameters_.projector == Projector::joseph ? 1 : 0;
   return requirements;
@@ -161,19 +184,29 @@ void RayProjection::loaded(Slab& slab) const {
 void RayProjection::project(Slab& slab, Range views) const {
   const auto held = volume_.slice() * static_cast<std::size_t>(slab.extended().count());
   const bool narrow = held < std::size_t{1} << 30;  // a ray may look a slice beyond before it is told to stop
-  const auto launch = [&](const KernelSpec& spec, std::vector<SlabArgument> arguments) {
+  const auto columns = projections_.size[0], rows = projections_.size[1];
+  const auto count = static_cast<std::size_t>(views.count());
+  const auto add_common = [&](std::vector<SlabArgument>& arguments) {
     arguments.insert(arguments.end(), {in("rays"), inout("projections"), slab.nx(), slab.ny(), slab.nz(), slab.offset(),
                                        number(slab.interior().begin), number(slab.interior().end)});
     add_spacing(arguments, volume_);
-    arguments.insert(arguments.end(), {number(projections_.size[0]), number(projections_.size[1]), number(views.begin),
-                                       number(views.count())});
+    arguments.insert(arguments.end(), {number(columns), number(rows), number(views.begin), number(count)});
     add_widths(arguments, parameters_.projector, table_);
-    slab.launch(spec, {projections_.size[0], projections_.size[1], static_cast<std::size_t>(views.count())}, arguments);
+  };
+  const auto launch = [&](const KernelSpec& spec, std::vector<SlabArgument> arguments) {
+    add_common(arguments);
+    slab.launch(spec, {columns, rows, count}, arguments);
   };
   if (images()) {
-    for (int axis = 0; axis < 3; ++axis)
-      if (table_.any_follows(axis))
-        launch({"joseph.cl", "joseph_project_image", image_options(axis)}, {in(planes_names[axis]), in("axes")});
+    for (int axis = 0; axis < 3; ++axis) {
+      if (!table_.any_follows(axis)) continue;
+      std::vector<SlabArgument> arguments{in(planes_names[axis]), in("axes")};
+      add_common(arguments);
+      constexpr std::size_t edge = 16;  // a tile of pixels, and the views of the batch for each: see the kernel
+      const std::size_t tiles = (columns + edge - 1) / edge, turns = count / (order_.empty() ? 1 : 2);
+      slab.launch({"joseph.cl", "joseph_project_image", image_options(axis)}, {tiles * turns * edge, rows, 1},
+                  {edge, edge, 1}, arguments);
+    }
   } else if (parameters_.projector == Projector::joseph) {
     const std::string index = narrow ? "-D INDEX=int" : "-D INDEX=long";
     if (turned())

@@ -33,6 +33,10 @@ struct ProjectionParameters {
   /// Hold what makes the reads of a GPU coalesce, at the cost of a second copy of the volume: project() and
   /// plan_project() set it by their devices. It changes no bit.
   bool gpu = false;
+  /// Hardware interpolation: where views lie a half turn apart, two of them share the fetches of textures of two
+  /// channels. project() and plan_project() set it by their devices. It changes no bit but by the rounding of
+  /// coordinates.
+  bool texel_pairs = false;
 };
 
 /// A x: line integrals through the pixel centres.
@@ -43,6 +47,7 @@ class RayProjection : public ProjectionMethod {
                 const ProjectionParameters& parameters = {});
   Requirements requirements() const override;
   void start(Slab& slab) const override;
+  std::vector<int> order() const override { return order_; }
   void loaded(Slab& slab) const override;
   void project(Slab& slab, Range views) const override;
   /// Throws InputError if the device cannot hold the volume as images, if that is wanted.
@@ -55,6 +60,7 @@ class RayProjection : public ProjectionMethod {
 
   Grid volume_, projections_;
   ProjectionParameters parameters_;
+  std::vector<int> order_;  // in pairs of views half a turn apart; empty: as they lie
   RayTable table_;
 };
 

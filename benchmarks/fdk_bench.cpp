@@ -90,6 +90,7 @@ void forward(benchmark::State& state, ProjectionParameters parameters, double ti
     return state.SkipWithError("no images");
   const Scan scan = make_scan(tilt);
   parameters.gpu = !bench_device().info().cpu();
+  parameters.texel_pairs = bench_device().info().texel_pairs;
   const RayProjection method(scan.geometry, scan.volume, scan.stack, parameters);
   const int batch = method.requirements().preferred_batch;
   Slab slab(bench_device(), whole_plan(method.requirements(), batch), 0);

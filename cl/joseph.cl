@@ -23,7 +23,8 @@
 //
 // IMAGE: one launch for each AXIS that rays follow, from planes, an image array with a layer for each plane across AXIS (joseph_planes;
 // width and height are j and k, i and k, or i and j), zero beyond the slices held. The same bits again; with HARDWARE interpolation the
-// fractions have 8 bits on most GPUs.
+// fractions have 8 bits on most GPUs. With PACK 2 the views come in pairs half a turn apart, and a texel holds a voxel and the one that half
+// a turn takes to its place: a fetch serves the rays of both views.
 //
 // Tunables: INDEX, the type of an index into the slab (int while it has fewer than 2^31 voxels); FETCHES, samples of an image on their way
 // at a time.
@@ -193,6 +194,9 @@ __kernel void joseph_backproject(__global const float4* restrict lines, __global
 #ifndef FETCHES
 #define FETCHES 4
 #endif
+#ifndef PACK
+#define PACK 1
+#endif
 
 // One work-item a texel: (width, height, layers).
 __kernel void joseph_planes(__global const float* restrict volume, __write_only image2d_array_t planes, int nx, int ny, int slices,
@@ -201,7 +205,12 @@ __kernel void joseph_planes(__global const float* restrict volume, __write_only 
   if (b >= width || c >= height || layer >= layers) return;
   const int i = AXIS == 0 ? layer : b, j = AXIS == 0 ? b : AXIS == 1 ? layer : c, slice = AXIS == 2 ? layer : c;
   const float value = slice < slices ? volume[((size_t)slice * ny + j) * nx + i] : 0.0f;
-  write_imagef(planes, (int4)(b, c, layer, 0), (float4)(value, 0.0f, 0.0f, 0.0f));
+#if PACK == 2
+  const float turned = slice < slices ? volume[((size_t)slice * ny + (ny - 1 - j)) * nx + (nx - 1 - i)] : 0.0f;
+#else
+  const float turned = 0.0f;
+#endif
+  write_imagef(planes, (int4)(b, c, layer, 0), (float4)(value, turned, 0.0f, 0.0f));
 }
 
 #ifdef HARDWARE
@@ -225,10 +234,10 @@ INLINE bool taken(float p, Line line, float from, float to) {
 }
 
 // The sample of plane p, which is layer `layer`; slices are held from move_c.
-INLINE float sample(__read_only image2d_array_t planes, float p, Line line, float move_c, float layer) {
+INLINE float2 sample(__read_only image2d_array_t planes, float p, Line line, float move_c, float layer) {
   const float b = fma(p, line.slope_b, line.shift_b + TEXEL_CENTRE), c = height_at(p, line);
 #ifdef HARDWARE
-  return read_imagef(planes, sampler, (float4)(b, c - move_c, layer, 0.0f)).x;
+  return read_imagef(planes, sampler, (float4)(b, c - move_c, layer, 0.0f)).xy;
 #else
   const float whole_b = floor(b), whole_c = floor(c), high_b = b - whole_b, high_c = c - whole_c;
   const int4 at = (int4)((int)whole_b, (int)(whole_c - move_c), (int)layer, 0);
@@ -236,16 +245,19 @@ INLINE float sample(__read_only image2d_array_t planes, float p, Line line, floa
   const float value01 = read_imagef(planes, sampler, at + (int4)(0, 1, 0, 0)).x,
               value11 = read_imagef(planes, sampler, at + (int4)(1, 1, 0, 0)).x;
   const float value0 = fma(high_b, value10, (1.0f - high_b) * value00), value1 = fma(high_b, value11, (1.0f - high_b) * value01);
-  return fma(high_c, value1, (1.0f - high_c) * value0);
+  return (float2)(fma(high_c, value1, (1.0f - high_c) * value0), 0.0f);
 #endif
 }
 
+// Groups of (edge, edge, 1) pixels over (tiles * views / PACK, tiles): groups that follow each other take the same pixels of the following
+// views, whose rays meet much the same voxels while these are in the caches.
 __kernel void joseph_project_image(__read_only image2d_array_t planes, __global const int* restrict axes,
                                    __global const float* restrict rays, __global float* restrict projections, int nx, int ny, int nz,
                                    int offset, int begin, int end, float hx, float hy, float hz, int columns, int rows, int first_view,
                                    int views) {
-  const int column = get_global_id(0), row = get_global_id(1), view = get_global_id(2);
-  if (column >= columns || row >= rows || view >= views) return;
+  const int turns = views / PACK, group = (int)get_group_id(0), view = group % turns * PACK;
+  const int column = group / turns * (int)get_local_size(0) + (int)get_local_id(0), row = get_global_id(1);
+  if (column >= columns || row >= rows) return;
   if ((axes[first_view + view] >> AXIS & 1) == 0) return;
   const Ray ray = ray_of(rays + RAY_FLOATS * (size_t)(first_view + view), from_centre(column, columns), from_centre(row, rows));
   if (main_axis(ray) != AXIS) return;
@@ -271,17 +283,20 @@ __kernel void joseph_project_image(__read_only image2d_array_t planes, __global 
   float p = (float)(descending ? last : first) - ca;
   float layer = (float)((descending ? last : first) - (AXIS == 2 ? offset : 0));
   const float move_c = AXIS == 2 ? 0.0f : (float)offset;
-  const size_t pixel = ((size_t)view * rows + row) * columns + column;
-  float sum = projections[pixel];
+  const size_t pixel = ((size_t)view * rows + row) * columns + column, next = pixel + (size_t)rows * columns;
+  float2 sum = (float2)(projections[pixel], PACK == 2 ? projections[next] : 0.0f);
   int left = last - first + 1;
   for (; left >= FETCHES; left -= FETCHES) {
-    float value[FETCHES];  // on their way together
+    float2 value[FETCHES];  // on their way together
 #pragma unroll
     for (int n = 0; n < FETCHES; ++n, p += step, layer += step) value[n] = sample(planes, p, line, move_c, layer);
 #pragma unroll
-    for (int n = 0; n < FETCHES; ++n) sum = fma(path, value[n], sum);
+    for (int n = 0; n < FETCHES; ++n) sum = fma((float2)(path), value[n], sum);
   }
-  for (; left > 0; --left, p += step, layer += step) sum = fma(path, sample(planes, p, line, move_c, layer), sum);
-  projections[pixel] = sum;
+  for (; left > 0; --left, p += step, layer += step) sum = fma((float2)(path), sample(planes, p, line, move_c, layer), sum);
+  projections[pixel] = sum.x;
+#if PACK == 2
+  projections[next] = sum.y;
+#endif
 }
 #endif

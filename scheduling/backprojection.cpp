@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <mutex>
-#include <numeric>
 
 #include "host/interrupt.hpp"
 #include "scheduling/run_support.hpp"
@@ -16,13 +15,12 @@ std::size_t upload_rows(Slab& slab, const Volume& projections, const std::vector
   const auto* host = reinterpret_cast<const std::byte*>(projections.voxels.data());
   const std::size_t band = row * static_cast<std::size_t>(slab.rows().count());
   for (std::int64_t n = views.begin; n < views.end;) {
-    const auto first = order[static_cast<std::size_t>(n)];
-    std::int64_t run = 1;  // views that lie one after the other go in one transfer
-    while (band == view && n + run < views.end && order[static_cast<std::size_t>(n + run)] == first + run) ++run;
-    slab.upload_bytes("raw", band * static_cast<std::size_t>(n - views.begin),
-                      host + view * static_cast<std::size_t>(first) + row * static_cast<std::size_t>(slab.rows().begin),
-                      band * static_cast<std::size_t>(run));
-    n += run;
+    const Range run = run_of(order, {n, band == view ? views.end : n + 1});
+    slab.upload_bytes(
+        "raw", band * static_cast<std::size_t>(n - views.begin),
+        host + view * static_cast<std::size_t>(run.begin) + row * static_cast<std::size_t>(slab.rows().begin),
+        band * static_cast<std::size_t>(run.count()));
+    n += run.count();
   }
   return band * static_cast<std::size_t>(views.count());
 }
@@ -33,11 +31,7 @@ RunResult run_backprojection(const BackprojectionMethod& method, const Volume& p
                              const std::vector<Device>& devices, const RunOptions& options) {
   const auto requirements = method.requirements();
   const auto views = static_cast<std::int64_t>(requirements.stack[2]);
-  auto order = method.order();
-  if (order.empty()) {
-    order.resize(static_cast<std::size_t>(views));
-    std::iota(order.begin(), order.end(), 0);
-  }
+  const auto order = method.order();
   return run_replanning(requirements, devices, options, [&](const Plan& plan) {
     RunResult result;
     result.output = Volume(grid);

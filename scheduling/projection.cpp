@@ -1,6 +1,7 @@
 #include "scheduling/projection.hpp"
 
 #include <atomic>
+#include <cmath>
 #include <mutex>
 #include <numeric>
 
@@ -10,15 +11,16 @@
 namespace halocline {
 namespace {
 
-// Views of each device, by speed; contiguous, so that each stays in order.
-std::vector<Range> share_views(std::int64_t views, const std::vector<DeviceBudget>& devices) {
+// Views of each device, by speed, in steps; contiguous, so that each stays in order.
+std::vector<Range> share_views(std::int64_t views, std::int64_t step, const std::vector<DeviceBudget>& devices) {
   double total = 0, before = 0;
   for (const auto& device : devices) total += device.speed;
   std::vector<Range> shares;
+  const auto end = [&] { return step * std::llround(static_cast<double>(views / step) * before / total); };
   for (const auto& device : devices) {
-    const auto begin = static_cast<std::int64_t>(static_cast<double>(views) * before / total + 0.5);
+    const std::int64_t begin = end();
     before += device.speed;
-    shares.push_back({begin, static_cast<std::int64_t>(static_cast<double>(views) * before / total + 0.5)});
+    shares.push_back({begin, end()});
   }
   shares.back().end = views;
   return shares;
@@ -30,8 +32,9 @@ RunResult run_projection(const ProjectionMethod& method, const Volume& volume, c
                          const std::vector<Device>& devices, const RunOptions& options) {
   const auto requirements = method.requirements();
   const auto views = static_cast<std::int64_t>(requirements.stack[2]);
-  const auto shares = share_views(views, budgets(devices));
+  const auto shares = share_views(views, requirements.batch_step, budgets(devices));
   const std::size_t view_bytes = 4 * projections.size[0] * projections.size[1];
+  const auto order = method.order();
   Volume stack(projections);
   auto* host = reinterpret_cast<std::byte*>(stack.voxels.data());
   std::mutex progress_mutex;
@@ -60,7 +63,13 @@ RunResult run_projection(const ProjectionMethod& method, const Volume& volume, c
         slab.mark_step();
       }
       const std::size_t part = view_bytes * static_cast<std::size_t>(batch.count());
-      slab.download_bytes("projections", 0, host + view_bytes * static_cast<std::size_t>(first), part);
+      for (std::int64_t n = batch.begin; n < batch.end;) {
+        const Range run = run_of(order, {n, batch.end});
+        slab.download_bytes("projections", view_bytes * static_cast<std::size_t>(n - batch.begin),
+                            host + view_bytes * static_cast<std::size_t>(run.begin),
+                            view_bytes * static_cast<std::size_t>(run.count()));
+        n += run.count();
+      }
       bytes += part;
       slab.wait();
       std::lock_guard lock(progress_mutex);

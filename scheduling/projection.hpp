@@ -14,6 +14,8 @@ class ProjectionMethod {
   virtual Requirements requirements() const = 0;
   /// Fills fixed arrays (matrices).
   virtual void start(Slab& slab) const = 0;
+  /// The views in the order in which project() wants them: what it calls view n is order()[n]. Empty: as they lie.
+  virtual std::vector<int> order() const { return {}; }
   /// The volume's slices of the slab have just been put into "volume": makes what it needs of them in another form.
   virtual void loaded(Slab&) const {}
   /// Adds the part of the line integrals of `views` that lies in slab.interior() to "projections"; the runner has set

@@ -47,6 +47,15 @@ std::vector<SlabPlan> slabs_of(const Plan& plan, int device) {
   return result;
 }
 
+Range run_of(const std::vector<int>& order, Range places) {
+  if (order.empty()) return places;
+  const auto at = [&](std::int64_t place) { return std::int64_t{order[static_cast<std::size_t>(place)]}; };
+  const std::int64_t first = at(places.begin);
+  std::int64_t count = 1;
+  while (places.begin + count < places.end && at(places.begin + count) == first + count) ++count;
+  return {first, first + count};
+}
+
 std::vector<DeviceBudget> budgets(const std::vector<Device>& devices) {
   std::vector<DeviceBudget> result;
   for (const auto& device : devices) {

@@ -17,6 +17,10 @@ void for_each_device(const Plan& plan, const std::function<void(int)>& work);
 /// Slabs of one device, in order.
 std::vector<SlabPlan> slabs_of(const Plan& plan, int device);
 
+/// The numbers order[n] for n from `places.begin` on that follow each other by one, before `places.end`. An empty order
+/// leaves all as they are.
+Range run_of(const std::vector<int>& order, Range places);
+
 /// Plans and runs `attempt`; when a driver runs out of memory although the plan kept the budget, plans again with a
 /// smaller one.
 RunResult run_replanning(const Requirements& requirements, const std::vector<Device>& devices,

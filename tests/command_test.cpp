@@ -431,7 +431,7 @@ TEST_F(CommandOnDevice, TraceNamesTheKernels) {
 TEST_F(CommandOnDevice, ImagesDoNotDependOnThePlan) {
   const Words words{"fdk",         "-i",       path("pn.mha"),    "--geometry",
                     path("g.xml"), "-o",       path("again.mha"), "--device-memory",
-                    "0.1M",        "--report", path("again.json")};
+                    "0.07M",       "--report", path("again.json")};
   const Ran ran = run(words + small_grid);
   EXPECT_DONE(ran);
   EXPECT_GT(json::parse(content(path("again.json")))["runs"]["fdk"]["plan"]["slabs"].size(), 1u);
