@@ -184,6 +184,16 @@ FusedForm form_on(const std::vector<Device>& devices, FusedForm form, const Grid
   return form;
 }
 
+// Squares of grey values, and of what the iterations make of them, must be float32 numbers.
+void check_scale(const VolumeSample& sample) {
+  constexpr double least = 1e-16, most = 1e16;
+  if (sample.spread > 0 && !(sample.spread >= least && sample.spread <= most))
+    throw InputError(
+        fmt::format("the volume's grey values spread by {:.3g} about their mean; float32 arithmetic needs {:g} to "
+                    "{:g}, so scale them",
+                    sample.spread, least, most));
+}
+
 // Looks at every weight: mean of the positive ones, and the largest.
 WeightStatistics weight_statistics(const VolumeSource& weights) {
   struct Piece {
@@ -249,11 +259,18 @@ void take_result(const DenoiseMethod& method, const MethodParameters& used, RunR
   result.bus_bytes = run.bus_bytes;
 }
 
+// 1 / alpha and its square must be float32 numbers.
+void check_alpha(const char* option, const std::optional<double>& alpha) {
+  constexpr double least = 1e-18, most = 1e18;
+  if (alpha && !(*alpha >= least && *alpha <= most))
+    throw InputError(fmt::format("{} is {}; expected a number from {:g} to {:g}", option, *alpha, least, most));
+}
+
 void check_alpha_path(const DenoiseParameters& parameters) {
   constexpr std::size_t most_stages = 1000;
   const auto& path = parameters.alpha_path;
   if (path.empty()) return;
-  for (const double alpha : path) require_positive("--alpha-path", alpha);
+  for (const double alpha : path) check_alpha("--alpha-path", alpha);
   if (path.size() > most_stages)
     throw InputError(fmt::format("--alpha-path has {} values; expected at most {}", path.size(), most_stages));
   if (descends(parameters)) throw InputError("--alpha-path belongs to the methods pdu and spdu; tvgd has no alpha");
@@ -268,7 +285,7 @@ void check_denoise_parameters(const DenoiseParameters& parameters) {
   const auto names = denoiser_names();
   if (std::find(names.begin(), names.end(), parameters.method) == names.end())
     make_denoiser(parameters.method, {});  // throws with the list
-  require_positive("--alpha", parameters.alpha);
+  check_alpha("--alpha", parameters.alpha);
   require_positive("--gap", parameters.gap);
   require_positive("--step", parameters.step);
   require_positive("--target-fidelity", parameters.target_fidelity);
@@ -365,6 +382,7 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
   if (weighted)
     result.weight_change = WeightCode(method.weight_bits, method.least_weight, method.largest_weight).largest_change();
   const VolumeSample sample = sample_volume(f);
+  check_scale(sample);
   const auto offset = static_cast<float>(sample.mean);
   const WatchedSource watched_input(f);
   const ShiftedSource centred(watched_input, offset);
@@ -434,10 +452,9 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
     result.alpha = parameters.alpha.value_or(1 / method.lambda);
   }
   part = weight_part = reference_part = Volume();
-  method.fused = result.form =
-      form_on(devices,
-              form_for(grid, parameters, fastest_form(devices, grid, parameters), budgets(devices), options.plan), grid,
-              parameters);
+  method.fused = result.form = form_on(
+      devices, form_for(grid, parameters, fastest_form(devices, grid, parameters), budgets(devices), options.plan),
+      grid, parameters);
 
   const auto denoiser = make_denoiser(parameters.method, method);
   std::map<std::string, const VolumeSource*> inputs{{"f", &centred}};

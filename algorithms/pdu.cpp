@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "host/error.hpp"
+
 namespace halocline {
 namespace {
 
@@ -210,8 +212,13 @@ bool Pdu::reduced(int done, std::span<const double> sums) {
   stage_ended_ = false;
   IterationRecord now = record(done - stage_begin_, sums);
   now.primal = now.weighted_fidelity * now.weighted_fidelity / 2 + parameters_.lambda * now.total_variation;
-  // |q| <= lambda holds to rounding only, and some devices add up float32: below this nothing is certain.
-  constexpr double certain_from = 1e-8;
+  if (!std::isfinite(now.primal) || !std::isfinite(now.gap))
+    throw InputError(
+        fmt::format("the energy is not finite after {} iterations: float32 does not hold what the grey values, --alpha "
+                    "and bounds come to; scale them",
+                    now.iteration));
+  // |q| <= lambda holds to rounding only, which moves the bound by as much: below this nothing is certain.
+  constexpr double certain_from = 0x1p-23;
   now.gap = std::max(certain_from * now.primal, now.gap);
   now.dual = now.primal - now.gap;
   now.relative_gap = now.primal > 0 ? now.gap / now.primal : 0;

@@ -66,6 +66,10 @@ std::string variation_name(Variation variation) {
 void check_regulariser(const Regulariser& regulariser, const std::string& method) {
   const bool huber = regulariser.variation == Variation::huber;
   require_positive("--huber-delta", regulariser.huber_delta);
+  constexpr double most_bound = 1e18;  // whose square is a float32 number
+  for (const auto& [option, bound] : {std::pair{"--minimum", regulariser.minimum}, {"--maximum", regulariser.maximum}})
+    if (std::isfinite(bound) && std::abs(bound) > most_bound)
+      throw InputError(fmt::format("{} is {}; expected {:g} to {:g}", option, bound, -most_bound, most_bound));
   require_positive("--reference-eta", regulariser.reference_eta);
   require_positive("--reference-strength", regulariser.reference_strength);
   if (regulariser.reference_strength.value_or(1) > 1)

@@ -31,7 +31,8 @@ void SliceSums::declare(Requirements& requirements) const {
   };
   const auto components = static_cast<std::size_t>(components_);
   requirements.arrays.push_back(
-      array("partials", Lifetime::scratch, components * std::max(lanes, groups_) * segments()));
+      array("partials", Lifetime::scratch,
+            components * std::max(lanes * segments(), std::max(groups_ * segments(), march({0, 1}, 1).sets))));
   requirements.arrays.push_back(array("sums", Lifetime::sums, 2 * components));
   requirements.kernels.push_back("reduce_slices");
 }

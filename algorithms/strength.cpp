@@ -270,12 +270,14 @@ StrengthChoice by_halves(const Part& part, const std::vector<Device>& devices) {
     throw InputError(
         "--halves: the two volumes are the same, so their difference tells no noise; give reconstructions of different "
         "views (halocline fdk --halves-out)");
+  // A half that is not of this reconstruction is about as far from it as the halves are from each other.
+  constexpr double most_apart = 0.3;
   const double apart = std::sqrt(std::max(0.0, squares / count - sum / count * (sum / count)));
-  if (apart > sigma)
+  if (apart > most_apart * sigma)
     throw InputError(fmt::format(
-        "--halves: their mean is not the volume that is denoised: the two differ by {:.4g} (RMS), more than the noise "
-        "of {:.4g} that the halves tell; give the halves of the same reconstruction (halocline fdk --halves-out)",
-        apart, sigma));
+        "--halves: their mean is not the volume that is denoised: the two differ by {:.4g} (RMS), more than {} of the "
+        "noise of {:.4g} that the halves tell; give the halves of the same reconstruction (halocline fdk --halves-out)",
+        apart, most_apart, sigma));
   return by_risk(part, noise, fmt::format("split halves, with a noise of {:.4g}", sigma), devices);
 }
 

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t runs = 256, run_length = 1024, uniform_stretch = 27;
 
 struct RunSums {
-  double sum = 0;
+  double sum = 0, squares = 0;
   std::size_t finite = 0, uniform = 0;
 };
 
@@ -25,6 +25,7 @@ RunSums look_at(const std::vector<float>& values) {
     if (stretch > uniform_stretch) ++sums.uniform;
     if (!std::isfinite(values[n])) continue;
     sums.sum += values[n];
+    sums.squares += static_cast<double>(values[n]) * values[n];
     ++sums.finite;
   }
   return sums;
@@ -52,11 +53,16 @@ VolumeSample sample_volume(const VolumeSource& source) {
   RunSums sums;
   for (const auto& run : found) {
     sums.sum += run.sum;
+    sums.squares += run.squares;
     sums.finite += run.finite;
     sums.uniform += run.uniform;
   }
   VolumeSample sample;
-  if (sums.finite > 0) sample.mean = sums.sum / static_cast<double>(sums.finite);
+  if (sums.finite > 0) {
+    const auto count = static_cast<double>(sums.finite);
+    sample.mean = sums.sum / count;
+    sample.spread = std::sqrt(std::max(0.0, sums.squares / count - sample.mean * sample.mean));
+  }
   sample.active_fraction =
       1 - static_cast<double>(sums.uniform) / static_cast<double>(std::max<std::size_t>(1, length * found.size()));
   return sample;

@@ -7,7 +7,8 @@
 namespace halocline {
 
 struct VolumeSample {
-  double mean = 0;  // of the finite values; 0 if there is none
+  double mean = 0;    // of the finite values; 0 if there is none
+  double spread = 0;  // root mean square of their difference from it
   /// Share of the voxels that are not in uniformly filled parts (masked background): in stretches of 27 or more equal
   /// values along the first axis.
   double active_fraction = 1;

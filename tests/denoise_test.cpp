@@ -462,13 +462,31 @@ void expect_refused(const DenoiseParameters& parameters, const std::string& text
   }
 }
 
+TEST(Denoise, GreyValuesThatFloat32CannotSquareAreRefused) {
+  DenoiseParameters parameters;
+  parameters.alpha = 1;
+  for (const float factor : {1e-20f, 1e20f}) {
+    Volume f = reference::two_balls(8, 0.1);
+    for (float& voxel : f.voxels) voxel *= factor;
+    try {
+      denoise(f, nullptr, parameters, device());
+      FAIL() << factor;
+    } catch (const InputError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("about their mean; float32 arithmetic needs 1e-16 to 1e+16, so scale them"));
+    }
+  }
+}
+
 TEST(Denoise, WrongParametersAreNamed) {
   const auto with = [](auto&& change) {
     DenoiseParameters parameters;
     change(parameters);
     return parameters;
   };
-  expect_refused(with([](auto& p) { p.alpha = 0; }), "--alpha is 0; expected a positive number");
+  expect_refused(with([](auto& p) { p.alpha = 0; }), "--alpha is 0; expected a number from 1e-18 to 1e+18");
+  expect_refused(with([](auto& p) { p.alpha = 1e-39; }), "--alpha is 1e-39; expected a number from 1e-18");
+  expect_refused(with([](auto& p) { p.regulariser.minimum = 1e30, p.alpha = 1; }),
+                 "--minimum is 1e+30; expected -1e+18");
   expect_refused(with([](auto& p) { p.alpha = -2; }), "--alpha is -2");
   expect_refused(with([](auto& p) { p.alpha = std::numeric_limits<double>::infinity(); }), "--alpha is inf");
   expect_refused(with([](auto& p) { p.alpha = std::numeric_limits<double>::quiet_NaN(); }), "--alpha is nan");

@@ -6,6 +6,9 @@
 #include <cmath>
 #include <random>
 
+#include "algorithms/registry.hpp"
+#include "algorithms/slice_sums.hpp"
+#include "tests/reference/projector_scenes.hpp"
 #include "tests/reference/tv_reference.hpp"
 
 namespace halocline {
@@ -178,6 +181,29 @@ TEST(Pdu, UnreachedGapIsSaid) {
   EXPECT_FALSE(outcome.converged);
   EXPECT_EQ(outcome.iterations, 7);
   EXPECT_EQ(outcome.history.back().iteration, 7);
+}
+
+// Odd rows have one column a work-item, and so the most sums.
+TEST(Pdu, LongOddRowsHaveRoomForTheirSums) {
+  const Grid grid = default_grid({2049, 3, 3}, {1, 1, 1});
+  const Volume f = reference::random_volume(grid, 5);
+  MethodParameters parameters;
+  parameters.size = grid.size;
+  parameters.iterations = 3;
+  parameters.lambda = 0.2;
+  const auto last = [&](KernelVariants variants) {
+    parameters.variants = variants;
+    const auto method = make_denoiser("pdu", parameters);
+    run_iterations(*method, {{"f", &f}}, grid, open_devices({}));
+    return method->history().back();
+  };
+  const auto cpu = last({}), gpu = last({true, true});
+  EXPECT_NEAR(gpu.gap, cpu.gap, 1e-6 * cpu.primal);
+  EXPECT_NEAR(gpu.primal, cpu.primal, 1e-6 * cpu.primal);
+  const auto need = make_denoiser("pdu", parameters)->requirements();
+  const auto partials = std::find_if(need.arrays.begin(), need.arrays.end(),
+                                     [](const ArrayNeed& array) { return array.name == "partials"; });
+  EXPECT_GE(partials->elements, 3 * SliceSums(grid.size, 3).march({0, 3}, 1).sets);
 }
 
 }  // namespace

@@ -300,6 +300,8 @@ TEST(Strength, HalvesMustBeThoseOfTheVolume) {
   expect_refused("halves", a, &a, nullptr, "--alpha halves needs --halves");
   expect_refused("auto", a, &a, &moved, "--halves");
   expect_refused("auto", doubled, &a, &b, "their mean is not the volume that is denoised");
+  const Volume other = with_noise(phantom("balls", {16, 16, 16}), 0.1, 3);
+  expect_refused("halves", a, &a, &other, "their mean is not the volume that is denoised");  // one half is
 }
 
 TEST(Strength, WhereNothingHappensItIsSaid) {
