@@ -6,14 +6,9 @@
 namespace halocline {
 
 /// Attenuations to CT numbers in place, in double, rounded once. `water` and the values in the same unit (1/mm).
-inline void to_hounsfield(Volume& attenuations, double water) {
-  for (float& value : attenuations.voxels) value = static_cast<float>(1000 * (value - water) / water);
-}
+void to_hounsfield(Volume& attenuations, double water);
 
 /// The variance of attenuations to that of the CT numbers, HU^2.
-inline void variance_to_hounsfield(Volume& variances, double water) {
-  const double factor = (1000 / water) * (1000 / water);
-  for (float& value : variances.voxels) value = static_cast<float>(value * factor);
-}
+void variance_to_hounsfield(Volume& variances, double water);
 
 }  // namespace halocline

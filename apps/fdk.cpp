@@ -6,6 +6,7 @@
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <memory>
 
 #include "algorithms/half_scan.hpp"
@@ -143,15 +144,18 @@ FdkWork prepare(Job& job, const FdkCommand& command) {
   work.attenuation.half_texels = command.interpolation == "half";
   work.attenuation.hardware_interpolation = work.attenuation.half_texels || command.interpolation == "hardware";
   work.variance = work.attenuation;
-  if (command.photons) work.variance.variance = FdkParameters::Noise{*command.photons, command.electronic};
+  // The mean of n line integrals is as noisy as one with n times the photons.
+  const double pixels = work.chosen.pixels();
+  if (command.photons)
+    work.variance.variance = FdkParameters::Noise{*command.photons * pixels, command.electronic * std::sqrt(pixels)};
   return work;
 }
 
 RunResult reconstruct(Job& job, const FdkWork& work, const Geometry& geometry, const FdkParameters& parameters,
-                      const Volume& projections, const std::string& name) {
+                      const Volume& projections, const std::string& name, const std::string& frame) {
   auto result = job.timed(
       name, [&] { return fdk(projections, geometry, work.grid, parameters, job.devices(), job.run_options()); });
-  job.record(result, name);
+  job.record(result, name + frame);
   return result;
 }
 
@@ -164,14 +168,14 @@ std::size_t run_frame(Job& job, const FdkCommand& command, const FdkWork& work, 
   Volume projections = source != nullptr ? job.timed("read", [&] { return take_part(*source, work.chosen.frames[n]); })
                                          : job.read(command.input);
   projections.grid = work.stack;
-  RunResult result = reconstruct(job, work, frame.geometry, work.attenuation, projections, "fdk" + suffix);
+  RunResult result = reconstruct(job, work, frame.geometry, work.attenuation, projections, "fdk", suffix);
   std::optional<RunResult> variance;
   if (work.variance.variance)
-    variance = reconstruct(job, work, frame.geometry, work.variance, projections, "variance" + suffix);
+    variance = reconstruct(job, work, frame.geometry, work.variance, projections, "variance", suffix);
   std::vector<RunResult> halves;
   for (const HalfScan& half : frame.halves)
     halves.push_back(reconstruct(job, work, half.geometry, work.attenuation, select_views(projections, half.views),
-                                 fmt::format("{} views{}", half_names[halves.size()], suffix)));
+                                 fmt::format("{} views", half_names[halves.size()]), suffix));
   projections = {};
   if (command.water) {
     to_hounsfield(result.output, *command.water);
@@ -186,7 +190,7 @@ std::size_t run_frame(Job& job, const FdkCommand& command, const FdkWork& work, 
                       frame.output, grid_summary(work.grid), work.stack.size[2], suffix, beam_of(work), command.window,
                       command.cutoff, command.interpolation,
                       command.water ? fmt::format(", HU with water at {:.6g}/mm", *command.water) : "",
-                      job.how(result)));
+                      n + 1 == work.frames.size() ? job.how(result) : ""));
   if (variance)
     job.say(fmt::format("{}: noise variance of the same in {}^2, for {:.6g} photons and electronic noise {:.6g}",
                         frame.variance_output, command.water ? "HU" : "1/mm", *command.photons, command.electronic));
@@ -272,7 +276,7 @@ void add_fdk(CLI::App& app, Action& action) {
       ->type_name("FILE")
       ->group(group);
   sub->add_option("--photons", command->photons,
-                  "Photons a pixel of the unattenuated beam; required with --variance-out")
+                  "Photons a pixel (before --bin) of the unattenuated beam; required with --variance-out")
       ->check(positive_number())
       ->type_name("I0")
       ->group(group);

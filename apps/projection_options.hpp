@@ -33,6 +33,8 @@ struct ChosenProjections {
   bool whole = false;                  ///< the one part is all of the file as it is
 
   Grid stack() const { return part_grid(file, frames.front()); }
+  /// Of the file, in one of the stack.
+  double pixels() const { return static_cast<double>(frames.front().bin[0] * frames.front().bin[1]); }
   /// The views of frame n: of the geometry of all views in the file, or of one frame, which then serves for each.
   Geometry geometry(const Geometry& all, std::size_t n) const;
 };

@@ -141,6 +141,7 @@ TEST_F(ProjectionOptionsTest, FramesAreThoseOfSeparateRuns) {
   const Ran ran = fdk("all.mha", "all.xml", "frame%d.mha",
                       outputs("frame", "%d") + Words{"--views-per-frame", "40", "--report", path("r.json")});
   EXPECT_THAT(ran.out, HasSubstr("40 views of frame 2"));
+  EXPECT_EQ(ran.out.find("\n  on "), ran.out.rfind("\n  on ")) << "devices and times are told once: " << ran.out;
   for (const std::string n : {"0", "1", "2"})
     for (const std::string kind : {"", "v", "a", "b"})
       expect_same("frame" + kind + n + ".mha", "one" + kind + n + ".mha");
@@ -201,6 +202,13 @@ TEST_F(ProjectionOptionsTest, BinningIsThatOfBinningBefore) {
   expect("2", 2, 2);  // 31 and 23 are odd: a column and a row are left out
   expect("3,1", 3, 1);
   expect("1,4", 1, 4);
+  // four pixels have four times the photons, and twice the electronic noise, which adds up as squares
+  write_image(binned(p, 2, 2), path("part.mha"));
+  fdk("part.mha", "g0.xml", "mu.mha",
+      {"--variance-out", path("expected.mha"), "--photons", "4000", "--electronic", "6"});
+  fdk("p0.mha", "g0.xml", "mu.mha",
+      {"--bin", "2", "--variance-out", path("found.mha"), "--photons", "1000", "--electronic", "3"});
+  expect_same("found.mha", "expected.mha");
   refused(words("p0.mha", "g0.xml", "x.mha") + Words{"--bin", "1,24"}, {"--bin", "24 rows", "there are 23"});
   refused(words("p0.mha", "g0.xml", "x.mha") + Words{"--bin", "0"}, {"--bin", "at least 1"});
   refused(words("p0.mha", "g0.xml", "x.mha") + Words{"--bin", "1,2,3"}, {"--bin", "U[,V]"});
