@@ -89,7 +89,8 @@ void add_projection_options(CLI::App& app, ProjectionOptions& options) {
   app.add_option(
          "--views-per-frame", options.views_per_frame,
          "Dynamic scan: so many views are a frame, and the file holds one after the other. Each becomes a "
-         "volume of its own: -o (and --variance-out, --halves-out) need a place for the number, from 0 on, as "
+         "volume of its own, written when it is done: -o (and --variance-out, --halves-out) need a place for the "
+         "number, from 0 on, as "
          "in frame_%02d.mha, which denoise --method pdu4d takes. The geometry has the views of one frame, which "
          "then serve for all, or those of all frames")
       ->check(whole_number_from(1))
