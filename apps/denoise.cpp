@@ -18,6 +18,7 @@
 #include "apps/io/image_file.hpp"
 #include "apps/io/png.hpp"
 #include "apps/job.hpp"
+#include "apps/output_type.hpp"
 #include "apps/preview.hpp"
 #include "apps/report.hpp"
 #include "apps/strength_options.hpp"
@@ -186,8 +187,6 @@ ImageStorage output_storage(const DenoiseCommand& command, const ImageInfo& inpu
     throw InputError(
         fmt::format("--rescale is for --output-type uint8, int16 or uint16; {} keeps the values as they are",
                     component_name(storage.component)));
-  if (command.frames.several() && command.output_type != "float32")
-    throw InputError("--output-type is for one input; frames are written as float32");
   check_storage(command.output, {storage.component, command.rescale ? Scaling{2, 0} : storage.scaling});
   return storage;
 }
@@ -203,14 +202,9 @@ Scaling rescaling(const VolumeSource& input, Component component) {
 
 // What the type of the output took from the values.
 void tell_of_storage(Job& job, const ImageStorage& storage, std::size_t clamped, double rms_change) {
-  const std::string type = component_name(storage.component);
-  const auto& [slope, offset] = storage.scaling;
-  job.results()["output"] = {{"component", type}, {"slope", slope}, {"offset", offset}, {"clamped", clamped}};
-  if (clamped > 0)
-    spdlog::warn("{} voxels lay beyond what {} can hold ({:g} to {:g}) and became the nearest that it can; give {}",
-                 clamped, type, component_lowest(storage.component) * slope + offset,
-                 component_highest(storage.component) * slope + offset,
-                 is_integer(storage.component) ? "--rescale or a wider --output-type" : "a wider --output-type");
+  tell_of_clamping(job, storage, clamped,
+                   is_integer(storage.component) ? "--rescale or a wider --output-type" : "a wider --output-type");
+  const double slope = storage.scaling.slope;
   constexpr double rounding = 0.29;  // RMS of what is rounded off, in steps
   if (is_integer(storage.component) && rms_change < rounding * std::abs(slope))
     spdlog::warn(
@@ -283,11 +277,7 @@ void run_denoise(Job& job, DenoiseCommand& command) {
   const auto write = [&](const Volume& volume, const std::string& path) {
     const Volume part = region ? cut_out(volume, region->within(*taken)) : Volume();
     const Volume& written = region ? part : volume;
-    const auto image = job.create(path, written.grid, storage);
-    image->begin();
-    copy_voxels(MemorySource(written), *image);
-    job.commit(*image);
-    changed += image->changed();
+    changed += write_stored(job, written, path, storage);
   };
   const Volume init = read(control.init), reference = read(guide);
   if (!control.init.empty()) command.parameters.init = &init;
@@ -348,7 +338,7 @@ void run_denoise(Job& job, DenoiseCommand& command) {
     job.commit(*image);
     changed = image->changed();
   } else if (several) {
-    write_frames(job, in_memory, outputs, first);
+    changed = write_frames(job, in_memory, outputs, first, storage);
   } else {
     write(in_memory, output);
   }
@@ -370,7 +360,7 @@ void run_denoise(Job& job, DenoiseCommand& command) {
   const auto voxels = static_cast<double>(grid.count());
   for (const auto& text : shortfalls(result, command.parameters, control, voxels)) spdlog::warn(text);
   if (!result.warning.empty()) spdlog::warn("{}", result.warning);
-  if (!several) tell_of_storage(job, storage, changed, result.fidelity / std::sqrt(voxels));
+  tell_of_storage(job, storage, changed, result.fidelity / std::sqrt(voxels));
   job.say(fmt::format("{}: {}, {}{}{}", output,
                       region ? grid_summary(cut_out(whole, *region)) : frames_summary(command.frames, first),
                       what_was_done(command, result, voxels),
@@ -458,11 +448,12 @@ void add_denoise(CLI::App& app, Action& action) {
                   "from 0 on, as in frame_%02d.mha")
       ->required()
       ->type_name("FILE");
-  sub->add_option("--output-type", command->output_type,
-                  "Type of the voxels written. Whole numbers are rounded to nearest, those beyond the type's range are "
-                  "clamped and counted; "
-                  "same: that of the input, with its slope and offset; float16: .mha, .mhd and .raw only, and hardly "
-                  "any other program reads it")
+  sub->add_option(
+         "--output-type", command->output_type,
+         "Type of the voxels written. Whole numbers are rounded to nearest, those beyond the type's range are "
+         "clamped and counted; "
+         "same: that of the (first) input, with its slope and offset; float16: .mha, .mhd and .raw only, and hardly "
+         "any other program reads it")
       ->check(CLI::IsMember({"same", "uint8", "int16", "uint16", "float16", "float32"}))
       ->type_name("TYPE");
   sub->add_flag(

@@ -6,12 +6,18 @@
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <memory>
 
 #include "algorithms/half_scan.hpp"
+#include "algorithms/hounsfield.hpp"
+#include "apps/frame_options.hpp"
 #include "apps/geometry_file.hpp"
 #include "apps/grid_options.hpp"
+#include "apps/io/image_file.hpp"
 #include "apps/job.hpp"
+#include "apps/output_type.hpp"
+#include "apps/projection_options.hpp"
 #include "apps/report.hpp"
 #include "apps/strength_options.hpp"
 #include "apps/subcommands.hpp"
@@ -23,19 +29,31 @@ namespace {
 
 struct FdkCommand {
   std::string input, geometry, output, variance_output, halves_output;
+  ProjectionOptions projections;
   GridOptions grid;
   std::string window = "ram-lak", interpolation = "exact";
   double cutoff = 1, electronic = 0, pad = 0;
   bool no_displaced = false, allow_incomplete_arc = false;
-  std::optional<double> photons;
+  std::optional<double> photons, water;
+  std::string output_type = "float32";
+
+  const char* unit() const { return water ? "HU" : "1/mm"; }
+};
+
+// One frame of a dynamic scan; any other scan is the only one.
+struct FdkFrame {
+  Geometry geometry;
+  std::vector<HalfScan> halves;  // two, with --halves-out
+  std::string output, variance_output;
+  std::array<std::string, 2> half_outputs;
 };
 
 struct FdkWork {
-  Geometry geometry;
-  Grid stack, grid;
+  ChosenProjections chosen;
+  Grid stack, grid;  // the stack is that of a frame
   FdkParameters attenuation, variance;
-  std::vector<HalfScan> halves;  // two, with --halves-out
-  std::array<std::string, 2> half_outputs;
+  ImageStorage storage;
+  std::vector<FdkFrame> frames;
 };
 
 constexpr const char* half_names[] = {"odd", "even"};
@@ -46,21 +64,48 @@ Grid half_stack(const FdkWork& work, const HalfScan& half) {
   return stack;
 }
 
+const char* beam_of(const FdkWork& work) {
+  return work.frames.front().geometry.parallel() ? "parallel beam" : work.stack.size[1] == 1 ? "fan beam" : "cone beam";
+}
+
 // Splits the scan, and makes sure that each half can be reconstructed.
-void prepare_halves(Job& job, const FdkCommand& command, FdkWork& work) {
-  if (command.halves_output.empty()) return;
-  work.half_outputs = parse_pair("--halves-out", command.halves_output);
-  for (const auto& path : work.half_outputs) job.output_image("--halves-out", path);
+void prepare_halves(const FdkCommand& command, const FdkWork& work, FdkFrame& frame) {
   try {
-    const auto halves = half_scans(work.geometry);
-    work.halves.assign(halves.begin(), halves.end());
+    const auto halves = half_scans(frame.geometry);
+    frame.halves.assign(halves.begin(), halves.end());
     for (int n = 0; n < 2; ++n)
-      check_fdk(work.halves[n].geometry, half_stack(work, work.halves[n]), work.grid, "'" + command.input + "'",
+      check_fdk(frame.halves[n].geometry, half_stack(work, frame.halves[n]), work.grid, "'" + command.input + "'",
                 fmt::format("the {} views of '{}'", half_names[n], command.geometry), work.attenuation.redundancy);
   } catch (const InputError& error) {
     throw InputError(
         fmt::format("--halves-out: {}; half of the views are too few, so leave --halves-out out", error.what()));
   }
+}
+
+// Claims the outputs of frame `n`.
+FdkFrame claim_frame(Job& job, const FdkCommand& command, std::size_t n) {
+  const auto claimed = [&](const std::string& option, const std::string& path) {
+    const std::string name = path.empty() || !command.projections.views_per_frame ? path : numbered(option, path, n);
+    job.output_image(option, name);
+    return name;
+  };
+  FdkFrame frame;
+  frame.output = claimed("-o", command.output);
+  frame.variance_output = claimed("--variance-out", command.variance_output);
+  if (command.halves_output.empty()) return frame;
+  const auto halves = parse_pair("--halves-out", command.halves_output);
+  for (int half = 0; half < 2; ++half) frame.half_outputs[half] = claimed("--halves-out", halves[half]);
+  return frame;
+}
+
+ImageStorage output_storage(const FdkCommand& command) {
+  const ImageStorage storage{component_named(command.output_type), {}};
+  if (is_integer(storage.component) && !command.water)
+    throw InputError(fmt::format(
+        "--output-type {}: attenuations in 1/mm are fractions; give --hu WATER with whole numbers, or float32",
+        command.output_type));
+  check_storage(command.output, storage);
+  return storage;
 }
 
 FdkWork prepare(Job& job, const FdkCommand& command) {
@@ -70,90 +115,120 @@ FdkWork prepare(Job& job, const FdkCommand& command) {
   if (command.variance_output.empty() && (command.photons || command.electronic > 0))
     throw InputError("--photons and --electronic describe the noise for --variance-out, which is missing");
   FdkWork work;
-  work.stack = job.input_image("-i", command.input).grid;
+  const std::string input = "'" + command.input + "'", geometry = "'" + command.geometry + "'";
+  work.chosen = choose_projections(command.projections, job.input_image("-i", command.input), input);
+  work.stack = work.chosen.stack();
+  work.storage = output_storage(command);
   job.input("--geometry", command.geometry);
   job.input("--like", command.grid.like);
-  job.output_image("-o", command.output);
-  job.output_image("--variance-out", command.variance_output);
+  for (std::size_t n = 0; n < work.chosen.frames.size(); ++n) work.frames.push_back(claim_frame(job, command, n));
   work.grid = make_grid(command.grid);
-  work.geometry = load_geometry(command.geometry, {}, DetectorPixels::of(work.stack)).geometry;
+  const Geometry views = load_geometry(command.geometry, {}, DetectorPixels::of(work.chosen.file)).geometry;
+  check_view_count(work.chosen, command.projections, views, input, geometry);
   work.attenuation.redundancy = {.displaced = !command.no_displaced,
                                  .allow_incomplete_arc = command.allow_incomplete_arc};
-  const auto notes = check_fdk(work.geometry, work.stack, work.grid, "'" + command.input + "'",
-                               "'" + command.geometry + "'", work.attenuation.redundancy);
-  if (job.dry_run())
-    for (const auto& note : notes) spdlog::warn("{}", note);
+  for (std::size_t n = 0; n < work.frames.size(); ++n) {
+    FdkFrame& frame = work.frames[n];
+    frame.geometry = work.chosen.geometry(views, n);
+    const auto notes = check_fdk(frame.geometry, work.stack, work.grid, input, geometry, work.attenuation.redundancy);
+    if (job.dry_run() && n == 0)
+      for (const auto& note : notes) spdlog::warn("{}", note);
+    if (!command.halves_output.empty()) prepare_halves(command, work, frame);
+  }
+  const Geometry& first = work.frames.front().geometry;
+  const auto shared = redundancy_of(first, work.stack, work.attenuation.redundancy, geometry).kind;
+  warn_of_coverage(job, first, work.stack, work.grid, shared == Redundancy::Kind::wang);
   work.attenuation.window = window_from_name(command.window);
   work.attenuation.cutoff = command.cutoff;
   work.attenuation.pad = command.pad;
   work.attenuation.half_texels = command.interpolation == "half";
   work.attenuation.hardware_interpolation = work.attenuation.half_texels || command.interpolation == "hardware";
   work.variance = work.attenuation;
-  if (command.photons) work.variance.variance = FdkParameters::Noise{*command.photons, command.electronic};
-  prepare_halves(job, command, work);
+  // The mean of n line integrals is as noisy as one with n times the photons.
+  const double pixels = work.chosen.pixels();
+  if (command.photons)
+    work.variance.variance = FdkParameters::Noise{*command.photons * pixels, command.electronic * std::sqrt(pixels)};
   return work;
 }
 
-RunResult reconstruct(Job& job, const FdkWork& work, const FdkParameters& parameters, const Volume& projections) {
-  const std::string name = parameters.variance ? "variance" : "fdk";
+RunResult reconstruct(Job& job, const FdkWork& work, const Geometry& geometry, const FdkParameters& parameters,
+                      const Volume& projections, const std::string& name, const std::string& frame) {
   auto result = job.timed(
-      name, [&] { return fdk(projections, work.geometry, work.grid, parameters, job.devices(), job.run_options()); });
-  job.record(result, name);
+      name, [&] { return fdk(projections, geometry, work.grid, parameters, job.devices(), job.run_options()); });
+  job.record(result, name + frame);
   return result;
 }
 
-// One half; its projections are copied.
-RunResult reconstruct_half(Job& job, const FdkWork& work, int n, const Volume& projections) {
-  const Volume views = select_views(projections, work.halves[n].views);
-  const std::string name = fmt::format("{} views", half_names[n]);
-  auto result = job.timed(name, [&] {
-    return fdk(views, work.halves[n].geometry, work.grid, work.attenuation, job.devices(), job.run_options());
-  });
-  job.record(result, name);
-  return result;
+// Returns how many voxels the type of the output could not hold.
+std::size_t run_frame(Job& job, const FdkCommand& command, const FdkWork& work, std::size_t n,
+                      const VolumeSource* source) {
+  const FdkFrame& frame = work.frames[n];
+  const std::string suffix = work.frames.size() > 1 ? fmt::format(" of frame {}", n) : "";
+  // All before any is written: after Ctrl-C nothing is left, but for frames that were finished.
+  Volume projections = source != nullptr ? job.timed("read", [&] { return take_part(*source, work.chosen.frames[n]); })
+                                         : job.read(command.input);
+  projections.grid = work.stack;
+  RunResult result = reconstruct(job, work, frame.geometry, work.attenuation, projections, "fdk", suffix);
+  std::optional<RunResult> variance;
+  if (work.variance.variance)
+    variance = reconstruct(job, work, frame.geometry, work.variance, projections, "variance", suffix);
+  std::vector<RunResult> halves;
+  for (const HalfScan& half : frame.halves)
+    halves.push_back(reconstruct(job, work, half.geometry, work.attenuation, select_views(projections, half.views),
+                                 fmt::format("{} views", half_names[halves.size()]), suffix));
+  projections = {};
+  if (command.water) {
+    to_hounsfield(result.output, *command.water);
+    if (variance) variance_to_hounsfield(variance->output, *command.water);
+    for (auto& half : halves) to_hounsfield(half.output, *command.water);
+  }
+  const std::size_t clamped = write_stored(job, result.output, frame.output, work.storage);
+  if (variance) job.write(variance->output, frame.variance_output);
+  for (std::size_t half = 0; half < halves.size(); ++half) job.write(halves[half].output, frame.half_outputs[half]);
+
+  job.say(fmt::format("{}: {}, FDK of {} views{} ({}), window {} with cut-off {:.4g}, {} interpolation{}{}",
+                      frame.output, grid_summary(work.grid), work.stack.size[2], suffix, beam_of(work), command.window,
+                      command.cutoff, command.interpolation,
+                      command.water ? fmt::format(", HU with water at {:.6g}/mm", *command.water) : "",
+                      n + 1 == work.frames.size() ? job.how(result) : ""));
+  if (variance)
+    job.say(fmt::format("{}: noise variance of the same in {}^2, for {:.6g} photons and electronic noise {:.6g}",
+                        frame.variance_output, command.water ? "HU" : "1/mm", *command.photons, command.electronic));
+  for (std::size_t half = 0; half < halves.size(); ++half)
+    job.say(fmt::format("{}: the same from the {} {} views", frame.half_outputs[half], frame.halves[half].views.size(),
+                        half_names[half]));
+  return clamped;
 }
 
 void run_fdk(Job& job, const FdkCommand& command) {
   const FdkWork work = prepare(job, command);
-  const bool with_variance = work.variance.variance.has_value();
-  const auto plan = [&](const FdkParameters& parameters) {
-    return plan_fdk(work.geometry, work.stack, work.grid, parameters, budgets(job.devices()));
+  const auto plan = [&](const Geometry& geometry, const Grid& stack, const FdkParameters& parameters) {
+    return plan_fdk(geometry, stack, work.grid, parameters, budgets(job.devices()));
   };
-  const Plan first = plan(work.attenuation);
-  const std::optional<Plan> second = with_variance ? std::optional(plan(work.variance)) : std::nullopt;
+  const FdkFrame& first = work.frames.front();
+  const Plan attenuation = plan(first.geometry, work.stack, work.attenuation);
+  const std::optional<Plan> variance =
+      work.variance.variance ? std::optional(plan(first.geometry, work.stack, work.variance)) : std::nullopt;
   if (job.dry_run()) {
-    job.print(first.text());
-    if (second) job.print(second->text());
-    for (const auto& half : work.halves)
-      job.print(
-          plan_fdk(half.geometry, half_stack(work, half), work.grid, work.attenuation, budgets(job.devices())).text());
+    job.print(attenuation.text());
+    if (variance) job.print(variance->text());
+    for (const auto& half : first.halves)
+      job.print(plan(half.geometry, half_stack(work, half), work.attenuation).text());
+    if (work.frames.size() > 1) job.print(fmt::format("and so for each of {} frames", work.frames.size()));
     return;
   }
 
-  // All before any is written: after Ctrl-C nothing is left.
-  Volume projections = job.read(command.input);
-  const RunResult result = reconstruct(job, work, work.attenuation, projections);
-  const std::optional<RunResult> variance =
-      with_variance ? std::optional(reconstruct(job, work, work.variance, projections)) : std::nullopt;
-  std::vector<RunResult> halves;
-  for (int n = 0; n < static_cast<int>(work.halves.size()); ++n)
-    halves.push_back(reconstruct_half(job, work, n, projections));
-  projections = {};
-  job.write(result.output, command.output);
-  if (variance) job.write(variance->output, command.variance_output);
-  for (std::size_t n = 0; n < halves.size(); ++n) job.write(halves[n].output, work.half_outputs[n]);
-
-  const char* beam = work.geometry.parallel() ? "parallel beam" : work.stack.size[1] == 1 ? "fan beam" : "cone beam";
-  job.results() = {{"grid", grid_json(work.grid)}, {"views", work.stack.size[2]}, {"beam", beam}};
-  job.say(fmt::format("{}: {}, FDK of {} views ({}), window {} with cut-off {:.4g}, {} interpolation{}", command.output,
-                      grid_summary(work.grid), work.stack.size[2], beam, command.window, command.cutoff,
-                      command.interpolation, job.how(result)));
-  if (variance)
-    job.say(fmt::format("{}: noise variance of the same in 1/mm^2, for {:.6g} photons and electronic noise {:.6g}",
-                        command.variance_output, *command.photons, command.electronic));
-  for (std::size_t n = 0; n < halves.size(); ++n)
-    job.say(fmt::format("{}: the same from the {} {} views", work.half_outputs[n], work.halves[n].views.size(),
-                        half_names[n]));
+  job.results().update({{"grid", grid_json(work.grid)},
+                        {"projections", grid_json(work.stack)},
+                        {"views", work.stack.size[2]},
+                        {"frames", work.frames.size()},
+                        {"beam", beam_of(work)},
+                        {"unit", command.unit()}});
+  if (command.water) job.results()["water_per_mm"] = *command.water;
+  const auto source = work.chosen.whole ? nullptr : job.open(command.input);
+  std::size_t clamped = 0;
+  for (std::size_t n = 0; n < work.frames.size(); ++n) clamped += run_frame(job, command, work, n, source.get());
+  tell_of_clamping(job, work.storage, clamped, "--output-type float32");
 }
 
 }  // namespace
@@ -162,10 +237,13 @@ void add_fdk(CLI::App& app, Action& action) {
   auto* sub =
       app.add_subcommand("fdk", "Reconstruct a circular scan by filtered back-projection (Feldkamp, Davis & Kress)");
   auto command = std::make_shared<FdkCommand>();
-  sub->add_option("-i,--input", command->input, "Projections (u, v, view): line integrals")
+  sub->add_option("-i,--input", command->input,
+                  "Projections (u, v, view): line integrals. A stack, or a file a view: a folder of TIFF files, or a "
+                  "pattern such as 'p*.tif' or p_%04d.tif")
       ->required()
       ->type_name("FILE");
   sub->add_option("-g,--geometry", command->geometry, geometry_file_help)->required()->type_name("FILE");
+  add_projection_options(*sub, command->projections);
   add_grid_options(*sub, command->grid);
   sub->add_option("--window", command->window, "Window on the ramp filter")->check(CLI::IsMember(window_names()));
   sub->add_option("--cutoff", command->cutoff,
@@ -194,11 +272,11 @@ void add_fdk(CLI::App& app, Action& action) {
       ->group(scan);
   const std::string group = "Noise of the volume";
   sub->add_option("--variance-out", command->variance_output,
-                  "Also write the variance of each voxel (for denoise --weights), 1/mm^2")
+                  "Also write the variance of each voxel (for denoise --weights), 1/mm^2, or HU^2")
       ->type_name("FILE")
       ->group(group);
   sub->add_option("--photons", command->photons,
-                  "Photons a pixel of the unattenuated beam; required with --variance-out")
+                  "Photons a pixel (before --bin) of the unattenuated beam; required with --variance-out")
       ->check(positive_number())
       ->type_name("I0")
       ->group(group);
@@ -208,12 +286,23 @@ void add_fdk(CLI::App& app, Action& action) {
       ->group(group);
   sub->add_option("--halves-out", command->halves_output,
                   "Also write the reconstructions of the odd and of the even views as they lie on the circle (for "
-                  "denoise --halves and noise-map), 1/mm; needs no model of the noise, and twice the time")
+                  "denoise --halves and noise-map), 1/mm, or HU; needs no model of the noise, and twice the time")
       ->type_name("A,B")
       ->group(group);
-  sub->add_option("-o,--output", command->output, "Volume of attenuations to write, 1/mm")
+  sub->add_option("-o,--output", command->output, "Volume of attenuations to write, 1/mm, or HU with --hu")
       ->required()
       ->type_name("FILE");
+  sub->add_option("--hu", command->water,
+                  "Write Hounsfield units, 1000 (mu - WATER)/WATER, given water's attenuation in 1/mm (0.0206 at "
+                  "60 keV)")
+      ->check(positive_number())
+      ->type_name("WATER");
+  sub->add_option(
+         "--output-type", command->output_type,
+         "Type of the voxels of -o. Whole numbers need --hu; they are rounded to nearest, and those beyond the "
+         "type's range are clamped and counted")
+      ->check(CLI::IsMember({"uint8", "int16", "uint16", "float16", "float32"}))
+      ->type_name("TYPE");
   sub->footer(
       "Example:\n  halocline fdk -i projections.mha --geometry geometry.xml --size 128,128,128 --spacing 1.5,1.5,1.5 "
       "-o volume.mha");

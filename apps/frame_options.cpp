@@ -3,30 +3,24 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <regex>
 
 #include "algorithms/frames.hpp"
+#include "apps/io/image_series.hpp"
+#include "apps/output_type.hpp"
 #include "apps/report.hpp"
 #include "apps/validators.hpp"
 #include "host/error.hpp"
 
 namespace halocline {
-namespace {
 
-// "out_%02d.mha" with 3 is "out_03.mha".
-std::string numbered(const std::string& pattern, std::size_t number) {
-  static const std::regex place("%(0([1-9]))?d");
-  std::smatch found;
-  if (!std::regex_search(pattern, found, place))
+std::string numbered(const std::string& option, const std::string& pattern, std::size_t number) {
+  const NumberPlace place = number_place(pattern);
+  if (!place.found)
     throw InputError(
-        fmt::format("-o '{}' is one name for several frames; give it a place for their numbers, as in "
-                    "frame_%02d.mha",
-                    pattern));
-  const int width = found[2].matched ? std::stoi(found[2]) : 1;
-  return fmt::format("{}{:0{}}{}", found.prefix().str(), number, width, found.suffix().str());
+        fmt::format("{} '{}' is one name for several frames; give it a place for their numbers, as in frame_%02d.mha",
+                    option, pattern));
+  return place.with(number);
 }
-
-}  // namespace
 
 void add_time_options(CLI::App& sub, FrameOptions& options, TimeAxis& time) {
   const char* group = "Time";
@@ -77,7 +71,7 @@ Grid input_grid(const FrameOptions& options, const Grid& frame) {
 std::vector<std::string> output_frames(Job& job, const FrameOptions& options, const std::string& pattern) {
   std::vector<std::string> outputs;
   for (std::size_t n = 0; n < options.inputs.size(); ++n) {
-    outputs.push_back(options.several() ? numbered(pattern, n) : pattern);
+    outputs.push_back(options.several() ? numbered("-o", pattern, n) : pattern);
     job.output_image("-o", outputs.back());
   }
   return outputs;
@@ -90,9 +84,12 @@ Volume read_frames(Job& job, const FrameOptions& options, const Grid& frame) {
   return stack;
 }
 
-void write_frames(Job& job, const Volume& result, const std::vector<std::string>& outputs, const Grid& frame) {
-  if (outputs.size() == 1) return job.write(result, outputs.front());
-  for (std::size_t n = 0; n < outputs.size(); ++n) job.write(take_frame(result, n, frame), outputs[n]);
+std::size_t write_frames(Job& job, const Volume& result, const std::vector<std::string>& outputs, const Grid& frame,
+                         const ImageStorage& storage) {
+  std::size_t changed = 0;
+  for (std::size_t n = 0; n < outputs.size(); ++n)
+    changed += write_stored(job, take_frame(result, n, frame), outputs[n], storage);
+  return changed;
 }
 
 std::string frames_summary(const FrameOptions& options, const Grid& frame) {

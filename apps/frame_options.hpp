@@ -13,6 +13,9 @@ class App;
 
 namespace halocline {
 
+/// "out_%02d.mha" with 3 is "out_03.mha". Throws InputError that names `option` if there is no such place.
+std::string numbered(const std::string& option, const std::string& pattern, std::size_t number);
+
 struct FrameOptions {
   std::vector<std::string> inputs;  // in the order of time
   std::string time_axis;            // "z", or empty
@@ -34,7 +37,9 @@ Grid input_grid(const FrameOptions& options, const Grid& frame);
 std::vector<std::string> output_frames(Job& job, const FrameOptions& options, const std::string& pattern);
 
 Volume read_frames(Job& job, const FrameOptions& options, const Grid& frame);
-void write_frames(Job& job, const Volume& result, const std::vector<std::string>& outputs, const Grid& frame);
+/// Returns how many values the type of the voxels could not hold.
+std::size_t write_frames(Job& job, const Volume& result, const std::vector<std::string>& outputs, const Grid& frame,
+                         const ImageStorage& storage);
 
 /// "17 frames of 256 x 256 x 1 of ..." for result lines.
 std::string frames_summary(const FrameOptions& options, const Grid& frame);

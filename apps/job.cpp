@@ -11,6 +11,7 @@
 
 #include "apps/io/atomic_file.hpp"
 #include "apps/io/image_file.hpp"
+#include "apps/io/image_series.hpp"
 #include "apps/io/meta_image.hpp"
 #include "apps/progress.hpp"
 #include "apps/report.hpp"
@@ -31,6 +32,7 @@ std::vector<fs::path> files_of(const std::string& path) {
     for (const char* other : {".mhd", ".raw", ".zraw"}) files.push_back(fs::path(path).replace_extension(other));
   if (extension == ".mhd" && fs::exists(path)) files.emplace_back(meta_image_data_path(path));
   std::error_code code;
+  for (const auto& entry : fs::directory_iterator(path, code)) files.push_back(entry.path());  // a series in a folder
   for (auto& file : files) {
     const auto resolved = fs::weakly_canonical(file, code);
     if (!code) file = resolved;
@@ -69,6 +71,8 @@ Job::Job(std::string command, CommonOptions common, nlohmann::json options) : co
 
 void Job::claim(const std::string& option, const std::string& path, bool output) {
   auto files = files_of(path);
+  if (!output)
+    for (const auto& file : series_files(path)) files.push_back(fs::weakly_canonical(file));
   for (const auto& other : claims_) {
     if ((!output && !other.output) || !share_a_file(files, other.files)) continue;
     if (output && other.output)
@@ -83,7 +87,7 @@ void Job::claim(const std::string& option, const std::string& path, bool output)
 
 void Job::input(const std::string& option, const std::string& path) {
   if (path.empty()) return;
-  if (!std::filesystem::exists(path))
+  if (!std::filesystem::exists(path) && series_files(path).empty())
     throw InputError(fmt::format("{} '{}' does not exist; give the path of a file", option, path));
   claim(option, path, false);
 }

@@ -27,6 +27,7 @@
 #include "apps/io/meta_image.hpp"
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
+#include "tests/command_runner.hpp"
 #include "tests/image_actions.hpp"
 #ifdef HALOCLINE_WITH_ITK
 #include "apps/io/itk_image.hpp"
@@ -703,6 +704,22 @@ TEST_F(ImageFile, DicomSeries) {
     for (int n = 0; n < 6; ++n) EXPECT_EQ(volume.voxels[6 * k + n], 2 * (10 * k + n) - 1024) << k << " " << n;
 
   EXPECT_EQ(read_image(path("slice9")).grid.size, (std::array<std::size_t, 3>{3, 2, 1}));  // known by its content
+
+  // as a command's input, of which no slice can be an output; a picture in TIFF beside the slices is no part of it
+  Grid picture;
+  picture.size = {5, 4, 1};
+  write_image(Volume(picture, 1), path("picture.tif"));
+  const Ran shown = run({"metrics", "-i", folder_.string()});
+  EXPECT_EQ(shown.code, 0) << shown.err;
+  EXPECT_THAT(shown.out, HasSubstr("-1024"));
+  fs::rename(path("slice8"), path("slice8.mha"));
+  const std::string slice = content(path("slice8.mha"));
+  const Ran onto = run({"noise", "-i", folder_.string(), "--photons", "10", "-o", path("slice8.mha")});
+  EXPECT_EQ(onto.code, 2);
+  EXPECT_THAT(onto.err, HasSubstr("is the input of -i"));
+  EXPECT_TRUE(content(path("slice8.mha")) == slice);
+  fs::rename(path("slice8.mha"), path("slice8"));
+  fs::remove(path("picture.tif"));
 
   fs::rename(path("slice7"), folder_.string() + "-moved");
   EXPECT_THAT(error_of([&] { read_image(folder_.string()); }),

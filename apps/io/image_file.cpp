@@ -13,12 +13,14 @@
 #include <vector>
 
 #include "apps/io/atomic_file.hpp"
+#include "apps/io/image_series.hpp"
 #include "apps/io/meta_image.hpp"
 #include "host/error.hpp"
 #include "host/finite_source.hpp"
 #include "host/typed_volume.hpp"
 #ifdef HALOCLINE_WITH_ITK
 #include "apps/io/itk_image.hpp"
+#include "apps/io/itk_series.hpp"
 #endif
 
 namespace halocline {
@@ -73,9 +75,10 @@ std::string require_sidecar(const std::string& raw) {
   std::vector<std::string> known = meta_extensions;
   known.insert(known.end(), itk_write_extensions.begin(), itk_write_extensions.end());
   if (!writing) known.insert(known.end(), itk_read_extensions.begin(), itk_read_extensions.end());
-  throw InputError(fmt::format("'{}': the extension '{}' is no image format that can be {}; known: {}{}", path,
-                               extension_of(path), writing ? "written" : "read", fmt::join(known, " "),
-                               writing ? "" : ", or a folder with a DICOM series"));
+  throw InputError(
+      fmt::format("'{}': the extension '{}' is no image format that can be {}; known: {}{}", path, extension_of(path),
+                  writing ? "written" : "read", fmt::join(known, " "),
+                  writing ? "" : ", a folder with a DICOM series or TIFF files, or a pattern such as 'proj*.tif'"));
 }
 
 #ifndef HALOCLINE_WITH_ITK
@@ -88,6 +91,18 @@ std::string require_sidecar(const std::string& raw) {
 #endif
 
 enum class Reader { meta, raw, itk };
+
+// What `path` names if it is a series; a folder with DICOM files is not, these are read together.
+std::vector<std::string> slices_of(const std::string& path) {
+  auto files = series_files(path);
+#ifdef HALOCLINE_WITH_ITK
+  if (files.empty()) files = tiff_files(path);
+  if (!files.empty() && fs::is_directory(path) && itk_holds_dicom(path)) return {};
+#else
+  if (!files.empty()) refuse_without_itk(path);
+#endif
+  return files;
+}
 
 Reader reader_of(const std::string& path) {
   const bool folder = fs::is_directory(path);
@@ -157,6 +172,10 @@ class ItkSink : public ImageSink {
 
 // Without a look at the values.
 std::unique_ptr<VolumeSource> open_unchecked(const std::string& path) {
+  [[maybe_unused]] auto slices = slices_of(path);
+#ifdef HALOCLINE_WITH_ITK
+  if (!slices.empty()) return open_itk_series(std::move(slices), path);
+#endif
   switch (reader_of(path)) {
     case Reader::raw:
       return open_meta_image(require_sidecar(path));
@@ -174,6 +193,10 @@ std::unique_ptr<VolumeSource> open_unchecked(const std::string& path) {
 }  // namespace
 
 ImageInfo read_image_info(const std::string& path) {
+  [[maybe_unused]] const auto slices = slices_of(path);
+#ifdef HALOCLINE_WITH_ITK
+  if (!slices.empty()) return read_itk_series_info(slices, path);
+#endif
   switch (reader_of(path)) {
     case Reader::raw:
       return read_meta_image_info(require_sidecar(path));

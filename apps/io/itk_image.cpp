@@ -220,8 +220,10 @@ Series open_series(const std::string& folder) {
   names->SetDirectory(folder);
   const auto& series = names->GetSeriesUIDs();
   if (series.empty())
-    throw InputError(
-        fmt::format("the folder '{}' holds no DICOM series; name a file, or a folder of DICOM slices", folder));
+    throw InputError(fmt::format(
+        "the folder '{}' holds no DICOM series and no TIFF files; name a file, a folder of DICOM slices or of "
+        "TIFF files, or a series by a pattern such as 'proj*.tif'",
+        folder));
   if (series.size() > 1)
     throw InputError(fmt::format("the folder '{}' holds {} DICOM series ({}); put one of them into a folder of its own",
                                  folder, series.size(), fmt::join(series, ", ")));
@@ -319,6 +321,14 @@ TypedVolume read_series(const std::string& folder) {
 
 bool itk_can_read(const std::string& path) {
   return make_io(path, Mode::ReadMode).IsNotNull();
+}
+
+bool itk_holds_dicom(const std::string& folder) {
+  register_formats();
+  const auto names = itk::GDCMSeriesFileNames::New();
+  names->SetUseSeriesDetails(false);
+  names->SetDirectory(folder);
+  return !names->GetSeriesUIDs().empty();
 }
 
 ImageInfo read_itk_image_info(const std::string& path) {

@@ -11,6 +11,9 @@ namespace halocline {
 /// True if one of ITK's readers takes this file, whatever its name is.
 bool itk_can_read(const std::string& path);
 
+/// True if there are DICOM files in this folder.
+bool itk_holds_dicom(const std::string& folder);
+
 /// Reads the header only. A folder is read as the one DICOM series in it; several are an InputError that lists them.
 ImageInfo read_itk_image_info(const std::string& path);
 

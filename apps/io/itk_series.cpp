@@ -1,0 +1,98 @@
+#include "apps/io/itk_series.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <list>
+#include <mutex>
+
+#include "apps/io/itk_image.hpp"
+#include "host/error.hpp"
+#include "host/interrupt.hpp"
+
+namespace halocline {
+namespace {
+
+// ITK's own series reader wants all slices in memory at once. Slices that were read in part are kept for a while,
+// because the pieces that the runners ask for do not end where slices do.
+class SeriesSource : public VolumeSource {
+ public:
+  SeriesSource(std::vector<std::string> files, const Grid& grid) : files_(std::move(files)), grid_(grid) {}
+  const Grid& grid() const override { return grid_; }
+
+  void read(std::size_t first, std::size_t count, float* to) const override {
+    const std::size_t pixels = grid_.slice();
+    while (count > 0) {
+      const std::size_t n = first / pixels, from = first % pixels, part = std::min(count, pixels - from);
+      if (part == pixels)
+        load(n, to);
+      else
+        copy_kept(n, from, part, to);
+      first += part;
+      count -= part;
+      to += part;
+    }
+  }
+
+ private:
+  // A file at a time: not all of ITK's readers may be used by several threads. The conversion needs no lock.
+  void load(std::size_t n, float* to) const {
+    check_interrupt();
+    TypedVolume slice;
+    {
+      const std::lock_guard lock(reading_);
+      slice = read_itk_typed(files_[n]);
+    }
+    if (slice.grid.count() != grid_.slice())
+      throw InputError(fmt::format("'{}' was changed while it was read", files_[n]));
+    TypedSource(std::move(slice)).read(0, grid_.slice(), to);
+  }
+  void copy_kept(std::size_t n, std::size_t from, std::size_t count, float* to) const {
+    const std::lock_guard lock(keeping_);
+    auto at = std::find_if(kept_.begin(), kept_.end(), [&](const auto& kept) { return kept.first == n; });
+    if (at == kept_.end()) {
+      Voxels slice(grid_.slice());
+      load(n, slice.data());
+      at = kept_.emplace(kept_.end(), n, std::move(slice));
+    }
+    kept_.splice(kept_.begin(), kept_, at);  // the latest first
+    if (kept_.size() > 8) kept_.pop_back();
+    std::copy_n(kept_.front().second.begin() + static_cast<std::ptrdiff_t>(from), count, to);
+  }
+
+  std::vector<std::string> files_;
+  Grid grid_;
+  mutable std::mutex reading_, keeping_;
+  mutable std::list<std::pair<std::size_t, Voxels>> kept_;
+};
+
+}  // namespace
+
+ImageInfo read_itk_series_info(const std::vector<std::string>& files, const std::string& name) {
+  ImageInfo info = read_itk_image_info(files.front());
+  const Grid first = info.grid;
+  for (const auto& file : files) {
+    check_interrupt();
+    const Grid grid = read_itk_image_info(file).grid;
+    if (grid.size[2] != 1)
+      throw InputError(fmt::format("'{}' of the series '{}' has {} slices, one is expected; give it alone", file, name,
+                                   grid.size[2]));
+    if (grid.size != first.size)
+      throw InputError(fmt::format(
+          "'{}' has {} pixels, but the series '{}' begins with '{}', which has {}; a series must have one size", file,
+          fmt::join(grid.size.begin(), grid.size.begin() + 2, " x "), name, files.front(),
+          fmt::join(first.size.begin(), first.size.begin() + 2, " x ")));
+  }
+  info.grid.size[2] = files.size();
+  info.format += " series";
+  check_grid(info.grid, "'" + name + "'");
+  return info;
+}
+
+std::unique_ptr<VolumeSource> open_itk_series(std::vector<std::string> files, const std::string& name) {
+  const Grid grid = read_itk_series_info(files, name).grid;
+  return std::make_unique<SeriesSource>(std::move(files), grid);
+}
+
+}  // namespace halocline

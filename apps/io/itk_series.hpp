@@ -1,0 +1,22 @@
+// Series of image files of one slice or projection each, whatever format ITK reads. Only in builds with ITK.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "apps/io/image_info.hpp"
+#include "host/volume_source.hpp"
+
+namespace halocline {
+
+/// Stacks the files in this order along the third axis, whose spacing is 1 mm; the rest of the grid is that of the
+/// first file. Only headers are read. Throws InputError that names the file that is not one slice or has another size
+/// than the first.
+ImageInfo read_itk_series_info(const std::vector<std::string>& files, const std::string& name);
+
+/// The voxels, file by file as they are asked for: the series stays on the disk. Values may be stored in a type of
+/// each file's own.
+std::unique_ptr<VolumeSource> open_itk_series(std::vector<std::string> files, const std::string& name);
+
+}  // namespace halocline

@@ -1,0 +1,28 @@
+#include "apps/output_type.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+namespace halocline {
+
+std::size_t write_stored(Job& job, const Volume& volume, const std::string& path, const ImageStorage& storage) {
+  const auto image = job.create(path, volume.grid, storage);
+  job.timed("write", [&] {
+    image->begin();
+    copy_voxels(MemorySource(volume), *image);
+  });
+  job.commit(*image);
+  return image->changed();
+}
+
+void tell_of_clamping(Job& job, const ImageStorage& storage, std::size_t clamped, const std::string& remedy) {
+  const std::string type = component_name(storage.component);
+  const auto& [slope, offset] = storage.scaling;
+  job.results()["output"] = {{"component", type}, {"slope", slope}, {"offset", offset}, {"clamped", clamped}};
+  if (clamped > 0)
+    spdlog::warn("{} voxels lay beyond what {} can hold ({:g} to {:g}) and became the nearest that it can; give {}",
+                 clamped, type, component_lowest(storage.component) * slope + offset,
+                 component_highest(storage.component) * slope + offset, remedy);
+}
+
+}  // namespace halocline
