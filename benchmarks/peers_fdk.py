@@ -19,7 +19,7 @@ SCANS = {
     "tilted": ["--out-of-plane", "4", "--in-plane", "3"],
     "offset": ["--proj-offset-x", "6", "--proj-offset-y", "-4", "--source-offset-x", "5"],
     "short": ["--arc", "220"],
-    "short, tilted": ["--arc", "220", "--out-of-plane", "2", "--in-plane", "2"],
+    "short tilted": ["--arc", "220", "--out-of-plane", "2", "--in-plane", "2"],
     "displaced": ["--proj-offset-x", "40"],
 }
 MU, DIAMETER = 0.02, 120
