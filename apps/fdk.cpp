@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "algorithms/half_scan.hpp"
+#include "apps/counts_options.hpp"
 #include "apps/geometry_file.hpp"
 #include "apps/grid_options.hpp"
 #include "apps/job.hpp"
@@ -25,13 +26,15 @@ struct FdkCommand {
   std::string input, geometry, output, variance_output, halves_output;
   GridOptions grid;
   std::string window = "ram-lak", interpolation = "exact";
-  double cutoff = 1, electronic = 0, pad = 0;
-  bool no_displaced = false, allow_incomplete_arc = false;
+  double cutoff = 1, electronic = 0, pad = 0, photons_per_count = 1;
+  bool no_displaced = false, allow_incomplete_arc = false, counts = false;
+  CountsArguments counts_arguments;
   std::optional<double> photons;
 };
 
 struct FdkWork {
   Geometry geometry;
+  ImageInfo input;
   Grid stack, grid;
   FdkParameters attenuation, variance;
   std::vector<HalfScan> halves;  // two, with --halves-out
@@ -64,13 +67,19 @@ void prepare_halves(Job& job, const FdkCommand& command, FdkWork& work) {
 }
 
 FdkWork prepare(Job& job, const FdkCommand& command) {
-  if (!command.variance_output.empty() && !command.photons)
+  if (command.counts && command.photons)
+    throw InputError(
+        "--photons is not for --counts, which tell the noise themselves; leave it out (and give --photons-per-count if "
+        "a count is not a photon)");
+  if (!command.variance_output.empty() && !command.counts && !command.photons)
     throw InputError(
         "--photons is missing: --variance-out needs the number of photons a pixel of the unattenuated beam");
   if (command.variance_output.empty() && (command.photons || command.electronic > 0))
     throw InputError("--photons and --electronic describe the noise for --variance-out, which is missing");
   FdkWork work;
-  work.stack = job.input_image("-i", command.input).grid;
+  work.input = job.input_image("-i", command.input);
+  work.stack = work.input.grid;
+  if (command.counts) check_counts_arguments(job, command.counts_arguments, work.input, command.input);
   job.input("--geometry", command.geometry);
   job.input("--like", command.grid.like);
   job.output_image("-o", command.output);
@@ -88,13 +97,19 @@ FdkWork prepare(Job& job, const FdkCommand& command) {
   work.attenuation.pad = command.pad;
   work.attenuation.half_texels = command.interpolation == "half";
   work.attenuation.hardware_interpolation = work.attenuation.half_texels || command.interpolation == "hardware";
+  if (command.counts)
+    work.attenuation.counts = {nullptr, work.input.component == "uint16" && work.input.scaling.identity()
+                                            ? Component::uint16
+                                            : Component::float32};
   work.variance = work.attenuation;
-  if (command.photons) work.variance.variance = FdkParameters::Noise{*command.photons, command.electronic};
+  if (!command.variance_output.empty())
+    work.variance.variance =
+        FdkParameters::Noise{command.counts ? command.photons_per_count : *command.photons, command.electronic};
   prepare_halves(job, command, work);
   return work;
 }
 
-RunResult reconstruct(Job& job, const FdkWork& work, const FdkParameters& parameters, const Volume& projections) {
+RunResult reconstruct(Job& job, const FdkWork& work, const FdkParameters& parameters, const TypedVolume& projections) {
   const std::string name = parameters.variance ? "variance" : "fdk";
   auto result = job.timed(
       name, [&] { return fdk(projections, work.geometry, work.grid, parameters, job.devices(), job.run_options()); });
@@ -103,18 +118,24 @@ RunResult reconstruct(Job& job, const FdkWork& work, const FdkParameters& parame
 }
 
 // One half; its projections are copied.
-RunResult reconstruct_half(Job& job, const FdkWork& work, int n, const Volume& projections) {
-  const Volume views = select_views(projections, work.halves[n].views);
+RunResult reconstruct_half(Job& job, const FdkWork& work, int n, const TypedVolume& projections) {
+  const TypedVolume views = select_views(projections, work.halves[n].views);
+  FdkParameters parameters = work.attenuation;
+  CountsCalibration calibration;
+  if (parameters.counts) {
+    calibration = parameters.counts->calibration->of_views(work.halves[n].views);
+    parameters.counts->calibration = &calibration;
+  }
   const std::string name = fmt::format("{} views", half_names[n]);
   auto result = job.timed(name, [&] {
-    return fdk(views, work.halves[n].geometry, work.grid, work.attenuation, job.devices(), job.run_options());
+    return fdk(views, work.halves[n].geometry, work.grid, parameters, job.devices(), job.run_options());
   });
   job.record(result, name);
   return result;
 }
 
 void run_fdk(Job& job, const FdkCommand& command) {
-  const FdkWork work = prepare(job, command);
+  FdkWork work = prepare(job, command);
   const bool with_variance = work.variance.variance.has_value();
   const auto plan = [&](const FdkParameters& parameters) {
     return plan_fdk(work.geometry, work.stack, work.grid, parameters, budgets(job.devices()));
@@ -131,26 +152,34 @@ void run_fdk(Job& job, const FdkCommand& command) {
   }
 
   // All before any is written: after Ctrl-C nothing is left.
-  Volume projections = job.read(command.input);
+  TypedSource source(command.counts ? read_counts(job, work.input, command.input) : to_typed(job.read(command.input)));
+  const TypedVolume& projections = source.volume();
+  CountsCalibration calibration;
+  if (command.counts) {
+    calibration = calibrate(job, command.counts_arguments, source, work.input, command.input);
+    work.attenuation.counts->calibration = work.variance.counts->calibration = &calibration;
+  }
   const RunResult result = reconstruct(job, work, work.attenuation, projections);
   const std::optional<RunResult> variance =
       with_variance ? std::optional(reconstruct(job, work, work.variance, projections)) : std::nullopt;
   std::vector<RunResult> halves;
   for (int n = 0; n < static_cast<int>(work.halves.size()); ++n)
     halves.push_back(reconstruct_half(job, work, n, projections));
-  projections = {};
+  source.take();
   job.write(result.output, command.output);
   if (variance) job.write(variance->output, command.variance_output);
   for (std::size_t n = 0; n < halves.size(); ++n) job.write(halves[n].output, work.half_outputs[n]);
 
   const char* beam = work.geometry.parallel() ? "parallel beam" : work.stack.size[1] == 1 ? "fan beam" : "cone beam";
-  job.results() = {{"grid", grid_json(work.grid)}, {"views", work.stack.size[2]}, {"beam", beam}};
+  job.results().update({{"grid", grid_json(work.grid)}, {"views", work.stack.size[2]}, {"beam", beam}});
   job.say(fmt::format("{}: {}, FDK of {} views ({}), window {} with cut-off {:.4g}, {} interpolation{}", command.output,
                       grid_summary(work.grid), work.stack.size[2], beam, command.window, command.cutoff,
                       command.interpolation, job.how(result)));
+  if (command.counts) job.say(fmt::format("  from {}: {}", command.input, counts_summary(calibration)));
   if (variance)
-    job.say(fmt::format("{}: noise variance of the same in 1/mm^2, for {:.6g} photons and electronic noise {:.6g}",
-                        command.variance_output, *command.photons, command.electronic));
+    job.say(fmt::format("{}: noise variance of the same in 1/mm^2, for {:.6g} photons{} and electronic noise {:.6g}",
+                        command.variance_output, work.variance.variance->photons, command.counts ? " a count" : "",
+                        command.electronic));
   for (std::size_t n = 0; n < halves.size(); ++n)
     job.say(fmt::format("{}: the same from the {} {} views", work.half_outputs[n], work.halves[n].views.size(),
                         half_names[n]));
@@ -162,7 +191,7 @@ void add_fdk(CLI::App& app, Action& action) {
   auto* sub =
       app.add_subcommand("fdk", "Reconstruct a circular scan by filtered back-projection (Feldkamp, Davis & Kress)");
   auto command = std::make_shared<FdkCommand>();
-  sub->add_option("-i,--input", command->input, "Projections (u, v, view): line integrals")
+  sub->add_option("-i,--input", command->input, "Projections (u, v, view): line integrals, or with --counts counts")
       ->required()
       ->type_name("FILE");
   sub->add_option("-g,--geometry", command->geometry, geometry_file_help)->required()->type_name("FILE");
@@ -192,15 +221,26 @@ void add_fdk(CLI::App& app, Action& action) {
   sub->add_flag("--allow-incomplete-arc", command->allow_incomplete_arc,
                 "Go on, with a warning, where the views cover less than 180 degrees and the fan or leave gaps")
       ->group(scan);
+  auto* counts = sub->add_flag("--counts", command->counts,
+                               "The projections are a detector's counts: they become line integrals on the device, in "
+                               "the pass that weighs them, as 'halocline counts' would make them");
+  counts->group("From counts to line integrals");
+  for (auto* option : add_counts_options(*sub, command->counts_arguments)) option->needs(counts);
   const std::string group = "Noise of the volume";
   sub->add_option("--variance-out", command->variance_output,
                   "Also write the variance of each voxel (for denoise --weights), 1/mm^2")
       ->type_name("FILE")
       ->group(group);
   sub->add_option("--photons", command->photons,
-                  "Photons a pixel of the unattenuated beam; required with --variance-out")
+                  "Photons a pixel of the unattenuated beam; required with --variance-out, but for --counts")
       ->check(positive_number())
       ->type_name("I0")
+      ->group(group);
+  sub->add_option("--photons-per-count", command->photons_per_count,
+                  "With --counts: photons that a count stands for (default 1), for --variance-out")
+      ->needs(counts)
+      ->check(positive_number())
+      ->type_name("N")
       ->group(group);
   sub->add_option("--electronic", command->electronic, "Standard deviation of the electronic noise, photons")
       ->check(not_negative())
@@ -216,7 +256,8 @@ void add_fdk(CLI::App& app, Action& action) {
       ->type_name("FILE");
   sub->footer(
       "Example:\n  halocline fdk -i projections.mha --geometry geometry.xml --size 128,128,128 --spacing 1.5,1.5,1.5 "
-      "-o volume.mha");
+      "-o volume.mha\n  halocline fdk -i counts.mha --counts --flat flats.mha --dark darks.mha -g geometry.xml --size "
+      "128,128,128 --spacing 1.5,1.5,1.5 -o volume.mha");
   sub->callback([&action, command] { action = [command](Job& job) { run_fdk(job, *command); }; });
 }
 
