@@ -226,10 +226,11 @@ void check_counts_options(const CountsOptions& options, const Grid& counts, bool
         "{}: rings (--reduce-rings) are told from the object by what moves over the views, and {} views are "
         "too few; at least {} are needed",
         counts_name, counts.size[2], fewest_views_for_rings));
-  if (options.ring_width < 0 || 2 * static_cast<std::size_t>(options.ring_width) + 1 > counts.size[0])
+  if (options.ring_width < 0 ||
+      (options.ring_width > 0 && 4 * static_cast<std::size_t>(options.ring_width) + 3 > counts.size[0]))
     throw InputError(
         fmt::format("{}: rings {} pixels wide (--reduce-rings) need a detector of {} columns or more, and it has {}",
-                    counts_name, options.ring_width, 2 * options.ring_width + 1, counts.size[0]));
+                    counts_name, options.ring_width, 4 * options.ring_width + 3, counts.size[0]));
   if (!options.air) return;
   const auto [u0, v0, u1, v1] = *options.air;
   if (u0 >= u1 || v0 >= v1)

@@ -15,18 +15,25 @@ float median(float* begin, std::size_t count) {
 }  // namespace
 
 std::vector<float> ring_offsets(const std::vector<float>& values, std::size_t columns, std::size_t views, int width) {
+  const std::size_t most = 2 * static_cast<std::size_t>(width) + 1;
+  const auto reach_at = [&](std::size_t n) { return std::min({most, n, columns - 1 - n}); };
   std::vector<float> details(values.size());  // columns by views
-  std::vector<float> around(2 * static_cast<std::size_t>(width) + 1);
+  std::vector<float> around(2 * most + 1);
   for (std::size_t view = 0; view < views; ++view) {
     const float* row = values.data() + view * columns;
     for (std::size_t n = 0; n < columns; ++n) {
-      const std::size_t reach = std::min({static_cast<std::size_t>(width), n, columns - 1 - n});
-      std::copy_n(row + n - reach, 2 * reach + 1, around.begin());
-      details[n * views + view] = row[n] - median(around.data(), 2 * reach + 1);
+      const std::size_t reach = reach_at(n);
+      for (std::size_t d = 1; d <= reach; ++d) around[d - 1] = 0.5f * (row[n - d] + row[n + d]);
+      details[n * views + view] = reach == 0 ? 0 : row[n] - median(around.data(), reach);
     }
   }
-  std::vector<float> offsets(columns);
-  for (std::size_t n = 0; n < columns; ++n) offsets[n] = median(details.data() + n * views, views);
+  std::vector<float> raw(columns), offsets(columns);
+  for (std::size_t n = 0; n < columns; ++n) raw[n] = median(details.data() + n * views, views);
+  for (std::size_t n = 0; n < columns; ++n) {
+    const std::size_t reach = reach_at(n);
+    std::copy_n(raw.begin() + static_cast<std::ptrdiff_t>(n - reach), 2 * reach + 1, around.begin());
+    offsets[n] = raw[n] - median(around.data(), 2 * reach + 1);
+  }
   return offsets;
 }
 

@@ -57,8 +57,8 @@ std::vector<CLI::Option*> add_counts_options(CLI::App& app, CountsArguments& arg
              "Line integrals q become C1 q + C2 q^2 + ...")
           ->type_name("C1,C2,..."),
       app.add_option("--reduce-rings", options.ring_width,
-                     "Take off each pixel's offset, the median over the views of what it differs by from the median of "
-                     "the 2 W + 1 pixels around it in the row: rings up to W pixels wide go (try 4)")
+                     "Take off what a pixel differs by from those on both sides of it in the median over all views: "
+                     "rings up to W pixels wide go (try 2)")
           ->check(whole_number_from(1, 1000))
           ->type_name("W")};
   for (auto* option : added) option->group("From counts to line integrals");
