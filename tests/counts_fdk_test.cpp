@@ -41,6 +41,7 @@ Measured measured(const std::string& name, double radius) {
 
   CountsCalibration& calibration = out.calibration;
   calibration.size = grid.size;
+  calibration.floor = 100;
   calibration.coefficients = {0.9f, 0.07f, -0.004f};
   std::mt19937 random(11);
   std::uniform_real_distribution<float> uniform(0, 1);
@@ -134,7 +135,7 @@ TEST(CountsFdk, VarianceIsThatOfTheCounts) {
         const auto at = static_cast<std::ptrdiff_t>(steps);
         const auto& there = calibration.pixels[static_cast<std::size_t>(static_cast<std::ptrdiff_t>(pixel) + at)];
         const double signal = std::max(
-            as_float.voxels[static_cast<std::size_t>(static_cast<std::ptrdiff_t>(n) + at)] - double(there.dark), 0.5);
+            as_float.voxels[static_cast<std::size_t>(static_cast<std::ptrdiff_t>(n) + at)] - double(there.dark), 100.0);
         const double q = -std::log(signal / (double(there.open) * calibration.beams[view])), photons = 0.3 * signal;
         return std::array<double, 2>{q, (photons + 25) / (photons * photons)};
       };

@@ -89,6 +89,29 @@ void run_projectors(const Devices& devices, const std::string& name) {
   }
 }
 
+// Of whole counts; the first column and one in the middle are bad.
+CountsCalibration some_calibration(const Grid& stack) {
+  CountsCalibration calibration;
+  calibration.size = stack.size;
+  calibration.pixels.assign(stack.slice(), {2, 1000, 0, 0});
+  for (std::size_t n = 0; n < stack.slice(); n += stack.size[0]) {
+    calibration.pixels[n].left = calibration.pixels[n].right = 1;
+    calibration.pixels[n + 4].left = -1;
+    calibration.pixels[n + 4].right = 1;
+  }
+  calibration.beams.assign(stack.size[2], 1.1f);
+  calibration.coefficients = {1, 0.1f};
+  return calibration;
+}
+
+TypedVolume some_counts(const Grid& stack) {
+  Volume values = reference::random_volume(stack, 5);
+  for (float& value : values.voxels) value *= 900;
+  TypedVolume counts(stack, Component::uint16);
+  convert_from_float(Component::uint16, values.voxels.data(), counts.bytes(), values.voxels.size());
+  return counts;
+}
+
 void run_fdk(const Devices& devices, bool variance) {
   CircularOptions circle;
   circle.sid = 100;
@@ -98,6 +121,10 @@ void run_fdk(const Devices& devices, bool variance) {
   FdkParameters parameters;
   if (variance) parameters.variance = FdkParameters::Noise{1000, 5};
   fdk(stack, circular_geometry(circle), default_grid({7, 5, 3}, {2, 2, 2}), parameters, devices, two_slabs());
+  const CountsCalibration calibration = some_calibration(stack.grid);
+  parameters.counts = {&calibration};
+  fdk(some_counts(stack.grid), circular_geometry(circle), default_grid({7, 5, 3}, {2, 2, 2}), parameters, devices,
+      two_slabs());
 }
 
 // The weights of short, displaced and curved scans, tilted and truncated. A case each: Oclgrind stops counting at a
@@ -118,6 +145,10 @@ void run_general_fdk(const Devices& devices, bool variance, bool displaced, doub
   parameters.pad = 0.4;
   if (variance) parameters.variance = FdkParameters::Noise{1000, 5};
   fdk(stack, geometry, default_grid({7, 5, 3}, {2, 2, 2}), parameters, devices, two_slabs());
+  if (!displaced) return;
+  const CountsCalibration calibration = some_calibration(stack.grid);
+  parameters.counts = {&calibration};
+  fdk(some_counts(stack.grid), geometry, default_grid({7, 5, 3}, {2, 2, 2}), parameters, devices, two_slabs());
 }
 
 std::vector<std::function<void(const Devices&)>> cases() {
