@@ -18,7 +18,8 @@ namespace halocline {
 /// `values`: views by columns, the line integrals of one detector row. Returns one offset a column. Rings up to `width`
 /// pixels wide are found; those beside them get a share where the object curves much, so that of isolated rings a sixth
 /// may stay. What the object itself shows at the same pixel in more than half of the views, such as the
-/// rim of a body centred on the axis, is taken for a ring, too, as it is by every such method.
+/// rim of a body centred on the axis or an edge a few pixels from it, is taken for a ring, too, as it is by every such
+/// method.
 std::vector<float> ring_offsets(const std::vector<float>& values, std::size_t columns, std::size_t views, int width);
 
 /// Fewest views in which an object moves enough.
