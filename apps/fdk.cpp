@@ -227,10 +227,10 @@ void add_fdk(CLI::App& app, Action& action) {
   counts->group("From counts to line integrals");
   for (auto* option : add_counts_options(*sub, command->counts_arguments)) option->needs(counts);
   const std::string group = "Noise of the volume";
-  sub->add_option("--variance-out", command->variance_output,
-                  "Also write the variance of each voxel (for denoise --weights), 1/mm^2")
-      ->type_name("FILE")
-      ->group(group);
+  auto* variance = sub->add_option("--variance-out", command->variance_output,
+                                   "Also write the variance of each voxel (for denoise --weights), 1/mm^2")
+                       ->type_name("FILE")
+                       ->group(group);
   sub->add_option("--photons", command->photons,
                   "Photons a pixel of the unattenuated beam; required with --variance-out, but for --counts")
       ->check(positive_number())
@@ -239,6 +239,7 @@ void add_fdk(CLI::App& app, Action& action) {
   sub->add_option("--photons-per-count", command->photons_per_count,
                   "With --counts: photons that a count stands for (default 1), for --variance-out")
       ->needs(counts)
+      ->needs(variance)
       ->check(positive_number())
       ->type_name("N")
       ->group(group);

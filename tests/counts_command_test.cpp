@@ -150,6 +150,7 @@ TEST_F(CountsCommand, WrongOptionsAreRefused) {
   EXPECT_THAT(refused({"--counts", "--air", "0,0,3,9", "--reduce-rings", "9"}), HasSubstr("39 columns"));
   EXPECT_THAT(refused({"--counts", "--air", "0,0,3,9", "--variance-out", path("v.mha"), "--photons", "1000"}),
               HasSubstr("--photons-per-count"));
+  EXPECT_THAT(refused({"--counts", "--air", "0,0,3,9", "--photons-per-count", "2"}), HasSubstr("--variance-out"));
   EXPECT_THAT(refused({"--counts", "--flat", path("none.mha")}), HasSubstr("does not exist"));
   EXPECT_FALSE(std::filesystem::exists(path("none.mha")));
   const Ran dry = fdk("counts.mha", "none.mha", {"--counts", "--air", "0,0,3,9", "--dry-run"});
