@@ -1,9 +1,10 @@
 #include "algorithms/counts.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include "algorithms/parallel_slices.hpp"
 #include "host/error.hpp"
@@ -11,60 +12,58 @@
 namespace halocline {
 namespace {
 
-std::vector<double> mean_over_views(const Volume& stack) {
-  const std::size_t slice = stack.grid.slice(), views = stack.grid.size[2];
-  std::vector<double> mean(slice, 0.0);
-  for (std::size_t view = 0; view < views; ++view)
-    for (std::size_t n = 0; n < slice; ++n) mean[n] += stack.voxels[view * slice + n];
-  for (double& value : mean) value /= static_cast<double>(views);
-  return mean;
-}
-
-void require_detector(const Volume& fields, const std::string& name, const Volume& counts,
-                      const std::string& counts_name) {
-  const auto &found = fields.grid.size, &expected = counts.grid.size;
-  if (found[0] != expected[0] || found[1] != expected[1])
-    throw InputError(
-        fmt::format("{}: the detector has {} x {} pixels, but {} x {} in {}; both must come from the same detector "
-                    "with the same crop and binning",
-                    name, found[0], found[1], expected[0], expected[1], counts_name));
-  if (found[2] == 0) throw InputError(fmt::format("{}: no views; at least one is needed", name));
-}
+using std::fma;
+using std::fmax;
+using std::log;
+#include "cl/counts.clh"
 
 }  // namespace
 
-CountsReport counts_to_line_integrals(Volume& counts, const Volume& flats, const Volume& darks,
-                                      const std::string& counts_name, const std::string& flats_name,
-                                      const std::string& darks_name) {
-  require_detector(flats, flats_name, counts, counts_name);
-  require_detector(darks, darks_name, counts, counts_name);
-  const std::vector<double> dark = mean_over_views(darks);
-  std::vector<double> open = mean_over_views(flats);  // flat - dark: what the beam alone gives
-  CountsReport report;
-  report.pixels = counts.voxels.size();
-  for (std::size_t n = 0; n < open.size(); ++n) {
-    open[n] -= dark[n];
-    if (!(open[n] > 0)) ++report.dead_pixels;
+CountsCalibration CountsCalibration::of_views(const std::vector<std::size_t>& views) const {
+  CountsCalibration part = *this;
+  part.size[2] = views.size();
+  part.beams.clear();
+  for (const std::size_t view : views) part.beams.push_back(beams.at(view));
+  return part;
+}
+
+void attenuations_of_row(const CountsCalibration& calibration, std::size_t row, std::size_t view, const float* counts,
+                         float* q) {
+  const std::size_t columns = calibration.size[0];
+  const auto* pixels = calibration.pixels.data() + row * columns;
+  const float beam = calibration.beams[view];
+  const auto good = [&](std::size_t column, float steps) {
+    const auto at = static_cast<std::size_t>(static_cast<std::ptrdiff_t>(column) + static_cast<std::ptrdiff_t>(steps));
+    return counts_attenuation(counts_signal(counts[at], pixels[at].dark, calibration.floor), pixels[at].open, beam);
+  };
+  for (std::size_t column = 0; column < columns; ++column) {
+    const auto& pixel = pixels[column];
+    q[column] = good(column, pixel.left);
+    if (!(pixel.right > pixel.left)) continue;
+    const float share = counts_share(pixel.left, pixel.right);
+    q[column] = (1 - share) * q[column] + share * good(column, pixel.right);
   }
-  const std::size_t slice = counts.grid.slice(), views = counts.grid.size[2];
-  std::vector<std::size_t> nonpositive(views, 0);
-  parallel_slices(views, [&](std::size_t view) {
-    for (std::size_t n = 0; n < slice; ++n) {
-      float& value = counts.voxels[view * slice + n];
-      if (!(open[n] > 0)) {
-        value = 0;
-        continue;
-      }
-      double signal = value - dark[n];
-      if (!(signal > 0)) {
-        signal = 0.5;
-        ++nonpositive[view];
-      }
-      value = static_cast<float>(-std::log(signal / open[n]));
+}
+
+void require_calibrated(const CountsCalibration& calibration, const Grid& stack, const std::string& name) {
+  if (stack.size == calibration.size) return;
+  throw InputError(fmt::format("{}: the stack has {} values, but its calibration {}; calibrate these very counts", name,
+                               fmt::join(stack.size, " x "), fmt::join(calibration.size, " x ")));
+}
+
+void counts_to_line_integrals(Volume& counts, const CountsCalibration& calibration, const std::string& name) {
+  require_calibrated(calibration, counts.grid, name);
+  const auto [columns, rows, views] = counts.grid.size;
+  const auto degree = static_cast<int>(calibration.coefficients.size());
+  parallel_slices(views, [&, columns = columns, rows = rows](std::size_t view) {
+    std::vector<float> q(columns);
+    for (std::size_t row = 0; row < rows; ++row) {
+      float* values = counts.voxels.data() + (view * rows + row) * columns;
+      attenuations_of_row(calibration, row, view, values, q.data());
+      for (std::size_t n = 0; n < columns; ++n)
+        values[n] = counts_hardened(q[n], calibration.coefficients.data(), degree);
     }
   });
-  for (const std::size_t count : nonpositive) report.nonpositive += count;
-  return report;
 }
 
 }  // namespace halocline

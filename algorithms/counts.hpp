@@ -1,26 +1,69 @@
-// From the counts of a detector to line integrals, by its flat and dark fields.
+// From the counts of a detector to line integrals.
+//
+//   q = -ln( max(count - dark, floor) / (open beam) ),      p = c1 q + c2 q^2 + ...
+//
+// with open = flat - dark of the pixel (1 without flats) and beam the view's intensity in units of it (1 without an air
+// region). A bad pixel takes its q from the nearest good ones of its row, linearly. fdk() does the same as it reads the
+// counts (cl/counts.clh serves both), with results that agree to rounding.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
-#include "host/volume.hpp"
+#include "host/volume_source.hpp"
 
 namespace halocline {
 
-struct CountsReport {
-  std::size_t pixels = 0;       ///< values converted: size u * size v * views
-  std::size_t nonpositive = 0;  ///< values with counts <= dark, set to half a count
-  std::size_t dead_pixels = 0;  ///< detector pixels with flat <= dark, which measure nothing; 0 in all views
+constexpr std::size_t most_hardening_coefficients = 16;
+
+struct CountsOptions {
+  /// Where every view sees the beam alone: pixels [u0, u1) x [v0, v1), given as u0, v0, u1, v1.
+  std::optional<std::array<std::size_t, 4>> air = std::nullopt;
+  double floor = 0.5;  ///< counts above the dark field; less has no logarithm, or a wild one, and is raised to it
+  std::optional<double> saturation = std::nullopt;  ///< from this count on a value counts as saturated; only reported
+  std::vector<double> hardening = {};               ///< c1, c2, ...; empty: p = q
+  int ring_width = 0;                               ///< pixels that rings may be wide (ring_offsets); 0: rings stay
 };
 
-/// Replaces counts (u, v, view) by p = -ln((counts - dark) / (flat - dark)), with flat and dark the means over the
-/// views of `flats` and `darks` in double. Where counts <= dark, which has no logarithm, half a count is taken: p =
-/// -ln(0.5 / (flat - dark)). Where flat <= dark, p = 0. The detector size (u, v) of all three must be the same:
-/// InputError names the one that differs.
-CountsReport counts_to_line_integrals(Volume& counts, const Volume& flats, const Volume& darks,
-                                      const std::string& counts_name = "the counts",
-                                      const std::string& flats_name = "the flats",
-                                      const std::string& darks_name = "the darks");
+struct CountsReport {
+  std::size_t pixels = 0;              ///< values: size u * size v * views
+  std::size_t raised = 0;              ///< of good pixels, raised to the floor
+  std::size_t saturated = 0;           ///< of good pixels
+  std::size_t bad_pixels = 0;          ///< of the detector, interpolated in all views
+  double beam_low = 1, beam_high = 1;  ///< the weakest and the strongest view's beam
+  double ring_rms = 0;                 ///< of the offsets taken off q
+};
+
+/// What a scan's counts need to become line integrals. The values that kernels read.
+struct CountsCalibration {
+  struct Pixel {
+    float dark, open;
+    float left, right;  ///< columns to the nearest good pixels: both 0 for a good one, both the same at a row's end
+  };
+  std::array<std::size_t, 3> size{0, 0, 0};  ///< of the stack: columns, rows, views
+  std::vector<Pixel> pixels;                 ///< rows of columns
+  std::vector<float> beams;                  ///< of each view
+  std::vector<float> coefficients{1};        ///< c1, c2, ...
+  float floor = 0.5f;
+  CountsReport report;
+
+  /// The same for these views of the scan only.
+  CountsCalibration of_views(const std::vector<std::size_t>& views) const;
+};
+
+/// q of `columns` counts of row `row` of view `view`.
+void attenuations_of_row(const CountsCalibration& calibration, std::size_t row, std::size_t view, const float* counts,
+                         float* q);
+
+/// Replaces counts (u, v, view) by line integrals. Throws InputError unless the stack has the calibration's size.
+void counts_to_line_integrals(Volume& counts, const CountsCalibration& calibration,
+                              const std::string& name = "the counts");
+
+/// Throws InputError that names the stack if its size is another than the calibration's.
+void require_calibrated(const CountsCalibration& calibration, const Grid& stack, const std::string& name);
 
 }  // namespace halocline

@@ -20,6 +20,10 @@ std::vector<float> to_float(const std::vector<double>& values) {
   return {values.begin(), values.end()};
 }
 
+Component stored_as(const FdkParameters& parameters) {
+  return parameters.counts && parameters.counts->stored == Component::uint16 ? Component::uint16 : Component::float32;
+}
+
 std::vector<double> transfer_of(const FdkParameters& parameters, std::size_t length) {
   const auto transfer = ramp_transfer(parameters.window, parameters.cutoff, length);
   return parameters.variance ? squared_transfer(transfer) : transfer;
@@ -253,13 +257,19 @@ Fdk::Fdk(const Geometry& geometry, const Grid& projections, const Grid& grid, co
   for (const int view : voxels_.order())
     in_order.insert(in_order.end(), weights_.begin() + each * view, weights_.begin() + each * (view + 1));
   weights_ = std::move(in_order);
+  if (parameters.counts && parameters.counts->calibration != nullptr)
+    for (const int view : voxels_.order())
+      beams_.push_back(parameters.counts->calibration->beams[static_cast<std::size_t>(view)]);
 }
 
 Requirements Fdk::requirements() const {
   Requirements requirements;
   requirements.algorithm = parameters_.variance ? "fdk variance" : "fdk";
-  requirements.arrays.push_back(
-      {.name = "raw", .kind = ArrayKind::projections, .lifetime = Lifetime::input, .row_length = raw_columns_});
+  requirements.arrays.push_back({.name = "raw",
+                                 .kind = ArrayKind::projections,
+                                 .lifetime = Lifetime::input,
+                                 .element_bytes = component_bytes(stored_as(parameters_)),
+                                 .row_length = raw_columns_});
   // Two rows share a complex one. An odd number of rows is held only at the end of a detector with an odd
   // number, and is then at least 33 or all of them (detector_rows_of): room for the half pair is spread over those.
   std::size_t row_length = rows_.length;
@@ -270,8 +280,17 @@ Requirements Fdk::requirements() const {
   requirements.arrays.push_back({.name = "spectrum", .kind = ArrayKind::projections, .row_length = row_length});
   requirements.arrays.push_back({.name = "filter", .kind = ArrayKind::fixed, .elements = filter_.size()});
   requirements.arrays.push_back({.name = "weights", .kind = ArrayKind::fixed, .elements = weights_.size()});
-  requirements.kernels = {general_ ? "fdk_general_weight" : "fdk_weight", "fdk_filter",
-                          "fdk_unpack"};
+  if (parameters_.counts) {
+    requirements.arrays.push_back({.name = "counts_pixels",
+                                   .kind = ArrayKind::fixed,
+                                   .element_bytes = sizeof(CountsCalibration::Pixel),
+                                   .elements = raw_columns_ * rows_.measured.size[1]});
+    requirements.arrays.push_back(
+        {.name = "counts_beams", .kind = ArrayKind::fixed, .elements = rows_.measured.size[2]});
+    requirements.arrays.push_back(
+        {.name = "counts_coefficients", .kind = ArrayKind::fixed, .elements = most_hardening_coefficients});
+  }
+  requirements.kernels = {general_ ? "fdk_general_weight" : "fdk_weight", "fdk_filter", "fdk_unpack"};
   requirements.preferred_batch = 32;
   voxels_.declare(requirements);
   // seen from the source, a cylinder's rows are not those of the plane
@@ -282,7 +301,23 @@ Requirements Fdk::requirements() const {
 void Fdk::start(Slab& slab) const {
   slab.set("filter", filter_.data(), filter_.size() * sizeof(float));
   slab.set("weights", weights_.data(), weights_.size() * sizeof(float));
+  if (parameters_.counts) {
+    const CountsCalibration& calibration = *parameters_.counts->calibration;
+    const auto set = [&slab](const std::string& name, const auto* data, std::size_t count) {
+      slab.set(name, data, count * sizeof(*data));
+    };
+    const auto row_begin = static_cast<std::size_t>(slab.rows().begin),
+               rows = static_cast<std::size_t>(slab.rows().count());
+    set("counts_pixels", calibration.pixels.data() + row_begin * raw_columns_, rows * raw_columns_);
+    set("counts_beams", beams_.data(), beams_.size());
+    set("counts_coefficients", calibration.coefficients.data(), calibration.coefficients.size());
+  }
   voxels_.start(slab);
+}
+
+std::string Fdk::count_options() const {
+  if (!parameters_.counts) return "";
+  return parameters_.counts->stored == Component::uint16 ? " -D COUNTS -D COUNTS_USHORT" : " -D COUNTS";
 }
 
 // One array element a work-item: "raw" to "spectrum".
@@ -292,22 +327,29 @@ void Fdk::weight(Slab& slab, Range views) const {
   const auto count = static_cast<std::size_t>(views.count());
   const auto noise = parameters_.variance.value_or(FdkParameters::Noise{});
   const auto photons = static_cast<float>(noise.photons), electronic = static_cast<float>(noise.electronic);
-  std::string options = parameters_.variance ? "-D VARIANCE" : "";
+  std::string options = (parameters_.variance ? "-D VARIANCE" : "") + count_options();
+  const auto launch = [&](const KernelSpec& spec, std::vector<SlabArgument> arguments) {
+    if (parameters_.counts) {
+      const CountsCalibration& calibration = *parameters_.counts->calibration;
+      arguments.insert(arguments.end(), {in("counts_pixels"), in("counts_beams"), in("counts_coefficients"),
+                                         number(calibration.coefficients.size()), calibration.floor});
+    }
+    slab.launch(spec, {rows_.length, pairs, count}, arguments);
+  };
   if (!general_) {
-    slab.launch(
-        {"fdk.cl", "fdk_weight", options}, {rows_.length, pairs, count},
-        {in("raw"), in("weights"), out("spectrum"), number(raw_columns_), number(slab.rows().begin), number(rows),
-         number(rows_.length), number(pairs), number(views.begin), number(count), photons, electronic});
+    launch({"fdk.cl", "fdk_weight", options},
+           {in("raw"), in("weights"), out("spectrum"), number(raw_columns_), number(slab.rows().begin), number(rows),
+            number(rows_.length), number(pairs), number(views.begin), number(count), photons, electronic});
     return;
   }
   if (redundancy_.kind == Redundancy::Kind::parker) options += " -D PARKER";
   if (redundancy_.kind == Redundancy::Kind::wang) options += " -D WANG";
   if (cylinder_) options += " -D CYLINDER";
-  slab.launch({"fdk_general.cl", "fdk_general_weight", options}, {rows_.length, pairs, count},
-              {in("raw"), in("weights"), out("spectrum"), number(raw_columns_), number(rows_.measured.size[0]),
-               number(rows_.before), number(rows_.low_extent), number(rows_.high_extent), number(slab.rows().begin),
-               number(rows), number(rows_.length), number(pairs), number(views.begin), number(count),
-               static_cast<float>(redundancy_.limit), photons, electronic, correlation_[0], correlation_[1]});
+  launch({"fdk_general.cl", "fdk_general_weight", options},
+         {in("raw"), in("weights"), out("spectrum"), number(raw_columns_), number(rows_.measured.size[0]),
+          number(rows_.before), number(rows_.low_extent), number(rows_.high_extent), number(slab.rows().begin),
+          number(rows), number(rows_.length), number(pairs), number(views.begin), number(count),
+          static_cast<float>(redundancy_.limit), photons, electronic, correlation_[0], correlation_[1]});
 }
 
 void Fdk::filter(Slab& slab, Range views) const {
@@ -370,15 +412,42 @@ std::vector<std::string> check_fdk(const Geometry& geometry, const Grid& project
   return notes;
 }
 
-RunResult fdk(const Volume& projections, const Geometry& geometry, const Grid& grid, const FdkParameters& parameters,
-              const std::vector<Device>& devices, const RunOptions& options) {
+namespace {
+
+// `values` in the type that the parameters say.
+RunResult fdk_of(const Grid& stack, const std::byte* values, const Geometry& geometry, const Grid& grid,
+                 const FdkParameters& parameters, const std::vector<Device>& devices, const RunOptions& options) {
   check_parameters(parameters);
-  const auto notes =
-      check_fdk(geometry, projections.grid, grid, "the projections", "the geometry", parameters.redundancy);
+  if (parameters.counts) {
+    if (parameters.counts->calibration == nullptr)
+      throw InputError("the projections are counts, but there is no calibration for them");
+    require_calibrated(*parameters.counts->calibration, stack, "the projections");
+  }
+  const auto notes = check_fdk(geometry, stack, grid, "the projections", "the geometry", parameters.redundancy);
   if (!parameters.variance)  // it follows the reconstruction, which has told them
     for (const auto& note : notes) spdlog::warn("{}", note);
-  return run_backprojection(Fdk(geometry, projections.grid, grid, parameters, budgets(devices)), projections, grid,
-                            devices, options);
+  return run_backprojection(Fdk(geometry, stack, grid, parameters, budgets(devices)), stack, values, grid, devices,
+                            options);
+}
+
+}  // namespace
+
+RunResult fdk(const Volume& projections, const Geometry& geometry, const Grid& grid, const FdkParameters& parameters,
+              const std::vector<Device>& devices, const RunOptions& options) {
+  FdkParameters stored = parameters;
+  if (stored.counts) stored.counts->stored = Component::float32;
+  return fdk_of(projections.grid, reinterpret_cast<const std::byte*>(projections.voxels.data()), geometry, grid, stored,
+                devices, options);
+}
+
+RunResult fdk(const TypedVolume& projections, const Geometry& geometry, const Grid& grid,
+              const FdkParameters& parameters, const std::vector<Device>& devices, const RunOptions& options) {
+  FdkParameters stored = parameters;
+  if (stored.counts) stored.counts->stored = projections.component;
+  if (!projections.scaling.identity() || projections.component != stored_as(stored))
+    throw InputError(fmt::format("the projections are stored as {}; expected float32, or uint16 for counts, not scaled",
+                                 component_name(projections.component)));
+  return fdk_of(projections.grid, projections.bytes(), geometry, grid, stored, devices, options);
 }
 
 Plan plan_fdk(const Geometry& geometry, const Grid& projections, const Grid& grid, const FdkParameters& parameters,

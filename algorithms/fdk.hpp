@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "algorithms/backprojection.hpp"
+#include "algorithms/counts.hpp"
 #include "algorithms/ramp.hpp"
 #include "algorithms/redundancy.hpp"
+#include "host/typed_volume.hpp"
 
 namespace halocline {
 
@@ -21,7 +23,15 @@ struct FdkParameters {
   /// Rows that the detector cuts off go on by this fraction of their length, in [0, 1], before they are filtered, with
   /// the slope that they have and down to 0 (Ohnesorge et al. 2000). Not on the short side of a displaced detector.
   double pad = 0;
-  /// The detector's noise: I ~ Poisson(photons * exp(-p)) + N(0, electronic^2).
+  /// If set, the projections are a detector's counts, which become line integrals as they are read. A plan needs no
+  /// calibration.
+  struct Counts {
+    const CountsCalibration* calibration = nullptr;
+    Component stored = Component::float32;  ///< or uint16, which takes half the time on the bus
+  };
+  std::optional<Counts> counts = std::nullopt;
+  /// The detector's noise: I ~ Poisson(photons * exp(-p)) + N(0, electronic^2). With counts I is the signal, and
+  /// `photons` those that a count stands for; the noise of flats and darks is left out.
   struct Noise {
     double photons = 1e5;
     double electronic = 0;
@@ -62,14 +72,15 @@ class Fdk : public BackprojectionMethod {
 
  private:
   void weight(Slab& slab, Range views) const;
+  std::string count_options() const;
 
   FdkParameters parameters_;
   std::size_t raw_columns_;
   FilteredRows rows_;
   Redundancy redundancy_;
-  bool general_, cylinder_;  // weighted by fdk_general.cl; from a cylindrical detector
-  std::vector<float> filter_, weights_;
-  std::array<float, 2> correlation_;  // of neighbours along u and v, see fdk_general.cl
+  bool general_, cylinder_;                      // weighted by fdk_general.cl; from a cylindrical detector
+  std::vector<float> filter_, weights_, beams_;  // views in order()
+  std::array<float, 2> correlation_;             // of neighbours along u and v, see fdk_general.cl
   VoxelDriven voxels_;
 };
 
@@ -86,6 +97,10 @@ std::vector<std::string> check_fdk(const Geometry& geometry, const Grid& project
 /// PlanError, ClError, BuildError, Interrupted.
 RunResult fdk(const Volume& projections, const Geometry& geometry, const Grid& grid, const FdkParameters& parameters,
               const std::vector<Device>& devices, const RunOptions& options = {});
+
+/// The same of projections in their own type, float32 or, for counts, uint16 (parameters.counts->stored is set here).
+RunResult fdk(const TypedVolume& projections, const Geometry& geometry, const Grid& grid,
+              const FdkParameters& parameters, const std::vector<Device>& devices, const RunOptions& options = {});
 
 /// What fdk() would do.
 Plan plan_fdk(const Geometry& geometry, const Grid& projections, const Grid& grid, const FdkParameters& parameters,

@@ -27,6 +27,17 @@ std::array<HalfScan, 2> half_scans(const Geometry& geometry) {
   return halves;
 }
 
+TypedVolume select_views(const TypedVolume& projections, const std::vector<std::size_t>& views) {
+  Grid grid = projections.grid;
+  grid.size[2] = views.size();
+  TypedVolume out(grid, projections.component, projections.scaling);
+  const auto bytes = static_cast<std::ptrdiff_t>(grid.slice() * component_bytes(projections.component));
+  std::byte* to = out.bytes();
+  for (const std::size_t view : views)
+    to = std::copy_n(projections.bytes() + static_cast<std::ptrdiff_t>(view) * bytes, bytes, to);
+  return out;
+}
+
 Volume select_views(const Volume& projections, const std::vector<std::size_t>& views) {
   Grid grid = projections.grid;
   grid.size[2] = views.size();

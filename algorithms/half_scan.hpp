@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "algorithms/geometry.hpp"
-#include "host/volume.hpp"
+#include "host/typed_volume.hpp"
 
 namespace halocline {
 
@@ -21,6 +21,7 @@ struct HalfScan {
 std::array<HalfScan, 2> half_scans(const Geometry& geometry);
 
 /// These views of a stack.
+TypedVolume select_views(const TypedVolume& projections, const std::vector<std::size_t>& views);
 Volume select_views(const Volume& projections, const std::vector<std::size_t>& views);
 
 }  // namespace halocline

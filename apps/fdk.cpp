@@ -11,6 +11,7 @@
 
 #include "algorithms/half_scan.hpp"
 #include "algorithms/hounsfield.hpp"
+#include "apps/counts_options.hpp"
 #include "apps/frame_options.hpp"
 #include "apps/geometry_file.hpp"
 #include "apps/grid_options.hpp"
@@ -32,8 +33,9 @@ struct FdkCommand {
   ProjectionOptions projections;
   GridOptions grid;
   std::string window = "ram-lak", interpolation = "exact";
-  double cutoff = 1, electronic = 0, pad = 0;
-  bool no_displaced = false, allow_incomplete_arc = false;
+  double cutoff = 1, electronic = 0, pad = 0, photons_per_count = 1;
+  bool no_displaced = false, allow_incomplete_arc = false, counts = false;
+  CountsArguments counts_arguments;
   std::optional<double> photons, water;
   std::string output_type = "float32";
 
@@ -49,6 +51,7 @@ struct FdkFrame {
 };
 
 struct FdkWork {
+  ImageInfo input;
   ChosenProjections chosen;
   Grid stack, grid;  // the stack is that of a frame
   FdkParameters attenuation, variance;
@@ -109,14 +112,24 @@ ImageStorage output_storage(const FdkCommand& command) {
 }
 
 FdkWork prepare(Job& job, const FdkCommand& command) {
-  if (!command.variance_output.empty() && !command.photons)
+  if (command.counts && command.photons)
+    throw InputError(
+        "--photons is not for --counts, which tell the noise themselves; leave it out (and give --photons-per-count if "
+        "a count is not a photon)");
+  if (!command.variance_output.empty() && !command.counts && !command.photons)
     throw InputError(
         "--photons is missing: --variance-out needs the number of photons a pixel of the unattenuated beam");
   if (command.variance_output.empty() && (command.photons || command.electronic > 0))
     throw InputError("--photons and --electronic describe the noise for --variance-out, which is missing");
   FdkWork work;
   const std::string input = "'" + command.input + "'", geometry = "'" + command.geometry + "'";
-  work.chosen = choose_projections(command.projections, job.input_image("-i", command.input), input);
+  work.input = job.input_image("-i", command.input);
+  work.chosen = choose_projections(command.projections, work.input, input);
+  if (command.counts && !work.chosen.whole)
+    throw InputError(
+        "--counts takes the whole scan; to take a part of it (--views, --views-per-frame, --crop, --bin), make line "
+        "integrals of it first with halocline counts");
+  if (command.counts) check_counts_arguments(job, command.counts_arguments, work.input, command.input);
   work.stack = work.chosen.stack();
   work.storage = output_storage(command);
   job.input("--geometry", command.geometry);
@@ -143,20 +156,48 @@ FdkWork prepare(Job& job, const FdkCommand& command) {
   work.attenuation.pad = command.pad;
   work.attenuation.half_texels = command.interpolation == "half";
   work.attenuation.hardware_interpolation = work.attenuation.half_texels || command.interpolation == "hardware";
+  if (command.counts)
+    work.attenuation.counts = {nullptr, work.input.component == "uint16" && work.input.scaling.identity()
+                                            ? Component::uint16
+                                            : Component::float32};
   work.variance = work.attenuation;
   // The mean of n line integrals is as noisy as one with n times the photons.
   const double pixels = work.chosen.pixels();
-  if (command.photons)
-    work.variance.variance = FdkParameters::Noise{*command.photons * pixels, command.electronic * std::sqrt(pixels)};
+  if (!command.variance_output.empty())
+    work.variance.variance =
+        command.counts ? FdkParameters::Noise{command.photons_per_count, command.electronic}
+                       : FdkParameters::Noise{*command.photons * pixels, command.electronic * std::sqrt(pixels)};
   return work;
 }
 
 RunResult reconstruct(Job& job, const FdkWork& work, const Geometry& geometry, const FdkParameters& parameters,
-                      const Volume& projections, const std::string& name, const std::string& frame) {
+                      const TypedVolume& projections, const std::string& name, const std::string& frame) {
   auto result = job.timed(
       name, [&] { return fdk(projections, geometry, work.grid, parameters, job.devices(), job.run_options()); });
   job.record(result, name + frame);
   return result;
+}
+
+// One half; its projections are copied.
+RunResult reconstruct_half(Job& job, const FdkWork& work, const HalfScan& half, FdkParameters parameters,
+                           const TypedVolume& projections, const std::string& name, const std::string& frame) {
+  CountsCalibration calibration;
+  if (parameters.counts) {
+    calibration = parameters.counts->calibration->of_views(half.views);
+    parameters.counts->calibration = &calibration;
+  }
+  return reconstruct(job, work, half.geometry, parameters, select_views(projections, half.views), name, frame);
+}
+
+// Frame n of a file, or the whole file where there is no source.
+TypedVolume read_projections(Job& job, const FdkCommand& command, const FdkWork& work, std::size_t n,
+                             const VolumeSource* source) {
+  TypedVolume projections = command.counts ? read_counts(job, work.input, command.input)
+                            : source != nullptr
+                                ? to_typed(job.timed("read", [&] { return take_part(*source, work.chosen.frames[n]); }))
+                                : to_typed(job.read(command.input));
+  projections.grid = work.stack;
+  return projections;
 }
 
 // Returns how many voxels the type of the output could not hold.
@@ -165,18 +206,22 @@ std::size_t run_frame(Job& job, const FdkCommand& command, const FdkWork& work, 
   const FdkFrame& frame = work.frames[n];
   const std::string suffix = work.frames.size() > 1 ? fmt::format(" of frame {}", n) : "";
   // All before any is written: after Ctrl-C nothing is left, but for frames that were finished.
-  Volume projections = source != nullptr ? job.timed("read", [&] { return take_part(*source, work.chosen.frames[n]); })
-                                         : job.read(command.input);
-  projections.grid = work.stack;
-  RunResult result = reconstruct(job, work, frame.geometry, work.attenuation, projections, "fdk", suffix);
+  TypedSource read(read_projections(job, command, work, n, source));
+  const TypedVolume& projections = read.volume();
+  FdkParameters attenuation = work.attenuation, noise = work.variance;
+  CountsCalibration calibration;
+  if (command.counts) {
+    calibration = calibrate(job, command.counts_arguments, read, work.input, command.input);
+    attenuation.counts->calibration = noise.counts->calibration = &calibration;
+  }
+  RunResult result = reconstruct(job, work, frame.geometry, attenuation, projections, "fdk", suffix);
   std::optional<RunResult> variance;
-  if (work.variance.variance)
-    variance = reconstruct(job, work, frame.geometry, work.variance, projections, "variance", suffix);
+  if (noise.variance) variance = reconstruct(job, work, frame.geometry, noise, projections, "variance", suffix);
   std::vector<RunResult> halves;
   for (const HalfScan& half : frame.halves)
-    halves.push_back(reconstruct(job, work, half.geometry, work.attenuation, select_views(projections, half.views),
-                                 fmt::format("{} views", half_names[halves.size()]), suffix));
-  projections = {};
+    halves.push_back(reconstruct_half(job, work, half, attenuation, projections,
+                                      fmt::format("{} views", half_names[halves.size()]), suffix));
+  read.take();
   if (command.water) {
     to_hounsfield(result.output, *command.water);
     if (variance) variance_to_hounsfield(variance->output, *command.water);
@@ -191,9 +236,12 @@ std::size_t run_frame(Job& job, const FdkCommand& command, const FdkWork& work, 
                       command.cutoff, command.interpolation,
                       command.water ? fmt::format(", HU with water at {:.6g}/mm", *command.water) : "",
                       n + 1 == work.frames.size() ? job.how(result) : ""));
+  if (command.counts) job.say(fmt::format("  from {}: {}", command.input, counts_summary(calibration)));
   if (variance)
-    job.say(fmt::format("{}: noise variance of the same in {}^2, for {:.6g} photons and electronic noise {:.6g}",
-                        frame.variance_output, command.water ? "HU" : "1/mm", *command.photons, command.electronic));
+    job.say(fmt::format("{}: noise variance of the same in {}^2, for {:.6g} photons{} and electronic noise {:.6g}",
+                        frame.variance_output, command.water ? "HU" : "1/mm",
+                        command.counts ? command.photons_per_count : *command.photons, command.counts ? " a count" : "",
+                        command.electronic));
   for (std::size_t half = 0; half < halves.size(); ++half)
     job.say(fmt::format("{}: the same from the {} {} views", frame.half_outputs[half], frame.halves[half].views.size(),
                         half_names[half]));
@@ -238,7 +286,8 @@ void add_fdk(CLI::App& app, Action& action) {
       app.add_subcommand("fdk", "Reconstruct a circular scan by filtered back-projection (Feldkamp, Davis & Kress)");
   auto command = std::make_shared<FdkCommand>();
   sub->add_option("-i,--input", command->input,
-                  "Projections (u, v, view): line integrals. A stack, or a file a view: a folder of TIFF files, or a "
+                  "Projections (u, v, view): line integrals, or with --counts counts. A stack, or a file a view: a "
+                  "folder of TIFF files, or a "
                   "pattern such as 'p*.tif' or p_%04d.tif")
       ->required()
       ->type_name("FILE");
@@ -270,15 +319,28 @@ void add_fdk(CLI::App& app, Action& action) {
   sub->add_flag("--allow-incomplete-arc", command->allow_incomplete_arc,
                 "Go on, with a warning, where the views cover less than 180 degrees and the fan or leave gaps")
       ->group(scan);
+  auto* counts = sub->add_flag("--counts", command->counts,
+                               "The projections are a detector's counts: they become line integrals on the device, in "
+                               "the pass that weighs them, as 'halocline counts' would make them");
+  counts->group("From counts to line integrals");
+  for (auto* option : add_counts_options(*sub, command->counts_arguments)) option->needs(counts);
   const std::string group = "Noise of the volume";
-  sub->add_option("--variance-out", command->variance_output,
-                  "Also write the variance of each voxel (for denoise --weights), 1/mm^2, or HU^2")
-      ->type_name("FILE")
-      ->group(group);
-  sub->add_option("--photons", command->photons,
-                  "Photons a pixel (before --bin) of the unattenuated beam; required with --variance-out")
+  auto* variance = sub->add_option("--variance-out", command->variance_output,
+                                   "Also write the variance of each voxel (for denoise --weights), 1/mm^2, or HU^2")
+                       ->type_name("FILE")
+                       ->group(group);
+  sub->add_option(
+         "--photons", command->photons,
+         "Photons a pixel (before --bin) of the unattenuated beam; required with --variance-out, but for --counts")
       ->check(positive_number())
       ->type_name("I0")
+      ->group(group);
+  sub->add_option("--photons-per-count", command->photons_per_count,
+                  "With --counts: photons that a count stands for (default 1), for --variance-out")
+      ->needs(counts)
+      ->needs(variance)
+      ->check(positive_number())
+      ->type_name("N")
       ->group(group);
   sub->add_option("--electronic", command->electronic, "Standard deviation of the electronic noise, photons")
       ->check(not_negative())

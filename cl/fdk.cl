@@ -6,6 +6,7 @@
 // one complex row: the transfer function H is real and even, so both come out filtered, and nothing need be taken apart in between. Rows pair
 // by their number on the detector (the first row held is even), so a row's result does not depend on which rows are held.
 //
+// COUNTS: raw holds counts, which become line integrals as they are read (fdk.clh).
 // VARIANCE: raw line integrals become their variances (fdk.clh), all weights are squared, and H belongs to the square of the kernel.
 //
 // Scans with redundant rays, tilts, truncation or a curved detector are weighted by fdk_general.cl instead of fdk_weight.
@@ -18,15 +19,14 @@
 
 #define FDK_WEIGHTS 5
 
-inline float weighted(float p, float across, float along, float scale, float photons, float electronic) {
-  const float weight = scale / sqrt(fma(across, across, fma(along, along, 1.0f)));
-  return fdk_weighted(fdk_measured(p, photons, electronic), weight);
+inline float weighted(float measured, float across, float along, float scale) {
+  return fdk_weighted(measured, scale / sqrt(fma(across, across, fma(along, along, 1.0f))));
 }
 
 // One work-item an element of spectrum: (length, pairs, views).
-__kernel void fdk_weight(__global const float* restrict raw, __global const float* restrict weights, __global float2* restrict spectrum,
+__kernel void fdk_weight(__global const fdk_raw_t* restrict raw, __global const float* restrict weights, __global float2* restrict spectrum,
                          int columns, int row_begin, int rows, int length, int pairs, int first_view, int views, float photons,
-                         float electronic) {
+                         float electronic FDK_COUNTS_ARGUMENTS) {
   const int column = get_global_id(0), pair = get_global_id(1), view = get_global_id(2);
   if (column >= length || pair >= pairs || view >= views) return;
   float2 value = (float2)(0.0f, 0.0f);
@@ -34,10 +34,10 @@ __kernel void fdk_weight(__global const float* restrict raw, __global const floa
     __global const float* restrict w = weights + FDK_WEIGHTS * (size_t)(first_view + view);
     const float across = fma((float)column, w[2], w[1]);
     const int row = 2 * pair;
-    __global const float* restrict p = raw + ((size_t)view * rows + row) * columns + column;
-    value.x = weighted(p[0], across, fma((float)(row_begin + row), w[4], w[3]), w[0], photons, electronic);
+    const FdkView data = FDK_VIEW(raw, columns, rows, view, first_view);
+    value.x = weighted(fdk_measured(&data, column, row), across, fma((float)(row_begin + row), w[4], w[3]), w[0]);
     if (row + 1 < rows)
-      value.y = weighted(p[columns], across, fma((float)(row_begin + row + 1), w[4], w[3]), w[0], photons, electronic);
+      value.y = weighted(fdk_measured(&data, column, row + 1), across, fma((float)(row_begin + row + 1), w[4], w[3]), w[0]);
   }
   spectrum[((size_t)view * pairs + pair) * length + column] = value;
 }

@@ -20,6 +20,7 @@
 // CYLINDER: raw is a cylinder's, and is interpolated bilinearly onto the plane that touches it. In units of SDD its radius is rho, its
 //   centre at (c, 1 - rho) across and away from the source: the ray meets it at the depth tau, the larger root of
 //   (a tau - c)^2 + (tau - 1 + rho)^2 = rho^2, on the arc at atan2(a tau - c, tau - 1 + rho), and on the row where v/SDD = b tau.
+// COUNTS: as in fdk.clh.
 // VARIANCE: as in fdk.clh. Interpolating between pixels lowers the variance that the filter leaves by 1 - 2 f (1 - f)(1 - r), f the
 //   fraction (Borsdorf et al. 2008); correlation_u and _v are those r for noise that the filter and back-projection's own interpolation
 //   have passed, so that the two factors multiply to the right mean.
@@ -55,8 +56,8 @@ inline float redundancy(float gamma, float beta, float limit) {
 }
 
 // What is measured at a column and row, as line integral or variance.
-inline float sample(__global const float* restrict raw, __global const float* restrict w, int column, int row, int raw_columns, int rows,
-                    int row_begin, float a, float b, float photons, float electronic, float correlation_u, float correlation_v) {
+inline float sample(const FdkView* data, __global const float* restrict w, int column, int row, int rows, int row_begin, float a, float b,
+                    float correlation_u, float correlation_v) {
 #ifdef CYLINDER
   const float rho = w[12], c = w[13], tc = 1.0f - rho, aa = fma(a, a, 1.0f), half_sum = fma(a, c, tc);
   const float tau = (half_sum + sqrt(fma(half_sum, half_sum, -(aa * fma(c, c, fma(tc, tc, -(rho * rho))))))) / aa;
@@ -68,23 +69,22 @@ inline float sample(__global const float* restrict raw, __global const float* re
   float value = 0.0f;
   for (int dj = 0; dj < 2; ++dj)
     for (int di = 0; di < 2; ++di) {
-      if (i + di < 0 || i + di >= raw_columns || j + dj < 0 || j + dj >= rows) continue;
+      if (i + di < 0 || i + di >= data->columns || j + dj < 0 || j + dj >= rows) continue;
       const float share = (di ? fu : 1.0f - fu) * (dj ? fv : 1.0f - fv);
-      value = fma(share, fdk_measured(raw[(size_t)(j + dj) * raw_columns + i + di], photons, electronic), value);
+      value = fma(share, fdk_measured(data, i + di, j + dj), value);
     }
 #ifdef VARIANCE
   value *= fma(-2.0f * fu * (1.0f - fu), 1.0f - correlation_u, 1.0f) * fma(-2.0f * fv * (1.0f - fv), 1.0f - correlation_v, 1.0f);
 #endif
   return value;
 #else
-  return fdk_measured(raw[(size_t)row * raw_columns + column], photons, electronic);
+  return fdk_measured(data, column, row);
 #endif
 }
 
 // A column of two rows, weighted; 0 for a row that is not there.
-inline float2 pixels(__global const float* restrict raw, __global const float* restrict w, int column, int first_row, int raw_columns,
-                     int before, int rows, int row_begin, float limit, float photons, float electronic, float correlation_u,
-                     float correlation_v) {
+inline float2 pixels(const FdkView* data, __global const float* restrict w, int column, int first_row, int before, int rows, int row_begin,
+                     float limit, float correlation_u, float correlation_v) {
   const float3 way = (float3)(w[5], w[6], w[7]), inward = (float3)(w[8], w[9], w[10]);
   const float a = fma((float)(before + column), w[2], w[1]);
   float value[2] = {0.0f, 0.0f};
@@ -97,17 +97,16 @@ inline float2 pixels(__global const float* restrict raw, __global const float* r
     const float rr = inner(r, r), along = inner(way, r);
     const float oblique = inner(across, across) / fma(way.x, rr, -(a * along));
     const float weight = w[0] * oblique / sqrt(rr) * redundancy(atan2(along, inner(inward, r)), w[11], limit);
-    value[n] = fdk_weighted(
-        sample(raw, w, column, row, raw_columns, rows, row_begin, a, b, photons, electronic, correlation_u, correlation_v), weight);
+    value[n] = fdk_weighted(sample(data, w, column, row, rows, row_begin, a, b, correlation_u, correlation_v), weight);
   }
   return (float2)(value[0], value[1]);
 }
 
 // One work-item an element of spectrum: (length, pairs, views).
-__kernel void fdk_general_weight(__global const float* restrict raw, __global const float* restrict weights,
+__kernel void fdk_general_weight(__global const fdk_raw_t* restrict raw, __global const float* restrict weights,
                                  __global float2* restrict spectrum, int raw_columns, int columns, int before, int low_extent,
                                  int high_extent, int row_begin, int rows, int length, int pairs, int first_view, int views, float limit,
-                                 float photons, float electronic, float correlation_u, float correlation_v) {
+                                 float photons, float electronic, float correlation_u, float correlation_v FDK_COUNTS_ARGUMENTS) {
   const int n = get_global_id(0), pair = get_global_id(1), view = get_global_id(2);
   if (n >= length || pair >= pairs || view >= views) return;
   // from the first column that is measured; the circle's end lies left of its beginning
@@ -116,9 +115,8 @@ __kernel void fdk_general_weight(__global const float* restrict raw, __global co
   float2 value = (float2)(0.0f, 0.0f);
   if (beyond <= extent) {
     __global const float* restrict w = weights + FDK_WEIGHTS * (size_t)(first_view + view);
-    __global const float* restrict p = raw + (size_t)view * rows * raw_columns;
-#define PIXELS(column)                                                                                                               \
-  pixels(p, w, column, 2 * pair, raw_columns, before, rows, row_begin, limit, photons, electronic, correlation_u, correlation_v)
+    const FdkView data = FDK_VIEW(raw, raw_columns, rows, view, first_view);
+#define PIXELS(column) pixels(&data, w, column, 2 * pair, before, rows, row_begin, limit, correlation_u, correlation_v)
     if (beyond <= 0) {
       value = PIXELS(column);
     } else {

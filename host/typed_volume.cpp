@@ -13,6 +13,13 @@ Volume to_volume(TypedVolume volume) {
   return result;
 }
 
+TypedVolume to_typed(Volume volume) {
+  TypedVolume result;
+  result.grid = volume.grid;
+  result.memory = std::move(volume.voxels);
+  return result;
+}
+
 void TypedSource::read(std::size_t first, std::size_t count, float* to) const {
   convert_to_float(volume_.component, volume_.bytes() + first * component_bytes(volume_.component), false, to, count,
                    volume_.scaling);

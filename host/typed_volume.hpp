@@ -27,12 +27,15 @@ struct TypedVolume {
 
 /// As float32. What can be taken over is not copied.
 Volume to_volume(TypedVolume volume);
+/// Takes it over.
+TypedVolume to_typed(Volume volume);
 
 /// A typed volume as float32, converted as it is read. Holds it.
 class TypedSource : public VolumeSource {
  public:
   explicit TypedSource(TypedVolume volume) : volume_(std::move(volume)) {}
   const Grid& grid() const override { return volume_.grid; }
+  const TypedVolume& volume() const { return volume_; }
   /// Leaves the source empty.
   TypedVolume take() { return std::move(volume_); }
   void read(std::size_t first, std::size_t count, float* to) const override;

@@ -1,5 +1,6 @@
 #include "scheduling/backprojection.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 
@@ -10,9 +11,9 @@ namespace halocline {
 namespace {
 
 // The slab's band of rows of each view of the batch (numbers in `order`), one after the other into "raw".
-std::size_t upload_rows(Slab& slab, const Volume& projections, const std::vector<int>& order, Range views) {
-  const std::size_t row = 4 * projections.grid.size[0], view = row * projections.grid.size[1];
-  const auto* host = reinterpret_cast<const std::byte*>(projections.voxels.data());
+std::size_t upload_rows(Slab& slab, const std::byte* host, const Grid& stack, std::size_t element_bytes,
+                        const std::vector<int>& order, Range views) {
+  const std::size_t row = element_bytes * stack.size[0], view = row * stack.size[1];
   const std::size_t band = row * static_cast<std::size_t>(slab.rows().count());
   for (std::int64_t n = views.begin; n < views.end;) {
     const Range run = run_of(order, {n, band == view ? views.end : n + 1});
@@ -27,9 +28,11 @@ std::size_t upload_rows(Slab& slab, const Volume& projections, const std::vector
 
 }  // namespace
 
-RunResult run_backprojection(const BackprojectionMethod& method, const Volume& projections, const Grid& grid,
-                             const std::vector<Device>& devices, const RunOptions& options) {
+RunResult run_backprojection(const BackprojectionMethod& method, const Grid& stack, const std::byte* projections,
+                             const Grid& grid, const std::vector<Device>& devices, const RunOptions& options) {
   const auto requirements = method.requirements();
+  const auto raw = std::find_if(requirements.arrays.begin(), requirements.arrays.end(),
+                                [](const ArrayNeed& need) { return need.name == "raw"; });
   const auto views = static_cast<std::int64_t>(requirements.stack[2]);
   const auto order = method.order();
   return run_replanning(requirements, devices, options, [&](const Plan& plan) {
@@ -49,7 +52,7 @@ RunResult run_backprojection(const BackprojectionMethod& method, const Volume& p
         for (std::int64_t first = 0; first < views; first += plan.batch) {
           check_interrupt();
           const Range batch{first, std::min(views, first + plan.batch)};
-          bytes += upload_rows(slab, projections, order, batch);
+          bytes += upload_rows(slab, projections, stack, raw->element_bytes, order, batch);
           method.filter(slab, batch);
           method.accumulate(slab, batch);
           slab.mark_step();
@@ -66,6 +69,12 @@ RunResult run_backprojection(const BackprojectionMethod& method, const Volume& p
     result.bus_bytes = static_cast<double>(bytes.load());
     return result;
   });
+}
+
+RunResult run_backprojection(const BackprojectionMethod& method, const Volume& projections, const Grid& grid,
+                             const std::vector<Device>& devices, const RunOptions& options) {
+  return run_backprojection(method, projections.grid, reinterpret_cast<const std::byte*>(projections.voxels.data()),
+                            grid, devices, options);
 }
 
 }  // namespace halocline

@@ -23,6 +23,10 @@ class BackprojectionMethod {
   virtual void accumulate(Slab& slab, Range views) const = 0;
 };
 
+/// `stack` (u, v, view) at `projections`, in the type of the method's array "raw".
+RunResult run_backprojection(const BackprojectionMethod& method, const Grid& stack, const std::byte* projections,
+                             const Grid& grid, const std::vector<Device>& devices, const RunOptions& options = {});
+/// The same of float32.
 RunResult run_backprojection(const BackprojectionMethod& method, const Volume& projections, const Grid& grid,
                              const std::vector<Device>& devices, const RunOptions& options = {});
 

@@ -89,7 +89,41 @@ void run_projectors(const Devices& devices, const std::string& name) {
   }
 }
 
-void run_fdk(const Devices& devices, bool variance) {
+// Of whole counts; the first column and one in the middle are bad.
+CountsCalibration some_calibration(const Grid& stack) {
+  CountsCalibration calibration;
+  calibration.size = stack.size;
+  calibration.pixels.assign(stack.slice(), {2, 1000, 0, 0});
+  for (std::size_t n = 0; n < stack.slice(); n += stack.size[0]) {
+    calibration.pixels[n].left = calibration.pixels[n].right = 1;
+    calibration.pixels[n + 4].left = -1;
+    calibration.pixels[n + 4].right = 1;
+  }
+  calibration.beams.assign(stack.size[2], 1.1f);
+  calibration.coefficients = {1, 0.1f};
+  return calibration;
+}
+
+TypedVolume some_counts(Volume values) {
+  for (float& value : values.voxels) value *= 900;
+  TypedVolume counts(values.grid, Component::uint16);
+  convert_from_float(Component::uint16, values.voxels.data(), counts.bytes(), values.voxels.size());
+  return counts;
+}
+
+void run_fdk(const Devices& devices, const Volume& stack, const Geometry& geometry, FdkParameters parameters,
+             bool counts) {
+  const Grid grid = default_grid({7, 5, 3}, {2, 2, 2});
+  if (!counts) {
+    fdk(stack, geometry, grid, parameters, devices, two_slabs());
+    return;
+  }
+  const CountsCalibration calibration = some_calibration(stack.grid);
+  parameters.counts = {&calibration};
+  fdk(some_counts(stack), geometry, grid, parameters, devices, two_slabs());
+}
+
+void run_fdk(const Devices& devices, bool variance, bool counts) {
   CircularOptions circle;
   circle.sid = 100;
   circle.sdd = 150;
@@ -97,12 +131,12 @@ void run_fdk(const Devices& devices, bool variance) {
   const Volume stack = reference::random_volume(reference::detector(9, 5, 24, 3, 3), 5);
   FdkParameters parameters;
   if (variance) parameters.variance = FdkParameters::Noise{1000, 5};
-  fdk(stack, circular_geometry(circle), default_grid({7, 5, 3}, {2, 2, 2}), parameters, devices, two_slabs());
+  run_fdk(devices, stack, circular_geometry(circle), parameters, counts);
 }
 
 // The weights of short, displaced and curved scans, tilted and truncated. A case each: Oclgrind stops counting at a
 // thousand findings, which clFFT has soon.
-void run_general_fdk(const Devices& devices, bool variance, bool displaced, double radius) {
+void run_general_fdk(const Devices& devices, bool variance, bool displaced, double radius, bool counts) {
   CircularOptions circle;
   circle.sid = 100;
   circle.sdd = 150;
@@ -117,7 +151,7 @@ void run_general_fdk(const Devices& devices, bool variance, bool displaced, doub
   FdkParameters parameters;
   parameters.pad = 0.4;
   if (variance) parameters.variance = FdkParameters::Noise{1000, 5};
-  fdk(stack, geometry, default_grid({7, 5, 3}, {2, 2, 2}), parameters, devices, two_slabs());
+  run_fdk(devices, stack, geometry, parameters, counts);
 }
 
 std::vector<std::function<void(const Devices&)>> cases() {
@@ -164,10 +198,12 @@ std::vector<std::function<void(const Devices&)>> cases() {
   for (const char* name : {"cone_tilted", "cone", "fan"})
     all.push_back([=](const Devices& devices) { run_projectors(devices, name); });
   for (const bool variance : {false, true}) {
-    all.push_back([=](const Devices& devices) { run_fdk(devices, variance); });
+    for (const bool counts : {false, true})
+      all.push_back([=](const Devices& devices) { run_fdk(devices, variance, counts); });
     for (const bool displaced : {false, true})
       for (const double radius : {0.0, 150.0})
-        all.push_back([=](const Devices& devices) { run_general_fdk(devices, variance, displaced, radius); });
+        for (const bool counts : {false, true})
+          all.push_back([=](const Devices& devices) { run_general_fdk(devices, variance, displaced, radius, counts); });
   }
   return all;
 }

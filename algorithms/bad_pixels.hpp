@@ -1,0 +1,29 @@
+// Pixels of a detector that do not measure, and where good ones lie beside them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "algorithms/counts.hpp"
+
+namespace halocline {
+
+/// What a pixel showed over a whole scan.
+struct SeenPixel {
+  float lowest, highest;
+  std::size_t raised = 0, saturated = 0;  ///< views below the floor, and saturated
+};
+
+/// Marks (1) pixels that
+///   - show no signal above the floor in any view,
+///   - show the same count in all of two or more views, and lie between columns of their row that do not (a scan
+///     without noise has many such pixels, but in the air at the sides), or
+///   - have a flat of less than half or more than double the median of the up to 17 pixels around them in the row.
+/// `open` is the flat minus the dark field, columns by rows; what is not above 0 there has been marked before.
+void mark_bad_pixels(const std::vector<double>& open, const std::vector<SeenPixel>& seen, std::size_t columns,
+                     std::size_t views, std::vector<char>& bad);
+
+/// Sets left and right of all pixels. Throws InputError for a row without a good pixel.
+void find_good_neighbours(const std::vector<char>& bad, const std::string& name, CountsCalibration& calibration);
+
+}  // namespace halocline

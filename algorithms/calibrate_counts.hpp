@@ -1,0 +1,41 @@
+// What a scan's flats, darks and the counts themselves say about its detector and its beam.
+#pragma once
+
+#include "algorithms/counts.hpp"
+#include "host/volume.hpp"
+
+namespace halocline {
+
+/// An image that goes with the counts; nullptr: none. The name is for messages.
+struct CountsField {
+  const Volume* stack = nullptr;
+  std::string name;
+};
+
+struct CountsFields {
+  CountsField flats{nullptr, "the flats"};  ///< without the object (u, v, n): their mean is taken
+  CountsField darks{nullptr, "the darks"};  ///< without the beam: their mean; none: 0
+  CountsField bad_pixels{nullptr,
+                         "the bad pixels"};  ///< (u, v, 1), not 0 where bad; none: mark_bad_pixels() finds them
+  std::string counts_name = "the counts";
+};
+
+/// Reads all counts once, once more those of the air region, and all again for rings (then a detector row of all views
+/// at a time is held for each thread). Means are taken in double. Pixels whose flat does not lie above the dark field
+/// are bad whatever the map says. The ring offsets go into `open` and so need nothing more.
+///
+/// Throws InputError for: neither flats nor an air region; another detector size; NaN or infinite values; flats that
+/// lie above the darks in less than half of the pixels; a view without any signal; a row without a good pixel; an air
+/// region that is empty, reaches beyond the detector, holds no good pixel, or is dark in some view; options out of
+/// range.
+CountsCalibration calibrate_counts(const VolumeSource& counts, const CountsFields& fields,
+                                   const CountsOptions& options = {});
+
+/// The same for the header alone, and throws what can be told from it.
+void check_counts_options(const CountsOptions& options, const Grid& counts, bool with_flats,
+                          const std::string& counts_name);
+/// Throws InputError unless an image's detector (u, v) is that of the counts.
+void require_same_detector(const Grid& image, const std::string& name, const Grid& counts,
+                           const std::string& counts_name);
+
+}  // namespace halocline

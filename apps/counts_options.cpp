@@ -1,0 +1,134 @@
+#include "apps/counts_options.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+
+#include "algorithms/calibrate_counts.hpp"
+#include "apps/job.hpp"
+#include "apps/validators.hpp"
+#include "host/error.hpp"
+
+namespace halocline {
+namespace {
+
+std::string quoted(const std::string& option, const std::string& path) {
+  return fmt::format("{} '{}'", option, path);
+}
+
+void check_field(Job& job, const std::string& option, const std::string& path, const Grid& counts,
+                 const std::string& counts_path) {
+  if (path.empty()) return;
+  const Grid grid = job.input_image(option, path).grid;
+  require_same_detector(grid, quoted(option, path), counts, "'" + counts_path + "'");
+}
+
+}  // namespace
+
+std::vector<CLI::Option*> add_counts_options(CLI::App& app, CountsArguments& arguments) {
+  CountsOptions& options = arguments.options;
+  std::vector<CLI::Option*> added{
+      app.add_option("--flat,--flats", arguments.flat,
+                     "Images without the object (u, v, n); their mean is taken. This, --air or both")
+          ->type_name("FILE"),
+      app.add_option("--dark,--darks", arguments.dark,
+                     "Images without the beam (u, v, n); their mean is taken. Default: 0")
+          ->type_name("FILE"),
+      add_list(app, "--air", options.air, "U0,V0,U1,V1", Numbers::indices,
+               "Pixels of the detector, upper ends not included, that see the beam alone in every view: their mean is "
+               "the view's beam"),
+      app.add_option("--bad-pixels", arguments.bad_pixels,
+                     "Map of the detector (u, v), not 0 where a pixel is bad: it is interpolated from the good ones "
+                     "beside it in its row. Default: pixels are looked for that are dark, stuck at one count, or whose "
+                     "flat is below half or above double that of those around them")
+          ->type_name("FILE"),
+      app.add_option("--floor", options.floor,
+                     "Counts above the dark field; lower ones, and zeros, are raised to it (default 0.5)")
+          ->check(positive_number())
+          ->type_name("COUNTS"),
+      app.add_option("--saturation", options.saturation,
+                     "Tell how many counts reach this. Default: the greatest number of an integer type")
+          ->check(finite_number())
+          ->type_name("COUNTS"),
+      app.add_option_function<std::string>(
+             "--beam-hardening",
+             [&options](const std::string& text) { options.hardening = parse_numbers("--beam-hardening", {text}); },
+             "Line integrals q become C1 q + C2 q^2 + ...")
+          ->type_name("C1,C2,..."),
+      app.add_option("--reduce-rings", options.ring_width,
+                     "Take off what a pixel differs by from those on both sides of it in the median over all views: "
+                     "rings up to W pixels wide go (try 2)")
+          ->check(whole_number_from(1, 1000))
+          ->type_name("W")};
+  for (auto* option : added) option->group("From counts to line integrals");
+  return added;
+}
+
+void check_counts_arguments(Job& job, const CountsArguments& arguments, const ImageInfo& counts,
+                            const std::string& counts_path) {
+  check_counts_options(arguments.options, counts.grid, !arguments.flat.empty(), "'" + counts_path + "'");
+  check_field(job, "--flat", arguments.flat, counts.grid, counts_path);
+  check_field(job, "--dark", arguments.dark, counts.grid, counts_path);
+  check_field(job, "--bad-pixels", arguments.bad_pixels, counts.grid, counts_path);
+}
+
+TypedVolume read_counts(Job& job, const ImageInfo& info, const std::string& path) {
+  if (info.component != "uint16" || !info.scaling.identity()) return to_typed(job.read(path));
+  TypedVolume counts(info.grid, Component::uint16);
+  TypedSink sink(counts);
+  const auto source = job.open(path);
+  job.timed("read", [&] { copy_voxels(*source, sink); });
+  return counts;
+}
+
+CountsCalibration calibrate(Job& job, const CountsArguments& arguments, const VolumeSource& counts,
+                            const ImageInfo& info, const std::string& counts_path) {
+  const auto read = [&](const std::string& path) { return path.empty() ? Volume() : job.read(path); };
+  const Volume flats = read(arguments.flat), darks = read(arguments.dark), bad = read(arguments.bad_pixels);
+  const auto field = [&](const Volume& stack, const std::string& option, const std::string& path) {
+    return CountsField{path.empty() ? nullptr : &stack, quoted(option, path)};
+  };
+  CountsOptions options = arguments.options;
+  if (const auto stored = component_named(info.component);
+      !options.saturation && is_integer(stored) && info.scaling.identity())
+    options.saturation = component_highest(stored);
+  CountsCalibration calibration = job.timed("calibrate", [&] {
+    return calibrate_counts(counts,
+                            {field(flats, "--flat", arguments.flat), field(darks, "--dark", arguments.dark),
+                             field(bad, "--bad-pixels", arguments.bad_pixels), "'" + counts_path + "'"},
+                            options);
+  });
+  const CountsReport& report = calibration.report;
+  job.results()["counts"] = {{"pixels", report.pixels},           {"raised", report.raised},
+                             {"saturated", report.saturated},     {"bad_pixels", report.bad_pixels},
+                             {"beam_lowest", report.beam_low},    {"beam_highest", report.beam_high},
+                             {"ring_offset_rms", report.ring_rms}};
+  if (report.saturated > 0)
+    spdlog::warn(
+        "'{}': {} of {} counts are saturated ({:.6g} or more): more came than was counted, and their line integrals "
+        "are "
+        "too high; a shorter exposure helps",
+        counts_path, report.saturated, report.pixels, *options.saturation);
+  if (100 * report.raised > report.pixels)
+    spdlog::warn(
+        "'{}': {} of {} counts lie less than {:.4g} above the dark field and were raised to that: nothing comes "
+        "through "
+        "there, or these are no counts (then choose --floor)",
+        counts_path, report.raised, report.pixels, options.floor);
+  return calibration;
+}
+
+std::string counts_summary(const CountsCalibration& calibration) {
+  const CountsReport& report = calibration.report;
+  std::string text = fmt::format(
+      "{} of {} counts were raised to {:.4g} above the dark field, {} saturated; {} detector pixels are bad "
+      "and interpolated",
+      report.raised, report.pixels, calibration.floor, report.saturated, report.bad_pixels);
+  if (report.beam_low != report.beam_high)
+    text += fmt::format("; the beam varies from {:.6g} to {:.6g}", report.beam_low, report.beam_high);
+  if (report.ring_rms > 0) text += fmt::format("; ring offsets of {:.3g} RMS taken off", report.ring_rms);
+  return text;
+}
+
+}  // namespace halocline

@@ -1,0 +1,46 @@
+// --flat --dark --air --bad-pixels ...: how a detector's counts become line integrals, for `counts` and `fdk --counts`.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "algorithms/counts.hpp"
+#include "host/typed_volume.hpp"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace halocline {
+
+class Job;
+struct ImageInfo;
+
+struct CountsArguments {
+  std::string flat, dark, bad_pixels;  // paths; empty: none
+  CountsOptions options;
+};
+
+/// Adds the group of options, and returns them.
+std::vector<CLI::Option*> add_counts_options(CLI::App& app, CountsArguments& arguments);
+
+/// Claims the files and checks all that their headers tell.
+void check_counts_arguments(Job& job, const CountsArguments& arguments, const ImageInfo& counts,
+                            const std::string& counts_path);
+
+/// Reads counts: 16-bit ones as they are, others as float32.
+TypedVolume read_counts(Job& job, const ImageInfo& info, const std::string& path);
+
+/// Reads the images that go with the counts and calibrates. From the greatest number of an integer type on, counts are
+/// saturated unless --saturation says otherwise. Puts figures into the report ("counts"), and warns of what the user
+/// should know.
+CountsCalibration calibrate(Job& job, const CountsArguments& arguments, const VolumeSource& counts,
+                            const ImageInfo& info, const std::string& counts_path);
+
+/// "1 of 60 counts were raised ..., 3 detector pixels are bad ..."
+std::string counts_summary(const CountsCalibration& calibration);
+
+}  // namespace halocline

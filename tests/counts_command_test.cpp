@@ -1,0 +1,162 @@
+// labels: app device
+// `halocline counts` and `halocline fdk --counts` on files.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "apps/io/image_file.hpp"
+#include "tests/command_runner.hpp"
+
+namespace halocline {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using Words = std::vector<std::string>;
+
+class CountsCommand : public testing::Test {
+ protected:
+  /// 24 views of a shadow that moves, on 33 x 9 pixels: counts as uint16, one of them saturated and one 0, a dead
+  /// column.
+  void SetUp() override {
+    if (!has_device()) GTEST_SKIP() << "no OpenCL device";
+    Grid grid;
+    grid.size = {33, 9, 24};
+    grid.origin = {-16, -4, 0};
+    Volume counts(grid);
+    Grid single = grid;
+    single.size[2] = 1;
+    Volume flats(single), darks(single, 20), map(single), wide(single);
+    for (std::size_t view = 0; view < 24; ++view)
+      for (std::size_t row = 0; row < 9; ++row)
+        for (std::size_t n = 0; n < 33; ++n) {
+          const double gain = n == 21 ? 0 : 5000 + 40 * static_cast<double>((7 * n + row) % 11);
+          const double at = (static_cast<double>(n) - 16 - 4 * std::cos(static_cast<double>(view) * 0.2618)) / 7;
+          counts.at(n, row, view) = static_cast<float>(
+              20 + std::round(gain * (view % 2 ? 1.05 : 1) * std::exp(-2 * std::sqrt(std::max(0.0, 1 - at * at)))));
+          flats.at(n, row, 0) = static_cast<float>(20 + gain);
+          map.at(n, row, 0) = n == 21 ? 1 : 0;
+        }
+    counts.at(12, 3, 5) = 65535;
+    counts.at(13, 6, 7) = 0;
+    const auto image = create_image(path("counts.mha"), grid, {Component::uint16, {}});
+    image->begin();
+    image->write(0, counts.voxels.size(), Volume(counts).voxels.data());
+    image->commit();
+    write_image(flats, path("flat.mha"));
+    write_image(darks, path("dark.mha"));
+    write_image(map, path("map.mha"));
+    single.size[0] = 34;
+    write_image(Volume(single, 1), path("wide.mha"));
+    ASSERT_EQ(
+        run({"geometry", "circular", "--sid", "60", "--sdd", "90", "--projections", "24", "-o", path("g.xml")}).code,
+        0);
+  }
+  std::string path(const std::string& name) const { return folder_ / name; }
+  Ran fdk(const std::string& input, const std::string& output, const Words& more = {}) const {
+    Words words{"fdk",     "-i",        path(input), "-g", path("g.xml"), "--size",
+                "15,13,7", "--spacing", "1,1,1",     "-o", path(output)};
+    words.insert(words.end(), more.begin(), more.end());
+    return run(words);
+  }
+  /// With all options that turn counts into line integrals.
+  Words fields() const {
+    return {"--flat",  path("flat.mha"),   "--dark",   path("dark.mha"), "--air",
+            "0,0,3,9", "--beam-hardening", "1.0,0.05", "--reduce-rings", "1"};
+  }
+  Words counts_fields() const {
+    Words words = fields();
+    words.insert(words.begin(), "--counts");
+    return words;
+  }
+  void expect_same(const std::string& a, const std::string& b) const {
+    const Volume found = read_image(path(a)), expected = read_image(path(b));
+    float largest = 0, difference = 0;
+    for (std::size_t n = 0; n < found.voxels.size(); ++n) {
+      largest = std::max(largest, std::abs(expected.voxels[n]));
+      difference = std::max(difference, std::abs(found.voxels[n] - expected.voxels[n]));
+    }
+    EXPECT_GT(largest, 0.05) << b;
+    EXPECT_LT(difference, 5e-6 * largest) << a << " and " << b;  // see counts_fdk_test
+  }
+  Folder folder_;
+};
+
+TEST_F(CountsCommand, FdkOfCountsIsFdkOfTheirLineIntegrals) {
+  Words words{"counts", "-i", path("counts.mha"), "-o", path("li.mha")};
+  for (const auto& word : fields()) words.push_back(word);
+  const Ran made = run(words);
+  ASSERT_EQ(made.code, 0) << made.err;
+  EXPECT_THAT(made.out,
+              AllOf(HasSubstr("1 of 7128 counts were raised to 0.5"), HasSubstr("1 saturated"),
+                    HasSubstr("9 detector pixels are bad"), HasSubstr("the beam varies"), HasSubstr("ring offsets")));
+  EXPECT_THAT(made.err, HasSubstr("1 of 7128 counts are saturated (65535 or more)"));
+  ASSERT_EQ(fdk("li.mha", "steps.mha", {"--halves-out", path("odd.mha") + "," + path("even.mha")}).code, 0);
+  Words more = counts_fields();
+  for (const auto& word : Words{"--halves-out", path("odd2.mha") + "," + path("even2.mha"), "--variance-out",
+                                path("v.mha"), "--photons-per-count", "0.5", "--report", path("r.json")})
+    more.push_back(word);
+  const Ran ran = fdk("counts.mha", "fused.mha", more);
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("1 of 7128 counts were raised"), HasSubstr("0.5 photons a count")));
+  expect_same("fused.mha", "steps.mha");
+  expect_same("odd2.mha", "odd.mha");
+  expect_same("even2.mha", "even.mha");
+  const auto report = nlohmann::json::parse(content(path("r.json")))["results"];
+  EXPECT_EQ(report["counts"]["bad_pixels"], 9);
+  EXPECT_EQ(report["counts"]["saturated"], 1);
+  EXPECT_EQ(report["views"], 24);
+  // counts as float32 make the same bits; twice the photons half the variance
+  write_image(read_image(path("counts.mha")), path("float.mha"));
+  Words float_words = counts_fields();
+  for (const auto& word : Words{"--variance-out", path("v2.mha"), "--saturation", "65535"}) float_words.push_back(word);
+  ASSERT_EQ(fdk("float.mha", "float_fused.mha", float_words).code, 0);
+  EXPECT_TRUE(read_image(path("float_fused.mha")).voxels == read_image(path("fused.mha")).voxels);
+  const Volume variance = read_image(path("v.mha")), half = read_image(path("v2.mha"));
+  EXPECT_GT(variance.at(7, 6, 3), 0);
+  EXPECT_FLOAT_EQ(half.at(7, 6, 3), 0.5f * variance.at(7, 6, 3));
+}
+
+TEST_F(CountsCommand, AMapFindsWhatTheSearchFinds) {
+  const Words basic{"--counts", "--flat", path("flat.mha"), "--dark", path("dark.mha")};
+  Words with_map = basic;
+  with_map.insert(with_map.end(), {"--bad-pixels", path("map.mha")});
+  ASSERT_EQ(fdk("counts.mha", "searched.mha", basic).code, 0);
+  ASSERT_EQ(fdk("counts.mha", "mapped.mha", with_map).code, 0);
+  EXPECT_TRUE(read_image(path("searched.mha")).voxels == read_image(path("mapped.mha")).voxels);
+}
+
+TEST_F(CountsCommand, WrongOptionsAreRefused) {
+  const auto refused = [&](const Words& words) {
+    const Ran ran = fdk("counts.mha", "none.mha", words);
+    EXPECT_EQ(ran.code, 2) << ran.err;
+    return ran.err;
+  };
+  EXPECT_THAT(refused({"--flat", path("flat.mha")}), HasSubstr("--counts"));
+  EXPECT_THAT(refused({"--counts"}), AllOf(HasSubstr("--flat"), HasSubstr("--air")));
+  EXPECT_THAT(refused({"--counts", "--flat", path("wide.mha")}),
+              AllOf(HasSubstr("--flat"), HasSubstr("wide.mha"), HasSubstr("34 x 9"), HasSubstr("33 x 9")));
+  EXPECT_THAT(refused({"--counts", "--flat", path("flat.mha"), "--dark", path("wide.mha")}), HasSubstr("--dark"));
+  EXPECT_THAT(refused({"--counts", "--flat", path("flat.mha"), "--bad-pixels", path("wide.mha")}),
+              HasSubstr("--bad-pixels"));
+  EXPECT_THAT(refused({"--counts", "--flat", path("dark.mha"), "--dark", path("flat.mha")}), HasSubstr("exchanged"));
+  EXPECT_THAT(refused({"--counts", "--air", "3,0,3,9"}), HasSubstr("holds no pixel"));
+  EXPECT_THAT(refused({"--counts", "--air", "30,0,40,9"}), HasSubstr("beyond the detector"));
+  EXPECT_THAT(refused({"--counts", "--air", "0,0,3"}), HasSubstr("U0,V0,U1,V1"));
+  EXPECT_THAT(refused({"--counts", "--air", "0,0,3,9", "--floor", "0"}), HasSubstr("--floor"));
+  EXPECT_THAT(refused({"--counts", "--air", "0,0,3,9", "--beam-hardening", "1,x"}), HasSubstr("--beam-hardening"));
+  EXPECT_THAT(refused({"--counts", "--air", "0,0,3,9", "--reduce-rings", "9"}), HasSubstr("39 columns"));
+  EXPECT_THAT(refused({"--counts", "--air", "0,0,3,9", "--variance-out", path("v.mha"), "--photons", "1000"}),
+              HasSubstr("--photons-per-count"));
+  EXPECT_THAT(refused({"--counts", "--air", "0,0,3,9", "--photons-per-count", "2"}), HasSubstr("--variance-out"));
+  EXPECT_THAT(refused({"--counts", "--flat", path("none.mha")}), HasSubstr("does not exist"));
+  EXPECT_FALSE(std::filesystem::exists(path("none.mha")));
+  const Ran dry = fdk("counts.mha", "none.mha", {"--counts", "--air", "0,0,3,9", "--dry-run"});
+  EXPECT_EQ(dry.code, 0) << dry.err;
+  EXPECT_THAT(dry.out, HasSubstr("counts_pixels"));
+}
+
+}  // namespace
+}  // namespace halocline
