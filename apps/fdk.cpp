@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "algorithms/half_scan.hpp"
+#include "apps/filter_options.hpp"
 #include "apps/geometry_file.hpp"
 #include "apps/grid_options.hpp"
 #include "apps/job.hpp"
@@ -24,9 +25,8 @@ namespace {
 struct FdkCommand {
   std::string input, geometry, output, variance_output, halves_output;
   GridOptions grid;
-  std::string window = "ram-lak", interpolation = "exact";
-  double cutoff = 1, electronic = 0, pad = 0;
-  bool no_displaced = false, allow_incomplete_arc = false;
+  FilterOptions filter;
+  double electronic = 0;
   std::optional<double> photons;
 };
 
@@ -77,17 +77,11 @@ FdkWork prepare(Job& job, const FdkCommand& command) {
   job.output_image("--variance-out", command.variance_output);
   work.grid = make_grid(command.grid);
   work.geometry = load_geometry(command.geometry, {}, DetectorPixels::of(work.stack)).geometry;
-  work.attenuation.redundancy = {.displaced = !command.no_displaced,
-                                 .allow_incomplete_arc = command.allow_incomplete_arc};
+  work.attenuation = fdk_parameters(command.filter);
   const auto notes = check_fdk(work.geometry, work.stack, work.grid, "'" + command.input + "'",
                                "'" + command.geometry + "'", work.attenuation.redundancy);
   if (job.dry_run())
     for (const auto& note : notes) spdlog::warn("{}", note);
-  work.attenuation.window = window_from_name(command.window);
-  work.attenuation.cutoff = command.cutoff;
-  work.attenuation.pad = command.pad;
-  work.attenuation.half_texels = command.interpolation == "half";
-  work.attenuation.hardware_interpolation = work.attenuation.half_texels || command.interpolation == "hardware";
   work.variance = work.attenuation;
   if (command.photons) work.variance.variance = FdkParameters::Noise{*command.photons, command.electronic};
   prepare_halves(job, command, work);
@@ -146,8 +140,8 @@ void run_fdk(Job& job, const FdkCommand& command) {
   const char* beam = work.geometry.parallel() ? "parallel beam" : work.stack.size[1] == 1 ? "fan beam" : "cone beam";
   job.results() = {{"grid", grid_json(work.grid)}, {"views", work.stack.size[2]}, {"beam", beam}};
   job.say(fmt::format("{}: {}, FDK of {} views ({}), window {} with cut-off {:.4g}, {} interpolation{}", command.output,
-                      grid_summary(work.grid), work.stack.size[2], beam, command.window, command.cutoff,
-                      command.interpolation, job.how(result)));
+                      grid_summary(work.grid), work.stack.size[2], beam, command.filter.window, command.filter.cutoff,
+                      command.filter.interpolation, job.how(result)));
   if (variance)
     job.say(fmt::format("{}: noise variance of the same in 1/mm^2, for {:.6g} photons and electronic noise {:.6g}",
                         command.variance_output, *command.photons, command.electronic));
@@ -167,31 +161,7 @@ void add_fdk(CLI::App& app, Action& action) {
       ->type_name("FILE");
   sub->add_option("-g,--geometry", command->geometry, geometry_file_help)->required()->type_name("FILE");
   add_grid_options(*sub, command->grid);
-  sub->add_option("--window", command->window, "Window on the ramp filter")->check(CLI::IsMember(window_names()));
-  sub->add_option("--cutoff", command->cutoff,
-                  "Fraction of the highest frequency that the window spans, above 0 and at most 1")
-      ->check(positive_number())
-      ->type_name("F");
-  sub->add_option("--interpolation", command->interpolation,
-                  "exact: float32; hardware: texture units (8-bit fractions on most GPUs); half: the same of "
-                  "projections in half precision, for the least time")
-      ->check(CLI::IsMember({"exact", "hardware", "half"}));
-  const std::string scan =
-      "Scans that are no full circle of whole projections (short scans and displaced detectors are weighted by "
-      "themselves)";
-  sub->add_flag("--nodisplaced", command->no_displaced,
-                "Do not weigh a displaced detector (Wang): its rows then count as truncated, see --pad")
-      ->group(scan);
-  sub->add_option(
-         "--pad", command->pad,
-         "Truncated projections: let rows go on, mirrored and fading, by this fraction of their length, 0 to 1, "
-         "before they are filtered")
-      ->check(CLI::Range(0.0, 1.0))
-      ->type_name("F")
-      ->group(scan);
-  sub->add_flag("--allow-incomplete-arc", command->allow_incomplete_arc,
-                "Go on, with a warning, where the views cover less than 180 degrees and the fan or leave gaps")
-      ->group(scan);
+  add_filter_options(*sub, command->filter);
   const std::string group = "Noise of the volume";
   sub->add_option("--variance-out", command->variance_output,
                   "Also write the variance of each voxel (for denoise --weights), 1/mm^2")
