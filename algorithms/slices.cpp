@@ -66,7 +66,6 @@ Requirements requirements_of(const FdkFilter& filter, const FdkParameters& param
     requirements.size = {columns, rows, views};
     resident.kind = ArrayKind::planes;
     resident.axis = 2;
-    resident.element_bytes = parameters.half_texels ? 2 : 4;
     requirements.kernels.emplace_back("slices_image");
   } else {
     requirements.size = {columns + 1, rows + 1, views};
@@ -97,18 +96,17 @@ Plan plan_of(const FdkFilter& filter, const FdkParameters& parameters, std::size
       "slices: the {} filtered projections take {} with {}, and stay on the device together; the budget of {} is {}, "
       "its largest allocation {}. Take fewer views at a time (--views), {}or give more with --device-memory",
       need.stack[2], bytes_text(static_cast<double>(bytes)),
-      parameters.half_texels              ? "half interpolation"
-      : parameters.hardware_interpolation ? "hardware interpolation"
-                                          : "exact interpolation",
-      budget.name, bytes_text(static_cast<double>(budget.memory)),
-      bytes_text(static_cast<double>(budget.max_allocation)),
-      parameters.half_texels              ? ""
-      : parameters.hardware_interpolation ? "--interpolation half (2 bytes a pixel), "
-                                          : "--interpolation hardware or half (4 or 2 bytes a pixel, not 16), "));
+      parameters.hardware_interpolation ? "hardware interpolation" : "exact interpolation", budget.name,
+      bytes_text(static_cast<double>(budget.memory)), bytes_text(static_cast<double>(budget.max_allocation)),
+      parameters.hardware_interpolation ? "" : "--interpolation hardware (4 bytes a pixel, not 16), "));
 }
 
 void check_slice_parameters(const FdkParameters& parameters) {
   check_fdk_parameters(parameters);
+  if (parameters.half_texels)
+    throw InputError(
+        "half precision (--interpolation half) is faster where views share texels, as they do for fdk; slices take "
+        "--interpolation exact or hardware");
   if (parameters.variance) throw InputError("slices give attenuations; the variance of a volume comes from fdk");
 }
 
@@ -223,9 +221,9 @@ void Slices::set_views(std::size_t first) {
 }
 
 void Slices::load(std::span<const Grid> slices) {
-  if (std::equal(slices.begin(), slices.end(), loaded_.begin(), loaded_.end(), same_grid)) return;
   if (slices.empty() || slices.size() > most_slices)
     throw InputError(fmt::format("{} slices at a time; expected 1 to {}", slices.size(), most_slices));
+  if (std::equal(slices.begin(), slices.end(), loaded_.begin(), loaded_.end(), same_grid)) return;
   std::vector<float> planes;
   std::vector<std::int32_t> extents;
   std::size_t pixels = 0;

@@ -17,9 +17,9 @@ namespace halocline {
 class Slices {
  public:
   /// The first window. `volume`: the grid whose planes these are; any others are computed in its coordinates, too.
-  /// most_pixels: of all slices of one call. parameters: no variance. Throws InputError as fdk() does and for a device
-  /// that cannot interpolate in hardware, PlanError if the filtered projections do not fit the device's memory
-  /// together.
+  /// most_pixels: of all slices of one call. parameters: no variance, no half precision. Throws InputError as fdk()
+  /// does and for a device that cannot interpolate in hardware, PlanError if the filtered projections do not fit the
+  /// device's memory together.
   Slices(const Device& device, const Volume& projections, const Geometry& geometry, const Grid& volume,
          const FdkParameters& parameters, std::size_t most_pixels);
 

@@ -28,7 +28,7 @@ std::size_t array_bytes(const ArrayNeed& need, const Requirements& requirements,
       return need.element_bytes * requirements.stack[0] * stack_rows;
     case ArrayKind::planes: {
       const auto extent = plane_extent(need, requirements, slices);
-      return need.element_bytes * extent[0] * extent[1] * extent[2];
+      return element * extent[0] * extent[1] * extent[2];
     }
     case ArrayKind::fixed:
       return element * need.elements;

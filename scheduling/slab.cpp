@@ -29,7 +29,8 @@ Slab::Slab(Device device, const Plan& plan, int device_index)
                                                     static_cast<std::size_t>(plan.batch) / need.components},
                                         {static_cast<int>(need.components), need.element_bytes == 2});
     } else if (need.kind == ArrayKind::planes) {
-      array.image = device_.image_array(need.name, plane_extent(need, requirements_, slices), {1, need.element_bytes == 2});
+      array.image = device_.image_array(need.name, plane_extent(need, requirements_, slices),
+                                        {static_cast<int>(need.components), false});
     } else {
       array.buffer = device_.buffer(need.name, array_bytes(need, requirements_, slices, rows, plan.batch));
     }
