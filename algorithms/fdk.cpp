@@ -101,23 +101,6 @@ VoxelDriven::Options voxel_options(const Geometry& geometry, const FdkParameters
   return options;
 }
 
-void check_parameters(const FdkParameters& parameters) {
-  if (!(parameters.pad >= 0 && parameters.pad <= 1))
-    throw InputError(
-        fmt::format("truncated rows are to go on by {} of their length (--pad); it must be 0 to 1", parameters.pad));
-  if (!(parameters.cutoff > 0 && parameters.cutoff <= 1))
-    throw InputError(
-        fmt::format("the filter's cut-off is {}; it must be a fraction of the highest frequency, above 0 and at most 1",
-                    parameters.cutoff));
-  if (!parameters.variance) return;
-  const auto [photons, electronic] = *parameters.variance;
-  if (!(photons > 0) || !std::isfinite(photons))
-    throw InputError(fmt::format("the number of photons a pixel is {}; it must be positive", photons));
-  if (!(electronic >= 0) || !std::isfinite(electronic))
-    throw InputError(
-        fmt::format("the electronic noise is {}; it must be a standard deviation in photons, 0 or more", electronic));
-}
-
 /// Columns of the same pitch on the plane that a cylindrical detector touches, over all that some view measures; its
 /// rows. A flat detector is its own.
 Grid flat_detector(const Geometry& geometry, const Grid& projections) {
@@ -237,8 +220,24 @@ FilteredRows filtered_rows(const Geometry& geometry, const Grid& projections, co
   return rows;
 }
 
-Fdk::Fdk(const Geometry& geometry, const Grid& projections, const Grid& grid, const FdkParameters& parameters,
-         std::span<const DeviceBudget> devices)
+void check_fdk_parameters(const FdkParameters& parameters) {
+  if (!(parameters.pad >= 0 && parameters.pad <= 1))
+    throw InputError(
+        fmt::format("truncated rows are to go on by {} of their length (--pad); it must be 0 to 1", parameters.pad));
+  if (!(parameters.cutoff > 0 && parameters.cutoff <= 1))
+    throw InputError(
+        fmt::format("the filter's cut-off is {}; it must be a fraction of the highest frequency, above 0 and at most 1",
+                    parameters.cutoff));
+  if (!parameters.variance) return;
+  const auto [photons, electronic] = *parameters.variance;
+  if (!(photons > 0) || !std::isfinite(photons))
+    throw InputError(fmt::format("the number of photons a pixel is {}; it must be positive", photons));
+  if (!(electronic >= 0) || !std::isfinite(electronic))
+    throw InputError(
+        fmt::format("the electronic noise is {}; it must be a standard deviation in photons, 0 or more", electronic));
+}
+
+FdkFilter::FdkFilter(const Geometry& geometry, const Grid& projections, const FdkParameters& parameters)
     : parameters_(parameters),
       raw_columns_(projections.size[0]),
       rows_(filtered_rows(geometry, projections, parameters)),
@@ -250,21 +249,27 @@ Fdk::Fdk(const Geometry& geometry, const Grid& projections, const Grid& grid, co
       filter_(to_float(transfer_of(parameters, rows_.length))),
       weights_(weights_of(geometry, projections, rows_, redundancy_, general_)),
       correlation_(cylinder_ && parameters.variance ? interpolated_correlation(parameters, rows_.length)
-                                                    : std::array<float, 2>{}),
-      voxels_(geometry, rows_.padded, grid, voxel_options(geometry, parameters, rows_.length, devices)) {
-  std::vector<float> in_order;
-  const auto each = static_cast<std::ptrdiff_t>(weights_.size() / geometry.views.size());
-  for (const int view : voxels_.order())
-    in_order.insert(in_order.end(), weights_.begin() + each * view, weights_.begin() + each * (view + 1));
-  weights_ = std::move(in_order);
-  if (parameters.counts && parameters.counts->calibration != nullptr)
-    for (const int view : voxels_.order())
-      beams_.push_back(parameters.counts->calibration->beams[static_cast<std::size_t>(view)]);
+                                                    : std::array<float, 2>{}) {
+  if (parameters.counts && parameters.counts->calibration != nullptr) beams_ = parameters.counts->calibration->beams;
 }
 
-Requirements Fdk::requirements() const {
-  Requirements requirements;
-  requirements.algorithm = parameters_.variance ? "fdk variance" : "fdk";
+void FdkFilter::take_in_order(const std::vector<int>& order) {
+  std::vector<float> in_order;
+  const auto each = static_cast<std::ptrdiff_t>(weights_.size() / order.size());
+  for (const int view : order)
+    in_order.insert(in_order.end(), weights_.begin() + each * view, weights_.begin() + each * (view + 1));
+  weights_ = std::move(in_order);
+  const auto beams = beams_;
+  for (std::size_t n = 0; n < beams_.size(); ++n) beams_[n] = beams[static_cast<std::size_t>(order[n])];
+}
+
+bool FdkFilter::fits(const FdkFilter& other) const {
+  return raw_columns_ == other.raw_columns_ && rows_.padded.size == other.rows_.padded.size &&
+         rows_.padded.origin == other.rows_.padded.origin && rows_.length == other.rows_.length &&
+         general_ == other.general_ && redundancy_.kind == other.redundancy_.kind;
+}
+
+void FdkFilter::declare(Requirements& requirements) const {
   requirements.arrays.push_back({.name = "raw",
                                  .kind = ArrayKind::projections,
                                  .lifetime = Lifetime::input,
@@ -290,15 +295,12 @@ Requirements Fdk::requirements() const {
     requirements.arrays.push_back(
         {.name = "counts_coefficients", .kind = ArrayKind::fixed, .elements = most_hardening_coefficients});
   }
-  requirements.kernels = {general_ ? "fdk_general_weight" : "fdk_weight", "fdk_filter", "fdk_unpack"};
+  for (const char* kernel : {general_ ? "fdk_general_weight" : "fdk_weight", "fdk_filter"})
+    requirements.kernels.emplace_back(kernel);
   requirements.preferred_batch = 32;
-  voxels_.declare(requirements);
-  // seen from the source, a cylinder's rows are not those of the plane
-  if (cylinder_) requirements.detector_rows = nullptr;
-  return requirements;
 }
 
-void Fdk::start(Slab& slab) const {
+void FdkFilter::start(Slab& slab) const {
   slab.set("filter", filter_.data(), filter_.size() * sizeof(float));
   slab.set("weights", weights_.data(), weights_.size() * sizeof(float));
   if (parameters_.counts) {
@@ -312,16 +314,15 @@ void Fdk::start(Slab& slab) const {
     set("counts_beams", beams_.data(), beams_.size());
     set("counts_coefficients", calibration.coefficients.data(), calibration.coefficients.size());
   }
-  voxels_.start(slab);
 }
 
-std::string Fdk::count_options() const {
+std::string FdkFilter::count_options() const {
   if (!parameters_.counts) return "";
   return parameters_.counts->stored == Component::uint16 ? " -D COUNTS -D COUNTS_USHORT" : " -D COUNTS";
 }
 
 // One array element a work-item: "raw" to "spectrum".
-void Fdk::weight(Slab& slab, Range views) const {
+void FdkFilter::weight(Slab& slab, Range views) const {
   const auto number = [](auto value) { return static_cast<std::int32_t>(value); };
   const auto rows = static_cast<std::size_t>(slab.rows().count()), pairs = (rows + 1) / 2;
   const auto count = static_cast<std::size_t>(views.count());
@@ -352,20 +353,55 @@ void Fdk::weight(Slab& slab, Range views) const {
           static_cast<float>(redundancy_.limit), photons, electronic, correlation_[0], correlation_[1]});
 }
 
-void Fdk::filter(Slab& slab, Range views) const {
+void FdkFilter::run(Slab& slab, Range views) const {
   const auto number = [](auto value) { return static_cast<std::int32_t>(value); };
-  const auto columns = rows_.padded.size[0], length = rows_.length;
-  const auto rows = static_cast<std::size_t>(slab.rows().count()), pairs = (rows + 1) / 2;
+  const auto length = rows_.length;
+  const auto pairs = (static_cast<std::size_t>(slab.rows().count()) + 1) / 2;
   const auto count = static_cast<std::size_t>(views.count());
-  const std::string options = parameters_.variance ? "-D VARIANCE" : "";
   weight(slab, views);
   slab.fft("spectrum", length, pairs * count, false);
-  slab.launch({"fdk.cl", "fdk_filter", options}, {length, pairs, count},
+  slab.launch({"fdk.cl", "fdk_filter", parameters_.variance ? "-D VARIANCE" : ""}, {length, pairs, count},
               {inout("spectrum"), in("filter"), number(length), number(pairs), number(count)});
   slab.fft("spectrum", length, pairs * count, true);
-  slab.launch(
-      {"fdk.cl", "fdk_unpack", options + " " + voxels_.layout_options()}, voxels_.filtered_items(slab, views),
-      {in("spectrum"), out("filtered"), number(columns), number(rows), number(length), number(pairs), number(count)});
+}
+
+void FdkFilter::unpack(Slab& slab, Range views, const std::string& layout, std::array<std::size_t, 3> items) const {
+  const auto number = [](auto value) { return static_cast<std::int32_t>(value); };
+  const auto rows = slab.rows().count();
+  slab.launch({"fdk.cl", "fdk_unpack", (parameters_.variance ? "-D VARIANCE " : " ") + layout}, items,
+              {in("spectrum"), out("filtered"), number(rows_.padded.size[0]), number(rows), number(rows_.length),
+               number((rows + 1) / 2), number(views.count())});
+}
+
+Fdk::Fdk(const Geometry& geometry, const Grid& projections, const Grid& grid, const FdkParameters& parameters,
+         std::span<const DeviceBudget> devices)
+    : variance_(parameters.variance.has_value()),
+      cylinder_(geometry.radius_cylindrical_detector > 0),
+      filter_(geometry, projections, parameters),
+      voxels_(geometry, filter_.rows().padded, grid,
+              voxel_options(geometry, parameters, filter_.rows().length, devices)) {
+  filter_.take_in_order(voxels_.order());
+}
+
+Requirements Fdk::requirements() const {
+  Requirements requirements;
+  requirements.algorithm = variance_ ? "fdk variance" : "fdk";
+  filter_.declare(requirements);
+  requirements.kernels.emplace_back("fdk_unpack");
+  voxels_.declare(requirements);
+  // seen from the source, a cylinder's rows are not those of the plane
+  if (cylinder_) requirements.detector_rows = nullptr;
+  return requirements;
+}
+
+void Fdk::start(Slab& slab) const {
+  filter_.start(slab);
+  voxels_.start(slab);
+}
+
+void Fdk::filter(Slab& slab, Range views) const {
+  filter_.run(slab, views);
+  filter_.unpack(slab, views, voxels_.layout_options(), voxels_.filtered_items(slab, views));
 }
 
 void Fdk::accumulate(Slab& slab, Range views) const {
@@ -417,7 +453,7 @@ namespace {
 // `values` in the type that the parameters say.
 RunResult fdk_of(const Grid& stack, const std::byte* values, const Geometry& geometry, const Grid& grid,
                  const FdkParameters& parameters, const std::vector<Device>& devices, const RunOptions& options) {
-  check_parameters(parameters);
+  check_fdk_parameters(parameters);
   if (parameters.counts) {
     if (parameters.counts->calibration == nullptr)
       throw InputError("the projections are counts, but there is no calibration for them");
@@ -452,7 +488,7 @@ RunResult fdk(const TypedVolume& projections, const Geometry& geometry, const Gr
 
 Plan plan_fdk(const Geometry& geometry, const Grid& projections, const Grid& grid, const FdkParameters& parameters,
               const std::vector<DeviceBudget>& budgets, const PlanOptions& options) {
-  check_parameters(parameters);
+  check_fdk_parameters(parameters);
   check_fdk(geometry, projections, grid, "the projections", "the geometry", parameters.redundancy);
   return make_plan(Fdk(geometry, projections, grid, parameters, budgets).requirements(), budgets, options);
 }

@@ -53,6 +53,37 @@ struct FilteredRows {
 };
 FilteredRows filtered_rows(const Geometry& geometry, const Grid& projections, const FdkParameters& parameters);
 
+/// The weights and the ramp filter of FDK: from "raw" (projections, input) to "spectrum", whose pairs of real rows are
+/// then filtered (cl/fdk.cl). What back-projects takes them from there.
+class FdkFilter {
+ public:
+  FdkFilter(const Geometry& geometry, const Grid& projections, const FdkParameters& parameters);
+  /// From now on view n is order[n] of the geometry.
+  void take_in_order(const std::vector<int>& order);
+  const FilteredRows& rows() const { return rows_; }
+  const Redundancy& redundancy() const { return redundancy_; }
+  /// Whether arrays that the other declared serve this one, and its rows stand in the same columns.
+  bool fits(const FdkFilter& other) const;
+  /// Adds arrays and kernels.
+  void declare(Requirements& requirements) const;
+  void start(Slab& slab) const;
+  void run(Slab& slab, Range views) const;
+  /// Rows of "spectrum" to "filtered", as `layout` (options of filtered.clh) says, with its work-items.
+  void unpack(Slab& slab, Range views, const std::string& layout, std::array<std::size_t, 3> items) const;
+
+ private:
+  void weight(Slab& slab, Range views) const;
+  std::string count_options() const;
+
+  FdkParameters parameters_;
+  std::size_t raw_columns_;
+  FilteredRows rows_;
+  Redundancy redundancy_;
+  bool general_, cylinder_;                      // weighted by fdk_general.cl; from a cylindrical detector
+  std::vector<float> filter_, weights_, beams_;  // the latter two: of the views in their order
+  std::array<float, 2> correlation_;  // of neighbours along u and v, see fdk_general.cl
+};
+
 /// f(x) = sum over views of gap/2 * SDD/SID * 1/du * [(p w K cos gamma) * h](u, v) / d^2, with the angular gap of each
 /// view, the detector's pitch du, cos gamma = SDD/sqrt(SDD^2 + u^2 + v^2) and d = (SID - s)/SID for s towards the
 /// source. u and v count from the foot of the perpendicular from the source. w shares the weight of rays measured twice
@@ -71,18 +102,13 @@ class Fdk : public BackprojectionMethod {
   void accumulate(Slab& slab, Range views) const override;
 
  private:
-  void weight(Slab& slab, Range views) const;
-  std::string count_options() const;
-
-  FdkParameters parameters_;
-  std::size_t raw_columns_;
-  FilteredRows rows_;
-  Redundancy redundancy_;
-  bool general_, cylinder_;                      // weighted by fdk_general.cl; from a cylindrical detector
-  std::vector<float> filter_, weights_, beams_;  // views in order()
-  std::array<float, 2> correlation_;             // of neighbours along u and v, see fdk_general.cl
+  bool variance_, cylinder_;
+  FdkFilter filter_;
   VoxelDriven voxels_;
 };
+
+/// Throws InputError for a cut-off, a padding or a noise that cannot be.
+void check_fdk_parameters(const FdkParameters& parameters);
 
 /// Throws InputError unless the scan can be reconstructed: the stack has as many views as the geometry, its rows lie
 /// along u, the arc is long enough and the detector well placed (redundancy_of; a parallel beam needs 180 degrees), and

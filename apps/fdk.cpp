@@ -12,6 +12,7 @@
 #include "algorithms/half_scan.hpp"
 #include "algorithms/hounsfield.hpp"
 #include "apps/counts_options.hpp"
+#include "apps/filter_options.hpp"
 #include "apps/frame_options.hpp"
 #include "apps/geometry_file.hpp"
 #include "apps/grid_options.hpp"
@@ -32,9 +33,9 @@ struct FdkCommand {
   std::string input, geometry, output, variance_output, halves_output;
   ProjectionOptions projections;
   GridOptions grid;
-  std::string window = "ram-lak", interpolation = "exact";
-  double cutoff = 1, electronic = 0, pad = 0, photons_per_count = 1;
-  bool no_displaced = false, allow_incomplete_arc = false, counts = false;
+  FilterOptions filter;
+  double electronic = 0, photons_per_count = 1;
+  bool counts = false;
   CountsArguments counts_arguments;
   std::optional<double> photons, water;
   std::string output_type = "float32";
@@ -138,8 +139,7 @@ FdkWork prepare(Job& job, const FdkCommand& command) {
   work.grid = make_grid(command.grid);
   const Geometry views = load_geometry(command.geometry, {}, DetectorPixels::of(work.chosen.file)).geometry;
   check_view_count(work.chosen, command.projections, views, input, geometry);
-  work.attenuation.redundancy = {.displaced = !command.no_displaced,
-                                 .allow_incomplete_arc = command.allow_incomplete_arc};
+  work.attenuation = fdk_parameters(command.filter);
   for (std::size_t n = 0; n < work.frames.size(); ++n) {
     FdkFrame& frame = work.frames[n];
     frame.geometry = work.chosen.geometry(views, n);
@@ -151,11 +151,6 @@ FdkWork prepare(Job& job, const FdkCommand& command) {
   const Geometry& first = work.frames.front().geometry;
   const auto shared = redundancy_of(first, work.stack, work.attenuation.redundancy, geometry).kind;
   warn_of_coverage(job, first, work.stack, work.grid, shared == Redundancy::Kind::wang);
-  work.attenuation.window = window_from_name(command.window);
-  work.attenuation.cutoff = command.cutoff;
-  work.attenuation.pad = command.pad;
-  work.attenuation.half_texels = command.interpolation == "half";
-  work.attenuation.hardware_interpolation = work.attenuation.half_texels || command.interpolation == "hardware";
   if (command.counts)
     work.attenuation.counts = {nullptr, work.input.component == "uint16" && work.input.scaling.identity()
                                             ? Component::uint16
@@ -232,8 +227,8 @@ std::size_t run_frame(Job& job, const FdkCommand& command, const FdkWork& work, 
   for (std::size_t half = 0; half < halves.size(); ++half) job.write(halves[half].output, frame.half_outputs[half]);
 
   job.say(fmt::format("{}: {}, FDK of {} views{} ({}), window {} with cut-off {:.4g}, {} interpolation{}{}",
-                      frame.output, grid_summary(work.grid), work.stack.size[2], suffix, beam_of(work), command.window,
-                      command.cutoff, command.interpolation,
+                      frame.output, grid_summary(work.grid), work.stack.size[2], suffix, beam_of(work),
+                      command.filter.window, command.filter.cutoff, command.filter.interpolation,
                       command.water ? fmt::format(", HU with water at {:.6g}/mm", *command.water) : "",
                       n + 1 == work.frames.size() ? job.how(result) : ""));
   if (command.counts) job.say(fmt::format("  from {}: {}", command.input, counts_summary(calibration)));
@@ -294,31 +289,7 @@ void add_fdk(CLI::App& app, Action& action) {
   sub->add_option("-g,--geometry", command->geometry, geometry_file_help)->required()->type_name("FILE");
   add_projection_options(*sub, command->projections);
   add_grid_options(*sub, command->grid);
-  sub->add_option("--window", command->window, "Window on the ramp filter")->check(CLI::IsMember(window_names()));
-  sub->add_option("--cutoff", command->cutoff,
-                  "Fraction of the highest frequency that the window spans, above 0 and at most 1")
-      ->check(positive_number())
-      ->type_name("F");
-  sub->add_option("--interpolation", command->interpolation,
-                  "exact: float32; hardware: texture units (8-bit fractions on most GPUs); half: the same of "
-                  "projections in half precision, for the least time")
-      ->check(CLI::IsMember({"exact", "hardware", "half"}));
-  const std::string scan =
-      "Scans that are no full circle of whole projections (short scans and displaced detectors are weighted by "
-      "themselves)";
-  sub->add_flag("--nodisplaced", command->no_displaced,
-                "Do not weigh a displaced detector (Wang): its rows then count as truncated, see --pad")
-      ->group(scan);
-  sub->add_option(
-         "--pad", command->pad,
-         "Truncated projections: let rows go on, mirrored and fading, by this fraction of their length, 0 to 1, "
-         "before they are filtered")
-      ->check(CLI::Range(0.0, 1.0))
-      ->type_name("F")
-      ->group(scan);
-  sub->add_flag("--allow-incomplete-arc", command->allow_incomplete_arc,
-                "Go on, with a warning, where the views cover less than 180 degrees and the fan or leave gaps")
-      ->group(scan);
+  add_filter_options(*sub, command->filter);
   auto* counts = sub->add_flag("--counts", command->counts,
                                "The projections are a detector's counts: they become line integrals on the device, in "
                                "the pass that weighs them, as 'halocline counts' would make them");

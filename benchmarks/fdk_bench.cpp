@@ -2,6 +2,8 @@
 // projectors, forward and adjoint.
 #include "algorithms/fdk.hpp"
 #include "algorithms/projector.hpp"
+#include "algorithms/slice_planes.hpp"
+#include "algorithms/slices.hpp"
 #include "benchmarks/bench.hpp"
 
 namespace halocline {
@@ -124,6 +126,32 @@ void adjoint(benchmark::State& state, Projector projector, double tilt) {
   state.counters["rays_per_s"] = benchmark::Counter(cube(bench_size()), benchmark::Counter::kIsIterationInvariantRate);
 }
 
+// Three orthogonal slices of 1024^2 pixels through the middle, of projections that are filtered and on the device.
+void slices(benchmark::State& state, FdkParameters parameters, std::array<std::size_t, 3> stack_size) {
+  if (parameters.hardware_interpolation && !bench_device().info().images) return state.SkipWithError("no images");
+  CircularOptions options;
+  options.sid = 1000;
+  options.sdd = 1500;
+  options.projections = stack_size[2];
+  const double pixel = 330.0 / static_cast<double>(stack_size[0]);
+  Volume projections;
+  projections.grid.size = stack_size;
+  projections.grid.spacing = {pixel, pixel, 1};
+  projections.grid.origin = {-0.5 * static_cast<double>(stack_size[0] - 1) * pixel,
+                             -0.5 * static_cast<double>(stack_size[1] - 1) * pixel, 0};
+  projections.voxels = Voxels(projections.grid.count(), 1);
+  const std::size_t n = 1024;
+  const Grid volume = default_grid({n, n, n}, {200.0 / n, 200.0 / n, 200.0 / n});
+  std::vector<Grid> planes;
+  for (int axis = 0; axis < 3; ++axis) planes.push_back(plane_across(volume, axis, centre_of(volume)));
+  Slices resident(bench_device(), projections, circular_geometry(options), volume, parameters, 3 * n * n);
+  measure(state, resident.slab(), [&] { resident.enqueue(planes); });
+  state.counters["updates_per_s"] =
+      benchmark::Counter(static_cast<double>(3 * n * n * stack_size[2]), benchmark::Counter::kIsIterationInvariantRate);
+}
+
+constexpr std::array<std::size_t, 3> small_stack{1024, 1024, 128}, large_stack{2016, 1800, 300};
+
 constexpr ProjectionParameters joseph_hardware{.hardware_interpolation = true}, joseph_images{.images = true};
 
 FdkParameters hardware(bool half = false) {
@@ -140,12 +168,14 @@ BENCHMARK_CAPTURE(backproject, exact, FdkParameters{}, true, 0.0)->UseManualTime
 BENCHMARK_CAPTURE(backproject, exact_quads, FdkParameters{}, false, 0.0)
     ->UseManualTime()
     ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(backproject, hardware_tilted, hardware(), true, 2.0)
-    ->UseManualTime()
-    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(backproject, hardware_tilted, hardware(), true, 2.0)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(backproject, exact_tilted, FdkParameters{}, true, 2.0)
     ->UseManualTime()
     ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(slices, exact_small, FdkParameters{}, small_stack)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(slices, hardware_small, hardware(), small_stack)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(slices, exact_large, FdkParameters{}, large_stack)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(slices, hardware_large, hardware(), large_stack)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(filter)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(filter_short)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(filter_displaced)->UseManualTime()->Unit(benchmark::kMillisecond);

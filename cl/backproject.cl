@@ -29,54 +29,15 @@
 // height of one pixel.
 #pragma OPENCL FP_CONTRACT OFF
 #include "filtered.clh"
+#include "voxel_driven.clh"
 
 #ifndef K_UNROLL
 #define K_UNROLL 4
 #endif
-#ifndef DISTANCE_WEIGHT
-#define DISTANCE_WEIGHT 1
-#endif
-
-// Where a coordinate lies on one axis of the quads, and how far from the lower pixel to the upper.
-typedef struct {
-  int quad;
-  float fraction;
-  bool inside;
-} Position;
-
-inline Position position(float at, int begin, int count) {
-  const float whole = floor(at);
-  Position result;
-  result.quad = (int)whole - begin + 1;
-  result.fraction = at - whole;
-  result.inside = (uint)result.quad <= (uint)count;
-  return result;
-}
 
 inline float kappa(float at, float correlation) {
   const float a = at - floor(at);
   return fma(-2.0f * a * (1.0f - a), 1.0f - correlation, 1.0f);
-}
-
-inline float voxel_weight(float inverse_w, bool in_front) {
-#if DISTANCE_WEIGHT
-  float weight = inverse_w * inverse_w;
-#else
-  float weight = in_front ? 1.0f : 0.0f;
-#endif
-#ifdef VARIANCE
-  weight *= weight;
-#endif
-  return weight;
-}
-
-// v as backproject.cl uses it.
-inline float row_of(float v) {
-#ifdef SINGLE_ROW
-  return fabs(v) <= 0.5f ? 0.0f : -2.0f;
-#else
-  return v;
-#endif
 }
 
 #ifdef USE_IMAGE

@@ -49,15 +49,6 @@ __kernel void fdk_filter(__global float2* restrict spectrum, __global const floa
   spectrum[((size_t)view * pairs + pair) * length + n] *= filter[n];
 }
 
-inline float filtered_at(__global const float* restrict spectrum, int column, int row, int length) {
-  const float value = spectrum[2 * ((size_t)(row / 2) * length + column) + row % 2];
-#ifdef VARIANCE
-  return fmax(value, 0.0f);  // rounding of the transform may go below
-#else
-  return value;
-#endif
-}
-
 // Work-items: (columns + MORE_ITEMS, rows + MORE_ITEMS, views).
 __kernel void fdk_unpack(__global const float* restrict spectrum, __global filtered_t* restrict filtered, int columns, int rows,
                          int length, int pairs, int views) {

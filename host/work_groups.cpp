@@ -27,6 +27,8 @@ constexpr Row table[] = {
     {"", "", "cpu", "", {64, 4, 1}},
     {"", "", "", "backproject_image", {16, 16, 1}},
     {"", "", "", "backproject_exact", {8, 16, 1}},
+    {"", "", "", "slices_image", {16, 16, 1}},
+    {"", "", "", "slices_exact", {16, 8, 1}},
     {"", "", "", "joseph_project_image", {16, 16, 1}},
     {"", "", "", "joseph_project", {32, 2, 4}},
     {"", "", "", "siddon_project", {32, 2, 4}},

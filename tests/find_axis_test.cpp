@@ -7,7 +7,7 @@
 
 #include <cmath>
 
-#include "algorithms/counts.hpp"
+#include "algorithms/calibrate_counts.hpp"
 #include "algorithms/phantoms.hpp"
 #include "apps/io/image_file.hpp"
 #include "host/error.hpp"
@@ -129,8 +129,12 @@ TEST(Axis, TheCorrectedGeometryHasTheAxisThere) {
 TEST(Axis, OfAMeasuredTooth) {
   SKIP_WITHOUT("parallel_tooth/tooth_counts.mha");
   Volume projections = read_image(real_data("parallel_tooth/tooth_counts.mha"));
-  counts_to_line_integrals(projections, read_image(real_data("parallel_tooth/tooth_flats.mha")),
-                           read_image(real_data("parallel_tooth/tooth_darks.mha")));
+  const Volume flats = read_image(real_data("parallel_tooth/tooth_flats.mha")),
+               darks = read_image(real_data("parallel_tooth/tooth_darks.mha"));
+  CountsFields fields;
+  fields.flats.stack = &flats;
+  fields.darks.stack = &darks;
+  counts_to_line_integrals(projections, calibrate_counts(MemorySource(projections), fields, {}));
   projections.grid.origin[0] = -300;  // as if it were at column 300
   CircularOptions options;
   options.sdd = 0;

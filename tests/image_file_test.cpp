@@ -22,7 +22,7 @@
 #include <limits>
 #include <sstream>
 
-#include "algorithms/counts.hpp"
+#include "algorithms/calibrate_counts.hpp"
 #include "apps/io/atomic_file.hpp"
 #include "apps/io/meta_image.hpp"
 #include "host/error.hpp"
@@ -500,11 +500,15 @@ TEST_F(ImageFile, RealCountsBecomeLineIntegrals) {
   const std::string folder = data_folder() + "/parallel_tooth/";
   if (!fs::exists(folder)) GTEST_SKIP() << "parallel_tooth is absent; set HALOCLINE_TEST_DATA";
   Volume counts = read_image(folder + "tooth_counts.mha");
-  const CountsReport report =
-      counts_to_line_integrals(counts, read_image(folder + "tooth_flats.mha"), read_image(folder + "tooth_darks.mha"));
-  EXPECT_EQ(report.pixels, 181U * 2 * 640);
-  EXPECT_EQ(report.dead_pixels, 0U);
-  EXPECT_EQ(report.nonpositive, 0U);
+  const Volume flats = read_image(folder + "tooth_flats.mha"), darks = read_image(folder + "tooth_darks.mha");
+  CountsFields fields;
+  fields.flats.stack = &flats;
+  fields.darks.stack = &darks;
+  const CountsCalibration calibration = calibrate_counts(MemorySource(counts), fields, {});
+  counts_to_line_integrals(counts, calibration);
+  EXPECT_EQ(calibration.report.pixels, 181U * 2 * 640);
+  EXPECT_EQ(calibration.report.bad_pixels, 0U);
+  EXPECT_EQ(calibration.report.raised, 0U);
   for (std::size_t row = 0; row < 2; ++row) {
     double least = 1e30, most = 0;
     for (std::size_t view = 0; view < 181; ++view) {

@@ -10,6 +10,8 @@
 #include "algorithms/fdk.hpp"
 #include "algorithms/projector.hpp"
 #include "algorithms/registry.hpp"
+#include "algorithms/slice_planes.hpp"
+#include "algorithms/slices.hpp"
 #include "host/error.hpp"
 #include "tests/reference/projector_scenes.hpp"
 #include "tests/reference/variant_reference.hpp"
@@ -134,6 +136,30 @@ void run_fdk(const Devices& devices, bool variance, bool counts) {
   run_fdk(devices, stack, circular_geometry(circle), parameters, counts);
 }
 
+// A window that moves past the end of the ring, slices of different sizes.
+void run_slices(const Devices& devices, bool hardware) {
+  CircularOptions circle;
+  circle.sid = 100;
+  circle.sdd = 150;
+  circle.projections = 12;
+  if (hardware && !devices.front().info().images) return;
+  const Volume stack = reference::random_volume(reference::detector(9, 5, 12, 3, 3), 5);
+  const Grid volume = default_grid({7, 5, 3}, {2, 2, 2});
+  std::vector<Grid> planes{oblique_plane(volume, centre_of(volume), {1, 2, 3})};
+  for (int axis = 0; axis < 3; ++axis) planes.push_back(plane_across(volume, axis, centre_of(volume)));
+  FdkParameters parameters;
+  parameters.hardware_interpolation = hardware;
+  Slices slices(devices.front(), stack, circular_geometry(circle), volume, parameters, 1000);
+  slices.reconstruct(planes);
+  for (int n = 0; n < 2; ++n) {
+    circle.first_angle = 210.0 * n;
+    circle.projections = 7;
+    circle.arc = 210;
+    slices.add(reference::random_volume(reference::detector(9, 5, 7, 3, 3), 6), circular_geometry(circle));
+  }
+  slices.reconstruct(planes);
+}
+
 // The weights of short, displaced and curved scans, tilted and truncated. A case each: Oclgrind stops counting at a
 // thousand findings, which clFFT has soon.
 void run_general_fdk(const Devices& devices, bool variance, bool displaced, double radius, bool counts) {
@@ -197,6 +223,8 @@ std::vector<std::function<void(const Devices&)>> cases() {
           [=](const Devices& devices) { run_denoiser(devices, name, Schedule::standard, for_gpus, {}, columns); });
   for (const char* name : {"cone_tilted", "cone", "fan"})
     all.push_back([=](const Devices& devices) { run_projectors(devices, name); });
+  for (const bool hardware : {false, true})
+    all.push_back([=](const Devices& devices) { run_slices(devices, hardware); });
   for (const bool variance : {false, true}) {
     for (const bool counts : {false, true})
       all.push_back([=](const Devices& devices) { run_fdk(devices, variance, counts); });

@@ -1,0 +1,23 @@
+// --window --cutoff --interpolation --nodisplaced --pad --allow-incomplete-arc: how projections are filtered and read.
+#pragma once
+
+#include <string>
+
+#include "algorithms/fdk.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace halocline {
+
+struct FilterOptions {
+  std::string window = "ram-lak", interpolation = "exact";
+  double cutoff = 1, pad = 0;
+  bool no_displaced = false, allow_incomplete_arc = false;
+};
+
+void add_filter_options(CLI::App& app, FilterOptions& options);
+FdkParameters fdk_parameters(const FilterOptions& options);
+
+}  // namespace halocline

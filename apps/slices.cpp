@@ -1,0 +1,226 @@
+// halocline slices
+#include "algorithms/slices.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <numeric>
+
+#include "algorithms/half_scan.hpp"
+#include "algorithms/slice_planes.hpp"
+#include "apps/filter_options.hpp"
+#include "apps/geometry_file.hpp"
+#include "apps/grid_options.hpp"
+#include "apps/job.hpp"
+#include "apps/report.hpp"
+#include "apps/subcommands.hpp"
+#include "apps/validators.hpp"
+#include "host/error.hpp"
+
+namespace halocline {
+namespace {
+
+struct SlicesCommand {
+  std::string input, geometry, planes = "axial,coronal,sagittal", outputs;
+  GridOptions grid;
+  FilterOptions filter;
+  std::optional<std::array<double, 3>> position, normal;
+  std::optional<std::size_t> views, step;
+};
+
+struct SlicesWork {
+  Geometry geometry;
+  Grid stack, volume;
+  FdkParameters parameters;
+  std::vector<std::string> names, outputs;
+  std::vector<Grid> slices;
+  std::vector<Range> windows;
+  std::size_t pixels = 0;
+};
+
+constexpr const char* plane_names[] = {"sagittal", "coronal", "axial"};  // across i, j, k
+
+std::vector<std::string> comma_list(const std::string& list) {
+  std::vector<std::string> words;
+  for (std::size_t at = 0; at <= list.size();) {
+    const auto end = std::min(list.find(',', at), list.size());
+    words.push_back(list.substr(at, end - at));
+    at = end + 1;
+  }
+  return words;
+}
+
+void choose_slices(const SlicesCommand& command, SlicesWork& work) {
+  const auto position = command.position.value_or(centre_of(work.volume));
+  if (command.normal) {
+    work.names = {"oblique"};
+    work.slices = {oblique_plane(work.volume, position, *command.normal)};
+  } else {
+    work.names = comma_list(command.planes);
+    for (const auto& name : work.names) {
+      const auto found = std::find(std::begin(plane_names), std::end(plane_names), name);
+      if (found == std::end(plane_names))
+        throw InputError(
+            fmt::format("--plane has \"{}\"; expected some of axial, coronal, sagittal with commas between", name));
+      work.slices.push_back(plane_across(work.volume, static_cast<int>(found - plane_names), position));
+    }
+  }
+  work.outputs = comma_list(command.outputs);
+  if (work.outputs.size() != work.slices.size())
+    throw InputError(fmt::format("-o has {} file{} for {} slice{} ({}): give one a slice, with commas between",
+                                 work.outputs.size(), work.outputs.size() == 1 ? "" : "s", work.slices.size(),
+                                 work.slices.size() == 1 ? "" : "s", fmt::join(work.names, ", ")));
+  for (const Grid& slice : work.slices) work.pixels += slice.count();
+}
+
+SlicesWork prepare(Job& job, const SlicesCommand& command) {
+  SlicesWork work;
+  work.stack = job.input_image("-i", command.input).grid;
+  job.input("--geometry", command.geometry);
+  job.input("--like", command.grid.like);
+  work.volume = make_grid(command.grid);
+  choose_slices(command, work);
+  for (const auto& path : work.outputs) job.output_image("-o", path);
+  work.geometry = load_geometry(command.geometry, {}, DetectorPixels::of(work.stack)).geometry;
+  check_projections(work.stack, "'" + command.input + "'", work.geometry, "'" + command.geometry + "'",
+                    DetectorShape::flat_or_cylinder);
+  if (command.step && !command.views) throw InputError("--step is between windows of --views views, which is missing");
+  const std::size_t all = work.stack.size[2], window = command.views.value_or(all);
+  work.windows = windows_of(all, window, command.step.value_or(window));
+  work.parameters = fdk_parameters(command.filter);
+  for (const auto& note : check_windows(work.geometry, work.stack, work.volume, work.parameters, work.windows,
+                                        "'" + command.input + "'", "'" + command.geometry + "'"))
+    spdlog::warn("{}", note);
+  return work;
+}
+
+Volume part_of(const Volume& projections, Range views) {
+  std::vector<std::size_t> numbers(static_cast<std::size_t>(views.count()));
+  std::iota(numbers.begin(), numbers.end(), static_cast<std::size_t>(views.begin));
+  return select_views(projections, numbers);
+}
+
+// One layer a window.
+std::vector<Volume> stacks_of(const SlicesWork& work) {
+  std::vector<Volume> stacks;
+  for (Grid grid : work.slices) {
+    grid.size[2] = work.windows.size();
+    stacks.push_back(Volume::uninitialised(grid));
+  }
+  return stacks;
+}
+
+void run_slices(Job& job, const SlicesCommand& command) {
+  const SlicesWork work = prepare(job, command);
+  if (job.devices().size() != 1)
+    throw InputError(fmt::format("slices are made by one device, but {} are chosen; choose one with --device",
+                                 job.devices().size()));
+  const Device& device = job.devices().front();
+  const Grid first_stack = [&] {
+    Grid stack = work.stack;
+    stack.size[2] = static_cast<std::size_t>(work.windows.front().count());
+    return stack;
+  }();
+  const Plan plan = plan_slices(views_of(work.geometry, work.windows.front()), first_stack, work.volume,
+                                work.parameters, work.pixels, budgets({device}).front());
+  if (job.dry_run()) {
+    job.print(plan.text());
+    for (std::size_t n = 0; n < work.slices.size(); ++n)
+      job.print(fmt::format("{}: {}, {} of {} views\n", work.outputs[n], work.names[n], work.windows.size(),
+                            first_stack.size[2]));
+    return;
+  }
+  const Volume projections = job.read(command.input);
+  auto stacks = stacks_of(work);
+  std::unique_ptr<Slices> slices;
+  const Progress progress = job.run_options().progress;
+  for (std::size_t n = 0; n < work.windows.size(); ++n) {
+    const Range window = work.windows[n];
+    job.timed("filter", [&] {
+      if (n == 0) {
+        slices = std::make_unique<Slices>(device, part_of(projections, window), views_of(work.geometry, window),
+                                          work.volume, work.parameters, work.pixels);
+      } else {
+        const Range fresh{work.windows[n - 1].end, window.end};
+        slices->add(part_of(projections, fresh), views_of(work.geometry, fresh));
+      }
+    });
+    const auto found = job.timed("slices", [&] { return slices->reconstruct(work.slices); });
+    for (std::size_t slice = 0; slice < found.size(); ++slice)
+      std::copy(found[slice].voxels.begin(), found[slice].voxels.end(),
+                stacks[slice].voxels.begin() + static_cast<std::ptrdiff_t>(n * found[slice].voxels.size()));
+    if (progress) progress({"slices", static_cast<double>(n + 1), static_cast<double>(work.windows.size()), {}});
+  }
+  auto& results = job.results();
+  results["views"] = first_stack.size[2];
+  results["windows"] = nlohmann::json::array();
+  for (const Range& window : work.windows) results["windows"].push_back({window.begin, window.end - 1});
+  results["slices"] = nlohmann::json::array();
+  for (std::size_t n = 0; n < stacks.size(); ++n) {
+    job.write(stacks[n], work.outputs[n]);
+    results["slices"].push_back(
+        {{"plane", work.names[n]}, {"file", work.outputs[n]}, {"grid", grid_json(work.slices[n])}});
+    job.say(fmt::format(
+        "{}: {}, {} slice{} of {} views, {}, {} interpolation on {}", work.outputs[n], grid_summary(stacks[n].grid),
+        work.names[n], work.windows.size() == 1 ? "" : fmt::format(", {} windows", work.windows.size()),
+        first_stack.size[2], fmt::format("window {} with cut-off {:.4g}", command.filter.window, command.filter.cutoff),
+        command.filter.interpolation, device.info().name));
+  }
+}
+
+}  // namespace
+
+void add_slices(CLI::App& app, Action& action) {
+  auto* sub = app.add_subcommand(
+      "slices", "Reconstruct a few slices by filtered back-projection, again and again as a scan goes on (quasi-3D)");
+  auto command = std::make_shared<SlicesCommand>();
+  sub->add_option("-i,--input", command->input, "Projections (u, v, view): line integrals")
+      ->required()
+      ->type_name("FILE");
+  sub->add_option("-g,--geometry", command->geometry, geometry_file_help)->required()->type_name("FILE");
+  add_grid_options(*sub, command->grid);
+  const std::string slices = "Slices through that volume", scan = "Windows that move along the scan";
+  auto* plane = sub->add_option("--plane", command->planes,
+                                "Comma list of axial (across k, the rotation axis), coronal (across j) and sagittal "
+                                "(across i); their pixels lie as the voxels do")
+                    ->type_name("LIST")
+                    ->group(slices);
+  add_list(*sub, "--normal", command->normal, "X,Y,Z", Numbers::any,
+           "One oblique slice instead, perpendicular to this direction in the world; its square pixels are as wide as "
+           "the narrowest voxel and cover the volume")
+      ->excludes(plane)
+      ->group(slices);
+  add_list(*sub, "--position", command->position, "X,Y,Z", Numbers::any,
+           "World position in mm that all slices go through. Default: the middle of the volume, which lies between two "
+           "voxels where their number is even")
+      ->group(slices);
+  sub->add_option("--views", command->views,
+                  "Reconstruct from so many views at a time. Default: all. Windows that move must be full circles "
+                  "(parallel beam: half circles)")
+      ->check(whole_number_from(1))
+      ->type_name("N")
+      ->group(scan);
+  sub->add_option("--step", command->step,
+                  "Once so many new views are there, let them take the place of the oldest and reconstruct again. "
+                  "Default: as many as --views")
+      ->check(whole_number_from(1))
+      ->type_name("M")
+      ->group(scan);
+  add_filter_options(*sub, command->filter);
+  sub->add_option("-o,--output", command->outputs,
+                  "An image of attenuations, 1/mm, for each slice in the order of --plane, with commas between; each "
+                  "window gives a layer")
+      ->required()
+      ->type_name("A,B,C");
+  sub->footer(
+      "Projections are uploaded and filtered once and stay on the device; all slices share them. A slice on a plane of "
+      "the volume's voxels has the\nbits that fdk would give them (exact interpolation).\nExample:\n  halocline slices "
+      "-i projections.mha --geometry geometry.xml --size 128,128,128 --spacing 1.5,1.5,1.5 --views 360 --step 30 -o "
+      "axial.mha,coronal.mha,sagittal.mha");
+  sub->callback([&action, command] { action = [command](Job& job) { run_slices(job, *command); }; });
+}
+
+}  // namespace halocline

@@ -1,0 +1,106 @@
+// Slices through the object from filtered projections that stay on the device: quasi-3D reconstruction (Buurlage, Kohr, Palenstijn & Batenburg
+// 2018). The projections lie in a ring of `capacity` slots, of which `first` holds the oldest view; a new one takes its place.
+//
+// A pixel (i, j) of a slice is the point
+//   (x, y, z) = centre + (i - (nx - 1)/2) across + (j - (ny - 1)/2) along
+// in voxels from the centre of the volume that the matrices are made for, and gets what backproject.cl gives a voxel there:
+//   slice(i, j) = sum over the views, from the oldest on, of factor_n * weight * p_n(u, v).
+// Where slices lie on planes of that volume all these coordinates are exact, and with factors of 1 the bits are those of backproject_exact.
+//
+// Arrays: matrices[slot][12]; factors[slot]; planes[slice][3] = centre, across, along; extents[slice] = nx, ny, first pixel in `slices`,
+// 1 if U and W are the same all along j (K_INVARIANT of backproject.cl, and `along` lies along k); slices, one after the other; resident:
+//   LAYOUT_QUADS  quads as in filtered.clh, for slices_exact; columns and rows are those of the detector
+//   USE_IMAGE     an image layer a slot, for slices_image: interpolated by the sampler
+// No halo.
+//
+// Tunables: J_UNROLL pixels along j a work-item. DISTANCE_WEIGHT, SINGLE_ROW: as in backproject.cl.
+#pragma OPENCL FP_CONTRACT OFF
+#include "fdk.clh"
+#include "filtered.clh"
+#include "voxel_driven.clh"
+
+#ifndef J_UNROLL
+#define J_UNROLL 4
+#endif
+
+#define FILTERED_AT(column, row) filtered_at(spectrum + 2 * (size_t)view * pairs * length, column, row, length)
+
+// The first `views` of spectrum (fdk.cl) into the slots from `slot` on. Work-items as STORE_FILTERED has them.
+#ifdef USE_IMAGE
+__kernel void slices_keep(__global const float* restrict spectrum, __write_only image2d_array_t resident, int columns,
+                          int rows, int length, int pairs, int slot, int views) {
+  const int column = get_global_id(0), row = get_global_id(1), view = get_global_id(2);
+  if (column >= columns || row >= rows || view >= views) return;
+  write_imagef(resident, (int4)(column, row, slot + view, 0), (float4)(FILTERED_AT(column, row), 0.0f, 0.0f, 0.0f));
+}
+#else
+__kernel void slices_keep(__global const float* restrict spectrum, __global filtered_t* restrict resident, int columns,
+                          int rows, int length, int pairs, int slot, int views) {
+  __global filtered_t* restrict filtered = resident + (size_t)(columns + 1) * (rows + 1) * slot;
+  STORE_FILTERED(FILTERED_AT)
+}
+#endif
+
+#ifdef USE_IMAGE
+__constant sampler_t bilinear = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_LINEAR;
+#define RECONSTRUCT slices_image
+#define RESIDENT __read_only image2d_array_t resident
+#else
+#define RECONSTRUCT slices_exact
+#define RESIDENT __global const float4* restrict resident
+#endif
+
+// Work-items: (largest nx, largest ny / J_UNROLL, slices).
+__kernel void RECONSTRUCT(RESIDENT, __global const float4* restrict matrices, __global const float* restrict factors,
+                          __global const float4* restrict planes, __global const int4* restrict extents,
+                          __global float* restrict slices, int columns, int rows, int first, int capacity) {
+  const int i = get_global_id(0), j = J_UNROLL * (int)get_global_id(1), n = get_global_id(2);
+  const int4 extent = extents[n];
+  if (i >= extent.x || j >= extent.y) return;
+  const float4 centre = planes[3 * n], across = planes[3 * n + 1], along = planes[3 * n + 2];
+  const float a = (float)i - 0.5f * (float)(extent.x - 1);
+  float x[J_UNROLL], y[J_UNROLL], z[J_UNROLL], sum[J_UNROLL];
+#pragma unroll
+  for (int s = 0; s < J_UNROLL; ++s) {
+    const float b = (float)(j + s) - 0.5f * (float)(extent.y - 1);
+    x[s] = fma(a, across.x, fma(b, along.x, centre.x));
+    y[s] = fma(a, across.y, fma(b, along.y, centre.y));
+    z[s] = fma(a, across.z, fma(b, along.z, centre.z));
+    sum[s] = 0.0f;
+  }
+
+  for (int view = 0, slot = first; view < capacity; ++view) {
+    const float4 mu = matrices[3 * slot], mv = matrices[3 * slot + 1], mw = matrices[3 * slot + 2];
+    const float factor = factors[slot];
+    float inverse_w = 0.0f, weight = 0.0f, u = 0.0f;
+#pragma unroll
+    for (int s = 0; s < J_UNROLL; ++s) {
+      if (s == 0 || extent.w == 0) {
+        const float w = fma(z[s], mw.z, fma(x[s], mw.x, fma(y[s], mw.y, mw.w)));
+        const bool in_front = w > 0.0f;
+        inverse_w = in_front ? 1.0f / w : 0.0f;
+        weight = voxel_weight(inverse_w, in_front) * factor;
+        u = fma(z[s], mu.z, fma(x[s], mu.x, fma(y[s], mu.y, mu.w))) * inverse_w;
+      }
+      const float v = row_of(fma(z[s], mv.z, fma(x[s], mv.x, fma(y[s], mv.y, mv.w))) * inverse_w);
+#ifdef USE_IMAGE
+      const float value = read_imagef(resident, bilinear, (float4)(u + 0.5f, v + 0.5f, (float)slot, 0.0f)).x;
+#else
+      const Position column = position(u, 0, columns), row = position(v, 0, rows);
+      const bool inside = column.inside && row.inside;
+      const float4 quad =
+          resident[(size_t)(columns + 1) * (rows + 1) * slot + (inside ? row.quad * (columns + 1) + column.quad : 0)];
+      const float low = fma(column.fraction, quad.y, (1.0f - column.fraction) * quad.x);
+      const float high = fma(column.fraction, quad.w, (1.0f - column.fraction) * quad.z);
+      const float value = inside ? fma(row.fraction, high, (1.0f - row.fraction) * low) : 0.0f;
+#endif
+      sum[s] = fma(value, weight, sum[s]);
+    }
+    slot = slot + 1 == capacity ? 0 : slot + 1;
+  }
+
+  slices += extent.z + (size_t)extent.x * j + i;
+#pragma unroll
+  for (int s = 0; s < J_UNROLL; ++s)
+    if (j + s < extent.y) slices[(size_t)extent.x * s] = sum[s];
+}
