@@ -37,7 +37,7 @@ RunResult run_backprojection(const BackprojectionMethod& method, const Grid& sta
   const auto order = method.order();
   return run_replanning(requirements, devices, options, [&](const Plan& plan) {
     RunResult result;
-    result.output = Volume(grid);
+    result.output = Volume::uninitialised(grid);
     std::atomic<std::size_t> bytes{0};
     std::mutex progress_mutex;
     double done = 0;

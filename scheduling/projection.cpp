@@ -35,7 +35,7 @@ RunResult run_projection(const ProjectionMethod& method, const Volume& volume, c
   const auto shares = share_views(views, requirements.batch_step, budgets(devices));
   const std::size_t view_bytes = 4 * projections.size[0] * projections.size[1];
   const auto order = method.order();
-  Volume stack(projections);
+  Volume stack = Volume::uninitialised(projections);
   auto* host = reinterpret_cast<std::byte*>(stack.voxels.data());
   std::mutex progress_mutex;
   double done = 0;

@@ -400,7 +400,7 @@ TEST_F(BadInput, GridsThatDiffer) {
   expect_refused({"metrics", "-i", f / "v.mha", "--reference", f / "other.mha"}, {"v.mha", "other.mha", "spacing"});
   write_image(Volume(cube(5)), f / "flats.mha");
   expect_refused({"counts", "-i", f / "p.mha", "--flats", f / "flats.mha", "--darks", f / "p.mha", "-o", f / "out.mha"},
-                 {"--flats", "flats.mha", "5 x 5", "24 x 20"});
+                 {"--flat", "flats.mha", "5 x 5", "24 x 20"});
 }
 
 TEST_F(BadInput, IndicesOutOfRange) {
