@@ -64,6 +64,18 @@ double mean_weight(const Volume& weights) {
 
 }  // namespace
 
+std::string unreached_warning(double lambda, double start, double sigma, std::optional<double> target_fidelity) {
+  const std::string target = target_fidelity ? fmt::format("--target-fidelity {:g} asks", *target_fidelity)
+                                             : fmt::format("the estimated noise of {:.4g} says", sigma);
+  const std::string remedy =
+      target_fidelity ? "give another --target-fidelity, or --alpha a number" : "give --alpha a number";
+  return lambda > start
+             ? fmt::format("no alpha takes away as much as {}: at {:.3g} the volume is as flat as it gets; {}", target,
+                           1 / lambda, remedy)
+             : fmt::format("every alpha takes away more than {}: {:.3g} was the largest tried; {}", target, 1 / lambda,
+                           remedy);
+}
+
 double typical_spacing(const Grid& grid) {
   double sum = 0;
   int axes = 0;
@@ -122,7 +134,8 @@ LambdaChoice choose_lambda(const Volume& f, const Volume* weights, std::optional
   const double rms = target / std::sqrt(count);
   const Distance distance(data, variances, devices.front(), regulariser,
                           reference == nullptr || whole ? reference : &reference_part);
-  const auto solution = solve_for_lambda(distance, target, 0.7 * rms * typical_spacing(data.grid));
+  const double start = 0.7 * rms * typical_spacing(data.grid);
+  const auto solution = solve_for_lambda(distance, target, start);
   LambdaChoice choice;
   choice.lambda = solution.lambda;
   choice.sigma = noise.sigma;
@@ -134,7 +147,10 @@ LambdaChoice choose_lambda(const Volume& f, const Volume* weights, std::optional
   if (!whole)
     choice.how +=
         fmt::format(", on the central {} x {} x {} voxels", data.grid.size[0], data.grid.size[1], data.grid.size[2]);
-  if (!solution.reached) choice.how += " (not reached: the volume has too little structure, or another noise)";
+  if (!solution.reached) {
+    choice.how += " (not reached: the volume has too little structure, or another noise)";
+    choice.warning = unreached_warning(solution.lambda, start, noise.sigma, target_fidelity);
+  }
   return choice;
 }
 

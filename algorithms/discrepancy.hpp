@@ -17,7 +17,13 @@ struct LambdaChoice {
   double lambda = 0;
   std::string how;   // for reports: rule, noise, what it was measured on
   double sigma = 0;  // the noise, where the weight is 1
+  /// Empty, or that no lambda has the distance, and which end of the search this one is.
+  std::string warning;
 };
+
+/// LambdaChoice::warning for a search from `start` that ended at `lambda` without having reached its distance: that of
+/// a noise of `sigma`, or target_fidelity.
+std::string unreached_warning(double lambda, double start, double sigma, std::optional<double> target_fidelity);
 
 /// Morozov's discrepancy principle (1966; for total variation Chambolle 2004): the lambda for which the denoised u has
 /// ||u - f||^2 = sigma^2 sum w (w = 1 without weights) with estimate_noise()'s sigma; with target_fidelity, for which

@@ -115,7 +115,8 @@ LambdaChoice choose_lambda_of_frames(const Volume& stack, const TimeAxis& time, 
     run_iterations(*method, {{"f", &part.stack}}, part.stack.grid, {devices.front()});
     return method->history().back().fidelity;
   };
-  const auto solution = solve_for_lambda(distance, target, 0.7 * target / std::sqrt(count));
+  const double start = 0.7 * target / std::sqrt(count);
+  const auto solution = solve_for_lambda(distance, target, start);
   LambdaChoice choice;
   choice.lambda = solution.lambda;
   choice.how = target_fidelity
@@ -125,7 +126,10 @@ LambdaChoice choose_lambda_of_frames(const Volume& stack, const TimeAxis& time, 
   if (part.stack.grid.count() < stack.grid.count())
     choice.how += fmt::format(", on the central {} x {} x {} voxels of {} frames", frame.size[0], frame.size[1],
                               frame.size[2], part.stack.grid.size[2]);
-  if (!solution.reached) choice.how += " (not reached: the frames have too little structure, or another noise)";
+  if (!solution.reached) {
+    choice.how += " (not reached: the frames have too little structure, or another noise)";
+    choice.warning = unreached_warning(solution.lambda, start, noise.sigma, target_fidelity);
+  }
   return choice;
 }
 
