@@ -21,10 +21,6 @@ struct LambdaChoice {
   std::string warning;
 };
 
-/// LambdaChoice::warning for a search from `start` that ended at `lambda` without having reached its distance: that of
-/// a noise of `sigma`, or target_fidelity.
-std::string unreached_warning(double lambda, double start, double sigma, std::optional<double> target_fidelity);
-
 /// Morozov's discrepancy principle (1966; for total variation Chambolle 2004): the lambda for which the denoised u has
 /// ||u - f||^2 = sigma^2 sum w (w = 1 without weights) with estimate_noise()'s sigma; with target_fidelity, for which
 /// ||u - f||_2 is that. The norm has no weights: weighted with 1 / w it would count most where noise is least, and
@@ -44,10 +40,14 @@ LambdaChoice choose_lambda(const Volume& f, const Volume* weights, std::optional
 struct LambdaSolution {
   double lambda = 0;
   bool reached = false;  // false: no lambda has that distance, and this one comes nearest
+  bool flat = false;     // that is so because a flat image is not so far away
 };
 
 /// distance(lambda) = target, where distance grows with lambda until the image is flat; from `start`, to three digits.
 LambdaSolution solve_for_lambda(const std::function<double(double)>& distance, double target, double start);
+
+/// LambdaChoice::warning of one that was not reached: the distance is that of a noise of `sigma`, or target_fidelity.
+std::string unreached_warning(const LambdaSolution& solution, double sigma, std::optional<double> target_fidelity);
 
 /// 1 mm for unit voxels; where differences along the finest axes weigh most, their spacing: lambda over it goes with
 /// grey values alone.

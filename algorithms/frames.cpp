@@ -115,8 +115,7 @@ LambdaChoice choose_lambda_of_frames(const Volume& stack, const TimeAxis& time, 
     run_iterations(*method, {{"f", &part.stack}}, part.stack.grid, {devices.front()});
     return method->history().back().fidelity;
   };
-  const double start = 0.7 * target / std::sqrt(count);
-  const auto solution = solve_for_lambda(distance, target, start);
+  const auto solution = solve_for_lambda(distance, target, 0.7 * target / std::sqrt(count));
   LambdaChoice choice;
   choice.lambda = solution.lambda;
   choice.how = target_fidelity
@@ -128,7 +127,7 @@ LambdaChoice choose_lambda_of_frames(const Volume& stack, const TimeAxis& time, 
                               frame.size[2], part.stack.grid.size[2]);
   if (!solution.reached) {
     choice.how += " (not reached: the frames have too little structure, or another noise)";
-    choice.warning = unreached_warning(solution.lambda, start, noise.sigma, target_fidelity);
+    choice.warning = unreached_warning(solution, noise.sigma, target_fidelity);
   }
   return choice;
 }

@@ -454,7 +454,7 @@ void add_denoise(CLI::App& app, Action& action) {
          "between 6e-5 and 65504 times their mean; 8, by about 0.2 % for every factor of 2 that they span. Gap and "
          "certificate are of the problem with the weights as stored; --report has the largest change")
       ->check(CLI::IsMember({"32", "16", "8"}))
-      ->type_name("32|16|8");
+      ->type_name("BITS");
   sub->add_option("--step", p.step,
                   "tvgd: RMS change of a voxel in one iteration, grey values. Default: a tenth of the estimated noise")
       ->check(positive_number())

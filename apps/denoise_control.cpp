@@ -23,23 +23,31 @@ std::string reached(const DenoiseResult& result, const DenoiseParameters& parame
   return fmt::format("a relative gap of {:.3g}", result.relative_gap);
 }
 
-// Of a gap that has stopped falling. Only near its floor it is the type of the duals that keeps it there.
-std::string stalled_gap(int dual_bits, double wanted, double found, int iterations) {
-  const bool rounded = found <= (dual_bits == 32 ? 1e-5 : dual_bits == 16 ? 1e-4 : 1e-2);
+// What a gap may end at for the type of the duals alone, and what is good to a tenth of that or better.
+struct DualType {
+  const char* name;
+  double floor, good_to;
+};
+DualType dual_type(const DenoiseResult& result) {
+  if (result.form.dual_bits == 32) return {"in float32", 1e-5, 0};
+  return result.form.dual_bits == 16 ? DualType{"with --duals snorm16", 1e-4, 1e-5}
+                                     : DualType{"with --duals snorm8", 1e-2, 1e-3};
+}
+
+// Of a gap that has stopped falling.
+std::string stalled_gap(const DenoiseResult& result, double wanted, double found, int iterations) {
+  const DualType type = dual_type(result);
   return fmt::format("the relative gap of {:g} {}: it stays at {:.3g} (after {} iterations)", wanted,
-                     !rounded          ? "was not reached, and does not come nearer"
-                     : dual_bits == 32 ? "cannot be reached in float32"
-                     : dual_bits == 16 ? "cannot be reached with --duals snorm16"
-                                       : "cannot be reached with --duals snorm8",
+                     found <= type.floor ? fmt::format("cannot be reached {}", type.name)
+                                         : "was not reached, and does not come nearer",
                      found, iterations);
 }
 
 std::string shortfall_of_stage(const StageRecord& stage, double alpha, const DenoiseResult& result,
                                const DenoiseParameters& parameters) {
   if (stage.stalled)
-    return fmt::format(
-        "alpha {:g}: {}", alpha,
-        stalled_gap(result.form.dual_bits, parameters.gap, stage.last.relative_gap, stage.last.iteration));
+    return fmt::format("alpha {:g}: {}", alpha,
+                       stalled_gap(result, parameters.gap, stage.last.relative_gap, stage.last.iteration));
   return fmt::format("alpha {:g}: the relative gap of {:g} was not reached: it is {:.3g} after {} iterations", alpha,
                      parameters.gap, stage.last.relative_gap, stage.last.iteration);
 }
@@ -177,17 +185,16 @@ std::vector<std::string> shortfalls(const DenoiseResult& result, const DenoisePa
                                 parameters.adaptive_delta ? "nothing is left below --adaptive-delta; give a larger one"
                                                           : "the volume is flat"));
   else if (result.stalled)
-    texts.push_back(
-        fmt::format("{}; give a larger --gap{}",
-                    stalled_gap(result.form.dual_bits, parameters.gap, result.relative_gap, result.iterations),
-                    result.form.dual_bits != 32   ? ", or more bits"
-                    : parameters.method == "spdu" ? ", or --weights that span less"
-                                                  : ""));
+    texts.push_back(fmt::format("{}; give a larger --gap{}",
+                                stalled_gap(result, parameters.gap, result.relative_gap, result.iterations),
+                                result.form.dual_bits != 32   ? ", or more bits"
+                                : parameters.method == "spdu" ? ", or --weights that span less"
+                                                              : ""));
   else if (!descends(parameters))
     texts.push_back(fmt::format(
-        "the relative gap of {:g} was not reached: it is {:.3g} after {} iterations; give more --iterations, or a "
-        "larger --gap",
-        parameters.gap, result.relative_gap, result.iterations));
+        "the relative gap of {:g} was not reached: it is {:.3g} after {} iterations; give {}, or a larger --gap",
+        parameters.gap, result.relative_gap, result.iterations,
+        parameters.gap < dual_type(result).good_to ? "--duals of more bits" : "more --iterations"));
   else if (result.target_fidelity < result.rounding * std::sqrt(voxels))
     texts.push_back(fmt::format(
         "the target of ||u - f|| = {:.4g} was not reached: it is {:.4g}, and float32 rounds these grey values by up to "

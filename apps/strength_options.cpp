@@ -23,12 +23,13 @@ bool is_rule(const std::string& word) {
 void add_strength_options(CLI::App& app, StrengthOptions& options) {
   app.add_option(
          "--alpha", options.alpha,
-         "pdu, spdu, pdu4d: weight of the data, 1/(grey value mm), smaller is smoother; or a rule to choose it by:\n"
-         "auto, the default: target or halves if they are given, else sure, for pdu4d discrepancy\n"
-         "sure (not pdu4d): least expected error for the noise as estimated, or as --weights say\n"
-         "halves (not pdu4d): the same for the noise that --halves show, noise of any kind\n"
+         "pdu, spdu, pdu4d: weight of the data, 1/(grey value mm), smaller is smoother; or a rule to choose it by "
+         "(pdu4d: discrepancy or target):\n"
+         "auto, the default: halves if given, else sure; pdu4d: discrepancy\n"
+         "sure: least error for noise as estimated, or as --weights say\n"
+         "halves: the same for noise as --halves show it, of any kind\n"
          "discrepancy: takes away as much as there is noise\n"
-         "target: meets --target-fidelity; auto does so, too, when that is given")
+         "target: meets --target-fidelity; the default if that is given")
       ->type_name("A|RULE");
   app.add_option("--halves", options.halves,
                  "Reconstructions of the odd and of the even views, as fdk --halves-out makes them: for --alpha halves "

@@ -385,10 +385,9 @@ TEST_F(BadInput, DenoiseTime) {
                  {"--time-axis", "pdu4d"});
   expect_refused(two + Words{"-o", f / "out_%d.mha", "--time-weight", "1", "--nonnegative"},
                  {"--nonnegative", "pdu4d"});
-  for (const char* rule : {"sure", "halves"})
-    expect_refused(two + Words{"-o", f / "out_%d.mha", "--time-weight", "1", "--alpha", rule, "--halves",
-                               (f / "v.mha") + "," + (f / "w.mha")},
-                   {rule, "pdu4d"});
+  expect_refused(
+      two + Words{"-o", f / "out_%d.mha", "--time-weight", "1", "--halves", (f / "v.mha") + "," + (f / "w.mha")},
+      {"--halves serves nothing here", "pdu4d"});
   expect_refused(two + Words{"-o", f / "out_%d.mha", "--time-weight", "1", "--alpha", "sure"},
                  {"--alpha sure is a rule for pdu and spdu", "discrepancy (which auto is, too)"});
   write_image(Volume(cube(12), 1.0f), f / "other.mha");
@@ -419,9 +418,7 @@ TEST_F(BadInput, DenoiseFilters) {
 }
 
 TEST_F(BadInputOnDevice, StepsBeyondFloat32) {
-  for (const Words& rest : {Words{}, {"--target-fidelity", "1"}})
-    expect_refused(denoise("v.mha", "tvgd") + Words{"--step", "1e38"} + rest,
-                   {"--step", "range of float32", "smaller"});
+  expect_refused(denoise("v.mha", "tvgd") + Words{"--step", "1e38"}, {"--step", "range of float32", "smaller"});
 }
 
 TEST_F(BadInputOnDevice, DryRunsSeeFilesThatAreTooShort) {
