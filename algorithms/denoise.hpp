@@ -10,15 +10,17 @@
 
 namespace halocline {
 
+constexpr int most_iterations = 1000000;
+
 /// What `halocline denoise` takes. Lengths in mm.
 struct DenoiseParameters {
   std::string method = "pdu";
   std::optional<double> alpha;             // pdu, spdu: 1 / lambda; none: chosen by `strength` (choose_strength)
   int iterations = 500;                    // at most
-  double gap = 1e-3;                       // pdu, spdu: relative duality gap to stop at
+  double gap = 1e-3;                       // pdu, spdu: relative duality gap to stop at, below 1
   Schedule schedule = Schedule::standard;  // pdu, spdu
-  /// pdu, spdu with the default schedule: iterations a pass over memory (0: two kernels in place, which need the least
-  /// memory) and bits of a stored dual component. None: what is fastest on the devices and fits them.
+  /// pdu, spdu with the schedules default or zhu-chan: iterations a pass over memory (0: two kernels in place, which
+  /// need the least memory) and bits of a stored dual component. None: what is fastest on the devices and fits them.
   std::optional<int> stages, dual_bits;
   /// spdu: bits of a weight on the device, 32, 16 or 8 (see WeightCode); the problem solved is that with the weights as
   /// stored.
@@ -68,7 +70,10 @@ struct DenoiseResult {
   bool stalled = false;             // given up, because float32 (or the type of the duals) gets no nearer
   StoppedBy stopped_by = StoppedBy::iterations;
   Regulariser regulariser;  // as used: reference_eta is there if there was a reference
-  std::string warning;      // that nothing happened, or nothing is left (effect_warning); else empty
+  bool rule_met = true;     // false: alpha is an end of the search for it (StrengthChoice::met)
+  double rounding = 0;      // tvgd: grey values; a step below it is lost in float32
+  /// That nothing happened or nothing is left (effect_warning), that alpha, the noise or the weights are doubtful.
+  std::vector<std::string> warnings;
 };
 
 /// Throws InputError that names --method, --alpha, --alpha-path, --iterations, --gap, --step, --target-fidelity,

@@ -64,6 +64,19 @@ double mean_weight(const Volume& weights) {
 
 }  // namespace
 
+std::string unreached_warning(const LambdaSolution& solution, double sigma, std::optional<double> target_fidelity) {
+  const std::string target = target_fidelity ? fmt::format("--target-fidelity {:g} asks", *target_fidelity)
+                                             : fmt::format("the estimated noise of {:.4g} says", sigma);
+  const std::string remedy =
+      target_fidelity ? "give another --target-fidelity, or --alpha a number" : "give --alpha a number";
+  const double alpha = 1 / solution.lambda;
+  return solution.flat
+             ? fmt::format("no alpha takes away as much as {}: at {:.3g} the volume is as flat as it gets; {}", target,
+                           alpha, remedy)
+             : fmt::format("no alpha takes away as little as {}: of those tried {:.3g} comes nearest; {}", target,
+                           alpha, remedy);
+}
+
 double typical_spacing(const Grid& grid) {
   double sum = 0;
   int axes = 0;
@@ -85,7 +98,7 @@ LambdaSolution solve_for_lambda(const std::function<double(double)>& distance, d
   };
   Point low = at(start), high = low;
   for (int n = 0; n < 8 && high.error < 0; ++n) low = high, high = at(4 * high.lambda);
-  if (high.error < 0) return {rounded(high.lambda), false};
+  if (high.error < 0) return {rounded(high.lambda), false, true};
   for (int n = 0; n < 12 && low.error > 0; ++n) high = low, low = at(low.lambda / 4);
   if (low.error > 0) return {rounded(low.lambda), false};
   // The curve bends: halfway between the secant's point and the middle is safe from creeping.
@@ -96,7 +109,8 @@ LambdaSolution solve_for_lambda(const std::function<double(double)>& distance, d
     if (std::abs(middle.error) < 1e-3) return {rounded(middle.lambda), true};
     (middle.error < 0 ? low : high) = middle;
   }
-  return {rounded(std::sqrt(low.lambda * high.lambda)), true};
+  // Where rounding makes the curve jump, neither side is near.
+  return {rounded(std::sqrt(low.lambda * high.lambda)), std::min(-low.error, high.error) < 0.1};
 }
 
 LambdaChoice choose_lambda(const Volume& f, const Volume* weights, std::optional<double> target_fidelity,
@@ -134,7 +148,10 @@ LambdaChoice choose_lambda(const Volume& f, const Volume* weights, std::optional
   if (!whole)
     choice.how +=
         fmt::format(", on the central {} x {} x {} voxels", data.grid.size[0], data.grid.size[1], data.grid.size[2]);
-  if (!solution.reached) choice.how += " (not reached: the volume has too little structure, or another noise)";
+  if (!solution.reached) {
+    choice.how += " (not reached: the volume has too little structure, or another noise)";
+    choice.warning = unreached_warning(solution, noise.sigma, target_fidelity);
+  }
   return choice;
 }
 

@@ -17,6 +17,8 @@ struct LambdaChoice {
   double lambda = 0;
   std::string how;   // for reports: rule, noise, what it was measured on
   double sigma = 0;  // the noise, where the weight is 1
+  /// Empty, or that no lambda has the distance, and which end of the search this one is.
+  std::string warning;
 };
 
 /// Morozov's discrepancy principle (1966; for total variation Chambolle 2004): the lambda for which the denoised u has
@@ -38,10 +40,14 @@ LambdaChoice choose_lambda(const Volume& f, const Volume* weights, std::optional
 struct LambdaSolution {
   double lambda = 0;
   bool reached = false;  // false: no lambda has that distance, and this one comes nearest
+  bool flat = false;     // that is so because a flat image is not so far away
 };
 
 /// distance(lambda) = target, where distance grows with lambda until the image is flat; from `start`, to three digits.
 LambdaSolution solve_for_lambda(const std::function<double(double)>& distance, double target, double start);
+
+/// LambdaChoice::warning of one that was not reached: the distance is that of a noise of `sigma`, or target_fidelity.
+std::string unreached_warning(const LambdaSolution& solution, double sigma, std::optional<double> target_fidelity);
 
 /// 1 mm for unit voxels; where differences along the finest axes weigh most, their spacing: lambda over it goes with
 /// grey values alone.

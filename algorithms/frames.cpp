@@ -125,7 +125,10 @@ LambdaChoice choose_lambda_of_frames(const Volume& stack, const TimeAxis& time, 
   if (part.stack.grid.count() < stack.grid.count())
     choice.how += fmt::format(", on the central {} x {} x {} voxels of {} frames", frame.size[0], frame.size[1],
                               frame.size[2], part.stack.grid.size[2]);
-  if (!solution.reached) choice.how += " (not reached: the frames have too little structure, or another noise)";
+  if (!solution.reached) {
+    choice.how += " (not reached: the frames have too little structure, or another noise)";
+    choice.warning = unreached_warning(solution, noise.sigma, target_fidelity);
+  }
   return choice;
 }
 

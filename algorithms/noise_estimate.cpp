@@ -59,6 +59,7 @@ NoiseEstimate estimate_noise(const Volume& volume, const Volume* weights) {
   if (all.details.empty()) return {};
   NoiseEstimate estimate;
   estimate.sigma = robust_sigma(all.details, stencil.gradients());
+  estimate.places = all.details.size();
   estimate.active_fraction = static_cast<double>(all.details.size()) / static_cast<double>(all.looked_at);
 
   const NoiseWindows windows(volume.grid);

@@ -13,6 +13,7 @@ struct NoiseEstimate {
       0;                    // of the voxels that are not in uniformly filled parts (masked background); sigma is theirs
   bool correlated = false;  // neighbours share noise: sigma is larger than second differences say, by `excess`
   double excess = 1;        // noise seen in differences over three voxels, over that seen in second differences
+  std::size_t places = 0;   // that sigma was measured at; with few of them, edges and chance make it wrong
   /// Along each axis, of the noise in voxels one and two apart; 0 unless `correlated`.
   std::array<std::array<double, 2>, 3> correlation{};
 };

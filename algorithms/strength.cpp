@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "algorithms/discrepancy.hpp"
@@ -219,6 +220,10 @@ StrengthChoice by_risk(const Part& part, const Volume& noise, const std::string&
   const auto found = minimise(risk, 0.7 * choice.sigma * louder * typical_spacing(part.f().grid));
   choice.lambda = rounded(found.lambda / louder);
   choice.how = how + where(part) + found.note;
+  choice.met = *found.note == '\0';
+  if (!choice.met)
+    choice.warnings.push_back(
+        fmt::format("alpha {:.3g} is an end of the search for it{}", 1 / choice.lambda, found.note));
   return choice;
 }
 
@@ -296,7 +301,40 @@ StrengthChoice by_discrepancy(const Part& part, const StrengthProblem& given, co
       choose_lambda(*given.inputs.at("f"), found == given.inputs.end() ? nullptr : found->second, given.target_fidelity,
                     devices, sigma, given.whole_voxels, given.parameters.regulariser,
                     reference == given.inputs.end() ? nullptr : reference->second);
-  return {choice.lambda, choice.sigma, choice.how};
+  StrengthChoice result{choice.lambda, choice.sigma, choice.how, choice.warning.empty(), {}};
+  if (!result.met) result.warnings.push_back(choice.warning);
+  return result;
+}
+
+// Empty where the noise that is seen follows the weights: to a constant factor, they are then its variances.
+std::string weights_warning(const Part& part) {
+  constexpr double most_apart = 100;  // a factor of ten in the standard deviation, over the middle 80 %
+  const auto spread = [](std::vector<float>& values) {
+    if (values.empty()) return 1.0;
+    const auto at = [&](double share) {
+      const auto place = values.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
+      std::nth_element(values.begin(), place, values.end());
+      return *place;
+    };
+    const double low = at(0.1), high = at(0.9);
+    return high / low;
+  };
+  std::vector<float> values;
+  for (const float weight : part.weights()->voxels)
+    if (weight > 0) values.push_back(weight);
+  if (spread(values) < most_apart) return {};
+  const NoiseMap map = noise_map(part.f());
+  values.clear();
+  for (std::size_t n = 0; n < map.variance.voxels.size(); ++n)
+    if (map.variance.voxels[n] > 0 && part.weights()->voxels[n] > 0)
+      values.push_back(std::max(map.variance.voxels[n] / part.weights()->voxels[n], std::numeric_limits<float>::min()));
+  const double apart = spread(values);
+  if (apart < most_apart) return {};
+  return fmt::format(
+      "--weights do not agree with the noise that is seen in the volume: the one varies against the other by a factor "
+      "of {:.2g}, and alpha cannot be right for all of it; give the variances of this volume (--weights estimate finds "
+      "them), or --alpha a number",
+      apart);
 }
 
 }  // namespace
@@ -315,28 +353,29 @@ StrengthChoice choose_strength(const std::string& rule, const StrengthProblem& p
   if (problem.inputs.at("f")->grid.count() < 2) refuse("the volume is a single voxel");
   if (rule == "halves" || (automatic && halves && !problem.target_fidelity)) check_halves(problem);
   const Part part(problem);
-  if (rule == "discrepancy" || (automatic && problem.target_fidelity)) return by_discrepancy(part, problem, devices);
-  if (rule == "halves" || (automatic && halves)) return by_halves(part, devices);
-  return by_sure(part, devices);
+  StrengthChoice choice = rule == "discrepancy" || (automatic && problem.target_fidelity)
+                              ? by_discrepancy(part, problem, devices)
+                          : rule == "halves" || (automatic && halves) ? by_halves(part, devices)
+                                                                      : by_sure(part, devices);
+  if (part.weights() == nullptr || problem.target_fidelity) return choice;
+  if (auto warning = weights_warning(part); !warning.empty()) choice.warnings.push_back(std::move(warning));
+  return choice;
 }
 
-std::string effect_warning(const ValueRange& input, const ValueRange& output, double alpha, double rms_change,
-                           double noise) {
+std::string effect_warning(const ValueRange& input, const ValueRange& output, double rms_change, double noise,
+                           const EffectAdvice& advice) {
   const auto range = [](const ValueRange& values) { return static_cast<double>(values.greatest) - values.least; };
   const double before = range(input);
   if (!(before > 0)) return "the volume is constant: there is nothing to denoise";
   const double scale = noise > 0 ? noise : before;
   if (rms_change < 1e-3 * scale)
-    return fmt::format(
-        "hardly anything was changed: the RMS change of {:.3g} is below 1/1000 of {} of {:.3g}; an --alpha below "
-        "{:.4g} "
-        "smooths more",
-        rms_change, noise > 0 ? "the noise" : "the grey values' range", scale, alpha);
+    return fmt::format("hardly anything was changed: the RMS change of {:.3g} is below 1/1000 of {} of {:.3g}{}{}",
+                       rms_change, noise > 0 ? "the noise" : "the grey values' range", scale,
+                       advice.smoother.empty() ? "" : "; ", advice.smoother);
   const double after = range(output);
   if (after < 1e-3 * before)
-    return fmt::format(
-        "nothing is left: the grey values span {:.3g} after and {:.3g} before; an --alpha above {:.4g} smooths less",
-        after, before, alpha);
+    return fmt::format("nothing is left: the grey values span {:.3g} after and {:.3g} before{}{}", after, before,
+                       advice.gentler.empty() ? "" : "; ", advice.gentler);
   return {};
 }
 

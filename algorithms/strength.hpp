@@ -31,6 +31,9 @@ struct StrengthChoice {
   double lambda = 0;  // 1 / alpha
   double sigma = 0;   // the noise that it was chosen by: RMS over the volume, or where w is 1
   std::string how;    // for reports
+  /// False: the rule is not met, because the search came to an end of its range; this is the nearest.
+  bool met = true;
+  std::vector<std::string> warnings;  // that it is not met, or that the weights do not fit the noise
 };
 
 /// The lambda by one of the rules. On the first device, on the central part of at most 128^3 voxels, with PDU runs to a
@@ -65,9 +68,14 @@ struct StrengthChoice {
 StrengthChoice choose_strength(const std::string& rule, const StrengthProblem& problem,
                                const std::vector<Device>& devices);
 
+/// What changes how much is smoothed, in words as "an --alpha below 7 smooths more"; empty: not known.
+struct EffectAdvice {
+  std::string smoother, gentler;
+};
+
 /// What to warn of after a run: a change below 1e-3 of the noise (no noise given: of the input's range), or a result
 /// that is flat to 1e-3 of the input's range. Empty if neither.
-std::string effect_warning(const ValueRange& input, const ValueRange& output, double alpha, double rms_change,
-                           double noise);
+std::string effect_warning(const ValueRange& input, const ValueRange& output, double rms_change, double noise,
+                           const EffectAdvice& advice = {});
 
 }  // namespace halocline

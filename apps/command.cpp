@@ -64,7 +64,8 @@ class HelpFormatter : public CLI::Formatter {
     std::string result;
     std::size_t column = get_column_width();
     for (std::size_t at = 0; at < text.size();) {
-      const auto end = std::min(text.find(' ', at), text.size());
+      const auto end = std::min(text.find_first_of(" \n", at), text.size());
+      const bool over = end < text.size() && text[end] == '\n';  // a line that the description ends itself
       if (!result.empty() && column + end - at >= width) {
         result.back() = '\n';
         column = get_column_width();
@@ -72,6 +73,9 @@ class HelpFormatter : public CLI::Formatter {
       result += text.substr(at, end - at) + " ";
       column += end - at + 1;
       at = end + 1;
+      if (!over) continue;
+      result.back() = '\n';
+      column = get_column_width();
     }
     if (!result.empty()) result.pop_back();
     return result;

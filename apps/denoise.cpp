@@ -57,14 +57,17 @@ void check_options(const DenoiseCommand& command) {
     throw InputError(fmt::format("--weights is for --method spdu and tvgd; {} takes none", method));
   if (command.descends() && (command.gap_given || command.schedule_given))
     throw InputError(
-        fmt::format("{} is for --method pdu and spdu; tvgd takes --step, --iterations and --target-fidelity",
+        fmt::format("{} is for --method pdu, spdu and pdu4d; tvgd takes --step, --iterations and --target-fidelity",
                     command.gap_given ? "--gap" : "--schedule"));
-  if (command.filters() && (command.gap_given || command.schedule_given || command.iterations_given))
-    throw InputError(fmt::format("{} is for methods that iterate; {} takes {}",
-                                 command.gap_given        ? "--gap"
-                                 : command.schedule_given ? "--schedule"
-                                                          : "--iterations",
-                                 method, filter_options(method)));
+  if (!command.filters()) return;
+  for (const auto& [option, given] : {std::pair("--gap", command.gap_given),
+                                      {"--schedule", command.schedule_given},
+                                      {"--iterations", command.iterations_given},
+                                      {"--time-limit", command.control.time_limit > 0},
+                                      {"--keep-partial", command.control.keep_partial}})
+    if (given)
+      throw InputError(
+          fmt::format("{} is for methods that iterate; {} takes {}", option, method, filter_options(method)));
 }
 
 // No dual, no gap: nothing of such quantities in the report.
@@ -90,6 +93,7 @@ nlohmann::json results_json(const DenoiseCommand& command, const DenoiseResult& 
   put(results, "relative_gap", result.relative_gap);
   put(results, "primal", result.primal);
   put(results, "dual", result.dual);
+  if (command.parameters.target_fidelity) results["target_fidelity"] = *command.parameters.target_fidelity;
   if (command.frames.inputs.size() > 1) results["frames"] = command.frames.inputs.size();
   if (command.parameters.time.weight) results["time_weight"] = *command.parameters.time.weight;
   if (command.descends()) {
@@ -99,6 +103,7 @@ nlohmann::json results_json(const DenoiseCommand& command, const DenoiseResult& 
     if (command.parameters.adaptive_delta) results["adaptive_delta"] = *command.parameters.adaptive_delta;
     results["statistical"] = command.parameters.statistical;
   } else {
+    results["rule_met"] = result.rule_met;
     results["schedule"] = command.schedule;
     results["iterations_a_pass"] = result.form.stages;
     results["dual_bits"] = result.form.dual_bits;
@@ -108,6 +113,7 @@ nlohmann::json results_json(const DenoiseCommand& command, const DenoiseResult& 
     }
     results.update(regulariser_json(result.regulariser));
   }
+  if (!result.warnings.empty()) results["warnings"] = result.warnings;
   results["stopped_by"] = what_ended(result, command.descends());
   for (std::size_t n = 0; n < result.stages.size(); ++n) {
     const auto& stage = result.stages[n];
@@ -130,14 +136,15 @@ nlohmann::json results_json(const DenoiseCommand& command, const DenoiseResult& 
 
 std::string what_was_done(const DenoiseCommand& command, const DenoiseResult& result, double voxels) {
   if (command.filters())
-    return fmt::format("{}; RMS change {:.4g}, estimated noise {:.4g}", command.parameters.method,
-                       result.fidelity / std::sqrt(voxels), result.noise_sigma);
+    return fmt::format(
+        "{}; RMS change {:.4g}{}", command.parameters.method, result.fidelity / std::sqrt(voxels),
+        std::isfinite(result.noise_sigma) ? fmt::format(", estimated noise {:.4g}", result.noise_sigma) : "");
   if (command.descends()) {
     const auto& delta = command.parameters.adaptive_delta;
-    return fmt::format("tvgd with steps of {:.4g}{}{}, stopped by {}; {} iterations, RMS change {:.4g}", result.step,
-                       command.parameters.statistical ? ", larger where there is more noise" : "",
+    return fmt::format("tvgd with steps of {:.4g}{}{}, target: {}; ended by {} after {} iterations, RMS change {:.4g}",
+                       result.step, command.parameters.statistical ? ", larger where there is more noise" : "",
                        delta ? fmt::format(", adaptive with delta {:g}", *delta) : "", result.alpha_choice,
-                       result.iterations, result.fidelity / std::sqrt(voxels));
+                       descent_end(result), result.iterations, result.fidelity / std::sqrt(voxels));
   }
   const int bits = command.parameters.weight_bits;
   const std::string weights =
@@ -201,16 +208,17 @@ Scaling rescaling(const VolumeSource& input, Component component) {
 }
 
 // What the type of the output took from the values.
-void tell_of_storage(Job& job, const ImageStorage& storage, std::size_t clamped, double rms_change) {
+void tell_of_storage(Job& job, const ImageStorage& storage, bool rescaled, std::size_t clamped, double rms_change) {
   tell_of_clamping(job, storage, clamped,
                    is_integer(storage.component) ? "--rescale or a wider --output-type" : "a wider --output-type");
   const double slope = storage.scaling.slope;
   constexpr double rounding = 0.29;  // RMS of what is rounded off, in steps
-  if (is_integer(storage.component) && rms_change < rounding * std::abs(slope))
-    spdlog::warn(
-        "rounding to steps of {:g} changes the values more than denoising did (RMS change {:.3g}); give --rescale or "
-        "--output-type float32",
-        std::abs(slope), rms_change);
+  if (is_integer(storage.component) && rms_change > 0 && rms_change < rounding * std::abs(slope))
+    spdlog::warn("rounding to steps of {:g} changes the values more than denoising did (RMS change {:.3g}); give {}",
+                 std::abs(slope), rms_change,
+                 !rescaled                               ? "--rescale or --output-type float32"
+                 : storage.component == Component::uint8 ? "--output-type uint16 or float32"
+                                                         : "--output-type float32");
 }
 
 // The variances that --weights says; empty without it.
@@ -230,7 +238,7 @@ void run_denoise(Job& job, DenoiseCommand& command) {
   const auto& control = command.control;
   command.parameters.schedule = schedule_named(command.schedule);
   command.input = command.frames.inputs.front();
-  command.regulariser.put_into(command.parameters.regulariser);
+  command.regulariser.put_into(command.parameters.regulariser, command.parameters.method);
   check_frame_options(command.frames, command.parameters);
   if (!command.duals.empty())
     command.parameters.dual_bits = command.duals == "float32" ? 32 : command.duals == "snorm16" ? 16 : 8;
@@ -247,7 +255,7 @@ void run_denoise(Job& job, DenoiseCommand& command) {
   const std::string& guide = command.regulariser.reference;
   const auto same_grid = [&](const char* option, const std::string& path) {
     if (path.empty()) return;
-    require_same_grid(whole, "'" + command.input + "'", job.input_image(option, path).grid,
+    require_same_grid(several ? first : whole, "'" + command.input + "'", job.input_image(option, path).grid,
                       fmt::format("{} '{}'", option, path));
   };
   const auto& halves = command.strength.files;
@@ -268,7 +276,12 @@ void run_denoise(Job& job, DenoiseCommand& command) {
   else
     claim_outputs(job, command);
   const Plan plan = plan_denoise(grid, command.parameters, budgets(job.devices()));
-  if (job.dry_run()) return job.print(plan.text());
+  if (job.dry_run()) {
+    if (several)
+      job.print(fmt::format("{}, of which the plan makes slices of {} x {}", frames_summary(command.frames, first),
+                            whole.size[0], whole.size[1]));
+    return job.print(plan.text());
+  }
 
   std::size_t changed = 0;  // by what the output's type can not hold
   const auto read = [&](const std::string& path) {
@@ -358,9 +371,14 @@ void run_denoise(Job& job, DenoiseCommand& command) {
   job.record(run, "denoise");
   job.results().update(results_json(command, result));
   const auto voxels = static_cast<double>(grid.count());
-  for (const auto& text : shortfalls(result, command.parameters, control, voxels)) spdlog::warn(text);
-  if (!result.warning.empty()) spdlog::warn("{}", result.warning);
-  tell_of_storage(job, storage, changed, result.fidelity / std::sqrt(voxels));
+  for (const auto& text : shortfalls(result, command.parameters, control, voxels)) spdlog::warn("{}", text);
+  for (const auto& text : result.warnings) spdlog::warn("{}", text);
+  constexpr double noticeable = 0.05;
+  if (result.weight_change >= noticeable)
+    spdlog::warn("--weight-bits {} changes weights by up to {:.3g} %: they span too much for it; give --weight-bits {}",
+                 command.parameters.weight_bits, 100 * result.weight_change,
+                 command.parameters.weight_bits == 16 ? "32, or 8, whose codes follow their range" : "32");
+  tell_of_storage(job, storage, command.rescale, changed, result.fidelity / std::sqrt(voxels));
   job.say(fmt::format("{}: {}, {}{}{}", output,
                       region ? grid_summary(cut_out(whole, *region)) : frames_summary(command.frames, first),
                       what_was_done(command, result, voxels),
@@ -396,22 +414,24 @@ void add_denoise(CLI::App& app, Action& action) {
          "(halocline noise-map writes either). tvgd does without, or takes steps proportional to the standard "
          "deviation")
       ->type_name("FILE|halves|estimate");
-  auto* iterations = sub->add_option("--iterations", p.iterations, "At most so many iterations")
-                         ->check(whole_number_from(1))
-                         ->type_name("N");
-  auto* gap = sub->add_option("--gap", p.gap, "pdu, spdu: stop at this relative duality gap")
+  auto* iterations =
+      sub->add_option("--iterations", p.iterations, "At most so many iterations; with --alpha-path, for each alpha")
+          ->check(whole_number_from(1, most_iterations))
+          ->type_name("N");
+  auto* gap = sub->add_option("--gap", p.gap, "pdu, spdu, pdu4d: stop at this relative duality gap, below 1")
                   ->check(positive_number())
                   ->type_name("G");
-  auto* schedule =
-      sub->add_option(
-             "--schedule", command->schedule,
-             "pdu, spdu: step sizes. default: the fastest; zhu-chan: a published one; chambolle-pock: with proof; "
-             "seed: a published one that starts in the wrong direction, for comparison")
-          ->check(CLI::IsMember({"default", "zhu-chan", "seed", "chambolle-pock"}));
+  auto* schedule = sub->add_option("--schedule", command->schedule,
+                                   "pdu, spdu, pdu4d: step sizes. default: the fastest; zhu-chan: a published one; "
+                                   "chambolle-pock: with proof; "
+                                   "seed: a published one that starts in the wrong direction, for comparison")
+                       ->check(CLI::IsMember({"default", "zhu-chan", "seed", "chambolle-pock"}));
   sub->add_option(
          "--stages", p.stages,
-         "pdu, spdu: iterations in one pass over the device's memory, 1 to 4; 0: two kernels in place, which "
+         "pdu, spdu, with the schedules default or zhu-chan: iterations in one pass over the device's memory, 1 to 4; "
+         "0: two kernels in place, which "
          "need the least memory. The result has the same bits. Default: what was measured to be fastest and fits")
+      ->check(whole_number_from(0, 4))
       ->type_name("N");
   sub->add_option("--duals", command->duals,
                   "pdu, spdu: how dual variables are stored: float32; snorm16, good to a gap of 1e-5; snorm8, for "
@@ -423,15 +443,17 @@ void add_denoise(CLI::App& app, Action& action) {
          "spdu: how weights are stored on the device: 32, float; 16, half, changes them by at most 0.05 % "
          "between 6e-5 and 65504 times their mean; 8, by about 0.2 % for every factor of 2 that they span. Gap and "
          "certificate are of the problem with the weights as stored; --report has the largest change")
-      ->type_name("32|16|8");
+      ->check(CLI::IsMember({"32", "16", "8"}))
+      ->type_name("BITS");
   sub->add_option("--step", p.step,
                   "tvgd: RMS change of a voxel in one iteration, grey values. Default: a tenth of the estimated noise")
       ->check(positive_number())
       ->type_name("S");
-  sub->add_option("--target-fidelity", p.target_fidelity,
-                  "||u-f||_2 (grey value times the root of the number of voxels). tvgd: stop there; pdu, spdu: choose "
-                  "alpha so that it is "
-                  "reached. Default for tvgd without --step: the estimated noise")
+  sub->add_option(
+         "--target-fidelity", p.target_fidelity,
+         "||u-f||_2 (grey value times the root of the number of voxels). tvgd: stop there; pdu, spdu, pdu4d: choose "
+         "alpha so that it is "
+         "reached. Default for tvgd without --step: the estimated noise")
       ->check(positive_number())
       ->type_name("F");
   sub->add_option("--adaptive-delta", p.adaptive_delta,

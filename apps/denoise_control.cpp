@@ -23,10 +23,31 @@ std::string reached(const DenoiseResult& result, const DenoiseParameters& parame
   return fmt::format("a relative gap of {:.3g}", result.relative_gap);
 }
 
-std::string shortfall_of_stage(const StageRecord& stage, double alpha, const DenoiseParameters& parameters) {
+// What a gap may end at for the type of the duals alone, and what is good to a tenth of that or better.
+struct DualType {
+  const char* name;
+  double floor, good_to;
+};
+DualType dual_type(const DenoiseResult& result) {
+  if (result.form.dual_bits == 32) return {"in float32", 1e-5, 0};
+  return result.form.dual_bits == 16 ? DualType{"with --duals snorm16", 1e-4, 1e-5}
+                                     : DualType{"with --duals snorm8", 1e-2, 1e-3};
+}
+
+// Of a gap that has stopped falling.
+std::string stalled_gap(const DenoiseResult& result, double wanted, double found, int iterations) {
+  const DualType type = dual_type(result);
+  return fmt::format("the relative gap of {:g} {}: it stays at {:.3g} (after {} iterations)", wanted,
+                     found <= type.floor ? fmt::format("cannot be reached {}", type.name)
+                                         : "was not reached, and does not come nearer",
+                     found, iterations);
+}
+
+std::string shortfall_of_stage(const StageRecord& stage, double alpha, const DenoiseResult& result,
+                               const DenoiseParameters& parameters) {
   if (stage.stalled)
-    return fmt::format("alpha {:g}: the relative gap of {:g} cannot be reached in float32; it stays at {:.3g}", alpha,
-                       parameters.gap, stage.last.relative_gap);
+    return fmt::format("alpha {:g}: {}", alpha,
+                       stalled_gap(result, parameters.gap, stage.last.relative_gap, stage.last.iteration));
   return fmt::format("alpha {:g}: the relative gap of {:g} was not reached: it is {:.3g} after {} iterations", alpha,
                      parameters.gap, stage.last.relative_gap, stage.last.iteration);
 }
@@ -49,13 +70,15 @@ std::vector<double> DenoiseControl::alphas() const {
 void add_control_options(CLI::App& app, DenoiseControl& control) {
   const char* group = "Start, end and part of the volume";
   app.add_option("--init", control.init,
-                 "Image to start from, on the same grid, for instance the result for another alpha. The result is the "
-                 "same to within the gap")
+                 "Image to start from, on the same grid. It saves tvgd iterations, but none for pdu and spdu, whose "
+                 "duals start from 0 all the same; their result is the same to within the gap. --alpha-path keeps the "
+                 "duals")
       ->type_name("FILE")
       ->group(group);
   app.add_option("--alpha-path", control.alpha_path,
                  "pdu, spdu: one run for each of these alphas in turn, each from the result and the duals of the one "
-                 "before; -o den.mha becomes den_alpha40.mha, den_alpha20.mha, ...")
+                 "before, each with --iterations of its own; -o den.mha becomes den_alpha40.mha, den_alpha20.mha, ...")
+      ->check(not_empty("a list like 40,20,10"))
       ->type_name("A,A,...")
       ->group(group);
   app.add_option("--time-limit", control.time_limit,
@@ -127,7 +150,16 @@ std::string what_ended(const DenoiseResult& result, bool descends) {
   if (result.stopped_by == StoppedBy::time) return "time";
   if (result.stalled) return "stalled";
   if (result.stopped_by == StoppedBy::iterations) return "iterations";
-  return descends ? "target" : "gap";
+  if (!descends) return "gap";
+  return std::isfinite(result.target_fidelity) ? "target" : "flat";
+}
+
+std::string descent_end(const DenoiseResult& result) {
+  const std::string end = what_ended(result, true);
+  if (end == "stalled" || end == "flat") return "flatness";
+  if (end == "iterations") return "the number of iterations";
+  if (end == "time") return "the time limit";
+  return end == "target" ? "the target" : "an interrupt";
 }
 
 std::vector<std::string> shortfalls(const DenoiseResult& result, const DenoiseParameters& parameters,
@@ -140,7 +172,7 @@ std::vector<std::string> shortfalls(const DenoiseResult& result, const DenoisePa
   if (!parameters.alpha_path.empty()) {
     for (std::size_t n = 0; n + (cut ? 1 : 0) < result.stages.size(); ++n)
       if (!result.stages[n].converged)
-        texts.push_back(shortfall_of_stage(result.stages[n], parameters.alpha_path[n], parameters));
+        texts.push_back(shortfall_of_stage(result.stages[n], parameters.alpha_path[n], result, parameters));
     if (result.stages.size() < parameters.alpha_path.size())
       texts.push_back(fmt::format("{} of {} alphas were not begun", parameters.alpha_path.size() - result.stages.size(),
                                   parameters.alpha_path.size()));
@@ -153,16 +185,26 @@ std::vector<std::string> shortfalls(const DenoiseResult& result, const DenoisePa
                                 parameters.adaptive_delta ? "nothing is left below --adaptive-delta; give a larger one"
                                                           : "the volume is flat"));
   else if (result.stalled)
-    texts.push_back(
-        fmt::format("the relative gap of {:g} cannot be reached in float32: it stays at {:.3g} (after {} iterations); "
-                    "give a larger "
-                    "--gap",
-                    parameters.gap, result.relative_gap, result.iterations));
+    texts.push_back(fmt::format("{}; give a larger --gap{}",
+                                stalled_gap(result, parameters.gap, result.relative_gap, result.iterations),
+                                result.form.dual_bits != 32   ? ", or more bits"
+                                : parameters.method == "spdu" ? ", or --weights that span less"
+                                                              : ""));
   else if (!descends(parameters))
     texts.push_back(fmt::format(
-        "the relative gap of {:g} was not reached: it is {:.3g} after {} iterations; give more --iterations, or a "
-        "larger --gap",
-        parameters.gap, result.relative_gap, result.iterations));
+        "the relative gap of {:g} was not reached: it is {:.3g} after {} iterations; give {}, or a larger --gap",
+        parameters.gap, result.relative_gap, result.iterations,
+        parameters.gap < dual_type(result).good_to ? "--duals of more bits" : "more --iterations"));
+  else if (result.target_fidelity < result.rounding * std::sqrt(voxels))
+    texts.push_back(fmt::format(
+        "the target of ||u - f|| = {:.4g} was not reached: it is {:.4g}, and float32 rounds these grey values by up to "
+        "{:.3g}; give a --target-fidelity of at least {:.2g}",
+        result.target_fidelity, result.fidelity, result.rounding, result.rounding * std::sqrt(voxels)));
+  else if (std::isfinite(result.target_fidelity) && result.step < result.rounding)
+    texts.push_back(fmt::format(
+        "the target of ||u - f|| = {:.4g} was not reached: it is {:.4g}, because steps of {:.3g} are lost in "
+        "float32, which rounds these grey values by up to {:.3g}; give a larger --step",
+        result.target_fidelity, result.fidelity, result.step, result.rounding));
   else if (std::isfinite(result.target_fidelity))
     texts.push_back(fmt::format(
         "the target of ||u - f|| = {:.4g} was not reached: it is {:.4g} after {} iterations; give more --iterations",

@@ -40,8 +40,11 @@ std::string path_output(const std::string& output, double alpha);
 /// One line an alpha: iterations, relative gap, RMS change.
 std::string path_table(const DenoiseResult& result, const std::vector<double>& alphas, double voxels);
 
-/// "gap", "target", "iterations", "time", "interrupt" or "stalled", for reports.
+/// "gap", "target", "flat" (nothing left for a descent without a target), "iterations", "time", "interrupt" or
+/// "stalled", for reports.
 std::string what_ended(const DenoiseResult& result, bool descends);
+/// The same of a descent, after "ended by".
+std::string descent_end(const DenoiseResult& result);
 /// Warnings about a gap or a target that was not reached.
 std::vector<std::string> shortfalls(const DenoiseResult& result, const DenoiseParameters& parameters,
                                     const DenoiseControl& control, double voxels);

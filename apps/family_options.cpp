@@ -6,10 +6,16 @@
 #include <cmath>
 
 #include "apps/validators.hpp"
+#include "host/error.hpp"
 
 namespace halocline {
 
-void RegulariserOptions::put_into(Regulariser& regulariser) const {
+void RegulariserOptions::put_into(Regulariser& regulariser, const std::string& method) const {
+  // By its own name: what follows knows the bound alone.
+  if (nonnegative && method != "pdu" && method != "spdu")
+    throw InputError(fmt::format("--nonnegative belongs to the methods pdu and spdu; {} has no such thing", method));
+  if (nonnegative && maximum && !(*maximum > 0))
+    throw InputError(fmt::format("--nonnegative and --maximum {:g}: expected a maximum above 0", *maximum));
   regulariser.variation = variation_named(tv);
   regulariser.guided = !reference.empty();
   if (nonnegative) regulariser.minimum = 0;
@@ -61,7 +67,9 @@ void add_regulariser_options(CLI::App& sub, RegulariserOptions& options, Regular
 
 void add_filter_options(CLI::App& sub, FilterParameters& filter) {
   const char* group = "Filters to compare with";
-  sub.add_option("--sigma", filter.sigma, "gaussian: standard deviation in mm. Default: the coarsest voxel spacing")
+  sub.add_option(
+         "--sigma", filter.sigma,
+         "gaussian: standard deviation in mm. Default: the coarsest voxel spacing of the axes with more than one voxel")
       ->check(positive_number())
       ->type_name("S")
       ->group(group);

@@ -20,7 +20,8 @@ struct RegulariserOptions {
   std::optional<double> minimum, maximum;
   bool nonnegative = false;
 
-  void put_into(Regulariser& regulariser) const;
+  /// InputError where an option does not go with the method or another option, by the name that was given.
+  void put_into(Regulariser& regulariser, const std::string& method) const;
 };
 
 void add_regulariser_options(CLI::App& sub, RegulariserOptions& options, Regulariser& regulariser);

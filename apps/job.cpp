@@ -102,6 +102,7 @@ ImageInfo Job::input_image(const std::string& option, const std::string& path) {
   input(option, path);
   const auto info = read_image_info(path);
   check_grid(info.grid, "'" + path + "'");
+  if (dry_run() && !path.empty()) check_image_file(path);
   auto& entry = report_["inputs"].back();
   entry["grid"] = grid_json(info.grid);
   entry["component"] = info.component;
@@ -117,11 +118,17 @@ void Job::output_image(const std::string& option, const std::string& path) {
 }
 
 Volume Job::read(const std::string& path) {
-  return timed("read", [&] { return read_image(path, common_.allow_nonfinite); });
+  std::size_t replaced = 0;
+  Volume volume = timed("read", [&] { return read_image(path, common_.allow_nonfinite, &replaced); });
+  nonfinite_[path] = std::make_shared<const std::atomic<std::size_t>>(replaced);
+  return volume;
 }
 
 Volume Job::read(const std::string& path, const Cutout& part) {
-  return timed("read", [&] { return read_image_part(path, part, common_.allow_nonfinite); });
+  std::size_t replaced = 0;
+  Volume volume = timed("read", [&] { return read_image_part(path, part, common_.allow_nonfinite, &replaced); });
+  nonfinite_[path] = std::make_shared<const std::atomic<std::size_t>>(replaced);
+  return volume;
 }
 
 void Job::write(const Volume& volume, const std::string& path) {
@@ -130,7 +137,9 @@ void Job::write(const Volume& volume, const std::string& path) {
 }
 
 std::unique_ptr<VolumeSource> Job::open(const std::string& path) {
-  return timed("read", [&] { return open_image(path, common_.allow_nonfinite); });
+  auto image = timed("read", [&] { return open_image(path, common_.allow_nonfinite); });
+  nonfinite_[path] = image->replaced();
+  return image;
 }
 
 std::unique_ptr<ImageSink> Job::create(const std::string& path, const Grid& grid, const ImageStorage& storage) {
@@ -188,8 +197,19 @@ std::string Job::how(const RunResult& result) const {
   return fmt::format("{}; {}", text, fmt::join(times, ", "));
 }
 
+void Job::tell_of_nonfinite() {
+  for (const auto& [path, replaced] : nonfinite_) {
+    const std::size_t count = *replaced;
+    if (count == 0) continue;
+    spdlog::warn("'{}': {} values were NaN or infinite and became 0", path, count);
+    for (auto& input : report_["inputs"])
+      if (input["path"] == path) input["nonfinite_set_to_0"] = count;
+  }
+}
+
 void Job::finish(bool failed) {
   if (dry_run()) return;
+  if (!failed) tell_of_nonfinite();
   try {
     if (trace_) write_file_atomically(common_.trace, [&](std::ostream& out) { trace_->write(out); });
   } catch (const std::exception& error) {

@@ -1,6 +1,7 @@
 // One run of a subcommand: its inputs and outputs, devices, progress, report and trace.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <map>
@@ -36,7 +37,8 @@ class Job {
   ImageInfo input_image(const std::string& option, const std::string& path);
   void output_image(const std::string& option, const std::string& path);
 
-  /// The voxels, with the time taken for the report. NaN and infinite values as --allow-nonfinite says.
+  /// The voxels, with the time taken for the report. NaN and infinite values as --allow-nonfinite says; finish() tells
+  /// how many became 0.
   Volume read(const std::string& path);
   /// Only a box of it.
   Volume read(const std::string& path, const Cutout& part);
@@ -85,6 +87,7 @@ class Job {
     ~Stopwatch() { job.seconds_[stage] += std::chrono::duration<double>(Clock::now() - start).count(); }
   };
   void claim(const std::string& option, const std::string& path, bool output);
+  void tell_of_nonfinite();
 
   CommonOptions common_;
   nlohmann::json report_;
@@ -95,6 +98,7 @@ class Job {
     bool output;
   };
   std::vector<Claim> claims_;
+  std::map<std::string, std::shared_ptr<const std::atomic<std::size_t>>> nonfinite_;  // of a path: what became 0
   std::vector<Device> devices_;
   std::shared_ptr<Trace> trace_;
   Progress progress_;

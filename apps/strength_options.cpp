@@ -23,14 +23,13 @@ bool is_rule(const std::string& word) {
 void add_strength_options(CLI::App& app, StrengthOptions& options) {
   app.add_option(
          "--alpha", options.alpha,
-         "pdu, spdu: weight of the data, 1/(grey value mm), where smaller is smoother; or a rule to choose it by, on "
-         "the central 128^3 voxels. sure: least expected error (Monte Carlo SURE) for noise as it is estimated or as "
-         "--weights say; RMSE within 2 % of that of the best alpha on white noise and 5 % with propagated variances, "
-         "but up to 45 % off without them where noise is gathered in a small part of the volume. halves: the same with "
-         "the noise that the --halves show; within 5 % on noise of any kind, FDK's too. discrepancy: takes away as "
-         "much "
-         "as there is noise; up to 50 % off. target: meets --target-fidelity. auto, the default: target or halves if "
-         "they are given, else sure")
+         "pdu, spdu, pdu4d: weight of the data, 1/(grey value mm), smaller is smoother; or a rule to choose it by "
+         "(pdu4d: discrepancy or target):\n"
+         "auto, the default: halves if given, else sure; pdu4d: discrepancy\n"
+         "sure: least error for noise as estimated, or as --weights say\n"
+         "halves: the same for noise as --halves show it, of any kind\n"
+         "discrepancy: takes away as much as there is noise\n"
+         "target: meets --target-fidelity; the default if that is given")
       ->type_name("A|RULE");
   app.add_option("--halves", options.halves,
                  "Reconstructions of the odd and of the even views, as fdk --halves-out makes them: for --alpha halves "
@@ -66,7 +65,7 @@ void take_strength(StrengthOptions& options, const std::string& weights, Denoise
   const bool tv = parameters.method != "tvgd";
   if (!tv && !alpha.empty())
     throw InputError(
-        "--alpha belongs to the methods pdu and spdu; tvgd takes --step, --iterations and --target-fidelity");
+        "--alpha belongs to the methods pdu, spdu and pdu4d; tvgd takes --step, --iterations and --target-fidelity");
   if (options.halves.empty()) {
     for (const auto& [option, value] : {std::pair("--alpha", alpha), std::pair("--weights", weights)})
       if (value == "halves")
@@ -77,6 +76,8 @@ void take_strength(StrengthOptions& options, const std::string& weights, Denoise
     return;
   }
   options.files = parse_pair("--halves", options.halves);
+  if (parameters.method == "pdu4d")
+    throw InputError("--halves serves nothing here: the rule halves is for --method pdu and spdu, not for pdu4d");
   const bool chooses = tv && !parameters.alpha && !parameters.target_fidelity &&
                        (parameters.strength == "auto" || parameters.strength == "halves");
   if (!chooses && weights != "halves")

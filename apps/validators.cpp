@@ -123,6 +123,13 @@ CLI::Option* add_numbers(CLI::App& app, const std::string& option, std::size_t c
       ->type_name(names);
 }
 
+CLI::Validator not_empty(const std::string& expected) {
+  return CLI::Validator(
+      [expected](std::string& text) {
+        return text.empty() ? fmt::format("'' was given, expected {}", expected) : std::string();
+      },
+      "");
+}
 CLI::Validator finite_number() {
   return validator([](double) { return true; }, "a finite number");
 }
@@ -133,12 +140,12 @@ CLI::Validator not_negative() {
   return validator([](double value) { return value >= 0; }, "a number that is not negative");
 }
 CLI::Validator whole_number_from(std::int64_t minimum, std::int64_t maximum) {
-  return validator(
-      [=](double value) {
-        return value == std::floor(value) && value >= static_cast<double>(minimum) &&
-               value <= static_cast<double>(maximum);
-      },
-      fmt::format("a whole number of at least {}", minimum));
+  const auto good = [=](double value) {
+    return value == std::floor(value) && value >= static_cast<double>(minimum) && value <= static_cast<double>(maximum);
+  };
+  const bool bounded = maximum < std::numeric_limits<std::int32_t>::max();
+  return validator(good, bounded ? fmt::format("a whole number from {} to {}", minimum, maximum)
+                                 : fmt::format("a whole number of at least {}", minimum));
 }
 
 }  // namespace halocline

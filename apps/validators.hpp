@@ -50,6 +50,7 @@ CLI::Option* add_list(CLI::App& app, const std::string& option, std::optional<st
   });
 }
 
+CLI::Validator not_empty(const std::string& expected);
 CLI::Validator finite_number();
 CLI::Validator positive_number();
 CLI::Validator not_negative();

@@ -62,8 +62,14 @@ void FiniteSource::read(std::size_t first, std::size_t count, float* to) const {
       throw;
     }
   }
-  for (std::size_t n = 0; n < count; ++n)
-    if (!finite(to[n])) to[n] = 0;
+  const std::lock_guard lock(mutex_);
+  zeroed_.resize(grid().count());
+  for (std::size_t n = 0; n < count; ++n) {
+    if (finite(to[n])) continue;
+    to[n] = 0;
+    if (!zeroed_[first + n]) ++*replaced_;
+    zeroed_[first + n] = true;
+  }
 }
 
 }  // namespace halocline

@@ -1,10 +1,13 @@
 // NaN and infinite values of an input: refused, or set to 0.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <exception>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "host/volume_source.hpp"
 
@@ -21,6 +24,8 @@ class FiniteSource : public VolumeSource {
       : source_(std::move(source)), name_(std::move(name)), allow_nonfinite_(allow_nonfinite) {}
   const Grid& grid() const override { return source_->grid(); }
   void read(std::size_t first, std::size_t count, float* to) const override;
+  /// How many voxels became 0 so far, each counted once however often it is read. Outlives the source.
+  std::shared_ptr<const std::atomic<std::size_t>> replaced() const { return replaced_; }
 
  private:
   std::unique_ptr<VolumeSource> source_;
@@ -28,6 +33,8 @@ class FiniteSource : public VolumeSource {
   bool allow_nonfinite_;
   mutable std::mutex mutex_;
   mutable std::exception_ptr error_;  // so that only the first thread to find something reads all
+  mutable std::vector<bool> zeroed_;  // empty until there is one
+  std::shared_ptr<std::atomic<std::size_t>> replaced_ = std::make_shared<std::atomic<std::size_t>>(0);
 };
 
 }  // namespace halocline

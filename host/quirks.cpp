@@ -27,6 +27,8 @@ Quirks quirks_of(const DeviceInfo& device) {
     quirks.build_options = "-cl-intel-greater-than-4GB-buffer-required";
     quirks.large_allocations = true;
   }
+  // Its compiler prints how many warnings there were to stderr, whatever the log is for.
+  if (contains(device.platform, "Portable Computing Language")) quirks.build_options = "-w";
   // It does not know the intrinsics that inlining makes of restrict.
   if (contains(device.platform, "Oclgrind")) quirks.build_options = "-D restrict=";
   return quirks;

@@ -1,18 +1,25 @@
 // labels: app device
+#include <gmock/gmock.h>
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <random>
 
 #include "apps/io/image_file.hpp"
 #include "apps/progress.hpp"
 #include "apps/validators.hpp"
 #include "host/error.hpp"
 #include "tests/command_runner.hpp"
+#include "tests/reference/tv_reference.hpp"
 
 namespace halocline {
 namespace {
 
 using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
 using testing::Test;
 using Words = std::vector<std::string>;
 
@@ -193,6 +200,9 @@ TEST_F(CommandOnDevice, FramesAreDenoisedTogether) {
   };
   EXPECT_LT(apart("frame_00.mha", "frame_01.mha"), 0.5 * apart("noisy1.mha", "noisy2.mha"));
   EXPECT_FALSE(std::filesystem::exists(path("frame_03.mha")));
+  const Ran plan = run({"denoise", "-i", path("noisy1.mha"), "-i", path("noisy2.mha"), "--method", "pdu4d",
+                        "--time-weight", "1", "-o", path("frame_%02d.mha"), "--dry-run"});
+  EXPECT_NE(plan.out.find("2 frames of 24 x 24 x 24"), std::string::npos) << plan.out;
 }
 
 TEST_F(CommandOnDevice, AnAxisCanBeTime) {
@@ -210,6 +220,8 @@ TEST_F(CommandOnDevice, FiltersSayWhatTheyDidAndNoMore) {
                          path(name + ".json")});
     EXPECT_DONE(ran);
     EXPECT_NE(ran.out.find(name + "; RMS change"), std::string::npos) << ran.out;
+    EXPECT_EQ(ran.out.find("nan"), std::string::npos) << ran.out;
+    EXPECT_EQ(ran.out.find("estimated noise") != std::string::npos, name == "nlm") << ran.out;
     EXPECT_EQ(ran.err.find("warning"), std::string::npos) << ran.err;
     const json results = json::parse(content(path(name + ".json")))["results"];
     EXPECT_GT(results["fidelity"].get<double>(), 0);
@@ -336,6 +348,102 @@ TEST_F(CommandOnDevice, AGapBeyondFloat32IsAWarning) {
   const json results = json::parse(content(path("floor.json")))["results"];
   EXPECT_EQ(results["stopped_by"], "stalled");
   EXPECT_LT(results["relative_gap"].get<double>(), 1e-6);
+}
+
+// Two balls with white noise: the noise is known, the values lie between 0 and 1.7.
+class TwoNoisyBalls : public CommandOnDevice {
+ protected:
+  void SetUp() override {
+    if (!has_device()) GTEST_SKIP() << "no OpenCL device";
+    const Volume balls = reference::two_balls(24, 0.1);
+    write_image(balls, f / "b.mha");
+  }
+  // What it warns of, and its report in `report`.
+  std::string told(const Words& rest) {
+    const Ran ran =
+        run(Words{"denoise", "-i", f / "b.mha", "-o", f / "out.mha", "--report", f / "r.json", "--method"} + rest);
+    EXPECT_DONE(ran);
+    out = ran.out;
+    report = json::parse(content(f / "r.json"))["results"];
+    return ran.err;
+  }
+
+  Folder f;
+  std::string out;
+  json report;
+};
+
+TEST_F(TwoNoisyBalls, DescentsSayWhatEndedThem) {
+  EXPECT_THAT(told({"tvgd", "--target-fidelity", "5", "--iterations", "3"}), HasSubstr("= 5 was not reached"));
+  EXPECT_THAT(out, HasSubstr("target: ||u - f|| = 5, as given; ended by the number of iterations after 3 iterations"));
+  EXPECT_THAT(told({"tvgd"}), Not(HasSubstr("warning")));
+  EXPECT_THAT(out, HasSubstr("ended by the target after"));
+  EXPECT_THAT(told({"tvgd", "--step", "0.001", "--iterations", "1000000", "--time-limit", "1e-6"}),
+              HasSubstr("the time limit of 1e-06 s"));
+  EXPECT_THAT(out, HasSubstr("target: iterations alone; ended by the time limit"));
+  write_image(Volume(read_image(f / "b.mha").grid, 2), f / "b.mha");
+  EXPECT_THAT(told({"tvgd", "--step", "0.1"}), HasSubstr("the volume is constant"));
+  EXPECT_THAT(out, HasSubstr("ended by flatness after 0 iterations"));
+  EXPECT_EQ(report["stopped_by"], "flat");
+  EXPECT_THAT(told({"tvgd", "--step", "0.1", "--output-type", "int16", "--rescale"}), Not(HasSubstr("rounding to")));
+}
+
+TEST_F(TwoNoisyBalls, DescentsWarnOfStepsThatDoNothingOrTooMuch) {
+  EXPECT_THAT(told({"tvgd", "--step", "1e-30", "--iterations", "9"}),
+              AllOf(HasSubstr("hardly anything was changed"), HasSubstr("steps of 1e-30 are lost in float32")));
+  EXPECT_THAT(told({"tvgd", "--target-fidelity", "1e-9", "--iterations", "9"}),
+              AllOf(HasSubstr("float32 rounds these grey values"), Not(HasSubstr("more --iterations"))));
+  EXPECT_THAT(told({"tvgd", "--step", "100", "--iterations", "9"}), HasSubstr("the steps of 100 overshoot"));
+}
+
+TEST_F(TwoNoisyBalls, TargetsThatNoAlphaMeetsAreNamed) {
+  EXPECT_THAT(
+      told({"pdu", "--target-fidelity", "1e9"}),
+      AllOf(HasSubstr("no alpha takes away as much as --target-fidelity 1e+09"), Not(HasSubstr("an --alpha above"))));
+  EXPECT_EQ(report["rule_met"], false);
+  EXPECT_EQ(report["target_fidelity"], 1e9);
+  EXPECT_THAT(told({"pdu", "--target-fidelity", "1e-9"}),
+              HasSubstr("no alpha takes away as little as --target-fidelity 1e-09 asks"));
+  told({"pdu"});
+  EXPECT_EQ(report["rule_met"], true);
+}
+
+TEST_F(TwoNoisyBalls, AGapThatStaysNamesItsType) {
+  EXPECT_THAT(told({"pdu", "--alpha", "15", "--duals", "snorm8", "--gap", "1e-7", "--iterations", "3000"}),
+              AllOf(HasSubstr("cannot be reached with --duals snorm8"), Not(HasSubstr("float32"))));
+}
+
+TEST_F(TwoNoisyBalls, ABoxThatExcludesAllValuesIsNamed) {
+  EXPECT_THAT(told({"pdu", "--alpha", "15", "--minimum", "5", "--maximum", "6"}),
+              AllOf(HasSubstr("--minimum 5 leaves no value as it was"), Not(HasSubstr("an --alpha"))));
+  EXPECT_THAT(told({"pdu", "--alpha", "15", "--maximum", "-5"}), HasSubstr("--maximum -5 leaves no value"));
+}
+
+TEST_F(TwoNoisyBalls, RoundingAdvisesWhatHelps) {
+  const Words weak{"pdu", "--alpha", "3000", "--output-type"};
+  EXPECT_THAT(told(weak + Words{"int16"}), HasSubstr("give --rescale or --output-type float32"));
+  EXPECT_THAT(told(weak + Words{"uint8", "--rescale"}), HasSubstr("give --output-type uint16 or float32"));
+}
+
+// Weights over 20 decades at random, which have nothing to do with the noise.
+TEST_F(TwoNoisyBalls, WeightsThatFitNothingAreNamed) {
+  Volume weights = read_image(f / "b.mha");
+  std::mt19937 random(3);
+  for (float& weight : weights.voxels) weight = std::pow(10.0f, std::uniform_real_distribution<float>(-10, 10)(random));
+  write_image(weights, f / "w.mha");
+  const Words spdu{"spdu", "--weights", f / "w.mha", "--iterations", "20"};
+  EXPECT_THAT(told(spdu), HasSubstr("--weights do not agree with the noise"));
+  EXPECT_THAT(told(spdu + Words{"--alpha", "15", "--weight-bits", "16"}),
+              AllOf(HasSubstr("--weight-bits 16 changes weights by up to"), HasSubstr("give --weight-bits 32, or 8")));
+  EXPECT_GT(report["weight_change"].get<double>(), 0.05);
+  EXPECT_THAT(told({"spdu", "--weights", "estimate", "--weight-bits", "16"}), Not(HasSubstr("weight")));
+}
+
+TEST_F(TwoNoisyBalls, NoiseOfFewVoxelsIsDoubtful) {
+  write_image(reference::two_balls(7, 0.1), f / "b.mha");
+  EXPECT_THAT(told({"pdu"}), HasSubstr("places only, too few to be sure of it; give --alpha a number"));
+  EXPECT_THAT(told({"tvgd"}), HasSubstr("give --step and --target-fidelity"));
+  EXPECT_THAT(told({"pdu", "--alpha", "15"}), Not(HasSubstr("places only")));
 }
 
 TEST_F(CommandOnDevice, AlphaPathsWriteAFileEach) {
@@ -605,6 +713,11 @@ TEST(CommandLine, EverySubcommandHasHelpWithAnExample) {
     EXPECT_NE(ran.out.find("Example:"), std::string::npos) << name;
     EXPECT_EQ(ran.err, "");
   }
+  // a line for each rule, under the option's text
+  const std::string help = run({"denoise", "--help"}).out;
+  EXPECT_NE(help.find("\n" + std::string(34, ' ') + "discrepancy: takes away as much as there is noise\n"),
+            std::string::npos)
+      << help;
   EXPECT_EQ(run({"--help"}).code, 0);
   EXPECT_EQ(run({"geometry", "circular", "--help"}).code, 0);
   const Ran version = run({"--version"});

@@ -585,7 +585,7 @@ TEST(Denoise, WrongFilterParametersAreNamed) {
   expect_refused(with("gaussian", [](auto& p) { p.filter.search_radius = 1; }),
                  "--search-radius belongs to the method");
   expect_refused(with("spdu", [](auto& p) { p.filter.strength = 1; }), "--strength belongs to the method nlm");
-  expect_refused(with("gaussian", [](auto& p) { p.alpha = 1; }), "--alpha belongs to the methods pdu and spdu");
+  expect_refused(with("gaussian", [](auto& p) { p.alpha = 1; }), "--alpha belongs to the methods pdu, spdu and pdu4d");
   expect_refused(with("median", [](auto& p) { p.step = 1; }),
                  "--step belongs to the method tvgd; median takes --radius");
   expect_refused(with("nlm", [](auto& p) { p.target_fidelity = 1; }), "--target-fidelity belongs to");

@@ -200,7 +200,10 @@ TEST(FiniteSource, SaysWhereOrSetsToZero) {
       EXPECT_THAT(error.what(), HasSubstr("'in.mha': 3 values are NaN or infinite, the first at index (17,50,20)"));
     }
   }
-  const Volume mended = read_volume(open(true));
+  const auto allowed = open(true);
+  read_volume(allowed);
+  const Volume mended = read_volume(allowed);
+  EXPECT_EQ(*allowed.replaced(), 3u);  // read twice, counted once
   for (float* value : {&volume.at(300, 102, 28), &volume.at(17, 50, 20), &volume.at(1, 0, 21)}) *value = 0;
   EXPECT_EQ(mended.voxels, volume.voxels);
 }

@@ -14,6 +14,7 @@
 
 #include "apps/io/atomic_file.hpp"
 #include "apps/io/image_series.hpp"
+#include "apps/io/meta_header.hpp"
 #include "apps/io/meta_image.hpp"
 #include "host/error.hpp"
 #include "host/finite_source.hpp"
@@ -211,11 +212,18 @@ ImageInfo read_image_info(const std::string& path) {
   }
 }
 
-std::unique_ptr<VolumeSource> open_image(const std::string& path, bool allow_nonfinite) {
+std::unique_ptr<FiniteSource> open_image(const std::string& path, bool allow_nonfinite) {
   return std::make_unique<FiniteSource>(open_unchecked(path), "'" + path + "'", allow_nonfinite);
 }
 
-Volume read_image(const std::string& path, bool allow_nonfinite) {
+void check_image_file(const std::string& path) {
+  const Reader reader = reader_of(path);
+  if (reader == Reader::itk) return;
+  const std::string header = reader == Reader::raw ? require_sidecar(path) : path;
+  if (!read_meta_header(header).compressed) open_meta_image(header);
+}
+
+Volume read_image(const std::string& path, bool allow_nonfinite, std::size_t* replaced) {
   const auto source = open_unchecked(path);
   Volume volume;
   try {
@@ -231,13 +239,21 @@ Volume read_image(const std::string& path, bool allow_nonfinite) {
     require_finite(volume, "'" + path + "'");
     return volume;
   }
-  for (float& value : volume.voxels)
-    if (!std::isfinite(value)) value = 0;
+  std::size_t count = 0;
+  for (float& value : volume.voxels) {
+    if (std::isfinite(value)) continue;
+    value = 0;
+    ++count;
+  }
+  if (replaced != nullptr) *replaced = count;
   return volume;
 }
 
-Volume read_image_part(const std::string& path, const Cutout& part, bool allow_nonfinite) {
-  return cut_out(*open_image(path, allow_nonfinite), part);
+Volume read_image_part(const std::string& path, const Cutout& part, bool allow_nonfinite, std::size_t* replaced) {
+  const auto image = open_image(path, allow_nonfinite);
+  Volume volume = cut_out(*image, part);
+  if (replaced != nullptr) *replaced = *image->replaced();
+  return volume;
 }
 
 void check_storage(const std::string& path, const ImageStorage& storage) {

@@ -11,6 +11,7 @@
 #include "apps/io/image_info.hpp"
 #include "apps/io/image_sink.hpp"
 #include "host/cutout.hpp"
+#include "host/finite_source.hpp"
 #include "host/volume.hpp"
 
 namespace halocline {
@@ -21,11 +22,13 @@ ImageInfo read_image_info(const std::string& path);
 /// Reads a 2D or 3D image of any scalar type as float32; 2D gets size 1 along z. NaN and Inf are an InputError that
 /// says where, or become 0 with `allow_nonfinite`. Throws InputError that names the file, what was found and what was
 /// expected.
-Volume read_image(const std::string& path, bool allow_nonfinite = false);
+/// `replaced`, where it is given: how many became 0.
+Volume read_image(const std::string& path, bool allow_nonfinite = false, std::size_t* replaced = nullptr);
 
 /// The same of a box of voxels, which must lie in the image. Only they are read, as far as the format allows (MetaImage
 /// without compression does); only they are looked at for NaN and Inf.
-Volume read_image_part(const std::string& path, const Cutout& part, bool allow_nonfinite = false);
+Volume read_image_part(const std::string& path, const Cutout& part, bool allow_nonfinite = false,
+                       std::size_t* replaced = nullptr);
 
 /// Writes float32. The file appears whole or not at all; an older one is replaced only then. Throws InputError for an
 /// unknown extension, FileError with path and remedy if the disk is full or the folder cannot be written. Files
@@ -35,7 +38,11 @@ void write_image(const Volume& volume, const std::string& path, bool compressed 
 /// Opens an image for reading in pieces, as float32. MetaImage files that are not compressed (.mha, .mhd, .raw) and
 /// series of files other than DICOM stay on the disk: nothing but what is asked for is read, and a file that is too short is refused here. All others are read
 /// here, and held in their own type. NaN and Inf are as in read_image, found as they are read.
-std::unique_ptr<VolumeSource> open_image(const std::string& path, bool allow_nonfinite = false);
+std::unique_ptr<FiniteSource> open_image(const std::string& path, bool allow_nonfinite = false);
+
+/// Throws open_image()'s InputError if the file of voxels is missing or too short, as far as that is seen without
+/// reading it: of MetaImage files that are not compressed.
+void check_image_file(const std::string& path);
 
 /// An image file to be written in pieces, of any type of voxels. MetaImage files go to the disk as they come; the other
 /// formats are gathered in their type and written by commit(). What is refused: see check_storage().

@@ -230,7 +230,18 @@ TEST_F(BadInput, NanAndInfinity) {
     if (!has_device()) continue;
     expect_refused(denoise("bad-v.mha"), {"bad-v.mha", "(3,2,1)"});
     expect_refused(fdk("bad-p.mha") + grid, {"bad-p.mha", "(3,2,1)"});
-    EXPECT_EQ(run({"metrics", "-i", f / "bad-v.mha", "--allow-nonfinite"}).code, 0);
+    const std::string told = "bad-v.mha': 1 values were NaN or infinite and became 0";
+    const Ran mended = run({"metrics", "-i", f / "bad-v.mha", "--allow-nonfinite"});
+    EXPECT_EQ(mended.code, 0);
+    EXPECT_NE(mended.err.find(told), std::string::npos) << mended.err;
+    for (const char* roi : {"0,0,0,12,12,12", ""}) {  // read as a whole, and in pieces
+      const Ran ran = run(denoise("bad-v.mha") + Words{"--alpha", "50", "--allow-nonfinite", "--report", f / "r.json"} +
+                          (*roi != '\0' ? Words{"--preview-roi", roi} : Words{}));
+      EXPECT_EQ(ran.code, 0) << ran.err;
+      EXPECT_NE(ran.err.find(told), std::string::npos) << ran.err;
+      EXPECT_EQ(nlohmann::json::parse(content(f / "r.json"))["inputs"][0]["nonfinite_set_to_0"], 1);
+      for (const char* name : {"out.mha", "r.json"}) std::filesystem::remove(f / name);
+    }
   }
 }
 
@@ -245,7 +256,8 @@ TEST_F(BadInput, HowStrongly) {
                    {rule, "--target-fidelity exclude each other", "--alpha target"});
   expect_refused(denoise() + Words{"--alpha", "3", "--target-fidelity", "3"}, {"exclude each other"});
   for (const char* alpha : {"3", "sure"})
-    expect_refused(denoise("v.mha", "tvgd") + Words{"--alpha", alpha}, {"--alpha belongs to the methods pdu and spdu"});
+    expect_refused(denoise("v.mha", "tvgd") + Words{"--alpha", alpha},
+                   {"--alpha belongs to the methods pdu, spdu and pdu4d"});
   expect_refused(denoise() + Words{"--alpha", "halves"}, {"--alpha halves needs --halves A,B", "fdk --halves-out"});
   expect_refused(denoise("v.mha", "spdu") + Words{"--weights", "halves"}, {"--weights halves needs --halves A,B"});
   expect_refused(denoise("v.mha", "tvgd") + Words{"--weights", "halves"}, {"--weights halves needs --halves A,B"});
@@ -339,6 +351,14 @@ TEST_F(BadInput, DenoiseOptions) {
   expect_refused(denoise("v.mha", "pdu") + Words{"--adaptive-delta", "0.5"},
                  {"--adaptive-delta belongs to the method tvgd; pdu takes"});
   expect_refused(denoise() + Words{"--schedule", "fast"}, {"--schedule", "fast", "chambolle-pock"});
+  for (const char* gap : {"1", "2"}) expect_refused(denoise() + Words{"--gap", gap}, {"--gap is", "below 1"});
+  expect_refused(denoise() + Words{"--iterations", "99999999999"}, {"99999999999", "from 1 to 1000000"});
+  for (const char* stages : {"1.5", "5", "-1"})
+    expect_refused(denoise() + Words{"--stages", stages}, {"--stages", stages, "a whole number from 0 to 4"});
+  expect_refused(denoise() + Words{"--weight-bits", "1.5"}, {"--weight-bits", "1.5", "32"});
+  expect_refused(denoise() + Words{"--stages", "2", "--schedule", "seed"}, {"schedules default or zhu-chan"});
+  expect_refused(denoise("v.mha", "tvgd") + Words{"--schedule", "seed"},
+                 {"--schedule is for --method pdu, spdu and pdu4d"});
 }
 
 TEST_F(BadInput, DenoiseRegularisers) {
@@ -347,7 +367,8 @@ TEST_F(BadInput, DenoiseRegularisers) {
   expect_refused(denoise() + Words{"--huber-delta", "-1"}, {"--huber-delta", "-1"});
   expect_refused(denoise() + Words{"--minimum", "1", "--maximum", "0"}, {"--minimum is 1", "--maximum 0"});
   expect_refused(denoise() + Words{"--minimum", "1", "--nonnegative"}, {"--minimum", "--nonnegative"});
-  expect_refused(denoise("v.mha", "tvgd") + Words{"--nonnegative"}, {"--minimum", "tvgd"});
+  expect_refused(denoise("v.mha", "tvgd") + Words{"--nonnegative"}, {"--nonnegative belongs to", "tvgd"});
+  expect_refused(denoise() + Words{"--nonnegative", "--maximum", "-1"}, {"--nonnegative and --maximum -1"});
   expect_refused(denoise() + Words{"--reference", f / "none.mha"}, {"--reference", "none.mha", "does not exist"});
   write_image(Volume(cube(12), 1.0f), f / "other.mha");
   expect_refused(denoise() + Words{"--reference", f / "other.mha"}, {"v.mha", "other.mha", "spacing"});
@@ -362,7 +383,13 @@ TEST_F(BadInput, DenoiseTime) {
   expect_refused(two + Words{"-o", f / "out_%d.mha", "--time-weight", "1", "--weights", f / "w.mha"}, {"--weights"});
   expect_refused(two + Words{"-o", f / "out_%d.mha", "--time-weight", "1", "--time-axis", "z"},
                  {"--time-axis", "pdu4d"});
-  expect_refused(two + Words{"-o", f / "out_%d.mha", "--time-weight", "1", "--nonnegative"}, {"--minimum", "pdu4d"});
+  expect_refused(two + Words{"-o", f / "out_%d.mha", "--time-weight", "1", "--nonnegative"},
+                 {"--nonnegative", "pdu4d"});
+  expect_refused(
+      two + Words{"-o", f / "out_%d.mha", "--time-weight", "1", "--halves", (f / "v.mha") + "," + (f / "w.mha")},
+      {"--halves serves nothing here", "pdu4d"});
+  expect_refused(two + Words{"-o", f / "out_%d.mha", "--time-weight", "1", "--alpha", "sure"},
+                 {"--alpha sure is a rule for pdu and spdu", "discrepancy (which auto is, too)"});
   write_image(Volume(cube(12), 1.0f), f / "other.mha");
   expect_refused({"denoise", "-i", f / "v.mha", f / "other.mha", "--method", "pdu4d", "--time-weight", "1", "-o",
                   f / "out_%d.mha"},
@@ -386,6 +413,18 @@ TEST_F(BadInput, DenoiseFilters) {
   expect_refused(denoise("v.mha", "median") + Words{"--iterations", "5"}, {"--iterations", "median", "--radius"});
   expect_refused(denoise("v.mha", "gaussian") + Words{"--schedule", "seed"}, {"--schedule", "gaussian", "--sigma"});
   expect_refused(denoise("v.mha", "gaussian") + Words{"--weights", f / "w.mha"}, {"--weights", "gaussian"});
+  expect_refused(denoise("v.mha", "nlm") + Words{"--time-limit", "5"}, {"--time-limit is for methods that iterate"});
+  expect_refused(denoise("v.mha", "median") + Words{"--keep-partial"}, {"--keep-partial is for methods that iterate"});
+}
+
+TEST_F(BadInputOnDevice, StepsBeyondFloat32) {
+  expect_refused(denoise("v.mha", "tvgd") + Words{"--step", "1e38"}, {"--step", "range of float32", "smaller"});
+}
+
+TEST_F(BadInputOnDevice, DryRunsSeeFilesThatAreTooShort) {
+  std::filesystem::resize_file(f / "v.mha", std::filesystem::file_size(f / "v.mha") - 4);
+  expect_refused(denoise() + Words{"--dry-run"}, {"v.mha' is truncated"});
+  expect_refused({"preview", "-i", f / "v.mha", "-o", f / "x.png", "--dry-run"}, {"v.mha' is truncated"});
 }
 
 TEST_F(BadInputOnDevice, NegativeVariance) {
@@ -570,7 +609,7 @@ TEST_F(BadInput, StartEndAndPartOfDenoising) {
   expect_refused(denoise() + path + Words{"40,20,-10"}, {"--alpha-path", "-10"});
   expect_refused(denoise() + path + Words{"40,x"}, {"--alpha-path", "x"});
   expect_refused(denoise() + path + Words{","}, {"--alpha-path", "beside a comma"});
-  expect_refused(denoise() + path + Words{" "}, {"--alpha-path", "40,20,10"});
+  for (const char* nothing : {"", " "}) expect_refused(denoise() + path + Words{nothing}, {"--alpha-path", "40,20,10"});
   expect_refused(denoise() + path + Words{"40,20,40"}, {"--alpha-path", "40 twice"});
   expect_refused(denoise() + path + Words{"40,20", "--alpha", "3"}, {"--alpha-path", "--alpha", "exclude"});
   expect_refused(denoise() + path + Words{"40", "--target-fidelity", "3"}, {"--alpha-path", "--target-fidelity"});
