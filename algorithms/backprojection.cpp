@@ -80,10 +80,10 @@ VoxelDriven::VoxelDriven(const Geometry& geometry, const Grid& projections, cons
   }
   for (const int view : order_)
     for (const double value : matrices[static_cast<std::size_t>(view)]) matrices_.push_back(static_cast<float>(value));
-  kernel_.options = fmt::format("-D DISTANCE_WEIGHT={} {}{}{}{}{}", options.distance_weight ? 1 : 0, layout_options_,
-                                layout_ == Layout::texels ? " -D USE_IMAGE" : "",
-                                options.variance ? " -D VARIANCE" : "", k_invariant ? " -D K_INVARIANT" : "",
-                                single_row ? " -D SINGLE_ROW" : "");
+  kernel_.options =
+      fmt::format("-D DISTANCE_WEIGHT={} {}{}{}{}{}", options.distance_weight ? 1 : 0, layout_options_,
+                  layout_ == Layout::texels ? " -D USE_IMAGE" : "", options.variance ? " -D VARIANCE" : "",
+                  k_invariant ? " -D K_INVARIANT" : "", single_row ? " -D SINGLE_ROW" : "");
 }
 
 // MORE_ITEMS of filtered.clh.
@@ -173,9 +173,10 @@ void VoxelDriven::accumulate(Slab& slab, Range views) const {
 }
 
 void set_device_options(VoxelDriven::Options& options, std::span<const DeviceBudget> devices) {
-  options.cpu = !devices.empty() && std::all_of(devices.begin(), devices.end(), [](const auto& device) { return device.cpu; });
-  options.texel_pairs =
-      !devices.empty() && std::all_of(devices.begin(), devices.end(), [](const auto& device) { return device.texel_pairs; });
+  options.cpu =
+      !devices.empty() && std::all_of(devices.begin(), devices.end(), [](const auto& device) { return device.cpu; });
+  options.texel_pairs = !devices.empty() && std::all_of(devices.begin(), devices.end(),
+                                                        [](const auto& device) { return device.texel_pairs; });
 }
 
 Backprojection::Backprojection(const Geometry& geometry, const Grid& projections, const Grid& grid,
@@ -196,8 +197,7 @@ void Backprojection::start(Slab& slab) const {
 }
 
 void Backprojection::filter(Slab& slab, Range views) const {
-  slab.launch({"backproject.cl", "backproject_copy", voxels_.layout_options()},
-              voxels_.filtered_items(slab, views),
+  slab.launch({"backproject.cl", "backproject_copy", voxels_.layout_options()}, voxels_.filtered_items(slab, views),
               {in("raw"), out("filtered"), static_cast<std::int32_t>(projections_.size[0]),
                static_cast<std::int32_t>(slab.rows().count()), static_cast<std::int32_t>(views.count())});
 }

@@ -81,7 +81,7 @@ class FdkFilter {
   Redundancy redundancy_;
   bool general_, cylinder_;                      // weighted by fdk_general.cl; from a cylindrical detector
   std::vector<float> filter_, weights_, beams_;  // the latter two: of the views in their order
-  std::array<float, 2> correlation_;  // of neighbours along u and v, see fdk_general.cl
+  std::array<float, 2> correlation_;             // of neighbours along u and v, see fdk_general.cl
 };
 
 /// f(x) = sum over views of gap/2 * SDD/SID * 1/du * [(p w K cos gamma) * h](u, v) / d^2, with the angular gap of each

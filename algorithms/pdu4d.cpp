@@ -4,8 +4,7 @@
 
 namespace halocline {
 
-Pdu4d::Pdu4d(const MethodParameters& parameters)
-    : Pdu(parameters), time_weight_(parameters.time.weight.value_or(1)) {
+Pdu4d::Pdu4d(const MethodParameters& parameters) : Pdu(parameters), time_weight_(parameters.time.weight.value_or(1)) {
   parameters_.fused = {};  // those kernels have three dimensions
   const std::size_t depth = parameters.time.depth;
   if (depth == 0 || parameters.size[1] % depth != 0)

@@ -54,7 +54,8 @@ bool all_cpu(const std::vector<DeviceBudget>& budgets) {
 
 ProjectionParameters for_devices(ProjectionParameters parameters, const std::vector<DeviceBudget>& budgets) {
   parameters.gpu = parameters.gpu || !all_cpu(budgets);
-  parameters.texel_pairs = std::all_of(budgets.begin(), budgets.end(), [](const auto& each) { return each.texel_pairs; });
+  parameters.texel_pairs =
+      std::all_of(budgets.begin(), budgets.end(), [](const auto& each) { return each.texel_pairs; });
   return parameters;
 }
 

@@ -8,10 +8,10 @@
 
 namespace halocline {
 
-/// The views, by number, in packs of `views` (2 or 4) that follow each other a half or a quarter of a turn apart. A turn
-/// takes voxel (x, y), counted from the volume's middle, to (-x, -y) or (y, -x). matrices: index_to_detector() of each
-/// view. Empty if they do not all make such packs, to what doubles round, or the volume of `size` voxels does not turn
-/// into itself.
+/// The views, by number, in packs of `views` (2 or 4) that follow each other a half or a quarter of a turn apart. A
+/// turn takes voxel (x, y), counted from the volume's middle, to (-x, -y) or (y, -x). matrices: index_to_detector() of
+/// each view. Empty if they do not all make such packs, to what doubles round, or the volume of `size` voxels does not
+/// turn into itself.
 std::vector<int> turned_views(const std::vector<Matrix34>& matrices, const std::array<std::size_t, 3>& size, int views);
 
 }  // namespace halocline

@@ -73,9 +73,10 @@ void add_backproject(CLI::App& app, Action& action) {
                   "The projector whose exact adjoint this is; or voxel: bilinear at the projected voxel centres, as in "
                   "fdk, the adjoint of none")
       ->check(CLI::IsMember(names));
-  sub->add_option("--interpolation", command->interpolation,
-                  "For --projector voxel. exact: float32; hardware: texture units (8-bit fractions on most GPUs); half: "
-                  "the same of projections in half precision")
+  sub->add_option(
+         "--interpolation", command->interpolation,
+         "For --projector voxel. exact: float32; hardware: texture units (8-bit fractions on most GPUs); half: "
+         "the same of projections in half precision")
       ->check(CLI::IsMember({"exact", "hardware", "half"}));
   add_grid_options(*sub, command->grid);
   sub->add_option("-o,--output", command->output, "Volume to write")->required()->type_name("FILE");

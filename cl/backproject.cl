@@ -45,8 +45,9 @@ __constant sampler_t bilinear = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP 
 
 // Work-items: (nx, ny, slices / K_UNROLL), with PACK 2 half of ny, with PACK 4 half of nx too.
 __kernel void backproject_image(__read_only image2d_array_t filtered, __global const float4* restrict matrices,
-                                __global float* restrict volume, int nx, int ny, int slices, int offset, float cx, float cy, float cz,
-                                int columns, int row_begin, int rows, int first_view, int views, float correlation) {
+                                __global float* restrict volume, int nx, int ny, int slices, int offset, float cx,
+                                float cy, float cz, int columns, int row_begin, int rows, int first_view, int views,
+                                float correlation) {
   const int i = get_global_id(0), j = get_global_id(1), slice = K_UNROLL * (int)get_global_id(2);
   if (i >= (PACK == 4 ? nx / 2 : nx) || j >= (PACK > 1 ? ny / 2 : ny) || slice >= slices) return;
   const size_t plane = (size_t)nx * ny;
@@ -134,8 +135,9 @@ typedef float8 wide;
 
 // Work-items: (nx / STRIP, ny, slices / DEPTH), not rounded up further.
 __kernel void backproject_columns(__global const float* restrict filtered, __global const float4* restrict matrices,
-                                  __global float* restrict volume, int nx, int ny, int slices, int offset, float cx, float cy, float cz,
-                                  int columns, int row_begin, int rows, int first_view, int views, float correlation) {
+                                  __global float* restrict volume, int nx, int ny, int slices, int offset, float cx,
+                                  float cy, float cz, int columns, int row_begin, int rows, int first_view, int views,
+                                  float correlation) {
   const int i = STRIP * (int)get_global_id(0), j = get_global_id(1), slice = DEPTH * (int)get_global_id(2);
   const size_t plane = (size_t)nx * ny;
   const int width = min(STRIP, nx - i), depth = min(DEPTH, slices - slice);
@@ -146,7 +148,8 @@ __kernel void backproject_columns(__global const float* restrict filtered, __glo
     for (int n = 0; n < width; ++n) sum[n][s] = s < depth ? volume[plane * s + n] : 0.0f;
 
   float blended[BLENDED + 1];  // rows from `lowest` on
-  const float y = (float)j - cy, first_z = (float)(offset + slice) - cz, last_z = (float)(offset + slice + depth - 1) - cz;
+  const float y = (float)j - cy, first_z = (float)(offset + slice) - cz,
+              last_z = (float)(offset + slice + depth - 1) - cz;
   for (int view = 0; view < views; ++view) {
     const size_t row = 3 * (size_t)(first_view + view);
     const float4 mu = matrices[row], mv = matrices[row + 1], mw = matrices[row + 2];
@@ -199,8 +202,9 @@ __kernel void backproject_columns(__global const float* restrict filtered, __glo
 
 #else
 __kernel void backproject_exact(__global const float4* restrict filtered, __global const float4* restrict matrices,
-                                __global float* restrict volume, int nx, int ny, int slices, int offset, float cx, float cy, float cz,
-                                int columns, int row_begin, int rows, int first_view, int views, float correlation) {
+                                __global float* restrict volume, int nx, int ny, int slices, int offset, float cx,
+                                float cy, float cz, int columns, int row_begin, int rows, int first_view, int views,
+                                float correlation) {
   const int i = get_global_id(0), j = get_global_id(1), slice = K_UNROLL * (int)get_global_id(2);
   if (i >= nx || j >= ny || slice >= slices) return;
   const size_t plane = (size_t)nx * ny;
@@ -257,8 +261,8 @@ __kernel void backproject_exact(__global const float4* restrict filtered, __glob
 #endif
 
 // filtered = raw, for back-projection without a filter.
-__kernel void backproject_copy(__global const float* restrict raw, __global filtered_t* restrict filtered, int columns, int rows,
-                               int views) {
+__kernel void backproject_copy(__global const float* restrict raw, __global filtered_t* restrict filtered, int columns,
+                               int rows, int views) {
 #define RAW_AT(column, row) raw[((size_t)view * rows + (row)) * columns + (column)]
   STORE_FILTERED(RAW_AT)
 }

@@ -2,7 +2,8 @@
 //
 // Always: .mha, .mhd, .raw with its .mhd beside it. Through ITK: .nrrd, .nii, .nii.gz, .tif, .tiff, .h5, .hdf5, and for
 // reading also .nhdr, .hdr/.img, .dcm, a folder with one DICOM series or with TIFF files, a series of files named by a
-// pattern (see image_series.hpp), and whatever else those readers recognise by content. TIFF keeps neither origin nor direction nor the spacing between slices.
+// pattern (see image_series.hpp), and whatever else those readers recognise by content. TIFF keeps neither origin nor
+// direction nor the spacing between slices.
 #pragma once
 
 #include <memory>
@@ -36,8 +37,9 @@ Volume read_image_part(const std::string& path, const Cutout& part, bool allow_n
 void write_image(const Volume& volume, const std::string& path, bool compressed = false);
 
 /// Opens an image for reading in pieces, as float32. MetaImage files that are not compressed (.mha, .mhd, .raw) and
-/// series of files other than DICOM stay on the disk: nothing but what is asked for is read, and a file that is too short is refused here. All others are read
-/// here, and held in their own type. NaN and Inf are as in read_image, found as they are read.
+/// series of files other than DICOM stay on the disk: nothing but what is asked for is read, and a file that is too
+/// short is refused here. All others are read here, and held in their own type. NaN and Inf are as in read_image, found
+/// as they are read.
 std::unique_ptr<FiniteSource> open_image(const std::string& path, bool allow_nonfinite = false);
 
 /// Throws open_image()'s InputError if the file of voxels is missing or too short, as far as that is seen without
