@@ -164,7 +164,7 @@ RunOptions shifted_options(const RunOptions& given, const DenoiseMethod& method,
 // What is known of devices like these; of others, by a trial if the work is worth its tenths of a second.
 FusedForm fastest_form(const std::vector<Device>& devices, const Grid& grid, const DenoiseParameters& parameters) {
   if (const auto known = known_form(budgets(devices))) return *known;
-  constexpr double worth_a_trial = 1e10;  // voxel-iterations
+  constexpr double worth_a_trial = 5e9;  // voxel-iterations: 464^3 voxels and more, as often as is usual
   constexpr double usual_iterations = 50;
   const double work = static_cast<double>(grid.count()) * std::min<double>(usual_iterations, parameters.iterations);
   if (!fuses(parameters) || parameters.stages || parameters.dual_bits || work < worth_a_trial) return {};

@@ -289,7 +289,7 @@ void add_fdk(CLI::App& app, Action& action) {
   sub->add_option("-g,--geometry", command->geometry, geometry_file_help)->required()->type_name("FILE");
   add_projection_options(*sub, command->projections);
   add_grid_options(*sub, command->grid);
-  add_filter_options(*sub, command->filter);
+  add_filter_options(*sub, command->filter, true);
   auto* counts = sub->add_flag("--counts", command->counts,
                                "The projections are a detector's counts: they become line integrals on the device, in "
                                "the pass that weighs them, as 'halocline counts' would make them");

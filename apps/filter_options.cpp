@@ -1,21 +1,24 @@
 #include "apps/filter_options.hpp"
 
 #include <CLI/CLI.hpp>
+#include <vector>
 
 #include "apps/validators.hpp"
 
 namespace halocline {
 
-void add_filter_options(CLI::App& app, FilterOptions& options) {
+void add_filter_options(CLI::App& app, FilterOptions& options, bool half) {
   app.add_option("--window", options.window, "Window on the ramp filter")->check(CLI::IsMember(window_names()));
   app.add_option("--cutoff", options.cutoff,
                  "Fraction of the highest frequency that the window spans, above 0 and at most 1")
       ->check(positive_number())
       ->type_name("F");
+  std::vector<std::string> interpolations{"exact", "hardware"};
+  if (half) interpolations.emplace_back("half");
   app.add_option("--interpolation", options.interpolation,
-                 "exact: float32; hardware: texture units (8-bit fractions on most GPUs); half: the same of "
-                 "projections in half precision, for the least time")
-      ->check(CLI::IsMember({"exact", "hardware", "half"}));
+                 std::string("exact: float32; hardware: texture units (8-bit fractions on most GPUs)") +
+                     (half ? "; half: the same of projections in half precision, for the least time" : ""))
+      ->check(CLI::IsMember(interpolations));
   const std::string scan =
       "Scans that are no full circle of whole projections (short scans and displaced detectors are weighted by "
       "themselves)";

@@ -17,7 +17,8 @@ struct FilterOptions {
   bool no_displaced = false, allow_incomplete_arc = false;
 };
 
-void add_filter_options(CLI::App& app, FilterOptions& options);
+/// half: whether --interpolation half is offered.
+void add_filter_options(CLI::App& app, FilterOptions& options, bool half);
 FdkParameters fdk_parameters(const FilterOptions& options);
 
 }  // namespace halocline

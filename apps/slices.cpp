@@ -209,7 +209,7 @@ void add_slices(CLI::App& app, Action& action) {
       ->check(whole_number_from(1))
       ->type_name("M")
       ->group(scan);
-  add_filter_options(*sub, command->filter);
+  add_filter_options(*sub, command->filter, false);
   sub->add_option("-o,--output", command->outputs,
                   "An image of attenuations, 1/mm, for each slice in the order of --plane, with commas between; each "
                   "window gives a layer")

@@ -346,7 +346,7 @@ TEST_F(SlicesCommand, RefusesByName) {
   refuses({"--views", "36", "-o", one + "," + one + "," + one}, "-o");
   refuses({"--plane", "axial,frontal", "-o", three}, "\"frontal\"");
   refuses({"--plane", "axial", "--normal", "1,0,0", "-o", one}, "--normal");
-  refuses({"--interpolation", "half", "--views", "36", "-o", three}, "exact or hardware");
+  refuses({"--interpolation", "half", "--views", "36", "-o", three}, "half not in {exact,hardware}");
   refuses({"--normal", "0,0,0", "-o", one}, "--normal");
   refuses({"--position", "0,400,0", "-o", three}, "--position");
   refuses({"--step", "3", "-o", three}, "--views");
