@@ -67,8 +67,9 @@ TEST(Quirks, belongToDrivers) {
     EXPECT_FALSE(quirks_of(device).fill_with_kernel);
     EXPECT_FALSE(quirks_of(device).allocations_beyond_max);
     EXPECT_FALSE(quirks_of(device).large_allocations);
-    EXPECT_EQ(quirks_of(device).build_options, "");
   }
+  EXPECT_EQ(quirks_of(amd).build_options, "");
+  EXPECT_EQ(quirks_of(pocl).build_options, "-w") << "PoCL counts its compiler's warnings on stderr";
   auto intel = info("Intel(R) Corporation", "Intel(R) OpenCL Graphics", "gpu", 1024);
   EXPECT_TRUE(quirks_of(intel).large_allocations);
   EXPECT_NE(quirks_of(intel).build_options.find("4GB"), std::string::npos);
