@@ -8,7 +8,9 @@
 namespace halocline {
 namespace {
 
-constexpr int window = 32;  // iterations whose sums the device keeps
+constexpr int window = 32;                  // iterations whose sums the device keeps
+constexpr std::size_t slices_at_once = 16;  // SLICES_AT_ONCE of cl/tvgd_rows.clh
+constexpr std::size_t row_lanes = 16;       // WIDTH of cl/rows.clh
 
 ArrayNeed fixed_array(std::string name, std::size_t bytes) {
   ArrayNeed need;
@@ -60,10 +62,10 @@ void Tvgd::start(Slab& slab) const {
 
 Tvgd::Shape Tvgd::shape(const Slab& slab, Range slices, int depth) const {
   if (sums_.on_cpu(slab))
-    return {{1, sums_.segments(), static_cast<std::size_t>(slices.count())},
+    return {{1, sums_.segments(), (static_cast<std::size_t>(slices.count()) + slices_at_once - 1) / slices_at_once},
             {1, 1, 1},
             sums_.lane_option(slab),
-            sums_.segments() * SliceSums::lanes};
+            sums_.segments() * row_lanes};
   const auto march = sums_.march(slices, depth);
   return {march.global, march.group, fmt::format("-D COLUMNS={} -D SLICES={}", march.columns, depth), march.sets};
 }

@@ -36,6 +36,13 @@ class Tvgd : public DenoiseMethod {
   virtual void step(Slab& slab, Range core) const;
   /// Whether reduce() leaves the gradient in v, for the step to add it to u.
   bool keeps(const Slab& slab) const;
+  /// Work-items and options; on GPUs an item has four columns where rows allow it.
+  struct Shape {
+    std::array<std::size_t, 3> global, group;
+    std::string options;
+    std::size_t sets;  // of partial sums a slice
+  };
+  Shape shape(const Slab& slab, Range slices, int depth) const;
 
   MethodParameters parameters_;
   std::array<float, 3> inverse_;  // 1 / spacing
@@ -43,13 +50,6 @@ class Tvgd : public DenoiseMethod {
   SliceSums sums_;
 
  private:
-  // Work-items and options; on GPUs an item has four columns where rows allow it.
-  struct Shape {
-    std::array<std::size_t, 3> global, group;
-    std::string options;
-    std::size_t sets;  // of partial sums a slice
-  };
-  Shape shape(const Slab& slab, Range slices, int depth) const;
   bool measures(int done) const;
   /// What the next g is multiplied with. squares: ||g||^2 and ||u - f||^2; product: <u - f, g>.
   double next_factor(double gradient2, double fidelity2, double product) const;

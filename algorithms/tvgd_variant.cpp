@@ -1,5 +1,7 @@
 #include "algorithms/tvgd_variant.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace halocline {
@@ -42,10 +44,9 @@ void TvgdVariant::step(Slab& slab, Range core) const {
   arguments.insert(arguments.end(), {out("v"), in("control")});
   push_rest(arguments, slab, core);
   const KernelSpec kernel{file, "tvgd_variant_step", options() + sums_.lane_option(slab)};
-  if (sums_.on_cpu(slab))
-    slab.launch(kernel, {1, sums_.segments(), static_cast<std::size_t>(core.count())}, {1, 1, 1}, arguments);
-  else
-    slab.launch(kernel, core, arguments);
+  if (!sums_.on_cpu(slab)) return slab.launch(kernel, core, arguments);
+  const auto [global, group, lanes, sets] = shape(slab, core, 1);
+  slab.launch(kernel, global, group, arguments);
 }
 
 // All four sums every time: next to the gradient they cost nothing.
@@ -55,7 +56,12 @@ void TvgdVariant::reduce(Slab& slab, int, Range interior) const {
   arguments.emplace_back(out("partials"));
   if (keeps(slab)) arguments.emplace_back(out("v"));
   push_rest(arguments, slab, interior);
-  sums_.launch(slab, file, "tvgd_variant_sums", interior, arguments, options() + (keeps(slab) ? "-D KEEP" : ""));
+  if (!sums_.on_cpu(slab)) return sums_.launch(slab, file, "tvgd_variant_sums", interior, arguments, options());
+  const auto [global, group, lanes, sets] = shape(slab, interior, 1);
+  slab.launch({file, "tvgd_variant_sums",
+               fmt::format("{}{} {}{}", options(), lanes, sums_.fp64_option(slab), keeps(slab) ? " -D KEEP" : "")},
+              global, group, arguments);
+  sums_.add_up(slab, interior, sets, 4);
 }
 
 }  // namespace halocline

@@ -214,11 +214,11 @@ __kernel __attribute__((reqd_work_group_size(MARCH_X, 1, MARCH_Z))) void tvgd_su
 #else
 #include "tvgd_rows.clh"
 
-// Work-items: (1, segments of SEGMENT_ROWS rows, slices).
+// Work-items: (1, segments of SEGMENT_ROWS rows, slices / SLICES_AT_ONCE).
 __kernel void tvgd_step(__global const float* restrict u, __global float* restrict v, __global const float* restrict control,
                         int nx, int ny, int nz, int offset, int begin, int end, float rx, float ry, float rz, float eps2) {
   const float factor = control[0];
-  DESCENT(store_columns(fma((vector)(-factor), g, here), v + i, x, nx);)
+  DESCENT(NOTHING, store_columns(fma((vector)(-factor), g, here), v + i, x, nx);, NOTHING)
 }
 
 // With the gradient that tvgd_sums left in `g`. Work-items: a row each.
@@ -235,30 +235,24 @@ __kernel void tvgd_sums(__global const float* restrict u, __global const float* 
                         __global float* restrict kept,
 #endif
                         int nx, int ny, int nz, int offset, int begin, int end, float rx, float ry, float rz, float eps2) {
-  Lanes norm, fidelity, product, variation;
-  for (int n = 0; n < LANES; ++n) LANE(norm, n) = LANE(fidelity, n) = LANE(product, n) = LANE(variation, n) = NO_SUM;
 #ifdef KEEP
 #define KEEP_IT store_columns(g, kept + i, x, nx);
 #else
 #define KEEP_IT
 #endif
 #ifdef FIDELITY
-  DESCENT(KEEP_IT const vector change = here - load_columns(f + i, x, nx); ADD_LANES(norm, x, g * g);
-          ADD_LANES(fidelity, x, change * change); ADD_LANES(product, x, change * g);
-          ADD_LANES(variation, x, x + WIDTH > nx ? select(root, (vector)(0.0f), lane_numbers >= nx - x) : root);)
+  Lanes sums[4][SLICES_AT_ONCE];
+  CLEAR_SUMS(4)
+  DESCENT(ADD_ROOT, KEEP_IT const vector change = here - load_columns(f + i, x, nx); total[0] = fma(g, g, total[0]);
+          total[1] = fma(change, change, total[1]); total[2] = fma(change, g, total[2]);
+          , ADD_TOTAL(0) ADD_TOTAL(1) ADD_TOTAL(2) ADD_TOTAL_ROOT)
+  STORE_LANES(4)
 #else
-  DESCENT(KEEP_IT ADD_LANES(norm, x, g * g);)
+  Lanes sums[1][SLICES_AT_ONCE];
+  CLEAR_SUMS(1)
+  DESCENT(NOTHING, KEEP_IT total[0] = fma(g, g, total[0]);, ADD_TOTAL(0))
+  STORE_LANES(1)
 #endif
-  const size_t sets = get_global_size(1) * LANES, set = LANES * get_global_id(1);
-  __global sum_t* to = partials + (size_t)(z - offset) * 4 * sets + set;
-  for (int n = 0; n < LANES; ++n) {
-    to[n] = LANE(norm, n);
-#ifdef FIDELITY
-    to[sets + n] = LANE(fidelity, n);
-    to[2 * sets + n] = LANE(product, n);
-    to[3 * sets + n] = LANE(variation, n);
-#endif
-  }
 }
 #endif
 

@@ -147,28 +147,23 @@ INLINE float16 adaptive_weight(float16 t) {
 #define KEEP_IT
 #endif
 
-// Work-items of both: (1, segments of SEGMENT_ROWS rows, slices).
+// Work-items of both: (1, segments of SEGMENT_ROWS rows, slices / SLICES_AT_ONCE).
 __kernel void tvgd_variant_step(__global const float* restrict u, WEIGHTS_DECLARED __global float* restrict u_new,
                                 __global const float* restrict control, int nx, int ny, int nz, int offset, int begin,
                                 int end, float rx, float ry, float rz, SMOOTHING_DECLARED) {
   const float factor = control[0];
-  DESCENT(store_columns(fma((vector)(-factor), TIMES_DEVIATION(g), here), u_new + i, x, nx);)
+  DESCENT(NOTHING, store_columns(fma((vector)(-factor), TIMES_DEVIATION(g), here), u_new + i, x, nx);, NOTHING)
 }
 
 __kernel void tvgd_variant_sums(__global const float* restrict u, __global const float* restrict f,
                                 WEIGHTS_DECLARED __global sum_t* restrict partials, KEPT_DECLARED int nx, int ny,
                                 int nz, int offset, int begin, int end, float rx, float ry, float rz,
                                 SMOOTHING_DECLARED) {
-  Lanes sums[4];
-  for (int c = 0; c < 4; ++c)
-    for (int n = 0; n < LANES; ++n) LANE(sums[c], n) = NO_SUM;
-  DESCENT(const vector v = TIMES_DEVIATION(g); const vector change = here - load_columns(f + i, x, nx); KEEP_IT;
-          ADD_LANES(sums[0], x, v * v); ADD_LANES(sums[1], x, change * change);
-          ADD_LANES(sums[2], x, change * v);
-          ADD_LANES(sums[3], x, x + WIDTH > nx ? select(root, (vector)(0.0f), lane_numbers >= nx - x) : root);)
-  const size_t sets = get_global_size(1) * LANES, set = LANES * get_global_id(1);
-  for (int c = 0; c < 4; ++c)
-    for (int n = 0; n < LANES; ++n)
-      partials[((size_t)(z - offset) * 4 + c) * sets + set + n] = LANE(sums[c], n);
+  Lanes sums[4][SLICES_AT_ONCE];
+  CLEAR_SUMS(4)
+  DESCENT(ADD_ROOT, const vector v = TIMES_DEVIATION(g); const vector change = here - load_columns(f + i, x, nx);
+          KEEP_IT; total[0] = fma(v, v, total[0]); total[1] = fma(change, change, total[1]);
+          total[2] = fma(change, v, total[2]);, ADD_TOTAL(0) ADD_TOTAL(1) ADD_TOTAL(2) ADD_TOTAL_ROOT)
+  STORE_LANES(4)
 }
 #endif

@@ -54,7 +54,13 @@ double rms(const Volume& a, const Volume& b) {
 
 TEST(Tvgd, FollowsTheReference) {
   for (const bool gpu : {false, true})
-    for (const auto& size : {std::array<std::size_t, 3>{1, 1, 9}, {7, 1, 1}, {1, 70, 1}, {93, 7, 13}, {17, 37, 23}}) {
+    for (const auto& size : {std::array<std::size_t, 3>{1, 1, 9},
+                             {7, 1, 1},
+                             {1, 70, 1},
+                             {93, 7, 13},
+                             {17, 37, 23},
+                             {1100, 3, 5},
+                             {9, 40, 40}}) {
       const Volume f = noisy_step(size, {0.5, 0.8, 1.7});
       auto parameters = parameters_for(f, 9);
       parameters.variants.gpu = gpu;

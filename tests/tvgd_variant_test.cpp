@@ -92,7 +92,13 @@ INSTANTIATE_TEST_SUITE_P(TvgdVariant, Variants, testing::ValuesIn(reference::des
 
 TEST_P(Variants, FollowTheReference) {
   for (const bool gpu : {false, true})
-    for (const auto& size : {std::array<std::size_t, 3>{1, 1, 9}, {7, 1, 1}, {1, 70, 1}, {93, 7, 13}, {17, 37, 23}}) {
+    for (const auto& size : {std::array<std::size_t, 3>{1, 1, 9},
+                             {7, 1, 1},
+                             {1, 70, 1},
+                             {93, 7, 13},
+                             {17, 37, 23},
+                             {1100, 3, 5},
+                             {9, 40, 40}}) {
       const Volume f = noisy_step(size, {0.5, 0.8, 1.7}), w = weights_with_holes(f.grid);
       auto parameters = parameters_for(f, 9, GetParam());
       parameters.variants.gpu = gpu;
