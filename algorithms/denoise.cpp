@@ -13,6 +13,7 @@
 #include "algorithms/noise_estimate.hpp"
 #include "algorithms/registry.hpp"
 #include "algorithms/strength.hpp"
+#include "algorithms/tune.hpp"
 #include "algorithms/volume_sample.hpp"
 #include "host/error.hpp"
 #include "host/thread_pool.hpp"
@@ -161,14 +162,18 @@ RunOptions shifted_options(const RunOptions& given, const DenoiseMethod& method,
   return options;
 }
 
-// What is known of devices like these; of others, by a trial if the work is worth its tenths of a second.
+// What tuning found, or what is known of devices like these; of others, by a trial if the work is worth its tenths of a
+// second, which is then kept.
 FusedForm fastest_form(const std::vector<Device>& devices, const Grid& grid, const DenoiseParameters& parameters) {
+  if (const auto stages = tuned_stages(devices, parameters.method)) return {*stages, 32};
   if (const auto known = known_form(budgets(devices))) return *known;
   constexpr double worth_a_trial = 5e9;  // voxel-iterations: 464^3 voxels and more, as often as is usual
   constexpr double usual_iterations = 50;
   const double work = static_cast<double>(grid.count()) * std::min<double>(usual_iterations, parameters.iterations);
   if (!fuses(parameters) || parameters.stages || parameters.dual_bits || work < worth_a_trial) return {};
-  return tried_form(devices, parameters.method == "spdu", grid.size);
+  const FusedForm form = tried_form(devices, parameters.method == "spdu", grid.size);
+  for (const auto& device : devices) keep_stages(device, parameters.method, form.stages);
+  return form;
 }
 
 // The form, if all devices have work-groups that are large enough for it.

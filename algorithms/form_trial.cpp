@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "algorithms/bench_denoise.hpp"
@@ -54,17 +55,24 @@ double seconds_with(const Device& device, FusedForm form, bool weighted, const s
 
 }  // namespace
 
-FusedForm tried_form(const std::vector<Device>& devices, bool weighted, std::array<std::size_t, 3> size) {
+std::vector<FormTrial> form_trials(const std::vector<Device>& devices, bool weighted, std::array<std::size_t, 3> size) {
   size = trial_size(size);
-  FusedForm fastest;
-  double least = std::numeric_limits<double>::infinity();
+  std::vector<FormTrial> trials;
   for (const FusedForm& form : candidates) {
     double slowest = 0;
     for (const auto& device : devices) slowest = std::max(slowest, seconds_with(device, form, weighted, size));
     spdlog::debug("trial of {} iterations a pass (0: in place): {:.3g} ms", form.stages, 1e3 * slowest);
-    if (slowest < least) least = slowest, fastest = form;
+    if (std::isfinite(slowest)) trials.push_back({form, slowest});
   }
-  return fastest;
+  return trials;
+}
+
+FusedForm tried_form(const std::vector<Device>& devices, bool weighted, std::array<std::size_t, 3> size) {
+  const auto trials = form_trials(devices, weighted, size);
+  if (trials.empty()) return {};
+  return std::min_element(trials.begin(), trials.end(),
+                          [](const auto& a, const auto& b) { return a.seconds < b.seconds; })
+      ->form;
 }
 
 }  // namespace halocline

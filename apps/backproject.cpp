@@ -41,6 +41,7 @@ void run_backproject(Job& job, const BackprojectCommand& command) {
   const Geometry geometry = load_geometry(command.geometry, {}, DetectorPixels::of(stack)).geometry;
   check_projections(stack, "'" + command.input + "'", geometry, "'" + command.geometry + "'");
   require_seen(grid, "the volume", stack, "'" + command.input + "'", geometry);
+  job.tune_first_run(voxels ? "fdk" : "project");
   const Plan plan =
       voxels ? plan_backproject(geometry, stack, grid, parameters, budgets(job.devices()))
              : plan_backproject(geometry, stack, grid, projector_from_name(command.projector), budgets(job.devices()));

@@ -30,6 +30,11 @@ void add_common_options(CLI::App& app, CommonOptions& options) {
          "it has")
       ->type_name("BYTES")
       ->group(devices);
+  app.add_flag(
+         "--no-tune", options.no_tune,
+         "Use the defaults: nothing that 'halocline tune' found, and no two seconds of it on the first run on a GPU "
+         "that nobody has measured")
+      ->group(devices);
   const char* output = "What is told";
   app.add_flag("--dry-run", options.dry_run, "Print the plan, or what would be done, and write nothing")->group(output);
   app.add_option("--trace", options.trace,

@@ -13,7 +13,7 @@ namespace halocline {
 
 struct CommonOptions {
   DeviceSelection devices;
-  bool dry_run = false, quiet = false, allow_nonfinite = false;
+  bool dry_run = false, quiet = false, allow_nonfinite = false, no_tune = false;
   std::string trace, report;  // paths; empty: none
   std::string log_level;      // empty: info, or warn with --quiet
 };

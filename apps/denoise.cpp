@@ -275,6 +275,8 @@ void run_denoise(Job& job, DenoiseCommand& command) {
     outputs = output_frames(job, command.frames, command.output);
   else
     claim_outputs(job, command);
+  if (command.parameters.method == "pdu" || command.parameters.method == "spdu")
+    job.tune_first_run(command.parameters.method);
   const Plan plan = plan_denoise(grid, command.parameters, budgets(job.devices()));
   if (job.dry_run()) {
     if (several)

@@ -167,6 +167,7 @@ FdkWork prepare(Job& job, const FdkCommand& command) {
 
 RunResult reconstruct(Job& job, const FdkWork& work, const Geometry& geometry, const FdkParameters& parameters,
                       const TypedVolume& projections, const std::string& name, const std::string& frame) {
+  job.tune_first_run("fdk");
   auto result = job.timed(
       name, [&] { return fdk(projections, geometry, work.grid, parameters, job.devices(), job.run_options()); });
   job.record(result, name + frame);

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "algorithms/tune.hpp"
 #include "apps/io/atomic_file.hpp"
 #include "apps/io/image_file.hpp"
 #include "apps/io/image_series.hpp"
@@ -160,9 +161,29 @@ const std::vector<Device>& Job::devices(const std::string& otherwise) {
       report_["devices"].push_back(device_json(device.info()));
       report_["devices"].back()["budget_bytes"] = device.ledger().budget();
       if (trace_) device.record(trace_);
+      if (common_.no_tune) use_tuning(device, {});
     }
   }
   return devices_;
+}
+
+void Job::tune_first_run(const std::string& tune_class) {
+  if (common_.no_tune || common_.dry_run) return;
+  for (const auto& device : devices()) {
+    if (has_measured_defaults(device.info()) || tuning_of(device).classes.contains(tune_class)) continue;
+    spdlog::info(
+        "the first run on {}: measuring what is fastest there for about 2 s (--no-tune skips that, 'halocline tune' "
+        "takes longer)",
+        device.info().name);
+    TuneOptions options;
+    options.classes = {tune_class};
+    options.seconds = 2;
+    auto found = tune(device, options).tuning;
+    found.classes.insert(tune_class);  // or it would be tried at every start
+    store_tuning(device.info(), found);
+    use_tuning(device, std::move(found));
+    if (trace_) Device(device).record(trace_);
+  }
 }
 
 RunOptions Job::run_options() const {

@@ -65,6 +65,7 @@ void project_volume(Job& job, const ProjectCommand& command, const Geometry& geo
   const Grid grid = job.input_image("-i", command.input).grid;
   require_seen(grid, "the volume '" + command.input + "'", stack, "--detector and --pixel", geometry);
   const ProjectionParameters parameters{projector_from_name(command.projector), command.interpolation == "hardware"};
+  job.tune_first_run("project");
   const Plan plan = plan_project(geometry, grid, stack, parameters, budgets(job.devices()));
   if (job.dry_run()) return job.print(plan.text());
   const Volume volume = job.read(command.input);

@@ -154,7 +154,8 @@ Event Device::copy(const Buffer& from, std::size_t from_offset, const Buffer& to
 
 Event Device::copy(const Buffer& from, std::size_t from_offset, const ImageArray& to, std::size_t layers,
                    std::span<const Event> waits) {
-  check_bounds(*state_, from, from_offset, to.texel().bytes() * to.extent()[0] * to.extent()[1] * layers, "copy to image");
+  check_bounds(*state_, from, from_offset, to.texel().bytes() * to.extent()[0] * to.extent()[1] * layers,
+               "copy to image");
   const auto list = wait_list(waits, Queue::compute);
   return enqueue(
       *state_, Queue::compute, "clEnqueueCopyBufferToImage", "copy " + from.name() + " to image", 0,
@@ -162,8 +163,8 @@ Event Device::copy(const Buffer& from, std::size_t from_offset, const ImageArray
       [&](cl::CommandQueue& queue, cl::Event& event) {
         cl::Buffer source(memory(from), true);
         cl::Image2DArray target(static_cast<cl_mem>(to.handle()), true);
-        queue.enqueueCopyBufferToImage(source, target, from_offset, {0, 0, 0}, {to.extent()[0], to.extent()[1], layers}, &list,
-                                       &event);
+        queue.enqueueCopyBufferToImage(source, target, from_offset, {0, 0, 0}, {to.extent()[0], to.extent()[1], layers},
+                                       &list, &event);
       });
 }
 
@@ -195,7 +196,11 @@ Event Device::launch(const KernelSpec& spec, std::array<std::size_t, 3> global,
                      std::optional<std::array<std::size_t, 3>> group) {
   if (global[0] == 0 || global[1] == 0 || global[2] == 0) return {};
   cl::Kernel& kernel = kernel_of(*state_, spec);
-  const auto local = group ? *group : work_group_shape(state_->info, spec.kernel, global);
+  if (!group) state_->shaped_kernels.insert(spec.kernel);
+  const auto tuned = state_->tuning.groups.find(spec.kernel);
+  const auto local = group ? *group
+                           : work_group_shape(state_->info, spec.kernel, global,
+                                              tuned == state_->tuning.groups.end() ? nullptr : &tuned->second);
   for (int axis = 0; axis < 3; ++axis) global[axis] = (global[axis] + local[axis] - 1) / local[axis] * local[axis];
   const auto detail = [&] {
     return fmt::format("{} of cl/{}, global {}, group {}", spec.kernel, spec.file, fmt::join(global, " x "),

@@ -103,6 +103,7 @@ Device open_device(const DeviceInfo& info, const cl::Device& device, std::size_t
     throw_cl_error(error.err(), error.what(), "the device could not be opened", info.name);
   }
   state->info.texel_pairs = info.images && reads_pairs(state->context);
+  state->tuning = stored_tuning(info).value_or(Tuning{});
   state->ledger = std::make_unique<MemoryLedger>(info.name, memory > 0 ? memory : default_budget(info));
   return Device(std::move(state));
 }

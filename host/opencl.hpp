@@ -14,12 +14,14 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "host/device.hpp"
 #include "host/program_cache.hpp"
 #include "host/quirks.hpp"
+#include "host/tuning.hpp"
 
 namespace halocline {
 
@@ -41,6 +43,8 @@ struct DeviceState {
   ProgramCache cache;
   std::map<std::string, cl::Program> programs;  // by file and options
   std::map<std::string, cl::Kernel> kernels;    // by file, options and kernel
+  Tuning tuning;
+  std::set<std::string> shaped_kernels;  // launched without a group of their own
   std::shared_ptr<Trace> trace;
   std::mutex pending_mutex;
   std::vector<std::shared_ptr<EventState>> pending;  // recorded when they have ended

@@ -54,10 +54,11 @@ bool counts(const Row& row, const DeviceInfo& device, const std::string& kernel)
 }  // namespace
 
 std::array<std::size_t, 3> work_group_shape(const DeviceInfo& device, const std::string& kernel,
-                                            const std::array<std::size_t, 3>& global) {
-  Shape shape = std::find_if(std::begin(table), std::end(table), [&](const Row& row) {
-                  return counts(row, device, kernel);
-                })->shape;
+                                            const std::array<std::size_t, 3>& global,
+                                            const std::array<std::size_t, 3>* tuned) {
+  Shape shape = tuned != nullptr ? *tuned : std::find_if(std::begin(table), std::end(table), [&](const Row& row) {
+                                              return counts(row, device, kernel);
+                                            })->shape;
   for (int axis = 0; axis < 3; ++axis)  // work-items beyond the range would only idle
     shape[axis] = std::min(shape[axis], std::bit_ceil(std::max<std::size_t>(1, global[axis])));
   const std::size_t most = std::max<std::size_t>(1, device.max_work_group);

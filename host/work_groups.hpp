@@ -10,8 +10,9 @@
 namespace halocline {
 
 /// Shape of a group for `kernel` on `device`; never larger than the device allows, and not longer than `global` along
-/// x.
+/// any axis needs. `tuned`: what `halocline tune` found for it, instead of the table's.
 std::array<std::size_t, 3> work_group_shape(const DeviceInfo& device, const std::string& kernel,
-                                            const std::array<std::size_t, 3>& global);
+                                            const std::array<std::size_t, 3>& global,
+                                            const std::array<std::size_t, 3>* tuned = nullptr);
 
 }  // namespace halocline

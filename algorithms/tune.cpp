@@ -1,0 +1,314 @@
+#include "algorithms/tune.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <memory>
+
+#include "algorithms/bench_denoise.hpp"
+#include "algorithms/denoise_phantom.hpp"
+#include "algorithms/fdk.hpp"
+#include "algorithms/form_trial.hpp"
+#include "algorithms/projector.hpp"
+#include "host/error.hpp"
+#include "host/interrupt.hpp"
+#include "host/trace.hpp"
+
+namespace halocline {
+namespace {
+
+using Shape = std::array<std::size_t, 3>;
+using Clock = std::chrono::steady_clock;
+
+// Runs along x for stencils, squares for texture units, some depth for rays that diverge.
+constexpr Shape candidates[] = {{64, 4, 1}, {128, 2, 1}, {256, 1, 1}, {32, 8, 1}, {16, 16, 1}, {8, 16, 1},
+                                {8, 32, 1}, {32, 4, 1},  {64, 2, 1},  {32, 1, 1}, {64, 1, 1},  {32, 2, 4},
+                                {16, 4, 4}, {16, 8, 4},  {8, 8, 4},   {128, 4, 1}};
+
+constexpr double clear_gain = 29.0 / 30;
+constexpr int repeats = 3;
+
+// Something that launches the kernels of a class, from an idle device to an idle one.
+struct Workload {
+  std::function<void()> run;
+};
+
+Volume ones(const Grid& grid) {
+  Volume volume(grid);
+  std::fill(volume.voxels.begin(), volume.voxels.end(), 1.0f);
+  return volume;
+}
+
+Workload iterations(const Device& device, const std::string& method, std::size_t n) {
+  MethodParameters parameters;
+  parameters.size = {n, n, n};
+  parameters.iterations = 1 << 20;
+  parameters.lambda = 1.0 / 15;
+  parameters.largest_weight = 1;
+  const auto f = std::make_shared<Volume>(denoise_phantom(n, 0.1));
+  const auto w = std::make_shared<Volume>(ones(f->grid));
+  std::map<std::string, const Volume*> inputs{{"f", f.get()}};
+  if (method == "spdu") inputs["w"] = w.get();
+  const auto loop = std::make_shared<DenoiseLoop>(device, BenchForm{method, {}}, parameters, inputs);
+  return {[loop, f, w] { seconds_of(loop->slab(), [&] { loop->iterate(4); }); }};
+}
+
+// n^3 voxels from n views of n x n pixels, cone angle 9 degrees.
+struct Scan {
+  explicit Scan(std::size_t n) {
+    CircularOptions options;
+    options.sid = 1000;
+    options.sdd = 1500;
+    options.projections = n;
+    geometry = circular_geometry(options);
+    const auto count = static_cast<double>(n);
+    volume = default_grid({n, n, n}, {200 / count, 200 / count, 200 / count});
+    stack.size = {n, n, n};
+    stack.spacing = {330 / count, 330 / count, 1};
+    stack.origin = {-165 * (count - 1) / count, -165 * (count - 1) / count, 0};
+  }
+  Geometry geometry;
+  Grid volume, stack;
+};
+
+Workload reconstructions(const Device& device, std::size_t n) {
+  const auto scan = std::make_shared<Scan>(n);
+  const auto views = std::make_shared<Volume>(ones(scan->stack));
+  return {[=] {
+    FdkParameters parameters;
+    fdk(*views, scan->geometry, scan->volume, parameters, {device});
+    if (!device.info().images || device.info().cpu()) return;
+    parameters.hardware_interpolation = true;
+    fdk(*views, scan->geometry, scan->volume, parameters, {device});
+    parameters.half_texels = true;
+    if (device.info().texel_pairs) fdk(*views, scan->geometry, scan->volume, parameters, {device});
+  }};
+}
+
+Workload projections(const Device& device, std::size_t n) {
+  const auto scan = std::make_shared<Scan>(n);
+  const auto volume = std::make_shared<Volume>(ones(scan->volume)), views = std::make_shared<Volume>(ones(scan->stack));
+  return {[=] {
+    ProjectionParameters parameters;
+    for (const auto projector : {Projector::joseph, Projector::siddon}) {
+      parameters.projector = projector;
+      project(*volume, scan->geometry, scan->stack, parameters, {device});
+      backproject(*views, scan->geometry, scan->volume, projector, {device});
+    }
+    if (!device.info().images || device.info().cpu()) return;
+    parameters.projector = Projector::joseph;
+    parameters.hardware_interpolation = true;
+    project(*volume, scan->geometry, scan->stack, parameters, {device});
+  }};
+}
+
+Workload workload_of(const Device& device, const std::string& name, std::size_t n) {
+  if (name == "fdk") return reconstructions(device, n);
+  if (name == "project") return projections(device, n);
+  return iterations(device, name, n);
+}
+
+std::string text_of(const Shape& shape) {
+  return fmt::format("{}", fmt::join(shape, " x "));
+}
+
+std::string form_text(int stages) {
+  return stages == 0 ? "in place" : fmt::format("{} iteration{} a pass", stages, stages > 1 ? "s" : "");
+}
+
+class Tuner {
+ public:
+  Tuner(Device device, const TuneOptions& options, const Progress& progress)
+      : device_(std::move(device)), options_(options), progress_(progress), before_(tuning_of(device_)) {
+    result_.tuning = before_;
+  }
+  ~Tuner() { use_tuning(device_, before_); }
+
+  TuneResult run() {
+    const auto classes = options_.classes.empty() ? tune_classes() : options_.classes;
+    for (const auto& name : classes) {
+      // what is left is shared among the classes to come
+      const double left = options_.seconds - seconds();
+      const auto classes_left = static_cast<double>(&classes.back() - &name + 1);
+      if (left <= 0) {
+        result_.left_out.push_back(fmt::format("{}: no time was left (--seconds)", name));
+        continue;
+      }
+      until_ = seconds() + left / classes_left;
+      try {
+        tune_class(name);
+      } catch (const PlanError& error) {
+        result_.left_out.push_back(fmt::format("{}: {}", name, error.what()));
+      }
+    }
+    result_.seconds = seconds();
+    return std::move(result_);
+  }
+
+ private:
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+
+  std::size_t size() const {
+    if (options_.size > 0) return options_.size;
+    return device_.info().cpu() ? 96 : 320;
+  }
+
+  void tell(const std::string& note) const {
+    if (progress_) progress_({"tune", std::min(seconds(), options_.seconds), options_.seconds, note});
+  }
+
+  // Seconds of every kernel, added up over the workload: the least of `times` runs.
+  std::map<std::string, double> measure(const Workload& work, const Tuning& tuning, int times) {
+    use_tuning(device_, tuning);
+    std::map<std::string, double> least;
+    for (int n = 0; n < times; ++n) {
+      check_interrupt();
+      const auto trace = std::make_shared<Trace>();
+      device_.record(trace);
+      work.run();
+      device_.finish();
+      device_.record(nullptr);
+      for (const auto& [name, total] : trace->totals()) {
+        const auto at = least.emplace(name, total.first).first;
+        at->second = std::min(at->second, total.first);
+      }
+    }
+    return least;
+  }
+
+  Tuning with_all(const Shape& shape, const std::set<std::string>& kernels) const {
+    Tuning tuning = result_.tuning;
+    for (const auto& kernel : kernels) tuning.groups[kernel] = shape;
+    return tuning;
+  }
+
+  void tune_class(const std::string& name) {
+    tell(name);
+    if (name == "pdu" || name == "spdu") tune_form(name);
+    const Workload work = workload_of(device_, name, size());
+    Tuning standard = result_.tuning;
+    standard.groups.clear();
+    measure(work, standard, 1);  // compiles
+    const auto before = measure(work, standard, repeats);
+    std::set<std::string> kernels;
+    for (const auto& kernel : shaped_kernels(device_))
+      if (before.contains(kernel)) kernels.insert(kernel);
+    std::map<std::string, std::vector<double>> trials;
+    std::vector<Shape> tried;
+    for (const Shape& shape : candidates) {
+      if (kernels.empty() || seconds() > until_) break;
+      if (shape[0] * shape[1] * shape[2] > device_.info().max_work_group) continue;
+      tell(fmt::format("{}, groups of {}", name, text_of(shape)));
+      try {
+        const auto now = measure(work, with_all(shape, kernels), 1);
+        tried.push_back(shape);
+        for (const auto& kernel : kernels) trials[kernel].push_back(now.at(kernel));
+      } catch (const ClError&) {  // a group that is too large for a kernel's registers
+      }
+    }
+    // Those that won, and the standard again, in turns.
+    Tuning found = result_.tuning;
+    std::map<std::string, Shape> winners;
+    for (const auto& kernel : kernels) {
+      found.groups.erase(kernel);
+      if (const auto best = clearly_fastest(trials[kernel], before.at(kernel)))
+        found.groups[kernel] = winners[kernel] = tried[*best];
+    }
+    std::map<std::string, double> old = before, now;
+    for (int n = 0; n < repeats && !winners.empty(); ++n) {
+      for (const auto& [kernel, time] : measure(work, standard, 1))
+        old[kernel] = n == 0 ? time : std::min(old[kernel], time);
+      for (const auto& [kernel, time] : measure(work, found, 1))
+        now[kernel] = n == 0 ? time : std::min(now[kernel], time);
+    }
+    for (const auto& kernel : kernels) {
+      TunedItem item{name, kernel, "default", "default", before.at(kernel), before.at(kernel)};
+      if (const auto winner = winners.find(kernel); winner != winners.end()) {
+        const double again[] = {now.at(kernel)};
+        if (clearly_fastest(again, old.at(kernel))) {
+          item.after = text_of(winner->second);
+          item.seconds_before = old.at(kernel);
+          item.seconds_after = now.at(kernel);
+        } else {
+          found.groups.erase(kernel);
+        }
+      }
+      result_.items.push_back(item);
+    }
+    result_.tuning = found;
+    result_.tuning.classes.insert(name);
+  }
+
+  void tune_form(const std::string& name) {
+    if (device_.info().cpu()) return;  // barriers in a loop: in place is faster by far
+    const std::array<std::size_t, 3> grid{size(), size(), size()};
+    const auto trials = form_trials({device_}, name == "spdu", grid);
+    if (trials.empty()) return;
+    const auto best = std::min_element(trials.begin(), trials.end(),
+                                       [](const auto& a, const auto& b) { return a.seconds < b.seconds; });
+    result_.tuning.choices["stages of " + name] = std::to_string(best->form.stages);
+    result_.items.push_back({name, "form of " + name, form_text(trials.front().form.stages),
+                             form_text(best->form.stages), trials.front().seconds, best->seconds});
+  }
+
+  Device device_;
+  TuneOptions options_;
+  const Progress& progress_;
+  Tuning before_;
+  TuneResult result_;
+  Clock::time_point start_ = Clock::now();
+  double until_ = 0;
+};
+
+}  // namespace
+
+const std::vector<std::string>& tune_classes() {
+  static const std::vector<std::string> classes{"pdu", "spdu", "fdk", "project"};
+  return classes;
+}
+
+TuneResult tune(Device device, const TuneOptions& options, const Progress& progress) {
+  for (const auto& name : options.classes)
+    if (std::find(tune_classes().begin(), tune_classes().end(), name) == tune_classes().end())
+      throw InputError(fmt::format("--class '{}' is unknown; give some of {}", name, fmt::join(tune_classes(), ", ")));
+  if (options.size > most_bench_size)
+    throw InputError(fmt::format("--size {} is too large; give at most {}", options.size, most_bench_size));
+  return Tuner(std::move(device), options, progress).run();
+}
+
+std::optional<int> tuned_stages(std::span<const Device> devices, const std::string& method) {
+  std::optional<int> least;
+  for (const auto& device : devices) {
+    const auto& choices = tuning_of(device).choices;
+    const auto found = choices.find("stages of " + method);
+    if (found == choices.end() || found->second.size() != 1 || found->second[0] < '0' || found->second[0] > '4')
+      return std::nullopt;
+    const int stages = found->second[0] - '0';
+    least = least ? std::min(*least, stages) : stages;
+  }
+  return least;
+}
+
+void keep_stages(const Device& device, const std::string& method, int stages) {
+  Tuning tuning = tuning_of(device);
+  tuning.choices["stages of " + method] = std::to_string(stages);
+  store_tuning(device.info(), tuning);
+  use_tuning(device, std::move(tuning));
+}
+
+bool has_measured_defaults(const DeviceInfo& device) {
+  return device.cpu() ||
+         (device.platform.find("NVIDIA") != std::string::npos &&
+          (device.name.find("H100") != std::string::npos || device.name.find("H200") != std::string::npos));
+}
+
+std::optional<std::size_t> clearly_fastest(std::span<const double> candidates, double standard) {
+  const auto best = std::min_element(candidates.begin(), candidates.end());
+  if (best == candidates.end() || !(*best < clear_gain * standard)) return std::nullopt;
+  return static_cast<std::size_t>(best - candidates.begin());
+}
+
+}  // namespace halocline

@@ -1,0 +1,62 @@
+#include "host/tuning.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "host/opencl.hpp"
+
+namespace halocline {
+namespace {
+
+// One of two cards of a model is called "model #1" (open_devices); they are tuned alike, parts of a CPU are not.
+std::string model_of(const DeviceInfo& device) {
+  const auto number = device.name.rfind(" #");
+  return number == std::string::npos || device.name.find_first_not_of("0123456789", number + 2) != std::string::npos
+             ? device.name
+             : device.name.substr(0, number);
+}
+
+std::string key_of(const DeviceInfo& device) {
+  return fmt::format("tuning 1\n{}\n{}\n{}\n{}", HALOCLINE_VERSION, model_of(device), device.platform, device.driver);
+}
+
+}  // namespace
+
+const Tuning& tuning_of(const Device& device) {
+  return device.state()->tuning;
+}
+
+void use_tuning(const Device& device, Tuning tuning) {
+  device.state()->tuning = std::move(tuning);
+}
+
+const std::set<std::string>& shaped_kernels(const Device& device) {
+  return device.state()->shaped_kernels;
+}
+
+std::optional<Tuning> stored_tuning(const DeviceInfo& device) {
+  const auto bytes = ProgramCache().load(key_of(device));
+  if (!bytes) return std::nullopt;
+  try {
+    const auto json = nlohmann::json::parse(*bytes);
+    Tuning tuning;
+    json.at("groups").get_to(tuning.groups);
+    json.at("choices").get_to(tuning.choices);
+    json.at("classes").get_to(tuning.classes);
+    for (const auto& [kernel, shape] : tuning.groups)
+      if (shape[0] * shape[1] * shape[2] == 0) return std::nullopt;
+    return tuning;
+  } catch (const nlohmann::json::exception&) {
+    return std::nullopt;
+  }
+}
+
+void store_tuning(const DeviceInfo& device, const Tuning& tuning) {
+  const nlohmann::json json{{"groups", tuning.groups}, {"choices", tuning.choices}, {"classes", tuning.classes}};
+  const std::string text = json.dump();
+  ProgramCache().store(key_of(device), {text.begin(), text.end()});
+}
+
+}  // namespace halocline
