@@ -152,10 +152,10 @@ TEST_F(Tune, TheFormFoundForAllDevicesIsTheOneThatDenoisingTakes) {
   parameters.alpha = 10;
   parameters.iterations = 6;
   const Volume noisy = denoise_phantom(16, 0.1);
-  const auto fused = denoise(noisy, parameters, devices);
+  const auto fused = denoise(noisy, nullptr, parameters, devices);
   EXPECT_EQ(fused.form.stages, 1);
   use_tuning(device, {});
-  const auto in_place = denoise(noisy, parameters, devices);
+  const auto in_place = denoise(noisy, nullptr, parameters, devices);
   EXPECT_EQ(in_place.form.stages, 0);
   EXPECT_TRUE(fused.output.voxels == in_place.output.voxels);
 }
