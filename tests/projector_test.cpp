@@ -43,6 +43,18 @@ std::vector<reference::Scene> scenes() {
   all.push_back(scan_of("coarse_pixels", some, 0, grid, {9, 7}));
   all.push_back(scan_of("fine_pixels", some, 3, grid, {0.3, 0.2}));
   all.push_back(scan_of("truncated", some, 0, default_grid({21, 19, 15}, {4, 4, 4}), {1.5, 1.5}));
+  // lines of voxels along the axis so long, and seen by so many rows, that kernels take them part by part
+  CircularOptions far;
+  far.sid = 1000;
+  far.sdd = 1500;
+  far.angles = {12, 95, 203};
+  Grid along_j;
+  along_j.size = {6, 390, 5};
+  along_j.spacing = {2, 1, 2};
+  along_j.origin = {-4, -190, -5};
+  for (const auto& [name, grid] : {std::pair{"long_lines", default_grid({6, 5, 390}, {2, 2, 1})},
+                                   std::pair{"long_lines_along_j", along_j}})
+    all.push_back({name, circular_geometry(far), reference::detector(11, 137, 3, 1.8, 4.5), grid});
   return all;
 }
 
