@@ -238,13 +238,13 @@ void RayProjection::project(Slab& slab, Range views) const {
     if (form_ == Form::columns) {  // STRIP and DEPTH of joseph_columns.clh
       arguments = {in("lines")};
       add_common(arguments);
-      slab.launch(
-          {"joseph.cl", "joseph_project_columns", fmt::format("{} -D COLUMNS -D AXIAL={}", options, table_.axial_rows())},
-          {parts(columns, 8), parts(rows, 128), count}, {1, 1, 1}, arguments);
+      slab.launch({"joseph.cl", "joseph_project_columns",
+                   fmt::format("{} -D COLUMNS -D AXIAL={}", options, table_.axial_rows())},
+                  {parts(columns, 8), parts(rows, 128), count}, {1, 1, 1}, arguments);
     } else if (form_ == Form::lanes) {  // the width of joseph_lanes.clh
       add_common(arguments);
-      slab.launch({"joseph.cl", "joseph_project_lanes", options + " -D LANES"}, {parts(columns, 8), rows, count}, {1, 1, 1},
-                  arguments);
+      slab.launch({"joseph.cl", "joseph_project_lanes", options + " -D LANES"}, {parts(columns, 8), rows, count},
+                  {1, 1, 1}, arguments);
     } else {
       launch(kernel(Projector::joseph, "project", options), arguments);
     }

@@ -125,6 +125,8 @@ __kernel void backproject_image(__read_only image2d_array_t filtered, __global c
 }
 
 #elif defined(LAYOUT_COLUMNS)
+#include "lanes.clh"
+
 #ifndef AXIAL
 #define AXIAL 2
 #endif
@@ -132,9 +134,6 @@ __kernel void backproject_image(__read_only image2d_array_t filtered, __global c
 #define STRIP 16
 #define DEPTH 64
 #define BLENDED 256
-
-typedef float8 wide;
-#define WIDTH 8
 
 // Work-items: (nx / STRIP, ny, slices / DEPTH), or if AXIAL is 1 (nx / STRIP, slices, ny / DEPTH), not rounded up further.
 __kernel void backproject_columns(__global const float* restrict filtered, __global const float4* restrict matrices,
@@ -182,23 +181,19 @@ __kernel void backproject_columns(__global const float* restrict filtered, __glo
       for (int part = lowest; part <= highest; part += BLENDED) {
         const int count = min(BLENDED, highest - part + 1);
         for (int r = 0; r <= count; ++r) blended[r] = fma(high, right[part + r], low * left[part + r]);
-        for (int s = 0; s < depth; s += WIDTH) {
-          const wide along = (float)s + (wide)(0, 1, 2, 3, 4, 5, 6, 7);
-          const wide ys = AXIAL == 2 ? (wide)(y) : y + along, zs = AXIAL == 2 ? z + along : (wide)(z);
-          const wide v = fma(zs, (wide)(mv.z), fma((wide)(x), (wide)(mv.x), fma(ys, (wide)(mv.y), (wide)(mv.w)))) * inverse_w;
-          const wide whole = floor(v), fraction = v - whole;
-          const int8 quad = convert_int8(whole) - (row_begin - 1) - part;
-          const int8 at = clamp(quad, 0, count - 1);
-          const float16 pairs = (float16)(vload2(0, blended + at.s0), vload2(0, blended + at.s1), vload2(0, blended + at.s2),
-                                          vload2(0, blended + at.s3), vload2(0, blended + at.s4), vload2(0, blended + at.s5),
-                                          vload2(0, blended + at.s6), vload2(0, blended + at.s7));
-          const wide below = pairs.even, above = pairs.odd;
-          wide value = fma(fraction, above, (1.0f - fraction) * below);
+        for (int s = 0; s < depth; s += 8) {
+          const lanes along = (float)s + (lanes)(0, 1, 2, 3, 4, 5, 6, 7);
+          const lanes ys = AXIAL == 2 ? (lanes)(y) : y + along, zs = AXIAL == 2 ? z + along : (lanes)(z);
+          const lanes v = fma(zs, (lanes)(mv.z), fma((lanes)(x), (lanes)(mv.x), fma(ys, (lanes)(mv.y), (lanes)(mv.w)))) * inverse_w;
+          lanes fraction;
+          const int8 quad = split(v, &fraction) - (row_begin - 1) - part, at = clamp(quad, 0, count - 1);
+          const float16 pairs = PAIRS(blended, at);
+          lanes value = fma(fraction, pairs.odd, (1.0f - fraction) * pairs.even);
 #ifdef VARIANCE
-          value *= across_kappa * fma(-2.0f * fraction * (1.0f - fraction), (wide)(1.0f), (wide)(1.0f));
+          value *= across_kappa * fma(-2.0f * fraction * (1.0f - fraction), (lanes)(1.0f), (lanes)(1.0f));
 #endif
-          const wide old = vload8(0, &sum[n][s]);
-          vstore8(select(old, fma(value, (wide)(weight), old), quad == at), 0, &sum[n][s]);
+          const lanes old = vload8(0, &sum[n][s]);
+          vstore8(select(old, fma(value, (lanes)(weight), old), quad == at), 0, &sum[n][s]);
         }
       }
     }

@@ -21,6 +21,8 @@
 // TURNED: turned[slice][x][y] too, the slices transposed by joseph_turn, which rays that follow i read, so that neighbouring rays read
 // neighbouring voxels. The same numbers, so the same bits.
 //
+// COLUMNS, LANES: the forms for CPUs, joseph_columns.clh and joseph_lanes.clh. The same bits again.
+//
 // IMAGE: one launch for each AXIS that rays follow, from planes, an image array with a layer for each plane across AXIS (joseph_planes;
 // width and height are j and k, i and k, or i and j), zero beyond the slices held. The same bits again; with HARDWARE interpolation the
 // fractions have 8 bits on most GPUs. With PACK 2 the views come in pairs half a turn apart, and a texel holds a voxel and the one that half
@@ -34,6 +36,7 @@
 #define INDEX long
 #endif
 #include "gather.clh"
+#include "lanes.clh"
 #include "rays.clh"
 
 #ifndef IMAGE
