@@ -84,10 +84,12 @@ class Halocline:
                 return json.load(file), seconds
 
     def measured(self, *words):
-        """The report, and the processor's seconds of the whole process on all cores."""
+        """The report, and the processor's seconds of the process on all cores, less those of the same with --dry-run: its start."""
         used = lambda: sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
         before = used()
-        return self.report(*words)[0], used() - before
+        self(*words, "--dry-run", "--quiet")
+        started = used()
+        return self.report(*words)[0], used() - started - (started - before)
 
     def metrics(self, *words):
         return json.loads(self("metrics", *words, "--json"))

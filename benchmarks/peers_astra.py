@@ -4,7 +4,7 @@
 Needs Python 3.9, numpy and astra-toolbox (pip install astra-toolbox). A slice of the Shepp-Logan phantom is projected along parallel
 rays and as a fan. Errors are root mean squares from the phantom's exact line integrals, over the largest of them; the last column is
 the difference between the two, likewise. Times are from the slice in memory to the projections in memory, in turns, the best of
---runs after one that is not counted; in brackets the processor's seconds (of halocline: of the whole command, with its start and files).
+--runs after one that is not counted; in brackets the processor's seconds (of halocline: of the command, less those of its start).
 ASTRA's projectors run on one core.
 """
 import argparse

@@ -4,8 +4,8 @@
 Needs Python 3.9, numpy and itk-rtk (pip install itk-rtk). Both reconstruct an analytic Shepp-Logan phantom on the same grid;
 the difference is taken inside the phantom, where both detectors see it, as a share of its value 1. Times are from projections
 in memory to the volume in memory, in turns, the best of --runs; the first run of each, which compiles, is not counted. In brackets
-the processor's seconds on all cores (of halocline: of the whole command, with its start and files), which other work on the machine
-hardly changes.
+the processor's seconds on all cores (of halocline: of the command, less those of its start), which other work on the machine changes
+less.
 """
 import argparse
 import os
