@@ -57,8 +57,11 @@ VoxelDriven::VoxelDriven(const Geometry& geometry, const Grid& projections, cons
       options_(options),
       detector_rows_(detector_rows_of(geometry, projections, grid)) {
   const auto matrices = matrices_of(geometry, projections, grid);
-  const bool k_invariant = std::all_of(matrices.begin(), matrices.end(),
-                                       [](const Matrix34& matrix) { return matrix[2] == 0 && matrix[10] == 0; });
+  const auto invariant_along = [&](std::size_t axis) {  // U and W of every view
+    return std::all_of(matrices.begin(), matrices.end(),
+                       [=](const Matrix34& matrix) { return matrix[axis] == 0 && matrix[8 + axis] == 0; });
+  };
+  const bool k_invariant = invariant_along(2);
   const bool single_row = projections.size[1] == 1;
   kernel_ = {"backproject.cl", "backproject_exact", ""};
   layout_options_ = "-D LAYOUT_QUADS";
@@ -73,8 +76,9 @@ VoxelDriven::VoxelDriven(const Geometry& geometry, const Grid& projections, cons
           pack_ = views, order_ = std::move(order);
     kernel_.kernel = "backproject_image";
     layout_options_ = fmt::format("-D PACK={}{}", pack_, options.half_texels ? " -D HALF_TEXELS" : "");
-  } else if (options.cpu && k_invariant && !single_row) {
+  } else if (options.cpu && !single_row && (k_invariant || invariant_along(1))) {
     layout_ = Layout::columns;
+    axial_ = k_invariant ? 2 : 1;
     kernel_.kernel = "backproject_columns";
     layout_options_ = "-D LAYOUT_COLUMNS";
   }
@@ -84,6 +88,7 @@ VoxelDriven::VoxelDriven(const Geometry& geometry, const Grid& projections, cons
       fmt::format("-D DISTANCE_WEIGHT={} {}{}{}{}{}", options.distance_weight ? 1 : 0, layout_options_,
                   layout_ == Layout::texels ? " -D USE_IMAGE" : "", options.variance ? " -D VARIANCE" : "",
                   k_invariant ? " -D K_INVARIANT" : "", single_row ? " -D SINGLE_ROW" : "");
+  if (layout_ == Layout::columns) kernel_.options += fmt::format(" -D AXIAL={}", axial_);
 }
 
 // MORE_ITEMS of filtered.clh.
@@ -163,7 +168,9 @@ void VoxelDriven::accumulate(Slab& slab, Range views) const {
                                             static_cast<float>(options_.correlation)};
   const auto [nx, ny, nz] = grid_.size;
   if (layout_ == Layout::columns)  // STRIP and DEPTH of backproject.cl
-    return slab.launch(kernel_, {parts(nx, 16), ny, parts(count, 64)}, {1, 1, 1}, arguments);
+    return slab.launch(kernel_,
+                       {parts(nx, 16), axial_ == 2 ? ny : count, axial_ == 2 ? parts(count, 64) : parts(ny, 64)},
+                       {1, 1, 1}, arguments);
   // Slices a work-item, by what was fastest on an H200. On CPUs image reads are long functions, and nothing is gained
   // by writing them out several times.
   const std::size_t unroll = !texels || pack_ > 1 ? 4 : slab.device().cpu() ? 1 : 8;

@@ -52,7 +52,8 @@ class VoxelDriven {
   Grid projections_, grid_;
   Options options_;
   Layout layout_ = Layout::quads;
-  int pack_ = 1;  // views that share a texel
+  int pack_ = 1;   // views that share a texel
+  int axial_ = 2;  // Layout::columns: the axis along which U and W do not change
   std::vector<int> order_;
   std::vector<float> matrices_;  // 12 a view, in that order
   std::string layout_options_;

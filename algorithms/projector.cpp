@@ -103,7 +103,8 @@ RayProjection::RayProjection(const Geometry& geometry, const Grid& volume, const
       projections_(projections),
       parameters_(parameters),
       order_(shared_order(geometry, volume, projections, parameters)),
-      table_(make_rays(in_order(geometry, order_), volume, projections)) {
+      table_(make_rays(in_order(geometry, order_), volume, projections)),
+      form_(form()) {
   if (images() && parameters.projector != Projector::joseph)
     throw InputError(
         fmt::format("hardware interpolation (--interpolation hardware) goes with --projector joseph; {} does not "
@@ -112,7 +113,16 @@ RayProjection::RayProjection(const Geometry& geometry, const Grid& volume, const
 }
 
 bool RayProjection::turned() const {
-  return parameters_.gpu && parameters_.projector == Projector::joseph && !images() && table_.any_follows(0);
+  return (parameters_.gpu || form_ == Form::lanes) && table_.any_follows(0) &&
+         parameters_.projector == Projector::joseph && !images();
+}
+
+RayProjection::Form RayProjection::form() const {
+  if (parameters_.gpu || parameters_.projector != Projector::joseph || images()) return Form::portable;
+  constexpr std::size_t fewest = 8;  // rows that make a vector
+  if (projections_.size[1] >= fewest && table_.axial_rows() > 0) return Form::columns;
+  // which reads pairs of voxels along x and along y
+  return volume_.size[0] > 1 && volume_.size[1] > 1 ? Form::lanes : Form::portable;
 }
 
 void RayProjection::check_device(const DeviceInfo& device) const {
@@ -146,6 +156,11 @@ Requirements RayProjection::requirements() const {
                          {.name = "projections", .kind = ArrayKind::projections, .lifetime = Lifetime::output},
                          {.name = "rays", .kind = ArrayKind::fixed, .elements = table_.rays.size()}};
   requirements.kernels = {kernel(parameters_.projector, "project").kernel};
+  if (form_ == Form::lanes) requirements.kernels = {"joseph_project_lanes"};
+  if (form_ == Form::columns) {
+    requirements.kernels = {"joseph_project_columns"};
+    requirements.arrays.push_back({.name = "lines", .kind = ArrayKind::volume});
+  }
   if (turned()) requirements.arrays.push_back({.name = "turned", .kind = ArrayKind::volume});
   if (images()) {
     requirements.kernels = {"joseph_project_image"};
@@ -169,9 +184,15 @@ void RayProjection::start(Slab& slab) const {
 
 void RayProjection::loaded(Slab& slab) const {
   const auto held = slab.extended().count();
-  if (turned())
+  const auto turn = [&](const char* name) {
     slab.launch({"joseph.cl", "joseph_turn", ""}, {volume_.size[0], volume_.size[1], static_cast<std::size_t>(held)},
-                {16, 16, 1}, {in("volume"), out("turned"), slab.nx(), slab.ny()});
+                {16, 16, 1}, {in("volume"), out(name), slab.nx(), slab.ny()});
+  };
+  if (turned()) turn("turned");
+  if (form_ == Form::columns && table_.axial_rows() == 1) turn("lines");
+  if (form_ == Form::columns && table_.axial_rows() == 2)
+    slab.launch({"joseph.cl", "joseph_stand", ""}, {volume_.size[0], static_cast<std::size_t>(held), volume_.size[1]},
+                {16, 16, 1}, {in("volume"), out("lines"), slab.nx(), slab.ny(), number(held)});
   if (!images()) return;
   for (int axis = 0; axis < 3; ++axis) {
     if (!table_.any_follows(axis)) continue;
@@ -187,9 +208,11 @@ void RayProjection::project(Slab& slab, Range views) const {
   const bool narrow = held < std::size_t{1} << 30;  // a ray may look a slice beyond before it is told to stop
   const auto columns = projections_.size[0], rows = projections_.size[1];
   const auto count = static_cast<std::size_t>(views.count());
+  const auto parts = [](std::size_t all, std::size_t each) { return (all + each - 1) / each; };
   const auto add_common = [&](std::vector<SlabArgument>& arguments) {
     arguments.insert(arguments.end(), {in("rays"), inout("projections"), slab.nx(), slab.ny(), slab.nz(), slab.offset(),
                                        number(slab.interior().begin), number(slab.interior().end)});
+    if (form_ == Form::columns) arguments.emplace_back(number(slab.extended().count()));
     add_spacing(arguments, volume_);
     arguments.insert(arguments.end(), {number(columns), number(rows), number(views.begin), number(count)});
     add_widths(arguments, parameters_.projector, table_);
@@ -204,16 +227,27 @@ void RayProjection::project(Slab& slab, Range views) const {
       std::vector<SlabArgument> arguments{in(planes_names[axis]), in("axes")};
       add_common(arguments);
       constexpr std::size_t edge = 16;  // a tile of pixels, and the views of the batch for each: see the kernel
-      const std::size_t tiles = (columns + edge - 1) / edge, turns = count / (order_.empty() ? 1 : 2);
+      const std::size_t tiles = parts(columns, edge), turns = count / (order_.empty() ? 1 : 2);
       slab.launch({"joseph.cl", "joseph_project_image", image_options(axis)}, {tiles * turns * edge, rows, 1},
                   {edge, edge, 1}, arguments);
     }
   } else if (parameters_.projector == Projector::joseph) {
-    const std::string index = narrow ? "-D INDEX=int" : "-D INDEX=long";
-    if (turned())
-      launch(kernel(Projector::joseph, "project", index + " -D TURNED"), {in("volume"), in("turned")});
-    else
-      launch(kernel(Projector::joseph, "project", index), {in("volume")});
+    const std::string options = fmt::format("-D INDEX={}{}", narrow ? "int" : "long", turned() ? " -D TURNED" : "");
+    std::vector<SlabArgument> arguments{in("volume")};
+    if (turned()) arguments.emplace_back(in("turned"));
+    if (form_ == Form::columns) {  // STRIP and DEPTH of joseph_columns.clh
+      arguments = {in("lines")};
+      add_common(arguments);
+      slab.launch({"joseph.cl", "joseph_project_columns",
+                   fmt::format("{} -D COLUMNS -D AXIAL={}", options, table_.axial_rows())},
+                  {parts(columns, 8), parts(rows, 128), count}, {1, 1, 1}, arguments);
+    } else if (form_ == Form::lanes) {  // the width of joseph_lanes.clh
+      add_common(arguments);
+      slab.launch({"joseph.cl", "joseph_project_lanes", options + " -D LANES"}, {parts(columns, 8), rows, count},
+                  {1, 1, 1}, arguments);
+    } else {
+      launch(kernel(Projector::joseph, "project", options), arguments);
+    }
   } else {
     launch(kernel(parameters_.projector, "project"), {in("volume")});
   }

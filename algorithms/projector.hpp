@@ -30,8 +30,8 @@ struct ProjectionParameters {
   bool hardware_interpolation = false;
   /// Joseph reads the volume as images and interpolates in float32: the same bits as from buffers.
   bool images = false;
-  /// Hold what makes the reads of a GPU coalesce, at the cost of a second copy of the volume: project() and
-  /// plan_project() set it by their devices. It changes no bit.
+  /// Joseph from buffers in the form for GPUs, not in those for CPUs, which take neighbouring pixels in vectors; both
+  /// hold a second copy of the volume. project() and plan_project() set it by their devices. It changes no bit.
   bool gpu = false;
   /// Hardware interpolation: where views lie a half turn apart, two of them share the fetches of textures of two
   /// channels. project() and plan_project() set it by their devices. It changes no bit but by the rounding of
@@ -55,6 +55,11 @@ class RayProjection : public ProjectionMethod {
 
  private:
   bool turned() const;
+  /// How Joseph reads buffers: the same bits in all of them. portable: a ray a work-item. For CPUs, in vectors: columns
+  /// of the detector, where their rays share what they read (cl/joseph_columns.clh), or pixels of a row
+  /// (cl/joseph_lanes.clh).
+  enum class Form { portable, columns, lanes };
+  Form form() const;
   bool images() const { return parameters_.images || parameters_.hardware_interpolation; }
   std::string image_options(int axis) const;
 
@@ -62,6 +67,7 @@ class RayProjection : public ProjectionMethod {
   ProjectionParameters parameters_;
   std::vector<int> order_;  // in pairs of views half a turn apart; empty: as they lie
   RayTable table_;
+  Form form_;
 };
 
 /// A^T y, of the A that RayProjection computes: <A x, y> = <x, A^T y> to float32's rounding.

@@ -18,6 +18,9 @@ struct RayTable {
   std::array<double, 3> widths{};
 
   bool any_follows(int axis) const;
+  /// The index axis (j = 1 or k = 2) along which alone the rays of every detector column differ, to the last bit, and
+  /// which no ray follows; 0 if there is none.
+  int axial_rows() const;
 };
 
 RayTable make_rays(const Geometry& geometry, const Grid& volume, const Grid& projections);

@@ -4,6 +4,7 @@ Needs Python 3.9 and numpy. The scripts use the `halocline` command as anybody w
 """
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -81,6 +82,14 @@ class Halocline:
             seconds = time.perf_counter() - start
             with open(path) as file:
                 return json.load(file), seconds
+
+    def measured(self, *words):
+        """The report, and the processor's seconds of the process on all cores, less those of the same with --dry-run: its start."""
+        used = lambda: sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
+        before = used()
+        self(*words, "--dry-run", "--quiet")
+        started = used()
+        return self.report(*words)[0], used() - started - (started - before)
 
     def metrics(self, *words):
         return json.loads(self("metrics", *words, "--json"))

@@ -15,8 +15,8 @@
 // the detector, as filtered.clh lays it out for one of three kernels:
 //   backproject_exact    quads of 2 x 2 pixels: one aligned load a voxel and view instead of four (1.7 times as fast on an H200), and no
 //     border to guard;
-//   backproject_columns  detector columns one after the other, for CPUs: two columns are blended into one, which then serves all slices
-//     of a voxel column. The bits are those of backproject_exact. K_INVARIANT only;
+//   backproject_columns  detector columns one after the other, for CPUs: two columns are blended into one, which then serves all voxels
+//     of a line along the index axis AXIAL (1 or 2: j or k), along which U and W change in no view. The bits are those of backproject_exact;
 //   backproject_image    one image layer a view, interpolated by the sampler (the fractions then have 8 bits on most GPUs). With PACK 2
 //     or 4 a texel holds the pixels of that many views, each a half or a quarter of a turn on: a voxel sees the first one where the voxel
 //     turned with it sees the next, so a fetch serves PACK voxels. nx and ny are even, PACK 4: and the same, the first two columns of the
@@ -125,41 +125,45 @@ __kernel void backproject_image(__read_only image2d_array_t filtered, __global c
 }
 
 #elif defined(LAYOUT_COLUMNS)
-// Voxels along x and slices of a work-item, and detector rows that it can blend.
+#include "lanes.clh"
+
+#ifndef AXIAL
+#define AXIAL 2
+#endif
+// Voxels along x and along the axis of a work-item, and detector rows that it can blend.
 #define STRIP 16
 #define DEPTH 64
 #define BLENDED 256
 
-typedef float8 wide;
-#define WIDTH 8
-
-// Work-items: (nx / STRIP, ny, slices / DEPTH), not rounded up further.
+// Work-items: (nx / STRIP, ny, slices / DEPTH), or if AXIAL is 1 (nx / STRIP, slices, ny / DEPTH), not rounded up further.
 __kernel void backproject_columns(__global const float* restrict filtered, __global const float4* restrict matrices,
                                   __global float* restrict volume, int nx, int ny, int slices, int offset, float cx,
                                   float cy, float cz, int columns, int row_begin, int rows, int first_view, int views,
                                   float correlation) {
-  const int i = STRIP * (int)get_global_id(0), j = get_global_id(1), slice = DEPTH * (int)get_global_id(2);
-  const size_t plane = (size_t)nx * ny;
-  const int width = min(STRIP, nx - i), depth = min(DEPTH, slices - slice);
+  const int i = STRIP * (int)get_global_id(0);
+  const int j = AXIAL == 2 ? (int)get_global_id(1) : DEPTH * (int)get_global_id(2);
+  const int slice = AXIAL == 2 ? DEPTH * (int)get_global_id(2) : (int)get_global_id(1);
+  const size_t plane = (size_t)nx * ny, next = AXIAL == 2 ? plane : (size_t)nx;
+  const int width = min(STRIP, nx - i), depth = min(DEPTH, AXIAL == 2 ? slices - slice : ny - j);
   volume += plane * slice + (size_t)j * nx + i;
 
   float sum[STRIP][DEPTH];
   for (int s = 0; s < DEPTH; ++s)
-    for (int n = 0; n < width; ++n) sum[n][s] = s < depth ? volume[plane * s + n] : 0.0f;
+    for (int n = 0; n < width; ++n) sum[n][s] = s < depth ? volume[next * s + n] : 0.0f;
 
   float blended[BLENDED + 1];  // rows from `lowest` on
-  const float y = (float)j - cy, first_z = (float)(offset + slice) - cz,
-              last_z = (float)(offset + slice + depth - 1) - cz;
+  const float y = (float)j - cy, z = (float)(offset + slice) - cz;
+  const float last_y = AXIAL == 2 ? y : y + (float)(depth - 1), last_z = AXIAL == 2 ? z + (float)(depth - 1) : z;
   for (int view = 0; view < views; ++view) {
     const size_t row = 3 * (size_t)(first_view + view);
     const float4 mu = matrices[row], mv = matrices[row + 1], mw = matrices[row + 2];
     for (int n = 0; n < width; ++n) {
       const float x = (float)(i + n) - cx;
-      const float base_u = fma(x, mu.x, fma(y, mu.y, mu.w)), base_v = fma(x, mv.x, fma(y, mv.y, mv.w));
-      const float base_w = fma(x, mw.x, fma(y, mw.y, mw.w));
-      const bool in_front = base_w > 0.0f;
-      const float inverse_w = in_front ? 1.0f / base_w : 0.0f;
-      const float weight = voxel_weight(inverse_w, in_front), u = base_u * inverse_w;
+      const float w = fma(z, mw.z, fma(x, mw.x, fma(y, mw.y, mw.w)));
+      const bool in_front = w > 0.0f;
+      const float inverse_w = in_front ? 1.0f / w : 0.0f;
+      const float weight = voxel_weight(inverse_w, in_front);
+      const float u = fma(z, mu.z, fma(x, mu.x, fma(y, mu.y, mu.w))) * inverse_w;
       const Position across = position(u, 0, columns);
       if (!across.inside) continue;
       __global const float* left = filtered + ((size_t)(columns + 2) * view + across.quad) * (rows + 2);
@@ -168,36 +172,35 @@ __kernel void backproject_columns(__global const float* restrict filtered, __glo
 #ifdef VARIANCE
       const float across_kappa = kappa(u, correlation);
 #endif
-      // v goes one way with z; rows are numbered as in `left`, whose border holds zeros
-      const int first = position(fma(first_z, mv.z, base_v) * inverse_w, row_begin, rows).quad;
-      const int last = position(fma(last_z, mv.z, base_v) * inverse_w, row_begin, rows).quad;
+      // v goes one way along the axis; rows are numbered as in `left`, whose border holds zeros
+      const float first_v = fma(z, mv.z, fma(x, mv.x, fma(y, mv.y, mv.w)));
+      const float last_v = fma(last_z, mv.z, fma(x, mv.x, fma(last_y, mv.y, mv.w)));
+      const int first = position(first_v * inverse_w, row_begin, rows).quad;
+      const int last = position(last_v * inverse_w, row_begin, rows).quad;
       const int lowest = clamp(min(first, last), 0, rows), highest = clamp(max(first, last), 0, rows);
       for (int part = lowest; part <= highest; part += BLENDED) {
         const int count = min(BLENDED, highest - part + 1);
         for (int r = 0; r <= count; ++r) blended[r] = fma(high, right[part + r], low * left[part + r]);
-        for (int s = 0; s < depth; s += WIDTH) {
-          const wide z = (float)(offset + slice + s) - cz + (wide)(0, 1, 2, 3, 4, 5, 6, 7);
-          const wide v = fma(z, (wide)(mv.z), (wide)(base_v)) * inverse_w;
-          const wide whole = floor(v), fraction = v - whole;
-          const int8 quad = convert_int8(whole) - (row_begin - 1) - part;
-          const int8 at = min(max(quad, 0), count - 1);
-          const wide below = (wide)(blended[at.s0], blended[at.s1], blended[at.s2], blended[at.s3], blended[at.s4],
-                                    blended[at.s5], blended[at.s6], blended[at.s7]);
-          const wide above = (wide)(blended[at.s0 + 1], blended[at.s1 + 1], blended[at.s2 + 1], blended[at.s3 + 1],
-                                    blended[at.s4 + 1], blended[at.s5 + 1], blended[at.s6 + 1], blended[at.s7 + 1]);
-          wide value = fma(fraction, above, (1.0f - fraction) * below);
+        for (int s = 0; s < depth; s += 8) {
+          const lanes along = (float)s + (lanes)(0, 1, 2, 3, 4, 5, 6, 7);
+          const lanes ys = AXIAL == 2 ? (lanes)(y) : y + along, zs = AXIAL == 2 ? z + along : (lanes)(z);
+          const lanes v = fma(zs, (lanes)(mv.z), fma((lanes)(x), (lanes)(mv.x), fma(ys, (lanes)(mv.y), (lanes)(mv.w)))) * inverse_w;
+          lanes fraction;
+          const int8 quad = split(v, &fraction) - (row_begin - 1) - part, at = clamp(quad, 0, count - 1);
+          const float16 pairs = PAIRS(blended, at);
+          lanes value = fma(fraction, pairs.odd, (1.0f - fraction) * pairs.even);
 #ifdef VARIANCE
-          value *= across_kappa * fma(-2.0f * fraction * (1.0f - fraction), (wide)(1.0f), (wide)(1.0f));
+          value *= across_kappa * fma(-2.0f * fraction * (1.0f - fraction), (lanes)(1.0f), (lanes)(1.0f));
 #endif
-          const wide old = vload8(0, &sum[n][s]);
-          vstore8(select(old, fma(value, (wide)(weight), old), quad == at), 0, &sum[n][s]);
+          const lanes old = vload8(0, &sum[n][s]);
+          vstore8(select(old, fma(value, (lanes)(weight), old), quad == at), 0, &sum[n][s]);
         }
       }
     }
   }
 
   for (int s = 0; s < depth; ++s)
-    for (int n = 0; n < width; ++n) volume[plane * s + n] = sum[n][s];
+    for (int n = 0; n < width; ++n) volume[next * s + n] = sum[n][s];
 }
 
 #else

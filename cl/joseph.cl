@@ -21,6 +21,8 @@
 // TURNED: turned[slice][x][y] too, the slices transposed by joseph_turn, which rays that follow i read, so that neighbouring rays read
 // neighbouring voxels. The same numbers, so the same bits.
 //
+// COLUMNS, LANES: the forms for CPUs, joseph_columns.clh and joseph_lanes.clh. The same bits again.
+//
 // IMAGE: one launch for each AXIS that rays follow, from planes, an image array with a layer for each plane across AXIS (joseph_planes;
 // width and height are j and k, i and k, or i and j), zero beyond the slices held. The same bits again; with HARDWARE interpolation the
 // fractions have 8 bits on most GPUs. With PACK 2 the views come in pairs half a turn apart, and a texel holds a voxel and the one that half
@@ -34,9 +36,63 @@
 #define INDEX long
 #endif
 #include "gather.clh"
+#include "lanes.clh"
 #include "rays.clh"
 
 #ifndef IMAGE
+// The samples of a slab of the rays that follow one axis: planes `lowest` to `highest`, numbered `a`, of `na`; those between `from` and `to` of
+// the nc along c, and of the nb along b. Index of a voxel: base + a stride_a + b stride_b + (c - move_c) stride_c.
+typedef struct {
+  float ca;
+  int na, nb, nc, from, to, lowest, highest, move_c;
+  INDEX stride_a, stride_b, stride_c, base;
+} Planes;
+
+INLINE Planes planes_of(int axis, int nx, int ny, int nz, int offset, int begin, int end) {
+  // planes along a; interpolation along b and c, c being k unless the ray follows k
+  const INDEX plane = (INDEX)nx * ny;
+  const bool follows_k = axis == 2, follows_i = axis == 0;
+  Planes p;
+  p.na = follows_k ? nz : follows_i ? nx : ny, p.nb = follows_i ? ny : nx, p.nc = follows_k ? ny : nz;
+  p.ca = 0.5f * (float)(p.na - 1);
+  p.stride_c = follows_k ? nx : plane;
+#ifdef TURNED
+  p.stride_a = follows_k ? plane : follows_i ? ny : nx, p.stride_b = 1;
+#else
+  p.stride_a = follows_k ? plane : follows_i ? 1 : nx, p.stride_b = follows_i ? nx : 1;
+#endif
+  // lowest and highest c that this slab interpolates from (floor)
+  p.from = follows_k || begin == 0 ? -1 : begin, p.to = follows_k ? ny : end;
+  p.lowest = follows_k ? begin : 0, p.highest = follows_k ? end - 1 : p.na - 1;
+  // slices held: `offset` on; numbers along c are moved so that they index the buffer
+  p.move_c = follows_k ? 0 : offset;
+  p.base = follows_k ? -(INDEX)offset * plane : 0;
+  return p;
+}
+
+// The planes where a ray may have samples.
+INLINE int2 range_of(const Line line, const Planes planes) {
+  float low = (float)planes.lowest - planes.ca, high = (float)planes.highest - planes.ca;
+  narrow(line.slope_b, line.shift_b, -1.0f, (float)planes.nb, (float)planes.na, &low, &high);
+  narrow(line.slope_c, line.shift_c, (float)planes.from, (float)planes.to, (float)planes.na, &low, &high);
+  return (int2)(max(planes.lowest, (int)floor(fmin(low + planes.ca, (float)planes.na + 4.0f)) - 1),
+                min(planes.highest, (int)ceil(fmax(high + planes.ca, -4.0f)) + 1));
+}
+
+// Whether the march towards larger k goes from the last plane to the first.
+INLINE bool descends(const Line line, int axis) { return axis != 2 && line.slope_c < 0.0f; }
+
+#ifdef TURNED
+#define VOXELS_OF(axis) (axis == 0 ? turned : volume)
+#else
+#define VOXELS_OF(axis) volume
+#endif
+
+#if defined(COLUMNS)
+#include "joseph_columns.clh"
+#elif defined(LANES)
+#include "joseph_lanes.clh"
+#else
 __kernel void joseph_project(__global const float* restrict volume,
 #ifdef TURNED
                              __global const float* restrict turned,
@@ -47,64 +103,39 @@ __kernel void joseph_project(__global const float* restrict volume,
   if (column >= columns || row >= rows || view >= views) return;
 
   const Ray ray = ray_of(rays + RAY_FLOATS * (size_t)(first_view + view), from_centre(column, columns), from_centre(row, rows));
-  const float cx = 0.5f * (float)(nx - 1), cy = 0.5f * (float)(ny - 1), cz = 0.5f * (float)(nz - 1);
   const int axis = main_axis(ray);
-  const Line line = line_of(ray, axis, cx, cy, cz);
-  const float slope_b = line.slope_b, shift_b = line.shift_b, slope_c = line.slope_c, shift_c = line.shift_c;
+  const Line line = line_of(ray, axis, 0.5f * (float)(nx - 1), 0.5f * (float)(ny - 1), 0.5f * (float)(nz - 1));
   const float path = path_mm(ray, axis, hx, hy, hz);
-
-  // planes along a; interpolation along b and c, c being k unless the ray follows k
-  const INDEX plane = (INDEX)nx * ny;
-  const bool follows_k = axis == 2, follows_i = axis == 0;
-  const float ca = follows_k ? cz : follows_i ? cx : cy;
-  const int na = follows_k ? nz : follows_i ? nx : ny, nb = follows_i ? ny : nx;
-  const INDEX stride_c = follows_k ? nx : plane;
-#ifdef TURNED
-  __global const float* restrict voxels = follows_i ? turned : volume;
-  const INDEX stride_a = follows_k ? plane : follows_i ? ny : nx, stride_b = 1;
-#else
-  __global const float* restrict voxels = volume;
-  const INDEX stride_a = follows_k ? plane : follows_i ? 1 : nx, stride_b = follows_i ? nx : 1;
-#endif
-
-  // lowest and highest c that this slab interpolates from (floor), and the planes where that can be
-  const int from = follows_k || begin == 0 ? -1 : begin, to = follows_k ? ny : end;
-  float low = follows_k ? (float)begin - ca : -ca, high = follows_k ? (float)(end - 1) - ca : (float)(na - 1) - ca;
-  const int lowest = follows_k ? begin : 0, highest = follows_k ? end - 1 : na - 1;
-  narrow(slope_b, shift_b, -1.0f, (float)nb, (float)na, &low, &high);
-  narrow(slope_c, shift_c, (float)from, (float)to, (float)na, &low, &high);
-  const int first = max(lowest, (int)floor(fmin(low + ca, (float)na + 4.0f)) - 1);
-  const int last = min(highest, (int)ceil(fmax(high + ca, -4.0f)) + 1);
-  const bool descending = !follows_k && slope_c < 0.0f;
-  // slices held: `offset` on; numbers along c are moved so that they index the buffer
-  const int nc = follows_k ? ny : nz;
-  const int move_c = follows_k ? 0 : offset;
-  const INDEX base = follows_k ? -(INDEX)offset * plane : 0;
+  const Planes planes = planes_of(axis, nx, ny, nz, offset, begin, end);
+  const int2 range = range_of(line, planes);
+  const bool descending = descends(line, axis);
+  __global const float* restrict voxels = VOXELS_OF(axis);
 
   const size_t pixel = ((size_t)view * rows + row) * columns + column;
   float sum = projections[pixel];
-  for (int step = first; step <= last; ++step) {
-    const int m = descending ? last - (step - first) : step;
-    const float p = (float)m - ca;
-    const float b = fma(p, slope_b, shift_b), c = fma(p, slope_c, shift_c);
+  for (int step = range.x; step <= range.y; ++step) {
+    const int m = descending ? range.y - (step - range.x) : step;
+    const float p = (float)m - planes.ca;
+    const float b = fma(p, line.slope_b, line.shift_b), c = fma(p, line.slope_c, line.shift_c);
     const float whole_b = floor(b), whole_c = floor(c);
     const int b0 = (int)whole_b, c0 = (int)whole_c;
     const float fb = b - whole_b, fc = c - whole_c;
     float low_b = 1.0f - fb, high_b = fb, low_c = 1.0f - fc, high_c = fc;
-    if (c0 < from || c0 >= to || b0 < -1 || b0 >= nb) continue;
-    INDEX step_b = stride_b, step_c = stride_c;
-    INDEX at = base + m * stride_a + b0 * stride_b + (c0 - move_c) * stride_c;
+    if (c0 < planes.from || c0 >= planes.to || b0 < -1 || b0 >= planes.nb) continue;
+    INDEX step_b = planes.stride_b, step_c = planes.stride_c;
+    INDEX at = planes.base + m * planes.stride_a + b0 * step_b + (c0 - planes.move_c) * step_c;
     // a neighbour that is not there weighs nothing and is not read
-    if (b0 < 0) low_b = 0.0f, at += stride_b, step_b = 0;
-    if (b0 + 1 >= nb) high_b = 0.0f, step_b = 0;
-    if (c0 < 0) low_c = 0.0f, at += stride_c, step_c = 0;
-    if (c0 + 1 >= nc) high_c = 0.0f, step_c = 0;
+    if (b0 < 0) low_b = 0.0f, at += step_b, step_b = 0;
+    if (b0 + 1 >= planes.nb) high_b = 0.0f, step_b = 0;
+    if (c0 < 0) low_c = 0.0f, at += step_c, step_c = 0;
+    if (c0 + 1 >= planes.nc) high_c = 0.0f, step_c = 0;
     const float value0 = fma(high_b, voxels[at + step_b], low_b * voxels[at]);
     const float value1 = fma(high_b, voxels[at + step_b + step_c], low_b * voxels[at + step_c]);
     sum = fma(path, fma(high_c, value1, low_c * value0), sum);
   }
   projections[pixel] = sum;
 }
+#endif
 
 // turned[slice][x][y] = volume[slice][y][x], through a tile so that both are read and written along lines.
 // Work-items: (nx, ny, slices) in groups of TILE x TILE.
@@ -117,6 +148,16 @@ __kernel void joseph_turn(__global const float* restrict volume, __global float*
   if (x0 + a < nx && y0 + b < ny) tile[b][a] = volume[base + (size_t)(y0 + b) * nx + x0 + a];
   barrier(CLK_LOCAL_MEM_FENCE);
   if (x0 + b < nx && y0 + a < ny) turned[base + (size_t)(x0 + b) * ny + y0 + a] = tile[a][b];
+}
+
+// lines[y][x][slice] = volume[slice][y][x], in the same way. Work-items: (nx, slices, ny) in groups of TILE x TILE.
+__kernel void joseph_stand(__global const float* restrict volume, __global float* restrict lines, int nx, int ny, int slices) {
+  __local float tile[TILE][TILE + 1];
+  const int x0 = TILE * (int)get_group_id(0), k0 = TILE * (int)get_group_id(1), y = get_global_id(2);
+  const int a = get_local_id(0), b = get_local_id(1);
+  if (x0 + a < nx && k0 + b < slices) tile[b][a] = volume[((size_t)(k0 + b) * ny + y) * nx + x0 + a];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (x0 + b < nx && k0 + a < slices) lines[((size_t)y * nx + x0 + b) * slices + k0 + a] = tile[a][b];
 }
 
 // One work-item a pixel of the rows held: what the back-projection needs of its ray.

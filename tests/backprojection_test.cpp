@@ -77,6 +77,21 @@ TEST_P(BackprojectionScenes, TheShortWayForUntiltedViewsGivesTheSameBits) {
   EXPECT_TRUE(backprojected(longer, scene, false) == whole);
 }
 
+TEST(Backprojection, CpusTakeColumnsWhereTheAxisLiesAlongJOrK) {
+  VoxelDriven::Options options;
+  options.cpu = true;
+  int columns = 0;
+  for (const auto& scene : reference::scenes()) {
+    const auto kernels = Backprojection(scene.geometry, scene.projections, scene.grid, options).requirements().kernels;
+    const bool taken = std::find(kernels.begin(), kernels.end(), "backproject_columns") != kernels.end();
+    const bool wanted = scene.name == "cone" || scene.name == "cone_axis_along_j" || scene.name == "cone_one_slice" ||
+                        scene.name == "cone_one_voxel" || scene.name == "parallel";
+    EXPECT_EQ(taken, wanted) << scene.name;
+    columns += taken ? 1 : 0;
+  }
+  EXPECT_EQ(columns, 5);
+}
+
 INSTANTIATE_TEST_SUITE_P(All, BackprojectionScenes, testing::ValuesIn(reference::scenes()),
                          [](const auto& info) { return info.param.name; });
 

@@ -221,7 +221,7 @@ std::vector<std::function<void(const Devices&)>> cases() {
     for (const std::size_t columns : {10, 20})
       all.push_back(
           [=](const Devices& devices) { run_denoiser(devices, name, Schedule::standard, for_gpus, {}, columns); });
-  for (const char* name : {"cone_tilted", "cone", "fan"})
+  for (const char* name : {"cone_tilted", "cone", "cone_axis_along_j", "fan"})
     all.push_back([=](const Devices& devices) { run_projectors(devices, name); });
   for (const bool hardware : {false, true})
     all.push_back([=](const Devices& devices) { run_slices(devices, hardware); });

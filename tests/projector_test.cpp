@@ -6,8 +6,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "algorithms/phantoms.hpp"
 #include "host/error.hpp"
@@ -43,6 +45,18 @@ std::vector<reference::Scene> scenes() {
   all.push_back(scan_of("coarse_pixels", some, 0, grid, {9, 7}));
   all.push_back(scan_of("fine_pixels", some, 3, grid, {0.3, 0.2}));
   all.push_back(scan_of("truncated", some, 0, default_grid({21, 19, 15}, {4, 4, 4}), {1.5, 1.5}));
+  // lines of voxels along the axis so long, and seen by so many rows, that kernels take them part by part
+  CircularOptions far;
+  far.sid = 1000;
+  far.sdd = 1500;
+  far.angles = {12, 95, 203};
+  Grid along_j;
+  along_j.size = {6, 250, 5};
+  along_j.spacing = {2, 1, 2};
+  along_j.origin = {-4, -120, -5};
+  for (const auto& [name, grid] :
+       {std::pair{"long_lines", default_grid({6, 5, 250}, {2, 2, 1})}, std::pair{"long_lines_along_j", along_j}})
+    all.push_back({name, circular_geometry(far), reference::detector(11, 137, 3, 1.8, 4.5), grid});
   return all;
 }
 
@@ -193,6 +207,22 @@ TEST(Projector, EllipsoidsHaveTheirLineIntegrals) {
     EXPECT_LT(fine, 0.75 * coarse) << projector_name(projector);
     RecordProperty(projector_name(projector), std::to_string(coarse) + " " + std::to_string(fine));
   }
+}
+
+TEST(Projector, ColumnsAreTakenWhereTheirRaysShareLines) {
+  const auto kernel = [](const std::string& name, bool gpu) {
+    const auto all = scenes();
+    const auto scene = std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.name == name; });
+    return RayProjection(scene->geometry, scene->grid, scene->projections, {.gpu = gpu}).requirements().kernels.front();
+  };
+  for (const char* name : {"cone", "cone_axis_along_j", "parallel", "short_scan", "long_lines_along_j"}) {
+    EXPECT_EQ(kernel(name, false), "joseph_project_columns") << name;
+    EXPECT_EQ(kernel(name, true), "joseph_project") << name;
+  }
+  // rays that leave the plane as columns change, too few rows, a grid of one column of voxels
+  for (const char* name : {"cone_tilted", "cone_turned_grid", "parallel_tilted", "cone_one_slice", "fan"})
+    EXPECT_EQ(kernel(name, false), "joseph_project_lanes") << name;
+  EXPECT_EQ(kernel("cone_one_voxel", false), "joseph_project");
 }
 
 TEST(Projector, HoldsWhatWasPlanned) {

@@ -76,6 +76,7 @@ std::vector<Scene> scenes() {
   return {{"cone", scan(300, false, angles), detector(33, 41, views, 1.5, 1.25), along_y},
           {"cone_tilted", scan(300, true, angles), detector(33, 41, views, 1.5, 1.25), along_y},
           {"cone_world_axes", scan(300, true, angles), flipped_detector, world},
+          {"cone_axis_along_j", scan(300, false, angles), detector(33, 41, views, 1.5, 1.25), world},
           {"cone_turned_grid", scan(300, true, angles), detector(33, 36, views, 1.6, 1.6),
            centred_at(rotated_grid({10, 15, 9}, {2, 1.5, 2.5}), {2, 3, -1})},
           {"cone_one_slice", scan(300, false, angles), detector(33, 7, views, 2, 2), slab},

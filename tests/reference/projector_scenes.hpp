@@ -22,7 +22,7 @@ inline void PrintTo(const Scene& scene, std::ostream* out) {
 }
 
 /// Cone (tilted, displaced source and detector; also untilted), fan and parallel beam, with odd, anisotropic,
-/// off-centre grids along the default axes, along the world's, and turned arbitrarily. Angles avoid those where a ray
+/// off-centre grids along the default axes, along the world's (the rotation axis along j), and turned arbitrarily. Angles avoid those where a ray
 /// follows two axes equally.
 std::vector<Scene> scenes();
 
