@@ -1,14 +1,15 @@
-// halocline bench
+// halocline bench denoise
+#include "algorithms/bench_denoise.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "algorithms/bench_denoise.hpp"
+#include "apps/bench_commands.hpp"
 #include "apps/job.hpp"
 #include "apps/report.hpp"
-#include "apps/subcommands.hpp"
 #include "apps/validators.hpp"
 #include "scheduling/plan_text.hpp"
 
@@ -20,18 +21,6 @@ struct BenchCommand {
   std::string methods, forms;
   bool json = false, markdown = false;
 };
-
-// "a,b, c"; an empty word stays, so that it is refused by name.
-std::vector<std::string> words_of(const std::string& list) {
-  std::vector<std::string> words;
-  for (std::size_t at = 0; !list.empty() && at <= list.size();) {
-    const auto end = std::min(list.find(',', at), list.size());
-    const auto first = std::min(list.find_first_not_of(' ', at), end);
-    words.push_back(list.substr(first, end - first));
-    at = end + 1;
-  }
-  return words;
-}
 
 nlohmann::json bench_json(const DenoiseBench& bench) {
   nlohmann::json result{{"device", device_json(bench.device)},      {"size", bench.plan.size},
@@ -60,7 +49,7 @@ nlohmann::json bench_json(const DenoiseBench& bench) {
 }
 
 std::string heading(const DeviceInfo& device, std::size_t size) {
-  return fmt::format("{} ({}, {}), {}^3 voxels", device.name, device.platform, device.driver, size);
+  return fmt::format("{}, {}^3 voxels", device_heading(device), size);
 }
 
 std::string reached_text(const TimeToGap& time) {
@@ -137,6 +126,8 @@ void run_bench_denoise(Job& job, BenchCommand& command) {
   if (command.json) job.print(results.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
+}  // namespace
+
 void add_bench_denoise(CLI::App& app, Action& action) {
   auto* sub = app.add_subcommand("denoise", "Iterations a second in every form, and the time to a given duality gap");
   auto command = std::make_shared<BenchCommand>();
@@ -166,15 +157,6 @@ void add_bench_denoise(CLI::App& app, Action& action) {
       "for the fastest form; compiling is not counted.\nExample:\n  halocline bench denoise --device gpu --size "
       "512 --report bench.json");
   sub->callback([&action, command] { action = [command](Job& job) { run_bench_denoise(job, *command); }; });
-}
-
-}  // namespace
-
-void add_bench(CLI::App& app, Action& action) {
-  auto* sub = app.add_subcommand("bench", "Measure how fast the devices are");
-  sub->require_subcommand(1);
-  add_bench_denoise(*sub, action);
-  sub->footer("Example:\n  halocline bench denoise");
 }
 
 }  // namespace halocline
