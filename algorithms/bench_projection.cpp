@@ -404,7 +404,9 @@ ScanBenchPlan plan_scan_bench(ScanBench bench, const Device& device, const ScanB
   const bool cpu = device.info().cpu(), slices = bench == ScanBench::slices;
   ScanBenchPlan plan;
   for (std::size_t size = options.size.value_or(cpu ? 128 : slices ? 1024 : 512);; size = size * 3 / 4 / 4 * 4) {
-    plan = {.size = size, .views = options.views.value_or(slices ? 128 : std::max(size, least_bench_views))};
+    plan = {};
+    plan.size = size;
+    plan.views = options.views.value_or(slices ? 128 : std::max(size, least_bench_views));
     const BenchScan scan = bench_scan(plan.size, plan.views);
     bool all_fit = true;
     for (const Mode& mode : wanted) {

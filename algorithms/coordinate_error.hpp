@@ -1,6 +1,6 @@
-// How far float32 puts what voxel-driven back-projection reads of a view from where it is. With 4096^3 voxels and 4096^2
-// pixels, displaced and tilted, that is 0.0012 pixels at most and cannot be more than 0.0034: less than a step of a texture
-// unit's 8-bit fractions (0.0039).
+// How far float32 puts what voxel-driven back-projection reads of a view from where it is. With 4096^3 voxels and
+// 4096^2 pixels, displaced and tilted, that is 0.0012 pixels at most and cannot be more than 0.0034: less than a step
+// of a texture unit's 8-bit fractions (0.0039).
 #pragma once
 
 #include <array>

@@ -22,7 +22,7 @@ struct BenchCommand {
   bool json = false, markdown = false;
 };
 
-nlohmann::json bench_json(const ScanBenchResult& bench) {
+nlohmann::json bench_json(ScanBench kind, const ScanBenchResult& bench) {
   nlohmann::json result{{"device", device_json(bench.device)},
                         {"size", bench.plan.size},
                         {"views", bench.plan.views},
@@ -34,8 +34,8 @@ nlohmann::json bench_json(const ScanBenchResult& bench) {
     nlohmann::json mode{{"mode", rate.mode},
                         {"seconds", rate.seconds},
                         {"updates_per_s", rate.updates / rate.seconds},
-                        {"rays_per_s", rate.rays / rate.seconds},
                         {"relative_rmse", rate.relative_rmse}};
+    if (kind != ScanBench::slices) mode["rays_per_s"] = rate.rays / rate.seconds;
     if (rate.host) {
       mode["device_seconds"] = rate.host->device_seconds;
       mode["kernel_seconds"] = rate.host->kernel_seconds;
@@ -57,9 +57,11 @@ nlohmann::json bench_json(const ScanBenchResult& bench) {
   return result;
 }
 
-std::string heading(const DeviceInfo& device, const ScanBenchPlan& plan) {
-  return fmt::format("{}, {}^3 voxels, {} views of {}^2 pixels", device_heading(device), plan.size, plan.views,
-                     plan.size);
+std::string heading(ScanBench bench, const DeviceInfo& device, const ScanBenchPlan& plan) {
+  return fmt::format("{}, {}, {} views of {}^2 pixels", device_heading(device),
+                     bench == ScanBench::slices ? fmt::format("three slices of {}^2 pixels", plan.size)
+                                                : fmt::format("{}^3 voxels", plan.size),
+                     plan.views, plan.size);
 }
 
 using Row = std::vector<std::string>;
@@ -79,6 +81,8 @@ std::vector<Row> rows_of(ScanBench bench, const ScanBenchResult& result) {
   if (bench == ScanBench::fdk)
     rows.push_back({"mode", "s host to host", "GUPS", "first to last command", "s kernels", "s up", "s down",
                     "over the larger of kernels and transfers", "RMSE/max"});
+  else if (bench == ScanBench::slices)
+    rows.push_back({"mode", "ms", "GUPS", "of the limit", "limit", "RMSE/max"});
   else
     rows.push_back({"mode", "ms", "GUPS", "Grays/s", "of the limit", "limit", "RMSE/max"});
   for (const auto& rate : result.rates) {
@@ -90,8 +94,8 @@ std::vector<Row> rows_of(ScanBench bench, const ScanBenchResult& result) {
                              g(host.upload_seconds), g(host.download_seconds),
                              fmt::format("{:.3g}", rate.seconds / host.least_seconds())});
     } else {
-      row.insert(row.end(),
-                 {g(1e3 * rate.seconds), g(1e-9 * rate.updates / rate.seconds), g(1e-9 * rate.rays / rate.seconds)});
+      row.insert(row.end(), {g(1e3 * rate.seconds), g(1e-9 * rate.updates / rate.seconds)});
+      if (bench != ScanBench::slices) row.push_back(g(1e-9 * rate.rays / rate.seconds));
       for (auto& cell : limit_cells(rate)) row.push_back(std::move(cell));
     }
     row.push_back(fmt::format("{:.2e}", rate.relative_rmse));
@@ -114,7 +118,7 @@ std::string table(ScanBench bench, const ScanBenchResult& result) {
   std::vector<std::size_t> widths(rows.front().size(), 0);
   for (const Row& row : rows)
     for (std::size_t n = 0; n < row.size(); ++n) widths[n] = std::max(widths[n], row[n].size());
-  std::string text = heading(result.device, result.plan) + "\n";
+  std::string text = heading(bench, result.device, result.plan) + "\n";
   for (const Row& row : rows) {
     text += fmt::format("{:<{}}", row[0], widths[0]);
     for (std::size_t n = 1; n < row.size(); ++n) text += fmt::format("  {:>{}}", row[n], widths[n]);
@@ -125,7 +129,7 @@ std::string table(ScanBench bench, const ScanBenchResult& result) {
 
 std::string markdown(ScanBench bench, const ScanBenchResult& result) {
   const auto rows = rows_of(bench, result);
-  std::string text = heading(result.device, result.plan) + "\n\n";
+  std::string text = heading(bench, result.device, result.plan) + "\n\n";
   for (const Row& row : rows) {
     text += fmt::format("| {} |\n", fmt::join(row, " | "));
     if (&row == &rows.front()) {
@@ -136,8 +140,8 @@ std::string markdown(ScanBench bench, const ScanBenchResult& result) {
   return text + "\n" + notes(result);
 }
 
-std::string plan_text(const DeviceInfo& device, const ScanBenchPlan& plan) {
-  std::string text = fmt::format("would measure on {}, up to {} of device memory: {}\n", heading(device, plan),
+std::string plan_text(ScanBench bench, const DeviceInfo& device, const ScanBenchPlan& plan) {
+  std::string text = fmt::format("would measure on {}, up to {} of device memory: {}\n", heading(bench, device, plan),
                                  bytes_text(static_cast<double>(plan.bytes)), fmt::join(plan.modes, ", "));
   for (const auto& each : plan.left_out) text += fmt::format("left out: {}\n", each);
   return text;
@@ -151,7 +155,7 @@ void run_bench(ScanBench bench, Job& job, BenchCommand& command) {
   const auto& devices = job.devices("all");
   if (job.dry_run()) {
     for (const auto& device : devices)
-      job.print(plan_text(device.info(), plan_scan_bench(bench, device, command.options)));
+      job.print(plan_text(bench, device.info(), plan_scan_bench(bench, device, command.options)));
     return;
   }
   auto& results = job.results();
@@ -160,7 +164,7 @@ void run_bench(ScanBench bench, Job& job, BenchCommand& command) {
   for (const auto& device : devices) {
     const auto result =
         job.timed("bench", [&] { return run_scan_bench(bench, device, command.options, options.progress); });
-    results["benches"].push_back(bench_json(result));
+    results["benches"].push_back(bench_json(bench, result));
     if (!command.json) job.print(command.markdown ? markdown(bench, result) : table(bench, result));
   }
   if (command.json) job.print(results.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
