@@ -1,6 +1,8 @@
 // labels: app device
 // halocline bench project, backproject, fdk and slices: what they measure, say and refuse.
+#include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
