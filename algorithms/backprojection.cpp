@@ -74,8 +74,11 @@ VoxelDriven::VoxelDriven(const Geometry& geometry, const Grid& projections, cons
       if (views == 4 ? options.half_texels : options.texel_pairs)
         if (auto order = turned_views(matrices, grid.size, views); pack_ == 1 && !order.empty())
           pack_ = views, order_ = std::move(order);
+    // Alone they gain nothing, and one channel of half precision is a texel that OpenCL 1.2 does not promise: PoCL 3.1
+    // lists it, but reads the same number everywhere.
+    if (pack_ == 1) options_.half_texels = false;
     kernel_.kernel = "backproject_image";
-    layout_options_ = fmt::format("-D PACK={}{}", pack_, options.half_texels ? " -D HALF_TEXELS" : "");
+    layout_options_ = fmt::format("-D PACK={}{}", pack_, options_.half_texels ? " -D HALF_TEXELS" : "");
   } else if (options.cpu && !single_row && (k_invariant || invariant_along(1))) {
     layout_ = Layout::columns;
     axial_ = k_invariant ? 2 : 1;

@@ -24,7 +24,7 @@ class VoxelDriven {
  public:
   struct Options {
     bool hardware_interpolation = false;
-    bool half_texels = false;      ///< textures hold half precision (11 bits): twice as fast where views share texels
+    bool half_texels = false;      ///< textures hold half precision (11 bits) where views share texels: twice as fast
     bool distance_weight = false;  ///< 1/w^2, w = (SID - s)/SID, s towards the source (Feldkamp, Davis & Kress 1984)
     bool variance = false;         ///< squared weights and the variance of an interpolated value
     double correlation = 0;        ///< of neighbours in a row, for the variance

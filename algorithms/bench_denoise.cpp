@@ -58,12 +58,8 @@ Requirements requirements_of(const BenchForm& form, std::size_t n) {
 
 // Bytes on the device in one slab; nothing if it does not fit.
 std::optional<std::size_t> whole_bytes(const Device& device, const BenchForm& form, std::size_t n) {
-  try {
-    const Plan plan = make_plan(requirements_of(form, n), budgets({device}));
-    if (plan.slabs.size() == 1) return plan.slabs[0].bytes;
-  } catch (const PlanError&) {  // not even in slabs
-  }
-  return std::nullopt;
+  const auto plan = resident_plan(device, requirements_of(form, n));
+  return plan ? std::optional(plan->slabs[0].bytes) : std::nullopt;
 }
 
 std::vector<BenchForm> wanted_forms(const DenoiseBenchOptions& options) {
@@ -132,21 +128,11 @@ double copy_beside(const Device& device, std::size_t n) {
   return copy_bandwidth(device, n * n * n * sizeof(float));
 }
 
-// Voxel-iterations a second: the best of several runs of as many iterations as a fifth of the time allows, from idle to
-// idle.
+// Voxel-iterations a second.
 double measure_rate(const Device& device, const BenchForm& form, const Inputs& inputs, double seconds) {
   DenoiseLoop loop(device, form, inputs.parameters(form, endless_iterations, 0), inputs.named);
-  const auto run = [&](int passes) {
-    check_interrupt();
-    return seconds_of(loop.slab(), [&] { loop.iterate(passes * loop.together()); });
-  };
-  run(1);  // compiles
-  double best = run(1);
-  if (best > seconds) return voxels_of(inputs.f.grid.size[0]) * loop.together() / best;
-  const int passes = std::clamp(static_cast<int>(seconds / 5 / best), 1, 1000);
-  best = run(passes) / passes;
-  for (double spent = best * passes; spent < seconds; spent += best * passes)
-    best = std::min(best, run(passes) / passes);
+  const double best = best_seconds(
+      loop.slab(), [&] { loop.iterate(loop.together()); }, seconds);
   return voxels_of(inputs.f.grid.size[0]) * loop.together() / best;
 }
 

@@ -1,5 +1,6 @@
 // Back-projection and FDK's filter, resident on the device, n^3 voxels from n views of n x n; the matched pairs of
 // projectors, forward and adjoint.
+#include "algorithms/bench_scan.hpp"
 #include "algorithms/fdk.hpp"
 #include "algorithms/projector.hpp"
 #include "algorithms/slice_planes.hpp"
@@ -9,27 +10,8 @@
 namespace halocline {
 namespace {
 
-struct Scan {
-  Geometry geometry;
-  Grid volume, stack;
-};
-
-// Cone angle about 9 degrees; the volume just fits the field of view. `tilt` in degrees makes every matrix entry count.
-Scan make_scan(double tilt) {
-  const std::size_t n = bench_size();
-  CircularOptions options;
-  options.sid = 1000;
-  options.sdd = 1500;
-  options.projections = static_cast<int>(n);
-  options.in_plane_angle = tilt;
-  Scan scan;
-  scan.geometry = circular_geometry(options);
-  const double voxel = 200.0 / static_cast<double>(n), pixel = 330.0 / static_cast<double>(n);
-  scan.volume = default_grid({n, n, n}, {voxel, voxel, voxel});
-  scan.stack.size = {n, n, n};
-  scan.stack.spacing = {pixel, pixel, 1};
-  scan.stack.origin = {-0.5 * static_cast<double>(n - 1) * pixel, -0.5 * static_cast<double>(n - 1) * pixel, 0};
-  return scan;
+BenchScan make_scan(double tilt) {
+  return bench_scan(bench_size(), bench_size(), tilt);
 }
 
 double cube(std::size_t n) {
@@ -37,27 +19,19 @@ double cube(std::size_t n) {
 }
 
 // shared: views may share texels (hardware), or detector columns serve (exact, on CPUs).
-void backproject(benchmark::State& state, FdkParameters parameters, bool shared, double tilt) {
-  if (parameters.hardware_interpolation && !bench_device().info().images) return state.SkipWithError("no images");
-  const Scan scan = make_scan(tilt);
-  const auto devices = budgets({bench_device()});
-  const Fdk method(scan.geometry, scan.stack, scan.volume, parameters,
-                   shared ? std::span<const DeviceBudget>(devices) : std::span<const DeviceBudget>());
-  const int batch = method.requirements().preferred_batch;
-  Slab slab(bench_device(), whole_plan(method.requirements(), batch), 0);
-  method.start(slab);
-  slab.fill("raw", 1);
-  const auto views = static_cast<std::int64_t>(scan.stack.size[2]);
-  method.filter(slab, {0, batch});
-  measure(state, slab, [&] {
-    for (std::int64_t first = 0; first < views; first += batch)
-      method.accumulate(slab, {first, std::min(views, first + batch)});
-  });
-  state.counters["updates_per_s"] = benchmark::Counter(cube(bench_size()) * static_cast<double>(views),
+void backproject(benchmark::State& state, VoxelDriven::Options options, bool shared, double tilt) {
+  if (options.hardware_interpolation && !bench_device().info().images) return state.SkipWithError("no images");
+  const BenchScan scan = make_scan(tilt);
+  options.distance_weight = true;
+  if (shared) set_device_options(options, budgets({bench_device()}));
+  BackprojectionLoop loop(bench_device(),
+                          std::make_unique<Backprojection>(scan.geometry, scan.stack, scan.volume, options), false);
+  measure(state, loop.slab(), [&] { loop.run(); });
+  state.counters["updates_per_s"] = benchmark::Counter(cube(bench_size()) * static_cast<double>(bench_size()),
                                                        benchmark::Counter::kIsIterationInvariantRate);
 }
 
-void filter_of(benchmark::State& state, const Scan& scan) {
+void filter_of(benchmark::State& state, const BenchScan& scan) {
   const Fdk method(scan.geometry, scan.stack, scan.volume, {});
   const int batch = method.requirements().preferred_batch;
   Slab slab(bench_device(), whole_plan(method.requirements(), batch), 0);
@@ -74,14 +48,14 @@ void filter(benchmark::State& state) {
 
 // Parker's weights for each pixel.
 void filter_short(benchmark::State& state) {
-  Scan scan = make_scan(0);
+  BenchScan scan = make_scan(0);
   for (View& view : scan.geometry.views) view.gantry_angle *= 220.0 / 360;
   filter_of(state, scan);
 }
 
 // Wang's, and rows two thirds longer.
 void filter_displaced(benchmark::State& state) {
-  Scan scan = make_scan(0);
+  BenchScan scan = make_scan(0);
   for (View& view : scan.geometry.views) view.projection_offset_x = 110;
   filter_of(state, scan);
 }
@@ -90,39 +64,21 @@ void filter_displaced(benchmark::State& state) {
 void forward(benchmark::State& state, ProjectionParameters parameters, double tilt) {
   if ((parameters.images || parameters.hardware_interpolation) && !bench_device().info().images)
     return state.SkipWithError("no images");
-  const Scan scan = make_scan(tilt);
+  const BenchScan scan = make_scan(tilt);
   parameters.gpu = !bench_device().info().cpu();
   parameters.texel_pairs = bench_device().info().texel_pairs;
-  const RayProjection method(scan.geometry, scan.volume, scan.stack, parameters);
-  const int batch = method.requirements().preferred_batch;
-  Slab slab(bench_device(), whole_plan(method.requirements(), batch), 0);
-  method.start(slab);
-  slab.fill("volume", 1);
-  slab.fill("projections", 0);
-  const auto views = static_cast<std::int64_t>(scan.stack.size[2]);
-  measure(state, slab, [&] {
-    method.loaded(slab);
-    for (std::int64_t first = 0; first < views; first += batch)
-      method.project(slab, {first, std::min(views, first + batch)});
-  });
+  ProjectionLoop loop(bench_device(),
+                      std::make_unique<RayProjection>(scan.geometry, scan.volume, scan.stack, parameters));
+  measure(state, loop.slab(), [&] { loop.run(); });
   state.counters["rays_per_s"] = benchmark::Counter(cube(bench_size()), benchmark::Counter::kIsIterationInvariantRate);
 }
 
 // The adjoint of the whole scan; every batch has the same values.
 void adjoint(benchmark::State& state, Projector projector, double tilt) {
-  const Scan scan = make_scan(tilt);
-  const RayBackprojection method(scan.geometry, scan.stack, scan.volume, projector);
-  const int batch = method.requirements().preferred_batch;
-  Slab slab(bench_device(), whole_plan(method.requirements(), batch), 0);
-  method.start(slab);
-  slab.fill("raw", 1);
-  const auto views = static_cast<std::int64_t>(scan.stack.size[2]);
-  measure(state, slab, [&] {
-    for (std::int64_t first = 0; first < views; first += batch) {
-      method.filter(slab, {first, std::min(views, first + batch)});
-      method.accumulate(slab, {first, std::min(views, first + batch)});
-    }
-  });
+  const BenchScan scan = make_scan(tilt);
+  BackprojectionLoop loop(bench_device(),
+                          std::make_unique<RayBackprojection>(scan.geometry, scan.stack, scan.volume, projector), true);
+  measure(state, loop.slab(), [&] { loop.run(); });
   state.counters["rays_per_s"] = benchmark::Counter(cube(bench_size()), benchmark::Counter::kIsIterationInvariantRate);
 }
 
@@ -154,28 +110,30 @@ constexpr std::array<std::size_t, 3> small_stack{1024, 1024, 128}, large_stack{2
 
 constexpr ProjectionParameters joseph_hardware{.hardware_interpolation = true}, joseph_images{.images = true};
 
-FdkParameters hardware(bool half = false) {
+constexpr VoxelDriven::Options exact{}, hardware{.hardware_interpolation = true},
+    half{.hardware_interpolation = true, .half_texels = true};
+
+FdkParameters hardware_slices() {
   FdkParameters parameters;
   parameters.hardware_interpolation = true;
-  parameters.half_texels = half;
   return parameters;
 }
 
-BENCHMARK_CAPTURE(backproject, hardware, hardware(), true, 0.0)->UseManualTime()->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(backproject, hardware_one, hardware(), false, 0.0)->UseManualTime()->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(backproject, half, hardware(true), true, 0.0)->UseManualTime()->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(backproject, exact, FdkParameters{}, true, 0.0)->UseManualTime()->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(backproject, exact_quads, FdkParameters{}, false, 0.0)
-    ->UseManualTime()
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(backproject, hardware_tilted, hardware(), true, 2.0)->UseManualTime()->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(backproject, exact_tilted, FdkParameters{}, true, 2.0)
-    ->UseManualTime()
-    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(backproject, hardware, hardware, true, 0.0)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(backproject, hardware_one, hardware, false, 0.0)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(backproject, half, half, true, 0.0)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(backproject, exact, exact, true, 0.0)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(backproject, exact_quads, exact, false, 0.0)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(backproject, hardware_tilted, hardware, true, 2.0)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(backproject, exact_tilted, exact, true, 2.0)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(slices, exact_small, FdkParameters{}, small_stack)->UseManualTime()->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(slices, hardware_small, hardware(), small_stack)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(slices, hardware_small, hardware_slices(), small_stack)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(slices, exact_large, FdkParameters{}, large_stack)->UseManualTime()->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(slices, hardware_large, hardware(), large_stack)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(slices, hardware_large, hardware_slices(), large_stack)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
 BENCHMARK(filter)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(filter_short)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(filter_displaced)->UseManualTime()->Unit(benchmark::kMillisecond);

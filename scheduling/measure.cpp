@@ -1,8 +1,14 @@
 #include "scheduling/measure.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <limits>
+
+#include "host/error.hpp"
+#include "host/interrupt.hpp"
+#include "scheduling/iteration.hpp"
 
 namespace halocline {
 
@@ -22,6 +28,31 @@ double seconds_of(Slab& slab, const std::function<void()>& work) {
   work();
   slab.wait();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+double best_seconds(Slab& slab, const std::function<void()>& work, double seconds) {
+  const auto run = [&](int calls) {
+    check_interrupt();
+    return seconds_of(slab, [&] {
+      for (int n = 0; n < calls; ++n) work();
+    });
+  };
+  run(1);  // compiles
+  double best = run(1);
+  if (best > seconds) return best;
+  const int calls = std::clamp(static_cast<int>(seconds / 5 / best), 1, 1000);
+  best = run(calls) / calls;
+  for (double spent = best * calls; spent < seconds; spent += best * calls) best = std::min(best, run(calls) / calls);
+  return best;
+}
+
+std::optional<Plan> resident_plan(const Device& device, const Requirements& requirements) {
+  try {
+    Plan plan = make_plan(requirements, budgets({device}));
+    if (plan.slabs.size() == 1) return plan;
+  } catch (const PlanError&) {  // not even in slabs
+  }
+  return std::nullopt;
 }
 
 double copy_bandwidth(const Device& device, std::size_t bytes) {
@@ -51,6 +82,55 @@ double copy_bandwidth(const Device& device, std::size_t bytes) {
   double best = std::numeric_limits<double>::infinity();
   for (int run = 0; run < 5; ++run) best = std::min(best, seconds_of(slab, [&] { copy(times); }) / times);
   return 2 * static_cast<double>(vectors * vector_bytes) / best;
+}
+
+std::string fetch_name(const Fetch& fetch) {
+  if (!fetch.image) return fmt::format("reads of {} B", 4 * fetch.channels);
+  return fmt::format("{}texels of {} x {}", fetch.nearest ? "nearest " : "", fetch.channels,
+                     fetch.half ? "float16" : "float32");
+}
+
+double fetch_rate(const Device& device, const Fetch& fetch, double seconds) {
+  // on GPUs enough to keep all of it busy for a millisecond; images of CPUs are slow
+  constexpr std::size_t width = 512, edge = 384;
+  const std::size_t layers = device.info().cpu() ? 1 : 16;
+  const int fetches = device.info().cpu() ? 16 : 256;
+  const auto channels = static_cast<std::size_t>(fetch.channels);
+  Requirements requirements;
+  requirements.algorithm = "fetches";
+  requirements.stack = {edge, edge, layers * channels};
+  const auto declare = [&](const char* name, ArrayKind kind, std::size_t components, std::size_t elements) {
+    ArrayNeed need;
+    need.name = name;
+    need.kind = kind;
+    need.components = components;
+    need.elements = elements;
+    if (fetch.half && kind != ArrayKind::fixed) need.element_bytes = 2;
+    requirements.arrays.push_back(need);
+  };
+  declare("from", ArrayKind::projections, 1, 0);
+  if (fetch.image) declare("texture", ArrayKind::image, channels, 0);
+  declare("sums", ArrayKind::fixed, 1, width * width * layers);
+  Slab slab(device, whole_plan(requirements, static_cast<int>(layers * channels)), 0);
+  slab.fill("from", 0);
+  const auto number = [](std::size_t value) { return static_cast<std::int32_t>(value); };
+  std::vector<SlabArgument> arguments{in(fetch.image ? "texture" : "from"), out("sums"), number(width), number(width),
+                                      number(layers)};
+  if (fetch.image)
+    slab.copy_to_image("from", "texture", layers);
+  else
+    arguments.emplace_back(number(edge));
+  KernelSpec kernel{"bench.cl", fetch.image ? "bench_fetch" : "bench_gather", fmt::format("-D FETCHES={}", fetches)};
+  if (device.info().cpu()) kernel.options += " -D UNROLL=1";  // their image reads are long functions
+  if (fetch.image) kernel.options += fetch.nearest ? " -D USE_IMAGE -D NEAREST" : " -D USE_IMAGE";
+  if (!fetch.image && fetch.channels > 1) kernel.options += " -D WIDE";
+  const double best = best_seconds(
+      slab,
+      [&] {
+        slab.launch(kernel, {width, width, layers}, arguments);
+      },
+      seconds);
+  return static_cast<double>(width * width * layers) * fetches / best;
 }
 
 }  // namespace halocline

@@ -13,6 +13,7 @@
 #include "algorithms/slice_planes.hpp"
 #include "algorithms/slices.hpp"
 #include "host/error.hpp"
+#include "scheduling/measure.hpp"
 #include "tests/reference/projector_scenes.hpp"
 #include "tests/reference/variant_reference.hpp"
 
@@ -160,8 +161,7 @@ void run_slices(const Devices& devices, bool hardware) {
   slices.reconstruct(planes);
 }
 
-// The weights of short, displaced and curved scans, tilted and truncated. A case each: Oclgrind stops counting at a
-// thousand findings, which clFFT has soon.
+// The weights of short, displaced and curved scans, tilted and truncated.
 void run_general_fdk(const Devices& devices, bool variance, bool displaced, double radius, bool counts) {
   CircularOptions circle;
   circle.sid = 100;
@@ -178,6 +178,28 @@ void run_general_fdk(const Devices& devices, bool variance, bool displaced, doub
   parameters.pad = 0.4;
   if (variance) parameters.variance = FdkParameters::Noise{1000, 5};
   run_fdk(devices, stack, geometry, parameters, counts);
+}
+
+// What benches run beside the kernels that they measure, of 9 x 5 work-items.
+void run_bench(const Devices& devices, bool image) {
+  Requirements requirements;
+  requirements.stack = {40, 40, 2};
+  requirements.arrays = {{.name = "from", .kind = ArrayKind::projections, .components = 4},
+                         {.name = "sums", .kind = ArrayKind::fixed, .elements = 9 * 5 * 2}};
+  if (image) {
+    if (!devices.front().info().images) return;
+    requirements.arrays.push_back({.name = "texture", .kind = ArrayKind::image});
+  }
+  Slab slab(devices.front(), whole_plan(requirements, 2), 0);
+  slab.launch({"bench.cl", "bench_fill", ""}, {40, 7, 1}, {out("from"), 40, 7, 1, 3, 40, 1, 1});
+  slab.fill("from", 1);
+  if (image) {
+    slab.copy_to_image("from", "texture", 2);
+    slab.launch({"bench.cl", "bench_fetch", "-D USE_IMAGE"}, {9, 5, 2}, {in("texture"), out("sums"), 9, 5, 2});
+    return;
+  }
+  for (const char* options : {"", "-D WIDE"})
+    slab.launch({"bench.cl", "bench_gather", options}, {9, 5, 2}, {in("from"), out("sums"), 9, 5, 2, 40});
 }
 
 std::vector<std::function<void(const Devices&)>> cases() {
@@ -225,6 +247,7 @@ std::vector<std::function<void(const Devices&)>> cases() {
     all.push_back([=](const Devices& devices) { run_projectors(devices, name); });
   for (const bool hardware : {false, true})
     all.push_back([=](const Devices& devices) { run_slices(devices, hardware); });
+  for (const bool image : {false, true}) all.push_back([=](const Devices& devices) { run_bench(devices, image); });
   for (const bool variance : {false, true}) {
     for (const bool counts : {false, true})
       all.push_back([=](const Devices& devices) { run_fdk(devices, variance, counts); });
