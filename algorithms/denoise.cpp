@@ -16,6 +16,7 @@
 #include "algorithms/volume_sample.hpp"
 #include "host/error.hpp"
 #include "host/thread_pool.hpp"
+#include "scheduling/without_failed.hpp"
 
 namespace halocline {
 namespace {
@@ -168,7 +169,9 @@ FusedForm fastest_form(const std::vector<Device>& devices, const Grid& grid, con
   constexpr double usual_iterations = 50;
   const double work = static_cast<double>(grid.count()) * std::min<double>(usual_iterations, parameters.iterations);
   if (!fuses(parameters) || parameters.stages || parameters.dual_bits || work < worth_a_trial) return {};
-  return tried_form(devices, parameters.method == "spdu", grid.size);
+  return without_failed(devices, [&](const std::vector<Device>& working) {
+    return tried_form(working, parameters.method == "spdu", grid.size);
+  });
 }
 
 // The form, if all devices have work-groups that are large enough for it.
@@ -501,7 +504,9 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
       result.alpha_choice = "given";
     } else {
       if (frames) {
-        const auto choice = choose_lambda_of_frames(part, parameters.time, parameters.target_fidelity, devices);
+        const auto choice = without_failed(devices, [&](const std::vector<Device>& working) {
+          return choose_lambda_of_frames(part, parameters.time, parameters.target_fidelity, working);
+        });
         method.lambda = choice.lambda;
         result.alpha_choice = choice.how;
         result.rule_met = choice.warning.empty();
@@ -525,7 +530,9 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
           require_same_grid(grid, "the volume", parameters.half_b->grid, "--halves");
           problem.half_b = &(half_b = central_part(*parameters.half_b, most_judged_voxels));
         }
-        auto choice = choose_strength(parameters.strength, problem, devices);
+        auto choice = without_failed(devices, [&](const std::vector<Device>& working) {
+          return choose_strength(parameters.strength, problem, working);
+        });
         method.lambda = choice.lambda;
         if (choice.sigma > 0) result.noise_sigma = choice.sigma;
         result.alpha_choice = choice.how;
