@@ -12,6 +12,7 @@
 #include "algorithms/frames.hpp"
 #include "algorithms/noise_estimate.hpp"
 #include "algorithms/registry.hpp"
+#include "algorithms/self_check.hpp"
 #include "algorithms/strength.hpp"
 #include "algorithms/volume_sample.hpp"
 #include "host/error.hpp"
@@ -174,7 +175,7 @@ FusedForm fastest_form(const std::vector<Device>& devices, const Grid& grid, con
   });
 }
 
-// The form, if all devices have work-groups that are large enough for it.
+// The form, if all devices have work-groups that are large enough for it and compute it rightly.
 FusedForm form_on(const std::vector<Device>& devices, FusedForm form, const Grid& grid,
                   const DenoiseParameters& parameters) {
   for (const auto& device : devices)
@@ -185,6 +186,13 @@ FusedForm form_on(const std::vector<Device>& devices, FusedForm form, const Grid
                                        device.info().name));
         return {};
       }
+  if (form.stages == 0) return form;
+  const auto variant = fused_variant(parameters.method == "spdu", form.stages);
+  if (parameters.stages || parameters.dual_bits) {
+    require_variant(variant, devices, parameters.stages ? fmt::format("--stages {}", form.stages) : "--duals");
+  } else if (!variant_works(variant, devices, "two kernels in place do the iterations")) {
+    return {};
+  }
   return form;
 }
 
