@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "algorithms/self_check.hpp"
 #include "algorithms/turned_views.hpp"
 #include "host/error.hpp"
 
@@ -234,6 +235,9 @@ RunResult backproject(const Volume& projections, const Geometry& geometry, const
                       const RunOptions& options) {
   check_projections(projections.grid, "the projections", geometry, "the geometry");
   check_grid(grid, "the volume");
+  if (parameters.hardware_interpolation)
+    require_variant(parameters.half_texels ? half_texture_variant : texture_variant, devices,
+                    parameters.half_texels ? "--interpolation half" : "--interpolation hardware");
   return run_backprojection(unfiltered(geometry, projections.grid, grid, parameters, budgets(devices)), projections,
                             grid, devices, options);
 }

@@ -12,11 +12,13 @@
 #include "algorithms/frames.hpp"
 #include "algorithms/noise_estimate.hpp"
 #include "algorithms/registry.hpp"
+#include "algorithms/self_check.hpp"
 #include "algorithms/strength.hpp"
 #include "algorithms/tune.hpp"
 #include "algorithms/volume_sample.hpp"
 #include "host/error.hpp"
 #include "host/thread_pool.hpp"
+#include "scheduling/without_failed.hpp"
 
 namespace halocline {
 namespace {
@@ -171,12 +173,14 @@ FusedForm fastest_form(const std::vector<Device>& devices, const Grid& grid, con
   constexpr double usual_iterations = 50;
   const double work = static_cast<double>(grid.count()) * std::min<double>(usual_iterations, parameters.iterations);
   if (!fuses(parameters) || parameters.stages || parameters.dual_bits || work < worth_a_trial) return {};
-  const FusedForm form = tried_form(devices, parameters.method == "spdu", grid.size);
-  for (const auto& device : devices) keep_stages(device, parameters.method, form.stages);
-  return form;
+  return without_failed(devices, [&](const std::vector<Device>& working) {
+    const FusedForm form = tried_form(working, parameters.method == "spdu", grid.size);
+    for (const auto& device : working) keep_stages(device, parameters.method, form.stages);
+    return form;
+  });
 }
 
-// The form, if all devices have work-groups that are large enough for it.
+// The form, if all devices have work-groups that are large enough for it and compute it rightly.
 FusedForm form_on(const std::vector<Device>& devices, FusedForm form, const Grid& grid,
                   const DenoiseParameters& parameters) {
   for (const auto& device : devices)
@@ -187,6 +191,13 @@ FusedForm form_on(const std::vector<Device>& devices, FusedForm form, const Grid
                                        device.info().name));
         return {};
       }
+  if (form.stages == 0) return form;
+  const auto variant = fused_variant(parameters.method == "spdu", form.stages);
+  if (parameters.stages || parameters.dual_bits) {
+    require_variant(variant, devices, parameters.stages ? fmt::format("--stages {}", form.stages) : "--duals");
+  } else if (!variant_works(variant, devices, "two kernels in place do the iterations")) {
+    return {};
+  }
   return form;
 }
 
@@ -506,7 +517,9 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
       result.alpha_choice = "given";
     } else {
       if (frames) {
-        const auto choice = choose_lambda_of_frames(part, parameters.time, parameters.target_fidelity, devices);
+        const auto choice = without_failed(devices, [&](const std::vector<Device>& working) {
+          return choose_lambda_of_frames(part, parameters.time, parameters.target_fidelity, working);
+        });
         method.lambda = choice.lambda;
         result.alpha_choice = choice.how;
         result.rule_met = choice.warning.empty();
@@ -530,7 +543,9 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
           require_same_grid(grid, "the volume", parameters.half_b->grid, "--halves");
           problem.half_b = &(half_b = central_part(*parameters.half_b, most_judged_voxels));
         }
-        auto choice = choose_strength(parameters.strength, problem, devices);
+        auto choice = without_failed(devices, [&](const std::vector<Device>& working) {
+          return choose_strength(parameters.strength, problem, working);
+        });
         method.lambda = choice.lambda;
         if (choice.sigma > 0) result.noise_sigma = choice.sigma;
         result.alpha_choice = choice.how;

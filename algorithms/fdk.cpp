@@ -8,6 +8,7 @@
 #include <limits>
 #include <numbers>
 
+#include "algorithms/self_check.hpp"
 #include "host/error.hpp"
 
 namespace halocline {
@@ -460,6 +461,9 @@ RunResult fdk_of(const Grid& stack, const std::byte* values, const Geometry& geo
     require_calibrated(*parameters.counts->calibration, stack, "the projections");
   }
   const auto notes = check_fdk(geometry, stack, grid, "the projections", "the geometry", parameters.redundancy);
+  if (parameters.hardware_interpolation)
+    require_variant(parameters.half_texels ? half_texture_variant : texture_variant, devices,
+                    parameters.half_texels ? "--interpolation half" : "--interpolation hardware");
   if (!parameters.variance)  // it follows the reconstruction, which has told them
     for (const auto& note : notes) spdlog::warn("{}", note);
   return run_backprojection(Fdk(geometry, stack, grid, parameters, budgets(devices)), stack, values, grid, devices,

@@ -50,6 +50,11 @@ double seconds_with(const Device& device, FusedForm form, bool weighted, const s
     return best;
   } catch (const PlanError&) {
     return never;
+  } catch (const BuildError&) {
+    return never;
+  } catch (const ClError& error) {
+    if (!is_out_of_memory(error)) throw;
+    return never;
   }
 }
 

@@ -17,8 +17,8 @@ std::vector<FormTrial> form_trials(const std::vector<Device>& devices, bool weig
 
 /// Of the forms with float32 duals, whose bits are all the same, the one with which the slowest of the devices was
 /// fastest on a volume of `size` cut to about eight million voxels; in place where a device has too little memory or
-/// too small work-groups for another. Some tenths of a second, and what compiling takes the first time. Throws ClError,
-/// Interrupted.
+/// too small work-groups for another, or does not compile it. Some tenths of a second, and what compiling takes the
+/// first time. Throws ClError, Interrupted.
 FusedForm tried_form(const std::vector<Device>& devices, bool weighted, std::array<std::size_t, 3> size);
 
 }  // namespace halocline

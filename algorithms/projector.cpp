@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "algorithms/backprojection.hpp"
+#include "algorithms/self_check.hpp"
 #include "algorithms/turned_views.hpp"
 #include "host/error.hpp"
 
@@ -335,6 +336,8 @@ RunResult project(const Volume& volume, const Geometry& geometry, const Grid& pr
   check(geometry, volume.grid, projections);
   const RayProjection method(geometry, volume.grid, projections, for_devices(parameters, budgets(devices)));
   for (const Device& device : devices) method.check_device(device.info());
+  if (parameters.hardware_interpolation)
+    require_variant(texture_projection_variant, devices, "--interpolation hardware");
   return run_projection(method, volume, projections, devices, options);
 }
 

@@ -5,10 +5,14 @@
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 
+#include "algorithms/self_check.hpp"
 #include "apps/job.hpp"
 #include "apps/report.hpp"
 #include "apps/subcommands.hpp"
+#include "host/error.hpp"
+#include "host/interrupt.hpp"
 #include "scheduling/plan_text.hpp"
 
 namespace halocline {
@@ -34,15 +38,46 @@ std::string table(const std::vector<DeviceInfo>& devices, const std::vector<int>
   return text + "* used by the other subcommands with these options\n";
 }
 
+// Runs every kernel variant and its portable twin on the chosen devices; `list` gets the answers.
+std::string check_table(Job& job, nlohmann::json& list) {
+  std::string text;
+  std::size_t width = 0;
+  bool wrong = false;
+  for (const auto& name : variant_names()) width = std::max(width, name.size());
+  for (const auto& device : job.devices()) {
+    const DeviceInfo& info = device.info();
+    text += fmt::format("{}, driver {}\n", info.name, info.driver);
+    for (const auto& name : variant_names()) {
+      check_interrupt();
+      std::optional<std::string> fault;
+      try {
+        fault = variant_fault(name, device, true);
+      } catch (const ClError& error) {
+        fault = error.what();
+      }
+      wrong = wrong || !fault.value_or("").empty();
+      const std::string answer = !fault ? "not for this device" : fault->empty() ? "right" : "wrong: " + *fault;
+      text += fmt::format("  {:<{}}  {}\n", name, width, answer);
+      list[static_cast<std::size_t>(info.index)]["check"][name] = answer;
+    }
+  }
+  return text + (wrong ? "What came out wrong is not used with this driver.\n" : "");
+}
+
 }  // namespace
 
 void add_devices(CLI::App& app, Action& action) {
   auto* sub = app.add_subcommand("devices", "List the OpenCL devices, and which of them would be used");
   auto json = std::make_shared<bool>(false);
   sub->add_flag("--json", *json, "Print a JSON list");
+  auto check = std::make_shared<bool>(false);
+  sub->add_flag("--check", *check,
+                "Run the faster variants of the kernels and their portable twins on the chosen devices, and tell which "
+                "results are wrong: those are not used with this driver from then on. Variants are also checked before "
+                "their first use, so this is for after a repair of a driver");
   sub->footer("Example:\n  halocline devices --json\nWithout any OpenCL device the exit code is 2.");
-  sub->callback([&action, json] {
-    action = [json](Job& job) {
+  sub->callback([&action, json, check] {
+    action = [json, check](Job& job) {
       const auto devices = list_devices();
       if (*json && devices.empty()) job.print("[]");
       std::string wanted = job.common().devices.devices;
@@ -54,8 +89,10 @@ void add_devices(CLI::App& app, Action& action) {
         list.push_back(device_json(device));
         list.back()["selected"] = std::find(chosen.begin(), chosen.end(), device.index) != chosen.end();
       }
+      const std::string checked = *check ? "\n" + check_table(job, list) : "";
       job.results()["devices"] = list;
-      job.print(*json ? list.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) : table(devices, chosen));
+      job.print(*json ? list.dump(2, ' ', false, nlohmann::json::error_handler_t::replace)
+                      : table(devices, chosen) + checked);
     };
   });
 }

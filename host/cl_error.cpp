@@ -64,7 +64,7 @@ const char* cl_error_name(int code) {
 void throw_cl_error(int code, const std::string& call, const std::string& detail, const std::string& device) {
   throw ClError(fmt::format("{} ({}) from {}{}{} on {}", cl_error_name(code), code, call, detail.empty() ? "" : ": ",
                             detail, device),
-                code);
+                code, device);
 }
 
 bool is_out_of_memory(const ClError& error) {

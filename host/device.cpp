@@ -49,6 +49,32 @@ void record_ended(DeviceState& state, bool all) {
   }
 }
 
+[[noreturn]] void throw_failed(const EventState& command, int status) {
+  throw_cl_error(status, command.name, "the command failed while it ran", command.device);
+}
+
+// A command that fails while it runs does not stop those after it in its queue, and drivers need not tell of it when
+// they are waited for: so every command is looked at. Queues keep their order: what has ended stands in front.
+void check_running(DeviceState& state) {
+  std::lock_guard lock(state.running_mutex);
+  for (auto& commands : state.running)
+    while (!commands.empty()) {
+      const auto first = commands.front();
+      cl_int status = CL_COMPLETE;
+      const cl_int code =
+          clGetEventInfo(first->event(), CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr);
+      if (code == CL_SUCCESS && status > CL_COMPLETE) break;
+      commands.pop_front();
+      if (code != CL_SUCCESS) throw_cl_error(code, "clGetEventInfo", first->name, first->device);
+      if (status < 0) throw_failed(*first, status);
+    }
+}
+
+void forget_running(DeviceState& state) {
+  std::lock_guard lock(state.running_mutex);
+  for (auto& commands : state.running) commands.clear();
+}
+
 cl_mem memory(const Buffer& buffer) {
   return static_cast<cl_mem>(buffer.handle());
 }
@@ -69,6 +95,11 @@ Event make_event(DeviceState& state, cl::Event event, Queue queue, std::string n
   result->name = std::move(name);
   result->device = state.info.name;
   result->bytes = bytes;
+  check_running(state);
+  {
+    std::lock_guard lock(state.running_mutex);
+    state.running[static_cast<int>(queue)].push_back(result);
+  }
   if (state.trace) {
     {
       std::lock_guard lock(state.pending_mutex);
@@ -91,8 +122,9 @@ void Event::wait() const {
   try {
     state_->event.wait();
   } catch (const cl::Error& error) {
-    const auto status = state_->event.getInfo<CL_EVENT_COMMAND_EXECUTION_STATUS>();
-    throw_cl_error(status < 0 ? status : error.err(), state_->name, "the command failed while it ran", state_->device);
+    cl_int status = CL_COMPLETE;  // says more than the call, unless the device is lost
+    clGetEventInfo(state_->event(), CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr);
+    throw_failed(*state_, status < 0 ? status : error.err());
   }
 }
 
@@ -240,8 +272,24 @@ void Device::finish() {
     const cl_int status = clFinish(state_->queues[which]());
     if (status != CL_SUCCESS && failed < 0) failed = which, code = status;
   }
-  if (failed >= 0) throw_cl_error(code, "clFinish", queue_names[failed], state_->info.name);
   record_ended(*state_, true);
+  if (failed >= 0) {
+    forget_running(*state_);
+    throw_cl_error(code, "clFinish", queue_names[failed], state_->info.name);
+  }
+  try {
+    check_running(*state_);
+  } catch (const ClError&) {
+    forget_running(*state_);  // they belong to the work that has failed, not to what comes next
+    throw;
+  }
+}
+
+void Device::leave_out() {
+  state_->left_out = true;
+}
+bool Device::left_out() const {
+  return state_->left_out;
 }
 
 void Device::record(std::shared_ptr<Trace> trace) {

@@ -159,8 +159,12 @@ class Device {
   /// Compiles (or loads from the cache) without running: errors show before the work begins.
   void prepare(const KernelSpec& spec);
 
-  /// Waits for everything on the three queues (at the end of a job and before host memory goes away).
+  /// Waits for everything on the three queues (at the end of a job and before host memory goes away). Throws ClError
+  /// if a command failed, whatever came after it.
   void finish();
+  /// The device has failed: runs on several devices do without it from now on.
+  void leave_out();
+  bool left_out() const;
   /// From now on commands are recorded there (nullptr: no longer).
   void record(std::shared_ptr<Trace> trace);
 

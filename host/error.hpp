@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace halocline {
 
@@ -33,20 +34,31 @@ class BudgetError : public PlanError {
   using PlanError::PlanError;
 };
 
-/// An OpenCL call failed: name of the code, call, kernel, ranges, device. Exit code 1.
-class ClError : public Error {
+/// One device failed; others may go on. Exit code 1.
+class DeviceError : public Error {
  public:
-  ClError(const std::string& text, int code) : Error(text), code_(code) {}
+  DeviceError(const std::string& text, std::string device) : Error(text), device_(std::move(device)) {}
+  /// Its DeviceInfo::name, unique among the devices that were opened together; "": not known.
+  const std::string& device() const { return device_; }
+
+ private:
+  std::string device_;
+};
+
+/// An OpenCL call failed: name of the code, call, kernel, ranges, device.
+class ClError : public DeviceError {
+ public:
+  ClError(const std::string& text, int code, std::string device) : DeviceError(text, std::move(device)), code_(code) {}
   int code() const { return code_; }
 
  private:
   int code_;
 };
 
-/// A kernel did not compile: the log, the options and the numbered source. Exit code 1.
-class BuildError : public Error {
+/// A kernel did not compile: the log, the options and the numbered source.
+class BuildError : public DeviceError {
  public:
-  using Error::Error;
+  using DeviceError::DeviceError;
 };
 
 /// The disk is full, a folder cannot be written, a file vanished while it was read. Exit code 1.

@@ -23,7 +23,7 @@ struct Setup {
     clfftSetupData data;
     clfftInitSetupData(&data);
     const clfftStatus status = clfftSetup(&data);
-    if (status != CLFFT_SUCCESS) throw ClError(fmt::format("clfftSetup failed ({})", static_cast<int>(status)), status);
+    if (status != CLFFT_SUCCESS) throw ClError(fmt::format("clfftSetup failed ({})", static_cast<int>(status)), status, "");
   }
   Setup(const Setup&) = delete;
   Setup& operator=(const Setup&) = delete;

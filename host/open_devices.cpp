@@ -1,5 +1,6 @@
 // Finding and opening devices.
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -99,13 +100,27 @@ Device open_device(const DeviceInfo& info, const cl::Device& device, std::size_t
     // A context each: on NVIDIA a shared one migrates buffers between devices at 1.3 GB/s.
     state->context = cl::Context(device);
     for (auto& queue : state->queues) queue = cl::CommandQueue(state->context, device, CL_QUEUE_PROFILING_ENABLE);
+    state->info.texel_pairs = info.images && reads_pairs(state->context);
   } catch (const cl::Error& error) {
     throw_cl_error(error.err(), error.what(), "the device could not be opened", info.name);
   }
-  state->info.texel_pairs = info.images && reads_pairs(state->context);
   state->tuning = stored_tuning(info).value_or(Tuning{});
   state->ledger = std::make_unique<MemoryLedger>(info.name, memory > 0 ? memory : default_budget(info));
   return Device(std::move(state));
+}
+
+// Those that can be opened; if none can, the last one's error.
+std::vector<Device> open_all(const std::vector<Found>& wanted, std::size_t memory) {
+  std::vector<Device> result;
+  for (const auto& each : wanted) {
+    try {
+      result.push_back(open_device(each.info, each.device, memory));
+    } catch (const ClError& error) {
+      if (result.empty() && &each == &wanted.back()) throw;
+      spdlog::warn("{}; it is left out", error.what());
+    }
+  }
+  return result;
 }
 
 }  // namespace
@@ -127,16 +142,16 @@ std::vector<Device> open_devices(const DeviceSelection& selection) {
   }
   const auto chosen = select_devices(infos, wanted);
 
-  std::vector<Device> result;
+  std::vector<Found> wanted_devices;
   if (selection.sub_devices < 2) {
     for (int index : chosen) {
       DeviceInfo info = infos[index];
       const auto twins =
           std::count_if(infos.begin(), infos.end(), [&](const DeviceInfo& other) { return other.name == info.name; });
       if (twins > 1) info.name += fmt::format(" #{}", index);  // two cards of one model, in plans, traces and reports
-      result.push_back(open_device(info, found[index].device, selection.memory));
+      wanted_devices.push_back({info, found[index].device});
     }
-    return result;
+    return open_all(wanted_devices, selection.memory);
   }
   if (chosen.size() != 1)
     throw InputError(
@@ -163,9 +178,9 @@ std::vector<Device> open_devices(const DeviceSelection& selection) {
   info.global_memory /= parts;
   for (unsigned part = 0; part < parts; ++part) {
     info.name = fmt::format("{} (part {} of {})", name, part + 1, parts);
-    result.push_back(open_device(info, split[part], selection.memory));
+    wanted_devices.push_back({info, split[part]});
   }
-  return result;
+  return open_all(wanted_devices, selection.memory);
 }
 
 }  // namespace halocline

@@ -11,6 +11,8 @@
 #pragma GCC diagnostic pop
 #endif
 
+#include <atomic>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -46,6 +48,9 @@ struct DeviceState {
   Tuning tuning;
   std::set<std::string> shaped_kernels;  // launched without a group of their own
   std::shared_ptr<Trace> trace;
+  std::atomic<bool> left_out{false};
+  std::mutex running_mutex;
+  std::deque<std::shared_ptr<EventState>> running[3];  // by Queue: commands that have not been seen to end well
   std::mutex pending_mutex;
   std::vector<std::shared_ptr<EventState>> pending;  // recorded when they have ended
   // Page-locked memory that nobody uses at the moment: to lock 16 MiB takes milliseconds.
@@ -68,7 +73,8 @@ struct EventState {
   std::size_t bytes = 0;
 };
 
-/// Wraps an event that some call on `queue` made, and remembers it for the trace.
+/// Wraps an event that some call on `queue` made, and remembers it for the trace. Throws ClError if an earlier command
+/// of the device has failed while it ran.
 Event make_event(DeviceState& state, cl::Event event, Queue queue, std::string name, std::size_t bytes);
 /// The wait list for a command on `queue`: events of the same in-order queue need no entry.
 std::vector<cl::Event> wait_list(std::span<const Event> waits, Queue queue);

@@ -36,7 +36,8 @@ cl::Program build_from_source(DeviceState& state, const KernelSpec& spec, const 
       log = "(no log)";
     }
     throw BuildError(fmt::format("cl/{} does not compile on {} ({}) with options \"{}\":\n{}\n{}", spec.file,
-                                 state.info.name, cl_error_name(error.err()), options, log, numbered(source)));
+                                 state.info.name, cl_error_name(error.err()), options, log, numbered(source)),
+                     state.info.name);
   }
   return program;
 }

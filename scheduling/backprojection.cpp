@@ -35,7 +35,7 @@ RunResult run_backprojection(const BackprojectionMethod& method, const Grid& sta
                                 [](const ArrayNeed& need) { return need.name == "raw"; });
   const auto views = static_cast<std::int64_t>(requirements.stack[2]);
   const auto order = method.order();
-  return run_replanning(requirements, devices, options, [&](const Plan& plan) {
+  return run_replanning(requirements, devices, options, [&](const Plan& plan, const std::vector<Device>& used) {
     RunResult result;
     result.output = Volume::uninitialised(grid);
     std::atomic<std::size_t> bytes{0};
@@ -43,7 +43,7 @@ RunResult run_backprojection(const BackprojectionMethod& method, const Grid& sta
     double done = 0;
     const double total = static_cast<double>(plan.slabs.size()) * static_cast<double>(views);
     for_each_device(plan, [&](int device) {
-      Slab slab(devices[device], plan, device);
+      Slab slab(used[device], plan, device);
       for (const auto& each : slabs_of(plan, device)) {
         slab.move_to(each);
         method.start(slab);

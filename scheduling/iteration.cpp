@@ -407,8 +407,9 @@ RunResult run_iterations(IterativeMethod& method, const std::map<std::string, co
   for (const auto& [name, volume] : options.initial)
     if (volume->grid.size != requirements.size)
       throw std::logic_error("initial " + name + " has another size than the result");
-  return run_replanning(requirements, devices, options,
-                        [&](const Plan& plan) { return Run(method, inputs, output, devices, plan, options).run(); });
+  return run_replanning(requirements, devices, options, [&](const Plan& plan, const std::vector<Device>& used) {
+    return Run(method, inputs, output, used, plan, options).run();
+  });
 }
 
 RunResult run_iterations(IterativeMethod& method, const std::map<std::string, const Volume*>& inputs, const Grid& grid,

@@ -103,7 +103,7 @@ std::vector<DeviceBudget> budgets(const std::vector<Device>& devices);
 
 /// Plans and runs. `inputs`: by the names of arrays of lifetime input, all of the method's size. The result lies on
 /// `grid`. Throws PlanError, ClError, BuildError, Interrupted. When a device's driver runs out of memory, the work is
-/// planned again with smaller slabs.
+/// planned again with smaller slabs; when one of several devices fails, with the others.
 RunResult run_iterations(IterativeMethod& method, const std::map<std::string, const Volume*>& inputs, const Grid& grid,
                          const std::vector<Device>& devices, const RunOptions& options = {});
 

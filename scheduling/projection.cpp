@@ -7,6 +7,7 @@
 
 #include "host/interrupt.hpp"
 #include "scheduling/run_support.hpp"
+#include "scheduling/without_failed.hpp"
 
 namespace halocline {
 namespace {
@@ -26,10 +27,8 @@ std::vector<Range> share_views(std::int64_t views, std::int64_t step, const std:
   return shares;
 }
 
-}  // namespace
-
-RunResult run_projection(const ProjectionMethod& method, const Volume& volume, const Grid& projections,
-                         const std::vector<Device>& devices, const RunOptions& options) {
+RunResult project_on(const ProjectionMethod& method, const Volume& volume, const Grid& projections,
+                     const std::vector<Device>& devices, const RunOptions& options) {
   const auto requirements = method.requirements();
   const auto views = static_cast<std::int64_t>(requirements.stack[2]);
   const auto shares = share_views(views, requirements.batch_step, budgets(devices));
@@ -89,7 +88,7 @@ RunResult run_projection(const ProjectionMethod& method, const Volume& volume, c
   std::vector<RunResult> results(devices.size());
   for_each_device(all, [&](int n) {
     results[n] = run_replanning(requirements, {devices[n]}, options,
-                                [&](const Plan& plan) { return work(plan, devices[n], shares[n]); });
+                                [&](const Plan& plan, const auto&) { return work(plan, devices[n], shares[n]); });
   });
 
   RunResult result = std::move(results[static_cast<std::size_t>(all.slabs.front().device)]);
@@ -103,6 +102,15 @@ RunResult run_projection(const ProjectionMethod& method, const Volume& volume, c
   result.iterations = 1;
   result.output = std::move(stack);
   return result;
+}
+
+}  // namespace
+
+RunResult run_projection(const ProjectionMethod& method, const Volume& volume, const Grid& projections,
+                         const std::vector<Device>& devices, const RunOptions& options) {
+  return without_failed(devices, [&](const std::vector<Device>& working) {
+    return project_on(method, volume, projections, working, options);
+  });
 }
 
 }  // namespace halocline

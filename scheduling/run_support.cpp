@@ -2,12 +2,14 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <set>
 #include <thread>
 
 #include "host/error.hpp"
+#include "scheduling/without_failed.hpp"
 
 namespace halocline {
 namespace {
@@ -76,34 +78,65 @@ std::vector<DeviceBudget> budgets(const std::vector<Device>& devices) {
   return result;
 }
 
-RunResult run_replanning(const Requirements& requirements, const std::vector<Device>& devices,
-                         const RunOptions& options, const std::function<RunResult(const Plan&)>& attempt) {
-  auto available = budgets(devices);
-  for (int tries = 1;; ++tries) {
-    const Plan plan = make_plan(requirements, available, options.plan);
+namespace {
+
+// Three quarters of the memory for the device that ran out of it, or for all if it is not known which did. False if
+// their slabs cannot well be split further.
+bool plan_smaller(std::vector<DeviceBudget>& available, const Plan& plan, const std::string& device) {
+  bool smaller = false;
+  for (std::size_t n = 0; n < available.size(); ++n) {
+    if (!device.empty() && available[n].name != device) continue;
     std::size_t largest = 0;
-    for (const auto& slab : plan.slabs) largest = std::max(largest, slab.bytes);
-    // Some drivers report faults of kernels as a lack of resources, so trying has an end.
-    const auto plan_smaller = [&](const Error& error) {
-      if (tries == most_tries || largest < smallest_worth_splitting) return false;
-      spdlog::info("{}; planning again with three quarters of the memory", error.what());
-      for (auto& budget : available) budget.memory = std::min(budget.memory, largest / 4 * 3);
-      return true;
-    };
-    try {
-      reset_peaks(devices);
-      const auto start = std::chrono::steady_clock::now();
-      RunResult result = attempt(plan);
-      result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-      result.peak_bytes = peak_bytes(devices);
-      result.plan = plan;
-      return result;
-    } catch (const ClError& error) {
-      if (!is_out_of_memory(error) || !plan_smaller(error)) throw;
-    } catch (const BudgetError& error) {
-      if (!plan_smaller(error)) throw;
-    }
+    for (const auto& slab : plan.slabs)
+      if (slab.device == static_cast<int>(n)) largest = std::max(largest, slab.bytes);
+    if (largest < smallest_worth_splitting) continue;
+    available[n].memory = std::min(available[n].memory, largest / 4 * 3);
+    smaller = true;
   }
+  return smaller;
+}
+
+}  // namespace
+
+RunResult run_replanning(const Requirements& requirements, const std::vector<Device>& all_devices,
+                         const RunOptions& options,
+                         const std::function<RunResult(const Plan&, const std::vector<Device>&)>& attempt) {
+  return without_failed(all_devices, [&](const std::vector<Device>& devices) {
+    auto available = budgets(devices);
+    // Some drivers report faults of kernels as a lack of resources, so trying has an end.
+    int tries = most_tries * static_cast<int>(devices.size());
+    std::exception_ptr out_of_memory;
+    const auto next_plan = [&] {
+      try {
+        return make_plan(requirements, available, options.plan);
+      } catch (const PlanError&) {
+        if (out_of_memory) std::rethrow_exception(out_of_memory);  // the budgets are no longer the user's
+        throw;
+      }
+    };
+    for (;;) {
+      const Plan plan = next_plan();
+      const auto again = [&](const Error& error, const std::string& device) {
+        if (--tries <= 0 || !plan_smaller(available, plan, device)) return false;
+        out_of_memory = std::current_exception();
+        spdlog::info("{}; planning again with three quarters of the memory", error.what());
+        return true;
+      };
+      try {
+        reset_peaks(devices);
+        const auto start = std::chrono::steady_clock::now();
+        RunResult result = attempt(plan, devices);
+        result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+        result.peak_bytes = peak_bytes(devices);
+        result.plan = plan;
+        return result;
+      } catch (const ClError& error) {
+        if (!is_out_of_memory(error) || !again(error, error.device())) throw;
+      } catch (const BudgetError& error) {
+        if (!again(error, {})) throw;
+      }
+    }
+  });
 }
 
 void reset_peaks(const std::vector<Device>& devices) {

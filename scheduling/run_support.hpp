@@ -21,10 +21,12 @@ std::vector<SlabPlan> slabs_of(const Plan& plan, int device);
 /// leaves all as they are.
 Range run_of(const std::vector<int>& order, Range places);
 
-/// Plans and runs `attempt`; when a driver runs out of memory although the plan kept the budget, plans again with a
-/// smaller one.
+/// Plans and runs attempt(plan, its devices). When a driver runs out of memory although the plan kept the budget, plans
+/// again with a smaller one; when a device fails otherwise, or goes on doing so, plans again with the others (see
+/// without_failed()).
 RunResult run_replanning(const Requirements& requirements, const std::vector<Device>& devices,
-                         const RunOptions& options, const std::function<RunResult(const Plan&)>& attempt);
+                         const RunOptions& options,
+                         const std::function<RunResult(const Plan&, const std::vector<Device>&)>& attempt);
 
 /// Peak bytes of the device that used most since reset_peaks().
 void reset_peaks(const std::vector<Device>& devices);

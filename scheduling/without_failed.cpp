@@ -1,0 +1,37 @@
+#include "scheduling/without_failed.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+
+namespace halocline {
+
+std::vector<Device> working_devices(const std::vector<Device>& devices) {
+  std::vector<Device> result;
+  std::copy_if(devices.begin(), devices.end(), std::back_inserter(result),
+               [](const Device& device) { return !device.left_out(); });
+  return result.empty() ? devices : result;
+}
+
+bool leave_out(const std::vector<Device>& devices, const DeviceError& error) {
+  const auto is_it = [&](const Device& device) { return device.info().name == error.device(); };
+  if (devices.size() < 2 || std::none_of(devices.begin(), devices.end(), is_it)) return false;
+  std::vector<std::string> others;
+  for (auto device : devices) {
+    if (is_it(device)) {
+      device.leave_out();
+    } else {
+      others.push_back(device.info().name);
+    }
+  }
+  const std::string text = error.what();
+  spdlog::warn("{}; {} is left out, and the work begins anew on {}", text.substr(0, text.find('\n')), error.device(),
+               fmt::join(others, " + "));
+  return true;
+}
+
+}  // namespace halocline

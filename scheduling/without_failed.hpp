@@ -1,0 +1,32 @@
+// Work on several devices goes on when one of them fails.
+#pragma once
+
+#include <vector>
+
+#include "host/device.hpp"
+#include "host/error.hpp"
+
+namespace halocline {
+
+/// Those of the devices that have not failed yet; all, if all have.
+std::vector<Device> working_devices(const std::vector<Device>& devices);
+
+/// Leaves out the one that the error names, with a warning, if another is left; whether it did.
+bool leave_out(const std::vector<Device>& devices, const DeviceError& error);
+
+/// work(devices that have not failed). When one of them fails (is lost, does not compile a kernel, stays without memory
+/// however little is asked for), a warning names it and the work begins anew with the others: what comes out does not
+/// depend on the devices of a kind. The error of the last one is thrown.
+template <class Work>
+auto without_failed(const std::vector<Device>& devices, Work&& work) {
+  for (;;) {
+    const auto working = working_devices(devices);
+    try {
+      return work(working);
+    } catch (const DeviceError& error) {
+      if (!leave_out(working, error)) throw;
+    }
+  }
+}
+
+}  // namespace halocline

@@ -1,0 +1,111 @@
+// labels: app device error
+// Kernel variants against their twins: right ones pass, and are looked at once only; one that a driver computes wrongly
+// (the OpenCL layer of fault_layer.cpp leaves its kernel out) is found, remembered, not used and reported.
+#include "algorithms/self_check.hpp"
+
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "host/error.hpp"
+#include "tests/command_runner.hpp"
+#include "tests/fault_layer.hpp"
+
+namespace halocline {
+namespace {
+
+using testing::HasSubstr;
+
+class SelfCheck : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!has_device()) GTEST_SKIP() << "no OpenCL device";
+    void* library = ::dlopen(HALOCLINE_FAULT_LAYER, RTLD_NOW | RTLD_NOLOAD);
+    if (library == nullptr) GTEST_SKIP() << "the OpenCL loader has not loaded OPENCL_LAYERS=" << HALOCLINE_FAULT_LAYER;
+    arm_ = reinterpret_cast<HaloclineFaultArm*>(::dlsym(library, "halocline_fault_arm"));
+    calls_ = reinterpret_cast<HaloclineFaultCalls*>(::dlsym(library, "halocline_fault_calls"));
+    devices_ = open_devices({});
+  }
+  // What was found must not be remembered for the tests that come after.
+  void TearDown() override {
+    if (arm_ == nullptr) return;
+    arm_("");
+    for (const auto& name : spoilt_) variant_fault(name, devices_.front(), true);
+  }
+
+  // A driver that does not run this kernel, but says that it did.
+  void spoil(const std::string& kernel, const std::string& variant) {
+    arm_(("kernel=" + kernel + ":1:0:kind").c_str());
+    spoilt_.push_back(variant);
+  }
+
+  HaloclineFaultArm* arm_ = nullptr;
+  HaloclineFaultCalls* calls_ = nullptr;
+  std::vector<Device> devices_;
+  std::vector<std::string> spoilt_;
+};
+
+TEST_F(SelfCheck, VariantsAreRightHere) {
+  int taken = 0;
+  for (const auto& name : variant_names()) {
+    const auto fault = variant_fault(name, devices_.front(), true);
+    EXPECT_EQ(fault.value_or(""), "") << name;
+    taken += fault.has_value();
+  }
+  EXPECT_GE(taken, 8);  // the fused passes at least
+}
+
+TEST_F(SelfCheck, AnswersAreRemembered) {
+  variant_fault(fused_variant(false, 2), devices_.front(), true);
+  arm_("");
+  EXPECT_EQ(variant_fault(fused_variant(false, 2), devices_.front()), "");
+  EXPECT_EQ(calls_("enqueue"), 0);
+}
+
+TEST_F(SelfCheck, AWrongVariantIsFoundRememberedAndRefused) {
+  const auto variant = fused_variant(false, 2);
+  spoil("pdu_fused_iterate", variant);
+  const auto fault = variant_fault(variant, devices_.front(), true);
+  ASSERT_TRUE(fault);
+  EXPECT_THAT(*fault, testing::AnyOf(HasSubstr("values are wrong"), HasSubstr("not finite")));  // as memory was
+  arm_("");  // the driver is the same, so the answer stays
+  EXPECT_EQ(variant_fault(variant, devices_.front()), fault);
+  EXPECT_FALSE(variant_works(variant, devices_, "the kernels in place"));
+  EXPECT_TRUE(variant_works(fused_variant(true, 2), devices_, "the kernels in place"));
+
+  const Folder f;
+  ASSERT_EQ(run({"phantom", "--type", "two-balls", "--size", "20,20,20", "--spacing", "1,1,1", "-o", f / "v.mha"}).code,
+            0);
+  const std::vector<std::string> denoise{"denoise", "-i",           f / "v.mha", "--method", "pdu",      "--alpha",
+                                         "2000",    "--iterations", "4",         "-o",       f / "o.mha"};
+  auto asked = denoise;
+  asked.insert(asked.end(), {"--stages", "2"});
+  const Ran refused = run(asked);
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("--stages 2: PDU, 2 iterations a pass is wrong on "));
+  EXPECT_THAT(refused.err, HasSubstr(*fault));
+  EXPECT_EQ(f.files(), std::vector<std::string>{"v.mha"});
+  EXPECT_EQ(run(denoise).code, 0);
+}
+
+TEST_F(SelfCheck, DevicesCheckTells) {
+  spoil("pdu_fused_iterate", fused_variant(true, 3));
+  for (const auto& name : variant_names()) spoilt_.push_back(name);
+  const Ran wrong = run({"devices", "--check"});
+  EXPECT_EQ(wrong.code, 0) << wrong.err;
+  EXPECT_THAT(wrong.out, testing::ContainsRegex("S-PDU, 3 iterations a pass +wrong"));
+  arm_("");
+  const Ran right = run({"devices", "--check"});
+  EXPECT_THAT(right.out, testing::ContainsRegex("S-PDU, 3 iterations a pass +right"));
+  EXPECT_THAT(right.out, testing::Not(HasSubstr("wrong")));
+}
+
+TEST_F(SelfCheck, NamesAreKnown) {
+  EXPECT_THROW(variant_fault("no such variant", devices_.front()), std::logic_error);
+  for (const auto* name :
+       {columns_variant, texture_variant, half_texture_variant, texture_projection_variant, turned_projection_variant})
+    EXPECT_THAT(variant_names(), testing::Contains(name));
+}
+
+}  // namespace
+}  // namespace halocline
