@@ -210,9 +210,10 @@ class Layouter {
   std::int64_t slabs_of_region(std::size_t device, Range region, std::int64_t least) const {
     // No slab can be thicker than this, even if it needs only one detector row.
     const auto thickest = last_good(region.count(), [&](std::int64_t thickness) {
-      const auto slices = iterative() && thickness < region.count()
-                              ? std::min(region.count(), thickness + skewed_lag(requirements_, iterations_))
-                              : thickness;
+      auto slices = thickness;
+      if (iterative())
+        for (const Range end : {Range{region.begin, region.begin + thickness}, {region.end - thickness, region.end}})
+          slices = std::max(slices, skewed_window(requirements_, iterations_, region, end).count());
       return fits(requirements_, devices_[device], {slices, requirements_.stack[1] > 0 ? 1 : 0}, views_);
     });
     if (thickest == 0) return 0;

@@ -70,11 +70,16 @@ void finish_plan(Plan& plan, std::vector<SlabPlan> slabs, bool resident, int ite
 // Slabs of an iterative method that come and go: with arrays in pairs, so that transfers overlap with kernels; without
 // where that does not fit.
 std::optional<Plan> try_skewed_plan(const Plan& common, std::span<const DeviceBudget> layout, int iterations,
-                                    int minimum_slabs) {
+                                    const PlanOptions& options) {
+  // Then the last region would hold the whole volume.
+  const auto& r = common.requirements;
+  const bool asked = options.iterations_per_exchange > 0;
+  if (!asked && iterations > 1 && std::int64_t{iterations} * r.halo_high > static_cast<std::int64_t>(r.size[2]))
+    return std::nullopt;
   for (const bool overlapped : {true, false}) {
     Plan plan = common;
     plan.requirements = skewed_requirements(common.requirements, iterations, overlapped);
-    auto slabs = lay_out_visited(plan.requirements, layout, iterations, 0, minimum_slabs);
+    auto slabs = lay_out_visited(plan.requirements, layout, iterations, 0, options.minimum_slabs);
     if (!slabs) continue;
     finish_plan(plan, std::move(*slabs), false, iterations, 0);
     return plan;
@@ -83,10 +88,10 @@ std::optional<Plan> try_skewed_plan(const Plan& common, std::span<const DeviceBu
 }
 
 std::optional<Plan> try_plan(const Plan& common, std::span<const DeviceBudget> layout, int iterations, int batch,
-                             int minimum_slabs) {
-  auto slabs = lay_out_resident(common.requirements, layout, iterations, batch, minimum_slabs);
-  if (!slabs && batch == 0) return try_skewed_plan(common, layout, iterations, minimum_slabs);
-  if (!slabs) slabs = lay_out_visited(common.requirements, layout, iterations, batch, minimum_slabs);
+                             const PlanOptions& options) {
+  auto slabs = lay_out_resident(common.requirements, layout, iterations, batch, options.minimum_slabs);
+  if (!slabs && batch == 0) return try_skewed_plan(common, layout, iterations, options);
+  if (!slabs) slabs = lay_out_visited(common.requirements, layout, iterations, batch, options.minimum_slabs);
   if (!slabs) return std::nullopt;
   Plan plan = common;
   const bool resident = one_slab_a_device(*slabs);
@@ -155,7 +160,7 @@ Plan make_plan(const Requirements& requirements, std::span<const DeviceBudget> d
   std::optional<Plan> best;
   double best_seconds = 0;
   // A slab without neighbours exchanges nothing: no number of iterations is better than all of them.
-  if (auto whole = try_plan(common, layout, exchanges.back(), batches.front(), options.minimum_slabs);
+  if (auto whole = try_plan(common, layout, exchanges.back(), batches.front(), options);
       whole && whole->slabs.size() == 1) {
     if (layout.size() == 1) return *std::move(whole);
     best_seconds = estimate_seconds(*whole);
@@ -166,7 +171,7 @@ Plan make_plan(const Requirements& requirements, std::span<const DeviceBudget> d
     for (const int iterations : exchanges) {
       // More iterations need more memory, but for those of a run of one pass.
       if (!fits && iterations != exchanges.back()) continue;
-      auto plan = try_plan(common, layout, iterations, batch, options.minimum_slabs);
+      auto plan = try_plan(common, layout, iterations, batch, options);
       fits = plan.has_value();
       if (!fits) continue;
       const double seconds = estimate_seconds(*plan);
