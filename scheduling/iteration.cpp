@@ -50,6 +50,7 @@ class Run {
     host_.input = [this](const std::string& name) -> const VolumeSource& { return *inputs_.at(name); };
     host_.state = [this](const std::string& name) { return host_state(name); };
     host_.initial = &options_.initial;
+    host_.progressed = [this](std::int64_t slices, int iterations) { report_part(slices, iterations); };
   }
 
   RunResult run() {
@@ -174,6 +175,8 @@ class Run {
                                   first + count == requirements_.iterations && !due.empty() && due.back() == count};
     sums_.resize(due.size() * requirements_.size[2] * components_);
     stop_.begin(count);
+    pass_begin_ = first;
+    pass_done_ = 0;
     if (streams_.empty()) {
       for (const auto& slab : plan_.slabs) streams_[slab.device] = nullptr;
       for_each_device(plan_, [&](int device) {
@@ -207,11 +210,18 @@ class Run {
     return output;
   }
 
-  void report(int done, int iterations) const {
+  void report(double done, int iterations) const {
     if (!options_.progress) return;
     const double expected = method_.expected_iterations();
     const double total = expected > 0 ? std::clamp<double>(expected, done, iterations) : iterations;
-    options_.progress({requirements_.algorithm, static_cast<double>(done), total, method_.note()});
+    options_.progress({requirements_.algorithm, done, total, method_.note()});
+  }
+
+  // In a pass over slabs that come and go, which may be the whole run. By the threads of all devices.
+  void report_part(std::int64_t slices, int iterations) {
+    const std::lock_guard lock(report_mutex_);
+    pass_done_ += static_cast<double>(slices) * iterations / static_cast<double>(requirements_.size[2]);
+    report(std::min<double>(pass_begin_ + pass_done_, requirements_.iterations), requirements_.iterations);
   }
 
   // The result to where it goes.
@@ -380,7 +390,9 @@ class Run {
   std::vector<double> sums_;
   std::vector<Halos> halos_;                                           // by slab
   std::map<std::string, UninitialisedVector<std::byte>> host_states_;  // out of core
-  std::mutex host_states_mutex_;
+  std::mutex host_states_mutex_, report_mutex_;
+  int pass_begin_ = 0;     // iterations done before the pass, and since: on average over the volume
+  double pass_done_ = 0;
   HostArrays host_;
   std::map<int, std::unique_ptr<Slab>> resident_;         // by device
   std::map<int, std::unique_ptr<RegionStream>> streams_;  // by device, out of core

@@ -138,6 +138,7 @@ void RegionStream::compute(const Pass& pass, std::size_t region) {
       method_.iterate_together(slab_, pass.first + done, now, levels[level + 1].made);
     done += now;
     slab_.mark_step();
+    host_.progressed(std::max<std::int64_t>(0, common(levels[level + 1].made, block_).count()), now);
     move_due(level + 1, steps.iterations.size());
   }
   ended_at_ = level;

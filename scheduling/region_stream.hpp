@@ -21,6 +21,8 @@ struct HostArrays {
   std::function<std::byte*(const std::string& name)> state;  // of the whole volume
   /// What the arrays hold before the first iteration instead of what start() writes: RunOptions::initial.
   const std::map<std::string, const Volume*>* initial = nullptr;
+  /// Told, by the thread of each device, how many slices have been taken through how many more iterations.
+  std::function<void(std::int64_t slices, int iterations)> progressed;
 };
 
 class RegionStream {
