@@ -138,7 +138,8 @@ FusedForm form_for(const Grid& grid, const DenoiseParameters& parameters, FusedF
   MethodParameters method = common(grid, parameters);
   const auto stays = [&](FusedForm each) {
     method.fused = each;
-    return make_plan(requirements_with_reductions(*make_denoiser(parameters.method, method)), devices, options).resident;
+    return make_plan(requirements_with_reductions(*make_denoiser(parameters.method, method)), devices, options)
+        .resident;
   };
   try {
     return stays(form) || !stays({}) ? form : FusedForm{};

@@ -391,7 +391,7 @@ class Run {
   std::vector<Halos> halos_;                                           // by slab
   std::map<std::string, UninitialisedVector<std::byte>> host_states_;  // out of core
   std::mutex host_states_mutex_, report_mutex_;
-  int pass_begin_ = 0;     // iterations done before the pass, and since: on average over the volume
+  int pass_begin_ = 0;  // iterations done before the pass, and since: on average over the volume
   double pass_done_ = 0;
   HostArrays host_;
   std::map<int, std::unique_ptr<Slab>> resident_;         // by device

@@ -62,8 +62,8 @@ void finish_plan(Plan& plan, std::vector<SlabPlan> slabs, bool resident, int ite
   plan.batch = batch;
   plan.resident = resident;
   plan.passes = plan.requirements.stack[2] > 0 ? 1
-                : resident                    ? count_passes(plan.requirements, iterations)
-                                              : count_visits(plan.requirements, iterations);
+                : resident                     ? count_passes(plan.requirements, iterations)
+                                               : count_visits(plan.requirements, iterations);
   plan.bus_bytes = count_bus_bytes(plan);
 }
 

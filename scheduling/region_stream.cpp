@@ -137,7 +137,8 @@ void RegionStream::compute(const Pass& pass, std::size_t region) {
     if (!levels[level + 1].made.empty())
       method_.iterate_together(slab_, pass.first + done, now, levels[level + 1].made);
     done += now;
-    slab_.mark_step();
+    // About half an iteration of all regions ahead: steps of thin ones are short.
+    slab_.mark_step(std::clamp<std::size_t>(regions_.size() / 2, 2, 8));
     host_.progressed(std::max<std::int64_t>(0, common(levels[level + 1].made, block_).count()), now);
     move_due(level + 1, steps.iterations.size());
   }

@@ -93,7 +93,8 @@ std::vector<RegionWork> skewed_work(const Requirements& requirements, const Pass
     if (steps.starts) work.levels.front().seam.begin = work.levels.front().seam.end;
   }
   for (std::size_t r = 0; r + 1 < result.size(); ++r)
-    for (std::size_t level = 0; level < levels; ++level) result[r].levels[level].keep = result[r + 1].levels[level].seam;
+    for (std::size_t level = 0; level < levels; ++level)
+      result[r].levels[level].keep = result[r + 1].levels[level].seam;
   return result;
 }
 
@@ -114,8 +115,8 @@ std::int64_t skewed_lag(const Requirements& requirements, int iterations) {
 
 Range skewed_window(const Requirements& requirements, int iterations, Range block, Range interior) {
   const std::int64_t k = iterations, rh = requirements.reduction_halo;
-  const Range whole = block.grown(k * requirements.halo_low + rh, k * requirements.halo_high + rh,
-                                  slices_of(requirements));
+  const Range whole =
+      block.grown(k * requirements.halo_low + rh, k * requirements.halo_high + rh, slices_of(requirements));
   return {interior.begin == block.begin ? whole.begin
                                         : std::max(whole.begin, interior.begin - skewed_lag(requirements, iterations)),
           interior.end == block.end ? whole.end : interior.end};

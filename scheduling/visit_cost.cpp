@@ -120,7 +120,8 @@ double visit_seconds(const Plan& plan) {
     for_each_pass(plan.passes, [&](double count, bool first, bool last) {
       const Moved move = moved(bytes, part, first, last);
       const double up = move.up / device.bus_bandwidth, down = move.down / device.bus_bandwidth;
-      seconds += count * (overlapped ? std::max({kernels, up, down}) + (up + down) / part.regions : kernels + up + down);
+      seconds +=
+          count * (overlapped ? std::max({kernels, up, down}) + (up + down) / part.regions : kernels + up + down);
     });
     slowest = std::max(slowest, seconds);
   }

@@ -117,7 +117,8 @@ void check(const Plan& plan, int minimum_slabs) {
       EXPECT_LE(slab.extended.begin, slab.interior.begin);
       EXPECT_GE(slab.extended.end, slab.interior.end);
       EXPECT_LE(slab.extended.end, halos.end);
-      EXPECT_GE(slab.extended.begin, std::max<std::int64_t>(0, halos.begin - skewed_lag(r, plan.iterations_per_exchange)));
+      EXPECT_GE(slab.extended.begin,
+                std::max<std::int64_t>(0, halos.begin - skewed_lag(r, plan.iterations_per_exchange)));
     }
     EXPECT_GE(slab.device, device_before);
     device_before = slab.device;
@@ -221,8 +222,8 @@ TEST_P(RandomPlans, keepTheirPromises) {
       const auto visited = skewed_requirements(r, 1, false);  // with the seams
       // the last slab of a device between others
       const auto thickest = std::min<std::int64_t>(
-          static_cast<std::int64_t>(size[2]), 1 + std::max<std::int64_t>(r.halo_low + r.reduction_halo, skewed_lag(r, 1)) +
-                                                  r.halo_high + r.reduction_halo);
+          static_cast<std::int64_t>(size[2]),
+          1 + std::max<std::int64_t>(r.halo_low + r.reduction_halo, skewed_lag(r, 1)) + r.halo_high + r.reduction_halo);
       for (const auto& each : devices) {
         std::size_t sum = 0, largest = 0;
         for (const auto& array : visited.arrays) {

@@ -87,7 +87,7 @@ TEST_P(Regions, OfAnyThicknessAndPassGiveTheBitsOfOne) {
   const auto one = run(GetParam(), device, 0, 0);
   ASSERT_TRUE(one.result.plan.resident);
   const auto nz = static_cast<int>(GetParam().nz);
-  for (const int slabs : {2, 3, nz})       // the last: one slice each
+  for (const int slabs : {2, 3, nz})         // the last: one slice each
     for (const int exchange : {1, 4, 17}) {  // 17: one pass; thicker than most slabs
       if (slabs > nz || (nz > 20 && slabs == nz && exchange == 1)) continue;
       SCOPED_TRACE(testing::Message() << slabs << " slabs, " << exchange << " iterations a pass");
