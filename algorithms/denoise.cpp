@@ -127,7 +127,8 @@ bool fuses(const DenoiseParameters& parameters) {
   return primal_dual && is_dimensionless(parameters.schedule) && parameters.regulariser.plain();
 }
 
-// The fastest form takes twice the memory or so: where that would mean slabs that come and go, the one in place.
+// The fastest form takes twice the memory or so: not where that would mean slabs that come and go, and the one in place
+// would stay.
 FusedForm form_for(const Grid& grid, const DenoiseParameters& parameters, FusedForm fastest,
                    std::span<const DeviceBudget> devices, const PlanOptions& options) {
   if (!fuses(parameters)) return {};
@@ -138,10 +139,13 @@ FusedForm form_for(const Grid& grid, const DenoiseParameters& parameters, FusedF
   if (parameters.stages && *parameters.stages == 0) return {};
   if (parameters.stages || parameters.dual_bits || form.stages == 0) return form;
   MethodParameters method = common(grid, parameters);
-  method.fused = form;
+  const auto stays = [&](FusedForm each) {
+    method.fused = each;
+    return make_plan(requirements_with_reductions(*make_denoiser(parameters.method, method)), devices, options)
+        .resident;
+  };
   try {
-    const auto needs = requirements_with_reductions(*make_denoiser(parameters.method, method));
-    return make_plan(needs, devices, options).resident ? form : FusedForm{};
+    return stays(form) || !stays({}) ? form : FusedForm{};
   } catch (const PlanError&) {
     return {};
   }

@@ -49,6 +49,7 @@ Requirements Pdu::requirements() const {
   need.iterations = parameters_.iterations * stages_in_all();
   need.halo_low = need.halo_high = 1;
   need.reduction_halo = 1;
+  need.reductions_steer = parameters_.gap > 0 || !parameters_.path.empty();
   return need;
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <deque>
 
 #include "host/thread_pool.hpp"
 
@@ -27,6 +26,7 @@ bool Staging::direct(std::size_t bytes) const {
 Staging::Chunk& Staging::next_chunk() {
   Chunk& chunk = chunks_[next_];
   next_ = (next_ + 1) % chunks_.size();
+  while (!pending_.empty() && pending_.front().chunk == &chunk) drain_first();
   if (chunk.memory.data() == nullptr) chunk.memory = device_.pinned(chunk_bytes);
   chunk.busy.wait();
   return chunk;
@@ -63,27 +63,33 @@ Event Staging::write(const Buffer& to, std::size_t offset, std::size_t bytes, co
 
 Event Staging::read(const Buffer& from, std::size_t offset, std::size_t bytes, const Piece& drain,
                     std::span<const Event> waits) {
-  struct Pending {
-    Chunk* chunk;
-    std::size_t begin, bytes;
-  };
-  std::deque<Pending> pending;
-  const auto finish_first = [&] {
-    const Pending& first = pending.front();
-    first.chunk->busy.wait();
-    in_pieces(first.chunk->memory.data(), first.begin, first.bytes, drain);
-    pending.pop_front();
-  };
+  const Event last = read_later(from, offset, bytes, drain, waits);
+  settle();
+  return last;
+}
+
+Event Staging::read_later(const Buffer& from, std::size_t offset, std::size_t bytes, const Piece& drain,
+                          std::span<const Event> waits) {
   Event last;
   for (std::size_t done = 0; done < bytes; done += chunk_bytes) {
-    if (pending.size() == chunks_.size() - 1) finish_first();  // the bus fills the other chunks meanwhile
+    if (pending_.size() == chunks_.size() - 1) drain_first();  // the bus fills the other chunks meanwhile
     const std::size_t part = std::min(chunk_bytes, bytes - done);
     Chunk& chunk = next_chunk();
     last = chunk.busy = device_.read(from, offset + done, chunk.memory.data(), part, waits);
-    pending.push_back({&chunk, done, part});
+    pending_.push_back({&chunk, done, part, drain});
   }
-  while (!pending.empty()) finish_first();
   return last;
+}
+
+void Staging::settle() {
+  while (!pending_.empty()) drain_first();
+}
+
+void Staging::drain_first() {
+  const Pending first = std::move(pending_.front());
+  pending_.pop_front();
+  first.chunk->busy.wait();
+  in_pieces(first.chunk->memory.data(), first.begin, first.bytes, first.drain);
 }
 
 }  // namespace halocline

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <deque>
 #include <functional>
 #include <span>
 
@@ -33,17 +34,29 @@ class Staging {
   /// Gives what the device holds to `drain`; the transfer has ended when this returns.
   Event read(const Buffer& from, std::size_t offset, std::size_t bytes, const Piece& drain,
              std::span<const Event> waits = {});
+  /// The same without waiting for the end: the last chunks stay where they are until others need their place, or
+  /// settle() is called.
+  Event read_later(const Buffer& from, std::size_t offset, std::size_t bytes, const Piece& drain,
+                   std::span<const Event> waits = {});
+  void settle();
 
  private:
   struct Chunk {
     PinnedMemory memory;
     Event busy;
   };
+  struct Pending {
+    Chunk* chunk;
+    std::size_t begin, bytes;
+    Piece drain;
+  };
   Chunk& next_chunk();
+  void drain_first();
 
   Device device_;
   std::array<Chunk, 4> chunks_;
   std::size_t next_ = 0;
+  std::deque<Pending> pending_;  // reads whose chunks have not been drained, the oldest first
 };
 
 }  // namespace halocline

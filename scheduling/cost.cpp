@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "scheduling/visit_cost.hpp"
+
 namespace halocline {
 namespace {
 
@@ -52,15 +54,9 @@ Work iterative_work(const Plan& plan, const SlabPlan& slab) {
              extended = static_cast<double>(slab.extended.count());
   const double k = plan.iterations_per_exchange;
   Work work;
-  if (plan.resident) {
-    // A halo is read from the neighbour and written here.
-    work.bus_bytes =
-        bytes.input * extended + bytes.output * interior + (plan.passes - 1) * 2 * bytes.state * (extended - interior);
-  } else {
-    // The first pass makes the state.
-    work.bus_bytes =
-        plan.passes * (bytes.input * extended + bytes.state * interior) + (plan.passes - 1) * bytes.state * extended;
-  }
+  // A halo is read from the neighbour and written here.
+  work.bus_bytes =
+      bytes.input * extended + bytes.output * interior + (plan.passes - 1) * 2 * bytes.state * (extended - interior);
   // What an iteration computes shrinks from the slab with its halos to the interior.
   const double computed = interior + (extended - interior) * (k - 1) / (2 * k);
   work.memory_bytes = 2 * bytes.all * computed * std::max(1, plan.requirements.iterations);
@@ -134,12 +130,14 @@ double count_passes(const Requirements& requirements, int iterations_per_exchang
 }
 
 double count_bus_bytes(const Plan& plan) {
+  if (!plan.resident && plan.requirements.stack[2] == 0) return visit_bus_bytes(plan);
   double result = common_bus_bytes(plan);
   for (const auto& slab : plan.slabs) result += work_of(plan, slab).bus_bytes;
   return result;
 }
 
 double estimate_seconds(const Plan& plan) {
+  if (!plan.resident && plan.requirements.stack[2] == 0) return visit_seconds(plan);
   std::vector<double> seconds(plan.devices.size(), 0);
   for (const auto& slab : plan.slabs) {
     const auto& device = plan.devices[static_cast<std::size_t>(slab.device)];

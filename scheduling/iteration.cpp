@@ -6,19 +6,21 @@
 #include <atomic>
 #include <cstring>
 #include <list>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
 
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
 #include "host/thread_pool.hpp"
+#include "scheduling/region_stream.hpp"
 #include "scheduling/run_support.hpp"
 
 namespace halocline {
 namespace {
 
-// Slices that a slab holds but does not own, of every state array, as they were before the pass: gathered before any
-// slab is worked on, so that slabs may follow in any order and write their results in place.
+// Slices that a slab which stays on its device holds but does not own, of every state array, as they were before the
+// pass.
 struct Halos {
   std::map<std::string, std::vector<std::byte>> low, high;
 };
@@ -45,6 +47,10 @@ class Run {
       if (need.lifetime == Lifetime::output) output_name_ = need.name;
     }
     sums_.resize(requirements_.size[2] * components_);
+    host_.input = [this](const std::string& name) -> const VolumeSource& { return *inputs_.at(name); };
+    host_.state = [this](const std::string& name) { return host_state(name); };
+    host_.initial = &options_.initial;
+    host_.progressed = [this](std::int64_t slices, int iterations) { report_part(slices, iterations); };
   }
 
   RunResult run() {
@@ -56,8 +62,9 @@ class Run {
     auto& by = result_.stopped_by;
     by = stop ? StoppedBy::method : StoppedBy::iterations;
     while (!stop && done < iterations) {
-      const int due = std::min(iterations, std::max(done + 1, method_.next_reduction(done)));
-      const int count = time_.count(std::min(plan_.iterations_per_exchange, due - done));
+      const int due = due_after(done);
+      const bool waits = plan_.resident || requirements_.reductions_steer;
+      const int count = time_.count(std::min(plan_.iterations_per_exchange, (waits ? due : iterations) - done));
       if (count == 0) by = StoppedBy::time;
       if (count == 0) break;
       const bool ends = pass(done, count, done + count == due);
@@ -78,12 +85,13 @@ class Run {
     auto& by = result_.stopped_by;
     stop_.end();
     if (stop_.interrupted()) by = StoppedBy::interrupt;
-    if (by == StoppedBy::time || by == StoppedBy::interrupt)
+    if ((by == StoppedBy::time || by == StoppedBy::interrupt) && done < requirements_.iterations)
       if (method_.ends_early(done)) reduced_at_ = -1;
     if (reduced_at_ != done) pass(done, 0, true);  // the result never goes without its certificate
     hand_over();
     result_.iterations = done;
     result_.bus_bytes = static_cast<double>(bus_bytes_.load());
+    for (const auto& [device, stream] : streams_) result_.bus_bytes += static_cast<double>(stream->bytes());
     return std::move(result_);
   }
 
@@ -125,42 +133,65 @@ class Run {
     return reduced_at_;
   }
 
+  // After `done` iterations: those done when the next reduction is due.
+  int due_after(int done) const {
+    return std::min(requirements_.iterations, std::max(done + 1, method_.next_reduction(done)));
+  }
+
   // `count` iterations from number `first` over all slabs, then a reduction if it is due: whether to stop.
   bool pass(int first, int count, bool reduce) {
+    const bool ends = plan_.resident ? resident_pass(first, count, reduce) : visiting_pass(first, count, reduce);
+    started_ = true;
+    return ends;
+  }
+
+  bool resident_pass(int first, int count, bool reduce) {
     const std::int64_t extra = reduce ? requirements_.reduction_halo : 0;
     needed_low_ = count * static_cast<std::int64_t>(requirements_.halo_low) + extra;
     needed_high_ = count * static_cast<std::int64_t>(requirements_.halo_high) + extra;
     stop_.begin(count);
-    if (!started_) {
+    if (!started_)
       prepare();
-    } else if (plan_.resident) {
+    else
       exchange_on_devices();
-    } else {
-      gather_from_host();
-    }
-    for_each_device(plan_, [&](int device) {
-      if (plan_.resident) {
-        iterate(*resident_.at(device), first, count, reduce);
-        return;
-      }
-      Slab slab(devices_[device], plan_, device);
-      for (std::size_t n = 0; n < plan_.slabs.size(); ++n) {
-        if (plan_.slabs[n].device != device) continue;
-        if (started_ && count > 0 && stop_.count() == 0) break;  // Ctrl-C before the first iteration
-        slab.move_to(plan_.slabs[n]);
-        load(slab, n);
-        iterate(slab, first, count, reduce);
-        for (const auto& name : states_) {
-          slab.download(name, slab.interior(), host_state(name), 0);
-          count_bytes(slab.slice_bytes(name) * static_cast<std::size_t>(slab.interior().count()));
-        }
-        slab.wait();
-      }
-    });
-    started_ = true;
+    for_each_device(plan_, [&](int device) { iterate(*resident_.at(device), first, count, reduce); });
     if (!reduce || stop_.count() < count) return false;
     reduced_at_ = first + count;
-    return method_.reduced(reduced_at_, added_sums());
+    return method_.reduced(reduced_at_, added_sums(0));
+  }
+
+  // Slabs that come and go. Reductions that only tell are taken on the way.
+  bool visiting_pass(int first, int count, bool reduce) {
+    std::vector<int> due;
+    for (int n = first; n < first + count;)
+      if ((n = due_after(n)) <= first + count) due.push_back(n - first);
+    if (count == 0 && reduce) due.push_back(0);
+    const auto most = static_cast<std::size_t>(reductions_of_pass(requirements_, plan_.iterations_per_exchange));
+    while (due.size() > most) {
+      due.pop_back();
+      count = due.back();
+    }
+    const RegionStream::Pass work{first, PassSteps::of(count, method_.together(), due, !started_),
+                                  first + count == requirements_.iterations && !due.empty() && due.back() == count};
+    sums_.resize(due.size() * requirements_.size[2] * components_);
+    stop_.begin(count);
+    pass_begin_ = first;
+    pass_done_ = 0;
+    if (streams_.empty()) {
+      for (const auto& slab : plan_.slabs) streams_[slab.device] = nullptr;
+      for_each_device(plan_, [&](int device) {
+        streams_.at(device) = std::make_unique<RegionStream>(devices_[device], plan_, device, method_, host_, stop_);
+      });
+    }
+    for (auto& [device, stream] : streams_) stream->gather(work);
+    for_each_device(plan_, [&](int device) { streams_.at(device)->run(work, sums_); });
+    if (!options_.keep_partial) check_interrupt();
+    bool ends = false;
+    for (std::size_t n = 0; n < due.size() && due[n] <= stop_.count(); ++n) {
+      reduced_at_ = first + due[n];
+      ends = method_.reduced(reduced_at_, added_sums(n));
+    }
+    return ends;
   }
 
   // The result as it is now.
@@ -179,11 +210,18 @@ class Run {
     return output;
   }
 
-  void report(int done, int iterations) const {
+  void report(double done, int iterations) const {
     if (!options_.progress) return;
     const double expected = method_.expected_iterations();
     const double total = expected > 0 ? std::clamp<double>(expected, done, iterations) : iterations;
-    options_.progress({requirements_.algorithm, static_cast<double>(done), total, method_.note()});
+    options_.progress({requirements_.algorithm, done, total, method_.note()});
+  }
+
+  // In a pass over slabs that come and go, which may be the whole run. By the threads of all devices.
+  void report_part(std::int64_t slices, int iterations) {
+    const std::lock_guard lock(report_mutex_);
+    pass_done_ += static_cast<double>(slices) * iterations / static_cast<double>(requirements_.size[2]);
+    report(std::min<double>(pass_begin_ + pass_done_, requirements_.iterations), requirements_.iterations);
   }
 
   // The result to where it goes.
@@ -201,15 +239,8 @@ class Run {
                     [&](std::size_t first, std::size_t count) { output_.write(first, count, state + first); });
   }
 
-  // Before the first pass: slabs that stay get their memory and inputs; otherwise the host gets room for the state.
+  // Before the first pass: slabs that stay get their memory and inputs.
   void prepare() {
-    if (!plan_.resident) {
-      for (const auto& need : requirements_.arrays)
-        if (need.lifetime == Lifetime::state || (need.lifetime == Lifetime::output && output_.data() == nullptr))
-          host_states_[need.name].resize(
-              array_bytes(need, requirements_, static_cast<std::int64_t>(requirements_.size[2]), 1, 1));
-      return;
-    }
     if (!resident_.empty()) return;
     for (const auto& slab : plan_.slabs) resident_[slab.device] = nullptr;
     for_each_device(plan_, [&](int device) {
@@ -234,16 +265,6 @@ class Run {
     for (const auto& [name, volume] : options_.initial) {
       slab.upload(name, slab.extended(), volume->voxels.data(), 0);
       count_bytes(slab.slice_bytes(name) * static_cast<std::size_t>(slab.extended().count()));
-    }
-  }
-
-  void load(Slab& slab, std::size_t number) {
-    load_inputs(slab);
-    if (!started_) return start(slab);
-    for (const auto& name : states_) {
-      slab.upload(name, slab.interior(), host_state(name), 0);
-      count_bytes(slab.slice_bytes(name) * static_cast<std::size_t>(slab.interior().count()));
-      upload_halos(slab, number, name);
     }
   }
 
@@ -318,19 +339,6 @@ class Run {
     count_bytes(slab.slice_bytes(name) * static_cast<std::size_t>(common.count()));
   }
 
-  void gather_from_host() {
-    make_room_for_halos();
-    for (std::size_t n = 0; n < plan_.slabs.size(); ++n) {
-      for (const auto& name : states_) {
-        const std::size_t slice = slice_bytes(name);
-        const std::byte* state = host_state(name);
-        auto& [low, high] = halos_[n];
-        std::memcpy(low[name].data(), state + slice * static_cast<std::size_t>(low_halo(n).begin), low[name].size());
-        std::memcpy(high[name].data(), state + slice * static_cast<std::size_t>(high_halo(n).begin), high[name].size());
-      }
-    }
-  }
-
   void make_room_for_halos() {
     for (std::size_t n = 0; n < plan_.slabs.size(); ++n)
       for (const auto& name : states_) {
@@ -339,10 +347,12 @@ class Run {
       }
   }
 
-  std::vector<double> added_sums() const {
+  // Of reduction number `which` of the pass.
+  std::vector<double> added_sums(std::size_t which) const {
     std::vector<double> total(components_, 0.0);
+    const double* from = sums_.data() + which * requirements_.size[2] * components_;
     for (std::size_t slice = 0; slice < requirements_.size[2]; ++slice)
-      for (std::size_t c = 0; c < components_; ++c) total[c] += sums_[slice * components_ + c];
+      for (std::size_t c = 0; c < components_; ++c) total[c] += from[slice * components_ + c];
     return total;
   }
 
@@ -352,9 +362,13 @@ class Run {
     throw std::logic_error("no array " + name);
   }
 
+  // Where slabs that come and go keep an array of the state. By any thread.
   std::byte* host_state(const std::string& name) {
     if (name == output_name_ && output_.data() != nullptr) return reinterpret_cast<std::byte*>(output_.data());
-    return host_states_.at(name).data();
+    const std::lock_guard lock(host_states_mutex_);
+    auto& state = host_states_[name];
+    if (state.empty()) state.resize(slice_bytes(name) * requirements_.size[2]);
+    return state.data();
   }
 
   void count_bytes(std::size_t bytes) { bus_bytes_ += bytes; }
@@ -376,7 +390,12 @@ class Run {
   std::vector<double> sums_;
   std::vector<Halos> halos_;                                           // by slab
   std::map<std::string, UninitialisedVector<std::byte>> host_states_;  // out of core
-  std::map<int, std::unique_ptr<Slab>> resident_;                      // by device
+  std::mutex host_states_mutex_, report_mutex_;
+  int pass_begin_ = 0;  // iterations done before the pass, and since: on average over the volume
+  double pass_done_ = 0;
+  HostArrays host_;
+  std::map<int, std::unique_ptr<Slab>> resident_;         // by device
+  std::map<int, std::unique_ptr<RegionStream>> streams_;  // by device, out of core
   bool started_ = false;
   std::int64_t needed_low_ = 0, needed_high_ = 0;  // halo slices that the pass reads
   std::atomic<std::size_t> bus_bytes_{0};
@@ -393,6 +412,7 @@ std::vector<int> IterativeMethod::expected_reductions(int iterations) const {
 
 Requirements requirements_with_reductions(const IterativeMethod& method) {
   Requirements requirements = method.requirements();
+  requirements.together = method.together();
   requirements.reductions = method.expected_reductions(requirements.iterations);
   return requirements;
 }

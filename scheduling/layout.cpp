@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "scheduling/skew.hpp"
+
 namespace halocline {
 namespace {
 
@@ -172,7 +174,7 @@ class Layouter {
         const auto own = slabs.size();
         Extent extent;
         for (std::int64_t n = 0; n < count; ++n) {
-          slabs.push_back(slab(d, part(region, n, count)));
+          slabs.push_back(visited(d, region, part(region, n, count)));
           extent.include(slabs.back());
         }
         for (auto n = own; n < slabs.size(); ++n) slabs[n].bytes = total_bytes(requirements_, extent, views_);
@@ -190,6 +192,14 @@ class Layouter {
     return make_slab(requirements_, static_cast<int>(device), interior, iterations_, views_);
   }
 
+  // One of the slabs that take turns on a device.
+  SlabPlan visited(std::size_t device, Range block, Range interior) const {
+    if (iterative()) return make_region(requirements_, static_cast<int>(device), block, interior, iterations_);
+    return slab(device, interior);
+  }
+
+  bool iterative() const { return requirements_.stack[2] == 0; }
+
   bool slab_fits(std::size_t device, Range interior) const {
     Extent extent;
     extent.include(slab(device, interior));
@@ -200,14 +210,18 @@ class Layouter {
   std::int64_t slabs_of_region(std::size_t device, Range region, std::int64_t least) const {
     // No slab can be thicker than this, even if it needs only one detector row.
     const auto thickest = last_good(region.count(), [&](std::int64_t thickness) {
-      return fits(requirements_, devices_[device], {thickness, requirements_.stack[1] > 0 ? 1 : 0}, views_);
+      auto slices = thickness;
+      if (iterative())
+        for (const Range end : {Range{region.begin, region.begin + thickness}, {region.end - thickness, region.end}})
+          slices = std::max(slices, skewed_window(requirements_, iterations_, region, end).count());
+      return fits(requirements_, devices_[device], {slices, requirements_.stack[1] > 0 ? 1 : 0}, views_);
     });
     if (thickest == 0) return 0;
     for (auto count = std::max(least, (region.count() + thickest - 1) / thickest); count <= region.count(); ++count) {
       Extent extent;
       bool all = true;
       for (std::int64_t n = 0; n < count && all; ++n) {  // the one in the middle is the most likely not to fit
-        extent.include(slab(device, part(region, (n + count / 2) % count, count)));
+        extent.include(visited(device, region, part(region, (n + count / 2) % count, count)));
         all = fits(requirements_, devices_[device], extent, views_);
       }
       if (all) return count;
@@ -235,13 +249,30 @@ SlabPlan make_slab(const Requirements& requirements, int device, Range interior,
   return slab;
 }
 
-std::optional<std::vector<SlabPlan>> lay_out(const Requirements& requirements, std::span<const DeviceBudget> devices,
-                                             int iterations, int views, int minimum_slabs) {
-  const Layouter layouter(requirements, devices, iterations, views);
+SlabPlan make_region(const Requirements& requirements, int device, Range block, Range interior, int iterations) {
+  SlabPlan slab;
+  slab.device = device;
+  slab.interior = interior;
+  slab.extended = skewed_window(requirements, iterations, block, interior);
+  slab.rows = detector_rows(requirements, slab.extended);
+  slab.bytes = total_bytes(requirements, {slab.extended.count(), slab.rows.count()}, 0);
+  return slab;
+}
+
+std::optional<std::vector<SlabPlan>> lay_out_resident(const Requirements& requirements,
+                                                      std::span<const DeviceBudget> devices, int iterations, int views,
+                                                      int minimum_slabs) {
+  auto slabs = Layouter(requirements, devices, iterations, views).resident();
   const auto wanted = std::clamp<std::int64_t>(minimum_slabs, 1, slices_of(requirements));
-  auto slabs = layouter.resident();
-  if (slabs && static_cast<std::int64_t>(slabs->size()) >= wanted) return slabs;
-  return layouter.regions(static_cast<int>(wanted));
+  if (slabs && static_cast<std::int64_t>(slabs->size()) < wanted) slabs.reset();
+  return slabs;
+}
+
+std::optional<std::vector<SlabPlan>> lay_out_visited(const Requirements& requirements,
+                                                     std::span<const DeviceBudget> devices, int iterations, int views,
+                                                     int minimum_slabs) {
+  const auto wanted = std::clamp<std::int64_t>(minimum_slabs, 1, slices_of(requirements));
+  return Layouter(requirements, devices, iterations, views).regions(static_cast<int>(wanted));
 }
 
 bool one_slab_a_device(std::span<const SlabPlan> slabs) {

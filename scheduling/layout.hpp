@@ -13,12 +13,23 @@ namespace halocline {
 /// its detector rows (at least one, none without a stack) and its bytes with `views` in a batch.
 SlabPlan make_slab(const Requirements& requirements, int device, Range interior, int iterations, int views);
 
-/// Slabs in order of slices that cover the volume and fit their devices: the slabs of a device share its arrays, which
-/// are as large as the largest of them needs; that is what `bytes` of each then says. At least `minimum_slabs` (as far
-/// as there are slices); thickness by the devices' speeds. One slab a device if that fits, else as few as fit. Nothing
-/// if not even single slices fit.
-std::optional<std::vector<SlabPlan>> lay_out(const Requirements& requirements, std::span<const DeviceBudget> devices,
-                                             int iterations, int views, int minimum_slabs);
+/// The time-skewed region `interior` of a device's `block`, with all that it can have to hold in passes of up to
+/// `iterations`.
+SlabPlan make_region(const Requirements& requirements, int device, Range block, Range interior, int iterations);
+
+/// One slab a device, in order of slices, that cover the volume and fit their devices; thickness by the devices' speeds.
+/// Nothing if they do not fit, or if they are fewer than `minimum_slabs` (as far as there are slices).
+std::optional<std::vector<SlabPlan>> lay_out_resident(const Requirements& requirements,
+                                                      std::span<const DeviceBudget> devices, int iterations, int views,
+                                                      int minimum_slabs);
+
+/// A block for each device, cut into as few slabs as fit, that come and go. The slabs of a device share its arrays,
+/// which are as large as the largest of them needs; that is what `bytes` of each then says. Nothing if not even single
+/// slices fit. Those of iterative methods are time-skewed regions, see scheduling/skew.hpp, whose arrays the
+/// requirements have to hold.
+std::optional<std::vector<SlabPlan>> lay_out_visited(const Requirements& requirements,
+                                                     std::span<const DeviceBudget> devices, int iterations, int views,
+                                                     int minimum_slabs);
 
 /// No device has more than one slab.
 bool one_slab_a_device(std::span<const SlabPlan> slabs);

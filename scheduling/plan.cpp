@@ -9,6 +9,8 @@
 #include "scheduling/cost.hpp"
 #include "scheduling/layout.hpp"
 #include "scheduling/plan_text.hpp"
+#include "scheduling/skew.hpp"
+#include "scheduling/visit_cost.hpp"
 
 namespace halocline {
 namespace {
@@ -23,7 +25,7 @@ std::vector<int> exchange_candidates(const Requirements& requirements, const Pla
     longest = std::max(longest, due - before);
     before = due;
   }
-  longest = std::max(longest, iterations - before);
+  longest = requirements.reductions_steer ? std::max(longest, iterations - before) : iterations;
   std::vector<int> result;
   for (int k = 1; k < longest; k += std::max(1, k / 16)) result.push_back(k);
   result.push_back(longest);
@@ -54,27 +56,59 @@ std::vector<DeviceBudget> layout_devices(const Requirements& requirements, std::
   return {smallest};
 }
 
-std::optional<Plan> try_plan(const Plan& common, std::span<const DeviceBudget> layout, int iterations, int batch,
-                             int minimum_slabs) {
-  auto slabs = lay_out(common.requirements, layout, iterations, batch, minimum_slabs);
-  if (!slabs) return std::nullopt;
-  Plan plan = common;
-  plan.slabs = std::move(*slabs);
+void finish_plan(Plan& plan, std::vector<SlabPlan> slabs, bool resident, int iterations, int batch) {
+  plan.slabs = std::move(slabs);
   plan.iterations_per_exchange = iterations;
   plan.batch = batch;
-  plan.resident = one_slab_a_device(plan.slabs);
-  plan.passes = common.requirements.stack[2] > 0 ? 1 : count_passes(common.requirements, iterations);
+  plan.resident = resident;
+  plan.passes = plan.requirements.stack[2] > 0 ? 1
+                : resident                     ? count_passes(plan.requirements, iterations)
+                                               : count_visits(plan.requirements, iterations);
   plan.bus_bytes = count_bus_bytes(plan);
+}
+
+// Slabs of an iterative method that come and go: with arrays in pairs, so that transfers overlap with kernels; without
+// where that does not fit.
+std::optional<Plan> try_skewed_plan(const Plan& common, std::span<const DeviceBudget> layout, int iterations,
+                                    const PlanOptions& options) {
+  // Then the last region would hold the whole volume.
+  const auto& r = common.requirements;
+  const bool asked = options.iterations_per_exchange > 0;
+  if (!asked && iterations > 1 && std::int64_t{iterations} * r.halo_high > static_cast<std::int64_t>(r.size[2]))
+    return std::nullopt;
+  for (const bool overlapped : {true, false}) {
+    Plan plan = common;
+    plan.requirements = skewed_requirements(common.requirements, iterations, overlapped);
+    auto slabs = lay_out_visited(plan.requirements, layout, iterations, 0, options.minimum_slabs);
+    if (!slabs) continue;
+    finish_plan(plan, std::move(*slabs), false, iterations, 0);
+    return plan;
+  }
+  return std::nullopt;
+}
+
+std::optional<Plan> try_plan(const Plan& common, std::span<const DeviceBudget> layout, int iterations, int batch,
+                             const PlanOptions& options) {
+  auto slabs = lay_out_resident(common.requirements, layout, iterations, batch, options.minimum_slabs);
+  if (!slabs && batch == 0) return try_skewed_plan(common, layout, iterations, options);
+  if (!slabs) slabs = lay_out_visited(common.requirements, layout, iterations, batch, options.minimum_slabs);
+  if (!slabs) return std::nullopt;
+  Plan plan = common;
+  const bool resident = one_slab_a_device(*slabs);
+  finish_plan(plan, std::move(*slabs), resident, iterations, batch);
   return plan;
 }
 
-[[noreturn]] void throw_too_small(const Requirements& requirements, std::span<const DeviceBudget> devices,
-                                  int iterations, int batch, const PlanOptions& options) {
+[[noreturn]] void throw_too_small(const Requirements& given, std::span<const DeviceBudget> devices, int iterations,
+                                  int batch, const PlanOptions& options) {
+  const Requirements requirements = batch > 0 ? given : skewed_requirements(given, iterations, false);
   const auto& largest = *std::max_element(devices.begin(), devices.end(),
                                           [](const auto& a, const auto& b) { return a.memory < b.memory; });
   SlabPlan slab;  // the one slice that needs most
-  for (std::int64_t z = 0; z < static_cast<std::int64_t>(requirements.size[2]); ++z) {
-    const auto one = make_slab(requirements, 0, {z, z + 1}, iterations, batch);
+  const auto nz = static_cast<std::int64_t>(requirements.size[2]);
+  for (std::int64_t z = 0; z < nz; ++z) {
+    const auto one = batch > 0 ? make_slab(requirements, 0, {z, z + 1}, iterations, batch)
+                               : make_region(requirements, 0, {0, nz}, {z, z + 1}, iterations);
     if (one.bytes > slab.bytes) slab = one;
   }
   std::string text =
@@ -126,16 +160,20 @@ Plan make_plan(const Requirements& requirements, std::span<const DeviceBudget> d
   std::optional<Plan> best;
   double best_seconds = 0;
   // A slab without neighbours exchanges nothing: no number of iterations is better than all of them.
-  if (auto whole = try_plan(common, layout, exchanges.back(), batches.front(), options.minimum_slabs);
+  if (auto whole = try_plan(common, layout, exchanges.back(), batches.front(), options);
       whole && whole->slabs.size() == 1) {
     if (layout.size() == 1) return *std::move(whole);
     best_seconds = estimate_seconds(*whole);
     best = std::move(whole);
   }
-  for (const int batch : batches)
+  for (const int batch : batches) {
+    bool fits = true;
     for (const int iterations : exchanges) {
-      auto plan = try_plan(common, layout, iterations, batch, options.minimum_slabs);
-      if (!plan) break;  // more iterations need thicker halos
+      // More iterations need more memory, but for those of a run of one pass.
+      if (!fits && iterations != exchanges.back()) continue;
+      auto plan = try_plan(common, layout, iterations, batch, options);
+      fits = plan.has_value();
+      if (!fits) continue;
       const double seconds = estimate_seconds(*plan);
       // Slabs that stay on their devices beat any that come and go.
       const bool better =
@@ -144,6 +182,7 @@ Plan make_plan(const Requirements& requirements, std::span<const DeviceBudget> d
       best = std::move(plan);
       best_seconds = seconds;
     }
+  }
   if (!best) throw_too_small(requirements, devices, exchanges.front(), batches.back(), options);
   return *std::move(best);
 }

@@ -10,7 +10,7 @@
 namespace halocline {
 
 Slab::Slab(Device device, const Plan& plan, int device_index)
-    : device_(device), staging_(device), requirements_(plan.requirements) {
+    : device_(device), staging_(device), later_(device), requirements_(plan.requirements) {
   std::int64_t slices = 0, rows = 0;
   const SlabPlan* first = nullptr;
   for (const auto& slab : plan.slabs) {
@@ -165,6 +165,32 @@ void Slab::download(const std::string& name, Range slices, void* host, std::int6
                  slice * static_cast<std::size_t>(slices.count()));
 }
 
+void Slab::download_later(const std::string& name, Range slices, void* host, std::int64_t host_begin) {
+  if (slices.empty()) return;
+  const std::size_t slice = slice_bytes(name), bytes = slice * static_cast<std::size_t>(slices.count());
+  if (later_.direct(bytes)) return download(name, slices, host, host_begin);
+  auto* to = static_cast<std::byte*>(host) + slice * static_cast<std::size_t>(slices.begin - host_begin);
+  const Buffer& buffer = array(name).buffer;
+  enqueue(Queue::download, {{name, Access::in}}, [&](std::span<const Event> waits) {
+    return later_.read_later(
+        buffer, slice * static_cast<std::size_t>(slices.begin - plan_.extended.begin), bytes,
+        [to](std::byte* at, std::size_t begin, std::size_t count) { std::memcpy(to + begin, at, count); }, waits);
+  });
+}
+
+void Slab::settle() {
+  later_.settle();
+}
+
+void Slab::copy(const std::string& from, std::size_t from_offset, const std::string& to, std::size_t to_offset,
+                std::size_t bytes) {
+  if (bytes == 0) return;
+  const Buffer &source = array(from).buffer, &target = array(to).buffer;
+  enqueue(Queue::compute, {{from, Access::in}, {to, Access::inout}}, [&](std::span<const Event> waits) {
+    return device_.copy(source, from_offset, target, to_offset, bytes, waits);
+  });
+}
+
 void Slab::require_float_volume(const std::string& name) const {
   const ArrayNeed& need = array(name).need;
   if (need.kind != ArrayKind::volume || need.element_bytes * need.components != sizeof(float))
@@ -248,6 +274,7 @@ void Slab::download_bytes(const std::string& name, std::size_t offset, void* hos
 }
 
 void Slab::wait() {
+  settle();
   device_.finish();
   graph_.clear();
   steps_.clear();

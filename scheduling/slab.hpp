@@ -88,7 +88,15 @@ class Slab {
   /// on.
   void upload(const std::string& name, Range slices, const void* host, std::int64_t host_begin);
   void download(const std::string& name, Range slices, void* host, std::int64_t host_begin);
-  /// The same, of a volume array of float32 (an upload: or one that declares how it is encoded), from where the voxels
+  /// As download(), but what goes through page-locked memory may arrive later: when settle() or wait() returns.
+  void download_later(const std::string& name, Range slices, void* host, std::int64_t host_begin);
+  void settle();
+  /// `bytes` from one array into another, on the device.
+  void copy(const std::string& from, std::size_t from_offset, const std::string& to, std::size_t to_offset,
+            std::size_t bytes);
+  /// Whether there is such an array.
+  bool has(const std::string& name) const { return arrays_.contains(name); }
+  /// upload() and download() of a volume array of float32 (an upload: or one that declares how it is encoded), from where the voxels
   /// come from, piece by piece into the memory that the bus reads; and to where they go, all of which have arrived when
   /// the call returns.
   void upload(const std::string& name, Range slices, const VolumeSource& source);
@@ -118,7 +126,7 @@ class Slab {
                 const std::function<Event(std::span<const Event>)>& command);
 
   Device device_;
-  Staging staging_;
+  Staging staging_, later_;  // later_: of download_later(), whose chunks stay busy longer
   Requirements requirements_;
   SlabPlan plan_;
   std::map<std::string, Array> arrays_;

@@ -605,6 +605,29 @@ TEST(Denoise, WithoutNoiseAlphaMustBeGiven) {
   EXPECT_EQ(denoise(flat, nullptr, parameters, device()).output.voxels, flat.voxels);
 }
 
+TEST(Denoise, TheFormInPlaceIsTakenWhereItAloneLetsSlabsStay) {
+  Grid grid;
+  grid.size = {1024, 1024, 1024};
+  DenoiseParameters parameters;
+  parameters.iterations = 60;
+  DeviceBudget card;
+  card.name = "NVIDIA H200";
+  card.platform = "NVIDIA CUDA";
+  const auto plan_with = [&](std::size_t gibi) {
+    card.memory = card.max_allocation = gibi << 30;
+    return plan_denoise(grid, parameters, std::vector{card});
+  };
+  const auto fused = [](const Plan& plan) {
+    return testing::Value(plan.requirements.kernels, testing::Contains("pdu_fused_iterate"));
+  };
+  EXPECT_TRUE(plan_with(60).resident);
+  EXPECT_TRUE(fused(plan_with(60)));
+  EXPECT_TRUE(plan_with(25).resident);  // f, u, q: 20 GiB, and partial sums
+  EXPECT_FALSE(fused(plan_with(25)));
+  EXPECT_FALSE(plan_with(10).resident);
+  EXPECT_TRUE(fused(plan_with(10)));
+}
+
 TEST(Denoise, ThePlanCanBeHadWithoutAVolume) {
   Grid grid;
   grid.size = {64, 64, 64};

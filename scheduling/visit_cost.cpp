@@ -1,0 +1,131 @@
+#include "scheduling/visit_cost.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "scheduling/cost.hpp"
+#include "scheduling/skew.hpp"
+
+namespace halocline {
+namespace {
+
+constexpr double command_seconds = 1e-5;  // a kernel or copy on the device, to enqueue it and to begin
+constexpr double region_seconds = 2e-4;   // until the kernels of the next region follow
+
+// Bytes of a slice of the method's own arrays.
+struct SliceBytes {
+  double input = 0, state = 0, output = 0, all = 0;  // state: outputs too
+  int states = 0;
+};
+
+SliceBytes slice_bytes(const Requirements& requirements) {
+  SliceBytes result;
+  for (const auto& need : requirements.arrays) {
+    if ((need.kind != ArrayKind::volume && need.kind != ArrayKind::slice) || is_twin(need)) continue;
+    const auto bytes = static_cast<double>(array_bytes(need, requirements, 1, 0, 0));
+    result.all += bytes;
+    if (need.lifetime == Lifetime::input) result.input += bytes;
+    if (need.lifetime == Lifetime::output) result.output += bytes;
+    if (need.lifetime != Lifetime::state && need.lifetime != Lifetime::output) continue;
+    result.state += bytes;
+    ++result.states;
+  }
+  return result;
+}
+
+// A device's part of one pass. Slices loaded and computed.
+struct Part {
+  double regions = 0, inputs = 0, interior = 0, halo = 0;
+};
+
+Part part_of(const Plan& plan, int device) {
+  Part part;
+  const bool copied = is_overlapped(plan.requirements);  // inputs below a region come from the one before
+  Range block{-1, 0}, whole;
+  for (const auto& slab : plan.slabs) {
+    if (slab.device != device) continue;
+    part.inputs += static_cast<double>(slab.extended.count());
+    if (block.begin < 0) block = slab.interior, whole = slab.extended;
+    block.end = slab.interior.end;
+    whole = {std::min(whole.begin, slab.extended.begin), slab.extended.end};
+    part.regions += 1;
+  }
+  if (part.regions == 0) return part;
+  part.interior = static_cast<double>(block.count());
+  part.halo = static_cast<double>(whole.count()) - part.interior;
+  if (copied) part.inputs = part.interior + part.halo;
+  return part;
+}
+
+struct Moved {
+  double up = 0, down = 0;
+};
+
+// Bytes of one pass. The first makes the state, the last stores the output alone.
+Moved moved(const SliceBytes& bytes, const Part& part, bool first, bool last) {
+  return {bytes.input * part.inputs + (first ? 0 : bytes.state * (part.interior + part.halo)),
+          (last ? bytes.output : bytes.state) * part.interior};
+}
+
+// Each kind of pass there is, and how many there are of it.
+template <class Work>
+void for_each_pass(double passes, Work&& work) {
+  if (passes <= 1) return work(1.0, true, true);
+  work(1.0, true, false);
+  if (passes > 2) work(passes - 2, false, false);
+  work(1.0, false, true);
+}
+
+double kernel_bytes(const Plan& plan, const SliceBytes& bytes, const Part& part) {
+  const auto& need = plan.requirements;
+  const double halo = need.halo_low + need.halo_high, iterations = std::max(1, need.iterations) / plan.passes;
+  // Every launch reads and computes about its halos besides its slices, and every seam is copied twice.
+  const double computed = part.interior + part.halo / 2 + part.regions * halo, seams = part.regions * halo;
+  return iterations * (2 * bytes.all * computed + 4 * bytes.state * seams);
+}
+
+}  // namespace
+
+double count_visits(const Requirements& requirements, int iterations_per_pass) {
+  if (requirements.reductions_steer) return count_passes(requirements, iterations_per_pass);
+  const double before = !requirements.reductions.empty() && requirements.reductions.front() == 0 ? 1 : 0;
+  return before + std::ceil(std::max(1.0, 1.0 * requirements.iterations) / std::max(1, iterations_per_pass));
+}
+
+double visit_bus_bytes(const Plan& plan) {
+  const auto bytes = slice_bytes(plan.requirements);
+  double result = 0;
+  for (std::size_t device = 0; device < plan.devices.size(); ++device) {
+    const Part part = part_of(plan, static_cast<int>(device));
+    for_each_pass(plan.passes, [&](double count, bool first, bool last) {
+      const Moved move = moved(bytes, part, first, last);
+      result += count * (move.up + move.down);
+    });
+  }
+  return result;
+}
+
+double visit_seconds(const Plan& plan) {
+  const auto bytes = slice_bytes(plan.requirements);
+  const bool overlapped = is_overlapped(plan.requirements);
+  double slowest = 0;
+  for (std::size_t n = 0; n < plan.devices.size(); ++n) {
+    const auto& device = plan.devices[n];
+    const Part part = part_of(plan, static_cast<int>(n));
+    if (part.regions == 0) continue;
+    const double steps = std::max(1, plan.requirements.iterations) / plan.passes / plan.requirements.together;
+    const double kernels = kernel_bytes(plan, bytes, part) / device.memory_bandwidth +
+                           part.regions * (region_seconds + steps * (1 + 2 * bytes.states) * command_seconds);
+    double seconds = 0;
+    for_each_pass(plan.passes, [&](double count, bool first, bool last) {
+      const Moved move = moved(bytes, part, first, last);
+      const double up = move.up / device.bus_bandwidth, down = move.down / device.bus_bandwidth;
+      seconds +=
+          count * (overlapped ? std::max({kernels, up, down}) + (up + down) / part.regions : kernels + up + down);
+    });
+    slowest = std::max(slowest, seconds);
+  }
+  return slowest;
+}
+
+}  // namespace halocline
