@@ -47,11 +47,12 @@ void backproject(benchmark::State& state, FdkParameters parameters, bool shared,
   Slab slab(bench_device(), whole_plan(method.requirements(), batch), 0);
   method.start(slab);
   slab.fill("raw", 1);
+  slab.fill("volume", 0);
   const auto views = static_cast<std::int64_t>(scan.stack.size[2]);
   method.filter(slab, {0, batch});
   measure(state, slab, [&] {
     for (std::int64_t first = 0; first < views; first += batch)
-      method.accumulate(slab, {first, std::min(views, first + batch)});
+      method.accumulate(slab, {first, std::min(views, first + batch)}, slab.interior());
   });
   state.counters["updates_per_s"] = benchmark::Counter(cube(bench_size()) * static_cast<double>(views),
                                                        benchmark::Counter::kIsIterationInvariantRate);
@@ -116,11 +117,12 @@ void adjoint(benchmark::State& state, Projector projector, double tilt) {
   Slab slab(bench_device(), whole_plan(method.requirements(), batch), 0);
   method.start(slab);
   slab.fill("raw", 1);
+  slab.fill("volume", 0);
   const auto views = static_cast<std::int64_t>(scan.stack.size[2]);
   measure(state, slab, [&] {
     for (std::int64_t first = 0; first < views; first += batch) {
       method.filter(slab, {first, std::min(views, first + batch)});
-      method.accumulate(slab, {first, std::min(views, first + batch)});
+      method.accumulate(slab, {first, std::min(views, first + batch)}, slab.interior());
     }
   });
   state.counters["rays_per_s"] = benchmark::Counter(cube(bench_size()), benchmark::Counter::kIsIterationInvariantRate);
