@@ -128,8 +128,8 @@ void VoxelDriven::declare(Requirements& requirements) const {
   requirements.arrays.push_back({.name = "matrices", .kind = ArrayKind::fixed, .elements = matrices_.size()});
   requirements.kernels.push_back(kernel_.kernel);
   // Texture units scale coordinates by the image's size before they round them, so bits stay the same from slab to slab
-  // only if every slab's image holds the whole detector.
-  if (layout_ != Layout::texels) requirements.detector_rows = detector_rows_;
+  // because every slab's image has room for the whole detector; of its rows only those that the slab needs are written.
+  requirements.detector_rows = detector_rows_;
 }
 
 void VoxelDriven::start(Slab& slab) const {
@@ -144,13 +144,16 @@ void VoxelDriven::start(Slab& slab) const {
           device.image_width, device.image_height, projections_.size[0], projections_.size[1]));
   }
   slab.set("matrices", matrices_.data(), matrices_.size() * sizeof(float));
-  slab.fill("volume", 0);
 }
 
-void VoxelDriven::accumulate(Slab& slab, Range views) const {
+void VoxelDriven::filtered(Slab& slab, Range views) const {
+  if (layout_ == Layout::texels)
+    slab.copy_to_image("filtered", "texture", static_cast<std::size_t>(views.count() / pack_));
+}
+
+void VoxelDriven::accumulate(Slab& slab, Range views, Range slices) const {
   const bool texels = layout_ == Layout::texels;
-  if (texels) slab.copy_to_image("filtered", "texture", static_cast<std::size_t>(views.count() / pack_));
-  const Range slices = slab.interior(), rows = slab.rows();
+  const Range rows = texels ? Range{0, static_cast<std::int64_t>(projections_.size[1])} : slab.rows();
   const auto centre = [&](int axis) { return static_cast<float>(0.5 * (static_cast<double>(grid_.size[axis]) - 1)); };
   const auto count = static_cast<std::size_t>(slices.count());
   const auto parts = [](std::size_t all, std::size_t each) { return (all + each - 1) / each; };
@@ -159,8 +162,9 @@ void VoxelDriven::accumulate(Slab& slab, Range views) const {
                                             inout("volume"),
                                             slab.nx(),
                                             slab.ny(),
-                                            static_cast<std::int32_t>(slices.count()),
-                                            static_cast<std::int32_t>(slices.begin),
+                                            static_cast<std::int32_t>(slices.begin - slab.offset()),
+                                            static_cast<std::int32_t>(slices.end - slab.offset()),
+                                            slab.offset(),
                                             centre(0),
                                             centre(1),
                                             centre(2),
@@ -211,10 +215,11 @@ void Backprojection::filter(Slab& slab, Range views) const {
   slab.launch({"backproject.cl", "backproject_copy", voxels_.layout_options()}, voxels_.filtered_items(slab, views),
               {in("raw"), out("filtered"), static_cast<std::int32_t>(projections_.size[0]),
                static_cast<std::int32_t>(slab.rows().count()), static_cast<std::int32_t>(views.count())});
+  voxels_.filtered(slab, views);
 }
 
-void Backprojection::accumulate(Slab& slab, Range views) const {
-  voxels_.accumulate(slab, views);
+void Backprojection::accumulate(Slab& slab, Range views, Range slices) const {
+  voxels_.accumulate(slab, views, slices);
 }
 
 namespace {
@@ -245,7 +250,7 @@ RunResult backproject(const Volume& projections, const Geometry& geometry, const
 Plan plan_backproject(const Geometry& geometry, const Grid& projections, const Grid& grid,
                       const BackprojectionParameters& parameters, const std::vector<DeviceBudget>& budgets,
                       const PlanOptions& options) {
-  return make_plan(unfiltered(geometry, projections, grid, parameters, budgets).requirements(), budgets, options);
+  return plan_backprojection(unfiltered(geometry, projections, grid, parameters, budgets), budgets, options);
 }
 
 }  // namespace halocline

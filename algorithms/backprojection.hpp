@@ -39,12 +39,14 @@ class VoxelDriven {
   const std::vector<int>& order() const { return order_; }
   /// Adds sizes, arrays, kernels, detector_rows and batch_step.
   void declare(Requirements& requirements) const;
-  /// Matrices, and a volume of zeros. Throws InputError if the device cannot interpolate in hardware.
+  /// Matrices. Throws InputError if the device cannot interpolate in hardware.
   void start(Slab& slab) const;
   /// Options of a kernel that stores into "filtered" (filtered.clh), and its work-items.
   const std::string& layout_options() const { return layout_options_; }
   std::array<std::size_t, 3> filtered_items(const Slab& slab, Range views) const;
-  void accumulate(Slab& slab, Range views) const;
+  /// After "filtered" was written: to where accumulate() reads it.
+  void filtered(Slab& slab, Range views) const;
+  void accumulate(Slab& slab, Range views, Range slices) const;
 
  private:
   enum class Layout { quads, columns, texels };
@@ -80,7 +82,7 @@ class Backprojection : public BackprojectionMethod {
   std::vector<int> order() const override { return voxels_.order(); }
   void start(Slab& slab) const override;
   void filter(Slab& slab, Range views) const override;
-  void accumulate(Slab& slab, Range views) const override;
+  void accumulate(Slab& slab, Range views, Range slices) const override;
 
  private:
   Grid projections_;

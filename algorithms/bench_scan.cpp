@@ -89,6 +89,7 @@ BackprojectionLoop::BackprojectionLoop(const Device& device, std::unique_ptr<Bac
       slab_(device, plan_, 0) {
   method_->start(slab_);
   slab_.fill("raw", 1);
+  slab_.fill("volume", 0);
   method_->filter(slab_, batch(0));
 }
 
@@ -99,7 +100,7 @@ Range BackprojectionLoop::batch(std::int64_t first) const {
 void BackprojectionLoop::run() {
   for (std::int64_t first = 0; first < views_of(plan_); first += plan_.batch) {
     if (with_filter_) method_->filter(slab_, batch(first));
-    method_->accumulate(slab_, batch(first));
+    method_->accumulate(slab_, batch(first), slab_.interior());
   }
 }
 
@@ -108,6 +109,7 @@ std::vector<float> BackprojectionLoop::of_numbers(std::span<const std::array<std
   const Range rows = slab_.rows();
   const auto order = method_->order();
   method_->start(slab_);
+  slab_.fill("volume", 0);
   for (std::int64_t first = 0; first < views_of(plan_); first += plan_.batch) {
     check_interrupt();
     for (std::int64_t place = batch(first).begin; place < batch(first).end; ++place)
@@ -115,7 +117,7 @@ std::vector<float> BackprojectionLoop::of_numbers(std::span<const std::array<std
                    {out("raw"), number(stack[0]), number(rows.count()), number(1), number(rows.begin), number(stack[1]),
                     number(place - first), number(view_at(order, place))});
     method_->filter(slab_, batch(first));
-    method_->accumulate(slab_, batch(first));
+    method_->accumulate(slab_, batch(first), slab_.interior());
     slab_.mark_step();
   }
   const auto& size = plan_.requirements.size;

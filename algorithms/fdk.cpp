@@ -309,9 +309,7 @@ void FdkFilter::start(Slab& slab) const {
     const auto set = [&slab](const std::string& name, const auto* data, std::size_t count) {
       slab.set(name, data, count * sizeof(*data));
     };
-    const auto row_begin = static_cast<std::size_t>(slab.rows().begin),
-               rows = static_cast<std::size_t>(slab.rows().count());
-    set("counts_pixels", calibration.pixels.data() + row_begin * raw_columns_, rows * raw_columns_);
+    set("counts_pixels", calibration.pixels.data(), raw_columns_ * rows_.measured.size[1]);
     set("counts_beams", beams_.data(), beams_.size());
     set("counts_coefficients", calibration.coefficients.data(), calibration.coefficients.size());
   }
@@ -403,10 +401,11 @@ void Fdk::start(Slab& slab) const {
 void Fdk::filter(Slab& slab, Range views) const {
   filter_.run(slab, views);
   filter_.unpack(slab, views, voxels_.layout_options(), voxels_.filtered_items(slab, views));
+  voxels_.filtered(slab, views);
 }
 
-void Fdk::accumulate(Slab& slab, Range views) const {
-  voxels_.accumulate(slab, views);
+void Fdk::accumulate(Slab& slab, Range views, Range slices) const {
+  voxels_.accumulate(slab, views, slices);
 }
 
 std::vector<std::string> check_fdk(const Geometry& geometry, const Grid& projections, const Grid& grid,
@@ -451,9 +450,11 @@ std::vector<std::string> check_fdk(const Geometry& geometry, const Grid& project
 
 namespace {
 
-// `values` in the type that the parameters say.
-RunResult fdk_of(const Grid& stack, const std::byte* values, const Geometry& geometry, const Grid& grid,
+// Projections in the type that the parameters say, to a sink or to a volume on a grid.
+template <class Output>
+RunResult fdk_of(const ProjectionStack& projections, const Geometry& geometry, Output& output, const Grid& grid,
                  const FdkParameters& parameters, const std::vector<Device>& devices, const RunOptions& options) {
+  const Grid& stack = projections.grid;
   check_fdk_parameters(parameters);
   if (parameters.counts) {
     if (parameters.counts->calibration == nullptr)
@@ -466,7 +467,7 @@ RunResult fdk_of(const Grid& stack, const std::byte* values, const Geometry& geo
                     parameters.half_texels ? "--interpolation half" : "--interpolation hardware");
   if (!parameters.variance)  // it follows the reconstruction, which has told them
     for (const auto& note : notes) spdlog::warn("{}", note);
-  return run_backprojection(Fdk(geometry, stack, grid, parameters, budgets(devices)), stack, values, grid, devices,
+  return run_backprojection(Fdk(geometry, stack, grid, parameters, budgets(devices)), projections, output, devices,
                             options);
 }
 
@@ -476,25 +477,49 @@ RunResult fdk(const Volume& projections, const Geometry& geometry, const Grid& g
               const std::vector<Device>& devices, const RunOptions& options) {
   FdkParameters stored = parameters;
   if (stored.counts) stored.counts->stored = Component::float32;
-  return fdk_of(projections.grid, reinterpret_cast<const std::byte*>(projections.voxels.data()), geometry, grid, stored,
-                devices, options);
+  return fdk_of({projections.grid, reinterpret_cast<const std::byte*>(projections.voxels.data())}, geometry, grid, grid,
+                stored, devices, options);
 }
 
-RunResult fdk(const TypedVolume& projections, const Geometry& geometry, const Grid& grid,
-              const FdkParameters& parameters, const std::vector<Device>& devices, const RunOptions& options) {
+namespace {
+
+FdkParameters stored_in(const TypedVolume& projections, const FdkParameters& parameters) {
   FdkParameters stored = parameters;
   if (stored.counts) stored.counts->stored = projections.component;
   if (!projections.scaling.identity() || projections.component != stored_as(stored))
     throw InputError(fmt::format("the projections are stored as {}; expected float32, or uint16 for counts, not scaled",
                                  component_name(projections.component)));
-  return fdk_of(projections.grid, projections.bytes(), geometry, grid, stored, devices, options);
+  return stored;
+}
+
+}  // namespace
+
+RunResult fdk(const TypedVolume& projections, const Geometry& geometry, const Grid& grid,
+              const FdkParameters& parameters, const std::vector<Device>& devices, const RunOptions& options) {
+  return fdk_of({projections.grid, projections.bytes()}, geometry, grid, grid, stored_in(projections, parameters),
+                devices, options);
+}
+
+RunResult fdk_into(const TypedVolume& projections, const Geometry& geometry, VolumeSink& output,
+                   const FdkParameters& parameters, const std::vector<Device>& devices, const RunOptions& options) {
+  return fdk_of({projections.grid, projections.bytes()}, geometry, output, output.grid(),
+                stored_in(projections, parameters), devices, options);
+}
+
+RunResult fdk_into(const VolumeSource& projections, const Grid& stack, const Geometry& geometry, VolumeSink& output,
+                   const FdkParameters& parameters, const std::vector<Device>& devices, const RunOptions& options) {
+  if (projections.grid().size != stack.size) throw std::logic_error("the source has another size than the stack");
+  FdkParameters stored = parameters;
+  if (stored.counts) stored.counts->stored = Component::float32;
+  return fdk_of({stack, reinterpret_cast<const std::byte*>(projections.data()), &projections}, geometry, output,
+                output.grid(), stored, devices, options);
 }
 
 Plan plan_fdk(const Geometry& geometry, const Grid& projections, const Grid& grid, const FdkParameters& parameters,
               const std::vector<DeviceBudget>& budgets, const PlanOptions& options) {
   check_fdk_parameters(parameters);
   check_fdk(geometry, projections, grid, "the projections", "the geometry", parameters.redundancy);
-  return make_plan(Fdk(geometry, projections, grid, parameters, budgets).requirements(), budgets, options);
+  return plan_backprojection(Fdk(geometry, projections, grid, parameters, budgets), budgets, options);
 }
 
 }  // namespace halocline

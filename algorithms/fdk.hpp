@@ -99,7 +99,7 @@ class Fdk : public BackprojectionMethod {
   std::vector<int> order() const override { return voxels_.order(); }
   void start(Slab& slab) const override;
   void filter(Slab& slab, Range views) const override;
-  void accumulate(Slab& slab, Range views) const override;
+  void accumulate(Slab& slab, Range views, Range slices) const override;
 
  private:
   bool variance_, cylinder_;
@@ -127,6 +127,16 @@ RunResult fdk(const Volume& projections, const Geometry& geometry, const Grid& g
 /// The same of projections in their own type, float32 or, for counts, uint16 (parameters.counts->stored is set here).
 RunResult fdk(const TypedVolume& projections, const Geometry& geometry, const Grid& grid,
               const FdkParameters& parameters, const std::vector<Device>& devices, const RunOptions& options = {});
+
+/// The same without a volume in host memory: the slices go to `output`, whose grid they lie on, as they are done;
+/// RunResult::output stays empty.
+RunResult fdk_into(const TypedVolume& projections, const Geometry& geometry, VolumeSink& output,
+                   const FdkParameters& parameters, const std::vector<Device>& devices, const RunOptions& options = {});
+
+/// The same without projections in host memory: float32 values are read from `projections` as they are uploaded, for
+/// each slab those of its detector rows. `stack`: where they lie.
+RunResult fdk_into(const VolumeSource& projections, const Grid& stack, const Geometry& geometry, VolumeSink& output,
+                   const FdkParameters& parameters, const std::vector<Device>& devices, const RunOptions& options = {});
 
 /// What fdk() would do.
 Plan plan_fdk(const Geometry& geometry, const Grid& projections, const Grid& grid, const FdkParameters& parameters,

@@ -1,14 +1,24 @@
 // Attenuations as CT numbers (Hounsfield 1973): HU = 1000 (mu - mu_water)/mu_water, so water has 0 and vacuum -1000.
 #pragma once
 
-#include "host/volume.hpp"
+#include "host/volume_source.hpp"
 
 namespace halocline {
 
-/// Attenuations to CT numbers in place, in double, rounded once. `water` and the values in the same unit (1/mm).
-void to_hounsfield(Volume& attenuations, double water);
+/// Attenuations as CT numbers on their way to another sink, computed in double and rounded once; with `variance` the
+/// variances of attenuations as those of the CT numbers, HU^2. `water` and the values in the same unit (1/mm).
+class HounsfieldSink : public VolumeSink {
+ public:
+  HounsfieldSink(VolumeSink& sink, double water, bool variance) : sink_(sink), water_(water), variance_(variance) {}
+  const Grid& grid() const override { return sink_.grid(); }
+  void begin() override { sink_.begin(); }
+  void write(std::size_t first, std::size_t count, float* from) override;
+  float* data() override { return sink_.data(); }
 
-/// The variance of attenuations to that of the CT numbers, HU^2.
-void variance_to_hounsfield(Volume& variances, double water);
+ private:
+  VolumeSink& sink_;
+  double water_;
+  bool variance_;
+};
 
 }  // namespace halocline

@@ -292,7 +292,6 @@ void RayBackprojection::start(Slab& slab) const {
   slab.set("rays", table_.rays.data(), table_.rays.size() * sizeof(float));
   slab.set("matrices", matrices_.data(), matrices_.size() * sizeof(float));
   slab.set("axes", table_.axes.data(), table_.axes.size() * sizeof(std::int32_t));
-  slab.fill("volume", 0);
 }
 
 void RayBackprojection::filter(Slab& slab, Range views) const {
@@ -307,8 +306,8 @@ void RayBackprojection::filter(Slab& slab, Range views) const {
               arguments);
 }
 
-void RayBackprojection::accumulate(Slab& slab, Range views) const {
-  const Range rows = slab.rows(), slices = slab.interior();
+void RayBackprojection::accumulate(Slab& slab, Range views, Range slices) const {
+  const Range rows = slab.rows();
   std::vector<SlabArgument> arguments{in("lines"),
                                       in("values"),
                                       in("matrices"),
@@ -317,8 +316,9 @@ void RayBackprojection::accumulate(Slab& slab, Range views) const {
                                       slab.nx(),
                                       slab.ny(),
                                       slab.nz(),
-                                      number(slices.begin),
-                                      number(slices.count()),
+                                      slab.offset(),
+                                      number(slices.begin - slab.offset()),
+                                      number(slices.end - slab.offset()),
                                       number(projections_.size[0]),
                                       number(rows.begin),
                                       number(rows.count()),
@@ -357,14 +357,14 @@ Plan plan_project(const Geometry& geometry, const Grid& volume, const Grid& proj
                   const ProjectionParameters& parameters, const std::vector<DeviceBudget>& budgets,
                   const PlanOptions& options) {
   check(geometry, volume, projections);
-  return make_plan(RayProjection(geometry, volume, projections, for_devices(parameters, budgets)).requirements(),
-                   budgets, options);
+  return plan_projection(RayProjection(geometry, volume, projections, for_devices(parameters, budgets)), budgets,
+                         options);
 }
 
 Plan plan_backproject(const Geometry& geometry, const Grid& projections, const Grid& volume, Projector projector,
                       const std::vector<DeviceBudget>& budgets, const PlanOptions& options) {
   check(geometry, volume, projections);
-  return make_plan(RayBackprojection(geometry, projections, volume, projector).requirements(), budgets, options);
+  return plan_backprojection(RayBackprojection(geometry, projections, volume, projector), budgets, options);
 }
 
 }  // namespace halocline

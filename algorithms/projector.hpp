@@ -77,7 +77,7 @@ class RayBackprojection : public BackprojectionMethod {
   Requirements requirements() const override;
   void start(Slab& slab) const override;
   void filter(Slab& slab, Range views) const override;
-  void accumulate(Slab& slab, Range views) const override;
+  void accumulate(Slab& slab, Range views, Range slices) const override;
 
  private:
   Grid projections_, volume_;

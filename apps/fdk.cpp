@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cmath>
@@ -58,6 +59,7 @@ struct FdkWork {
   FdkParameters attenuation, variance;
   ImageStorage storage;
   std::vector<FdkFrame> frames;
+  bool streamed = false;  // projections are read as they are wanted
 };
 
 constexpr const char* half_names[] = {"odd", "even"};
@@ -110,6 +112,10 @@ ImageStorage output_storage(const FdkCommand& command) {
         command.output_type));
   check_storage(command.output, storage);
   return storage;
+}
+
+std::size_t host_memory() {
+  return static_cast<std::size_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(::sysconf(_SC_PAGE_SIZE));
 }
 
 FdkWork prepare(Job& job, const FdkCommand& command) {
@@ -165,67 +171,101 @@ FdkWork prepare(Job& job, const FdkCommand& command) {
   return work;
 }
 
+// A volume on its way to its file, which is there after commit().
+class Output {
+ public:
+  Output(Job& job, const FdkCommand& command, const Grid& grid, const std::string& path, const ImageStorage& storage,
+         bool variance)
+      : image_(job.create(path, grid, storage)) {
+    if (command.water) in_units_.emplace(*image_, *command.water, variance);
+  }
+  VolumeSink& sink() { return in_units_ ? static_cast<VolumeSink&>(*in_units_) : *image_; }
+  ImageSink& image() { return *image_; }
+
+ private:
+  std::unique_ptr<ImageSink> image_;
+  std::optional<HounsfieldSink> in_units_;
+};
+
+// The projections of a frame: in host memory, or left where they are and read as they are wanted.
+struct FdkInput {
+  TypedSource memory{TypedVolume{}};
+  std::unique_ptr<VolumeSource> file;
+};
+
 RunResult reconstruct(Job& job, const FdkWork& work, const Geometry& geometry, const FdkParameters& parameters,
-                      const TypedVolume& projections, const std::string& name, const std::string& frame) {
+                      const FdkInput& input, Output& output, const std::string& name, const std::string& frame) {
   job.tune_first_run("fdk");
-  auto result = job.timed(
-      name, [&] { return fdk(projections, geometry, work.grid, parameters, job.devices(), job.run_options()); });
+  auto result = job.timed(name, [&] {
+    return input.file
+               ? fdk_into(*input.file, work.stack, geometry, output.sink(), parameters, job.devices(),
+                          job.run_options())
+               : fdk_into(input.memory.volume(), geometry, output.sink(), parameters, job.devices(), job.run_options());
+  });
   job.record(result, name + frame);
   return result;
 }
 
 // One half; its projections are copied.
-RunResult reconstruct_half(Job& job, const FdkWork& work, const HalfScan& half, FdkParameters parameters,
-                           const TypedVolume& projections, const std::string& name, const std::string& frame) {
+void reconstruct_half(Job& job, const FdkWork& work, const HalfScan& half, FdkParameters parameters,
+                      const FdkInput& input, Output& output, const std::string& name, const std::string& frame) {
   CountsCalibration calibration;
   if (parameters.counts) {
     calibration = parameters.counts->calibration->of_views(half.views);
     parameters.counts->calibration = &calibration;
   }
-  return reconstruct(job, work, half.geometry, parameters, select_views(projections, half.views), name, frame);
+  const FdkInput views{TypedSource(select_views(input.memory.volume(), half.views)), nullptr};
+  reconstruct(job, work, half.geometry, parameters, views, output, name, frame);
 }
 
-// Frame n of a file, or the whole file where there is no source.
-TypedVolume read_projections(Job& job, const FdkCommand& command, const FdkWork& work, std::size_t n,
-                             const VolumeSource* source) {
+// Frame n of `file`, or the whole input where there is none.
+FdkInput read_projections(Job& job, const FdkCommand& command, const FdkWork& work, std::size_t n,
+                          const VolumeSource* file) {
+  FdkInput input;
+  if (work.streamed) {
+    input.file = job.open(command.input);
+    return input;
+  }
   TypedVolume projections = command.counts ? read_counts(job, work.input, command.input)
-                            : source != nullptr
-                                ? to_typed(job.timed("read", [&] { return take_part(*source, work.chosen.frames[n]); }))
+                            : file != nullptr
+                                ? to_typed(job.timed("read", [&] { return take_part(*file, work.chosen.frames[n]); }))
                                 : to_typed(job.read(command.input));
   projections.grid = work.stack;
-  return projections;
+  input.memory = TypedSource(std::move(projections));
+  return input;
 }
 
 // Returns how many voxels the type of the output could not hold.
 std::size_t run_frame(Job& job, const FdkCommand& command, const FdkWork& work, std::size_t n,
-                      const VolumeSource* source) {
+                      const VolumeSource* file) {
   const FdkFrame& frame = work.frames[n];
   const std::string suffix = work.frames.size() > 1 ? fmt::format(" of frame {}", n) : "";
-  // All before any is written: after Ctrl-C nothing is left, but for frames that were finished.
-  TypedSource read(read_projections(job, command, work, n, source));
-  const TypedVolume& projections = read.volume();
+  // All before any has its name: after Ctrl-C nothing is left, but for frames that were finished.
+  FdkInput input = read_projections(job, command, work, n, file);
   FdkParameters attenuation = work.attenuation, noise = work.variance;
   CountsCalibration calibration;
   if (command.counts) {
-    calibration = calibrate(job, command.counts_arguments, read, work.input, command.input);
+    calibration = calibrate(job, command.counts_arguments, input.memory, work.input, command.input);
     attenuation.counts->calibration = noise.counts->calibration = &calibration;
   }
-  RunResult result = reconstruct(job, work, frame.geometry, attenuation, projections, "fdk", suffix);
-  std::optional<RunResult> variance;
-  if (noise.variance) variance = reconstruct(job, work, frame.geometry, noise, projections, "variance", suffix);
-  std::vector<RunResult> halves;
-  for (const HalfScan& half : frame.halves)
-    halves.push_back(reconstruct_half(job, work, half, attenuation, projections,
-                                      fmt::format("{} views", half_names[halves.size()]), suffix));
-  read.take();
-  if (command.water) {
-    to_hounsfield(result.output, *command.water);
-    if (variance) variance_to_hounsfield(variance->output, *command.water);
-    for (auto& half : halves) to_hounsfield(half.output, *command.water);
+  Output volume(job, command, work.grid, frame.output, work.storage, false);
+  const RunResult result = reconstruct(job, work, frame.geometry, attenuation, input, volume, "fdk", suffix);
+  std::optional<Output> variance;
+  if (noise.variance) {
+    variance.emplace(job, command, work.grid, frame.variance_output, ImageStorage{}, true);
+    reconstruct(job, work, frame.geometry, noise, input, *variance, "variance", suffix);
   }
-  const std::size_t clamped = write_stored(job, result.output, frame.output, work.storage);
-  if (variance) job.write(variance->output, frame.variance_output);
-  for (std::size_t half = 0; half < halves.size(); ++half) job.write(halves[half].output, frame.half_outputs[half]);
+  std::vector<Output> halves;
+  for (const HalfScan& half : frame.halves) {
+    const std::size_t number = halves.size();
+    halves.emplace_back(job, command, work.grid, frame.half_outputs[number], ImageStorage{}, false);
+    reconstruct_half(job, work, half, attenuation, input, halves.back(), fmt::format("{} views", half_names[number]),
+                     suffix);
+  }
+  input = {};
+  job.commit(volume.image());
+  if (variance) job.commit(variance->image());
+  for (Output& half : halves) job.commit(half.image());
 
   job.say(fmt::format("{}: {}, FDK of {} views{} ({}), window {} with cut-off {:.4g}, {} interpolation{}{}",
                       frame.output, grid_summary(work.grid), work.stack.size[2], suffix, beam_of(work),
@@ -241,11 +281,11 @@ std::size_t run_frame(Job& job, const FdkCommand& command, const FdkWork& work, 
   for (std::size_t half = 0; half < halves.size(); ++half)
     job.say(fmt::format("{}: the same from the {} {} views", frame.half_outputs[half], frame.halves[half].views.size(),
                         half_names[half]));
-  return clamped;
+  return volume.image().changed();
 }
 
 void run_fdk(Job& job, const FdkCommand& command) {
-  const FdkWork work = prepare(job, command);
+  FdkWork work = prepare(job, command);
   const auto plan = [&](const Geometry& geometry, const Grid& stack, const FdkParameters& parameters) {
     return plan_fdk(geometry, stack, work.grid, parameters, budgets(job.devices()));
   };
@@ -269,6 +309,9 @@ void run_fdk(Job& job, const FdkCommand& command) {
                         {"beam", beam_of(work)},
                         {"unit", command.unit()}});
   if (command.water) job.results()["water_per_mm"] = *command.water;
+  // What is read only once need not lie in host memory; nor can what is too large for it.
+  work.streamed = work.chosen.whole && !command.counts && first.halves.empty() &&
+                  ((attenuation.resident && !variance) || 4 * work.stack.count() > host_memory() / 2);
   const auto source = work.chosen.whole ? nullptr : job.open(command.input);
   std::size_t clamped = 0;
   for (std::size_t n = 0; n < work.frames.size(); ++n) clamped += run_frame(job, command, work, n, source.get());

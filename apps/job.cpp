@@ -198,6 +198,7 @@ void Job::record(const RunResult& result, const std::string& name) {
                            {"seconds", result.seconds},
                            {"peak_bytes", result.peak_bytes},
                            {"bus_bytes", result.bus_bytes}};
+  if (!result.taken_by.empty()) report_["runs"][name]["slabs_taken_by"] = result.taken_by;
 }
 
 void Job::say(const std::string& line) const {

@@ -11,7 +11,7 @@
 // The weight is squared, and the variance of an interpolated value is the interpolated variance times
 //   kappa = (1-a)^2 + a^2 + 2 a (1-a) r    for each axis, a the fraction (r = 0 along v): Borsdorf et al. 2008.
 //
-// Arrays: matrices[view][12]; volume[slice][y][x], slices `offset` to `offset + slices`; filtered, rows `row_begin` to `row_begin + rows` of
+// Arrays: matrices[view][12]; volume[slice][y][x] from slice `offset` on, of which `first` to `slices` are wanted; filtered, rows `row_begin` to `row_begin + rows` of
 // the detector, as filtered.clh lays it out for one of three kernels:
 //   backproject_exact    quads of 2 x 2 pixels: one aligned load a voxel and view instead of four (1.7 times as fast on an H200), and no
 //     border to guard;
@@ -45,10 +45,10 @@ __constant sampler_t bilinear = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP 
 
 // Work-items: (nx, ny, slices / K_UNROLL), with PACK 2 half of ny, with PACK 4 half of nx too.
 __kernel void backproject_image(__read_only image2d_array_t filtered, __global const float4* restrict matrices,
-                                __global float* restrict volume, int nx, int ny, int slices, int offset, float cx,
+                                __global float* restrict volume, int nx, int ny, int first, int slices, int offset, float cx,
                                 float cy, float cz, int columns, int row_begin, int rows, int first_view, int views,
                                 float correlation) {
-  const int i = get_global_id(0), j = get_global_id(1), slice = K_UNROLL * (int)get_global_id(2);
+  const int i = get_global_id(0), j = get_global_id(1), slice = first + K_UNROLL * (int)get_global_id(2);
   if (i >= (PACK == 4 ? nx / 2 : nx) || j >= (PACK > 1 ? ny / 2 : ny) || slice >= slices) return;
   const size_t plane = (size_t)nx * ny;
   const float x = (float)i - cx, y = (float)j - cy;
@@ -137,12 +137,12 @@ __kernel void backproject_image(__read_only image2d_array_t filtered, __global c
 
 // Work-items: (nx / STRIP, ny, slices / DEPTH), or if AXIAL is 1 (nx / STRIP, slices, ny / DEPTH), not rounded up further.
 __kernel void backproject_columns(__global const float* restrict filtered, __global const float4* restrict matrices,
-                                  __global float* restrict volume, int nx, int ny, int slices, int offset, float cx,
+                                  __global float* restrict volume, int nx, int ny, int first, int slices, int offset, float cx,
                                   float cy, float cz, int columns, int row_begin, int rows, int first_view, int views,
                                   float correlation) {
   const int i = STRIP * (int)get_global_id(0);
   const int j = AXIAL == 2 ? (int)get_global_id(1) : DEPTH * (int)get_global_id(2);
-  const int slice = AXIAL == 2 ? DEPTH * (int)get_global_id(2) : (int)get_global_id(1);
+  const int slice = first + (AXIAL == 2 ? DEPTH * (int)get_global_id(2) : (int)get_global_id(1));
   const size_t plane = (size_t)nx * ny, next = AXIAL == 2 ? plane : (size_t)nx;
   const int width = min(STRIP, nx - i), depth = min(DEPTH, AXIAL == 2 ? slices - slice : ny - j);
   volume += plane * slice + (size_t)j * nx + i;
@@ -175,9 +175,9 @@ __kernel void backproject_columns(__global const float* restrict filtered, __glo
       // v goes one way along the axis; rows are numbered as in `left`, whose border holds zeros
       const float first_v = fma(z, mv.z, fma(x, mv.x, fma(y, mv.y, mv.w)));
       const float last_v = fma(last_z, mv.z, fma(x, mv.x, fma(last_y, mv.y, mv.w)));
-      const int first = position(first_v * inverse_w, row_begin, rows).quad;
-      const int last = position(last_v * inverse_w, row_begin, rows).quad;
-      const int lowest = clamp(min(first, last), 0, rows), highest = clamp(max(first, last), 0, rows);
+      const int top = position(first_v * inverse_w, row_begin, rows).quad;
+      const int bottom = position(last_v * inverse_w, row_begin, rows).quad;
+      const int lowest = clamp(min(top, bottom), 0, rows), highest = clamp(max(top, bottom), 0, rows);
       for (int part = lowest; part <= highest; part += BLENDED) {
         const int count = min(BLENDED, highest - part + 1);
         for (int r = 0; r <= count; ++r) blended[r] = fma(high, right[part + r], low * left[part + r]);
@@ -205,10 +205,10 @@ __kernel void backproject_columns(__global const float* restrict filtered, __glo
 
 #else
 __kernel void backproject_exact(__global const float4* restrict filtered, __global const float4* restrict matrices,
-                                __global float* restrict volume, int nx, int ny, int slices, int offset, float cx,
+                                __global float* restrict volume, int nx, int ny, int first, int slices, int offset, float cx,
                                 float cy, float cz, int columns, int row_begin, int rows, int first_view, int views,
                                 float correlation) {
-  const int i = get_global_id(0), j = get_global_id(1), slice = K_UNROLL * (int)get_global_id(2);
+  const int i = get_global_id(0), j = get_global_id(1), slice = first + K_UNROLL * (int)get_global_id(2);
   if (i >= nx || j >= ny || slice >= slices) return;
   const size_t plane = (size_t)nx * ny;
   __global float* voxel = volume + plane * slice + (size_t)j * nx + i;

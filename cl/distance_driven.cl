@@ -134,12 +134,12 @@ __kernel void distance_driven_table(__global const float* restrict raw, __global
   values[at] = (float2)(path_mm(ray, axis, hx, hy, hz) * raw[at], (float)axis);
 }
 
-// Work-items: (nx, ny, slices / K_UNROLL), for the slices `offset` to `offset + slices`.
+// Work-items: (nx, ny, slices / K_UNROLL), for the slices `offset + first` to `offset + slices`.
 __kernel void distance_driven_backproject(__global const float4* restrict lines, __global const float2* restrict values,
                                           __global const float4* restrict matrices, __global const int* restrict axes,
-                                          __global float* restrict volume, int nx, int ny, int nz, int offset, int slices, int columns,
+                                          __global float* restrict volume, int nx, int ny, int nz, int offset, int first, int slices, int columns,
                                           int row_begin, int held, int first_view, int views, float most_x, float most_y, float most_z) {
-  const int i = get_global_id(0), j = get_global_id(1), slice = K_UNROLL * (int)get_global_id(2);
+  const int i = get_global_id(0), j = get_global_id(1), slice = first + K_UNROLL * (int)get_global_id(2);
   if (i >= nx || j >= ny || slice >= slices) return;
   const int k = offset + slice;
   const float x = from_centre(i, nx), y = from_centre(j, ny), z = from_centre(k, nz), half_k = 0.5f * (K_UNROLL - 1);

@@ -34,7 +34,7 @@ __kernel void fdk_weight(__global const fdk_raw_t* restrict raw, __global const 
     __global const float* restrict w = weights + FDK_WEIGHTS * (size_t)(first_view + view);
     const float across = fma((float)column, w[2], w[1]);
     const int row = 2 * pair;
-    const FdkView data = FDK_VIEW(raw, columns, rows, view, first_view);
+    const FdkView data = FDK_VIEW(raw, columns, row_begin, rows, view, first_view);
     value.x = weighted(fdk_measured(&data, column, row), across, fma((float)(row_begin + row), w[4], w[3]), w[0]);
     if (row + 1 < rows)
       value.y = weighted(fdk_measured(&data, column, row + 1), across, fma((float)(row_begin + row + 1), w[4], w[3]), w[0]);

@@ -115,7 +115,7 @@ __kernel void fdk_general_weight(__global const fdk_raw_t* restrict raw, __globa
   float2 value = (float2)(0.0f, 0.0f);
   if (beyond <= extent) {
     __global const float* restrict w = weights + FDK_WEIGHTS * (size_t)(first_view + view);
-    const FdkView data = FDK_VIEW(raw, raw_columns, rows, view, first_view);
+    const FdkView data = FDK_VIEW(raw, raw_columns, row_begin, rows, view, first_view);
 #define PIXELS(column) pixels(&data, w, column, 2 * pair, before, rows, row_begin, limit, correlation_u, correlation_v)
     if (beyond <= 0) {
       value = PIXELS(column);

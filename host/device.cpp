@@ -184,19 +184,20 @@ Event Device::copy(const Buffer& from, std::size_t from_offset, const Buffer& to
       });
 }
 
-Event Device::copy(const Buffer& from, std::size_t from_offset, const ImageArray& to, std::size_t layers,
-                   std::span<const Event> waits) {
-  check_bounds(*state_, from, from_offset, to.texel().bytes() * to.extent()[0] * to.extent()[1] * layers,
-               "copy to image");
+Event Device::copy(const Buffer& from, const ImageArray& to, std::size_t row_begin, std::size_t rows,
+                   std::size_t layers, std::span<const Event> waits) {
+  const std::size_t width = to.extent()[0];
+  check_bounds(*state_, from, 0, to.texel().bytes() * width * rows * layers, "copy to image");
   const auto list = wait_list(waits, Queue::compute);
   return enqueue(
       *state_, Queue::compute, "clEnqueueCopyBufferToImage", "copy " + from.name() + " to image", 0,
-      [&] { return fmt::format("{} layers of {} to {}", layers, from.name(), to.name()); },
+      [&] {
+        return fmt::format("rows {} + {} of {} layers of {} to {}", row_begin, rows, layers, from.name(), to.name());
+      },
       [&](cl::CommandQueue& queue, cl::Event& event) {
         cl::Buffer source(memory(from), true);
         cl::Image2DArray target(static_cast<cl_mem>(to.handle()), true);
-        queue.enqueueCopyBufferToImage(source, target, from_offset, {0, 0, 0}, {to.extent()[0], to.extent()[1], layers},
-                                       &list, &event);
+        queue.enqueueCopyBufferToImage(source, target, 0, {0, row_begin, 0}, {width, rows, layers}, &list, &event);
       });
 }
 

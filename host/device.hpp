@@ -1,6 +1,6 @@
 // One OpenCL device: a context, three in-order queues (upload, compute, download) with profiling, its memory and
 // kernels. OpenCL itself stays inside host/: the handles here are opaque. A Device is driven by one host thread at a
-// time.
+// time; another may read() meanwhile.
 #pragma once
 
 #include <array>
@@ -146,8 +146,9 @@ class Device {
   Event read(const Buffer& from, std::size_t offset, void* to, std::size_t bytes, std::span<const Event> waits = {});
   Event copy(const Buffer& from, std::size_t from_offset, const Buffer& to, std::size_t to_offset, std::size_t bytes,
              std::span<const Event> waits = {});
-  /// Rows x layers of texels from a buffer into layers 0.. of an image array, on the compute queue.
-  Event copy(const Buffer& from, std::size_t from_offset, const ImageArray& to, std::size_t layers,
+  /// `rows` rows from `row_begin` on of layers 0 .. layers - 1 of an image array, which lie one after the other in the
+  /// buffer, on the compute queue.
+  Event copy(const Buffer& from, const ImageArray& to, std::size_t row_begin, std::size_t rows, std::size_t layers,
              std::span<const Event> waits = {});
   Event fill(const Buffer& buffer, float value, std::size_t offset, std::size_t bytes,
              std::span<const Event> waits = {});

@@ -2,78 +2,252 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <cstring>
+#include <deque>
+#include <future>
 #include <mutex>
+#include <stdexcept>
 
 #include "host/interrupt.hpp"
 #include "scheduling/run_support.hpp"
+#include "scheduling/slab_queue.hpp"
 
 namespace halocline {
 namespace {
 
-// The slab's band of rows of each view of the batch (numbers in `order`), one after the other into "raw".
-std::size_t upload_rows(Slab& slab, const std::byte* host, const Grid& stack, std::size_t element_bytes,
-                        const std::vector<int>& order, Range views) {
-  const std::size_t row = element_bytes * stack.size[0], view = row * stack.size[1];
-  const std::size_t band = row * static_cast<std::size_t>(slab.rows().count());
-  for (std::int64_t n = views.begin; n < views.end;) {
-    const Range run = run_of(order, {n, band == view ? views.end : n + 1});
-    slab.upload_bytes(
-        "raw", band * static_cast<std::size_t>(n - views.begin),
-        host + view * static_cast<std::size_t>(run.begin) + row * static_cast<std::size_t>(slab.rows().begin),
-        band * static_cast<std::size_t>(run.count()));
-    n += run.count();
-  }
-  return band * static_cast<std::size_t>(views.count());
+constexpr const char* next_raw = "raw_next";
+constexpr std::int64_t pieces_of_a_slab = 8, fewest_slices = 16;  // a multiple of what a work-item takes
+constexpr int slabs_of_unlike_devices = 4;                        // each, in the mean
+
+Requirements requirements_of(const BackprojectionMethod& method) {
+  Requirements requirements = method.requirements();
+  auto& arrays = requirements.arrays;
+  const auto raw = std::find_if(arrays.begin(), arrays.end(), [](const ArrayNeed& need) { return need.name == "raw"; });
+  if (raw == arrays.end()) throw std::logic_error(requirements.algorithm + " did not declare an array raw");
+  ArrayNeed second = *raw;
+  second.name = next_raw;
+  second.lifetime = Lifetime::scratch;  // the planner counts its traffic once
+  arrays.insert(raw + 1, second);
+  return requirements;
 }
+
+PlanOptions options_for(const std::vector<DeviceBudget>& devices, PlanOptions options) {
+  const bool alike = std::all_of(devices.begin(), devices.end(), [&](const DeviceBudget& device) {
+    return device.speed == devices.front().speed && device.cpu == devices.front().cpu;
+  });
+  if (!alike)
+    options.minimum_slabs = std::max(options.minimum_slabs, slabs_of_unlike_devices * static_cast<int>(devices.size()));
+  return options;
+}
+
+/// Slices of a device's volume that are on their way to the host. The thread that brings them is not the one that feeds
+/// the device: the next slab's projections are uploaded and filtered meanwhile.
+class Drain {
+ public:
+  /// To be fetched after those added before; `slices` as they lie in the array.
+  void add(Range slices, std::function<void()> fetch) {
+    tasks_.emplace_back(std::move(fetch));
+    coming_.emplace_back(slices, tasks_.back().get_future());
+  }
+
+  /// Fetches what was added. All that was on its way before must have been waited for.
+  void start() {
+    worker_ = std::async(std::launch::async, [tasks = std::move(tasks_)]() mutable {
+      for (auto& task : tasks) task();
+    });
+    tasks_.clear();
+    under_way_ = std::move(coming_);
+    coming_.clear();
+  }
+
+  bool empty() const { return under_way_.empty(); }
+
+  /// Returns when none of `slices` is on its way any more; throws what went wrong with any of them.
+  void wait(Range slices) {
+    while (!under_way_.empty() && under_way_.front().first.begin < slices.end) {
+      under_way_.front().second.get();
+      under_way_.pop_front();
+    }
+  }
+  void wait() {
+    while (!under_way_.empty()) wait(under_way_.front().first);
+  }
+
+ private:
+  using Piece = std::pair<Range, std::future<void>>;
+  std::vector<std::packaged_task<void()>> tasks_;
+  std::deque<Piece> coming_, under_way_;  // each in order of slices
+  std::future<void> worker_;
+};
+
+class Run {
+ public:
+  Run(const BackprojectionMethod& method, const ProjectionStack& projections, VolumeSink& output,
+      const std::vector<Device>& devices, const Plan& plan, const RunOptions& options)
+      : method_(method),
+        projections_(projections),
+        output_(output),
+        devices_(devices),
+        plan_(plan),
+        options_(options),
+        order_(method.order()),
+        views_(static_cast<std::int64_t>(plan.requirements.stack[2])),
+        queue_(plan) {
+    for (const auto& need : plan.requirements.arrays)
+      if (need.name == next_raw) element_bytes_ = need.element_bytes;
+  }
+
+  RunResult run() {
+    output_.begin();
+    for_each_device(plan_, [&](int device) { work(device); });
+    RunResult result;
+    result.iterations = 1;
+    result.bus_bytes = static_cast<double>(bytes_.load());
+    result.taken_by = queue_.taken_by();
+    return result;
+  }
+
+ private:
+  void work(int device) {
+    Slab slab(devices_[static_cast<std::size_t>(device)], plan_, device);
+    Drain drain;  // ends before the slab does
+    std::int64_t most = 0;
+    for (const auto& each : slabs_of(plan_, device)) most = std::max(most, each.interior.count());
+    const std::int64_t piece =
+        std::max(fewest_slices, (most / pieces_of_a_slab + fewest_slices - 1) / fewest_slices * fewest_slices);
+    method_.start(slab);
+    while (const auto number = queue_.take(device, seconds())) {
+      slab.move_to(plan_.slabs[*number]);
+      reconstruct(slab, drain, piece);
+    }
+    drain.wait();
+    slab.wait();
+  }
+
+  void reconstruct(Slab& slab, Drain& drain, std::int64_t piece) {
+    // Rows are filtered again for each slab: the bands of neighbouring slabs hardly overlap, so that costs less than
+    // keeping filtered projections on the host would.
+    const auto batch_at = [&](std::int64_t first) { return Range{first, std::min(views_, first + plan_.batch)}; };
+    upload(slab, batch_at(0));
+    for (std::int64_t first = 0; first < views_; first += plan_.batch) {
+      check_interrupt();
+      const Range batch = batch_at(first);
+      slab.swap("raw", next_raw);
+      method_.filter(slab, batch);
+      const bool begins = first == 0, ends = batch.end == views_;
+      // Piece by piece where slices of the slab before may still be on their way, and where these may set off.
+      const std::int64_t step = ends || (begins && !drain.empty()) ? piece : slab.interior().count();
+      for (std::int64_t at = slab.interior().begin; at < slab.interior().end; at += step) {
+        const Range slices{at, std::min(at + step, slab.interior().end)};
+        const Range held{slices.begin - slab.extended().begin, slices.end - slab.extended().begin};
+        if (begins) {
+          drain.wait(held);
+          slab.fill("volume", 0, slices);
+        }
+        method_.accumulate(slab, batch, slices);
+        if (ends) drain.add(held, slab.fetch("volume", slices, slab.last(), output_));
+      }
+      slab.mark_step();
+      if (!ends) upload(slab, batch_at(batch.end));  // after the kernels of this batch, which need not wait for it
+      tell(batch.count());
+    }
+    drain.wait();  // of a thicker slab before
+    drain.start();
+    bytes_ += slab.slice_bytes("volume") * static_cast<std::size_t>(slab.interior().count());
+  }
+
+  // The slab's band of rows of each view of the batch, one after the other.
+  void upload(Slab& slab, Range views) {
+    const std::size_t row = element_bytes_ * projections_.grid.size[0], view = row * projections_.grid.size[1],
+                      band = row * static_cast<std::size_t>(slab.rows().count()),
+                      start = row * static_cast<std::size_t>(slab.rows().begin),
+                      bytes = band * static_cast<std::size_t>(views.count());
+    bytes_ += bytes;
+    if (projections_.values != nullptr && slab.direct(bytes)) {
+      for (std::int64_t n = views.begin; n < views.end;) {
+        const Range run = run_of(order_, {n, band == view ? views.end : n + 1});
+        slab.upload_bytes(next_raw, band * static_cast<std::size_t>(n - views.begin),
+                          projections_.values + view * static_cast<std::size_t>(run.begin) + start,
+                          band * static_cast<std::size_t>(run.count()));
+        n += run.count();
+      }
+      return;
+    }
+    slab.upload_bytes(next_raw, bytes, [=, this](std::byte* at, std::size_t begin, std::size_t count) {
+      while (count > 0) {
+        const auto n = static_cast<std::size_t>(views.begin) + begin / band;
+        const std::size_t within = begin % band, now = std::min(count, band - within),
+                          from = view * (order_.empty() ? n : static_cast<std::size_t>(order_[n])) + start + within;
+        if (projections_.values != nullptr)
+          std::memcpy(at, projections_.values + from, now);
+        else
+          projections_.source->read(from / sizeof(float), now / sizeof(float), reinterpret_cast<float*>(at));
+        at += now;
+        begin += now;
+        count -= now;
+      }
+    });
+  }
+
+  void tell(std::int64_t views) {
+    const std::lock_guard lock(progress_mutex_);
+    done_ += static_cast<double>(views);
+    if (options_.progress)
+      options_.progress({plan_.requirements.algorithm,
+                         done_,
+                         static_cast<double>(plan_.slabs.size()) * static_cast<double>(views_),
+                         {}});
+  }
+
+  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+
+  const BackprojectionMethod& method_;
+  const ProjectionStack& projections_;
+  VolumeSink& output_;
+  const std::vector<Device>& devices_;
+  const Plan& plan_;
+  const RunOptions& options_;
+  std::vector<int> order_;
+  std::int64_t views_;
+  std::size_t element_bytes_ = 0;
+  SlabQueue queue_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::atomic<std::size_t> bytes_{0};
+  std::mutex progress_mutex_;
+  double done_ = 0;
+};
 
 }  // namespace
 
-RunResult run_backprojection(const BackprojectionMethod& method, const Grid& stack, const std::byte* projections,
-                             const Grid& grid, const std::vector<Device>& devices, const RunOptions& options) {
-  const auto requirements = method.requirements();
-  const auto raw = std::find_if(requirements.arrays.begin(), requirements.arrays.end(),
-                                [](const ArrayNeed& need) { return need.name == "raw"; });
-  const auto views = static_cast<std::int64_t>(requirements.stack[2]);
-  const auto order = method.order();
-  return run_replanning(requirements, devices, options, [&](const Plan& plan, const std::vector<Device>& used) {
-    RunResult result;
-    result.output = Volume::uninitialised(grid);
-    std::atomic<std::size_t> bytes{0};
-    std::mutex progress_mutex;
-    double done = 0;
-    const double total = static_cast<double>(plan.slabs.size()) * static_cast<double>(views);
-    for_each_device(plan, [&](int device) {
-      Slab slab(used[device], plan, device);
-      for (const auto& each : slabs_of(plan, device)) {
-        slab.move_to(each);
-        method.start(slab);
-        // Rows are filtered again for each slab: the bands of neighbouring slabs hardly overlap, so that costs less
-        // than keeping filtered projections on the host would.
-        for (std::int64_t first = 0; first < views; first += plan.batch) {
-          check_interrupt();
-          const Range batch{first, std::min(views, first + plan.batch)};
-          bytes += upload_rows(slab, projections, stack, raw->element_bytes, order, batch);
-          method.filter(slab, batch);
-          method.accumulate(slab, batch);
-          slab.mark_step();
-          std::lock_guard lock(progress_mutex);
-          done += static_cast<double>(batch.count());
-          if (options.progress) options.progress({requirements.algorithm, done, total, {}});
-        }
-        slab.download("volume", slab.interior(), result.output.voxels.data(), 0);
-        bytes += slab.slice_bytes("volume") * static_cast<std::size_t>(slab.interior().count());
-        slab.wait();
-      }
-    });
-    result.iterations = 1;
-    result.bus_bytes = static_cast<double>(bytes.load());
-    return result;
+Plan plan_backprojection(const BackprojectionMethod& method, const std::vector<DeviceBudget>& devices,
+                         const PlanOptions& options) {
+  return make_plan(requirements_of(method), devices, options_for(devices, options));
+}
+
+RunResult run_backprojection(const BackprojectionMethod& method, const ProjectionStack& projections, VolumeSink& output,
+                             const std::vector<Device>& devices, const RunOptions& options) {
+  const Requirements requirements = requirements_of(method);
+  if (output.grid().size != requirements.size) throw std::logic_error("the result has another size than the method");
+  RunOptions with_slabs = options;
+  with_slabs.plan = options_for(budgets(devices), options.plan);
+  return run_replanning(requirements, devices, with_slabs, [&](const Plan& plan, const std::vector<Device>& used) {
+    return Run(method, projections, output, used, plan, options).run();
   });
+}
+
+RunResult run_backprojection(const BackprojectionMethod& method, const ProjectionStack& projections, const Grid& grid,
+                             const std::vector<Device>& devices, const RunOptions& options) {
+  Volume output = Volume::uninitialised(grid);
+  MemorySink sink(output);
+  RunResult result = run_backprojection(method, projections, sink, devices, options);
+  result.output = std::move(output);
+  return result;
 }
 
 RunResult run_backprojection(const BackprojectionMethod& method, const Volume& projections, const Grid& grid,
                              const std::vector<Device>& devices, const RunOptions& options) {
-  return run_backprojection(method, projections.grid, reinterpret_cast<const std::byte*>(projections.voxels.data()),
+  return run_backprojection(method, {projections.grid, reinterpret_cast<const std::byte*>(projections.voxels.data())},
                             grid, devices, options);
 }
 

@@ -78,6 +78,7 @@ struct RunResult {
   double seconds = 0;
   std::size_t peak_bytes = 0;  // on the device that used most
   double bus_bytes = 0;        // moved in fact
+  std::vector<int> taken_by;   // of back-projections, by slab of the plan: the device that worked on it
   StoppedBy stopped_by = StoppedBy::iterations;
 };
 

@@ -1,9 +1,11 @@
 #include "scheduling/projection.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <mutex>
 #include <numeric>
+#include <stdexcept>
 
 #include "host/interrupt.hpp"
 #include "scheduling/run_support.hpp"
@@ -11,6 +13,21 @@
 
 namespace halocline {
 namespace {
+
+constexpr const char* other_projections = "projections_before";
+
+Requirements requirements_of(const ProjectionMethod& method) {
+  Requirements requirements = method.requirements();
+  auto& arrays = requirements.arrays;
+  const auto found =
+      std::find_if(arrays.begin(), arrays.end(), [](const ArrayNeed& need) { return need.name == "projections"; });
+  if (found == arrays.end()) throw std::logic_error(requirements.algorithm + " did not declare an array projections");
+  ArrayNeed second = *found;
+  second.name = other_projections;
+  second.lifetime = Lifetime::scratch;  // the planner counts its traffic once
+  arrays.insert(found + 1, second);
+  return requirements;
+}
 
 // Views of each device, by speed, in steps; contiguous, so that each stays in order.
 std::vector<Range> share_views(std::int64_t views, std::int64_t step, const std::vector<DeviceBudget>& devices) {
@@ -29,7 +46,7 @@ std::vector<Range> share_views(std::int64_t views, std::int64_t step, const std:
 
 RunResult project_on(const ProjectionMethod& method, const Volume& volume, const Grid& projections,
                      const std::vector<Device>& devices, const RunOptions& options) {
-  const auto requirements = method.requirements();
+  const auto requirements = requirements_of(method);
   const auto views = static_cast<std::int64_t>(requirements.stack[2]);
   const auto shares = share_views(views, requirements.batch_step, budgets(devices));
   const std::size_t view_bytes = 4 * projections.size[0] * projections.size[1];
@@ -39,6 +56,20 @@ RunResult project_on(const ProjectionMethod& method, const Volume& volume, const
   std::mutex progress_mutex;
   double done = 0;
 
+  const auto bring = [&](Slab& slab, const char* array, Range batch) {
+    if (batch.empty()) return;
+    for (std::int64_t n = batch.begin; n < batch.end;) {
+      const Range run = run_of(order, {n, batch.end});
+      slab.download_bytes(array, view_bytes * static_cast<std::size_t>(n - batch.begin),
+                          host + view_bytes * static_cast<std::size_t>(run.begin),
+                          view_bytes * static_cast<std::size_t>(run.count()));
+      n += run.count();
+    }
+    const std::lock_guard lock(progress_mutex);
+    done += static_cast<double>(batch.count());
+    if (options.progress) options.progress({requirements.algorithm, done, static_cast<double>(views), {}});
+  };
+
   // One device: its views, each batch over all slabs in order of slices.
   const auto work = [&](const Plan& plan, const Device& device, Range share) {
     RunResult result;
@@ -46,8 +77,10 @@ RunResult project_on(const ProjectionMethod& method, const Volume& volume, const
     method.start(slab);
     std::size_t bytes = 0;
     bool loaded = false;
+    Range before{};  // the batch that is still on the device
     for (std::int64_t first = share.begin; first < share.end; first += plan.batch) {
       const Range batch{first, std::min(share.end, first + plan.batch)};
+      slab.swap("projections", other_projections);
       slab.fill("projections", 0);
       for (const auto& each : plan.slabs) {
         check_interrupt();
@@ -61,20 +94,13 @@ RunResult project_on(const ProjectionMethod& method, const Volume& volume, const
         method.project(slab, batch);
         slab.mark_step();
       }
-      const std::size_t part = view_bytes * static_cast<std::size_t>(batch.count());
-      for (std::int64_t n = batch.begin; n < batch.end;) {
-        const Range run = run_of(order, {n, batch.end});
-        slab.download_bytes("projections", view_bytes * static_cast<std::size_t>(n - batch.begin),
-                            host + view_bytes * static_cast<std::size_t>(run.begin),
-                            view_bytes * static_cast<std::size_t>(run.count()));
-        n += run.count();
-      }
-      bytes += part;
-      slab.wait();
-      std::lock_guard lock(progress_mutex);
-      done += static_cast<double>(batch.count());
-      if (options.progress) options.progress({requirements.algorithm, done, static_cast<double>(views), {}});
+      // The kernels of this batch run while the one before is brought back.
+      bring(slab, other_projections, before);
+      before = batch;
     }
+    bring(slab, "projections", before);
+    bytes += view_bytes * static_cast<std::size_t>(share.count());
+    slab.wait();
     result.bus_bytes = static_cast<double>(bytes);
     return result;
   };
@@ -105,6 +131,11 @@ RunResult project_on(const ProjectionMethod& method, const Volume& volume, const
 }
 
 }  // namespace
+
+Plan plan_projection(const ProjectionMethod& method, const std::vector<DeviceBudget>& devices,
+                     const PlanOptions& options) {
+  return make_plan(requirements_of(method), devices, options);
+}
 
 RunResult run_projection(const ProjectionMethod& method, const Volume& volume, const Grid& projections,
                          const std::vector<Device>& devices, const RunOptions& options) {

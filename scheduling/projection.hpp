@@ -23,6 +23,11 @@ class ProjectionMethod {
   virtual void project(Slab& slab, Range views) const = 0;
 };
 
+/// The plan of a run. Batches go to two arrays "projections" in turn, so that one comes back while the next is
+/// computed.
+Plan plan_projection(const ProjectionMethod& method, const std::vector<DeviceBudget>& devices,
+                     const PlanOptions& options = {});
+
 RunResult run_projection(const ProjectionMethod& method, const Volume& volume, const Grid& projections,
                          const std::vector<Device>& devices, const RunOptions& options = {});
 

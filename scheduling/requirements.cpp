@@ -25,7 +25,7 @@ std::size_t array_bytes(const ArrayNeed& need, const Requirements& requirements,
     case ArrayKind::projections:
       return element * row_length * stack_rows;
     case ArrayKind::image:
-      return need.element_bytes * requirements.stack[0] * stack_rows;
+      return need.element_bytes * requirements.stack[0] * requirements.stack[1] * static_cast<std::size_t>(views);
     case ArrayKind::planes: {
       const auto extent = plane_extent(need, requirements, slices);
       return element * extent[0] * extent[1] * extent[2];

@@ -13,8 +13,9 @@ namespace halocline {
 
 /// volume: nx * ny elements a slice of the slab with its halos. slice: `elements` a slice of the slab with its halos.
 /// projections: `row_length` (default: detector columns) * rows of the slab * views of the batch. image: an image array
-/// as wide as the detector, of as many layers as there are views in the batch over `components`, the views that share a
-/// layer. planes: the volume's voxels as an image array of float32, `components` a texel, see plane_extent(). fixed: `elements` in all.
+/// as wide and as high as the detector (whatever rows the slab needs), of as many layers as there are views in the
+/// batch over `components`, the views that share a layer. planes: the volume's voxels as an image array of float32,
+/// `components` a texel, see plane_extent(). fixed: `elements` in all.
 enum class ArrayKind { volume, slice, projections, image, planes, fixed };
 
 /// input: comes from the host. state: lives from iteration to iteration, saved between passes. scratch: contents do not

@@ -10,7 +10,7 @@
 namespace halocline {
 
 Slab::Slab(Device device, const Plan& plan, int device_index)
-    : device_(device), staging_(device), later_(device), requirements_(plan.requirements) {
+    : device_(device), staging_(device), later_(device), fetching_(device), requirements_(plan.requirements) {
   std::int64_t slices = 0, rows = 0;
   const SlabPlan* first = nullptr;
   for (const auto& slab : plan.slabs) {
@@ -25,9 +25,10 @@ Slab::Slab(Device device, const Plan& plan, int device_index)
     Array array;
     array.need = need;
     if (need.kind == ArrayKind::image) {
-      array.image = device_.image_array(need.name, {requirements_.stack[0], static_cast<std::size_t>(rows),
-                                                    static_cast<std::size_t>(plan.batch) / need.components},
-                                        {static_cast<int>(need.components), need.element_bytes == 2});
+      array.image = device_.image_array(
+          need.name,
+          {requirements_.stack[0], requirements_.stack[1], static_cast<std::size_t>(plan.batch) / need.components},
+          {static_cast<int>(need.components), need.element_bytes == 2});
     } else if (need.kind == ArrayKind::planes) {
       array.image = device_.image_array(need.name, plane_extent(need, requirements_, slices),
                                         {static_cast<int>(need.components), false});
@@ -112,6 +113,16 @@ void Slab::fill(const std::string& name, float value) {
           [&](std::span<const Event> waits) { return device_.fill(buffer, value, 0, buffer.bytes(), waits); });
 }
 
+void Slab::fill(const std::string& name, float value, Range slices) {
+  if (slices.empty()) return;
+  const Buffer& buffer = array(name).buffer;
+  const std::size_t slice = slice_bytes(name);
+  enqueue(Queue::compute, {{name, Access::out}}, [&](std::span<const Event> waits) {
+    return device_.fill(buffer, value, slice * static_cast<std::size_t>(slices.begin - plan_.extended.begin),
+                        slice * static_cast<std::size_t>(slices.count()), waits);
+  });
+}
+
 void Slab::swap(const std::string& a, const std::string& b) {
   std::swap(array(a).buffer, array(b).buffer);
   graph_.swap(a, b);
@@ -130,8 +141,9 @@ void Slab::fft(const std::string& name, std::size_t length, std::size_t batch, b
 void Slab::copy_to_image(const std::string& from, const std::string& to, std::size_t layers) {
   const Buffer& source = array(from).buffer;
   const ImageArray& target = array(to).image;
+  const auto begin = static_cast<std::size_t>(rows().begin), count = static_cast<std::size_t>(rows().count());
   enqueue(Queue::compute, {{from, Access::in}, {to, Access::out}},
-          [&](std::span<const Event> waits) { return device_.copy(source, 0, target, layers, waits); });
+          [&](std::span<const Event> waits) { return device_.copy(source, target, begin, count, layers, waits); });
 }
 
 void Slab::set(const std::string& name, const void* data, std::size_t bytes) {
@@ -239,25 +251,40 @@ void Slab::upload(const std::string& name, Range slices, const VolumeSource& sou
 void Slab::download(const std::string& name, Range slices, VolumeSink& sink) {
   require_float_volume(name);
   if (slices.empty()) return;
-  const std::size_t slice = slice_bytes(name), start = slice * static_cast<std::size_t>(slices.begin),
-                    bytes = slice * static_cast<std::size_t>(slices.count());
-  if (sink.data() != nullptr && staging_.direct(bytes)) {
-    download(name, slices, sink.data(), 0);
-    last_.wait();
-    const std::size_t first_of_all = start / sizeof(float);
-    return parallel_ranges(bytes / sizeof(float), voxels_in_a_piece, [&](std::size_t first, std::size_t count) {
-      sink.write(first_of_all + first, count, sink.data() + first_of_all + first);
-    });
-  }
   const Buffer& buffer = array(name).buffer;
   enqueue(Queue::download, {{name, Access::in}}, [&](std::span<const Event> waits) {
-    return staging_.read(
-        buffer, slice * static_cast<std::size_t>(slices.begin - plan_.extended.begin), bytes,
-        [&](std::byte* at, std::size_t begin, std::size_t count) {
-          sink.write((start + begin) / sizeof(float), count / sizeof(float), reinterpret_cast<float*>(at));
-        },
-        waits);
+    return read_slices(staging_, buffer, slice_bytes(name), slices, plan_.extended.begin, sink, waits);
   });
+}
+
+std::function<void()> Slab::fetch(const std::string& name, Range slices, Event written, VolumeSink& sink) {
+  require_float_volume(name);
+  return [this, &buffer = array(name).buffer, slice = slice_bytes(name), slices, begin = plan_.extended.begin,
+          written = std::move(written),
+          &sink] { read_slices(fetching_, buffer, slice, slices, begin, sink, std::span(&written, 1)); };
+}
+
+// Of a buffer whose first slice is number `buffer_begin`. Static: fetch() runs it on another thread.
+Event Slab::read_slices(Staging& staging, const Buffer& buffer, std::size_t slice, Range slices,
+                        std::int64_t buffer_begin, VolumeSink& sink, std::span<const Event> waits) {
+  const std::size_t start = slice * static_cast<std::size_t>(slices.begin),
+                    offset = slice * static_cast<std::size_t>(slices.begin - buffer_begin),
+                    bytes = slice * static_cast<std::size_t>(slices.count());
+  if (sink.data() != nullptr && staging.direct(bytes)) {
+    const std::size_t first_of_all = start / sizeof(float);
+    const Event read = staging.read(buffer, offset, sink.data() + first_of_all, bytes, waits);
+    read.wait();
+    parallel_ranges(bytes / sizeof(float), voxels_in_a_piece, [&](std::size_t first, std::size_t count) {
+      sink.write(first_of_all + first, count, sink.data() + first_of_all + first);
+    });
+    return read;
+  }
+  return staging.read(
+      buffer, offset, bytes,
+      [&](std::byte* at, std::size_t begin, std::size_t count) {
+        sink.write((start + begin) / sizeof(float), count / sizeof(float), reinterpret_cast<float*>(at));
+      },
+      waits);
 }
 
 void Slab::upload_bytes(const std::string& name, std::size_t offset, const void* host, std::size_t bytes) {
@@ -271,6 +298,12 @@ void Slab::download_bytes(const std::string& name, std::size_t offset, void* hos
   const Buffer& buffer = array(name).buffer;
   enqueue(Queue::download, {{name, Access::in}},
           [&](std::span<const Event> waits) { return staging_.read(buffer, offset, host, bytes, waits); });
+}
+
+void Slab::upload_bytes(const std::string& name, std::size_t bytes, const Staging::Piece& fill) {
+  const Buffer& buffer = array(name).buffer;
+  enqueue(Queue::upload, {{name, Access::out}},
+          [&](std::span<const Event> waits) { return staging_.write(buffer, 0, bytes, fill, waits); });
 }
 
 void Slab::wait() {

@@ -69,12 +69,14 @@ class Slab {
   void launch(const KernelSpec& spec, std::array<std::size_t, 3> global, std::array<std::size_t, 3> group,
               const std::vector<SlabArgument>& arguments);
   void fill(const std::string& name, float value);
+  /// The same of slices of a volume or slice array.
+  void fill(const std::string& name, float value, Range slices);
   /// In-place complex FFT of `batch` rows of `length` in array `name`.
   void fft(const std::string& name, std::size_t length, std::size_t batch, bool inverse);
   /// From now on each has the other's contents (of the same declaration but for lifetime): how a pass that does not
   /// work in place becomes the state.
   void swap(const std::string& a, const std::string& b);
-  /// Projections or fixed arrays into the first `layers` of an image array of the same rows.
+  /// Projections of the slab's rows into these rows of the first `layers` of an image array.
   void copy_to_image(const std::string& from, const std::string& to, std::size_t layers);
   /// Width, height and layers of an image or planes array.
   std::array<std::size_t, 3> image_extent(const std::string& name) const;
@@ -104,6 +106,16 @@ class Slab {
   /// `bytes` at `offset` of an array (projections).
   void upload_bytes(const std::string& name, std::size_t offset, const void* host, std::size_t bytes);
   void download_bytes(const std::string& name, std::size_t offset, void* host, std::size_t bytes);
+  /// `bytes` into the beginning of an array, which `fill` writes piece by piece into the memory that the bus reads.
+  void upload_bytes(const std::string& name, std::size_t bytes, const Staging::Piece& fill);
+  /// Whether an upload of so many bytes takes them from where they lie.
+  bool direct(std::size_t bytes) const { return staging_.direct(bytes); }
+  /// The last command that was enqueued here.
+  const Event& last() const { return last_; }
+  /// What downloads slices of a volume of float32 to `sink` once `written` has ended, and returns when all have
+  /// arrived. One other thread at a time may call such functions while this one goes on: no command waits for them, so
+  /// whoever writes these slices again does so after their return. Not after a swap() of the array.
+  std::function<void()> fetch(const std::string& name, Range slices, Event written, VolumeSink& sink);
   /// Bytes of one slice of a volume or slice array.
   std::size_t slice_bytes(const std::string& name) const;
   /// Waits until all that was enqueued here has ended.
@@ -122,11 +134,13 @@ class Slab {
   const Array& array(const std::string& name) const;
   void require_float_volume(const std::string& name) const;
   void upload_encoded(const Array& array, Range slices, const VolumeSource& source);
+  static Event read_slices(Staging& staging, const Buffer& buffer, std::size_t slice, Range slices,
+                           std::int64_t buffer_begin, VolumeSink& sink, std::span<const Event> waits);
   Event enqueue(Queue queue, const std::vector<std::pair<std::string, Access>>& accesses,
                 const std::function<Event(std::span<const Event>)>& command);
 
   Device device_;
-  Staging staging_, later_;  // later_: of download_later(), whose chunks stay busy longer
+  Staging staging_, later_, fetching_;  // later_: of download_later(), whose chunks stay busy longer
   Requirements requirements_;
   SlabPlan plan_;
   std::map<std::string, Array> arrays_;

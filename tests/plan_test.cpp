@@ -464,7 +464,7 @@ TEST(ArrayBytes, followKindElementAndComponents) {
   padded.row_length = 32;
   padded.components = 2;
   EXPECT_EQ(array_bytes(padded, r, 4, 3, 2), 32u * 3 * 2 * 8);
-  EXPECT_EQ(array_bytes(need("", ArrayKind::image, Lifetime::scratch), r, 4, 3, 2), 13u * 3 * 2 * 4);
+  EXPECT_EQ(array_bytes(need("", ArrayKind::image, Lifetime::scratch), r, 4, 3, 2), 13u * 17 * 2 * 4);
   auto planes = need("", ArrayKind::planes, Lifetime::scratch);  // slices along the height: 8 for 5
   EXPECT_THAT(plane_extent(planes, r, 5), testing::ElementsAre(7, 8, 5));
   planes.axis = 1;

@@ -1,0 +1,288 @@
+// labels: device slab error
+// The runner of back-projections: which device takes which slab, what waits for what, and where the volume goes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "algorithms/backprojection.hpp"
+#include "algorithms/fdk.hpp"
+#include "host/error.hpp"
+#include "scheduling/backprojection.hpp"
+#include "scheduling/graph.hpp"
+#include "scheduling/slab_queue.hpp"
+#include "tests/reference/projector_scenes.hpp"
+
+namespace halocline {
+namespace {
+
+using reference::device;
+
+// ---- who takes which slab
+
+// Slabs of `slices` each, the first `of_first` of device 0 and the rest of device 1.
+Plan plan_of(const std::vector<std::int64_t>& slices, std::size_t of_first) {
+  Plan plan;
+  std::int64_t at = 0;
+  for (const auto count : slices) {
+    const Range range{at, at + count};
+    at += count;
+    plan.slabs.push_back({plan.slabs.size() < of_first ? 0 : 1, range, range, {0, 10}, 0});
+  }
+  return plan;
+}
+
+std::vector<std::size_t> taken(SlabQueue& queue, const std::vector<std::pair<int, double>>& calls) {
+  std::vector<std::size_t> numbers;
+  for (const auto& [device, seconds] : calls) {
+    const auto number = queue.take(device, seconds);
+    numbers.push_back(number ? *number : 99);
+  }
+  return numbers;
+}
+
+TEST(SlabQueue, EqualDevicesKeepTheirOwn) {
+  SlabQueue queue(plan_of({5, 5, 5, 5}, 2));
+  EXPECT_THAT(taken(queue, {{0, 0}, {1, 0}, {0, 1}, {1, 1}, {0, 2}, {1, 2}}), testing::ElementsAre(0, 2, 1, 3, 99, 99));
+  EXPECT_THAT(queue.taken_by(), testing::ElementsAre(0, 0, 1, 1));
+}
+
+TEST(SlabQueue, WhoIsFreeTakesFromTheEndOfTheSlowest) {
+  SlabQueue queue(plan_of({5, 5, 5, 5, 5, 5}, 1));
+  EXPECT_THAT(taken(queue, {{0, 0}, {1, 0}, {0, 1}, {0, 2}, {1, 3}, {0, 3}, {1, 6}, {0, 6}}),
+              testing::ElementsAre(0, 1, 5, 4, 2, 3, 99, 99));
+  EXPECT_THAT(queue.taken_by(), testing::ElementsAre(0, 1, 1, 0, 0, 0));
+}
+
+TEST(SlabQueue, ASlowDeviceLeavesTheLastSlabsToTheOthers) {
+  // device 1 took ten times as long for the slab that it had: the two left would be done before its second
+  SlabQueue queue(plan_of({5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5}, 12));
+  std::vector<std::pair<int, double>> calls{{1, 0}};
+  for (int n = 0; n < 10; ++n) calls.emplace_back(0, n);
+  calls.emplace_back(1, 10);
+  calls.emplace_back(0, 10);
+  calls.emplace_back(0, 11);
+  EXPECT_THAT(taken(queue, calls), testing::ElementsAre(12, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 99, 10, 11));
+}
+
+TEST(SlabQueue, NobodyTakesWhatItsArraysCannotHold) {
+  SlabQueue queue(plan_of({4, 5, 5, 5}, 1));
+  EXPECT_THAT(taken(queue, {{1, 0}, {0, 0}, {0, 1}, {1, 9}, {1, 10}}), testing::ElementsAre(1, 0, 99, 2, 3));
+  Plan plan = plan_of({5, 5, 5, 5}, 1);
+  plan.slabs[0].rows = {0, 9};
+  SlabQueue of_rows(plan);
+  EXPECT_THAT(taken(of_rows, {{1, 0}, {0, 0}, {0, 1}}), testing::ElementsAre(1, 0, 99));
+}
+
+// ---- what waits for what
+
+// The order of commands that the runner keeps: upload of the next batch after this one's kernels.
+TEST(BackprojectionOrder, ABatchIsUploadedWhileTheOneBeforeIsFilteredAndAdded) {
+  DependencyGraph<std::string> graph;
+  const auto enqueue = [&](const std::vector<std::pair<std::string, Access>>& accesses, const std::string& name,
+                           int lane) {
+    auto waits = graph.waits(accesses);
+    graph.add(accesses, name, lane);
+    return std::set<std::string>(waits.begin(), waits.end());
+  };
+  enqueue({{"raw_next", Access::out}}, "upload 0", 0);
+  for (int n = 0; n < 4; ++n) {
+    const std::string number = std::to_string(n);
+    graph.swap("raw", "raw_next");
+    EXPECT_THAT(enqueue({{"raw", Access::in}, {"filtered", Access::out}}, "filter " + number, 1),
+                testing::Contains("upload " + number));
+    enqueue({{"filtered", Access::in}, {"volume", Access::inout}}, "add " + number, 1);
+    const auto waits = enqueue({{"raw_next", Access::out}}, "upload " + std::to_string(n + 1), 0);
+    if (n == 0)
+      EXPECT_THAT(waits, testing::IsEmpty());
+    else  // the filter that read this array, and the upload before it: neither of this batch
+      EXPECT_THAT(waits, testing::ElementsAre("filter " + std::to_string(n - 1), "upload " + std::to_string(n - 1)));
+  }
+}
+
+// What happens on the host, in order: a batch's kernels, then the reading of the next batch.
+class Log {
+ public:
+  void add(const std::string& what) {
+    const std::lock_guard lock(mutex_);
+    if (lines_.empty() || lines_.back() != what) lines_.push_back(what);
+  }
+  std::vector<std::string> lines() const { return lines_; }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::string> lines_;
+};
+
+class LoggedMethod : public BackprojectionMethod {
+ public:
+  LoggedMethod(const Backprojection& method, Log& log) : method_(method), log_(log) {}
+  Requirements requirements() const override { return method_.requirements(); }
+  std::vector<int> order() const override { return method_.order(); }
+  void start(Slab& slab) const override { method_.start(slab); }
+  void filter(Slab& slab, Range views) const override {
+    log_.add("filter " + std::to_string(views.begin));
+    method_.filter(slab, views);
+  }
+  void accumulate(Slab& slab, Range views, Range slices) const override {
+    log_.add("add " + std::to_string(views.begin));
+    ++pieces;
+    method_.accumulate(slab, views, slices);
+  }
+  mutable std::atomic<int> pieces{0};
+
+ private:
+  const Backprojection& method_;
+  Log& log_;
+};
+
+// Reads nothing but what it is asked for, and says so.
+class LoggedSource : public VolumeSource {
+ public:
+  LoggedSource(const Volume& volume, Log* log) : volume_(volume), log_(log) {}
+  const Grid& grid() const override { return volume_.grid; }
+  void read(std::size_t first, std::size_t count, float* to) const override {
+    MemorySource(volume_).read(first, count, to);
+    read_ += count;
+    if (log_ != nullptr) log_->add("read " + std::to_string(first / volume_.grid.slice() / 8 * 8));
+  }
+  std::size_t values_read() const { return read_; }
+
+ private:
+  const Volume& volume_;
+  Log* log_;
+  mutable std::atomic<std::size_t> read_{0};
+};
+
+// A tall volume: many pieces a slab.
+reference::Scene tall() {
+  auto scene = reference::scenes().front();
+  scene.grid = default_grid({9, 7, 203}, {2.5, 2.5, 0.2});
+  return scene;
+}
+
+class TallVolume : public testing::Test {
+ protected:
+  RunOptions split(int slabs, int batch) const {
+    RunOptions options;
+    options.plan.minimum_slabs = slabs;
+    options.plan.batch = batch;
+    return options;
+  }
+  reference::Scene scene = tall();
+  Volume projections = reference::random_volume(scene.projections, 11);
+};
+
+TEST_F(TallVolume, KernelsOfABatchAreEnqueuedBeforeTheNextIsRead) {
+  const Backprojection method(scene.geometry, scene.projections, scene.grid);
+  Log log;
+  const LoggedMethod logged(method, log);
+  const LoggedSource source(projections, &log);
+  Volume output = Volume::uninitialised(scene.grid);
+  MemorySink sink(output);
+  run_backprojection(logged, {scene.projections, nullptr, &source}, sink, device(), split(0, 8));
+  std::vector<std::string> expected;
+  for (std::size_t first = 0; first < scene.projections.size[2]; first += 8)
+    for (const char* what : {"read ", "filter ", "add "}) expected.push_back(what + std::to_string(first));
+  EXPECT_EQ(log.lines(), expected);
+  // 203 slices in pieces of 32 for the last batch, at once for the others
+  EXPECT_EQ(logged.pieces, static_cast<int>((scene.projections.size[2] + 7) / 8) - 1 + 7);
+  EXPECT_EQ(source.values_read(), projections.voxels.size());
+  EXPECT_EQ(output.voxels,
+            backproject(projections, scene.geometry, scene.grid, BackprojectionParameters{}, device()).output.voxels);
+}
+
+TEST_F(TallVolume, PiecesSlabsBatchesAndSourcesChangeNoBit) {
+  for (const bool hardware : {false, true}) {
+    if (hardware && !device().front().info().images) GTEST_SKIP() << device().front().info().name << " has no images";
+    FdkParameters parameters;
+    parameters.hardware_interpolation = hardware;
+    const auto run = [&](int slabs, int batch) {
+      return fdk(projections, scene.geometry, scene.grid, parameters, device(), split(slabs, batch));
+    };
+    const auto thin = run(20, 7);  // of one piece each
+    EXPECT_GE(thin.plan.slabs.size(), 20u);
+    for (const auto& [slabs, batch] : {std::pair{1, 7}, {1, 100}, {2, 8}, {3, 100}, {5, 1}})
+      EXPECT_EQ(run(slabs, batch).output.voxels, thin.output.voxels) << slabs << " slabs, batches of " << batch;
+    const LoggedSource source(projections, nullptr);
+    for (const int slabs : {1, 3}) {
+      Volume output = Volume::uninitialised(scene.grid);
+      MemorySink sink(output);
+      const auto result =
+          fdk_into(source, scene.projections, scene.geometry, sink, parameters, device(), split(slabs, 8));
+      EXPECT_EQ(output.voxels, thin.output.voxels) << slabs << " slabs from a source";
+      EXPECT_TRUE(result.output.voxels.empty());
+    }
+  }
+}
+
+TEST_F(TallVolume, TwoDevicesShareManySlabs) {
+  const auto& parts = reference::sub_devices(2);
+  const auto whole = fdk(projections, scene.geometry, scene.grid, {}, reference::undivided());
+  for (const int slabs : {2, 9}) {
+    const auto result = fdk(projections, scene.geometry, scene.grid, {}, parts, split(slabs, 8));
+    EXPECT_EQ(result.output.voxels, whole.output.voxels);
+    ASSERT_EQ(result.taken_by.size(), result.plan.slabs.size());
+    EXPECT_THAT(result.taken_by, testing::Each(testing::AllOf(testing::Ge(0), testing::Lt(2))));
+  }
+}
+
+TEST_F(TallVolume, HoldsWhatWasPlanned) {
+  for (const bool hardware : {false, true}) {
+    if (hardware && !device().front().info().images) continue;
+    for (const int slabs : {1, 4}) {
+      FdkParameters parameters;
+      parameters.hardware_interpolation = hardware;
+      const auto result = fdk(projections, scene.geometry, scene.grid, parameters, device(), split(slabs, 8));
+      std::size_t most = 0;
+      for (const auto& slab : result.plan.slabs) most = std::max(most, slab.bytes);
+      EXPECT_EQ(result.peak_bytes, most);
+      EXPECT_NEAR(result.bus_bytes, result.plan.bus_bytes, 1e-9 * result.plan.bus_bytes);
+    }
+  }
+}
+
+TEST(BackprojectionPlan, UnlikeDevicesGetMoreSlabs) {
+  const auto scene = tall();
+  auto devices = budgets(device());
+  devices.push_back(devices.front());
+  const auto plan = [&] { return plan_fdk(scene.geometry, scene.projections, scene.grid, {}, devices); };
+  EXPECT_EQ(plan().slabs.size(), 2u);
+  devices.back().speed = 3 * devices.front().speed;
+  EXPECT_GE(plan().slabs.size(), 8u);
+}
+
+// ---- where the volume goes
+
+TEST_F(TallVolume, AFullDiskEndsTheRunAndTheDeviceServesOn) {
+  class FullSink : public VolumeSink {
+   public:
+    explicit FullSink(const Grid& grid) : grid_(grid) {}
+    const Grid& grid() const override { return grid_; }
+    void write(std::size_t first, std::size_t, float*) override {
+      if (first > 0) throw FileError("the disk is full");
+    }
+
+   private:
+    Grid grid_;
+  };
+  for (const int slabs : {1, 4}) {
+    FullSink sink(scene.grid);
+    const LoggedSource source(projections, nullptr);
+    try {
+      fdk_into(source, scene.projections, scene.geometry, sink, {}, device(), split(slabs, 8));
+      ADD_FAILURE() << "the run went on";
+    } catch (const FileError& error) {
+      EXPECT_STREQ(error.what(), "the disk is full");
+    }
+    EXPECT_EQ(device().front().ledger().in_use(), 0u);
+  }
+  EXPECT_NO_THROW(fdk(projections, scene.geometry, scene.grid, {}, device()));
+}
+
+}  // namespace
+}  // namespace halocline
