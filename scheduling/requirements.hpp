@@ -33,7 +33,7 @@ struct ArrayNeed {
   std::size_t row_length = 0;  // kind projections: 0 = detector columns
   int axis = 0;                // kind planes
   /// Volumes of lifetime input: `count` float32 to so many elements as they are stored. Empty: they are float32.
-  std::function<void(const float* from, std::byte* to, std::size_t count)> encode;
+  std::function<void(const float* from, std::byte* to, std::size_t count)> encode = {};
 };
 
 struct Requirements {
