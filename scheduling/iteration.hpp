@@ -49,7 +49,9 @@ class IterativeMethod {
   /// After `done` iterations: writes one value a component and slice of `interior` into the array of lifetime `sums`.
   /// The state is right on interior grown by reduction_halo.
   virtual void reduce(Slab& slab, int done, Range interior) const = 0;
-  /// `sums`: the components added over all slices in order in double. Returns true to stop here.
+  /// `sums`: the components added over all slices in order in double. Returns true to stop here. Where
+  /// Requirements::reductions_steer is false, later iterations may have been launched: then it must change nothing of
+  /// what they do, and what it returns counts after the last reduction alone.
   virtual bool reduced(int done, std::span<const double> sums) = 0;
   /// After reduced() said to go on: whether the output as it is now is a result of its own (RunOptions::stage_output).
   virtual bool stage_ended() const { return false; }

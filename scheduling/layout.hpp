@@ -17,8 +17,8 @@ SlabPlan make_slab(const Requirements& requirements, int device, Range interior,
 /// `iterations`.
 SlabPlan make_region(const Requirements& requirements, int device, Range block, Range interior, int iterations);
 
-/// One slab a device, in order of slices, that cover the volume and fit their devices; thickness by the devices' speeds.
-/// Nothing if they do not fit, or if they are fewer than `minimum_slabs` (as far as there are slices).
+/// One slab a device, in order of slices, that cover the volume and fit their devices; thickness by the devices'
+/// speeds. Nothing if they do not fit, or if they are fewer than `minimum_slabs` (as far as there are slices).
 std::optional<std::vector<SlabPlan>> lay_out_resident(const Requirements& requirements,
                                                       std::span<const DeviceBudget> devices, int iterations, int views,
                                                       int minimum_slabs);

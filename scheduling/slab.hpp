@@ -98,9 +98,9 @@ class Slab {
             std::size_t bytes);
   /// Whether there is such an array.
   bool has(const std::string& name) const { return arrays_.contains(name); }
-  /// upload() and download() of a volume array of float32 (an upload: or one that declares how it is encoded), from where the voxels
-  /// come from, piece by piece into the memory that the bus reads; and to where they go, all of which have arrived when
-  /// the call returns.
+  /// upload() and download() of a volume array of float32 (an upload: or one that declares how it is encoded), from
+  /// where the voxels come from, piece by piece into the memory that the bus reads; and to where they go, all of which
+  /// have arrived when the call returns.
   void upload(const std::string& name, Range slices, const VolumeSource& source);
   void download(const std::string& name, Range slices, VolumeSink& sink);
   /// `bytes` at `offset` of an array (projections).
