@@ -16,6 +16,11 @@ constexpr const char* queue_names[] = {"upload", "compute", "download"};
 // Finished commands are moved to the trace when so many have gathered: the driver keeps every event alive until then.
 constexpr std::size_t trace_batch = 4096;
 
+// Before an error: commands in flight, the last one among them, may use host memory that goes away with it.
+void settle(DeviceState& state) {
+  for (auto& queue : state.queues) clFinish(queue());
+}
+
 // Runs one OpenCL call; an error carries the call, the detail and the device.
 template <class Call>
 Event enqueue(DeviceState& state, Queue queue, const char* call, const std::string& name, std::size_t bytes,
@@ -26,6 +31,7 @@ Event enqueue(DeviceState& state, Queue queue, const char* call, const std::stri
     // In-order queues of other kinds wait on this one through events, so it must reach the device.
     state.queue(queue).flush();
   } catch (const cl::Error& error) {
+    settle(state);
     throw_cl_error(error.err(), call, detail(), state.info.name);
   }
   return make_event(state, event, queue, name, bytes);
@@ -65,6 +71,7 @@ void check_running(DeviceState& state) {
           clGetEventInfo(first->event(), CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr);
       if (code == CL_SUCCESS && status > CL_COMPLETE) break;
       commands.pop_front();
+      if (code != CL_SUCCESS || status < 0) settle(state);
       if (code != CL_SUCCESS) throw_cl_error(code, "clGetEventInfo", first->name, first->device);
       if (status < 0) throw_failed(*first, status);
     }
