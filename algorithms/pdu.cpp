@@ -49,6 +49,8 @@ Requirements Pdu::requirements() const {
   need.iterations = parameters_.iterations * stages_in_all();
   need.halo_low = need.halo_high = 1;
   need.reduction_halo = 1;
+  need.cost = fused_cost(weights_.has_value(), parameters_.fused);
+  if (extrapolates()) need.cost.name += " extrapolated";
   return need;
 }
 

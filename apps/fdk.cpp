@@ -167,8 +167,10 @@ FdkWork prepare(Job& job, const FdkCommand& command) {
 
 RunResult reconstruct(Job& job, const FdkWork& work, const Geometry& geometry, const FdkParameters& parameters,
                       const TypedVolume& projections, const std::string& name, const std::string& frame) {
-  auto result = job.timed(
-      name, [&] { return fdk(projections, geometry, work.grid, parameters, job.devices(), job.run_options()); });
+  const double updates = static_cast<double>(work.grid.count()) * static_cast<double>(projections.grid.size[2]);
+  auto result = job.timed(name, [&] {
+    return fdk(projections, geometry, work.grid, parameters, job.devices(), job.run_options({0, updates, "updates"}));
+  });
   job.record(result, name + frame);
   return result;
 }
@@ -252,11 +254,16 @@ void run_fdk(Job& job, const FdkCommand& command) {
   const Plan attenuation = plan(first.geometry, work.stack, work.attenuation);
   const std::optional<Plan> variance =
       work.variance.variance ? std::optional(plan(first.geometry, work.stack, work.variance)) : std::nullopt;
+  // Projections, and all results; half of the projections are copied.
+  const double input = static_cast<double>(
+                           component_bytes(command.counts ? work.attenuation.counts->stored : Component::float32)) *
+                       static_cast<double>(work.stack.count()),
+               results = grid_bytes(work.grid) * static_cast<double>(1 + (variance ? 1 : 0) + first.halves.size());
+  job.forecast(attenuation, input + results);
+  if (variance) job.forecast(*variance, input + results);
+  for (const auto& half : first.halves)
+    job.forecast(plan(half.geometry, half_stack(work, half), work.attenuation), 1.5 * input + results);
   if (job.dry_run()) {
-    job.print(attenuation.text());
-    if (variance) job.print(variance->text());
-    for (const auto& half : first.halves)
-      job.print(plan(half.geometry, half_stack(work, half), work.attenuation).text());
     if (work.frames.size() > 1) job.print(fmt::format("and so for each of {} frames", work.frames.size()));
     return;
   }

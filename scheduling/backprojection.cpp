@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "host/interrupt.hpp"
+#include "scheduling/rates.hpp"
 #include "scheduling/run_support.hpp"
 
 namespace halocline {
@@ -26,6 +27,21 @@ std::size_t upload_rows(Slab& slab, const std::byte* host, const Grid& stack, st
   return band * static_cast<std::size_t>(views.count());
 }
 
+// Accumulation alone; filtering has a cost of its own (KernelCost::pixel_bytes).
+KernelTrial trial_of(const BackprojectionMethod& method) {
+  KernelTrial trial;
+  trial.prepare = [&method](Slab& slab, Range views) {
+    method.start(slab);
+    slab.fill("raw", 1);
+    method.filter(slab, views);
+  };
+  trial.work = [&method](Slab& slab, Range views) { method.accumulate(slab, views); };
+  trial.units = [](const Slab& slab, Range views) {
+    return static_cast<double>(slab.nx()) * slab.ny() * static_cast<double>(slab.interior().count() * views.count());
+  };
+  return trial;
+}
+
 }  // namespace
 
 RunResult run_backprojection(const BackprojectionMethod& method, const Grid& stack, const std::byte* projections,
@@ -35,6 +51,7 @@ RunResult run_backprojection(const BackprojectionMethod& method, const Grid& sta
                                 [](const ArrayNeed& need) { return need.name == "raw"; });
   const auto views = static_cast<std::int64_t>(requirements.stack[2]);
   const auto order = method.order();
+  learn_kernel_rate(requirements, devices, trial_of(method));
   return run_replanning(requirements, devices, options, [&](const Plan& plan) {
     RunResult result;
     result.output = Volume::uninitialised(grid);
