@@ -62,9 +62,13 @@ Grid volume_of(const PlanCommand& command) {
   if (numbers.size() != 1 && numbers.size() != 3)
     throw InputError(fmt::format("--size has {} numbers; expected N for a cube, or NX,NY,NZ", numbers.size()));
   Grid grid;
-  for (int axis = 0; axis < 3; ++axis) {
+  for (int axis = 0; axis < 3; ++axis)
     grid.size[axis] = static_cast<std::size_t>(numbers[numbers.size() == 1 ? 0 : static_cast<std::size_t>(axis)]);
-    grid.origin[axis] = -0.5 * (static_cast<double>(grid.size[axis]) - 1);
+  if (projects(command)) grid.direction = {1, 0, 0, 0, 0, 1, 0, -1, 0};  // slices lie across the axis of rotation, y
+  for (int row = 0; row < 3; ++row) {
+    grid.origin[row] = 0;
+    for (int axis = 0; axis < 3; ++axis)
+      grid.origin[row] -= 0.5 * grid.direction[3 * row + axis] * (static_cast<double>(grid.size[axis]) - 1);
   }
   require_reasonable(grid, "--size");
   return grid;
@@ -76,12 +80,12 @@ struct Scan {
   Grid stack;
 };
 Scan scan_of(const PlanCommand& command, const Grid& volume) {
-  const std::size_t across = std::max(volume.size[0], volume.size[2]);
+  const std::size_t across = std::max(volume.size[0], volume.size[1]);
   Scan scan;
   auto& size = scan.stack.size;
-  size = {across, volume.size[1], command.views > 0 ? command.views : across};
+  size = {across, volume.size[2], command.views > 0 ? command.views : across};
   if (command.detector) size = {(*command.detector)[0], (*command.detector)[1], size[2]};
-  const double width = 1.8 * static_cast<double>(across), height = 1.8 * static_cast<double>(volume.size[1]);
+  const double width = 1.8 * static_cast<double>(across), height = 1.8 * static_cast<double>(volume.size[2]);
   scan.stack.spacing = {width / static_cast<double>(size[0]), height / static_cast<double>(size[1]), 1};
   for (int axis = 0; axis < 2; ++axis)
     scan.stack.origin[axis] = -0.5 * scan.stack.spacing[axis] * (static_cast<double>(size[axis]) - 1);

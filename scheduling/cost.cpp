@@ -129,11 +129,17 @@ double computed_slices(const Plan& plan, double interior, double halo) {
   return interior + halo * (k - 1) / (2 * k);
 }
 
+// Kernels that take several iterations at a time take as long for fewer, which an exchange may leave them.
+double started_for_one(const Plan& plan) {
+  const double k = plan.iterations_per_exchange, together = plan.requirements.batch_step;
+  return std::ceil(k / together) * together / k;
+}
+
 Work iterative_work(const Plan& plan, const SlabPlan& slab) {
   const auto interior = static_cast<double>(slab.interior.count()),
              halo = static_cast<double>(slab.extended.count()) - interior;
   Work work = plan.resident ? resident_work(plan, slab) : visiting_work(plan, slab);
-  work.units = slice_units(plan.requirements) * computed_slices(plan, interior, halo);
+  work.units = slice_units(plan.requirements) * computed_slices(plan, interior, halo) * started_for_one(plan);
   const double reductions = static_cast<double>(plan.requirements.reductions.size()) + 1;
   work.other = reductions * plan.requirements.cost.reduction_bytes * slice_voxels(plan.requirements) * interior;
   return work;
