@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "algorithms/self_check.hpp"
 #include "algorithms/turned_views.hpp"
@@ -127,6 +128,14 @@ void VoxelDriven::declare(Requirements& requirements) const {
   requirements.arrays.push_back({.name = "volume", .kind = ArrayKind::volume, .lifetime = Lifetime::output});
   requirements.arrays.push_back({.name = "matrices", .kind = ArrayKind::fixed, .elements = matrices_.size()});
   requirements.kernels.push_back(kernel_.kernel);
+  // Updates a second on an H200, over its copy's rate (benchmarks/RESULTS.md); columns on two CPU cores.
+  const auto [form, bytes] = layout_ == Layout::columns ? std::pair{"columns", 110.0}
+                             : layout_ == Layout::quads ? std::pair{"exact", 5.45}
+                             : pack_ == 4               ? std::pair{"texture of four", 1.87}
+                             : pack_ == 2               ? std::pair{"texture of two", 2.67}
+                                                        : std::pair{"texture", 4.5};
+  requirements.cost.name = std::string("voxel ") + form;
+  requirements.cost.bytes = bytes;
   // Texture units scale coordinates by the image's size before they round them, so bits stay the same from slab to slab
   // because every slab's image has room for the whole detector; of its rows only those that the slab needs are written.
   requirements.detector_rows = detector_rows_;

@@ -171,12 +171,10 @@ TimeToGap measure_time(const Device& device, const BenchForm& form, const Inputs
 
 std::string form_name(const BenchForm& form) {
   if (descends(form)) return form.adaptive ? "adaptive" : form.statistical ? "statistical" : "descent";
-  return form.fused.stages == 0 ? "in-place" : fmt::format("{}x{}", form.fused.stages, form.fused.dual_bits);
+  return fused_form_name(form.fused);
 }
 
-// Bytes. pdu in place: the dual kernel reads u and reads and writes q (28), the primal kernel reads f and q and reads
-// and writes u (24); spdu reads w in both. A fused pass reads u and f (and w) and writes u, and reads and writes q as
-// it is stored, once for all its stages. tvgd: the sums read u, the step reads u and writes v; on CPUs the sums write
+// Bytes. pdu and spdu: fused_bytes(). tvgd: the sums read u, the step reads u and writes v; on CPUs the sums write
 // g, which a third kernel adds to u. Its variants read f for the sums, too, and statistical w wherever they compute g.
 //
 // Flops, from the formulas in cl/pdu.cl, cl/spdu.cl, cl/pdu_fused.cl and cl/tvgd.cl:
@@ -198,10 +196,8 @@ IterationCost iteration_cost(const BenchForm& form, bool cpu) {
   }
   const bool weighted = form.weighted();
   const double flops = 20 + 12 + (weighted ? 8 : 0);
-  if (form.fused.stages == 0) return {weighted ? 60.0 : 52.0, flops};
-  const double stages = form.fused.stages, duals = 6 * form.fused.dual_bits / 8.0;
   const bool stored = form.fused.dual_bits != 32;
-  return {((weighted ? 16 : 12) + duals) / stages, flops + (stored ? 10 + 6 / stages : 0)};
+  return {fused_bytes(weighted, form.fused), flops + (stored ? 10 + 6.0 / form.fused.stages : 0)};
 }
 
 DenoiseLoop::DenoiseLoop(const Device& device, const BenchForm& form, MethodParameters parameters,

@@ -50,6 +50,26 @@ std::size_t FusedTile::local_bytes() const {
   return 2 * (n * (4 + each) * (items() + 1) + (n - 1) * each * items());
 }
 
+std::string fused_form_name(const FusedForm& form) {
+  return form.stages == 0 ? "in-place" : fmt::format("{}x{}", form.stages, form.dual_bits);
+}
+
+double fused_bytes(bool weighted, const FusedForm& form) {
+  if (form.stages == 0) return weighted ? 60 : 52;
+  return ((weighted ? 16 : 12) + 6 * form.dual_bits / 8.0) / form.stages;
+}
+
+KernelCost fused_cost(bool weighted, const FusedForm& form) {
+  constexpr double plain_share[] = {0.98, 0.86, 0.75, 0.43, 0.2}, weighted_share[] = {1, 0.72, 0.6, 0.4, 0.2};
+  const double narrow = form.dual_bits == 32 ? 1 : form.dual_bits == 16 ? 0.83 : 0.65;  // decoding them takes time
+  const double share = (weighted ? weighted_share : plain_share)[form.stages] * narrow;
+  KernelCost cost;
+  cost.name = fmt::format("{} {}", weighted ? "spdu" : "pdu", fused_form_name(form));
+  cost.bytes = fused_bytes(weighted, form) / share;
+  cost.reduction_bytes = 21;
+  return cost;
+}
+
 FusedTile fused_tile(const DeviceInfo& device, int stages, std::size_t nx) {
   if (const FusedTile* tile = find_tile(device, stages, nx)) return *tile;
   throw std::logic_error(fmt::format("{} takes no tile of {} stages", device.name, stages));

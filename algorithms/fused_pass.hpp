@@ -20,6 +20,17 @@ struct FusedForm {
   int dual_bits = 32;  ///< of a stored component of the dual: 32 (float), 16 or 8 (parts of lambda); 32 with 0 stages
 };
 
+/// "in-place", or stages x bits of a stored dual ("2x16").
+std::string fused_form_name(const FusedForm& form);
+
+/// Bytes that one iteration of a voxel cannot do without. In place the dual kernel reads u and reads and writes q (28),
+/// the primal kernel reads f and q and reads and writes u (24), and weights are read in both; a fused pass reads u and f
+/// (and w) and writes u, and reads and writes q as it is stored, once for all its stages.
+double fused_bytes(bool weighted, const FusedForm& form);
+
+/// The same for the planner: over the share of a copy's rate that the form reaches on an H200 (benchmarks/RESULTS.md).
+KernelCost fused_cost(bool weighted, const FusedForm& form);
+
 /// Work-groups of one compilation of the kernel.
 struct FusedTile {
   int stages = 1, columns = 1, x = 1, y = 1;

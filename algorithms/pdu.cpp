@@ -50,6 +50,8 @@ Requirements Pdu::requirements() const {
   need.halo_low = need.halo_high = 1;
   need.reduction_halo = 1;
   need.reductions_steer = parameters_.gap > 0 || !parameters_.path.empty();
+  need.cost = fused_cost(weights_.has_value(), parameters_.fused);
+  if (extrapolates()) need.cost.name += " extrapolated";
   return need;
 }
 
@@ -62,6 +64,7 @@ void Pdu::declare_fused(Requirements& need) const {
     need.arrays.push_back(volume_array(name, Lifetime::scratch));
     if (name != std::string("new_u")) need.arrays.back().element_bytes = bytes;
   }
+  need.batch_step = parameters_.fused.stages;
   need.kernels = {"pdu_state_start", "pdu_fused_iterate", "pdu_state_gap"};
 }
 

@@ -21,6 +21,8 @@ Requirements Pdu4d::requirements() const {
   need.arrays = {volume_array("f", Lifetime::input), volume_array("u", Lifetime::output)};
   for (const char* q : {"qx", "qy", "qz", "qt"}) need.arrays.push_back(volume_array(q, Lifetime::state));
   if (extrapolates()) need.arrays.push_back(volume_array("ubar", Lifetime::state));
+  need.cost.name = "pdu4d";
+  need.cost.bytes = 68;  // 8 for each component of the dual that PDU lacks, once in each kernel
   need.kernels = {"pdu4d_dual", "pdu4d_primal", "pdu4d_gap"};
   sums_.declare(need);
   return need;

@@ -28,6 +28,7 @@ Requirements PduVariant::requirements() const {
   need.arrays.push_back(volume_array("u", Lifetime::output));
   for (const char* q : {"qx", "qy", "qz"}) need.arrays.push_back(volume_array(q, Lifetime::state));
   if (extrapolates()) need.arrays.push_back(volume_array("ubar", Lifetime::state));
+  need.cost.name = need.algorithm + (parameters_.regulariser.guided ? " guided" : " variant");
   need.kernels = {"pdu_variant_dual", "pdu_variant_primal", "pdu_variant_gap"};
   sums_.declare(need);
   return need;

@@ -175,6 +175,15 @@ Requirements RayProjection::requirements() const {
     requirements.batch_step = order_.empty() ? 1 : 2;
   }
   requirements.halo_high = parameters_.projector == Projector::joseph ? 1 : 0;
+  // As measured on an H200 (benchmarks/RESULTS.md).
+  const double bytes = parameters_.projector == Projector::siddon            ? 7.3
+                       : parameters_.projector == Projector::distance_driven ? 63
+                       : !images()                                           ? 12
+                       : order_.empty()                                      ? 5.6
+                                                                             : 4.5;
+  requirements.cost.name = fmt::format("project {}{}", projector_name(parameters_.projector),
+                                       !images() ? "" : order_.empty() ? " images" : " pairs");
+  requirements.cost.bytes = bytes;
   return requirements;
 }
 
@@ -285,6 +294,8 @@ Requirements RayBackprojection::requirements() const {
                          {.name = "axes", .kind = ArrayKind::fixed, .elements = table_.axes.size()}};
   requirements.kernels = {kernel(projector_, "table").kernel, kernel(projector_, "backproject").kernel};
   requirements.detector_rows = detector_rows_;
+  requirements.cost.name = "adjoint " + projector_name(projector_);
+  requirements.cost.bytes = projector_ == Projector::distance_driven ? 68 : 35;  // as measured on an H200
   return requirements;
 }
 

@@ -18,6 +18,8 @@ Requirements TvgdVariant::requirements() const {
   if (parameters_.statistical) need.arrays.insert(need.arrays.begin() + 1, volume_array("w", Lifetime::input));
   need.kernels[0] = "tvgd_variant_step";
   need.kernels[1] = "tvgd_variant_sums";
+  need.cost.name = parameters_.adaptive_delta ? "tvgd adaptive" : "tvgd statistical";
+  need.cost.bytes = parameters_.adaptive_delta ? 131 : 79;  // computes neighbours' directions again
   return need;
 }
 

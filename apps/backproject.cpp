@@ -45,12 +45,15 @@ void run_backproject(Job& job, const BackprojectCommand& command) {
   const Plan plan =
       voxels ? plan_backproject(geometry, stack, grid, parameters, budgets(job.devices()))
              : plan_backproject(geometry, stack, grid, projector_from_name(command.projector), budgets(job.devices()));
-  if (job.dry_run()) return job.print(plan.text());
+  job.forecast(plan, grid_bytes(stack) + grid_bytes(grid));
+  if (job.dry_run()) return;
+  const RunOptions options =
+      job.run_options({0, static_cast<double>(grid.count()) * static_cast<double>(stack.size[2]), "updates"});
   const Volume projections = job.read(command.input);
   const RunResult result = job.timed("backproject", [&] {
-    return voxels ? backproject(projections, geometry, grid, parameters, job.devices(), job.run_options())
+    return voxels ? backproject(projections, geometry, grid, parameters, job.devices(), options)
                   : backproject(projections, geometry, grid, projector_from_name(command.projector), job.devices(),
-                                job.run_options());
+                                options);
   });
   job.write(result.output, command.output);
   job.record(result, "backproject");

@@ -35,6 +35,13 @@ void add_common_options(CLI::App& app, CommonOptions& options) {
          "Use the defaults: nothing that 'halocline tune' found, and no two seconds of it on the first run on a GPU "
          "that nobody has measured")
       ->group(devices);
+  app.add_option_function<std::string>(
+         "--host-memory",
+         [&options](const std::string& text) { options.host_memory = parse_bytes("--host-memory", text); },
+         "Host memory that a job may take, as for --device-memory: one that would need more is refused before it "
+         "begins. Default: what the computer has")
+      ->type_name("BYTES")
+      ->group(devices);
   const char* output = "What is told";
   app.add_flag("--dry-run", options.dry_run, "Print the plan, or what would be done, and write nothing")->group(output);
   app.add_option("--trace", options.trace,

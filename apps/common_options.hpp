@@ -1,6 +1,7 @@
 // The options that every subcommand has.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "host/device_info.hpp"
@@ -13,6 +14,7 @@ namespace halocline {
 
 struct CommonOptions {
   DeviceSelection devices;
+  std::size_t host_memory = 0;  // bytes; 0: what the computer has
   bool dry_run = false, quiet = false, allow_nonfinite = false, no_tune = false;
   std::string trace, report;  // paths; empty: none
   std::string log_level;      // empty: info, or warn with --quiet

@@ -234,6 +234,29 @@ Volume made_weights(Job& job, const DenoiseCommand& command, const Volume& volum
   return std::move(map.variance);
 }
 
+bool is_streamable(const std::string& path) {
+  return path.ends_with(".mha") || path.ends_with(".mhd") || path.ends_with(".raw");
+}
+
+// Bytes of host memory that inputs and results take beside the run. MetaImage files are read and written as they go;
+// the other formats are held in their own type.
+double held_bytes(const DenoiseCommand& command, const Plan& plan, const Grid& grid, const ImageInfo& input,
+                  const ImageStorage& storage, bool streamed) {
+  const double voxels = static_cast<double>(grid.count()), volume = grid_bytes(grid);
+  const auto& control = command.control;
+  double result = 0;
+  for (const auto& path :
+       {control.init, command.regulariser.reference, command.strength.files[0], command.strength.files[1]})
+    result += path.empty() ? 0 : volume;
+  if (!control.init.empty()) result += volume;  // less the mean
+  const double weights = command.weights.empty() ? 0 : 1;
+  if (!streamed) return result + (2 + weights) * volume;
+  if (!is_streamable(command.input))
+    result += static_cast<double>(component_bytes(component_named(input.component))) * voxels + weights * volume;
+  if (!is_streamable(command.output)) result += static_cast<double>(component_bytes(storage.component)) * voxels;
+  return result + (plan.resident ? 0 : volume);  // slabs that come and go keep the result, too
+}
+
 void run_denoise(Job& job, DenoiseCommand& command) {
   const auto& control = command.control;
   command.parameters.schedule = schedule_named(command.schedule);
@@ -278,12 +301,15 @@ void run_denoise(Job& job, DenoiseCommand& command) {
   if (command.parameters.method == "pdu" || command.parameters.method == "spdu")
     job.tune_first_run(command.parameters.method);
   const Plan plan = plan_denoise(grid, command.parameters, budgets(job.devices()));
-  if (job.dry_run()) {
-    if (several)
-      job.print(fmt::format("{}, of which the plan makes slices of {} x {}", frames_summary(command.frames, first),
-                            whole.size[0], whole.size[1]));
-    return job.print(plan.text());
-  }
+  // Straight from file to file where nothing needs the whole result in memory.
+  const bool makes_weights = !command.weights.empty() && !command.weights_given();
+  const bool streamed =
+      !several && !region && command.parameters.alpha_path.empty() && control.png.empty() && !makes_weights;
+  if (job.dry_run() && several)
+    job.print(fmt::format("{}, of which the plan makes slices of {} x {}", frames_summary(command.frames, first),
+                          whole.size[0], whole.size[1]));
+  job.forecast(plan, held_bytes(command, plan, grid, input, storage, streamed));
+  if (job.dry_run()) return;
 
   std::size_t changed = 0;  // by what the output's type can not hold
   const auto read = [&](const std::string& path) {
@@ -298,7 +324,7 @@ void run_denoise(Job& job, DenoiseCommand& command) {
   if (!control.init.empty()) command.parameters.init = &init;
   const Volume half_a = read(halves[0]), half_b = read(halves[1]);
   if (!halves[0].empty()) command.parameters.half_a = &half_a, command.parameters.half_b = &half_b;
-  RunOptions options = job.run_options();
+  RunOptions options = job.run_options({static_cast<double>(grid.count()), 0, "voxel-iterations"});
   options.time_limit = control.time_limit;
   options.keep_partial = control.keep_partial;
   std::vector<std::string> written;
@@ -322,10 +348,6 @@ void run_denoise(Job& job, DenoiseCommand& command) {
     });
   };
 
-  // Straight from file to file where nothing needs the whole result in memory.
-  const bool makes_weights = !command.weights.empty() && !command.weights_given();
-  const bool streamed =
-      !several && !region && command.parameters.alpha_path.empty() && control.png.empty() && !makes_weights;
   DenoiseResult result;
   Volume in_memory;
   std::unique_ptr<ImageSink> image;

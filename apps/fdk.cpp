@@ -196,11 +196,11 @@ struct FdkInput {
 RunResult reconstruct(Job& job, const FdkWork& work, const Geometry& geometry, const FdkParameters& parameters,
                       const FdkInput& input, Output& output, const std::string& name, const std::string& frame) {
   job.tune_first_run("fdk");
+  const double updates = static_cast<double>(work.grid.count()) * static_cast<double>(work.stack.size[2]);
+  const auto options = job.run_options({0, updates, "updates"});
   auto result = job.timed(name, [&] {
-    return input.file
-               ? fdk_into(*input.file, work.stack, geometry, output.sink(), parameters, job.devices(),
-                          job.run_options())
-               : fdk_into(input.memory.volume(), geometry, output.sink(), parameters, job.devices(), job.run_options());
+    return input.file ? fdk_into(*input.file, work.stack, geometry, output.sink(), parameters, job.devices(), options)
+                      : fdk_into(input.memory.volume(), geometry, output.sink(), parameters, job.devices(), options);
   });
   job.record(result, name + frame);
   return result;
@@ -293,11 +293,21 @@ void run_fdk(Job& job, const FdkCommand& command) {
   const Plan attenuation = plan(first.geometry, work.stack, work.attenuation);
   const std::optional<Plan> variance =
       work.variance.variance ? std::optional(plan(first.geometry, work.stack, work.variance)) : std::nullopt;
+  // What is read only once need not lie in host memory; nor can what is too large for it.
+  work.streamed = work.chosen.whole && !command.counts && first.halves.empty() &&
+                  ((attenuation.resident && !variance) || 4 * work.stack.count() > host_memory() / 2);
+  // Projections, and the results unless they go to their files as they come; half of the projections are copied.
+  const auto stored = command.counts ? work.attenuation.counts->stored : Component::float32;
+  const double all_views = static_cast<double>(component_bytes(stored)) * static_cast<double>(work.stack.count()),
+               input = work.streamed && is_streamable(command.input) ? 0 : all_views,
+               results = is_streamable(first.output)
+                             ? 0
+                             : grid_bytes(work.grid) * static_cast<double>(1 + (variance ? 1 : 0) + first.halves.size());
+  job.forecast(attenuation, input + results);
+  if (variance) job.forecast(*variance, input + results);
+  for (const auto& half : first.halves)
+    job.forecast(plan(half.geometry, half_stack(work, half), work.attenuation), 1.5 * input + results);
   if (job.dry_run()) {
-    job.print(attenuation.text());
-    if (variance) job.print(variance->text());
-    for (const auto& half : first.halves)
-      job.print(plan(half.geometry, half_stack(work, half), work.attenuation).text());
     if (work.frames.size() > 1) job.print(fmt::format("and so for each of {} frames", work.frames.size()));
     return;
   }
@@ -309,9 +319,6 @@ void run_fdk(Job& job, const FdkCommand& command) {
                         {"beam", beam_of(work)},
                         {"unit", command.unit()}});
   if (command.water) job.results()["water_per_mm"] = *command.water;
-  // What is read only once need not lie in host memory; nor can what is too large for it.
-  work.streamed = work.chosen.whole && !command.counts && first.halves.empty() &&
-                  ((attenuation.resident && !variance) || 4 * work.stack.count() > host_memory() / 2);
   const auto source = work.chosen.whole ? nullptr : job.open(command.input);
   std::size_t clamped = 0;
   for (std::size_t n = 0; n < work.frames.size(); ++n) clamped += run_frame(job, command, work, n, source.get());

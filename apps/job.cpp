@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
-#include <sys/resource.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -18,6 +18,10 @@
 #include "apps/report.hpp"
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
+#include "host/process_memory.hpp"
+#include "scheduling/cost.hpp"
+#include "scheduling/host_need.hpp"
+#include "scheduling/rates.hpp"
 
 namespace halocline {
 namespace {
@@ -49,11 +53,21 @@ bool share_a_file(const std::vector<fs::path>& a, const std::vector<fs::path>& b
   return false;
 }
 
-// Most memory that the process has held at a time.
-std::size_t peak_host_bytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<std::size_t>(usage.ru_maxrss) * 1024;
+// The prediction for the iterations that were done: a method may stop before its last one.
+double predicted_seconds(const RunResult& result) {
+  Plan plan = result.plan;
+  auto& requirements = plan.requirements;
+  if (plan.batch > 0 || result.iterations >= requirements.iterations) return plan.seconds;
+  requirements.iterations = result.iterations;
+  std::erase_if(requirements.reductions, [&](int due) { return due >= result.iterations; });
+  plan.passes = count_passes(requirements, plan.iterations_per_exchange);
+  return estimate_seconds(plan);
+}
+
+std::size_t largest_slab(const Plan& plan) {
+  std::size_t bytes = 0;
+  for (const auto& slab : plan.slabs) bytes = std::max(bytes, slab.bytes);
+  return bytes;
 }
 
 }  // namespace
@@ -158,6 +172,7 @@ const std::vector<Device>& Job::devices(const std::string& otherwise) {
     if (selection.devices.empty() && std::getenv("HALOCLINE_DEVICE") == nullptr) selection.devices = otherwise;
     devices_ = open_devices(selection);
     for (auto& device : devices_) {
+      device_rates(device);  // before the trace begins
       report_["devices"].push_back(device_json(device.info()));
       report_["devices"].back()["budget_bytes"] = device.ledger().budget();
       if (trace_) device.record(trace_);
@@ -186,18 +201,39 @@ void Job::tune_first_run(const std::string& tune_class) {
   }
 }
 
-RunOptions Job::run_options() const {
+RunOptions Job::run_options(const WorkRate& rate) const {
   RunOptions options;
   options.progress = progress_;
+  if (progress_ && !rate.unit.empty())
+    options.progress = [show = progress_, rate](ProgressState state) {
+      state.work = rate.each * state.done + (state.total > 0 ? rate.all * state.done / state.total : 0);
+      state.unit = rate.unit;
+      show(state);
+    };
   return options;
 }
 
+void Job::forecast(const Plan& plan, double volumes) {
+  const std::size_t memory = common_.host_memory > 0 ? common_.host_memory : host_memory_bytes();
+  const HostNeed need{static_cast<double>(process_bytes()), volumes, plan.host_bytes};
+  host_need_ = std::max(host_need_, need.peak());
+  if (dry_run()) print(plan.text() + host_text(need, memory));
+  require_host_memory(plan, need, memory, "--host-memory sets what a job may take.");
+}
+
 void Job::record(const RunResult& result, const std::string& name) {
-  report_["runs"][name] = {{"plan", result.plan.json()},
-                           {"iterations", result.iterations},
-                           {"seconds", result.seconds},
-                           {"peak_bytes", result.peak_bytes},
-                           {"bus_bytes", result.bus_bytes}};
+  report_["runs"][name] = {
+      {"plan", result.plan.json()},
+      {"iterations", result.iterations},
+      {"seconds", result.seconds},
+      {"peak_bytes", result.peak_bytes},
+      {"bus_bytes", result.bus_bytes},
+      {"predicted",
+       {{"seconds", predicted_seconds(result)},
+        {"device_peak_bytes", largest_slab(result.plan)},
+        {"bus_bytes", result.plan.bus_bytes}}},
+      {"actual",
+       {{"seconds", result.seconds}, {"device_peak_bytes", result.peak_bytes}, {"bus_bytes", result.bus_bytes}}}};
   if (!result.taken_by.empty()) report_["runs"][name]["slabs_taken_by"] = result.taken_by;
 }
 
@@ -239,7 +275,9 @@ void Job::finish(bool failed) {
     spdlog::warn("the trace was not written: {}", error.what());
   }
   if ((failed && !keep_report_) || common_.report.empty()) return;
-  report_["host_peak_bytes"] = peak_host_bytes();
+  report_["host_peak_bytes"] = process_peak_bytes();
+  if (host_need_ > 0)
+    report_["host_memory"] = {{"predicted_peak_bytes", host_need_}, {"actual_peak_bytes", process_peak_bytes()}};
   seconds_["total"] = std::chrono::duration<double>(Clock::now() - start_).count();
   report_["seconds"] = seconds_;
   if (trace_)

@@ -20,6 +20,12 @@
 
 namespace halocline {
 
+/// How much work progress stands for: in each of its steps, or in all of them.
+struct WorkRate {
+  double each = 0, all = 0;
+  std::string unit;
+};
+
 class Job {
  public:
   /// `options` as options_json() gives them. Checks that --report and --trace can be written.
@@ -61,9 +67,13 @@ class Job {
   /// Measures for two seconds what is fastest for such work (tune_classes()) on devices whose defaults nobody has
   /// measured and for which that was not done before, unless --no-tune; and keeps it.
   void tune_first_run(const std::string& tune_class);
-  /// For the runners: progress on stderr unless --quiet.
-  RunOptions run_options() const;
-  /// Plan, iterations, memory and traffic of a run, for the report.
+  /// For the runners: progress on stderr unless --quiet, with the rate of the work if it is told.
+  RunOptions run_options(const WorkRate& rate = {}) const;
+  /// Before the volumes are in memory: prints the plan after --dry-run, and keeps what it predicts for the report.
+  /// volumes: bytes of host memory that inputs and results will take. Throws PlanError if the host has less than all of
+  /// it needs.
+  void forecast(const Plan& plan, double volumes);
+  /// Plan, iterations, memory and traffic of a run, predicted and as they were, for the report.
   void record(const RunResult& result, const std::string& name);
   /// Values for the report's "results".
   nlohmann::json& results() { return report_["results"]; }
@@ -106,6 +116,7 @@ class Job {
   std::shared_ptr<Trace> trace_;
   Progress progress_;
   bool keep_report_ = false;
+  double host_need_ = 0;  // bytes, the largest forecast
   Clock::time_point start_ = Clock::now();
 };
 

@@ -56,6 +56,7 @@ class Printer {
     const double elapsed = seconds_since(start_);
     if (fraction > 0 && fraction < 1 && elapsed > 0.5)
       line += fmt::format(", {} left", time_text(elapsed * (1 - fraction) / fraction));
+    if (state.work > 0 && elapsed > 0.5) line += fmt::format(", {:.3g} G{}/s", 1e-9 * state.work / elapsed, state.unit);
     if (!state.note.empty()) line += ", " + state.note;
     if (terminal_)
       fmt::print(stderr, "\r{}\x1b[K", line);

@@ -67,10 +67,13 @@ void project_volume(Job& job, const ProjectCommand& command, const Geometry& geo
   const ProjectionParameters parameters{projector_from_name(command.projector), command.interpolation == "hardware"};
   job.tune_first_run("project");
   const Plan plan = plan_project(geometry, grid, stack, parameters, budgets(job.devices()));
-  if (job.dry_run()) return job.print(plan.text());
+  job.forecast(plan, grid_bytes(grid) + grid_bytes(stack));
+  if (job.dry_run()) return;
+  const double rays = static_cast<double>(stack.count());
   const Volume volume = job.read(command.input);
-  const RunResult result = job.timed(
-      "project", [&] { return project(volume, geometry, stack, parameters, job.devices(), job.run_options()); });
+  const RunResult result = job.timed("project", [&] {
+    return project(volume, geometry, stack, parameters, job.devices(), job.run_options({0, rays, "rays"}));
+  });
   job.write(result.output, command.output);
   job.record(result, "project");
   job.results()["grid"] = grid_json(stack);

@@ -26,6 +26,10 @@ nlohmann::json device_json(const DeviceInfo& info);
 /// "3 slabs, 4 iterations per exchange" for result lines.
 std::string plan_summary(const Plan& plan);
 /// "24 x 24 x 24 of 1 x 1 x 1 mm" for result lines.
+/// Of its voxels as float32.
+inline double grid_bytes(const Grid& grid) {
+  return sizeof(float) * static_cast<double>(grid.count());
+}
 std::string grid_summary(const Grid& grid);
 /// "0.31 s", "2 min 5 s".
 std::string seconds_text(double seconds);

@@ -28,5 +28,6 @@ void add_metrics(CLI::App& app, Action& action);
 void add_preview(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
 void add_tune(CLI::App& app, Action& action);
+void add_plan(CLI::App& app, Action& action);
 
 }  // namespace halocline

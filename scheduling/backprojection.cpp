@@ -10,6 +10,8 @@
 #include <stdexcept>
 
 #include "host/interrupt.hpp"
+#include "scheduling/cost.hpp"
+#include "scheduling/rates.hpp"
 #include "scheduling/run_support.hpp"
 #include "scheduling/slab_queue.hpp"
 
@@ -32,11 +34,10 @@ Requirements requirements_of(const BackprojectionMethod& method) {
   return requirements;
 }
 
-PlanOptions options_for(const std::vector<DeviceBudget>& devices, PlanOptions options) {
-  const bool alike = std::all_of(devices.begin(), devices.end(), [&](const DeviceBudget& device) {
-    return device.speed == devices.front().speed && device.cpu == devices.front().cpu;
-  });
-  if (!alike)
+PlanOptions options_for(const Requirements& requirements, const std::vector<DeviceBudget>& devices,
+                        PlanOptions options) {
+  const auto speeds = throughputs(requirements, devices);
+  if (std::any_of(speeds.begin(), speeds.end(), [&](double speed) { return speed != speeds.front(); }))
     options.minimum_slabs = std::max(options.minimum_slabs, slabs_of_unlike_devices * static_cast<int>(devices.size()));
   return options;
 }
@@ -218,19 +219,37 @@ class Run {
   double done_ = 0;
 };
 
+// Accumulation alone; filtering has a cost of its own (KernelCost::pixel_bytes).
+KernelTrial trial_of(const BackprojectionMethod& method) {
+  KernelTrial trial;
+  trial.prepare = [&method](Slab& slab, Range views) {
+    method.start(slab);
+    slab.fill("raw", 1);
+    slab.fill("volume", 0);
+    method.filter(slab, views);
+  };
+  trial.work = [&method](Slab& slab, Range views) { method.accumulate(slab, views, slab.interior()); };
+  trial.units = [](const Slab& slab, Range views) {
+    return static_cast<double>(slab.nx()) * slab.ny() * static_cast<double>(slab.interior().count() * views.count());
+  };
+  return trial;
+}
+
 }  // namespace
 
 Plan plan_backprojection(const BackprojectionMethod& method, const std::vector<DeviceBudget>& devices,
                          const PlanOptions& options) {
-  return make_plan(requirements_of(method), devices, options_for(devices, options));
+  const Requirements requirements = requirements_of(method);
+  return make_plan(requirements, devices, options_for(requirements, devices, options));
 }
 
 RunResult run_backprojection(const BackprojectionMethod& method, const ProjectionStack& projections, VolumeSink& output,
                              const std::vector<Device>& devices, const RunOptions& options) {
   const Requirements requirements = requirements_of(method);
   if (output.grid().size != requirements.size) throw std::logic_error("the result has another size than the method");
+  learn_kernel_rate(requirements, devices, trial_of(method));
   RunOptions with_slabs = options;
-  with_slabs.plan = options_for(budgets(devices), options.plan);
+  with_slabs.plan = options_for(requirements, budgets(devices), options.plan);
   return run_replanning(requirements, devices, with_slabs, [&](const Plan& plan, const std::vector<Device>& used) {
     return Run(method, projections, output, used, plan, options).run();
   });

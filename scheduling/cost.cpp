@@ -2,14 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
+#include "scheduling/skew.hpp"
 #include "scheduling/visit_cost.hpp"
 
 namespace halocline {
 namespace {
 
-// Waiting for a device, starting its transfers and the next kernels.
-constexpr double latency_seconds = 2e-4;
+constexpr double alike = 0.05;            // rates that differ by less are equal: so much they differ from run to run
+constexpr double worth_another = 0.02;    // what a slower device has to bring
+constexpr double staging_bytes = 64 << 20;  // page-locked chunks of a device (host/staging.cpp)
 
 // Bytes a slice of the volume, by what happens to them.
 struct SliceBytes {
@@ -19,7 +22,7 @@ struct SliceBytes {
 SliceBytes slice_bytes(const Requirements& requirements) {
   SliceBytes result;
   for (const auto& need : requirements.arrays) {
-    if (need.kind != ArrayKind::volume && need.kind != ArrayKind::slice) continue;
+    if ((need.kind != ArrayKind::volume && need.kind != ArrayKind::slice) || is_twin(need)) continue;
     const auto bytes = static_cast<double>(array_bytes(need, requirements, 1, 0, 0));
     result.all += bytes;
     if (need.lifetime == Lifetime::input) result.input += bytes;
@@ -38,29 +41,98 @@ double row_bytes(const Requirements& requirements, Lifetime lifetime) {
   return result;
 }
 
-double count_batches(const Plan& plan) {
-  return plan.batch > 0 ? std::ceil(static_cast<double>(plan.requirements.stack[2]) / plan.batch) : 0;
+double slice_voxels(const Requirements& requirements) {
+  return static_cast<double>(requirements.size[0]) * static_cast<double>(requirements.size[1]);
 }
 
+double view_pixels(const Requirements& requirements) {
+  return static_cast<double>(requirements.stack[0]) * static_cast<double>(requirements.stack[1]);
+}
+
+double views_of(const Requirements& requirements) {
+  return static_cast<double>(requirements.stack[2]);
+}
+
+double slices_of(const Requirements& requirements) {
+  return static_cast<double>(requirements.size[2]);
+}
+
+// Units of work on one slice.
+double slice_units(const Requirements& requirements) {
+  if (requirements.stack[2] == 0) return slice_voxels(requirements) * std::max(1, requirements.iterations);
+  if (!shares_views(requirements)) return slice_voxels(requirements) * views_of(requirements);
+  // A ray crosses as many planes as the volume has along the axis that it follows most.
+  const auto planes = static_cast<double>(std::max(requirements.size[0], requirements.size[1]));
+  return view_pixels(requirements) * views_of(requirements) * planes / slices_of(requirements);
+}
+
+double download_rate(const DeviceBudget& device) {
+  return device.download_bandwidth > 0 ? device.download_bandwidth : device.bus_bandwidth;
+}
+
+double count_batches(const Plan& plan, double share = 1) {
+  return plan.batch > 0 ? std::ceil(views_of(plan.requirements) * share / plan.batch) : 0;
+}
+
+// What a slab, or all slabs of a device, cost in all passes.
 struct Work {
-  double bus_bytes = 0;     // both ways
-  double memory_bytes = 0;  // read and written by kernels
-  double waits = 0;
+  double uploaded = 0, downloaded = 0;  // bytes
+  double units = 0;                     // of the kernels: KernelCost
+  double other = 0;                     // what they do besides, in bytes that a copy moves in that time
+  double waits = 0;                     // times that the host waits for the device and starts it again
+  double bytes() const { return uploaded + downloaded; }
+  void add(const Work& more) {
+    uploaded += more.uploaded;
+    downloaded += more.downloaded;
+    units += more.units;
+    other += more.other;
+    waits += more.waits;
+  }
 };
 
-Work iterative_work(const Plan& plan, const SlabPlan& slab) {
+// Slices that a slab gets from its neighbours in all passes after the first, which makes the state.
+double exchanged_slices(const Plan& plan, const SlabPlan& slab) {
+  const auto& requirements = plan.requirements;
+  const double reducing = std::min(plan.passes - 1, static_cast<double>(requirements.reductions.size()) + 1);
+  const auto side = [&](std::int64_t held, int halo) {
+    if (held == 0) return 0.0;
+    const double each = std::min<double>(static_cast<double>(held), plan.iterations_per_exchange * halo);
+    return (plan.passes - 1) * each + reducing * requirements.reduction_halo;
+  };
+  return side(slab.interior.begin - slab.extended.begin, requirements.halo_low) +
+         side(slab.extended.end - slab.interior.end, requirements.halo_high);
+}
+
+// Slabs that stay on their devices: halos go to and fro between passes. What a neighbour sends is counted here.
+Work resident_work(const Plan& plan, const SlabPlan& slab) {
   const auto bytes = slice_bytes(plan.requirements);
-  const auto interior = static_cast<double>(slab.interior.count()),
-             extended = static_cast<double>(slab.extended.count());
-  const double k = plan.iterations_per_exchange;
+  const double halos = bytes.state * exchanged_slices(plan, slab);
   Work work;
-  // A halo is read from the neighbour and written here.
-  work.bus_bytes =
-      bytes.input * extended + bytes.output * interior + (plan.passes - 1) * 2 * bytes.state * (extended - interior);
-  // What an iteration computes shrinks from the slab with its halos to the interior.
-  const double computed = interior + (extended - interior) * (k - 1) / (2 * k);
-  work.memory_bytes = 2 * bytes.all * computed * std::max(1, plan.requirements.iterations);
-  work.waits = plan.slabs.size() > 1 ? plan.passes : 1;
+  work.uploaded = bytes.input * static_cast<double>(slab.extended.count()) + halos;
+  work.downloaded = bytes.output * static_cast<double>(slab.interior.count()) + halos;
+  work.waits = plan.slabs.size() > 1 ? 3 * plan.passes : 1;  // halos down, halos up, kernels
+  return work;
+}
+
+// What an iteration computes shrinks from the slab with its halos to the interior: slices on average.
+double computed_slices(const Plan& plan, double interior, double halo) {
+  const double k = plan.iterations_per_exchange;
+  return interior + halo * (k - 1) / (2 * k);
+}
+
+// Kernels that take several iterations at a time take as long for fewer, which an exchange may leave them.
+double started_for_one(const Plan& plan) {
+  const double k = plan.iterations_per_exchange, together = plan.requirements.batch_step;
+  return std::ceil(k / together) * together / k;
+}
+
+Work iterative_work(const Plan& plan, const SlabPlan& slab) {
+  const auto interior = static_cast<double>(slab.interior.count()),
+             halo = static_cast<double>(slab.extended.count()) - interior;
+  Work work = resident_work(plan, slab);
+  work.units = slice_units(plan.requirements) * computed_slices(plan, interior, halo) * started_for_one(plan);
+  const double reductions = static_cast<double>(plan.requirements.reductions.size()) + 1;
+  work.other = reductions * plan.requirements.cost.reduction_bytes * slice_voxels(plan.requirements) * interior;
   return work;
 }
 
@@ -68,39 +140,92 @@ Work backprojection_work(const Plan& plan, const SlabPlan& slab) {
   const auto& requirements = plan.requirements;
   const auto bytes = slice_bytes(requirements);
   const auto extended = static_cast<double>(slab.extended.count());
-  const auto batches = count_batches(plan);
-  const auto upload = row_bytes(requirements, Lifetime::input);
+  const double rows = static_cast<double>(slab.rows.count()) * views_of(requirements);
   Work work;
-  work.bus_bytes = upload * static_cast<double>(slab.rows.count()) * static_cast<double>(requirements.stack[2]) +
-                   bytes.output * static_cast<double>(slab.interior.count()) + bytes.input * extended;
-  work.memory_bytes = 2 * bytes.all * extended * batches;  // each batch adds to the volume
-  work.waits = batches;
+  work.uploaded = row_bytes(requirements, Lifetime::input) * rows + bytes.input * extended;
+  work.downloaded = bytes.output * static_cast<double>(slab.interior.count());
+  work.units = slice_units(requirements) * extended;
+  work.other = rows * static_cast<double>(requirements.stack[0]) * requirements.cost.pixel_bytes;
+  work.waits = count_batches(plan);
   return work;
 }
 
-// The slabs are visited for every batch, unless there is only one.
-Work projection_work(const Plan& plan, const SlabPlan& slab) {
-  const auto bytes = slice_bytes(plan.requirements);
-  const auto extended = static_cast<double>(slab.extended.count());
-  const auto batches = count_batches(plan);
-  Work work;
-  work.bus_bytes = bytes.input * extended *
-                   (plan.slabs.size() > 1 ? batches : std::min(batches, static_cast<double>(plan.devices.size())));
-  work.memory_bytes = bytes.all * extended * batches;
-  work.waits = batches;
-  return work;
-}
-
-Work work_of(const Plan& plan, const SlabPlan& slab) {
-  if (plan.requirements.stack[2] == 0) return iterative_work(plan, slab);
-  return shares_views(plan.requirements) ? projection_work(plan, slab) : backprojection_work(plan, slab);
-}
-
-// What is moved once, whatever the slabs are.
-double common_bus_bytes(const Plan& plan) {
+// One device with its share of the views: it visits all slabs for every batch, unless there is only one.
+Work projection_work(const Plan& plan, double share) {
+  if (share <= 0) return {};
   const auto& requirements = plan.requirements;
-  const auto stack = static_cast<double>(requirements.stack[1]) * static_cast<double>(requirements.stack[2]);
-  return shares_views(requirements) ? stack * row_bytes(requirements, Lifetime::output) : 0;
+  const auto bytes = slice_bytes(requirements);
+  double extended = 0;
+  for (const auto& slab : plan.slabs) extended += static_cast<double>(slab.extended.count());
+  const double batches = count_batches(plan, share), slabs = static_cast<double>(plan.slabs.size());
+  Work work;
+  work.uploaded = bytes.input * extended * (slabs > 1 ? batches : 1);
+  work.downloaded = row_bytes(requirements, Lifetime::output) * static_cast<double>(requirements.stack[1]) *
+                    views_of(requirements) * share;
+  work.units = count_units(requirements) * share;
+  work.waits = batches * slabs;
+  return work;
+}
+
+PhaseSeconds phases_of(const Work& work, const Requirements& requirements, const DeviceBudget& device) {
+  PhaseSeconds phases;
+  phases.upload = work.uploaded / device.bus_bandwidth;
+  phases.download = work.downloaded / download_rate(device);
+  phases.kernels = work.units / unit_rate(requirements, device) + work.other / device.memory_bandwidth;
+  phases.waits = work.waits * device.latency;
+  return phases;
+}
+
+// How many pieces of a device's work overlap with each other's transfers: see pipelined(). Batches of views do; slabs
+// that stay are loaded, computed and stored; for those that come and go see visit_cost.hpp.
+double pieces_in_flight(const Plan& plan) {
+  return std::max(1.0, count_batches(plan));
+}
+
+// Of every device, those without a slab or view included.
+std::vector<Work> work_by_device(const Plan& plan) {
+  std::vector<Work> work(plan.devices.size());
+  if (shares_views(plan.requirements)) {
+    const auto shares = view_shares(plan);
+    for (std::size_t d = 0; d < work.size(); ++d) work[d] = projection_work(plan, shares[d]);
+    return work;
+  }
+  for (const auto& slab : plan.slabs)
+    work[static_cast<std::size_t>(slab.device)].add(
+        plan.requirements.stack[2] == 0 ? iterative_work(plan, slab) : backprojection_work(plan, slab));
+  return work;
+}
+
+// All devices together take at least as long as the host's own rate allows.
+double congestion(const Plan& plan, const std::vector<Work>& work) {
+  if (!(plan.host_bandwidth > 0)) return 1;
+  double longest = 0, bytes = 0;
+  for (std::size_t d = 0; d < work.size(); ++d) {
+    const auto phases = phases_of(work[d], plan.requirements, plan.devices[d]);
+    longest = std::max(longest, phases.upload + phases.download);
+    bytes += work[d].bytes();
+  }
+  return longest > 0 ? std::max(1.0, bytes / plan.host_bandwidth / longest) : 1;
+}
+
+double seconds_of_work(const Plan& plan, const std::vector<Work>& work) {
+  const double slower = congestion(plan, work);
+  double result = 0;
+  for (std::size_t d = 0; d < work.size(); ++d) {
+    auto phases = phases_of(work[d], plan.requirements, plan.devices[d]);
+    phases.upload *= slower;
+    phases.download *= slower;
+    result = std::max(result, pipelined(phases, pieces_in_flight(plan)));
+  }
+  return result;
+}
+
+// The devices' numbers, the fastest first.
+std::vector<std::size_t> by_speed(const std::vector<double>& speeds) {
+  std::vector<std::size_t> order(speeds.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return speeds[a] > speeds[b]; });
+  return order;
 }
 
 }  // namespace
@@ -129,24 +254,100 @@ double count_passes(const Requirements& requirements, int iterations_per_exchang
   return passes;
 }
 
+double count_units(const Requirements& requirements) {
+  return slice_units(requirements) * slices_of(requirements);
+}
+
+double unit_rate(const Requirements& requirements, const DeviceBudget& device) {
+  const auto& cost = requirements.cost;
+  if (const auto found = device.rates.find(cost.name); found != device.rates.end() && found->second > 0)
+    return found->second;
+  if (cost.bytes > 0) return device.memory_bandwidth / cost.bytes;
+  return device.memory_bandwidth * slice_voxels(requirements) / (2 * std::max(1.0, slice_bytes(requirements).all));
+}
+
+std::vector<double> throughputs(const Requirements& requirements, std::span<const DeviceBudget> devices) {
+  const auto bytes = slice_bytes(requirements);
+  const bool views = shares_views(requirements);
+  const double parts = views ? views_of(requirements) : slices_of(requirements);
+  Work part;
+  part.units = count_units(requirements) / parts;
+  const double rows = static_cast<double>(requirements.stack[1]) * views_of(requirements) / parts;
+  part.uploaded = row_bytes(requirements, Lifetime::input) * rows + (views ? 0 : bytes.input);
+  part.downloaded = row_bytes(requirements, Lifetime::output) * rows + (views ? 0 : bytes.output);
+  part.other = views ? 0 : rows * static_cast<double>(requirements.stack[0]) * requirements.cost.pixel_bytes;
+  std::vector<double> result;
+  for (const auto& device : devices)
+    result.push_back(device.speed > 0 ? device.speed : 1 / pipelined(phases_of(part, requirements, device), 1));
+  const auto order = by_speed(result);
+  for (std::size_t begin = 0; begin < order.size();) {
+    std::size_t end = begin;
+    double sum = 0;
+    const double fastest = result[order[begin]];
+    while (end < order.size() && result[order[end]] >= (1 - alike) * fastest && devices[order[end]].speed <= 0)
+      sum += result[order[end++]];
+    for (std::size_t n = begin; n < end; ++n) result[order[n]] = sum / static_cast<double>(end - begin);
+    begin = std::max(end, begin + 1);
+  }
+  return result;
+}
+
+std::vector<double> view_shares(const Plan& plan) {
+  const auto speeds = throughputs(plan.requirements, plan.devices);
+  const auto order = by_speed(speeds);
+  std::vector<double> best;
+  double best_seconds = 0;
+  for (std::size_t count = 1; count <= order.size(); ++count) {
+    if (count < order.size() && speeds[order[count]] == speeds[order[count - 1]]) continue;  // equal ones go together
+    double total = 0;
+    for (std::size_t n = 0; n < count; ++n) total += speeds[order[n]];
+    std::vector<double> shares(speeds.size(), 0);
+    std::vector<Work> work(speeds.size());
+    for (std::size_t n = 0; n < count; ++n) {
+      shares[order[n]] = speeds[order[n]] / total;
+      work[order[n]] = projection_work(plan, shares[order[n]]);
+    }
+    const double seconds = seconds_of_work(plan, work);
+    if (!best.empty() && seconds > (1 - worth_another) * best_seconds) continue;
+    best = shares;
+    best_seconds = seconds;
+  }
+  return best;
+}
+
 double count_bus_bytes(const Plan& plan) {
   if (!plan.resident && plan.requirements.stack[2] == 0) return visit_bus_bytes(plan);
-  double result = common_bus_bytes(plan);
-  for (const auto& slab : plan.slabs) result += work_of(plan, slab).bus_bytes;
+  double result = 0;
+  for (const auto& work : work_by_device(plan)) result += work.bytes();
+  return result;
+}
+
+double count_host_bytes(const Plan& plan) {
+  const auto bytes = slice_bytes(plan.requirements);
+  double result = 0;
+  if (plan.requirements.stack[2] == 0 && plan.slabs.size() > 1)
+    for (const auto& slab : plan.slabs)
+      result += bytes.state * static_cast<double>(slab.extended.count() - slab.interior.count());
+  if (plan.requirements.stack[2] == 0 && !plan.resident)  // the result's memory holds the output
+    result += (bytes.state - bytes.output) * slices_of(plan.requirements);
+  for (std::size_t d = 0; d < plan.devices.size(); ++d) {
+    std::size_t held = 0;
+    for (const auto& slab : plan.slabs)
+      if (slab.device == static_cast<int>(d) || shares_views(plan.requirements)) held = std::max(held, slab.bytes);
+    if (held > 0) result += plan.devices[d].cpu ? static_cast<double>(held) : staging_bytes;
+  }
   return result;
 }
 
 double estimate_seconds(const Plan& plan) {
   if (!plan.resident && plan.requirements.stack[2] == 0) return visit_seconds(plan);
-  std::vector<double> seconds(plan.devices.size(), 0);
-  for (const auto& slab : plan.slabs) {
-    const auto& device = plan.devices[static_cast<std::size_t>(slab.device)];
-    const auto work = work_of(plan, slab);
-    seconds[static_cast<std::size_t>(slab.device)] += work.bus_bytes / device.bus_bandwidth +
-                                                      work.memory_bytes / device.memory_bandwidth +
-                                                      work.waits * latency_seconds;
-  }
-  return *std::max_element(seconds.begin(), seconds.end());
+  return seconds_of_work(plan, work_by_device(plan));
+}
+
+double pipelined(const PhaseSeconds& phases, double pieces) {
+  const double sum = phases.upload + phases.kernels + phases.download;
+  const double longest = std::max({phases.upload, phases.kernels, phases.download});
+  return longest + (sum - longest) / pieces + phases.waits;
 }
 
 }  // namespace halocline

@@ -1,5 +1,8 @@
-// What a plan costs: bytes over the bus, and a simple estimate of the time by which the planner compares plans.
+// What a plan costs: bytes over the bus, host memory and time. Every part is a small function, so that a runner which
+// learns to do things at once changes one line here.
 #pragma once
+
+#include <vector>
 
 #include "scheduling/plan.hpp"
 
@@ -12,10 +15,37 @@ bool shares_views(const Requirements& requirements);
 /// exchange.
 double count_passes(const Requirements& requirements, int iterations_per_exchange);
 
+/// Units of work (KernelCost) of the whole job.
+double count_units(const Requirements& requirements);
+
+/// Units of work a second: as measured, else as many as the device's memory bandwidth allows.
+double unit_rate(const Requirements& requirements, const DeviceBudget& device);
+
+/// Slices (of methods that make projections: views) a second of each device, kernels and transfers. Those within 5 % of
+/// each other count as equal, and get the same number, so that equal devices get equal shares.
+std::vector<double> throughputs(const Requirements& requirements, std::span<const DeviceBudget> devices);
+
+/// The part of the views that each device takes, by speed; 0 for those that are left out: what they would gain is less
+/// than 2 %. Sums to 1.
+std::vector<double> view_shares(const Plan& plan);
+
 /// Bytes over the bus, both ways, of a plan whose other fields are set.
 double count_bus_bytes(const Plan& plan);
 
-/// Seconds of the slowest device; good to compare plans of the same work, not a forecast.
+/// Bytes of host memory that the runner of a plan holds besides inputs and result: the state of slabs that come and go,
+/// halos, memory for the bus, and the arrays of CPU devices.
+double count_host_bytes(const Plan& plan);
+
+/// Seconds of the slowest device.
 double estimate_seconds(const Plan& plan);
+
+/// Of one device, each by itself.
+struct PhaseSeconds {
+  double upload = 0, kernels = 0, download = 0, waits = 0;
+};
+
+/// Seconds of phases that follow each other in `pieces` pieces, each of which overlaps with the other phases of its
+/// neighbours: the longest phase, and what is left to do before its first and after its last piece. 1 piece: the sum.
+double pipelined(const PhaseSeconds& phases, double pieces);
 
 }  // namespace halocline

@@ -13,6 +13,7 @@
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
 #include "host/thread_pool.hpp"
+#include "scheduling/rates.hpp"
 #include "scheduling/region_stream.hpp"
 #include "scheduling/run_support.hpp"
 
@@ -417,6 +418,31 @@ Requirements requirements_with_reductions(const IterativeMethod& method) {
   return requirements;
 }
 
+namespace {
+
+// As many iterations as the method takes together, and the reduction without which the next ones cannot begin.
+KernelTrial trial_of(IterativeMethod& method, const Requirements& requirements) {
+  KernelTrial trial;
+  const int together = std::min(method.together(), std::max(1, requirements.iterations));
+  trial.iterations = together;
+  trial.prepare = [&method, &requirements](Slab& slab, Range) {
+    for (const auto& need : requirements.arrays)
+      if (need.lifetime == Lifetime::input && need.kind == ArrayKind::volume) slab.fill(need.name, 1);
+    method.begin();
+    method.start(slab);
+  };
+  trial.work = [&method, &requirements, together](Slab& slab, Range) {
+    method.iterate_together(slab, 0, together, slab.interior());
+    if (requirements.reduction_every_iteration) method.reduce(slab, 1, slab.interior());
+  };
+  trial.units = [together](const Slab& slab, Range) {
+    return static_cast<double>(slab.nx()) * slab.ny() * static_cast<double>(slab.interior().count()) * together;
+  };
+  return trial;
+}
+
+}  // namespace
+
 RunResult run_iterations(IterativeMethod& method, const std::map<std::string, const VolumeSource*>& inputs,
                          VolumeSink& output, const std::vector<Device>& devices, const RunOptions& options) {
   const Requirements requirements = requirements_with_reductions(method);
@@ -427,6 +453,7 @@ RunResult run_iterations(IterativeMethod& method, const std::map<std::string, co
   for (const auto& [name, volume] : options.initial)
     if (volume->grid.size != requirements.size)
       throw std::logic_error("initial " + name + " has another size than the result");
+  learn_kernel_rate(requirements, devices, trial_of(method, requirements));
   return run_replanning(requirements, devices, options, [&](const Plan& plan, const std::vector<Device>& used) {
     return Run(method, inputs, output, used, plan, options).run();
   });

@@ -1,8 +1,10 @@
 #include "scheduling/plan.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 
 #include "host/error.hpp"
@@ -56,20 +58,27 @@ std::vector<DeviceBudget> layout_devices(const Requirements& requirements, std::
   return {smallest};
 }
 
-void finish_plan(Plan& plan, std::vector<SlabPlan> slabs, bool resident, int iterations, int batch) {
+// The devices that take part, and their numbers among all.
+struct Team {
+  std::vector<DeviceBudget> devices;
+  std::vector<int> numbers;
+};
+
+void finish_plan(Plan& plan, const Team& team, std::vector<SlabPlan> slabs, bool resident, int iterations, int batch) {
   plan.slabs = std::move(slabs);
+  for (auto& slab : plan.slabs) slab.device = team.numbers[static_cast<std::size_t>(slab.device)];
   plan.iterations_per_exchange = iterations;
   plan.batch = batch;
   plan.resident = resident;
   plan.passes = plan.requirements.stack[2] > 0 ? 1
                 : resident                     ? count_passes(plan.requirements, iterations)
                                                : count_visits(plan.requirements, iterations);
-  plan.bus_bytes = count_bus_bytes(plan);
+  plan.seconds = estimate_seconds(plan);
 }
 
 // Slabs of an iterative method that come and go: with arrays in pairs, so that transfers overlap with kernels; without
 // where that does not fit.
-std::optional<Plan> try_skewed_plan(const Plan& common, std::span<const DeviceBudget> layout, int iterations,
+std::optional<Plan> try_skewed_plan(const Plan& common, const Team& team, int iterations,
                                     const PlanOptions& options) {
   // Then the last region would hold the whole volume.
   const auto& r = common.requirements;
@@ -79,24 +88,89 @@ std::optional<Plan> try_skewed_plan(const Plan& common, std::span<const DeviceBu
   for (const bool overlapped : {true, false}) {
     Plan plan = common;
     plan.requirements = skewed_requirements(common.requirements, iterations, overlapped);
-    auto slabs = lay_out_visited(plan.requirements, layout, iterations, 0, options.minimum_slabs);
+    auto slabs = lay_out_visited(plan.requirements, team.devices, iterations, 0, options.minimum_slabs);
     if (!slabs) continue;
-    finish_plan(plan, std::move(*slabs), false, iterations, 0);
+    finish_plan(plan, team, std::move(*slabs), false, iterations, 0);
     return plan;
   }
   return std::nullopt;
 }
 
-std::optional<Plan> try_plan(const Plan& common, std::span<const DeviceBudget> layout, int iterations, int batch,
-                             const PlanOptions& options) {
-  auto slabs = lay_out_resident(common.requirements, layout, iterations, batch, options.minimum_slabs);
-  if (!slabs && batch == 0) return try_skewed_plan(common, layout, iterations, options);
-  if (!slabs) slabs = lay_out_visited(common.requirements, layout, iterations, batch, options.minimum_slabs);
+std::optional<Plan> try_plan(const Plan& common, const Team& team, int iterations, int batch, const PlanOptions& options) {
+  auto slabs = lay_out_resident(common.requirements, team.devices, iterations, batch, options.minimum_slabs);
+  if (!slabs && batch == 0) return try_skewed_plan(common, team, iterations, options);
+  if (!slabs) slabs = lay_out_visited(common.requirements, team.devices, iterations, batch, options.minimum_slabs);
   if (!slabs) return std::nullopt;
   Plan plan = common;
   const bool resident = one_slab_a_device(*slabs);
-  finish_plan(plan, std::move(*slabs), resident, iterations, batch);
+  finish_plan(plan, team, std::move(*slabs), resident, iterations, batch);
   return plan;
+}
+
+// The best plan for all devices of a team; nothing if nothing fits.
+std::optional<Plan> best_plan(const Plan& common, const Team& team, const PlanOptions& options) {
+  const auto exchanges = exchange_candidates(common.requirements, options);
+  const auto batches = batch_candidates(common.requirements, options);
+  std::optional<Plan> best;
+  // A slab without neighbours exchanges nothing: no number of iterations is better than all of them.
+  if (auto whole = try_plan(common, team, exchanges.back(), batches.front(), options);
+      whole && whole->slabs.size() == 1) {
+    if (team.devices.size() == 1) return whole;
+    best = std::move(whole);
+  }
+  for (const int batch : batches) {
+    bool fits = true;
+    for (const int iterations : exchanges) {
+      // More iterations need more memory, but for those of a run of one pass.
+      if (!fits && iterations != exchanges.back()) continue;
+      auto plan = try_plan(common, team, iterations, batch, options);
+      fits = plan.has_value();
+      if (!fits) continue;
+      // Slabs that stay on their devices beat any that come and go.
+      const bool better = !best || (plan->resident && !best->resident) ||
+                          (plan->resident == best->resident && plan->seconds < best->seconds);
+      if (better) best = std::move(plan);
+    }
+  }
+  return best;
+}
+
+// The fastest devices, with those that are as fast as the slowest of them; the smallest team first, all devices last.
+// Where speeds were given by hand all work.
+std::vector<Team> teams(const Plan& common, std::span<const DeviceBudget> given) {
+  const auto all = layout_devices(common.requirements, common.devices);
+  Team everyone{all, {}};
+  for (std::size_t n = 0; n < all.size(); ++n) everyone.numbers.push_back(static_cast<int>(n));
+  if (all.size() == 1 || given.front().speed > 0) return {everyone};
+  std::vector<double> speeds;
+  for (const auto& device : all) speeds.push_back(device.speed);
+  std::sort(speeds.begin(), speeds.end(), std::greater<>());
+  speeds.erase(std::unique(speeds.begin(), speeds.end()), speeds.end());
+  std::vector<Team> result;
+  for (const double slowest : speeds) {
+    Team team;
+    for (const int n : everyone.numbers)
+      if (const auto& device = all[static_cast<std::size_t>(n)]; device.speed >= slowest) {
+        team.devices.push_back(device);
+        team.numbers.push_back(n);
+      }
+    result.push_back(std::move(team));
+  }
+  return result;
+}
+
+std::string names_of(const Plan& plan, const Team& team) {
+  std::vector<std::string> names;
+  for (const int n : team.numbers) names.push_back(plan.devices[static_cast<std::size_t>(n)].name);
+  return fmt::format("{}", fmt::join(names, " + "));
+}
+
+// Devices of `all` that `team` lacks.
+Team others(const Team& all, const Team& team) {
+  Team result;
+  for (const int n : all.numbers)
+    if (std::find(team.numbers.begin(), team.numbers.end(), n) == team.numbers.end()) result.numbers.push_back(n);
+  return result;
 }
 
 [[noreturn]] void throw_too_small(const Requirements& given, std::span<const DeviceBudget> devices, int iterations,
@@ -153,37 +227,42 @@ Plan make_plan(const Requirements& requirements, std::span<const DeviceBudget> d
   Plan common;
   common.requirements = requirements;
   common.devices.assign(devices.begin(), devices.end());
-  const auto layout = layout_devices(requirements, devices);
-  const auto exchanges = exchange_candidates(requirements, options);
-  const auto batches = batch_candidates(requirements, options);
+  common.host_bandwidth = options.host_bandwidth;
+  const auto speeds = throughputs(requirements, devices);
+  for (std::size_t n = 0; n < speeds.size(); ++n) common.devices[n].speed = speeds[n];
 
+  // A slower device has to bring something.
+  constexpr double worth_another = 0.02;
+  const auto candidates = teams(common, devices);
   std::optional<Plan> best;
-  double best_seconds = 0;
-  // A slab without neighbours exchanges nothing: no number of iterations is better than all of them.
-  if (auto whole = try_plan(common, layout, exchanges.back(), batches.front(), options);
-      whole && whole->slabs.size() == 1) {
-    if (layout.size() == 1) return *std::move(whole);
-    best_seconds = estimate_seconds(*whole);
-    best = std::move(whole);
-  }
-  for (const int batch : batches) {
-    bool fits = true;
-    for (const int iterations : exchanges) {
-      // More iterations need more memory, but for those of a run of one pass.
-      if (!fits && iterations != exchanges.back()) continue;
-      auto plan = try_plan(common, layout, iterations, batch, options);
-      fits = plan.has_value();
-      if (!fits) continue;
-      const double seconds = estimate_seconds(*plan);
-      // Slabs that stay on their devices beat any that come and go.
-      const bool better =
-          !best || (plan->resident && !best->resident) || (plan->resident == best->resident && seconds < best_seconds);
-      if (!better) continue;
-      best = std::move(plan);
-      best_seconds = seconds;
+  const Team* chosen = nullptr;
+  double with_more = 0;  // seconds of the next larger team that was not worth it
+  for (const auto& team : candidates) {
+    auto plan = best_plan(common, team, options);
+    if (!plan) continue;
+    if (best && plan->seconds > (1 - worth_another) * best->seconds) {
+      if (with_more == 0) with_more = plan->seconds;
+      continue;
     }
+    best = std::move(plan);
+    chosen = &team;
+    with_more = 0;
   }
-  if (!best) throw_too_small(requirements, devices, exchanges.front(), batches.back(), options);
+  if (!best)
+    throw_too_small(requirements, candidates.back().devices, exchange_candidates(requirements, options).front(),
+                    batch_candidates(requirements, options).back(), options);
+  if (with_more > 0)
+    best->notes.push_back(fmt::format("left out: {}; with {} it would take {:.3g} s instead of {:.3g} s",
+                                      names_of(*best, others(candidates.back(), *chosen)),
+                                      candidates.size() > 2 ? "more" : "it", with_more, best->seconds));
+  if (shares_views(requirements)) {
+    const auto shares = view_shares(*best);
+    for (std::size_t n = 0; n < shares.size(); ++n)
+      if (shares[n] <= 0)
+        best->notes.push_back(fmt::format("left out: {}; it would gain less than 2 %", best->devices[n].name));
+  }
+  best->bus_bytes = count_bus_bytes(*best);
+  best->host_bytes = count_host_bytes(*best);
   return *std::move(best);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
@@ -11,14 +12,18 @@
 
 namespace halocline {
 
-/// What the planner knows of a device. Bytes; speed is relative (measured, or 1); bandwidths in bytes/s.
+/// What the planner knows of a device. Bytes; bandwidths in bytes/s. Measured of open devices (scheduling/rates.hpp),
+/// described for others (scheduling/machine.hpp).
 struct DeviceBudget {
   std::string name;
   std::size_t memory = 0;
   std::size_t max_allocation = 0;
-  double speed = 1;
-  double bus_bandwidth = 12e9;      // each way
-  double memory_bandwidth = 200e9;  // of the device's own memory
+  double speed = 0;                    // relative, of all devices or of none; 0: by the rates below
+  double bus_bandwidth = 12e9;         // to the device
+  double download_bandwidth = 0;       // from it; 0: as bus_bandwidth
+  double memory_bandwidth = 200e9;     // of a kernel that copies in the device's own memory, read and written
+  double latency = 1e-4;               // seconds until the host knows that a kernel has ended and can start the next
+  std::map<std::string, double> rates; // units of work a second, by KernelCost::name
   std::string platform;             // the driver's name
   bool cpu = false;
   bool texel_pairs = false;
@@ -28,6 +33,7 @@ struct PlanOptions {
   int minimum_slabs = 0;            // at least so many slabs in all (for tests); 0: as few as fit
   int iterations_per_exchange = 0;  // 0: the planner chooses
   int batch = 0;                    // views at a time; 0: the planner chooses
+  double host_bandwidth = 0;        // bytes/s over the bus of all devices together; 0: no limit
 };
 
 /// One slab: the slices it computes, those it holds (halos included, cut at the volume's faces), the detector rows it
@@ -46,7 +52,12 @@ struct Plan {
   int batch = 0;         // views
   bool resident = true;  // each device has one slab, which stays there from pass to pass
   double passes = 1;     // over the volume: exchanges of an iterative method
-  double bus_bytes = 0;  // predicted, both ways, all passes
+  // Predicted, of all passes:
+  double bus_bytes = 0;       // both ways
+  double seconds = 0;         // from inputs in host memory to the result there, kernels compiled
+  double host_bytes = 0;      // of host memory, besides inputs and result
+  double host_bandwidth = 0;  // as in PlanOptions
+  std::vector<std::string> notes;  // why a device was left out
 
   /// The table that --dry-run prints: devices, slabs, halo, iterations per exchange, bytes per array, passes over the
   /// bus.
@@ -55,7 +66,8 @@ struct Plan {
 };
 
 /// Every slice belongs to exactly one slab, no slab is empty, no device's budget or largest allocation is passed;
-/// devices that would get no slice are left out. Throws PlanError with a table of needed and available bytes and the
+/// devices that would get no slice are left out, and so are those slower than the fastest that would not gain 2 %
+/// (unless speeds are given). Throws PlanError with a table of needed and available bytes and the
 /// option that helps when not even one slice with its halos (and one view) fits, or when there are no devices.
 Plan make_plan(const Requirements& requirements, std::span<const DeviceBudget> devices,
                const PlanOptions& options = {});

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "scheduling/plan.hpp"
+#include "scheduling/cost.hpp"
 
 namespace halocline {
 namespace {
@@ -79,19 +79,36 @@ std::string header_text(const Plan& plan) {
   return text + "\n";
 }
 
+// Slices of a device, and what its arrays take; where devices share the views, all of them have the same.
+struct DevicePart {
+  std::int64_t slices = 0;
+  std::size_t bytes = 0;
+};
+DevicePart part_of(const Plan& plan, std::size_t device) {
+  DevicePart part;
+  if (shares_views(plan.requirements) && view_shares(plan)[device] <= 0) return part;
+  for (const auto& slab : plan.slabs) {
+    if (slab.device != static_cast<int>(device) && !shares_views(plan.requirements)) continue;
+    part.slices += slab.interior.count();
+    part.bytes = std::max(part.bytes, slab.bytes);
+  }
+  return part;
+}
+
 std::string devices_text(const Plan& plan) {
   std::size_t width = 6;
   for (const auto& device : plan.devices) width = std::max(width, device.name.size());
-  std::string text = fmt::format("\n  device  {:<{}}  {:>12}  {:>18}  {:>8}\n", "name", width, "budget",
-                                 "largest allocation", "slices");
+  std::string text = fmt::format("\n  device  {:<{}}  {:>12}  {:>12}  {:>18}  {:>8}  {:>10}\n", "name", width, "used",
+                                 "budget", "largest allocation", "slices", "copy GB/s");
   for (std::size_t d = 0; d < plan.devices.size(); ++d) {
-    std::int64_t slices = 0;
-    for (const auto& slab : plan.slabs)
-      if (slab.device == static_cast<int>(d)) slices += slab.interior.count();
-    text += fmt::format("  {:>6}  {:<{}}  {:>12}  {:>18}  {:>8}\n", d, plan.devices[d].name, width,
-                        bytes_text(static_cast<double>(plan.devices[d].memory)),
-                        bytes_text(static_cast<double>(plan.devices[d].max_allocation)), slices);
+    const auto& device = plan.devices[d];
+    const DevicePart part = part_of(plan, d);
+    text += fmt::format("  {:>6}  {:<{}}  {:>12}  {:>12}  {:>18}  {:>8}  {:>10.4g}\n", d, device.name, width,
+                        bytes_text(static_cast<double>(part.bytes)), bytes_text(static_cast<double>(device.memory)),
+                        bytes_text(static_cast<double>(device.max_allocation)), part.slices,
+                        1e-9 * device.memory_bandwidth);
   }
+  for (const auto& note : plan.notes) text += "  " + note + "\n";
   return text;
 }
 
@@ -133,6 +150,9 @@ std::string summary_text(const Plan& plan) {
       plan.resident ? "\n  slabs stay on their devices" : "\n  slabs come and go: the work is larger than the devices";
   if (plan.batch == 0) text += ", " + plural(plan.passes, "pass", "passes");
   text += fmt::format("\n  over the bus: {}\n", bytes_text(plan.bus_bytes));
+  text += fmt::format("  host memory besides inputs and result: {}\n", bytes_text(plan.host_bytes));
+  text += fmt::format("  predicted: {:.3g} s for {}\n", plan.seconds,
+                      plan.batch > 0 ? "all views" : "all " + plural(r.iterations, "iteration", "iterations"));
   if (!r.kernels.empty()) text += fmt::format("  kernels: {}\n", fmt::join(r.kernels, ", "));
   return text;
 }
@@ -164,19 +184,30 @@ nlohmann::json Plan::json() const {
                         {"resident", resident},
                         {"passes", passes},
                         {"bus_bytes", bus_bytes},
+                        {"seconds", seconds},
+                        {"host_bytes", host_bytes},
+                        {"notes", notes},
                         {"kernels", requirements.kernels}};
   if (batch > 0) {
     result["stack"] = requirements.stack;
     result["batch"] = batch;
   }
   result["devices"] = nlohmann::json::array();
-  for (const auto& device : devices)
+  for (std::size_t d = 0; d < devices.size(); ++d) {
+    const auto& device = devices[d];
+    const DevicePart part = part_of(*this, d);
     result["devices"].push_back({{"name", device.name},
+                                 {"slices", part.slices},
+                                 {"bytes", part.bytes},
                                  {"memory", device.memory},
                                  {"max_allocation", device.max_allocation},
                                  {"speed", device.speed},
                                  {"bus_bandwidth", device.bus_bandwidth},
-                                 {"memory_bandwidth", device.memory_bandwidth}});
+                                 {"download_bandwidth", device.download_bandwidth},
+                                 {"memory_bandwidth", device.memory_bandwidth},
+                                 {"latency", device.latency},
+                                 {"rates", device.rates}});
+  }
   result["slabs"] = nlohmann::json::array();
   for (const auto& slab : slabs)
     result["slabs"].push_back({{"device", slab.device},

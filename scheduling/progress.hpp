@@ -11,6 +11,8 @@ struct ProgressState {
   std::string stage;
   double done = 0, total = 0;
   std::string note;
+  double work = 0;   // that is done, in `unit`, for the rate; 0: not told
+  std::string unit;  // "voxel-iterations"
 };
 using Progress = std::function<void(const ProgressState&)>;
 

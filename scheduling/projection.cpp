@@ -8,6 +8,8 @@
 #include <stdexcept>
 
 #include "host/interrupt.hpp"
+#include "scheduling/cost.hpp"
+#include "scheduling/rates.hpp"
 #include "scheduling/run_support.hpp"
 #include "scheduling/without_failed.hpp"
 
@@ -29,26 +31,46 @@ Requirements requirements_of(const ProjectionMethod& method) {
   return requirements;
 }
 
-// Views of each device, by speed, in steps; contiguous, so that each stays in order.
-std::vector<Range> share_views(std::int64_t views, std::int64_t step, const std::vector<DeviceBudget>& devices) {
-  double total = 0, before = 0;
-  for (const auto& device : devices) total += device.speed;
-  std::vector<Range> shares;
-  const auto end = [&] { return step * std::llround(static_cast<double>(views / step) * before / total); };
-  for (const auto& device : devices) {
+// Views of each device, by its share, in steps; contiguous, so that each stays in order.
+std::vector<Range> share_views(std::int64_t views, std::int64_t step, const std::vector<double>& shares) {
+  double before = 0;
+  std::vector<Range> result;
+  const auto end = [&] { return step * std::llround(static_cast<double>(views / step) * before); };
+  for (const double share : shares) {
     const std::int64_t begin = end();
-    before += device.speed;
-    shares.push_back({begin, end()});
+    before += share;
+    result.push_back({begin, end()});
   }
-  shares.back().end = views;
-  return shares;
+  const auto last = std::find_if(shares.rbegin(), shares.rend(), [](double share) { return share > 0; });
+  result[static_cast<std::size_t>(shares.rend() - last) - 1].end = views;
+  return result;
+}
+
+// The views of a plan's first batch, times the planes that rays cross in the slab.
+KernelTrial trial_of(const ProjectionMethod& method, const Requirements& requirements) {
+  KernelTrial trial;
+  trial.prepare = [&method](Slab& slab, Range) {
+    method.start(slab);
+    slab.fill("volume", 1);
+    slab.fill("projections", 0);
+    method.loaded(slab);
+  };
+  trial.work = [&method](Slab& slab, Range views) { method.project(slab, views); };
+  trial.units = [&requirements](const Slab& slab, Range views) {
+    return count_units(requirements) * static_cast<double>(slab.interior().count()) /
+           static_cast<double>(requirements.size[2]) * static_cast<double>(views.count()) /
+           static_cast<double>(requirements.stack[2]);
+  };
+  return trial;
 }
 
 RunResult project_on(const ProjectionMethod& method, const Volume& volume, const Grid& projections,
                      const std::vector<Device>& devices, const RunOptions& options) {
   const auto requirements = requirements_of(method);
   const auto views = static_cast<std::int64_t>(requirements.stack[2]);
-  const auto shares = share_views(views, requirements.batch_step, budgets(devices));
+  learn_kernel_rate(requirements, devices, trial_of(method, requirements));
+  const Plan joint = make_plan(requirements, budgets(devices), options.plan);
+  const auto shares = share_views(views, requirements.batch_step, view_shares(joint));
   const std::size_t view_bytes = 4 * projections.size[0] * projections.size[1];
   const auto order = method.order();
   Volume stack = Volume::uninitialised(projections);
@@ -125,6 +147,7 @@ RunResult project_on(const ProjectionMethod& method, const Volume& volume, const
     result.peak_bytes = std::max(result.peak_bytes, other.peak_bytes);
     result.bus_bytes += other.bus_bytes;
   }
+  if (devices.size() > 1) result.plan = joint;
   result.iterations = 1;
   result.output = std::move(stack);
   return result;

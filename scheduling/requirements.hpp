@@ -36,6 +36,15 @@ struct ArrayNeed {
   std::function<void(const float* from, std::byte* to, std::size_t count)> encode = {};
 };
 
+/// How long the kernels take, for the planner. A unit of work is a voxel and an iteration, with projections a voxel and a
+/// view, and of methods that make projections a pixel and a plane of voxels across its ray.
+struct KernelCost {
+  std::string name;        ///< under which a device's measured rate is kept (DeviceBudget::rates); empty: never measured
+  double bytes = 0;        ///< that a plain copy reads and writes in the time of one unit; 0: every array twice
+  double pixel_bytes = 0;  ///< the same for filtering one pixel of a view
+  double reduction_bytes = 0;  ///< the same for a voxel and a reduction
+};
+
 struct Requirements {
   std::string algorithm;
   std::array<std::size_t, 3> size{1, 1, 1};   // of the volume; slabs are ranges of the last axis
@@ -55,6 +64,7 @@ struct Requirements {
   std::function<Range(Range slices)> detector_rows;
   int preferred_batch = 16;  // views at a time, memory allowing
   int batch_step = 1;        // a batch has a multiple of it, and so has the stack
+  KernelCost cost;
 };
 
 /// Width, height and layers of an array of kind planes for a slab of `slices`: a layer for each plane across index axis

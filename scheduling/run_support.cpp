@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "host/error.hpp"
+#include "scheduling/rates.hpp"
 #include "scheduling/without_failed.hpp"
 
 namespace halocline {
@@ -56,26 +57,6 @@ Range run_of(const std::vector<int>& order, Range places) {
   std::int64_t count = 1;
   while (places.begin + count < places.end && at(places.begin + count) == first + count) ++count;
   return {first, first + count};
-}
-
-std::vector<DeviceBudget> budgets(const std::vector<Device>& devices) {
-  std::vector<DeviceBudget> result;
-  for (const auto& device : devices) {
-    DeviceBudget budget;
-    budget.name = device.info().name;
-    budget.memory = device.ledger().budget();
-    budget.max_allocation = device.max_allocation();
-    budget.speed = device.info().compute_units;
-    budget.platform = device.info().platform;
-    budget.cpu = device.info().cpu();
-    budget.texel_pairs = device.info().texel_pairs;
-    if (device.info().cpu()) {  // host memory copies; a few channels
-      budget.bus_bandwidth = 8e9;
-      budget.memory_bandwidth = 30e9;
-    }
-    result.push_back(budget);
-  }
-  return result;
 }
 
 namespace {

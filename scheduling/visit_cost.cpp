@@ -10,7 +10,6 @@ namespace halocline {
 namespace {
 
 constexpr double command_seconds = 1e-5;  // a kernel or copy on the device, to enqueue it and to begin
-constexpr double region_seconds = 2e-4;   // until the kernels of the next region follow
 
 // Bytes of a slice of the method's own arrays.
 struct SliceBytes {
@@ -76,12 +75,13 @@ void for_each_pass(double passes, Work&& work) {
   work(1.0, false, true);
 }
 
-double kernel_bytes(const Plan& plan, const SliceBytes& bytes, const Part& part) {
+double kernel_seconds(const Plan& plan, const DeviceBudget& device, const SliceBytes& bytes, const Part& part) {
   const auto& need = plan.requirements;
   const double halo = need.halo_low + need.halo_high, iterations = std::max(1, need.iterations) / plan.passes;
+  const double voxels = static_cast<double>(need.size[0]) * static_cast<double>(need.size[1]);
   // Every launch reads and computes about its halos besides its slices, and every seam is copied twice.
   const double computed = part.interior + part.halo / 2 + part.regions * halo, seams = part.regions * halo;
-  return iterations * (2 * bytes.all * computed + 4 * bytes.state * seams);
+  return iterations * (voxels * computed / unit_rate(need, device) + 4 * bytes.state * seams / device.memory_bandwidth);
 }
 
 }  // namespace
@@ -114,12 +114,13 @@ double visit_seconds(const Plan& plan) {
     const Part part = part_of(plan, static_cast<int>(n));
     if (part.regions == 0) continue;
     const double steps = std::max(1, plan.requirements.iterations) / plan.passes / plan.requirements.together;
-    const double kernels = kernel_bytes(plan, bytes, part) / device.memory_bandwidth +
-                           part.regions * (region_seconds + steps * (1 + 2 * bytes.states) * command_seconds);
+    const double download = device.download_bandwidth > 0 ? device.download_bandwidth : device.bus_bandwidth;
+    const double kernels = kernel_seconds(plan, device, bytes, part) +
+                           part.regions * (device.latency + steps * (1 + 2 * bytes.states) * command_seconds);
     double seconds = 0;
     for_each_pass(plan.passes, [&](double count, bool first, bool last) {
       const Moved move = moved(bytes, part, first, last);
-      const double up = move.up / device.bus_bandwidth, down = move.down / device.bus_bandwidth;
+      const double up = move.up / device.bus_bandwidth, down = move.down / download;
       seconds +=
           count * (overlapped ? std::max({kernels, up, down}) + (up + down) / part.regions : kernels + up + down);
     });

@@ -1,0 +1,49 @@
+#include "host/process_memory.hpp"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+
+namespace halocline {
+namespace {
+
+// "VmHWM:   1234 kB" of Linux; 0 elsewhere.
+std::size_t status_bytes(const std::string& key) {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;)
+    if (std::size_t kibibytes = 0; word == key + ":" && status >> kibibytes) return kibibytes * 1024;
+  return 0;
+}
+
+// A limit of a control group: a number, or "max".
+std::size_t limit_in(const char* path) {
+  std::size_t bytes = 0;
+  std::ifstream file(path);
+  return file >> bytes ? bytes : 0;
+}
+
+}  // namespace
+
+std::size_t process_bytes() {
+  return status_bytes("VmRSS");
+}
+
+std::size_t process_peak_bytes() {
+  if (const auto peak = status_bytes("VmHWM"); peak > 0) return peak;
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::size_t>(usage.ru_maxrss) * 1024;
+}
+
+std::size_t host_memory_bytes() {
+  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGE_SIZE);
+  std::size_t result = pages > 0 && page > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page) : 0;
+  for (const char* path : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"})
+    if (const auto limit = limit_in(path); limit > 0) result = result > 0 ? std::min(result, limit) : limit;
+  return result;
+}
+
+}  // namespace halocline

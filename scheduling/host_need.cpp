@@ -1,0 +1,42 @@
+#include "scheduling/host_need.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "host/error.hpp"
+#include "scheduling/plan_text.hpp"
+
+namespace halocline {
+
+std::string host_text(const HostNeed& need, std::size_t memory) {
+  const std::string of = memory > 0 ? " of " + bytes_text(static_cast<double>(memory)) : "";
+  return fmt::format("  host memory: {}{} (inputs and results {}, the run {}, the program and its drivers {})\n",
+                     bytes_text(need.peak()), of, bytes_text(need.volumes), bytes_text(need.runner),
+                     bytes_text(need.process));
+}
+
+void require_host_memory(const Plan& plan, const HostNeed& need, std::size_t memory, const std::string& option) {
+  const auto has = static_cast<double>(memory);
+  if (memory == 0 || need.peak() <= has) return;
+  const auto& size = plan.requirements.size;
+  // What a job holds grows with the slices of the volume.
+  const auto slices = static_cast<std::int64_t>(
+      std::floor(static_cast<double>(size[2]) * (has - need.process) / (need.volumes + need.runner)));
+  const std::string fits =
+      slices >= 1 ? fmt::format("{} slices of {} x {} voxels would fit", std::min<std::int64_t>(slices, size[2]),
+                                size[0], size[1])
+                  : fmt::format("not even one slice of {} x {} voxels would fit", size[0], size[1]);
+  const bool comes_and_goes = !plan.resident && plan.requirements.stack[2] == 0;
+  throw PlanError(fmt::format(
+      "{}: the host's memory is too small for {} x {} x {} voxels.\n{}  {:<28} {:>12}\nTake a smaller part of the "
+      "volume: {}.{} {}",
+      plan.requirements.algorithm, size[0], size[1], size[2], host_text(need, 0), "the host has", bytes_text(has), fits,
+      comes_and_goes ? " Slabs that stay on their devices need no copy of the state on the host: give more devices, or "
+                       "more of their memory with --device-memory."
+                     : "",
+      option));
+}
+
+}  // namespace halocline

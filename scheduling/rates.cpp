@@ -1,0 +1,276 @@
+#include "scheduling/rates.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <vector>
+
+#include "host/error.hpp"
+#include "host/program_cache.hpp"
+#include "scheduling/cost.hpp"
+#include "scheduling/layout.hpp"
+#include "scheduling/measure.hpp"
+
+namespace halocline {
+namespace {
+
+constexpr int version = 1;                       // of what is measured, and how
+constexpr double long_enough = 8e-3;             // seconds that make a transfer or copy worth timing
+constexpr std::size_t most_bytes = 256u << 20;   // beyond every cache
+constexpr std::size_t least_bytes = 16u << 10;
+constexpr double worth_a_trial = 1;              // predicted seconds of a job
+
+// "Name #2", "Name (part 1 of 2)": one of several of a kind.
+std::string model_of(const DeviceInfo& info) {
+  return info.name.substr(0, std::min(info.name.find(" #"), info.name.find(" (part ")));
+}
+
+std::string key_of(const DeviceInfo& info) {
+  return fmt::format("rates {}\n{}\n{}\n{}\n{} units", version, model_of(info), info.platform, info.driver,
+                     info.compute_units);
+}
+
+// What this process knows, so that it reads and measures once.
+struct Known {
+  std::mutex mutex;
+  std::map<std::string, std::optional<DeviceRates>> rates;
+};
+Known& known() {
+  static Known instance;
+  return instance;
+}
+
+Requirements two_arrays(std::size_t bytes) {
+  Requirements requirements;
+  requirements.algorithm = "rates";
+  for (const char* name : {"from", "to"}) {
+    ArrayNeed need;
+    need.name = name;
+    need.kind = ArrayKind::fixed;
+    need.element_bytes = 16;
+    need.elements = bytes / 16;
+    requirements.arrays.push_back(need);
+  }
+  return requirements;
+}
+
+void copy_once(Slab& slab, std::size_t bytes) {
+  constexpr std::size_t group = 256;
+  slab.launch({"copy.cl", "copy_vector", ""}, {bytes / 16, 1, 1}, {group, 1, 1},
+              {in("from"), out("to"), static_cast<std::uint64_t>(bytes / 16)});
+}
+
+// The best of three, after one that compiles and touches.
+double best_seconds(Slab& slab, const std::function<void()>& work) {
+  double best = seconds_of(slab, work);
+  if (best > 0.1) return best;  // slow enough (an interpreter): once is enough
+  for (int n = 0; n < 3; ++n) best = std::min(best, seconds_of(slab, work));
+  return best;
+}
+
+struct Timed {
+  double copy = 0, upload = 0, download = 0, latency = 0;  // seconds
+};
+
+// Of arrays of so many bytes. Only `latency` where they are small.
+Timed time_arrays(const Device& device, std::size_t bytes, std::vector<std::byte>& host) {
+  Slab slab(device, whole_plan(two_arrays(bytes)), 0);
+  Timed result;
+  slab.fill("from", 1);
+  copy_once(slab, bytes);
+  const double one = seconds_of(slab, [&] { copy_once(slab, bytes); });
+  const int times = std::clamp(static_cast<int>(long_enough / std::max(one, 1e-9)), 1, 10);
+  result.copy = best_seconds(slab, [&] {
+                  for (int n = 0; n < times; ++n) copy_once(slab, bytes);
+                }) /
+                times;
+  result.upload = best_seconds(slab, [&] { slab.upload_bytes("from", 0, host.data(), bytes); });
+  result.download = best_seconds(slab, [&] { slab.download_bytes("from", 0, host.data(), bytes); });
+  result.latency = best_seconds(slab, [&] {
+    copy_once(slab, least_bytes);
+    slab.download_bytes("to", 0, host.data(), 16);
+  });
+  return result;
+}
+
+// Arrays grow until they take long enough, or reach what the budget lets them.
+DeviceRates measure(const Device& device) {
+  const std::size_t most = std::min({most_bytes, device.ledger().budget() / 4, device.max_allocation()});
+  if (most < least_bytes) throw PlanError("the budget is too small to measure anything");
+  DeviceRates rates;
+  rates.latency = std::numeric_limits<double>::infinity();
+  std::vector<std::byte> host;
+  for (std::size_t bytes = least_bytes;; bytes *= 16) {
+    bytes = std::min(bytes, most) / 4096 * 4096;
+    host.assign(bytes, std::byte{1});
+    const Timed timed = time_arrays(device, bytes, host);
+    const auto size = static_cast<double>(bytes);
+    rates.copy = 2 * size / timed.copy;
+    rates.upload = size / timed.upload;
+    rates.download = size / timed.download;
+    rates.latency = std::min(rates.latency, timed.latency);
+    if (bytes == most / 4096 * 4096 || std::max({timed.copy, timed.upload, timed.download}) > long_enough) break;
+  }
+  spdlog::debug("{}: copy {:.3g} GB/s, up {:.3g}, down {:.3g}, latency {:.3g} us", device.info().name,
+                1e-9 * rates.copy, 1e-9 * rates.upload, 1e-9 * rates.download, 1e6 * rates.latency);
+  return rates;
+}
+
+void store(const std::string& key, const DeviceRates& rates) {
+  const std::string text = rates_text(rates);
+  ProgramCache().store(key, {text.begin(), text.end()});
+}
+
+std::optional<DeviceRates> load(const std::string& key) {
+  const auto bytes = ProgramCache().load(key);
+  if (!bytes) return std::nullopt;
+  return rates_from_text({bytes->begin(), bytes->end()});
+}
+
+// With the lock held.
+std::optional<DeviceRates> find_or_measure(const Device& device, std::map<std::string, std::optional<DeviceRates>>& all) {
+  const std::string key = key_of(device.info());
+  if (const auto found = all.find(key); found != all.end()) return found->second;
+  auto rates = load(key);
+  if (!rates) {
+    try {
+      rates = measure(device);
+      store(key, *rates);
+    } catch (const Interrupted&) {
+      throw;
+    } catch (const Error& error) {
+      // A tiny budget, or a device with a fault, which the run will meet itself. Another device of the kind may do.
+      spdlog::debug("{}: its rates were not measured: {}", device.info().name, error.what());
+      return std::nullopt;
+    }
+  }
+  all[key] = rates;
+  return rates;
+}
+
+bool unlike(const std::vector<Device>& devices) {
+  return std::any_of(devices.begin(), devices.end(), [&](const Device& device) {
+    return key_of(device.info()) != key_of(devices.front().info());
+  });
+}
+
+// A part of the volume in its middle, as thick as fits.
+Plan trial_plan(const Requirements& requirements, const Device& device, int iterations) {
+  constexpr std::size_t most = 256u << 20;
+  const std::size_t budget = std::min(most, device.ledger().budget());
+  const auto slices = static_cast<std::int64_t>(requirements.size[2]);
+  const int step = requirements.batch_step;
+  Plan plan;
+  plan.requirements = requirements;
+  plan.batch = std::min(static_cast<int>(requirements.stack[2]), std::max(1, 16 / step) * step);
+  for (std::int64_t thickness = std::min<std::int64_t>(64, slices); thickness > 0; thickness /= 2) {
+    const std::int64_t begin = (slices - thickness) / 2;
+    const auto slab = make_slab(requirements, 0, {begin, begin + thickness}, iterations, plan.batch);
+    if (slab.bytes > budget) continue;
+    plan.slabs = {slab};
+    return plan;
+  }
+  throw PlanError("not even a slice fits the memory of a trial");
+}
+
+double measure_kernels(const Device& device, const Requirements& requirements, const KernelTrial& trial) {
+  const Plan plan = trial_plan(requirements, device, trial.iterations);
+  const Range views{0, plan.batch};
+  Slab slab(device, plan, 0);
+  trial.prepare(slab, views);
+  seconds_of(slab, [&] { trial.work(slab, views); });  // compiles
+  return trial.units(slab, views) / best_seconds(slab, [&] { trial.work(slab, views); });
+}
+
+}  // namespace
+
+std::optional<DeviceRates> device_rates(const Device& device) {
+  std::lock_guard lock(known().mutex);
+  return find_or_measure(device, known().rates);
+}
+
+void keep_kernel_rate(const Device& device, const std::string& name, double units_per_second) {
+  if (!(units_per_second > 0) || !std::isfinite(units_per_second)) return;
+  std::lock_guard lock(known().mutex);
+  auto rates = find_or_measure(device, known().rates);
+  if (!rates) return;
+  rates->kernels[name] = units_per_second;
+  const std::string key = key_of(device.info());
+  known().rates[key] = rates;
+  store(key, *rates);
+}
+
+std::vector<DeviceBudget> budgets(const std::vector<Device>& devices) {
+  std::vector<DeviceBudget> result;
+  for (const auto& device : devices) {
+    DeviceBudget budget;
+    budget.name = device.info().name;
+    budget.memory = device.ledger().budget();
+    budget.max_allocation = device.max_allocation();
+    budget.platform = device.info().platform;
+    budget.cpu = device.info().cpu();
+    budget.texel_pairs = device.info().texel_pairs;
+    if (budget.cpu) {  // host memory copies; a few channels
+      budget.bus_bandwidth = 8e9;
+      budget.memory_bandwidth = 30e9;
+    }
+    if (const auto rates = device_rates(device)) {
+      budget.bus_bandwidth = rates->upload;
+      budget.download_bandwidth = rates->download;
+      budget.memory_bandwidth = rates->copy;
+      budget.latency = rates->latency;
+      budget.rates = rates->kernels;
+    }
+    result.push_back(std::move(budget));
+  }
+  return result;
+}
+
+void learn_kernel_rate(const Requirements& requirements, const std::vector<Device>& devices, const KernelTrial& trial) {
+  const std::string& name = requirements.cost.name;
+  if (name.empty()) return;
+  const auto known_budgets = budgets(devices);
+  const bool differ = unlike(devices);
+  for (std::size_t n = 0; n < devices.size(); ++n) {
+    const auto rates = device_rates(devices[n]);
+    if (!rates || rates->kernels.contains(name)) continue;
+    if (!differ && count_units(requirements) / unit_rate(requirements, known_budgets[n]) < worth_a_trial) continue;
+    try {
+      keep_kernel_rate(devices[n], name, measure_kernels(devices[n], requirements, trial));
+    } catch (const Interrupted&) {
+      throw;
+    } catch (const Error& error) {
+      spdlog::debug("{}: the rate of {} was not measured: {}", devices[n].info().name, name, error.what());
+    }
+  }
+}
+
+std::string rates_text(const DeviceRates& rates) {
+  return nlohmann::json{{"version", version},         {"copy", rates.copy},       {"upload", rates.upload},
+                        {"download", rates.download}, {"latency", rates.latency}, {"kernels", rates.kernels}}
+      .dump();
+}
+
+std::optional<DeviceRates> rates_from_text(const std::string& text) {
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  if (!json.is_object() || json.value("version", 0) != version) return std::nullopt;
+  DeviceRates rates;
+  try {
+    rates = {json.at("copy"), json.at("upload"), json.at("download"), json.at("latency"), json.at("kernels")};
+  } catch (const nlohmann::json::exception&) {
+    return std::nullopt;
+  }
+  const auto good = [](double rate) { return rate > 0 && std::isfinite(rate); };
+  if (!good(rates.copy) || !good(rates.upload) || !good(rates.download) || !good(rates.latency)) return std::nullopt;
+  if (!std::all_of(rates.kernels.begin(), rates.kernels.end(), [&](const auto& each) { return good(each.second); }))
+    return std::nullopt;
+  return rates;
+}
+
+}  // namespace halocline

@@ -1,0 +1,317 @@
+// labels: unit
+// The cost model on machines that are not there.
+#include "scheduling/cost.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "algorithms/denoise.hpp"
+#include "host/error.hpp"
+#include "scheduling/host_need.hpp"
+#include "scheduling/machine.hpp"
+#include "scheduling/rates.hpp"
+
+namespace halocline {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr std::size_t gibi = std::size_t{1} << 30;
+
+DeviceBudget device(const std::string& name, double copy, std::size_t memory = 64 * gibi) {
+  DeviceBudget result;
+  result.name = name;
+  result.memory = result.max_allocation = memory;
+  result.memory_bandwidth = copy;
+  result.bus_bandwidth = 20e9;
+  result.latency = 2e-5;
+  return result;
+}
+
+Plan pdu(std::size_t n, const std::vector<DeviceBudget>& devices, const PlanOptions& options = {}) {
+  DenoiseParameters parameters;
+  parameters.method = "pdu";
+  parameters.iterations = 200;
+  parameters.stages = 0;
+  Grid grid;
+  grid.size = {n, n, n};
+  return plan_denoise(grid, parameters, devices, options);
+}
+
+std::map<int, std::int64_t> slices_of(const Plan& plan) {
+  std::map<int, std::int64_t> slices;
+  for (const auto& slab : plan.slabs) slices[slab.device] += slab.interior.count();
+  return slices;
+}
+
+TEST(Shares, areEqualForRatesThatDifferByLessThanTheyAreMeasured) {
+  const Plan plan = pdu(512, {device("a", 1000e9), device("b", 970e9), device("c", 960e9), device("d", 990e9)});
+  const auto slices = slices_of(plan);
+  ASSERT_EQ(slices.size(), 4u);
+  for (const auto& [number, count] : slices) EXPECT_EQ(count, 128) << number;
+}
+
+TEST(Shares, followTheRates) {
+  const auto slices = slices_of(pdu(512, {device("slow", 500e9), device("fast", 1500e9)}));
+  ASSERT_EQ(slices.size(), 2u);
+  // 200 iterations of 52 bytes against 8 bytes over the bus: nearly as the kernels' rates.
+  EXPECT_NEAR(static_cast<double>(slices.at(0)) / 512, 0.25, 0.02);
+}
+
+TEST(Shares, goByTheJobsOwnKernelsWhereTheirRateIsKnown) {
+  auto a = device("a", 1000e9), b = device("b", 1000e9);
+  a.rates["pdu in-place"] = 10e9;
+  b.rates["pdu in-place"] = 30e9;
+  b.rates["another"] = 1e9;
+  const auto slices = slices_of(pdu(512, {a, b}));
+  EXPECT_NEAR(static_cast<double>(slices.at(0)) / 512, 0.25, 0.02);
+}
+
+TEST(LeavingOut, namesTheDeviceThatWouldGainLessThanItCosts) {
+  const Plan plan = pdu(512, {device("the CPU", 20e9), device("the GPU", 4000e9)});
+  EXPECT_EQ(slices_of(plan), (std::map<int, std::int64_t>{{1, 512}}));
+  ASSERT_EQ(plan.notes.size(), 1u);
+  EXPECT_THAT(plan.notes[0], AllOf(HasSubstr("left out: the CPU"), HasSubstr(" s instead of ")));
+  EXPECT_THAT(plan.text(), HasSubstr(plan.notes[0]));
+}
+
+TEST(LeavingOut, keepsADeviceThatBringsAFifth) {
+  const std::vector devices{device("the CPU", 200e9), device("the GPU", 800e9)};
+  const Plan both = pdu(512, devices), alone = pdu(512, {devices[1]});
+  EXPECT_EQ(slices_of(both).size(), 2u);
+  EXPECT_THAT(both.notes, IsEmpty());
+  EXPECT_LT(both.seconds, 0.9 * alone.seconds);
+}
+
+TEST(LeavingOut, neverPartsEqualDevices) {
+  // So small that one would be faster.
+  EXPECT_EQ(slices_of(pdu(16, {device("a", 1000e9), device("b", 1000e9)})).size(), 2u);
+}
+
+TEST(LeavingOut, takesASlowDeviceWhoseMemoryIsNeeded) {
+  std::vector devices{device("small", 1000e9, gibi), device("large", 100e9)};
+  for (auto& each : devices) each.bus_bandwidth = 0.5e9;  // coming and going takes longer than the slow device
+  const Plan plan = pdu(512, devices);
+  EXPECT_TRUE(slices_of(plan).contains(1));
+  EXPECT_LE(plan.seconds, pdu(512, {devices[0]}).seconds);
+  EXPECT_LE(plan.seconds, pdu(512, {devices[1]}).seconds);
+}
+
+Requirements projector() {
+  Requirements r;
+  r.algorithm = "project";
+  r.size = {256, 256, 256};
+  r.stack = {256, 256, 720};
+  r.arrays.resize(2);
+  r.arrays[0] = {};
+  r.arrays[0].name = "volume";
+  r.arrays[0].lifetime = Lifetime::input;
+  r.arrays[1].name = "projections";
+  r.arrays[1].kind = ArrayKind::projections;
+  r.arrays[1].lifetime = Lifetime::output;
+  r.cost.bytes = 12;
+  return r;
+}
+
+TEST(ViewShares, followTheRatesAndLeaveOutWhatDoesNotPay) {
+  const auto shares = [](const std::vector<DeviceBudget>& devices) {
+    return view_shares(make_plan(projector(), devices));
+  };
+  EXPECT_THAT(shares({device("a", 1000e9), device("b", 1000e9)}), ElementsAre(0.5, 0.5));
+  const auto unlike = shares({device("a", 100e9), device("b", 300e9)});
+  EXPECT_NEAR(unlike[0], 0.25, 0.02);
+  EXPECT_DOUBLE_EQ(unlike[0] + unlike[1], 1);
+  EXPECT_THAT(shares({device("cpu", 1e9), device("gpu", 1000e9)}), ElementsAre(0, 1));
+  const Plan plan = make_plan(projector(), std::vector{device("cpu", 1e9), device("gpu", 1000e9)});
+  ASSERT_EQ(plan.notes.size(), 1u);
+  EXPECT_THAT(plan.notes[0], HasSubstr("left out: cpu"));
+}
+
+TEST(Seconds, ofPhasesInPieces) {
+  const PhaseSeconds phases{1, 4, 2, 0.5};
+  EXPECT_DOUBLE_EQ(pipelined(phases, 1), 7.5);          // one after the other
+  EXPECT_DOUBLE_EQ(pipelined(phases, 3), 4 + 1 + 0.5);  // a third of the transfers is in nobody's shadow
+  EXPECT_NEAR(pipelined(phases, 1e9), 4.5, 1e-6);       // the longest alone
+}
+
+TEST(Seconds, ofAWholeVolumeAreKernelsAndTransfers) {
+  const Plan plan = pdu(256, {device("a", 1000e9)});
+  const double voxels = 256.0 * 256 * 256;
+  const double kernels = 200 * voxels * plan.requirements.cost.bytes / 1000e9, transfers = 2 * 4 * voxels / 20e9;
+  EXPECT_GT(plan.seconds, kernels + transfers);
+  EXPECT_LT(plan.seconds, 1.1 * (kernels + transfers));  // and some evaluations of the gap
+}
+
+TEST(Seconds, areBoundByWhatTheHostCanSend) {
+  const std::vector devices(4, device("a", 300e9));
+  PlanOptions options;
+  options.host_bandwidth = 5e9;
+  EXPECT_GT(pdu(512, devices, options).seconds, 1.2 * pdu(512, devices).seconds);
+  options.host_bandwidth = 500e9;
+  EXPECT_DOUBLE_EQ(pdu(512, devices, options).seconds, pdu(512, devices).seconds);
+}
+
+TEST(HostBytes, areTheStateOfSlabsThatComeAndGo) {
+  const Plan plan = pdu(512, {device("a", 1000e9, gibi)});  // 2.7 GB in all
+  ASSERT_FALSE(plan.resident);
+  const double volume = 4.0 * 512 * 512 * 512;
+  double halos = 0;  // of u, qx, qy, qz
+  for (const auto& slab : plan.slabs)
+    halos += 4 * volume / 512 * static_cast<double>((slab.extended.count() - slab.interior.count()));
+  // qx, qy, qz (u lies in the result), what slabs get from each other, and four chunks of 16 MiB for the bus
+  EXPECT_DOUBLE_EQ(plan.host_bytes, 3 * volume + halos + (64 << 20));
+  EXPECT_LT(pdu(512, {device("a", 1000e9)}).host_bytes, 0.2 * volume);
+  auto cpu = device("cpu", 50e9);
+  cpu.cpu = true;
+  const Plan on_host = pdu(512, {cpu});
+  EXPECT_DOUBLE_EQ(on_host.host_bytes, static_cast<double>(on_host.slabs[0].bytes));
+}
+
+TEST(HostNeedErrors, sayHowManySlicesWouldFit) {
+  const Plan plan = pdu(512, {device("a", 1000e9)});
+  const HostNeed need{1e9, 3e9, 1e9};
+  require_host_memory(plan, need, 5'000'000'000, "");
+  require_host_memory(plan, need, 0, "");  // nothing is known
+  try {
+    require_host_memory(plan, need, 3'000'000'000, "--host-memory sets it.");
+    FAIL() << "no error";
+  } catch (const PlanError& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("512 x 512 x 512"), HasSubstr("256 slices"), HasSubstr("4.66 GiB"),
+                                    HasSubstr("2.79 GiB"), HasSubstr("--host-memory sets it.")));
+  }
+  try {
+    require_host_memory(plan, need, 900'000'000, "");
+    FAIL() << "no error";
+  } catch (const PlanError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("not even one slice"));
+  }
+}
+
+TEST(RatesText, comesBack) {
+  const DeviceRates rates{1e9, 2e9, 3e9, 4e-5, {{"pdu in-place", 5e9}, {"tvgd", 6e9}}};
+  const auto back = rates_from_text(rates_text(rates));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->copy, 1e9);
+  EXPECT_EQ(back->upload, 2e9);
+  EXPECT_EQ(back->download, 3e9);
+  EXPECT_EQ(back->latency, 4e-5);
+  EXPECT_EQ(back->kernels, rates.kernels);
+}
+
+TEST(RatesText, thatIsDamagedIsMeasuredAgain) {
+  const std::string good = rates_text({1e9, 2e9, 3e9, 4e-5, {}});
+  for (const std::string text :
+       {std::string(), good.substr(0, good.size() / 2), std::string("[]"), std::string("{}"),
+        std::string(R"({"version":0,"copy":1,"upload":1,"download":1,"latency":1,"kernels":{}})"),
+        rates_text({-1, 2e9, 3e9, 4e-5, {}}), rates_text({1e9, 2e9, 3e9, 4e-5, {{"a", 0}}})})
+    EXPECT_FALSE(rates_from_text(text)) << text;
+}
+
+const std::string good_machine = R"({"name": "m", "host": {"memory_gib": 64, "bus_gb_per_s": 10}, "devices": [
+  {"name": "gpu", "count": 2, "memory_gib": 8, "max_allocation_gib": 2, "copy_gb_per_s": 200, "upload_gb_per_s": 10,
+   "rates": {"pdu in-place": 3e9, "tvgd": 4e9}},
+  {"name": "cpu", "type": "cpu", "memory_gib": 32, "copy_gb_per_s": 20, "upload_gb_per_s": 8, "latency_us": 10}]})";
+
+TEST(MachineFile, describesDevices) {
+  const Machine machine = parse_machine(good_machine, "m.json");
+  EXPECT_EQ(machine.host_memory, 64 * gibi);
+  EXPECT_EQ(machine.host_bandwidth, 10e9);
+  ASSERT_EQ(machine.devices.size(), 3u);
+  EXPECT_EQ(machine.devices[0].name, "gpu #0");
+  EXPECT_EQ(machine.devices[1].name, "gpu #1");
+  EXPECT_EQ(machine.devices[1].memory, static_cast<std::size_t>(0.9 * 8 * static_cast<double>(gibi)));
+  EXPECT_EQ(machine.devices[1].max_allocation, 2 * gibi);
+  EXPECT_EQ(machine.devices[1].memory_bandwidth, 200e9);
+  EXPECT_EQ(machine.devices[1].download_bandwidth, 10e9);
+  EXPECT_EQ(machine.devices[1].rates.at("tvgd"), 4e9);
+  EXPECT_TRUE(machine.devices[2].cpu);
+  EXPECT_EQ(machine.devices[2].name, "cpu");
+  EXPECT_DOUBLE_EQ(machine.devices[2].latency, 1e-5);
+}
+
+std::string machine_error(const std::string& from, const std::string& to) {
+  std::string text = good_machine;
+  text.replace(text.find(from), from.size(), to);
+  try {
+    parse_machine(text, "m.json");
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(MachineFileErrors, nameTheFileAndWhatIsWrong) {
+  EXPECT_THAT(machine_error("}]}", ""), AllOf(HasSubstr("m.json"), HasSubstr("damaged"), HasSubstr("expected JSON")));
+  EXPECT_THAT(machine_error("\"memory_gib\": 8,", "\"memory_gib\": -8,"),
+              AllOf(HasSubstr("m.json"), HasSubstr("device 0"), HasSubstr("-8"), HasSubstr("a positive number")));
+  EXPECT_THAT(machine_error("\"memory_gib\": 64", "\"memory_gib\": \"64G\""), HasSubstr("a positive number"));
+  EXPECT_THAT(machine_error("\"memory_gib\": 32, ", ""), AllOf(HasSubstr("device 1"), HasSubstr("is missing")));
+  EXPECT_THAT(machine_error("\"latency_us\"", "\"latency\""), HasSubstr("there is no \"latency\""));
+  EXPECT_THAT(machine_error("\"count\": 2", "\"count\": 1.5"), HasSubstr("a whole number"));
+  EXPECT_THAT(machine_error("\"type\": \"cpu\"", "\"type\": \"npu\""), HasSubstr("gpu or cpu"));
+  EXPECT_THAT(machine_error("\"tvgd\": 4e9", "\"tvgd\": 0"), HasSubstr("tvgd"));
+  const auto refused = [](const std::string& text) {
+    try {
+      parse_machine(text, "m.json");
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  EXPECT_THAT(refused(R"({"name": "m", "host": {"memory_gib": 1}, "devices": []})"), HasSubstr("lists no device"));
+  EXPECT_THAT(refused("[1]"), HasSubstr("not an object"));
+  EXPECT_THROW(read_machine("/nowhere/m.json"), InputError);
+}
+
+// A program as Y. Huang's (2023, chapters 4 and 5): so many volumes, of which all but f are state; one slice from each
+// neighbour before every iteration.
+Requirements thesis_program(const std::string& rate, std::size_t n, int volumes, int iterations) {
+  Requirements r;
+  r.algorithm = rate;
+  r.size = {n, n, n};
+  r.iterations = iterations;
+  r.halo_low = r.halo_high = 1;
+  r.cost.name = rate;
+  for (int v = 0; v < volumes; ++v) {
+    r.arrays.emplace_back();
+    r.arrays.back().name = std::to_string(v);
+    r.arrays.back().lifetime = v == 0 ? Lifetime::input : v == 1 ? Lifetime::output : Lifetime::state;
+  }
+  return r;
+}
+
+// Its efficiencies on four W8100 (figure 5.6: rates of iterations, without the first and last transfers). The bus was
+// fitted to PDU on two devices; the rest is predicted, to the 3 points that the measured ones scatter by: TV-GD on two
+// comes out at 99.98 and 99.52 %, better than sending halos one after the other can be.
+TEST(Simulation, meetsTheScalingThatWasMeasuredOnFourW8100) {
+  const Machine machine = read_machine(std::string(HALOCLINE_SOURCE_DIR) + "/apps/machines/w8100x4.json");
+  const auto efficiency = [&](const std::string& rate, std::size_t n, int volumes, std::size_t count) {
+    const auto seconds = [&](std::size_t devices, int iterations) {
+      PlanOptions options;
+      options.host_bandwidth = machine.host_bandwidth;
+      options.iterations_per_exchange = 1;
+      const std::vector<DeviceBudget> used(machine.devices.begin(),
+                                           machine.devices.begin() + static_cast<std::ptrdiff_t>(devices));
+      return make_plan(thesis_program(rate, n, volumes, iterations), used, options).seconds;
+    };
+    const auto an_iteration = [&](std::size_t devices) { return seconds(devices, 400) - seconds(devices, 200); };
+    return 100 * an_iteration(1) / an_iteration(count) / static_cast<double>(count);
+  };
+  EXPECT_NEAR(efficiency("tvgd", 973, 2, 4), 90.79, 3);
+  EXPECT_NEAR(efficiency("tvgd", 788, 2, 4), 85.51, 3);
+  EXPECT_NEAR(efficiency("tvgd", 973, 2, 2), 99.98, 3);
+  EXPECT_NEAR(efficiency("tvgd", 788, 2, 2), 99.52, 3);
+  EXPECT_NEAR(efficiency("pdu in-place", 710, 5, 2), 92.92, 3);
+  EXPECT_NEAR(efficiency("pdu in-place", 710, 5, 4), 66.57, 3);
+}
+
+}  // namespace
+}  // namespace halocline

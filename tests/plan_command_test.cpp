@@ -1,0 +1,167 @@
+// labels: app device
+// What users see before, during and after a run: predictions beside what came of them.
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "apps/io/image_file.hpp"
+#include "apps/progress.hpp"
+#include "tests/command_runner.hpp"
+
+namespace halocline {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using Words = std::vector<std::string>;
+
+const std::string machines = std::string(HALOCLINE_SOURCE_DIR) + "/apps/machines/";
+
+Words operator+(Words a, const Words& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+json parsed(const std::string& path) {
+  std::ifstream file(path);
+  return json::parse(file);
+}
+
+Volume noisy_volume(std::size_t n) {
+  Grid grid;
+  grid.size = {n, n, n};
+  Volume volume(grid);
+  for (std::size_t i = 0; i < volume.voxels.size(); ++i)
+    volume.voxels[i] = static_cast<float>((i * 2654435761u >> 8) % 1000) / 1000.0f;
+  return volume;
+}
+
+TEST(PlanCommand, needsNoDevice) {
+  for (const char* machine : {"w8100x4.json", "h200.json", "h200x8.json", "laptop.json", "cluster-node.json"})
+    for (const char* method : {"pdu", "tvgd", "fdk", "project", "backproject"}) {
+      const Ran ran =
+          run({"plan", "--machine", machines + machine, "--method", method, "--size", "256", "--device", "none such"});
+      EXPECT_EQ(ran.code, 0) << machine << ", " << method << ": " << ran.err;
+      EXPECT_THAT(ran.out, AllOf(HasSubstr("predicted: "), HasSubstr("host memory: "), HasSubstr("256 x 256 x 256")));
+    }
+}
+
+TEST(PlanCommand, tellsHowDevicesScale) {
+  const Ran ran = run({"plan", "--machine", machines + "h200x8.json", "--method", "fdk", "--size", "2048",
+                       "--device-count", "1,2,4,8", "--json"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const json list = json::parse(ran.out)["forecasts"];
+  ASSERT_EQ(list.size(), 4u);
+  for (std::size_t n = 1; n < 4; ++n)
+    EXPECT_LT(list[n]["plan"]["seconds"].get<double>(), list[n - 1]["plan"]["seconds"].get<double>());
+  const Ran table = run({"plan", "--machine", machines + "h200x8.json", "--method", "pdu", "--size", "512,512,720",
+                         "--device-count", "1,2"});
+  EXPECT_THAT(table.out, AllOf(HasSubstr("efficiency"), HasSubstr("100.0 %")));
+}
+
+TEST(PlanCommandErrors, nameWhatIsWrong) {
+  const auto error = [](const Words& words) {
+    const Ran ran = run(Words{"plan", "--machine", machines + "h200x8.json"} + words);
+    EXPECT_EQ(ran.code, 2) << ran.err;
+    return ran.err;
+  };
+  EXPECT_THAT(error({"--method", "pdq", "--size", "8"}), AllOf(HasSubstr("--method"), HasSubstr("backproject")));
+  EXPECT_THAT(error({"--method", "pdu", "--size", "8,8"}), AllOf(HasSubstr("--size"), HasSubstr("NX,NY,NZ")));
+  EXPECT_THAT(error({"--method", "pdu", "--size", "0"}), HasSubstr("--size"));
+  EXPECT_THAT(error({"--method", "pdu", "--size", "64", "--device-count", "9"}),
+              AllOf(HasSubstr("--device-count 9"), HasSubstr("only 8")));
+  EXPECT_THAT(error({"--method", "pdu", "--size", "4096", "--host-memory", "100G"}),
+              AllOf(HasSubstr("the host's memory is too small"), HasSubstr("slices of 4096 x 4096 voxels would fit")));
+  EXPECT_THAT(error({"--method", "pdu", "--size", "64", "--device-memory", "4K"}),
+              HasSubstr("not even one slice of the volume"));
+  const Ran absent = run({"plan", "--machine", "/nowhere/m.json", "--method", "pdu", "--size", "8"});
+  EXPECT_EQ(absent.code, 2);
+  EXPECT_THAT(absent.err, HasSubstr("/nowhere/m.json"));
+}
+
+TEST(Progress, tellsTheRate) {
+  testing::internal::CaptureStderr();
+  {
+    const auto progress = make_progress(true);
+    progress({"pdu", 1, 100, "", 1e9, "voxel-iterations"});
+    std::this_thread::sleep_for(std::chrono::milliseconds(700));
+    progress({"pdu", 50, 100, "", 50e9, "voxel-iterations"});
+  }
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr(" Gvoxel-iterations/s"));
+}
+
+class Forecast : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!has_device()) GTEST_SKIP() << "no OpenCL device";
+  }
+};
+
+TEST_F(Forecast, isPrintedByADryRun) {
+  const Folder f;
+  write_image(noisy_volume(24), f / "v.mha");
+  const Ran ran = run({"denoise", "-i", f / "v.mha", "--method", "pdu", "-o", f / "u.mha", "--dry-run"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("predicted: "), HasSubstr("host memory: "), HasSubstr("over the bus"),
+                             HasSubstr("used"), HasSubstr("budget")));
+}
+
+TEST_F(Forecast, refusesAJobThatTheHostCannotHold) {
+  const Folder f;
+  write_image(noisy_volume(64), f / "v.mha");
+  const Ran ran = run({"denoise", "-i", f / "v.mha", "--method", "pdu", "-o", f / "u.mha", "--host-memory", "1M"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("host's memory is too small"), HasSubstr("--host-memory")));
+  EXPECT_FALSE(std::ifstream(f / "u.mha").good());
+}
+
+// A process of its own, whose peak is that of the one job.
+json reported(const Folder& f, const std::string& words) {
+  const std::string command = std::string(HALOCLINE_COMMAND) + " " + words + " --quiet --report " + (f / "r.json");
+  EXPECT_EQ(std::system(command.c_str()), 0) << command;
+  return parsed(f / "r.json");
+}
+
+void expect_predicted(const json& report, const std::string& name, double host_tolerance) {
+  const json &run = report["runs"][name], &host = report["host_memory"];
+  const auto predicted = run["predicted"]["device_peak_bytes"].get<double>(),
+             actual = run["actual"]["device_peak_bytes"].get<double>();
+  EXPECT_NEAR(predicted / actual, 1, 0.02) << name;  // besides the arrays: scratch of the FFT
+  EXPECT_NEAR(run["predicted"]["bus_bytes"].get<double>() / run["actual"]["bus_bytes"].get<double>(), 1, 0.02) << name;
+  EXPECT_GT(run["predicted"]["seconds"].get<double>(), 0);
+  EXPECT_NEAR(host["predicted_peak_bytes"].get<double>() / host["actual_peak_bytes"].get<double>(), 1, host_tolerance)
+      << name << ": " << host;
+}
+
+// 108 MB a volume, so that what the drivers allocate besides is small beside it.
+TEST_F(Forecast, ofMemoryIsWithinFivePercent) {
+  const Folder f;
+  write_image(noisy_volume(300), f / "v.mha");
+  const std::string denoise = "denoise -i " + (f / "v.mha") + " --alpha 10 --iterations 2 -o " + (f / "u.mha");
+  expect_predicted(reported(f, denoise + " --method pdu"), "denoise", 0.05);
+  expect_predicted(reported(f, denoise + " --method pdu --device-memory 200M"), "denoise", 0.05);
+}
+
+TEST_F(Forecast, ofMemoryHoldsForProjectionsToo) {
+  const Folder f;
+  write_image(noisy_volume(300), f / "v.mha");
+  run({"geometry", "circular", "--sid", "2000", "--sdd", "3000", "--projections", "6", "-o", f / "g.xml"});
+  const std::string scan = " --geometry " + (f / "g.xml") + " ";
+  expect_predicted(
+      reported(f, "project -i " + (f / "v.mha") + scan + "--detector 400,300 --pixel 2,2 -o " + (f / "p.mha")),
+      "project", 0.05);
+  const std::string volume = "-i " + (f / "p.mha") + scan + "--size 300,300,300 --spacing 1,1,1 -o " + (f / "b.mha");
+  expect_predicted(reported(f, "backproject --projector voxel " + volume), "backproject", 0.05);
+  run({"geometry", "circular", "--sid", "2000", "--sdd", "3000", "--projections", "20", "-o", f / "g.xml"});
+  run({"project", "--phantom", "shepp-logan", "--phantom-size", "200", "--geometry", f / "g.xml", "--detector",
+       "400,300", "--pixel", "2,2", "-o", f / "p.mha"});
+  expect_predicted(reported(f, "fdk " + volume), "fdk", 0.05);
+}
+
+}  // namespace
+}  // namespace halocline
