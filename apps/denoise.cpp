@@ -234,10 +234,6 @@ Volume made_weights(Job& job, const DenoiseCommand& command, const Volume& volum
   return std::move(map.variance);
 }
 
-bool is_streamable(const std::string& path) {
-  return path.ends_with(".mha") || path.ends_with(".mhd") || path.ends_with(".raw");
-}
-
 // Bytes of host memory that inputs and results take beside the run. MetaImage files are read and written as they go;
 // the other formats are held in their own type.
 double held_bytes(const DenoiseCommand& command, const Plan& plan, const Grid& grid, const ImageInfo& input,

@@ -256,6 +256,10 @@ Volume read_image_part(const std::string& path, const Cutout& part, bool allow_n
   return volume;
 }
 
+bool is_streamable(const std::string& path) {
+  return holds(meta_extensions, extension_of(path));
+}
+
 void check_storage(const std::string& path, const ImageStorage& storage) {
   const std::string extension = extension_of(path), type = component_name(storage.component);
   if (holds(meta_extensions, extension)) return;
