@@ -24,8 +24,8 @@ struct FusedForm {
 std::string fused_form_name(const FusedForm& form);
 
 /// Bytes that one iteration of a voxel cannot do without. In place the dual kernel reads u and reads and writes q (28),
-/// the primal kernel reads f and q and reads and writes u (24), and weights are read in both; a fused pass reads u and f
-/// (and w) and writes u, and reads and writes q as it is stored, once for all its stages.
+/// the primal kernel reads f and q and reads and writes u (24), and weights are read in both; a fused pass reads u and
+/// f (and w) and writes u, and reads and writes q as it is stored, once for all its stages.
 double fused_bytes(bool weighted, const FusedForm& form);
 
 /// The same for the planner: over the share of a copy's rate that the form reaches on an H200 (benchmarks/RESULTS.md).

@@ -182,7 +182,9 @@ Requirements RayProjection::requirements() const {
                        : order_.empty()                                      ? 5.6
                                                                              : 4.5;
   requirements.cost.name = fmt::format("project {}{}", projector_name(parameters_.projector),
-                                       !images() ? "" : order_.empty() ? " images" : " pairs");
+                                       !images()        ? ""
+                                       : order_.empty() ? " images"
+                                                        : " pairs");
   requirements.cost.bytes = bytes;
   return requirements;
 }

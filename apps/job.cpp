@@ -20,6 +20,7 @@
 #include "host/interrupt.hpp"
 #include "host/process_memory.hpp"
 #include "scheduling/cost.hpp"
+#include "scheduling/visit_cost.hpp"
 #include "scheduling/host_need.hpp"
 #include "scheduling/rates.hpp"
 
@@ -54,14 +55,17 @@ bool share_a_file(const std::vector<fs::path>& a, const std::vector<fs::path>& b
 }
 
 // The prediction for the iterations that were done: a method may stop before its last one.
-double predicted_seconds(const RunResult& result) {
+Plan plan_of_what_was_done(const RunResult& result) {
   Plan plan = result.plan;
   auto& requirements = plan.requirements;
-  if (plan.batch > 0 || result.iterations >= requirements.iterations) return plan.seconds;
+  if (plan.batch > 0 || result.iterations >= requirements.iterations) return plan;
   requirements.iterations = result.iterations;
   std::erase_if(requirements.reductions, [&](int due) { return due >= result.iterations; });
-  plan.passes = count_passes(requirements, plan.iterations_per_exchange);
-  return estimate_seconds(plan);
+  plan.passes = plan.resident ? count_passes(requirements, plan.iterations_per_exchange)
+                              : count_visits(requirements, plan.iterations_per_exchange);
+  plan.seconds = estimate_seconds(plan);
+  plan.bus_bytes = count_bus_bytes(plan);
+  return plan;
 }
 
 std::size_t largest_slab(const Plan& plan) {
@@ -222,6 +226,7 @@ void Job::forecast(const Plan& plan, double volumes) {
 }
 
 void Job::record(const RunResult& result, const std::string& name) {
+  const Plan done = plan_of_what_was_done(result);
   report_["runs"][name] = {
       {"plan", result.plan.json()},
       {"iterations", result.iterations},
@@ -229,9 +234,7 @@ void Job::record(const RunResult& result, const std::string& name) {
       {"peak_bytes", result.peak_bytes},
       {"bus_bytes", result.bus_bytes},
       {"predicted",
-       {{"seconds", predicted_seconds(result)},
-        {"device_peak_bytes", largest_slab(result.plan)},
-        {"bus_bytes", result.plan.bus_bytes}}},
+       {{"seconds", done.seconds}, {"device_peak_bytes", largest_slab(result.plan)}, {"bus_bytes", done.bus_bytes}}},
       {"actual",
        {{"seconds", result.seconds}, {"device_peak_bytes", result.peak_bytes}, {"bus_bytes", result.bus_bytes}}}};
   if (!result.taken_by.empty()) report_["runs"][name]["slabs_taken_by"] = result.taken_by;

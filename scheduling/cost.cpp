@@ -10,8 +10,8 @@
 namespace halocline {
 namespace {
 
-constexpr double alike = 0.05;            // rates that differ by less are equal: so much they differ from run to run
-constexpr double worth_another = 0.02;    // what a slower device has to bring
+constexpr double alike = 0.05;              // rates that differ by less are equal: so much they differ from run to run
+constexpr double worth_another = 0.02;      // what a slower device has to bring
 constexpr double staging_bytes = 64 << 20;  // page-locked chunks of a device (host/staging.cpp)
 
 // Bytes a slice of the volume, by what happens to them.
@@ -191,8 +191,8 @@ std::vector<Work> work_by_device(const Plan& plan) {
     return work;
   }
   for (const auto& slab : plan.slabs)
-    work[static_cast<std::size_t>(slab.device)].add(
-        plan.requirements.stack[2] == 0 ? iterative_work(plan, slab) : backprojection_work(plan, slab));
+    work[static_cast<std::size_t>(slab.device)].add(plan.requirements.stack[2] == 0 ? iterative_work(plan, slab)
+                                                                                    : backprojection_work(plan, slab));
   return work;
 }
 
@@ -334,7 +334,11 @@ double count_host_bytes(const Plan& plan) {
     std::size_t held = 0;
     for (const auto& slab : plan.slabs)
       if (slab.device == static_cast<int>(d) || shares_views(plan.requirements)) held = std::max(held, slab.bytes);
-    if (held > 0) result += plan.devices[d].cpu ? static_cast<double>(held) : staging_bytes;
+    if (held == 0) continue;
+    // CPU devices take memory of the host directly, but not what is made as it is sent: volumes of iterative methods.
+    const bool cpu = plan.devices[d].cpu;
+    if (cpu) result += static_cast<double>(held);
+    if (!cpu || plan.requirements.stack[2] == 0) result += staging_bytes;
   }
   return result;
 }

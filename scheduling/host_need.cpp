@@ -24,10 +24,10 @@ void require_host_memory(const Plan& plan, const HostNeed& need, std::size_t mem
   // What a job holds grows with the slices of the volume.
   const auto slices = static_cast<std::int64_t>(
       std::floor(static_cast<double>(size[2]) * (has - need.process) / (need.volumes + need.runner)));
-  const std::string fits =
-      slices >= 1 ? fmt::format("{} slices of {} x {} voxels would fit", std::min<std::int64_t>(slices, size[2]),
-                                size[0], size[1])
-                  : fmt::format("not even one slice of {} x {} voxels would fit", size[0], size[1]);
+  const std::string fits = slices >= 1
+                               ? fmt::format("{} slices of {} x {} voxels would fit",
+                                             std::min<std::int64_t>(slices, size[2]), size[0], size[1])
+                               : fmt::format("not even one slice of {} x {} voxels would fit", size[0], size[1]);
   const bool comes_and_goes = !plan.resident && plan.requirements.stack[2] == 0;
   throw PlanError(fmt::format(
       "{}: the host's memory is too small for {} x {} x {} voxels.\n{}  {:<28} {:>12}\nTake a smaller part of the "

@@ -22,16 +22,19 @@ constexpr double gibi = 1024.0 * 1024 * 1024;
 // One object of the file: typed members by name, and a message for each that is not as it should be.
 class Object {
  public:
-  Object(const json& value, std::string where, std::vector<std::string> names) : value_(value), where_(std::move(where)) {
+  Object(const json& value, std::string where, std::vector<std::string> names)
+      : value_(value), where_(std::move(where)) {
     if (!value.is_object()) throw InputError(fmt::format("{} is not an object in braces", where_));
     for (const auto& [name, member] : value.items())
       if (std::find(names.begin(), names.end(), name) == names.end())
-        throw InputError(fmt::format("{}: there is no \"{}\"; expected some of: {}", where_, name, fmt::join(names, ", ")));
+        throw InputError(
+            fmt::format("{}: there is no \"{}\"; expected some of: {}", where_, name, fmt::join(names, ", ")));
   }
   std::string text(const char* name, const std::optional<std::string>& otherwise = {}) const {
     const json* member = find(name, otherwise.has_value());
     if (member == nullptr) return *otherwise;
-    if (!member->is_string()) throw InputError(fmt::format("{}: \"{}\" is {}; expected text", where_, name, member->dump()));
+    if (!member->is_string())
+      throw InputError(fmt::format("{}: \"{}\" is {}; expected text", where_, name, member->dump()));
     return member->get<std::string>();
   }
   double positive(const char* name, std::optional<double> otherwise = {}) const {
@@ -109,8 +112,8 @@ Machine parse_machine(const std::string& text, const std::string& file) {
   try {
     value = json::parse(text);
   } catch (const json::parse_error& error) {
-    throw InputError(fmt::format("machine file '{}' is damaged: {}; expected JSON, as in apps/machines", file,
-                                 error.what()));
+    throw InputError(
+        fmt::format("machine file '{}' is damaged: {}; expected JSON, as in apps/machines", file, error.what()));
   }
   const std::string where = fmt::format("machine file '{}'", file);
   const Object object(value, where, {"name", "source", "host", "devices"});

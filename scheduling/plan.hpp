@@ -18,13 +18,13 @@ struct DeviceBudget {
   std::string name;
   std::size_t memory = 0;
   std::size_t max_allocation = 0;
-  double speed = 0;                    // relative, of all devices or of none; 0: by the rates below
-  double bus_bandwidth = 12e9;         // to the device
-  double download_bandwidth = 0;       // from it; 0: as bus_bandwidth
-  double memory_bandwidth = 200e9;     // of a kernel that copies in the device's own memory, read and written
-  double latency = 1e-4;               // seconds until the host knows that a kernel has ended and can start the next
-  std::map<std::string, double> rates; // units of work a second, by KernelCost::name
-  std::string platform;             // the driver's name
+  double speed = 0;                     // relative, of all devices or of none; 0: by the rates below
+  double bus_bandwidth = 12e9;          // to the device
+  double download_bandwidth = 0;        // from it; 0: as bus_bandwidth
+  double memory_bandwidth = 200e9;      // of a kernel that copies in the device's own memory, read and written
+  double latency = 1e-4;                // seconds until the host knows that a kernel has ended and can start the next
+  std::map<std::string, double> rates;  // units of work a second, by KernelCost::name
+  std::string platform;                 // the driver's name
   bool cpu = false;
   bool texel_pairs = false;
 };
@@ -53,10 +53,10 @@ struct Plan {
   bool resident = true;  // each device has one slab, which stays there from pass to pass
   double passes = 1;     // over the volume: exchanges of an iterative method
   // Predicted, of all passes:
-  double bus_bytes = 0;       // both ways
-  double seconds = 0;         // from inputs in host memory to the result there, kernels compiled
-  double host_bytes = 0;      // of host memory, besides inputs and result
-  double host_bandwidth = 0;  // as in PlanOptions
+  double bus_bytes = 0;            // both ways
+  double seconds = 0;              // from inputs in host memory to the result there, kernels compiled
+  double host_bytes = 0;           // of host memory, besides inputs and result
+  double host_bandwidth = 0;       // as in PlanOptions
   std::vector<std::string> notes;  // why a device was left out
 
   /// The table that --dry-run prints: devices, slabs, halo, iterations per exchange, bytes per array, passes over the

@@ -20,11 +20,11 @@
 namespace halocline {
 namespace {
 
-constexpr int version = 1;                       // of what is measured, and how
-constexpr double long_enough = 8e-3;             // seconds that make a transfer or copy worth timing
-constexpr std::size_t most_bytes = 256u << 20;   // beyond every cache
+constexpr int version = 1;                      // of what is measured, and how
+constexpr double long_enough = 8e-3;            // seconds that make a transfer or copy worth timing
+constexpr std::size_t most_bytes = 256u << 20;  // beyond every cache
 constexpr std::size_t least_bytes = 16u << 10;
-constexpr double worth_a_trial = 1;              // predicted seconds of a job
+constexpr double worth_a_trial = 1;  // predicted seconds of a job
 
 // "Name #2", "Name (part 1 of 2)": one of several of a kind.
 std::string model_of(const DeviceInfo& info) {
@@ -86,9 +86,10 @@ Timed time_arrays(const Device& device, std::size_t bytes, std::vector<std::byte
   copy_once(slab, bytes);
   const double one = seconds_of(slab, [&] { copy_once(slab, bytes); });
   const int times = std::clamp(static_cast<int>(long_enough / std::max(one, 1e-9)), 1, 10);
-  result.copy = best_seconds(slab, [&] {
-                  for (int n = 0; n < times; ++n) copy_once(slab, bytes);
-                }) /
+  result.copy = best_seconds(slab,
+                             [&] {
+                               for (int n = 0; n < times; ++n) copy_once(slab, bytes);
+                             }) /
                 times;
   result.upload = best_seconds(slab, [&] { slab.upload_bytes("from", 0, host.data(), bytes); });
   result.download = best_seconds(slab, [&] { slab.download_bytes("from", 0, host.data(), bytes); });
@@ -134,7 +135,8 @@ std::optional<DeviceRates> load(const std::string& key) {
 }
 
 // With the lock held.
-std::optional<DeviceRates> find_or_measure(const Device& device, std::map<std::string, std::optional<DeviceRates>>& all) {
+std::optional<DeviceRates> find_or_measure(const Device& device,
+                                           std::map<std::string, std::optional<DeviceRates>>& all) {
   const std::string key = key_of(device.info());
   if (const auto found = all.find(key); found != all.end()) return found->second;
   auto rates = load(key);
@@ -155,9 +157,8 @@ std::optional<DeviceRates> find_or_measure(const Device& device, std::map<std::s
 }
 
 bool unlike(const std::vector<Device>& devices) {
-  return std::any_of(devices.begin(), devices.end(), [&](const Device& device) {
-    return key_of(device.info()) != key_of(devices.front().info());
-  });
+  return std::any_of(devices.begin(), devices.end(),
+                     [&](const Device& device) { return key_of(device.info()) != key_of(devices.front().info()); });
 }
 
 // A part of the volume in its middle, as thick as fits.

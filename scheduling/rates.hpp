@@ -36,8 +36,8 @@ struct KernelTrial {
   std::function<double(const Slab&, Range views)> units;  // of work, see KernelCost
 };
 
-/// Runs the trial for every kind of device whose rate for these kernels is not known, and keeps what was measured, where
-/// it matters: the devices differ, or the work takes a second. Failures are left to the run.
+/// Runs the trial for every kind of device whose rate for these kernels is not known, and keeps what was measured,
+/// where it matters: the devices differ, or the work takes a second. Failures are left to the run.
 void learn_kernel_rate(const Requirements& requirements, const std::vector<Device>& devices, const KernelTrial& trial);
 
 /// The text that is kept, and back; nothing if it is damaged or of another version.

@@ -36,12 +36,12 @@ struct ArrayNeed {
   std::function<void(const float* from, std::byte* to, std::size_t count)> encode = {};
 };
 
-/// How long the kernels take, for the planner. A unit of work is a voxel and an iteration, with projections a voxel and a
-/// view, and of methods that make projections a pixel and a plane of voxels across its ray.
+/// How long the kernels take, for the planner. A unit of work is a voxel and an iteration, with projections a voxel and
+/// a view, and of methods that make projections a pixel and a plane of voxels across its ray.
 struct KernelCost {
-  std::string name;        ///< under which a device's measured rate is kept (DeviceBudget::rates); empty: never measured
-  double bytes = 0;        ///< that a plain copy reads and writes in the time of one unit; 0: every array twice
-  double pixel_bytes = 0;  ///< the same for filtering one pixel of a view
+  std::string name;  ///< under which a device's measured rate is kept (DeviceBudget::rates); empty: never measured
+  double bytes = 0;  ///< that a plain copy reads and writes in the time of one unit; 0: every array twice
+  double pixel_bytes = 0;      ///< the same for filtering one pixel of a view
   double reduction_bytes = 0;  ///< the same for a voxel and a reduction
 };
 
@@ -63,7 +63,7 @@ struct Requirements {
   /// Detector rows that a range of slices needs; empty function: all.
   std::function<Range(Range slices)> detector_rows;
   int preferred_batch = 16;  // views at a time, memory allowing
-  int batch_step = 1;        // a batch has a multiple of it, and so has the stack
+  int batch_step = 1;        // a batch has a multiple of it, and so has the stack; iterations that kernels take at once
   KernelCost cost;
 };
 

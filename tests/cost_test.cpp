@@ -172,7 +172,7 @@ TEST(HostBytes, areTheStateOfSlabsThatComeAndGo) {
   auto cpu = device("cpu", 50e9);
   cpu.cpu = true;
   const Plan on_host = pdu(512, {cpu});
-  EXPECT_DOUBLE_EQ(on_host.host_bytes, static_cast<double>(on_host.slabs[0].bytes));
+  EXPECT_DOUBLE_EQ(on_host.host_bytes, static_cast<double>(on_host.slabs[0].bytes) + (64 << 20));
 }
 
 TEST(HostNeedErrors, sayHowManySlicesWouldFit) {
