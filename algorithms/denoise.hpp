@@ -17,7 +17,7 @@ struct DenoiseParameters {
   std::string method = "pdu";
   std::optional<double> alpha;             // pdu, spdu: 1 / lambda; none: chosen by `strength` (choose_strength)
   int iterations = 500;                    // at most
-  double gap = 1e-3;                       // pdu, spdu: relative duality gap to stop at, below 1
+  double gap = 1e-3;                       // pdu, spdu: relative duality gap to stop at, below 1; 0: all iterations
   Schedule schedule = Schedule::standard;  // pdu, spdu
   /// pdu, spdu with the schedules default or zhu-chan: iterations a pass over memory (0: two kernels in place, which
   /// need the least memory) and bits of a stored dual component. None: what is fastest on the devices and fits them.

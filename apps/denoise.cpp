@@ -438,8 +438,9 @@ void add_denoise(CLI::App& app, Action& action) {
       sub->add_option("--iterations", p.iterations, "At most so many iterations; with --alpha-path, for each alpha")
           ->check(whole_number_from(1, most_iterations))
           ->type_name("N");
-  auto* gap = sub->add_option("--gap", p.gap, "pdu, spdu, pdu4d: stop at this relative duality gap, below 1")
-                  ->check(positive_number())
+  auto* gap = sub->add_option("--gap", p.gap, "pdu, spdu, pdu4d: stop at this relative duality gap, below 1; 0: "
+                              "make all of --iterations, the fastest where slabs come and go")
+                  ->check(not_negative())
                   ->type_name("G");
   auto* schedule = sub->add_option("--schedule", command->schedule,
                                    "pdu, spdu, pdu4d: step sizes. default: the fastest; zhu-chan: a published one; "

@@ -169,16 +169,17 @@ std::vector<std::string> shortfalls(const DenoiseResult& result, const DenoisePa
     texts.push_back(fmt::format("the time limit of {:g} s ended the run after {} iterations at {}", control.time_limit,
                                 result.iterations, reached(result, parameters, voxels)));
   const bool cut = result.stopped_by == StoppedBy::time || result.stopped_by == StoppedBy::interrupt;
+  const bool no_target = parameters.gap == 0 && !descends(parameters);
   if (!parameters.alpha_path.empty()) {
     for (std::size_t n = 0; n + (cut ? 1 : 0) < result.stages.size(); ++n)
-      if (!result.stages[n].converged)
+      if (!result.stages[n].converged && !no_target)
         texts.push_back(shortfall_of_stage(result.stages[n], parameters.alpha_path[n], result, parameters));
     if (result.stages.size() < parameters.alpha_path.size())
       texts.push_back(fmt::format("{} of {} alphas were not begun", parameters.alpha_path.size() - result.stages.size(),
                                   parameters.alpha_path.size()));
     return texts;
   }
-  if (result.converged || cut) return texts;
+  if (result.converged || cut || no_target) return texts;
   if (result.stalled && descends(parameters))
     texts.push_back(fmt::format("the target of ||u - f|| = {:.4g} cannot be reached: at {:.4g} {}",
                                 result.target_fidelity, result.fidelity,

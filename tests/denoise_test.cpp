@@ -490,7 +490,9 @@ TEST(Denoise, WrongParametersAreNamed) {
   expect_refused(with([](auto& p) { p.alpha = -2; }), "--alpha is -2");
   expect_refused(with([](auto& p) { p.alpha = std::numeric_limits<double>::infinity(); }), "--alpha is inf");
   expect_refused(with([](auto& p) { p.alpha = std::numeric_limits<double>::quiet_NaN(); }), "--alpha is nan");
-  expect_refused(with([](auto& p) { p.gap = 0; }), "--gap is 0");
+  expect_refused(with([](auto& p) { p.gap = -1e-3; }), "--gap is -0.001; expected a number below 1");
+  expect_refused(with([](auto& p) { p.gap = 1; }), "--gap is 1; expected a number below 1");
+  expect_refused(with([](auto& p) { p.gap = std::numeric_limits<double>::quiet_NaN(); }), "--gap is nan");
   expect_refused(with([](auto& p) { p.iterations = 0; }), "--iterations is 0; expected 1 to 1000000");
   expect_refused(with([](auto& p) { p.method = "wavelet"; }), "--method is \"wavelet\"");
   expect_refused(with([](auto& p) { p.method = "skeleton"; }), "--method is \"skeleton\"");
