@@ -220,8 +220,14 @@ class Layouter {
     for (auto count = std::max(least, (region.count() + thickest - 1) / thickest); count <= region.count(); ++count) {
       Extent extent;
       bool all = true;
-      for (std::int64_t n = 0; n < count && all; ++n) {  // the one in the middle is the most likely not to fit
-        extent.include(visited(device, region, part(region, (n + count / 2) % count, count)));
+      // Those in the middle and at the ends are the most likely not to fit, and rows take long to find.
+      for (const std::int64_t n : {count / 2, std::int64_t{0}, count - 1}) {
+        extent.include(visited(device, region, part(region, n, count)));
+        all = all && fits(requirements_, devices_[device], extent, views_);
+        if (!all) break;
+      }
+      for (std::int64_t n = 0; n < count && all; ++n) {
+        extent.include(visited(device, region, part(region, n, count)));
         all = fits(requirements_, devices_[device], extent, views_);
       }
       if (all) return count;
