@@ -481,18 +481,21 @@ TEST_F(CommandOnDevice, AWarmStartChangesTheResultByTheGapOnly) {
   EXPECT_NE(content(path("cold.mha")), content(path("warm.mha")));
 }
 
-TEST_F(CommandOnDevice, WithoutAGapAllIterationsAreMadeInOnePassOverTheBus) {
-  const Words words{"denoise", "-i", path("r.mha"), "--method", "pdu", "--alpha", "2000", "--iterations", "7", "--gap", "0"};
+TEST_F(CommandOnDevice, WithoutAGapIterationsShareAPassOverTheBus) {
+  EXPECT_DONE(
+      run(Words{"phantom", "--type", "two-balls", "--size", "12,14,200", "--spacing", "1,1,1", "-o", path("t.mha")}));
+  const Words words{"denoise", "-i",           path("t.mha"), "--method", "pdu", "--alpha",
+                    "20",      "--iterations", "7",           "--gap",    "0"};
   const Ran whole = run(words + Words{"-o", path("in.mha"), "--report", path("in.json")});
   EXPECT_DONE(whole);
   EXPECT_EQ(whole.err.find("warning"), std::string::npos) << whole.err;
   EXPECT_EQ(json::parse(content(path("in.json")))["runs"]["denoise"]["iterations"], 7);
   const auto bytes = json::parse(content(path("in.json")))["runs"]["denoise"]["peak_bytes"].get<std::size_t>();
-  EXPECT_DONE(run(words + Words{"--device-memory", std::to_string(bytes * 9 / 10), "-o", path("out.mha"), "--report",
+  EXPECT_DONE(run(words + Words{"--device-memory", std::to_string(bytes / 2), "-o", path("out.mha"), "--report",
                                 path("out.json")}));
   const json plan = json::parse(content(path("out.json")))["runs"]["denoise"]["plan"];
   EXPECT_GT(plan["slabs"].size(), 1u);
-  EXPECT_EQ(plan["passes"], 1);
+  EXPECT_LE(plan["passes"].get<double>(), 3);  // of 7 iterations; the gap would be looked at after 5
   EXPECT_EQ(content(path("in.mha")), content(path("out.mha")));
 }
 
