@@ -325,10 +325,11 @@ double count_bus_bytes(const Plan& plan) {
 double count_host_bytes(const Plan& plan) {
   const auto bytes = slice_bytes(plan.requirements);
   double result = 0;
-  if (plan.requirements.stack[2] == 0 && plan.slabs.size() > 1)
+  if (plan.requirements.stack[2] == 0 && plan.slabs.size() > 1 && plan.resident)
     for (const auto& slab : plan.slabs)
       result += bytes.state * static_cast<double>(slab.extended.count() - slab.interior.count());
-  if (plan.requirements.stack[2] == 0 && !plan.resident)  // the result's memory holds the output
+  // Between passes, on the host. The result's memory holds the output.
+  if (plan.requirements.stack[2] == 0 && !plan.resident && plan.passes > 1)
     result += (bytes.state - bytes.output) * slices_of(plan.requirements);
   for (std::size_t d = 0; d < plan.devices.size(); ++d) {
     std::size_t held = 0;

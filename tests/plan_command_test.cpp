@@ -125,7 +125,8 @@ json reported(const Folder& f, const std::string& words) {
   // Arrays that are filled with NaN take as much of the host for a moment.
   const std::string command = std::string("env -u HALOCLINE_POISON_MEMORY ") + HALOCLINE_COMMAND + " " + words +
                               " --quiet --report " + (f / "r.json");
-  EXPECT_EQ(std::system(command.c_str()), 0) << command;
+  // Once before: a driver that compiles takes memory of its own, and so do the device's rates.
+  for (int n = 0; n < 2; ++n) EXPECT_EQ(std::system(command.c_str()), 0) << command;
   return parsed(f / "r.json");
 }
 

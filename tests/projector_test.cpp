@@ -70,7 +70,12 @@ void PrintTo(const Case& c, std::ostream* out) {
 std::vector<Case> cases() {
   std::vector<Case> all;
   for (const auto projector : {Projector::joseph, Projector::siddon, Projector::distance_driven})
-    for (const auto& scene : scenes()) all.push_back({projector, scene});
+    for (const auto& scene : scenes()) {
+      // The central ray of these lies in a face between voxels, where Siddon may take either side; and the roundings of
+      // 250 planes' numbers add up in its adjoint. They are there for Joseph's lines.
+      if (projector == Projector::siddon && scene.name.starts_with("long_lines")) continue;
+      all.push_back({projector, scene});
+    }
   return all;
 }
 std::string name_of(const testing::TestParamInfo<Case>& info) {
