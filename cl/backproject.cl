@@ -186,7 +186,7 @@ __kernel void backproject_columns(__global const float* restrict filtered, __glo
           const lanes ys = AXIAL == 2 ? (lanes)(y) : y + along, zs = AXIAL == 2 ? z + along : (lanes)(z);
           const lanes v = fma(zs, (lanes)(mv.z), fma((lanes)(x), (lanes)(mv.x), fma(ys, (lanes)(mv.y), (lanes)(mv.w)))) * inverse_w;
           lanes fraction;
-          const int8 quad = split(v, &fraction) - (row_begin - 1) - part, at = clamp(quad, 0, count - 1);
+          const int8 quad = split(v, &fraction) - (row_begin - 1) - part, at = clamp(quad, (int8)(0), (int8)(count - 1));
           const float16 pairs = PAIRS(blended, at);
           lanes value = fma(fraction, pairs.odd, (1.0f - fraction) * pairs.even);
 #ifdef VARIANCE

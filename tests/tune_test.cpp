@@ -112,7 +112,7 @@ TEST_F(Tune, ShapesChangeNoBit) {
   };
   const Device device = open();
   const auto standard = all(device);
-  EXPECT_THAT(shaped_kernels(device), Contains(HasSubstr("joseph")));
+  EXPECT_THAT(shaped_kernels(device), Contains(HasSubstr("siddon")));
   for (const std::array<std::size_t, 3> shape : {std::array<std::size_t, 3>{1, 1, 1}, {3, 5, 2}, {4096, 64, 64}}) {
     Tuning tuning;
     for (const auto& kernel : shaped_kernels(device)) tuning.groups[kernel] = shape;
@@ -163,7 +163,7 @@ TEST_F(Tune, TheFormFoundForAllDevicesIsTheOneThatDenoisingTakes) {
 TEST_F(Tune, CommandPrintsATableKeepsAndForgets) {
   const Ran ran = run({"tune", "--class", "project", "--seconds", "0.5", "--size", "12", "--quiet", "--device", "0"});
   ASSERT_EQ(ran.code, 0) << ran.err;
-  EXPECT_THAT(ran.out, HasSubstr("joseph_project"));
+  EXPECT_THAT(ran.out, HasSubstr("siddon_project"));
   ASSERT_TRUE(stored_tuning(open().info()));
   EXPECT_THAT(stored_tuning(open().info())->classes, Contains("project"));
   const Ran again = run({"tune", "--class", "project", "--seconds", "0.1", "--size", "12", "--quiet", "--json"});
