@@ -64,7 +64,6 @@ void Pdu::declare_fused(Requirements& need) const {
     need.arrays.push_back(volume_array(name, Lifetime::scratch));
     if (name != std::string("new_u")) need.arrays.back().element_bytes = bytes;
   }
-  need.batch_step = parameters_.fused.stages;
   need.kernels = {"pdu_state_start", "pdu_fused_iterate", "pdu_state_gap"};
 }
 

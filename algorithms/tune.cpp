@@ -125,7 +125,10 @@ class Tuner {
       : device_(std::move(device)), options_(options), progress_(progress), before_(tuning_of(device_)) {
     result_.tuning = before_;
   }
-  ~Tuner() { use_tuning(device_, before_); }
+  ~Tuner() {
+    use_tuning(device_, before_);
+    device_.record(nullptr);  // if a workload failed
+  }
 
   TuneResult run() {
     const auto classes = options_.classes.empty() ? tune_classes() : options_.classes;
@@ -293,10 +296,15 @@ std::optional<int> tuned_stages(std::span<const Device> devices, const std::stri
 }
 
 void keep_stages(const Device& device, const std::string& method, int stages) {
-  Tuning tuning = tuning_of(device);
-  tuning.choices["stages of " + method] = std::to_string(stages);
-  store_tuning(device.info(), tuning);
-  use_tuning(device, std::move(tuning));
+  // What is in use may be less than what is kept (--no-tune).
+  for (const bool kept : {true, false}) {
+    Tuning tuning = kept ? stored_tuning(device.info()).value_or(Tuning{}) : tuning_of(device);
+    tuning.choices["stages of " + method] = std::to_string(stages);
+    if (kept)
+      store_tuning(device.info(), tuning);
+    else
+      use_tuning(device, std::move(tuning));
+  }
 }
 
 bool has_measured_defaults(const DeviceInfo& device) {

@@ -197,10 +197,16 @@ void Job::tune_first_run(const std::string& tune_class) {
     TuneOptions options;
     options.classes = {tune_class};
     options.seconds = 2;
-    auto found = tune(device, options).tuning;
-    found.classes.insert(tune_class);  // or it would be tried at every start
-    store_tuning(device.info(), found);
-    use_tuning(device, std::move(found));
+    try {
+      auto found = tune(device, options);
+      if (found.left_out.empty()) found.tuning.classes.insert(tune_class);  // or it would be tried at every start
+      store_tuning(device.info(), found.tuning);
+      use_tuning(device, std::move(found.tuning));
+    } catch (const Interrupted&) {
+      throw;
+    } catch (const Error& error) {  // the run itself may do without what failed here
+      spdlog::warn("{} was not tuned: {}", device.info().name, error.what());
+    }
     if (trace_) Device(device).record(trace_);
   }
 }
@@ -272,7 +278,8 @@ void Job::finish(bool failed) {
   if (dry_run()) return;
   if (!failed) tell_of_nonfinite();
   try {
-    if (trace_) write_file_atomically(common_.trace, [&](std::ostream& out) { trace_->write(out); });
+    // A job that failed before its first command may have been refused because of this very file.
+    if (trace_ && (!failed || !trace_->entries().empty())) write_file_atomically(common_.trace, [&](std::ostream& out) { trace_->write(out); });
   } catch (const std::exception& error) {
     if (!failed) throw;
     spdlog::warn("the trace was not written: {}", error.what());

@@ -57,9 +57,14 @@ void run(Job& job, const TuneCommand& command) {
   auto results = nlohmann::json::array();
   for (const Device& device : job.devices()) {
     if (job.dry_run()) {
-      job.print(fmt::format("would measure {} on {} for about {:g} s{}", fmt::join(tune_classes(), ", "),
-                            device.info().name, command.options.seconds,
-                            stored_tuning(device.info()) ? "; it was tuned before" : ""));
+      const auto kept = stored_tuning(device.info()).value_or(Tuning{});
+      if (command.forget)
+        job.print(fmt::format("would forget what was measured on {}", device.info().name));
+      else
+        job.print(fmt::format(
+            "would measure {} on {} for about {:g} s{}",
+            fmt::join(command.options.classes.empty() ? tune_classes() : command.options.classes, ", "),
+            device.info().name, command.options.seconds, kept == Tuning{} ? "" : "; it was tuned before"));
       continue;
     }
     if (command.forget) {
@@ -89,7 +94,7 @@ void add_tune(CLI::App& app, Action& action) {
       ->type_name("LIST")
       ->default_str("");
   sub->add_option("--seconds", command->options.seconds,
-                  "About how long to measure, for each device; what takes longer is begun")
+                  "About how long to measure, for each device; what was begun is ended")
       ->check(positive_number())
       ->type_name("S");
   sub->add_option("--size", command->options.size,

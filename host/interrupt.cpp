@@ -1,5 +1,6 @@
 #include "host/interrupt.hpp"
 
+#include <atomic>
 #include <csignal>
 
 #include "host/error.hpp"
@@ -8,6 +9,7 @@ namespace halocline {
 namespace {
 
 volatile std::sig_atomic_t requested = 0;
+std::atomic<int> holders{0};
 
 extern "C" void on_signal(int signal) {
   if (requested != 0) {  // the user means it
@@ -28,8 +30,19 @@ bool interrupt_requested() {
   return requested != 0;
 }
 
+void throw_interrupted() {
+  throw Interrupted("interrupted: nothing was written, the input files are untouched");
+}
+
 void check_interrupt() {
-  if (requested != 0) throw Interrupted("interrupted: nothing was written, the input files are untouched");
+  if (requested != 0 && holders == 0) throw_interrupted();
+}
+
+HeldInterrupts::HeldInterrupts(bool hold) : hold_(hold) {
+  if (hold_) ++holders;
+}
+HeldInterrupts::~HeldInterrupts() {
+  if (hold_) --holders;
 }
 
 bool take_interrupt() {

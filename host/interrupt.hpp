@@ -8,6 +8,20 @@ void install_interrupt_handler();
 bool interrupt_requested();
 /// Throws Interrupted if Ctrl-C was pressed since the program began.
 void check_interrupt();
+/// The same whether or not somebody holds interrupts.
+[[noreturn]] void throw_interrupted();
+/// While one of these lives, check_interrupt() lets the work go on: its owner looks at interrupt_requested() and brings it
+/// to an end itself.
+class HeldInterrupts {
+ public:
+  explicit HeldInterrupts(bool hold);
+  HeldInterrupts(const HeldInterrupts&) = delete;
+  HeldInterrupts& operator=(const HeldInterrupts&) = delete;
+  ~HeldInterrupts();
+
+ private:
+  bool hold_;
+};
 /// Whether Ctrl-C was pressed; answers it, so that the work can be brought to an end. The next one counts again.
 bool take_interrupt();
 /// For tests.

@@ -63,9 +63,14 @@ Event Staging::write(const Buffer& to, std::size_t offset, std::size_t bytes, co
 
 Event Staging::read(const Buffer& from, std::size_t offset, std::size_t bytes, const Piece& drain,
                     std::span<const Event> waits) {
-  const Event last = read_later(from, offset, bytes, drain, waits);
-  settle();
-  return last;
+  try {
+    const Event last = read_later(from, offset, bytes, drain, waits);
+    settle();
+    return last;
+  } catch (...) {
+    pending_.clear();  // whoever drains may be gone when the next read settles
+    throw;
+  }
 }
 
 Event Staging::read_later(const Buffer& from, std::size_t offset, std::size_t bytes, const Piece& drain,

@@ -122,7 +122,7 @@ double computed_slices(const Plan& plan, double interior, double halo) {
 
 // Kernels that take several iterations at a time take as long for fewer, which an exchange may leave them.
 double started_for_one(const Plan& plan) {
-  const double k = plan.iterations_per_exchange, together = plan.requirements.batch_step;
+  const double k = plan.iterations_per_exchange, together = plan.requirements.together;
   return std::ceil(k / together) * together / k;
 }
 

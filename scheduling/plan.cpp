@@ -118,20 +118,15 @@ std::optional<Plan> best_plan(const Plan& common, const Team& team, const PlanOp
     if (team.devices.size() == 1) return whole;
     best = std::move(whole);
   }
-  for (const int batch : batches) {
-    bool fits = true;
+  for (const int batch : batches)
     for (const int iterations : exchanges) {
-      // More iterations need more memory, but for those of a run of one pass.
-      if (!fits && iterations != exchanges.back()) continue;
       auto plan = try_plan(common, team, iterations, batch, options);
-      fits = plan.has_value();
-      if (!fits) continue;
+      if (!plan) continue;
       // Slabs that stay on their devices beat any that come and go.
       const bool better = !best || (plan->resident && !best->resident) ||
                           (plan->resident == best->resident && plan->seconds < best->seconds);
       if (better) best = std::move(plan);
     }
-  }
   return best;
 }
 

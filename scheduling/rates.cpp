@@ -101,7 +101,8 @@ Timed time_arrays(const Device& device, std::size_t bytes, std::vector<std::byte
 }
 
 // Arrays grow until they take long enough, or reach what the budget lets them.
-DeviceRates measure(const Device& device) {
+// `small`: the budget did not let them grow so far; the rates are then those of caches and latencies.
+DeviceRates measure(const Device& device, bool* small) {
   const std::size_t most = std::min({most_bytes, device.ledger().budget() / 4, device.max_allocation()});
   if (most < least_bytes) throw PlanError("the budget is too small to measure anything");
   DeviceRates rates;
@@ -116,6 +117,7 @@ DeviceRates measure(const Device& device) {
     rates.upload = size / timed.upload;
     rates.download = size / timed.download;
     rates.latency = std::min(rates.latency, timed.latency);
+    *small = most < most_bytes && std::max({timed.copy, timed.upload, timed.download}) <= long_enough;
     if (bytes == most / 4096 * 4096 || std::max({timed.copy, timed.upload, timed.download}) > long_enough) break;
   }
   spdlog::debug("{}: copy {:.3g} GB/s, up {:.3g}, down {:.3g}, latency {:.3g} us", device.info().name,
@@ -142,8 +144,9 @@ std::optional<DeviceRates> find_or_measure(const Device& device,
   auto rates = load(key);
   if (!rates) {
     try {
-      rates = measure(device);
-      store(key, *rates);
+      bool small = false;
+      rates = measure(device, &small);
+      if (!small) store(key, *rates);
     } catch (const Interrupted&) {
       throw;
     } catch (const Error& error) {

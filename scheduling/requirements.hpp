@@ -63,7 +63,7 @@ struct Requirements {
   /// Detector rows that a range of slices needs; empty function: all.
   std::function<Range(Range slices)> detector_rows;
   int preferred_batch = 16;  // views at a time, memory allowing
-  int batch_step = 1;        // a batch has a multiple of it, and so has the stack; iterations that kernels take at once
+  int batch_step = 1;        // a batch has a multiple of it, and so has the stack
   KernelCost cost;
 };
 

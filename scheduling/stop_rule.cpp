@@ -36,7 +36,7 @@ void CommonStop::begin(int count) {
 bool CommonStop::go(int n, int together) {
   const std::lock_guard lock(mutex_);
   if (interrupt_requested()) {
-    if (!keep_ || interrupted_) check_interrupt();
+    if (!keep_ || interrupted_) throw_interrupted();
     take_interrupt();
     interrupted_ = true;
     limit_ = std::min(limit_, begun_);

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <mutex>
 
+#include "host/interrupt.hpp"
+
 namespace halocline {
 
 /// What ended a run.
@@ -37,7 +39,7 @@ class TimeLimit {
 class CommonStop {
  public:
   /// keep: stop as above; otherwise iterations throw Interrupted.
-  explicit CommonStop(bool keep) : keep_(keep) {}
+  explicit CommonStop(bool keep) : keep_(keep), held_(keep) {}
 
   /// A pass of so many iterations begins.
   void begin(int count);
@@ -53,6 +55,7 @@ class CommonStop {
 
  private:
   bool keep_, interrupted_ = false;
+  HeldInterrupts held_;  // files that are read and written meanwhile must not end the run
   mutable std::mutex mutex_;
   int limit_ = 0, begun_ = 0;
 };
