@@ -163,7 +163,11 @@ TEST_F(Forecast, ofMemoryHoldsForProjectionsToo) {
   run({"geometry", "circular", "--sid", "2000", "--sdd", "3000", "--projections", "20", "-o", f / "g.xml"});
   run({"project", "--phantom", "shepp-logan", "--phantom-size", "200", "--geometry", f / "g.xml", "--detector",
        "400,300", "--pixel", "2,2", "-o", f / "p.mha"});
-  expect_predicted(reported(f, "fdk " + volume), "fdk", 0.05);
+  // From file to file: up to four chunks of 16 MiB each way, which CPU devices otherwise do not need, come on top.
+  const json streamed = reported(f, "fdk " + volume)["host_memory"];
+  const auto more = streamed["actual_peak_bytes"].get<double>() - streamed["predicted_peak_bytes"].get<double>();
+  EXPECT_GT(more, -0.05 * streamed["predicted_peak_bytes"].get<double>()) << streamed;
+  EXPECT_LT(more, 128 << 20) << streamed;
 }
 
 }  // namespace
