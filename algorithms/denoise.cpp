@@ -379,8 +379,9 @@ void check_denoise_parameters(const DenoiseParameters& parameters) {
     make_denoiser(parameters.method, {});  // throws with the list
   check_alpha("--alpha", parameters.alpha);
   if (!(parameters.gap >= 0 && parameters.gap < 1))
-    throw InputError(fmt::format(
-        "--gap is {}; expected a number below 1, as the gap is relative, or 0 for all of --iterations", parameters.gap));
+    throw InputError(
+        fmt::format("--gap is {}; expected a number below 1, as the gap is relative, or 0 for all of --iterations",
+                    parameters.gap));
   require_positive("--step", parameters.step);
   require_positive("--target-fidelity", parameters.target_fidelity);
   require_positive("--adaptive-delta", parameters.adaptive_delta);

@@ -438,7 +438,8 @@ void add_denoise(CLI::App& app, Action& action) {
       sub->add_option("--iterations", p.iterations, "At most so many iterations; with --alpha-path, for each alpha")
           ->check(whole_number_from(1, most_iterations))
           ->type_name("N");
-  auto* gap = sub->add_option("--gap", p.gap, "pdu, spdu, pdu4d: stop at this relative duality gap, below 1; 0: "
+  auto* gap = sub->add_option("--gap", p.gap,
+                              "pdu, spdu, pdu4d: stop at this relative duality gap, below 1; 0: "
                               "make all of --iterations, the fastest where slabs come and go")
                   ->check(not_negative())
                   ->type_name("G");

@@ -300,9 +300,10 @@ void run_fdk(Job& job, const FdkCommand& command) {
   const auto stored = command.counts ? work.attenuation.counts->stored : Component::float32;
   const double all_views = static_cast<double>(component_bytes(stored)) * static_cast<double>(work.stack.count()),
                input = work.streamed && is_streamable(command.input) ? 0 : all_views,
-               results = is_streamable(first.output)
-                             ? 0
-                             : grid_bytes(work.grid) * static_cast<double>(1 + (variance ? 1 : 0) + first.halves.size());
+               results =
+                   is_streamable(first.output)
+                       ? 0
+                       : grid_bytes(work.grid) * static_cast<double>(1 + (variance ? 1 : 0) + first.halves.size());
   job.forecast(attenuation, input + results);
   if (variance) job.forecast(*variance, input + results);
   for (const auto& half : first.halves)

@@ -20,9 +20,9 @@
 #include "host/interrupt.hpp"
 #include "host/process_memory.hpp"
 #include "scheduling/cost.hpp"
-#include "scheduling/visit_cost.hpp"
 #include "scheduling/host_need.hpp"
 #include "scheduling/rates.hpp"
+#include "scheduling/visit_cost.hpp"
 
 namespace halocline {
 namespace {
@@ -279,7 +279,8 @@ void Job::finish(bool failed) {
   if (!failed) tell_of_nonfinite();
   try {
     // A job that failed before its first command may have been refused because of this very file.
-    if (trace_ && (!failed || !trace_->entries().empty())) write_file_atomically(common_.trace, [&](std::ostream& out) { trace_->write(out); });
+    if (trace_ && (!failed || !trace_->entries().empty()))
+      write_file_atomically(common_.trace, [&](std::ostream& out) { trace_->write(out); });
   } catch (const std::exception& error) {
     if (!failed) throw;
     spdlog::warn("the trace was not written: {}", error.what());

@@ -61,10 +61,10 @@ void run(Job& job, const TuneCommand& command) {
       if (command.forget)
         job.print(fmt::format("would forget what was measured on {}", device.info().name));
       else
-        job.print(fmt::format(
-            "would measure {} on {} for about {:g} s{}",
-            fmt::join(command.options.classes.empty() ? tune_classes() : command.options.classes, ", "),
-            device.info().name, command.options.seconds, kept == Tuning{} ? "" : "; it was tuned before"));
+        job.print(
+            fmt::format("would measure {} on {} for about {:g} s{}",
+                        fmt::join(command.options.classes.empty() ? tune_classes() : command.options.classes, ", "),
+                        device.info().name, command.options.seconds, kept == Tuning{} ? "" : "; it was tuned before"));
       continue;
     }
     if (command.forget) {

@@ -45,9 +45,9 @@ __constant sampler_t bilinear = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP 
 
 // Work-items: (nx, ny, slices / K_UNROLL), with PACK 2 half of ny, with PACK 4 half of nx too.
 __kernel void backproject_image(__read_only image2d_array_t filtered, __global const float4* restrict matrices,
-                                __global float* restrict volume, int nx, int ny, int first, int slices, int offset, float cx,
-                                float cy, float cz, int columns, int row_begin, int rows, int first_view, int views,
-                                float correlation) {
+                                __global float* restrict volume, int nx, int ny, int first, int slices, int offset,
+                                float cx, float cy, float cz, int columns, int row_begin, int rows, int first_view,
+                                int views, float correlation) {
   const int i = get_global_id(0), j = get_global_id(1), slice = first + K_UNROLL * (int)get_global_id(2);
   if (i >= (PACK == 4 ? nx / 2 : nx) || j >= (PACK > 1 ? ny / 2 : ny) || slice >= slices) return;
   const size_t plane = (size_t)nx * ny;
@@ -137,9 +137,9 @@ __kernel void backproject_image(__read_only image2d_array_t filtered, __global c
 
 // Work-items: (nx / STRIP, ny, slices / DEPTH), or if AXIAL is 1 (nx / STRIP, slices, ny / DEPTH), not rounded up further.
 __kernel void backproject_columns(__global const float* restrict filtered, __global const float4* restrict matrices,
-                                  __global float* restrict volume, int nx, int ny, int first, int slices, int offset, float cx,
-                                  float cy, float cz, int columns, int row_begin, int rows, int first_view, int views,
-                                  float correlation) {
+                                  __global float* restrict volume, int nx, int ny, int first, int slices, int offset,
+                                  float cx, float cy, float cz, int columns, int row_begin, int rows, int first_view,
+                                  int views, float correlation) {
   const int i = STRIP * (int)get_global_id(0);
   const int j = AXIAL == 2 ? (int)get_global_id(1) : DEPTH * (int)get_global_id(2);
   const int slice = first + (AXIAL == 2 ? DEPTH * (int)get_global_id(2) : (int)get_global_id(1));
@@ -184,9 +184,11 @@ __kernel void backproject_columns(__global const float* restrict filtered, __glo
         for (int s = 0; s < depth; s += 8) {
           const lanes along = (float)s + (lanes)(0, 1, 2, 3, 4, 5, 6, 7);
           const lanes ys = AXIAL == 2 ? (lanes)(y) : y + along, zs = AXIAL == 2 ? z + along : (lanes)(z);
-          const lanes v = fma(zs, (lanes)(mv.z), fma((lanes)(x), (lanes)(mv.x), fma(ys, (lanes)(mv.y), (lanes)(mv.w)))) * inverse_w;
+          const lanes v =
+              fma(zs, (lanes)(mv.z), fma((lanes)(x), (lanes)(mv.x), fma(ys, (lanes)(mv.y), (lanes)(mv.w)))) * inverse_w;
           lanes fraction;
-          const int8 quad = split(v, &fraction) - (row_begin - 1) - part, at = clamp(quad, (int8)(0), (int8)(count - 1));
+          const int8 quad = split(v, &fraction) - (row_begin - 1) - part,
+                     at = clamp(quad, (int8)(0), (int8)(count - 1));
           const float16 pairs = PAIRS(blended, at);
           lanes value = fma(fraction, pairs.odd, (1.0f - fraction) * pairs.even);
 #ifdef VARIANCE
@@ -205,9 +207,9 @@ __kernel void backproject_columns(__global const float* restrict filtered, __glo
 
 #else
 __kernel void backproject_exact(__global const float4* restrict filtered, __global const float4* restrict matrices,
-                                __global float* restrict volume, int nx, int ny, int first, int slices, int offset, float cx,
-                                float cy, float cz, int columns, int row_begin, int rows, int first_view, int views,
-                                float correlation) {
+                                __global float* restrict volume, int nx, int ny, int first, int slices, int offset,
+                                float cx, float cy, float cz, int columns, int row_begin, int rows, int first_view,
+                                int views, float correlation) {
   const int i = get_global_id(0), j = get_global_id(1), slice = first + K_UNROLL * (int)get_global_id(2);
   if (i >= nx || j >= ny || slice >= slices) return;
   const size_t plane = (size_t)nx * ny;

@@ -23,7 +23,8 @@
 #endif
 
 // Work-items: (columns, held, layers).
-__kernel void bench_fill(__global float* restrict to, int columns, int held, int layers, int row_begin, int rows, int at, int first) {
+__kernel void bench_fill(__global float* restrict to, int columns, int held, int layers, int row_begin, int rows,
+                         int at, int first) {
   const int column = get_global_id(0), row = get_global_id(1), layer = get_global_id(2);
   if (column >= columns || row >= held || layer >= layers) return;
   const ulong n = ((ulong)(first + layer) * rows + row_begin + row) * columns + column;
@@ -39,14 +40,16 @@ __kernel void bench_fill(__global float* restrict to, int columns, int held, int
 __constant sampler_t sampler = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | FILTER;
 
 // Work-items: (width, height, layers).
-__kernel void bench_fetch(__read_only image2d_array_t from, __global float* restrict sums, int width, int height, int layers) {
+__kernel void bench_fetch(__read_only image2d_array_t from, __global float* restrict sums, int width, int height,
+                          int layers) {
   const int x = get_global_id(0), y = get_global_id(1), layer = get_global_id(2);
   if (x >= width || y >= height || layer >= layers) return;
   float4 sum = (float4)(0.0f);
 #pragma unroll UNROLL
   for (int n = 0; n < FETCHES; ++n) {
     const float step = (float)n * 0.33f + 1.0f;
-    sum += read_imagef(from, sampler, (float4)(fma(0.5f, (float)x, step), fma(0.5f, (float)y, step), (float)layer, 0.0f));
+    sum +=
+        read_imagef(from, sampler, (float4)(fma(0.5f, (float)x, step), fma(0.5f, (float)y, step), (float)layer, 0.0f));
   }
   sums[((size_t)layer * height + y) * width + x] = (sum.x + sum.y) + (sum.z + sum.w);
 }
@@ -60,8 +63,8 @@ typedef float gathered_t;
 #endif
 
 // Work-items: (width, height, layers).
-__kernel void bench_gather(__global const gathered_t* restrict from, __global float* restrict sums, int width, int height, int layers,
-                           int edge) {
+__kernel void bench_gather(__global const gathered_t* restrict from, __global float* restrict sums, int width,
+                           int height, int layers, int edge) {
   const int x = get_global_id(0), y = get_global_id(1), layer = get_global_id(2);
   if (x >= width || y >= height || layer >= layers) return;
   from += (size_t)edge * edge * layer;

@@ -50,7 +50,8 @@ void check_image_file(const std::string& path);
 /// formats are gathered in their type and written by commit(). What is refused: see check_storage().
 std::unique_ptr<ImageSink> create_image(const std::string& path, const Grid& grid, const ImageStorage& storage);
 
-/// Whether create_image() writes the format of `path` as it comes, and open_image() reads it so if it is not compressed.
+/// Whether create_image() writes the format of `path` as it comes, and open_image() reads it so if it is not
+/// compressed.
 bool is_streamable(const std::string& path);
 
 /// Throws InputError if the format of `path` cannot keep voxels stored so: float16 and scalings need MetaImage, TIFF
