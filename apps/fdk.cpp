@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <memory>
 
@@ -296,14 +297,14 @@ void run_fdk(Job& job, const FdkCommand& command) {
   // What is read only once need not lie in host memory; nor can what is too large for it.
   work.streamed = work.chosen.whole && !command.counts && first.halves.empty() &&
                   ((attenuation.resident && !variance) || 4 * work.stack.count() > host_memory() / 2);
-  // Projections, and the results unless they go to their files as they come; half of the projections are copied.
+  // Projections and results, or the page-locked chunks that they pass through on their way from and to files
+  // (host/staging.hpp); half of the projections are copied.
+  constexpr double chunks = 64 << 20;
   const auto stored = command.counts ? work.attenuation.counts->stored : Component::float32;
-  const double all_views = static_cast<double>(component_bytes(stored)) * static_cast<double>(work.stack.count()),
-               input = work.streamed && is_streamable(command.input) ? 0 : all_views,
-               results =
-                   is_streamable(first.output)
-                       ? 0
-                       : grid_bytes(work.grid) * static_cast<double>(1 + (variance ? 1 : 0) + first.halves.size());
+  const double views = static_cast<double>(component_bytes(stored)) * static_cast<double>(work.stack.count()),
+               volumes = grid_bytes(work.grid) * static_cast<double>(1 + (variance ? 1 : 0) + first.halves.size()),
+               input = work.streamed && is_streamable(command.input) ? std::min(views, chunks) : views,
+               results = is_streamable(first.output) ? std::min(volumes, chunks) : volumes;
   job.forecast(attenuation, input + results);
   if (variance) job.forecast(*variance, input + results);
   for (const auto& half : first.halves)
