@@ -14,24 +14,6 @@ constexpr double alike = 0.05;              // rates that differ by less are equ
 constexpr double worth_another = 0.02;      // what a slower device has to bring
 constexpr double staging_bytes = 64 << 20;  // page-locked chunks of a device (host/staging.cpp)
 
-// Bytes a slice of the volume, by what happens to them.
-struct SliceBytes {
-  double input = 0, state = 0, output = 0, all = 0;  // state: outputs too
-};
-
-SliceBytes slice_bytes(const Requirements& requirements) {
-  SliceBytes result;
-  for (const auto& need : requirements.arrays) {
-    if ((need.kind != ArrayKind::volume && need.kind != ArrayKind::slice) || is_twin(need)) continue;
-    const auto bytes = static_cast<double>(array_bytes(need, requirements, 1, 0, 0));
-    result.all += bytes;
-    if (need.lifetime == Lifetime::input) result.input += bytes;
-    if (need.lifetime == Lifetime::state || need.lifetime == Lifetime::output) result.state += bytes;
-    if (need.lifetime == Lifetime::output) result.output += bytes;
-  }
-  return result;
-}
-
 // Bytes that one detector row of one view moves.
 double row_bytes(const Requirements& requirements, Lifetime lifetime) {
   double result = 0;
@@ -229,6 +211,21 @@ std::vector<std::size_t> by_speed(const std::vector<double>& speeds) {
 }
 
 }  // namespace
+
+SliceBytes slice_bytes(const Requirements& requirements) {
+  SliceBytes result;
+  for (const auto& need : requirements.arrays) {
+    if ((need.kind != ArrayKind::volume && need.kind != ArrayKind::slice) || is_twin(need)) continue;
+    const auto bytes = static_cast<double>(array_bytes(need, requirements, 1, 0, 0));
+    result.all += bytes;
+    if (need.lifetime == Lifetime::input) result.input += bytes;
+    if (need.lifetime == Lifetime::output) result.output += bytes;
+    if (need.lifetime != Lifetime::state && need.lifetime != Lifetime::output) continue;
+    result.state += bytes;
+    ++result.states;
+  }
+  return result;
+}
 
 bool shares_views(const Requirements& requirements) {
   return std::any_of(requirements.arrays.begin(), requirements.arrays.end(), [](const ArrayNeed& need) {

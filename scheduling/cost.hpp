@@ -29,6 +29,14 @@ std::vector<double> throughputs(const Requirements& requirements, std::span<cons
 /// than 2 %. Sums to 1.
 std::vector<double> view_shares(const Plan& plan);
 
+/// Bytes of a slice of the method's own volumes and slice arrays, by what happens to them; second arrays that take
+/// turns (skew.hpp) do not count.
+struct SliceBytes {
+  double input = 0, state = 0, output = 0, all = 0;  // state: outputs too
+  int states = 0;                                    // arrays of state
+};
+SliceBytes slice_bytes(const Requirements& requirements);
+
 /// Bytes over the bus, both ways, of a plan whose other fields are set.
 double count_bus_bytes(const Plan& plan);
 

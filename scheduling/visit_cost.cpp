@@ -11,27 +11,6 @@ namespace {
 
 constexpr double command_seconds = 1e-5;  // a kernel or copy on the device, to enqueue it and to begin
 
-// Bytes of a slice of the method's own arrays.
-struct SliceBytes {
-  double input = 0, state = 0, output = 0, all = 0;  // state: outputs too
-  int states = 0;
-};
-
-SliceBytes slice_bytes(const Requirements& requirements) {
-  SliceBytes result;
-  for (const auto& need : requirements.arrays) {
-    if ((need.kind != ArrayKind::volume && need.kind != ArrayKind::slice) || is_twin(need)) continue;
-    const auto bytes = static_cast<double>(array_bytes(need, requirements, 1, 0, 0));
-    result.all += bytes;
-    if (need.lifetime == Lifetime::input) result.input += bytes;
-    if (need.lifetime == Lifetime::output) result.output += bytes;
-    if (need.lifetime != Lifetime::state && need.lifetime != Lifetime::output) continue;
-    result.state += bytes;
-    ++result.states;
-  }
-  return result;
-}
-
 // A device's part of one pass. Slices loaded and computed.
 struct Part {
   double regions = 0, inputs = 0, interior = 0, halo = 0;
