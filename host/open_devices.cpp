@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <mutex>
 
 #include "host/error.hpp"
 #include "host/opencl.hpp"
@@ -19,6 +20,14 @@ struct Found {
 std::string trimmed(std::string text) {
   while (!text.empty() && (text.back() == ' ' || text.back() == '\0')) text.pop_back();
   return text.substr(std::min(text.find_first_not_of(' '), text.size()));
+}
+
+// References that nothing gives back, not even the end of the process.
+void keep_for_good(const std::vector<cl::Device>& devices) {
+  static std::mutex mutex;
+  static auto& kept = *new std::vector<cl::Device>;
+  const std::lock_guard lock(mutex);
+  kept.insert(kept.end(), devices.begin(), devices.end());
 }
 
 DeviceInfo describe(const cl::Device& device, const std::string& platform, int index) {
@@ -172,6 +181,7 @@ std::vector<Device> open_devices(const DeviceSelection& selection) {
                                  info.name, cl_error_name(error.err())));
   }
   split.resize(parts);
+  if (pocl_frees_sub_devices_in_use(info)) keep_for_good(split);
   const std::string name = info.name;
   if (pocl_sub_devices_lack_images(info)) info.images = false;
   info.compute_units /= parts;

@@ -44,4 +44,8 @@ bool pocl_sub_devices_lack_images(const DeviceInfo& device) {
   return device.platform == "Portable Computing Language";
 }
 
+bool pocl_frees_sub_devices_in_use(const DeviceInfo& device) {
+  return device.platform == "Portable Computing Language";
+}
+
 }  // namespace halocline

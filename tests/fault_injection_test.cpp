@@ -140,10 +140,6 @@ class Faults : public testing::TestWithParam<Family> {
     const auto all = list_devices();
     if (std::none_of(all.begin(), all.end(), [](const DeviceInfo& info) { return info.cpu(); }))
       GTEST_SKIP() << "no CPU device";
-    // PoCL 3.1's own threads crash now and then (POclReleaseEvent) after some thousand commands on two of its devices.
-    const std::string name = GetParam().name;
-    if (name.starts_with("pdu_two_") && name.ends_with("_out_of_core") && std::getenv("HALOCLINE_FAULTS") == nullptr)
-      GTEST_SKIP() << "PoCL's threads crash now and then in this one; HALOCLINE_FAULTS=6 runs it";
     std::signal(SIGALRM, hung);
     layer().pretend(GetParam().as_gpu);
   }
