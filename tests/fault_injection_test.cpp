@@ -101,6 +101,7 @@ void PrintTo(const Family& family, std::ostream* out) {
 }
 
 const Words pdu{"denoise", "-i", "volume.mha", "--method", "pdu", "--alpha", "2000", "--iterations", "6"};
+const Words short_pdu{"denoise", "-i", "volume.mha", "--method", "pdu", "--alpha", "2000", "--iterations", "3"};
 const Words large_pdu{"denoise", "-i", "large.mha", "--method", "pdu", "--alpha", "2000", "--iterations", "3"};
 const Words spdu{"denoise",    "-i",      "volume.mha", "--method",     "spdu", "--weights",
                  "weight.mha", "--alpha", "2000",       "--iterations", "4"};
@@ -270,8 +271,8 @@ INSTANTIATE_TEST_SUITE_P(
         Family{"pdu", pdu, false, false, ""},
         Family{"pdu_out_of_core", pdu + Words{"--device-memory", "250K"}, false, false, "pdu"},
         Family{"pdu_two_devices", pdu + two, true, false, "pdu"},
-        Family{"pdu_two_devices_out_of_core", pdu + two + Words{"--device-memory", "150K"}, true, false, "pdu"},
-        Family{"pdu_two_gpus_out_of_core", large_pdu + two + Words{"--device-memory", "7M"}, true, true, ""},
+        Family{"pdu_two_devices_out_of_core", short_pdu + two + Words{"--device-memory", "160K"}, true, false, ""},
+        Family{"pdu_two_gpus_out_of_core", large_pdu + two + Words{"--device-memory", "9M"}, true, true, ""},
         Family{"spdu", spdu, false, false, ""}, Family{"tvgd", tvgd, false, false, ""},
         Family{"tvgd_two_devices", tvgd + two, true, false, "tvgd"}, Family{"fdk", fdk, false, false, ""},
         Family{"fdk_slabs", fdk + Words{"--device-memory", "150K"}, false, false, "fdk"},
