@@ -83,8 +83,10 @@ double median_sigma(std::vector<float>& values) {
   return (median + shift) / 0.67448975;
 }
 
-double robust_sigma(const std::vector<DetailSample>& samples, std::size_t gradients) {
-  if (samples.empty()) return 0;
+namespace {
+
+// Gradients above that are edges, whatever sigma is.
+double least_edge(const std::vector<DetailSample>& samples, std::size_t gradients) {
   // The lowest tenth of the largest of so many absolute values of the standard normal distribution.
   constexpr double lowest_tenth[] = {1, 0.1257, 0.4068, 0.6193};
   std::vector<float> values;
@@ -92,16 +94,44 @@ double robust_sigma(const std::vector<DetailSample>& samples, std::size_t gradie
   for (const auto& sample : samples) values.push_back(sample.gradient);
   const auto tenth = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 10);
   std::nth_element(values.begin(), tenth, values.end());
-  const double least = 0.6 * *tenth / lowest_tenth[gradients];
+  return 2.5 * 0.6 * *tenth / lowest_tenth[gradients];
+}
+
+double edge(double sigma, double least) {
+  return std::max(2.5 * sigma, least);
+}
+
+}  // namespace
+
+double robust_sigma(const std::vector<DetailSample>& samples, std::size_t gradients) {
+  if (samples.empty()) return 0;
+  const double least = least_edge(samples, gradients);
+  std::vector<float> values;
+  values.reserve(samples.size());
   double sigma = std::numeric_limits<double>::infinity();
   for (int round = 0; round < 6; ++round) {
     values.clear();
     for (const auto& sample : samples)
-      if (sample.gradient <= 2.5 * std::max(sigma, least)) values.push_back(sample.detail);
+      if (sample.gradient <= edge(sigma, least)) values.push_back(sample.detail);
     if (values.empty()) break;
     sigma = median_sigma(values);
   }
   return std::isfinite(sigma) ? sigma : 0;
+}
+
+double detail_smoothness(const std::vector<DetailPair>& pairs, const std::vector<DetailSample>& samples,
+                         std::size_t gradients, double sigma) {
+  if (samples.empty()) return 0;
+  const double limit = edge(sigma, least_edge(samples, gradients));
+  std::vector<float> sums, details;
+  for (const auto& pair : pairs) {
+    if (pair.gradient > limit) continue;
+    sums.push_back(pair.sum);
+    details.push_back(pair.one);
+    details.push_back(pair.other);
+  }
+  const double together = median_sigma(sums), alone = median_sigma(details);
+  return together > 0 && alone > 0 ? std::log(together / alone) - 0.5 * std::log(2.0 / 3) : 0;
 }
 
 NoiseWindows::NoiseWindows(const Grid& grid) : grid_(grid.size) {
@@ -132,7 +162,7 @@ double NoiseWindows::step(int axis) const {
 }
 
 WindowNoise look_at(const Volume& volume, const Volume* weights, const DetailStencil& stencil,
-                    const NoiseWindow& window, std::size_t most_places, bool distances) {
+                    const NoiseWindow& window, std::size_t most_places, Look look) {
   constexpr std::size_t distance = 3;
   const Grid& grid = volume.grid;
   const std::size_t strides[] = {1, grid.size[0], grid.slice()};
@@ -142,6 +172,13 @@ WindowNoise look_at(const Volume& volume, const Volume* weights, const DetailSte
   const std::size_t count = places[0] * places[1] * places[2];
   // odd, so that places of windows with even sizes do not line up in columns
   const std::size_t step = count <= most_places ? 1 : (count / most_places + 1) | 1;
+  // 1 / sqrt(w) where the stencil is; 0 where nothing counts
+  const auto scale_at = [&](std::size_t first) {
+    if (stencil.uniform(volume.voxels.data() + first)) return 0.0;
+    if (weights == nullptr) return 1.0;
+    const float weight = weights->voxels[first + stencil.middle()];
+    return weight > 0 ? 1 / std::sqrt(static_cast<double>(weight)) : 0.0;
+  };
   WindowNoise found;
   std::array<std::array<std::vector<float>, distance>, 3> differences;
   for (std::size_t n = 0; n < count; n += step) {
@@ -150,17 +187,23 @@ WindowNoise look_at(const Volume& volume, const Volume* weights, const DetailSte
     const std::size_t first = at[0] + grid.size[0] * (at[1] + grid.size[1] * at[2]);
     const float* voxel = volume.voxels.data() + first;
     ++found.looked_at;
-    if (stencil.uniform(voxel)) continue;
-    double scale = 1;
-    if (weights != nullptr) {
-      const float weight = weights->voxels[first + stencil.middle()];
-      if (!(weight > 0)) continue;
-      scale = 1 / std::sqrt(static_cast<double>(weight));
-    }
-    const double detail = scale * std::abs(stencil.detail(voxel));
+    const double scale = scale_at(first);
+    if (!(scale > 0)) continue;
+    const double detail = scale * stencil.detail(voxel);
     if (!std::isfinite(detail)) continue;
-    found.details.push_back({static_cast<float>(detail), static_cast<float>(scale * stencil.gradient(voxel))});
-    for (int axis = 0; axis < 3 && distances; ++axis) {
+    const double gradient = scale * stencil.gradient(voxel);
+    found.details.push_back({static_cast<float>(std::abs(detail)), static_cast<float>(gradient)});
+    for (int axis = 0; axis < 3 && look == Look::pairs; ++axis) {
+      if (stencil.extent()[axis] < 3 || at[axis] + 1 >= window.first[axis] + places[axis]) continue;
+      const std::size_t next = first + strides[axis];
+      const float* beside = volume.voxels.data() + next;
+      const double factor = scale_at(next), other = factor * stencil.detail(beside);
+      if (!(factor > 0) || !std::isfinite(other)) continue;
+      found.pairs[axis].push_back({static_cast<float>(std::abs(detail + other)), static_cast<float>(std::abs(detail)),
+                                   static_cast<float>(std::abs(other)),
+                                   static_cast<float>(std::max(gradient, factor * stencil.gradient(beside)))});
+    }
+    for (int axis = 0; axis < 3 && look == Look::distances; ++axis) {
       if (grid.size[axis] < 4 * distance || at[axis] + distance >= grid.size[axis]) continue;
       for (std::size_t lag = 1; lag <= distance; ++lag) {
         const double difference = scale * std::abs(static_cast<double>(voxel[lag * strides[axis]]) - voxel[0]);

@@ -12,8 +12,15 @@ namespace {
 
 constexpr std::size_t most_places = std::size_t{1} << 19, most_windows = 512;
 
-// Edges alone hardly bring the excess there, but in the smallest volumes; white noise makes it 0.94 or so.
+// White noise makes the excess 0.94 or so, with large smooth objects hardly more.
 constexpr double correlated_from = 1.25;
+
+// Texture brings the excess to 2 with white noise, too, but hardly the details' smoothness. Noise that was averaged
+// a : 1 : a or by a Gaussian, or went through an FDK, has a smoothness (over all axes together) of ln(excess) / 2 or
+// more as long as both are small; each axis comes to its end at 0.6 or so.
+bool smooth_noise(double excess, double smoothness) {
+  return smoothness > std::min(0.5, std::log(excess) / 2.5);
+}
 
 // What is seen in a window.
 struct Seen {
@@ -40,12 +47,14 @@ WindowNoise look_everywhere(const Volume& volume, const Volume* weights, const D
     NoiseWindow window{{0, 0, 0}, size};
     window.first[axis] = n * layers / parts;
     window.size[axis] = (n + 1) * layers / parts - window.first[axis] + stencil.extent()[axis] - 1;
-    found[n] = look_at(volume, weights, stencil, window, most_places / parts, false);
+    found[n] = look_at(volume, weights, stencil, window, most_places / parts, Look::pairs);
   });
   WindowNoise all;
   for (const auto& part : found) {
     all.details.insert(all.details.end(), part.details.begin(), part.details.end());
     all.looked_at += part.looked_at;
+    for (int axis = 0; axis < 3; ++axis)
+      all.pairs[axis].insert(all.pairs[axis].end(), part.pairs[axis].begin(), part.pairs[axis].end());
   }
   return all;
 }
@@ -67,7 +76,8 @@ NoiseEstimate estimate_noise(const Volume& volume, const Volume* weights) {
   const std::size_t step = windows.count() <= most_windows ? 1 : (windows.count() / most_windows + 1) | 1;
   std::vector<Seen> seen((windows.count() + step - 1) / step);
   parallel_slices(seen.size(), [&](std::size_t n) {
-    const auto found = look_at(volume, weights, stencil, windows.at(n * step), most_places / most_windows, true);
+    const auto found =
+        look_at(volume, weights, stencil, windows.at(n * step), most_places / most_windows, Look::distances);
     const double sigma = robust_sigma(found.details, stencil.gradients());
     if (2 * found.details.size() > found.looked_at && sigma > 0 && found.distant > 0)
       seen[n] = {found.distant / sigma, correlation_of(found)};
@@ -76,7 +86,10 @@ NoiseEstimate estimate_noise(const Volume& volume, const Volume* weights) {
   if (seen.empty()) return estimate;
   std::sort(seen.begin(), seen.end(), [](const Seen& a, const Seen& b) { return a.excess < b.excess; });
   estimate.excess = seen[seen.size() / 4].excess;
-  if (estimate.excess <= correlated_from) return estimate;
+  double smoothness = 0;
+  for (const auto& pairs : all.pairs)
+    smoothness += detail_smoothness(pairs, all.details, stencil.gradients(), estimate.sigma);
+  if (estimate.excess <= correlated_from || !smooth_noise(estimate.excess, smoothness)) return estimate;
   estimate.correlated = true;
   estimate.sigma *= estimate.excess;
   // of the half of the windows that edges and texture change least

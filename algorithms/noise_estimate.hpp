@@ -30,7 +30,8 @@ struct NoiseEstimate {
 /// variance in second differences, but hardly any scanner's is shared over three voxels. So in every window the median
 /// absolute difference of voxels three apart, along the axis where it is smallest, is set against the second
 /// differences. Edges and texture make that ratio larger, noise is what they add to: `excess` is its lower quartile
-/// over the windows, and from 1.25 on it multiplies sigma.
+/// over the windows, and from 1.25 on it multiplies sigma, if neighbouring second differences are too alike for white
+/// noise, too (detail_smoothness()): texture, which they see little of, does not make them so.
 NoiseEstimate estimate_noise(const Volume& volume, const Volume* weights = nullptr);
 
 }  // namespace halocline

@@ -120,7 +120,7 @@ NoiseMap noise_map(const Volume& volume) {
   const std::size_t places = std::max<std::size_t>(500, most_places / windows.count());  // each is in eight windows
   Coarse coarse{windows.counts(), std::vector<float>(windows.count())};
   parallel_slices(windows.count(), [&](std::size_t n) {
-    const auto found = look_at(volume, nullptr, stencil, windows.at(n), places, false);
+    const auto found = look_at(volume, nullptr, stencil, windows.at(n), places, Look::details);
     const double sigma = scale * robust_sigma(found.details, stencil.gradients());
     coarse.values[n] = static_cast<float>(sigma * sigma);
   });

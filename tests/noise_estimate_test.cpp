@@ -83,6 +83,26 @@ TEST(NoiseEstimate, LargeVolumesAreSampledAlike) {
   EXPECT_NEAR(estimate_noise(white_noise({128, 128, 96}, 0.1)).sigma, 0.1, 0.001);
 }
 
+TEST(NoiseEstimate, TextureIsNotTakenForNoiseThatNeighboursShare) {
+  for (const auto& size : {std::array<std::size_t, 3>{48, 48, 48}, {93, 91, 1}})
+    for (const double radius : {2.0, 3.5})
+      for (const double sigma : {0.05, 0.2}) {
+        Volume volume = white_noise(size, sigma);
+        const Volume object = foam(size, 0.75 * radius, 1.5 * radius);
+        for (std::size_t n = 0; n < volume.voxels.size(); ++n) volume.voxels[n] += object.voxels[n];
+        const auto estimate = estimate_noise(volume);
+        const auto name = ::testing::Message() << size[2] << " slices, holes of " << radius << ", noise of " << sigma
+                                               << ", excess " << estimate.excess << ", estimated " << estimate.sigma;
+        EXPECT_GT(estimate.excess, 1.25) << name;  // by distances alone it would be
+        EXPECT_FALSE(estimate.correlated) << name;
+        EXPECT_NEAR(estimate.sigma, sigma, (radius > 3 ? 0.1 : 0.15) * sigma) << name;
+        // and where they do share it
+        const Volume shared = blurred(white_noise(size, sigma), size[2] > 1 ? 3 : 2);
+        for (std::size_t n = 0; n < volume.voxels.size(); ++n) volume.voxels[n] = object.voxels[n] + shared.voxels[n];
+        EXPECT_TRUE(estimate_noise(volume).correlated) << name;
+      }
+}
+
 TEST(NoiseEstimate, NoiseThatNeighboursShareIsRecognised) {
   for (const bool object : {false, true})
     for (const int axes : {0, 1, 2, 3}) {

@@ -20,6 +20,32 @@ inline Volume white_noise(const std::array<std::size_t, 3>& size, double sigma, 
   return volume;
 }
 
+/// Ones with round holes of these radii, as many as leave 0.4 of it solid: a finely structured object.
+inline Volume foam(const std::array<std::size_t, 3>& size, double least_radius, double most_radius, unsigned seed = 1) {
+  Grid grid;
+  grid.size = size;
+  Volume volume(grid, 1);
+  std::mt19937_64 generator(seed);
+  std::uniform_real_distribution<double> share(0, 1);
+  std::size_t solid = volume.voxels.size();
+  while (solid > 2 * volume.voxels.size() / 5) {
+    std::array<double, 3> centre;
+    for (int axis = 0; axis < 3; ++axis) centre[axis] = share(generator) * (static_cast<double>(size[axis]) - 1);
+    const double radius = least_radius + (most_radius - least_radius) * share(generator);
+    for (std::size_t k = 0; k < size[2]; ++k)
+      for (std::size_t j = 0; j < size[1]; ++j)
+        for (std::size_t i = 0; i < size[0]; ++i) {
+          const double x = static_cast<double>(i) - centre[0], y = static_cast<double>(j) - centre[1],
+                       z = static_cast<double>(k) - centre[2];
+          float& voxel = volume.at(i, j, k);
+          if (x * x + y * y + z * z >= radius * radius || voxel == 0) continue;
+          voxel = 0;
+          --solid;
+        }
+  }
+  return volume;
+}
+
 /// Each voxel and its neighbours along the first `axes` axes in shares 1 : 2 : 1, from face to face: they share the
 /// noise, and its standard deviation stays.
 inline Volume blurred(Volume volume, int axes) {
