@@ -30,8 +30,8 @@ struct ProjectionParameters {
   bool hardware_interpolation = false;
   /// Joseph reads the volume as images and interpolates in float32: the same bits as from buffers.
   bool images = false;
-  /// Buffers in the form for GPUs, not in those for CPUs, which take neighbouring pixels in vectors; Joseph's hold a second copy of the volume. project() and plan_project() set it by their devices. It
-  /// changes no bit.
+  /// Buffers in the form for GPUs, not in those for CPUs, which take neighbouring pixels in vectors; Joseph's hold a
+  /// second copy of the volume. project() and plan_project() set it by their devices. It changes no bit.
   bool gpu = false;
   /// Hardware interpolation: where views lie a half turn apart, two of them share the fetches of textures of two
   /// channels. project() and plan_project() set it by their devices. It changes no bit but by the rounding of
