@@ -86,6 +86,9 @@ VoxelDriven::VoxelDriven(const Geometry& geometry, const Grid& projections, cons
     axial_ = k_invariant ? 2 : 1;
     kernel_.kernel = "backproject_columns";
     layout_options_ = "-D LAYOUT_COLUMNS";
+  } else if (options.cpu) {
+    lanes_ = true;
+    kernel_.kernel = "backproject_lanes";
   }
   for (const int view : order_)
     for (const double value : matrices[static_cast<std::size_t>(view)]) matrices_.push_back(static_cast<float>(value));
@@ -94,6 +97,7 @@ VoxelDriven::VoxelDriven(const Geometry& geometry, const Grid& projections, cons
                   layout_ == Layout::texels ? " -D USE_IMAGE" : "", options.variance ? " -D VARIANCE" : "",
                   k_invariant ? " -D K_INVARIANT" : "", single_row ? " -D SINGLE_ROW" : "");
   if (layout_ == Layout::columns) kernel_.options += fmt::format(" -D AXIAL={}", axial_);
+  if (lanes_) kernel_.options += " -D LANES";
 }
 
 // MORE_ITEMS of filtered.clh.
@@ -128,8 +132,9 @@ void VoxelDriven::declare(Requirements& requirements) const {
   requirements.arrays.push_back({.name = "volume", .kind = ArrayKind::volume, .lifetime = Lifetime::output});
   requirements.arrays.push_back({.name = "matrices", .kind = ArrayKind::fixed, .elements = matrices_.size()});
   requirements.kernels.push_back(kernel_.kernel);
-  // Updates a second on an H200, over its copy's rate (benchmarks/RESULTS.md); columns on two CPU cores.
+  // Updates a second on an H200, over its copy's rate (benchmarks/RESULTS.md); columns and lanes on two CPU cores.
   const auto [form, bytes] = layout_ == Layout::columns ? std::pair{"columns", 110.0}
+                             : lanes_                   ? std::pair{"lanes", 40.0}
                              : layout_ == Layout::quads ? std::pair{"exact", 5.45}
                              : pack_ == 4               ? std::pair{"texture of four", 1.87}
                              : pack_ == 2               ? std::pair{"texture of two", 2.67}
@@ -188,6 +193,8 @@ void VoxelDriven::accumulate(Slab& slab, Range views, Range slices) const {
     return slab.launch(kernel_,
                        {parts(nx, 16), axial_ == 2 ? ny : count, axial_ == 2 ? parts(count, 64) : parts(ny, 64)},
                        {1, 1, 1}, arguments);
+  if (lanes_)  // a block of 16 x 8 x 8 voxels: backproject_lanes.clh
+    return slab.launch(kernel_, {parts(nx, 16), parts(ny, 8), parts(count, 8)}, {1, 1, 1}, arguments);
   // Slices a work-item, by what was fastest on an H200. On CPUs image reads are long functions, and nothing is gained
   // by writing them out several times.
   const std::size_t unroll = !texels || pack_ > 1 ? 4 : slab.device().cpu() ? 1 : 8;

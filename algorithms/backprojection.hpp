@@ -29,7 +29,7 @@ class VoxelDriven {
     bool variance = false;         ///< squared weights and the variance of an interpolated value
     double correlation = 0;        ///< of neighbours in a row, for the variance
     /// What the devices take. The first changes no bit; the second none but by the rounding of coordinates.
-    bool cpu = false;          ///< they are CPUs: detector columns in a row
+    bool cpu = false;          ///< they are CPUs: detector columns in a row, or voxels in vectors
     bool texel_pairs = false;  ///< they have textures of two float32 channels
   };
 
@@ -54,8 +54,9 @@ class VoxelDriven {
   Grid projections_, grid_;
   Options options_;
   Layout layout_ = Layout::quads;
-  int pack_ = 1;   // views that share a texel
-  int axial_ = 2;  // Layout::columns: the axis along which U and W do not change
+  int pack_ = 1;        // views that share a texel
+  bool lanes_ = false;  // Layout::quads: voxels in vectors, for CPUs
+  int axial_ = 2;       // Layout::columns: the axis along which U and W do not change
   std::vector<int> order_;
   std::vector<float> matrices_;  // 12 a view, in that order
   std::string layout_options_;

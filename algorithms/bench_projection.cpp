@@ -76,9 +76,10 @@ FdkParameters fdk_parameters(const Mode& mode) {
   return parameters;
 }
 
-std::unique_ptr<BackprojectionMethod> backprojection(const Mode& mode, const BenchScan& scan) {
+std::unique_ptr<BackprojectionMethod> backprojection(const Mode& mode, const BenchScan& scan, const Device& device) {
   if (mode.projector)
-    return std::make_unique<RayBackprojection>(scan.geometry, scan.stack, scan.volume, *mode.projector);
+    return std::make_unique<RayBackprojection>(scan.geometry, scan.stack, scan.volume, *mode.projector,
+                                               !device.info().cpu());
   VoxelDriven::Options options;
   options.distance_weight = true;
   options.hardware_interpolation = mode.hardware;
@@ -128,7 +129,7 @@ std::size_t bytes_of(ScanBench bench, const Mode& mode, const BenchScan& scan, c
   const auto budget = budgets({device});
   switch (bench) {
     case ScanBench::backproject:
-      return resident(backprojection(mode, scan)->requirements());
+      return resident(backprojection(mode, scan, device)->requirements());
     case ScanBench::project: {
       const auto method = projection(mode, scan, device);
       method->check_device(info);
@@ -278,7 +279,7 @@ class Runner {
       if (mode.projector) return exact_adjoint(exact_scan_, *mode.projector, voxels[n], value);
       return {exact_backprojection(exact_scan_, as_doubles(voxels[n]), value), 0};
     });
-    BackprojectionLoop loop(device_, backprojection(mode, scan_), mode.projector.has_value());
+    BackprojectionLoop loop(device_, backprojection(mode, scan_, device_), mode.projector.has_value());
     rate.relative_rmse = expected.relative_rmse(loop.of_numbers(voxels));
     rate.seconds = best_seconds(
         loop.slab(), [&] { loop.run(); }, seconds_);

@@ -119,7 +119,8 @@ bool RayProjection::turned() const {
 }
 
 RayProjection::Form RayProjection::form() const {
-  if (parameters_.gpu || parameters_.projector != Projector::joseph || images()) return Form::portable;
+  if (parameters_.gpu || images()) return Form::portable;
+  if (parameters_.projector != Projector::joseph) return Form::lanes;
   constexpr std::size_t fewest = 8;  // rows that make a vector
   if (projections_.size[1] >= fewest && table_.axial_rows() > 0) return Form::columns;
   // which reads pairs of voxels along x and along y
@@ -157,7 +158,7 @@ Requirements RayProjection::requirements() const {
                          {.name = "projections", .kind = ArrayKind::projections, .lifetime = Lifetime::output},
                          {.name = "rays", .kind = ArrayKind::fixed, .elements = table_.rays.size()}};
   requirements.kernels = {kernel(parameters_.projector, "project").kernel};
-  if (form_ == Form::lanes) requirements.kernels = {"joseph_project_lanes"};
+  if (form_ == Form::lanes) requirements.kernels = {kernel(parameters_.projector, "project_lanes").kernel};
   if (form_ == Form::columns) {
     requirements.kernels = {"joseph_project_columns"};
     requirements.arrays.push_back({.name = "lines", .kind = ArrayKind::volume});
@@ -229,9 +230,14 @@ void RayProjection::project(Slab& slab, Range views) const {
     arguments.insert(arguments.end(), {number(columns), number(rows), number(views.begin), number(count)});
     add_widths(arguments, parameters_.projector, table_);
   };
-  const auto launch = [&](const KernelSpec& spec, std::vector<SlabArgument> arguments) {
+  const std::string index = fmt::format("-D INDEX={}", narrow ? "int" : "long");
+  const auto launch = [&](const std::string& options, std::vector<SlabArgument> arguments) {
     add_common(arguments);
-    slab.launch(spec, {columns, rows, count}, arguments);
+    if (form_ == Form::lanes)  // 8 pixels a work-item
+      slab.launch(kernel(parameters_.projector, "project_lanes", options + " -D LANES"),
+                  {parts(columns, 8), rows, count}, {1, 1, 1}, arguments);
+    else
+      slab.launch(kernel(parameters_.projector, "project", options), {columns, rows, count}, arguments);
   };
   if (images()) {
     for (int axis = 0; axis < 3; ++axis) {
@@ -243,33 +249,28 @@ void RayProjection::project(Slab& slab, Range views) const {
       slab.launch({"joseph.cl", "joseph_project_image", image_options(axis)}, {tiles * turns * edge, rows, 1},
                   {edge, edge, 1}, arguments);
     }
+  } else if (form_ == Form::columns) {  // STRIP and DEPTH of joseph_columns.clh
+    std::vector<SlabArgument> arguments{in("lines")};
+    add_common(arguments);
+    slab.launch(
+        {"joseph.cl", "joseph_project_columns", fmt::format("{} -D COLUMNS -D AXIAL={}", index, table_.axial_rows())},
+        {parts(columns, 8), parts(rows, 128), count}, {1, 1, 1}, arguments);
   } else if (parameters_.projector == Projector::joseph) {
-    const std::string options = fmt::format("-D INDEX={}{}", narrow ? "int" : "long", turned() ? " -D TURNED" : "");
-    std::vector<SlabArgument> arguments{in("volume")};
-    if (turned()) arguments.emplace_back(in("turned"));
-    if (form_ == Form::columns) {  // STRIP and DEPTH of joseph_columns.clh
-      arguments = {in("lines")};
-      add_common(arguments);
-      slab.launch({"joseph.cl", "joseph_project_columns",
-                   fmt::format("{} -D COLUMNS -D AXIAL={}", options, table_.axial_rows())},
-                  {parts(columns, 8), parts(rows, 128), count}, {1, 1, 1}, arguments);
-    } else if (form_ == Form::lanes) {  // the width of joseph_lanes.clh
-      add_common(arguments);
-      slab.launch({"joseph.cl", "joseph_project_lanes", options + " -D LANES"}, {parts(columns, 8), rows, count},
-                  {1, 1, 1}, arguments);
-    } else {
-      launch(kernel(Projector::joseph, "project", options), arguments);
-    }
+    if (turned())
+      launch(index + " -D TURNED", {in("volume"), in("turned")});
+    else
+      launch(index, {in("volume")});
   } else {
-    launch(kernel(parameters_.projector, "project"), {in("volume")});
+    launch(form_ == Form::lanes ? index : "", {in("volume")});
   }
 }
 
 RayBackprojection::RayBackprojection(const Geometry& geometry, const Grid& projections, const Grid& volume,
-                                     Projector projector)
+                                     Projector projector, bool gpu)
     : projections_(projections),
       volume_(volume),
       projector_(projector),
+      tiles_(!gpu && projector == Projector::joseph),
       table_(make_rays(geometry, volume, projections)) {
   std::array<double, 3> reach{};
   for (int axis = 0; axis < 3; ++axis)
@@ -294,10 +295,12 @@ Requirements RayBackprojection::requirements() const {
                          {.name = "rays", .kind = ArrayKind::fixed, .elements = table_.rays.size()},
                          {.name = "matrices", .kind = ArrayKind::fixed, .elements = matrices_.size()},
                          {.name = "axes", .kind = ArrayKind::fixed, .elements = table_.axes.size()}};
-  requirements.kernels = {kernel(projector_, "table").kernel, kernel(projector_, "backproject").kernel};
+  requirements.kernels = {kernel(projector_, "table").kernel,
+                          kernel(projector_, tiles_ ? "backproject_tiles" : "backproject").kernel};
   requirements.detector_rows = detector_rows_;
   requirements.cost.name = "adjoint " + projector_name(projector_);
   requirements.cost.bytes = projector_ == Projector::distance_driven ? 68 : 35;  // as measured on an H200
+  if (tiles_) requirements.cost.name += " tiles", requirements.cost.bytes = 40;  // on two CPU cores
   return requirements;
 }
 
@@ -338,6 +341,14 @@ void RayBackprojection::accumulate(Slab& slab, Range views, Range slices) const 
                                       number(views.begin),
                                       number(views.count())};
   add_widths(arguments, projector_, table_);
+  if (tiles_) {
+    constexpr std::size_t tile = 16;  // TILE of joseph_tiles.clh
+    const auto parts = [](std::size_t all) { return (all + tile - 1) / tile; };
+    return slab.launch(
+        kernel(projector_, "backproject_tiles", "-D TILES"),
+        {parts(volume_.size[0]), parts(volume_.size[1]), parts(static_cast<std::size_t>(slices.count()))}, {1, 1, 1},
+        arguments);
+  }
   const auto items = static_cast<std::size_t>((slices.count() + slices_per_item - 1) / slices_per_item);
   slab.launch(kernel(projector_, "backproject", fmt::format("-D K_UNROLL={}", slices_per_item)),
               {volume_.size[0], volume_.size[1], items}, arguments);
@@ -362,8 +373,9 @@ RunResult project(const Volume& volume, const Geometry& geometry, const Grid& pr
 RunResult backproject(const Volume& projections, const Geometry& geometry, const Grid& volume, Projector projector,
                       const std::vector<Device>& devices, const RunOptions& options) {
   check(geometry, volume, projections.grid);
-  return run_backprojection(RayBackprojection(geometry, projections.grid, volume, projector), projections, volume,
-                            devices, options);
+  return run_backprojection(
+      RayBackprojection(geometry, projections.grid, volume, projector, !all_cpu(budgets(devices))), projections, volume,
+      devices, options);
 }
 
 Plan plan_project(const Geometry& geometry, const Grid& volume, const Grid& projections,
@@ -377,7 +389,8 @@ Plan plan_project(const Geometry& geometry, const Grid& volume, const Grid& proj
 Plan plan_backproject(const Geometry& geometry, const Grid& projections, const Grid& volume, Projector projector,
                       const std::vector<DeviceBudget>& budgets, const PlanOptions& options) {
   check(geometry, volume, projections);
-  return plan_backprojection(RayBackprojection(geometry, projections, volume, projector), budgets, options);
+  return plan_backprojection(RayBackprojection(geometry, projections, volume, projector, !all_cpu(budgets)), budgets,
+                             options);
 }
 
 }  // namespace halocline

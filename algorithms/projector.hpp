@@ -30,8 +30,8 @@ struct ProjectionParameters {
   bool hardware_interpolation = false;
   /// Joseph reads the volume as images and interpolates in float32: the same bits as from buffers.
   bool images = false;
-  /// Joseph from buffers in the form for GPUs, not in those for CPUs, which take neighbouring pixels in vectors; both
-  /// hold a second copy of the volume. project() and plan_project() set it by their devices. It changes no bit.
+  /// Buffers in the form for GPUs, not in those for CPUs, which take neighbouring pixels in vectors; Joseph's hold a
+  /// second copy of the volume. project() and plan_project() set it by their devices. It changes no bit.
   bool gpu = false;
   /// Hardware interpolation: where views lie a half turn apart, two of them share the fetches of textures of two
   /// channels. project() and plan_project() set it by their devices. It changes no bit but by the rounding of
@@ -55,9 +55,9 @@ class RayProjection : public ProjectionMethod {
 
  private:
   bool turned() const;
-  /// How Joseph reads buffers: the same bits in all of them. portable: a ray a work-item. For CPUs, in vectors: columns
-  /// of the detector, where their rays share what they read (cl/joseph_columns.clh), or pixels of a row
-  /// (cl/joseph_lanes.clh).
+  /// How buffers are read: the same bits in all of them. portable: a ray a work-item. For CPUs, in vectors: columns of
+  /// the detector, where Joseph's rays share what they read (cl/joseph_columns.clh), or pixels of a row
+  /// (cl/joseph_lanes.clh, cl/siddon_lanes.clh, cl/distance_driven_lanes.clh).
   enum class Form { portable, columns, lanes };
   Form form() const;
   bool images() const { return parameters_.images || parameters_.hardware_interpolation; }
@@ -73,7 +73,9 @@ class RayProjection : public ProjectionMethod {
 /// A^T y, of the A that RayProjection computes: <A x, y> = <x, A^T y> to float32's rounding.
 class RayBackprojection : public BackprojectionMethod {
  public:
-  RayBackprojection(const Geometry& geometry, const Grid& projections, const Grid& volume, Projector projector);
+  /// gpu: Joseph's adjoint in the form for GPUs, not in that for CPUs (cl/joseph_tiles.clh). It changes no bit.
+  RayBackprojection(const Geometry& geometry, const Grid& projections, const Grid& volume, Projector projector,
+                    bool gpu = false);
   Requirements requirements() const override;
   void start(Slab& slab) const override;
   void filter(Slab& slab, Range views) const override;
@@ -82,6 +84,7 @@ class RayBackprojection : public BackprojectionMethod {
  private:
   Grid projections_, volume_;
   Projector projector_;
+  bool tiles_;  // the form for CPUs
   RayTable table_;
   std::vector<float> matrices_;  // 12 a view
   std::function<Range(Range)> detector_rows_;

@@ -77,7 +77,9 @@ void forward(benchmark::State& state, ProjectionParameters parameters, double ti
 void adjoint(benchmark::State& state, Projector projector, double tilt) {
   const BenchScan scan = make_scan(tilt);
   BackprojectionLoop loop(bench_device(),
-                          std::make_unique<RayBackprojection>(scan.geometry, scan.stack, scan.volume, projector), true);
+                          std::make_unique<RayBackprojection>(scan.geometry, scan.stack, scan.volume, projector,
+                                                              !bench_device().info().cpu()),
+                          true);
   measure(state, loop.slab(), [&] { loop.run(); });
   state.counters["rays_per_s"] = benchmark::Counter(cube(bench_size()), benchmark::Counter::kIsIterationInvariantRate);
 }

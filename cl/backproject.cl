@@ -12,11 +12,12 @@
 //   kappa = (1-a)^2 + a^2 + 2 a (1-a) r    for each axis, a the fraction (r = 0 along v): Borsdorf et al. 2008.
 //
 // Arrays: matrices[view][12]; volume[slice][y][x] from slice `offset` on, of which `first` to `slices` are wanted; filtered, rows `row_begin` to `row_begin + rows` of
-// the detector, as filtered.clh lays it out for one of three kernels:
+// the detector, as filtered.clh lays it out for one of four kernels:
 //   backproject_exact    quads of 2 x 2 pixels: one aligned load a voxel and view instead of four (1.7 times as fast on an H200), and no
 //     border to guard;
 //   backproject_columns  detector columns one after the other, for CPUs: two columns are blended into one, which then serves all voxels
 //     of a line along the index axis AXIAL (1 or 2: j or k), along which U and W change in no view. The bits are those of backproject_exact;
+//   backproject_lanes    quads, for CPUs where U and W change along every axis: backproject_lanes.clh, the bits of backproject_exact;
 //   backproject_image    one image layer a view, interpolated by the sampler (the fractions then have 8 bits on most GPUs). With PACK 2
 //     or 4 a texel holds the pixels of that many views, each a half or a quarter of a turn on: a voxel sees the first one where the voxel
 //     turned with it sees the next, so a fetch serves PACK voxels. nx and ny are even, PACK 4: and the same, the first two columns of the
@@ -29,6 +30,7 @@
 // height of one pixel.
 #pragma OPENCL FP_CONTRACT OFF
 #include "filtered.clh"
+#include "lanes.clh"
 #include "voxel_driven.clh"
 
 #ifndef K_UNROLL
@@ -125,7 +127,6 @@ __kernel void backproject_image(__read_only image2d_array_t filtered, __global c
 }
 
 #elif defined(LAYOUT_COLUMNS)
-#include "lanes.clh"
 
 #ifndef AXIAL
 #define AXIAL 2
@@ -204,6 +205,9 @@ __kernel void backproject_columns(__global const float* restrict filtered, __glo
   for (int s = 0; s < depth; ++s)
     for (int n = 0; n < width; ++n) volume[next * s + n] = sum[n][s];
 }
+
+#elif defined(LANES)
+#include "backproject_lanes.clh"
 
 #else
 __kernel void backproject_exact(__global const float4* restrict filtered, __global const float4* restrict matrices,

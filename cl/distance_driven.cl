@@ -16,9 +16,17 @@
 // lines, and the steps of each a column and a row as lines, values[view][row][column] = path * raw and the axis that the ray follows (both
 // from distance_driven_table); matrices[view][12] as in backproject.cl; axes[view] = the sum of 1 << axis over the axes that its rays may
 // follow. It adds in the order of views, rows and columns.
+//
+// LANES: the form for CPUs, distance_driven_lanes.clh. The same bits.
+//
+// Tunable: INDEX, the type of an index into the slab (int while it has fewer than 2^31 voxels).
 #pragma OPENCL FP_CONTRACT OFF
 
+#ifndef INDEX
+#define INDEX long
+#endif
 #include "gather.clh"
+#include "lanes.clh"
 #include "rays.clh"
 
 #define LEAST_WIDTH (1.0f / 64.0f)
@@ -50,6 +58,56 @@ INLINE float overlap(float at, float half_width, float voxel) {
 
 INLINE int clamped(float value, int low, int high) { return (int)fmin(fmax(value, (float)low), (float)high); }
 
+// The na planes along the axis that a ray follows, about ca; nb and nc voxels across; the widest shadows there, and how far from a shadow's
+// middle the centres of voxels that it touches lie; voxels from plane to plane (unless these are slices), and along b.
+typedef struct {
+  int axis, na, nb, nc;
+  float ca, most_b, most_c, reach_b, reach_c;
+  INDEX stride_a, stride_b;
+} Planes;
+
+INLINE Planes planes_of(int axis, int nx, int ny, int nz, float most_x, float most_y, float most_z) {
+  Planes p;
+  p.axis = axis;
+  p.na = axis == 2 ? nz : axis == 0 ? nx : ny, p.nb = axis == 0 ? ny : nx, p.nc = axis == 2 ? ny : nz;
+  p.ca = 0.5f * (float)(p.na - 1);
+  p.most_b = axis == 0 ? most_y : most_x, p.most_c = axis == 2 ? most_y : most_z;
+  p.reach_b = fma(0.5f, p.most_b, 0.5f), p.reach_c = fma(0.5f, p.most_c, 0.5f);
+  p.stride_a = axis == 0 ? 1 : nx, p.stride_b = axis == 0 ? nx : 1;
+  return p;
+}
+
+// The planes where a shadow may touch the volume, from its middle, and the slices of [begin, end) that it may touch there.
+typedef struct {
+  float low, high;
+  int first, last;
+} Reach;
+
+INLINE Reach reach_of(float4 centre, Planes p, int begin, int end) {
+  Reach r;
+  r.low = -p.ca, r.high = (float)(p.na - 1) - p.ca, r.first = end, r.last = begin - 1;
+  narrow(centre.x, centre.y, -p.reach_b, (float)(p.nb - 1) + p.reach_b, (float)p.na, &r.low, &r.high);
+  narrow(centre.z, centre.w, -p.reach_c, (float)(p.nc - 1) + p.reach_c, (float)p.na, &r.low, &r.high);
+  if (r.low > r.high + 2.0f) return r;
+  float lowest = r.low + p.ca, highest = r.high + p.ca;
+  if (p.axis != 2) {
+    const float c0 = fma(r.low, centre.z, centre.w), c1 = fma(r.high, centre.z, centre.w), more = fabs(centre.z) + p.reach_c;
+    lowest = fmin(c0, c1) - more, highest = fmax(c0, c1) + more;
+  }
+  r.first = clamped(floor(lowest) - 1.0f, begin, end), r.last = clamped(ceil(highest) + 1.0f, begin - 1, end - 1);
+  return r;
+}
+
+// The planes where it may touch slice k.
+INLINE int2 planes_within(float4 centre, Planes p, Reach r, int k) {
+  if (p.axis == 2) return (int2)(k, k);
+  narrow(centre.z, centre.w, (float)k - p.reach_c, (float)k + p.reach_c, (float)p.na, &r.low, &r.high);
+  return (int2)(clamped(floor(r.low + p.ca) - 1.0f, 0, p.na), clamped(ceil(r.high + p.ca) + 1.0f, -1, p.na - 1));
+}
+
+#ifdef LANES
+#include "distance_driven_lanes.clh"
+#else
 __kernel void distance_driven_project(__global const float* restrict volume, __global const float* restrict rays,
                                       __global float* restrict projections, int nx, int ny, int nz, int offset, int begin, int end,
                                       float hx, float hy, float hz, int columns, int rows, int first_view, int views, float most_x,
@@ -58,63 +116,42 @@ __kernel void distance_driven_project(__global const float* restrict volume, __g
   if (column >= columns || row >= rows || view >= views) return;
   __global const float* restrict r = rays + RAY_FLOATS * (size_t)(first_view + view);
   const float u = from_centre(column, columns), v = from_centre(row, rows);
-  const float cx = 0.5f * (float)(nx - 1), cy = 0.5f * (float)(ny - 1), cz = 0.5f * (float)(nz - 1);
   const Ray ray = ray_of(r, u, v);
   const int axis = main_axis(ray);
-  const Shadow s = shadow_of(r, u, v, axis, cx, cy, cz);
+  const Shadow s = shadow_of(r, u, v, axis, 0.5f * (float)(nx - 1), 0.5f * (float)(ny - 1), 0.5f * (float)(nz - 1));
   const float path = path_mm(ray, axis, hx, hy, hz);
-
-  const int na = axis == 2 ? nz : axis == 0 ? nx : ny, nb = axis == 0 ? ny : nx, nc = axis == 2 ? ny : nz;
-  const float ca = axis == 2 ? cz : axis == 0 ? cx : cy;
-  const float most_b = axis == 0 ? most_y : most_x, most_c = axis == 2 ? most_y : most_z;
-  const size_t plane = (size_t)nx * ny, stride_b = axis == 0 ? nx : 1, stride_a = axis == 0 ? 1 : nx;
-
-  // the planes where the shadow may touch the volume, and the slices that it may touch there
-  const float reach_b = fma(0.5f, most_b, 0.5f), reach_c = fma(0.5f, most_c, 0.5f);
-  float low = -ca, high = (float)(na - 1) - ca;
-  narrow(s.centre.x, s.centre.y, -reach_b, (float)(nb - 1) + reach_b, (float)na, &low, &high);
-  narrow(s.centre.z, s.centre.w, -reach_c, (float)(nc - 1) + reach_c, (float)na, &low, &high);
-  if (low > high + 2.0f) return;
-  float lowest = low + ca, highest = high + ca;
-  if (axis != 2) {
-    const float c0 = fma(low, s.centre.z, s.centre.w), c1 = fma(high, s.centre.z, s.centre.w), more = fabs(s.centre.z) + reach_c;
-    lowest = fmin(c0, c1) - more, highest = fmax(c0, c1) + more;
-  }
-  const int first_slice = clamped(floor(lowest) - 1.0f, begin, end), last_slice = clamped(ceil(highest) + 1.0f, begin - 1, end - 1);
+  const Planes planes = planes_of(axis, nx, ny, nz, most_x, most_y, most_z);
+  const Reach reach = reach_of(s.centre, planes, begin, end);
+  const size_t plane = (size_t)nx * ny;
 
   const size_t pixel = ((size_t)view * rows + row) * columns + column;
   float sum = projections[pixel];
-  for (int k = first_slice; k <= last_slice; ++k) {
-    float slice_low = low, slice_high = high;
-    if (axis == 2)
-      slice_low = slice_high = (float)k - ca;
-    else
-      narrow(s.centre.z, s.centre.w, (float)k - reach_c, (float)k + reach_c, (float)na, &slice_low, &slice_high);
-    const int first = axis == 2 ? k : clamped(floor(slice_low + ca) - 1.0f, 0, na),
-              last = axis == 2 ? k : clamped(ceil(slice_high + ca) + 1.0f, -1, na - 1);
-    for (int m = first; m <= last; ++m) {
-      const float p = (float)m - ca;
-      const float c = fma(p, s.centre.z, s.centre.w), width_c = width_at(p, s.steps_c, most_c), half_c = 0.5f * width_c;
+  for (int k = reach.first; k <= reach.last; ++k) {
+    const int2 within = planes_within(s.centre, planes, reach, k);
+    for (int m = within.x; m <= within.y; ++m) {
+      const float p = (float)m - planes.ca;
+      const float c = fma(p, s.centre.z, s.centre.w), width_c = width_at(p, s.steps_c, planes.most_c), half_c = 0.5f * width_c;
       if (axis != 2 && overlap(c, half_c, (float)k) <= 0.0f) continue;
-      const float b = fma(p, s.centre.x, s.centre.y), width_b = width_at(p, s.steps_b, most_b), half_b = 0.5f * width_b;
+      const float b = fma(p, s.centre.x, s.centre.y), width_b = width_at(p, s.steps_b, planes.most_b), half_b = 0.5f * width_b;
       const float scale = path / (width_b * width_c);
-      const int first_b = clamped(floor(b - half_b + 0.5f), 0, nb), last_b = clamped(floor(b + half_b + 0.5f), -1, nb - 1);
-      const int first_c = axis == 2 ? clamped(floor(c - half_c + 0.5f), 0, nc) : k,
-                last_c = axis == 2 ? clamped(floor(c + half_c + 0.5f), -1, nc - 1) : k;
+      const int first_b = clamped(floor(b - half_b + 0.5f), 0, planes.nb), last_b = clamped(floor(b + half_b + 0.5f), -1, planes.nb - 1);
+      const int first_c = axis == 2 ? clamped(floor(c - half_c + 0.5f), 0, planes.nc) : k,
+                last_c = axis == 2 ? clamped(floor(c + half_c + 0.5f), -1, planes.nc - 1) : k;
       for (int at_c = first_c; at_c <= last_c; ++at_c) {
         const float scaled_c = scale * overlap(c, half_c, (float)at_c);
         if (scaled_c <= 0.0f) continue;
         __global const float* restrict line =
-            volume + plane * (size_t)(k - offset) + (axis == 2 ? (size_t)nx * (size_t)at_c : stride_a * (size_t)m);
+            volume + plane * (size_t)(k - offset) + (axis == 2 ? (size_t)nx * (size_t)at_c : (size_t)planes.stride_a * (size_t)m);
         for (int at_b = first_b; at_b <= last_b; ++at_b) {
           const float overlap_b = overlap(b, half_b, (float)at_b);
-          if (overlap_b > 0.0f) sum = fma(overlap_b * scaled_c, line[stride_b * (size_t)at_b], sum);
+          if (overlap_b > 0.0f) sum = fma(overlap_b * scaled_c, line[(size_t)planes.stride_b * (size_t)at_b], sum);
         }
       }
     }
   }
   projections[pixel] = sum;
 }
+#endif
 
 // One work-item a pixel of the rows held: what the back-projection needs of its ray.
 __kernel void distance_driven_table(__global const float* restrict raw, __global const float* restrict rays,

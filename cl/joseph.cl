@@ -21,7 +21,7 @@
 // TURNED: turned[slice][x][y] too, the slices transposed by joseph_turn, which rays that follow i read, so that neighbouring rays read
 // neighbouring voxels. The same numbers, so the same bits.
 //
-// COLUMNS, LANES: the forms for CPUs, joseph_columns.clh and joseph_lanes.clh. The same bits again.
+// COLUMNS, LANES, TILES: the forms for CPUs, joseph_columns.clh and joseph_lanes.clh, and of the adjoint joseph_tiles.clh. The same bits again.
 //
 // IMAGE: one launch for each AXIS that rays follow, from planes, an image array with a layer for each plane across AXIS (joseph_planes;
 // width and height are j and k, i and k, or i and j), zero beyond the slices held. The same bits again; with HARDWARE interpolation the
@@ -174,6 +174,9 @@ __kernel void joseph_table(__global const float* restrict raw, __global const fl
   values[at] = (float2)(path_mm(ray, axis, hx, hy, hz) * raw[at], (float)axis);
 }
 
+#ifdef TILES
+#include "joseph_tiles.clh"
+#else
 // Work-items: (nx, ny, slices / K_UNROLL), for the slices `offset + first` to `offset + slices`.
 __kernel void joseph_backproject(__global const float4* restrict lines, __global const float2* restrict values,
                                  __global const float4* restrict matrices, __global const int* restrict axes,
@@ -226,6 +229,7 @@ __kernel void joseph_backproject(__global const float4* restrict lines, __global
   for (int s = 0; s < K_UNROLL; ++s)
     if (slice + s < slices) voxel[plane * s] = sum[s];
 }
+#endif
 #endif
 
 #ifdef IMAGE

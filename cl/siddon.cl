@@ -13,9 +13,17 @@
 // Back-projecting, rows `row_begin` to `row_begin + held` of the detector are held; lines[view][row][column] = inverse_x, inverse_y,
 // inverse_z, 0, shift_x, shift_y, shift_z, 0 and values[view][row][column] = scale * raw, 0 (both from siddon_table); matrices[view][12]
 // as in backproject.cl.
+//
+// LANES: the form for CPUs, siddon_lanes.clh. The same bits.
+//
+// Tunable: INDEX there, the type of an index into the slab (int while it has fewer than 2^31 voxels).
 #pragma OPENCL FP_CONTRACT OFF
 
+#ifndef INDEX
+#define INDEX long
+#endif
 #include "gather.clh"
+#include "lanes.clh"
 #include "rays.clh"
 
 typedef struct {
@@ -56,6 +64,33 @@ INLINE int voxel_after(float t, float inverse, float shift, int count) {
   return n;
 }
 
+// The t at which the ray comes into the slices [begin, end) and leaves them; none if they are not in that order.
+typedef struct {
+  float from, to;
+} Passage;
+
+INLINE Passage passage_of(Crossings c, int nx, int ny, int begin, int end) {
+  const float x0 = c.shift_x, x1 = crossing(nx, c.inverse_x, c.shift_x), y0 = c.shift_y, y1 = crossing(ny, c.inverse_y, c.shift_y);
+  Passage passage;
+  passage.from = fmax(fmax(fmin(x0, x1), fmin(y0, y1)), crossing(begin, c.inverse_z, c.shift_z));
+  passage.to = fmin(fmin(fmax(x0, x1), fmax(y0, y1)), crossing(end, c.inverse_z, c.shift_z));
+  return passage;
+}
+
+typedef struct {
+  int i, j, k;
+} Voxel;
+
+INLINE Voxel first_voxel(Crossings c, float t, int nx, int ny, int nz, int begin, int end) {
+  Voxel voxel;
+  voxel.i = voxel_after(t, c.inverse_x, c.shift_x, nx), voxel.j = voxel_after(t, c.inverse_y, c.shift_y, ny);
+  voxel.k = min(max(voxel_after(t, c.inverse_z, c.shift_z, nz), begin), end - 1);
+  return voxel;
+}
+
+#ifdef LANES
+#include "siddon_lanes.clh"
+#else
 __kernel void siddon_project(__global const float* restrict volume, __global const float* restrict rays,
                              __global float* restrict projections, int nx, int ny, int nz, int offset, int begin, int end, float hx,
                              float hy, float hz, int columns, int rows, int first_view, int views) {
@@ -65,21 +100,19 @@ __kernel void siddon_project(__global const float* restrict volume, __global con
   const Crossings c = crossings_of(ray, 0.5f * (float)(nx - 1), 0.5f * (float)(ny - 1), 0.5f * (float)(nz - 1));
   const float scale = length_mm(ray, hx, hy, hz);
 
-  const float x0 = c.shift_x, x1 = crossing(nx, c.inverse_x, c.shift_x), y0 = c.shift_y, y1 = crossing(ny, c.inverse_y, c.shift_y);
-  float t = fmax(fmax(fmin(x0, x1), fmin(y0, y1)), crossing(begin, c.inverse_z, c.shift_z));
-  const float stop = fmin(fmin(fmax(x0, x1), fmax(y0, y1)), crossing(end, c.inverse_z, c.shift_z));
+  const Passage passage = passage_of(c, nx, ny, begin, end);
+  float t = passage.from;
+  const float stop = passage.to;
   if (!(t < stop)) return;
 
-  int i = voxel_after(t, c.inverse_x, c.shift_x, nx), j = voxel_after(t, c.inverse_y, c.shift_y, ny),
-      k = voxel_after(t, c.inverse_z, c.shift_z, nz);
-  k = min(max(k, begin), end - 1);
+  const Voxel first = first_voxel(c, t, nx, ny, nz, begin, end);
   const int step_i = c.inverse_x > 0.0f ? 1 : -1, step_j = c.inverse_y > 0.0f ? 1 : -1;
   // numbers of the planes that are crossed next
-  int plane_i = i + (step_i > 0), plane_j = j + (step_j > 0), plane_k = k + 1;
+  int plane_i = first.i + (step_i > 0), plane_j = first.j + (step_j > 0), plane_k = first.k + 1;
   float next_x = crossing(plane_i, c.inverse_x, c.shift_x), next_y = crossing(plane_j, c.inverse_y, c.shift_y),
         next_z = crossing(plane_k, c.inverse_z, c.shift_z);
   const size_t slice = (size_t)nx * ny;
-  size_t at = slice * (k - offset) + (size_t)nx * j + i;
+  size_t at = slice * (first.k - offset) + (size_t)nx * first.j + first.i;
   const size_t pixel = ((size_t)view * rows + row) * columns + column;
   float sum = projections[pixel];
   while (t < stop) {
@@ -104,6 +137,7 @@ __kernel void siddon_project(__global const float* restrict volume, __global con
   }
   projections[pixel] = sum;
 }
+#endif
 
 // One work-item a pixel of the rows held: what the back-projection needs of its ray.
 __kernel void siddon_table(__global const float* restrict raw, __global const float* restrict rays, __global float4* restrict lines,

@@ -77,6 +77,28 @@ TEST_P(BackprojectionScenes, TheShortWayForUntiltedViewsGivesTheSameBits) {
   EXPECT_TRUE(backprojected(longer, scene, false) == whole);
 }
 
+TEST_P(BackprojectionScenes, TheFormsForCpusGiveTheBitsOfThatForGpus) {
+  const auto& scene = GetParam();
+  for (const bool variance : {false, true})
+    for (const bool distance : {false, true}) {
+      VoxelDriven::Options options;
+      options.variance = variance, options.correlation = 0.3;
+      options.distance_weight = distance;
+      const auto run = [&](bool cpu, int slabs) {
+        options.cpu = cpu;
+        RunOptions split;
+        split.plan.minimum_slabs = std::min(slabs, static_cast<int>(scene.grid.size[2]));
+        split.plan.batch = 4;
+        return run_backprojection(Backprojection(scene.geometry, scene.projections, scene.grid, options), projections,
+                                  scene.grid, reference::device(), split)
+            .output.voxels;
+      };
+      const auto whole = run(true, 1);
+      EXPECT_TRUE(whole == run(false, 1)) << "variance " << variance << ", distance " << distance;
+      EXPECT_TRUE(whole == run(true, 3)) << "in slabs: variance " << variance << ", distance " << distance;
+    }
+}
+
 TEST(Backprojection, CpusTakeColumnsWhereTheAxisLiesAlongJOrK) {
   VoxelDriven::Options options;
   options.cpu = true;
@@ -87,6 +109,7 @@ TEST(Backprojection, CpusTakeColumnsWhereTheAxisLiesAlongJOrK) {
     const bool wanted = scene.name == "cone" || scene.name == "cone_axis_along_j" || scene.name == "cone_one_slice" ||
                         scene.name == "cone_one_voxel" || scene.name == "parallel";
     EXPECT_EQ(taken, wanted) << scene.name;
+    EXPECT_EQ(kernels.back(), wanted ? "backproject_columns" : "backproject_lanes") << scene.name;
     columns += taken ? 1 : 0;
   }
   EXPECT_EQ(columns, 5);

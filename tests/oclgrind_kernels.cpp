@@ -81,7 +81,12 @@ void run_projectors(const Devices& devices, const std::string& name) {
       project(volume, scene.geometry, scene.projections, {projector}, devices, options);
       backproject(stack, scene.geometry, scene.grid, projector, devices, options);
     }
-    project(volume, scene.geometry, scene.projections, {.gpu = true}, devices, options);
+    for (const auto projector : {Projector::joseph, Projector::siddon})
+      project(volume, scene.geometry, scene.projections, {.projector = projector, .gpu = true}, devices, options);
+    run_backprojection(RayBackprojection(scene.geometry, scene.projections, scene.grid, Projector::joseph, true), stack,
+                       scene.grid, devices, options);
+    run_backprojection(Backprojection(scene.geometry, scene.projections, scene.grid), stack, scene.grid, devices,
+                       options);
     if (devices.front().info().images) {
       project(volume, scene.geometry, scene.projections, {.images = true}, devices, options);
       project(volume, scene.geometry, scene.projections, {.hardware_interpolation = true}, devices, options);

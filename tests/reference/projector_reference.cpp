@@ -82,24 +82,31 @@ void visit_planes(const IndexRay& ray, const Grid& grid, std::size_t number, con
   }
 }
 
-void visit_boxes(const IndexRay& ray, const Grid& grid, std::size_t number, const Visit& visit) {
+/// Where a ray is in a voxel's box, in mm along it (in >= out: nowhere), and mm that a plane between voxels moves along
+/// the ray with a voxel, for the planes that bound it there.
+struct Chord {
+  double in = -INFINITY, out = INFINITY, per_voxel_in = 0, per_voxel_out = 0;
+};
+
+template <class VisitChord>
+void visit_boxes(const IndexRay& ray, const Grid& grid, VisitChord&& visit) {
   std::array<std::size_t, 3> n;
   std::size_t at = 0;
   for (n[2] = 0; n[2] < grid.size[2]; ++n[2])
     for (n[1] = 0; n[1] < grid.size[1]; ++n[1])
       for (n[0] = 0; n[0] < grid.size[0]; ++n[0], ++at) {
-        double in = -INFINITY, out = INFINITY;
+        Chord chord;
         for (int axis = 0; axis < 3; ++axis) {
           const double low = static_cast<double>(n[axis]) - 0.5 - ray.start[axis], high = low + 1;
           if (ray.step[axis] == 0) {
-            if (low > 0 || high <= 0) out = -INFINITY;
+            if (low > 0 || high <= 0) chord.out = -INFINITY;
             continue;
           }
-          const double a = low / ray.step[axis], b = high / ray.step[axis];
-          in = std::max(in, std::min(a, b));
-          out = std::min(out, std::max(a, b));
+          const double a = low / ray.step[axis], b = high / ray.step[axis], per_voxel = 1 / std::abs(ray.step[axis]);
+          if (std::min(a, b) > chord.in) chord.in = std::min(a, b), chord.per_voxel_in = per_voxel;
+          if (std::max(a, b) < chord.out) chord.out = std::max(a, b), chord.per_voxel_out = per_voxel;
         }
-        if (out > in) visit(number, at, out - in);
+        visit(at, chord);
       }
 }
 
@@ -116,7 +123,9 @@ void weights(Projector projector, const Grid& grid, const Geometry& geometry, co
         const auto ray_at = [&](double du, double dv) { return index_ray(rays, grid, projections, x + du, y + dv); };
         const IndexRay ray = ray_at(0, 0);
         if (projector == Projector::siddon) {
-          visit_boxes(ray, grid, at, visit);
+          visit_boxes(ray, grid, [&](std::size_t voxel, const Chord& chord) {
+            if (chord.out > chord.in) visit(at, voxel, chord.out - chord.in);
+          });
         } else if (projector == Projector::joseph) {
           visit_planes(
               ray, grid, at, visit,
@@ -161,6 +170,26 @@ std::vector<double> crossing_shifts(const Grid& grid, const Geometry& geometry, 
         const IndexRay ray = index_ray(rays, grid, projections, static_cast<double>(column), static_cast<double>(row));
         for (int axis = 0; axis < 3; ++axis)
           if (last[at][axis] > first[at][axis]) out[at] += 1 / std::abs(ray.step[axis]);
+      }
+  }
+  return out;
+}
+
+std::vector<double> crossing_errors(const Volume& projections, const Geometry& geometry, const Grid& grid,
+                                    double rounding) {
+  std::vector<double> out(grid.count(), 0.0);
+  std::size_t at = 0;
+  for (const View& view : geometry.views) {
+    const ViewRays rays(view);
+    for (std::size_t row = 0; row < projections.grid.size[1]; ++row)
+      for (std::size_t column = 0; column < projections.grid.size[0]; ++column, ++at) {
+        const IndexRay ray =
+            index_ray(rays, grid, projections.grid, static_cast<double>(column), static_cast<double>(row));
+        visit_boxes(ray, grid, [&](std::size_t voxel, const Chord& chord) {
+          const double error = rounding * (chord.per_voxel_in + chord.per_voxel_out);
+          if (chord.out - chord.in > -error)
+            out[voxel] += error * std::abs(static_cast<double>(projections.voxels[at]));
+        });
       }
   }
   return out;

@@ -21,6 +21,11 @@ void weights(Projector projector, const Grid& volume, const Geometry& geometry, 
 /// rays that run almost along a plane between voxels.
 std::vector<double> crossing_shifts(const Grid& volume, const Geometry& geometry, const Grid& projections);
 
+/// The same of Siddon's adjoint: by how much at most each voxel changes if the planes between voxels are found to
+/// `rounding` voxels.
+std::vector<double> crossing_errors(const Volume& projections, const Geometry& geometry, const Grid& volume,
+                                    double rounding);
+
 /// A x and A^T y with them.
 std::vector<double> project(Projector projector, const Volume& volume, const Geometry& geometry,
                             const Grid& projections);
