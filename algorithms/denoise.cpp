@@ -520,15 +520,16 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
       method.lambda = parameters.alpha ? 1 / *parameters.alpha : method.path.back();
       result.alpha_choice = "given";
     } else {
-      if (frames) {
-        const auto choice = without_failed(devices, [&](const std::vector<Device>& working) {
-          return choose_lambda_of_frames(part, parameters.time, parameters.target_fidelity, working);
-        });
-        method.lambda = choice.lambda;
-        result.alpha_choice = choice.how;
-        result.rule_met = choice.warning.empty();
-        if (!result.rule_met) result.warnings.push_back(choice.warning);
-      } else {
+      const auto choice = [&]() -> StrengthChoice {
+        if (parameters.chosen) return *parameters.chosen;
+        if (frames) {
+          auto found = without_failed(devices, [&](const std::vector<Device>& working) {
+            return choose_lambda_of_frames(part, parameters.time, parameters.target_fidelity, working);
+          });
+          StrengthChoice strength{found.lambda, 0, found.how, found.warning.empty(), {}};
+          if (!strength.met) strength.warnings.push_back(found.warning);
+          return strength;
+        }
         StrengthProblem problem;
         problem.method = parameters.method;
         problem.parameters = method;
@@ -547,15 +548,16 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
           require_same_grid(grid, "the volume", parameters.half_b->grid, "--halves");
           problem.half_b = &(half_b = central_part(*parameters.half_b, most_judged_voxels));
         }
-        auto choice = without_failed(devices, [&](const std::vector<Device>& working) {
+        return without_failed(devices, [&](const std::vector<Device>& working) {
           return choose_strength(parameters.strength, problem, working);
         });
-        method.lambda = choice.lambda;
-        if (choice.sigma > 0) result.noise_sigma = choice.sigma;
-        result.alpha_choice = choice.how;
-        result.rule_met = choice.met;
-        std::move(choice.warnings.begin(), choice.warnings.end(), std::back_inserter(result.warnings));
-      }
+      }();
+      if (parameters.tell_choice) parameters.tell_choice(choice);
+      method.lambda = choice.lambda;
+      if (choice.sigma > 0) result.noise_sigma = choice.sigma;
+      result.alpha_choice = choice.how;
+      result.rule_met = choice.met;
+      result.warnings.insert(result.warnings.end(), choice.warnings.begin(), choice.warnings.end());
     }
     result.lambda = method.lambda;
     result.alpha = parameters.alpha.value_or(1 / method.lambda);

@@ -1,12 +1,14 @@
 // Denoising a volume, from parameters as a user gives them to a result that says what was done.
 #pragma once
 
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "algorithms/denoise_method.hpp"
+#include "algorithms/strength.hpp"
 
 namespace halocline {
 
@@ -42,6 +44,9 @@ struct DenoiseParameters {
   /// Reconstructions of the odd and even views on f's grid, for the rules "halves" and "auto". The caller's.
   const Volume* half_a = nullptr;
   const Volume* half_b = nullptr;
+  /// What an earlier run has chosen that RunOptions::keeper goes on with, instead of choosing again.
+  std::optional<StrengthChoice> chosen;
+  std::function<void(const StrengthChoice&)> tell_choice;  // called before the run if there was something to choose
 };
 
 struct DenoiseResult {

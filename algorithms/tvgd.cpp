@@ -55,6 +55,7 @@ void Tvgd::begin() {
 }
 
 void Tvgd::start(Slab& slab) const {
+  slab.fill("control", 0);
   const auto begin = static_cast<std::int32_t>(slab.extended().begin),
              end = static_cast<std::int32_t>(slab.extended().end);
   slab.launch({"copy.cl", "copy_slices", ""}, slab.extended(),
@@ -134,9 +135,8 @@ int Tvgd::steered(const Slab& slab) const {
 void Tvgd::steer(Slab& slab, int done) const {
   const std::size_t items = 64;  // STEER_ITEMS
   slab.launch({"tvgd.cl", "tvgd_steer", sums_.fp64_option(slab)}, {items, 1, 1}, {items, 1, 1},
-              {in("sums"), inout("control"), inout("records"), slab.nz(), measures(done) ? 4 : 1, done % window,
-               done == 0 ? 1 : 0, count_, parameters_.step,
-               std::isfinite(parameters_.target_rms) ? parameters_.target_rms : 0.0,
+              {in("sums"), inout("control"), inout("records"), slab.nz(), measures(done) ? 4 : 1, done % window, count_,
+               parameters_.step, std::isfinite(parameters_.target_rms) ? parameters_.target_rms : 0.0,
                std::isfinite(parameters_.target_rms) ? 1 : 0});
 }
 

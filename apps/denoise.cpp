@@ -6,12 +6,15 @@
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <optional>
 
 #include "algorithms/noise_map.hpp"
 #include "algorithms/registry.hpp"
+#include "apps/checkpoint.hpp"
 #include "apps/denoise_control.hpp"
 #include "apps/family_options.hpp"
 #include "apps/frame_options.hpp"
@@ -25,6 +28,11 @@
 #include "apps/subcommands.hpp"
 #include "apps/validators.hpp"
 #include "host/error.hpp"
+#include "scheduling/plan_text.hpp"
+
+#ifndef HALOCLINE_VERSION
+#define HALOCLINE_VERSION "0.1.0"
+#endif
 
 namespace halocline {
 namespace {
@@ -64,7 +72,8 @@ void check_options(const DenoiseCommand& command) {
                                       {"--schedule", command.schedule_given},
                                       {"--iterations", command.iterations_given},
                                       {"--time-limit", command.control.time_limit > 0},
-                                      {"--keep-partial", command.control.keep_partial}})
+                                      {"--keep-partial", command.control.keep_partial},
+                                      {"--checkpoint", !command.control.checkpoint.empty()}})
     if (given)
       throw InputError(
           fmt::format("{} is for methods that iterate; {} takes {}", option, method, filter_options(method)));
@@ -245,12 +254,72 @@ double held_bytes(const DenoiseCommand& command, const Plan& plan, const Grid& g
        {control.init, command.regulariser.reference, command.strength.files[0], command.strength.files[1]})
     result += path.empty() ? 0 : volume;
   if (!control.init.empty()) result += volume;  // less the mean
+  if (!control.checkpoint.empty()) {
+    const auto state = static_cast<double>(state_bytes(plan.requirements));
+    result += std::min(volume, static_cast<double>(checkpoint_buffer));
+    // Slabs that come and go in a single pass leave no state on the host, unless it is to be kept.
+    if (!plan.resident && plan.passes <= 1) result += state - volume;
+  }
   const double weights = command.weights.empty() ? 0 : 1;
   if (!streamed) return result + (2 + weights) * volume;
   if (!is_streamable(command.input))
     result += static_cast<double>(component_bytes(component_named(input.component))) * voxels + weights * volume;
   if (!is_streamable(command.output)) result += static_cast<double>(component_bytes(storage.component)) * voxels;
   return result + (plan.resident ? 0 : volume);  // slabs that come and go keep the result, too
+}
+
+// What the bits of the result depend on: all options but those that choose devices, names and ends, and voxels instead
+// of the files that hold them.
+nlohmann::json checkpoint_job(const Job& job, const Grid& grid,
+                              const std::map<std::string, const VolumeSource*>& volumes) {
+  auto result = job.options();
+  for (const char* name : {"--input",       "--weights",       "--init",         "--reference",  "--halves",
+                           "--output",      "--output-type",   "--rescale",      "--png",        "--report",
+                           "--trace",       "--quiet",         "--log-level",    "--dry-run",    "--device",
+                           "--sub-devices", "--device-memory", "--host-memory",  "--no-tune",    "--allow-nonfinite",
+                           "--stages",      "--time-limit",    "--keep-partial", "--checkpoint", "--checkpoint-every",
+                           "--resume"})
+    result.erase(name);
+  result["the version of halocline"] = HALOCLINE_VERSION;
+  result["size"] = grid.size;
+  result["spacing"] = grid.spacing;
+  for (const auto& [name, volume] : volumes)
+    if (volume != nullptr) result["the voxels of " + name] = fmt::format("{:08x}", voxel_checksum(*volume));
+  return result;
+}
+
+// Before the run: what it is about, and where it goes on from.
+void begin_checkpoint(Job& job, Checkpoint& checkpoint, DenoiseCommand& command, const Grid& grid,
+                      const std::map<std::string, const VolumeSource*>& volumes) {
+  job.timed("checksums", [&] { checkpoint.set_job(checkpoint_job(job, grid, volumes)); });
+  command.parameters.tell_choice = [&](const StrengthChoice& choice) { checkpoint.strength = choice; };
+  if (!command.control.resume) return;
+  if (!checkpoint.resume()) {
+    spdlog::info("there is no '{}': the run starts from the beginning", checkpoint.path());
+    return;
+  }
+  command.parameters.chosen = checkpoint.strength;
+  spdlog::info("going on after {} iterations", *checkpoint.iterations());
+  job.results()["resumed_after_iterations"] = *checkpoint.iterations();
+}
+
+// The work, whose errors say how to go on. Their kind stays only where the exit code depends on it.
+template <class Work>
+auto resumable(const std::optional<Checkpoint>& checkpoint, Work&& work) {
+  const auto how = [&] { return checkpoint ? checkpoint->how_to_resume() : std::string(); };
+  try {
+    return work();
+  } catch (const Interrupted&) {
+    if (how().empty()) throw;
+    throw Interrupted("interrupted: " + how());
+  } catch (const InputError&) {
+    throw;
+  } catch (const PlanError&) {
+    throw;
+  } catch (const Error& error) {
+    if (how().empty()) throw;
+    throw Error(fmt::format("{}\n{}", error.what(), how()));
+  }
 }
 
 void run_denoise(Job& job, DenoiseCommand& command) {
@@ -305,6 +374,15 @@ void run_denoise(Job& job, DenoiseCommand& command) {
     job.print(fmt::format("{}, of which the plan makes slices of {} x {}", frames_summary(command.frames, first),
                           whole.size[0], whole.size[1]));
   job.forecast(plan, held_bytes(command, plan, grid, input, storage, streamed));
+  std::optional<Checkpoint> checkpoint;
+  if (!control.checkpoint.empty()) {
+    job.output("--checkpoint", control.checkpoint);
+    const std::size_t bytes = state_bytes(plan.requirements);
+    if (job.dry_run())
+      job.print(
+          fmt::format("  checkpoint: {}, twice while one replaces the other", bytes_text(static_cast<double>(bytes))));
+    checkpoint.emplace(control.checkpoint).check(bytes, control.resume || job.dry_run());
+  }
   if (job.dry_run()) return;
 
   std::size_t changed = 0;  // by what the output's type can not hold
@@ -323,21 +401,32 @@ void run_denoise(Job& job, DenoiseCommand& command) {
   RunOptions options = job.run_options({static_cast<double>(grid.count()), 0, "voxel-iterations"});
   options.time_limit = control.time_limit;
   options.keep_partial = control.keep_partial;
+  if (checkpoint) options.keeper = &*checkpoint;
+  options.keep_every = control.checkpoint_every;
   std::vector<std::string> written;
   options.stage_output = [&](int stage, const Volume& output) {
-    const std::string path =
-        path_output(command.output, command.parameters.alpha_path[static_cast<std::size_t>(stage)]);
-    write(output, path);
-    written.resize(static_cast<std::size_t>(stage));
-    written.push_back(path);
+    written.clear();
+    for (int n = 0; n <= stage; ++n)
+      written.push_back(path_output(command.output, command.parameters.alpha_path[static_cast<std::size_t>(n)]));
+    write(output, written.back());
   };
   const auto denoised = [&](const VolumeSource& from, const VolumeSource* weights, VolumeSink& to) {
+    if (checkpoint) {
+      const MemorySource start(init), guides(reference);
+      begin_checkpoint(job, *checkpoint, command, grid,
+                       {{"-i", &from},
+                        {"--weights", weights},
+                        {"--init", control.init.empty() ? nullptr : &start},
+                        {"--reference", guide.empty() ? nullptr : &guides}});
+    }
     return job.timed("denoise", [&] {
       try {
-        return denoise_into(from, weights, to, command.parameters, job.devices(), options,
-                            guide.empty() ? nullptr : &reference);
+        return resumable(checkpoint, [&] {
+          return denoise_into(from, weights, to, command.parameters, job.devices(), options,
+                              guide.empty() ? nullptr : &reference);
+        });
       } catch (const Interrupted&) {
-        if (written.empty()) throw;
+        if (written.empty() || (checkpoint && checkpoint->iterations())) throw;
         throw Interrupted(
             fmt::format("interrupted: '{}' had been written, and nothing after that", fmt::join(written, "', '")));
       }
@@ -364,6 +453,7 @@ void run_denoise(Job& job, DenoiseCommand& command) {
   }
   command.parameters.init = command.parameters.half_a = command.parameters.half_b = nullptr;
   const bool interrupted = result.stopped_by == StoppedBy::interrupt;
+  const bool ended_early = interrupted || (result.stopped_by == StoppedBy::time && !result.converged);
   if (interrupted && result.iterations == 0)
     throw Interrupted("interrupted before the first iteration: nothing was written, the input files are untouched");
   const std::string output = several ? command.output : output_of(command, result);
@@ -375,6 +465,10 @@ void run_denoise(Job& job, DenoiseCommand& command) {
   } else {
     write(in_memory, output);
   }
+  if (checkpoint && ended_early && checkpoint->iterations())
+    job.say(checkpoint->how_to_resume());
+  else if (checkpoint)
+    checkpoint->remove();
   if (!control.png.empty()) {
     const Volume shown = region ? cut_out(in_memory, region->within(*taken)) : Volume();
     PreviewOptions montage;

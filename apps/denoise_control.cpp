@@ -92,6 +92,26 @@ void add_control_options(CLI::App& app, DenoiseControl& control) {
                "At Ctrl-C, write what there is with its certificate (the exit code is 1 all the same). A second Ctrl-C "
                "ends without it")
       ->group(group);
+  auto* checkpoint =
+      app.add_option(
+             "--checkpoint", control.checkpoint,
+             "Keep the state of the iterations there, so that --resume can go on from it whatever ends the run: "
+             "a kill, a crash, a lost device, Ctrl-C, --time-limit. --dry-run says how large it is; the disk has "
+             "to have room for two. Removed when the result has been written")
+          ->type_name("FILE")
+          ->group(group);
+  app.add_option("--checkpoint-every", control.checkpoint_every,
+                 "Seconds between two states, longer where writing them would take more than a tenth of the time; 0: "
+                 "after every pass over the volume, whatever it takes")
+      ->check(not_negative())
+      ->needs(checkpoint)
+      ->type_name("S")
+      ->group(group);
+  app.add_flag("--resume", control.resume,
+               "Go on from the --checkpoint of the same command, to the same bits as without the interruption; where "
+               "there is no such file, start from the beginning")
+      ->needs(checkpoint)
+      ->group(group);
   app.add_option("--preview-roi", control.roi,
                  "Denoise only this box, read only this part of the file, and write only the box: first voxel and "
                  "size, or 'centre' for the central 128^3. Without --alpha the strength is chosen for the box alone")

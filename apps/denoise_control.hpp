@@ -19,6 +19,9 @@ struct DenoiseControl {
   double time_limit = 0;                   // seconds; 0: none
   bool keep_partial = false;               // what there is at Ctrl-C is the result
   std::string init, alpha_path, roi, png;  // as given; empty: none
+  std::string checkpoint;                  // the file that keeps the state; empty: none
+  double checkpoint_every = 60;            // seconds; 0: after every pass
+  bool resume = false;
 
   std::vector<double> alphas() const;  // of --alpha-path; InputError if it is no list of different positive numbers
 };

@@ -75,6 +75,8 @@ class Job {
   void forecast(const Plan& plan, double volumes);
   /// Plan, iterations, memory and traffic of a run, predicted and as they were, for the report.
   void record(const RunResult& result, const std::string& name);
+  /// The options of the command line by their names, values as they were given or by default.
+  const nlohmann::json& options() const { return report_.at("options"); }
   /// Values for the report's "results".
   nlohmann::json& results() { return report_["results"]; }
 

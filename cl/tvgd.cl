@@ -262,7 +262,7 @@ __kernel void tvgd_sums(__global const float* restrict u, __global const float* 
 #define STEER_ITEMS 64
 __kernel __attribute__((reqd_work_group_size(STEER_ITEMS, 1, 1))) void tvgd_steer(
     __global const double* restrict sums, __global float* restrict control, __global double* restrict records, int slices,
-    int components, int slot, int first, double voxels, double step, double target, int aims) {
+    int components, int slot, double voxels, double step, double target, int aims) {
   __local double part[STEER_ITEMS][8];
   const int item = (int)get_local_id(0);
   double total = 0;
@@ -281,7 +281,7 @@ __kernel __attribute__((reqd_work_group_size(STEER_ITEMS, 1, 1))) void tvgd_stee
   if (item > 0) return;
   const double gradient2 = part[0][0] + part[0][1], fidelity2 = part[0][2] + part[0][3], product = part[0][4] + part[0][5];
   const bool reached = aims && sqrt(fidelity2 / voxels) >= (1 - 1e-5) * target;
-  const bool ended = (first == 0 && control[1] != 0.0f) || reached || !(gradient2 > 0);
+  const bool ended = control[1] != 0.0f || reached || !(gradient2 > 0);
   double factor = 0;
   if (!ended) {
     const double left = target - sqrt(fidelity2 / voxels);

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstring>
+#include <limits>
 #include <list>
 #include <mutex>
 #include <optional>
@@ -38,7 +40,7 @@ class Run {
         requirements_(plan.requirements),
         options_(options),
         time_(options.time_limit),
-        stop_(options.keep_partial) {
+        stop_(options.keep_partial || options.keeper != nullptr) {
     halos_.resize(plan.slabs.size());
     for (const auto& need : requirements_.arrays) {
       if (need.lifetime == Lifetime::input && need.kind == ArrayKind::volume && !inputs.contains(need.name))
@@ -56,16 +58,18 @@ class Run {
 
   RunResult run() {
     method_.begin();
+    bool stop = restore();
     if (const auto steered = run_steered()) return finish(*steered);
     const int iterations = requirements_.iterations;
-    int done = 0, stages = 0;
-    bool stop = method_.next_reduction(-1) <= 0 && pass(0, 0, true);
+    int done = begun_at_;
+    if (begins_with_reduction()) stop = pass(done, 0, true);
     auto& by = result_.stopped_by;
     by = stop ? StoppedBy::method : StoppedBy::iterations;
     while (!stop && done < iterations) {
       const int due = due_after(done);
       const bool waits = plan_.resident || requirements_.reductions_steer;
-      const int count = time_.count(std::min(plan_.iterations_per_exchange, (waits ? due : iterations) - done));
+      const int most = std::min(plan_.iterations_per_exchange, iterations_until_kept(done));
+      const int count = time_.count(std::min(most, (waits ? due : iterations) - done));
       if (count == 0) by = StoppedBy::time;
       if (count == 0) break;
       const bool ends = pass(done, count, done + count == due);
@@ -74,9 +78,10 @@ class Run {
       stop = ends || stop_.interrupted();
       if (ends) by = StoppedBy::method;
       if (!stop && method_.stage_ended() && reduced_at_ == done && options_.stage_output) {
-        options_.stage_output(stages++, current_output());
+        options_.stage_output(stages_++, current_output());
       }
       report(done, iterations);
+      if (!stop) keep(done);
     }
     return finish(done);
   }
@@ -86,14 +91,115 @@ class Run {
     auto& by = result_.stopped_by;
     stop_.end();
     if (stop_.interrupted()) by = StoppedBy::interrupt;
+    if (by == StoppedBy::time || by == StoppedBy::interrupt) keep(done, true);
+    if (by == StoppedBy::interrupt && !options_.keep_partial) throw_interrupted();
     if ((by == StoppedBy::time || by == StoppedBy::interrupt) && done < requirements_.iterations)
       if (method_.ends_early(done)) reduced_at_ = -1;
+    if (plan_.resident) prepare();
     if (reduced_at_ != done) pass(done, 0, true);  // the result never goes without its certificate
     hand_over();
     result_.iterations = done;
     result_.bus_bytes = static_cast<double>(bus_bytes_.load());
     for (const auto& [device, stream] : streams_) result_.bus_bytes += static_cast<double>(stream->bytes());
     return std::move(result_);
+  }
+
+  // What was kept: the method is told again what it was told. Whether it was to end there.
+  bool restore() {
+    if (options_.keeper != nullptr) kept_ = options_.keeper->kept();
+    if (!kept_) return false;
+    if (kept_->arrays != state_arrays(requirements_) || kept_->iterations > requirements_.iterations)
+      throw InputError("the state that was kept is of another method, size or number of iterations");
+    begun_at_ = kept_at_ = kept_->iterations;
+    // Where every iteration waits for a reduction, it also needs what that leaves on the device.
+    if (requirements_.reduction_every_iteration)
+      std::erase_if(kept_->reductions, [&](const auto& each) { return each.done >= begun_at_; });
+    bool ends = false;
+    for (auto& [done, sums] : kept_->reductions) {
+      ends = tell(done, std::move(sums));
+      if (method_.stage_ended()) ++stages_;
+    }
+    if (!plan_.resident) {
+      for (const auto& array : kept_->arrays)
+        parallel_ranges(array.bytes, state_piece,
+                        [&, to = host_state(array.name)](std::size_t first, std::size_t count) {
+                          kept_->read(array.name, first, count, to + first);
+                        });
+      started_ = true;
+    }
+    return ends;
+  }
+
+  bool begins_with_reduction() const {
+    return begun_at_ == 0 ? method_.next_reduction(-1) <= 0 : requirements_.reduction_every_iteration;
+  }
+
+  // The state after `done` iterations, if it is time to, or `now`. All slabs have done as many.
+  void keep(int done, bool now = false) {
+    const auto begin = Clock::now();
+    if (options_.keeper == nullptr || done >= requirements_.iterations || done <= kept_at_) return;
+    if (!now && options_.keep_every > 0 && after(begin, options_.keep_every / 20) < keep_at_) return;
+    RunState state;
+    state.iterations = kept_at_ = done;
+    state.reductions = told_;
+    state.arrays = state_arrays(requirements_);
+    state.read = [this](const std::string& name, std::size_t first, std::size_t count, std::byte* to) {
+      read_state(name, first, count, to);
+    };
+    options_.keeper->keep(state);
+    constexpr double least_between = 9;  // times as long as it took
+    const auto end = Clock::now();
+    const double took = std::chrono::duration<double>(end - begin).count();
+    keep_at_ = after(end, std::max(options_.keep_every, least_between * took));
+  }
+
+  // A pass over slabs that come and go may be the whole run, but the state is kept between passes alone.
+  int iterations_until_kept(int done) const {
+    constexpr int no_limit = std::numeric_limits<int>::max();
+    if (options_.keeper == nullptr || !(options_.keep_every > 0)) return no_limit;
+    const auto seconds = [](Clock::duration span) { return std::chrono::duration<double>(span).count(); };
+    const double each = done > begun_at_ ? seconds(Clock::now() - begun_) / (done - begun_at_)
+                                         : plan_.seconds / std::max(1, requirements_.iterations);
+    const double fit = seconds(keep_at_ - Clock::now()) / each;
+    return fit < no_limit ? std::max(1, static_cast<int>(fit)) : no_limit;
+  }
+
+  void read_state(const std::string& name, std::size_t first, std::size_t count, std::byte* to) {
+    if (!plan_.resident) {
+      std::memcpy(to, host_state(name) + first, count);
+      return;
+    }
+    for (auto& [device, slab] : resident_) {
+      const std::size_t slice = slab->slice_bytes(name);
+      const auto at = [slice](std::int64_t number) { return slice * static_cast<std::size_t>(number); };
+      const std::size_t begin = std::max(first, at(slab->interior().begin)),
+                        end = std::min(first + count, at(slab->interior().end));
+      if (begin >= end) continue;
+      slab->download_bytes(name, begin - at(slab->extended().begin), to + (begin - first), end - begin);
+      slab->wait();
+      count_bytes(end - begin);
+    }
+  }
+
+  // All that slabs which stay on their devices hold of the state that was kept.
+  void load_kept(Slab& slab) {
+    for (const auto& array : kept_->arrays) {
+      const std::size_t slice = slab.slice_bytes(array.name),
+                        begin = slice * static_cast<std::size_t>(slab.extended().begin),
+                        bytes = slice * static_cast<std::size_t>(slab.extended().count());
+      slab.upload_bytes(array.name, bytes, [&](std::byte* at, std::size_t first, std::size_t count) {
+        kept_->read(array.name, begin + first, count, at);
+      });
+      count_bytes(bytes);
+    }
+  }
+
+  // Tells the method of sums over the volume: whether it ends.
+  bool tell(int done, std::vector<double> sums) {
+    reduced_at_ = done;
+    const bool ends = method_.reduced(done, sums);
+    if (options_.keeper != nullptr) told_.push_back({done, std::move(sums)});
+    return ends;
   }
 
   // A volume on one device whose method needs no look from the host at every iteration: the host reads the sums of many
@@ -107,9 +213,9 @@ class Run {
     started_ = true;
     auto& by = result_.stopped_by;
     by = StoppedBy::iterations;
-    method_.reduce(slab, 0, slab.interior());
-    method_.steer(slab, 0);
-    bool ends = method_.reduced(reduced_at_ = 0, method_.steered_sums(slab, 0, 1).front());
+    method_.reduce(slab, begun_at_, slab.interior());
+    method_.steer(slab, begun_at_);
+    bool ends = tell(begun_at_, method_.steered_sums(slab, begun_at_, 1).front());
     if (ends) by = StoppedBy::method;
     while (!ends && !stop_.interrupted() && reduced_at_ < iterations) {
       const int first = reduced_at_, count = time_.count(std::min(window, iterations - first));
@@ -125,11 +231,12 @@ class Run {
       }
       if (!options_.keep_partial) check_interrupt();
       if (done == 0) break;
-      for (const auto& sums : method_.steered_sums(slab, first + done, done))
-        if ((ends = method_.reduced(++reduced_at_, sums))) break;
+      for (auto& sums : method_.steered_sums(slab, first + done, done))
+        if ((ends = tell(reduced_at_ + 1, std::move(sums)))) break;
       time_.did(done);
       if (ends) by = StoppedBy::method;
       report(reduced_at_, iterations);
+      if (!ends && !stop_.interrupted()) keep(reduced_at_);
     }
     return reduced_at_;
   }
@@ -151,14 +258,13 @@ class Run {
     needed_low_ = count * static_cast<std::int64_t>(requirements_.halo_low) + extra;
     needed_high_ = count * static_cast<std::int64_t>(requirements_.halo_high) + extra;
     stop_.begin(count);
-    if (!started_)
+    if (resident_.empty())
       prepare();
     else
       exchange_on_devices();
     for_each_device(plan_, [&](int device) { iterate(*resident_.at(device), first, count, reduce); });
     if (!reduce || stop_.count() < count) return false;
-    reduced_at_ = first + count;
-    return method_.reduced(reduced_at_, added_sums(0));
+    return tell(first + count, added_sums(0));
   }
 
   // Slabs that come and go. Reductions that only tell are taken on the way.
@@ -188,10 +294,7 @@ class Run {
     for_each_device(plan_, [&](int device) { streams_.at(device)->run(work, sums_); });
     if (!options_.keep_partial) check_interrupt();
     bool ends = false;
-    for (std::size_t n = 0; n < due.size() && due[n] <= stop_.count(); ++n) {
-      reduced_at_ = first + due[n];
-      ends = method_.reduced(reduced_at_, added_sums(n));
-    }
+    for (std::size_t n = 0; n < due.size() && due[n] <= stop_.count(); ++n) ends = tell(first + due[n], added_sums(n));
     return ends;
   }
 
@@ -263,6 +366,7 @@ class Run {
 
   void start(Slab& slab) {
     method_.start(slab);
+    if (kept_) return load_kept(slab);
     for (const auto& [name, volume] : options_.initial) {
       slab.upload(name, slab.extended(), volume->voxels.data(), 0);
       count_bytes(slab.slice_bytes(name) * static_cast<std::size_t>(slab.extended().count()));
@@ -374,6 +478,12 @@ class Run {
 
   void count_bytes(std::size_t bytes) { bus_bytes_ += bytes; }
 
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::size_t state_piece = std::size_t{4} << 20;  // bytes
+  static Clock::time_point after(Clock::time_point time, double seconds) {
+    return time + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(std::min(seconds, 1e9)));
+  }
+
   IterativeMethod& method_;
   const std::map<std::string, const VolumeSource*>& inputs_;
   VolumeSink& output_;
@@ -383,7 +493,13 @@ class Run {
   const RunOptions& options_;
   TimeLimit time_;
   CommonStop stop_;
-  int reduced_at_ = -1;  // iterations done at the last reduction
+  int reduced_at_ = -1;           // iterations done at the last reduction
+  std::optional<RunState> kept_;  // by an earlier run, to go on from
+  std::vector<RunState::Reduction> told_;
+  int begun_at_ = 0, kept_at_ = 0;  // iterations done at the beginning of this run, and when the state was last kept
+  int stages_ = 0;                  // of the method that have ended
+  const Clock::time_point begun_ = Clock::now();
+  Clock::time_point keep_at_ = after(begun_, options_.keep_every);
   RunResult result_;
   std::vector<std::string> states_;
   std::string sums_name_, output_name_;

@@ -12,6 +12,7 @@
 #include "host/volume.hpp"
 #include "host/volume_source.hpp"
 #include "scheduling/progress.hpp"
+#include "scheduling/run_state.hpp"
 #include "scheduling/slab.hpp"
 #include "scheduling/stop_rule.hpp"
 
@@ -24,9 +25,12 @@ class IterativeMethod {
  public:
   virtual ~IterativeMethod() = default;
   virtual Requirements requirements() const = 0;
-  /// A run begins (again, if memory ran out and it was planned anew): forget what reduced() was told.
+  /// A run begins (again, if memory ran out and it was planned anew): forget what reduced() was told. A run that goes
+  /// on from a kept state then tells reduced() once more what it was told before: what the host knows must follow from
+  /// that.
   virtual void begin() {}
-  /// First visit: fills state and output arrays over slab.extended() from the inputs, which are there.
+  /// First visit: fills state and output arrays over slab.extended() from the inputs, which are there. A run that goes
+  /// on from a kept state puts it in their place.
   virtual void start(Slab& slab) const = 0;
   /// Iteration number `iteration` (from 0). Must compute the state right on `core`, given that it was right on core
   /// grown by the declared halos (cut at the volume's faces).
@@ -99,6 +103,12 @@ struct RunOptions {
   /// Called with the number (from 0) and the output of a stage of the method that has ended when another one follows
   /// (stage_ended()); from 0 again if memory ran out and the run began anew.
   std::function<void(int stage, const Volume& output)> stage_output;
+  /// Keeps the state after passes, and gives the one to go on from. With it Ctrl-C ends a run after an iteration of all
+  /// slabs, and what there is then is kept, too, before Interrupted is thrown; so is the state at a time limit.
+  StateKeeper* keeper = nullptr;
+  /// Seconds from one time to the next; longer where more than a tenth of the run would go into it. 0: after every
+  /// pass.
+  double keep_every = 60;
 };
 
 /// Budgets of open devices for the planner.

@@ -154,8 +154,14 @@ void check_output_path(const std::string& path) {
   TemporaryFile probe(path);
 }
 
-TemporaryFile::TemporaryFile(const std::string& path) : path_(path), target_(resolve(path)) {
+TemporaryFile::TemporaryFile(const std::string& path, const std::string& temporary)
+    : path_(path), target_(resolve(path)), temporary_(temporary) {
   check_folder(path_, target_);
+  if (!temporary_.empty()) {
+    descriptor_ = ::open(temporary_.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0666);
+    if (descriptor_ < 0) fail(path_, "create", errno);
+    return;
+  }
   static std::atomic<unsigned> number{0};
   const fs::path folder = fs::path(target_).parent_path();
   do {

@@ -24,7 +24,9 @@ class TemporaryFile {
  public:
   /// Opens the temporary file; the end of its name is that of `path`, so that libraries which go by extension can write
   /// it.
-  explicit TemporaryFile(const std::string& path);
+  explicit TemporaryFile(const std::string& path) : TemporaryFile(path, {}) {}
+  /// Under this temporary name, in place of what a process that was killed may have left there.
+  TemporaryFile(const std::string& path, const std::string& temporary);
   ~TemporaryFile();
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
