@@ -146,11 +146,12 @@ TEST(CommandLineErrors, refuseWhatTheHostCannotHold) {
       {"noise", "-i", f / "v.mha", "--photons", "1e5", "-o", f / "o.mha"},
       {"noise-map", "-i", f / "v.mha", "-o", f / "o.mha"},
       {"noise-map", "--halves", (f / "v.mha") + "," + (f / "v.mha"), "-o", f / "o.mha"},
-      {"phantom", "--type", "shepp-logan", "--size", "64,64,64", "-o", f / "o.mha"},
+      {"phantom", "--type", "shepp-logan", "--size", "64,64,64", "--spacing", "1,1,1", "-o", f / "o.mha"},
       {"metrics", "-i", f / "v.mha"},
   };
   if (has_device()) {
-    commands.push_back({"slices", "-i", f / "v.mha", "-g", f / "g.xml", "--size", "64,64,64", "-o", f / "o.mha"});
+    commands.push_back({"slices", "-i", f / "v.mha", "-g", f / "g.xml", "--size", "64,64,64", "--spacing", "1,1,1",
+                        "-o", f / "o.mha"});
     commands.push_back({"tune", "--class", "project", "--size", "16", "--seconds", "1"});
     commands.push_back({"bench", "fdk", "--size", "16", "--seconds", "0.1"});
   }
@@ -203,9 +204,9 @@ TEST_F(Forecast, signalsLeaveNothingBehind) {
     const Folder f;
     write_image(noisy_volume(64), f / "v.mha");
     // A shell ignores SIGINT for what it starts in the background, and the program takes it all the same.
-    const std::string shell = std::string(HALOCLINE_COMMAND) + " denoise -i " + (f / "v.mha") + " --alpha 10 --gap 0 " +
-                              "--iterations 1000000 -o " + (f / "u.mha") + " 2>" + (f / "log") +
-                              " & pid=$!; sleep 3; kill -" + signal + " $pid; wait $pid";
+    const std::string shell = std::string(HALOCLINE_COMMAND) + " denoise --method pdu -i " + (f / "v.mha") +
+                              " --alpha 10 --gap 0 " + "--iterations 1000000 -o " + (f / "u.mha") + " 2>" +
+                              (f / "log") + " & pid=$!; sleep 3; kill -" + signal + " $pid; wait $pid";
     EXPECT_EQ(exit_code(shell), 1) << signal;
     EXPECT_THAT(text_of(f / "log"), HasSubstr("interrupted: nothing was written")) << signal;
     EXPECT_THAT(f.files(), testing::ElementsAre("log", "v.mha")) << signal;
