@@ -178,9 +178,11 @@ FusedForm fastest_form(const std::vector<Device>& devices, const Grid& grid, con
   const double work = static_cast<double>(grid.count()) * std::min<double>(usual_iterations, parameters.iterations);
   if (!fuses(parameters) || parameters.stages || parameters.dual_bits || work < worth_a_trial) return {};
   return without_failed(devices, [&](const std::vector<Device>& working) {
-    const FusedForm form = tried_form(working, parameters.method == "spdu", grid.size);
-    for (const auto& device : working) keep_stages(device, parameters.method, form.stages);
-    return form;
+    const auto trial = [&](const Device& device) {
+      if (const auto known = known_form(budgets({device}))) return known->stages;
+      return tried_form({device}, parameters.method == "spdu", grid.size).stages;
+    };
+    return FusedForm{tuned_or_tried_stages(working, parameters.method, trial), 32};
   });
 }
 
@@ -203,6 +205,19 @@ FusedForm form_on(const std::vector<Device>& devices, FusedForm form, const Grid
     return {};
   }
   return form;
+}
+
+FusedForm form_of_run(const std::vector<Device>& devices, const Grid& grid, const DenoiseParameters& parameters,
+                      const PlanOptions& options) {
+  const FusedForm fastest = fastest_form(devices, grid, parameters);
+  return form_on(devices, form_for(grid, parameters, fastest, budgets(devices), options), grid, parameters);
+}
+
+Plan plan_with(FusedForm form, const Grid& grid, const DenoiseParameters& parameters,
+               std::span<const DeviceBudget> devices, const PlanOptions& options) {
+  MethodParameters method = common(grid, parameters);
+  method.fused = form;
+  return make_plan(requirements_with_reductions(*make_denoiser(parameters.method, method)), devices, options);
 }
 
 // Squares of grey values, and of what the iterations make of them, must be float32 numbers.
@@ -372,6 +387,15 @@ void check_alpha_path(const DenoiseParameters& parameters) {
 }
 
 }  // namespace
+
+const std::vector<std::string>& dual_names() {
+  static const std::vector<std::string> names{"float32", "snorm16", "snorm8"};
+  return names;
+}
+
+int dual_bits_named(const std::string& name) {
+  return name == "float32" ? 32 : name == "snorm16" ? 16 : 8;
+}
 
 void check_denoise_parameters(const DenoiseParameters& parameters) {
   const auto names = denoiser_names();
@@ -563,9 +587,7 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
     result.alpha = parameters.alpha.value_or(1 / method.lambda);
   }
   part = weight_part = reference_part = Volume();
-  method.fused = result.form = form_on(
-      devices, form_for(grid, parameters, fastest_form(devices, grid, parameters), budgets(devices), options.plan),
-      grid, parameters);
+  method.fused = result.form = form_of_run(devices, grid, parameters, options.plan);
 
   const auto denoiser = make_denoiser(parameters.method, method);
   std::map<std::string, const VolumeSource*> inputs{{"f", &centred}};
@@ -603,12 +625,17 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
   return result;
 }
 
+Plan plan_denoise(const Grid& grid, const DenoiseParameters& parameters, const std::vector<Device>& devices,
+                  const PlanOptions& options) {
+  check_denoise_parameters(parameters);
+  return plan_with(form_of_run(devices, grid, parameters, options), grid, parameters, budgets(devices), options);
+}
+
 Plan plan_denoise(const Grid& grid, const DenoiseParameters& parameters, std::span<const DeviceBudget> devices,
                   const PlanOptions& options) {
   check_denoise_parameters(parameters);
-  MethodParameters method = common(grid, parameters);
-  method.fused = form_for(grid, parameters, known_form(devices).value_or(FusedForm{}), devices, options);
-  return make_plan(requirements_with_reductions(*make_denoiser(parameters.method, method)), devices, options);
+  const FusedForm form = form_for(grid, parameters, known_form(devices).value_or(FusedForm{}), devices, options);
+  return plan_with(form, grid, parameters, devices, options);
 }
 
 }  // namespace halocline

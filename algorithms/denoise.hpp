@@ -81,6 +81,10 @@ struct DenoiseResult {
   std::vector<std::string> warnings;
 };
 
+/// Types of stored duals: "float32", "snorm16", "snorm8", and their bits.
+const std::vector<std::string>& dual_names();
+int dual_bits_named(const std::string& name);
+
 /// Throws InputError that names --method, --alpha, --alpha-path, --iterations, --gap, --step, --target-fidelity,
 /// --adaptive-delta, --stages, --duals, --weight-bits or what check_regulariser() and check_filter_parameters() and
 /// check_time_axis() name if a value is out of range or belongs to another method.
@@ -104,7 +108,11 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
                            const DenoiseParameters& parameters, const std::vector<Device>& devices,
                            const RunOptions& options = {}, const Volume* reference = nullptr);
 
-/// The plan for a volume that need not be there yet.
+/// The plan for a volume that need not be there yet: in the form that denoise() would take on these devices, which may
+/// have to be tried first.
+Plan plan_denoise(const Grid& grid, const DenoiseParameters& parameters, const std::vector<Device>& devices,
+                  const PlanOptions& options = {});
+/// The same for devices that need not be there either.
 Plan plan_denoise(const Grid& grid, const DenoiseParameters& parameters, std::span<const DeviceBudget> devices,
                   const PlanOptions& options = {});
 

@@ -111,6 +111,11 @@ Workload workload_of(const Device& device, const std::string& name, std::size_t 
   return iterations(device, name, n);
 }
 
+std::size_t edge(const DeviceInfo& device, const TuneOptions& options) {
+  if (options.size > 0) return options.size;
+  return device.cpu() ? 96 : 320;
+}
+
 std::string text_of(const Shape& shape) {
   return fmt::format("{}", fmt::join(shape, " x "));
 }
@@ -154,10 +159,7 @@ class Tuner {
  private:
   double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
 
-  std::size_t size() const {
-    if (options_.size > 0) return options_.size;
-    return device_.info().cpu() ? 96 : 320;
-  }
+  std::size_t size() const { return edge(device_.info(), options_); }
 
   void tell(const std::string& note) const {
     if (progress_) progress_({"tune", std::min(seconds(), options_.seconds), options_.seconds, note});
@@ -273,6 +275,12 @@ const std::vector<std::string>& tune_classes() {
   return classes;
 }
 
+double tune_host_bytes(const DeviceInfo& device, const TuneOptions& options) {
+  constexpr double volumes = 3;  // two inputs, or projections and a volume, and what becomes of them
+  const auto n = static_cast<double>(edge(device, options));
+  return volumes * sizeof(float) * n * n * n;
+}
+
 TuneResult tune(Device device, const TuneOptions& options, const Progress& progress) {
   for (const auto& name : options.classes)
     if (std::find(tune_classes().begin(), tune_classes().end(), name) == tune_classes().end())
@@ -293,6 +301,18 @@ std::optional<int> tuned_stages(std::span<const Device> devices, const std::stri
     least = least ? std::min(*least, stages) : stages;
   }
   return least;
+}
+
+int tuned_or_tried_stages(std::span<const Device> devices, const std::string& method,
+                          const std::function<int(const Device&)>& trial) {
+  std::map<std::string, int> tried;
+  for (const auto& device : devices) {
+    if (tuned_stages({&device, 1}, method)) continue;
+    const auto [found, is_new] = tried.try_emplace(model_of(device.info()));
+    if (is_new) found->second = trial(device);
+    keep_stages(device, method, found->second);
+  }
+  return tuned_stages(devices, method).value();
 }
 
 void keep_stages(const Device& device, const std::string& method, int stages) {

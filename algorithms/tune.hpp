@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -38,6 +39,9 @@ struct TuneResult {
   double seconds = 0;
 };
 
+/// Bytes of host memory that test volumes take, about.
+double tune_host_bytes(const DeviceInfo& device, const TuneOptions& options);
+
 /// Measures on `device`, which afterwards uses what it had before. A shape replaces the default only if it was faster
 /// by more than a thirtieth when the two were measured again in turns, so nothing becomes slower. Throws InputError
 /// that names --class or --size, ClError, Interrupted.
@@ -46,6 +50,10 @@ TuneResult tune(Device device, const TuneOptions& options, const Progress& progr
 /// The form (iterations a pass; 0: in place) that tuning found for "pdu" or "spdu" on all of `devices`: the least of
 /// them; nothing if one of them was not tuned for it.
 std::optional<int> tuned_stages(std::span<const Device> devices, const std::string& method);
+/// The same; what is not known of a device `trial` finds, once a model, and that is kept. Of each device by itself:
+/// what another one is like says nothing of it.
+int tuned_or_tried_stages(std::span<const Device> devices, const std::string& method,
+                          const std::function<int(const Device&)>& trial);
 /// Keeps it, on disk too.
 void keep_stages(const Device& device, const std::string& method, int stages);
 

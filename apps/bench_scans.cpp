@@ -154,6 +154,12 @@ void run_bench(ScanBench bench, Job& job, BenchCommand& command) {
     throw InputError(
         "bench fdk records the devices' commands itself, so there is no --trace; \"halocline fdk\" has it");
   const auto& devices = job.devices("all");
+  for (const auto& device : devices) {
+    const auto plan = plan_scan_bench(bench, device, command.options);
+    const auto n = static_cast<double>(plan.size);
+    const double result = bench == ScanBench::slices ? 3 * n * n : n * n * n;
+    job.require_host_memory(sizeof(float) * (n * n * static_cast<double>(plan.views) + result));
+  }
   if (job.dry_run()) {
     for (const auto& device : devices)
       job.print(plan_text(bench, device.info(), plan_scan_bench(bench, device, command.options)));

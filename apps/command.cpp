@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cctype>
 #include <csignal>
+#include <iostream>
 #include <memory>
 #include <new>
 #include <stdexcept>
@@ -100,7 +101,7 @@ std::string parse_error_text(const CLI::App& app, const CLI::Error& error) {
   if (subcommands.empty()) return error.what();
   std::vector<std::string> names;
   for (const auto* sub : subcommands) names.push_back(sub->get_name());
-  const auto unknown = level.remaining();
+  const auto unknown = app.remaining(true);
   return fmt::format("{}; the subcommands are: {}",
                      unknown.empty() ? "a subcommand is missing" : "there is no subcommand '" + unknown.front() + "'",
                      fmt::join(names, ", "));
@@ -153,7 +154,9 @@ int run_command(int argc, const char* const* argv) {
     try {
       app.parse(arguments(argc, argv));
     } catch (const CLI::Success& success) {
-      return app.exit(success);
+      const int code = app.exit(success);
+      std::cout.flush();
+      return std::cout ? code : fail(command, "the standard output could not be written", 1);
     } catch (...) {
       command = command_name(app);
       throw;

@@ -328,8 +328,7 @@ void run_denoise(Job& job, DenoiseCommand& command) {
   command.input = command.frames.inputs.front();
   command.regulariser.put_into(command.parameters.regulariser, command.parameters.method);
   check_frame_options(command.frames, command.parameters);
-  if (!command.duals.empty())
-    command.parameters.dual_bits = command.duals == "float32" ? 32 : command.duals == "snorm16" ? 16 : 8;
+  if (!command.duals.empty()) command.parameters.dual_bits = dual_bits_named(command.duals);
   command.parameters.alpha_path = control.alphas();
   take_strength(command.strength, command.weights, command.parameters);
   check_options(command);
@@ -365,7 +364,9 @@ void run_denoise(Job& job, DenoiseCommand& command) {
     claim_outputs(job, command);
   if (command.parameters.method == "pdu" || command.parameters.method == "spdu")
     job.tune_first_run(command.parameters.method);
-  const Plan plan = plan_denoise(grid, command.parameters, budgets(job.devices()));
+  PlanOptions plan_options;
+  plan_options.may_end_early = control.time_limit > 0 || control.keep_partial;
+  const Plan plan = plan_denoise(grid, command.parameters, job.devices(), plan_options);
   // Straight from file to file where nothing needs the whole result in memory.
   const bool makes_weights = !command.weights.empty() && !command.weights_given();
   const bool streamed =
@@ -399,6 +400,7 @@ void run_denoise(Job& job, DenoiseCommand& command) {
   const Volume half_a = read(halves[0]), half_b = read(halves[1]);
   if (!halves[0].empty()) command.parameters.half_a = &half_a, command.parameters.half_b = &half_b;
   RunOptions options = job.run_options({static_cast<double>(grid.count()), 0, "voxel-iterations"});
+  options.plan = plan_options;
   options.time_limit = control.time_limit;
   options.keep_partial = control.keep_partial;
   if (checkpoint) options.keeper = &*checkpoint;
@@ -553,7 +555,7 @@ void add_denoise(CLI::App& app, Action& action) {
                   "pdu, spdu: how dual variables are stored: float32; snorm16, good to a gap of 1e-5; snorm8, for "
                   "previews, to 1e-3")
       ->default_str("float32")
-      ->check(CLI::IsMember({"float32", "snorm16", "snorm8"}));
+      ->check(CLI::IsMember(dual_names()));
   sub->add_option(
          "--weight-bits", p.weight_bits,
          "spdu: how weights are stored on the device: 32, float; 16, half, changes them by at most 0.05 % "
@@ -579,7 +581,7 @@ void add_denoise(CLI::App& app, Action& action) {
       ->type_name("D");
   add_control_options(*sub, command->control);
   add_regulariser_options(*sub, command->regulariser, p.regulariser);
-  add_filter_options(*sub, p.filter);
+  add_compared_filters(*sub, p.filter);
   add_time_options(*sub, command->frames, p.time);
   sub->add_option("-o,--output", command->output,
                   "Volume to write; for pdu4d with a place for the frames' numbers, "

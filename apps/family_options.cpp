@@ -65,7 +65,7 @@ void add_regulariser_options(CLI::App& sub, RegulariserOptions& options, Regular
       ->group(group);
 }
 
-void add_filter_options(CLI::App& sub, FilterParameters& filter) {
+void add_compared_filters(CLI::App& sub, FilterParameters& filter) {
   const char* group = "Filters to compare with";
   sub.add_option(
          "--sigma", filter.sigma,

@@ -25,7 +25,7 @@ struct RegulariserOptions {
 };
 
 void add_regulariser_options(CLI::App& sub, RegulariserOptions& options, Regulariser& regulariser);
-void add_filter_options(CLI::App& sub, FilterParameters& filter);
+void add_compared_filters(CLI::App& sub, FilterParameters& filter);
 
 /// ", within [0, inf]", for result lines; nothing for plain total variation.
 std::string regulariser_text(const Regulariser& regulariser, const std::string& reference);

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -113,10 +112,6 @@ ImageStorage output_storage(const FdkCommand& command) {
         command.output_type));
   check_storage(command.output, storage);
   return storage;
-}
-
-std::size_t host_memory() {
-  return static_cast<std::size_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(::sysconf(_SC_PAGE_SIZE));
 }
 
 FdkWork prepare(Job& job, const FdkCommand& command) {
@@ -296,7 +291,7 @@ void run_fdk(Job& job, const FdkCommand& command) {
       work.variance.variance ? std::optional(plan(first.geometry, work.stack, work.variance)) : std::nullopt;
   // What is read only once need not lie in host memory; nor can what is too large for it.
   work.streamed = work.chosen.whole && !command.counts && first.halves.empty() &&
-                  ((attenuation.resident && !variance) || 4 * work.stack.count() > host_memory() / 2);
+                  ((attenuation.resident && !variance) || 4 * work.stack.count() > job.host_memory() / 2);
   // Projections and results, or the page-locked chunks that they pass through on their way from and to files
   // (host/staging.hpp); half of the projections are copied.
   constexpr double chunks = 64 << 20;

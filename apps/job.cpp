@@ -5,8 +5,10 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 
 #include "algorithms/tune.hpp"
@@ -28,6 +30,8 @@ namespace halocline {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* host_memory_option = "--host-memory sets what a job may take.";
 
 // The file and those that belong to it: a MetaImage header may have its voxels in a file beside it, and each of the two
 // can be named.
@@ -214,6 +218,7 @@ void Job::tune_first_run(const std::string& tune_class) {
 RunOptions Job::run_options(const WorkRate& rate) const {
   RunOptions options;
   options.progress = progress_;
+  options.host_memory = common_.host_memory;
   if (progress_ && !rate.unit.empty())
     options.progress = [show = progress_, rate](ProgressState state) {
       state.work = rate.each * state.done + (state.total > 0 ? rate.all * state.done / state.total : 0);
@@ -224,11 +229,20 @@ RunOptions Job::run_options(const WorkRate& rate) const {
 }
 
 void Job::forecast(const Plan& plan, double volumes) {
-  const std::size_t memory = common_.host_memory > 0 ? common_.host_memory : host_memory_bytes();
   const HostNeed need{static_cast<double>(process_bytes()), volumes, plan.host_bytes};
   host_need_ = std::max(host_need_, need.peak());
-  if (dry_run()) print(plan.text() + host_text(need, memory));
-  require_host_memory(plan, need, memory, "--host-memory sets what a job may take.");
+  if (dry_run()) print(plan.text() + host_text(need, host_memory()));
+  halocline::require_host_memory(plan, need, host_memory(), host_memory_option);
+}
+
+void Job::require_host_memory(double volumes) {
+  const HostNeed need{static_cast<double>(process_bytes()), volumes, 0};
+  host_need_ = std::max(host_need_, need.peak());
+  halocline::require_host_memory(need, host_memory(), host_memory_option);
+}
+
+std::size_t Job::host_memory() const {
+  return common_.host_memory > 0 ? common_.host_memory : host_memory_bytes();
 }
 
 void Job::record(const RunResult& result, const std::string& name) {
@@ -251,14 +265,16 @@ void Job::say(const std::string& line) const {
 }
 
 void Job::print(const std::string& text) const {
-  fmt::print("{}{}", text, text.ends_with('\n') ? "" : "\n");
-  std::fflush(stdout);
+  std::fputs((text + (text.ends_with('\n') ? "" : "\n")).c_str(), stdout);
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+    throw FileError(fmt::format("the standard output could not be written: {}", std::strerror(errno)));
 }
 
 std::string Job::how(const RunResult& result) const {
   std::vector<std::string> names;
-  for (const auto& device : result.plan.devices) names.push_back(device.name);
+  for (const int d : used_devices(result.plan)) names.push_back(result.plan.devices[static_cast<std::size_t>(d)].name);
   std::string text = fmt::format("\n  on {}, {}", fmt::join(names, " + "), plan_summary(result.plan));
+  for (const auto& note : result.plan.notes) text += "; " + note;
   std::vector<std::string> times;
   for (const auto& [stage, seconds] : seconds_) times.push_back(fmt::format("{} {}", stage, seconds_text(seconds)));
   return fmt::format("{}; {}", text, fmt::join(times, ", "));

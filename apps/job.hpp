@@ -73,6 +73,10 @@ class Job {
   /// volumes: bytes of host memory that inputs and results will take. Throws PlanError if the host has less than all of
   /// it needs.
   void forecast(const Plan& plan, double volumes);
+  /// The same of a job without a plan.
+  void require_host_memory(double volumes);
+  /// Bytes that the job may take: --host-memory, else what the computer has.
+  std::size_t host_memory() const;
   /// Plan, iterations, memory and traffic of a run, predicted and as they were, for the report.
   void record(const RunResult& result, const std::string& name);
   /// The options of the command line by their names, values as they were given or by default.

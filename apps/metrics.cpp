@@ -120,6 +120,7 @@ void run_metrics(Job& job, const MetricsCommand& command) {
   }
   std::vector<Box> boxes;
   for (const auto& box : numbers) boxes.push_back(make_box(box, grid, "--roi"));
+  job.require_host_memory(grid_bytes(grid) * (command.reference.empty() ? 1 : 2));
   if (job.dry_run())
     return job.print(fmt::format("would measure {} ({}), {} boxes{}", command.input, grid_summary(grid), boxes.size(),
                                  command.reference.empty() ? "" : ", against " + command.reference));

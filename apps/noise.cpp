@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "apps/job.hpp"
+#include "apps/report.hpp"
 #include "apps/subcommands.hpp"
 #include "apps/validators.hpp"
 
@@ -20,10 +21,11 @@ struct NoiseCommand {
 };
 
 void run_noise(Job& job, const NoiseCommand& command) {
-  job.input_image("-i", command.input);
+  const Grid grid = job.input_image("-i", command.input).grid;
   job.output_image("-o", command.output);
   const std::string what = fmt::format("noise of {:.6g} photons a pixel, electronic noise {:.6g}, seed {}",
                                        command.photons, command.electronic, command.seed);
+  job.require_host_memory(grid_bytes(grid));
   if (job.dry_run()) return job.print(fmt::format("would write {}: {} with {}", command.output, command.input, what));
   Volume projections = job.read(command.input);
   const auto report =

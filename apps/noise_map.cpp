@@ -36,6 +36,7 @@ void run_noise_map(Job& job, const NoiseMapCommand& command) {
   }
   job.output_image("-o", command.output);
   const std::string source = command.halves.empty() ? files[0] : files[0] + " and " + files[1];
+  job.require_host_memory(grid_bytes(grid) * (command.halves.empty() ? 2 : 3));
   if (job.dry_run()) return job.print(fmt::format("would write {}: noise variance of {}", command.output, source));
 
   const Volume first = job.read(files[0]);

@@ -29,12 +29,11 @@ namespace halocline {
 namespace {
 
 struct PlanCommand {
-  std::string machine, method, interpolation = "exact";
+  std::string machine, method, interpolation, duals;
   std::vector<std::string> size, counts;
   std::optional<std::array<std::size_t, 2>> detector;
-  std::optional<int> stages, dual_bits;
+  std::optional<int> stages, iterations;
   std::size_t views = 0;
-  int iterations = 200;
   bool json = false;
 };
 
@@ -47,12 +46,29 @@ struct Forecast {
 
 std::vector<std::string> methods() {
   auto names = denoiser_names();
+  std::erase(names, "pdu4d");  // goes by its frames: denoise --dry-run
   for (const char* name : {"fdk", "project", "backproject"}) names.emplace_back(name);
   return names;
 }
 
 bool projects(const PlanCommand& command) {
   return command.method == "fdk" || command.method == "project" || command.method == "backproject";
+}
+
+// What says nothing about such a job is refused.
+void check_options(const PlanCommand& command) {
+  const std::array<std::pair<const char*, bool>, 3> of_denoise{{{"--iterations", command.iterations.has_value()},
+                                                                {"--stages", command.stages.has_value()},
+                                                                {"--duals", !command.duals.empty()}}};
+  const std::array<std::pair<const char*, bool>, 3> of_scans{{{"--views", command.views > 0},
+                                                              {"--detector", command.detector.has_value()},
+                                                              {"--interpolation", !command.interpolation.empty()}}};
+  for (const auto& [option, given] : projects(command) ? of_denoise : of_scans)
+    if (given)
+      throw InputError(fmt::format("{} does not go with --method {}: it is for {}", option, command.method,
+                                   projects(command) ? "the methods of denoise" : "fdk, project and backproject"));
+  if (command.method == "project" && command.interpolation == "half")
+    throw InputError("--interpolation half is for fdk and backproject; project takes exact or hardware");
 }
 
 // "512", a cube, or "512,512,720".
@@ -97,15 +113,17 @@ Scan scan_of(const PlanCommand& command, const Grid& volume) {
   return scan;
 }
 
+// `here`: the devices, if they are there.
 Plan plan_for(const PlanCommand& command, const Grid& volume, const std::vector<DeviceBudget>& devices,
-              const PlanOptions& options) {
+              const std::vector<Device>& here, const PlanOptions& options) {
   if (!projects(command)) {
     DenoiseParameters parameters;
     parameters.method = command.method;
-    parameters.iterations = command.iterations;
+    parameters.iterations = command.iterations.value_or(200);
     parameters.stages = command.stages;
-    parameters.dual_bits = command.dual_bits;
+    if (!command.duals.empty()) parameters.dual_bits = dual_bits_named(command.duals);
     if (command.method == "tvgd") parameters.step = 1;
+    if (!here.empty()) return plan_denoise(volume, parameters, here, options);
     return plan_denoise(volume, parameters, devices, options);
   }
   const Scan scan = scan_of(command, volume);
@@ -179,12 +197,17 @@ void run_plan(Job& job, const PlanCommand& command) {
   const auto names = methods();
   if (std::find(names.begin(), names.end(), command.method) == names.end())
     throw InputError(fmt::format("--method is \"{}\"; expected one of: {}", command.method, fmt::join(names, ", ")));
+  check_options(command);
   job.input("--machine", command.machine);
   Machine machine;
+  std::vector<Device> here;
   if (!command.machine.empty()) {
+    if (job.common().devices.sub_devices > 0)
+      throw InputError("--sub-devices splits a device that is here; --machine describes others");
     machine = read_machine(command.machine);
   } else {
-    machine = {"this computer", "", host_memory_bytes(), 0, budgets(job.devices())};
+    here = job.devices();
+    machine = {"this computer", "", host_memory_bytes(), 0, budgets(here)};
   }
   if (job.common().host_memory > 0) machine.host_memory = job.common().host_memory;
   if (const std::size_t memory = job.common().devices.memory; memory > 0)
@@ -196,7 +219,8 @@ void run_plan(Job& job, const PlanCommand& command) {
   for (const std::size_t count : device_counts(command, machine.devices.size())) {
     const std::vector<DeviceBudget> devices(machine.devices.begin(),
                                             machine.devices.begin() + static_cast<std::ptrdiff_t>(count));
-    Plan plan = plan_for(command, volume, devices, options);
+    const std::vector<Device> first(here.begin(), here.begin() + static_cast<std::ptrdiff_t>(here.empty() ? 0 : count));
+    Plan plan = plan_for(command, volume, devices, first, options);
     const HostNeed need{0, volumes_of(plan), plan.host_bytes};
     forecasts.push_back({count, std::move(plan), need});
   }
@@ -226,19 +250,18 @@ void add_plan(CLI::App& app, Action& action) {
       ->required()
       ->default_str("");
   sub->add_option("--size", command->size, "Voxels: N for a cube, or NX,NY,NZ")->required()->type_name("N|NX,NY,NZ");
-  sub->add_option("--iterations", command->iterations, "Of a method of denoise; all are counted")
+  sub->add_option("--iterations", command->iterations, "Of a method of denoise; all are counted. Default: 200")
       ->check(whole_number_from(1))
       ->type_name("N");
   sub->add_option("--stages", command->stages, "pdu, spdu: as for denoise")->type_name("N");
-  sub->add_option("--dual-bits", command->dual_bits, "pdu, spdu: 32, 16 or 8, as --duals of denoise")
-      ->type_name("BITS");
+  sub->add_option("--duals", command->duals, "pdu, spdu: as for denoise")->check(CLI::IsMember(dual_names()));
   sub->add_option("--views", command->views, "Of a full circle. Default: as many as the volume is wide")
       ->check(whole_number_from(1))
       ->default_str("")
       ->type_name("N");
   add_list(*sub, "--detector", command->detector, "NU,NV", Numbers::sizes,
            "Detector pixels. Default: as many as the volume has voxels across and along the axis");
-  sub->add_option("--interpolation", command->interpolation, "fdk, project, backproject: as there")
+  sub->add_option("--interpolation", command->interpolation, "fdk, project, backproject: as there. Default: exact")
       ->check(CLI::IsMember({"exact", "hardware", "half"}));
   sub->add_option("--device-count", command->counts,
                   "Comma list: a table with the first N devices for each N, and how they scale. Default: all devices, "

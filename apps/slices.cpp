@@ -126,8 +126,9 @@ void run_slices(Job& job, const SlicesCommand& command) {
   }();
   const Plan plan = plan_slices(views_of(work.geometry, work.windows.front()), first_stack, work.volume,
                                 work.parameters, work.pixels, budgets({device}).front());
+  const auto pixels = static_cast<double>(work.pixels * work.windows.size());
+  job.forecast(plan, grid_bytes(work.stack) + grid_bytes(first_stack) + sizeof(float) * pixels);
   if (job.dry_run()) {
-    job.print(plan.text());
     for (std::size_t n = 0; n < work.slices.size(); ++n)
       job.print(fmt::format("{}: {}, {} of {} views\n", work.outputs[n], work.names[n], work.windows.size(),
                             first_stack.size[2]));

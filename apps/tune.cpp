@@ -73,6 +73,7 @@ void run(Job& job, const TuneCommand& command) {
       job.say(fmt::format("{}: what was measured is forgotten", device.info().name));
       continue;
     }
+    job.require_host_memory(tune_host_bytes(device.info(), command.options));
     const TuneResult result = tune(device, command.options, job.run_options().progress);
     store_tuning(device.info(), result.tuning);
     use_tuning(device, result.tuning);

@@ -30,6 +30,11 @@ struct DeviceSelection {
   std::size_t memory = 0;  // budget of each device in bytes; 0: what the device has, less a reserve
 };
 
+/// The name without what tells devices of a kind apart: "Name #2", "Name (part 1 of 2)".
+std::string model_of(const DeviceInfo& device);
+/// A part of a device that was split (DeviceSelection::sub_devices).
+bool is_part(const DeviceInfo& device);
+
 /// All OpenCL devices of all platforms; empty when there is no platform. Order: by platform, as the ICD loader lists
 /// them.
 std::vector<DeviceInfo> list_devices();

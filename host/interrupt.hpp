@@ -3,15 +3,16 @@
 
 namespace halocline {
 
-/// From now on SIGINT and SIGTERM set the flag; a second one ends the process at once.
+/// From now on SIGINT, SIGTERM and SIGHUP (unless nohup had it ignored) set the flag; a second one ends the process at
+/// once.
 void install_interrupt_handler();
 bool interrupt_requested();
 /// Throws Interrupted if Ctrl-C was pressed since the program began.
 void check_interrupt();
 /// The same whether or not somebody holds interrupts.
 [[noreturn]] void throw_interrupted();
-/// While one of these lives, check_interrupt() lets the work go on: its owner looks at interrupt_requested() and brings it
-/// to an end itself.
+/// While one of these lives, check_interrupt() lets the work go on: its owner looks at interrupt_requested() and brings
+/// it to an end itself.
 class HeldInterrupts {
  public:
   explicit HeldInterrupts(bool hold);

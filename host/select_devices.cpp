@@ -63,7 +63,21 @@ std::vector<int> matches(const std::vector<DeviceInfo>& devices, const std::stri
   return result;
 }
 
+constexpr const char* part_mark = " (part ";  // as open_devices() names them
+
 }  // namespace
+
+std::string model_of(const DeviceInfo& device) {
+  const std::string whole = device.name.substr(0, device.name.find(part_mark));
+  const auto number = whole.rfind(" #");
+  return number == std::string::npos || whole.find_first_not_of("0123456789", number + 2) != std::string::npos
+             ? whole
+             : whole.substr(0, number);
+}
+
+bool is_part(const DeviceInfo& device) {
+  return device.name.find(part_mark) != std::string::npos;
+}
 
 std::vector<int> select_devices(const std::vector<DeviceInfo>& devices, const std::string& selection) {
   if (devices.empty())

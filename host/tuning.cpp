@@ -10,16 +10,11 @@
 namespace halocline {
 namespace {
 
-// One of two cards of a model is called "model #1" (open_devices); they are tuned alike, parts of a CPU are not.
-std::string model_of(const DeviceInfo& device) {
-  const auto number = device.name.rfind(" #");
-  return number == std::string::npos || device.name.find_first_not_of("0123456789", number + 2) != std::string::npos
-             ? device.name
-             : device.name.substr(0, number);
-}
-
+// Cards of a model are tuned alike, parts of a CPU are not.
 std::string key_of(const DeviceInfo& device) {
-  return fmt::format("tuning 1\n{}\n{}\n{}\n{}", HALOCLINE_VERSION, model_of(device), device.platform, device.driver);
+  return fmt::format("tuning 1\n{}\n{}{}\n{}\n{}", HALOCLINE_VERSION, model_of(device),
+                     is_part(device) ? fmt::format(", {} units", device.compute_units) : "", device.platform,
+                     device.driver);
 }
 
 }  // namespace

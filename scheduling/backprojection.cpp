@@ -23,15 +23,7 @@ constexpr std::int64_t pieces_of_a_slab = 8, fewest_slices = 16;  // a multiple 
 constexpr int slabs_of_unlike_devices = 4;                        // each, in the mean
 
 Requirements requirements_of(const BackprojectionMethod& method) {
-  Requirements requirements = method.requirements();
-  auto& arrays = requirements.arrays;
-  const auto raw = std::find_if(arrays.begin(), arrays.end(), [](const ArrayNeed& need) { return need.name == "raw"; });
-  if (raw == arrays.end()) throw std::logic_error(requirements.algorithm + " did not declare an array raw");
-  ArrayNeed second = *raw;
-  second.name = next_raw;
-  second.lifetime = Lifetime::scratch;  // the planner counts its traffic once
-  arrays.insert(raw + 1, second);
-  return requirements;
+  return with_second(method.requirements(), "raw", next_raw);
 }
 
 PlanOptions options_for(const Requirements& requirements, const std::vector<DeviceBudget>& devices,
@@ -101,7 +93,14 @@ class Run {
 
   RunResult run() {
     output_.begin();
-    for_each_device(plan_, [&](int device) { work(device); });
+    for_each_device(plan_, [&](int device) {
+      try {
+        work(device);
+      } catch (...) {
+        queue_.stop();
+        throw;
+      }
+    });
     RunResult result;
     result.iterations = 1;
     result.bus_bytes = static_cast<double>(bytes_.load());

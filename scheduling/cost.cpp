@@ -11,7 +11,6 @@ namespace halocline {
 namespace {
 
 constexpr double alike = 0.05;              // rates that differ by less are equal: so much they differ from run to run
-constexpr double worth_another = 0.02;      // what a slower device has to bring
 constexpr double staging_bytes = 64 << 20;  // page-locked chunks of a device (host/staging.cpp)
 
 // Bytes that one detector row of one view moves.
@@ -178,21 +177,14 @@ std::vector<Work> work_by_device(const Plan& plan) {
   return work;
 }
 
-// All devices together take at least as long as the host's own rate allows.
-double congestion(const Plan& plan, const std::vector<Work>& work) {
-  if (!(plan.host_bandwidth > 0)) return 1;
-  double longest = 0, bytes = 0;
+double seconds_of_work(const Plan& plan, const std::vector<Work>& work) {
+  double longest = 0, bytes = 0, result = 0;
   for (std::size_t d = 0; d < work.size(); ++d) {
     const auto phases = phases_of(work[d], plan.requirements, plan.devices[d]);
     longest = std::max(longest, phases.upload + phases.download);
     bytes += work[d].bytes();
   }
-  return longest > 0 ? std::max(1.0, bytes / plan.host_bandwidth / longest) : 1;
-}
-
-double seconds_of_work(const Plan& plan, const std::vector<Work>& work) {
-  const double slower = congestion(plan, work);
-  double result = 0;
+  const double slower = congestion(bytes, longest, plan.host_bandwidth);
   for (std::size_t d = 0; d < work.size(); ++d) {
     auto phases = phases_of(work[d], plan.requirements, plan.devices[d]);
     phases.upload *= slower;
@@ -289,20 +281,41 @@ std::vector<double> throughputs(const Requirements& requirements, std::span<cons
   return result;
 }
 
+std::vector<std::vector<int>> possible_teams(std::span<const DeviceBudget> devices) {
+  std::vector<int> order(devices.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto at = [&](std::size_t n) -> const DeviceBudget& { return devices[static_cast<std::size_t>(order[n])]; };
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+    const auto &first = devices[static_cast<std::size_t>(a)], &second = devices[static_cast<std::size_t>(b)];
+    return first.speed != second.speed ? first.speed > second.speed : first.memory > second.memory;
+  });
+  std::vector<std::vector<int>> result;
+  for (std::size_t begin = 0, end = 0; begin < order.size(); begin = end) {
+    bool parts = false;
+    for (; end < order.size() && at(end).speed == at(begin).speed; ++end) parts = parts || at(end).part;
+    for (std::size_t count = parts ? end - begin : 1;; count *= 2) {
+      const auto last = static_cast<std::ptrdiff_t>(std::min(begin + count, end));
+      result.emplace_back(order.begin(), order.begin() + last);
+      std::sort(result.back().begin(), result.back().end());
+      if (begin + count >= end) break;
+    }
+  }
+  return result;
+}
+
 std::vector<double> view_shares(const Plan& plan) {
   const auto speeds = throughputs(plan.requirements, plan.devices);
-  const auto order = by_speed(speeds);
   std::vector<double> best;
   double best_seconds = 0;
-  for (std::size_t count = 1; count <= order.size(); ++count) {
-    if (count < order.size() && speeds[order[count]] == speeds[order[count - 1]]) continue;  // equal ones go together
+  for (const auto& team : possible_teams(plan.devices)) {
     double total = 0;
-    for (std::size_t n = 0; n < count; ++n) total += speeds[order[n]];
+    for (const int n : team) total += speeds[static_cast<std::size_t>(n)];
     std::vector<double> shares(speeds.size(), 0);
     std::vector<Work> work(speeds.size());
-    for (std::size_t n = 0; n < count; ++n) {
-      shares[order[n]] = speeds[order[n]] / total;
-      work[order[n]] = projection_work(plan, shares[order[n]]);
+    for (const int each : team) {
+      const auto n = static_cast<std::size_t>(each);
+      shares[n] = speeds[n] / total;
+      work[n] = projection_work(plan, shares[n]);
     }
     const double seconds = seconds_of_work(plan, work);
     if (!best.empty() && seconds > (1 - worth_another) * best_seconds) continue;
@@ -310,6 +323,20 @@ std::vector<double> view_shares(const Plan& plan) {
     best_seconds = seconds;
   }
   return best;
+}
+
+std::vector<int> used_devices(const Plan& plan) {
+  std::vector<bool> used(plan.devices.size(), false);
+  if (shares_views(plan.requirements)) {
+    const auto shares = view_shares(plan);
+    for (std::size_t d = 0; d < shares.size(); ++d) used[d] = shares[d] > 0;
+  } else {
+    for (const auto& slab : plan.slabs) used[static_cast<std::size_t>(slab.device)] = true;
+  }
+  std::vector<int> result;
+  for (std::size_t d = 0; d < used.size(); ++d)
+    if (used[d]) result.push_back(static_cast<int>(d));
+  return result;
 }
 
 double count_bus_bytes(const Plan& plan) {
@@ -326,7 +353,7 @@ double count_host_bytes(const Plan& plan) {
     for (const auto& slab : plan.slabs)
       result += bytes.state * static_cast<double>(slab.extended.count() - slab.interior.count());
   // Between passes, on the host. The result's memory holds the output.
-  if (plan.requirements.stack[2] == 0 && !plan.resident && plan.passes > 1)
+  if (plan.requirements.stack[2] == 0 && !plan.resident && (plan.passes > 1 || plan.may_end_early))
     result += (bytes.state - bytes.output) * slices_of(plan.requirements);
   for (std::size_t d = 0; d < plan.devices.size(); ++d) {
     std::size_t held = 0;
@@ -341,9 +368,25 @@ double count_host_bytes(const Plan& plan) {
   return result;
 }
 
+double move_seconds(const Plan& from, const Plan& to) {
+  const auto bytes = slice_bytes(from.requirements);
+  double down = 0, up = 0;
+  for (const auto& slab : from.slabs)
+    down = std::max(down, bytes.state * static_cast<double>(slab.interior.count()) /
+                              download_rate(from.devices[static_cast<std::size_t>(slab.device)]));
+  for (const auto& slab : to.slabs)
+    up = std::max(up, (bytes.input + bytes.state) * static_cast<double>(slab.extended.count()) /
+                          to.devices[static_cast<std::size_t>(slab.device)].bus_bandwidth);
+  return down + up;
+}
+
 double estimate_seconds(const Plan& plan) {
   if (!plan.resident && plan.requirements.stack[2] == 0) return visit_seconds(plan);
   return seconds_of_work(plan, work_by_device(plan));
+}
+
+double congestion(double bytes, double longest, double host_bandwidth) {
+  return host_bandwidth > 0 && longest > 0 ? std::max(1.0, bytes / host_bandwidth / longest) : 1;
 }
 
 double pipelined(const PhaseSeconds& phases, double pieces) {

@@ -25,9 +25,20 @@ double unit_rate(const Requirements& requirements, const DeviceBudget& device);
 /// each other count as equal, and get the same number, so that equal devices get equal shares.
 std::vector<double> throughputs(const Requirements& requirements, std::span<const DeviceBudget> devices);
 
+/// What a team of devices has to gain over a smaller one: a part of its time.
+constexpr double worth_another = 0.02;
+
+/// The devices' numbers, in teams that may work together: the fastest, and of those that are equally fast 1, 2, 4 ...
+/// and all, those with the most memory first. Parts of a device go together. The smallest team first, all devices last.
+/// DeviceBudget::speed is as throughputs() says.
+std::vector<std::vector<int>> possible_teams(std::span<const DeviceBudget> devices);
+
 /// The part of the views that each device takes, by speed; 0 for those that are left out: what they would gain is less
 /// than 2 %. Sums to 1.
 std::vector<double> view_shares(const Plan& plan);
+
+/// Numbers of the devices that take part in the plan.
+std::vector<int> used_devices(const Plan& plan);
 
 /// Bytes of a slice of the method's own volumes and slice arrays, by what happens to them; second arrays that take
 /// turns (skew.hpp) do not count.
@@ -44,6 +55,10 @@ double count_bus_bytes(const Plan& plan);
 /// halos, memory for the bus, and the arrays of CPU devices.
 double count_host_bytes(const Plan& plan);
 
+/// Seconds that it takes the runner of `from`, whose slabs stay, to go on with those of `to`: the state through the
+/// host, and the inputs again.
+double move_seconds(const Plan& from, const Plan& to);
+
 /// Seconds of the slowest device.
 double estimate_seconds(const Plan& plan);
 
@@ -51,6 +66,10 @@ double estimate_seconds(const Plan& plan);
 struct PhaseSeconds {
   double upload = 0, kernels = 0, download = 0, waits = 0;
 };
+
+/// How many times as long transfers take because of what the host can send (PlanOptions::host_bandwidth): `bytes` of
+/// all devices, of which the slowest would need `longest` seconds.
+double congestion(double bytes, double longest, double host_bandwidth);
 
 /// Seconds of phases that follow each other in `pieces` pieces, each of which overlaps with the other phases of its
 /// neighbours: the longest phase, and what is left to do before its first and after its last piece. 1 piece: the sum.

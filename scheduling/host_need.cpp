@@ -17,6 +17,12 @@ std::string host_text(const HostNeed& need, std::size_t memory) {
                      bytes_text(need.process));
 }
 
+void require_host_memory(const HostNeed& need, std::size_t memory, const std::string& option) {
+  if (memory == 0 || need.peak() <= static_cast<double>(memory)) return;
+  throw PlanError(fmt::format("the host's memory is too small.\n{}  {:<28} {:>12}\n{}", host_text(need, 0),
+                              "the host has", bytes_text(static_cast<double>(memory)), option));
+}
+
 void require_host_memory(const Plan& plan, const HostNeed& need, std::size_t memory, const std::string& option) {
   const auto has = static_cast<double>(memory);
   if (memory == 0 || need.peak() <= has) return;

@@ -18,7 +18,9 @@ struct HostNeed {
 /// Two lines for people.
 std::string host_text(const HostNeed& need, std::size_t memory);
 
-/// Throws PlanError that says how many slices would fit if the need is more than `memory` bytes; 0: not known, anything
+/// Throws PlanError if the need is more than `memory` bytes; 0: not known, anything fits.
+void require_host_memory(const HostNeed& need, std::size_t memory, const std::string& option);
+/// The same with a plan: says how many slices would fit if the need is more than `memory` bytes; 0: not known, anything
 /// fits. `option`: what raises the limit.
 void require_host_memory(const Plan& plan, const HostNeed& need, std::size_t memory, const std::string& option);
 

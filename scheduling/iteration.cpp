@@ -1,6 +1,7 @@
 #include "scheduling/iteration.hpp"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <atomic>
@@ -14,8 +15,9 @@
 
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
+#include "host/process_memory.hpp"
 #include "host/thread_pool.hpp"
-#include "scheduling/rates.hpp"
+#include "scheduling/cost.hpp"
 #include "scheduling/region_stream.hpp"
 #include "scheduling/run_support.hpp"
 
@@ -29,6 +31,8 @@ struct Halos {
 };
 
 class Run {
+  using Clock = std::chrono::steady_clock;
+
  public:
   Run(IterativeMethod& method, const std::map<std::string, const VolumeSource*>& inputs, VolumeSink& output,
       const std::vector<Device>& devices, const Plan& plan, const RunOptions& options)
@@ -37,7 +41,7 @@ class Run {
         output_(output),
         devices_(devices),
         plan_(plan),
-        requirements_(plan.requirements),
+        requirements_(plan_.requirements),
         options_(options),
         time_(options.time_limit),
         stop_(options.keep_partial || options.keeper != nullptr) {
@@ -82,6 +86,7 @@ class Run {
       }
       report(done, iterations);
       if (!stop) keep(done);
+      if (!stop && done < iterations) share_anew(stop_.count(), iterations - done);
     }
     return finish(done);
   }
@@ -98,6 +103,7 @@ class Run {
     if (plan_.resident) prepare();
     if (reduced_at_ != done) pass(done, 0, true);  // the result never goes without its certificate
     hand_over();
+    result_.plan = plan_;
     result_.iterations = done;
     result_.bus_bytes = static_cast<double>(bus_bytes_.load());
     for (const auto& [device, stream] : streams_) result_.bus_bytes += static_cast<double>(stream->bytes());
@@ -253,6 +259,76 @@ class Run {
     return ends;
   }
 
+  // By the threads of all devices. The first pass that iterates compiles kernels and tells nothing.
+  void busy(int device, int first, Clock::time_point start) {
+    const std::lock_guard lock(report_mutex_);
+    if (first > 0) busy_[device] += std::chrono::duration<double>(Clock::now() - start).count();
+  }
+
+  // After `count` iterations, `left` before the end: the slabs by what the devices were seen to do, where that saves
+  // more time than it takes to move the state. Not after every pass: times vary, and borders are not to follow them.
+  void share_anew(int count, int left) {
+    if (busy_.size() < 2) return;
+    seen_ += count;
+    if (++seen_passes_ < passes_to_see_) return;
+    const auto longest = [&](const Plan& plan, const std::vector<double>& speeds) {
+      std::vector<double> slices(speeds.size(), 0);
+      for (const auto& slab : plan.slabs) slices[slab.device] += static_cast<double>(slab.interior.count());
+      double seconds = 0;
+      for (const auto& [device, unused] : busy_) seconds = std::max(seconds, slices[device] / speeds[device]);
+      return seconds;
+    };
+    std::vector<double> speeds(plan_.devices.size(), 0);  // slices and iterations a second
+    for (const auto& slab : plan_.slabs)
+      speeds[slab.device] += static_cast<double>(slab.interior.count()) * seen_ / busy_.at(slab.device);
+    auto better = shared_anew(plan_, speeds);
+    const double now = longest(plan_, speeds), then = better ? longest(*better, speeds) : now;
+    busy_.clear();
+    seen_ = seen_passes_ = 0;
+    passes_to_see_ *= 2;
+    constexpr double clearly = 0.95;
+    if (then > clearly * now || (now - then) * left < (plan_.resident ? move_seconds(plan_, *better) : 0)) return;
+    spdlog::debug("slabs get other borders: an iteration took {:.3g} s, and is to take {:.3g} s", now, then);
+    if (plan_.resident)
+      move_resident(*better);
+    else
+      move_visited(*better);
+  }
+
+  // The host has the state.
+  void move_visited(const Plan& better) {
+    for (const auto& [device, stream] : streams_) bus_bytes_ += stream->bytes();
+    streams_.clear();
+    plan_ = better;
+  }
+
+  // The state goes through the host, if it has room.
+  void move_resident(const Plan& better) {
+    std::map<std::string, UninitialisedVector<std::byte>> states;
+    std::size_t bytes = process_bytes();
+    for (const auto& name : states_) bytes += slice_bytes(name) * requirements_.size[2];
+    if (bytes > (options_.host_memory > 0 ? options_.host_memory : host_memory_bytes())) return;
+    for (const auto& name : states_) states[name].resize(slice_bytes(name) * requirements_.size[2]);
+    for_each_device(plan_, [&](int device) {
+      Slab& slab = *resident_.at(device);
+      for (const auto& name : states_) download_common(slab, name, {0, slab.nz()}, states.at(name).data());
+      slab.wait();
+    });
+    resident_.clear();
+    plan_ = better;
+    prepare();
+    for_each_device(plan_, [&](int device) {
+      Slab& slab = *resident_.at(device);
+      for (const auto& name : states_) {
+        slab.upload(name, slab.extended(), states.at(name).data(), 0);
+        count_bytes(slab.slice_bytes(name) * static_cast<std::size_t>(slab.extended().count()));
+      }
+      slab.wait();
+    });
+    halos_.assign(plan_.slabs.size(), {});
+    halos_are_there_ = true;
+  }
+
   bool resident_pass(int first, int count, bool reduce) {
     const std::int64_t extra = reduce ? requirements_.reduction_halo : 0;
     needed_low_ = count * static_cast<std::int64_t>(requirements_.halo_low) + extra;
@@ -260,9 +336,16 @@ class Run {
     stop_.begin(count);
     if (resident_.empty())
       prepare();
-    else
+    else if (!halos_are_there_)
       exchange_on_devices();
-    for_each_device(plan_, [&](int device) { iterate(*resident_.at(device), first, count, reduce); });
+    halos_are_there_ = false;
+    for_each_device(plan_, [&](int device) {
+      const auto start = Clock::now();
+      iterate(*resident_.at(device), first, count, reduce);
+      if (plan_.slabs.size() == 1) return;
+      resident_.at(device)->wait();  // the exchange would, too
+      busy(device, first, start);
+    });
     if (!reduce || stop_.count() < count) return false;
     return tell(first + count, added_sums(0));
   }
@@ -291,7 +374,11 @@ class Run {
       });
     }
     for (auto& [device, stream] : streams_) stream->gather(work);
-    for_each_device(plan_, [&](int device) { streams_.at(device)->run(work, sums_); });
+    for_each_device(plan_, [&](int device) {
+      const auto start = Clock::now();
+      streams_.at(device)->run(work, sums_);
+      busy(device, first, start);
+    });
     if (!options_.keep_partial) check_interrupt();
     bool ends = false;
     for (std::size_t n = 0; n < due.size() && due[n] <= stop_.count(); ++n) ends = tell(first + due[n], added_sums(n));
@@ -420,8 +507,8 @@ class Run {
       for (std::size_t n = 0; n < plan_.slabs.size(); ++n) {
         if (plan_.slabs[n].device == device) continue;
         for (const auto& name : states_) {
-          download_common(slab, name, low_halo(n), halos_[n].low[name]);
-          download_common(slab, name, high_halo(n), halos_[n].high[name]);
+          download_common(slab, name, low_halo(n), halos_[n].low[name].data());
+          download_common(slab, name, high_halo(n), halos_[n].high[name].data());
         }
       }
       slab.wait();
@@ -436,11 +523,11 @@ class Run {
     });
   }
 
-  // The part of `wanted` that `slab` owns, into a buffer that holds `wanted`.
-  void download_common(Slab& slab, const std::string& name, Range wanted, std::vector<std::byte>& buffer) {
+  // The part of `wanted` that `slab` owns, into memory that holds `wanted`.
+  void download_common(Slab& slab, const std::string& name, Range wanted, std::byte* to) {
     const Range common{std::max(wanted.begin, slab.interior().begin), std::min(wanted.end, slab.interior().end)};
     if (common.empty()) return;
-    slab.download(name, common, buffer.data(), wanted.begin);
+    slab.download(name, common, to, wanted.begin);
     count_bytes(slab.slice_bytes(name) * static_cast<std::size_t>(common.count()));
   }
 
@@ -478,7 +565,6 @@ class Run {
 
   void count_bytes(std::size_t bytes) { bus_bytes_ += bytes; }
 
-  using Clock = std::chrono::steady_clock;
   static constexpr std::size_t state_piece = std::size_t{4} << 20;  // bytes
   static Clock::time_point after(Clock::time_point time, double seconds) {
     return time + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(std::min(seconds, 1e9)));
@@ -488,7 +574,7 @@ class Run {
   const std::map<std::string, const VolumeSource*>& inputs_;
   VolumeSink& output_;
   std::vector<Device> devices_;
-  const Plan& plan_;
+  Plan plan_;  // slabs may get other borders
   const Requirements& requirements_;
   const RunOptions& options_;
   TimeLimit time_;
@@ -513,8 +599,10 @@ class Run {
   HostArrays host_;
   std::map<int, std::unique_ptr<Slab>> resident_;         // by device
   std::map<int, std::unique_ptr<RegionStream>> streams_;  // by device, out of core
-  bool started_ = false;
-  std::int64_t needed_low_ = 0, needed_high_ = 0;  // halo slices that the pass reads
+  bool started_ = false, halos_are_there_ = false;
+  std::map<int, double> busy_;                          // seconds of every device in the last passes,
+  int seen_ = 0, seen_passes_ = 0, passes_to_see_ = 2;  // their iterations and how many there were and are to be
+  std::int64_t needed_low_ = 0, needed_high_ = 0;       // halo slices that the pass reads
   std::atomic<std::size_t> bus_bytes_{0};
 };
 

@@ -12,6 +12,7 @@
 #include "host/volume.hpp"
 #include "host/volume_source.hpp"
 #include "scheduling/progress.hpp"
+#include "scheduling/rates.hpp"
 #include "scheduling/run_state.hpp"
 #include "scheduling/slab.hpp"
 #include "scheduling/stop_rule.hpp"
@@ -80,7 +81,7 @@ Requirements requirements_with_reductions(const IterativeMethod& method);
 struct RunResult {
   Volume output;
   int iterations = 0;
-  Plan plan;  // the last one used, if memory ran out and it was made smaller
+  Plan plan;  // the last one used, if memory ran out or the devices were not as fast as was thought
   double seconds = 0;
   std::size_t peak_bytes = 0;  // on the device that used most
   double bus_bytes = 0;        // moved in fact
@@ -94,6 +95,9 @@ struct RunOptions {
   /// Seconds of the run, transfers included, after which it ends with what it has; 0: no limit. Looked at between
   /// passes, and passes are cut to fit. A reduction is taken at the end.
   double time_limit = 0;
+  /// Bytes that the process may hold when slabs get other borders (their state is then on the host for a moment); 0:
+  /// what the host has.
+  std::size_t host_memory = 0;
   /// Ctrl-C ends the run with what it has, a reduction included, instead of throwing Interrupted. All slabs then are at
   /// the same iteration. A second Ctrl-C throws.
   bool keep_partial = false;
@@ -111,12 +115,10 @@ struct RunOptions {
   double keep_every = 60;
 };
 
-/// Budgets of open devices for the planner.
-std::vector<DeviceBudget> budgets(const std::vector<Device>& devices);
-
 /// Plans and runs. `inputs`: by the names of arrays of lifetime input, all of the method's size. The result lies on
 /// `grid`. Throws PlanError, ClError, BuildError, Interrupted. When a device's driver runs out of memory, the work is
-/// planned again with smaller slabs; when one of several devices fails, with the others.
+/// planned again with smaller slabs; when one of several devices fails, with the others. Slabs of several devices get
+/// other borders between passes when the devices turn out to be faster or slower than was thought.
 RunResult run_iterations(IterativeMethod& method, const std::map<std::string, const Volume*>& inputs, const Grid& grid,
                          const std::vector<Device>& devices, const RunOptions& options = {});
 

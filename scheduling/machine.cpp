@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -132,6 +133,9 @@ Machine parse_machine(const std::string& text, const std::string& file) {
 }
 
 Machine read_machine(const std::string& path) {
+  if (std::filesystem::is_directory(path))
+    throw InputError(
+        fmt::format("--machine '{}' is a folder; give one of its JSON files that describe a machine", path));
   std::ifstream in(path, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(in), {}};
   if (!in.is_open() || in.bad())

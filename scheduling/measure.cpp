@@ -11,6 +11,11 @@
 #include "scheduling/iteration.hpp"
 
 namespace halocline {
+namespace {
+
+constexpr std::size_t copied_together = 16;  // bytes, by a work-item
+
+}  // namespace
 
 Plan whole_plan(const Requirements& requirements, int batch) {
   Plan plan;
@@ -55,24 +60,31 @@ std::optional<Plan> resident_plan(const Device& device, const Requirements& requ
   return std::nullopt;
 }
 
-double copy_bandwidth(const Device& device, std::size_t bytes) {
-  constexpr std::size_t vector_bytes = 16, group = 256;
-  const std::size_t vectors = std::max<std::size_t>(bytes / vector_bytes, 1024);
+Requirements copy_requirements(std::size_t bytes) {
   Requirements requirements;
   requirements.algorithm = "copy";
   for (const char* name : {"from", "to"}) {
     ArrayNeed need;
     need.name = name;
     need.kind = ArrayKind::fixed;
-    need.element_bytes = vector_bytes;
-    need.elements = vectors;
+    need.element_bytes = copied_together;
+    need.elements = bytes / copied_together;
     requirements.arrays.push_back(need);
   }
-  Slab slab(device, whole_plan(requirements), 0);
+  return requirements;
+}
+
+void copy_once(Slab& slab, std::size_t bytes) {
+  constexpr std::size_t group = 256;
+  slab.launch({"copy.cl", "copy_vector", ""}, {bytes / copied_together, 1, 1}, {group, 1, 1},
+              {in("from"), out("to"), static_cast<std::uint64_t>(bytes / copied_together)});
+}
+
+double copy_bandwidth(const Device& device, std::size_t bytes) {
+  bytes = std::max<std::size_t>(bytes / copied_together, 1024) * copied_together;
+  Slab slab(device, whole_plan(copy_requirements(bytes)), 0);
   const auto copy = [&](int times) {
-    for (int n = 0; n < times; ++n)
-      slab.launch({"copy.cl", "copy_vector", ""}, {vectors, 1, 1}, {group, 1, 1},
-                  {in("from"), out("to"), static_cast<std::uint64_t>(vectors)});
+    for (int n = 0; n < times; ++n) copy_once(slab, bytes);
   };
   slab.fill("from", 1);
   copy(1);
@@ -81,7 +93,7 @@ double copy_bandwidth(const Device& device, std::size_t bytes) {
   const int times = std::clamp(static_cast<int>(0.1 / one), 1, 20);
   double best = std::numeric_limits<double>::infinity();
   for (int run = 0; run < 5; ++run) best = std::min(best, seconds_of(slab, [&] { copy(times); }) / times);
-  return 2 * static_cast<double>(vectors * vector_bytes) / best;
+  return 2 * static_cast<double>(bytes) / best;
 }
 
 std::string fetch_name(const Fetch& fetch) {

@@ -25,6 +25,10 @@ double best_seconds(Slab& slab, const std::function<void()>& work, double second
 /// The plan for a device that is to hold all of it as one slab; none if that does not fit.
 std::optional<Plan> resident_plan(const Device& device, const Requirements& requirements);
 
+/// Two arrays of `bytes` (a multiple of 16), and the kernel that copies the first of them, of which it takes `bytes`.
+Requirements copy_requirements(std::size_t bytes);
+void copy_once(Slab& slab, std::size_t bytes);
+
 /// Bytes read and written a second by a kernel that copies `bytes` bytes (at least 16 KiB) from one buffer to another:
 /// the best of five runs, the first call and what it compiles not counted. Needs twice the bytes on the device; throws
 /// PlanError if that passes the budget.

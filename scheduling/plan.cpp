@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <functional>
 #include <optional>
 
 #include "host/error.hpp"
@@ -78,8 +77,7 @@ void finish_plan(Plan& plan, const Team& team, std::vector<SlabPlan> slabs, bool
 
 // Slabs of an iterative method that come and go: with arrays in pairs, so that transfers overlap with kernels; without
 // where that does not fit.
-std::optional<Plan> try_skewed_plan(const Plan& common, const Team& team, int iterations,
-                                    const PlanOptions& options) {
+std::optional<Plan> try_skewed_plan(const Plan& common, const Team& team, int iterations, const PlanOptions& options) {
   // Then the last region would hold the whole volume.
   const auto& r = common.requirements;
   const bool asked = options.iterations_per_exchange > 0;
@@ -96,7 +94,8 @@ std::optional<Plan> try_skewed_plan(const Plan& common, const Team& team, int it
   return std::nullopt;
 }
 
-std::optional<Plan> try_plan(const Plan& common, const Team& team, int iterations, int batch, const PlanOptions& options) {
+std::optional<Plan> try_plan(const Plan& common, const Team& team, int iterations, int batch,
+                             const PlanOptions& options) {
   auto slabs = lay_out_resident(common.requirements, team.devices, iterations, batch, options.minimum_slabs);
   if (!slabs && batch == 0) return try_skewed_plan(common, team, iterations, options);
   if (!slabs) slabs = lay_out_visited(common.requirements, team.devices, iterations, batch, options.minimum_slabs);
@@ -130,25 +129,16 @@ std::optional<Plan> best_plan(const Plan& common, const Team& team, const PlanOp
   return best;
 }
 
-// The fastest devices, with those that are as fast as the slowest of them; the smallest team first, all devices last.
-// Where speeds were given by hand all work.
-std::vector<Team> teams(const Plan& common, std::span<const DeviceBudget> given) {
+// possible_teams(); where speeds were given by hand all work.
+std::vector<Team> teams(const Plan& common, bool by_hand) {
   const auto all = layout_devices(common.requirements, common.devices);
-  Team everyone{all, {}};
-  for (std::size_t n = 0; n < all.size(); ++n) everyone.numbers.push_back(static_cast<int>(n));
-  if (all.size() == 1 || given.front().speed > 0) return {everyone};
-  std::vector<double> speeds;
-  for (const auto& device : all) speeds.push_back(device.speed);
-  std::sort(speeds.begin(), speeds.end(), std::greater<>());
-  speeds.erase(std::unique(speeds.begin(), speeds.end()), speeds.end());
+  auto possible = possible_teams(all);
+  if (by_hand) possible.erase(possible.begin(), possible.end() - 1);
   std::vector<Team> result;
-  for (const double slowest : speeds) {
+  for (auto& numbers : possible) {
     Team team;
-    for (const int n : everyone.numbers)
-      if (const auto& device = all[static_cast<std::size_t>(n)]; device.speed >= slowest) {
-        team.devices.push_back(device);
-        team.numbers.push_back(n);
-      }
+    for (const int n : numbers) team.devices.push_back(all[static_cast<std::size_t>(n)]);
+    team.numbers = std::move(numbers);
     result.push_back(std::move(team));
   }
   return result;
@@ -223,12 +213,14 @@ Plan make_plan(const Requirements& requirements, std::span<const DeviceBudget> d
   common.requirements = requirements;
   common.devices.assign(devices.begin(), devices.end());
   common.host_bandwidth = options.host_bandwidth;
-  const auto speeds = throughputs(requirements, devices);
+  common.may_end_early = options.may_end_early;
+  if (!options.speeds.empty())
+    for (auto& device : common.devices) device.speed = options.speeds.at(device.name);
+  const bool by_hand = common.devices.front().speed > 0;
+  const auto speeds = throughputs(requirements, common.devices);
   for (std::size_t n = 0; n < speeds.size(); ++n) common.devices[n].speed = speeds[n];
 
-  // A slower device has to bring something.
-  constexpr double worth_another = 0.02;
-  const auto candidates = teams(common, devices);
+  const auto candidates = teams(common, by_hand);
   std::optional<Plan> best;
   const Team* chosen = nullptr;
   double with_more = 0;  // seconds of the next larger team that was not worth it
@@ -259,6 +251,24 @@ Plan make_plan(const Requirements& requirements, std::span<const DeviceBudget> d
   best->bus_bytes = count_bus_bytes(*best);
   best->host_bytes = count_host_bytes(*best);
   return *std::move(best);
+}
+
+std::optional<Plan> shared_anew(const Plan& plan, std::span<const double> speeds) {
+  Plan result = plan;
+  Team team;
+  for (const auto& slab : plan.slabs) {
+    if (!team.numbers.empty() && slab.device == team.numbers.back()) continue;
+    auto& device = result.devices[static_cast<std::size_t>(slab.device)];
+    device.speed = speeds[static_cast<std::size_t>(slab.device)];
+    team.devices.push_back(device);
+    team.numbers.push_back(slab.device);
+  }
+  const int iterations = plan.iterations_per_exchange, count = static_cast<int>(plan.slabs.size());
+  auto slabs = plan.resident ? lay_out_resident(plan.requirements, team.devices, iterations, plan.batch, count)
+                             : lay_out_visited(plan.requirements, team.devices, iterations, plan.batch, count);
+  if (!slabs) return std::nullopt;
+  finish_plan(result, team, std::move(*slabs), plan.resident, iterations, plan.batch);
+  return result;
 }
 
 }  // namespace halocline

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,14 +27,17 @@ struct DeviceBudget {
   std::map<std::string, double> rates;  // units of work a second, by KernelCost::name
   std::string platform;                 // the driver's name
   bool cpu = false;
+  bool part = false;  // of a device that was split: its parts work all, or none does
   bool texel_pairs = false;
 };
 
 struct PlanOptions {
-  int minimum_slabs = 0;            // at least so many slabs in all (for tests); 0: as few as fit
-  int iterations_per_exchange = 0;  // 0: the planner chooses
-  int batch = 0;                    // views at a time; 0: the planner chooses
-  double host_bandwidth = 0;        // bytes/s over the bus of all devices together; 0: no limit
+  int minimum_slabs = 0;                 // at least so many slabs in all (for tests); 0: as few as fit
+  int iterations_per_exchange = 0;       // 0: the planner chooses
+  int batch = 0;                         // views at a time; 0: the planner chooses
+  double host_bandwidth = 0;             // bytes/s over the bus of all devices together; 0: no limit
+  bool may_end_early = false;            // a run of one pass, too, may have to keep its state
+  std::map<std::string, double> speeds;  // DeviceBudget::speed by name, of all devices, instead of theirs; empty: none
 };
 
 /// One slab: the slices it computes, those it holds (halos included, cut at the volume's faces), the detector rows it
@@ -57,6 +61,7 @@ struct Plan {
   double seconds = 0;              // from inputs in host memory to the result there, kernels compiled
   double host_bytes = 0;           // of host memory, besides inputs and result
   double host_bandwidth = 0;       // as in PlanOptions
+  bool may_end_early = false;      // as in PlanOptions
   std::vector<std::string> notes;  // why a device was left out
 
   /// The table that --dry-run prints: devices, slabs, halo, iterations per exchange, bytes per array, passes over the
@@ -66,10 +71,15 @@ struct Plan {
 };
 
 /// Every slice belongs to exactly one slab, no slab is empty, no device's budget or largest allocation is passed;
-/// devices that would get no slice are left out, and so are those slower than the fastest that would not gain 2 %
-/// (unless speeds are given). Throws PlanError with a table of needed and available bytes and the
-/// option that helps when not even one slice with its halos (and one view) fits, or when there are no devices.
+/// devices that would get no slice are left out, and so are those that would not gain 2 %: the slowest, and of equally
+/// fast ones all but 1, 2, 4 ... (unless speeds are given; and not some parts of a device that was split). Throws
+/// PlanError with a table of needed and available bytes and the option that helps when not even one slice with its
+/// halos (and one view) fits, or when there are no devices.
 Plan make_plan(const Requirements& requirements, std::span<const DeviceBudget> devices,
                const PlanOptions& options = {});
+
+/// The same slabs with other borders: the plan's devices at other `speeds` (slices a second, by their numbers; those
+/// without a slab do not count). Nothing where that does not fit.
+std::optional<Plan> shared_anew(const Plan& plan, std::span<const double> speeds);
 
 }  // namespace halocline

@@ -19,16 +19,7 @@ namespace {
 constexpr const char* other_projections = "projections_before";
 
 Requirements requirements_of(const ProjectionMethod& method) {
-  Requirements requirements = method.requirements();
-  auto& arrays = requirements.arrays;
-  const auto found =
-      std::find_if(arrays.begin(), arrays.end(), [](const ArrayNeed& need) { return need.name == "projections"; });
-  if (found == arrays.end()) throw std::logic_error(requirements.algorithm + " did not declare an array projections");
-  ArrayNeed second = *found;
-  second.name = other_projections;
-  second.lifetime = Lifetime::scratch;  // the planner counts its traffic once
-  arrays.insert(found + 1, second);
-  return requirements;
+  return with_second(method.requirements(), "projections", other_projections);
 }
 
 // Views of each device, by its share, in steps; contiguous, so that each stays in order.
@@ -76,9 +67,9 @@ RunResult project_on(const ProjectionMethod& method, const Volume& volume, const
   Volume stack = Volume::uninitialised(projections);
   auto* host = reinterpret_cast<std::byte*>(stack.voxels.data());
   std::mutex progress_mutex;
-  double done = 0;
+  std::vector<double> done(devices.size(), 0);  // views
 
-  const auto bring = [&](Slab& slab, const char* array, Range batch) {
+  const auto bring = [&](Slab& slab, std::size_t device, const char* array, Range batch) {
     if (batch.empty()) return;
     for (std::int64_t n = batch.begin; n < batch.end;) {
       const Range run = run_of(order, {n, batch.end});
@@ -88,14 +79,21 @@ RunResult project_on(const ProjectionMethod& method, const Volume& volume, const
       n += run.count();
     }
     const std::lock_guard lock(progress_mutex);
-    done += static_cast<double>(batch.count());
-    if (options.progress) options.progress({requirements.algorithm, done, static_cast<double>(views), {}});
+    done[device] += static_cast<double>(batch.count());
+    if (options.progress)
+      options.progress(
+          {requirements.algorithm, std::accumulate(done.begin(), done.end(), 0.0), static_cast<double>(views), {}});
   };
 
   // One device: its views, each batch over all slabs in order of slices.
-  const auto work = [&](const Plan& plan, const Device& device, Range share) {
+  const auto work = [&](const Plan& plan, std::size_t device) {
+    const Range share = shares[device];
     RunResult result;
-    Slab slab(device, plan, 0);
+    {
+      const std::lock_guard lock(progress_mutex);
+      done[device] = 0;  // planned anew, it begins anew
+    }
+    Slab slab(devices[device], plan, 0);
     method.start(slab);
     std::size_t bytes = 0;
     bool loaded = false;
@@ -117,10 +115,10 @@ RunResult project_on(const ProjectionMethod& method, const Volume& volume, const
         slab.mark_step();
       }
       // The kernels of this batch run while the one before is brought back.
-      bring(slab, other_projections, before);
+      bring(slab, device, other_projections, before);
       before = batch;
     }
-    bring(slab, "projections", before);
+    bring(slab, device, "projections", before);
     bytes += view_bytes * static_cast<std::size_t>(share.count());
     slab.wait();
     result.bus_bytes = static_cast<double>(bytes);
@@ -136,7 +134,7 @@ RunResult project_on(const ProjectionMethod& method, const Volume& volume, const
   std::vector<RunResult> results(devices.size());
   for_each_device(all, [&](int n) {
     results[n] = run_replanning(requirements, {devices[n]}, options,
-                                [&](const Plan& plan, const auto&) { return work(plan, devices[n], shares[n]); });
+                                [&](const Plan& plan, const auto&) { return work(plan, static_cast<std::size_t>(n)); });
   });
 
   RunResult result = std::move(results[static_cast<std::size_t>(all.slabs.front().device)]);

@@ -26,11 +26,6 @@ constexpr std::size_t most_bytes = 256u << 20;  // beyond every cache
 constexpr std::size_t least_bytes = 16u << 10;
 constexpr double worth_a_trial = 1;  // predicted seconds of a job
 
-// "Name #2", "Name (part 1 of 2)": one of several of a kind.
-std::string model_of(const DeviceInfo& info) {
-  return info.name.substr(0, std::min(info.name.find(" #"), info.name.find(" (part ")));
-}
-
 std::string key_of(const DeviceInfo& info) {
   return fmt::format("rates {}\n{}\n{}\n{}\n{} units", version, model_of(info), info.platform, info.driver,
                      info.compute_units);
@@ -46,28 +41,8 @@ Known& known() {
   return instance;
 }
 
-Requirements two_arrays(std::size_t bytes) {
-  Requirements requirements;
-  requirements.algorithm = "rates";
-  for (const char* name : {"from", "to"}) {
-    ArrayNeed need;
-    need.name = name;
-    need.kind = ArrayKind::fixed;
-    need.element_bytes = 16;
-    need.elements = bytes / 16;
-    requirements.arrays.push_back(need);
-  }
-  return requirements;
-}
-
-void copy_once(Slab& slab, std::size_t bytes) {
-  constexpr std::size_t group = 256;
-  slab.launch({"copy.cl", "copy_vector", ""}, {bytes / 16, 1, 1}, {group, 1, 1},
-              {in("from"), out("to"), static_cast<std::uint64_t>(bytes / 16)});
-}
-
 // The best of three, after one that compiles and touches.
-double best_seconds(Slab& slab, const std::function<void()>& work) {
+double best_of_three(Slab& slab, const std::function<void()>& work) {
   double best = seconds_of(slab, work);
   if (best > 0.1) return best;  // slow enough (an interpreter): once is enough
   for (int n = 0; n < 3; ++n) best = std::min(best, seconds_of(slab, work));
@@ -80,20 +55,20 @@ struct Timed {
 
 // Of arrays of so many bytes. Only `latency` where they are small.
 Timed time_arrays(const Device& device, std::size_t bytes, std::vector<std::byte>& host) {
-  Slab slab(device, whole_plan(two_arrays(bytes)), 0);
+  Slab slab(device, whole_plan(copy_requirements(bytes)), 0);
   Timed result;
   slab.fill("from", 1);
   copy_once(slab, bytes);
   const double one = seconds_of(slab, [&] { copy_once(slab, bytes); });
   const int times = std::clamp(static_cast<int>(long_enough / std::max(one, 1e-9)), 1, 10);
-  result.copy = best_seconds(slab,
-                             [&] {
-                               for (int n = 0; n < times; ++n) copy_once(slab, bytes);
-                             }) /
+  result.copy = best_of_three(slab,
+                              [&] {
+                                for (int n = 0; n < times; ++n) copy_once(slab, bytes);
+                              }) /
                 times;
-  result.upload = best_seconds(slab, [&] { slab.upload_bytes("from", 0, host.data(), bytes); });
-  result.download = best_seconds(slab, [&] { slab.download_bytes("from", 0, host.data(), bytes); });
-  result.latency = best_seconds(slab, [&] {
+  result.upload = best_of_three(slab, [&] { slab.upload_bytes("from", 0, host.data(), bytes); });
+  result.download = best_of_three(slab, [&] { slab.download_bytes("from", 0, host.data(), bytes); });
+  result.latency = best_of_three(slab, [&] {
     copy_once(slab, least_bytes);
     slab.download_bytes("to", 0, host.data(), 16);
   });
@@ -189,7 +164,7 @@ double measure_kernels(const Device& device, const Requirements& requirements, c
   Slab slab(device, plan, 0);
   trial.prepare(slab, views);
   seconds_of(slab, [&] { trial.work(slab, views); });  // compiles
-  return trial.units(slab, views) / best_seconds(slab, [&] { trial.work(slab, views); });
+  return trial.units(slab, views) / best_of_three(slab, [&] { trial.work(slab, views); });
 }
 
 }  // namespace
@@ -219,6 +194,7 @@ std::vector<DeviceBudget> budgets(const std::vector<Device>& devices) {
     budget.max_allocation = device.max_allocation();
     budget.platform = device.info().platform;
     budget.cpu = device.info().cpu();
+    budget.part = is_part(device.info());
     budget.texel_pairs = device.info().texel_pairs;
     if (budget.cpu) {  // host memory copies; a few channels
       budget.bus_bandwidth = 8e9;

@@ -21,6 +21,9 @@ std::vector<SlabPlan> slabs_of(const Plan& plan, int device);
 /// leaves all as they are.
 Range run_of(const std::vector<int>& order, Range places);
 
+/// With a second array like the one of this name, which takes turns with it.
+Requirements with_second(Requirements requirements, const std::string& name, const std::string& second);
+
 /// Plans and runs attempt(plan, its devices). When a driver runs out of memory although the plan kept the budget, plans
 /// again with a smaller one; when a device fails otherwise, or goes on doing so, plans again with the others (see
 /// without_failed()).

@@ -31,6 +31,7 @@ std::size_t SlabQueue::give(int device, std::size_t number) {
 
 std::optional<std::size_t> SlabQueue::take(int device, double seconds) {
   const std::lock_guard lock(mutex_);
+  if (stopped_) return std::nullopt;
   Share& own = shares_.at(static_cast<std::size_t>(device));
   if (own.begin < own.end) return give(device, own.begin++);
   Share* slowest = nullptr;
@@ -48,6 +49,11 @@ std::optional<std::size_t> SlabQueue::take(int device, double seconds) {
   }
   if (slowest == nullptr) return std::nullopt;
   return give(device, --slowest->end);
+}
+
+void SlabQueue::stop() {
+  const std::lock_guard lock(mutex_);
+  stopped_ = true;
 }
 
 std::vector<int> SlabQueue::taken_by() const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "scheduling/cost.hpp"
 #include "scheduling/skew.hpp"
@@ -39,7 +40,7 @@ struct Moved {
   double up = 0, down = 0;
 };
 
-// Bytes of one pass. The first makes the state, the last stores the output alone.
+// Bytes of one pass (or the seconds that they take). The first makes the state, the last stores the output alone.
 Moved moved(const SliceBytes& bytes, const Part& part, bool first, bool last) {
   return {bytes.input * part.inputs + (first ? 0 : bytes.state * (part.interior + part.halo)),
           (last ? bytes.output : bytes.state) * part.interior};
@@ -60,7 +61,10 @@ double kernel_seconds(const Plan& plan, const DeviceBudget& device, const SliceB
   const double voxels = static_cast<double>(need.size[0]) * static_cast<double>(need.size[1]);
   // Every launch reads and computes about its halos besides its slices, and every seam is copied twice.
   const double computed = part.interior + part.halo / 2 + part.regions * halo, seams = part.regions * halo;
-  return iterations * (voxels * computed / unit_rate(need, device) + 4 * bytes.state * seams / device.memory_bandwidth);
+  const double reductions = (static_cast<double>(need.reductions.size()) + 1) / plan.passes;
+  return iterations *
+             (voxels * computed / unit_rate(need, device) + 4 * bytes.state * seams / device.memory_bandwidth) +
+         reductions * need.cost.reduction_bytes * voxels * part.interior / device.memory_bandwidth;
 }
 
 }  // namespace
@@ -87,25 +91,33 @@ double visit_bus_bytes(const Plan& plan) {
 double visit_seconds(const Plan& plan) {
   const auto bytes = slice_bytes(plan.requirements);
   const bool overlapped = is_overlapped(plan.requirements);
-  double slowest = 0;
-  for (std::size_t n = 0; n < plan.devices.size(); ++n) {
-    const auto& device = plan.devices[n];
-    const Part part = part_of(plan, static_cast<int>(n));
-    if (part.regions == 0) continue;
-    const double steps = std::max(1, plan.requirements.iterations) / plan.passes / plan.requirements.together;
-    const double download = device.download_bandwidth > 0 ? device.download_bandwidth : device.bus_bandwidth;
-    const double kernels = kernel_seconds(plan, device, bytes, part) +
-                           part.regions * (device.latency + steps * (1 + 2 * bytes.states) * command_seconds);
-    double seconds = 0;
-    for_each_pass(plan.passes, [&](double count, bool first, bool last) {
-      const Moved move = moved(bytes, part, first, last);
-      const double up = move.up / device.bus_bandwidth, down = move.down / download;
-      seconds +=
-          count * (overlapped ? std::max({kernels, up, down}) + (up + down) / part.regions : kernels + up + down);
-    });
-    slowest = std::max(slowest, seconds);
-  }
-  return slowest;
+  const double steps = std::max(1, plan.requirements.iterations) / plan.passes / plan.requirements.together;
+  std::vector<Part> parts;
+  for (std::size_t n = 0; n < plan.devices.size(); ++n) parts.push_back(part_of(plan, static_cast<int>(n)));
+  std::vector<double> seconds(parts.size(), 0);
+  for_each_pass(plan.passes, [&](double count, bool first, bool last) {
+    std::vector<Moved> times;
+    double longest = 0, all_bytes = 0;
+    for (std::size_t n = 0; n < parts.size(); ++n) {
+      const auto& device = plan.devices[n];
+      const Moved move = moved(bytes, parts[n], first, last);
+      const double download = device.download_bandwidth > 0 ? device.download_bandwidth : device.bus_bandwidth;
+      times.push_back({move.up / device.bus_bandwidth, move.down / download});
+      all_bytes += move.up + move.down;
+      longest = std::max(longest, overlapped ? std::max(times[n].up, times[n].down) : times[n].up + times[n].down);
+    }
+    const double slower = congestion(all_bytes, longest, plan.host_bandwidth);
+    for (std::size_t n = 0; n < parts.size(); ++n) {
+      if (parts[n].regions == 0) continue;
+      const auto& device = plan.devices[n];
+      const double kernels = kernel_seconds(plan, device, bytes, parts[n]) +
+                             parts[n].regions * (device.latency + steps * (1 + 2 * bytes.states) * command_seconds);
+      const double up = slower * times[n].up, down = slower * times[n].down;
+      seconds[n] +=
+          count * (overlapped ? std::max({kernels, up, down}) + (up + down) / parts[n].regions : kernels + up + down);
+    }
+  });
+  return *std::max_element(seconds.begin(), seconds.end());
 }
 
 }  // namespace halocline

@@ -78,6 +78,13 @@ TEST(SlabQueue, NobodyTakesWhatItsArraysCannotHold) {
   EXPECT_THAT(taken(of_rows, {{1, 0}, {0, 0}, {0, 1}}), testing::ElementsAre(1, 0, 99));
 }
 
+TEST(SlabQueue, NobodyTakesAnythingOnceADeviceHasFailed) {
+  SlabQueue queue(plan_of({5, 5, 5, 5}, 2));
+  EXPECT_THAT(taken(queue, {{0, 0}, {1, 0}}), testing::ElementsAre(0, 2));
+  queue.stop();
+  EXPECT_THAT(taken(queue, {{0, 1}, {1, 1}}), testing::ElementsAre(99, 99));
+}
+
 // ---- what waits for what
 
 // The order of commands that the runner keeps: upload of the next batch after this one's kernels.

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ namespace halocline {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -91,9 +93,33 @@ TEST(LeavingOut, keepsADeviceThatBringsAFifth) {
   EXPECT_LT(both.seconds, 0.9 * alone.seconds);
 }
 
-TEST(LeavingOut, neverPartsEqualDevices) {
-  // So small that one would be faster.
-  EXPECT_EQ(slices_of(pdu(16, {device("a", 1000e9), device("b", 1000e9)})).size(), 2u);
+TEST(LeavingOut, takesAsManyEqualDevicesAsPay) {
+  std::vector<DeviceBudget> eight;
+  for (int n = 0; n < 8; ++n) eight.push_back(device("card " + std::to_string(n), 4000e9));
+  const auto some = [&](std::size_t count) { return std::vector(eight.begin(), eight.begin() + count); };
+  const Plan small = pdu(64, eight);  // an exchange takes longer than the iterations
+  EXPECT_EQ(slices_of(small), (std::map<int, std::int64_t>{{0, 64}}));
+  EXPECT_EQ(small.seconds, pdu(64, some(1)).seconds);
+  ASSERT_EQ(small.notes.size(), 1u);
+  EXPECT_THAT(small.notes[0], AllOf(HasSubstr("left out: card 1 + card 2"), HasSubstr("+ card 7"), HasSubstr("more")));
+  EXPECT_EQ(slices_of(pdu(1024, eight)).size(), 8u);
+  std::set<std::size_t> used;
+  for (const std::size_t n : {64, 128, 192, 256, 384, 512, 768}) {
+    const Plan plan = pdu(n, eight);
+    used.insert(slices_of(plan).size());
+    for (const std::size_t count : {1, 2, 4, 8})
+      EXPECT_LE((1 - worth_another) * plan.seconds, pdu(n, some(count)).seconds) << n;
+  }
+  EXPECT_THAT(used, AllOf(Contains(1), Contains(8)));
+  // Of equally fast ones those with room: here the volume stays on one card.
+  eight[0].memory = eight[0].max_allocation = 4 << 20;
+  EXPECT_EQ(slices_of(pdu(64, eight)), (std::map<int, std::int64_t>{{1, 64}}));
+}
+
+TEST(LeavingOut, neverPartsTheDevicesOfASplit) {
+  std::vector parts{device("a", 1000e9), device("b", 1000e9)};
+  for (auto& each : parts) each.part = true;
+  EXPECT_EQ(slices_of(pdu(16, parts)).size(), 2u);  // so small that one would be faster
 }
 
 TEST(LeavingOut, takesASlowDeviceWhoseMemoryIsNeeded) {
@@ -130,6 +156,12 @@ TEST(ViewShares, followTheRatesAndLeaveOutWhatDoesNotPay) {
   EXPECT_NEAR(unlike[0], 0.25, 0.02);
   EXPECT_DOUBLE_EQ(unlike[0] + unlike[1], 1);
   EXPECT_THAT(shares({device("cpu", 1e9), device("gpu", 1000e9)}), ElementsAre(0, 1));
+  std::vector equal{device("a", 1000e9), device("b", 1000e9)};
+  for (auto& each : equal) each.latency = 1;          // a batch takes longer to begin than to compute
+  EXPECT_THAT(shares(equal), ElementsAre(0.5, 0.5));  // half of the batches each
+  auto few = projector();
+  few.stack[2] = 16;  // one batch
+  EXPECT_THAT(view_shares(make_plan(few, equal)), ElementsAre(1, 0));
   const Plan plan = make_plan(projector(), std::vector{device("cpu", 1e9), device("gpu", 1000e9)});
   ASSERT_EQ(plan.notes.size(), 1u);
   EXPECT_THAT(plan.notes[0], HasSubstr("left out: cpu"));
@@ -157,6 +189,51 @@ TEST(Seconds, areBoundByWhatTheHostCanSend) {
   EXPECT_GT(pdu(512, devices, options).seconds, 1.2 * pdu(512, devices).seconds);
   options.host_bandwidth = 500e9;
   EXPECT_DOUBLE_EQ(pdu(512, devices, options).seconds, pdu(512, devices).seconds);
+}
+
+// Two devices out of core: both send at once, so a host that sends less slows them down.
+TEST(Seconds, ofSlabsThatComeAndGoAreBoundByTheHostToo) {
+  std::vector devices{device("a", 1000e9, gibi / 2), device("b", 1000e9, gibi / 2)};
+  const Plan free = pdu(512, devices);
+  ASSERT_FALSE(free.resident);
+  PlanOptions options;
+  options.host_bandwidth = 1e9;
+  const Plan bound = pdu(512, devices, options);
+  ASSERT_FALSE(bound.resident);
+  EXPECT_GE(bound.seconds, bound.bus_bytes / 1e9);
+  EXPECT_GT(bound.seconds, 2 * free.seconds);
+  options.host_bandwidth = 500e9;
+  EXPECT_DOUBLE_EQ(pdu(512, devices, options).seconds, free.seconds);
+}
+
+TEST(Seconds, ofSlabsThatComeAndGoCountReductions) {
+  Plan plan = pdu(512, {device("a", 1000e9, gibi / 2)});
+  ASSERT_FALSE(plan.resident);
+  ASSERT_GT(plan.requirements.cost.reduction_bytes, 0);
+  plan.devices[0].bus_bandwidth = 1e15;  // kernels alone count
+  const double with = estimate_seconds(plan);
+  const double each = plan.requirements.cost.reduction_bytes * 512.0 * 512 * 512 / 1000e9;
+  const double reductions = static_cast<double>(plan.requirements.reductions.size()) + 1;
+  plan.requirements.cost.reduction_bytes = 0;
+  EXPECT_NEAR(with - estimate_seconds(plan), reductions * each, 1e-6 * with);
+}
+
+TEST(HostBytes, ofARunOfOnePassHoldItsStateIfItMayEndEarly) {
+  DenoiseParameters parameters;
+  parameters.iterations = 1;
+  parameters.stages = 0;
+  Grid grid;
+  grid.size = {512, 512, 512};
+  const auto plan = [&](bool may_end_early) {
+    PlanOptions options;
+    options.may_end_early = may_end_early;
+    options.iterations_per_exchange = 1;
+    return plan_denoise(grid, parameters, std::vector{device("a", 1000e9, gibi)}, options);
+  };
+  ASSERT_FALSE(plan(false).resident);
+  ASSERT_EQ(plan(false).passes, 1);
+  const double volume = 4.0 * 512 * 512 * 512;
+  EXPECT_DOUBLE_EQ(plan(true).host_bytes - plan(false).host_bytes, 3 * volume);  // qx, qy, qz
 }
 
 TEST(HostBytes, areTheStateOfSlabsThatComeAndGo) {

@@ -11,6 +11,8 @@
 #include "algorithms/discrepancy.hpp"
 #include "algorithms/noise_estimate.hpp"
 #include "host/error.hpp"
+#include "host/tuning.hpp"
+#include "scheduling/rates.hpp"
 #include "tests/reference/tv_reference.hpp"
 
 namespace halocline {
@@ -639,6 +641,22 @@ TEST(Denoise, ThePlanCanBeHadWithoutAVolume) {
   ASSERT_EQ(plan.slabs.size(), 1u);
   EXPECT_GE(plan.slabs[0].bytes, 5u * 4 * 64 * 64 * 64);  // f, u and three of q
   EXPECT_LT(plan.slabs[0].bytes, 6u * 4 * 64 * 64 * 64);
+}
+
+TEST(Denoise, ThePlanIsOfTheFormThatTheRunTakes) {
+  const Volume f = reference::two_balls(20, 0.1);
+  const auto devices = open_devices({});
+  Tuning tuning = tuning_of(devices.front());
+  tuning.choices["stages of pdu"] = "1";
+  use_tuning(devices.front(), tuning);
+  DenoiseParameters parameters;
+  parameters.alpha = 15;
+  parameters.iterations = 4;
+  const auto result = denoise(f, nullptr, parameters, devices);
+  ASSERT_EQ(result.form.stages, 1);
+  const Plan plan = plan_denoise(f.grid, parameters, devices);
+  EXPECT_EQ(plan.requirements.kernels, result.plan.requirements.kernels);
+  EXPECT_EQ(plan.slabs[0].bytes, result.plan.slabs[0].bytes);
 }
 
 // Whatever form is asked for, the same bits for the same storage; what is not asked for comes from the devices.

@@ -1,6 +1,7 @@
 // labels: app device
 // What users see before, during and after a run: predictions beside what came of them.
 #include <gmock/gmock.h>
+#include <sys/wait.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -79,9 +80,87 @@ TEST(PlanCommandErrors, nameWhatIsWrong) {
               AllOf(HasSubstr("the host's memory is too small"), HasSubstr("slices of 4096 x 4096 voxels would fit")));
   EXPECT_THAT(error({"--method", "pdu", "--size", "64", "--device-memory", "4K"}),
               HasSubstr("not even one slice of the volume"));
+  EXPECT_THAT(error({"--method", "fdk", "--size", "64", "--iterations", "9"}),
+              AllOf(HasSubstr("--iterations does not go with --method fdk"), HasSubstr("methods of denoise")));
+  EXPECT_THAT(error({"--method", "project", "--size", "64", "--stages", "1"}), HasSubstr("--stages does not go with"));
+  EXPECT_THAT(error({"--method", "fdk", "--size", "64", "--duals", "snorm8"}), HasSubstr("--duals does not go with"));
+  EXPECT_THAT(error({"--method", "pdu", "--size", "64", "--views", "9"}),
+              AllOf(HasSubstr("--views does not go with --method pdu"), HasSubstr("fdk, project and backproject")));
+  EXPECT_THAT(error({"--method", "tvgd", "--size", "64", "--detector", "9,9"}), HasSubstr("--detector does not go"));
+  EXPECT_THAT(error({"--method", "pdu", "--size", "64", "--interpolation", "exact"}),
+              HasSubstr("--interpolation does"));
+  EXPECT_THAT(error({"--method", "project", "--size", "64", "--interpolation", "half"}),
+              AllOf(HasSubstr("--interpolation half"), HasSubstr("exact or hardware")));
+  EXPECT_THAT(error({"--method", "tvgd", "--size", "64", "--duals", "snorm8"}), HasSubstr("--duals belong"));
+  EXPECT_THAT(error({"--method", "pdu4d", "--size", "64"}), HasSubstr("expected one of: pdu, "));
+  EXPECT_THAT(error({"--method", "pdu", "--size", "64", "--sub-devices", "2"}), HasSubstr("--sub-devices splits"));
+  const Ran folder = run({"plan", "--machine", machines, "--method", "pdu", "--size", "8"});
+  EXPECT_EQ(folder.code, 2);
+  EXPECT_THAT(folder.err, AllOf(HasSubstr("is a folder"), HasSubstr("JSON")));
   const Ran absent = run({"plan", "--machine", "/nowhere/m.json", "--method", "pdu", "--size", "8"});
   EXPECT_EQ(absent.code, 2);
   EXPECT_THAT(absent.err, HasSubstr("/nowhere/m.json"));
+}
+
+TEST(PlanCommand, takesNoMoreEqualDevicesThanPay) {
+  const Ran ran = run({"plan", "--machine", machines + "h200x8.json", "--method", "pdu", "--size", "64", "--json"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const json plan = json::parse(ran.out)["forecasts"][0]["plan"];
+  EXPECT_EQ(plan["slabs"].size(), 1u);
+  ASSERT_EQ(plan["notes"].size(), 1u);
+  EXPECT_THAT(plan["notes"][0].get<std::string>(), AllOf(HasSubstr("left out: "), HasSubstr("NVIDIA H200 #7")));
+}
+
+TEST(CommandLineErrors, nameTheKindsOfBench) {
+  const Ran ran = run({"bench", "foo"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("there is no subcommand 'foo'"), HasSubstr("backproject"), HasSubstr("slices")));
+}
+
+// Of a process of its own; what it says on stderr goes to `log`.
+int exit_code(const std::string& shell) {
+  const int status = std::system(shell.c_str());
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+std::string text_of(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(CommandLineErrors, tellThatStdoutCannotBeWritten) {
+  const Folder f;
+  if (!std::ofstream("/dev/full")) GTEST_SKIP() << "no /dev/full";
+  const std::string command = HALOCLINE_COMMAND;
+  EXPECT_EQ(exit_code(command + " plan --machine " + machines + "h200.json --method pdu --size 64 >/dev/full 2>" +
+                      (f / "log")),
+            1);
+  EXPECT_THAT(text_of(f / "log"), HasSubstr("the standard output could not be written: No space left"));
+  EXPECT_EQ(exit_code(command + " --help >/dev/full 2>" + (f / "log")), 1);
+}
+
+TEST(CommandLineErrors, refuseWhatTheHostCannotHold) {
+  const Folder f;
+  write_image(noisy_volume(64), f / "v.mha");  // 1 MiB
+  run({"geometry", "circular", "--sid", "2000", "--sdd", "3000", "--projections", "64", "-o", f / "g.xml"});
+  std::vector<Words> commands{
+      {"noise", "-i", f / "v.mha", "--photons", "1e5", "-o", f / "o.mha"},
+      {"noise-map", "-i", f / "v.mha", "-o", f / "o.mha"},
+      {"noise-map", "--halves", (f / "v.mha") + "," + (f / "v.mha"), "-o", f / "o.mha"},
+      {"phantom", "--type", "shepp-logan", "--size", "64,64,64", "--spacing", "1,1,1", "-o", f / "o.mha"},
+      {"metrics", "-i", f / "v.mha"},
+  };
+  if (has_device()) {
+    commands.push_back({"slices", "-i", f / "v.mha", "-g", f / "g.xml", "--size", "64,64,64", "--spacing", "1,1,1",
+                        "-o", f / "o.mha"});
+    commands.push_back({"tune", "--class", "project", "--size", "16", "--seconds", "1"});
+    commands.push_back({"bench", "fdk", "--size", "16", "--seconds", "0.1"});
+  }
+  for (const Words& command : commands) {
+    const Ran ran = run(command + Words{"--host-memory", "64K"});
+    EXPECT_EQ(ran.code, 2) << command[0] << ": " << ran.err;
+    EXPECT_THAT(ran.err, AllOf(HasSubstr("host's memory is too small"), HasSubstr("--host-memory"))) << command[0];
+    EXPECT_FALSE(std::ifstream(f / "o.mha").good()) << command[0];
+  }
 }
 
 TEST(Progress, tellsTheRate) {
@@ -118,6 +197,20 @@ TEST_F(Forecast, refusesAJobThatTheHostCannotHold) {
   EXPECT_EQ(ran.code, 2);
   EXPECT_THAT(ran.err, AllOf(HasSubstr("host's memory is too small"), HasSubstr("--host-memory")));
   EXPECT_FALSE(std::ifstream(f / "u.mha").good());
+}
+
+TEST_F(Forecast, signalsLeaveNothingBehind) {
+  for (const std::string signal : {"HUP", "TERM", "INT"}) {
+    const Folder f;
+    write_image(noisy_volume(64), f / "v.mha");
+    // A shell ignores SIGINT for what it starts in the background, and the program takes it all the same.
+    const std::string shell = std::string(HALOCLINE_COMMAND) + " denoise --method pdu -i " + (f / "v.mha") +
+                              " --alpha 10 --gap 0 " + "--iterations 1000000 -o " + (f / "u.mha") + " 2>" +
+                              (f / "log") + " & pid=$!; sleep 3; kill -" + signal + " $pid; wait $pid";
+    EXPECT_EQ(exit_code(shell), 1) << signal;
+    EXPECT_THAT(text_of(f / "log"), HasSubstr("interrupted: nothing was written")) << signal;
+    EXPECT_THAT(f.files(), testing::ElementsAre("log", "v.mha")) << signal;
+  }
 }
 
 // A process of its own, whose peak is that of the one job.

@@ -272,6 +272,42 @@ TEST(Plan, sharesSlicesBySpeed) {
   EXPECT_EQ(plan.slabs[2].interior, (Range{40, 100}));
 }
 
+TEST(Plan, goesByTheSpeedsThatAreGivenForIt) {
+  PlanOptions options;
+  std::vector devices{device(gibi, 0), device(2 * gibi, 0)};
+  options.speeds = {{devices[0].name, 1}, {devices[1].name, 4}};
+  const Plan plan = make_plan(stencil({8, 8, 100}), devices, options);
+  ASSERT_EQ(plan.slabs.size(), 2u);
+  EXPECT_EQ(plan.slabs[0].interior, (Range{0, 20}));
+}
+
+TEST(Plan, sharesAnewByOtherSpeeds) {
+  const std::vector devices{device(gibi, 1), device(gibi, 3), device(gibi, 6)};
+  const Plan plan = make_plan(stencil({32, 32, 100}), devices);
+  const auto equal = shared_anew(plan, std::vector{5.0, 5.0, 10.0});
+  ASSERT_TRUE(equal);
+  check(*equal, 3);
+  EXPECT_TRUE(equal->resident);
+  EXPECT_EQ(equal->iterations_per_exchange, plan.iterations_per_exchange);
+  EXPECT_EQ(equal->slabs[0].interior, (Range{0, 25}));
+  EXPECT_EQ(equal->slabs[1].interior, (Range{25, 50}));
+  EXPECT_EQ(plan.slabs[0].interior, (Range{0, 10}));
+  // Slabs that come and go, and a device that was left out.
+  std::vector small{device(mebi, 1), device(1000, 1), device(mebi, 9)};
+  const Plan visited = make_plan(stencil({32, 32, 100}), small);
+  ASSERT_FALSE(visited.resident);
+  const auto other = shared_anew(visited, std::vector{1.0, 0.0, 1.0});
+  ASSERT_TRUE(other);
+  check(*other, 2);
+  EXPECT_FALSE(other->resident);
+  std::int64_t first = 0;
+  for (const auto& slab : other->slabs) {
+    EXPECT_NE(slab.device, 1);
+    if (slab.device == 0) first += slab.interior.count();
+  }
+  EXPECT_EQ(first, 50);
+}
+
 TEST(Plan, givesTheRestToOthersWhenAFastDeviceIsSmall) {
   const auto r = stencil({256, 256, 100});
   const std::size_t slice = 256 * 256 * 4 * 6 + 16;

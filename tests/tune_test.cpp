@@ -160,6 +160,23 @@ TEST_F(Tune, TheFormFoundForAllDevicesIsTheOneThatDenoisingTakes) {
   EXPECT_TRUE(fused.output.voxels == in_place.output.voxels);
 }
 
+TEST_F(Tune, WhatIsKnownOfADeviceIsNotReplacedForTheSakeOfAnother) {
+  const Device tuned = open();
+  keep_stages(tuned, "pdu", 2);
+  int trials = 0;
+  const auto trial = [&](const Device&) { return ++trials, 1; };
+  EXPECT_EQ(tuned_or_tried_stages(std::vector{tuned}, "pdu", trial), 2);
+  EXPECT_EQ(trials, 0);
+  const Device other = open(), twin = open();
+  use_tuning(other, {});
+  use_tuning(twin, {});
+  EXPECT_EQ(tuned_or_tried_stages(std::vector{other, tuned, twin}, "pdu", trial), 1);
+  EXPECT_EQ(trials, 1);
+  EXPECT_EQ(tuned_stages(std::vector{tuned}, "pdu"), 2);
+  EXPECT_EQ(tuned_stages(std::vector{other}, "pdu"), 1);
+  EXPECT_EQ(tuned_stages(std::vector{twin}, "pdu"), 1);
+}
+
 TEST_F(Tune, CommandPrintsATableKeepsAndForgets) {
   const Ran ran = run({"tune", "--class", "project", "--seconds", "0.5", "--size", "12", "--quiet", "--device", "0"});
   ASSERT_EQ(ran.code, 0) << ran.err;
