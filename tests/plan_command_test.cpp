@@ -150,8 +150,10 @@ TEST(CommandLineErrors, refuseWhatTheHostCannotHold) {
       {"metrics", "-i", f / "v.mha"},
   };
   if (has_device()) {
-    commands.push_back({"slices", "-i", f / "v.mha", "-g", f / "g.xml", "--size", "64,64,64", "--spacing", "1,1,1",
-                        "-o", f / "o.mha"});
+    run({"project", "-i", f / "v.mha", "--geometry", f / "g.xml", "--detector", "96,96", "--pixel", "2,2", "-o",
+         f / "p.mha"});
+    commands.push_back({"slices", "-i", f / "p.mha", "-g", f / "g.xml", "--size", "64,64,64", "--spacing", "1,1,1",
+                        "--plane", "axial", "-o", f / "o.mha"});
     commands.push_back({"tune", "--class", "project", "--size", "16", "--seconds", "1"});
     commands.push_back({"bench", "fdk", "--size", "16", "--seconds", "0.1"});
   }
