@@ -97,22 +97,24 @@ double visit_seconds(const Plan& plan) {
   std::vector<double> seconds(parts.size(), 0);
   for_each_pass(plan.passes, [&](double count, bool first, bool last) {
     std::vector<Moved> times;
-    double longest = 0, all_bytes = 0;
+    Moved longest, all;  // seconds, bytes
     for (std::size_t n = 0; n < parts.size(); ++n) {
       const auto& device = plan.devices[n];
       const Moved move = moved(bytes, parts[n], first, last);
       const double download = device.download_bandwidth > 0 ? device.download_bandwidth : device.bus_bandwidth;
       times.push_back({move.up / device.bus_bandwidth, move.down / download});
-      all_bytes += move.up + move.down;
-      longest = std::max(longest, overlapped ? std::max(times[n].up, times[n].down) : times[n].up + times[n].down);
+      all = {all.up + move.up, all.down + move.down};
+      longest = {std::max(longest.up, times[n].up), std::max(longest.down, times[n].down)};
     }
-    const double slower = congestion(all_bytes, longest, plan.host_bandwidth);
+    // the host's limit is that of one direction, as those of devices are
+    const double slower_up = congestion(all.up, longest.up, plan.host_bandwidth),
+                 slower_down = congestion(all.down, longest.down, plan.host_bandwidth);
     for (std::size_t n = 0; n < parts.size(); ++n) {
       if (parts[n].regions == 0) continue;
       const auto& device = plan.devices[n];
       const double kernels = kernel_seconds(plan, device, bytes, parts[n]) +
                              parts[n].regions * (device.latency + steps * (1 + 2 * bytes.states) * command_seconds);
-      const double up = slower * times[n].up, down = slower * times[n].down;
+      const double up = slower_up * times[n].up, down = slower_down * times[n].down;
       seconds[n] +=
           count * (overlapped ? std::max({kernels, up, down}) + (up + down) / parts[n].regions : kernels + up + down);
     }
