@@ -12,6 +12,7 @@
 #include "algorithms/frames.hpp"
 #include "algorithms/noise_estimate.hpp"
 #include "algorithms/registry.hpp"
+#include "algorithms/require_positive.hpp"
 #include "algorithms/self_check.hpp"
 #include "algorithms/strength.hpp"
 #include "algorithms/tune.hpp"
@@ -34,24 +35,6 @@ bool descends(const DenoiseParameters& parameters) {
   return parameters.method == "tvgd";
 }
 
-// What to use instead of another method's option.
-std::string own_options(const std::string& method) {
-  if (is_filter(method)) return filter_options(method);
-  return method == "tvgd" ? "--step, --iterations and --target-fidelity" : "--alpha";
-}
-
-void require_positive(const char* option, std::optional<double> value) {
-  if (value && !(*value > 0 && std::isfinite(*value)))
-    throw InputError(fmt::format("{} is {}; expected a positive number", option, *value));
-}
-
-double coarsest_spacing(const Grid& grid) {
-  double most = 0;
-  for (int axis = 0; axis < 3; ++axis)
-    if (grid.size[axis] > 1) most = std::max(most, grid.spacing[axis]);
-  return most > 0 ? most : 1;
-}
-
 // Step, epsilon and target of the descent. A tenth of the noise a step makes some 30 iterations; an epsilon well below
 // the differences that noise makes leaves the total variation what it is, and one not far below keeps the descent
 // smooth.
@@ -63,7 +46,7 @@ void set_descent(const Grid& grid, const NoiseEstimate& noise, const DenoisePara
     throw InputError("no noise can be measured in the volume, so there is nothing to choose the step by: give --step");
   const double scale = noise.sigma > 0 ? noise.sigma : 10 * *parameters.step;
   method.step = parameters.step.value_or(0.1 * scale);
-  method.epsilon = 0.05 * scale / coarsest_spacing(grid);
+  method.epsilon = 0.05 * scale / coarsest_spacing(grid.size, grid.spacing);
   if (parameters.target_fidelity) {
     method.target_rms = rms(*parameters.target_fidelity);
     choice = fmt::format("||u - f|| = {:.4g}, as given", *parameters.target_fidelity);
@@ -387,6 +370,11 @@ void check_denoise_parameters(const DenoiseParameters& parameters) {
   require_positive("--adaptive-delta", parameters.adaptive_delta);
   if (parameters.iterations < 1 || parameters.iterations > most_iterations)
     throw InputError(fmt::format("--iterations is {}; expected 1 to {}", parameters.iterations, most_iterations));
+std::string own_options(const std::string& method) {
+  if (is_filter(method)) return filter_options(method);
+  return method == "tvgd" ? "--step, --iterations and --target-fidelity" : "--alpha";
+}
+
   const bool filters = is_filter(parameters.method);
   if ((filters || parameters.method == "pdu4d") && (!parameters.alpha_path.empty() || parameters.init != nullptr))
     throw InputError(fmt::format("--alpha-path and --init do not go with --method {}", parameters.method));

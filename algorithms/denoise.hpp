@@ -82,6 +82,8 @@ struct DenoiseResult {
 void check_denoise_parameters(const DenoiseParameters& parameters);
 
 /// Denoises `f`. weights: the noise variance at every voxel up to a factor, on f's grid; spdu needs it, tvgd takes it
+/// "--step, --iterations and --target-fidelity" for tvgd, and so on: what to give instead of another method's option.
+std::string own_options(const std::string& method);
 /// (its steps are then proportional to the noise's standard deviation), for others it is an InputError. It is divided
 /// by the mean of its positive values, 0 means that no view saw the voxel, negative or non-finite values are an
 /// InputError. The mean of f (of a fixed sample, where it is large) is subtracted before and added afterwards: grey
