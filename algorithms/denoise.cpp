@@ -188,10 +188,11 @@ FusedForm form_on(const std::vector<Device>& devices, FusedForm form, const Grid
   return form;
 }
 
-// Squares of grey values, and of what the iterations make of them, must be float32 numbers.
-void check_scale(const VolumeSample& sample) {
-  constexpr double least = 1e-16, most = 1e16;
-  if (sample.spread > 0 && !(sample.spread >= least && sample.spread <= most))
+// Nothing is far from the volume whose squares float32 does not hold.
+void check_start(const Volume& start, const VolumeSample& volume) {
+  const VolumeSample sample = sample_volume(MemorySource(start));
+  const double away = std::hypot(sample.spread, sample.mean - volume.mean);
+  if (!(away <= most_spread))
     throw InputError(
         fmt::format("the volume's grey values spread by {:.3g} about their mean; float32 arithmetic needs {:g} to "
                     "{:g}, so scale them",
@@ -469,7 +470,9 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
   if (weighted)
     result.weight_change = WeightCode(method.weight_bits, method.least_weight, method.largest_weight).largest_change();
   const VolumeSample sample = sample_volume(f);
-  check_scale(sample);
+  check_scale(sample, "the volume");
+  if (parameters.init != nullptr) check_start(*parameters.init, sample);
+  result.spread = sample.spread;
   const auto offset = static_cast<float>(sample.mean);
   const WatchedSource watched_input(f);
   const ShiftedSource centred(watched_input, offset);

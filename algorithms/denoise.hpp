@@ -72,6 +72,8 @@ struct DenoiseResult {
   Regulariser regulariser;  // as used: reference_eta is there if there was a reference
   bool rule_met = true;     // false: alpha is an end of the search for it (StrengthChoice::met)
   double rounding = 0;      // tvgd: grey values; a step below it is lost in float32
+  double spread = 0;        // of the input: RMS about its mean, of a sample where it is large
+  double weight_span = 1;   // spdu, tvgd with weights: the largest over the least positive one
   /// That nothing happened or nothing is left (effect_warning), that alpha, the noise or the weights are doubtful.
   std::vector<std::string> warnings;
 };
