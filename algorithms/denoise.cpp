@@ -350,9 +350,9 @@ void check_alpha_path(const DenoiseParameters& parameters) {
   if (path.size() > most_stages)
     throw InputError(fmt::format("--alpha-path has {} values; expected at most {}", path.size(), most_stages));
   if (descends(parameters)) throw InputError("--alpha-path belongs to the methods pdu and spdu; tvgd has no alpha");
-  if (parameters.alpha || parameters.target_fidelity)
+  if (parameters.alpha || parameters.target_fidelity || parameters.strength != "auto")
     throw InputError(fmt::format("--alpha-path and {} exclude each other: the path names every alpha",
-                                 parameters.alpha ? "--alpha" : "--target-fidelity"));
+                                 parameters.target_fidelity ? "--target-fidelity" : "--alpha"));
 }
 
 }  // namespace
@@ -406,10 +406,11 @@ std::string own_options(const std::string& method) {
   if (filters && parameters.target_fidelity)
     throw InputError(fmt::format("--target-fidelity belongs to the methods pdu, spdu, pdu4d and tvgd; {} takes {}",
                                  parameters.method, own_options(parameters.method)));
-  if (parameters.strength != "auto" && (descends(parameters) || parameters.alpha || parameters.target_fidelity))
-    throw InputError(fmt::format(
-        "--alpha {}: {}", parameters.strength,
-        descends(parameters) ? "tvgd takes no alpha" : "alpha is given or chosen to meet --target-fidelity already"));
+  const bool no_alpha = descends(parameters) || filters;
+  if (parameters.strength != "auto" && (no_alpha || parameters.alpha || parameters.target_fidelity))
+    throw InputError(fmt::format("--alpha {}: {}", parameters.strength,
+                                 no_alpha ? parameters.method + " takes no alpha"
+                                          : "alpha is given or chosen to meet --target-fidelity already"));
   if (parameters.method == "pdu4d" && (parameters.strength == "sure" || parameters.strength == "halves"))
     throw InputError(fmt::format(
         "--alpha {} is a rule for pdu and spdu; pdu4d takes a number, discrepancy (which auto is, too) or target",

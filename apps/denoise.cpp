@@ -64,7 +64,8 @@ void check_options(const DenoiseCommand& command) {
                                       {"--schedule", command.schedule_given},
                                       {"--iterations", command.iterations_given},
                                       {"--time-limit", command.control.time_limit > 0},
-                                      {"--keep-partial", command.control.keep_partial}})
+                                      {"--keep-partial", command.control.keep_partial},
+                                      {"--init", !command.control.init.empty()}})
     if (given)
       throw InputError(
           fmt::format("{} is for methods that iterate; {} takes {}", option, method, filter_options(method)));
@@ -247,10 +248,12 @@ double held_bytes(const DenoiseCommand& command, const Plan& plan, const Grid& g
   if (!control.init.empty()) result += volume;  // less the mean
   const double weights = command.weights.empty() ? 0 : 1;
   if (!streamed) return result + (2 + weights) * volume;
-  if (!is_streamable(command.input))
-    result += static_cast<double>(component_bytes(component_named(input.component))) * voxels + weights * volume;
-  if (!is_streamable(command.output)) result += static_cast<double>(component_bytes(storage.component)) * voxels;
+  result += own_type(command.input, component_named(input.component)) + own_type(command.output, storage.component);
+  if (weights > 0) result += own_type(command.weights, component_named(read_image_info(command.weights).component));
   return result + (plan.resident ? 0 : volume);  // slabs that come and go keep the result, too
+  const auto own_type = [&](const std::string& path, Component component) {
+    return is_streamable(path) ? 0 : static_cast<double>(component_bytes(component)) * voxels;
+  };
 }
 
 void run_denoise(Job& job, DenoiseCommand& command) {
