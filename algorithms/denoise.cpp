@@ -194,9 +194,14 @@ void check_start(const Volume& start, const VolumeSample& volume) {
   const double away = std::hypot(sample.spread, sample.mean - volume.mean);
   if (!(away <= most_spread))
     throw InputError(
-        fmt::format("the volume's grey values spread by {:.3g} about their mean; float32 arithmetic needs {:g} to "
-                    "{:g}, so scale them",
-                    sample.spread, least, most));
+        fmt::format("--init: the grey values lie {:.3g} from the mean of the volume's; float32 arithmetic takes at "
+                    "most {:g}: give an image like the volume",
+                    away, most_spread));
+}
+
+bool is_constant(const VolumeSource& volume) {
+  const auto [least, greatest] = value_range(volume);
+  return least == greatest;
 }
 
 // Looks at every weight: the mean, the least and the largest of the positive ones.
@@ -302,6 +307,8 @@ void require_finite_result(const DenoiseParameters& parameters, const DenoiseRes
 }
 
 EffectAdvice effect_advice(const DenoiseParameters& parameters, const DenoiseResult& result) {
+  const bool cut = result.stopped_by == StoppedBy::time || result.stopped_by == StoppedBy::interrupt;
+  if (cut && !result.converged) return {};  // it says nothing of the strength
   if (!descends(parameters)) {
     if (!result.rule_met) return {};  // there is nothing beyond
     return {fmt::format("an --alpha below {:.4g} smooths more", result.alpha),
@@ -332,6 +339,12 @@ std::string result_warning(const ValueRange& input, const ValueRange& output, co
     return fmt::format(
         "the steps of {:.3g} overshoot: the grey values span {:.3g} after and {:.3g} before; give a smaller --step",
         result.step, range(output), range(input));
+  if (descends(parameters) && parameters.init != nullptr && result.iterations == 0 && result.converged &&
+      std::isfinite(result.target_fidelity))
+    return fmt::format(
+        "--init lies beyond the target already, at ||u - f|| = {:.4g} instead of {:.4g}, and is the result as it is; "
+        "give a larger --target-fidelity, or leave --init out",
+        result.fidelity, result.target_fidelity);
   return effect_warning(input, output, rms_change, noise, effect_advice(parameters, result));
 }
 
@@ -357,6 +370,11 @@ void check_alpha_path(const DenoiseParameters& parameters) {
 
 }  // namespace
 
+std::string own_options(const std::string& method) {
+  if (is_filter(method)) return filter_options(method);
+  return method == "tvgd" ? "--step, --iterations and --target-fidelity" : "--alpha";
+}
+
 void check_denoise_parameters(const DenoiseParameters& parameters) {
   const auto names = denoiser_names();
   if (std::find(names.begin(), names.end(), parameters.method) == names.end())
@@ -371,11 +389,6 @@ void check_denoise_parameters(const DenoiseParameters& parameters) {
   require_positive("--adaptive-delta", parameters.adaptive_delta);
   if (parameters.iterations < 1 || parameters.iterations > most_iterations)
     throw InputError(fmt::format("--iterations is {}; expected 1 to {}", parameters.iterations, most_iterations));
-std::string own_options(const std::string& method) {
-  if (is_filter(method)) return filter_options(method);
-  return method == "tvgd" ? "--step, --iterations and --target-fidelity" : "--alpha";
-}
-
   const bool filters = is_filter(parameters.method);
   if ((filters || parameters.method == "pdu4d") && (!parameters.alpha_path.empty() || parameters.init != nullptr))
     throw InputError(fmt::format("--alpha-path and --init do not go with --method {}", parameters.method));
@@ -456,6 +469,7 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
     throw InputError(fmt::format("--weights belongs to the methods spdu and tvgd; {} takes none", parameters.method));
   const Grid& grid = f.grid();
   MethodParameters method = common(grid, parameters);
+  DenoiseResult result;
   std::optional<DividedSource> normalised;
   double propagated = 0;  // the noise that the weights, taken for variances, say
   if (weighted) {
@@ -464,10 +478,10 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
     propagated = std::sqrt(statistics.mean);
     method.least_weight = static_cast<float>(statistics.least / statistics.mean);
     method.largest_weight = static_cast<float>(statistics.largest / statistics.mean);
+    result.weight_span = static_cast<double>(statistics.largest) / statistics.least;
     weights = &normalised.emplace(*weights, statistics.mean);
   }
 
-  DenoiseResult result;
   if (weighted)
     result.weight_change = WeightCode(method.weight_bits, method.least_weight, method.largest_weight).largest_change();
   const VolumeSample sample = sample_volume(f);
@@ -483,7 +497,9 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
   const bool frames = parameters.method == "pdu4d";
   Volume part, weight_part, reference_part;  // what the noise is judged by
   NoiseEstimate noise;
-  if (!parameters.alpha && (!is_filter(parameters.method) || parameters.method == "nlm")) {
+  const bool given_all =
+      parameters.alpha || !method.path.empty() || (is_filter(parameters.method) && parameters.method != "nlm");
+  if (!given_all) {
     part = frames ? read_volume(centred) : central_part(centred, most_judged_voxels);
     part.grid.spacing = method.spacing;
     if (weighted) weight_part = central_part(*weights, most_judged_voxels);
@@ -496,6 +512,9 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
     warn_of_few_places(noise, frames ? frame_grid(part.grid, parameters.time.depth) : part.grid, parameters,
                        result.warnings);
   }
+  // Whatever strength leaves it as it is.
+  const bool constant = !given_all && !(noise.sigma > 0) && parameters.half_a == nullptr && is_constant(f);
+  if (constant && descends(parameters) && !parameters.step) parameters.step = 1;
   // Weights may be in any unit; those that agree with what is seen in the volume are variances, and know better.
   const bool agree = weighted && propagated < 2 * noise.sigma && noise.sigma < 2 * propagated;
   if (descends(parameters)) {
@@ -504,13 +523,18 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
     result.epsilon = method.epsilon;
     result.target_fidelity = method.target_rms * std::sqrt(static_cast<double>(grid.count()));
   } else if (is_filter(parameters.method)) {
-    method.noise = noise.sigma;
-    if (parameters.method == "nlm" && !(noise.sigma > 0))
+    method.noise = constant ? 1 : noise.sigma;
+    if (constant) result.warnings.push_back(constant_warning);
+    if (parameters.method == "nlm" && !(method.noise > 0))
       throw InputError("no noise can be measured in the volume, and nlm goes by it: choose another --method");
   } else {
     if (parameters.alpha || !method.path.empty()) {
       method.lambda = parameters.alpha ? 1 / *parameters.alpha : method.path.back();
       result.alpha_choice = "given";
+    } else if (constant) {
+      method.lambda = 1;
+      result.alpha_choice = "any: the volume is constant";
+      result.rule_met = !parameters.target_fidelity;
     } else {
       if (frames) {
         const auto choice = without_failed(devices, [&](const std::vector<Device>& working) {

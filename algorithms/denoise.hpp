@@ -82,16 +82,18 @@ struct DenoiseResult {
 /// --adaptive-delta, --stages, --duals, --weight-bits or what check_regulariser() and check_filter_parameters() and
 /// check_time_axis() name if a value is out of range or belongs to another method.
 void check_denoise_parameters(const DenoiseParameters& parameters);
-
-/// Denoises `f`. weights: the noise variance at every voxel up to a factor, on f's grid; spdu needs it, tvgd takes it
 /// "--step, --iterations and --target-fidelity" for tvgd, and so on: what to give instead of another method's option.
 std::string own_options(const std::string& method);
+
+/// Denoises `f`. weights: the noise variance at every voxel up to a factor, on f's grid; spdu needs it, tvgd takes it
 /// (its steps are then proportional to the noise's standard deviation), for others it is an InputError. It is divided
 /// by the mean of its positive values, 0 means that no view saw the voxel, negative or non-finite values are an
 /// InputError. The mean of f (of a fixed sample, where it is large) is subtracted before and added afterwards: grey
 /// values with a large offset do not lose digits. Where alpha or the step have to be chosen, the noise is estimated in
 /// the central part of at most 256^3 voxels. reference: of directional total variation, on f's grid, for pdu and spdu.
 /// For pdu4d f is stacked frames (see algorithms/frames.hpp), and so is the output.
+/// A constant volume, or a single voxel, needs no alpha, no step and no noise (unless there are halves): it stays as it
+/// is, with a warning.
 /// RunOptions::initial is not for this; see DenoiseParameters::init. Throws what run_iterations() throws, too.
 DenoiseResult denoise(const Volume& f, const Volume* weights, const DenoiseParameters& parameters,
                       const std::vector<Device>& devices, const RunOptions& options = {},

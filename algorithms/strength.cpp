@@ -362,7 +362,7 @@ std::string effect_warning(const ValueRange& input, const ValueRange& output, do
                            const EffectAdvice& advice) {
   const auto range = [](const ValueRange& values) { return static_cast<double>(values.greatest) - values.least; };
   const double before = range(input);
-  if (!(before > 0)) return "the volume is constant: there is nothing to denoise";
+  if (!(before > 0)) return constant_warning;
   const double scale = noise > 0 ? noise : before;
   if (rms_change < 1e-3 * scale)
     return fmt::format("hardly anything was changed: the RMS change of {:.3g} is below 1/1000 of {} of {:.3g}{}{}",

@@ -72,8 +72,10 @@ struct EffectAdvice {
   std::string smoother, gentler;
 };
 
-/// What to warn of after a run: a change below 1e-3 of the noise (no noise given: of the input's range), or a result
-/// that is flat to 1e-3 of the input's range. Empty if neither.
+constexpr const char* constant_warning = "the volume is constant: there is nothing to denoise";
+
+/// What to warn of after a run: a constant volume, a change below 1e-3 of the noise (no noise given: of the input's
+/// range), or a result that is flat to 1e-3 of the input's range. Empty if neither.
 std::string effect_warning(const ValueRange& input, const ValueRange& output, double rms_change, double noise,
                            const EffectAdvice& advice = {});
 
