@@ -440,7 +440,7 @@ TEST_F(BadInput, EmptyValues) {
   for (const char* option : {"--alpha", "--init", "--reference", "--halves", "--preview-roi", "--weights", "--png",
                              "--device", "--report", "--trace", "--output-type"})
     expect_refused(denoise() + Words{option, ""}, {option});
-  expect_refused(denoise() + Words{"--alpha="}, {"--alpha has an empty value; give one, or leave the option out"});
+  expect_refused(denoise() + Words{"--alpha", ""}, {"--alpha has an empty value; give one, or leave the option out"});
   expect_refused({"noise-map", "-i", f / "v.mha", "--halves", "", "-o", f / "out.mha"}, {"--halves has an empty"});
 }
 
