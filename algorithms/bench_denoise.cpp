@@ -25,17 +25,18 @@ bool descends(const BenchForm& form) {
   return form.method == "tvgd";
 }
 
-// Of pdu and spdu, in the order in which they are measured.
-std::vector<FusedForm> all_forms() {
-  std::vector<FusedForm> forms{{}};
+// In the order in which they are measured.
+std::vector<BenchForm> forms_of(const std::string& method) {
+  if (method == "tvgd") return descents;
+  std::vector<BenchForm> forms{{method, {}}};
   for (const int stages : {1, 2, 3, 4})
-    for (const int bits : {32, 16, 8}) forms.push_back({stages, bits});
+    for (const int bits : {32, 16, 8}) forms.push_back({method, {stages, bits}});
   return forms;
 }
 
 // A pass of four iterations is slower than one of three wherever it was measured.
-bool usual(const FusedForm& form) {
-  return form.stages <= 3;
+bool usual(const BenchForm& form) {
+  return form.fused.stages <= 3;
 }
 
 MethodParameters parameters_for(const BenchForm& form, std::size_t n, int iterations, double gap) {
@@ -66,27 +67,29 @@ std::vector<BenchForm> wanted_forms(const DenoiseBenchOptions& options) {
   for (const auto& method : options.methods)
     if (std::find(methods.begin(), methods.end(), method) == methods.end())
       throw InputError(fmt::format("--method is \"{}\"; the bench has: {}", method, fmt::join(methods, ", ")));
-  std::vector<std::string> names;
-  for (const auto& form : all_forms()) names.push_back(form_name({"pdu", form}));
-  for (const auto& form : descents) names.push_back(form_name(form));
-  for (const auto& name : options.forms)
-    if (std::find(names.begin(), names.end(), name) == names.end())
-      throw InputError(fmt::format("--forms has \"{}\"; expected some of: {}", name, fmt::join(names, ", ")));
-  const auto chosen = [](const std::vector<std::string>& list, const std::string& name, bool otherwise) {
-    return list.empty() ? otherwise : std::find(list.begin(), list.end(), name) != list.end();
+  const auto has = [](const std::vector<std::string>& list, const std::string& name) {
+    return std::find(list.begin(), list.end(), name) != list.end();
   };
   std::vector<BenchForm> wanted;
+  std::vector<std::string> names;  // of the forms that the methods have
   for (const auto& method : methods) {
-    if (!chosen(options.methods, method, true)) continue;
-    if (method == "tvgd") {
-      for (const auto& form : descents)
-        if (chosen(options.forms, form_name(form), true) || !(form.adaptive || form.statistical))
-          wanted.push_back(form);
-      continue;
+    if (!options.methods.empty() && !has(options.methods, method)) continue;
+    std::vector<std::string> own;
+    bool chosen = false;
+    for (const auto& form : forms_of(method)) {
+      own.push_back(form_name(form));
+      if (!has(names, own.back())) names.push_back(own.back());
+      if (!(options.forms.empty() ? usual(form) : has(options.forms, own.back()))) continue;
+      wanted.push_back(form);
+      chosen = true;
     }
-    for (const auto& form : all_forms())
-      if (chosen(options.forms, form_name({method, form}), usual(form))) wanted.push_back({method, form});
+    if (!chosen && !options.methods.empty())
+      throw InputError(fmt::format("--forms {}: {} has none of them; it has {}, or leave it out of --method",
+                                   fmt::join(options.forms, ","), method, fmt::join(own, ", ")));
   }
+  for (const auto& name : options.forms)
+    if (!has(names, name))
+      throw InputError(fmt::format("--forms has \"{}\"; expected some of: {}", name, fmt::join(names, ", ")));
   return wanted;
 }
 

@@ -68,8 +68,8 @@ constexpr std::size_t most_bench_size = 8192;
 struct DenoiseBenchOptions {
   std::optional<std::size_t> size;   ///< voxels along each edge; none: 512 on GPUs, 192 on CPUs, less to fit
   std::vector<std::string> methods;  ///< of pdu, spdu, tvgd; empty: all
-  std::vector<std::string> forms;    ///< as form_name() has them; empty: in-place and 1 to 3 stages with 32, 16
-                                     ///< and 8 bits, and all of tvgd, whose "descent" is always there
+  std::vector<std::string> forms;    ///< as form_name() has them, at least one of each of `methods`; empty: in-place
+                                     ///< and 1 to 3 stages with 32, 16 and 8 bits, and all of tvgd
   std::vector<double> gaps{1e-2, 1e-3, 1e-4};  ///< relative duality gaps to reach
   double seconds = 0.3;                        ///< of measuring a form; no less than one pass
 };

@@ -12,6 +12,7 @@
 #include "algorithms/frames.hpp"
 #include "algorithms/noise_estimate.hpp"
 #include "algorithms/registry.hpp"
+#include "algorithms/require_positive.hpp"
 #include "algorithms/self_check.hpp"
 #include "algorithms/strength.hpp"
 #include "algorithms/tune.hpp"
@@ -34,24 +35,6 @@ bool descends(const DenoiseParameters& parameters) {
   return parameters.method == "tvgd";
 }
 
-// What to use instead of another method's option.
-std::string own_options(const std::string& method) {
-  if (is_filter(method)) return filter_options(method);
-  return method == "tvgd" ? "--step, --iterations and --target-fidelity" : "--alpha";
-}
-
-void require_positive(const char* option, std::optional<double> value) {
-  if (value && !(*value > 0 && std::isfinite(*value)))
-    throw InputError(fmt::format("{} is {}; expected a positive number", option, *value));
-}
-
-double coarsest_spacing(const Grid& grid) {
-  double most = 0;
-  for (int axis = 0; axis < 3; ++axis)
-    if (grid.size[axis] > 1) most = std::max(most, grid.spacing[axis]);
-  return most > 0 ? most : 1;
-}
-
 // Step, epsilon and target of the descent. A tenth of the noise a step makes some 30 iterations; an epsilon well below
 // the differences that noise makes leaves the total variation what it is, and one not far below keeps the descent
 // smooth.
@@ -63,7 +46,7 @@ void set_descent(const Grid& grid, const NoiseEstimate& noise, const DenoisePara
     throw InputError("no noise can be measured in the volume, so there is nothing to choose the step by: give --step");
   const double scale = noise.sigma > 0 ? noise.sigma : 10 * *parameters.step;
   method.step = parameters.step.value_or(0.1 * scale);
-  method.epsilon = 0.05 * scale / coarsest_spacing(grid);
+  method.epsilon = 0.05 * scale / coarsest_spacing(grid.size, grid.spacing);
   if (parameters.target_fidelity) {
     method.target_rms = rms(*parameters.target_fidelity);
     choice = fmt::format("||u - f|| = {:.4g}, as given", *parameters.target_fidelity);
@@ -220,14 +203,20 @@ Plan plan_with(FusedForm form, const Grid& grid, const DenoiseParameters& parame
   return make_plan(requirements_with_reductions(*make_denoiser(parameters.method, method)), devices, options);
 }
 
-// Squares of grey values, and of what the iterations make of them, must be float32 numbers.
-void check_scale(const VolumeSample& sample) {
-  constexpr double least = 1e-16, most = 1e16;
-  if (sample.spread > 0 && !(sample.spread >= least && sample.spread <= most))
+// Nothing is far from the volume whose squares float32 does not hold.
+void check_start(const Volume& start, const VolumeSample& volume) {
+  const VolumeSample sample = sample_volume(MemorySource(start));
+  const double away = std::hypot(sample.spread, sample.mean - volume.mean);
+  if (!(away <= most_spread))
     throw InputError(
-        fmt::format("the volume's grey values spread by {:.3g} about their mean; float32 arithmetic needs {:g} to "
-                    "{:g}, so scale them",
-                    sample.spread, least, most));
+        fmt::format("--init: the grey values lie {:.3g} from the mean of the volume's; float32 arithmetic takes at "
+                    "most {:g}: give an image like the volume",
+                    away, most_spread));
+}
+
+bool is_constant(const VolumeSource& volume) {
+  const auto [least, greatest] = value_range(volume);
+  return least == greatest;
 }
 
 // Looks at every weight: the mean, the least and the largest of the positive ones.
@@ -333,6 +322,8 @@ void require_finite_result(const DenoiseParameters& parameters, const DenoiseRes
 }
 
 EffectAdvice effect_advice(const DenoiseParameters& parameters, const DenoiseResult& result) {
+  const bool cut = result.stopped_by == StoppedBy::time || result.stopped_by == StoppedBy::interrupt;
+  if (cut && !result.converged) return {};  // it says nothing of the strength
   if (!descends(parameters)) {
     if (!result.rule_met) return {};  // there is nothing beyond
     return {fmt::format("an --alpha below {:.4g} smooths more", result.alpha),
@@ -363,6 +354,12 @@ std::string result_warning(const ValueRange& input, const ValueRange& output, co
     return fmt::format(
         "the steps of {:.3g} overshoot: the grey values span {:.3g} after and {:.3g} before; give a smaller --step",
         result.step, range(output), range(input));
+  if (descends(parameters) && parameters.init != nullptr && result.iterations == 0 && result.converged &&
+      std::isfinite(result.target_fidelity))
+    return fmt::format(
+        "--init lies beyond the target already, at ||u - f|| = {:.4g} instead of {:.4g}, and is the result as it is; "
+        "give a larger --target-fidelity, or leave --init out",
+        result.fidelity, result.target_fidelity);
   return effect_warning(input, output, rms_change, noise, effect_advice(parameters, result));
 }
 
@@ -381,9 +378,9 @@ void check_alpha_path(const DenoiseParameters& parameters) {
   if (path.size() > most_stages)
     throw InputError(fmt::format("--alpha-path has {} values; expected at most {}", path.size(), most_stages));
   if (descends(parameters)) throw InputError("--alpha-path belongs to the methods pdu and spdu; tvgd has no alpha");
-  if (parameters.alpha || parameters.target_fidelity)
+  if (parameters.alpha || parameters.target_fidelity || parameters.strength != "auto")
     throw InputError(fmt::format("--alpha-path and {} exclude each other: the path names every alpha",
-                                 parameters.alpha ? "--alpha" : "--target-fidelity"));
+                                 parameters.target_fidelity ? "--target-fidelity" : "--alpha"));
 }
 
 }  // namespace
@@ -395,6 +392,11 @@ const std::vector<std::string>& dual_names() {
 
 int dual_bits_named(const std::string& name) {
   return name == "float32" ? 32 : name == "snorm16" ? 16 : 8;
+}
+
+std::string own_options(const std::string& method) {
+  if (is_filter(method)) return filter_options(method);
+  return method == "tvgd" ? "--step, --iterations and --target-fidelity" : "--alpha";
 }
 
 void check_denoise_parameters(const DenoiseParameters& parameters) {
@@ -441,10 +443,11 @@ void check_denoise_parameters(const DenoiseParameters& parameters) {
   if (filters && parameters.target_fidelity)
     throw InputError(fmt::format("--target-fidelity belongs to the methods pdu, spdu, pdu4d and tvgd; {} takes {}",
                                  parameters.method, own_options(parameters.method)));
-  if (parameters.strength != "auto" && (descends(parameters) || parameters.alpha || parameters.target_fidelity))
-    throw InputError(fmt::format(
-        "--alpha {}: {}", parameters.strength,
-        descends(parameters) ? "tvgd takes no alpha" : "alpha is given or chosen to meet --target-fidelity already"));
+  const bool no_alpha = descends(parameters) || filters;
+  if (parameters.strength != "auto" && (no_alpha || parameters.alpha || parameters.target_fidelity))
+    throw InputError(fmt::format("--alpha {}: {}", parameters.strength,
+                                 no_alpha ? parameters.method + " takes no alpha"
+                                          : "alpha is given or chosen to meet --target-fidelity already"));
   if (parameters.method == "pdu4d" && (parameters.strength == "sure" || parameters.strength == "halves"))
     throw InputError(fmt::format(
         "--alpha {} is a rule for pdu and spdu; pdu4d takes a number, discrepancy (which auto is, too) or target",
@@ -490,6 +493,7 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
     throw InputError(fmt::format("--weights belongs to the methods spdu and tvgd; {} takes none", parameters.method));
   const Grid& grid = f.grid();
   MethodParameters method = common(grid, parameters);
+  DenoiseResult result;
   std::optional<DividedSource> normalised;
   double propagated = 0;  // the noise that the weights, taken for variances, say
   if (weighted) {
@@ -498,14 +502,16 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
     propagated = std::sqrt(statistics.mean);
     method.least_weight = static_cast<float>(statistics.least / statistics.mean);
     method.largest_weight = static_cast<float>(statistics.largest / statistics.mean);
+    result.weight_span = static_cast<double>(statistics.largest) / statistics.least;
     weights = &normalised.emplace(*weights, statistics.mean);
   }
 
-  DenoiseResult result;
   if (weighted)
     result.weight_change = WeightCode(method.weight_bits, method.least_weight, method.largest_weight).largest_change();
   const VolumeSample sample = sample_volume(f);
-  check_scale(sample);
+  check_scale(sample, "the volume");
+  if (parameters.init != nullptr) check_start(*parameters.init, sample);
+  result.spread = sample.spread;
   const auto offset = static_cast<float>(sample.mean);
   const WatchedSource watched_input(f);
   const ShiftedSource centred(watched_input, offset);
@@ -515,7 +521,9 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
   const bool frames = parameters.method == "pdu4d";
   Volume part, weight_part, reference_part;  // what the noise is judged by
   NoiseEstimate noise;
-  if (!parameters.alpha && (!is_filter(parameters.method) || parameters.method == "nlm")) {
+  const bool given_all =
+      parameters.alpha || !method.path.empty() || (is_filter(parameters.method) && parameters.method != "nlm");
+  if (!given_all) {
     part = frames ? read_volume(centred) : central_part(centred, most_judged_voxels);
     part.grid.spacing = method.spacing;
     if (weighted) weight_part = central_part(*weights, most_judged_voxels);
@@ -528,6 +536,9 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
     warn_of_few_places(noise, frames ? frame_grid(part.grid, parameters.time.depth) : part.grid, parameters,
                        result.warnings);
   }
+  // Whatever strength leaves it as it is.
+  const bool constant = !given_all && !(noise.sigma > 0) && parameters.half_a == nullptr && is_constant(f);
+  if (constant && descends(parameters) && !parameters.step) parameters.step = 1;
   // Weights may be in any unit; those that agree with what is seen in the volume are variances, and know better.
   const bool agree = weighted && propagated < 2 * noise.sigma && noise.sigma < 2 * propagated;
   if (descends(parameters)) {
@@ -536,13 +547,18 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
     result.epsilon = method.epsilon;
     result.target_fidelity = method.target_rms * std::sqrt(static_cast<double>(grid.count()));
   } else if (is_filter(parameters.method)) {
-    method.noise = noise.sigma;
-    if (parameters.method == "nlm" && !(noise.sigma > 0))
+    method.noise = constant ? 1 : noise.sigma;
+    if (constant) result.warnings.push_back(constant_warning);
+    if (parameters.method == "nlm" && !(method.noise > 0))
       throw InputError("no noise can be measured in the volume, and nlm goes by it: choose another --method");
   } else {
     if (parameters.alpha || !method.path.empty()) {
       method.lambda = parameters.alpha ? 1 / *parameters.alpha : method.path.back();
       result.alpha_choice = "given";
+    } else if (constant) {
+      method.lambda = 1;
+      result.alpha_choice = "any: the volume is constant";
+      result.rule_met = !parameters.target_fidelity;
     } else {
       const auto choice = [&]() -> StrengthChoice {
         if (parameters.chosen) return *parameters.chosen;

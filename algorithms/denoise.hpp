@@ -77,6 +77,8 @@ struct DenoiseResult {
   Regulariser regulariser;  // as used: reference_eta is there if there was a reference
   bool rule_met = true;     // false: alpha is an end of the search for it (StrengthChoice::met)
   double rounding = 0;      // tvgd: grey values; a step below it is lost in float32
+  double spread = 0;        // of the input: RMS about its mean, of a sample where it is large
+  double weight_span = 1;   // spdu, tvgd with weights: the largest over the least positive one
   /// That nothing happened or nothing is left (effect_warning), that alpha, the noise or the weights are doubtful.
   std::vector<std::string> warnings;
 };
@@ -89,6 +91,8 @@ int dual_bits_named(const std::string& name);
 /// --adaptive-delta, --stages, --duals, --weight-bits or what check_regulariser() and check_filter_parameters() and
 /// check_time_axis() name if a value is out of range or belongs to another method.
 void check_denoise_parameters(const DenoiseParameters& parameters);
+/// "--step, --iterations and --target-fidelity" for tvgd, and so on: what to give instead of another method's option.
+std::string own_options(const std::string& method);
 
 /// Denoises `f`. weights: the noise variance at every voxel up to a factor, on f's grid; spdu needs it, tvgd takes it
 /// (its steps are then proportional to the noise's standard deviation), for others it is an InputError. It is divided
@@ -97,6 +101,8 @@ void check_denoise_parameters(const DenoiseParameters& parameters);
 /// values with a large offset do not lose digits. Where alpha or the step have to be chosen, the noise is estimated in
 /// the central part of at most 256^3 voxels. reference: of directional total variation, on f's grid, for pdu and spdu.
 /// For pdu4d f is stacked frames (see algorithms/frames.hpp), and so is the output.
+/// A constant volume, or a single voxel, needs no alpha, no step and no noise (unless there are halves): it stays as it
+/// is, with a warning.
 /// RunOptions::initial is not for this; see DenoiseParameters::init. Throws what run_iterations() throws, too.
 DenoiseResult denoise(const Volume& f, const Volume* weights, const DenoiseParameters& parameters,
                       const std::vector<Device>& devices, const RunOptions& options = {},

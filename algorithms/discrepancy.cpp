@@ -12,8 +12,6 @@
 namespace halocline {
 namespace {
 
-constexpr std::size_t most_voxels = 128 * 128 * 128;
-
 // ||u - f|| as a function of lambda.
 class Distance {
  public:
@@ -48,10 +46,6 @@ class Distance {
   const Volume* reference_;
 };
 
-double rounded(double value) {
-  return std::stod(fmt::format("{:.2e}", value));
-}
-
 // Of the positive ones.
 double mean_weight(const Volume& weights) {
   double sum = 0, count = 0;
@@ -63,6 +57,10 @@ double mean_weight(const Volume& weights) {
 }
 
 }  // namespace
+
+double to_three_digits(double value) {
+  return std::stod(fmt::format("{:.2e}", value));
+}
 
 std::string unreached_warning(const LambdaSolution& solution, double sigma, std::optional<double> target_fidelity) {
   const std::string target = target_fidelity ? fmt::format("--target-fidelity {:g} asks", *target_fidelity)
@@ -98,29 +96,30 @@ LambdaSolution solve_for_lambda(const std::function<double(double)>& distance, d
   };
   Point low = at(start), high = low;
   for (int n = 0; n < 8 && high.error < 0; ++n) low = high, high = at(4 * high.lambda);
-  if (high.error < 0) return {rounded(high.lambda), false, true};
+  if (high.error < 0) return {to_three_digits(high.lambda), false, true};
   for (int n = 0; n < 12 && low.error > 0; ++n) high = low, low = at(low.lambda / 4);
-  if (low.error > 0) return {rounded(low.lambda), false};
+  if (low.error > 0) return {to_three_digits(low.lambda), false};
   // The curve bends: halfway between the secant's point and the middle is safe from creeping.
   for (int n = 0; n < 12 && high.lambda > 1.01 * low.lambda; ++n) {
     const double secant = low.error < high.error ? -low.error / (high.error - low.error) : 0.5;
     const double share = 0.75 * secant + 0.125;
     const Point middle = at(low.lambda * std::pow(high.lambda / low.lambda, share));
-    if (std::abs(middle.error) < 1e-3) return {rounded(middle.lambda), true};
+    if (std::abs(middle.error) < 1e-3) return {to_three_digits(middle.lambda), true};
     (middle.error < 0 ? low : high) = middle;
   }
   // Where rounding makes the curve jump, neither side is near.
-  return {rounded(std::sqrt(low.lambda * high.lambda)), std::min(-low.error, high.error) < 0.1};
+  return {to_three_digits(std::sqrt(low.lambda * high.lambda)), std::min(-low.error, high.error) < 0.1};
 }
 
 LambdaChoice choose_lambda(const Volume& f, const Volume* weights, std::optional<double> target_fidelity,
                            const std::vector<Device>& devices, std::optional<double> sigma,
                            std::optional<std::size_t> whole_voxels, const Regulariser& regulariser,
                            const Volume* reference) {
-  const bool whole = f.grid.count() <= most_voxels;
-  const Volume part = whole ? Volume() : central_part(f, most_voxels);
-  const Volume weight_part = whole || weights == nullptr ? Volume() : central_part(*weights, most_voxels);
-  const Volume reference_part = whole || reference == nullptr ? Volume() : central_part(*reference, most_voxels);
+  const bool whole = f.grid.count() <= most_searched_voxels;
+  const Volume part = whole ? Volume() : central_part(f, most_searched_voxels);
+  const Volume weight_part = whole || weights == nullptr ? Volume() : central_part(*weights, most_searched_voxels);
+  const Volume reference_part =
+      whole || reference == nullptr ? Volume() : central_part(*reference, most_searched_voxels);
   const Volume& data = whole ? f : part;
   const Volume* variances = weights == nullptr ? nullptr : whole ? weights : &weight_part;
   auto noise = estimate_noise(data, variances);

@@ -2,17 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
+#include "algorithms/require_positive.hpp"
 #include "host/error.hpp"
 
 namespace halocline {
 namespace {
-
-void require_positive(const char* option, const std::optional<double>& value) {
-  if (value && !(*value > 0 && std::isfinite(*value)))
-    throw InputError(fmt::format("{} is {}; expected a positive number", option, *value));
-}
 
 void require_range(const char* option, const std::optional<int>& value, int least, int most) {
   if (value && (*value < least || *value > most))

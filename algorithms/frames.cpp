@@ -95,7 +95,7 @@ FramePart central_frames(const Volume& stack, std::size_t depth, std::size_t vox
 
 LambdaChoice choose_lambda_of_frames(const Volume& stack, const TimeAxis& time, std::optional<double> target_fidelity,
                                      const std::vector<Device>& devices) {
-  const auto part = central_frames(stack, time.depth, 128 * 128 * 128);
+  const auto part = central_frames(stack, time.depth, most_searched_voxels);
   const Grid frame = frame_grid(part.stack.grid, part.depth);
   const auto [noise, between_frames] = estimate_noise_of_frames(part.stack, part.depth);
   if (!(noise.sigma > 0) && !target_fidelity)
@@ -115,7 +115,8 @@ LambdaChoice choose_lambda_of_frames(const Volume& stack, const TimeAxis& time, 
     run_iterations(*method, {{"f", &part.stack}}, part.stack.grid, {devices.front()});
     return method->history().back().fidelity;
   };
-  const auto solution = solve_for_lambda(distance, target, 0.7 * target / std::sqrt(count));
+  const double spacing = frame.count() > 1 ? typical_spacing(frame) : *time.weight;
+  const auto solution = solve_for_lambda(distance, target, 0.7 * target / std::sqrt(count) * spacing);
   LambdaChoice choice;
   choice.lambda = solution.lambda;
   choice.how = target_fidelity

@@ -5,6 +5,10 @@
 
 namespace halocline {
 
+/// |q| <= lambda holds to rounding only, which moves the bound by as much: of relative gaps below this float32 is not
+/// certain, and they count as it.
+constexpr double least_certain_gap = 0x1p-23;
+
 /// An evaluation costs about half an iteration and a wait for the device, an iteration too many costs an iteration. The
 /// relative gap falls like n^-p with p between 2 and 4, so the next evaluation is where the line through the last two
 /// in log-log meets the target; if that is far, not all the way there. On two balls and blocks a target of 1e-3 takes 3

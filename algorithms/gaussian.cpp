@@ -7,10 +7,7 @@ namespace halocline {
 namespace {
 
 double sigma_of(const MethodParameters& parameters) {
-  double coarsest = 0;
-  for (int axis = 0; axis < 3; ++axis)
-    if (parameters.size[axis] > 1) coarsest = std::max(coarsest, parameters.spacing[axis]);
-  return parameters.filter.sigma.value_or(coarsest > 0 ? coarsest : 1);
+  return parameters.filter.sigma.value_or(coarsest_spacing(parameters.size, parameters.spacing));
 }
 
 std::array<int, 3> reach_of(const MethodParameters& parameters) {

@@ -9,6 +9,7 @@
 #include "algorithms/noise_details.hpp"
 #include "algorithms/noise_estimate.hpp"
 #include "algorithms/parallel_slices.hpp"
+#include "algorithms/volume_sample.hpp"
 #include "host/error.hpp"
 
 namespace halocline {
@@ -111,6 +112,7 @@ void summarise(NoiseMap& map) {
 }  // namespace
 
 NoiseMap noise_map(const Volume& volume) {
+  check_scale(sample_volume(MemorySource(volume)), "the volume");
   const auto estimate = estimate_noise(volume);
   if (!(estimate.sigma > 0))
     throw InputError("no noise can be measured in the volume: it is constant, or a single voxel");
@@ -140,6 +142,8 @@ NoiseMap noise_map(const Volume& volume) {
 
 NoiseMap noise_map(const Volume& a, const Volume& b, const std::string& name_a, const std::string& name_b) {
   require_same_grid(a.grid, name_a, b.grid, name_b);
+  check_scale(sample_volume(MemorySource(a)), name_a);
+  check_scale(sample_volume(MemorySource(b)), name_b);
   const Grid& grid = a.grid;
   const NoiseWindows windows(grid);
   Coarse coarse{windows.counts(), std::vector<float>(windows.count())};

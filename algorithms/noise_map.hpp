@@ -24,14 +24,15 @@ struct NoiseMap {
 ///
 /// Less reliable than propagated variances or two halves: texture as fine as the voxels passes for noise, noise that
 /// changes within a window is averaged, and the share that neighbours have in noise is taken for the same everywhere.
-/// Throws InputError if no noise can be measured (a constant volume, a single voxel).
+/// Throws InputError if no noise can be measured (a constant volume, a single voxel), or float32 does not hold the
+/// squares of the grey values.
 NoiseMap noise_map(const Volume& volume);
 
 /// From reconstructions A and B of the odd and even views: (A - B) / 2 has no object in it and the variance of (A + B)
 /// / 2, the reconstruction of all views, if the halves' noise is independent. Its median absolute value in the same
 /// windows, linear in between; noise that neighbours share is measured rightly. What differs between the halves for
 /// other reasons counts as noise, too: streaks of sparse views, motion. `name_a`, `name_b` are for messages: throws
-/// InputError if the grids differ, or the halves are the same.
+/// InputError if the grids differ, the halves are the same, or float32 does not hold their squares.
 NoiseMap noise_map(const Volume& a, const Volume& b, const std::string& name_a = "the first half",
                    const std::string& name_b = "the second half");
 

@@ -220,9 +220,7 @@ bool Pdu::reduced(int done, std::span<const double> sums) {
         fmt::format("the energy is not finite after {} iterations: float32 does not hold what the grey values, --alpha "
                     "and bounds come to; scale them",
                     now.iteration));
-  // |q| <= lambda holds to rounding only, which moves the bound by as much: below this nothing is certain.
-  constexpr double certain_from = 0x1p-23;
-  now.gap = std::max(certain_from * now.primal, now.gap);
+  now.gap = std::max(least_certain_gap * now.primal, now.gap);
   now.dual = now.primal - now.gap;
   now.relative_gap = now.primal > 0 ? now.gap / now.primal : 0;
   history_.push_back(now);

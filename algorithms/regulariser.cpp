@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "algorithms/noise_estimate.hpp"
+#include "algorithms/require_positive.hpp"
 #include "algorithms/schedule.hpp"
 #include "host/error.hpp"
 
@@ -16,11 +17,6 @@ constexpr struct {
   const char* name;
   Variation variation;
 } names[] = {{"isotropic", Variation::isotropic}, {"anisotropic", Variation::anisotropic}, {"huber", Variation::huber}};
-
-void require_positive(const char* option, const std::optional<double>& value) {
-  if (value && !(*value > 0 && std::isfinite(*value)))
-    throw InputError(fmt::format("{} is {}; expected a positive number", option, *value));
-}
 
 // The option that makes the problem another than plain total variation.
 const char* first_option(const Regulariser& regulariser) {

@@ -9,10 +9,9 @@
 
 namespace halocline {
 
-/// phi(d) of the difference vector d at a voxel. isotropic: |d| (Rudin, Osher & Fatemi 1992). anisotropic: |d_x| +
-/// |d_y|
-/// + |d_z|. huber: |d|^2 / (2 delta) up to |d| = delta and |d| - delta / 2 beyond (Huber 1964): slopes stay slopes
-/// where total variation makes stairs (Chambolle & Pock 2011, section 6.2).
+/// phi(d) of the difference vector d at a voxel. isotropic: |d| (Rudin, Osher & Fatemi 1992). anisotropic: the sum
+/// |d_x| + |d_y| + |d_z|. huber: |d|^2 / (2 delta) up to |d| = delta and |d| - delta / 2 beyond (Huber 1964): slopes
+/// stay slopes where total variation makes stairs (Chambolle & Pock 2011, section 6.2).
 enum class Variation { isotropic, anisotropic, huber };
 
 /// Throws InputError that names --tv and lists the names.

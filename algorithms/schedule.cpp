@@ -94,4 +94,11 @@ double gradient_norm2(const std::array<std::size_t, 3>& size, const std::array<d
   return sum;
 }
 
+double coarsest_spacing(const std::array<std::size_t, 3>& size, const std::array<double, 3>& spacing) {
+  double most = 0;
+  for (int axis = 0; axis < 3; ++axis)
+    if (size[axis] > 1) most = std::max(most, spacing[axis]);
+  return most > 0 ? most : 1;
+}
+
 }  // namespace halocline

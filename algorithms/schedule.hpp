@@ -37,5 +37,7 @@ inline bool is_dimensionless(Schedule schedule) {
 
 /// 4 times the sum of 1 / h^2 over the axes with more than one voxel: no less than ||D||^2. 0 for a single voxel.
 double gradient_norm2(const std::array<std::size_t, 3>& size, const std::array<double, 3>& spacing);
+/// The largest spacing of the axes with more than one voxel; 1 for a single voxel.
+double coarsest_spacing(const std::array<std::size_t, 3>& size, const std::array<double, 3>& spacing);
 
 }  // namespace halocline

@@ -21,7 +21,6 @@
 namespace halocline {
 namespace {
 
-constexpr std::size_t most_voxels = 128 * 128 * 128;
 constexpr double added = 0.5;                        // t: noise that is added, in units of the noise there is
 const double louder = std::sqrt(1 + added * added);  // all the noise, in the same units
 
@@ -33,11 +32,12 @@ struct Part {
   Volume half_a, half_b;
 
   explicit Part(const StrengthProblem& given) : problem(given) {
-    whole = given.inputs.at("f")->grid.count() <= most_voxels;
+    whole = given.inputs.at("f")->grid.count() <= most_searched_voxels;
     if (!whole) {
-      for (auto& [name, volume] : problem.inputs) volume = &(inputs[name] = central_part(*volume, most_voxels));
-      if (given.half_a != nullptr) problem.half_a = &(half_a = central_part(*given.half_a, most_voxels));
-      if (given.half_b != nullptr) problem.half_b = &(half_b = central_part(*given.half_b, most_voxels));
+      for (auto& [name, volume] : problem.inputs)
+        volume = &(inputs[name] = central_part(*volume, most_searched_voxels));
+      if (given.half_a != nullptr) problem.half_a = &(half_a = central_part(*given.half_a, most_searched_voxels));
+      if (given.half_b != nullptr) problem.half_b = &(half_b = central_part(*given.half_b, most_searched_voxels));
     }
     problem.parameters.size = f().grid.size;
   }
@@ -47,10 +47,6 @@ struct Part {
     return found == problem.inputs.end() ? nullptr : found->second;
   }
 };
-
-double rounded(double value) {
-  return std::stod(fmt::format("{:.2e}", value));
-}
 
 [[noreturn]] void refuse(const std::string& what) {
   throw InputError(fmt::format("{}, so there is nothing to choose alpha by: give --alpha a number", what));
@@ -218,7 +214,7 @@ StrengthChoice by_risk(const Part& part, const Volume& noise, const std::string&
   StrengthChoice choice;
   choice.sigma = std::sqrt(mean_square(noise));
   const auto found = minimise(risk, 0.7 * choice.sigma * louder * typical_spacing(part.f().grid));
-  choice.lambda = rounded(found.lambda / louder);
+  choice.lambda = to_three_digits(found.lambda / louder);
   choice.how = how + where(part) + found.note;
   choice.met = *found.note == '\0';
   if (!choice.met)
@@ -366,7 +362,7 @@ std::string effect_warning(const ValueRange& input, const ValueRange& output, do
                            const EffectAdvice& advice) {
   const auto range = [](const ValueRange& values) { return static_cast<double>(values.greatest) - values.least; };
   const double before = range(input);
-  if (!(before > 0)) return "the volume is constant: there is nothing to denoise";
+  if (!(before > 0)) return constant_warning;
   const double scale = noise > 0 ? noise : before;
   if (rms_change < 1e-3 * scale)
     return fmt::format("hardly anything was changed: the RMS change of {:.3g} is below 1/1000 of {} of {:.3g}{}{}",

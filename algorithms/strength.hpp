@@ -42,12 +42,11 @@ struct StrengthChoice {
 ///
 /// sure: the lambda with the least mean squared error to the unknown truth, estimated with more noise of the same kind:
 /// if f = x + n and d is independent of n with its covariance, then f + t d and f - d / t have independent noise, so
-/// that
-/// ||u(f + t d) - (f - d / t)||^2 is the error of u at sqrt(1 + t^2) times the noise plus a constant (Oliveira, Lei &
-/// Tibshirani 2022; Pang, Zheng, Quan & Ji 2021). For t -> 0 it is Monte Carlo SURE (Ramani, Blu & Unser 2008), whose
-/// finite difference it replaces: t = 1/2 has less variance and no bias, and the lambda found is divided by sqrt(1 +
-/// t^2), because the best lambda is proportional to the noise. d is drawn with a fixed seed; its variance is the
-/// noise_map() of f, or sigma^2 w where there are weights; neighbours share it as estimate_noise() sees in f.
+/// that ||u(f + t d) - (f - d / t)||^2 is the error of u at sqrt(1 + t^2) times the noise plus a constant (Oliveira,
+/// Lei & Tibshirani 2022; Pang, Zheng, Quan & Ji 2021). For t -> 0 it is Monte Carlo SURE (Ramani, Blu & Unser 2008),
+/// whose finite difference it replaces: t = 1/2 has less variance and no bias, and the lambda found is divided by
+/// sqrt(1 + t^2), because the best lambda is proportional to the noise. d is drawn with a fixed seed; its variance is
+/// the noise_map() of f, or sigma^2 w where there are weights; neighbours share it as estimate_noise() sees in f.
 ///
 /// halves: the same with d = (A - B) / 2 from reconstructions of the odd and even views, which has the covariance of
 /// the noise of f = (A + B) / 2 whatever that is; for t = 1 it would be ||u(A) - B||^2. Where sparse views make
@@ -73,8 +72,10 @@ struct EffectAdvice {
   std::string smoother, gentler;
 };
 
-/// What to warn of after a run: a change below 1e-3 of the noise (no noise given: of the input's range), or a result
-/// that is flat to 1e-3 of the input's range. Empty if neither.
+constexpr const char* constant_warning = "the volume is constant: there is nothing to denoise";
+
+/// What to warn of after a run: a constant volume, a change below 1e-3 of the noise (no noise given: of the input's
+/// range), or a result that is flat to 1e-3 of the input's range. Empty if neither.
 std::string effect_warning(const ValueRange& input, const ValueRange& output, double rms_change, double noise,
                            const EffectAdvice& advice = {});
 

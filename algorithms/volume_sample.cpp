@@ -1,9 +1,12 @@
 #include "algorithms/volume_sample.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
+#include "host/error.hpp"
 #include "host/thread_pool.hpp"
 
 namespace halocline {
@@ -66,6 +69,14 @@ VolumeSample sample_volume(const VolumeSource& source) {
   sample.active_fraction =
       1 - static_cast<double>(sums.uniform) / static_cast<double>(std::max<std::size_t>(1, length * found.size()));
   return sample;
+}
+
+void check_scale(const VolumeSample& sample, const std::string& volume) {
+  if (sample.spread > 0 && !(sample.spread >= least_spread && sample.spread <= most_spread))
+    throw InputError(
+        fmt::format("{}: the grey values spread by {:.3g} about their mean; float32 arithmetic needs {:g} to {:g}, so "
+                    "scale them",
+                    volume, sample.spread, least_spread, most_spread));
 }
 
 Volume central_part(const VolumeSource& source, std::size_t voxels) {

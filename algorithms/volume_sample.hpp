@@ -1,6 +1,8 @@
 // What can be told of a volume without reading all of it.
 #pragma once
 
+#include <string>
+
 #include "host/volume.hpp"
 #include "host/volume_source.hpp"
 
@@ -17,6 +19,12 @@ struct VolumeSample {
 /// From 256 runs of 1024 neighbouring voxels at fixed places, spread evenly over the volume but not in columns; from
 /// all voxels of volumes that have no more. Depends on the voxels alone.
 VolumeSample sample_volume(const VolumeSource& source);
+
+/// Grey values may spread by so much about their mean: their squares, and those of what is made of them, must be
+/// float32 numbers.
+constexpr double least_spread = 1e-16, most_spread = 1e16;
+/// Throws InputError that names `volume` if they do not; a constant one is let through.
+void check_scale(const VolumeSample& sample, const std::string& volume);
 
 /// The central part of at most `voxels` voxels.
 Volume central_part(const VolumeSource& source, std::size_t voxels);

@@ -136,12 +136,13 @@ void add_bench_denoise(CLI::App& app, Action& action) {
                   "memory is too small")
       ->check(whole_number_from(1, most_bench_size))
       ->type_name("N");
-  sub->add_option("--method", command->methods, "Comma list of pdu, spdu, tvgd. Default: all")->type_name("LIST");
+  sub->add_option("--method", command->methods, "Comma list of pdu, spdu, tvgd, in their plain problem. Default: all")
+      ->type_name("LIST");
   sub->add_option("--forms", command->forms,
                   "Comma list of in-place (two kernels an iteration) and SxB: S iterations (1 to 4) in one "
                   "pass over memory, duals "
-                  "of B bits (32, 16, 8) for pdu and spdu; of adaptive (--adaptive-delta) and statistical (--weights) "
-                  "for tvgd, besides plain descent. Default: in-place and those of 1 to 3, and all of tvgd")
+                  "of B bits (32, 16, 8) for pdu and spdu; of descent, adaptive (--adaptive-delta) and statistical "
+                  "(--weights) for tvgd. Default: in-place and those of 1 to 3, and all of tvgd")
       ->type_name("LIST");
   sub->add_option("--seconds", command->options.seconds,
                   "How long each form is measured, of which the best fifth counts; slow ones take one pass")

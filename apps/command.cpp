@@ -107,6 +107,17 @@ std::string parse_error_text(const CLI::App& app, const CLI::Error& error) {
                      fmt::join(names, ", "));
 }
 
+// `--alpha "$ALPHA"` without such a variable must not run as if there were no --alpha.
+void refuse_empty_values(const CLI::App& app) {
+  for (const auto* option : app.get_options())
+    for (const auto& value : option->results())
+      if (value.empty())
+        throw InputError(fmt::format(
+            "{} has an empty value; give one, or leave the option out (has a variable of the shell no value?)",
+            option->get_name()));
+  for (const auto* sub : app.get_subcommands()) refuse_empty_values(*sub);
+}
+
 int fail(const std::string& command, const std::string& text, int code) {
   std::fflush(stdout);
   fmt::print(stderr, "halocline{}{}: error: {}\n", command.empty() ? "" : " ", command, text);
@@ -162,6 +173,7 @@ int run_command(int argc, const char* const* argv) {
       throw;
     }
     command = command_name(app);
+    refuse_empty_values(app);
     set_up_logging(common);
     run(command, common, options_json(innermost(app)), action);
     return 0;

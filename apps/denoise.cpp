@@ -73,7 +73,8 @@ void check_options(const DenoiseCommand& command) {
                                       {"--iterations", command.iterations_given},
                                       {"--time-limit", command.control.time_limit > 0},
                                       {"--keep-partial", command.control.keep_partial},
-                                      {"--checkpoint", !command.control.checkpoint.empty()}})
+                                      {"--checkpoint", !command.control.checkpoint.empty()},
+                                      {"--init", !command.control.init.empty()}})
     if (given)
       throw InputError(
           fmt::format("{} is for methods that iterate; {} takes {}", option, method, filter_options(method)));
@@ -91,6 +92,7 @@ nlohmann::json results_json(const DenoiseCommand& command, const DenoiseResult& 
                          {"chosen_by", result.alpha_choice},
                          {"fidelity", result.fidelity}};
   put(results, "noise_sigma", result.noise_sigma);
+  if (!result.warnings.empty()) results["warnings"] = result.warnings;
   if (command.filters()) {  // nothing was chosen, and there is nothing to converge to
     results.erase("converged");
     results.erase("chosen_by");
@@ -122,7 +124,6 @@ nlohmann::json results_json(const DenoiseCommand& command, const DenoiseResult& 
     }
     results.update(regulariser_json(result.regulariser));
   }
-  if (!result.warnings.empty()) results["warnings"] = result.warnings;
   results["stopped_by"] = what_ended(result, command.descends());
   for (std::size_t n = 0; n < result.stages.size(); ++n) {
     const auto& stage = result.stages[n];
@@ -207,19 +208,29 @@ ImageStorage output_storage(const DenoiseCommand& command, const ImageInfo& inpu
   return storage;
 }
 
-// The range of the input over that of the type: total variation makes no value larger or smaller than all there were.
-Scaling rescaling(const VolumeSource& input, Component component) {
-  const auto [least, greatest] = value_range(input);
+// What the result's values may be over the range of the type: total variation makes none larger or smaller than all
+// that were in the volume and the image to start from, and bounds then hold.
+Scaling rescaling(const VolumeSource& input, const DenoiseParameters& parameters, Component component) {
+  ValueRange range = value_range(input);
+  if (parameters.init != nullptr) {
+    const ValueRange start = value_range(MemorySource(*parameters.init));
+    range = {std::min(range.least, start.least), std::max(range.greatest, start.greatest)};
+  }
+  const auto& box = parameters.regulariser;
+  const double least = std::clamp<double>(range.least, box.minimum, box.maximum);
+  const double greatest = std::clamp<double>(range.greatest, box.minimum, box.maximum);
   if (!(greatest > least)) return {1, least};
   const double low = component_lowest(component), high = component_highest(component);
-  const double slope = (static_cast<double>(greatest) - least) / (high - low);
+  const double slope = (greatest - least) / (high - low);
   return {slope, least - slope * low};
 }
 
 // What the type of the output took from the values.
 void tell_of_storage(Job& job, const ImageStorage& storage, bool rescaled, std::size_t clamped, double rms_change) {
   tell_of_clamping(job, storage, clamped,
-                   is_integer(storage.component) ? "--rescale or a wider --output-type" : "a wider --output-type");
+                   rescaled                        ? "--output-type float32"
+                   : is_integer(storage.component) ? "--rescale or a wider --output-type"
+                                                   : "a wider --output-type");
   const double slope = storage.scaling.slope;
   constexpr double rounding = 0.29;  // RMS of what is rounded off, in steps
   if (is_integer(storage.component) && rms_change > 0 && rms_change < rounding * std::abs(slope))
@@ -250,6 +261,9 @@ double held_bytes(const DenoiseCommand& command, const Plan& plan, const Grid& g
   const double voxels = static_cast<double>(grid.count()), volume = grid_bytes(grid);
   const auto& control = command.control;
   double result = 0;
+  const auto own_type = [&](const std::string& path, Component component) {
+    return is_streamable(path) ? 0 : static_cast<double>(component_bytes(component)) * voxels;
+  };
   for (const auto& path :
        {control.init, command.regulariser.reference, command.strength.files[0], command.strength.files[1]})
     result += path.empty() ? 0 : volume;
@@ -262,9 +276,8 @@ double held_bytes(const DenoiseCommand& command, const Plan& plan, const Grid& g
   }
   const double weights = command.weights.empty() ? 0 : 1;
   if (!streamed) return result + (2 + weights) * volume;
-  if (!is_streamable(command.input))
-    result += static_cast<double>(component_bytes(component_named(input.component))) * voxels + weights * volume;
-  if (!is_streamable(command.output)) result += static_cast<double>(component_bytes(storage.component)) * voxels;
+  result += own_type(command.input, component_named(input.component)) + own_type(command.output, storage.component);
+  if (weights > 0) result += own_type(command.weights, component_named(read_image_info(command.weights).component));
   return result + (plan.resident ? 0 : volume);  // slabs that come and go keep the result, too
 }
 
@@ -441,14 +454,14 @@ void run_denoise(Job& job, DenoiseCommand& command) {
   if (streamed) {
     const auto volume = job.open(command.input);
     const auto weights = command.weights.empty() ? nullptr : job.open(command.weights);
-    if (command.rescale) storage.scaling = rescaling(*volume, storage.component);
+    if (command.rescale) storage.scaling = rescaling(*volume, command.parameters, storage.component);
     image = job.create(command.output, grid, storage);
     result = denoised(*volume, weights.get(), *image);
   } else {
     const Volume volume = several ? read_frames(job, command.frames, first) : read(command.input);
     const Volume weights = makes_weights ? made_weights(job, command, volume, half_a, half_b) : read(command.weights);
     const MemorySource weight_source(weights);
-    if (command.rescale) storage.scaling = rescaling(MemorySource(volume), storage.component);
+    if (command.rescale) storage.scaling = rescaling(MemorySource(volume), command.parameters, storage.component);
     in_memory = Volume::uninitialised(volume.grid);
     MemorySink sink(in_memory);
     result = denoised(MemorySource(volume), command.weights.empty() ? nullptr : &weight_source, sink);
@@ -598,8 +611,8 @@ void add_denoise(CLI::App& app, Action& action) {
       ->type_name("TYPE");
   sub->add_flag(
       "--rescale", command->rescale,
-      "With an --output-type of whole numbers: spread the input's range of values over that of the type. Slope "
-      "and offset "
+      "With an --output-type of whole numbers: spread the values that the result may have (those of the input, "
+      "within bounds) over the range of the type. Slope and offset "
       "are written into the header (.mha, .mhd: ElementToIntensityFunctionSlope and ...Offset, which "
       "halocline applies when it "
       "reads, and ITK does not) and into --report");

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "algorithms/gap_rule.hpp"
 #include "apps/validators.hpp"
 #include "host/error.hpp"
 
@@ -41,6 +42,18 @@ std::string stalled_gap(const DenoiseResult& result, double wanted, double found
                      found <= type.floor ? fmt::format("cannot be reached {}", type.name)
                                          : "was not reached, and does not come nearer",
                      found, iterations);
+}
+
+// What to give where a gap was not reached.
+std::string gap_remedy(const DenoiseResult& result, const DenoiseParameters& parameters) {
+  constexpr double wide = 1e4;  // a span of 70 costs a quarter more iterations
+  if (parameters.gap < least_certain_gap)
+    return fmt::format("a --gap of at least {:.3g}, as float32 is certain of none below", least_certain_gap);
+  if (parameters.gap < dual_type(result).good_to) return "--duals of more bits, or a larger --gap";
+  if (result.weight_span > wide)
+    return fmt::format("--weights that span less than a factor of {:.2g}, more --iterations, or a larger --gap",
+                       result.weight_span);
+  return "more --iterations, or a larger --gap";
 }
 
 std::string shortfall_of_stage(const StageRecord& stage, double alpha, const DenoiseResult& result,
@@ -89,8 +102,8 @@ void add_control_options(CLI::App& app, DenoiseControl& control) {
       ->type_name("S")
       ->group(group);
   app.add_flag("--keep-partial", control.keep_partial,
-               "At Ctrl-C, write what there is with its certificate (the exit code is 1 all the same). A second Ctrl-C "
-               "ends without it")
+               "At Ctrl-C or SIGTERM, write what there is with its certificate (the exit code is 1 all the same). A "
+               "second one ends without it")
       ->group(group);
   auto* checkpoint =
       app.add_option(
@@ -212,10 +225,9 @@ std::vector<std::string> shortfalls(const DenoiseResult& result, const DenoisePa
                                 : parameters.method == "spdu" ? ", or --weights that span less"
                                                               : ""));
   else if (!descends(parameters))
-    texts.push_back(fmt::format(
-        "the relative gap of {:g} was not reached: it is {:.3g} after {} iterations; give {}, or a larger --gap",
-        parameters.gap, result.relative_gap, result.iterations,
-        parameters.gap < dual_type(result).good_to ? "--duals of more bits" : "more --iterations"));
+    texts.push_back(fmt::format("the relative gap of {:g} was not reached: it is {:.3g} after {} iterations; give {}",
+                                parameters.gap, result.relative_gap, result.iterations,
+                                gap_remedy(result, parameters)));
   else if (result.target_fidelity < result.rounding * std::sqrt(voxels))
     texts.push_back(fmt::format(
         "the target of ||u - f|| = {:.4g} was not reached: it is {:.4g}, and float32 rounds these grey values by up to "
@@ -226,10 +238,15 @@ std::vector<std::string> shortfalls(const DenoiseResult& result, const DenoisePa
         "the target of ||u - f|| = {:.4g} was not reached: it is {:.4g}, because steps of {:.3g} are lost in "
         "float32, which rounds these grey values by up to {:.3g}; give a larger --step",
         result.target_fidelity, result.fidelity, result.step, result.rounding));
-  else if (std::isfinite(result.target_fidelity))
+  else if (std::isfinite(result.target_fidelity)) {
+    const double flat = result.spread * std::sqrt(voxels);
+    const bool beyond = control.init.empty() && result.target_fidelity > 1.05 * flat;  // of a sample
     texts.push_back(fmt::format(
-        "the target of ||u - f|| = {:.4g} was not reached: it is {:.4g} after {} iterations; give more --iterations",
-        result.target_fidelity, result.fidelity, result.iterations));
+        "the target of ||u - f|| = {:.4g} was not reached: it is {:.4g} after {} iterations; {}",
+        result.target_fidelity, result.fidelity, result.iterations,
+        beyond ? fmt::format("even a flat volume is only {:.4g} away, so give a smaller --target-fidelity", flat)
+               : "give more --iterations"));
+  }
   return texts;
 }
 

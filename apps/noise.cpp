@@ -2,8 +2,11 @@
 #include "algorithms/noise.hpp"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
+#include <limits>
 #include <memory>
 
 #include "apps/job.hpp"
@@ -20,6 +23,20 @@ struct NoiseCommand {
   std::uint64_t seed = 1;
 };
 
+// Not through a double, which has 53 of them.
+CLI::Validator whole_number_of_64_bits() {
+  return CLI::Validator(
+      [](std::string& text) {
+        std::uint64_t value = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        return error == std::errc() && end == text.data() + text.size()
+                   ? std::string()
+                   : fmt::format("'{}' was given, expected a whole number from 0 to {}", text,
+                                 std::numeric_limits<std::uint64_t>::max());
+      },
+      "");
+}
+
 void run_noise(Job& job, const NoiseCommand& command) {
   const Grid grid = job.input_image("-i", command.input).grid;
   job.output_image("-o", command.output);
@@ -31,6 +48,11 @@ void run_noise(Job& job, const NoiseCommand& command) {
   const auto report =
       job.timed("noise", [&] { return add_noise(projections, command.photons, command.electronic, command.seed); });
   job.write(projections, command.output);
+  if (2 * report.nonpositive > report.pixels)
+    spdlog::warn(
+        "most counts ({} of {}) were <= 0 and became 0.5: hardly anything is left of the object; give more --photons, "
+        "and line integrals (-ln of the transmission) as -i",
+        report.nonpositive, report.pixels);
   job.results() = {{"pixels", report.pixels}, {"counts_not_positive", report.nonpositive}};
   job.say(fmt::format("{}: {} with {}; {} of {} counts were <= 0 and became 0.5", command.output, command.input, what,
                       report.nonpositive, report.pixels));
@@ -53,7 +75,7 @@ void add_noise(CLI::App& app, Action& action) {
       ->check(not_negative())
       ->type_name("S");
   sub->add_option("--seed", command->seed, "Seed of the random numbers; the same seed gives the same noise")
-      ->check(CLI::NonNegativeNumber)
+      ->check(whole_number_of_64_bits())
       ->type_name("N");
   sub->add_option("-o,--output", command->output, "Noisy projections to write")->required()->type_name("FILE");
   sub->footer("Example:\n  halocline noise -i projections.mha --photons 1e5 --electronic 10 --seed 7 -o noisy.mha");

@@ -47,6 +47,13 @@ std::array<std::string, 2> parse_pair(const std::string& option, const std::stri
 
 void take_strength(StrengthOptions& options, const std::string& weights, DenoiseParameters& parameters) {
   const std::string& alpha = options.alpha;
+  const bool takes_alpha = parameters.method != "tvgd" && !is_filter(parameters.method);
+  if (!takes_alpha && !alpha.empty())
+    throw InputError(fmt::format("--alpha belongs to the methods pdu, spdu and pdu4d; {} takes {}", parameters.method,
+                                 own_options(parameters.method)));
+  const bool path = !parameters.alpha_path.empty();
+  if (path && !alpha.empty())
+    throw InputError("--alpha-path and --alpha exclude each other: the path names every alpha");
   if (alpha == "target") {
     if (!parameters.target_fidelity)
       throw InputError("--alpha target needs --target-fidelity, the ||u-f||_2 to be reached");
@@ -62,10 +69,6 @@ void take_strength(StrengthOptions& options, const std::string& weights, Denoise
                                    fmt::join(strength_rules(), ", ")));
     parameters.alpha = std::stod(alpha);
   }
-  const bool tv = parameters.method != "tvgd";
-  if (!tv && !alpha.empty())
-    throw InputError(
-        "--alpha belongs to the methods pdu, spdu and pdu4d; tvgd takes --step, --iterations and --target-fidelity");
   if (options.halves.empty()) {
     for (const auto& [option, value] : {std::pair("--alpha", alpha), std::pair("--weights", weights)})
       if (value == "halves")
@@ -78,7 +81,7 @@ void take_strength(StrengthOptions& options, const std::string& weights, Denoise
   options.files = parse_pair("--halves", options.halves);
   if (parameters.method == "pdu4d")
     throw InputError("--halves serves nothing here: the rule halves is for --method pdu and spdu, not for pdu4d");
-  const bool chooses = tv && !parameters.alpha && !parameters.target_fidelity &&
+  const bool chooses = takes_alpha && !path && !parameters.alpha && !parameters.target_fidelity &&
                        (parameters.strength == "auto" || parameters.strength == "halves");
   if (!chooses && weights != "halves")
     throw InputError("--halves serves nothing here: it is for --alpha halves or auto, and for --weights halves");

@@ -21,8 +21,8 @@ struct StrengthOptions {
 void add_strength_options(CLI::App& app, StrengthOptions& options);
 
 /// Puts them into the parameters, all but the halves' voxels. `weights`: what --weights says. InputError that names
-/// the option if a word is none, --halves is missing or serves nothing, or --alpha and --target-fidelity contradict
-/// each other.
+/// the option if a word is none, --halves is missing or serves nothing, or --alpha contradicts the method,
+/// --target-fidelity or --alpha-path.
 void take_strength(StrengthOptions& options, const std::string& weights, DenoiseParameters& parameters);
 
 /// "A.mha,B.mha" as two paths; InputError that names `option` if it is not that.

@@ -27,8 +27,8 @@ from harness import Halocline, energy, markdown, read_mha, tell, two_balls, writ
 METHODS = ["pdu", "spdu", "tvgd", "gaussian", "median", "nlm"]
 
 # Boxes and edges in voxels (x, y, z) of the cropped volume, upper ends not included. An edge lies across its axis in the middle of its
-# box. rms: the distance from the data, where it is given: on the tooth it is the boxes' own deviation, because what is estimated
-# takes the tooth's texture for noise.
+# box. rms: the distance from the data, where it is not left to the estimate: on the tooth it is the boxes' own deviation, so that
+# runs stay comparable when the estimate changes.
 SCENES = {
     "tooth": {
         "file": "volume_tooth/tooth.mha",

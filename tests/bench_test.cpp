@@ -68,7 +68,7 @@ TEST_F(Bench, MeasuresEveryFormOnEveryDevice) {
 }
 
 TEST_F(Bench, FormsAndMethodsCanBeChosen) {
-  const Ran ran = run({"bench", "denoise", "--size", "8", "--method", "tvgd, pdu", "--forms", "1x16,in-place",
+  const Ran ran = run({"bench", "denoise", "--size", "8", "--method", "tvgd, pdu", "--forms", "1x16,in-place,descent",
                        "--seconds", "0.01", "--json"});
   ASSERT_EQ(ran.code, 0) << ran.err;
   for (const auto& bench : json::parse(ran.out)["benches"]) {
@@ -78,6 +78,13 @@ TEST_F(Bench, FormsAndMethodsCanBeChosen) {
     EXPECT_EQ(bench["forms"][2]["method"], "tvgd");
     EXPECT_EQ(bench["forms"][2]["form"], "descent");
   }
+}
+
+// Without --method only those count that have such a form.
+TEST_F(Bench, FormsChooseTheMethods) {
+  const Ran ran = run({"bench", "denoise", "--size", "8", "--forms", "2x32", "--dry-run"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.out.find(": pdu 2x32, spdu 2x32\n"), std::string::npos) << ran.out;
 }
 
 TEST_F(Bench, PrintsTables) {
@@ -120,6 +127,11 @@ TEST_F(Bench, RefusesWhatIsNotThere) {
   refuses({"--forms", "2x64"}, "in-place, 1x32");
   refuses({"--seconds", "0"}, "--seconds");
   refuses({"--json", "--markdown"}, "--markdown");
+  refuses({"--method", "tvgd", "--forms", "2x32"}, "--forms 2x32: tvgd has none of them; it has descent, adaptive");
+  refuses({"--method", "pdu", "--forms", "adaptive"}, "--forms adaptive: pdu has none of them; it has in-place, 1x32");
+  refuses({"--method", "pdu,tvgd", "--forms", "2x16"}, "tvgd has none of them");
+  refuses({"--method", "pdu", "--forms", "2x16,adaptive"}, "--forms has \"adaptive\"; expected some of: in-place");
+  refuses({"--method", "pdu4d"}, "the bench has: pdu, spdu, tvgd");
   refuses({"--size", "256", "--device-memory", "1M"}, "--device-memory");
   EXPECT_EQ(run({"bench"}).code, 2);
 }

@@ -96,6 +96,13 @@ TEST_F(Command, NoiseIsTheSameForTheSameSeedOnly) {
   EXPECT_FALSE(content(path("pn8.mha")) == content(path("pn.mha")));
 }
 
+TEST_F(Command, NoiseWarnsWhereLittleIsLeft) {
+  EXPECT_THAT(noise_.err, Not(HasSubstr("warning")));
+  const Ran ran = run({"noise", "-i", path("p.mha"), "--photons", "1e-30", "-o", path("dark.mha")});
+  EXPECT_DONE(ran);
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("most counts (68640 of 68640) were <= 0"), HasSubstr("give more --photons")));
+}
+
 TEST_F(CommandOnDevice, FdkSaysWhatWasDone) {
   for (const char* part :
        {"24 x 24 x 24 of 8 x 8 x 8 mm", "30 views (cone beam)", "window ram-lak with cut-off 1", "slab", "fdk ", " s"})
@@ -417,6 +424,83 @@ TEST_F(TwoNoisyBalls, ABoxThatExcludesAllValuesIsNamed) {
   EXPECT_THAT(told({"pdu", "--alpha", "15", "--minimum", "5", "--maximum", "6"}),
               AllOf(HasSubstr("--minimum 5 leaves no value as it was"), Not(HasSubstr("an --alpha"))));
   EXPECT_THAT(told({"pdu", "--alpha", "15", "--maximum", "-5"}), HasSubstr("--maximum -5 leaves no value"));
+}
+
+TEST_F(TwoNoisyBalls, AStartBeyondTheTargetIsNamed) {
+  write_image(reference::two_balls(24, 0.1, 5), f / "other.mha");
+  EXPECT_THAT(told({"tvgd", "--init", f / "other.mha"}),
+              AllOf(HasSubstr("--init lies beyond the target already"), HasSubstr("leave --init out")));
+  EXPECT_THAT(out, HasSubstr("ended by the target after 0 iterations"));
+  write_image(reference::two_balls(24, 0.05), f / "near.mha");  // half of the noise is gone
+  EXPECT_THAT(told({"tvgd", "--init", f / "near.mha"}), Not(HasSubstr("--init")));
+}
+
+TEST_F(TwoNoisyBalls, WhatIsAdvisedHelps) {
+  EXPECT_THAT(told({"pdu", "--alpha", "15", "--gap", "1e-12"}),
+              AllOf(HasSubstr("give a --gap of at least 1.19e-07, as float32"), Not(HasSubstr("--iterations"))));
+  EXPECT_THAT(told({"tvgd", "--target-fidelity", "1e9"}),
+              AllOf(HasSubstr("even a flat volume is only"), Not(HasSubstr("--iterations"))));
+  EXPECT_THAT(told({"tvgd", "--target-fidelity", "13", "--iterations", "3"}), HasSubstr("give more --iterations"));
+  Volume weights = read_image(f / "b.mha");
+  for (std::size_t n = 0; n < weights.voxels.size(); ++n)
+    weights.voxels[n] = std::pow(10.0f, static_cast<float>(n % 24) - 12);
+  write_image(weights, f / "w.mha");
+  EXPECT_THAT(told({"spdu", "--weights", f / "w.mha", "--alpha", "15", "--iterations", "20"}),
+              HasSubstr("give --weights that span less than a factor of 1e+23, more --iterations"));
+  EXPECT_THAT(told({"pdu", "--alpha", "15", "--time-limit", "1e-9"}),
+              AllOf(HasSubstr("the time limit of 1e-09 s"), Not(HasSubstr("--alpha"))));
+}
+
+TEST_F(TwoNoisyBalls, RescalingKnowsBoundsAndStarts) {
+  const Words bytes{"--output-type", "uint8", "--rescale"};
+  for (const Words& box : {Words{"--minimum", "50"}, {"--minimum", "-1", "--maximum", "0.5"}, {"--maximum", "-50"}}) {
+    EXPECT_THAT(told(Words{"pdu", "--alpha", "15"} + box + bytes), Not(HasSubstr("--rescale")));
+    EXPECT_EQ(report["output"]["clamped"], 0);
+  }
+  Volume start = read_image(f / "b.mha");
+  for (float& value : start.voxels) value = 3 - 4 * value;
+  write_image(start, f / "start.mha");
+  told(Words{"pdu", "--alpha", "15", "--iterations", "1", "--init", f / "start.mha"} + bytes);
+  EXPECT_EQ(report["output"]["clamped"], 0);
+}
+
+// A batch over many volumes is not to end at one that has nothing in it.
+TEST_F(TwoNoisyBalls, ConstantVolumesPassThrough) {
+  for (const std::size_t n : {1, 6}) {
+    Grid grid;
+    grid.size = {n, n, n};
+    const Volume constant(grid, 2.5f);
+    write_image(constant, f / "b.mha");
+    write_image(Volume(grid, 1.0f), f / "w.mha");
+    for (const Words& method : {Words{"pdu"},
+                                {"pdu", "--alpha", "discrepancy"},
+                                {"pdu", "--target-fidelity", "3"},
+                                {"spdu", "--weights", f / "w.mha"},
+                                {"tvgd"},
+                                {"tvgd", "--weights", f / "w.mha"},
+                                {"nlm"}}) {
+      EXPECT_THAT(told(method), HasSubstr("the volume is constant: there is nothing to denoise")) << method[0];
+      EXPECT_EQ(read_image(f / "out.mha").voxels, constant.voxels) << method[0];
+      EXPECT_FALSE(report["warnings"].empty()) << method[0];
+      if (!report.contains("relative_gap")) continue;
+      EXPECT_EQ(report["relative_gap"], 0) << method[0];
+      EXPECT_EQ(report["converged"], true) << method[0];
+    }
+    const Ran frames = run({"denoise", "-i", f / "b.mha", "-i", f / "b.mha", "--method", "pdu4d", "--time-weight", "1",
+                            "-o", f / "t%d.mha"});
+    EXPECT_DONE(frames);
+    EXPECT_THAT(frames.err, HasSubstr("the volume is constant"));
+    EXPECT_EQ(read_image(f / "t1.mha").voxels, constant.voxels);
+  }
+}
+
+// Every alpha is given: nothing goes by the noise.
+TEST_F(TwoNoisyBalls, PathsAskForNoNoise) {
+  const Ran ran = run({"denoise", "-i", f / "b.mha", "--method", "pdu", "--alpha-path", "40,20", "--preview-roi",
+                       "3,3,3,3,3,3", "-o", f / "out.mha", "--report", f / "r.json"});
+  EXPECT_DONE(ran);
+  EXPECT_THAT(ran.err, Not(HasSubstr("noise")));
+  EXPECT_FALSE(json::parse(content(f / "r.json"))["results"].contains("noise_sigma"));
 }
 
 TEST_F(TwoNoisyBalls, RoundingAdvisesWhatHelps) {

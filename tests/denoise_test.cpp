@@ -510,7 +510,10 @@ TEST(Denoise, WrongParametersAreNamed) {
   expect_refused(with([](auto& p) { p.strength = "best"; }), "--alpha is \"best\"; expected a number or one of auto");
   expect_refused(with([](auto& p) { p.strength = "sure", p.alpha = 1; }), "--alpha sure: alpha is given");
   expect_refused(with([](auto& p) { p.strength = "sure", p.target_fidelity = 1; }), "--alpha sure: alpha is given");
-  expect_refused(with([](auto& p) { p.strength = "sure", p.method = "tvgd"; }), "--alpha sure: tvgd takes no alpha");
+  for (const std::string method : {"tvgd", "median"})
+    expect_refused(with([&](auto& p) { p.strength = "sure", p.method = method; }),
+                   "--alpha sure: " + method + " takes no alpha");
+  expect_refused(with([](auto& p) { p.strength = "sure", p.alpha_path = {3}; }), "--alpha-path and --alpha exclude");
   expect_refused(with([](auto& p) { p.strength = "halves"; }), "needs --halves");
   expect_refused(with([](auto& p) { p.method = "spdu"; }), "needs --weights");
   expect_refused(with([](auto& p) { p.alpha_path = {3, 0}; }), "--alpha-path is 0");
@@ -599,14 +602,14 @@ TEST(Denoise, WrongFilterParametersAreNamed) {
 TEST(Denoise, WithoutNoiseAlphaMustBeGiven) {
   Grid grid;
   grid.size = {9, 9, 9};
-  const Volume flat(grid, 2);
-  EXPECT_THROW(denoise(flat, nullptr, {}, device()), InputError);
-  DenoiseParameters nlm;
-  nlm.method = "nlm";
-  EXPECT_THROW(denoise(flat, nullptr, nlm, device()), InputError);
-  DenoiseParameters parameters;
-  parameters.alpha = 1;
-  EXPECT_EQ(denoise(flat, nullptr, parameters, device()).output.voxels, flat.voxels);
+  Volume edge(grid, 2);
+  for (std::size_t n = 0; n < edge.voxels.size(); ++n)
+    if (n % 9 > 4) edge.voxels[n] = 3;
+  for (const char* method : {"pdu", "tvgd", "nlm"}) {
+    DenoiseParameters parameters;
+    parameters.method = method;
+    EXPECT_THROW(denoise(edge, nullptr, parameters, device()), InputError) << method;
+  }
 }
 
 TEST(Denoise, TheFormInPlaceIsTakenWhereItAloneLetsSlabsStay) {

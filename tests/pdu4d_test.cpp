@@ -233,6 +233,24 @@ TEST(Frames, AlphaIsChosenByTheNoise) {
   EXPECT_THAT(result.alpha_choice, testing::HasSubstr("discrepancy principle"));
 }
 
+TEST(Frames, AlphaGoesWithTheSpacing) {
+  for (const std::array<std::size_t, 4>& size : {std::array<std::size_t, 4>{12, 10, 8, 6}, {1, 1, 1, 60}}) {
+    Volume f = growing_ball(size, {1, 1, 1}, 0.2);
+    DenoiseParameters parameters;
+    parameters.method = "pdu4d";
+    parameters.time = {1.0, size[2]};
+    if (f.grid.slice() == 1) parameters.target_fidelity = 0.5;  // a voxel by itself tells no noise
+    const double lambda = denoise(f, nullptr, parameters, device()).lambda;
+    for (const double scale : {1e-9, 1e7}) {
+      f.grid.spacing = {scale, scale, scale};
+      parameters.time.weight = scale;
+      const auto result = denoise(f, nullptr, parameters, device());
+      EXPECT_TRUE(result.rule_met) << scale;
+      EXPECT_NEAR(result.lambda / scale, lambda, 0.006 * lambda) << scale;  // rounded to three digits
+    }
+  }
+}
+
 // What changes slowly: the best that frames by themselves can get is passed.
 TEST(Frames, TogetherTheyAreBetterThanAlone) {
   const std::array<std::size_t, 4> size{20, 18, 16, 10};

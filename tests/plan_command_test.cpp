@@ -183,6 +183,22 @@ class Forecast : public testing::Test {
   }
 };
 
+// Formats that are not read as they go are held whole: the volume, and what goes with it.
+TEST_F(Forecast, knowsWhatIsHeld) {
+  const Folder f;
+  const Volume volume = noisy_volume(64);  // 1 MiB
+  for (const char* name : {"v.mha", "v.nrrd", "w.mha", "w.nrrd"}) write_image(volume, f / name);
+  const auto held = [&](const std::string& input, const std::string& weights) {
+    return run({"denoise", "-i", f / input, "--method", "spdu", "--weights", f / weights, "--alpha", "9", "-o",
+                f / "u.mha", "--dry-run"})
+        .out;
+  };
+  EXPECT_THAT(held("v.mha", "w.mha"), HasSubstr("inputs and results 0 B"));
+  EXPECT_THAT(held("v.mha", "w.nrrd"), HasSubstr("inputs and results 1.00 MiB"));
+  EXPECT_THAT(held("v.nrrd", "w.mha"), HasSubstr("inputs and results 1.00 MiB"));
+  EXPECT_THAT(held("v.nrrd", "w.nrrd"), HasSubstr("inputs and results 2.00 MiB"));
+}
+
 TEST_F(Forecast, isPrintedByADryRun) {
   const Folder f;
   write_image(noisy_volume(24), f / "v.mha");

@@ -283,12 +283,17 @@ void expect_refused(const std::string& rule, const Volume& f, const Volume* a, c
 }
 
 TEST(Strength, WithoutAnythingToGoByItSaysSo) {
-  Volume voxel(grid_of({1, 1, 1}), 3), other(voxel.grid, 4);
+  const Volume voxel(grid_of({1, 1, 1}), 3), other(voxel.grid, 4);
   const Volume flat(grid_of({9, 9, 9}), 2);
-  for (const std::string rule : {"auto", "sure", "discrepancy"}) {
-    expect_refused(rule, voxel, nullptr, nullptr, "single voxel, so there is nothing to choose alpha by: give --alpha");
-    expect_refused(rule, flat, nullptr, nullptr, "no noise can be measured");
-  }
+  for (const std::string rule : {"auto", "sure", "discrepancy"})
+    for (const auto& [volume, text] : {std::pair(&voxel, "single voxel, so there is nothing to choose alpha by: give"),
+                                       std::pair(&flat, "no noise can be measured")}) {
+      StrengthProblem problem;
+      problem.inputs = {{"f", volume}};
+      EXPECT_THAT([&] { choose_strength(rule, problem, device()); },
+                  testing::ThrowsMessage<InputError>(HasSubstr(text)))
+          << rule;
+    }
   expect_refused("halves", voxel, &voxel, &other, "single voxel");
   expect_refused("halves", flat, &flat, &flat, "the two volumes are the same");
   Volume bad = with_noise(phantom("balls", {16, 16, 16}), 0.1, 1);

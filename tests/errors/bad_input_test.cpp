@@ -417,6 +417,56 @@ TEST_F(BadInput, DenoiseFilters) {
   expect_refused(denoise("v.mha", "median") + Words{"--keep-partial"}, {"--keep-partial is for methods that iterate"});
 }
 
+// What is refused is refused at once, whether it is to run or not: nothing is passed over in silence.
+TEST_F(BadInput, DryRunsRefuseWhatRunsRefuse) {
+  const Words halves{"--halves", (f / "v.mha") + "," + (f / "w.mha")}, path{"--alpha-path", "40,20"};
+  const auto refused = [&](const std::string& method, const Words& options, const std::vector<std::string>& parts) {
+    expect_refused(denoise("v.mha", method) + options, parts);
+    expect_refused(denoise("v.mha", method) + options + Words{"--dry-run"}, parts);
+  };
+  for (const char* rule : {"auto", "sure", "discrepancy", "3"})
+    refused("pdu", path + Words{"--alpha", rule}, {"--alpha-path and --alpha exclude each other"});
+  refused("pdu", path + halves, {"--halves serves nothing here"});
+  for (const auto& [method, own] :
+       {std::pair("gaussian", "--sigma"), std::pair("median", "--radius"), std::pair("nlm", "--strength")}) {
+    for (const char* alpha : {"auto", "sure", "3"})
+      refused(method, {"--alpha", alpha}, {"--alpha belongs to the methods pdu, spdu and pdu4d;", method, own});
+    refused(method, halves, {"--halves serves nothing here"});
+    refused(method, {"--init", f / "w.mha"}, {"--init is for methods that iterate", method, own});
+  }
+}
+
+TEST_F(BadInput, EmptyValues) {
+  for (const char* option : {"--alpha", "--init", "--reference", "--halves", "--preview-roi", "--weights", "--png",
+                             "--device", "--report", "--trace", "--output-type"})
+    expect_refused(denoise() + Words{option, ""}, {option});
+  expect_refused(denoise() + Words{"--alpha", ""}, {"--alpha has an empty value; give one, or leave the option out"});
+  expect_refused({"noise-map", "-i", f / "v.mha", "--halves", "", "-o", f / "out.mha"}, {"--halves has an empty"});
+}
+
+TEST_F(BadInput, SeedsOfNoise) {
+  for (const char* seed : {"-1", "1.5", "18446744073709551616", "dice"})
+    expect_refused({"noise", "-i", f / "p.mha", "--photons", "10", "--seed", seed, "-o", f / "out.mha"},
+                   {"--seed", seed, "a whole number from 0 to 18446744073709551615"});
+  EXPECT_EQ(
+      run({"noise", "-i", f / "p.mha", "--photons", "10", "--seed", "18446744073709551615", "-o", f / "out.mha"}).code,
+      0);
+}
+
+// 1e37 squared is no float32 number.
+TEST_F(BadInput, GreyValuesThatFloat32CannotSquare) {
+  Volume huge = read_image(f / "v.mha");
+  for (std::size_t n = 0; n < huge.voxels.size(); ++n) huge.voxels[n] *= 1e38f;
+  write_image(huge, f / "huge.mha");
+  const std::string pair = (f / "huge.mha") + "," + (f / "v.mha");
+  expect_refused({"noise-map", "-i", f / "huge.mha", "-o", f / "out.mha"}, {"grey values spread by", "scale them"});
+  expect_refused({"noise-map", "--halves", pair, "-o", f / "out.mha"}, {"huge.mha", "grey values spread by"});
+  if (!has_device()) return;
+  for (const char* method : {"pdu", "tvgd"})
+    expect_refused(denoise("v.mha", method) + Words{"--init", f / "huge.mha"},
+                   {"--init: the grey values lie", "at most 1e+16"});
+}
+
 TEST_F(BadInputOnDevice, StepsBeyondFloat32) {
   expect_refused(denoise("v.mha", "tvgd") + Words{"--step", "1e38"}, {"--step", "range of float32", "smaller"});
 }
