@@ -191,7 +191,7 @@ TEST(Seconds, areBoundByWhatTheHostCanSend) {
   EXPECT_DOUBLE_EQ(pdu(512, devices, options).seconds, pdu(512, devices).seconds);
 }
 
-// Two devices out of core: both send at once, so a host that sends less slows them down.
+// Two devices out of core: both send at once, so a host that sends less slows them down. It sends and receives at once.
 TEST(Seconds, ofSlabsThatComeAndGoAreBoundByTheHostToo) {
   std::vector devices{device("a", 1000e9, gibi / 2), device("b", 1000e9, gibi / 2)};
   const Plan free = pdu(512, devices);
@@ -200,7 +200,7 @@ TEST(Seconds, ofSlabsThatComeAndGoAreBoundByTheHostToo) {
   options.host_bandwidth = 1e9;
   const Plan bound = pdu(512, devices, options);
   ASSERT_FALSE(bound.resident);
-  EXPECT_GE(bound.seconds, bound.bus_bytes / 1e9);
+  EXPECT_GE(bound.seconds, 0.5 * bound.bus_bytes / 1e9);
   EXPECT_GT(bound.seconds, 2 * free.seconds);
   options.host_bandwidth = 500e9;
   EXPECT_DOUBLE_EQ(pdu(512, devices, options).seconds, free.seconds);
