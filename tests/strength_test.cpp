@@ -331,7 +331,7 @@ TEST(Strength, WhereNothingHappensItIsSaid) {
   for (const std::string method : {"pdu", "spdu"}) {
     EXPECT_EQ(warning(15, method), "");
     EXPECT_THAT(warning(1e6, method), HasSubstr("hardly anything was changed"));
-    EXPECT_THAT(warning(1e6, method), HasSubstr("below 1/1000 of the noise of 0.1"));
+    EXPECT_THAT(warning(1e6, method), HasSubstr("below 1/1000 of the noise of 0.09"));
     EXPECT_THAT(warning(1e6, method), HasSubstr("an --alpha below 1e+06 smooths more"));
     EXPECT_THAT(warning(0.01, method), HasSubstr("nothing is left"));
     EXPECT_THAT(warning(0.01, method), HasSubstr("an --alpha above 0.01 smooths less"));
