@@ -102,7 +102,8 @@ void PrintTo(const Family& family, std::ostream* out) {
 
 const Words pdu{"denoise", "-i", "volume.mha", "--method", "pdu", "--alpha", "2000", "--iterations", "6"};
 const Words short_pdu{"denoise", "-i", "volume.mha", "--method", "pdu", "--alpha", "2000", "--iterations", "3"};
-const Words large_pdu{"denoise", "-i", "large.mha", "--method", "pdu", "--alpha", "2000", "--iterations", "3"};
+const Words large_pdu{"denoise", "-i",   "large.mha",    "--method", "pdu",
+                      "--alpha", "2000", "--iterations", "3",        "--no-tune"};
 const Words spdu{"denoise",    "-i",      "volume.mha", "--method",     "spdu", "--weights",
                  "weight.mha", "--alpha", "2000",       "--iterations", "4"};
 const Words tvgd{"denoise", "-i", "volume.mha", "--method", "tvgd", "--step", "0.0002", "--iterations", "4"};
