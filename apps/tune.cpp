@@ -53,6 +53,14 @@ nlohmann::json tune_json(const Device& device, const TuneResult& result) {
   return json;
 }
 
+void require_host_memory(Job& job, double bytes) {
+  try {
+    job.require_host_memory(bytes);
+  } catch (const PlanError& error) {
+    throw PlanError(fmt::format("{}\nA smaller --size takes less.", error.what()));
+  }
+}
+
 void run(Job& job, const TuneCommand& command) {
   auto results = nlohmann::json::array();
   for (const Device& device : job.devices()) {
@@ -73,7 +81,7 @@ void run(Job& job, const TuneCommand& command) {
       job.say(fmt::format("{}: what was measured is forgotten", device.info().name));
       continue;
     }
-    job.require_host_memory(tune_host_bytes(device.info(), command.options));
+    require_host_memory(job, tune_host_bytes(device.info(), command.options));
     const TuneResult result = tune(device, command.options, job.run_options().progress);
     store_tuning(device.info(), result.tuning);
     use_tuning(device, result.tuning);

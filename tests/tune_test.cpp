@@ -180,7 +180,7 @@ TEST_F(Tune, WhatIsKnownOfADeviceIsNotReplacedForTheSakeOfAnother) {
 TEST_F(Tune, CommandPrintsATableKeepsAndForgets) {
   const Ran ran = run({"tune", "--class", "project", "--seconds", "0.5", "--size", "12", "--quiet", "--device", "0"});
   ASSERT_EQ(ran.code, 0) << ran.err;
-  EXPECT_THAT(ran.out, HasSubstr("siddon_project"));
+  EXPECT_THAT(ran.out, HasSubstr("siddon_backproject"));
   ASSERT_TRUE(stored_tuning(open().info()));
   EXPECT_THAT(stored_tuning(open().info())->classes, Contains("project"));
   const Ran again = run({"tune", "--class", "project", "--seconds", "0.1", "--size", "12", "--quiet", "--json"});
