@@ -38,12 +38,16 @@ typedef struct {
 
 INLINE Shadow shadow_of(__global const float* rays, float u, float v, int axis, float cx, float cy, float cz) {
   const Line at = line_of(ray_of(rays, u, v), axis, cx, cy, cz);
-  const Line u0 = line_of(ray_of(rays, u - 0.5f, v), axis, cx, cy, cz), u1 = line_of(ray_of(rays, u + 0.5f, v), axis, cx, cy, cz);
-  const Line v0 = line_of(ray_of(rays, u, v - 0.5f), axis, cx, cy, cz), v1 = line_of(ray_of(rays, u, v + 0.5f), axis, cx, cy, cz);
+  const Line u0 = line_of(ray_of(rays, u - 0.5f, v), axis, cx, cy, cz),
+             u1 = line_of(ray_of(rays, u + 0.5f, v), axis, cx, cy, cz);
+  const Line v0 = line_of(ray_of(rays, u, v - 0.5f), axis, cx, cy, cz),
+             v1 = line_of(ray_of(rays, u, v + 0.5f), axis, cx, cy, cz);
   Shadow s;
   s.centre = (float4)(at.slope_b, at.shift_b, at.slope_c, at.shift_c);
-  s.steps_b = (float4)(u1.slope_b - u0.slope_b, u1.shift_b - u0.shift_b, v1.slope_b - v0.slope_b, v1.shift_b - v0.shift_b);
-  s.steps_c = (float4)(u1.slope_c - u0.slope_c, u1.shift_c - u0.shift_c, v1.slope_c - v0.slope_c, v1.shift_c - v0.shift_c);
+  s.steps_b =
+      (float4)(u1.slope_b - u0.slope_b, u1.shift_b - u0.shift_b, v1.slope_b - v0.slope_b, v1.shift_b - v0.shift_b);
+  s.steps_c =
+      (float4)(u1.slope_c - u0.slope_c, u1.shift_c - u0.shift_c, v1.slope_c - v0.slope_c, v1.shift_c - v0.shift_c);
   return s;
 }
 
@@ -56,7 +60,9 @@ INLINE float overlap(float at, float half_width, float voxel) {
   return fmax(0.0f, fmin(at + half_width, voxel + 0.5f) - fmax(at - half_width, voxel - 0.5f));
 }
 
-INLINE int clamped(float value, int low, int high) { return (int)fmin(fmax(value, (float)low), (float)high); }
+INLINE int clamped(float value, int low, int high) {
+  return (int)fmin(fmax(value, (float)low), (float)high);
+}
 
 // The na planes along the axis that a ray follows, about ca; nb and nc voxels across; the widest shadows there, and how far from a shadow's
 // middle the centres of voxels that it touches lie; voxels from plane to plane (unless these are slices), and along b.
@@ -91,7 +97,8 @@ INLINE Reach reach_of(float4 centre, Planes p, int begin, int end) {
   if (r.low > r.high + 2.0f) return r;
   float lowest = r.low + p.ca, highest = r.high + p.ca;
   if (p.axis != 2) {
-    const float c0 = fma(r.low, centre.z, centre.w), c1 = fma(r.high, centre.z, centre.w), more = fabs(centre.z) + p.reach_c;
+    const float c0 = fma(r.low, centre.z, centre.w), c1 = fma(r.high, centre.z, centre.w),
+                more = fabs(centre.z) + p.reach_c;
     lowest = fmin(c0, c1) - more, highest = fmax(c0, c1) + more;
   }
   r.first = clamped(floor(lowest) - 1.0f, begin, end), r.last = clamped(ceil(highest) + 1.0f, begin - 1, end - 1);
@@ -109,9 +116,9 @@ INLINE int2 planes_within(float4 centre, Planes p, Reach r, int k) {
 #include "distance_driven_lanes.clh"
 #else
 __kernel void distance_driven_project(__global const float* restrict volume, __global const float* restrict rays,
-                                      __global float* restrict projections, int nx, int ny, int nz, int offset, int begin, int end,
-                                      float hx, float hy, float hz, int columns, int rows, int first_view, int views, float most_x,
-                                      float most_y, float most_z) {
+                                      __global float* restrict projections, int nx, int ny, int nz, int offset,
+                                      int begin, int end, float hx, float hy, float hz, int columns, int rows,
+                                      int first_view, int views, float most_x, float most_y, float most_z) {
   const int column = get_global_id(0), row = get_global_id(1), view = get_global_id(2);
   if (column >= columns || row >= rows || view >= views) return;
   __global const float* restrict r = rays + RAY_FLOATS * (size_t)(first_view + view);
@@ -130,18 +137,22 @@ __kernel void distance_driven_project(__global const float* restrict volume, __g
     const int2 within = planes_within(s.centre, planes, reach, k);
     for (int m = within.x; m <= within.y; ++m) {
       const float p = (float)m - planes.ca;
-      const float c = fma(p, s.centre.z, s.centre.w), width_c = width_at(p, s.steps_c, planes.most_c), half_c = 0.5f * width_c;
+      const float c = fma(p, s.centre.z, s.centre.w), width_c = width_at(p, s.steps_c, planes.most_c),
+                  half_c = 0.5f * width_c;
       if (axis != 2 && overlap(c, half_c, (float)k) <= 0.0f) continue;
-      const float b = fma(p, s.centre.x, s.centre.y), width_b = width_at(p, s.steps_b, planes.most_b), half_b = 0.5f * width_b;
+      const float b = fma(p, s.centre.x, s.centre.y), width_b = width_at(p, s.steps_b, planes.most_b),
+                  half_b = 0.5f * width_b;
       const float scale = path / (width_b * width_c);
-      const int first_b = clamped(floor(b - half_b + 0.5f), 0, planes.nb), last_b = clamped(floor(b + half_b + 0.5f), -1, planes.nb - 1);
+      const int first_b = clamped(floor(b - half_b + 0.5f), 0, planes.nb),
+                last_b = clamped(floor(b + half_b + 0.5f), -1, planes.nb - 1);
       const int first_c = axis == 2 ? clamped(floor(c - half_c + 0.5f), 0, planes.nc) : k,
                 last_c = axis == 2 ? clamped(floor(c + half_c + 0.5f), -1, planes.nc - 1) : k;
       for (int at_c = first_c; at_c <= last_c; ++at_c) {
         const float scaled_c = scale * overlap(c, half_c, (float)at_c);
         if (scaled_c <= 0.0f) continue;
         __global const float* restrict line =
-            volume + plane * (size_t)(k - offset) + (axis == 2 ? (size_t)nx * (size_t)at_c : (size_t)planes.stride_a * (size_t)m);
+            volume + plane * (size_t)(k - offset) +
+            (axis == 2 ? (size_t)nx * (size_t)at_c : (size_t)planes.stride_a * (size_t)m);
         for (int at_b = first_b; at_b <= last_b; ++at_b) {
           const float overlap_b = overlap(b, half_b, (float)at_b);
           if (overlap_b > 0.0f) sum = fma(overlap_b * scaled_c, line[(size_t)planes.stride_b * (size_t)at_b], sum);
@@ -155,8 +166,9 @@ __kernel void distance_driven_project(__global const float* restrict volume, __g
 
 // One work-item a pixel of the rows held: what the back-projection needs of its ray.
 __kernel void distance_driven_table(__global const float* restrict raw, __global const float* restrict rays,
-                                    __global float4* restrict lines, __global float2* restrict values, int nx, int ny, int nz, float hx,
-                                    float hy, float hz, int columns, int rows, int row_begin, int held, int first_view, int views) {
+                                    __global float4* restrict lines, __global float2* restrict values, int nx, int ny,
+                                    int nz, float hx, float hy, float hz, int columns, int rows, int row_begin,
+                                    int held, int first_view, int views) {
   const int column = get_global_id(0), row = get_global_id(1), view = get_global_id(2);
   if (column >= columns || row >= held || view >= views) return;
   const size_t at = ((size_t)view * held + row) * columns + column;
@@ -174,8 +186,9 @@ __kernel void distance_driven_table(__global const float* restrict raw, __global
 // Work-items: (nx, ny, slices / K_UNROLL), for the slices `offset + first` to `offset + slices`.
 __kernel void distance_driven_backproject(__global const float4* restrict lines, __global const float2* restrict values,
                                           __global const float4* restrict matrices, __global const int* restrict axes,
-                                          __global float* restrict volume, int nx, int ny, int nz, int offset, int first, int slices, int columns,
-                                          int row_begin, int held, int first_view, int views, float most_x, float most_y, float most_z) {
+                                          __global float* restrict volume, int nx, int ny, int nz, int offset,
+                                          int first, int slices, int columns, int row_begin, int held, int first_view,
+                                          int views, float most_x, float most_y, float most_z) {
   const int i = get_global_id(0), j = get_global_id(1), slice = first + K_UNROLL * (int)get_global_id(2);
   if (i >= nx || j >= ny || slice >= slices) return;
   const int k = offset + slice;
@@ -190,8 +203,9 @@ __kernel void distance_driven_backproject(__global const float4* restrict lines,
   for (int view = 0; view < views; ++view)
     for (int axis = 0; axis < 3; ++axis) {
       if ((axes[first_view + view] >> axis & 1) == 0) continue;
-      const Pixels pixels = shadow(matrices + 3 * (size_t)(first_view + view), x, y, z + half_k, axis == 0 ? 0.0f : reach_x,
-                                   axis == 1 ? 0.0f : reach_y, half_k + (axis == 2 ? 0.0f : reach_z), columns, row_begin, held);
+      const Pixels pixels =
+          shadow(matrices + 3 * (size_t)(first_view + view), x, y, z + half_k, axis == 0 ? 0.0f : reach_x,
+                 axis == 1 ? 0.0f : reach_y, half_k + (axis == 2 ? 0.0f : reach_z), columns, row_begin, held);
       const float voxel_b = (float)(axis == 0 ? j : i);
       const float most_b = axis == 0 ? most_y : most_x, most_c = axis == 2 ? most_y : most_z;
       for (int row = pixels.first_row; row <= pixels.last_row; ++row) {
@@ -204,18 +218,22 @@ __kernel void distance_driven_backproject(__global const float4* restrict lines,
           if (axis == 2) {
 #pragma unroll
             for (int s = 0; s < K_UNROLL; ++s) {
-              const float p = z + (float)s, width_b = width_at(p, steps_b, most_b), width_c = width_at(p, steps_c, most_c);
+              const float p = z + (float)s, width_b = width_at(p, steps_b, most_b),
+                          width_c = width_at(p, steps_c, most_c);
               const float overlap_b = overlap(fma(p, line.x, line.y), 0.5f * width_b, voxel_b);
               const float overlap_c = overlap(fma(p, line.z, line.w), 0.5f * width_c, (float)j);
               sum[s] = fma(overlap_c, overlap_b * value.x / (width_b * width_c), sum[s]);
             }
           } else {
-            const float p = axis == 0 ? x : y, width_b = width_at(p, steps_b, most_b), width_c = width_at(p, steps_c, most_c);
-            const float overlap_b = overlap(fma(p, line.x, line.y), 0.5f * width_b, voxel_b), c = fma(p, line.z, line.w);
+            const float p = axis == 0 ? x : y, width_b = width_at(p, steps_b, most_b),
+                        width_c = width_at(p, steps_c, most_c);
+            const float overlap_b = overlap(fma(p, line.x, line.y), 0.5f * width_b, voxel_b),
+                        c = fma(p, line.z, line.w);
             if (overlap_b <= 0.0f) continue;
             const float scaled_b = overlap_b * value.x / (width_b * width_c);
 #pragma unroll
-            for (int s = 0; s < K_UNROLL; ++s) sum[s] = fma(overlap(c, 0.5f * width_c, (float)(k + s)), scaled_b, sum[s]);
+            for (int s = 0; s < K_UNROLL; ++s)
+              sum[s] = fma(overlap(c, 0.5f * width_c, (float)(k + s)), scaled_b, sum[s]);
           }
         }
       }

@@ -80,7 +80,9 @@ INLINE int2 range_of(const Line line, const Planes planes) {
 }
 
 // Whether the march towards larger k goes from the last plane to the first.
-INLINE bool descends(const Line line, int axis) { return axis != 2 && line.slope_c < 0.0f; }
+INLINE bool descends(const Line line, int axis) {
+  return axis != 2 && line.slope_c < 0.0f;
+}
 
 #ifdef TURNED
 #define VOXELS_OF(axis) (axis == 0 ? turned : volume)
@@ -97,12 +99,14 @@ __kernel void joseph_project(__global const float* restrict volume,
 #ifdef TURNED
                              __global const float* restrict turned,
 #endif
-                             __global const float* restrict rays, __global float* restrict projections, int nx, int ny, int nz, int offset,
-                             int begin, int end, float hx, float hy, float hz, int columns, int rows, int first_view, int views) {
+                             __global const float* restrict rays, __global float* restrict projections, int nx, int ny,
+                             int nz, int offset, int begin, int end, float hx, float hy, float hz, int columns,
+                             int rows, int first_view, int views) {
   const int column = get_global_id(0), row = get_global_id(1), view = get_global_id(2);
   if (column >= columns || row >= rows || view >= views) return;
 
-  const Ray ray = ray_of(rays + RAY_FLOATS * (size_t)(first_view + view), from_centre(column, columns), from_centre(row, rows));
+  const Ray ray =
+      ray_of(rays + RAY_FLOATS * (size_t)(first_view + view), from_centre(column, columns), from_centre(row, rows));
   const int axis = main_axis(ray);
   const Line line = line_of(ray, axis, 0.5f * (float)(nx - 1), 0.5f * (float)(ny - 1), 0.5f * (float)(nz - 1));
   const float path = path_mm(ray, axis, hx, hy, hz);
@@ -151,7 +155,8 @@ __kernel void joseph_turn(__global const float* restrict volume, __global float*
 }
 
 // lines[y][x][slice] = volume[slice][y][x], in the same way. Work-items: (nx, slices, ny) in groups of TILE x TILE.
-__kernel void joseph_stand(__global const float* restrict volume, __global float* restrict lines, int nx, int ny, int slices) {
+__kernel void joseph_stand(__global const float* restrict volume, __global float* restrict lines, int nx, int ny,
+                           int slices) {
   __local float tile[TILE][TILE + 1];
   const int x0 = TILE * (int)get_group_id(0), k0 = TILE * (int)get_group_id(1), y = get_global_id(2);
   const int a = get_local_id(0), b = get_local_id(1);
@@ -161,13 +166,15 @@ __kernel void joseph_stand(__global const float* restrict volume, __global float
 }
 
 // One work-item a pixel of the rows held: what the back-projection needs of its ray.
-__kernel void joseph_table(__global const float* restrict raw, __global const float* restrict rays, __global float4* restrict lines,
-                           __global float2* restrict values, int nx, int ny, int nz, float hx, float hy, float hz, int columns, int rows,
-                           int row_begin, int held, int first_view, int views) {
+__kernel void joseph_table(__global const float* restrict raw, __global const float* restrict rays,
+                           __global float4* restrict lines, __global float2* restrict values, int nx, int ny, int nz,
+                           float hx, float hy, float hz, int columns, int rows, int row_begin, int held, int first_view,
+                           int views) {
   const int column = get_global_id(0), row = get_global_id(1), view = get_global_id(2);
   if (column >= columns || row >= held || view >= views) return;
   const size_t at = ((size_t)view * held + row) * columns + column;
-  const Ray ray = ray_of(rays + RAY_FLOATS * (size_t)(first_view + view), from_centre(column, columns), from_centre(row_begin + row, rows));
+  const Ray ray = ray_of(rays + RAY_FLOATS * (size_t)(first_view + view), from_centre(column, columns),
+                         from_centre(row_begin + row, rows));
   const int axis = main_axis(ray);
   const Line line = line_of(ray, axis, 0.5f * (float)(nx - 1), 0.5f * (float)(ny - 1), 0.5f * (float)(nz - 1));
   lines[at] = (float4)(line.slope_b, line.shift_b, line.slope_c, line.shift_c);
@@ -180,8 +187,8 @@ __kernel void joseph_table(__global const float* restrict raw, __global const fl
 // Work-items: (nx, ny, slices / K_UNROLL), for the slices `offset + first` to `offset + slices`.
 __kernel void joseph_backproject(__global const float4* restrict lines, __global const float2* restrict values,
                                  __global const float4* restrict matrices, __global const int* restrict axes,
-                                 __global float* restrict volume, int nx, int ny, int nz, int offset, int first, int slices, int columns,
-                                 int row_begin, int held, int first_view, int views) {
+                                 __global float* restrict volume, int nx, int ny, int nz, int offset, int first,
+                                 int slices, int columns, int row_begin, int held, int first_view, int views) {
   const int i = get_global_id(0), j = get_global_id(1), slice = first + K_UNROLL * (int)get_global_id(2);
   if (i >= nx || j >= ny || slice >= slices) return;
   const int k = offset + slice;
@@ -195,8 +202,9 @@ __kernel void joseph_backproject(__global const float4* restrict lines, __global
   for (int view = 0; view < views; ++view)
     for (int axis = 0; axis < 3; ++axis) {
       if ((axes[first_view + view] >> axis & 1) == 0) continue;
-      const Pixels pixels = shadow(matrices + 3 * (size_t)(first_view + view), x, y, z + half_k, axis == 0 ? 0.0f : 1.0f,
-                                   axis == 1 ? 0.0f : 1.0f, half_k + (axis == 2 ? 0.0f : 1.0f), columns, row_begin, held);
+      const Pixels pixels =
+          shadow(matrices + 3 * (size_t)(first_view + view), x, y, z + half_k, axis == 0 ? 0.0f : 1.0f,
+                 axis == 1 ? 0.0f : 1.0f, half_k + (axis == 2 ? 0.0f : 1.0f), columns, row_begin, held);
       const float p = axis == 0 ? x : y, whole_b = (float)(axis == 0 ? j : i);
       for (int row = pixels.first_row; row <= pixels.last_row; ++row) {
         const size_t start = ((size_t)view * held + (row - row_begin)) * columns;
@@ -244,8 +252,8 @@ __kernel void joseph_backproject(__global const float4* restrict lines, __global
 #endif
 
 // One work-item a texel: (width, height, layers).
-__kernel void joseph_planes(__global const float* restrict volume, __write_only image2d_array_t planes, int nx, int ny, int slices,
-                            int width, int height, int layers) {
+__kernel void joseph_planes(__global const float* restrict volume, __write_only image2d_array_t planes, int nx, int ny,
+                            int slices, int width, int height, int layers) {
   const int b = get_global_id(0), c = get_global_id(1), layer = get_global_id(2);
   if (b >= width || c >= height || layer >= layers) return;
   const int i = AXIS == 0 ? layer : b, j = AXIS == 0 ? b : AXIS == 1 ? layer : c, slice = AXIS == 2 ? layer : c;
@@ -286,10 +294,12 @@ INLINE float2 sample(__read_only image2d_array_t planes, float p, Line line, flo
 #else
   const float whole_b = floor(b), whole_c = floor(c), high_b = b - whole_b, high_c = c - whole_c;
   const int4 at = (int4)((int)whole_b, (int)(whole_c - move_c), (int)layer, 0);
-  const float value00 = read_imagef(planes, sampler, at).x, value10 = read_imagef(planes, sampler, at + (int4)(1, 0, 0, 0)).x;
+  const float value00 = read_imagef(planes, sampler, at).x,
+              value10 = read_imagef(planes, sampler, at + (int4)(1, 0, 0, 0)).x;
   const float value01 = read_imagef(planes, sampler, at + (int4)(0, 1, 0, 0)).x,
               value11 = read_imagef(planes, sampler, at + (int4)(1, 1, 0, 0)).x;
-  const float value0 = fma(high_b, value10, (1.0f - high_b) * value00), value1 = fma(high_b, value11, (1.0f - high_b) * value01);
+  const float value0 = fma(high_b, value10, (1.0f - high_b) * value00),
+              value1 = fma(high_b, value11, (1.0f - high_b) * value01);
   return (float2)(fma(high_c, value1, (1.0f - high_c) * value0), 0.0f);
 #endif
 }
@@ -297,14 +307,15 @@ INLINE float2 sample(__read_only image2d_array_t planes, float p, Line line, flo
 // Groups of (edge, edge, 1) pixels over (tiles * views / PACK, tiles): groups that follow each other take the same pixels of the following
 // views, whose rays meet much the same voxels while these are in the caches.
 __kernel void joseph_project_image(__read_only image2d_array_t planes, __global const int* restrict axes,
-                                   __global const float* restrict rays, __global float* restrict projections, int nx, int ny, int nz,
-                                   int offset, int begin, int end, float hx, float hy, float hz, int columns, int rows, int first_view,
-                                   int views) {
+                                   __global const float* restrict rays, __global float* restrict projections, int nx,
+                                   int ny, int nz, int offset, int begin, int end, float hx, float hy, float hz,
+                                   int columns, int rows, int first_view, int views) {
   const int turns = views / PACK, group = (int)get_group_id(0), view = group % turns * PACK;
   const int column = group / turns * (int)get_local_size(0) + (int)get_local_id(0), row = get_global_id(1);
   if (column >= columns || row >= rows) return;
   if ((axes[first_view + view] >> AXIS & 1) == 0) return;
-  const Ray ray = ray_of(rays + RAY_FLOATS * (size_t)(first_view + view), from_centre(column, columns), from_centre(row, rows));
+  const Ray ray =
+      ray_of(rays + RAY_FLOATS * (size_t)(first_view + view), from_centre(column, columns), from_centre(row, rows));
   if (main_axis(ray) != AXIS) return;
   const Line line = line_of(ray, AXIS, 0.5f * (float)(nx - 1), 0.5f * (float)(ny - 1), 0.5f * (float)(nz - 1));
   const float path = path_mm(ray, AXIS, hx, hy, hz);
@@ -338,7 +349,8 @@ __kernel void joseph_project_image(__read_only image2d_array_t planes, __global 
 #pragma unroll
     for (int n = 0; n < FETCHES; ++n) sum = fma((float2)(path), value[n], sum);
   }
-  for (; left > 0; --left, p += step, layer += step) sum = fma((float2)(path), sample(planes, p, line, move_c, layer), sum);
+  for (; left > 0; --left, p += step, layer += step)
+    sum = fma((float2)(path), sample(planes, p, line, move_c, layer), sum);
   projections[pixel] = sum.x;
 #if PACK == 2
   projections[next] = sum.y;

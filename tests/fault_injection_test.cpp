@@ -142,7 +142,7 @@ class Faults : public testing::TestWithParam<Family> {
     const auto all = list_devices();
     if (std::none_of(all.begin(), all.end(), [](const DeviceInfo& info) { return info.cpu(); }))
       GTEST_SKIP() << "no CPU device";
-    // Once in four runs the process was aborted without a word while builds were made to fail on two devices at once.
+    // In one run of six the process was aborted without a word while builds were made to fail on two devices at once.
     if (std::string(GetParam().name) == "pdu_two_gpus_out_of_core" && std::getenv("HALOCLINE_FAULTS") == nullptr)
       GTEST_SKIP() << "PoCL aborts now and then in this one; HALOCLINE_FAULTS=6 runs it";
     std::signal(SIGALRM, hung);
