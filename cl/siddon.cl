@@ -39,7 +39,8 @@ INLINE Crossings crossings_of(Ray ray, float cx, float cy, float cz) {
   }
   const float inverse_square = 1.0f / fma(ray.dx, ray.dx, fma(ray.dy, ray.dy, ray.dz * ray.dz));
   // the point nearest to the volume's middle: d x M / |d|^2
-  const float px = fma(ray.dy, ray.mz, -(ray.dz * ray.my)) * inverse_square, py = fma(ray.dz, ray.mx, -(ray.dx * ray.mz)) * inverse_square,
+  const float px = fma(ray.dy, ray.mz, -(ray.dz * ray.my)) * inverse_square,
+              py = fma(ray.dz, ray.mx, -(ray.dx * ray.mz)) * inverse_square,
               pz = fma(ray.dx, ray.my, -(ray.dy * ray.mx)) * inverse_square;
   const float tiny = 1e-12f * fmax(fabs(ray.dx), fmax(fabs(ray.dy), ray.dz));
   Crossings c;
@@ -52,7 +53,9 @@ INLINE Crossings crossings_of(Ray ray, float cx, float cy, float cz) {
   return c;
 }
 
-INLINE float crossing(int n, float inverse, float shift) { return fma((float)n, inverse, shift); }
+INLINE float crossing(int n, float inverse, float shift) {
+  return fma((float)n, inverse, shift);
+}
 
 // The voxel along one axis that the ray runs in just after t, from 0 .. count - 1; t lies between the first and the last crossing. The
 // guess may be one off where the ray runs along a plane; the crossings themselves decide.
@@ -70,7 +73,8 @@ typedef struct {
 } Passage;
 
 INLINE Passage passage_of(Crossings c, int nx, int ny, int begin, int end) {
-  const float x0 = c.shift_x, x1 = crossing(nx, c.inverse_x, c.shift_x), y0 = c.shift_y, y1 = crossing(ny, c.inverse_y, c.shift_y);
+  const float x0 = c.shift_x, x1 = crossing(nx, c.inverse_x, c.shift_x), y0 = c.shift_y,
+              y1 = crossing(ny, c.inverse_y, c.shift_y);
   Passage passage;
   passage.from = fmax(fmax(fmin(x0, x1), fmin(y0, y1)), crossing(begin, c.inverse_z, c.shift_z));
   passage.to = fmin(fmin(fmax(x0, x1), fmax(y0, y1)), crossing(end, c.inverse_z, c.shift_z));
@@ -92,11 +96,12 @@ INLINE Voxel first_voxel(Crossings c, float t, int nx, int ny, int nz, int begin
 #include "siddon_lanes.clh"
 #else
 __kernel void siddon_project(__global const float* restrict volume, __global const float* restrict rays,
-                             __global float* restrict projections, int nx, int ny, int nz, int offset, int begin, int end, float hx,
-                             float hy, float hz, int columns, int rows, int first_view, int views) {
+                             __global float* restrict projections, int nx, int ny, int nz, int offset, int begin,
+                             int end, float hx, float hy, float hz, int columns, int rows, int first_view, int views) {
   const int column = get_global_id(0), row = get_global_id(1), view = get_global_id(2);
   if (column >= columns || row >= rows || view >= views) return;
-  const Ray ray = ray_of(rays + RAY_FLOATS * (size_t)(first_view + view), from_centre(column, columns), from_centre(row, rows));
+  const Ray ray =
+      ray_of(rays + RAY_FLOATS * (size_t)(first_view + view), from_centre(column, columns), from_centre(row, rows));
   const Crossings c = crossings_of(ray, 0.5f * (float)(nx - 1), 0.5f * (float)(ny - 1), 0.5f * (float)(nz - 1));
   const float scale = length_mm(ray, hx, hy, hz);
 
@@ -140,13 +145,15 @@ __kernel void siddon_project(__global const float* restrict volume, __global con
 #endif
 
 // One work-item a pixel of the rows held: what the back-projection needs of its ray.
-__kernel void siddon_table(__global const float* restrict raw, __global const float* restrict rays, __global float4* restrict lines,
-                           __global float2* restrict values, int nx, int ny, int nz, float hx, float hy, float hz, int columns, int rows,
-                           int row_begin, int held, int first_view, int views) {
+__kernel void siddon_table(__global const float* restrict raw, __global const float* restrict rays,
+                           __global float4* restrict lines, __global float2* restrict values, int nx, int ny, int nz,
+                           float hx, float hy, float hz, int columns, int rows, int row_begin, int held, int first_view,
+                           int views) {
   const int column = get_global_id(0), row = get_global_id(1), view = get_global_id(2);
   if (column >= columns || row >= held || view >= views) return;
   const size_t at = ((size_t)view * held + row) * columns + column;
-  const Ray ray = ray_of(rays + RAY_FLOATS * (size_t)(first_view + view), from_centre(column, columns), from_centre(row_begin + row, rows));
+  const Ray ray = ray_of(rays + RAY_FLOATS * (size_t)(first_view + view), from_centre(column, columns),
+                         from_centre(row_begin + row, rows));
   const Crossings c = crossings_of(ray, 0.5f * (float)(nx - 1), 0.5f * (float)(ny - 1), 0.5f * (float)(nz - 1));
   lines[2 * at] = (float4)(c.inverse_x, c.inverse_y, c.inverse_z, 0.0f);
   lines[2 * at + 1] = (float4)(c.shift_x, c.shift_y, c.shift_z, 0.0f);
@@ -156,8 +163,8 @@ __kernel void siddon_table(__global const float* restrict raw, __global const fl
 // Work-items: (nx, ny, slices / K_UNROLL), for the slices `offset + first` to `offset + slices`.
 __kernel void siddon_backproject(__global const float4* restrict lines, __global const float2* restrict values,
                                  __global const float4* restrict matrices, __global const int* restrict axes,
-                                 __global float* restrict volume, int nx, int ny, int nz, int offset, int first, int slices, int columns,
-                                 int row_begin, int held, int first_view, int views) {
+                                 __global float* restrict volume, int nx, int ny, int nz, int offset, int first,
+                                 int slices, int columns, int row_begin, int held, int first_view, int views) {
   const int i = get_global_id(0), j = get_global_id(1), slice = first + K_UNROLL * (int)get_global_id(2);
   if (i >= nx || j >= ny || slice >= slices) return;
   const int k = offset + slice;
@@ -169,8 +176,8 @@ __kernel void siddon_backproject(__global const float4* restrict lines, __global
   for (int s = 0; s < K_UNROLL; ++s) sum[s] = slice + s < slices ? voxel[plane * s] : 0.0f;
 
   for (int view = 0; view < views; ++view) {
-    const Pixels pixels =
-        shadow(matrices + 3 * (size_t)(first_view + view), x, y, z + half_k, 0.5f, 0.5f, half_k + 0.5f, columns, row_begin, held);
+    const Pixels pixels = shadow(matrices + 3 * (size_t)(first_view + view), x, y, z + half_k, 0.5f, 0.5f,
+                                 half_k + 0.5f, columns, row_begin, held);
     for (int row = pixels.first_row; row <= pixels.last_row; ++row) {
       const size_t start = ((size_t)view * held + (row - row_begin)) * columns;
       for (int column = pixels.first_column; column <= pixels.last_column; ++column) {

@@ -52,8 +52,8 @@ typedef struct {
   float right[SLICES], px_right[SLICES];                                    // u and p_x of the voxel after the last
 } March;
 
-INLINE void march_from(March* m, __global const float* u, int x, int y, int z, int nx, int ny, int nz, int offset, int end,
-                       float rx, float ry, float rz, float eps2) {
+INLINE void march_from(March* m, __global const float* u, int x, int y, int z, int nx, int ny, int nz, int offset,
+                       int end, float rx, float ry, float rz, float eps2) {
   const size_t plane = (size_t)nx * (size_t)ny;
   const int lowest = max(0, z - 1), highest = min(nz - 1, min(end, z + SLICES));
 #pragma unroll
@@ -99,8 +99,8 @@ INLINE void march_on(March* m, Columns* g, int y, int nx, int ny, float rx, floa
   const float top_left = m->slice[SLICES + 1][m->i - m->to_left];
   EACH_COLUMN {
     const float below = y > 0 ? m->top.at[c] : top.at[c];
-    pz_top.at[c] = direction(top.at[c], c > 0 ? top.at[c > 0 ? c - 1 : 0] : top_left, below, m->here[SLICES - 1].at[c], rx,
-                             ry, rz, eps2)
+    pz_top.at[c] = direction(top.at[c], c > 0 ? top.at[c > 0 ? c - 1 : 0] : top_left, below, m->here[SLICES - 1].at[c],
+                             rx, ry, rz, eps2)
                        .z;
   }
   EACH_SLICE {
@@ -130,8 +130,8 @@ INLINE void march_on(March* m, Columns* g, int y, int nx, int ny, float rx, floa
 
 // Work-items: (columns / COLUMNS, segments of SEGMENT_ROWS rows, slices / SLICES).
 __kernel __attribute__((reqd_work_group_size(MARCH_X, 1, MARCH_Z))) void tvgd_step(
-    __global const float* restrict u, __global float* restrict v, __global const float* restrict control, int nx, int ny,
-    int nz, int offset, int begin, int end, float rx, float ry, float rz, float eps2) {
+    __global const float* restrict u, __global float* restrict v, __global const float* restrict control, int nx,
+    int ny, int nz, int offset, int begin, int end, float rx, float ry, float rz, float eps2) {
   const int x = (int)get_global_id(0) * COLUMNS, first = (int)get_global_id(1) * SEGMENT_ROWS;
   const int z = begin + (int)get_global_id(2) * SLICES;
   if (x >= nx || first >= ny || z >= end) return;
@@ -161,8 +161,8 @@ __kernel __attribute__((reqd_work_group_size(MARCH_X, 1, MARCH_Z))) void tvgd_st
 
 // Groups: (MARCH_X, 1, MARCH_Z). The few values of a row are added in float32.
 __kernel __attribute__((reqd_work_group_size(MARCH_X, 1, MARCH_Z))) void tvgd_sums(
-    __global const float* restrict u, __global const float* restrict f, __global sum_t* restrict partials, int nx, int ny,
-    int nz, int offset, int begin, int end, float rx, float ry, float rz, float eps2) {
+    __global const float* restrict u, __global const float* restrict f, __global sum_t* restrict partials, int nx,
+    int ny, int nz, int offset, int begin, int end, float rx, float ry, float rz, float eps2) {
   __local sum_t room[MARCH_X * MARCH_Z];
   const int x = (int)get_global_id(0) * COLUMNS, first = (int)get_global_id(1) * SEGMENT_ROWS;
   const int z = begin + (int)get_global_id(2) * SLICES;
@@ -215,26 +215,29 @@ __kernel __attribute__((reqd_work_group_size(MARCH_X, 1, MARCH_Z))) void tvgd_su
 #include "tvgd_rows.clh"
 
 // Work-items: (1, segments of SEGMENT_ROWS rows, slices / SLICES_AT_ONCE).
-__kernel void tvgd_step(__global const float* restrict u, __global float* restrict v, __global const float* restrict control,
-                        int nx, int ny, int nz, int offset, int begin, int end, float rx, float ry, float rz, float eps2) {
+__kernel void tvgd_step(__global const float* restrict u, __global float* restrict v,
+                        __global const float* restrict control, int nx, int ny, int nz, int offset, int begin, int end,
+                        float rx, float ry, float rz, float eps2) {
   const float factor = control[0];
   DESCENT(NOTHING, store_columns(fma((vector)(-factor), g, here), v + i, x, nx);, NOTHING)
 }
 
 // With the gradient that tvgd_sums left in `g`. Work-items: a row each.
-__kernel void tvgd_add(__global const float* restrict g, __global float* restrict u, __global const float* restrict control,
-                       int nx, int ny, int offset, int begin) {
+__kernel void tvgd_add(__global const float* restrict g, __global float* restrict u,
+                       __global const float* restrict control, int nx, int ny, int offset, int begin) {
   const float factor = control[0];
   const size_t i = VOXEL(0, (int)get_global_id(1), begin + (int)get_global_id(2));
   for (int n = 0; n < nx; ++n) u[i + n] = fma(-factor, g[i + n], u[i + n]);
 }
 
 // With KEEP the gradient is kept in `kept`: where arithmetic is slow that pays.
-__kernel void tvgd_sums(__global const float* restrict u, __global const float* restrict f, __global sum_t* restrict partials,
+__kernel void tvgd_sums(__global const float* restrict u, __global const float* restrict f,
+                        __global sum_t* restrict partials,
 #ifdef KEEP
                         __global float* restrict kept,
 #endif
-                        int nx, int ny, int nz, int offset, int begin, int end, float rx, float ry, float rz, float eps2) {
+                        int nx, int ny, int nz, int offset, int begin, int end, float rx, float ry, float rz,
+                        float eps2) {
 #ifdef KEEP
 #define KEEP_IT store_columns(g, kept + i, x, nx);
 #else
@@ -261,8 +264,8 @@ __kernel void tvgd_sums(__global const float* restrict u, __global const float* 
 // them, are kept as number `slot` of `records` (8 doubles each). One work-group of STEER_ITEMS.
 #define STEER_ITEMS 64
 __kernel __attribute__((reqd_work_group_size(STEER_ITEMS, 1, 1))) void tvgd_steer(
-    __global const double* restrict sums, __global float* restrict control, __global double* restrict records, int slices,
-    int components, int slot, double voxels, double step, double target, int aims) {
+    __global const double* restrict sums, __global float* restrict control, __global double* restrict records,
+    int slices, int components, int slot, double voxels, double step, double target, int aims) {
   __local double part[STEER_ITEMS][8];
   const int item = (int)get_local_id(0);
   double total = 0;
@@ -279,7 +282,8 @@ __kernel __attribute__((reqd_work_group_size(STEER_ITEMS, 1, 1))) void tvgd_stee
   barrier(CLK_LOCAL_MEM_FENCE);
   if (item < 8) records[8 * slot + item] = part[0][item];
   if (item > 0) return;
-  const double gradient2 = part[0][0] + part[0][1], fidelity2 = part[0][2] + part[0][3], product = part[0][4] + part[0][5];
+  const double gradient2 = part[0][0] + part[0][1], fidelity2 = part[0][2] + part[0][3],
+               product = part[0][4] + part[0][5];
   const bool reached = aims && sqrt(fidelity2 / voxels) >= (1 - 1e-5) * target;
   const bool ended = control[1] != 0.0f || reached || !(gradient2 > 0);
   double factor = 0;
