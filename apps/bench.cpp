@@ -28,6 +28,7 @@ void add_bench(CLI::App& app, Action& action) {
   sub->require_subcommand(1);
   add_bench_denoise(*sub, action);
   add_bench_scans(*sub, action);
+  add_bench_scaling(*sub, action);
   sub->footer("Example:\n  halocline bench backproject");
 }
 

@@ -12,6 +12,7 @@ namespace halocline {
 void add_bench_denoise(CLI::App& app, Action& action);
 /// project, backproject, fdk and slices.
 void add_bench_scans(CLI::App& app, Action& action);
+void add_bench_scaling(CLI::App& app, Action& action);
 
 /// "a,b, c"; an empty word stays, so that it is refused by name.
 std::vector<std::string> words_of(const std::string& list);

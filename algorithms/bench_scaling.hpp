@@ -1,0 +1,49 @@
+// Whole runs from host memory to host memory: on more and more devices together, and out of core.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "scheduling/iteration.hpp"
+
+namespace halocline {
+
+/// "pdu", "tvgd", "fdk" (exact), "fdk-texture".
+const std::vector<std::string>& scaling_jobs();
+
+struct ScalingOptions {
+  std::vector<std::string> jobs;  ///< of scaling_jobs(); empty: all that the devices can do
+  std::size_t size = 512;         ///< voxels along each edge, views, and pixels along each edge of the detector
+  int iterations = 60;            ///< pdu, tvgd: all of them, without a look at the gap
+  int runs = 2;                   ///< of which the best counts, after one that compiles
+};
+
+/// Devices that run together.
+struct ScalingTeam {
+  std::string name;
+  std::vector<Device> devices;
+  std::size_t times = 1;  ///< so many times the slices (weak scaling)
+};
+
+struct ScalingRate {
+  std::string job, team;
+  std::size_t devices = 0;  ///< of the team that the plan uses
+  std::size_t slabs = 0;
+  bool resident = true;                                                 ///< the slabs stay on the devices
+  double updates = 0;                                                   ///< voxel-iterations, or voxels times views
+  double seconds = 0, predicted = 0;                                    ///< host to host
+  double iteration_seconds = std::numeric_limits<double>::quiet_NaN();  ///< resident pdu, tvgd: of an iteration, from
+                                                                        ///< runs of once and three times the iterations
+  double rate() const { return updates / seconds; }
+};
+
+/// Bytes of host memory that inputs and results of the largest team take.
+double scaling_bytes(const ScalingOptions& options, std::size_t times);
+
+/// Throws InputError that names --jobs or --size, and what the runs throw.
+std::vector<ScalingRate> bench_scaling(const std::vector<ScalingTeam>& teams, const ScalingOptions& options,
+                                       const Progress& progress = {});
+
+}  // namespace halocline
