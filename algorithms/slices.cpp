@@ -13,7 +13,11 @@
 namespace halocline {
 namespace {
 
-constexpr std::size_t unroll = 4;  // J_UNROLL of slices.cl
+// J_UNROLL of slices.cl, as measured on an H200 (benchmarks/RESULTS.md).
+std::size_t unroll_of(const FdkParameters& parameters) {
+  return parameters.hardware_interpolation ? 8 : 4;
+}
+
 // Indices into one array of slices are 32-bit numbers on the device.
 constexpr std::size_t most_pixels_of_all = std::size_t{1} << 30;
 
@@ -228,6 +232,7 @@ void Slices::load(std::span<const Grid> slices) {
   std::vector<std::int32_t> extents;
   std::size_t pixels = 0;
   std::array<std::size_t, 3> items{0, 0, slices.size()};
+  const std::size_t unroll = unroll_of(parameters_);
   for (const Grid& slice : slices) {
     check_grid(slice, "a slice");
     if (slice.size[2] != 1) throw InputError(fmt::format("a slice has {} layers; expected one", slice.size[2]));
@@ -252,7 +257,7 @@ void Slices::enqueue(std::span<const Grid> slices) {
   load(slices);
   const auto [columns, rows, views] = filter_.rows().padded.size;
   slab_->launch({"slices.cl", parameters_.hardware_interpolation ? "slices_image" : "slices_exact",
-                 fmt::format("{} -D J_UNROLL={}", options_, unroll)},
+                 fmt::format("{} -D J_UNROLL={}", options_, unroll_of(parameters_))},
                 items_,
                 {in("resident"), in("matrices"), in("factors"), in("planes"), in("extents"), out("slices"),
                  number(columns), number(rows), number(oldest_), number(views)});

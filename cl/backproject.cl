@@ -84,7 +84,7 @@ __kernel void backproject_image(__read_only image2d_array_t filtered, __global c
       const float base_w = fma(xs[q], mw.x, fma(ys[q], mw.y, mw.w));
 #ifdef K_INVARIANT
       const bool in_front = base_w > 0.0f;
-      const float inverse_w = in_front ? 1.0f / base_w : 0.0f;
+      const float inverse_w = in_front ? RECIPROCAL(base_w) : 0.0f;
       const float weight = voxel_weight(inverse_w, in_front);
       const float u = base_u * inverse_w;
 #endif
@@ -94,7 +94,7 @@ __kernel void backproject_image(__read_only image2d_array_t filtered, __global c
 #ifndef K_INVARIANT
         const float w = fma(z, mw.z, base_w);
         const bool in_front = w > 0.0f;
-        const float inverse_w = in_front ? 1.0f / w : 0.0f;
+        const float inverse_w = in_front ? RECIPROCAL(w) : 0.0f;
         const float weight = voxel_weight(inverse_w, in_front);
         const float u = fma(z, mu.z, base_u) * inverse_w;
 #endif

@@ -5,7 +5,7 @@
 //
 // and its exact adjoint, joseph_backproject: for each voxel, the sum over the pixels whose rays pass within a voxel of it on its plane,
 //
-//   volume(a, b', c') += path * (1 - |b(a) - b'|) * (1 - |c(a) - c'|) * raw(ray),      with the b, c, path that the projector computes.
+//   volume(a, b', c') += (1 - |b(a) - b'|) * path * raw(ray) * (1 - |c(a) - c'|),      with the b, c, path that the projector computes.
 //
 // Arrays: volume[slice][y][x] with slices from `offset`; rays[view][18] as in rays.clh; projections and raw[view][row][column].
 // Projecting, halo: one slice above. Back-projecting, no halo; rows `row_begin` to `row_begin + held` of the detector are held;
@@ -21,7 +21,8 @@
 // TURNED: turned[slice][x][y] too, the slices transposed by joseph_turn, which rays that follow i read, so that neighbouring rays read
 // neighbouring voxels. The same numbers, so the same bits.
 //
-// COLUMNS, LANES, TILES: the forms for CPUs, joseph_columns.clh and joseph_lanes.clh, and of the adjoint joseph_tiles.clh. The same bits again.
+// COLUMNS, LANES, TILES: the forms for CPUs, joseph_columns.clh and joseph_lanes.clh, and of the adjoint joseph_tiles.clh. UPRIGHT: of the
+// adjoint for GPUs, joseph_upright.clh. The same bits again.
 //
 // IMAGE: one launch for each AXIS that rays follow, from planes, an image array with a layer for each plane across AXIS (joseph_planes;
 // width and height are j and k, i and k, or i and j), zero beyond the slices held. The same bits again; with HARDWARE interpolation the
@@ -177,12 +178,23 @@ __kernel void joseph_table(__global const float* restrict raw, __global const fl
                          from_centre(row_begin + row, rows));
   const int axis = main_axis(ray);
   const Line line = line_of(ray, axis, 0.5f * (float)(nx - 1), 0.5f * (float)(ny - 1), 0.5f * (float)(nz - 1));
+  const float value = path_mm(ray, axis, hx, hy, hz) * raw[at];
+#ifdef UPRIGHT
+  lines[at] = (float4)(line.slope_c, line.shift_c, value, (float)axis);
+  values[at] = (float2)(line.slope_b, line.shift_b);
+#else
   lines[at] = (float4)(line.slope_b, line.shift_b, line.slope_c, line.shift_c);
-  values[at] = (float2)(path_mm(ray, axis, hx, hy, hz) * raw[at], (float)axis);
+  values[at] = (float2)(value, (float)axis);
+#endif
 }
 
-#ifdef TILES
+// Weight of a sample at `at` for the voxel at `voxel`.
+INLINE float hat(float at, float voxel) { return fmax(0.0f, 1.0f - fabs(at - voxel)); }
+
+#if defined(TILES)
 #include "joseph_tiles.clh"
+#elif defined(UPRIGHT)
+#include "joseph_upright.clh"
 #else
 // Work-items: (nx, ny, slices / K_UNROLL), for the slices `offset + first` to `offset + slices`.
 __kernel void joseph_backproject(__global const float4* restrict lines, __global const float2* restrict values,
@@ -206,8 +218,9 @@ __kernel void joseph_backproject(__global const float4* restrict lines, __global
           shadow(matrices + 3 * (size_t)(first_view + view), x, y, z + half_k, axis == 0 ? 0.0f : 1.0f,
                  axis == 1 ? 0.0f : 1.0f, half_k + (axis == 2 ? 0.0f : 1.0f), columns, row_begin, held);
       const float p = axis == 0 ? x : y, whole_b = (float)(axis == 0 ? j : i);
+      const size_t begin = (size_t)view * held * columns;
       for (int row = pixels.first_row; row <= pixels.last_row; ++row) {
-        const size_t start = ((size_t)view * held + (row - row_begin)) * columns;
+        const size_t start = begin + (size_t)(row - row_begin) * columns;
         for (int column = pixels.first_column; column <= pixels.last_column; ++column) {
           const float4 line = lines[start + column];
           const float2 value = values[start + column];
@@ -216,18 +229,16 @@ __kernel void joseph_backproject(__global const float4* restrict lines, __global
 #pragma unroll
             for (int s = 0; s < K_UNROLL; ++s) {
               const float at = z + (float)s;
-              const float weight_b = 1.0f - fabs(fma(at, line.x, line.y) - (float)i),
-                          weight_c = 1.0f - fabs(fma(at, line.z, line.w) - (float)j);
-              if (weight_b > 0.0f && weight_c > 0.0f) sum[s] = fma(weight_b * weight_c, value.x, sum[s]);
+              const float weight_b = hat(fma(at, line.x, line.y), (float)i),
+                          weight_c = hat(fma(at, line.z, line.w), (float)j);
+              sum[s] = fma(weight_b * value.x, weight_c, sum[s]);
             }
           } else {
-            const float weight_b = 1.0f - fabs(fma(p, line.x, line.y) - whole_b), c = fma(p, line.z, line.w);
+            const float weight_b = hat(fma(p, line.x, line.y), whole_b), c = fma(p, line.z, line.w);
             if (weight_b <= 0.0f) continue;
 #pragma unroll
-            for (int s = 0; s < K_UNROLL; ++s) {
-              const float weight_c = fmax(0.0f, 1.0f - fabs(c - (float)(k + s)));
-              sum[s] = fma(weight_b * weight_c, value.x, sum[s]);
-            }
+            for (int s = 0; s < K_UNROLL; ++s)
+              sum[s] = fma(weight_b * value.x, hat(c, (float)(k + s)), sum[s]);
           }
         }
       }
@@ -245,7 +256,7 @@ __kernel void joseph_backproject(__global const float4* restrict lines, __global
 #define AXIS 0
 #endif
 #ifndef FETCHES
-#define FETCHES 4
+#define FETCHES 8
 #endif
 #ifndef PACK
 #define PACK 1
@@ -304,15 +315,16 @@ INLINE float2 sample(__read_only image2d_array_t planes, float p, Line line, flo
 #endif
 }
 
-// Groups of (edge, edge, 1) pixels over (tiles * views / PACK, tiles): groups that follow each other take the same pixels of the following
-// views, whose rays meet much the same voxels while these are in the caches.
+// Groups of (width, height, turns) over (tiles along u * groups of turns, tiles along v, 1), a turn being PACK views: the rays of a group's
+// turns meet much the same voxels while these are in its cache, and those of the groups that follow it while they are in the device's.
 __kernel void joseph_project_image(__read_only image2d_array_t planes, __global const int* restrict axes,
                                    __global const float* restrict rays, __global float* restrict projections, int nx,
                                    int ny, int nz, int offset, int begin, int end, float hx, float hy, float hz,
                                    int columns, int rows, int first_view, int views) {
-  const int turns = views / PACK, group = (int)get_group_id(0), view = group % turns * PACK;
-  const int column = group / turns * (int)get_local_size(0) + (int)get_local_id(0), row = get_global_id(1);
-  if (column >= columns || row >= rows) return;
+  const int together = get_local_size(2), groups = (views / PACK + together - 1) / together, group = get_group_id(0);
+  const int view = (group % groups * together + (int)get_local_id(2)) * PACK;
+  const int column = group / groups * (int)get_local_size(0) + (int)get_local_id(0), row = get_global_id(1);
+  if (column >= columns || row >= rows || view >= views) return;
   if ((axes[first_view + view] >> AXIS & 1) == 0) return;
   const Ray ray =
       ray_of(rays + RAY_FLOATS * (size_t)(first_view + view), from_centre(column, columns), from_centre(row, rows));

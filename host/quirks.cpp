@@ -19,8 +19,9 @@ Quirks quirks_of(const DeviceInfo& device) {
   if (contains(device.platform, "NVIDIA")) {
     quirks.fill_with_kernel = true;
     quirks.allocations_beyond_max = true;
-    // The same instruction with the same error (2 ulp), but for numbers below 1e-38, which rsqrt scales first.
-    quirks.build_options = "-D INVERSE_ROOT=native_rsqrt";
+    // The same instruction with the same error (2 ulp), but for numbers below 1e-38, which rsqrt scales first; and one
+    // instruction with an error of 1 ulp instead of ten.
+    quirks.build_options = "-D INVERSE_ROOT=native_rsqrt -D RECIPROCAL=native_recip";
   }
   if (contains(device.platform, "Intel") && device.type == "gpu" && device.global_memory > four_gibibytes) {
     // Without both, addresses in kernels are 32 bits wide and buffers end at 4 GB.

@@ -245,16 +245,23 @@ TEST(Projector, ColumnsAreTakenWhereTheirRaysShareLines) {
   EXPECT_EQ(kernel("cone_one_voxel", false), "joseph_project");
 }
 
-TEST(Projector, CpusFollowRaysThroughTiles) {
-  const auto scene = reference::scenes().front();
-  const auto kernel = [&](Projector projector, bool gpu) {
-    return RayBackprojection(scene.geometry, scene.projections, scene.grid, projector, gpu)
+TEST(Projector, TheAdjointHasAFormForEveryDevice) {
+  const auto kernel = [](const std::string& name, Projector projector, bool gpu) {
+    const auto all = reference::scenes();
+    const auto scene = std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.name == name; });
+    return RayBackprojection(scene->geometry, scene->projections, scene->grid, projector, gpu)
         .requirements()
         .kernels.back();
   };
-  EXPECT_EQ(kernel(Projector::joseph, false), "joseph_backproject_tiles");
-  EXPECT_EQ(kernel(Projector::joseph, true), "joseph_backproject");
-  EXPECT_EQ(kernel(Projector::siddon, false), "siddon_backproject");
+  for (const char* name : {"cone", "cone_tilted"}) {
+    EXPECT_EQ(kernel(name, Projector::joseph, false), "joseph_backproject_tiles");
+    EXPECT_EQ(kernel(name, Projector::siddon, false), "siddon_backproject");
+  }
+  for (const char* name : {"cone", "parallel", "short_scan"})
+    EXPECT_EQ(kernel(name, Projector::joseph, true), "joseph_backproject_upright") << name;
+  // columns along j, and none
+  for (const char* name : {"cone_axis_along_j", "cone_tilted", "long_lines"})
+    EXPECT_EQ(kernel(name, Projector::joseph, true), "joseph_backproject") << name;
 }
 
 TEST(Projector, HoldsWhatWasPlanned) {

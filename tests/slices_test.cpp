@@ -184,7 +184,13 @@ TEST(Slices, HardwareInterpolationIsThatOfFdk) {
   const Volume volume = fdk(projections, scene.geometry, scene.grid, parameters, device()).output;
   Slices slices(device().front(), projections, scene.geometry, scene.grid, parameters, pixels_of(planes));
   const auto found = slices.reconstruct(planes);
-  expect_planes_of(found, volume);
+  // coordinates differ by some 1e-4 pixels, which now and then is the next fraction of 8 bits in a view
+  for (int axis = 0; axis < 3; ++axis) {
+    const auto plane = plane_of_volume(volume, axis, volume.grid.size[axis] / std::array{3, 2, 4}[axis]);
+    const std::vector<double> expected(plane.begin(), plane.end());
+    EXPECT_LT(reference::largest_difference(found[axis].voxels, expected), 0.005 * reference::largest(exact))
+        << "across axis " << axis;
+  }
   // fractions of 8 bits, of values that are somewhat larger than their sum
   EXPECT_LT(reference::largest_difference(found[1].voxels, exact), 0.02 * reference::largest(exact));
 }
