@@ -110,6 +110,8 @@ std::array<std::size_t, 3> VoxelDriven::filtered_items(const Slab& slab, Range v
 void VoxelDriven::declare(Requirements& requirements) const {
   requirements.size = grid_.size;
   requirements.stack = projections_.size;
+  // While the last batch is added, slices that are done travel to the host: it has to take as long as that.
+  if (!options_.cpu) requirements.preferred_batch *= 4;
   if (layout_ == Layout::texels) {
     const std::size_t bytes = options_.half_texels ? 2 : 4;
     requirements.arrays.push_back({.name = "filtered", .kind = ArrayKind::projections, .element_bytes = bytes});

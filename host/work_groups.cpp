@@ -29,7 +29,8 @@ constexpr Row table[] = {
     {"", "", "", "backproject_exact", {8, 16, 1}},
     {"", "", "", "slices_image", {16, 8, 1}},
     {"", "", "", "slices_exact", {16, 8, 1}},
-    {"", "", "", "joseph_project_image", {16, 16, 1}},
+    // planes across x: read along their layers, written along y
+    {"", "", "", "joseph_planes", {16, 1, 16}},
     {"", "", "", "joseph_project", {32, 2, 4}},
     {"", "", "", "joseph_backproject", {16, 8, 1}},
     {"", "", "", "siddon_project", {32, 2, 4}},
