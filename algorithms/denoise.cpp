@@ -63,7 +63,7 @@ MethodParameters common(const Grid& grid, const DenoiseParameters& parameters) {
   method.size = grid.size;
   method.spacing = grid.spacing;
   method.iterations = parameters.iterations;
-  method.gap = parameters.gap;
+  method.gap = parameters.gap > 0 ? parameters.gap : -1;  // without a target the certificate of the end is enough
   method.schedule = parameters.schedule;
   method.adaptive_delta = parameters.adaptive_delta;
   method.statistical = parameters.statistical;

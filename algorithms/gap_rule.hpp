@@ -17,7 +17,7 @@ constexpr double least_certain_gap = 0x1p-23;
 class GapRule {
  public:
   /// target: relative gap to stop at; 0: none, the gap is then evaluated every 5 iterations up to 50, every 10 up to
-  /// 200, and every 25 from there.
+  /// 200, and every 25 from there; below 0: none, and it is never evaluated on the way.
   explicit GapRule(double target) : target_(target) {}
 
   /// After so many iterations (more than at the last call) the relative gap was this.

@@ -72,7 +72,8 @@ class Run {
     while (!stop && done < iterations) {
       const int due = due_after(done);
       const bool waits = plan_.resident || requirements_.reductions_steer;
-      const int most = std::min(plan_.iterations_per_exchange, iterations_until_kept(done));
+      int most = std::min(plan_.iterations_per_exchange, iterations_until_kept(done));
+      if (plan_.resident && plan_.slabs.size() == 1) most = std::min(most, iterations_untold);
       const int count = time_.count(std::min(most, (waits ? due : iterations) - done));
       if (count == 0) by = StoppedBy::time;
       if (count == 0) break;
@@ -565,6 +566,8 @@ class Run {
 
   void count_bytes(std::size_t bytes) { bus_bytes_ += bytes; }
 
+  // Of one slab between two reports; a multiple of what passes over memory take together.
+  static constexpr int iterations_untold = 24;
   static constexpr std::size_t state_piece = std::size_t{4} << 20;  // bytes
   static Clock::time_point after(Clock::time_point time, double seconds) {
     return time + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(std::min(seconds, 1e9)));

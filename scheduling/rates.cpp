@@ -145,8 +145,9 @@ bool unlike(const std::vector<Device>& devices) {
 
 // A part of the volume in its middle, as thick as fits.
 Plan trial_plan(const Requirements& requirements, const Device& device, int iterations) {
-  constexpr std::size_t most = 256u << 20;
-  const std::size_t budget = std::min(most, device.ledger().budget());
+  // As thick as a GPU needs to be busy: of slices as large as 1024^2 a few would be timed as a fraction of its rate.
+  const std::size_t most = device.info().cpu() ? std::size_t{256} << 20 : std::size_t{4} << 30;
+  const std::size_t budget = std::min(most, device.ledger().budget() / (device.info().cpu() ? 1 : 2));
   const auto slices = static_cast<std::int64_t>(requirements.size[2]);
   const int step = requirements.batch_step;
   Plan plan;

@@ -57,6 +57,13 @@ TEST(GapRule, WithoutATargetTheNumbersAreFixed) {
   EXPECT_FALSE(rule.stalled());
 }
 
+TEST(GapRule, BelowZeroNothingIsEvaluatedOnTheWay) {
+  const GapRule rule(-1);
+  EXPECT_GT(rule.next(-1), 1000000);
+  EXPECT_GT(rule.next(60), 1000000);
+  EXPECT_TRUE(rule.estimate(1000000).empty());
+}
+
 TEST(GapRule, EvaluatesRarelyAndHardlyOvershoots) {
   int cases = 0;
   for (const double exponent : {2.0, 2.5, 3.0, 3.5})
