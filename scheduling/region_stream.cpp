@@ -70,7 +70,7 @@ void RegionStream::run(const Pass& pass, std::vector<double>& sums) {
     enter(pass, region);
     overlap_with(pass, region);
     compute(pass, region);
-    if (region > 0) leave(pass, work_[region - 1].window);
+    if (region > 0) leave(pass, {block_.begin, work_[region - 1].window.end});
   }
   for (auto& store : stores(regions_.size() - 1, stored(pass), false)) store.work();
   for (std::size_t level = 0; level <= ended_at_; ++level) {
@@ -81,10 +81,11 @@ void RegionStream::run(const Pass& pass, std::vector<double>& sums) {
     count(sums_name_, block_);
   }
   slab_.wait();
-  leave(pass, work_.back().window);
+  leave(pass, block_);
 }
 
-// What the host holds of these slices is not wanted again in this pass.
+// What the host holds of these slices is not wanted again in this pass. Every time of all that lies behind, for a CPU
+// writes its part later than it was told to.
 void RegionStream::leave(const Pass& pass, Range slices) const {
   slices = common(slices, block_);
   const auto done_with = [&](const std::string& name, const void* volume) {
