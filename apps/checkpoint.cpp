@@ -186,7 +186,7 @@ void write_state(const RunState& state, nlohmann::json text, const std::string& 
   TemporaryFile file(path, path + ".tmp");
   Head head;
   head.begin = sizeof head;
-  UninitialisedVector<std::byte> chunk;
+  std::vector<std::byte> chunk;  // in memory, whatever --scratch says of whole volumes
   for (const auto& [name, bytes] : state.arrays) {
     std::vector<std::uint32_t> sums((bytes + part_bytes - 1) / part_bytes);
     for (std::size_t begin = 0; begin < bytes; begin += checkpoint_buffer) {

@@ -42,6 +42,12 @@ void add_common_options(CLI::App& app, CommonOptions& options) {
          "begins. Default: what the computer has")
       ->type_name("BYTES")
       ->group(devices);
+  app.add_option("--scratch", options.scratch,
+                 "Let whole volumes and the state of slabs that come and go lie in files of this folder instead of "
+                 "host memory, for volumes that are too large for it. Fast disks help; nothing is left there")
+      ->check(not_empty("a folder"))
+      ->type_name("FOLDER")
+      ->group(devices);
   const char* output = "What is told";
   app.add_flag("--dry-run", options.dry_run, "Print the plan, or what would be done, and write nothing")->group(output);
   app.add_option("--trace", options.trace,

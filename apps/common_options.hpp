@@ -17,6 +17,7 @@ struct CommonOptions {
   std::size_t host_memory = 0;  // bytes; 0: what the computer has
   bool dry_run = false, quiet = false, allow_nonfinite = false, no_tune = false;
   std::string trace, report;  // paths; empty: none
+  std::string scratch;        // a folder for large host arrays; empty: they lie in memory
   std::string log_level;      // empty: info, or warn with --quiet
 };
 

@@ -270,7 +270,6 @@ double held_bytes(const DenoiseCommand& command, const Plan& plan, const Grid& g
   if (!control.init.empty()) result += volume;  // less the mean
   if (!control.checkpoint.empty()) {
     const auto state = static_cast<double>(state_bytes(plan.requirements));
-    result += std::min(volume, static_cast<double>(checkpoint_buffer));
     // Slabs that come and go in a single pass leave no state on the host, unless it is to be kept.
     if (!plan.resident && plan.passes <= 1) result += state - volume;
   }
@@ -291,7 +290,7 @@ nlohmann::json checkpoint_job(const Job& job, const Grid& grid,
                            "--trace",       "--quiet",         "--log-level",    "--dry-run",    "--device",
                            "--sub-devices", "--device-memory", "--host-memory",  "--no-tune",    "--allow-nonfinite",
                            "--stages",      "--time-limit",    "--keep-partial", "--checkpoint", "--checkpoint-every",
-                           "--resume"})
+                           "--resume",      "--scratch"})
     result.erase(name);
   result["the version of halocline"] = HALOCLINE_VERSION;
   result["size"] = grid.size;
@@ -387,7 +386,9 @@ void run_denoise(Job& job, DenoiseCommand& command) {
   if (job.dry_run() && several)
     job.print(fmt::format("{}, of which the plan makes slices of {} x {}", frames_summary(command.frames, first),
                           whole.size[0], whole.size[1]));
-  job.forecast(plan, held_bytes(command, plan, grid, input, storage, streamed));
+  const double chunk =
+      control.checkpoint.empty() ? 0 : std::min(grid_bytes(grid), static_cast<double>(checkpoint_buffer));
+  job.forecast(plan, held_bytes(command, plan, grid, input, storage, streamed), chunk);
   std::optional<Checkpoint> checkpoint;
   if (!control.checkpoint.empty()) {
     job.output("--checkpoint", control.checkpoint);

@@ -298,12 +298,13 @@ void run_fdk(Job& job, const FdkCommand& command) {
   const auto stored = command.counts ? work.attenuation.counts->stored : Component::float32;
   const double views = static_cast<double>(component_bytes(stored)) * static_cast<double>(work.stack.count()),
                volumes = grid_bytes(work.grid) * static_cast<double>(1 + (variance ? 1 : 0) + first.halves.size()),
-               input = work.streamed && is_streamable(command.input) ? std::min(views, chunks) : views,
-               results = is_streamable(first.output) ? std::min(volumes, chunks) : volumes;
-  job.forecast(attenuation, input + results);
-  if (variance) job.forecast(*variance, input + results);
-  for (const auto& half : first.halves)
-    job.forecast(plan(half.geometry, half_stack(work, half), work.attenuation), 1.5 * input + results);
+               input = work.streamed && is_streamable(command.input) ? 0 : views,
+               results = is_streamable(first.output) ? 0 : volumes,
+               pieces = (input > 0 ? 0 : std::min(views, chunks)) + (results > 0 ? 0 : std::min(volumes, chunks));
+  job.forecast(attenuation, input + results, pieces);
+  if (variance) job.forecast(*variance, input + results, pieces);
+  for (const auto& half : first.halves)  // which are never streamed
+    job.forecast(plan(half.geometry, half_stack(work, half), work.attenuation), 1.5 * input + results, pieces);
   if (job.dry_run()) {
     if (work.frames.size() > 1) job.print(fmt::format("and so for each of {} frames", work.frames.size()));
     return;

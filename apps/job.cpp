@@ -228,17 +228,42 @@ RunOptions Job::run_options(const WorkRate& rate) const {
   return options;
 }
 
-void Job::forecast(const Plan& plan, double volumes) {
-  const HostNeed need{static_cast<double>(process_bytes()), volumes, plan.host_bytes};
-  host_need_ = std::max(host_need_, need.peak());
+void Job::forecast(const Plan& plan, double volumes, double pieces) {
+  const HostNeed need{static_cast<double>(process_bytes()),
+                      volumes + pieces,
+                      plan.host_bytes,
+                      volumes,
+                      host_state_bytes(plan),
+                      !common_.scratch.empty()};
   if (dry_run()) print(plan.text() + host_text(need, host_memory()));
   halocline::require_host_memory(plan, need, host_memory(), host_memory_option);
+  prepare_host(need);
 }
 
 void Job::require_host_memory(double volumes) {
-  const HostNeed need{static_cast<double>(process_bytes()), volumes, 0};
-  host_need_ = std::max(host_need_, need.peak());
+  const HostNeed need{static_cast<double>(process_bytes()), volumes, 0, volumes, 0, !common_.scratch.empty()};
   halocline::require_host_memory(need, host_memory(), host_memory_option);
+  prepare_host(need);
+}
+
+// All that a host will be asked for is seen to be there before the volumes are read.
+void Job::prepare_host(const HostNeed& need) {
+  host_need_ = std::max(host_need_, need.peak());
+  scratch_need_ = std::max(scratch_need_, need.on_scratch());
+  if (!need.scratch) return;
+  if (!scratch_) {
+    scratch_.emplace(common_.scratch);
+    watch_.emplace();
+    if (scratch_->in_memory())
+      spdlog::warn("--scratch '{}' is a folder in memory (tmpfs): nothing is gained; give one on a disk",
+                   common_.scratch);
+  }
+  scratch_->reserve(static_cast<std::size_t>(need.on_scratch()));
+}
+
+// Without the mapped files of --scratch, whose pages the system can take at any time.
+std::size_t Job::peak_bytes() const {
+  return watch_ ? watch_->peak() : process_peak_bytes();
 }
 
 std::size_t Job::host_memory() const {
@@ -302,9 +327,14 @@ void Job::finish(bool failed) {
     spdlog::warn("the trace was not written: {}", error.what());
   }
   if ((failed && !keep_report_) || common_.report.empty()) return;
-  report_["host_peak_bytes"] = process_peak_bytes();
+  report_["host_peak_bytes"] = peak_bytes();
   if (host_need_ > 0)
-    report_["host_memory"] = {{"predicted_peak_bytes", host_need_}, {"actual_peak_bytes", process_peak_bytes()}};
+    report_["host_memory"] = {{"predicted_peak_bytes", host_need_}, {"actual_peak_bytes", peak_bytes()}};
+  if (scratch_)
+    report_["scratch"] = {{"folder", common_.scratch},
+                          {"predicted_peak_bytes", scratch_need_},
+                          {"actual_peak_bytes", scratch_->peak()},
+                          {"resident_peak_bytes", process_peak_bytes()}};
   seconds_["total"] = std::chrono::duration<double>(Clock::now() - start_).count();
   report_["seconds"] = seconds_;
   if (trace_)

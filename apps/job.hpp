@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,10 @@
 #include "apps/io/image_sink.hpp"
 #include "host/cutout.hpp"
 #include "host/device.hpp"
+#include "host/process_memory.hpp"
+#include "host/scratch_folder.hpp"
 #include "host/volume.hpp"
+#include "scheduling/host_need.hpp"
 #include "scheduling/iteration.hpp"
 
 namespace halocline {
@@ -70,9 +74,10 @@ class Job {
   /// For the runners: progress on stderr unless --quiet, with the rate of the work if it is told.
   RunOptions run_options(const WorkRate& rate = {}) const;
   /// Before the volumes are in memory: prints the plan after --dry-run, and keeps what it predicts for the report.
-  /// volumes: bytes of host memory that inputs and results will take. Throws PlanError if the host has less than all of
-  /// it needs.
-  void forecast(const Plan& plan, double volumes);
+  /// volumes: bytes of the inputs and results that will lie whole on the host; pieces: of what others pass through.
+  /// Throws PlanError if the host has less memory than all of it needs, InputError if the folder of --scratch has no
+  /// room for what is to lie there.
+  void forecast(const Plan& plan, double volumes, double pieces = 0);
   /// The same of a job without a plan.
   void require_host_memory(double volumes);
   /// Bytes that the job may take: --host-memory, else what the computer has.
@@ -107,6 +112,8 @@ class Job {
   };
   void claim(const std::string& option, const std::string& path, bool output);
   void tell_of_nonfinite();
+  void prepare_host(const HostNeed& need);
+  std::size_t peak_bytes() const;
 
   CommonOptions common_;
   nlohmann::json report_;
@@ -122,7 +129,9 @@ class Job {
   std::shared_ptr<Trace> trace_;
   Progress progress_;
   bool keep_report_ = false;
-  double host_need_ = 0;  // bytes, the largest forecast
+  double host_need_ = 0, scratch_need_ = 0;  // bytes, the largest forecast
+  std::optional<ScratchFolder> scratch_;
+  std::optional<MemoryWatch> watch_;  // with it
   Clock::time_point start_ = Clock::now();
 };
 

@@ -190,7 +190,8 @@ nlohmann::json json_of(const Forecast& forecast) {
   return {{"devices", forecast.devices},
           {"plan", forecast.plan.json()},
           {"units", count_units(forecast.plan.requirements)},
-          {"host_peak_bytes", forecast.need.peak()}};
+          {"host_peak_bytes", forecast.need.peak()},
+          {"scratch_bytes", forecast.need.on_scratch()}};
 }
 
 void run_plan(Job& job, const PlanCommand& command) {
@@ -221,7 +222,8 @@ void run_plan(Job& job, const PlanCommand& command) {
                                             machine.devices.begin() + static_cast<std::ptrdiff_t>(count));
     const std::vector<Device> first(here.begin(), here.begin() + static_cast<std::ptrdiff_t>(here.empty() ? 0 : count));
     Plan plan = plan_for(command, volume, devices, first, options);
-    const HostNeed need{0, volumes_of(plan), plan.host_bytes};
+    const double volumes = volumes_of(plan);
+    const HostNeed need{0, volumes, plan.host_bytes, volumes, host_state_bytes(plan), !job.common().scratch.empty()};
     forecasts.push_back({count, std::move(plan), need});
   }
   auto list = nlohmann::json::array();

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <fstream>
 #include <string>
 
@@ -16,6 +17,22 @@ std::size_t status_bytes(const std::string& key) {
   for (std::string word; status >> word;)
     if (std::size_t kibibytes = 0; word == key + ":" && status >> kibibytes) return kibibytes * 1024;
   return 0;
+}
+
+// Memory of the process alone, and pages of files that it has mapped.
+struct Resident {
+  std::size_t own = 0, files = 0;
+};
+
+Resident resident() {
+  Resident result;
+  std::ifstream status("/proc/self/status");
+  std::size_t kibibytes = 0;
+  for (std::string word; status >> word;) {
+    if ((word == "RssAnon:" || word == "RssShmem:") && status >> kibibytes) result.own += kibibytes * 1024;
+    if (word == "RssFile:" && status >> kibibytes) result.files = kibibytes * 1024;
+  }
+  return result;
 }
 
 // A limit of a control group: a number, or "max".
@@ -36,6 +53,17 @@ std::size_t process_peak_bytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return static_cast<std::size_t>(usage.ru_maxrss) * 1024;
+}
+
+MemoryWatch::MemoryWatch() : files_(resident().files), peak_(process_peak_bytes()) {
+  watcher_ = std::jthread([this](const std::stop_token& stop) {
+    for (; !stop.stop_requested(); std::this_thread::sleep_for(std::chrono::milliseconds(20))) look();
+  });
+}
+
+void MemoryWatch::look() {
+  const auto [own, files] = resident();
+  peak_ = std::max<std::size_t>(peak_, own + std::min(files, files_));
 }
 
 std::size_t host_memory_bytes() {

@@ -7,6 +7,8 @@
 #include <sys/mman.h>
 #endif
 
+#include "host/scratch_folder.hpp"
+
 namespace halocline {
 namespace {
 
@@ -16,6 +18,8 @@ constexpr std::size_t large_page = std::size_t{2} << 20, worth_large_pages = 2 *
 
 void* allocate_pages(std::size_t bytes) {
   const bool large = bytes >= worth_large_pages;
+  if (large)  // whole volumes: pieces of them are smaller
+    if (void* memory = allocate_in_scratch(bytes)) return memory;
   const std::size_t alignment = large ? large_page : alignof(std::max_align_t);
   if (bytes > static_cast<std::size_t>(-1) - alignment) throw std::bad_alloc();
   const std::size_t rounded = (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
@@ -28,7 +32,7 @@ void* allocate_pages(std::size_t bytes) {
 }
 
 void free_pages(void* memory) noexcept {
-  std::free(memory);
+  if (!free_in_scratch(memory)) std::free(memory);
 }
 
 }  // namespace halocline

@@ -346,15 +346,19 @@ double count_bus_bytes(const Plan& plan) {
   return result;
 }
 
+// Between passes. The result's memory holds the output.
+double host_state_bytes(const Plan& plan) {
+  if (plan.requirements.stack[2] > 0 || plan.resident || (plan.passes <= 1 && !plan.may_end_early)) return 0;
+  const auto bytes = slice_bytes(plan.requirements);
+  return (bytes.state - bytes.output) * slices_of(plan.requirements);
+}
+
 double count_host_bytes(const Plan& plan) {
   const auto bytes = slice_bytes(plan.requirements);
-  double result = 0;
+  double result = host_state_bytes(plan);
   if (plan.requirements.stack[2] == 0 && plan.slabs.size() > 1 && plan.resident)
     for (const auto& slab : plan.slabs)
       result += bytes.state * static_cast<double>(slab.extended.count() - slab.interior.count());
-  // Between passes, on the host. The result's memory holds the output.
-  if (plan.requirements.stack[2] == 0 && !plan.resident && (plan.passes > 1 || plan.may_end_early))
-    result += (bytes.state - bytes.output) * slices_of(plan.requirements);
   for (std::size_t d = 0; d < plan.devices.size(); ++d) {
     std::size_t held = 0;
     for (const auto& slab : plan.slabs)

@@ -54,6 +54,9 @@ double count_bus_bytes(const Plan& plan);
 /// Bytes of host memory that the runner of a plan holds besides inputs and result: the state of slabs that come and go,
 /// halos, memory for the bus, and the arrays of CPU devices.
 double count_host_bytes(const Plan& plan);
+/// Of these, the arrays that hold the state of slabs that come and go: what a scratch folder can take
+/// (host/scratch_folder.hpp).
+double host_state_bytes(const Plan& plan);
 
 /// Seconds that it takes the runner of `from`, whose slabs stay, to go on with those of `to`: the state through the
 /// host, and the inputs again.

@@ -10,17 +10,38 @@
 
 namespace halocline {
 
+namespace {
+
+// Empty where a scratch folder is in use, or would not help enough.
+std::string scratch_remedy(HostNeed need, double memory) {
+  if (need.scratch) return {};
+  need.scratch = true;
+  if (need.on_scratch() <= 0 || need.peak() > memory) return {};
+  return fmt::format(
+      " With --scratch FOLDER {} of it lie in files of that folder while the job runs, and {} in memory.",
+      bytes_text(need.on_scratch()), bytes_text(need.peak()));
+}
+
+}  // namespace
+
 std::string host_text(const HostNeed& need, std::size_t memory) {
   const std::string of = memory > 0 ? " of " + bytes_text(static_cast<double>(memory)) : "";
-  return fmt::format("  host memory: {}{} (inputs and results {}, the run {}, the program and its drivers {})\n",
-                     bytes_text(need.peak()), of, bytes_text(need.volumes), bytes_text(need.runner),
-                     bytes_text(need.process));
+  const double whole = need.scratch ? need.whole : 0, state = need.scratch ? need.state : 0;
+  std::string text =
+      fmt::format("  host memory: {}{} (inputs and results {}, the run {}, the program and its drivers {})\n",
+                  bytes_text(need.peak()), of, bytes_text(need.volumes - whole), bytes_text(need.runner - state),
+                  bytes_text(need.process));
+  if (need.scratch)
+    text += fmt::format("  scratch files: {} (inputs and results {}, the run {})\n", bytes_text(need.on_scratch()),
+                        bytes_text(whole), bytes_text(state));
+  return text;
 }
 
 void require_host_memory(const HostNeed& need, std::size_t memory, const std::string& option) {
   if (memory == 0 || need.peak() <= static_cast<double>(memory)) return;
-  throw PlanError(fmt::format("the host's memory is too small.\n{}  {:<28} {:>12}\n{}", host_text(need, 0),
-                              "the host has", bytes_text(static_cast<double>(memory)), option));
+  const auto has = static_cast<double>(memory);
+  throw PlanError(fmt::format("the host's memory is too small.\n{}  {:<28} {:>12}\n{}{}", host_text(need, 0),
+                              "the host has", bytes_text(has), option, scratch_remedy(need, has)));
 }
 
 void require_host_memory(const Plan& plan, const HostNeed& need, std::size_t memory, const std::string& option) {
@@ -29,7 +50,7 @@ void require_host_memory(const Plan& plan, const HostNeed& need, std::size_t mem
   const auto& size = plan.requirements.size;
   // What a job holds grows with the slices of the volume.
   const auto slices = static_cast<std::int64_t>(
-      std::floor(static_cast<double>(size[2]) * (has - need.process) / (need.volumes + need.runner)));
+      std::floor(static_cast<double>(size[2]) * (has - need.process) / (need.peak() - need.process)));
   const std::string fits = slices >= 1
                                ? fmt::format("{} slices of {} x {} voxels would fit",
                                              std::min<std::int64_t>(slices, size[2]), size[0], size[1])
@@ -37,12 +58,12 @@ void require_host_memory(const Plan& plan, const HostNeed& need, std::size_t mem
   const bool comes_and_goes = !plan.resident && plan.requirements.stack[2] == 0;
   throw PlanError(fmt::format(
       "{}: the host's memory is too small for {} x {} x {} voxels.\n{}  {:<28} {:>12}\nTake a smaller part of the "
-      "volume: {}.{} {}",
+      "volume: {}.{} {}{}",
       plan.requirements.algorithm, size[0], size[1], size[2], host_text(need, 0), "the host has", bytes_text(has), fits,
       comes_and_goes ? " Slabs that stay on their devices need no copy of the state on the host: give more devices, or "
                        "more of their memory with --device-memory."
                      : "",
-      option));
+      option, scratch_remedy(need, has)));
 }
 
 }  // namespace halocline

@@ -16,6 +16,7 @@
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
 #include "host/process_memory.hpp"
+#include "host/scratch_folder.hpp"
 #include "host/thread_pool.hpp"
 #include "scheduling/cost.hpp"
 #include "scheduling/region_stream.hpp"
@@ -131,6 +132,7 @@ class Run {
         parallel_ranges(array.bytes, state_piece,
                         [&, to = host_state(array.name)](std::size_t first, std::size_t count) {
                           kept_->read(array.name, first, count, to + first);
+                          give_back(to + first, count);
                         });
       started_ = true;
     }
@@ -174,6 +176,7 @@ class Run {
   void read_state(const std::string& name, std::size_t first, std::size_t count, std::byte* to) {
     if (!plan_.resident) {
       std::memcpy(to, host_state(name) + first, count);
+      give_back(host_state(name) + first, count);
       return;
     }
     for (auto& [device, slab] : resident_) {
@@ -309,7 +312,11 @@ class Run {
     std::size_t bytes = process_bytes();
     for (const auto& name : states_) bytes += slice_bytes(name) * requirements_.size[2];
     if (bytes > (options_.host_memory > 0 ? options_.host_memory : host_memory_bytes())) return;
-    for (const auto& name : states_) states[name].resize(slice_bytes(name) * requirements_.size[2]);
+    try {
+      for (const auto& name : states_) states[name].resize(slice_bytes(name) * requirements_.size[2]);
+    } catch (const InputError&) {  // no room in the scratch folder: the borders stay as they are
+      return;
+    }
     for_each_device(plan_, [&](int device) {
       Slab& slab = *resident_.at(device);
       for (const auto& name : states_) download_common(slab, name, {0, slab.nz()}, states.at(name).data());
@@ -427,8 +434,10 @@ class Run {
         slab.wait();
       });
     auto* state = reinterpret_cast<float*>(host_state(output_name_));
-    parallel_ranges(output_.grid().count(), voxels_in_a_piece,
-                    [&](std::size_t first, std::size_t count) { output_.write(first, count, state + first); });
+    parallel_ranges(output_.grid().count(), voxels_in_a_piece, [&](std::size_t first, std::size_t count) {
+      output_.write(first, count, state + first);
+      give_back(state + first, count * sizeof(float));
+    });
   }
 
   // Before the first pass: slabs that stay get their memory and inputs.

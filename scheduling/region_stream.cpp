@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "host/scratch_folder.hpp"
+
 namespace halocline {
 namespace {
 
@@ -68,6 +70,7 @@ void RegionStream::run(const Pass& pass, std::vector<double>& sums) {
     enter(pass, region);
     overlap_with(pass, region);
     compute(pass, region);
+    if (region > 0) leave(pass, {block_.begin, work_[region - 1].window.end});
   }
   for (auto& store : stores(regions_.size() - 1, stored(pass), false)) store.work();
   for (std::size_t level = 0; level <= ended_at_; ++level) {
@@ -78,6 +81,20 @@ void RegionStream::run(const Pass& pass, std::vector<double>& sums) {
     count(sums_name_, block_);
   }
   slab_.wait();
+  leave(pass, block_);
+}
+
+// What the host holds of these slices is not wanted again in this pass. Every time of all that lies behind, for a CPU
+// writes its part later than it was told to.
+void RegionStream::leave(const Pass& pass, Range slices) const {
+  slices = common(slices, block_);
+  const auto done_with = [&](const std::string& name, const void* volume) {
+    if (volume == nullptr || slices.empty()) return;
+    const std::size_t slice = slab_.slice_bytes(name);
+    give_back(static_cast<const std::byte*>(volume) + slice * size(slices.begin), slice * size(slices.count()));
+  };
+  for (const auto& name : inputs_) done_with(name, host_.input(name).data());
+  for (const auto& name : pass.steps.starts ? stored(pass) : states_) done_with(name, host_.state(name));
 }
 
 SlabPlan RegionStream::plan_of(std::size_t region) const {

@@ -57,6 +57,7 @@ class RegionStream {
   SlabPlan plan_of(std::size_t region) const;
   void at(std::size_t region, const std::function<void()>& work);
 
+  void leave(const Pass& pass, Range slices) const;
   void enter(const Pass& pass, std::size_t region);
   void copy_inputs_below(std::size_t region);
   void start(std::size_t region);

@@ -25,6 +25,7 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 constexpr std::size_t gibi = std::size_t{1} << 30;
 
@@ -248,6 +249,43 @@ TEST(HostBytes, areTheStateOfSlabsThatComeAndGo) {
   cpu.cpu = true;
   const Plan on_host = pdu(512, {cpu});
   EXPECT_DOUBLE_EQ(on_host.host_bytes, static_cast<double>(on_host.slabs[0].bytes) + (64 << 20));
+}
+
+TEST(HostBytes, ofStateAreThoseThatAScratchFolderCanTake) {
+  const double volume = 4.0 * 512 * 512 * 512;
+  const Plan visited = pdu(512, {device("a", 1000e9, gibi)});
+  EXPECT_DOUBLE_EQ(host_state_bytes(visited), 3 * volume);
+  EXPECT_EQ(host_state_bytes(pdu(512, {device("a", 1000e9)})), 0);
+  HostNeed need{1e9, 2 * volume + 5e6, visited.host_bytes, 2 * volume, host_state_bytes(visited)};
+  EXPECT_DOUBLE_EQ(need.peak(), 1e9 + 5 * volume + 5e6 + (64 << 20));
+  EXPECT_EQ(need.on_scratch(), 0);
+  need.scratch = true;
+  EXPECT_DOUBLE_EQ(need.peak(), 1e9 + 5e6 + (64 << 20));
+  EXPECT_DOUBLE_EQ(need.on_scratch(), 5 * volume);
+}
+
+TEST(HostNeedErrors, nameTheScratchFolderWhereItHelps) {
+  const Plan plan = pdu(512, {device("a", 1000e9)});
+  HostNeed need{1e9, 3e9, 1e9, 2e9, 0.5e9};
+  const auto text = [&](std::size_t memory) {
+    std::string result;
+    for (const bool planned : {true, false}) try {
+        planned ? require_host_memory(plan, need, memory, "") : require_host_memory(need, memory, "");
+      } catch (const PlanError& error) {
+        result += error.what();
+      }
+    return result;
+  };
+  const std::string remedy =
+      "With --scratch FOLDER 2.33 GiB of it lie in files of that folder while the job runs, and "
+      "2.33 GiB in memory.";
+  const std::string fits = text(2'600'000'000);
+  EXPECT_NE(fits.find(remedy), fits.rfind(remedy)) << fits;             // in both texts
+  EXPECT_EQ(text(2'400'000'000).find("--scratch"), std::string::npos);  // too little even so
+  need.scratch = true;
+  EXPECT_EQ(text(2'600'000'000), "");
+  EXPECT_THAT(text(2'400'000'000), AllOf(HasSubstr("scratch files: 2.33 GiB"), HasSubstr("of 512 x 512 voxels would"),
+                                         Not(HasSubstr("--scratch"))));
 }
 
 TEST(HostNeedErrors, sayHowManySlicesWouldFit) {

@@ -284,6 +284,8 @@ TypedVolume allocate(const Grid& grid, Component component, const std::string& p
   check_grid(grid, "'" + path + "'");
   try {
     return TypedVolume(grid, component);
+  } catch (const InputError&) {  // of --scratch
+    throw;
   } catch (const std::exception&) {
     throw InputError(
         fmt::format("'{}': a volume of {} voxels does not fit the host memory; crop it or use a larger machine", path,

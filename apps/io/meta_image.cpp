@@ -86,6 +86,8 @@ class MetaSource : public VolumeSource {
 TypedVolume allocate(const MetaHeader& header, const std::string& path) {
   try {
     return TypedVolume(header.grid, header.storage.component, header.storage.scaling);
+  } catch (const InputError&) {  // of --scratch
+    throw;
   } catch (const std::exception&) {  // bad_alloc or length_error
     throw InputError(fmt::format(
         "'{}': a volume of {} voxels needs {} bytes of host memory, which are not there; crop it or "
