@@ -233,9 +233,11 @@ void RayProjection::project(Slab& slab, Range views) const {
   const std::string index = fmt::format("-D INDEX={}", narrow ? "int" : "long");
   const auto launch = [&](const std::string& options, std::vector<SlabArgument> arguments) {
     add_common(arguments);
-    if (form_ == Form::lanes)  // 8 pixels a work-item
+    // Views first: those of a detector row, a few degrees apart, read nearly the same voxels, which caches then hold.
+    const std::size_t strip = parameters_.projector == Projector::joseph ? 32 : 8;  // STRIP of joseph_lanes.clh
+    if (form_ == Form::lanes)
       slab.launch(kernel(parameters_.projector, "project_lanes", options + " -D LANES"),
-                  {parts(columns, 8), rows, count}, {1, 1, 1}, arguments);
+                  {count, parts(columns, strip), rows}, {1, 1, 1}, arguments);
     else
       slab.launch(kernel(parameters_.projector, "project", options), {columns, rows, count}, arguments);
   };
@@ -254,7 +256,7 @@ void RayProjection::project(Slab& slab, Range views) const {
     add_common(arguments);
     slab.launch(
         {"joseph.cl", "joseph_project_columns", fmt::format("{} -D COLUMNS -D AXIAL={}", index, table_.axial_rows())},
-        {parts(columns, 8), parts(rows, 128), count}, {1, 1, 1}, arguments);
+        {count, parts(columns, 8), parts(rows, 128)}, {1, 1, 1}, arguments);
   } else if (parameters_.projector == Projector::joseph) {
     if (turned())
       launch(index + " -D TURNED", {in("volume"), in("turned")});
