@@ -32,8 +32,6 @@ KernelSpec kernel(Projector projector, const char* verb, const std::string& opti
   return {stem + ".cl", stem + "_" + verb, options};
 }
 
-constexpr int slices_per_item = 4;  // of the adjoints
-
 constexpr const char* planes_names[] = {"planes_i", "planes_j", "planes_k"};
 
 std::int32_t number(auto value) {
@@ -273,6 +271,7 @@ RayBackprojection::RayBackprojection(const Geometry& geometry, const Grid& proje
       volume_(volume),
       projector_(projector),
       tiles_(!gpu && projector == Projector::joseph),
+      slices_per_item_(gpu ? 4 : 8),
       table_(make_rays(geometry, volume, projections)) {
   std::array<double, 3> reach{};
   for (int axis = 0; axis < 3; ++axis)
@@ -351,8 +350,8 @@ void RayBackprojection::accumulate(Slab& slab, Range views, Range slices) const 
         {parts(volume_.size[0]), parts(volume_.size[1]), parts(static_cast<std::size_t>(slices.count()))}, {1, 1, 1},
         arguments);
   }
-  const auto items = static_cast<std::size_t>((slices.count() + slices_per_item - 1) / slices_per_item);
-  slab.launch(kernel(projector_, "backproject", fmt::format("-D K_UNROLL={}", slices_per_item)),
+  const auto items = static_cast<std::size_t>((slices.count() + slices_per_item_ - 1) / slices_per_item_);
+  slab.launch(kernel(projector_, "backproject", fmt::format("-D K_UNROLL={}", slices_per_item_)),
               {volume_.size[0], volume_.size[1], items}, arguments);
 }
 

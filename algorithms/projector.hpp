@@ -73,7 +73,8 @@ class RayProjection : public ProjectionMethod {
 /// A^T y, of the A that RayProjection computes: <A x, y> = <x, A^T y> to float32's rounding.
 class RayBackprojection : public BackprojectionMethod {
  public:
-  /// gpu: Joseph's adjoint in the form for GPUs, not in that for CPUs (cl/joseph_tiles.clh). It changes no bit.
+  /// gpu: Joseph's adjoint in the form for GPUs, not in that for CPUs (cl/joseph_tiles.clh), and fewer slices a
+  /// work-item of the others. It changes no bit.
   RayBackprojection(const Geometry& geometry, const Grid& projections, const Grid& volume, Projector projector,
                     bool gpu = false);
   Requirements requirements() const override;
@@ -84,7 +85,8 @@ class RayBackprojection : public BackprojectionMethod {
  private:
   Grid projections_, volume_;
   Projector projector_;
-  bool tiles_;  // the form for CPUs
+  bool tiles_;           // the form for CPUs
+  int slices_per_item_;  // of the other
   RayTable table_;
   std::vector<float> matrices_;  // 12 a view
   std::function<Range(Range)> detector_rows_;
