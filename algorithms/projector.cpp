@@ -32,8 +32,6 @@ KernelSpec kernel(Projector projector, const char* verb, const std::string& opti
   return {stem + ".cl", stem + "_" + verb, options};
 }
 
-constexpr int slices_per_item = 4, upright_slices_per_item = 8;  // of the adjoints, as measured on an H200
-
 constexpr const char* planes_names[] = {"planes_i", "planes_j", "planes_k"};
 
 std::int32_t number(auto value) {
@@ -233,9 +231,11 @@ void RayProjection::project(Slab& slab, Range views) const {
   const std::string index = fmt::format("-D INDEX={}", narrow ? "int" : "long");
   const auto launch = [&](const std::string& options, std::vector<SlabArgument> arguments) {
     add_common(arguments);
-    if (form_ == Form::lanes)  // 8 pixels a work-item
+    // Views first: those of a detector row, a few degrees apart, read nearly the same voxels, which caches then hold.
+    const std::size_t strip = parameters_.projector == Projector::joseph ? 32 : 8;  // STRIP of joseph_lanes.clh
+    if (form_ == Form::lanes)
       slab.launch(kernel(parameters_.projector, "project_lanes", options + " -D LANES"),
-                  {parts(columns, 8), rows, count}, {1, 1, 1}, arguments);
+                  {count, parts(columns, strip), rows}, {1, 1, 1}, arguments);
     else
       slab.launch(kernel(parameters_.projector, "project", options), {columns, rows, count}, arguments);
   };
@@ -254,7 +254,7 @@ void RayProjection::project(Slab& slab, Range views) const {
     add_common(arguments);
     slab.launch(
         {"joseph.cl", "joseph_project_columns", fmt::format("{} -D COLUMNS -D AXIAL={}", index, table_.axial_rows())},
-        {parts(columns, 8), parts(rows, 128), count}, {1, 1, 1}, arguments);
+        {count, parts(columns, 8), parts(rows, 128)}, {1, 1, 1}, arguments);
   } else if (parameters_.projector == Projector::joseph) {
     if (turned())
       launch(index + " -D TURNED", {in("volume"), in("turned")});
@@ -272,7 +272,8 @@ RayBackprojection::RayBackprojection(const Geometry& geometry, const Grid& proje
       projector_(projector),
       table_(make_rays(geometry, volume, projections)),
       tiles_(!gpu && projector == Projector::joseph),
-      upright_(gpu && projector == Projector::joseph && table_.axial_rows() == 2) {
+      upright_(gpu && projector == Projector::joseph && table_.axial_rows() == 2),
+      slices_per_item_(upright_ || !gpu ? 8 : 4) {
   std::array<double, 3> reach{};
   for (int axis = 0; axis < 3; ++axis)
     reach[axis] = kind_of(projector).reach + (kind_of(projector).widths ? 0.5 * table_.widths[axis] : 0);
@@ -353,10 +354,9 @@ void RayBackprojection::accumulate(Slab& slab, Range views, Range slices) const 
         {parts(volume_.size[0]), parts(volume_.size[1]), parts(static_cast<std::size_t>(slices.count()))}, {1, 1, 1},
         arguments);
   }
-  const int each = upright_ ? upright_slices_per_item : slices_per_item;
-  const auto items = static_cast<std::size_t>((slices.count() + each - 1) / each);
+  const auto items = static_cast<std::size_t>((slices.count() + slices_per_item_ - 1) / slices_per_item_);
   slab.launch(kernel(projector_, upright_ ? "backproject_upright" : "backproject",
-                     fmt::format("-D K_UNROLL={}{}", each, upright_ ? " -D UPRIGHT" : "")),
+                     fmt::format("-D K_UNROLL={}{}", slices_per_item_, upright_ ? " -D UPRIGHT" : "")),
               {volume_.size[0], volume_.size[1], items}, arguments);
 }
 

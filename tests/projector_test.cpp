@@ -45,6 +45,15 @@ std::vector<reference::Scene> scenes() {
   all.push_back(scan_of("coarse_pixels", some, 0, grid, {9, 7}));
   all.push_back(scan_of("fine_pixels", some, 3, grid, {0.3, 0.2}));
   all.push_back(scan_of("truncated", some, 0, default_grid({21, 19, 15}, {4, 4, 4}), {1.5, 1.5}));
+  // more columns than kernels for CPUs take at a time, of rays that follow two axes and leave the plane of the columns
+  CircularOptions tilted;
+  tilted.sid = 60;
+  tilted.sdd = 90;
+  tilted.angles = {3, 41, 135, 226};
+  tilted.out_of_plane_angle = 4;
+  tilted.in_plane_angle = 3;
+  all.push_back({"many_columns", circular_geometry(tilted), reference::detector(75, 13, 4, 1.1, 2.3),
+                 default_grid({43, 37, 11}, {1, 1, 2})});
   // lines of voxels along the axis so long, and seen by so many rows, that kernels take them part by part
   CircularOptions far;
   far.sid = 1000;
