@@ -27,7 +27,7 @@ namespace {
 // Slices that a slab which stays on its device holds but does not own, of every state array, as they were before the
 // pass.
 struct Halos {
-  std::map<std::string, std::vector<std::byte>> low, high;
+  std::map<std::string, UninitialisedVector<std::byte>> low, high;
 };
 
 class Run {

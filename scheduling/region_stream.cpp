@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "host/thread_pool.hpp"
+
 namespace halocline {
 namespace {
 
@@ -44,9 +46,13 @@ void RegionStream::gather(const Pass& pass) {
       high{block_.end, work.back().levels.front().made.end};
   for (const auto& name : states_) {
     const std::size_t slice = slab_.slice_bytes(name);
-    const auto copy = [&](Range slices, std::vector<std::byte>& to) {
+    const auto copy = [&](Range slices, UninitialisedVector<std::byte>& to) {
       to.resize(slice * size(std::max<std::int64_t>(0, slices.count())));
-      if (!to.empty()) std::memcpy(to.data(), host_.state(name) + slice * size(slices.begin), to.size());
+      if (to.empty()) return;
+      const std::byte* from = host_.state(name) + slice * size(slices.begin);
+      parallel_ranges(to.size(), piece_bytes, [&](std::size_t first, std::size_t count) {
+        std::memcpy(to.data() + first, from + first, count);
+      });
     };
     copy(low, halos_[name].low);
     copy(high, halos_[name].high);

@@ -51,7 +51,7 @@ class RegionStream {
     std::function<void()> work;
   };
   struct Halos {
-    std::vector<std::byte> low, high;
+    UninitialisedVector<std::byte> low, high;
   };
   bool twinned(const std::string& name) const { return slab_.has(twin_of(name)); }
   SlabPlan plan_of(std::size_t region) const;
