@@ -81,7 +81,7 @@ void RegionStream::run(const Pass& pass, std::vector<double>& sums) {
     const std::size_t slice = slab_.slice_bytes(sums_name_), first = logged_[level] * requirements_.size[2];
     slab_.download_bytes(sums_of_pass, slice * (first + size(block_.begin)),
                          sums.data() + components_ * (first + size(block_.begin)), slice * size(block_.count()));
-    count(sums_name_, block_);
+    count_down(sums_name_, block_);
   }
   slab_.wait();
 }
@@ -124,7 +124,7 @@ void RegionStream::start(std::size_t region) {
   method_.start(slab_);
   for (const auto& [name, volume] : *host_.initial) {
     slab_.upload(name, work_[region].window, volume->voxels.data(), 0);
-    count(name, work_[region].window);
+    count_up(name, work_[region].window);
   }
 }
 
@@ -204,7 +204,7 @@ std::deque<RegionStream::Task> RegionStream::loads(const Pass& pass, std::size_t
     for (const Range piece : pieces(name, with_twin && region > 0 ? fresh : work_[region].window))
       tasks.push_back({into(name), [this, region, name, piece, target = into(name)] {
                          at(region, [&] { slab_.upload(target, piece, host_.input(name)); });
-                         count(name, piece);
+                         count_up(name, piece);
                        }});
   if (pass.steps.starts) return tasks;
   for (const auto& name : moving(states_, with_twin))
@@ -222,7 +222,7 @@ void RegionStream::upload_state(const std::string& name, const std::string& into
     part = common(part, slices);
     if (part.empty()) return;
     slab_.upload(into, part, host, host_begin);
-    count(name, part);
+    count_up(name, part);
   };
   const auto low_begin = block_.begin - static_cast<std::int64_t>(low.size() / slab_.slice_bytes(name));
   from({low_begin, block_.begin}, low.data(), low_begin);
@@ -239,7 +239,7 @@ std::deque<RegionStream::Task> RegionStream::stores(std::size_t region, const st
     for (const Range piece : pieces(name, result))
       tasks.push_back({source, [this, region, name, piece, source] {
                          at(region, [&] { slab_.download_later(source, piece, host_.state(name), 0); });
-                         count(name, piece);
+                         count_down(name, piece);
                        }});
   }
   return tasks;
@@ -273,8 +273,12 @@ void RegionStream::move_due(std::size_t step, std::size_t steps) {
   }
 }
 
-void RegionStream::count(const std::string& name, Range slices) {
-  bytes_ += slab_.slice_bytes(name) * size(slices.count());
+void RegionStream::count_up(const std::string& name, Range slices) {
+  host_.traffic->up += slab_.slice_bytes(name) * size(slices.count());
+}
+
+void RegionStream::count_down(const std::string& name, Range slices) {
+  host_.traffic->down += slab_.slice_bytes(name) * size(slices.count());
 }
 
 }  // namespace halocline
