@@ -11,6 +11,7 @@
 #include "host/interrupt.hpp"
 #include "scheduling/bus_traffic.hpp"
 #include "scheduling/cost.hpp"
+#include "scheduling/hindsight.hpp"
 #include "scheduling/rates.hpp"
 #include "scheduling/run_support.hpp"
 #include "scheduling/slab_queue.hpp"
@@ -253,9 +254,12 @@ RunResult run_backprojection(const BackprojectionMethod& method, const Projectio
   learn_kernel_rate(requirements, devices, trial_of(method));
   RunOptions with_slabs = options;
   with_slabs.plan = options_for(requirements, budgets(devices), options.plan);
-  return run_replanning(requirements, devices, with_slabs, [&](const Plan& plan, const std::vector<Device>& used) {
-    return Run(method, projections, output, used, plan, options).run();
-  });
+  RunResult result =
+      run_replanning(requirements, devices, with_slabs, [&](const Plan& plan, const std::vector<Device>& used) {
+        return Run(method, projections, output, used, plan, options).run();
+      });
+  judge_rates(result, devices);
+  return result;
 }
 
 RunResult run_backprojection(const BackprojectionMethod& method, const ProjectionStack& projections, const Grid& grid,

@@ -18,6 +18,7 @@
 #include "host/thread_pool.hpp"
 #include "scheduling/bus_traffic.hpp"
 #include "scheduling/cost.hpp"
+#include "scheduling/hindsight.hpp"
 #include "scheduling/region_stream.hpp"
 #include "scheduling/run_support.hpp"
 
@@ -657,9 +658,13 @@ RunResult run_iterations(IterativeMethod& method, const std::map<std::string, co
     if (volume->grid.size != requirements.size)
       throw std::logic_error("initial " + name + " has another size than the result");
   learn_kernel_rate(requirements, devices, trial_of(method, requirements));
-  return run_replanning(requirements, devices, options, [&](const Plan& plan, const std::vector<Device>& used) {
-    return Run(method, inputs, output, used, plan, options).run();
-  });
+  RunResult result =
+      run_replanning(requirements, devices, options, [&](const Plan& plan, const std::vector<Device>& used) {
+        return Run(method, inputs, output, used, plan, options).run();
+      });
+  // Where a run goes on from that keeps its state, and what that takes, is not in the plan.
+  if (options.keeper == nullptr) judge_rates(result, devices);
+  return result;
 }
 
 RunResult run_iterations(IterativeMethod& method, const std::map<std::string, const Volume*>& inputs, const Grid& grid,
