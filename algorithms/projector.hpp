@@ -86,8 +86,8 @@ class RayBackprojection : public BackprojectionMethod {
   Grid projections_, volume_;
   Projector projector_;
   RayTable table_;
-  bool tiles_, upright_;  // forms of Joseph's adjoint: for CPUs, and for GPUs without tilt
-  int slices_per_item_;   // but for tiles, as measured (benchmarks/RESULTS.md)
+  bool tiles_, upright_;         // forms of Joseph's adjoint: for CPUs, and for GPUs without tilt
+  int slices_per_item_;          // but for tiles, as measured (benchmarks/RESULTS.md)
   std::vector<float> matrices_;  // 12 a view
   std::function<Range(Range)> detector_rows_;
 };

@@ -186,6 +186,9 @@ void write_state(const RunState& state, nlohmann::json text, const std::string& 
   TemporaryFile file(path, path + ".tmp");
   Head head;
   head.begin = sizeof head;
+  std::uint64_t all = head.begin;  // and then the text
+  for (const auto& array : state.arrays) all += array.bytes;
+  file.reserve(all);
   std::vector<std::byte> chunk;  // in memory, whatever --scratch says of whole volumes
   for (const auto& [name, bytes] : state.arrays) {
     std::vector<std::uint32_t> sums((bytes + part_bytes - 1) / part_bytes);

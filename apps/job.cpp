@@ -22,9 +22,9 @@
 #include "host/interrupt.hpp"
 #include "host/process_memory.hpp"
 #include "scheduling/cost.hpp"
+#include "scheduling/hindsight.hpp"
 #include "scheduling/host_need.hpp"
 #include "scheduling/rates.hpp"
-#include "scheduling/visit_cost.hpp"
 
 namespace halocline {
 namespace {
@@ -56,20 +56,6 @@ bool share_a_file(const std::vector<fs::path>& a, const std::vector<fs::path>& b
     for (const auto& other : b)
       if (one == other || fs::equivalent(one, other, code)) return true;
   return false;
-}
-
-// The prediction for the iterations that were done: a method may stop before its last one.
-Plan plan_of_what_was_done(const RunResult& result) {
-  Plan plan = result.plan;
-  auto& requirements = plan.requirements;
-  if (plan.batch > 0 || result.iterations >= requirements.iterations) return plan;
-  requirements.iterations = result.iterations;
-  std::erase_if(requirements.reductions, [&](int due) { return due >= result.iterations; });
-  plan.passes = plan.resident ? count_passes(requirements, plan.iterations_per_exchange)
-                              : count_visits(requirements, plan.iterations_per_exchange);
-  plan.seconds = estimate_seconds(plan);
-  plan.bus_bytes = count_bus_bytes(plan);
-  return plan;
 }
 
 std::size_t largest_slab(const Plan& plan) {

@@ -31,7 +31,7 @@ class Printer {
   ~Printer() { clear(); }
 
   void operator()(const ProgressState& state) {
-    if (state.stage != stage_ || state.done < done_) begin(state.stage);
+    if (state.stage != stage_ || state.done < done_) begin(state);
     done_ = state.done;
     const double fraction = state.total > 0 ? std::clamp(state.done / state.total, 0.0, 1.0) : 0;
     const bool finished = fraction >= 1;
@@ -40,11 +40,20 @@ class Printer {
   }
 
  private:
-  void begin(const std::string& stage) {
+  void begin(const ProgressState& state) {
     clear();
-    stage_ = stage;
+    stage_ = state.stage;
     start_ = last_ = Clock::now();
     last_fraction_ = 0;
+    up_ = state.up, down_ = state.down;
+  }
+  // Of what has moved since the last line; a moment after it, pieces would be counted instead of a rate.
+  std::string transfers(const ProgressState& state) {
+    constexpr double long_enough = 0.05;
+    const double seconds = seconds_since(last_), up = state.up - up_, down = state.down - down_;
+    up_ = state.up, down_ = state.down;
+    if (seconds < long_enough || !(up > 0 || down > 0)) return {};
+    return fmt::format(", up {:.3g} GB/s, down {:.3g} GB/s", 1e-9 * up / seconds, 1e-9 * down / seconds);
   }
   bool due_on_terminal(bool finished) const { return !finished && (!shown_ || seconds_since(last_) >= 0.1); }
   bool due_in_file(double fraction) const {
@@ -57,6 +66,7 @@ class Printer {
     if (fraction > 0 && fraction < 1 && elapsed > 0.5)
       line += fmt::format(", {} left", time_text(elapsed * (1 - fraction) / fraction));
     if (state.work > 0 && elapsed > 0.5) line += fmt::format(", {:.3g} G{}/s", 1e-9 * state.work / elapsed, state.unit);
+    line += transfers(state);
     if (!state.note.empty()) line += ", " + state.note;
     if (terminal_)
       fmt::print(stderr, "\r{}\x1b[K", line);
@@ -76,7 +86,7 @@ class Printer {
 
   bool terminal_, shown_ = false;
   std::string stage_;
-  double done_ = 0, last_fraction_ = 0;
+  double done_ = 0, last_fraction_ = 0, up_ = 0, down_ = 0;
   Clock::time_point start_ = Clock::now(), last_ = Clock::now();
 };
 

@@ -1,7 +1,6 @@
 #include "scheduling/backprojection.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <deque>
@@ -10,7 +9,9 @@
 #include <stdexcept>
 
 #include "host/interrupt.hpp"
+#include "scheduling/bus_traffic.hpp"
 #include "scheduling/cost.hpp"
+#include "scheduling/hindsight.hpp"
 #include "scheduling/rates.hpp"
 #include "scheduling/run_support.hpp"
 #include "scheduling/slab_queue.hpp"
@@ -103,7 +104,7 @@ class Run {
     });
     RunResult result;
     result.iterations = 1;
-    result.bus_bytes = static_cast<double>(bytes_.load());
+    result.bus_bytes = traffic_.total();
     result.taken_by = queue_.taken_by();
     return result;
   }
@@ -146,7 +147,12 @@ class Run {
           slab.fill("volume", 0, slices);
         }
         method_.accumulate(slab, batch, slices);
-        if (ends) drain.add(held, slab.fetch("volume", slices, slab.last(), output_));
+        if (ends)
+          drain.add(held, [this, fetch = slab.fetch("volume", slices, slab.last(), output_),
+                           bytes = slab.slice_bytes("volume") * static_cast<std::size_t>(slices.count())] {
+            fetch();
+            traffic_.down += bytes;
+          });
       }
       slab.mark_step();
       if (!ends) upload(slab, batch_at(batch.end));  // after the kernels of this batch, which need not wait for it
@@ -154,7 +160,6 @@ class Run {
     }
     drain.wait();  // of a thicker slab before
     drain.start();
-    bytes_ += slab.slice_bytes("volume") * static_cast<std::size_t>(slab.interior().count());
   }
 
   // The slab's band of rows of each view of the batch, one after the other.
@@ -163,7 +168,7 @@ class Run {
                       band = row * static_cast<std::size_t>(slab.rows().count()),
                       start = row * static_cast<std::size_t>(slab.rows().begin),
                       bytes = band * static_cast<std::size_t>(views.count());
-    bytes_ += bytes;
+    traffic_.up += bytes;
     if (projections_.values != nullptr && slab.direct(bytes)) {
       for (std::int64_t n = views.begin; n < views.end;) {
         const Range run = run_of(order_, {n, band == view ? views.end : n + 1});
@@ -193,11 +198,11 @@ class Run {
   void tell(std::int64_t views) {
     const std::lock_guard lock(progress_mutex_);
     done_ += static_cast<double>(views);
-    if (options_.progress)
-      options_.progress({plan_.requirements.algorithm,
-                         done_,
-                         static_cast<double>(plan_.slabs.size()) * static_cast<double>(views_),
-                         {}});
+    if (!options_.progress) return;
+    ProgressState state{
+        plan_.requirements.algorithm, done_, static_cast<double>(plan_.slabs.size()) * static_cast<double>(views_), {}};
+    if (!plan_.resident) state.up = static_cast<double>(traffic_.up), state.down = static_cast<double>(traffic_.down);
+    options_.progress(state);
   }
 
   double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
@@ -213,7 +218,7 @@ class Run {
   std::size_t element_bytes_ = 0;
   SlabQueue queue_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  std::atomic<std::size_t> bytes_{0};
+  BusTraffic traffic_;
   std::mutex progress_mutex_;
   double done_ = 0;
 };
@@ -249,9 +254,12 @@ RunResult run_backprojection(const BackprojectionMethod& method, const Projectio
   learn_kernel_rate(requirements, devices, trial_of(method));
   RunOptions with_slabs = options;
   with_slabs.plan = options_for(requirements, budgets(devices), options.plan);
-  return run_replanning(requirements, devices, with_slabs, [&](const Plan& plan, const std::vector<Device>& used) {
-    return Run(method, projections, output, used, plan, options).run();
-  });
+  RunResult result =
+      run_replanning(requirements, devices, with_slabs, [&](const Plan& plan, const std::vector<Device>& used) {
+        return Run(method, projections, output, used, plan, options).run();
+      });
+  judge_rates(result, devices);
+  return result;
 }
 
 RunResult run_backprojection(const BackprojectionMethod& method, const ProjectionStack& projections, const Grid& grid,

@@ -4,7 +4,6 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <limits>
@@ -18,7 +17,9 @@
 #include "host/process_memory.hpp"
 #include "host/scratch_folder.hpp"
 #include "host/thread_pool.hpp"
+#include "scheduling/bus_traffic.hpp"
 #include "scheduling/cost.hpp"
+#include "scheduling/hindsight.hpp"
 #include "scheduling/region_stream.hpp"
 #include "scheduling/run_support.hpp"
 
@@ -28,7 +29,7 @@ namespace {
 // Slices that a slab which stays on its device holds but does not own, of every state array, as they were before the
 // pass.
 struct Halos {
-  std::map<std::string, std::vector<std::byte>> low, high;
+  std::map<std::string, UninitialisedVector<std::byte>> low, high;
 };
 
 class Run {
@@ -58,6 +59,7 @@ class Run {
     host_.input = [this](const std::string& name) -> const VolumeSource& { return *inputs_.at(name); };
     host_.state = [this](const std::string& name) { return host_state(name); };
     host_.initial = &options_.initial;
+    host_.traffic = &traffic_;
     host_.progressed = [this](std::int64_t slices, int iterations) { report_part(slices, iterations); };
   }
 
@@ -107,8 +109,7 @@ class Run {
     hand_over();
     result_.plan = plan_;
     result_.iterations = done;
-    result_.bus_bytes = static_cast<double>(bus_bytes_.load());
-    for (const auto& [device, stream] : streams_) result_.bus_bytes += static_cast<double>(stream->bytes());
+    result_.bus_bytes = traffic_.total();
     return std::move(result_);
   }
 
@@ -187,7 +188,7 @@ class Run {
       if (begin >= end) continue;
       slab->download_bytes(name, begin - at(slab->extended().begin), to + (begin - first), end - begin);
       slab->wait();
-      count_bytes(end - begin);
+      traffic_.down += end - begin;
     }
   }
 
@@ -200,7 +201,7 @@ class Run {
       slab.upload_bytes(array.name, bytes, [&](std::byte* at, std::size_t first, std::size_t count) {
         kept_->read(array.name, begin + first, count, at);
       });
-      count_bytes(bytes);
+      traffic_.up += bytes;
     }
   }
 
@@ -301,7 +302,6 @@ class Run {
 
   // The host has the state.
   void move_visited(const Plan& better) {
-    for (const auto& [device, stream] : streams_) bus_bytes_ += stream->bytes();
     streams_.clear();
     plan_ = better;
   }
@@ -329,7 +329,7 @@ class Run {
       Slab& slab = *resident_.at(device);
       for (const auto& name : states_) {
         slab.upload(name, slab.extended(), states.at(name).data(), 0);
-        count_bytes(slab.slice_bytes(name) * static_cast<std::size_t>(slab.extended().count()));
+        traffic_.up += slab.slice_bytes(name) * static_cast<std::size_t>(slab.extended().count());
       }
       slab.wait();
     });
@@ -400,7 +400,7 @@ class Run {
       for_each_device(plan_, [&](int device) {
         Slab& slab = *resident_.at(device);
         slab.download(output_name_, slab.interior(), output.voxels.data(), 0);
-        count_bytes(slab.slice_bytes(output_name_) * static_cast<std::size_t>(slab.interior().count()));
+        traffic_.down += slab.slice_bytes(output_name_) * static_cast<std::size_t>(slab.interior().count());
         slab.wait();
       });
     } else {
@@ -413,7 +413,9 @@ class Run {
     if (!options_.progress) return;
     const double expected = method_.expected_iterations();
     const double total = expected > 0 ? std::clamp<double>(expected, done, iterations) : iterations;
-    options_.progress({requirements_.algorithm, done, total, method_.note()});
+    ProgressState state{requirements_.algorithm, done, total, method_.note()};
+    if (!plan_.resident) state.up = static_cast<double>(traffic_.up), state.down = static_cast<double>(traffic_.down);
+    options_.progress(state);
   }
 
   // In a pass over slabs that come and go, which may be the whole run. By the threads of all devices.
@@ -430,7 +432,7 @@ class Run {
       return for_each_device(plan_, [&](int device) {
         Slab& slab = *resident_.at(device);
         slab.download(output_name_, slab.interior(), output_);
-        count_bytes(slab.slice_bytes(output_name_) * static_cast<std::size_t>(slab.interior().count()));
+        traffic_.down += slab.slice_bytes(output_name_) * static_cast<std::size_t>(slab.interior().count());
         slab.wait();
       });
     auto* state = reinterpret_cast<float*>(host_state(output_name_));
@@ -457,7 +459,7 @@ class Run {
     for (const auto& need : requirements_.arrays) {
       if (need.lifetime != Lifetime::input || need.kind != ArrayKind::volume) continue;
       slab.upload(need.name, slab.extended(), *inputs_.at(need.name));
-      count_bytes(slab.slice_bytes(need.name) * static_cast<std::size_t>(slab.extended().count()));
+      traffic_.up += slab.slice_bytes(need.name) * static_cast<std::size_t>(slab.extended().count());
     }
   }
 
@@ -466,7 +468,7 @@ class Run {
     if (kept_) return load_kept(slab);
     for (const auto& [name, volume] : options_.initial) {
       slab.upload(name, slab.extended(), volume->voxels.data(), 0);
-      count_bytes(slab.slice_bytes(name) * static_cast<std::size_t>(slab.extended().count()));
+      traffic_.up += slab.slice_bytes(name) * static_cast<std::size_t>(slab.extended().count());
     }
   }
 
@@ -474,7 +476,7 @@ class Run {
     const Range low = low_halo(number), high = high_halo(number);
     slab.upload(name, low, halos_[number].low[name].data(), low.begin);
     slab.upload(name, high, halos_[number].high[name].data(), high.begin);
-    count_bytes(slab.slice_bytes(name) * static_cast<std::size_t>(low.count() + high.count()));
+    traffic_.up += slab.slice_bytes(name) * static_cast<std::size_t>(low.count() + high.count());
   }
 
   // What the pass reads of a slab's neighbours; never more than the slab holds.
@@ -538,7 +540,7 @@ class Run {
     const Range common{std::max(wanted.begin, slab.interior().begin), std::min(wanted.end, slab.interior().end)};
     if (common.empty()) return;
     slab.download(name, common, to, wanted.begin);
-    count_bytes(slab.slice_bytes(name) * static_cast<std::size_t>(common.count()));
+    traffic_.down += slab.slice_bytes(name) * static_cast<std::size_t>(common.count());
   }
 
   void make_room_for_halos() {
@@ -572,8 +574,6 @@ class Run {
     if (state.empty()) state.resize(slice_bytes(name) * requirements_.size[2]);
     return state.data();
   }
-
-  void count_bytes(std::size_t bytes) { bus_bytes_ += bytes; }
 
   // Of one slab between two reports; a multiple of what passes over memory take together.
   static constexpr int iterations_untold = 24;
@@ -615,7 +615,7 @@ class Run {
   std::map<int, double> busy_;                          // seconds of every device in the last passes,
   int seen_ = 0, seen_passes_ = 0, passes_to_see_ = 2;  // their iterations and how many there were and are to be
   std::int64_t needed_low_ = 0, needed_high_ = 0;       // halo slices that the pass reads
-  std::atomic<std::size_t> bus_bytes_{0};
+  BusTraffic traffic_;
 };
 
 }  // namespace
@@ -670,9 +670,13 @@ RunResult run_iterations(IterativeMethod& method, const std::map<std::string, co
     if (volume->grid.size != requirements.size)
       throw std::logic_error("initial " + name + " has another size than the result");
   learn_kernel_rate(requirements, devices, trial_of(method, requirements));
-  return run_replanning(requirements, devices, options, [&](const Plan& plan, const std::vector<Device>& used) {
-    return Run(method, inputs, output, used, plan, options).run();
-  });
+  RunResult result =
+      run_replanning(requirements, devices, options, [&](const Plan& plan, const std::vector<Device>& used) {
+        return Run(method, inputs, output, used, plan, options).run();
+      });
+  // Where a run goes on from that keeps its state, and what that takes, is not in the plan.
+  if (options.keeper == nullptr) judge_rates(result, devices);
+  return result;
 }
 
 RunResult run_iterations(IterativeMethod& method, const std::map<std::string, const Volume*>& inputs, const Grid& grid,

@@ -35,6 +35,19 @@ double seconds_of(Slab& slab, const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+double best_of_tries(const std::function<double()>& seconds) {
+  constexpr int most = 12, enough = 3;
+  constexpr double longest = 0.3, close = 1.1;
+  double best = seconds(), spent = best;
+  for (int n = 0, alike = 0; n < most && alike < enough && spent < longest; ++n) {
+    const double now = seconds();
+    spent += now;
+    alike = now * close < best ? 1 : now <= close * best ? alike + 1 : alike;
+    best = std::min(best, now);
+  }
+  return best;
+}
+
 double best_seconds(Slab& slab, const std::function<void()>& work, double seconds) {
   const auto run = [&](int calls) {
     check_interrupt();

@@ -17,6 +17,11 @@ Plan whole_plan(const Requirements& requirements, int batch = 0);
 /// Seconds by the wall clock from an idle device to an idle device.
 double seconds_of(Slab& slab, const std::function<void()>& work);
 
+/// The least of the times that `seconds` says, which is asked again until three are within a tenth of it: a device that
+/// others use as well takes another time at every try. At most 13 times, and not for much longer than 0.3 s in all. The
+/// first may include compiling.
+double best_of_tries(const std::function<double()>& seconds);
+
 /// Seconds of one call of work(), which only enqueues: the best of several runs of as many calls as a fifth of
 /// `seconds` allows, each from an idle device to an idle device; one call if that takes longer than `seconds`. A call
 /// before, which compiles, is not counted. Throws Interrupted after Ctrl-C.

@@ -9,6 +9,7 @@
 
 #include "host/interrupt.hpp"
 #include "scheduling/cost.hpp"
+#include "scheduling/hindsight.hpp"
 #include "scheduling/rates.hpp"
 #include "scheduling/run_support.hpp"
 #include "scheduling/without_failed.hpp"
@@ -148,6 +149,7 @@ RunResult project_on(const ProjectionMethod& method, const Volume& volume, const
   if (devices.size() > 1) result.plan = joint;
   result.iterations = 1;
   result.output = std::move(stack);
+  judge_rates(result, devices);
   return result;
 }
 

@@ -26,6 +26,7 @@ constexpr std::size_t most_bytes = 256u << 20;  // beyond every cache
 constexpr std::size_t least_bytes = 16u << 10;
 constexpr int warm_up = 4;           // transfers before those that are timed
 constexpr double worth_a_trial = 1;  // predicted seconds of a job
+constexpr std::int64_t day = 24 * 60 * 60;
 
 std::string key_of(const DeviceInfo& info) {
   return fmt::format("rates {}\n{}\n{}\n{}\n{} units", version, model_of(info), info.platform, info.driver,
@@ -36,18 +37,15 @@ std::string key_of(const DeviceInfo& info) {
 struct Known {
   std::mutex mutex;
   std::map<std::string, std::optional<DeviceRates>> rates;
+  std::set<std::string> forgotten;  // in the cache, not here
 };
 Known& known() {
   static Known instance;
   return instance;
 }
 
-// The best of three, after one that compiles and touches.
-double best_of_three(Slab& slab, const std::function<void()>& work) {
-  double best = seconds_of(slab, work);
-  if (best > 0.1) return best;  // slow enough (an interpreter): once is enough
-  for (int n = 0; n < 3; ++n) best = std::min(best, seconds_of(slab, work));
-  return best;
+double best_time(Slab& slab, const std::function<void()>& work) {
+  return best_of_tries([&] { return seconds_of(slab, work); });
 }
 
 struct Timed {
@@ -62,17 +60,17 @@ Timed time_arrays(const Device& device, std::size_t bytes, std::vector<std::byte
   copy_once(slab, bytes);
   const double one = seconds_of(slab, [&] { copy_once(slab, bytes); });
   const int times = std::clamp(static_cast<int>(long_enough / std::max(one, 1e-9)), 1, 10);
-  result.copy = best_of_three(slab,
-                              [&] {
-                                for (int n = 0; n < times; ++n) copy_once(slab, bytes);
-                              }) /
+  result.copy = best_time(slab,
+                          [&] {
+                            for (int n = 0; n < times; ++n) copy_once(slab, bytes);
+                          }) /
                 times;
   // Staged transfers take several chunks of page-locked memory in turns, each of which takes milliseconds to make.
   for (int n = 0; n < warm_up; ++n) slab.upload_bytes("from", 0, host.data(), bytes);
   slab.wait();
-  result.upload = best_of_three(slab, [&] { slab.upload_bytes("from", 0, host.data(), bytes); });
-  result.download = best_of_three(slab, [&] { slab.download_bytes("from", 0, host.data(), bytes); });
-  result.latency = best_of_three(slab, [&] {
+  result.upload = best_time(slab, [&] { slab.upload_bytes("from", 0, host.data(), bytes); });
+  result.download = best_time(slab, [&] { slab.download_bytes("from", 0, host.data(), bytes); });
+  result.latency = best_time(slab, [&] {
     copy_once(slab, least_bytes);
     slab.download_bytes("to", 0, host.data(), 16);
   });
@@ -104,15 +102,30 @@ DeviceRates measure(const Device& device, bool* small) {
   return rates;
 }
 
-void store(const std::string& key, const DeviceRates& rates) {
-  const std::string text = rates_text(rates);
+void store(const std::string& key, const std::string& text) {
   ProgramCache().store(key, {text.begin(), text.end()});
 }
 
-std::optional<DeviceRates> load(const std::string& key) {
+std::string load(const std::string& key) {
   const auto bytes = ProgramCache().load(key);
-  if (!bytes) return std::nullopt;
-  return rates_from_text({bytes->begin(), bytes->end()});
+  return bytes ? std::string(bytes->begin(), bytes->end()) : std::string();
+}
+
+using Doubts = std::map<std::string, std::int64_t>;
+
+// What is kept of rates that are forgotten.
+std::string forgotten_text(const Doubts& doubted) {
+  return nlohmann::json{{"version", version}, {"doubted", doubted}}.dump();
+}
+
+Doubts doubts_from_text(const std::string& text) {
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  if (!json.is_object()) return {};
+  try {
+    return json.value("doubted", Doubts{});
+  } catch (const nlohmann::json::exception&) {
+    return {};
+  }
 }
 
 // With the lock held.
@@ -120,12 +133,14 @@ std::optional<DeviceRates> find_or_measure(const Device& device,
                                            std::map<std::string, std::optional<DeviceRates>>& all) {
   const std::string key = key_of(device.info());
   if (const auto found = all.find(key); found != all.end()) return found->second;
-  auto rates = load(key);
+  const std::string kept = load(key);
+  auto rates = rates_from_text(kept);
   if (!rates) {
     try {
       bool small = false;
       rates = measure(device, &small);
-      if (!small) store(key, *rates);
+      rates->doubted = doubts_from_text(kept);
+      if (!small) store(key, rates_text(*rates));
     } catch (const Interrupted&) {
       throw;
     } catch (const Error& error) {
@@ -169,7 +184,7 @@ double measure_kernels(const Device& device, const Requirements& requirements, c
   Slab slab(device, plan, 0);
   trial.prepare(slab, views);
   seconds_of(slab, [&] { trial.work(slab, views); });  // compiles
-  return trial.units(slab, views) / best_of_three(slab, [&] { trial.work(slab, views); });
+  return trial.units(slab, views) / best_time(slab, [&] { trial.work(slab, views); });
 }
 
 }  // namespace
@@ -187,7 +202,22 @@ void keep_kernel_rate(const Device& device, const std::string& name, double unit
   rates->kernels[name] = units_per_second;
   const std::string key = key_of(device.info());
   known().rates[key] = rates;
-  store(key, *rates);
+  if (!known().forgotten.contains(key)) store(key, rates_text(*rates));
+}
+
+void forget_rates(const std::vector<Device>& devices, const std::string& reason, std::int64_t now) {
+  std::lock_guard lock(known().mutex);
+  for (const auto& device : devices) {
+    const std::string key = key_of(device.info());
+    auto rates = rates_from_text(load(key));
+    if (!rates) continue;  // nothing is kept
+    const auto last = rates->doubted.find(reason);
+    if (last != rates->doubted.end() && now - last->second < day) continue;
+    rates->doubted[reason] = now;
+    store(key, forgotten_text(rates->doubted));
+    known().forgotten.insert(key);
+    spdlog::debug("{}: its rates seem {}, and are measured anew at the next start", device.info().name, reason);
+  }
 }
 
 std::vector<DeviceBudget> budgets(const std::vector<Device>& devices) {
@@ -238,7 +268,8 @@ void learn_kernel_rate(const Requirements& requirements, const std::vector<Devic
 
 std::string rates_text(const DeviceRates& rates) {
   return nlohmann::json{{"version", version},         {"copy", rates.copy},       {"upload", rates.upload},
-                        {"download", rates.download}, {"latency", rates.latency}, {"kernels", rates.kernels}}
+                        {"download", rates.download}, {"latency", rates.latency}, {"kernels", rates.kernels},
+                        {"doubted", rates.doubted}}
       .dump();
 }
 
@@ -247,7 +278,8 @@ std::optional<DeviceRates> rates_from_text(const std::string& text) {
   if (!json.is_object() || json.value("version", 0) != version) return std::nullopt;
   DeviceRates rates;
   try {
-    rates = {json.at("copy"), json.at("upload"), json.at("download"), json.at("latency"), json.at("kernels")};
+    rates = {json.at("copy"),    json.at("upload"),  json.at("download"),
+             json.at("latency"), json.at("kernels"), json.value("doubted", Doubts{})};
   } catch (const nlohmann::json::exception&) {
     return std::nullopt;
   }

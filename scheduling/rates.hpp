@@ -2,6 +2,7 @@
 // same from run to run. Plans decide times only: results never depend on them.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -16,6 +17,8 @@ namespace halocline {
 struct DeviceRates {
   double copy = 0, upload = 0, download = 0, latency = 0;
   std::map<std::string, double> kernels;  // units of work a second, by KernelCost::name
+  /// When (seconds since 1970) earlier ones were last forgotten, by the reason; see forget_rates().
+  std::map<std::string, std::int64_t> doubted{};
 };
 
 /// From the cache, else measured in some hundredths of a second; nothing where measuring failed. Devices of one model,
@@ -24,6 +27,12 @@ std::optional<DeviceRates> device_rates(const Device& device);
 
 /// Keeps the rate of a job's own kernels beside the device's.
 void keep_kernel_rate(const Device& device, const std::string& name, double units_per_second);
+
+/// Forgets what is kept of these devices' rates, so that the next process measures them anew; this one goes on with
+/// what it knows. `now`: seconds since 1970. At most once a day for each `reason`, because what is measured anew may
+/// come out the same; and not once for all reasons, because a run that others slowed down may have spoiled good rates,
+/// which the next fast one then mends.
+void forget_rates(const std::vector<Device>& devices, const std::string& reason, std::int64_t now);
 
 /// Budgets of open devices for the planner, with their rates.
 std::vector<DeviceBudget> budgets(const std::vector<Device>& devices);

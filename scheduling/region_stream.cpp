@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "host/scratch_folder.hpp"
+#include "host/thread_pool.hpp"
 
 namespace halocline {
 namespace {
@@ -46,9 +47,13 @@ void RegionStream::gather(const Pass& pass) {
       high{block_.end, work.back().levels.front().made.end};
   for (const auto& name : states_) {
     const std::size_t slice = slab_.slice_bytes(name);
-    const auto copy = [&](Range slices, std::vector<std::byte>& to) {
+    const auto copy = [&](Range slices, UninitialisedVector<std::byte>& to) {
       to.resize(slice * size(std::max<std::int64_t>(0, slices.count())));
-      if (!to.empty()) std::memcpy(to.data(), host_.state(name) + slice * size(slices.begin), to.size());
+      if (to.empty()) return;
+      const std::byte* from = host_.state(name) + slice * size(slices.begin);
+      parallel_ranges(to.size(), piece_bytes, [&](std::size_t first, std::size_t count) {
+        std::memcpy(to.data() + first, from + first, count);
+      });
     };
     copy(low, halos_[name].low);
     copy(high, halos_[name].high);
@@ -78,7 +83,7 @@ void RegionStream::run(const Pass& pass, std::vector<double>& sums) {
     const std::size_t slice = slab_.slice_bytes(sums_name_), first = logged_[level] * requirements_.size[2];
     slab_.download_bytes(sums_of_pass, slice * (first + size(block_.begin)),
                          sums.data() + components_ * (first + size(block_.begin)), slice * size(block_.count()));
-    count(sums_name_, block_);
+    count_down(sums_name_, block_);
   }
   slab_.wait();
   leave(pass, block_);
@@ -135,7 +140,7 @@ void RegionStream::start(std::size_t region) {
   method_.start(slab_);
   for (const auto& [name, volume] : *host_.initial) {
     slab_.upload(name, work_[region].window, volume->voxels.data(), 0);
-    count(name, work_[region].window);
+    count_up(name, work_[region].window);
   }
 }
 
@@ -215,7 +220,7 @@ std::deque<RegionStream::Task> RegionStream::loads(const Pass& pass, std::size_t
     for (const Range piece : pieces(name, with_twin && region > 0 ? fresh : work_[region].window))
       tasks.push_back({into(name), [this, region, name, piece, target = into(name)] {
                          at(region, [&] { slab_.upload(target, piece, host_.input(name)); });
-                         count(name, piece);
+                         count_up(name, piece);
                        }});
   if (pass.steps.starts) return tasks;
   for (const auto& name : moving(states_, with_twin))
@@ -233,7 +238,7 @@ void RegionStream::upload_state(const std::string& name, const std::string& into
     part = common(part, slices);
     if (part.empty()) return;
     slab_.upload(into, part, host, host_begin);
-    count(name, part);
+    count_up(name, part);
   };
   const auto low_begin = block_.begin - static_cast<std::int64_t>(low.size() / slab_.slice_bytes(name));
   from({low_begin, block_.begin}, low.data(), low_begin);
@@ -250,7 +255,7 @@ std::deque<RegionStream::Task> RegionStream::stores(std::size_t region, const st
     for (const Range piece : pieces(name, result))
       tasks.push_back({source, [this, region, name, piece, source] {
                          at(region, [&] { slab_.download_later(source, piece, host_.state(name), 0); });
-                         count(name, piece);
+                         count_down(name, piece);
                        }});
   }
   return tasks;
@@ -284,8 +289,12 @@ void RegionStream::move_due(std::size_t step, std::size_t steps) {
   }
 }
 
-void RegionStream::count(const std::string& name, Range slices) {
-  bytes_ += slab_.slice_bytes(name) * size(slices.count());
+void RegionStream::count_up(const std::string& name, Range slices) {
+  host_.traffic->up += slab_.slice_bytes(name) * size(slices.count());
+}
+
+void RegionStream::count_down(const std::string& name, Range slices) {
+  host_.traffic->down += slab_.slice_bytes(name) * size(slices.count());
 }
 
 }  // namespace halocline

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "scheduling/bus_traffic.hpp"
 #include "scheduling/iteration.hpp"
 #include "scheduling/skew.hpp"
 
@@ -23,6 +24,7 @@ struct HostArrays {
   const std::map<std::string, const Volume*>* initial = nullptr;
   /// Told, by the thread of each device, how many slices have been taken through how many more iterations.
   std::function<void(std::int64_t slices, int iterations)> progressed;
+  BusTraffic* traffic = nullptr;  // of all devices
 };
 
 class RegionStream {
@@ -42,8 +44,6 @@ class RegionStream {
   /// Does the pass, or as many of its steps as `stop` lets. `sums`: for every reduction (in order) and slice of the
   /// volume the components; this device's slices are written.
   void run(const Pass& pass, std::vector<double>& sums);
-  /// Moved over the bus so far.
-  std::size_t bytes() const { return bytes_; }
 
  private:
   struct Task {
@@ -51,7 +51,7 @@ class RegionStream {
     std::function<void()> work;
   };
   struct Halos {
-    std::vector<std::byte> low, high;
+    UninitialisedVector<std::byte> low, high;
   };
   bool twinned(const std::string& name) const { return slab_.has(twin_of(name)); }
   SlabPlan plan_of(std::size_t region) const;
@@ -73,7 +73,8 @@ class RegionStream {
   std::vector<Range> pieces(const std::string& name, Range slices) const;
   void overlap_with(const Pass& pass, std::size_t region);
   void move_due(std::size_t step, std::size_t steps);
-  void count(const std::string& name, Range slices);
+  void count_up(const std::string& name, Range slices);
+  void count_down(const std::string& name, Range slices);
 
   const IterativeMethod& method_;
   const HostArrays& host_;
@@ -95,7 +96,6 @@ class RegionStream {
   std::size_t ended_at_ = 0;         // the level that the regions before have reached
   std::deque<Task> tasks_;
   std::size_t tasks_in_all_ = 0;
-  std::size_t bytes_ = 0;
 };
 
 }  // namespace halocline

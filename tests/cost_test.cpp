@@ -309,7 +309,7 @@ TEST(HostNeedErrors, sayHowManySlicesWouldFit) {
 }
 
 TEST(RatesText, comesBack) {
-  const DeviceRates rates{1e9, 2e9, 3e9, 4e-5, {{"pdu in-place", 5e9}, {"tvgd", 6e9}}};
+  const DeviceRates rates{1e9, 2e9, 3e9, 4e-5, {{"pdu in-place", 5e9}, {"tvgd", 6e9}}, {{"too low", 1784023200}}};
   const auto back = rates_from_text(rates_text(rates));
   ASSERT_TRUE(back);
   EXPECT_EQ(back->copy, 1e9);
@@ -317,6 +317,7 @@ TEST(RatesText, comesBack) {
   EXPECT_EQ(back->download, 3e9);
   EXPECT_EQ(back->latency, 4e-5);
   EXPECT_EQ(back->kernels, rates.kernels);
+  EXPECT_EQ(back->doubted, rates.doubted);
 }
 
 TEST(RatesText, thatIsDamagedIsMeasuredAgain) {

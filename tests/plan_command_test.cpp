@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <thread>
 
 #include "apps/io/image_file.hpp"
@@ -174,6 +175,37 @@ TEST(Progress, tellsTheRate) {
     progress({"pdu", 50, 100, "", 50e9, "voxel-iterations"});
   }
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr(" Gvoxel-iterations/s"));
+}
+
+TEST(Progress, tellsHowFastSlabsComeAndGo) {
+  testing::internal::CaptureStderr();
+  const auto wait = [] { std::this_thread::sleep_for(std::chrono::milliseconds(200)); };
+  const auto start = std::chrono::steady_clock::now();
+  {
+    const auto progress = make_progress(true);
+    progress({"pdu", 1, 100, "", 0, "", 50e9, 70e9});  // before this stage
+    wait();
+    progress({"pdu", 2, 100, "gap 1", 0, "", 50e9 + 6e9, 70e9 + 1.5e9});
+    wait();
+    progress({"pdu", 3, 100, "gap 2", 0, "", 50e9 + 6e9, 70e9 + 1.5e9});  // nothing moved
+    wait();
+    progress({"pdu", 4, 100, "gap 3", 0, "", 50e9 + 6e9, 70e9 + 4.5e9});
+  }
+  const double longest = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const std::string text = testing::internal::GetCapturedStderr();
+  std::smatch found;
+  ASSERT_TRUE(
+      std::regex_search(text, found, std::regex("pdu:   2 %[^\\r]*, up ([0-9.]+) GB/s, down ([0-9.]+) GB/s, gap 1")))
+      << text;
+  const double up = std::stod(found[1]), down = std::stod(found[2]);
+  EXPECT_LE(up, 6 / 0.2 * 1.01);  // three digits
+  EXPECT_GE(up, 6 / longest * 0.99);
+  EXPECT_NEAR(up / down, 4, 0.1);
+  EXPECT_THAT(text, HasSubstr("pdu:   1 %\x1b"));
+  EXPECT_TRUE(std::regex_search(text, std::regex("pdu:   3 %(, [^,]* left)?, gap 2"))) << text;
+  ASSERT_TRUE(std::regex_search(text, found, std::regex("pdu:   4 %[^\\r]*, up 0 GB/s, down ([0-9.]+) GB/s, gap 3")))
+      << text;
+  EXPECT_LE(std::stod(found[1]), 3 / 0.2 * 1.01);
 }
 
 class Forecast : public testing::Test {

@@ -141,6 +141,39 @@ TEST(RegionStream, movesWhatThePlanSays) {
   EXPECT_EQ(three.result.bus_bytes - three.result.plan.bus_bytes, sums);
 }
 
+// Both ways, up to all of it; of slabs that stay nothing is told.
+TEST(RegionStream, tellsWhatHasMoved) {
+  const auto parameters = parameters_for({"pdu", 93});
+  Grid grid;
+  grid.size = parameters.size;
+  grid.spacing = parameters.spacing;
+  const Volume f = noisy(grid);
+  for (const int slabs : {1, 6}) {
+    const auto method = make_method("pdu", parameters);
+    std::vector<ProgressState> states;
+    RunOptions options;
+    options.plan.minimum_slabs = slabs;
+    options.plan.iterations_per_exchange = 7;
+    options.progress = [&](const ProgressState& state) { states.push_back(state); };
+    const auto result = run_iterations(*method, {{"f", &f}}, grid, open_devices({}), options);
+    ASSERT_EQ(result.plan.resident, slabs == 1);
+    ASSERT_GE(states.size(), 2u);
+    for (std::size_t n = 1; n < states.size(); ++n) {
+      EXPECT_GE(states[n].up, states[n - 1].up);
+      EXPECT_GE(states[n].down, states[n - 1].down);
+    }
+    if (slabs == 1) {
+      EXPECT_EQ(states.back().up, 0);
+      EXPECT_EQ(states.back().down, 0);
+      continue;
+    }
+    // the image three times, the state twice to the device and three times back, the last time without its duals
+    const double voxels = 7 * 5 * 93;
+    EXPECT_EQ(states.back().up, (3 * 4 + 2 * (4 + 3 * 4)) * voxels);
+    EXPECT_EQ(states.back().up + states.back().down, result.bus_bytes);
+  }
+}
+
 // The order of enqueueing, which is what a driver can overlap: it does not depend on how it executes them.
 TEST(RegionStream, enqueuesTransfersOfItsNeighboursBeforeTheLastKernelsOfARegion) {
   auto device = open_devices({});

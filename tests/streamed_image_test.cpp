@@ -12,10 +12,12 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "apps/io/atomic_file.hpp"
 #include "apps/io/image_file.hpp"
 #include "apps/io/meta_image.hpp"
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
+#include "host/thread_pool.hpp"
 #include "host/typed_volume.hpp"
 #include "tests/command_runner.hpp"
 #include "tests/image_actions.hpp"
@@ -249,6 +251,58 @@ TEST(StreamedImage, AFullDiskIsAnError) {
     EXPECT_EQ(status, 0) << name;
     EXPECT_TRUE(f.files().empty()) << testing::PrintToString(f.files());
   }
+}
+
+// Before the work that makes the voxels, as far as the disk tells; and before the first of them in any case.
+TEST(StreamedImage, ADiskThatIsTooSmallIsAnErrorBeforeTheFirstVoxel) {
+  const Folder f;
+  Grid grid;
+  grid.size = {std::size_t{1} << 18, std::size_t{1} << 18, std::size_t{1} << 18};  // 64 PiB
+  for (const char* name : {"v.mha", "v.mhd", "v.raw"})
+    EXPECT_THAT(error_of([&] {
+                  create_image(f / name, grid, {Component::float32, {}});
+                }),
+                AllOf(HasSubstr("FileError"), HasSubstr(f / "v."), HasSubstr("72057594037927936 bytes are wanted"),
+                      HasSubstr("free some space"), HasSubstr("No partial file")));
+  const int status = in_child([&] {
+    std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{100000, 100000};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    const auto image = create_image(f / "v.mha", counts().grid, {Component::uint8, {}});
+    const std::string text = error_of([&] { image->begin(); });
+    const bool named = text.find("FileError") == 0 && text.find(f / "v.mha") != std::string::npos &&
+                       text.find("reserve") != std::string::npos && text.find("ulimit -f") != std::string::npos;
+    if (!named) std::fprintf(stderr, "%s\n", text.c_str());
+    return named ? 0 : 1;
+  });
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(f.files().empty()) << testing::PrintToString(f.files());
+}
+
+// Large enough to go to the disk while it is being written.
+TEST(StreamedImage, WhatWasReservedIsFilledInAnyOrder) {
+  const Folder f;
+  constexpr std::size_t piece = (std::size_t{1} << 20) + 321, pieces = 70;
+  const auto byte_at = [](std::size_t n) { return static_cast<char>(n * 2654435761U >> 13); };
+  for (const bool committed : {false, true}) {
+    {
+      TemporaryFile file(f / "x.bin");
+      file.reserve(piece * pieces);
+      parallel_parts(pieces, [&](std::size_t n) {
+        const std::size_t first = (pieces - 1 - n) * piece;
+        std::vector<char> bytes(piece);
+        for (std::size_t b = 0; b < piece; ++b) bytes[b] = byte_at(first + b);
+        file.write_at(first, bytes.data(), piece);
+      });
+      if (committed) file.commit();
+    }
+    EXPECT_EQ(f.files(), committed ? Words{"x.bin"} : Words{});
+  }
+  const std::string found = content(f / "x.bin");
+  ASSERT_EQ(found.size(), piece * pieces);
+  std::size_t wrong = 0;
+  for (std::size_t n = 0; n < found.size(); ++n) wrong += found[n] == byte_at(n) ? 0 : 1;
+  EXPECT_EQ(wrong, 0u);
 }
 
 // 256 MiB as float32, 64 MiB in the file.

@@ -5,12 +5,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <condition_variable>
 #include <cstring>
+#include <deque>
 #include <filesystem>
+#include <mutex>
 #include <streambuf>
 #include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -22,6 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t most_bytes_a_call = std::size_t{1} << 26;  // Linux writes at most 2 GiB
+constexpr std::uint64_t worth_writing_back = std::uint64_t{64} << 20;
 
 std::string remedy(int code) {
   switch (code) {
@@ -41,7 +47,7 @@ std::string remedy(int code) {
   }
 }
 
-[[noreturn]] void fail(const std::string& path, const char* what, int code) {
+[[noreturn]] void fail(const std::string& path, const std::string& what, int code) {
   throw FileError(fmt::format("cannot write '{}': {}: {}; {}. No partial file was left.", path, what,
                               std::generic_category().message(code), remedy(code)));
 }
@@ -149,9 +155,67 @@ class TemporaryFile::Buffer : public std::streambuf {
   std::vector<char> bytes_;
 };
 
+// Sets the disk to work at what has been written, from a thread of its own because that waits where the disk is busy.
+// Otherwise all of a file would lie in memory until fsync(), and the disk idle: writing into the page cache is no
+// faster than many disks, for it goes through one lock per file. Errors stay in the file until fsync() tells them.
+class TemporaryFile::Writeback {
+ public:
+  explicit Writeback(int descriptor) : descriptor_(descriptor), thread_([this] { serve(); }) {}
+  /// What has not begun by now is left to fsync().
+  ~Writeback() {
+    {
+      const std::lock_guard lock(mutex_);
+      ended_ = true;
+    }
+    wake_.notify_one();
+    thread_.join();
+  }
+  void add(std::uint64_t offset, std::size_t bytes) {
+    {
+      const std::lock_guard lock(mutex_);
+      written_.emplace_back(offset, bytes);
+    }
+    wake_.notify_one();
+  }
+
+ private:
+  void serve() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      wake_.wait(lock, [&] { return ended_ || !written_.empty(); });
+      if (ended_) return;
+      const auto [offset, bytes] = written_.front();
+      written_.pop_front();
+      lock.unlock();
+      begin(offset, bytes);
+      lock.lock();
+    }
+  }
+  void begin([[maybe_unused]] std::uint64_t offset, [[maybe_unused]] std::size_t bytes) const {
+#ifdef __linux__
+    ::sync_file_range(descriptor_, static_cast<off_t>(offset), static_cast<off_t>(bytes), SYNC_FILE_RANGE_WRITE);
+#endif
+  }
+
+  int descriptor_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<std::pair<std::uint64_t, std::size_t>> written_;
+  bool ended_ = false;
+  std::thread thread_;  // after what it uses
+};
+
 void check_output_path(const std::string& path) {
   // Asking the permissions would miss read-only mounts, quotas and access lists: make a file.
   TemporaryFile probe(path);
+}
+
+void require_room(const std::string& path, std::uint64_t bytes) {
+  std::error_code code;
+  const auto space = fs::space(folder_of(resolve(path)), code);
+  if (code || space.capacity == 0) return;  // not every file system tells
+  if (space.available < bytes)
+    fail(path, fmt::format("{} bytes are wanted, {} are free", bytes, space.available), ENOSPC);
 }
 
 TemporaryFile::TemporaryFile(const std::string& path, const std::string& temporary)
@@ -172,6 +236,7 @@ TemporaryFile::TemporaryFile(const std::string& path, const std::string& tempora
 }
 
 TemporaryFile::~TemporaryFile() {
+  writeback_.reset();
   if (descriptor_ >= 0) ::close(descriptor_);
   if (!committed_) ::unlink(temporary_.c_str());
 }
@@ -185,7 +250,20 @@ std::ostream& TemporaryFile::stream() {
   return *stream_;
 }
 
+void TemporaryFile::reserve([[maybe_unused]] std::uint64_t bytes) {
+#ifdef __linux__  // posix_fallocate() writes to every block where the file system cannot do it
+  int code = 0;
+  do {
+    code = ::fallocate(descriptor_, 0, 0, static_cast<off_t>(bytes)) == 0 ? 0 : errno;
+  } while (code == EINTR);
+  if (code == ENOSPC || code == EDQUOT || code == EFBIG) fail(path_, fmt::format("reserve {} bytes", bytes), code);
+  if (bytes >= worth_writing_back) writeback_ = std::make_unique<Writeback>(descriptor_);
+#endif
+}
+
 void TemporaryFile::write_at(std::uint64_t offset, const char* from, std::size_t bytes) {
+  const std::uint64_t first = offset;
+  const std::size_t all = bytes;
   while (bytes > 0) {
     const ssize_t done = ::pwrite(descriptor_, from, std::min(bytes, most_bytes_a_call), static_cast<off_t>(offset));
     if (done < 0 && errno == EINTR) continue;
@@ -194,6 +272,7 @@ void TemporaryFile::write_at(std::uint64_t offset, const char* from, std::size_t
     offset += static_cast<std::uint64_t>(done);
     bytes -= static_cast<std::size_t>(done);
   }
+  if (writeback_) writeback_->add(first, all);
 }
 
 void TemporaryFile::reopen() {
@@ -204,6 +283,7 @@ void TemporaryFile::reopen() {
 
 void TemporaryFile::sync() {
   if (buffer_) buffer_->flush();
+  writeback_.reset();
   struct stat old {};
   if (::stat(target_.c_str(), &old) == 0) ::fchmod(descriptor_, old.st_mode & 07777);
   // Some file systems cannot sync (EINVAL); all others report delayed errors here.

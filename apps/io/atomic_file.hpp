@@ -16,6 +16,10 @@ namespace halocline {
 /// computation.
 void check_output_path(const std::string& path);
 
+/// Throws FileError if the disk tells that it has less than `bytes` bytes free where `path` is to be. For a check
+/// before a long computation.
+void require_room(const std::string& path, std::uint64_t bytes);
+
 /// A file under a temporary name beside its final place, removed by the destructor unless commit() was reached.
 ///
 /// If `path` is a symbolic link, the file that it points to is replaced; an existing file's permissions are kept.
@@ -35,6 +39,10 @@ class TemporaryFile {
   const std::string& temporary_path() const { return temporary_; }
   /// A binary, seekable stream into the file. Every failed write throws FileError at once.
   std::ostream& stream();
+  /// The file will have `bytes` bytes, all by write_at(): a disk without so much room is an error now instead of
+  /// halfway, and what is written goes to the disk while the rest is still to come. Before the first write; file
+  /// systems that cannot reserve go without.
+  void reserve(std::uint64_t bytes);
   /// Bytes at any place of the file, past the stream; several threads may do so at a time.
   void write_at(std::uint64_t offset, const char* from, std::size_t bytes);
   /// To be called after a library wrote temporary_path() by itself, possibly as a new file.
@@ -46,11 +54,13 @@ class TemporaryFile {
 
  private:
   class Buffer;
+  class Writeback;
   std::string path_, target_, temporary_;
   int descriptor_ = -1;
   bool synced_ = false, committed_ = false;
   std::unique_ptr<Buffer> buffer_;
   std::unique_ptr<std::ostream> stream_;
+  std::unique_ptr<Writeback> writeback_;
 };
 
 /// Calls `fill` with a stream, then puts the file in place at once. On any exception nothing is left and an older file

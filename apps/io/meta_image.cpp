@@ -108,7 +108,9 @@ bool has_own_header(const std::string& path) {
 class MetaSink : public ImageSink {
  public:
   MetaSink(std::string path, const Grid& grid, const ImageStorage& storage)
-      : path_(std::move(path)), grid_(grid), storage_(storage) {}
+      : path_(std::move(path)), grid_(grid), storage_(storage) {
+    require_room(path_, byte_count());
+  }
   const Grid& grid() const override { return grid_; }
   std::size_t changed() const override { return changed_; }
 
@@ -120,8 +122,9 @@ class MetaSink : public ImageSink {
                                               apart ? fs::path(name_of_data(path_)).filename().string() : "LOCAL");
     data_.emplace(apart ? name_of_data(path_) : path_);
     if (apart) header_.emplace(path_);
-    (apart ? *header_ : *data_).write_at(0, text.data(), text.size());
     offset_ = apart ? 0 : text.size();
+    data_->reserve(offset_ + byte_count());
+    (apart ? *header_ : *data_).write_at(0, text.data(), text.size());
   }
 
   void write(std::size_t first, std::size_t count, float* from) override {
@@ -152,6 +155,8 @@ class MetaSink : public ImageSink {
   }
 
  private:
+  std::uint64_t byte_count() const { return std::uint64_t{grid_.count()} * component_bytes(storage_.component); }
+
   std::string path_;
   Grid grid_;
   ImageStorage storage_;

@@ -1,0 +1,24 @@
+// A run's plan, looked at when it is known how long the run took.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "scheduling/iteration.hpp"
+
+namespace halocline {
+
+/// The prediction for the iterations that were done: a method may stop before its last one.
+Plan plan_of_what_was_done(const RunResult& result);
+
+/// Which way the rates were wrong by which a run of `seconds` seconds was predicted to take `predicted`: "too low" if
+/// it took less than 0.6 of that, "too high" if more than twice that. Empty: neither, or less than 0.2 s, which tells
+/// nothing.
+std::string doubt_of(double predicted, double seconds);
+
+/// Rates that were measured while something else kept the devices busy would spoil all later plans, and leave devices
+/// out: where the run's time says so, those of `devices`, all of which the planner had to choose from, are forgotten
+/// (forget_rates()).
+void judge_rates(const RunResult& result, const std::vector<Device>& devices);
+
+}  // namespace halocline
