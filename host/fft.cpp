@@ -17,15 +17,13 @@ void check(clfftStatus status, const char* call, const DeviceState& state, std::
 }
 
 // clFFT has one global set-up a process; its own locks make plans of several threads safe once it stands. It stands as
-// long as there are plans, and these as long as their devices: torn down at the end of the process, when drivers may be
-// gone already, it has crashed.
+// long as there are plans: torn down at the end of the process, when drivers may be gone already, it has crashed.
 struct Setup {
   Setup() {
     clfftSetupData data;
     clfftInitSetupData(&data);
     const clfftStatus status = clfftSetup(&data);
-    if (status != CLFFT_SUCCESS)
-      throw ClError(fmt::format("clfftSetup failed ({})", static_cast<int>(status)), status, "");
+    if (status != CLFFT_SUCCESS) throw ClError(fmt::format("clfftSetup failed ({})", static_cast<int>(status)), status, "");
   }
   Setup(const Setup&) = delete;
   Setup& operator=(const Setup&) = delete;
@@ -47,55 +45,36 @@ std::size_t fft_length(std::size_t n) {
   return std::bit_ceil(std::max<std::size_t>(n, 1));
 }
 
-namespace {
-
-// What clFFT has compiled.
-struct Baked {
+struct Fft::Plan {
   std::shared_ptr<Setup> setup = shared_setup();
+  Device device;
+  std::size_t length, batch;
   clfftPlanHandle handle = 0;
   bool made = false;
-  std::size_t scratch_bytes = 0;
+  Buffer scratch;
 
-  Baked() = default;
-  Baked(const Baked&) = delete;
-  Baked& operator=(const Baked&) = delete;
-  ~Baked() {
+  Plan(Device d, std::size_t l, std::size_t b) : device(std::move(d)), length(l), batch(b) {}
+  ~Plan() {
     if (made) clfftDestroyPlan(&handle);
   }
 };
 
-std::shared_ptr<Baked> baked(DeviceState& state, std::size_t length, std::size_t batch) {
-  auto& kept = state.fft_plans[{length, batch}];
-  if (kept) return std::static_pointer_cast<Baked>(kept);
-  auto plan = std::make_shared<Baked>();
-  const auto ok = [&](clfftStatus status, const char* call) { check(status, call, state, length, batch); };
-  ok(clfftCreateDefaultPlan(&plan->handle, state.context(), CLFFT_1D, &length), "clfftCreateDefaultPlan");
-  plan->made = true;
-  ok(clfftSetPlanPrecision(plan->handle, CLFFT_SINGLE), "clfftSetPlanPrecision");
-  ok(clfftSetLayout(plan->handle, CLFFT_COMPLEX_INTERLEAVED, CLFFT_COMPLEX_INTERLEAVED), "clfftSetLayout");
-  ok(clfftSetResultLocation(plan->handle, CLFFT_INPLACE), "clfftSetResultLocation");
-  ok(clfftSetPlanBatchSize(plan->handle, batch), "clfftSetPlanBatchSize");
-  ok(clfftSetPlanDistance(plan->handle, length, length), "clfftSetPlanDistance");
-  auto queue = state.queue(Queue::compute)();
-  ok(clfftBakePlan(plan->handle, 1, &queue, nullptr, nullptr), "clfftBakePlan");
-  ok(clfftGetTmpBufSize(plan->handle, &plan->scratch_bytes), "clfftGetTmpBufSize");
-  kept = plan;
-  return plan;
-}
-
-}  // namespace
-
-struct Fft::Plan {
-  Device device;
-  std::size_t length, batch;
-  std::shared_ptr<Baked> baked;
-  Buffer scratch;
-};
-
 Fft::Fft(Device device, std::size_t length, std::size_t batch)
-    : plan_(new Plan{device, length, batch, baked(*device.state(), length, batch), {}}) {
-  if (plan_->baked->scratch_bytes > 0)
-    plan_->scratch = plan_->device.buffer("fft scratch", plan_->baked->scratch_bytes);
+    : plan_(std::make_unique<Plan>(std::move(device), length, batch)) {
+  auto& state = *plan_->device.state();
+  const auto ok = [&](clfftStatus status, const char* call) { check(status, call, state, length, batch); };
+  ok(clfftCreateDefaultPlan(&plan_->handle, state.context(), CLFFT_1D, &length), "clfftCreateDefaultPlan");
+  plan_->made = true;
+  ok(clfftSetPlanPrecision(plan_->handle, CLFFT_SINGLE), "clfftSetPlanPrecision");
+  ok(clfftSetLayout(plan_->handle, CLFFT_COMPLEX_INTERLEAVED, CLFFT_COMPLEX_INTERLEAVED), "clfftSetLayout");
+  ok(clfftSetResultLocation(plan_->handle, CLFFT_INPLACE), "clfftSetResultLocation");
+  ok(clfftSetPlanBatchSize(plan_->handle, batch), "clfftSetPlanBatchSize");
+  ok(clfftSetPlanDistance(plan_->handle, length, length), "clfftSetPlanDistance");
+  auto queue = state.queue(Queue::compute)();
+  ok(clfftBakePlan(plan_->handle, 1, &queue, nullptr, nullptr), "clfftBakePlan");
+  std::size_t bytes = 0;
+  ok(clfftGetTmpBufSize(plan_->handle, &bytes), "clfftGetTmpBufSize");
+  if (bytes > 0) plan_->scratch = plan_->device.buffer("fft scratch", bytes);
 }
 
 Fft::~Fft() = default;
@@ -130,13 +109,13 @@ Event transform(Device& device, clfftPlanHandle handle, clfftDirection direction
 }  // namespace
 
 Event Fft::forward(const Buffer& data, std::span<const Event> waits) {
-  return transform(plan_->device, plan_->baked->handle, CLFFT_FORWARD, data, plan_->scratch, plan_->length,
-                   plan_->batch, waits);
+  return transform(plan_->device, plan_->handle, CLFFT_FORWARD, data, plan_->scratch, plan_->length, plan_->batch,
+                   waits);
 }
 
 Event Fft::inverse(const Buffer& data, std::span<const Event> waits) {
-  return transform(plan_->device, plan_->baked->handle, CLFFT_BACKWARD, data, plan_->scratch, plan_->length,
-                   plan_->batch, waits);
+  return transform(plan_->device, plan_->handle, CLFFT_BACKWARD, data, plan_->scratch, plan_->length, plan_->batch,
+                   waits);
 }
 
 }  // namespace halocline

@@ -45,8 +45,6 @@ struct DeviceState {
   ProgramCache cache;
   std::map<std::string, cl::Program> programs;  // by file and options
   std::map<std::string, cl::Kernel> kernels;    // by file, options and kernel
-  // Plans of fft.cpp, by length and batch: what they compile is kept for the next run on the device.
-  std::map<std::pair<std::size_t, std::size_t>, std::shared_ptr<void>> fft_plans;
   Tuning tuning;
   std::set<std::string> shaped_kernels;  // launched without a group of their own
   std::shared_ptr<Trace> trace;
