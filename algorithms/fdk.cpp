@@ -15,7 +15,6 @@ namespace halocline {
 namespace {
 
 constexpr double pi = std::numbers::pi;
-constexpr double largest_gap = pi / 3;  // a few views evenly spread are a full circle by their gaps, but no scan
 
 std::vector<float> to_float(const std::vector<double>& values) {
   return {values.begin(), values.end()};
@@ -421,11 +420,11 @@ std::vector<std::string> check_fdk(const Geometry& geometry, const Grid& project
         "that angle as the geometry's in-plane angle",
         projections_name, std::atan2(d[3], d[0]) * 180 / pi));
   const AngularCoverage coverage = angular_coverage(geometry, options.allow_incomplete_arc);
-  if (coverage.inner_gap > largest_gap)
+  if (coverage.inner_gap > largest_view_gap)
     throw InputError(
         fmt::format("{}: its {} views leave a gap of {:.6g} degrees; a reconstruction needs views all round, "
                     "no farther apart than {:.6g} degrees",
-                    geometry_name, geometry.views.size(), coverage.inner_gap * 180 / pi, largest_gap * 180 / pi));
+                    geometry_name, geometry.views.size(), coverage.inner_gap * 180 / pi, largest_view_gap * 180 / pi));
   const Redundancy redundancy = redundancy_of(geometry, projections, options, geometry_name);
   const Grid seen = flat_detector(geometry, projections);
   if (!is_seen(geometry, seen, grid)) refuse_unseen(geometry, seen, grid);
@@ -438,6 +437,7 @@ std::vector<std::string> check_fdk(const Geometry& geometry, const Grid& project
     notes.push_back(fmt::format(
         "{}: the gantry angles are in no order round the circle; each view is weighted by the gaps beside it",
         geometry_name));
+  if (const auto uneven = uneven_gap(coverage)) notes.push_back(fmt::format("{}: {}", geometry_name, *uneven));
   notes.insert(notes.end(), redundancy.notes.begin(), redundancy.notes.end());
   const Interval across = reach_of(geometry, seen).across;
   const double wide = std::max(-across.low, across.high), narrow = std::min(-across.low, across.high);

@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "algorithms/field_of_view.hpp"
+#include "algorithms/redundancy.hpp"
 #include "host/error.hpp"
 
 namespace halocline {
@@ -87,6 +88,17 @@ void check_coverage(const Geometry& geometry, const std::optional<FieldOfView>& 
           "the smaller radius",
           seen->radius, seen->displaced_radius);
   }
+  const int inside = geometry.parallel() ? coverage.missing_arcs : coverage.missing_arcs - 1;
+  if (inside > 0)
+    findings.impossible(
+        "the views leave {} gap{} of up to {:.6g} degrees, so that an arc inside the scan is missing; give the missing "
+        "views, or reconstruct with --allow-incomplete-arc",
+        coverage.missing_arcs, coverage.missing_arcs == 1 ? "" : "s", coverage.largest_gap / degree);
+  else if (coverage.inner_gap > largest_view_gap)
+    findings.impossible("the views leave a gap of {:.6g} degrees; no more than {:.6g} can be reconstructed",
+                        coverage.inner_gap / degree, largest_view_gap / degree);
+  else if (const auto uneven = uneven_gap(coverage))
+    findings.warn("{}", *uneven);
   if (coverage.repeated_views > 0)
     findings.warn("{} views stand at an angle that another has too; is one of them written twice?",
                   coverage.repeated_views);

@@ -137,6 +137,17 @@ Redundancy parker(const AngularCoverage& coverage, const Fan& fan, const Redunda
 
 }  // namespace
 
+std::optional<std::string> uneven_gap(const AngularCoverage& coverage) {
+  auto gaps = coverage.gaps;
+  const auto middle = gaps.begin() + static_cast<std::ptrdiff_t>(gaps.size() / 2);
+  std::nth_element(gaps.begin(), middle, gaps.end());
+  if (gaps.size() < 8 || coverage.inner_gap <= 3 * *middle) return std::nullopt;
+  return fmt::format(
+      "there is a gap of {:.6g} degrees between views that are mostly {:.6g} apart; its neighbours stand for the views "
+      "that are missing, which makes streaks",
+      degrees(coverage.inner_gap), degrees(*middle));
+}
+
 Redundancy redundancy_of(const Geometry& geometry, const Grid& projections, const RedundancyOptions& options,
                          const std::string& name) {
   const AngularCoverage coverage = angular_coverage(geometry, options.allow_incomplete_arc);

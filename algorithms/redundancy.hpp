@@ -2,12 +2,20 @@
 // (1982) in a short scan, Wang (2002) with a detector that stands to one side.
 #pragma once
 
+#include <numbers>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "algorithms/geometry.hpp"
 
 namespace halocline {
+
+/// Views farther apart are no scan; radians.
+constexpr double largest_view_gap = std::numbers::pi / 3;
+
+/// That neighbours stand for views which are missing, if a gap within the scan is far wider than most.
+std::optional<std::string> uneven_gap(const AngularCoverage& coverage);
 
 struct RedundancyOptions {
   bool displaced = true;              ///< weigh a displaced detector

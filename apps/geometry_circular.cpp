@@ -82,7 +82,7 @@ void add_geometry_circular(CLI::App& app, Action& action) {
       ->required()
       ->type_name("D");
   sub->add_option("--projections", command->projections, "Number of views, at first-angle + i * arc / N")
-      ->check(whole_number_from(1))
+      ->check(whole_number_from(1, 1000000))
       ->type_name("N");
   auto* arc = sub->add_option("--arc", c.arc, "Degrees that the gantry turns; negative: backwards")
                   ->check(finite_number())

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include "algorithms/find_axis.hpp"
@@ -51,6 +52,17 @@ class Report {
   double from_;
 };
 
+// Which of two estimates is to be trusted. Sharpness goes by a reconstruction, which views that see only one side of
+// the object, or the range, may lead astray; correlation by the data alone.
+bool takes_second(const AxisEstimate& correlated, const AxisEstimate& sharpest, double pixel) {
+  constexpr double certain = 1.05;  // contrast
+  const double apart = std::abs(sharpest.shift - correlated.shift);
+  if (!sharpest.at_end && (apart <= pixel || correlated.contrast < certain)) return true;
+  spdlog::warn("the two differ by {:.3g} pixels; the axis is that by correlation, so look at a reconstruction with it",
+               apart / pixel);
+  return false;
+}
+
 void run_find_axis(Job& job, const FindAxisCommand& command) {
   const Grid stack = job.input_image("-i", command.input).grid;
   job.input("--geometry", command.geometry);
@@ -80,8 +92,15 @@ void run_find_axis(Job& job, const FindAxisCommand& command) {
   }
   if (command.method != "correlation") {
     if (found && !best.at_end) search = {best.shift, std::min(search.range, 6 * pixel)};
-    best = job.timed("sharpness", [&] { return axis_by_sharpness(projections, geometry, search, job.devices()); });
-    report.add("sharpness", best);
+    try {
+      const AxisEstimate sharpest =
+          job.timed("sharpness", [&] { return axis_by_sharpness(projections, geometry, search, job.devices()); });
+      report.add("sharpness", sharpest);
+      if (!found || takes_second(best, sharpest, pixel)) best = sharpest;
+    } catch (const InputError& error) {  // a shifted axis may need a longer arc than there is
+      if (!found) throw;
+      spdlog::warn("{}; the axis is that by correlation", error.what());
+    }
   }
   job.results()["column"] = report.column(best.shift);
   if (command.output.empty()) return;
@@ -102,7 +121,7 @@ void add_geometry_find_axis(CLI::App& app, Action& action) {
   sub->add_option("-g,--geometry", command->geometry, geometry_file_help)->required()->type_name("FILE");
   sub->add_option("--method", command->method,
                   "correlation: opposite rays agree best; sharpness: short reconstructions are sharpest; both: the "
-                  "second within 6 pixels of the first")
+                  "second about where the first was found; the first counts where they differ by more than a pixel")
       ->check(CLI::IsMember({"both", "correlation", "sharpness"}));
   sub->add_option("--range", command->range,
                   "Pixels on each side of the geometry's axis that are tried. Default: 5 % of the columns")

@@ -171,6 +171,11 @@ void warn_of_coverage(Job& job, const Geometry& geometry, const Grid& stack, con
       (*detector.origin)[axis] -= (static_cast<double>(stack.size[axis]) - 1) * stack.spacing[axis];
   const Coverage seen = volume_coverage(geometry, detector, volume);
   job.results()["coverage"] = {{"every_view", seen.every_view}, {"half_of_views", seen.half_of_views}};
+  if (seen.every_view == 0 && seen.half_of_views == 0)
+    throw InputError(
+        "no part of the volume is seen in as many as half of the views, so nothing would be right; check --origin, "
+        "--spacing and --direction (the grid's axes against the rotation axis, which is y), and the geometry with "
+        "\"halocline geometry show\"");
   const double covered = displaced ? seen.half_of_views : seen.every_view;
   if (covered < 1)
     spdlog::warn(

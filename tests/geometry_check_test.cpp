@@ -177,6 +177,20 @@ TEST(Findings, WarnOfWhatIsOdd) {
   expect_found(geometry_findings(geometry), false, {"neither increase nor decrease"});
 }
 
+TEST(GeometryCheck, GapsInsideTheScan) {
+  CircularOptions options;
+  for (int n = 0; n < 180; ++n)
+    if ((n < 20 || n >= 32) && (n < 100 || n >= 112)) options.angles.push_back(2.0 * n);
+  expect_found(geometry_findings(scan(options), detector()), true,
+               {"2 gaps of up to 26 degrees", "--allow-incomplete-arc"});
+  options.angles.clear();
+  for (int n = 0; n < 180; ++n)
+    if (n < 20 || n >= 27) options.angles.push_back(2.0 * n);
+  expect_found(geometry_findings(scan(options), detector()), false, {"a gap of 16 degrees", "mostly 2 apart"});
+  options.angles = {0, 180};
+  expect_found(geometry_findings(scan(options), detector()), true, {"a gap of 180 degrees", "no more than 60"});
+}
+
 TEST(Alignment, IsTheMeanAndTheSpread) {
   Geometry geometry = scan();
   for (std::size_t n = 0; n < geometry.views.size(); ++n) {

@@ -239,6 +239,20 @@ TEST_F(GeometryCommand, FindAxisWritesTheCorrectedGeometry) {
   done(circular + Words{"--arc", "90", "-o", f / "short.xml"});
   refused({"geometry", "find-axis", "-i", f / "p.mha", "-g", f / "short.xml", "--method", "correlation"},
           {"no view has one opposite"});
+  refused({"geometry", "circular", "--sid", "500", "--sdd", "750", "--projections", "100000000", "-o", f / "x.xml"},
+          {"--projections"});
+}
+
+// A full turn with a displaced detector sees every ray once or twice: sharpness then goes astray.
+TEST_F(GeometryCommand, FindAxisByBothMethodsIsRightForADisplacedDetector) {
+  const Words circular{"geometry",      "circular", "--sid",           "300", "--sdd", "600",
+                       "--projections", "240",      "--proj-offset-x", "90"};
+  done(circular + Words{"-o", f / "displaced.xml"});
+  done({"project", "--phantom", "shepp-logan-hc", "--phantom-size", "60", "--detector", "256,8", "--pixel", "1.1,1.1",
+        "-g", f / "displaced.xml", "-o", f / "p.mha"});
+  const Ran ran = done({"geometry", "find-axis", "-i", f / "p.mha", "-g", f / "displaced.xml", "-o", f / "found.xml"});
+  EXPECT_NEAR(read_geometry(f / "found.xml").views[0].projection_offset_x, 90, 1.1);
+  contains(ran.err, {"pixels; the axis is that by correlation"});
 }
 
 }  // namespace

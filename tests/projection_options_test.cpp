@@ -337,6 +337,9 @@ TEST_F(ProjectionOptionsTest, VolumesOutsideTheFieldOfViewAreToldOf) {
   const double r = 93 / std::hypot(800, 93) * 500;
   EXPECT_NEAR(seen, 3.14159 * r * r / (160 * 160), 0.03);
   EXPECT_THAT(ran.err, AllOf(HasSubstr(warning), HasSubstr(fmt::format("{:.1f} % of it", 100 * seen))));
+  refused({"fdk", "-i", path("p0.mha"), "--geometry", path("g0.xml"), "--size", "20,20,10", "--spacing", "1,1,1",
+           "--origin", "250,0,0", "-o", path("wide.mha")},
+          {"no part of the volume is seen in as many as half of the views", "--origin"});
 }
 
 TEST_F(ProjectionOptionsTest, FramesKeepTheirTypeThroughDenoise) {
