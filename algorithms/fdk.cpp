@@ -437,7 +437,6 @@ std::vector<std::string> check_fdk(const Geometry& geometry, const Grid& project
     notes.push_back(fmt::format(
         "{}: the gantry angles are in no order round the circle; each view is weighted by the gaps beside it",
         geometry_name));
-  if (const auto uneven = uneven_gap(coverage)) notes.push_back(fmt::format("{}: {}", geometry_name, *uneven));
   notes.insert(notes.end(), redundancy.notes.begin(), redundancy.notes.end());
   const Interval across = reach_of(geometry, seen).across;
   const double wide = std::max(-across.low, across.high), narrow = std::min(-across.low, across.high);

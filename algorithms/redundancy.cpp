@@ -163,6 +163,8 @@ Redundancy redundancy_of(const Geometry& geometry, const Grid& projections, cons
                       "--allow-incomplete-arc to go on without",
                       what));
     notes.push_back(what + "; what the missing views would show is lost");
+  } else if (const auto uneven = uneven_gap(coverage)) {
+    notes.push_back(name + ": " + *uneven);
   }
   Redundancy out;
   if (!geometry.parallel()) {

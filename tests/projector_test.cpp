@@ -256,7 +256,7 @@ TEST(Projector, ColumnsAreTakenWhereTheirRaysShareLines) {
 
 TEST(Projector, TheAdjointHasAFormForEveryDevice) {
   const auto kernel = [](const std::string& name, Projector projector, bool gpu) {
-    const auto all = reference::scenes();
+    const auto all = scenes();
     const auto scene = std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.name == name; });
     return RayBackprojection(scene->geometry, scene->projections, scene->grid, projector, gpu)
         .requirements()
@@ -266,10 +266,10 @@ TEST(Projector, TheAdjointHasAFormForEveryDevice) {
     EXPECT_EQ(kernel(name, Projector::joseph, false), "joseph_backproject_tiles");
     EXPECT_EQ(kernel(name, Projector::siddon, false), "siddon_backproject");
   }
-  for (const char* name : {"cone", "parallel", "short_scan"})
+  for (const char* name : {"cone", "parallel", "short_scan", "long_lines"})
     EXPECT_EQ(kernel(name, Projector::joseph, true), "joseph_backproject_upright") << name;
   // columns along j, and none
-  for (const char* name : {"cone_axis_along_j", "cone_tilted", "long_lines"})
+  for (const char* name : {"cone_axis_along_j", "cone_tilted", "parallel_tilted"})
     EXPECT_EQ(kernel(name, Projector::joseph, true), "joseph_backproject") << name;
 }
 
