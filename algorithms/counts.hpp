@@ -4,8 +4,8 @@
 //
 // with open = flat - dark of the pixel (1 without flats) and beam the view's intensity in units of it (1 without an air
 // region). A bad pixel takes its q from the nearest good ones of its row, linearly, and a row of bad ones from the rows
-// above and below. fdk() does the same as it reads the
-// counts (cl/counts.clh serves both), with results that agree to rounding.
+// above and below. fdk() does the same as it reads the counts (cl/counts.clh serves both), with results that agree to
+// rounding.
 #pragma once
 
 #include <array>
@@ -44,7 +44,7 @@ struct CountsCalibration {
   struct Pixel {
     float dark, open;
     /// Steps in `pixels` to the nearest good ones: both 0 for a good one, both the same at a row's end. In a row
-    /// without any they lead to the rows before and after, so that these are whole rows and at most two columns.
+    /// without any they lead to the nearest rows that have some, straight up and down, or askew past bad pixels there.
     float left, right;
   };
   std::array<std::size_t, 3> size{0, 0, 0};  ///< of the stack: columns, rows, views
@@ -61,8 +61,7 @@ struct CountsCalibration {
   std::vector<std::array<std::size_t, 2>> rows_read() const;
 };
 
-/// q of `columns` counts of row `row` of view `view`. Around them must lie those that rows_read()
-/// tells.
+/// q of `columns` counts of row `row` of view `view`. Those of rows_read() must lie around them.
 void attenuations_of_row(const CountsCalibration& calibration, std::size_t row, std::size_t view, const float* counts,
                          float* q);
 

@@ -111,10 +111,10 @@ CountsCalibration calibrate(Job& job, const CountsArguments& arguments, const Vo
                              {"bad_rows", calibration.bad_rows}};
   if (!calibration.bad_rows.empty())
     spdlog::warn(
-        "'{}': {} detector rows, row {} the first, have no good pixel: they are interpolated from the nearest rows "
+        "'{}': {} of {} detector rows have no good pixel, row {} the first: they are interpolated from the nearest "
         "that "
         "have some, and what they alone saw is lost",
-        counts_path, calibration.bad_rows.size(), calibration.bad_rows.front());
+        counts_path, calibration.bad_rows.size(), calibration.size[1], calibration.bad_rows.front());
   if (report.saturated > 0)
     spdlog::warn(
         "'{}': {} of {} counts are saturated ({:.6g} or more): more came than was counted, and their line integrals "
