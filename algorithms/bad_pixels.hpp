@@ -16,14 +16,17 @@ struct SeenPixel {
 
 /// Marks (1) pixels that
 ///   - show no signal above the floor in any view,
-///   - show the same count in all of two or more views, and lie between columns of their row that do not (a scan
-///     without noise has many such pixels, but in the air at the sides), or
+///   - show the same count in all of two or more views, and lie between columns of their row that do not; or at an end
+///     of the row, unless these are as bright as what sees the beam and does not have the same count in all views, as
+///     the air beside the object is in a scan without noise, or
 ///   - have a flat of less than half or more than double the median of the up to 17 pixels around them in the row.
-/// `open` is the flat minus the dark field, columns by rows; what is not above 0 there has been marked before.
-void mark_bad_pixels(const std::vector<double>& open, const std::vector<SeenPixel>& seen, std::size_t columns,
-                     std::size_t views, std::vector<char>& bad);
+/// `open` is the flat minus the dark field, columns by rows, or 1 without flats; what is not above 0 there has been
+/// marked before.
+void mark_bad_pixels(const std::vector<double>& open, const std::vector<double>& dark,
+                     const std::vector<SeenPixel>& seen, std::size_t columns, std::size_t views, bool with_flats,
+                     std::vector<char>& bad);
 
-/// Sets left and right of all pixels. Throws InputError for a row without a good pixel.
+/// Sets left and right of all pixels, and bad_rows. Throws InputError for a detector without a good pixel.
 void find_good_neighbours(const std::vector<char>& bad, const std::string& name, CountsCalibration& calibration);
 
 }  // namespace halocline

@@ -119,7 +119,7 @@ class Calibrator {
       for (std::size_t n = 0; n < bad_.size(); ++n)
         if (stack->voxels[n] != 0) bad_[n] = 1;
     } else {
-      mark_bad_pixels(open_, seen_, out_.size[0], out_.size[2], bad_);
+      mark_bad_pixels(open_, dark_, seen_, out_.size[0], out_.size[2], fields_.flats.stack != nullptr, bad_);
     }
     find_good_neighbours(bad_, fields_.counts_name, out_);
     for (std::size_t n = 0; n < bad_.size(); ++n) {
@@ -168,6 +168,8 @@ class Calibrator {
     const auto [columns, rows, views] = out_.size;
     std::vector<double> squares(rows, 0.0);
     parallel_slices(rows, [&, columns = columns, rows = rows, views = views](std::size_t row) {
+      const auto& lost = out_.bad_rows;  // they take what others have
+      if (std::binary_search(lost.begin(), lost.end(), row)) return;
       std::vector<float> line(columns), values(columns * views);
       for (std::size_t view = 0; view < views; ++view) {
         counts_.read((view * rows + row) * columns, columns, line.data());

@@ -25,8 +25,8 @@ struct CountsFields {
 /// are bad whatever the map says. The ring offsets go into `open` and so need nothing more.
 ///
 /// Throws InputError for: neither flats nor an air region; another detector size; NaN or infinite values; flats that
-/// lie above the darks in less than half of the pixels; a view without any signal; a row without a good pixel; an air
-/// region that is empty, reaches beyond the detector, holds no good pixel, or is dark in some view; options out of
+/// lie above the darks in less than half of the pixels; a view without any signal; a detector without a good pixel; an
+/// air region that is empty, reaches beyond the detector, holds no good pixel, or is dark in some view; options out of
 /// range.
 CountsCalibration calibrate_counts(const VolumeSource& counts, const CountsFields& fields,
                                    const CountsOptions& options = {});

@@ -27,6 +27,20 @@ CountsCalibration CountsCalibration::of_views(const std::vector<std::size_t>& vi
   return part;
 }
 
+std::vector<std::array<std::size_t, 2>> CountsCalibration::rows_read() const {
+  std::vector<std::array<std::size_t, 2>> read;
+  for (const std::size_t row : bad_rows) {
+    auto& [first, last] = read.emplace_back(std::array{row, row});
+    for (std::size_t at = row * size[0]; at < (row + 1) * size[0]; ++at)
+      for (const float steps : {pixels[at].left, pixels[at].right}) {
+        const auto good = static_cast<std::ptrdiff_t>(at) + static_cast<std::ptrdiff_t>(steps);
+        first = std::min(first, static_cast<std::size_t>(good) / size[0]);
+        last = std::max(last, static_cast<std::size_t>(good) / size[0]);
+      }
+  }
+  return read;
+}
+
 void attenuations_of_row(const CountsCalibration& calibration, std::size_t row, std::size_t view, const float* counts,
                          float* q) {
   const std::size_t columns = calibration.size[0];
@@ -56,13 +70,12 @@ void counts_to_line_integrals(Volume& counts, const CountsCalibration& calibrati
   const auto [columns, rows, views] = counts.grid.size;
   const auto degree = static_cast<int>(calibration.coefficients.size());
   parallel_slices(views, [&, columns = columns, rows = rows](std::size_t view) {
-    std::vector<float> q(columns);
-    for (std::size_t row = 0; row < rows; ++row) {
-      float* values = counts.voxels.data() + (view * rows + row) * columns;
-      attenuations_of_row(calibration, row, view, values, q.data());
-      for (std::size_t n = 0; n < columns; ++n)
-        values[n] = counts_hardened(q[n], calibration.coefficients.data(), degree);
-    }
+    float* values = counts.voxels.data() + view * rows * columns;
+    std::vector<float> q(rows * columns);  // of all, for rows may need others
+    for (std::size_t row = 0; row < rows; ++row)
+      attenuations_of_row(calibration, row, view, values + row * columns, q.data() + row * columns);
+    for (std::size_t n = 0; n < q.size(); ++n)
+      values[n] = counts_hardened(q[n], calibration.coefficients.data(), degree);
   });
 }
 

@@ -3,8 +3,9 @@
 //   q = -ln( max(count - dark, floor) / (open beam) ),      p = c1 q + c2 q^2 + ...
 //
 // with open = flat - dark of the pixel (1 without flats) and beam the view's intensity in units of it (1 without an air
-// region). A bad pixel takes its q from the nearest good ones of its row, linearly. fdk() does the same as it reads the
-// counts (cl/counts.clh serves both), with results that agree to rounding.
+// region). A bad pixel takes its q from the nearest good ones of its row, linearly, and a row of bad ones from the rows
+// above and below. fdk() does the same as it reads the counts (cl/counts.clh serves both), with results that agree to
+// rounding.
 #pragma once
 
 #include <array>
@@ -42,20 +43,25 @@ struct CountsReport {
 struct CountsCalibration {
   struct Pixel {
     float dark, open;
-    float left, right;  ///< columns to the nearest good pixels: both 0 for a good one, both the same at a row's end
+    /// Steps in `pixels` to the nearest good ones: both 0 for a good one, both the same at a row's end. In a row
+    /// without any they lead to the nearest rows that have some, straight up and down, or askew past bad pixels there.
+    float left, right;
   };
   std::array<std::size_t, 3> size{0, 0, 0};  ///< of the stack: columns, rows, views
   std::vector<Pixel> pixels;                 ///< rows of columns
   std::vector<float> beams;                  ///< of each view
   std::vector<float> coefficients{1};        ///< c1, c2, ...
   float floor = 0.5f;
+  std::vector<std::size_t> bad_rows = {};  ///< of the detector, without a good pixel; ascending
   CountsReport report;
 
   /// The same for these views of the scan only.
   CountsCalibration of_views(const std::vector<std::size_t>& views) const;
+  /// For each of bad_rows: the first and the last row that it takes q from.
+  std::vector<std::array<std::size_t, 2>> rows_read() const;
 };
 
-/// q of `columns` counts of row `row` of view `view`.
+/// q of `columns` counts of row `row` of view `view`. Those of rows_read() must lie around them.
 void attenuations_of_row(const CountsCalibration& calibration, std::size_t row, std::size_t view, const float* counts,
                          float* q);
 

@@ -301,6 +301,25 @@ void FdkFilter::declare(Requirements& requirements) const {
   requirements.cost.pixel_bytes = 420;  // 10 Gpixel/s on an H200
 }
 
+void FdkFilter::hold_rows_read(Requirements& requirements) const {
+  const auto* calibration = parameters_.counts ? parameters_.counts->calibration : nullptr;
+  if (!requirements.detector_rows || calibration == nullptr || calibration->bad_rows.empty()) return;
+  requirements.detector_rows = [bad = calibration->bad_rows, read = calibration->rows_read(),
+                                limit = static_cast<std::int64_t>(rows_.measured.size[1]),
+                                rows_of = requirements.detector_rows](Range slices) -> Range {
+    const Range rows = rows_of(slices);
+    Range held = rows;
+    for (std::size_t n = 0; n < bad.size(); ++n) {
+      const auto row = static_cast<std::int64_t>(bad[n]);
+      if (row < rows.begin || row >= rows.end) continue;
+      held.begin = std::min(held.begin, static_cast<std::int64_t>(read[n][0]));
+      held.end = std::max(held.end, static_cast<std::int64_t>(read[n][1]) + 1);
+    }
+    // the first is even, for rows pair by their numbers
+    return {held.begin / 2 * 2, std::min(limit, (held.end + 1) / 2 * 2)};
+  };
+}
+
 void FdkFilter::start(Slab& slab) const {
   slab.set("filter", filter_.data(), filter_.size() * sizeof(float));
   slab.set("weights", weights_.data(), weights_.size() * sizeof(float));
@@ -390,6 +409,7 @@ Requirements Fdk::requirements() const {
   voxels_.declare(requirements);
   // seen from the source, a cylinder's rows are not those of the plane
   if (cylinder_) requirements.detector_rows = nullptr;
+  filter_.hold_rows_read(requirements);
   return requirements;
 }
 

@@ -66,6 +66,8 @@ class FdkFilter {
   bool fits(const FdkFilter& other) const;
   /// Adds arrays and kernels.
   void declare(Requirements& requirements) const;
+  /// Lets slabs hold the detector rows as well that replacements of bad pixels come from.
+  void hold_rows_read(Requirements& requirements) const;
   void start(Slab& slab) const;
   void run(Slab& slab, Range views) const;
   /// Rows of "spectrum" to "filtered", as `layout` (options of filtered.clh) says, with its work-items.

@@ -40,7 +40,8 @@ std::vector<CLI::Option*> add_counts_options(CLI::App& app, CountsArguments& arg
                "the view's beam"),
       app.add_option("--bad-pixels", arguments.bad_pixels,
                      "Map of the detector (u, v), not 0 where a pixel is bad: it is interpolated from the good ones "
-                     "beside it in its row. Default: pixels are looked for that are dark, stuck at one count, or whose "
+                     "beside it in its row, a row of bad pixels from the rows above and below. Default: pixels are "
+                     "looked for that are dark, stuck at one count, or whose "
                      "flat is below half or above double that of those around them")
           ->type_name("FILE"),
       app.add_option("--floor", options.floor,
@@ -100,10 +101,20 @@ CountsCalibration calibrate(Job& job, const CountsArguments& arguments, const Vo
                             options);
   });
   const CountsReport& report = calibration.report;
-  job.results()["counts"] = {{"pixels", report.pixels},           {"raised", report.raised},
-                             {"saturated", report.saturated},     {"bad_pixels", report.bad_pixels},
-                             {"beam_lowest", report.beam_low},    {"beam_highest", report.beam_high},
-                             {"ring_offset_rms", report.ring_rms}};
+  job.results()["counts"] = {{"pixels", report.pixels},
+                             {"raised", report.raised},
+                             {"saturated", report.saturated},
+                             {"bad_pixels", report.bad_pixels},
+                             {"beam_lowest", report.beam_low},
+                             {"beam_highest", report.beam_high},
+                             {"ring_offset_rms", report.ring_rms},
+                             {"bad_rows", calibration.bad_rows}};
+  if (!calibration.bad_rows.empty())
+    spdlog::warn(
+        "'{}': {} of {} detector rows have no good pixel, row {} the first: they are interpolated from the nearest "
+        "that "
+        "have some, and what they alone saw is lost",
+        counts_path, calibration.bad_rows.size(), calibration.size[1], calibration.bad_rows.front());
   if (report.saturated > 0)
     spdlog::warn(
         "'{}': {} of {} counts are saturated ({:.6g} or more): more came than was counted, and their line integrals "

@@ -128,6 +128,21 @@ TEST_F(CountsCommand, AMapFindsWhatTheSearchFinds) {
   EXPECT_TRUE(read_image(path("searched.mha")).voxels == read_image(path("mapped.mha")).voxels);
 }
 
+TEST_F(CountsCommand, RowsOfBadPixelsAreInterpolatedAndTold) {
+  Volume map = read_image(path("map.mha"));
+  for (std::size_t n = 0; n < 33; ++n) map.at(n, 4, 0) = 1;
+  write_image(map, path("row.mha"));
+  const Words words{"counts",         "-i",     path("counts.mha"), "-o",           path("li.mha"),  "--flat",
+                    path("flat.mha"), "--dark", path("dark.mha"),   "--bad-pixels", path("row.mha"), "--report",
+                    path("r.json")};
+  const Ran ran = run(words);
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("1 of 9 detector rows have no good pixel, row 4 the first"));
+  EXPECT_EQ(nlohmann::json::parse(content(path("r.json")))["results"]["counts"]["bad_rows"], nlohmann::json({4}));
+  const Volume integrals = read_image(path("li.mha"));
+  EXPECT_NEAR(integrals.at(16, 4, 2), 0.5 * (integrals.at(16, 3, 2) + integrals.at(16, 5, 2)), 1e-6);
+}
+
 TEST_F(CountsCommand, WrongOptionsAreRefused) {
   const auto refused = [&](const Words& words) {
     const Ran ran = fdk("counts.mha", "none.mha", words);

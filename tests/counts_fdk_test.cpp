@@ -5,6 +5,7 @@
 #include <cmath>
 #include <random>
 
+#include "algorithms/bad_pixels.hpp"
 #include "algorithms/counts.hpp"
 #include "algorithms/fdk.hpp"
 #include "host/error.hpp"
@@ -67,9 +68,29 @@ Measured measured(const std::string& name, double radius) {
   return out;
 }
 
+/// The same with rows of bad pixels at both ends and in pairs in between, so that slabs begin and end beside them.
+Measured with_bad_rows(Measured each) {
+  const auto [columns, rows, views] = each.calibration.size;
+  std::vector<char> bad(columns * rows, 0);
+  for (std::size_t n = 0; n < bad.size(); ++n) {
+    const std::size_t column = n % columns, row = n / columns;
+    bad[n] = column == 0 || column == 4 || column == 5 || column + 1 == columns || row == 0 || row + 1 == rows ||
+             row % 4 > 1;
+  }
+  find_good_neighbours(bad, "the counts", each.calibration);
+  EXPECT_GT(each.calibration.bad_rows.size(), 3U);
+  return each;
+}
+
 std::vector<Measured> all() {
   // upright with whole rows; the general weights; a fan; a cylinder
-  return {measured("cone", 0), measured("cone_tilted", 0), measured("fan", 0), measured("cone_world_axes", 300)};
+  return {measured("cone", 0),
+          measured("cone_tilted", 0),
+          measured("fan", 0),
+          measured("cone_world_axes", 300),
+          with_bad_rows(measured("cone", 0)),
+          with_bad_rows(measured("cone_tilted", 0)),
+          with_bad_rows(measured("cone_world_axes", 300))};
 }
 
 double largest(const Volume& volume) {

@@ -120,6 +120,107 @@ TEST(Counts, BadPixelsAreFound) {
   EXPECT_EQ(calibrate_counts(MemorySource(counts), fields).report.bad_pixels, 2U);
 }
 
+/// Marked pixels, column + columns * row.
+std::vector<std::size_t> found_bad(const Volume& counts, const Volume* flat, const CountsOptions& options = {}) {
+  CountsFields fields;
+  fields.flats = {flat, "flat.mha"};
+  const auto calibration = calibrate_counts(MemorySource(counts), fields, options);
+  std::vector<std::size_t> found;
+  for (std::size_t n = 0; n < calibration.pixels.size(); ++n)
+    if (calibration.pixels[n].left != 0 || calibration.pixels[n].right != 0) found.push_back(n);
+  return found;
+}
+
+/// A body that moves in front of 64 x 8 pixels and leaves the sides in the air, 24 views, whole counts with or without
+/// their noise. `hidden`: inside a round one that does not move, so that nothing that moves sees the beam.
+Volume moving_body(const Volume& flat, bool noisy, bool hidden) {
+  Volume counts = stack({64, 8, 24});
+  std::mt19937 random(5);
+  for (std::size_t view = 0; view < 24; ++view)
+    for (std::size_t n = 0; n < flat.voxels.size(); ++n) {
+      const double u = static_cast<double>(n % 64) - 31.5;
+      const auto chord = [](double at, double radius) { return std::sqrt(std::max(0.0, radius * radius - at * at)); };
+      double q = chord(u - 9 * std::cos(0.2618 * static_cast<double>(view)), 12) / 10;
+      if (hidden) q += chord(u, 26) / 20;
+      const double mean = flat.voxels[n] * std::exp(-q);
+      counts.voxels[view * flat.voxels.size() + n] =
+          static_cast<float>(noisy ? std::poisson_distribution<int>(mean)(random) : std::round(mean));
+    }
+  return counts;
+}
+
+TEST(Counts, StillPixelsAtTheEndsOfARowAreStuckWhereThereIsNoise) {
+  std::vector<std::size_t> stuck;
+  for (std::size_t row = 0; row < 8; ++row) stuck.insert(stuck.end(), {64 * row, 64 * row + 1, 64 * row + 63});
+  stuck.push_back(64 * 3 + 20);
+  std::sort(stuck.begin(), stuck.end());
+  Volume even = stack({64, 8, 1}), uneven = stack({64, 8, 1});
+  for (std::size_t n = 0; n < even.voxels.size(); ++n) {
+    even.voxels[n] = 1000;
+    uneven.voxels[n] = 900 + static_cast<float>((7 * n) % 200);
+  }
+  CountsOptions air;
+  air.air = {2, 0, 5, 8};
+  for (const bool hidden : {false, true})
+    for (const Volume* flat : {&even, &uneven}) {
+      EXPECT_THAT(found_bad(moving_body(*flat, true, hidden), flat), testing::IsEmpty());
+      EXPECT_THAT(found_bad(moving_body(*flat, false, hidden), flat), testing::IsEmpty());
+      // below the beam, just the flat's own count, and far above
+      for (const float at : {300.0f, 777.0f, -1.0f, 4095.0f}) {
+        Volume counts = moving_body(*flat, true, hidden);
+        for (std::size_t view = 0; view < 24; ++view)
+          for (const std::size_t n : stuck) counts.voxels[view * 512 + n] = at < 0 ? flat->voxels[n] : at;
+        EXPECT_EQ(found_bad(counts, flat), stuck) << at << hidden;
+        if (flat == &even && at > 0 && at < 1000) {
+          EXPECT_EQ(found_bad(counts, nullptr, air), stuck) << at << hidden;
+        }
+      }
+    }
+  // without flats and without noise the air is good as well, and so it is beside a wild count
+  Volume counts = moving_body(even, false, true);
+  EXPECT_THAT(found_bad(counts, nullptr, air), testing::IsEmpty());
+  counts.at(30, 2, 7) = 65535;
+  EXPECT_THAT(found_bad(counts, &even), testing::IsEmpty());
+  // a detector row that stands still as a whole is stuck, where there is noise
+  counts = moving_body(even, true, false);
+  for (std::size_t view = 0; view < 24; ++view)
+    for (std::size_t n = 0; n < 64; ++n) counts.at(n, 5, view) = 600;
+  const auto found = found_bad(counts, &even);
+  ASSERT_EQ(found.size(), 64U);
+  EXPECT_EQ(found.front(), 5U * 64);
+}
+
+TEST(Counts, RowsOfBadPixelsTakeTheLineBetweenTheRowsAroundThem) {
+  // q = 0.3 a row and 0.1 a column; rows 0, 3, 4 and 7 are dead, and so is column 2
+  constexpr std::size_t columns = 5, rows = 8;
+  Volume flat = stack({columns, rows, 1}), map = flat, counts = stack({columns, rows, 30});
+  const auto lost = [](std::size_t row) { return row == 0 || row == 3 || row == 4 || row == 7; };
+  for (std::size_t n = 0; n < counts.voxels.size(); ++n) {
+    const std::size_t column = n % columns, row = n / columns % rows;
+    counts.voxels[n] =
+        static_cast<float>(1e6 * std::exp(-0.3 * static_cast<double>(row) - 0.1 * static_cast<double>(column)));
+    if (n < map.voxels.size()) map.voxels[n] = lost(row) || column == 2 ? 1 : 0;
+  }
+  std::fill(flat.voxels.begin(), flat.voxels.end(), 1e6f);
+  const auto calibration = convert(counts, &flat, nullptr, {}, &map);
+  EXPECT_THAT(calibration.bad_rows, testing::ElementsAre(0, 3, 4, 7));
+  EXPECT_THAT(calibration.rows_read(),
+              testing::ElementsAre(std::array<std::size_t, 2>{0, 1}, std::array<std::size_t, 2>{2, 5},
+                                   std::array<std::size_t, 2>{2, 5}, std::array<std::size_t, 2>{6, 7}));
+  EXPECT_EQ(calibration.report.bad_pixels, 4 * columns + 4);
+  for (std::size_t n = 0; n < counts.voxels.size(); ++n) {
+    const std::size_t column = n % columns, row = n / columns % rows;
+    const double from = row == 0 ? 1 : row == 7 ? 6 : static_cast<double>(row);
+    double expected = 0.3 * from + 0.1 * static_cast<double>(column);
+    if (column == 2 && (row == 0 || row == 7)) expected -= 0.1;  // by the pixel on the left
+    if (column == 2 && (row == 3 || row == 4)) {  // from row 2 on the left to row 5 on the right, 17 steps in all
+      const double share = row == 3 ? 6.0 / 17 : 11.0 / 17;
+      expected = (1 - share) * (0.6 + 0.1) + share * (1.5 + 0.3);
+    }
+    EXPECT_NEAR(counts.voxels[n], expected, 2e-6) << n;
+  }
+}
+
 TEST(Counts, MeansAreTakenInDouble) {
   // the sum of 1001 flats near 2^24 is far beyond what float holds exactly
   Volume flats = stack({1, 1, 1001});
@@ -388,7 +489,10 @@ TEST(Counts, BadFieldsAndCountsAreRefused) {
   EXPECT_THAT(refusal(lost, &flat, &dark), AllOf(HasSubstr("scan.mha"), HasSubstr("view 2"), HasSubstr("--floor")));
   Volume row = flat;
   for (std::size_t n = 5; n < 10; ++n) row.voxels[n] = 3;
-  EXPECT_THAT(refusal(counts, &row, &dark), AllOf(HasSubstr("row 1"), HasSubstr("--bad-pixels")));
+  EXPECT_EQ(refusal(counts, &row, &dark), "");  // those above and below stand in for it
+  const Volume nothing = filled({5, 3, 1}, 1);
+  EXPECT_THAT(refusal(counts, &flat, &dark, {}, &nothing),
+              AllOf(HasSubstr("scan.mha"), HasSubstr("all pixels of the detector are bad"), HasSubstr("--bad-pixels")));
   for (const float value : {std::nanf(""), INFINITY}) {
     Volume broken = counts, broken_flat = flat, broken_dark = dark;
     broken.at(2, 1, 3) = broken_flat.at(2, 1, 0) = broken_dark.at(4, 2, 0) = value;

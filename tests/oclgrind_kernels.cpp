@@ -97,7 +97,7 @@ void run_projectors(const Devices& devices, const std::string& name) {
   }
 }
 
-// Of whole counts; the first column and one in the middle are bad.
+// Of whole counts; the first column, one in the middle and the last row are bad.
 CountsCalibration some_calibration(const Grid& stack) {
   CountsCalibration calibration;
   calibration.size = stack.size;
@@ -107,6 +107,10 @@ CountsCalibration some_calibration(const Grid& stack) {
     calibration.pixels[n + 4].left = -1;
     calibration.pixels[n + 4].right = 1;
   }
+  const auto columns = static_cast<float>(stack.size[0]);
+  calibration.bad_rows = {stack.size[1] - 1};  // from the row before
+  for (std::size_t n = stack.slice() - stack.size[0]; n < stack.slice(); ++n)
+    calibration.pixels[n].left = calibration.pixels[n].right = -columns + calibration.pixels[n - stack.size[0]].left;
   calibration.beams.assign(stack.size[2], 1.1f);
   calibration.coefficients = {1, 0.1f};
   return calibration;
