@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <functional>
 
 #include "algorithms/bench_scan.hpp"
 #include "algorithms/denoise.hpp"

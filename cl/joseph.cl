@@ -189,7 +189,9 @@ __kernel void joseph_table(__global const float* restrict raw, __global const fl
 }
 
 // Weight of a sample at `at` for the voxel at `voxel`.
-INLINE float hat(float at, float voxel) { return fmax(0.0f, 1.0f - fabs(at - voxel)); }
+INLINE float hat(float at, float voxel) {
+  return fmax(0.0f, 1.0f - fabs(at - voxel));
+}
 
 #if defined(TILES)
 #include "joseph_tiles.clh"
@@ -237,8 +239,7 @@ __kernel void joseph_backproject(__global const float4* restrict lines, __global
             const float weight_b = hat(fma(p, line.x, line.y), whole_b), c = fma(p, line.z, line.w);
             if (weight_b <= 0.0f) continue;
 #pragma unroll
-            for (int s = 0; s < K_UNROLL; ++s)
-              sum[s] = fma(weight_b * value.x, hat(c, (float)(k + s)), sum[s]);
+            for (int s = 0; s < K_UNROLL; ++s) sum[s] = fma(weight_b * value.x, hat(c, (float)(k + s)), sum[s]);
           }
         }
       }

@@ -46,8 +46,8 @@ __kernel void slices_keep(__global const float* restrict spectrum, __global filt
 // Work-items: (largest nx, largest ny / J_UNROLL, slices).
 __kernel void slices_exact(__global const float4* restrict resident, __global const float4* restrict matrices,
                            __global const float* restrict factors, __global const float4* restrict planes,
-                           __global const int4* restrict extents, __global float* restrict slices, int columns, int rows,
-                           int first, int capacity) {
+                           __global const int4* restrict extents, __global float* restrict slices, int columns,
+                           int rows, int first, int capacity) {
   const int i = get_global_id(0), j = J_UNROLL * (int)get_global_id(1), n = get_global_id(2);
   const int4 extent = extents[n];
   if (i >= extent.x || j >= extent.y) return;
@@ -99,15 +99,19 @@ __kernel void slices_exact(__global const float4* restrict resident, __global co
 __constant sampler_t bilinear = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_LINEAR;
 
 // What row a of a matrix gives of a point, and of a step.
-INLINE float of_point(float4 a, float x, float y, float z) { return fma(z, a.z, fma(x, a.x, fma(y, a.y, a.w))); }
-INLINE float of_step(float4 a, float4 step) { return fma(step.z, a.z, fma(step.x, a.x, step.y * a.y)); }
+INLINE float of_point(float4 a, float x, float y, float z) {
+  return fma(z, a.z, fma(x, a.x, fma(y, a.y, a.w)));
+}
+INLINE float of_step(float4 a, float4 step) {
+  return fma(step.z, a.z, fma(step.x, a.x, step.y * a.y));
+}
 
 // Along j, U, V and W of a view grow by the same step from pixel to pixel of a work-item: fewer operations than to work each out, and for
 // fractions of 8 bits exact enough. Work-items: (largest nx, largest ny / J_UNROLL, slices).
 __kernel void slices_image(__read_only image2d_array_t resident, __global const float4* restrict matrices,
                            __global const float* restrict factors, __global const float4* restrict planes,
-                           __global const int4* restrict extents, __global float* restrict slices, int columns, int rows,
-                           int first, int capacity) {
+                           __global const int4* restrict extents, __global float* restrict slices, int columns,
+                           int rows, int first, int capacity) {
   const int i = get_global_id(0), j = J_UNROLL * (int)get_global_id(1), n = get_global_id(2);
   const int4 extent = extents[n];
   if (i >= extent.x || j >= extent.y) return;
