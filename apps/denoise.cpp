@@ -550,7 +550,7 @@ void add_denoise(CLI::App& app, Action& action) {
           ->type_name("N");
   auto* gap = sub->add_option("--gap", p.gap,
                               "pdu, spdu, pdu4d: stop at this relative duality gap, below 1; 0: "
-                              "make all of --iterations, the fastest where slabs come and go")
+                              "make all of --iterations, the fastest, for the gap is then evaluated at the end alone")
                   ->check(not_negative())
                   ->type_name("G");
   auto* schedule = sub->add_option("--schedule", command->schedule,
