@@ -132,6 +132,9 @@ void launch_fused(Slab& slab, int dual_bits, const WeightCode* weights, Range co
                fmt::format("-D STAGES={} -D COLUMNS={} -D TILE_X={} -D TILE_Y={} -D DUAL_BITS={} {}", tile.stages,
                            tile.columns, tile.x, tile.y, dual_bits, weights != nullptr ? weights->option() : "")},
               {columns * x, rows * y, chunks}, {x, y, 1}, arguments);
+}
+
+void advance_fused(Slab& slab) {
   for (const char* name : {"u", "qx", "qy", "qz"}) slab.swap(name, std::string("new_") + name);
 }
 

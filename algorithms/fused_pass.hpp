@@ -51,11 +51,14 @@ int fused_chunk(const FusedTile& tile, const DeviceInfo& device, std::size_t nx,
 /// kernels in place; nothing if one of them is of a kind that was not measured.
 std::optional<FusedForm> known_form(std::span<const DeviceBudget> devices);
 
-/// One pass of steps.size() iterations on `core`. The arrays are those of Pdu (with weights: and "w"), and a "new_" one
-/// for each of u, qx, qy, qz, with which they then change places. steps: dual steps along x, y, z and theta of an
-/// iteration.
+/// One pass of steps.size() iterations on `core`, or a part of one. The arrays are those of Pdu (with weights: and
+/// "w"), and a "new_" one for each of u, qx, qy, qz, which gets the result. steps: dual steps along x, y, z and theta
+/// of an iteration.
 void launch_fused(Slab& slab, int dual_bits, const WeightCode* weights, Range core,
                   const std::array<float, 3>& inverse_spacing, float lambda,
                   std::span<const std::array<float, 4>> steps);
+
+/// The new arrays change places with the old ones, after the pass or its last part.
+void advance_fused(Slab& slab);
 
 }  // namespace halocline

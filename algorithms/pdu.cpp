@@ -45,6 +45,7 @@ Requirements Pdu::requirements() const {
   if (extrapolates()) need.arrays.push_back(volume_array("ubar", Lifetime::state));
   need.kernels = {"pdu_dual", "pdu_primal", "pdu_state_gap"};
   if (fused()) declare_fused(need);
+  need.takes_parts = fused();
   sums_.declare(need);
   need.iterations = parameters_.iterations * stages_in_all();
   need.halo_low = need.halo_high = 1;
@@ -105,14 +106,23 @@ const Steps& Pdu::steps_of(int iteration) const {
 
 void Pdu::iterate_together(Slab& slab, int first, int count, Range core) const {
   if (!fused()) return iterate(slab, first, core);
+  iterate_parts(slab, first, count, std::span(&core, 1), [](std::size_t) {});
+}
+
+void Pdu::iterate_parts(Slab& slab, int first, int count, std::span<const Range> parts,
+                        const std::function<void(std::size_t)>& launched) const {
   std::vector<std::array<float, 4>> steps;
   for (int n = first; n < first + count; ++n) {
     const Steps& each = steps_of(n);
     const auto dual = dual_steps(each);
     steps.push_back({dual[0], dual[1], dual[2], static_cast<float>(each.primal)});
   }
-  launch_fused(slab, parameters_.fused.dual_bits, weights_ ? &*weights_ : nullptr, core, inverse_,
-               static_cast<float>(parameters_.lambda), steps);
+  for (std::size_t n = 0; n < parts.size(); ++n) {
+    launch_fused(slab, parameters_.fused.dual_bits, weights_ ? &*weights_ : nullptr, parts[n], inverse_,
+                 static_cast<float>(parameters_.lambda), steps);
+    launched(n);
+  }
+  advance_fused(slab);
 }
 
 void Pdu::iterate(Slab& slab, int iteration, Range core) const {

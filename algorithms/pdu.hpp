@@ -26,6 +26,9 @@ class Pdu : public DenoiseMethod {
   void iterate(Slab& slab, int iteration, Range core) const override;
   int together() const override { return std::max(1, parameters_.fused.stages); }
   void iterate_together(Slab& slab, int first, int count, Range core) const override;
+  bool takes_parts(const Slab&) const override { return fused(); }
+  void iterate_parts(Slab& slab, int first, int count, std::span<const Range> parts,
+                     const std::function<void(std::size_t)>& launched) const override;
   int next_reduction(int done) const override;
   void reduce(Slab& slab, int done, Range interior) const override;
   bool reduced(int done, std::span<const double> sums) override;

@@ -44,6 +44,7 @@ Requirements Tvgd::requirements() const {
   need.halo_low = need.halo_high = 1;
   need.reduction_halo = 1;
   need.reduction_every_iteration = true;
+  need.takes_parts = true;
   need.cost = {.name = "tvgd", .bytes = 20.5};  // 12 at 59 % of a copy's rate on an H200
   return need;
 }
@@ -72,18 +73,27 @@ Tvgd::Shape Tvgd::shape(const Slab& slab, Range slices, int depth) const {
   return {march.global, march.group, fmt::format("-D COLUMNS={} -D SLICES={}", march.columns, depth), march.sets};
 }
 
-void Tvgd::iterate(Slab& slab, int, Range core) const {
+void Tvgd::set_control(Slab& slab) const {
+  if (steered(slab) == 0) slab.fill("control", static_cast<float>(factor_));  // the second number is for steering alone
+}
+
+void Tvgd::iterate(Slab& slab, int iteration, Range core) const {
   if (core.empty()) return;
-  if (steered(slab) == 0) {
-    const std::array<float, 2> control{static_cast<float>(factor_), 0};
-    slab.set("control", control.data(), sizeof control);
+  if (takes_parts(slab)) return iterate_parts(slab, iteration, 1, std::span(&core, 1), [](std::size_t) {});
+  set_control(slab);
+  slab.launch(
+      {"tvgd.cl", "tvgd_add", sums_.lane_option(slab)},
+      {1, parameters_.size[1], static_cast<std::size_t>(core.count())}, {1, 1, 1},
+      {in("v"), inout("u"), in("control"), slab.nx(), slab.ny(), slab.offset(), static_cast<std::int32_t>(core.begin)});
+}
+
+void Tvgd::iterate_parts(Slab& slab, int, int, std::span<const Range> parts,
+                         const std::function<void(std::size_t)>& launched) const {
+  set_control(slab);
+  for (std::size_t n = 0; n < parts.size(); ++n) {
+    step(slab, parts[n]);
+    launched(n);
   }
-  if (keeps(slab))
-    return slab.launch({"tvgd.cl", "tvgd_add", sums_.lane_option(slab)},
-                       {1, parameters_.size[1], static_cast<std::size_t>(core.count())}, {1, 1, 1},
-                       {in("v"), inout("u"), in("control"), slab.nx(), slab.ny(), slab.offset(),
-                        static_cast<std::int32_t>(core.begin)});
-  step(slab, core);
   slab.swap("u", "v");
 }
 

@@ -20,6 +20,9 @@ class Tvgd : public DenoiseMethod {
   void begin() override;
   void start(Slab& slab) const override;
   void iterate(Slab& slab, int iteration, Range core) const override;
+  bool takes_parts(const Slab& slab) const override { return !keeps(slab); }
+  void iterate_parts(Slab& slab, int first, int count, std::span<const Range> parts,
+                     const std::function<void(std::size_t)>& launched) const override;
   int next_reduction(int done) const override { return done + 1; }
   std::vector<std::string> image_arrays() const override { return {"u"}; }
   bool ends_early(int done) override;
@@ -51,6 +54,7 @@ class Tvgd : public DenoiseMethod {
 
  private:
   bool measures(int done) const;
+  void set_control(Slab& slab) const;
   /// What the next g is multiplied with. squares: ||g||^2 and ||u - f||^2; product: <u - f, g>.
   double next_factor(double gradient2, double fidelity2, double product) const;
 

@@ -1,14 +1,20 @@
 #include "host/staging.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <condition_variable>
 #include <cstring>
+#include <functional>
+#include <mutex>
+#include <vector>
 
+#include "host/stream_copy.hpp"
 #include "host/thread_pool.hpp"
 
 namespace halocline {
 namespace {
 
-constexpr std::size_t chunk_bytes = std::size_t{16} << 20, piece_bytes = std::size_t{1} << 20;
+constexpr std::size_t piece_bytes = std::size_t{1} << 20;
 constexpr std::size_t smallest_staged = std::size_t{1} << 20;
 
 // One thread copies at 11 GB/s, less than a PCIe 5 bus takes; four reach 36.
@@ -17,6 +23,65 @@ void in_pieces(std::byte* at, std::size_t begin, std::size_t bytes, const Stagin
                   [&](std::size_t first, std::size_t count) { work(at + first, begin + first, count); });
 }
 
+// A transfer of many chunks, `in_turn` of which are in use at a time. Many threads take its pieces in ascending order;
+// they wait for what was there before in their chunk, but not for each other at the end of one.
+class Turns {
+ public:
+  Turns(std::size_t bytes, std::size_t in_turn)
+      : bytes_(bytes), in_turn_(in_turn), turns_((bytes + Staging::chunk_bytes - 1) / Staging::chunk_bytes) {
+    for (std::size_t n = 0; n < count(); ++n) turns_[n].left = (this->bytes(n) + piece_bytes - 1) / piece_bytes;
+  }
+  std::size_t count() const { return turns_.size(); }
+  std::size_t bytes(std::size_t turn) const {
+    return std::min(Staging::chunk_bytes, bytes_ - turn * Staging::chunk_bytes);
+  }
+
+  /// A piece of a chunk. `begin`: before the first one, when the chunk of in_turn before has ended; `end`: after the
+  /// last one, one at a time. Nothing more is begun after an error.
+  void piece(std::size_t number, const std::function<void()>& begin, const std::function<void()>& work,
+             const std::function<void()>& end) {
+    Turn& turn = turns_[number];
+    try {
+      std::call_once(turn.begun, [&] {
+        if (wait_for_place(number)) begin();
+      });
+      if (failed_) return;
+      work();
+      const std::lock_guard lock(mutex_);
+      if (--turn.left > 0) return;
+      end();
+      turn.ended = true;
+    } catch (...) {
+      {
+        const std::lock_guard lock(mutex_);
+        failed_ = true;
+      }
+      ended_.notify_all();
+      throw;
+    }
+    ended_.notify_all();
+  }
+
+ private:
+  struct Turn {
+    std::once_flag begun;
+    std::size_t left = 0;
+    bool ended = false;
+  };
+  bool wait_for_place(std::size_t number) {
+    if (number < in_turn_) return true;
+    std::unique_lock lock(mutex_);
+    ended_.wait(lock, [&] { return turns_[number - in_turn_].ended || failed_; });
+    return !failed_;
+  }
+
+  std::size_t bytes_, in_turn_;
+  std::vector<Turn> turns_;
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  std::atomic<bool> failed_{false};
+};
+
 }  // namespace
 
 bool Staging::direct(std::size_t bytes) const {
@@ -24,12 +89,16 @@ bool Staging::direct(std::size_t bytes) const {
 }
 
 Staging::Chunk& Staging::next_chunk() {
-  Chunk& chunk = chunks_[next_];
-  next_ = (next_ + 1) % chunks_.size();
+  Chunk& chunk = chunk_of(0);
+  ++next_;
   while (!pending_.empty() && pending_.front().chunk == &chunk) drain_first();
-  if (chunk.memory.data() == nullptr) chunk.memory = device_.pinned(chunk_bytes);
   chunk.busy.wait();
+  allocate(chunk);
   return chunk;
+}
+
+void Staging::allocate(Chunk& chunk) {
+  if (chunk.memory.data() == nullptr) chunk.memory = device_.pinned(chunk_bytes);
 }
 
 Event Staging::write(const Buffer& to, std::size_t offset, const void* from, std::size_t bytes,
@@ -46,31 +115,56 @@ Event Staging::read(const Buffer& from, std::size_t offset, void* to, std::size_
   auto* target = static_cast<std::byte*>(to);
   return read(
       from, offset, bytes,
-      [target](std::byte* at, std::size_t begin, std::size_t count) { std::memcpy(target + begin, at, count); }, waits);
+      [target](std::byte* at, std::size_t begin, std::size_t count) { stream_copy(target + begin, at, count); }, waits);
 }
 
 Event Staging::write(const Buffer& to, std::size_t offset, std::size_t bytes, const Piece& fill,
                      std::span<const Event> waits) {
+  settle();
+  Turns turns(bytes, chunks_.size());
   Event last;
-  for (std::size_t done = 0; done < bytes; done += chunk_bytes) {
-    const std::size_t part = std::min(chunk_bytes, bytes - done);
-    Chunk& chunk = next_chunk();
-    in_pieces(chunk.memory.data(), done, part, fill);
-    last = chunk.busy = device_.write(to, offset + done, chunk.memory.data(), part, waits);
-  }
+  parallel_ranges(bytes, piece_bytes, [&](std::size_t first, std::size_t count) {
+    const std::size_t turn = first / chunk_bytes;
+    Chunk& chunk = chunk_of(turn);
+    turns.piece(
+        turn,
+        [&] {
+          chunk.busy.wait();
+          allocate(chunk);
+        },
+        [&] { fill(chunk.memory.data() + first % chunk_bytes, first, count); },
+        [&] {
+          last = chunk.busy =
+              device_.write(to, offset + turn * chunk_bytes, chunk.memory.data(), turns.bytes(turn), waits);
+        });
+  });
+  next_ += turns.count();
   return last;
 }
 
 Event Staging::read(const Buffer& from, std::size_t offset, std::size_t bytes, const Piece& drain,
                     std::span<const Event> waits) {
-  try {
-    const Event last = read_later(from, offset, bytes, drain, waits);
-    settle();
-    return last;
-  } catch (...) {
-    pending_.clear();  // whoever drains may be gone when the next read settles
-    throw;
+  settle();
+  Turns turns(bytes, chunks_.size());
+  const auto enqueue = [&](std::size_t turn) {
+    if (turn >= turns.count()) return;
+    Chunk& chunk = chunk_of(turn);
+    chunk.busy = device_.read(from, offset + turn * chunk_bytes, chunk.memory.data(), turns.bytes(turn), waits);
+  };
+  for (std::size_t turn = 0; turn < std::min(chunks_.size(), turns.count()); ++turn) {
+    chunk_of(turn).busy.wait();
+    allocate(chunk_of(turn));
+    enqueue(turn);
   }
+  parallel_ranges(bytes, piece_bytes, [&](std::size_t first, std::size_t count) {
+    const std::size_t turn = first / chunk_bytes;
+    Chunk& chunk = chunk_of(turn);
+    turns.piece(
+        turn, [&] { chunk.busy.wait(); }, [&] { drain(chunk.memory.data() + first % chunk_bytes, first, count); },
+        [&] { enqueue(turn + chunks_.size()); });
+  });
+  next_ += turns.count();
+  return turns.count() > 0 ? chunks_[(next_ - 1) % chunks_.size()].busy : Event();
 }
 
 Event Staging::read_later(const Buffer& from, std::size_t offset, std::size_t bytes, const Piece& drain,
@@ -88,6 +182,14 @@ Event Staging::read_later(const Buffer& from, std::size_t offset, std::size_t by
 
 void Staging::settle() {
   while (!pending_.empty()) drain_first();
+}
+
+void Staging::release() {
+  settle();
+  for (auto& chunk : chunks_) {
+    chunk.busy.wait();
+    chunk = {};
+  }
 }
 
 void Staging::drain_first() {

@@ -17,6 +17,9 @@ class Staging {
   /// threads at a time for pieces that are multiples of 64 bytes, but for the last. What it throws ends the transfer.
   using Piece = std::function<void(std::byte* at, std::size_t begin, std::size_t count)>;
 
+  /// Of page-locked memory, which a device keeps for the next who wants as much.
+  static constexpr std::size_t chunk_bytes = std::size_t{16} << 20;
+
   explicit Staging(Device device) : device_(std::move(device)) {}
 
   /// As Device::write, but the host memory is free again when the call returns if the transfer was staged. Devices that
@@ -39,6 +42,8 @@ class Staging {
   Event read_later(const Buffer& from, std::size_t offset, std::size_t bytes, const Piece& drain,
                    std::span<const Event> waits = {});
   void settle();
+  /// Gives the memory back until it is needed again. Waits for what is in flight.
+  void release();
 
  private:
   struct Chunk {
@@ -51,11 +56,13 @@ class Staging {
     Piece drain;
   };
   Chunk& next_chunk();
+  Chunk& chunk_of(std::size_t turn) { return chunks_[(next_ + turn) % chunks_.size()]; }
+  void allocate(Chunk& chunk);
   void drain_first();
 
   Device device_;
   std::array<Chunk, 4> chunks_;
-  std::size_t next_ = 0;
+  std::size_t next_ = 0;         // chunk, counted on and on
   std::deque<Pending> pending_;  // reads whose chunks have not been drained, the oldest first
 };
 

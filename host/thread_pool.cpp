@@ -41,7 +41,9 @@ class Pool {
     std::unique_lock lock(mutex_);
     while (true) {
       wake_.wait(lock, [&] { return !jobs_.empty(); });
-      take_part(*jobs_.front(), lock);
+      Job& job = *jobs_.front();  // all in turn: those of two devices should go on together
+      std::rotate(jobs_.begin(), jobs_.begin() + 1, jobs_.end());
+      take_part(job, lock);
     }
   }
 
@@ -73,7 +75,7 @@ class Pool {
 
 std::size_t helpers() {
   const std::size_t threads = std::max(1U, std::thread::hardware_concurrency());
-  return std::clamp<std::size_t>(threads / 2, std::min<std::size_t>(threads, 2), 8) - 1;
+  return std::clamp<std::size_t>(threads * 3 / 4, std::min<std::size_t>(threads, 2), 16) - 1;
 }
 
 }  // namespace

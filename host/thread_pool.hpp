@@ -7,9 +7,10 @@
 namespace halocline {
 
 /// Calls `work(n)` once for every n in [0, parts), from the calling thread and from those of a pool that is started at
-/// the first call and lives as long as the process: half as many threads as the host has, at most eight, which is what
-/// the memory's bandwidth takes. In no certain order: results must depend on n only. May be called from several threads
-/// at a time. The first exception is thrown again here when all parts that had begun have ended.
+/// the first call and lives as long as the process: three quarters as many threads as the host has, at most sixteen,
+/// which is what memory and the buses of two devices take. In no certain order: results must depend on n only. May be
+/// called from several threads at a time. The first exception is thrown again here when all parts that had begun have
+/// ended.
 void parallel_parts(std::size_t parts, const std::function<void(std::size_t)>& work);
 
 /// The same for the ranges [first, first + count) that `total` falls into, of `part` each but for the last.

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "host/stream_copy.hpp"
 #include "host/thread_pool.hpp"
 
 namespace halocline {
@@ -14,7 +15,7 @@ void MemorySource::read(std::size_t first, std::size_t count, float* to) const {
 }
 
 void MemorySink::write(std::size_t first, std::size_t count, float* from) {
-  if (count > 0 && voxels_ + first != from) std::memcpy(voxels_ + first, from, count * sizeof(float));
+  if (count > 0 && voxels_ + first != from) stream_copy(voxels_ + first, from, count * sizeof(float));
 }
 
 void ShiftedSource::read(std::size_t first, std::size_t count, float* to) const {
@@ -29,9 +30,14 @@ void ShiftedSource::read(std::size_t first, std::size_t count, float* to) const 
 }
 
 void ShiftedSink::write(std::size_t first, std::size_t count, float* from) {
-  float* to = sink_.data() != nullptr ? sink_.data() + first : from;
-  for (std::size_t n = 0; n < count; ++n) to[n] = from[n] + shift_;
-  sink_.write(first, count, to);
+  // In parts that are still in the cache when they are written, where that costs nothing.
+  constexpr std::size_t part = std::size_t{1} << 15;
+  const std::size_t step = sink_.data() != nullptr ? part : count;
+  for (std::size_t begin = 0; begin < count; begin += step) {
+    const std::size_t now = std::min(step, count - begin);
+    for (std::size_t n = begin; n < begin + now; ++n) from[n] += shift_;
+    sink_.write(first + begin, now, from + begin);
+  }
 }
 
 void DividedSource::read(std::size_t first, std::size_t count, float* to) const {

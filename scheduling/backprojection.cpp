@@ -11,6 +11,7 @@
 #include "host/interrupt.hpp"
 #include "scheduling/bus_traffic.hpp"
 #include "scheduling/cost.hpp"
+#include "scheduling/device_threads.hpp"
 #include "scheduling/hindsight.hpp"
 #include "scheduling/rates.hpp"
 #include "scheduling/run_support.hpp"
@@ -94,7 +95,7 @@ class Run {
 
   RunResult run() {
     output_.begin();
-    for_each_device(plan_, [&](int device) {
+    DeviceThreads().each(plan_, [&](int device) {
       try {
         work(device);
       } catch (...) {

@@ -61,37 +61,51 @@ struct Work {
   double units = 0;                     // of the kernels: KernelCost
   double other = 0;                     // what they do besides, in bytes that a copy moves in that time
   double waits = 0;                     // times that the host waits for the device and starts it again
-  double bytes() const { return uploaded + downloaded; }
+  double exchanged = 0;                 // bytes that come from other devices while kernels run,
+  double beside = 0;                    // which are this share of all
+  double bytes() const { return uploaded + downloaded + 2 * exchanged; }
   void add(const Work& more) {
     uploaded += more.uploaded;
     downloaded += more.downloaded;
     units += more.units;
     other += more.other;
     waits += more.waits;
+    exchanged += more.exchanged;
+    beside += more.beside;
   }
 };
 
-// Slices that a slab gets from its neighbours in all passes after the first, which makes the state.
+// Slices that a slab gets from its neighbours after passes, for the next one or its reduction.
 double exchanged_slices(const Plan& plan, const SlabPlan& slab) {
   const auto& requirements = plan.requirements;
-  const double reducing = std::min(plan.passes - 1, static_cast<double>(requirements.reductions.size()) + 1);
+  const bool begins_with_sums = !requirements.reductions.empty() && requirements.reductions.front() == 0;
+  const double exchanges = plan.passes - (begins_with_sums ? 2 : 1), extra = requirements.reduction_halo;
   const auto side = [&](std::int64_t held, int halo) {
-    if (held == 0) return 0.0;
-    const double each = std::min<double>(static_cast<double>(held), plan.iterations_per_exchange * halo);
-    return (plan.passes - 1) * each + reducing * requirements.reduction_halo;
+    const auto most = static_cast<double>(held);
+    return exchanges * std::min(most, std::max<double>(extra, plan.iterations_per_exchange * halo)) +
+           std::min(most, extra);
   };
   return side(slab.interior.begin - slab.extended.begin, requirements.halo_low) +
          side(slab.extended.end - slab.interior.end, requirements.halo_high);
 }
 
-// Slabs that stay on their devices: halos go to and fro between passes. What a neighbour sends is counted here.
+// Slabs that stay on their devices: halos go to and fro between passes. What a neighbour sends is counted here. Where
+// the last step of a pass is computed in parts, they travel beside the larger one.
 Work resident_work(const Plan& plan, const SlabPlan& slab) {
   const auto bytes = slice_bytes(plan.requirements);
-  const double halos = bytes.state * exchanged_slices(plan, slab);
   Work work;
-  work.uploaded = bytes.input * static_cast<double>(slab.extended.count()) + halos;
-  work.downloaded = bytes.output * static_cast<double>(slab.interior.count()) + halos;
-  work.waits = plan.slabs.size() > 1 ? 3 * plan.passes : 1;  // halos down, halos up, kernels
+  work.uploaded = bytes.input * static_cast<double>(slab.extended.count());
+  work.downloaded = bytes.output * static_cast<double>(slab.interior.count());
+  const double halos = bytes.state * exchanged_slices(plan, slab), together = plan.requirements.together;
+  if (plan.requirements.takes_parts) {
+    work.exchanged = halos;
+    work.beside = std::min(1.0, together / plan.iterations_per_exchange);
+    work.waits = plan.slabs.size() > 1 ? 2 * plan.passes : 1;  // halos, kernels
+  } else {
+    work.uploaded += halos;
+    work.downloaded += halos;
+    work.waits = plan.slabs.size() > 1 ? 3 * plan.passes : 1;  // halos down, halos up, kernels
+  }
   return work;
 }
 
@@ -148,12 +162,16 @@ Work projection_work(const Plan& plan, double share) {
   return work;
 }
 
-PhaseSeconds phases_of(const Work& work, const Requirements& requirements, const DeviceBudget& device) {
+// slower: transfers, because the host sends no more.
+PhaseSeconds phases_of(const Work& work, const Requirements& requirements, const DeviceBudget& device,
+                       double slower = 1) {
   PhaseSeconds phases;
-  phases.upload = work.uploaded / device.bus_bandwidth;
-  phases.download = work.downloaded / download_rate(device);
+  phases.upload = slower * work.uploaded / device.bus_bandwidth;
+  phases.download = slower * work.downloaded / download_rate(device);
   phases.kernels = work.units / unit_rate(requirements, device) + work.other / device.memory_bandwidth;
-  phases.waits = work.waits * device.latency;
+  phases.waits = work.waits * device.latency +
+                 std::max(0.0, slower * work.exchanged / std::min(device.bus_bandwidth, download_rate(device)) -
+                                   work.beside * phases.kernels);
   return phases;
 }
 
@@ -161,6 +179,16 @@ PhaseSeconds phases_of(const Work& work, const Requirements& requirements, const
 // that stay are loaded, computed and stored; for those that come and go see visit_cost.hpp.
 double pieces_in_flight(const Plan& plan) {
   return std::max(1.0, count_batches(plan));
+}
+
+// Slabs of a device one after the other. Views are sent while those of the batch before are added, slices while the
+// next slab is computed, and those of the last slab piece by piece during its last batch
+// (scheduling/backprojection.cpp).
+double batched(const PhaseSeconds& phases, double slabs, double batches) {
+  constexpr double pieces = 8;
+  const double last = phases.kernels / slabs / batches, leaving = phases.download / slabs;
+  return phases.upload / slabs / batches + std::max({phases.kernels, phases.upload, phases.download}) +
+         std::max(leaving / pieces, leaving - last * (1 - 1 / pieces)) + phases.waits;
 }
 
 // Of every device, those without a slab or view included.
@@ -182,14 +210,17 @@ double seconds_of_work(const Plan& plan, const std::vector<Work>& work) {
   for (std::size_t d = 0; d < work.size(); ++d) {
     const auto phases = phases_of(work[d], plan.requirements, plan.devices[d]);
     longest = std::max(longest, phases.upload + phases.download);
-    bytes += work[d].bytes();
+    bytes += work[d].uploaded + work[d].downloaded;  // exchanges are at other times, and next to nothing
   }
   const double slower = congestion(bytes, longest, plan.host_bandwidth);
   for (std::size_t d = 0; d < work.size(); ++d) {
-    auto phases = phases_of(work[d], plan.requirements, plan.devices[d]);
-    phases.upload *= slower;
-    phases.download *= slower;
-    result = std::max(result, pipelined(phases, pieces_in_flight(plan)));
+    const auto phases = phases_of(work[d], plan.requirements, plan.devices[d], slower);
+    const auto slabs =
+        static_cast<double>(std::count_if(plan.slabs.begin(), plan.slabs.end(),
+                                          [&](const SlabPlan& slab) { return slab.device == static_cast<int>(d); }));
+    const bool adds_views = plan.batch > 0 && !shares_views(plan.requirements);
+    result = std::max(result, adds_views && slabs > 0 ? batched(phases, slabs, count_batches(plan))
+                                                      : pipelined(phases, pieces_in_flight(plan)));
   }
   return result;
 }
@@ -200,6 +231,21 @@ std::vector<std::size_t> by_speed(const std::vector<double>& speeds) {
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return speeds[a] > speeds[b]; });
   return order;
+}
+
+// Three chunks between any two neighbours (scheduling/halo_exchange.cpp); those of devices that have memory of their
+// own are the ones that loaded the slabs.
+double exchange_bytes(const Plan& plan) {
+  double slice = 0, result = 0;
+  for (const auto& need : plan.requirements.arrays)
+    if (need.lifetime == Lifetime::state || need.lifetime == Lifetime::output)
+      slice = std::max(slice, static_cast<double>(array_bytes(need, plan.requirements, 1, 0, 0)));
+  for (const auto& slab : plan.slabs) {
+    if (!plan.devices[static_cast<std::size_t>(slab.device)].cpu) continue;
+    for (const auto held : {slab.interior.begin - slab.extended.begin, slab.extended.end - slab.interior.end})
+      result += 3 * std::min(staging_bytes / 4, slice * static_cast<double>(held));
+  }
+  return result;
 }
 
 }  // namespace
@@ -354,11 +400,8 @@ double host_state_bytes(const Plan& plan) {
 }
 
 double count_host_bytes(const Plan& plan) {
-  const auto bytes = slice_bytes(plan.requirements);
   double result = host_state_bytes(plan);
-  if (plan.requirements.stack[2] == 0 && plan.slabs.size() > 1 && plan.resident)
-    for (const auto& slab : plan.slabs)
-      result += bytes.state * static_cast<double>(slab.extended.count() - slab.interior.count());
+  if (plan.requirements.stack[2] == 0 && plan.slabs.size() > 1 && plan.resident) result += exchange_bytes(plan);
   for (std::size_t d = 0; d < plan.devices.size(); ++d) {
     std::size_t held = 0;
     for (const auto& slab : plan.slabs)

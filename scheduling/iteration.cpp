@@ -19,18 +19,14 @@
 #include "host/thread_pool.hpp"
 #include "scheduling/bus_traffic.hpp"
 #include "scheduling/cost.hpp"
+#include "scheduling/device_threads.hpp"
+#include "scheduling/halo_exchange.hpp"
 #include "scheduling/hindsight.hpp"
 #include "scheduling/region_stream.hpp"
 #include "scheduling/run_support.hpp"
 
 namespace halocline {
 namespace {
-
-// Slices that a slab which stays on its device holds but does not own, of every state array, as they were before the
-// pass.
-struct Halos {
-  std::map<std::string, UninitialisedVector<std::byte>> low, high;
-};
 
 class Run {
   using Clock = std::chrono::steady_clock;
@@ -47,7 +43,6 @@ class Run {
         options_(options),
         time_(options.time_limit),
         stop_(options.keep_partial || options.keeper != nullptr) {
-    halos_.resize(plan.slabs.size());
     for (const auto& need : requirements_.arrays) {
       if (need.lifetime == Lifetime::input && need.kind == ArrayKind::volume && !inputs.contains(need.name))
         throw std::logic_error(fmt::format("{} needs the input {}", requirements_.algorithm, need.name));
@@ -265,9 +260,9 @@ class Run {
   }
 
   // By the threads of all devices. The first pass that iterates compiles kernels and tells nothing.
-  void busy(int device, int first, Clock::time_point start) {
+  void busy(int device, int first, double seconds) {
     const std::lock_guard lock(report_mutex_);
-    if (first > 0) busy_[device] += std::chrono::duration<double>(Clock::now() - start).count();
+    if (first > 0 && plan_.slabs.size() > 1) busy_[device] += seconds;
   }
 
   // After `count` iterations, `left` before the end: the slabs by what the devices were seen to do, where that saves
@@ -317,15 +312,16 @@ class Run {
     } catch (const InputError&) {  // no room in the scratch folder: the borders stay as they are
       return;
     }
-    for_each_device(plan_, [&](int device) {
+    threads_.each(plan_, [&](int device) {
       Slab& slab = *resident_.at(device);
       for (const auto& name : states_) download_common(slab, name, {0, slab.nz()}, states.at(name).data());
       slab.wait();
     });
     resident_.clear();
+    exchange_.reset();
     plan_ = better;
     prepare();
-    for_each_device(plan_, [&](int device) {
+    threads_.each(plan_, [&](int device) {
       Slab& slab = *resident_.at(device);
       for (const auto& name : states_) {
         slab.upload(name, slab.extended(), states.at(name).data(), 0);
@@ -333,29 +329,59 @@ class Run {
       }
       slab.wait();
     });
-    halos_.assign(plan_.slabs.size(), {});
-    halos_are_there_ = true;
   }
 
+  // The halos of the next pass, or of a reduction, travel while the last step of this one is computed.
   bool resident_pass(int first, int count, bool reduce) {
-    const std::int64_t extra = reduce ? requirements_.reduction_halo : 0;
-    needed_low_ = count * static_cast<std::int64_t>(requirements_.halo_low) + extra;
-    needed_high_ = count * static_cast<std::int64_t>(requirements_.halo_high) + extra;
     stop_.begin(count);
-    if (resident_.empty())
+    if (resident_.empty()) {
       prepare();
-    else if (!halos_are_there_)
-      exchange_on_devices();
-    halos_are_there_ = false;
-    for_each_device(plan_, [&](int device) {
-      const auto start = Clock::now();
-      iterate(*resident_.at(device), first, count, reduce);
-      if (plan_.slabs.size() == 1) return;
-      resident_.at(device)->wait();  // the exchange would, too
-      busy(device, first, start);
-    });
+    } else if (!halos_are_there_) {
+      begin_exchange(first);
+      threads_.each(plan_, [&](int device) { receive(device, *resident_.at(device), resident_.at(device)->last()); });
+      halos_are_there_ = true;
+    }
+    if (count > 0) begin_exchange(first + count);
+    threads_.each(plan_, [&](int device) { work(device, first, count, reduce); });
+    if (exchange_ && count > 0) halos_are_there_ = stop_.count() == count;
     if (!reduce || stop_.count() < count) return false;
     return tell(first + count, added_sums(0));
+  }
+
+  // Of the state after `done` iterations.
+  void begin_exchange(int done) {
+    if (!exchange_) return;
+    const auto& need = requirements_;
+    const std::int64_t extra = need.reduction_halo, next = done < need.iterations ? plan_.iterations_per_exchange : 0;
+    exchange_->begin(std::max(next * need.halo_low, extra), std::max(next * need.halo_high, extra));
+  }
+
+  // A device's part of a pass.
+  void work(int device, int first, int count, bool reduce) {
+    Slab& slab = *resident_.at(device);
+    try {
+      const Event made = iterate(slab, device, first, count);
+      if (stop_.count() < count || (exchange_ && count > 0 && !receive(device, slab, made))) {
+        if (exchange_) exchange_->withdraw(device);
+        return slab.wait();
+      }
+    } catch (...) {
+      if (exchange_) exchange_->withdraw(device);  // or others would wait for ever
+      throw;
+    }
+    if (!options_.keep_partial) check_interrupt();
+    if (reduce) {
+      method_.reduce(slab, first + count, slab.interior());
+      slab.download(sums_name_, slab.interior(), sums_.data(), 0);
+    }
+    if (reduce || exchange_) slab.wait();
+    busy(device, first, slab.busy_seconds());
+  }
+
+  // What others need of the slab is there after `made`; it gets what it needs of them.
+  bool receive(int device, Slab& slab, const Event& made) {
+    exchange_->offer(device, slab, made);
+    return exchange_->fetch(device, slab, made);
   }
 
   // Slabs that come and go. Reductions that only tell are taken on the way.
@@ -377,15 +403,15 @@ class Run {
     pass_done_ = 0;
     if (streams_.empty()) {
       for (const auto& slab : plan_.slabs) streams_[slab.device] = nullptr;
-      for_each_device(plan_, [&](int device) {
+      threads_.each(plan_, [&](int device) {
         streams_.at(device) = std::make_unique<RegionStream>(devices_[device], plan_, device, method_, host_, stop_);
       });
     }
     for (auto& [device, stream] : streams_) stream->gather(work);
-    for_each_device(plan_, [&](int device) {
+    threads_.each(plan_, [&](int device) {
       const auto start = Clock::now();
       streams_.at(device)->run(work, sums_);
-      busy(device, first, start);
+      busy(device, first, std::chrono::duration<double>(Clock::now() - start).count());
     });
     if (!options_.keep_partial) check_interrupt();
     bool ends = false;
@@ -397,7 +423,7 @@ class Run {
   Volume current_output() {
     Volume output = Volume::uninitialised(output_.grid());
     if (plan_.resident) {
-      for_each_device(plan_, [&](int device) {
+      threads_.each(plan_, [&](int device) {
         Slab& slab = *resident_.at(device);
         slab.download(output_name_, slab.interior(), output.voxels.data(), 0);
         traffic_.down += slab.slice_bytes(output_name_) * static_cast<std::size_t>(slab.interior().count());
@@ -429,7 +455,7 @@ class Run {
   void hand_over() {
     output_.begin();
     if (plan_.resident)
-      return for_each_device(plan_, [&](int device) {
+      return threads_.each(plan_, [&](int device) {
         Slab& slab = *resident_.at(device);
         slab.download(output_name_, slab.interior(), output_);
         traffic_.down += slab.slice_bytes(output_name_) * static_cast<std::size_t>(slab.interior().count());
@@ -446,13 +472,16 @@ class Run {
   void prepare() {
     if (!resident_.empty()) return;
     for (const auto& slab : plan_.slabs) resident_[slab.device] = nullptr;
-    for_each_device(plan_, [&](int device) {
+    threads_.each(plan_, [&](int device) {
       auto slab = std::make_unique<Slab>(devices_[device], plan_, device);
       load_inputs(*slab);
       start(*slab);
       slab->wait();
+      slab->release_staging();
       resident_.at(device) = std::move(slab);
     });
+    if (plan_.slabs.size() > 1) exchange_.emplace(plan_, devices_, states_, traffic_);
+    halos_are_there_ = true;  // slabs begin with them
   }
 
   void load_inputs(Slab& slab) {
@@ -472,67 +501,29 @@ class Run {
     }
   }
 
-  void upload_halos(Slab& slab, std::size_t number, const std::string& name) {
-    const Range low = low_halo(number), high = high_halo(number);
-    slab.upload(name, low, halos_[number].low[name].data(), low.begin);
-    slab.upload(name, high, halos_[number].high[name].data(), high.begin);
-    traffic_.up += slab.slice_bytes(name) * static_cast<std::size_t>(low.count() + high.count());
-  }
-
-  // What the pass reads of a slab's neighbours; never more than the slab holds.
-  Range low_halo(std::size_t number) const {
-    const auto& slab = plan_.slabs[number];
-    return {std::max(slab.extended.begin, slab.interior.begin - needed_low_), slab.interior.begin};
-  }
-  Range high_halo(std::size_t number) const {
-    const auto& slab = plan_.slabs[number];
-    return {slab.interior.end, std::min(slab.extended.end, slab.interior.end + needed_high_)};
-  }
-
-  void iterate(Slab& slab, int first, int count, bool reduce) {
+  // The end of what other devices need of it.
+  Event iterate(Slab& slab, int device, int first, int count) {
     const auto& need = requirements_;
     const auto limit = static_cast<std::int64_t>(need.size[2]);
+    Event made;
     int now = 0;
     for (int n = 0; n < count; n += now) {
       now = std::min(method_.together(), count - n);
       if (!stop_.go(n, now)) break;
-      // what later iterations of this pass, and its reduction, will need of these beyond the interior
-      const std::int64_t later = count - now - n, extra = reduce ? need.reduction_halo : 0;
-      const Range core = slab.interior().grown(later * need.halo_low + extra, later * need.halo_high + extra, limit);
-      method_.iterate_together(slab, first + n, now, core);
+      const std::int64_t later = count - now - n;  // iterations of this pass that need more than the interior
+      if (later > 0 || !exchange_ || !method_.takes_parts(slab)) {
+        method_.iterate_together(slab, first + n, now,
+                                 slab.interior().grown(later * need.halo_low, later * need.halo_high, limit));
+        made = slab.last();
+      } else {
+        const auto parts = exchange_->parts(device);
+        method_.iterate_parts(slab, first + n, now, parts, [&](std::size_t part) {
+          if (part + 1 < parts.size() || parts.size() == 1) made = slab.last();
+        });
+      }
       slab.mark_step();
     }
-    if (!options_.keep_partial) check_interrupt();
-    if (reduce && stop_.count() == count) {
-      method_.reduce(slab, first + count, slab.interior());
-      slab.download(sums_name_, slab.interior(), sums_.data(), 0);
-      slab.wait();
-    }
-  }
-
-  // Slabs that stay on their devices: what neighbours need goes through the host.
-  void exchange_on_devices() {
-    if (plan_.slabs.size() == 1) return;
-    make_room_for_halos();
-    for_each_device(plan_, [&](int device) {
-      Slab& slab = *resident_.at(device);
-      for (std::size_t n = 0; n < plan_.slabs.size(); ++n) {
-        if (plan_.slabs[n].device == device) continue;
-        for (const auto& name : states_) {
-          download_common(slab, name, low_halo(n), halos_[n].low[name].data());
-          download_common(slab, name, high_halo(n), halos_[n].high[name].data());
-        }
-      }
-      slab.wait();
-    });
-    for_each_device(plan_, [&](int device) {
-      Slab& slab = *resident_.at(device);
-      for (std::size_t n = 0; n < plan_.slabs.size(); ++n) {
-        if (plan_.slabs[n].device != device) continue;
-        for (const auto& name : states_) upload_halos(slab, n, name);
-      }
-      slab.wait();  // the next exchange writes into the same host memory
-    });
+    return made;
   }
 
   // The part of `wanted` that `slab` owns, into memory that holds `wanted`.
@@ -541,14 +532,6 @@ class Run {
     if (common.empty()) return;
     slab.download(name, common, to, wanted.begin);
     traffic_.down += slab.slice_bytes(name) * static_cast<std::size_t>(common.count());
-  }
-
-  void make_room_for_halos() {
-    for (std::size_t n = 0; n < plan_.slabs.size(); ++n)
-      for (const auto& name : states_) {
-        halos_[n].low[name].resize(slice_bytes(name) * static_cast<std::size_t>(low_halo(n).count()));
-        halos_[n].high[name].resize(slice_bytes(name) * static_cast<std::size_t>(high_halo(n).count()));
-      }
   }
 
   // Of reduction number `which` of the pass.
@@ -603,18 +586,18 @@ class Run {
   std::string sums_name_, output_name_;
   std::size_t components_ = 0;
   std::vector<double> sums_;
-  std::vector<Halos> halos_;                                           // by slab
   std::map<std::string, UninitialisedVector<std::byte>> host_states_;  // out of core
   std::mutex host_states_mutex_, report_mutex_;
   int pass_begin_ = 0;  // iterations done before the pass, and since: on average over the volume
   double pass_done_ = 0;
   HostArrays host_;
+  DeviceThreads threads_;
+  std::optional<HaloExchange> exchange_;                  // outlives the slabs, whose commands use its memory
   std::map<int, std::unique_ptr<Slab>> resident_;         // by device
   std::map<int, std::unique_ptr<RegionStream>> streams_;  // by device, out of core
   bool started_ = false, halos_are_there_ = false;
   std::map<int, double> busy_;                          // seconds of every device in the last passes,
   int seen_ = 0, seen_passes_ = 0, passes_to_see_ = 2;  // their iterations and how many there were and are to be
-  std::int64_t needed_low_ = 0, needed_high_ = 0;       // halo slices that the pass reads
   BusTraffic traffic_;
 };
 

@@ -43,6 +43,12 @@ class IterativeMethod {
   virtual void iterate_together(Slab& slab, int first, [[maybe_unused]] int count, Range core) const {
     iterate(slab, first, core);
   }
+  /// Whether iterate_together() on this slab can be had in parts: where it does not work in place.
+  virtual bool takes_parts(const Slab&) const { return false; }
+  /// iterate_together() of a core that is the sum of these parts, which do not overlap: launches them in this order and
+  /// calls launched(n) after part n.
+  virtual void iterate_parts(Slab&, int /*first*/, int /*count*/, std::span<const Range> /*parts*/,
+                             const std::function<void(std::size_t)>& /*launched*/) const {}
   /// The first number of iterations > done (or >= 0 for done = -1) at which reduce() is due. It may depend on what
   /// reduced() was told, never on the plan. A reduction after the last iteration is always taken.
   virtual int next_reduction(int done) const = 0;

@@ -9,6 +9,7 @@
 
 #include "host/interrupt.hpp"
 #include "scheduling/cost.hpp"
+#include "scheduling/device_threads.hpp"
 #include "scheduling/hindsight.hpp"
 #include "scheduling/rates.hpp"
 #include "scheduling/run_support.hpp"
@@ -133,7 +134,7 @@ RunResult project_on(const ProjectionMethod& method, const Volume& volume, const
     if (!shares[n].empty())
       all.slabs.push_back({.device = static_cast<int>(n), .interior = {}, .extended = {}, .rows = {}});
   std::vector<RunResult> results(devices.size());
-  for_each_device(all, [&](int n) {
+  DeviceThreads().each(all, [&](int n) {
     results[n] = run_replanning(requirements, {devices[n]}, options,
                                 [&](const Plan& plan, const auto&) { return work(plan, static_cast<std::size_t>(n)); });
   });

@@ -58,7 +58,8 @@ struct Requirements {
       reductions;  // numbers of iterations done at which one is due, ascending; another is taken at the end
   /// What reductions say can change or end what follows. false: they only tell, and iterations need not wait for them.
   bool reductions_steer = true;
-  int together = 1;  // iterations that a step can take at once
+  int together = 1;                  // iterations that a step can take at once
+  bool takes_parts = false;          // IterativeMethod::takes_parts()
   std::vector<std::string> kernels;  // for the plan's text
   /// Detector rows that a range of slices needs; empty function: all.
   std::function<Range(Range slices)> detector_rows;

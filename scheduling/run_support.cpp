@@ -21,29 +21,6 @@ constexpr std::size_t smallest_worth_splitting = std::size_t{1} << 16;
 
 }  // namespace
 
-void for_each_device(const Plan& plan, const std::function<void(int)>& work) {
-  std::set<int> used;
-  for (const auto& slab : plan.slabs) used.insert(slab.device);
-  if (used.size() == 1) return work(*used.begin());
-  std::vector<std::exception_ptr> errors(used.size());
-  {
-    std::vector<std::jthread> threads;
-    std::size_t slot = 0;
-    for (int device : used) {
-      threads.emplace_back([&work, &error = errors[slot], device] {
-        try {
-          work(device);
-        } catch (...) {
-          error = std::current_exception();
-        }
-      });
-      ++slot;
-    }
-  }
-  for (const auto& error : errors)
-    if (error) std::rethrow_exception(error);
-}
-
 std::vector<SlabPlan> slabs_of(const Plan& plan, int device) {
   std::vector<SlabPlan> result;
   for (const auto& slab : plan.slabs)

@@ -10,10 +10,6 @@
 
 namespace halocline {
 
-/// Calls work(device index) for every device that has a slab, each on a thread of its own (the calling one if there is
-/// only one). The first exception is thrown again here when all have ended.
-void for_each_device(const Plan& plan, const std::function<void(int)>& work);
-
 /// Slabs of one device, in order.
 std::vector<SlabPlan> slabs_of(const Plan& plan, int device);
 

@@ -5,12 +5,18 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "host/stream_copy.hpp"
 #include "host/thread_pool.hpp"
 
 namespace halocline {
 
 Slab::Slab(Device device, const Plan& plan, int device_index)
-    : device_(device), staging_(device), later_(device), fetching_(device), requirements_(plan.requirements) {
+    : device_(device),
+      staging_(device),
+      later_(device),
+      fetching_(device),
+      requirements_(plan.requirements),
+      timed_(plan.resident && plan.slabs.size() > 1) {
   std::int64_t slices = 0, rows = 0;
   const SlabPlan* first = nullptr;
   for (const auto& slab : plan.slabs) {
@@ -66,6 +72,7 @@ Event Slab::enqueue(Queue queue, const std::vector<std::pair<std::string, Access
   const auto waits = graph_.waits(accesses);
   const Event event = command(waits);
   graph_.add(accesses, event, static_cast<int>(queue));
+  if (timed_ && queue == Queue::compute) computed_.push_back(event);
   last_ = event;
   return event;
 }
@@ -186,7 +193,7 @@ void Slab::download_later(const std::string& name, Range slices, void* host, std
   enqueue(Queue::download, {{name, Access::in}}, [&](std::span<const Event> waits) {
     return later_.read_later(
         buffer, slice * static_cast<std::size_t>(slices.begin - plan_.extended.begin), bytes,
-        [to](std::byte* at, std::size_t begin, std::size_t count) { std::memcpy(to + begin, at, count); }, waits);
+        [to](std::byte* at, std::size_t begin, std::size_t count) { stream_copy(to + begin, at, count); }, waits);
   });
 }
 
@@ -309,9 +316,29 @@ void Slab::upload_bytes(const std::string& name, std::size_t bytes, const Stagin
 void Slab::wait() {
   settle();
   device_.finish();
+  busy_seconds_ = 0;
+  for (const auto& event : computed_) busy_seconds_ += event.seconds();
+  computed_.clear();
   graph_.clear();
   steps_.clear();
   keep_.clear();
+}
+
+void Slab::release_staging() {
+  staging_.release();
+  later_.release();
+}
+
+Event Slab::read_part(const std::string& name, std::size_t begin, std::size_t bytes, std::byte* to,
+                      const Event& made) const {
+  const std::size_t before = slice_bytes(name) * static_cast<std::size_t>(plan_.extended.begin);
+  return Device(device_).read(array(name).buffer, begin - before, to, bytes, std::span(&made, 1));
+}
+
+Event Slab::write_part(const std::string& name, std::size_t begin, std::size_t bytes, const std::byte* from,
+                       const Event& free) const {
+  const std::size_t before = slice_bytes(name) * static_cast<std::size_t>(plan_.extended.begin);
+  return Device(device_).write(array(name).buffer, begin - before, from, bytes, std::span(&free, 1));
 }
 
 void Slab::mark_step(std::size_t newer) {

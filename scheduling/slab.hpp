@@ -116,10 +116,20 @@ class Slab {
   /// arrived. One other thread at a time may call such functions while this one goes on: no command waits for them, so
   /// whoever writes these slices again does so after their return. Not after a swap() of the array.
   std::function<void()> fetch(const std::string& name, Range slices, Event written, VolumeSink& sink);
+  /// `bytes` of an array, `begin` counted from the volume's first slice, to host memory once `made` has ended, and from
+  /// there once `free` has: not ordered with other commands, so that other threads may call these at any time.
+  Event read_part(const std::string& name, std::size_t begin, std::size_t bytes, std::byte* to,
+                  const Event& made) const;
+  Event write_part(const std::string& name, std::size_t begin, std::size_t bytes, const std::byte* from,
+                   const Event& free) const;
   /// Bytes of one slice of a volume or slice array.
   std::size_t slice_bytes(const std::string& name) const;
   /// Waits until all that was enqueued here has ended.
   void wait();
+  /// Gives page-locked memory back until the next transfer that needs it.
+  void release_staging();
+  /// Seconds that kernels ran between the last two calls of wait(), if the plan has other slabs as well.
+  double busy_seconds() const { return busy_seconds_; }
   /// Waits until at most `newer` of the steps marked so far are in flight: keeps Ctrl-C and progress close to the
   /// device.
   void mark_step(std::size_t newer = 2);
@@ -147,6 +157,9 @@ class Slab {
   DependencyGraph<Event> graph_;
   Event last_;
   std::deque<Event> steps_;
+  bool timed_;                   // whether
+  std::vector<Event> computed_;  // holds commands since the last wait(),
+  double busy_seconds_ = 0;      // and how long those before it took
   std::map<std::pair<std::size_t, std::size_t>, Fft> ffts_;
   std::vector<std::shared_ptr<std::vector<std::byte>>> keep_;  // host copies that uploads in flight read
 };
