@@ -45,7 +45,8 @@ struct StrengthChoice {
 /// that ||u(f + t d) - (f - d / t)||^2 is the error of u at sqrt(1 + t^2) times the noise plus a constant (Oliveira,
 /// Lei & Tibshirani 2022; Pang, Zheng, Quan & Ji 2021). For t -> 0 it is Monte Carlo SURE (Ramani, Blu & Unser 2008),
 /// whose finite difference it replaces: t = 1/2 has less variance and no bias, and the lambda found is divided by
-/// sqrt(1 + t^2), because the best lambda is proportional to the noise. d is drawn with a fixed seed; its variance is
+/// sqrt(1 + t^2), because the best lambda is proportional to the noise. Of few voxels the mean with d and -d is taken,
+/// without which chance in d decides more than that in f. d is drawn with a fixed seed; its variance is
 /// the noise_map() of f, or sigma^2 w where there are weights; neighbours share it as estimate_noise() sees in f.
 ///
 /// halves: the same with d = (A - B) / 2 from reconstructions of the odd and even views, which has the covariance of
