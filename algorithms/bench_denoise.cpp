@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "algorithms/denoise_phantom.hpp"
+#include "algorithms/frames.hpp"
 #include "algorithms/registry.hpp"
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
@@ -19,7 +21,8 @@ constexpr int most_iterations = 1000;        // to a gap
 constexpr int endless_iterations = 1 << 18;  // of a rate
 constexpr std::size_t smallest_size = 8;     // that a missing --size may come to
 const std::vector<BenchForm> descents{{"tvgd", {}}, {"tvgd", {}, true, false}, {"tvgd", {}, false, true}};
-const std::vector<std::string> methods{"pdu", "spdu", "tvgd"};
+constexpr std::size_t frames = 8;  // of pdu4d
+const std::vector<std::string> methods{"pdu", "spdu", "tvgd", "pdu4d"};
 
 bool descends(const BenchForm& form) {
   return form.method == "tvgd";
@@ -28,20 +31,43 @@ bool descends(const BenchForm& form) {
 // In the order in which they are measured.
 std::vector<BenchForm> forms_of(const std::string& method) {
   if (method == "tvgd") return descents;
+  if (method == "pdu4d") return {{method, {}}};
   std::vector<BenchForm> forms{{method, {}}};
   for (const int stages : {1, 2, 3, 4})
     for (const int bits : {32, 16, 8}) forms.push_back({method, {stages, bits}});
+  for (const auto schedule : {Schedule::chambolle_pock, Schedule::seed})
+    forms.push_back({method, {}, false, false, schedule});
+  Regulariser huber, anisotropic, non_negative, guided;
+  huber.variation = Variation::huber;
+  huber.huber_delta = noise / 2;
+  anisotropic.variation = Variation::anisotropic;
+  non_negative.minimum = 0;
+  guided.guided = true;
+  guided.reference_eta = noise;
+  for (const auto& regulariser : {huber, anisotropic, non_negative, guided})
+    forms.push_back({method, {}, false, false, Schedule::standard, regulariser});
   return forms;
 }
 
-// A pass of four iterations is slower than one of three wherever it was measured.
+// A pass of four iterations is slower than one of three wherever it was measured; what is not plain is slower than what
+// is, and not what most runs do.
 bool usual(const BenchForm& form) {
-  return form.fused.stages <= 3;
+  return form.fused.stages <= 3 && (form.plain() || descends(form) || form.method == "pdu4d");
+}
+
+// Of a volume with n voxels along each edge; pdu4d: of as many in eight frames of half the edge, as they are stacked.
+Grid grid_of(const BenchForm& form, std::size_t n) {
+  Grid grid;
+  grid.size = {n, n, n};
+  if (form.method != "pdu4d") return grid;
+  const std::size_t half = std::max<std::size_t>(1, n / 2);
+  grid.size = {half, half, half};
+  return stacked_grid(grid, frames);
 }
 
 MethodParameters parameters_for(const BenchForm& form, std::size_t n, int iterations, double gap) {
   MethodParameters parameters;
-  parameters.size = {n, n, n};
+  parameters.size = grid_of(form, n).size;
   parameters.iterations = iterations;
   parameters.lambda = lambda;
   parameters.gap = gap;
@@ -50,6 +76,9 @@ MethodParameters parameters_for(const BenchForm& form, std::size_t n, int iterat
   parameters.epsilon = 0.05 * noise;
   if (form.adaptive) parameters.adaptive_delta = 5 * noise;
   parameters.statistical = form.statistical;
+  parameters.schedule = form.schedule;
+  parameters.regulariser = form.regulariser;
+  parameters.time = {1, form.method == "pdu4d" ? parameters.size[0] : 1};
   return parameters;
 }
 
@@ -70,6 +99,7 @@ std::vector<BenchForm> wanted_forms(const DenoiseBenchOptions& options) {
   const auto has = [](const std::vector<std::string>& list, const std::string& name) {
     return std::find(list.begin(), list.end(), name) != list.end();
   };
+  const bool all = has(options.forms, "all");
   std::vector<BenchForm> wanted;
   std::vector<std::string> names;  // of the forms that the methods have
   for (const auto& method : methods) {
@@ -79,7 +109,7 @@ std::vector<BenchForm> wanted_forms(const DenoiseBenchOptions& options) {
     for (const auto& form : forms_of(method)) {
       own.push_back(form_name(form));
       if (!has(names, own.back())) names.push_back(own.back());
-      if (!(options.forms.empty() ? usual(form) : has(options.forms, own.back()))) continue;
+      if (!all && !(options.forms.empty() ? usual(form) : has(options.forms, own.back()))) continue;
       wanted.push_back(form);
       chosen = true;
     }
@@ -88,43 +118,52 @@ std::vector<BenchForm> wanted_forms(const DenoiseBenchOptions& options) {
                                    fmt::join(options.forms, ","), method, fmt::join(own, ", ")));
   }
   for (const auto& name : options.forms)
-    if (!has(names, name))
-      throw InputError(fmt::format("--forms has \"{}\"; expected some of: {}", name, fmt::join(names, ", ")));
+    if (name != "all" && !has(names, name))
+      throw InputError(fmt::format("--forms has \"{}\"; expected all or some of: {}", name, fmt::join(names, ", ")));
   return wanted;
 }
 
 // The phantom with what the method takes besides it.
 struct Inputs {
-  Volume f, w;
+  std::size_t n;
+  Volume f, w, reference;
   float largest_weight = 1;
   std::map<std::string, const Volume*> named;
 
-  Inputs(bool weighted, std::size_t n) {
-    if (weighted) {
+  Inputs(const BenchForm& form, std::size_t edge) : n(edge) {
+    if (form.weighted()) {
       w = ramp_weights(n);
       largest_weight = *std::max_element(w.voxels.begin(), w.voxels.end());
       named["w"] = &w;
     }
-    f = denoise_phantom(n, noise, 1, weighted ? &w : nullptr);
+    const Grid grid = grid_of(form, n);
+    if (form.method == "pdu4d") {
+      f = Volume(grid);
+      for (std::size_t k = 0; k < frames; ++k) put_frame(f, k, denoise_phantom(grid.size[0], noise, k + 1));
+    } else {
+      f = denoise_phantom(n, noise, 1, form.weighted() ? &w : nullptr);
+    }
     named["f"] = &f;
+    if (form.regulariser.guided) named["reference"] = &(reference = denoise_phantom(n, 0));
   }
   Inputs(const Inputs&) = delete;
   Inputs& operator=(const Inputs&) = delete;
 
   MethodParameters parameters(const BenchForm& form, int iterations, double gap) const {
-    MethodParameters result = parameters_for(form, f.grid.size[0], iterations, gap);
+    MethodParameters result = parameters_for(form, n, iterations, gap);
     result.largest_weight = largest_weight;
     return result;
   }
 };
 
+// To a gap: it solves its problem in this form alone. tvgd has no dual, and no gap.
+bool takes_own_time(const BenchForm& form) {
+  return !form.plain() && !descends(form);
+}
+
 // Stored duals end at a relative gap of some 1e-6 (16 bits) and 3e-4 (8 bits), and are slow before.
 bool fine_enough(const FusedForm& form, double gap) {
   return form.dual_bits == 32 || gap >= (form.dual_bits == 16 ? 1e-4 : 1e-2);
-}
-
-double voxels_of(std::size_t n) {
-  return static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n);
 }
 
 double copy_beside(const Device& device, std::size_t n) {
@@ -136,7 +175,7 @@ double measure_rate(const Device& device, const BenchForm& form, const Inputs& i
   DenoiseLoop loop(device, form, inputs.parameters(form, endless_iterations, 0), inputs.named);
   const double best = best_seconds(
       loop.slab(), [&] { loop.iterate(loop.together()); }, seconds);
-  return voxels_of(inputs.f.grid.size[0]) * loop.together() / best;
+  return static_cast<double>(inputs.f.grid.count()) * loop.together() / best;
 }
 
 TimeToGap measure_time(const Device& device, const BenchForm& form, const Inputs& inputs, double gap, double seconds) {
@@ -174,6 +213,11 @@ TimeToGap measure_time(const Device& device, const BenchForm& form, const Inputs
 
 std::string form_name(const BenchForm& form) {
   if (descends(form)) return form.adaptive ? "adaptive" : form.statistical ? "statistical" : "descent";
+  if (form.method == "pdu4d") return "frames";
+  if (form.schedule != Schedule::standard) return schedule_name(form.schedule);
+  if (form.regulariser.guided) return "reference";
+  if (form.regulariser.boxed()) return "non-negative";
+  if (form.regulariser.variation != Variation::isotropic) return variation_name(form.regulariser.variation);
   return fused_form_name(form.fused);
 }
 
@@ -184,6 +228,15 @@ std::string form_name(const BenchForm& form) {
 //   dual    3 differences, 3 fma, the norm 5, root, lambda times it, min, 3 products                              = 20
 //   primal  3 differences, a product and 2 fma for the divergence; f - u; their sum; fma with theta               = 12
 //   spdu    2 max, a sum, a quotient, 3 products for the dual's step; w times the divergence is an fma for a sum  = +8
+//   other schedules: the dual's step is one for all voxels, so that w is read for the primal step alone. chambolle-pock
+//           writes ubar, too: a difference and an fma for it (3), with weights a sum and a quotient for the step (2)
+//   other regularisers (cl/pdu_variant.cl), in place. D u is multiplied by 1 / h first (3), with weights the step by
+//           s in one product (6 instead of 8). anisotropic: 6 min and max instead of the norm's 5, the root and 5 more;
+//           huber: fma, quotient, 3 products (6); non-negative: min and max (2); reference: P once a kernel, which
+//           reads the reference: 3 differences, 3 products, two products of vectors (10), 1 +, gamma *, a quotient, 3
+//           fma                                                                                                   = 25
+//   pdu4d   dual with 4 differences, 4 fma, the norm 7, root, lambda times it, min, 4 products; primal with another
+//           difference and fma                                                                               = 26 + 15
 //   stored  a product for lambda / unit, 3 additions, then 3 differences and 3 products back                      = +10
 //           of every iteration, and 6 to read the dual, once a pass
 //   tvgd    3 differences and 3 products for B u, 3 fma, root, 3 products for p; 4 differences or products and 3 fma
@@ -198,6 +251,22 @@ IterationCost iteration_cost(const BenchForm& form, bool cpu) {
     return {(cpu ? 20 : 12) + more, times * gradient + 4};
   }
   const bool weighted = form.weighted();
+  if (form.method == "pdu4d") return {68, 26 + 15};
+  const double in_place = fused_bytes(weighted, {});
+  if (form.schedule != Schedule::standard) {
+    const bool extrapolated = form.schedule == Schedule::chambolle_pock;
+    return {in_place + (extrapolated ? 4 : 0) - (weighted ? 4 : 0),
+            20.0 + 12 + (weighted ? 1 : 0) + (extrapolated ? (weighted ? 5 : 3) : 0)};
+  }
+  if (!form.regulariser.plain()) {
+    const auto& regulariser = form.regulariser;
+    const double projection = regulariser.variation == Variation::anisotropic ? 6
+                              : regulariser.variation == Variation::huber     ? 11 + 6
+                                                                              : 11;
+    return {in_place + (regulariser.guided ? 8 : 0), 3 + 3 + 6 + projection + 12 + (weighted ? 6 : 0) +
+                                                         (regulariser.boxed() ? 2 : 0) +
+                                                         (regulariser.guided ? 2 * 25 : 0)};
+  }
   const double flops = 20 + 12 + (weighted ? 8 : 0);
   const bool stored = form.fused.dual_bits != 32;
   return {fused_bytes(weighted, form.fused), flops + (stored ? 10 + 6.0 / form.fused.stages : 0)};
@@ -300,22 +369,27 @@ DenoiseBench bench_denoise(const Device& device, const DenoiseBenchOptions& opti
   result.plan = plan_denoise_bench(device, options);
   const std::size_t n = result.plan.size;
   double done = 0, total = 0;
-  std::map<std::pair<std::string, bool>, std::vector<BenchForm>> by_method;  // and by whether it takes weights
-  for (const auto& form : result.plan.forms) by_method[{form.method, form.weighted()}].push_back(form);
-  for (const auto& [key, forms] : by_method)
-    total += static_cast<double>(forms.size() + (key.first == "tvgd" ? 0 : options.gaps.size()));
+  std::map<std::tuple<std::string, bool, bool>, std::vector<BenchForm>> by_inputs;  // method, weights, reference
+  for (const auto& form : result.plan.forms)
+    by_inputs[{form.method, form.weighted(), form.regulariser.guided}].push_back(form);
+  for (const auto& [key, forms] : by_inputs) {
+    const bool plain = std::any_of(forms.begin(), forms.end(), [](const BenchForm& form) { return form.plain(); });
+    const auto own = std::count_if(forms.begin(), forms.end(), takes_own_time);
+    total +=
+        static_cast<double>(forms.size() + (static_cast<std::size_t>(own) + (plain ? 1 : 0)) * options.gaps.size());
+  }
   const auto tell = [&](const std::string& note) {
     check_interrupt();
     if (progress) progress({"bench", done++, total, note});
   };
-  for (const auto& [key, forms] : by_method) {
-    const std::string& method = key.first;
-    const Inputs inputs(key.second, n);
+  for (const auto& [key, forms] : by_inputs) {
+    const std::string& method = forms.front().method;
+    const Inputs inputs(forms.front(), n);
     std::vector<FormRate> rates;
     double copy = copy_beside(device, n);
     for (const auto& form : forms) {
       tell(method + " " + form_name(form));
-      FormRate rate{form, iteration_cost(form, device.info().cpu())};
+      FormRate rate{form, iteration_cost(form, device.info().cpu()), static_cast<double>(inputs.f.grid.count())};
       rate.voxel_iterations = measure_rate(device, form, inputs, options.seconds);
       // before and after: on a machine with other users neither alone would be what was there for the form
       const double after = copy_beside(device, n);
@@ -325,16 +399,21 @@ DenoiseBench bench_denoise(const Device& device, const DenoiseBenchOptions& opti
       rates.push_back(rate);
     }
     result.rates.insert(result.rates.end(), rates.begin(), rates.end());
-    if (method == "tvgd") continue;  // no dual, no gap
+    const auto time = [&](const BenchForm& form, double gap) {
+      tell(fmt::format("{} {} to a gap of {:g}", method, form_name(form), gap));
+      result.times.push_back(measure_time(device, form, inputs, gap, options.seconds));
+    };
     for (const double gap : options.gaps) {
-      tell(fmt::format("{} to a gap of {:g}", method, gap));
       const FormRate* fastest = nullptr;
       for (const auto& rate : rates)
-        if (fine_enough(rate.form.fused, gap) &&
+        if (rate.form.plain() && fine_enough(rate.form.fused, gap) &&
             (fastest == nullptr || rate.voxel_iterations > fastest->voxel_iterations))
           fastest = &rate;
-      if (fastest != nullptr) result.times.push_back(measure_time(device, fastest->form, inputs, gap, options.seconds));
+      if (fastest != nullptr) time(fastest->form, gap);
     }
+    for (const auto& form : forms)
+      for (const double gap : options.gaps)
+        if (takes_own_time(form)) time(form, gap);
   }
   return result;
 }

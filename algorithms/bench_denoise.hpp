@@ -14,17 +14,25 @@
 
 namespace halocline {
 
-/// A method, and how it iterates: a fused form (pdu, spdu), or a direction (tvgd).
+/// A method, and how it iterates: a fused form, a schedule or a regulariser of its own, both in place (pdu, spdu), or a
+/// direction (tvgd).
 struct BenchForm {
   std::string method;
   FusedForm fused;
   bool adaptive = false, statistical = false;
+  Schedule schedule = Schedule::standard;
+  Regulariser regulariser{};
 
   /// The method takes the weights.
   bool weighted() const { return method == "spdu" || statistical; }
+  /// The plain problem with the default schedule, which all fused forms solve with the same iterations.
+  bool plain() const {
+    return (method == "pdu" || method == "spdu") && schedule == Schedule::standard && regulariser.plain();
+  }
 };
 
-/// "in-place", or stages x bits of a stored dual ("2x16"); tvgd: "descent", "adaptive" or "statistical".
+/// "in-place", or stages x bits of a stored dual ("2x16"); other schedules by their names; other regularisers: "huber",
+/// "anisotropic", "non-negative" or "reference"; tvgd: "descent", "adaptive" or "statistical"; pdu4d: "frames".
 std::string form_name(const BenchForm& form);
 
 /// What a form cannot do without, for a voxel and an iteration.
@@ -67,9 +75,10 @@ constexpr std::size_t most_bench_size = 8192;
 
 struct DenoiseBenchOptions {
   std::optional<std::size_t> size;   ///< voxels along each edge; none: 512 on GPUs, 192 on CPUs, less to fit
-  std::vector<std::string> methods;  ///< of pdu, spdu, tvgd; empty: all
-  std::vector<std::string> forms;    ///< as form_name() has them, at least one of each of `methods`; empty: in-place
-                                     ///< and 1 to 3 stages with 32, 16 and 8 bits, and all of tvgd
+  std::vector<std::string> methods;  ///< of pdu, spdu, tvgd, pdu4d; empty: all
+  /// As form_name() has them, at least one of each of `methods`, or "all"; empty: in-place and 1 to 3 stages with 32,
+  /// 16 and 8 bits, and all of tvgd and pdu4d.
+  std::vector<std::string> forms;
   std::vector<double> gaps{1e-2, 1e-3, 1e-4};  ///< relative duality gaps to reach
   double seconds = 0.3;                        ///< of measuring a form; no less than one pass
 };
@@ -84,6 +93,7 @@ struct DenoiseBenchPlan {
 struct FormRate {
   BenchForm form;
   IterationCost cost;
+  double voxels = 0;            ///< of the volume: size^3, but of frames an even size's
   double voxel_iterations = 0;  ///< a second, in the best of the runs
   double copy_bandwidth = 0;    ///< bytes/s, measured beside it
   double bandwidth() const { return voxel_iterations * cost.bytes; }
@@ -111,9 +121,10 @@ struct DenoiseBench {
 /// PlanError if nothing fits.
 DenoiseBenchPlan plan_denoise_bench(const Device& device, const DenoiseBenchOptions& options);
 
-/// Measures every form on denoise_phantom() with noise 0.1, and for pdu and spdu (with ramp_weights()) the time to each
-/// gap with lambda 1/15 in the form that was fastest among those whose duals are fine enough for it. Compiling is not
-/// counted, evaluations of the gap are. Throws Interrupted after Ctrl-C.
+/// Measures every form on denoise_phantom() with noise 0.1 (spdu: with ramp_weights(); pdu4d: on eight frames of it
+/// with half the edge), and the time to each gap with lambda 1/15: for pdu and spdu in the form that was fastest among
+/// those whose duals are fine enough for it, and in those of other schedules and regularisers, and for pdu4d. Compiling
+/// is not counted, evaluations of the gap are. Throws Interrupted after Ctrl-C.
 DenoiseBench bench_denoise(const Device& device, const DenoiseBenchOptions& options, const Progress& progress = {});
 
 }  // namespace halocline

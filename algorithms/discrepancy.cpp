@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "algorithms/noise_estimate.hpp"
 #include "algorithms/registry.hpp"
@@ -11,40 +12,6 @@
 
 namespace halocline {
 namespace {
-
-// ||u - f|| as a function of lambda.
-class Distance {
- public:
-  Distance(const Volume& f, const Volume* weights, const Device& device, const Regulariser& regulariser,
-           const Volume* reference)
-      : f_(f), weights_(weights), devices_{device}, regulariser_(regulariser), reference_(reference) {}
-
-  double operator()(double lambda) const {
-    MethodParameters parameters;
-    parameters.size = f_.grid.size;
-    parameters.spacing = f_.grid.spacing;
-    parameters.lambda = lambda;
-    parameters.iterations = 300;
-    parameters.gap = 3e-3;
-    parameters.regulariser = regulariser_;
-    std::map<std::string, const Volume*> inputs{{"f", &f_}};
-    if (weights_ != nullptr) {
-      inputs["w"] = weights_;
-      parameters.largest_weight = *std::max_element(weights_->voxels.begin(), weights_->voxels.end());
-    }
-    if (reference_ != nullptr) inputs["reference"] = reference_;
-    const auto method = make_denoiser(weights_ != nullptr ? "spdu" : "pdu", parameters);
-    run_iterations(*method, inputs, f_.grid, devices_);
-    return method->history().back().fidelity;
-  }
-
- private:
-  const Volume& f_;
-  const Volume* weights_;
-  std::vector<Device> devices_;
-  const Regulariser& regulariser_;
-  const Volume* reference_;
-};
 
 // Of the positive ones.
 double mean_weight(const Volume& weights) {
@@ -56,36 +23,13 @@ double mean_weight(const Volume& weights) {
   return count > 0 ? sum / count : 1;
 }
 
-}  // namespace
+struct LambdaSolution {
+  double lambda = 0;
+  bool reached = false;  // false: no lambda has that distance, and this one comes nearest
+  bool flat = false;     // that is so because a flat image is not so far away
+};
 
-double to_three_digits(double value) {
-  return std::stod(fmt::format("{:.2e}", value));
-}
-
-std::string unreached_warning(const LambdaSolution& solution, double sigma, std::optional<double> target_fidelity) {
-  const std::string target = target_fidelity ? fmt::format("--target-fidelity {:g} asks", *target_fidelity)
-                                             : fmt::format("the estimated noise of {:.4g} says", sigma);
-  const std::string remedy =
-      target_fidelity ? "give another --target-fidelity, or --alpha a number" : "give --alpha a number";
-  const double alpha = 1 / solution.lambda;
-  return solution.flat
-             ? fmt::format("no alpha takes away as much as {}: at {:.3g} the volume is as flat as it gets; {}", target,
-                           alpha, remedy)
-             : fmt::format("no alpha takes away as little as {}: of those tried {:.3g} comes nearest; {}", target,
-                           alpha, remedy);
-}
-
-double typical_spacing(const Grid& grid) {
-  double sum = 0;
-  int axes = 0;
-  for (int axis = 0; axis < 3; ++axis) {
-    if (grid.size[axis] < 2) continue;
-    sum += 1 / (grid.spacing[axis] * grid.spacing[axis]);
-    ++axes;
-  }
-  return axes > 0 ? std::sqrt(axes / sum) : 1;
-}
-
+// distance(lambda) = target, where distance grows with lambda until the image is flat; from `start`, to three digits.
 LambdaSolution solve_for_lambda(const std::function<double(double)>& distance, double target, double start) {
   struct Point {
     double lambda, error;  // error: log(distance / target)
@@ -111,47 +55,100 @@ LambdaSolution solve_for_lambda(const std::function<double(double)>& distance, d
   return {to_three_digits(std::sqrt(low.lambda * high.lambda)), std::min(-low.error, high.error) < 0.1};
 }
 
+// The distance is that of a noise of `sigma`, or target_fidelity.
+std::string unreached_warning(const LambdaSolution& solution, double sigma, std::optional<double> target_fidelity) {
+  const std::string target = target_fidelity ? fmt::format("--target-fidelity {:g} asks", *target_fidelity)
+                                             : fmt::format("the estimated noise of {:.4g} says", sigma);
+  const std::string remedy =
+      target_fidelity ? "give another --target-fidelity, or --alpha a number" : "give --alpha a number";
+  const double alpha = 1 / solution.lambda;
+  return solution.flat
+             ? fmt::format("no alpha takes away as much as {}: at {:.3g} the volume is as flat as it gets; {}", target,
+                           alpha, remedy)
+             : fmt::format("no alpha takes away as little as {}: of those tried {:.3g} comes nearest; {}", target,
+                           alpha, remedy);
+}
+
+}  // namespace
+
+double to_three_digits(double value) {
+  return std::stod(fmt::format("{:.2e}", value));
+}
+
+double typical_spacing(const Grid& grid) {
+  double sum = 0;
+  int axes = 0;
+  for (int axis = 0; axis < 3; ++axis) {
+    if (grid.size[axis] < 2) continue;
+    sum += 1 / (grid.spacing[axis] * grid.spacing[axis]);
+    ++axes;
+  }
+  return axes > 0 ? std::sqrt(axes / sum) : 1;
+}
+
+LambdaChoice choose_lambda(DiscrepancyProblem problem, const Device& device) {
+  if (!(problem.sigma > 0) && !problem.target_fidelity)
+    throw InputError(
+        fmt::format("no noise can be measured in the {}, so there is nothing to choose alpha by: give --alpha a number",
+                    problem.object));
+  const Grid& grid = problem.inputs.at("f")->grid;
+  const auto count = static_cast<double>(grid.count());
+  const double rms = problem.target_fidelity
+                         ? *problem.target_fidelity / std::sqrt(static_cast<double>(problem.whole_voxels))
+                         : problem.sigma * std::sqrt(problem.variance);
+  problem.parameters.iterations = 300;
+  problem.parameters.gap = 3e-3;
+  const auto distance = [&](double lambda) {
+    problem.parameters.lambda = lambda;
+    const auto method = make_denoiser(problem.method, problem.parameters);
+    run_iterations(*method, problem.inputs, grid, {device});
+    return method->history().back().fidelity;
+  };
+  const auto solution = solve_for_lambda(distance, rms * std::sqrt(count), 0.7 * rms * problem.spacing);
+  LambdaChoice choice;
+  choice.lambda = solution.lambda;
+  choice.sigma = problem.sigma;
+  choice.how = (problem.target_fidelity
+                    ? fmt::format("||u - f|| = {:.4g}", *problem.target_fidelity)
+                    : fmt::format("discrepancy principle with a noise of {:.4g}{}", problem.sigma, problem.noise)) +
+               problem.part;
+  if (!solution.reached) {
+    choice.how += fmt::format(" (not reached: too little structure in the {}, or another noise)", problem.object);
+    choice.warning = unreached_warning(solution, problem.sigma, problem.target_fidelity);
+  }
+  return choice;
+}
+
 LambdaChoice choose_lambda(const Volume& f, const Volume* weights, std::optional<double> target_fidelity,
                            const std::vector<Device>& devices, std::optional<double> sigma,
                            std::optional<std::size_t> whole_voxels, const Regulariser& regulariser,
                            const Volume* reference) {
+  DiscrepancyProblem problem;
+  std::map<std::string, Volume> parts;
   const bool whole = f.grid.count() <= most_searched_voxels;
-  const Volume part = whole ? Volume() : central_part(f, most_searched_voxels);
-  const Volume weight_part = whole || weights == nullptr ? Volume() : central_part(*weights, most_searched_voxels);
-  const Volume reference_part =
-      whole || reference == nullptr ? Volume() : central_part(*reference, most_searched_voxels);
-  const Volume& data = whole ? f : part;
-  const Volume* variances = weights == nullptr ? nullptr : whole ? weights : &weight_part;
-  auto noise = estimate_noise(data, variances);
-  if (sigma) noise.sigma = *sigma;
-  if (!(noise.sigma > 0) && !target_fidelity)
-    throw InputError(
-        "no noise can be measured in the volume, so there is nothing to choose alpha by: give --alpha a number");
-  const auto count = static_cast<double>(data.grid.count());
-  const auto whole_count = static_cast<double>(whole_voxels.value_or(f.grid.count()));
-  const double target = target_fidelity ? *target_fidelity * std::sqrt(count / whole_count)
-                                        : noise.sigma * std::sqrt((variances != nullptr ? mean_weight(*variances) : 1) *
-                                                                  noise.active_fraction * count);
-  const double rms = target / std::sqrt(count);
-  const Distance distance(data, variances, devices.front(), regulariser,
-                          reference == nullptr || whole ? reference : &reference_part);
-  const auto solution = solve_for_lambda(distance, target, 0.7 * rms * typical_spacing(data.grid));
-  LambdaChoice choice;
-  choice.lambda = solution.lambda;
-  choice.sigma = noise.sigma;
-  choice.how = target_fidelity ? fmt::format("||u - f|| = {:.4g}", *target_fidelity)
-                               : fmt::format("discrepancy principle with a noise of {:.4g}{}", noise.sigma,
-                                             noise.correlated              ? ", which neighbours share"
-                                             : sigma && weights != nullptr ? ", from the variances"
-                                                                           : "");
-  if (!whole)
-    choice.how +=
-        fmt::format(", on the central {} x {} x {} voxels", data.grid.size[0], data.grid.size[1], data.grid.size[2]);
-  if (!solution.reached) {
-    choice.how += " (not reached: the volume has too little structure, or another noise)";
-    choice.warning = unreached_warning(solution, noise.sigma, target_fidelity);
-  }
-  return choice;
+  for (const auto& [name, volume] : {std::pair("f", &f), std::pair("w", weights), std::pair("reference", reference)})
+    if (volume != nullptr)
+      problem.inputs[name] = whole ? volume : &(parts[name] = central_part(*volume, most_searched_voxels));
+  const Volume& data = *problem.inputs.at("f");
+  const Volume* variances = weights == nullptr ? nullptr : problem.inputs.at("w");
+  const auto noise = estimate_noise(data, variances);
+  problem.method = weights == nullptr ? "pdu" : "spdu";
+  problem.parameters.size = data.grid.size;
+  problem.parameters.spacing = data.grid.spacing;
+  problem.parameters.regulariser = regulariser;
+  if (variances != nullptr)
+    problem.parameters.largest_weight = *std::max_element(variances->voxels.begin(), variances->voxels.end());
+  problem.sigma = sigma.value_or(noise.sigma);
+  problem.variance = (variances != nullptr ? mean_weight(*variances) : 1) * noise.active_fraction;
+  problem.noise = noise.correlated              ? ", which neighbours share"
+                  : sigma && weights != nullptr ? ", from the variances"
+                                                : "";
+  problem.target_fidelity = target_fidelity;
+  problem.whole_voxels = whole_voxels.value_or(f.grid.count());
+  problem.spacing = typical_spacing(data.grid);
+  const auto& size = data.grid.size;
+  if (!whole) problem.part = fmt::format(", on the central {} x {} x {} voxels", size[0], size[1], size[2]);
+  return choose_lambda(problem, devices.front());
 }
 
 }  // namespace halocline

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/registry.hpp"
 #include "host/error.hpp"
 
 namespace halocline {
@@ -98,39 +97,23 @@ LambdaChoice choose_lambda_of_frames(const Volume& stack, const TimeAxis& time, 
   const auto part = central_frames(stack, time.depth, most_searched_voxels);
   const Grid frame = frame_grid(part.stack.grid, part.depth);
   const auto [noise, between_frames] = estimate_noise_of_frames(part.stack, part.depth);
-  if (!(noise.sigma > 0) && !target_fidelity)
-    throw InputError("no noise can be measured in the frames, so there is nothing to choose alpha by: give --alpha");
-  const auto count = static_cast<double>(part.stack.grid.count());
-  const double target = target_fidelity ? *target_fidelity * std::sqrt(count / static_cast<double>(stack.grid.count()))
-                                        : noise.sigma * std::sqrt(noise.active_fraction * count);
-  const auto distance = [&](double lambda) {
-    MethodParameters parameters;
-    parameters.size = part.stack.grid.size;
-    parameters.spacing = part.stack.grid.spacing;
-    parameters.time = {time.weight, part.depth};
-    parameters.lambda = lambda;
-    parameters.iterations = 300;
-    parameters.gap = 3e-3;
-    const auto method = make_denoiser("pdu4d", parameters);
-    run_iterations(*method, {{"f", &part.stack}}, part.stack.grid, {devices.front()});
-    return method->history().back().fidelity;
-  };
-  const double spacing = frame.count() > 1 ? typical_spacing(frame) : *time.weight;
-  const auto solution = solve_for_lambda(distance, target, 0.7 * target / std::sqrt(count) * spacing);
-  LambdaChoice choice;
-  choice.lambda = solution.lambda;
-  choice.how = target_fidelity
-                   ? fmt::format("||u - f|| = {:.4g}", *target_fidelity)
-                   : fmt::format("discrepancy principle with a noise of {:.4g}, {}", noise.sigma,
-                                 between_frames ? "from the differences between frames" : "from the middle frame");
+  DiscrepancyProblem problem;
+  problem.method = "pdu4d";
+  problem.parameters.size = part.stack.grid.size;
+  problem.parameters.spacing = part.stack.grid.spacing;
+  problem.parameters.time = {time.weight, part.depth};
+  problem.inputs["f"] = &part.stack;
+  problem.sigma = noise.sigma;
+  problem.variance = noise.active_fraction;
+  problem.noise = between_frames ? ", from the differences between frames" : ", from the middle frame";
+  problem.target_fidelity = target_fidelity;
+  problem.whole_voxels = stack.grid.count();
+  problem.spacing = frame.count() > 1 ? typical_spacing(frame) : *time.weight;
+  problem.object = "frames";
   if (part.stack.grid.count() < stack.grid.count())
-    choice.how += fmt::format(", on the central {} x {} x {} voxels of {} frames", frame.size[0], frame.size[1],
-                              frame.size[2], part.stack.grid.size[2]);
-  if (!solution.reached) {
-    choice.how += " (not reached: the frames have too little structure, or another noise)";
-    choice.warning = unreached_warning(solution, noise.sigma, target_fidelity);
-  }
-  return choice;
+    problem.part = fmt::format(", on the central {} x {} x {} voxels of {} frames", frame.size[0], frame.size[1],
+                               frame.size[2], part.stack.grid.size[2]);
+  return choose_lambda(problem, devices.front());
 }
 
 }  // namespace halocline

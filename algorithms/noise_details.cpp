@@ -2,32 +2,48 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <map>
 
 namespace halocline {
 
 DetailStencil::DetailStencil(const Grid& grid) {
-  const double third = std::sqrt(1.0 / 3), half = std::sqrt(0.5), sixth = std::sqrt(1.0 / 6);
-  std::array<std::vector<double>, 3> differences, sums;
+  const double half = std::sqrt(0.5), sixth = std::sqrt(1.0 / 6);
+  std::array<std::vector<double>, 3> differences;
   for (int axis = 0; axis < 3; ++axis) {
     extent_[axis] = std::min<std::size_t>(3, grid.size[axis]);
     if (extent_[axis] == 3) {
       differences[axis] = {sixth, -2 * sixth, sixth};
-      sums[axis] = {third, third, third};
     } else if (extent_[axis] == 2) {
       differences[axis] = {-half, half};
-      sums[axis] = {half, half};
     } else {
-      differences[axis] = sums[axis] = {1};
+      differences[axis] = {1};
     }
   }
   detail_ = product(grid, differences);
-  for (int axis = 0; axis < 3; ++axis) {
-    if (extent_[axis] < 3) continue;
-    auto factors = sums;
-    factors[axis] = {-half, 0, half};
-    gradients_.push_back(product(grid, factors));
+  // Mirrored voxels have the same index along axes with two voxels and the same distance from the middle along others.
+  const std::size_t strides[] = {1, grid.size[0], grid.slice()};
+  std::map<std::array<std::size_t, 3>, std::vector<std::size_t>> alike;
+  std::map<std::pair<int, std::size_t>, std::vector<std::size_t>> layers;
+  const auto voxels = extent_[0] * extent_[1] * extent_[2];
+  for (std::size_t n = 0; n < voxels; ++n) {
+    std::array<std::size_t, 3> at{n % extent_[0], n / extent_[0] % extent_[1], n / extent_[0] / extent_[1]};
+    const std::size_t offset = at[0] * strides[0] + at[1] * strides[1] + at[2] * strides[2];
+    for (int axis = 0; axis < 3; ++axis)
+      if (extent_[axis] == 3 && at[axis] != 1) layers[{axis, at[axis]}].push_back(offset);
+    for (std::size_t& index : at) index = index == 2 ? 0 : index;
+    alike[at].push_back(offset);
   }
+  for (auto& [at, offsets] : alike) {
+    differences_ += offsets.size() - 1;
+    if (offsets.size() > 1) mirrored_.push_back(std::move(offsets));
+  }
+  for (auto& [at, offsets] : layers)
+    if (offsets.size() > 2) faces_.push_back(std::move(offsets));
+  if (!faces_.empty()) return;
+  faces_.emplace_back();
+  for (const Tap& tap : detail_) faces_[0].push_back(tap.offset);
 }
 
 DetailStencil::Filter DetailStencil::product(const Grid& grid, const std::array<std::vector<double>, 3>& factors) {
@@ -49,18 +65,25 @@ double DetailStencil::apply(const Filter& filter, const float* at) {
   return sum;
 }
 
-bool DetailStencil::uniform(const float* first) const {
-  return std::all_of(detail_.begin(), detail_.end(), [&](const Tap& tap) { return first[tap.offset] == first[0]; });
+bool DetailStencil::filled(const float* first) const {
+  return std::any_of(faces_.begin(), faces_.end(), [&](const std::vector<std::size_t>& face) {
+    return std::all_of(face.begin(), face.end(), [&](std::size_t offset) { return first[offset] == first[face[0]]; });
+  });
 }
 
 double DetailStencil::detail(const float* first) const {
   return apply(detail_, first);
 }
 
-double DetailStencil::gradient(const float* first) const {
-  double most = 0;
-  for (const auto& filter : gradients_) most = std::max(most, std::abs(apply(filter, first)));
-  return most;
+double DetailStencil::roughness(const float* first) const {
+  double squares = 0;
+  for (const auto& offsets : mirrored_) {
+    double mean = 0;
+    for (const std::size_t offset : offsets) mean += first[offset];
+    mean /= static_cast<double>(offsets.size());
+    for (const std::size_t offset : offsets) squares += (first[offset] - mean) * (first[offset] - mean);
+  }
+  return differences_ > 0 ? std::sqrt(squares / static_cast<double>(differences_)) : 0;
 }
 
 double median_sigma(std::vector<float>& values) {
@@ -85,47 +108,47 @@ double median_sigma(std::vector<float>& values) {
 
 namespace {
 
-// Gradients above that are edges, whatever sigma is.
-double least_edge(const std::vector<DetailSample>& samples, std::size_t gradients) {
-  // The lowest tenth of the largest of so many absolute values of the standard normal distribution.
-  constexpr double lowest_tenth[] = {1, 0.1257, 0.4068, 0.6193};
+// How rough white noise of standard deviation 1 is: quantiles of chi / sqrt(n) with n degrees of freedom, for all n
+// that a stencil can have.
+struct NoiseRoughness {
+  std::size_t differences;
+  double low, usual, most;  // 5 %, 75 %, 99 %
+};
+constexpr NoiseRoughness noise_roughness[] = {{1, 0.0627, 1.1503, 2.5758},  {2, 0.2265, 1.1774, 2.1460},
+                                              {4, 0.4215, 1.1603, 1.8219},  {5, 0.4786, 1.1511, 1.7370},
+                                              {10, 0.6277, 1.1202, 1.5235}, {19, 0.7297, 1.0935, 1.3801}};
+
+// Rougher places than that are edges.
+double roughness_limit(const std::vector<DetailSample>& samples, std::size_t differences, EdgesOut edges) {
+  const auto noise = std::find_if(std::begin(noise_roughness), std::end(noise_roughness),
+                                  [&](const NoiseRoughness& each) { return each.differences == differences; });
+  if (noise == std::end(noise_roughness)) return std::numeric_limits<double>::infinity();
   std::vector<float> values;
   values.reserve(samples.size());
-  for (const auto& sample : samples) values.push_back(sample.gradient);
-  const auto tenth = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 10);
-  std::nth_element(values.begin(), tenth, values.end());
-  return 2.5 * 0.6 * *tenth / lowest_tenth[gradients];
-}
-
-double edge(double sigma, double least) {
-  return std::max(2.5 * sigma, least);
+  for (const auto& sample : samples) values.push_back(sample.roughness);
+  const auto low = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 20);
+  std::nth_element(values.begin(), low, values.end());
+  return *low / noise->low * (edges == EdgesOut::faint ? noise->usual : noise->most);
 }
 
 }  // namespace
 
-double robust_sigma(const std::vector<DetailSample>& samples, std::size_t gradients) {
-  if (samples.empty()) return 0;
-  const double least = least_edge(samples, gradients);
-  std::vector<float> values;
-  values.reserve(samples.size());
-  double sigma = std::numeric_limits<double>::infinity();
-  for (int round = 0; round < 6; ++round) {
-    values.clear();
-    for (const auto& sample : samples)
-      if (sample.gradient <= edge(sigma, least)) values.push_back(sample.detail);
-    if (values.empty()) break;
-    sigma = median_sigma(values);
-  }
-  return std::isfinite(sigma) ? sigma : 0;
+std::vector<float> smooth_details(const std::vector<DetailSample>& samples, std::size_t differences, EdgesOut edges) {
+  if (samples.empty()) return {};
+  const double limit = roughness_limit(samples, differences, edges);
+  std::vector<float> details;
+  for (const auto& sample : samples)
+    if (sample.roughness <= limit) details.push_back(sample.detail);
+  return details;
 }
 
 double detail_smoothness(const std::vector<DetailPair>& pairs, const std::vector<DetailSample>& samples,
-                         std::size_t gradients, double sigma) {
+                         std::size_t differences) {
   if (samples.empty()) return 0;
-  const double limit = edge(sigma, least_edge(samples, gradients));
+  const double limit = roughness_limit(samples, differences, EdgesOut::clear);
   std::vector<float> sums, details;
   for (const auto& pair : pairs) {
-    if (pair.gradient > limit) continue;
+    if (pair.roughness > limit) continue;
     sums.push_back(pair.sum);
     details.push_back(pair.one);
     details.push_back(pair.other);
@@ -174,7 +197,7 @@ WindowNoise look_at(const Volume& volume, const Volume* weights, const DetailSte
   const std::size_t step = count <= most_places ? 1 : (count / most_places + 1) | 1;
   // 1 / sqrt(w) where the stencil is; 0 where nothing counts
   const auto scale_at = [&](std::size_t first) {
-    if (stencil.uniform(volume.voxels.data() + first)) return 0.0;
+    if (stencil.filled(volume.voxels.data() + first)) return 0.0;
     if (weights == nullptr) return 1.0;
     const float weight = weights->voxels[first + stencil.middle()];
     return weight > 0 ? 1 / std::sqrt(static_cast<double>(weight)) : 0.0;
@@ -191,8 +214,8 @@ WindowNoise look_at(const Volume& volume, const Volume* weights, const DetailSte
     if (!(scale > 0)) continue;
     const double detail = scale * stencil.detail(voxel);
     if (!std::isfinite(detail)) continue;
-    const double gradient = scale * stencil.gradient(voxel);
-    found.details.push_back({static_cast<float>(std::abs(detail)), static_cast<float>(gradient)});
+    const double roughness = scale * stencil.roughness(voxel);
+    found.details.push_back({static_cast<float>(std::abs(detail)), static_cast<float>(roughness)});
     for (int axis = 0; axis < 3 && look == Look::pairs; ++axis) {
       if (stencil.extent()[axis] < 3 || at[axis] + 1 >= window.first[axis] + places[axis]) continue;
       const std::size_t next = first + strides[axis];
@@ -201,7 +224,7 @@ WindowNoise look_at(const Volume& volume, const Volume* weights, const DetailSte
       if (!(factor > 0) || !std::isfinite(other)) continue;
       found.pairs[axis].push_back({static_cast<float>(std::abs(detail + other)), static_cast<float>(std::abs(detail)),
                                    static_cast<float>(std::abs(other)),
-                                   static_cast<float>(std::max(gradient, factor * stencil.gradient(beside)))});
+                                   static_cast<float>(std::max(roughness, factor * stencil.roughness(beside)))});
     }
     for (int axis = 0; axis < 3 && look == Look::distances; ++axis) {
       if (grid.size[axis] < 4 * distance || at[axis] + distance >= grid.size[axis]) continue;

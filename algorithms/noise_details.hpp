@@ -9,7 +9,7 @@
 
 namespace halocline {
 
-/// The largest second difference that fits a grid, and first differences to know edges by.
+/// The largest second difference that fits a grid, and the differences of mirrored voxels to know edges by.
 class DetailStencil {
  public:
   explicit DetailStencil(const Grid& grid);
@@ -20,17 +20,19 @@ class DetailStencil {
   bool any() const { return detail_.size() > 1; }
   /// Index of the middle voxel, counted from the first.
   std::size_t middle() const { return detail_[detail_.size() / 2].offset; }
-  /// Whether all voxels have the same value: filled background. `first`: the stencil's first voxel.
-  bool uniform(const float* first) const;
+  /// Whether one of its faces has the same value everywhere: filled background, or its rim, where there is less noise
+  /// than elsewhere. In rows, whose faces are too small to tell, the whole stencil. `first`: the stencil's first voxel.
+  bool filled(const float* first) const;
   /// Product of [1 -2 1] / sqrt 6 along all axes ([-1 1] / sqrt 2 along those with two voxels). Of white noise it keeps
   /// the standard deviation.
   double detail(const float* first) const;
-  /// Largest absolute value over the axes with three voxels of [-1 0 1] / sqrt 2 along that one times sums along the
-  /// others, of norm 1 too. Independent of detail() for white noise, so that choosing places by it does not bias what
-  /// is measured.
-  double gradient(const float* first) const;
-  /// Over how many axes.
-  std::size_t gradients() const { return gradients_.size(); }
+  /// Root mean square of all differences of voxels that mirror each other in the middle planes of the axes with three
+  /// voxels: what is odd along one of them at least. White noise makes it its standard deviation; every edge and corner
+  /// shows in it unless it is symmetric. detail() is even along all of them, so that for noise without a preferred
+  /// direction the two are uncorrelated, and choosing places by one does not bias what the other measures.
+  double roughness(const float* first) const;
+  /// Of how many independent differences: 0 without an axis with three voxels, where roughness() is 0.
+  std::size_t differences() const { return differences_; }
 
  private:
   struct Tap {
@@ -43,33 +45,38 @@ class DetailStencil {
 
   std::array<std::size_t, 3> extent_{1, 1, 1};
   Filter detail_;
-  std::vector<Filter> gradients_;
+  std::vector<std::vector<std::size_t>> mirrored_, faces_;  // offsets of voxels that mirror each other; of each face
+  std::size_t differences_ = 0;
 };
 
 struct DetailSample {
-  float detail, gradient;  // absolute values
+  float detail, roughness;  // absolute values
 };
 
-/// Standard deviation of the noise from the details at places without edges: there the gradients are no more than noise
-/// makes them. The first guess, over all places, is too large; each round drops more edges. `gradients`: over how many
-/// axes they are the largest. 0 without samples.
-///
-/// Noise that neighbours share has more of its variance in the gradients than in the details, so what noise makes of
-/// them is read from their own lowest tenth, too.
-double robust_sigma(const std::vector<DetailSample>& samples, std::size_t gradients);
+/// Which places are left out: those rougher than noise makes 75 % of them, which hold most of the faint edges and
+/// corners (and 11 % of the precision in a slice), or than 99 %, where more is to be compared than measured.
+enum class EdgesOut { faint, clear };
+
+/// The details at places without edges, as far as roughness tells them. How rough noise is is read from the smoothest
+/// twentieth, so that an object which fills all the rest with edges does not hide it, and noise which neighbours share
+/// does not pass for edges: more of its variance is there than in the details. Where noise varies the quiet parts
+/// count, so samples are best of one neighbourhood. `differences`: the stencil's.
+std::vector<float> smooth_details(const std::vector<DetailSample>& samples, std::size_t differences,
+                                  EdgesOut edges = EdgesOut::faint);
 
 /// The details at two places that are neighbours along an axis.
 struct DetailPair {
   float sum, one, other;  // absolute values: of the sum of the two, and of each
-  float gradient;         // the larger
+  float roughness;        // the larger
 };
 
 /// By how much neighbouring details differ less than those of white noise do: ln of the median |d + d'| over the median
 /// |d|, less ln sqrt(2/3), which it is for white noise, as neighbouring details have a correlation of -2/3 then. About
-/// 0 for white noise, 0.55 for noise that was averaged 1 : 2 : 1 along this axis. As in robust_sigma(), `sigma`, places
-/// at edges do not count, so that texture hardly matters. 0 without pairs.
+/// 0 for white noise, 0.55 for noise that was averaged 1 : 2 : 1 along this axis. Places at clear edges do not count,
+/// so that texture hardly matters; a detail is not independent of the roughness beside it, so that leaving out more
+/// would make details differ more. 0 without pairs.
 double detail_smoothness(const std::vector<DetailPair>& pairs, const std::vector<DetailSample>& samples,
-                         std::size_t gradients, double sigma);
+                         std::size_t differences);
 
 /// Median absolute value / 0.6745, the standard deviation of a normal distribution about 0 with few outliers (Donoho &
 /// Johnstone 1994). Where many values are the same, as differences of whole numbers are, the median is interpolated
@@ -115,7 +122,7 @@ struct WindowNoise {
 /// What is looked for besides details.
 enum class Look { details, distances, pairs };
 
-/// At no more than `most_places` places, evenly spread. Places where the stencil has one value or a value that is not
+/// At no more than `most_places` places, evenly spread. Places where the stencil is filled() or has a value that is not
 /// finite do not count. Weights divide the differences by their square roots; where they are 0, nothing counts.
 WindowNoise look_at(const Volume& volume, const Volume* weights, const DetailStencil& stencil,
                     const NoiseWindow& window, std::size_t most_places, Look look);

@@ -24,7 +24,8 @@ bool smooth_noise(double excess, double smoothness) {
 
 // What is seen in a window.
 struct Seen {
-  double excess = 0;  // 0: nothing
+  std::vector<float> details;  // at places without edges
+  double excess = 0;           // 0: nothing
   std::array<std::array<double, 2>, 3> correlation{};
 };
 
@@ -53,8 +54,8 @@ WindowNoise look_everywhere(const Volume& volume, const Volume* weights, const D
   for (const auto& part : found) {
     all.details.insert(all.details.end(), part.details.begin(), part.details.end());
     all.looked_at += part.looked_at;
-    for (int axis = 0; axis < 3; ++axis)
-      all.pairs[axis].insert(all.pairs[axis].end(), part.pairs[axis].begin(), part.pairs[axis].end());
+    for (int along = 0; along < 3; ++along)
+      all.pairs[along].insert(all.pairs[along].end(), part.pairs[along].begin(), part.pairs[along].end());
   }
   return all;
 }
@@ -67,7 +68,6 @@ NoiseEstimate estimate_noise(const Volume& volume, const Volume* weights) {
   const auto all = look_everywhere(volume, weights, stencil);
   if (all.details.empty()) return {};
   NoiseEstimate estimate;
-  estimate.sigma = robust_sigma(all.details, stencil.gradients());
   estimate.places = all.details.size();
   estimate.active_fraction = static_cast<double>(all.details.size()) / static_cast<double>(all.looked_at);
 
@@ -78,17 +78,25 @@ NoiseEstimate estimate_noise(const Volume& volume, const Volume* weights) {
   parallel_slices(seen.size(), [&](std::size_t n) {
     const auto found =
         look_at(volume, weights, stencil, windows.at(n * step), most_places / most_windows, Look::distances);
-    const double sigma = robust_sigma(found.details, stencil.gradients());
-    if (2 * found.details.size() > found.looked_at && sigma > 0 && found.distant > 0)
-      seen[n] = {found.distant / sigma, correlation_of(found)};
+    seen[n].details = smooth_details(found.details, stencil.differences());
+    // The lower quartile of the ratios would fall if they scattered more.
+    auto details = smooth_details(found.details, stencil.differences(), EdgesOut::clear);
+    const double sigma = median_sigma(details);
+    if (!(2 * found.details.size() > found.looked_at && sigma > 0 && found.distant > 0)) return;
+    seen[n].excess = found.distant / sigma;
+    seen[n].correlation = correlation_of(found);
   });
+  // Window by window, so that parts with more noise than others do not pass for edges.
+  std::vector<float> details;
+  for (const auto& window : seen) details.insert(details.end(), window.details.begin(), window.details.end());
+  if (details.empty()) details = smooth_details(all.details, stencil.differences());  // no window met the few there are
+  estimate.sigma = median_sigma(details);
   std::erase_if(seen, [](const Seen& window) { return window.excess == 0; });
   if (seen.empty()) return estimate;
   std::sort(seen.begin(), seen.end(), [](const Seen& a, const Seen& b) { return a.excess < b.excess; });
   estimate.excess = seen[seen.size() / 4].excess;
   double smoothness = 0;
-  for (const auto& pairs : all.pairs)
-    smoothness += detail_smoothness(pairs, all.details, stencil.gradients(), estimate.sigma);
+  for (const auto& pairs : all.pairs) smoothness += detail_smoothness(pairs, all.details, stencil.differences());
   if (estimate.excess <= correlated_from || !smooth_noise(estimate.excess, smoothness)) return estimate;
   estimate.correlated = true;
   estimate.sigma *= estimate.excess;

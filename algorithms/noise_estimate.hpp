@@ -20,11 +20,12 @@ struct NoiseEstimate {
 
 /// Second differences along every axis (the product of [1 -2 1] / sqrt 6, as Immerkaer 1996 does in 2D) leave noise and
 /// little of a piecewise smooth object; their median absolute value / 0.6745 is the standard deviation (Donoho &
-/// Johnstone 1994). Places at edges, where smoothed first differences are above 2.5 of it, are left out (Tai & Yang
-/// 2008). Axes with two voxels take [1 -1] / sqrt 2; those with one take no part. Places where the whole stencil has
-/// one value (background that was set to a constant) or a value that is not finite do not count. Large volumes are
-/// sampled in windows on a fixed lattice. Weights (variances up to a factor) divide the differences by their square
-/// roots; where they are 0, nothing counts. sigma is 0 for a volume without noise, and for one of a single voxel.
+/// Johnstone 1994). Places at edges are left out (Tai & Yang 2008, who know them by gradients): in windows of 12^3
+/// voxels those where mirrored voxels differ more than noise makes them (smooth_details()). Axes with two voxels take
+/// [1 -1] / sqrt 2; those with one take no part. Places where the whole stencil has one value (background that was set
+/// to a constant) or a value that is not finite do not count. Large volumes are sampled in windows on a fixed lattice.
+/// Weights (variances up to a factor) divide the differences by their square roots; where they are 0, nothing counts.
+/// sigma is 0 for a volume without noise, and for one of a single voxel.
 ///
 /// That is for white noise. Noise that neighbours share, as after a smooth reconstruction kernel, has less of its
 /// variance in second differences, but hardly any scanner's is shared over three voxels. So in every window the median

@@ -117,13 +117,16 @@ NoiseMap noise_map(const Volume& volume) {
   if (!(estimate.sigma > 0))
     throw InputError("no noise can be measured in the volume: it is constant, or a single voxel");
   const double scale = estimate.correlated ? estimate.excess : 1;
+  // Noise that neighbours share has fewer independent differences, so that the smoothest are further from the usual.
+  const EdgesOut edges = estimate.correlated ? EdgesOut::clear : EdgesOut::faint;
   const DetailStencil stencil(volume.grid);
   const NoiseWindows windows(volume.grid);
   const std::size_t places = std::max<std::size_t>(500, most_places / windows.count());  // each is in eight windows
   Coarse coarse{windows.counts(), std::vector<float>(windows.count())};
   parallel_slices(windows.count(), [&](std::size_t n) {
     const auto found = look_at(volume, nullptr, stencil, windows.at(n), places, Look::details);
-    const double sigma = scale * robust_sigma(found.details, stencil.gradients());
+    auto details = smooth_details(found.details, stencil.differences(), edges);
+    const double sigma = scale * median_sigma(details);
     coarse.values[n] = static_cast<float>(sigma * sigma);
   });
   NoiseMap map;

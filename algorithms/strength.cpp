@@ -136,13 +136,13 @@ Volume noise_like(const Volume& f, const NoiseEstimate& estimate, const Deviatio
   return noise;
 }
 
-// Mean of ||u(f + t d) - (f - d / t)||^2, less what does not depend on lambda.
+// Mean of ||u(f + t d) - (f - d / t)||^2, less what does not depend on lambda. Of few voxels also with -d, and the mean
+// of both: that takes out what is odd in d, most of what chance has in it, and leaves little besides the chance that is
+// in f itself.
 class Risk {
  public:
   Risk(const StrengthProblem& problem, const Volume& noise, const Device& device)
       : problem_(problem), f_(*problem.inputs.at("f")), noise_(noise), noisier_(f_.grid), devices_{device} {
-    for (std::size_t n = 0; n < noisier_.voxels.size(); ++n)
-      noisier_.voxels[n] = static_cast<float>(f_.voxels[n] + added * noise.voxels[n]);
     problem_.inputs["f"] = &noisier_;
     problem_.parameters.schedule = Schedule::standard;
     problem_.parameters.iterations = 300;
@@ -151,18 +151,27 @@ class Risk {
 
   double operator()(double lambda) {
     problem_.parameters.lambda = lambda;
+    return f_.grid.count() > few_voxels ? with(added) : (with(added) + with(-added)) / 2;
+  }
+
+ private:
+  static constexpr std::size_t few_voxels = 1 << 18;  // of more, chance has too little for the time that it takes
+
+  // Of d with this factor.
+  double with(double t) {
+    for (std::size_t n = 0; n < noisier_.voxels.size(); ++n)
+      noisier_.voxels[n] = static_cast<float>(f_.voxels[n] + t * noise_.voxels[n]);
     const auto method = make_denoiser(problem_.method, problem_.parameters);
     const Volume u = run_iterations(*method, problem_.inputs, f_.grid, devices_).output;
     double sum = 0;
     for (std::size_t n = 0; n < u.voxels.size(); ++n) {
       const double change = static_cast<double>(u.voxels[n]) - f_.voxels[n];
-      sum += change * (change + 2 / added * noise_.voxels[n]);
+      sum += change * (change + 2 / t * noise_.voxels[n]);
     }
     if (!std::isfinite(sum)) refuse("the volume holds values that are not finite");
     return sum / static_cast<double>(u.voxels.size());
   }
 
- private:
   StrengthProblem problem_;
   const Volume& f_;
   const Volume& noise_;

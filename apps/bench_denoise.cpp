@@ -59,19 +59,18 @@ std::string reached_text(const TimeToGap& time) {
 std::string table(const DenoiseBench& bench) {
   std::string text =
       fmt::format("{}, copy {:.4g} GB/s\n", heading(bench.device, bench.plan.size), 1e-9 * bench.copy_bandwidth);
-  text += fmt::format("{:<7} {:<11} {:>20} {:>13} {:>10} {:>9} {:>16} {:>10}\n", "method", "form",
+  text += fmt::format("{:<7} {:<14} {:>20} {:>13} {:>10} {:>9} {:>16} {:>10}\n", "method", "form",
                       "Gvoxel-iterations/s", "ms/iteration", "B/voxel", "GB/s", "share of copy", "Gflop/s");
-  const double size = static_cast<double>(bench.plan.size), voxels = size * size * size;
   for (const auto& rate : bench.rates)
-    text += fmt::format("{:<7} {:<11} {:>20.4g} {:>13.4g} {:>10.3g} {:>9.4g} {:>14.3g} % {:>10.4g}\n", rate.form.method,
-                        form_name(rate.form), 1e-9 * rate.voxel_iterations, 1e3 * voxels / rate.voxel_iterations,
+    text += fmt::format("{:<7} {:<14} {:>20.4g} {:>13.4g} {:>10.3g} {:>9.4g} {:>14.3g} % {:>10.4g}\n", rate.form.method,
+                        form_name(rate.form), 1e-9 * rate.voxel_iterations, 1e3 * rate.voxels / rate.voxel_iterations,
                         rate.cost.bytes, 1e-9 * rate.bandwidth(), 100 * rate.share_of_copy(),
                         1e-9 * rate.voxel_iterations * rate.cost.flops);
   if (!bench.times.empty())
-    text += fmt::format("{:<7} {:<11} {:>20} {:>13} {:>20} {:>17}\n", "method", "form", "to a gap of", "iterations",
+    text += fmt::format("{:<7} {:<14} {:>20} {:>13} {:>20} {:>17}\n", "method", "form", "to a gap of", "iterations",
                         "s on the device", "s host to host");
   for (const auto& time : bench.times)
-    text += fmt::format("{:<7} {:<11} {:>20g} {:>13} {:>20.4g} {:>17.4g}{}\n", time.form.method, form_name(time.form),
+    text += fmt::format("{:<7} {:<14} {:>20g} {:>13} {:>20.4g} {:>17.4g}{}\n", time.form.method, form_name(time.form),
                         time.target, time.iterations, time.seconds_on_device, time.seconds_host_to_host,
                         reached_text(time));
   for (const auto& each : bench.plan.left_out) text += fmt::format("left out: {}\n", each);
@@ -136,13 +135,15 @@ void add_bench_denoise(CLI::App& app, Action& action) {
                   "memory is too small")
       ->check(whole_number_from(1, most_bench_size))
       ->type_name("N");
-  sub->add_option("--method", command->methods, "Comma list of pdu, spdu, tvgd, in their plain problem. Default: all")
+  sub->add_option("--method", command->methods, "Comma list of pdu, spdu, tvgd, pdu4d. Default: all")
       ->type_name("LIST");
-  sub->add_option("--forms", command->forms,
-                  "Comma list of in-place (two kernels an iteration) and SxB: S iterations (1 to 4) in one "
-                  "pass over memory, duals "
-                  "of B bits (32, 16, 8) for pdu and spdu; of descent, adaptive (--adaptive-delta) and statistical "
-                  "(--weights) for tvgd. Default: in-place and those of 1 to 3, and all of tvgd")
+  sub->add_option(
+         "--forms", command->forms,
+         "Comma list of in-place (two kernels an iteration) and SxB: S iterations (1 to 4) in one pass over "
+         "memory, duals of B bits (32, 16, 8), and, in place, chambolle-pock, seed (--schedule), huber, "
+         "anisotropic (--tv), non-negative (--minimum 0) and reference (--reference) for pdu and spdu; of "
+         "descent, adaptive (--adaptive-delta) and statistical (--weights) for tvgd; frames for pdu4d; or all. "
+         "Default: in-place and those of 1 to 3, and all of tvgd and pdu4d")
       ->type_name("LIST");
   sub->add_option("--seconds", command->options.seconds,
                   "How long each form is measured, of which the best fifth counts; slow ones take one pass")
@@ -153,9 +154,10 @@ void add_bench_denoise(CLI::App& app, Action& action) {
   sub->footer(
       "Runs on every OpenCL device unless --device or HALOCLINE_DEVICE chooses. The share of the copy is set against a "
       "plain copy of volumes\nof the same size, measured beside each form; bytes and flops are those that the formulas "
-      "need. The gap is that of two balls with\nnoise 0.1 and alpha 15 (pdu; spdu and statistical tvgd with weights "
-      "from 0.06 to 4.3), "
-      "for the fastest form; compiling is not counted.\nExample:\n  halocline bench denoise --device gpu --size "
+      "need. The gap is that of two balls with\nnoise 0.1 and alpha 15 (spdu and statistical tvgd with weights "
+      "from 0.06 to 4.3; pdu4d: eight frames of half the edge); forms\nthat solve the same problem by the same "
+      "iterations are timed to it in the fastest; compiling is not counted.\nExample:\n  halocline bench denoise "
+      "--device gpu --size "
       "512 --report bench.json");
   sub->callback([&action, command] { action = [command](Job& job) { run_bench_denoise(job, *command); }; });
 }

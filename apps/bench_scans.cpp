@@ -158,7 +158,7 @@ void run_bench(ScanBench bench, Job& job, BenchCommand& command) {
     const auto plan = plan_scan_bench(bench, device, command.options);
     const auto n = static_cast<double>(plan.size);
     const double result = bench == ScanBench::slices ? 3 * n * n : n * n * n;
-    job.require_host_memory(sizeof(float) * (n * n * static_cast<double>(plan.views) + result));
+    job.require_host_memory(sizeof(float) * (n * n * static_cast<double>(plan.views) + result), smaller_size);
   }
   if (job.dry_run()) {
     for (const auto& device : devices)

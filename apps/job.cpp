@@ -226,9 +226,9 @@ void Job::forecast(const Plan& plan, double volumes, double pieces) {
   prepare_host(need);
 }
 
-void Job::require_host_memory(double volumes) {
+void Job::require_host_memory(double volumes, const std::string& remedy) {
   const HostNeed need{static_cast<double>(process_bytes()), volumes, 0, volumes, 0, !common_.scratch.empty()};
-  halocline::require_host_memory(need, host_memory(), host_memory_option);
+  halocline::require_host_memory(need, host_memory(), (remedy.empty() ? remedy : remedy + " ") + host_memory_option);
   prepare_host(need);
 }
 

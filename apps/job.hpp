@@ -24,6 +24,9 @@
 
 namespace halocline {
 
+/// Job::require_host_memory()'s remedy for benches.
+constexpr const char* smaller_size = "A smaller --size takes less.";
+
 /// How much work progress stands for: in each of its steps, or in all of them.
 struct WorkRate {
   double each = 0, all = 0;
@@ -78,8 +81,8 @@ class Job {
   /// Throws PlanError if the host has less memory than all of it needs, InputError if the folder of --scratch has no
   /// room for what is to lie there.
   void forecast(const Plan& plan, double volumes, double pieces = 0);
-  /// The same of a job without a plan.
-  void require_host_memory(double volumes);
+  /// The same of a job without a plan. remedy: a sentence on what takes less, if the job knows.
+  void require_host_memory(double volumes, const std::string& remedy = {});
   /// Bytes that the job may take: --host-memory, else what the computer has.
   std::size_t host_memory() const;
   /// Plan, iterations, memory and traffic of a run, predicted and as they were, for the report.

@@ -13,7 +13,6 @@
 #include "apps/report.hpp"
 #include "apps/subcommands.hpp"
 #include "apps/validators.hpp"
-#include "host/error.hpp"
 
 namespace halocline {
 namespace {
@@ -53,14 +52,6 @@ nlohmann::json tune_json(const Device& device, const TuneResult& result) {
   return json;
 }
 
-void require_host_memory(Job& job, double bytes) {
-  try {
-    job.require_host_memory(bytes);
-  } catch (const PlanError& error) {
-    throw PlanError(fmt::format("{}\nA smaller --size takes less.", error.what()));
-  }
-}
-
 void run(Job& job, const TuneCommand& command) {
   auto results = nlohmann::json::array();
   for (const Device& device : job.devices()) {
@@ -81,7 +72,7 @@ void run(Job& job, const TuneCommand& command) {
       job.say(fmt::format("{}: what was measured is forgotten", device.info().name));
       continue;
     }
-    require_host_memory(job, tune_host_bytes(device.info(), command.options));
+    job.require_host_memory(tune_host_bytes(device.info(), command.options), smaller_size);
     const TuneResult result = tune(device, command.options, job.run_options().progress);
     store_tuning(device.info(), result.tuning);
     use_tuning(device, result.tuning);

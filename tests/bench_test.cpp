@@ -1,5 +1,9 @@
 // labels: app device
 // halocline bench: what it measures, says and refuses.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -33,7 +37,7 @@ TEST_F(Bench, MeasuresEveryFormOnEveryDevice) {
   for (const auto& bench : results["benches"]) {
     EXPECT_EQ(bench["size"], 12);
     EXPECT_GT(bench["copy_bytes_per_s"], 0);
-    EXPECT_EQ(bench["forms"].size() + bench["left_out"].size(), 23u);  // 2 methods of 10 forms, and 3 of tvgd
+    EXPECT_EQ(bench["forms"].size() + bench["left_out"].size(), 24u);  // 2 methods of 10 forms, 3 of tvgd, frames
     std::set<std::string> names;
     for (const auto& form : bench["forms"]) {
       const std::string name = form["method"].get<std::string>() + " " + form["form"].get<std::string>();
@@ -51,9 +55,10 @@ TEST_F(Bench, MeasuresEveryFormOnEveryDevice) {
           << name;
     }
     EXPECT_EQ(names.size(), bench["forms"].size());
-    for (const char* name : {"pdu in-place", "spdu in-place", "tvgd descent", "tvgd adaptive", "tvgd statistical"})
+    for (const char* name :
+         {"pdu in-place", "spdu in-place", "tvgd descent", "tvgd adaptive", "tvgd statistical", "pdu4d frames"})
       EXPECT_TRUE(names.contains(name)) << name;
-    ASSERT_EQ(bench["time_to_gap"].size(), 6u);  // three gaps, pdu and spdu
+    ASSERT_EQ(bench["time_to_gap"].size(), 9u);  // three gaps, pdu, spdu and pdu4d
     int before = 0;
     for (const auto& time : bench["time_to_gap"]) {
       EXPECT_TRUE(time["reached"].get<bool>()) << time;
@@ -65,6 +70,40 @@ TEST_F(Bench, MeasuresEveryFormOnEveryDevice) {
       before = time["iterations"];
     }
   }
+}
+
+// Other schedules and regularisers: a rate, and the time to every gap, in the form that they have.
+TEST_F(Bench, MeasuresSchedulesAndTheFamily) {
+  const std::set<std::string> forms{"chambolle-pock", "seed", "huber", "anisotropic", "non-negative", "reference"};
+  const Ran ran = run({"bench", "denoise", "--size", "10", "--method", "pdu,spdu", "--forms",
+                       fmt::format("{}", fmt::join(forms, ",")), "--seconds", "0.01", "--json"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  for (const auto& bench : json::parse(ran.out)["benches"]) {
+    for (const std::string method : {"pdu", "spdu"}) {
+      std::set<std::string> rated;
+      std::map<std::string, int> timed;
+      for (const auto& each : bench["forms"])
+        if (each["method"] == method) {
+          rated.insert(each["form"]);
+          EXPECT_GE(each["bytes_per_voxel_iteration"].get<double>(), 52) << each;
+          EXPECT_GE(each["flops_per_voxel_iteration"].get<double>(), 30) << each;
+        }
+      for (const auto& each : bench["time_to_gap"])
+        if (each["method"] == method) {
+          ++timed[each["form"]];
+          EXPECT_TRUE(each["reached"].get<bool>() || each["form"] == "seed") << each;
+        }
+      EXPECT_EQ(rated, forms) << method;
+      for (const auto& form : forms) EXPECT_EQ(timed[form], 3) << method << " " << form;
+    }
+  }
+}
+
+TEST_F(Bench, AllFormsAreThoseOfEveryMethod) {
+  const Ran ran = run({"bench", "denoise", "--size", "48", "--forms", "all", "--dry-run"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  for (const char* name : {"pdu 4x8", "pdu reference", "spdu seed", "tvgd adaptive", "pdu4d frames"})
+    EXPECT_NE(ran.out.find(name), std::string::npos) << name << "\n" << ran.out;
 }
 
 TEST_F(Bench, FormsAndMethodsCanBeChosen) {
@@ -130,8 +169,9 @@ TEST_F(Bench, RefusesWhatIsNotThere) {
   refuses({"--method", "tvgd", "--forms", "2x32"}, "--forms 2x32: tvgd has none of them; it has descent, adaptive");
   refuses({"--method", "pdu", "--forms", "adaptive"}, "--forms adaptive: pdu has none of them; it has in-place, 1x32");
   refuses({"--method", "pdu,tvgd", "--forms", "2x16"}, "tvgd has none of them");
-  refuses({"--method", "pdu", "--forms", "2x16,adaptive"}, "--forms has \"adaptive\"; expected some of: in-place");
-  refuses({"--method", "pdu4d"}, "the bench has: pdu, spdu, tvgd");
+  refuses({"--method", "pdu", "--forms", "2x16,adaptive"},
+          "--forms has \"adaptive\"; expected all or some of: in-place");
+  refuses({"--method", "median"}, "the bench has: pdu, spdu, tvgd, pdu4d");
   refuses({"--size", "256", "--device-memory", "1M"}, "--device-memory");
   EXPECT_EQ(run({"bench"}).code, 2);
 }
@@ -191,6 +231,18 @@ TEST(IterationCost, IsThatOfTheKernels) {
   EXPECT_EQ(iteration_cost({"tvgd", {}, true, false}, true).bytes, 24);
   EXPECT_EQ(iteration_cost({"tvgd", {}, false, true}, false).bytes, 24);
   EXPECT_EQ(iteration_cost({"tvgd", {}, false, true}, true).bytes, 28);
+  EXPECT_EQ(iteration_cost({"pdu4d", {}}, false).bytes, 68);
+  const auto scheduled = [](const char* method, Schedule schedule) {
+    return iteration_cost({method, {}, false, false, schedule}, false).bytes;
+  };
+  EXPECT_EQ(scheduled("pdu", Schedule::seed), 52);
+  EXPECT_EQ(scheduled("pdu", Schedule::chambolle_pock), 56);
+  EXPECT_EQ(scheduled("spdu", Schedule::seed), 56);  // the dual step is the same everywhere: w is read once
+  EXPECT_EQ(scheduled("spdu", Schedule::chambolle_pock), 60);
+  Regulariser guided;
+  guided.guided = true;
+  EXPECT_EQ(iteration_cost({"pdu", {}, false, false, Schedule::standard, guided}, false).bytes, 60);
+  EXPECT_EQ(iteration_cost({"spdu", {}, false, false, Schedule::standard, guided}, false).bytes, 68);
   EXPECT_GT(iteration_cost({"spdu", {}}, false).flops, iteration_cost({"pdu", {}}, false).flops);
 }
 

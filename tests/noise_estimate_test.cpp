@@ -95,7 +95,7 @@ TEST(NoiseEstimate, TextureIsNotTakenForNoiseThatNeighboursShare) {
                                                << ", excess " << estimate.excess << ", estimated " << estimate.sigma;
         EXPECT_GT(estimate.excess, 1.25) << name;  // by distances alone it would be
         EXPECT_FALSE(estimate.correlated) << name;
-        EXPECT_NEAR(estimate.sigma, sigma, (radius > 3 ? 0.1 : 0.15) * sigma) << name;
+        EXPECT_NEAR(estimate.sigma, sigma, 0.1 * sigma) << name;
         // and where they do share it
         const Volume shared = blurred(white_noise(size, sigma), size[2] > 1 ? 3 : 2);
         for (std::size_t n = 0; n < volume.voxels.size(); ++n) volume.voxels[n] = object.voxels[n] + shared.voxels[n];
