@@ -45,7 +45,9 @@ std::vector<CLI::Option*> add_counts_options(CLI::App& app, CountsArguments& arg
                      "flat is below half or above double that of those around them")
           ->type_name("FILE"),
       app.add_option("--floor", options.floor,
-                     "Counts above the dark field; lower ones, and zeros, are raised to it (default 0.5)")
+                     "Counts above the dark field; lower ones, and zeros, are raised to it (default 0.5). Of a bin "
+                     "(--bin): its "
+                     "sum")
           ->check(positive_number())
           ->type_name("COUNTS"),
       app.add_option("--saturation", options.saturation,

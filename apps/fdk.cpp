@@ -10,6 +10,7 @@
 #include <cmath>
 #include <memory>
 
+#include "algorithms/counts_part.hpp"
 #include "algorithms/half_scan.hpp"
 #include "algorithms/hounsfield.hpp"
 #include "apps/counts_options.hpp"
@@ -128,10 +129,6 @@ FdkWork prepare(Job& job, const FdkCommand& command) {
   const std::string input = "'" + command.input + "'", geometry = "'" + command.geometry + "'";
   work.input = job.input_image("-i", command.input);
   work.chosen = choose_projections(command.projections, work.input, input);
-  if (command.counts && !work.chosen.whole)
-    throw InputError(
-        "--counts takes the whole scan; to take a part of it (--views, --views-per-frame, --crop, --bin), make line "
-        "integrals of it first with halocline counts");
   if (command.counts) check_counts_arguments(job, command.counts_arguments, work.input, command.input);
   work.stack = work.chosen.stack();
   work.storage = output_storage(command);
@@ -154,16 +151,16 @@ FdkWork prepare(Job& job, const FdkCommand& command) {
   const auto shared = redundancy_of(first, work.stack, work.attenuation.redundancy, geometry).kind;
   warn_of_coverage(job, first, work.stack, work.grid, shared == Redundancy::Kind::wang);
   if (command.counts)
-    work.attenuation.counts = {nullptr, work.input.component == "uint16" && work.input.scaling.identity()
-                                            ? Component::uint16
-                                            : Component::float32};
+    work.attenuation.counts = {nullptr,
+                               work.chosen.whole && work.input.component == "uint16" && work.input.scaling.identity()
+                                   ? Component::uint16
+                                   : Component::float32};
   work.variance = work.attenuation;
-  // The mean of n line integrals is as noisy as one with n times the photons.
+  // The mean of n line integrals is as noisy as one with n times the photons; of n counts the photons are in their sum.
   const double pixels = work.chosen.pixels();
   if (!command.variance_output.empty())
-    work.variance.variance =
-        command.counts ? FdkParameters::Noise{command.photons_per_count, command.electronic}
-                       : FdkParameters::Noise{*command.photons * pixels, command.electronic * std::sqrt(pixels)};
+    work.variance.variance = FdkParameters::Noise{
+        command.counts ? command.photons_per_count : *command.photons * pixels, command.electronic * std::sqrt(pixels)};
   return work;
 }
 
@@ -214,34 +211,44 @@ void reconstruct_half(Job& job, const FdkWork& work, const HalfScan& half, FdkPa
   reconstruct(job, work, half.geometry, parameters, views, output, name, frame);
 }
 
-// Frame n of `file`, or the whole input where there is none.
+// A scan of which frames or other parts are taken.
+struct WholeScan {
+  std::unique_ptr<VolumeSource> file;
+  CountsCalibration calibration;  // of counts
+};
+
+// Part n of a scan, or all of the input where there is none.
 FdkInput read_projections(Job& job, const FdkCommand& command, const FdkWork& work, std::size_t n,
-                          const VolumeSource* file) {
+                          const WholeScan* scan) {
   FdkInput input;
   if (work.streamed) {
     input.file = job.open(command.input);
     return input;
   }
-  TypedVolume projections = command.counts ? read_counts(job, work.input, command.input)
-                            : file != nullptr
-                                ? to_typed(job.timed("read", [&] { return take_part(*file, work.chosen.frames[n]); }))
-                                : to_typed(job.read(command.input));
+  const auto taken = [&] {
+    const ProjectionPart& part = work.chosen.frames[n];
+    return command.counts ? take_counts(*scan->file, part, scan->calibration) : take_part(*scan->file, part);
+  };
+  TypedVolume projections = scan != nullptr  ? to_typed(job.timed("read", taken))
+                            : command.counts ? read_counts(job, work.input, command.input)
+                                             : to_typed(job.read(command.input));
   projections.grid = work.stack;
   input.memory = TypedSource(std::move(projections));
   return input;
 }
 
 // Returns how many voxels the type of the output could not hold.
-std::size_t run_frame(Job& job, const FdkCommand& command, const FdkWork& work, std::size_t n,
-                      const VolumeSource* file) {
+std::size_t run_frame(Job& job, const FdkCommand& command, const FdkWork& work, std::size_t n, const WholeScan* scan) {
   const FdkFrame& frame = work.frames[n];
   const std::string suffix = work.frames.size() > 1 ? fmt::format(" of frame {}", n) : "";
   // All before any has its name: after Ctrl-C nothing is left, but for frames that were finished.
-  FdkInput input = read_projections(job, command, work, n, file);
+  FdkInput input = read_projections(job, command, work, n, scan);
   FdkParameters attenuation = work.attenuation, noise = work.variance;
   CountsCalibration calibration;
   if (command.counts) {
-    calibration = calibrate(job, command.counts_arguments, input.memory, work.input, command.input);
+    calibration = scan != nullptr
+                      ? part_calibration(scan->calibration, work.chosen.frames[n], "'" + command.input + "'")
+                      : calibrate(job, command.counts_arguments, input.memory, work.input, command.input);
     attenuation.counts->calibration = noise.counts->calibration = &calibration;
   }
   Output volume(job, command, work.grid, frame.output, work.storage, false);
@@ -268,7 +275,9 @@ std::size_t run_frame(Job& job, const FdkCommand& command, const FdkWork& work, 
                       command.filter.window, command.filter.cutoff, command.filter.interpolation,
                       command.water ? fmt::format(", HU with water at {:.6g}/mm", *command.water) : "",
                       n + 1 == work.frames.size() ? job.how(result) : ""));
-  if (command.counts) job.say(fmt::format("  from {}: {}", command.input, counts_summary(calibration)));
+  if (command.counts && n == 0)
+    job.say(fmt::format("  from {}: {}{}", command.input, scan != nullptr ? "of the whole scan, " : "",
+                        counts_summary(calibration)));
   if (variance)
     job.say(fmt::format("{}: noise variance of the same in {}^2, for {:.6g} photons{} and electronic noise {:.6g}",
                         frame.variance_output, command.water ? "HU" : "1/mm",
@@ -317,9 +326,13 @@ void run_fdk(Job& job, const FdkCommand& command) {
                         {"beam", beam_of(work)},
                         {"unit", command.unit()}});
   if (command.water) job.results()["water_per_mm"] = *command.water;
-  const auto source = work.chosen.whole ? nullptr : job.open(command.input);
+  std::optional<WholeScan> scan;
+  if (!work.chosen.whole) scan.emplace(WholeScan{job.open(command.input), {}});
+  if (scan && command.counts)
+    scan->calibration = calibrate(job, command.counts_arguments, *scan->file, work.input, command.input);
   std::size_t clamped = 0;
-  for (std::size_t n = 0; n < work.frames.size(); ++n) clamped += run_frame(job, command, work, n, source.get());
+  for (std::size_t n = 0; n < work.frames.size(); ++n)
+    clamped += run_frame(job, command, work, n, scan ? &*scan : nullptr);
   tell_of_clamping(job, work.storage, clamped, "--output-type float32");
 }
 
@@ -341,7 +354,8 @@ void add_fdk(CLI::App& app, Action& action) {
   add_filter_options(*sub, command->filter, true);
   auto* counts = sub->add_flag("--counts", command->counts,
                                "The projections are a detector's counts: they become line integrals on the device, in "
-                               "the pass that weighs them, as 'halocline counts' would make them");
+                               "the pass that weighs them, as 'halocline counts' would make them. --flat, --dark, "
+                               "--bad-pixels, --air are of the whole detector, before --crop and --bin");
   counts->group("From counts to line integrals");
   for (auto* option : add_counts_options(*sub, command->counts_arguments)) option->needs(counts);
   const std::string group = "Noise of the volume";
@@ -362,7 +376,8 @@ void add_fdk(CLI::App& app, Action& action) {
       ->check(positive_number())
       ->type_name("N")
       ->group(group);
-  sub->add_option("--electronic", command->electronic, "Standard deviation of the electronic noise, photons")
+  sub->add_option("--electronic", command->electronic,
+                  "Standard deviation of the electronic noise of a pixel (before --bin), photons")
       ->check(not_negative())
       ->type_name("S")
       ->group(group);

@@ -109,8 +109,9 @@ void add_projection_options(CLI::App& app, ProjectionOptions& options) {
            if (options.bin.size() > 2)
              throw InputError("--bin: more than two numbers were given, expected: --bin U[,V]");
          },
-         "Put U columns and V rows together (after --crop): the mean of the line integrals. What does not fill a last "
-         "bin is left out. Default for V: U, but 1 if there is one row")
+         "Put U columns and V rows together (after --crop): the mean of the line integrals; with --counts the sum of "
+         "the counts of good pixels, over that of their flats, before the logarithm, so that no noise is made a bias. "
+         "What does not fill a last bin is left out. Default for V: U, but 1 if there is one row")
       ->expected(1, 2)
       ->type_name("U[,V]")
       ->group(group);
