@@ -78,8 +78,11 @@ void choose_window(const ProjectionOptions& options, const Grid& file, const std
 
 }  // namespace
 
+namespace {
+constexpr const char* group = "Which projections";
+}
+
 void add_projection_options(CLI::App& app, ProjectionOptions& options) {
-  const char* group = "Which projections";
   app.add_option(
          "--views", options.views,
          "Only the views from FIRST to LAST, counted from 0 and both included, and of these every STEP-th; with "
@@ -97,6 +100,10 @@ void add_projection_options(CLI::App& app, ProjectionOptions& options) {
       ->default_str("")
       ->type_name("N")
       ->group(group);
+  add_detector_options(app, options);
+}
+
+void add_detector_options(CLI::App& app, ProjectionOptions& options) {
   add_list(app, "--crop", options.crop, "U0,V0,NU,NV", Numbers::indices,
            "Only NU columns from U0 on and NV rows from V0 on. The pixels keep their places: what is left may be a "
            "displaced detector, and rows that cut through the object are truncated, see --pad")
