@@ -13,7 +13,8 @@ void add_water_option(CLI::App& app, std::optional<double>& water) {
   app.add_option(
          "--hu", water,
          "Write Hounsfield units, 1000 (mu - WATER)/WATER, given water's attenuation in 1/mm (0.0206 at 60 keV)")
-      ->check(positive_number())
+      ->check(CLI::Range(0.0, 1e3))
+      ->check(positive_number())  // looked at first
       ->type_name("WATER");
 }
 

@@ -67,6 +67,13 @@ void choose_window(const ProjectionOptions& options, const Grid& file, const std
                                      file.size[axis]));
     }
   }
+  const auto wide_enough = [&](std::size_t columns, const std::string& option) {
+    if (columns > 1 || file.size[0] == 1) return;
+    throw InputError(
+        fmt::format("{}: one column of {} is left; filtering goes along the columns, so leave two at the very least",
+                    option, name));
+  };
+  if (options.crop) wide_enough(part.size[0], "--crop");
   if (options.bin.empty()) return;
   part.bin[0] = static_cast<std::size_t>(options.bin[0]);
   part.bin[1] = options.bin.size() > 1 ? static_cast<std::size_t>(options.bin[1]) : part.size[1] == 1 ? 1 : part.bin[0];
@@ -74,6 +81,7 @@ void choose_window(const ProjectionOptions& options, const Grid& file, const std
     if (part.bin[axis] > part.size[axis])
       throw InputError(fmt::format("--bin: {} {} of {} cannot be put together, there are {}", part.bin[axis],
                                    axis == 0 ? "columns" : "rows", name, part.size[axis]));
+  wide_enough(part.size[0] / part.bin[0], fmt::format("--bin {}", part.bin[0]));
 }
 
 }  // namespace

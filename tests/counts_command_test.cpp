@@ -226,6 +226,24 @@ TEST_F(CountsCommand, WrongOptionsAreRefused) {
   EXPECT_THAT(refused({"--counts", "--air", "0,0,3"}), HasSubstr("U0,V0,U1,V1"));
   EXPECT_THAT(refused({"--counts", "--air", "0,0,3,9", "--floor", "0"}), HasSubstr("--floor"));
   EXPECT_THAT(refused({"--counts", "--air", "0,0,3,9", "--beam-hardening", "1,x"}), HasSubstr("--beam-hardening"));
+  for (const char* text : {"0", "0,1", "-1,0.1"})
+    EXPECT_THAT(refused({"--counts", "--air", "0,0,3,9", std::string("--beam-hardening=") + text}),
+                AllOf(HasSubstr("--beam-hardening begins with C1 = "), HasSubstr("must be positive")));
+  EXPECT_THAT(refused({"--counts", "--air", "0,0,3,9", "--beam-hardening", "1,1e7"}),
+              HasSubstr("a coefficient of --beam-hardening is 1e+07"));
+  EXPECT_THAT(refused({"--counts", "--air", "0,0,3,9", "--beam-hardening", "1e30"}),
+              HasSubstr("no greater than 1e+18"));
+  EXPECT_THAT(refused({"--counts", "--air", "0,0,3,9", "--floor", "1e30"}), HasSubstr("set --floor"));
+  EXPECT_THAT(refused({"--counts", "--air", "0,0,3,9", "--variance-out", path("v.mha"), "--photons-per-count", "1e16"}),
+              HasSubstr("no more than 1e+15"));
+  EXPECT_THAT(refused({"--counts", "--air", "0,0,3,9", "--variance-out", path("v.mha"), "--electronic", "1e10"}),
+              HasSubstr("0 to 1e+09"));
+  EXPECT_THAT(refused({"--counts", "--air", "0,0,3,9", "--bin", "33,1"}),
+              AllOf(HasSubstr("--bin 33: one column"), HasSubstr("two at the very least")));
+  EXPECT_THAT(refused({"--counts", "--air", "0,0,3,9", "--bin", "34,1"}), HasSubstr("there are 33"));
+  EXPECT_THAT(refused({"--counts", "--air", "0,0,3,9", "--crop", "3,0,1,9"}), HasSubstr("--crop: one column"));
+  EXPECT_THAT(refused({"--counts", "--air", "0,0,3,9", "--pixel", "1e10,1e10"}), HasSubstr("1e-09 to 1e+09 mm"));
+  EXPECT_THAT(refused({"--counts", "--air", "0,0,3,9", "--hu", "1e30"}), HasSubstr("--hu"));
   EXPECT_THAT(refused({"--counts", "--air", "0,0,3,9", "--reduce-rings", "9"}), HasSubstr("39 columns"));
   EXPECT_THAT(refused({"--counts", "--air", "0,0,3,9", "--variance-out", path("v.mha"), "--photons", "1000"}),
               HasSubstr("--photons-per-count"));
