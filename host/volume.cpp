@@ -40,8 +40,8 @@ void check_grid(const Grid& grid, const std::string& what) {
       throw InputError(fmt::format("{}: spacing {} mm; {:g} to {:g} mm are expected", what,
                                    fmt::join(grid.spacing, ","), fine, coarse));
     if (std::abs(grid.origin[axis]) > far)
-      throw InputError(fmt::format("{}: origin {} mm; no more than {:g} mm are expected", what,
-                                   fmt::join(grid.origin, ","), far));
+      throw InputError(
+          fmt::format("{}: origin {} mm; no more than {:g} mm are expected", what, fmt::join(grid.origin, ","), far));
   }
   for (int a = 0; a < 3; ++a)
     for (int b = 0; b <= a; ++b) {
