@@ -223,6 +223,14 @@ void check_counts_options(const CountsOptions& options, const Grid& counts, bool
   for (const double c : options.hardening)
     if (!std::isfinite(c))
       throw InputError(fmt::format("a coefficient of --beam-hardening is {}; it must be a finite number", c));
+  if (!options.hardening.empty() && !(options.hardening.front() > 0))
+    throw InputError(
+        fmt::format("--beam-hardening begins with C1 = {}; it must be positive, or thin parts would not attenuate "
+                    "(1 where the line integrals of thin parts are right)",
+                    options.hardening.front()));
+  for (const double c : options.hardening)
+    if (std::abs(c) > 1e6)
+      throw InputError(fmt::format("a coefficient of --beam-hardening is {:g}; no more than 1e+06 is expected", c));
   if (options.ring_width > 0 && counts.size[2] < fewest_views_for_rings)
     throw InputError(fmt::format(
         "{}: rings (--reduce-rings) are told from the object by what moves over the views, and {} views are "

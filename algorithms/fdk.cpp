@@ -230,11 +230,15 @@ void check_fdk_parameters(const FdkParameters& parameters) {
                     parameters.cutoff));
   if (!parameters.variance) return;
   const auto [photons, electronic] = *parameters.variance;
-  if (!(photons > 0) || !std::isfinite(photons))
-    throw InputError(fmt::format("the number of photons a pixel is {}; it must be positive", photons));
-  if (!(electronic >= 0) || !std::isfinite(electronic))
+  constexpr double most_photons = 1e15, most_noise = 1e9;  // so that float32 holds what is made of them
+  if (!(photons > 0 && photons <= most_photons))
     throw InputError(
-        fmt::format("the electronic noise is {}; it must be a standard deviation in photons, 0 or more", electronic));
+        fmt::format("the number of photons a pixel (or a count) is {:g}; it must be positive, and no more "
+                    "than {:g}",
+                    photons, most_photons));
+  if (!(electronic >= 0 && electronic <= most_noise))
+    throw InputError(fmt::format("the electronic noise is {:g}; it must be a standard deviation in photons, 0 to {:g}",
+                                 electronic, most_noise));
 }
 
 FdkFilter::FdkFilter(const Geometry& geometry, const Grid& projections, const FdkParameters& parameters)

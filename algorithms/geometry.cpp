@@ -201,6 +201,10 @@ void check_geometry(const Geometry& geometry, const std::string& name) {
     const auto fail = [&](const std::string& text) {
       throw InputError(fmt::format("{}: projection {} of {}: {}", name, n, geometry.views.size(), text));
     };
+    const auto finite = [&](const char* what, double value) {
+      if (!std::isfinite(value)) fail(fmt::format("{} is {}; it must be a finite number", what, value));
+    };
+    constexpr double far = 1e9;  // mm or degrees: no scan reaches there, and float32 would lose it
     for (const auto& [what, value] : {std::pair{"the source to isocentre distance", view.sid},
                                       {"the source to detector distance", view.sdd},
                                       {"the gantry angle", view.gantry_angle},
@@ -209,12 +213,15 @@ void check_geometry(const Geometry& geometry, const std::string& name) {
                                       {"the source offset x", view.source_offset_x},
                                       {"the source offset y", view.source_offset_y},
                                       {"the projection offset x", view.projection_offset_x},
-                                      {"the projection offset y", view.projection_offset_y},
-                                      {"the collimation u inf", view.collimation_u_inf},
-                                      {"the collimation u sup", view.collimation_u_sup},
-                                      {"the collimation v inf", view.collimation_v_inf},
-                                      {"the collimation v sup", view.collimation_v_sup}})
-      if (!std::isfinite(value)) fail(fmt::format("{} is {}; it must be a finite number", what, value));
+                                      {"the projection offset y", view.projection_offset_y}}) {
+      finite(what, value);
+      if (std::abs(value) > far)
+        fail(fmt::format("{} is {:g}; no more than {:g} mm or degrees are expected", what, value, far));
+    }
+    finite("the collimation u inf", view.collimation_u_inf);
+    finite("the collimation u sup", view.collimation_u_sup);
+    finite("the collimation v inf", view.collimation_v_inf);
+    finite("the collimation v sup", view.collimation_v_sup);
     if (!(view.sid > 0)) fail(fmt::format("the source to isocentre distance is {} mm; it must be positive", view.sid));
     if (view.sdd < 0)
       fail(fmt::format("the source to detector distance is {} mm; it must be positive, or 0 for a parallel beam",
@@ -227,7 +234,8 @@ void check_geometry(const Geometry& geometry, const std::string& name) {
     if (!view.parallel() && view.sdd < view.sid * (1 - 1e-9))
       fail(fmt::format(
           "the source to detector distance {} mm is smaller than the source to isocentre distance {} mm: the "
-          "detector would stand between source and axis; are the two exchanged?",
+          "detector would stand between source and axis; are the two exchanged? (Equal ones are a virtual detector "
+          "through the axis, 0 is a parallel beam.)",
           view.sdd, view.sid));
   }
 }

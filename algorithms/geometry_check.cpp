@@ -57,7 +57,8 @@ std::pair<std::size_t, double> farthest(const Geometry& geometry, Get get) {
   return {at, values[at] - median};
 }
 
-void check_coverage(const Geometry& geometry, const std::optional<FieldOfView>& seen, Findings& findings) {
+void check_coverage(const Geometry& geometry, const std::optional<Grid>& detector,
+                    const std::optional<FieldOfView>& seen, Findings& findings) {
   AngularCoverage coverage;
   try {
     coverage = angular_coverage(geometry);
@@ -65,15 +66,13 @@ void check_coverage(const Geometry& geometry, const std::optional<FieldOfView>& 
     return findings.impossible("{}", error.what());
   }
   if (!coverage.full_circle) {
-    const View& view = geometry.views.front();
     const double missing = 360 - coverage.range / degree;
-    // the fan that sees the cylinder of the field of view
-    const double fan = seen && seen->radius > 0 ? 2 * std::asin(std::min(1.0, seen->radius / view.sid)) / degree : 0;
-    if (coverage.range / degree < 180 + fan)
+    const double needed = detector ? short_scan_arc(geometry, *detector) : std::numbers::pi;
+    if (arc_is_short(coverage, needed))
       findings.impossible(
           "the views leave {:.6g} degrees out and cover {:.6g} from gantry angle {:.6g}; at least "
           "{:.6g} (180 and the fan angle) are needed, so give the views that are missing",
-          missing, coverage.range / degree, coverage.first_angle / degree, 180 + fan);
+          missing, coverage.range / degree, coverage.first_angle / degree, needed / degree);
     else
       findings.warn(
           "the views leave {:.6g} degrees out and cover {:.6g} from gantry angle {:.6g}: a short scan, which "
@@ -144,7 +143,7 @@ void check_views(const Geometry& geometry, Findings& findings) {
   if (!geometry.parallel() && front.sdd < front.sid * 1.001)
     findings.warn(
         "the detector stands on the rotation axis (source to isocentre {:.6g} mm, to detector {:.6g} mm), "
-        "where the object is; are the distances right?",
+        "where the object is: a virtual detector, as simulations have; are the distances of a real one right?",
         front.sid, front.sdd);
 }
 
@@ -233,8 +232,9 @@ std::vector<Finding> geometry_findings(const Geometry& geometry, const DetectorP
   Findings findings;
   const bool known = detector.size && detector.spacing;
   std::optional<FieldOfView> seen;
-  if (known) seen = field_of_view(geometry, detector);
-  check_coverage(geometry, seen, findings);
+  std::optional<Grid> pixels;
+  if (known) seen = field_of_view(geometry, detector), pixels = detector.grid(geometry.views.size());
+  check_coverage(geometry, pixels, seen, findings);
   check_views(geometry, findings);
   if (known) check_axis(geometry, detector, *seen, findings);
   if (known && volume) check_volume(geometry, detector, *volume, findings);

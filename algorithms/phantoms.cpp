@@ -169,6 +169,10 @@ void check_size(double width_mm, double mu) {
     throw InputError(fmt::format("the width of the phantom is {} mm; it must be positive and finite", width_mm));
   if (!std::isfinite(mu))
     throw InputError(fmt::format("the attenuation of the phantom is {} per mm; it must be finite", mu));
+  constexpr double most = 1e9;
+  if (width_mm > most || std::abs(mu) > most)
+    throw InputError(fmt::format("the phantom is {:g} mm wide and attenuates by {:g} per mm; at most {:g} are expected",
+                                 width_mm, mu, most));
 }
 
 /// Lengths in units of the width and values in units of mu to mm and 1/mm.

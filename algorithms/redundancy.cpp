@@ -104,11 +104,15 @@ Redundancy wang(const Geometry& geometry, const Grid& projections, const Fan& fa
   return out;
 }
 
+double arc_of(const Fan& fan) {
+  return pi + 2 * std::atan(fan.widest.farthest);
+}
+
 Redundancy parker(const AngularCoverage& coverage, const Fan& fan, const RedundancyOptions& options,
                   const std::string& name) {
-  const double half_fan = std::atan(fan.widest.farthest);
+  const double half_fan = 0.5 * (arc_of(fan) - pi);
   const double delta = 0.5 * (coverage.range - pi);
-  const bool too_short = half_fan > delta + 1e-9;
+  const bool too_short = arc_is_short(coverage, arc_of(fan));
   const std::string what = fmt::format(
       "{}: its {} views cover only {:.6g} degrees, with a gap of {:.6g} before gantry angle {:.6g}", name,
       coverage.gaps.size(), degrees(coverage.range), degrees(coverage.largest_gap), degrees(coverage.first_angle));
@@ -136,6 +140,14 @@ Redundancy parker(const AngularCoverage& coverage, const Fan& fan, const Redunda
 }
 
 }  // namespace
+
+double short_scan_arc(const Geometry& geometry, const Grid& projections) {
+  return geometry.parallel() ? pi : arc_of(fan_of(geometry, projections));
+}
+
+bool arc_is_short(const AngularCoverage& coverage, double needed) {
+  return coverage.range < needed - 2e-9;
+}
 
 std::optional<std::string> uneven_gap(const AngularCoverage& coverage) {
   auto gaps = coverage.gaps;

@@ -36,6 +36,13 @@ struct Redundancy {
   std::vector<std::string> notes;  ///< what is worth telling
 };
 
+/// The arc that a short scan needs, radians: pi and the fan from the rotation axis to the farther end of the detector,
+/// on both sides (parallel beam: pi).
+double short_scan_arc(const Geometry& geometry, const Grid& projections);
+
+/// Whether the views cover less than `needed`, but for rounding.
+bool arc_is_short(const AngularCoverage& coverage, double needed);
+
 /// Parker's weights if an arc is missing, Wang's if the part of the detector that all views share is displaced by more
 /// than a tenth of its width (RTK's limit): at the isocentre, |low + high| > (high - low)/10. Throws InputError that
 /// names `name` for an arc shorter than pi + the detector's fan angle or with further views missing inside (unless

@@ -61,7 +61,7 @@ Grid with_views(Grid stack, std::size_t views) {
 Requirements requirements_of(const FdkFilter& filter, const FdkParameters& parameters, std::size_t most_pixels) {
   const auto [columns, rows, views] = filter.rows().padded.size;
   Requirements requirements;
-  requirements.algorithm = "slices";
+  requirements.algorithm = parameters.variance ? "slices variance" : "slices";
   requirements.stack = {columns, rows, views};
   filter.declare(requirements);
   requirements.kernels.emplace_back("slices_keep");
@@ -111,7 +111,6 @@ void check_slice_parameters(const FdkParameters& parameters) {
     throw InputError(
         "half precision (--interpolation half) is faster where views share texels, as they do for fdk; slices take "
         "--interpolation exact or hardware");
-  if (parameters.variance) throw InputError("slices give attenuations; the variance of a volume comes from fdk");
 }
 
 void require_circle(const Geometry& window, const FdkParameters& parameters, const std::string& name) {
@@ -125,6 +124,24 @@ void require_circle(const Geometry& window, const FdkParameters& parameters, con
 
 }  // namespace
 
+namespace {
+
+// The same with counts' calibration kept here.
+FdkParameters with_calibration(FdkParameters parameters, const CountsCalibration& kept) {
+  if (parameters.counts) parameters.counts = FdkParameters::Counts{&kept, Component::float32};
+  return parameters;
+}
+
+CountsCalibration calibration_of(const FdkParameters& parameters, const Grid& projections) {
+  if (!parameters.counts) return {};
+  if (parameters.counts->calibration == nullptr)
+    throw InputError("the projections are counts, but there is no calibration for them");
+  require_calibrated(*parameters.counts->calibration, projections, "the projections");
+  return *parameters.counts->calibration;
+}
+
+}  // namespace
+
 Slices::Slices(const Device& device, const Volume& projections, const Geometry& geometry, const Grid& volume,
                const FdkParameters& parameters, std::size_t most_pixels)
     : window_((check_slice_parameters(parameters),
@@ -132,8 +149,9 @@ Slices::Slices(const Device& device, const Volume& projections, const Geometry& 
                geometry)),
       stack_(projections.grid),
       volume_(volume),
-      parameters_(parameters),
-      filter_(geometry, projections.grid, parameters),
+      calibration_(calibration_of(parameters, projections.grid)),
+      parameters_(with_calibration(parameters, calibration_)),
+      filter_(geometry, projections.grid, parameters_),
       most_pixels_(most_pixels) {
   const auto& padded = filter_.rows().padded.size;
   if (parameters.hardware_interpolation) {
@@ -147,9 +165,12 @@ Slices::Slices(const Device& device, const Volume& projections, const Geometry& 
           "interpolation",
           info.name, info.image_width, info.image_height, info.image_layers, padded[0], padded[1], padded[2]));
   }
-  options_ = fmt::format("-D DISTANCE_WEIGHT={} -D {}{}", geometry.parallel() ? 0 : 1,
+  options_ = fmt::format("-D DISTANCE_WEIGHT={} -D {}{}{}", geometry.parallel() ? 0 : 1,
                          parameters.hardware_interpolation ? "USE_IMAGE" : "LAYOUT_QUADS",
-                         padded[1] == 1 ? " -D SINGLE_ROW" : "");
+                         padded[1] == 1 ? " -D SINGLE_ROW" : "", parameters.variance ? " -D VARIANCE" : "");
+  if (parameters.variance)
+    correlation_ = static_cast<float>(
+        neighbour_correlation(ramp_transfer(parameters.window, parameters.cutoff, filter_.rows().length)));
   const Plan plan = plan_of(filter_, parameters, most_pixels, budgets({device}).front());
   batch_ = plan.batch;
   slab_ = std::make_unique<Slab>(device, plan, 0);
@@ -159,7 +180,7 @@ Slices::Slices(const Device& device, const Volume& projections, const Geometry& 
   set_views(0);
 }
 
-void Slices::add(const Volume& projections, const Geometry& geometry) {
+void Slices::add(const Volume& projections, const Geometry& geometry, const std::vector<float>& beams) {
   const std::size_t count = geometry.views.size(), all = window_.views.size();
   check_projections(projections.grid, "the new projections", geometry, "their geometry",
                     DetectorShape::flat_or_cylinder);
@@ -171,11 +192,22 @@ void Slices::add(const Volume& projections, const Geometry& geometry) {
   check_fdk(window, stack_, volume_, "the projections", "the new window", parameters_.redundancy);
   require_circle(window_, parameters_, "the window");
   require_circle(window, parameters_, "the new window");
+  auto new_beams = calibration_.beams;
+  if (parameters_.counts) {
+    if (beams.size() != count)
+      throw InputError(
+          fmt::format("{} new views of counts come with {} beams; expected one each", count, beams.size()));
+    new_beams.erase(new_beams.begin(), new_beams.begin() + static_cast<std::ptrdiff_t>(count));
+    new_beams.insert(new_beams.end(), beams.begin(), beams.end());
+  }
+  std::swap(calibration_.beams, new_beams);  // the filter takes them from there
   const FdkFilter filter(window, stack_, parameters_);
-  if (!filter.fits(filter_))
+  if (!filter.fits(filter_)) {
+    std::swap(calibration_.beams, new_beams);
     throw InputError(
         "the new views do not go on with the scan: the detector is displaced, bent or tilted in another way than "
         "before; begin with a new window");
+  }
   window_ = std::move(window);
   oldest_ = slot(count);
   keep(filter, projections, all - count);
@@ -214,7 +246,8 @@ void Slices::set_views(std::size_t first) {
       const Matrix34 matrix = index_to_detector(window_.views[view], volume_, filter_.rows().padded);
       std::copy(matrix.begin(), matrix.end(), matrices_.begin() + static_cast<std::ptrdiff_t>(12 * at));
     }
-    factors[at] = static_cast<float>(coverage.gaps[view] / gaps_[at]);
+    const double factor = coverage.gaps[view] / gaps_[at];
+    factors[at] = static_cast<float>(parameters_.variance ? factor * factor : factor);
   }
   k_invariant_ = true;
   for (std::size_t at = 0; at < all; ++at)
@@ -260,7 +293,7 @@ void Slices::enqueue(std::span<const Grid> slices) {
                  fmt::format("{} -D J_UNROLL={}", options_, unroll_of(parameters_))},
                 items_,
                 {in("resident"), in("matrices"), in("factors"), in("planes"), in("extents"), out("slices"),
-                 number(columns), number(rows), number(oldest_), number(views)});
+                 number(columns), number(rows), number(oldest_), number(views), correlation_});
 }
 
 std::vector<Volume> Slices::reconstruct(std::span<const Grid> slices) {

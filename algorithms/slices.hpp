@@ -17,19 +17,23 @@ namespace halocline {
 class Slices {
  public:
   /// The first window. `volume`: the grid whose planes these are; any others are computed in its coordinates, too.
-  /// most_pixels: of all slices of one call. parameters: no variance, no half precision. Throws InputError as fdk()
+  /// most_pixels: of all slices of one call. parameters: no half precision; counts are float32, and their calibration,
+  /// which is copied, is that of the window's views. Throws InputError as fdk()
   /// does and for a device that cannot interpolate in hardware, PlanError if the filtered projections do not fit the
   /// device's memory together.
   Slices(const Device& device, const Volume& projections, const Geometry& geometry, const Grid& volume,
          const FdkParameters& parameters, std::size_t most_pixels);
+  Slices(const Slices&) = delete;
+  Slices& operator=(const Slices&) = delete;
 
   /// As many of the oldest views make place for new ones, at most N, in the order of the scan. Full circles only
   /// (parallel beam: half circles): weights of a short scan belong to the place that a view has in its window. Throws
-  /// InputError if the new window is none, or if the stacks differ but in the number of views.
-  void add(const Volume& projections, const Geometry& geometry);
+  /// InputError if the new window is none, or if the stacks differ but in the number of views. beams: of counts, those
+  /// of the new views (CountsCalibration).
+  void add(const Volume& projections, const Geometry& geometry, const std::vector<float>& beams = {});
 
-  /// One slice a grid, of one layer each, in 1/mm. Throws InputError for more pixels than there is room for, or more
-  /// than most_slices.
+  /// One slice a grid, of one layer each, in 1/mm, or the variance, 1/mm^2. Throws InputError for more pixels than
+  /// there is room for, or more than most_slices.
   std::vector<Volume> reconstruct(std::span<const Grid> slices);
   /// The same, only enqueued: what a benchmark measures.
   void enqueue(std::span<const Grid> slices);
@@ -48,10 +52,12 @@ class Slices {
 
   Geometry window_;
   Grid stack_, volume_;
+  CountsCalibration calibration_;  // of counts in the window
   FdkParameters parameters_;
   FdkFilter filter_;  // of the first window
   std::size_t most_pixels_;
   std::string options_;          // of the kernels
+  float correlation_ = 0;        // of neighbours in a row, for the variance
   bool k_invariant_ = false;     // U and W do not depend on k in any view
   std::size_t oldest_ = 0;       // its slot
   std::vector<double> gaps_;     // a slot: the angular gap that its view was weighted with

@@ -45,7 +45,9 @@ std::vector<CLI::Option*> add_counts_options(CLI::App& app, CountsArguments& arg
                      "flat is below half or above double that of those around them")
           ->type_name("FILE"),
       app.add_option("--floor", options.floor,
-                     "Counts above the dark field; lower ones, and zeros, are raised to it (default 0.5)")
+                     "Counts above the dark field; lower ones, and zeros, are raised to it (default 0.5). Of a bin "
+                     "(--bin): its "
+                     "sum")
           ->check(positive_number())
           ->type_name("COUNTS"),
       app.add_option("--saturation", options.saturation,
@@ -64,6 +66,16 @@ std::vector<CLI::Option*> add_counts_options(CLI::App& app, CountsArguments& arg
           ->type_name("W")};
   for (auto* option : added) option->group("From counts to line integrals");
   return added;
+}
+
+CLI::Option* add_counts_flag(CLI::App& app, bool& counts, CountsArguments& arguments) {
+  auto* flag = app.add_flag("--counts", counts,
+                            "The projections are a detector's counts: they become line integrals on the device, in "
+                            "the pass that weighs them, as 'halocline counts' would make them. --flat, --dark, "
+                            "--bad-pixels, --air are of the whole detector, before --crop and --bin");
+  flag->group("From counts to line integrals");
+  for (auto* option : add_counts_options(app, arguments)) option->needs(flag);
+  return flag;
 }
 
 void check_counts_arguments(Job& job, const CountsArguments& arguments, const ImageInfo& counts,

@@ -1,4 +1,5 @@
-// --flat --dark --air --bad-pixels ...: how a detector's counts become line integrals, for `counts` and `fdk --counts`.
+// --flat --dark --air --bad-pixels ...: how a detector's counts become line integrals, for `counts` and for `fdk` and
+// `slices` with --counts.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -26,6 +27,9 @@ struct CountsArguments {
 
 /// Adds the group of options, and returns them.
 std::vector<CLI::Option*> add_counts_options(CLI::App& app, CountsArguments& arguments);
+
+/// Adds --counts, which the same options need; returns it.
+CLI::Option* add_counts_flag(CLI::App& app, bool& counts, CountsArguments& arguments);
 
 /// Claims the files and checks all that their headers tell.
 void check_counts_arguments(Job& job, const CountsArguments& arguments, const ImageInfo& counts,

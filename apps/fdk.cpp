@@ -10,6 +10,7 @@
 #include <cmath>
 #include <memory>
 
+#include "algorithms/counts_part.hpp"
 #include "algorithms/half_scan.hpp"
 #include "algorithms/hounsfield.hpp"
 #include "apps/counts_options.hpp"
@@ -19,6 +20,7 @@
 #include "apps/grid_options.hpp"
 #include "apps/io/image_file.hpp"
 #include "apps/job.hpp"
+#include "apps/noise_options.hpp"
 #include "apps/output_type.hpp"
 #include "apps/projection_options.hpp"
 #include "apps/report.hpp"
@@ -31,14 +33,14 @@ namespace halocline {
 namespace {
 
 struct FdkCommand {
-  std::string input, geometry, output, variance_output, halves_output;
+  std::string input, geometry, output, halves_output;
   ProjectionOptions projections;
   GridOptions grid;
   FilterOptions filter;
-  double electronic = 0, photons_per_count = 1;
+  NoiseOptions noise;
   bool counts = false;
   CountsArguments counts_arguments;
-  std::optional<double> photons, water;
+  std::optional<double> water;
   std::string output_type = "float32";
 
   const char* unit() const { return water ? "HU" : "1/mm"; }
@@ -97,7 +99,7 @@ FdkFrame claim_frame(Job& job, const FdkCommand& command, std::size_t n) {
   };
   FdkFrame frame;
   frame.output = claimed("-o", command.output);
-  frame.variance_output = claimed("--variance-out", command.variance_output);
+  frame.variance_output = claimed("--variance-out", command.noise.output);
   if (command.halves_output.empty()) return frame;
   const auto halves = parse_pair("--halves-out", command.halves_output);
   for (int half = 0; half < 2; ++half) frame.half_outputs[half] = claimed("--halves-out", halves[half]);
@@ -115,23 +117,11 @@ ImageStorage output_storage(const FdkCommand& command) {
 }
 
 FdkWork prepare(Job& job, const FdkCommand& command) {
-  if (command.counts && command.photons)
-    throw InputError(
-        "--photons is not for --counts, which tell the noise themselves; leave it out (and give --photons-per-count if "
-        "a count is not a photon)");
-  if (!command.variance_output.empty() && !command.counts && !command.photons)
-    throw InputError(
-        "--photons is missing: --variance-out needs the number of photons a pixel of the unattenuated beam");
-  if (command.variance_output.empty() && (command.photons || command.electronic > 0))
-    throw InputError("--photons and --electronic describe the noise for --variance-out, which is missing");
+  check_noise_options(command.noise, command.counts);
   FdkWork work;
   const std::string input = "'" + command.input + "'", geometry = "'" + command.geometry + "'";
   work.input = job.input_image("-i", command.input);
   work.chosen = choose_projections(command.projections, work.input, input);
-  if (command.counts && !work.chosen.whole)
-    throw InputError(
-        "--counts takes the whole scan; to take a part of it (--views, --views-per-frame, --crop, --bin), make line "
-        "integrals of it first with halocline counts");
   if (command.counts) check_counts_arguments(job, command.counts_arguments, work.input, command.input);
   work.stack = work.chosen.stack();
   work.storage = output_storage(command);
@@ -154,16 +144,12 @@ FdkWork prepare(Job& job, const FdkCommand& command) {
   const auto shared = redundancy_of(first, work.stack, work.attenuation.redundancy, geometry).kind;
   warn_of_coverage(job, first, work.stack, work.grid, shared == Redundancy::Kind::wang);
   if (command.counts)
-    work.attenuation.counts = {nullptr, work.input.component == "uint16" && work.input.scaling.identity()
-                                            ? Component::uint16
-                                            : Component::float32};
+    work.attenuation.counts = {nullptr,
+                               work.chosen.whole && work.input.component == "uint16" && work.input.scaling.identity()
+                                   ? Component::uint16
+                                   : Component::float32};
   work.variance = work.attenuation;
-  // The mean of n line integrals is as noisy as one with n times the photons.
-  const double pixels = work.chosen.pixels();
-  if (!command.variance_output.empty())
-    work.variance.variance =
-        command.counts ? FdkParameters::Noise{command.photons_per_count, command.electronic}
-                       : FdkParameters::Noise{*command.photons * pixels, command.electronic * std::sqrt(pixels)};
+  if (command.noise.wanted()) work.variance.variance = noise_of(command.noise, command.counts, work.chosen.pixels());
   return work;
 }
 
@@ -214,34 +200,44 @@ void reconstruct_half(Job& job, const FdkWork& work, const HalfScan& half, FdkPa
   reconstruct(job, work, half.geometry, parameters, views, output, name, frame);
 }
 
-// Frame n of `file`, or the whole input where there is none.
+// A scan of which frames or other parts are taken.
+struct WholeScan {
+  std::unique_ptr<VolumeSource> file;
+  CountsCalibration calibration;  // of counts
+};
+
+// Part n of a scan, or all of the input where there is none.
 FdkInput read_projections(Job& job, const FdkCommand& command, const FdkWork& work, std::size_t n,
-                          const VolumeSource* file) {
+                          const WholeScan* scan) {
   FdkInput input;
   if (work.streamed) {
     input.file = job.open(command.input);
     return input;
   }
-  TypedVolume projections = command.counts ? read_counts(job, work.input, command.input)
-                            : file != nullptr
-                                ? to_typed(job.timed("read", [&] { return take_part(*file, work.chosen.frames[n]); }))
-                                : to_typed(job.read(command.input));
+  const auto taken = [&] {
+    const ProjectionPart& part = work.chosen.frames[n];
+    return command.counts ? take_counts(*scan->file, part, scan->calibration) : take_part(*scan->file, part);
+  };
+  TypedVolume projections = scan != nullptr  ? to_typed(job.timed("read", taken))
+                            : command.counts ? read_counts(job, work.input, command.input)
+                                             : to_typed(job.read(command.input));
   projections.grid = work.stack;
   input.memory = TypedSource(std::move(projections));
   return input;
 }
 
 // Returns how many voxels the type of the output could not hold.
-std::size_t run_frame(Job& job, const FdkCommand& command, const FdkWork& work, std::size_t n,
-                      const VolumeSource* file) {
+std::size_t run_frame(Job& job, const FdkCommand& command, const FdkWork& work, std::size_t n, const WholeScan* scan) {
   const FdkFrame& frame = work.frames[n];
   const std::string suffix = work.frames.size() > 1 ? fmt::format(" of frame {}", n) : "";
   // All before any has its name: after Ctrl-C nothing is left, but for frames that were finished.
-  FdkInput input = read_projections(job, command, work, n, file);
+  FdkInput input = read_projections(job, command, work, n, scan);
   FdkParameters attenuation = work.attenuation, noise = work.variance;
   CountsCalibration calibration;
   if (command.counts) {
-    calibration = calibrate(job, command.counts_arguments, input.memory, work.input, command.input);
+    calibration = scan != nullptr
+                      ? part_calibration(scan->calibration, work.chosen.frames[n], "'" + command.input + "'")
+                      : calibrate(job, command.counts_arguments, input.memory, work.input, command.input);
     attenuation.counts->calibration = noise.counts->calibration = &calibration;
   }
   Output volume(job, command, work.grid, frame.output, work.storage, false);
@@ -268,12 +264,12 @@ std::size_t run_frame(Job& job, const FdkCommand& command, const FdkWork& work, 
                       command.filter.window, command.filter.cutoff, command.filter.interpolation,
                       command.water ? fmt::format(", HU with water at {:.6g}/mm", *command.water) : "",
                       n + 1 == work.frames.size() ? job.how(result) : ""));
-  if (command.counts) job.say(fmt::format("  from {}: {}", command.input, counts_summary(calibration)));
+  if (command.counts && n == 0)
+    job.say(fmt::format("  from {}: {}{}", command.input, scan != nullptr ? "of the whole scan, " : "",
+                        counts_summary(calibration)));
   if (variance)
-    job.say(fmt::format("{}: noise variance of the same in {}^2, for {:.6g} photons{} and electronic noise {:.6g}",
-                        frame.variance_output, command.water ? "HU" : "1/mm",
-                        command.counts ? command.photons_per_count : *command.photons, command.counts ? " a count" : "",
-                        command.electronic));
+    job.say(fmt::format("{}: noise variance of the same in {}^2, for {}", frame.variance_output,
+                        command.water ? "HU" : "1/mm", command.noise.text()));
   for (std::size_t half = 0; half < halves.size(); ++half)
     job.say(fmt::format("{}: the same from the {} {} views", frame.half_outputs[half], frame.halves[half].views.size(),
                         half_names[half]));
@@ -317,9 +313,13 @@ void run_fdk(Job& job, const FdkCommand& command) {
                         {"beam", beam_of(work)},
                         {"unit", command.unit()}});
   if (command.water) job.results()["water_per_mm"] = *command.water;
-  const auto source = work.chosen.whole ? nullptr : job.open(command.input);
+  std::optional<WholeScan> scan;
+  if (!work.chosen.whole) scan.emplace(WholeScan{job.open(command.input), {}});
+  if (scan && command.counts)
+    scan->calibration = calibrate(job, command.counts_arguments, *scan->file, work.input, command.input);
   std::size_t clamped = 0;
-  for (std::size_t n = 0; n < work.frames.size(); ++n) clamped += run_frame(job, command, work, n, source.get());
+  for (std::size_t n = 0; n < work.frames.size(); ++n)
+    clamped += run_frame(job, command, work, n, scan ? &*scan : nullptr);
   tell_of_clamping(job, work.storage, clamped, "--output-type float32");
 }
 
@@ -339,46 +339,18 @@ void add_fdk(CLI::App& app, Action& action) {
   add_projection_options(*sub, command->projections);
   add_grid_options(*sub, command->grid);
   add_filter_options(*sub, command->filter, true);
-  auto* counts = sub->add_flag("--counts", command->counts,
-                               "The projections are a detector's counts: they become line integrals on the device, in "
-                               "the pass that weighs them, as 'halocline counts' would make them");
-  counts->group("From counts to line integrals");
-  for (auto* option : add_counts_options(*sub, command->counts_arguments)) option->needs(counts);
-  const std::string group = "Noise of the volume";
-  auto* variance = sub->add_option("--variance-out", command->variance_output,
-                                   "Also write the variance of each voxel (for denoise --weights), 1/mm^2, or HU^2")
-                       ->type_name("FILE")
-                       ->group(group);
-  sub->add_option(
-         "--photons", command->photons,
-         "Photons a pixel (before --bin) of the unattenuated beam; required with --variance-out, but for --counts")
-      ->check(positive_number())
-      ->type_name("I0")
-      ->group(group);
-  sub->add_option("--photons-per-count", command->photons_per_count,
-                  "With --counts: photons that a count stands for (default 1), for --variance-out")
-      ->needs(counts)
-      ->needs(variance)
-      ->check(positive_number())
-      ->type_name("N")
-      ->group(group);
-  sub->add_option("--electronic", command->electronic, "Standard deviation of the electronic noise, photons")
-      ->check(not_negative())
-      ->type_name("S")
-      ->group(group);
+  auto* counts = add_counts_flag(*sub, command->counts, command->counts_arguments);
+  add_noise_options(*sub, command->noise, counts,
+                    "Also write the variance of each voxel (for denoise --weights), 1/mm^2, or HU^2", "FILE");
   sub->add_option("--halves-out", command->halves_output,
                   "Also write the reconstructions of the odd and of the even views as they lie on the circle (for "
                   "denoise --halves and noise-map), 1/mm, or HU; needs no model of the noise, and twice the time")
       ->type_name("A,B")
-      ->group(group);
+      ->group("Noise of the volume");
   sub->add_option("-o,--output", command->output, "Volume of attenuations to write, 1/mm, or HU with --hu")
       ->required()
       ->type_name("FILE");
-  sub->add_option("--hu", command->water,
-                  "Write Hounsfield units, 1000 (mu - WATER)/WATER, given water's attenuation in 1/mm (0.0206 at "
-                  "60 keV)")
-      ->check(positive_number())
-      ->type_name("WATER");
+  add_water_option(*sub, command->water);
   sub->add_option(
          "--output-type", command->output_type,
          "Type of the voxels of -o. Whole numbers need --hu; they are rounded to nearest, and those beyond the "

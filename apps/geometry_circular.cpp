@@ -77,7 +77,9 @@ void add_geometry_circular(CLI::App& app, Action& action) {
       ->check(positive_number())
       ->required()
       ->type_name("D");
-  sub->add_option("--sdd", c.sdd, "Source to detector distance, mm; 0 for a parallel beam")
+  sub->add_option("--sdd", c.sdd,
+                  "Source to detector distance, mm, no less than --sid (equal: a virtual detector through the "
+                  "rotation axis); 0 for a parallel beam")
       ->check(not_negative())
       ->required()
       ->type_name("D");

@@ -3,7 +3,20 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <CLI/CLI.hpp>
+
+#include "apps/validators.hpp"
+
 namespace halocline {
+
+void add_water_option(CLI::App& app, std::optional<double>& water) {
+  app.add_option(
+         "--hu", water,
+         "Write Hounsfield units, 1000 (mu - WATER)/WATER, given water's attenuation in 1/mm (0.0206 at 60 keV)")
+      ->check(CLI::Range(0.0, 1e3))
+      ->check(positive_number())  // looked at first
+      ->type_name("WATER");
+}
 
 std::size_t write_stored(Job& job, const Volume& volume, const std::string& path, const ImageStorage& storage) {
   const auto image = job.create(path, volume.grid, storage);

@@ -67,6 +67,13 @@ void choose_window(const ProjectionOptions& options, const Grid& file, const std
                                      file.size[axis]));
     }
   }
+  const auto wide_enough = [&](std::size_t columns, const std::string& option) {
+    if (columns > 1 || file.size[0] == 1) return;
+    throw InputError(
+        fmt::format("{}: one column of {} is left; filtering goes along the columns, so leave two at the very least",
+                    option, name));
+  };
+  if (options.crop) wide_enough(part.size[0], "--crop");
   if (options.bin.empty()) return;
   part.bin[0] = static_cast<std::size_t>(options.bin[0]);
   part.bin[1] = options.bin.size() > 1 ? static_cast<std::size_t>(options.bin[1]) : part.size[1] == 1 ? 1 : part.bin[0];
@@ -74,12 +81,16 @@ void choose_window(const ProjectionOptions& options, const Grid& file, const std
     if (part.bin[axis] > part.size[axis])
       throw InputError(fmt::format("--bin: {} {} of {} cannot be put together, there are {}", part.bin[axis],
                                    axis == 0 ? "columns" : "rows", name, part.size[axis]));
+  wide_enough(part.size[0] / part.bin[0], fmt::format("--bin {}", part.bin[0]));
 }
 
 }  // namespace
 
+namespace {
+constexpr const char* group = "Which projections";
+}
+
 void add_projection_options(CLI::App& app, ProjectionOptions& options) {
-  const char* group = "Which projections";
   app.add_option(
          "--views", options.views,
          "Only the views from FIRST to LAST, counted from 0 and both included, and of these every STEP-th; with "
@@ -97,6 +108,10 @@ void add_projection_options(CLI::App& app, ProjectionOptions& options) {
       ->default_str("")
       ->type_name("N")
       ->group(group);
+  add_detector_options(app, options);
+}
+
+void add_detector_options(CLI::App& app, ProjectionOptions& options) {
   add_list(app, "--crop", options.crop, "U0,V0,NU,NV", Numbers::indices,
            "Only NU columns from U0 on and NV rows from V0 on. The pixels keep their places: what is left may be a "
            "displaced detector, and rows that cut through the object are truncated, see --pad")
@@ -109,8 +124,9 @@ void add_projection_options(CLI::App& app, ProjectionOptions& options) {
            if (options.bin.size() > 2)
              throw InputError("--bin: more than two numbers were given, expected: --bin U[,V]");
          },
-         "Put U columns and V rows together (after --crop): the mean of the line integrals. What does not fill a last "
-         "bin is left out. Default for V: U, but 1 if there is one row")
+         "Put U columns and V rows together (after --crop): the mean of the line integrals; with --counts the sum of "
+         "the counts of good pixels, over that of their flats, before the logarithm, so that no noise is made a bias. "
+         "What does not fill a last bin is left out. Default for V: U, but 1 if there is one row")
       ->expected(1, 2)
       ->type_name("U[,V]")
       ->group(group);

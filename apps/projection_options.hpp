@@ -25,6 +25,8 @@ struct ProjectionOptions {
 };
 
 void add_projection_options(CLI::App& app, ProjectionOptions& options);
+/// --crop, --bin, --pixel and --detector-origin alone.
+void add_detector_options(CLI::App& app, ProjectionOptions& options);
 
 /// What the options make of a file: one part, or one for each frame.
 struct ChosenProjections {

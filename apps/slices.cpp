@@ -9,12 +9,18 @@
 #include <memory>
 #include <numeric>
 
+#include "algorithms/counts_part.hpp"
 #include "algorithms/half_scan.hpp"
+#include "algorithms/hounsfield.hpp"
 #include "algorithms/slice_planes.hpp"
+#include "apps/counts_options.hpp"
 #include "apps/filter_options.hpp"
 #include "apps/geometry_file.hpp"
 #include "apps/grid_options.hpp"
 #include "apps/job.hpp"
+#include "apps/noise_options.hpp"
+#include "apps/output_type.hpp"
+#include "apps/projection_options.hpp"
 #include "apps/report.hpp"
 #include "apps/subcommands.hpp"
 #include "apps/validators.hpp"
@@ -25,17 +31,31 @@ namespace {
 
 struct SlicesCommand {
   std::string input, geometry, planes = "axial,coronal,sagittal", outputs;
+  ProjectionOptions projections;  // but for the views
   GridOptions grid;
   FilterOptions filter;
+  bool counts = false;
+  CountsArguments counts_arguments;
+  NoiseOptions noise;
+  std::optional<double> water;
   std::optional<std::array<double, 3>> position, normal;
   std::optional<std::size_t> views, step;
 };
 
+// What is made of each slice: attenuations, or their variance.
+struct Quantity {
+  std::string name, unit;
+  FdkParameters parameters;
+  std::vector<std::string> outputs;
+};
+
 struct SlicesWork {
+  ImageInfo input;
+  ChosenProjections chosen;
   Geometry geometry;
   Grid stack, volume;
-  FdkParameters parameters;
-  std::vector<std::string> names, outputs;
+  std::vector<Quantity> quantities;
+  std::vector<std::string> names;
   std::vector<Grid> slices;
   std::vector<Range> windows;
   std::size_t pixels = 0;
@@ -68,39 +88,61 @@ void choose_slices(const SlicesCommand& command, SlicesWork& work) {
       work.slices.push_back(plane_across(work.volume, static_cast<int>(found - plane_names), position));
     }
   }
-  work.outputs = comma_list(command.outputs);
-  if (work.outputs.size() != work.slices.size())
-    throw InputError(fmt::format("-o has {} file{} for {} slice{} ({}): give one a slice, with commas between",
-                                 work.outputs.size(), work.outputs.size() == 1 ? "" : "s", work.slices.size(),
-                                 work.slices.size() == 1 ? "" : "s", fmt::join(work.names, ", ")));
   for (const Grid& slice : work.slices) work.pixels += slice.count();
 }
 
+// One file a slice.
+std::vector<std::string> claim_outputs(Job& job, const std::string& option, const std::string& list,
+                                       const SlicesWork& work) {
+  const auto outputs = comma_list(list);
+  if (outputs.size() != work.slices.size())
+    throw InputError(fmt::format("{} has {} file{} for {} slice{} ({}): give one a slice, with commas between", option,
+                                 outputs.size(), outputs.size() == 1 ? "" : "s", work.slices.size(),
+                                 work.slices.size() == 1 ? "" : "s", fmt::join(work.names, ", ")));
+  for (const auto& path : outputs) job.output_image(option, path);
+  return outputs;
+}
+
 SlicesWork prepare(Job& job, const SlicesCommand& command) {
+  check_noise_options(command.noise, command.counts);
   SlicesWork work;
-  work.stack = job.input_image("-i", command.input).grid;
+  const std::string input = "'" + command.input + "'", geometry = "'" + command.geometry + "'";
+  work.input = job.input_image("-i", command.input);
+  work.chosen = choose_projections(command.projections, work.input, input);
+  if (command.counts) check_counts_arguments(job, command.counts_arguments, work.input, command.input);
+  work.stack = work.chosen.stack();
   job.input("--geometry", command.geometry);
   job.input("--like", command.grid.like);
   work.volume = make_grid(command.grid);
   choose_slices(command, work);
-  for (const auto& path : work.outputs) job.output_image("-o", path);
-  work.geometry = load_geometry(command.geometry, {}, DetectorPixels::of(work.stack)).geometry;
-  check_projections(work.stack, "'" + command.input + "'", work.geometry, "'" + command.geometry + "'",
-                    DetectorShape::flat_or_cylinder);
+  FdkParameters parameters = fdk_parameters(command.filter);
+  if (command.counts) parameters.counts = FdkParameters::Counts{};
+  const std::string unit = command.water ? "HU" : "1/mm";
+  work.quantities.push_back({"slices", unit, parameters, claim_outputs(job, "-o", command.outputs, work)});
+  if (command.noise.wanted()) {
+    parameters.variance = noise_of(command.noise, command.counts, work.chosen.pixels());
+    work.quantities.push_back(
+        {"variance", unit + "^2", parameters, claim_outputs(job, "--variance-out", command.noise.output, work)});
+  }
+  work.geometry = load_geometry(command.geometry, {}, DetectorPixels::of(work.chosen.file)).geometry;
+  check_projections(work.stack, input, work.geometry, geometry, DetectorShape::flat_or_cylinder);
   if (command.step && !command.views) throw InputError("--step is between windows of --views views, which is missing");
   const std::size_t all = work.stack.size[2], window = command.views.value_or(all);
   work.windows = windows_of(all, window, command.step.value_or(window));
-  work.parameters = fdk_parameters(command.filter);
-  for (const auto& note : check_windows(work.geometry, work.stack, work.volume, work.parameters, work.windows,
-                                        "'" + command.input + "'", "'" + command.geometry + "'"))
+  for (const auto& note : check_windows(work.geometry, work.stack, work.volume, work.quantities.front().parameters,
+                                        work.windows, input, geometry))
     spdlog::warn("{}", note);
   return work;
 }
 
-Volume part_of(const Volume& projections, Range views) {
+std::vector<std::size_t> numbers_of(Range views) {
   std::vector<std::size_t> numbers(static_cast<std::size_t>(views.count()));
   std::iota(numbers.begin(), numbers.end(), static_cast<std::size_t>(views.begin));
-  return select_views(projections, numbers);
+  return numbers;
+}
+
+Volume part_of(const Volume& projections, Range views) {
+  return select_views(projections, numbers_of(views));
 }
 
 // One layer a window.
@@ -111,6 +153,75 @@ std::vector<Volume> stacks_of(const SlicesWork& work) {
     stacks.push_back(Volume::uninitialised(grid));
   }
   return stacks;
+}
+
+// Line integrals, or counts and what goes with them.
+struct SlicesInput {
+  Volume projections;
+  CountsCalibration calibration;
+};
+
+SlicesInput read_projections(Job& job, const SlicesCommand& command, const SlicesWork& work) {
+  SlicesInput input;
+  if (work.chosen.whole) {
+    input.projections = job.read(command.input);
+    if (command.counts)
+      input.calibration =
+          calibrate(job, command.counts_arguments, MemorySource(input.projections), work.input, command.input);
+  } else {
+    const auto file = job.open(command.input);
+    const ProjectionPart& part = work.chosen.frames.front();
+    CountsCalibration whole;
+    if (command.counts) {
+      whole = calibrate(job, command.counts_arguments, *file, work.input, command.input);
+      input.calibration = part_calibration(whole, part, "'" + command.input + "'");
+    }
+    input.projections =
+        job.timed("read", [&] { return command.counts ? take_counts(*file, part, whole) : take_part(*file, part); });
+  }
+  input.projections.grid = work.stack;
+  return input;
+}
+
+// All slices of all windows.
+std::vector<Volume> reconstruct(Job& job, const SlicesWork& work, const Quantity& quantity, const SlicesInput& input,
+                                const Device& device) {
+  auto stacks = stacks_of(work);
+  std::unique_ptr<Slices> slices;
+  const Progress progress = job.run_options().progress;
+  for (std::size_t n = 0; n < work.windows.size(); ++n) {
+    const Range window = work.windows[n];
+    job.timed("filter", [&] {
+      if (n == 0) {
+        FdkParameters parameters = quantity.parameters;
+        CountsCalibration calibration;
+        if (parameters.counts) {
+          calibration = input.calibration.of_views(numbers_of(window));
+          parameters.counts->calibration = &calibration;
+        }
+        slices = std::make_unique<Slices>(device, part_of(input.projections, window), views_of(work.geometry, window),
+                                          work.volume, parameters, work.pixels);
+      } else {
+        const Range fresh{work.windows[n - 1].end, window.end};
+        const auto& beams = input.calibration.beams;
+        slices->add(part_of(input.projections, fresh), views_of(work.geometry, fresh),
+                    beams.empty() ? beams : std::vector<float>(beams.begin() + fresh.begin, beams.begin() + fresh.end));
+      }
+    });
+    const auto found = job.timed(quantity.name, [&] { return slices->reconstruct(work.slices); });
+    for (std::size_t slice = 0; slice < found.size(); ++slice)
+      std::copy(found[slice].voxels.begin(), found[slice].voxels.end(),
+                stacks[slice].voxels.begin() + static_cast<std::ptrdiff_t>(n * found[slice].voxels.size()));
+    if (progress) progress({quantity.name, static_cast<double>(n + 1), static_cast<double>(work.windows.size()), {}});
+  }
+  return stacks;
+}
+
+void in_hounsfield_units(std::vector<Volume>& stacks, double water, bool variance) {
+  for (Volume& stack : stacks) {
+    MemorySink memory(stack);
+    HounsfieldSink(memory, water, variance).write(0, stack.voxels.size(), stack.voxels.data());
+  }
 }
 
 void run_slices(Job& job, const SlicesCommand& command) {
@@ -124,51 +235,50 @@ void run_slices(Job& job, const SlicesCommand& command) {
     stack.size[2] = static_cast<std::size_t>(work.windows.front().count());
     return stack;
   }();
-  const Plan plan = plan_slices(views_of(work.geometry, work.windows.front()), first_stack, work.volume,
-                                work.parameters, work.pixels, budgets({device}).front());
   const auto pixels = static_cast<double>(work.pixels * work.windows.size());
-  job.forecast(plan, grid_bytes(work.stack) + grid_bytes(first_stack) + sizeof(float) * pixels);
+  for (const Quantity& quantity : work.quantities)
+    job.forecast(plan_slices(views_of(work.geometry, work.windows.front()), first_stack, work.volume,
+                             quantity.parameters, work.pixels, budgets({device}).front()),
+                 grid_bytes(work.stack) + grid_bytes(first_stack) + sizeof(float) * pixels);
   if (job.dry_run()) {
-    for (std::size_t n = 0; n < work.slices.size(); ++n)
-      job.print(fmt::format("{}: {}, {} of {} views\n", work.outputs[n], work.names[n], work.windows.size(),
-                            first_stack.size[2]));
+    for (const Quantity& quantity : work.quantities)
+      for (std::size_t n = 0; n < work.slices.size(); ++n)
+        job.print(fmt::format("{}: {}, {} of {} views\n", quantity.outputs[n], work.names[n], work.windows.size(),
+                              first_stack.size[2]));
     return;
   }
-  const Volume projections = job.read(command.input);
-  auto stacks = stacks_of(work);
-  std::unique_ptr<Slices> slices;
-  const Progress progress = job.run_options().progress;
-  for (std::size_t n = 0; n < work.windows.size(); ++n) {
-    const Range window = work.windows[n];
-    job.timed("filter", [&] {
-      if (n == 0) {
-        slices = std::make_unique<Slices>(device, part_of(projections, window), views_of(work.geometry, window),
-                                          work.volume, work.parameters, work.pixels);
-      } else {
-        const Range fresh{work.windows[n - 1].end, window.end};
-        slices->add(part_of(projections, fresh), views_of(work.geometry, fresh));
-      }
-    });
-    const auto found = job.timed("slices", [&] { return slices->reconstruct(work.slices); });
-    for (std::size_t slice = 0; slice < found.size(); ++slice)
-      std::copy(found[slice].voxels.begin(), found[slice].voxels.end(),
-                stacks[slice].voxels.begin() + static_cast<std::ptrdiff_t>(n * found[slice].voxels.size()));
-    if (progress) progress({"slices", static_cast<double>(n + 1), static_cast<double>(work.windows.size()), {}});
-  }
+  const SlicesInput input = read_projections(job, command, work);
   auto& results = job.results();
   results["views"] = first_stack.size[2];
   results["windows"] = nlohmann::json::array();
   for (const Range& window : work.windows) results["windows"].push_back({window.begin, window.end - 1});
   results["slices"] = nlohmann::json::array();
-  for (std::size_t n = 0; n < stacks.size(); ++n) {
-    job.write(stacks[n], work.outputs[n]);
-    results["slices"].push_back(
-        {{"plane", work.names[n]}, {"file", work.outputs[n]}, {"grid", grid_json(work.slices[n])}});
-    job.say(fmt::format(
-        "{}: {}, {} slice{} of {} views, {}, {} interpolation on {}", work.outputs[n], grid_summary(stacks[n].grid),
-        work.names[n], work.windows.size() == 1 ? "" : fmt::format(", {} windows", work.windows.size()),
-        first_stack.size[2], fmt::format("window {} with cut-off {:.4g}", command.filter.window, command.filter.cutoff),
-        command.filter.interpolation, device.info().name));
+  for (const Quantity& quantity : work.quantities) {
+    const bool variance = quantity.parameters.variance.has_value();
+    auto stacks = reconstruct(job, work, quantity, input, device);
+    if (command.water) in_hounsfield_units(stacks, *command.water, variance);
+    for (std::size_t n = 0; n < stacks.size(); ++n) {
+      job.write(stacks[n], quantity.outputs[n]);
+      results["slices"].push_back({{"plane", work.names[n]},
+                                   {"file", quantity.outputs[n]},
+                                   {"unit", quantity.unit},
+                                   {"grid", grid_json(work.slices[n])}});
+      if (variance) {
+        job.say(fmt::format("{}: noise variance of the same in {}, for {}", quantity.outputs[n], quantity.unit,
+                            command.noise.text()));
+        continue;
+      }
+      job.say(fmt::format(
+          "{}: {}, {} slice{} of {} views, {}, {} interpolation{} on {}", quantity.outputs[n],
+          grid_summary(stacks[n].grid), work.names[n],
+          work.windows.size() == 1 ? "" : fmt::format(", {} windows", work.windows.size()), first_stack.size[2],
+          fmt::format("window {} with cut-off {:.4g}", command.filter.window, command.filter.cutoff),
+          command.filter.interpolation,
+          command.water ? fmt::format(", HU with water at {:.6g}/mm", *command.water) : "", device.info().name));
+    }
+    if (command.counts && !variance)
+      job.say(fmt::format("  from {}: {}{}", command.input, work.chosen.whole ? "" : "of the whole scan, ",
+                          counts_summary(input.calibration)));
   }
 }
 
@@ -178,10 +288,11 @@ void add_slices(CLI::App& app, Action& action) {
   auto* sub = app.add_subcommand(
       "slices", "Reconstruct a few slices by filtered back-projection, again and again as a scan goes on (quasi-3D)");
   auto command = std::make_shared<SlicesCommand>();
-  sub->add_option("-i,--input", command->input, "Projections (u, v, view): line integrals")
+  sub->add_option("-i,--input", command->input, "Projections (u, v, view): line integrals, or with --counts counts")
       ->required()
       ->type_name("FILE");
   sub->add_option("-g,--geometry", command->geometry, geometry_file_help)->required()->type_name("FILE");
+  add_detector_options(*sub, command->projections);
   add_grid_options(*sub, command->grid);
   const std::string slices = "Slices through that volume", scan = "Windows that move along the scan";
   auto* plane = sub->add_option("--plane", command->planes,
@@ -211,11 +322,17 @@ void add_slices(CLI::App& app, Action& action) {
       ->type_name("M")
       ->group(scan);
   add_filter_options(*sub, command->filter, false);
+  auto* counts = add_counts_flag(*sub, command->counts, command->counts_arguments);
+  add_noise_options(*sub, command->noise, counts,
+                    "Also write the variance of each slice's pixels, 1/mm^2, or HU^2, in files as for -o; all is then "
+                    "filtered twice",
+                    "A,B,C");
   sub->add_option("-o,--output", command->outputs,
-                  "An image of attenuations, 1/mm, for each slice in the order of --plane, with commas between; each "
-                  "window gives a layer")
+                  "An image of attenuations, 1/mm, or HU with --hu, for each slice in the order of --plane, with "
+                  "commas between; each window gives a layer")
       ->required()
       ->type_name("A,B,C");
+  add_water_option(*sub, command->water);
   sub->footer(
       "Projections are uploaded and filtered once and stay on the device; all slices share them. A slice on a plane of "
       "the volume's voxels has the\nbits that fdk would give them (exact interpolation).\nExample:\n  halocline slices "

@@ -77,6 +77,10 @@ std::vector<double> parse_numbers(const std::string& option, const std::vector<s
         if (!value)
           throw InputError(
               fmt::format("{} {}: '{}' is not a finite number", option, as_given(words), part.substr(from, to - from)));
+        constexpr double greatest = 1e18;  // no length or factor is greater, and float32 holds its square
+        if (std::abs(*value) > greatest)
+          throw InputError(fmt::format("{} {}: {:g} was found, numbers no greater than {:g} are expected", option,
+                                       as_given(words), *value, greatest));
         values.push_back(*value);
         from = part.find_first_not_of(space, to);
       }

@@ -37,11 +37,6 @@
 #define K_UNROLL 4
 #endif
 
-inline float kappa(float at, float correlation) {
-  const float a = at - floor(at);
-  return fma(-2.0f * a * (1.0f - a), 1.0f - correlation, 1.0f);
-}
-
 #ifdef USE_IMAGE
 __constant sampler_t bilinear = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_LINEAR;
 

@@ -5,6 +5,7 @@
 //   (x, y, z) = centre + (i - (nx - 1)/2) across + (j - (ny - 1)/2) along
 // in voxels from the centre of the volume that the matrices are made for, and gets what backproject.cl gives a voxel there:
 //   slice(i, j) = sum over the views, from the oldest on, of factor_n * weight * p_n(u, v).
+// VARIANCE: as in backproject.cl; factors are then squares.
 // Where slices lie on planes of that volume all these coordinates are exact, and with factors of 1 the bits are those of backproject_exact.
 //
 // Arrays: matrices[slot][12]; factors[slot]; planes[slice][3] = centre, across, along; extents[slice] = nx, ny, first pixel in `slices`,
@@ -47,7 +48,7 @@ __kernel void slices_keep(__global const float* restrict spectrum, __global filt
 __kernel void slices_exact(__global const float4* restrict resident, __global const float4* restrict matrices,
                            __global const float* restrict factors, __global const float4* restrict planes,
                            __global const int4* restrict extents, __global float* restrict slices, int columns,
-                           int rows, int first, int capacity) {
+                           int rows, int first, int capacity, float correlation) {
   const int i = get_global_id(0), j = J_UNROLL * (int)get_global_id(1), n = get_global_id(2);
   const int4 extent = extents[n];
   if (i >= extent.x || j >= extent.y) return;
@@ -83,7 +84,10 @@ __kernel void slices_exact(__global const float4* restrict resident, __global co
           resident[(size_t)(columns + 1) * (rows + 1) * slot + (inside ? row.quad * (columns + 1) + column.quad : 0)];
       const float low = fma(column.fraction, quad.y, (1.0f - column.fraction) * quad.x);
       const float high = fma(column.fraction, quad.w, (1.0f - column.fraction) * quad.z);
-      const float value = inside ? fma(row.fraction, high, (1.0f - row.fraction) * low) : 0.0f;
+      float value = inside ? fma(row.fraction, high, (1.0f - row.fraction) * low) : 0.0f;
+#ifdef VARIANCE
+      value *= kappa(u, correlation) * kappa(v, 0.0f);
+#endif
       sum[s] = fma(value, weight, sum[s]);
     }
     slot = slot + 1 == capacity ? 0 : slot + 1;
@@ -106,12 +110,20 @@ INLINE float of_step(float4 a, float4 step) {
   return fma(step.z, a.z, fma(step.x, a.x, step.y * a.y));
 }
 
+// u from the detector's edge, v from the centre of its first row
+#ifdef VARIANCE
+#define SAMPLE(u, v) \
+  (read_imagef(resident, bilinear, (float4)(u, (v) + 0.5f, layer, 0.0f)).x * kappa((u) - 0.5f, correlation) * kappa(v, 0.0f))
+#else
+#define SAMPLE(u, v) read_imagef(resident, bilinear, (float4)(u, (v) + 0.5f, layer, 0.0f)).x
+#endif
+
 // Along j, U, V and W of a view grow by the same step from pixel to pixel of a work-item: fewer operations than to work each out, and for
 // fractions of 8 bits exact enough. Work-items: (largest nx, largest ny / J_UNROLL, slices).
 __kernel void slices_image(__read_only image2d_array_t resident, __global const float4* restrict matrices,
                            __global const float* restrict factors, __global const float4* restrict planes,
                            __global const int4* restrict extents, __global float* restrict slices, int columns,
-                           int rows, int first, int capacity) {
+                           int rows, int first, int capacity, float correlation) {
   const int i = get_global_id(0), j = J_UNROLL * (int)get_global_id(1), n = get_global_id(2);
   const int4 extent = extents[n];
   if (i >= extent.x || j >= extent.y) return;
@@ -135,7 +147,7 @@ __kernel void slices_image(__read_only image2d_array_t resident, __global const 
 #pragma unroll
       for (int s = 0; s < J_UNROLL; ++s) {
         const float v = row_of(fma((float)s, step_v, v0) * inverse_w);
-        sum[s] = fma(read_imagef(resident, bilinear, (float4)(u, v + 0.5f, layer, 0.0f)).x, weight, sum[s]);
+        sum[s] = fma(SAMPLE(u, v), weight, sum[s]);
       }
     } else {
       const float step_u = of_step(mu, along), step_w = of_step(mw, along);
@@ -146,7 +158,7 @@ __kernel void slices_image(__read_only image2d_array_t resident, __global const 
         const float inverse_w = in_front ? RECIPROCAL(w) : 0.0f, weight = voxel_weight(inverse_w, in_front) * factor;
         const float u = fma(fma((float)s, step_u, u0), inverse_w, 0.5f);
         const float v = row_of(fma((float)s, step_v, v0) * inverse_w);
-        sum[s] = fma(read_imagef(resident, bilinear, (float4)(u, v + 0.5f, layer, 0.0f)).x, weight, sum[s]);
+        sum[s] = fma(SAMPLE(u, v), weight, sum[s]);
       }
     }
     slot = slot + 1 == capacity ? 0 : slot + 1;

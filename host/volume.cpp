@@ -35,6 +35,13 @@ void check_grid(const Grid& grid, const std::string& what) {
                                    fmt::join(grid.spacing, ",")));
     if (!std::isfinite(grid.origin[axis]))
       throw InputError(fmt::format("{}: origin {} mm is not finite", what, fmt::join(grid.origin, ",")));
+    constexpr double coarse = 1e9, fine = 1e-9, far = 1e12;  // beyond, squares and quotients of float32 overflow
+    if (grid.spacing[axis] > coarse || grid.spacing[axis] < fine)
+      throw InputError(fmt::format("{}: spacing {} mm; {:g} to {:g} mm are expected", what,
+                                   fmt::join(grid.spacing, ","), fine, coarse));
+    if (std::abs(grid.origin[axis]) > far)
+      throw InputError(
+          fmt::format("{}: origin {} mm; no more than {:g} mm are expected", what, fmt::join(grid.origin, ","), far));
   }
   for (int a = 0; a < 3; ++a)
     for (int b = 0; b <= a; ++b) {

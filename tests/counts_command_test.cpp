@@ -143,6 +143,70 @@ TEST_F(CountsCommand, RowsOfBadPixelsAreInterpolatedAndTold) {
   EXPECT_NEAR(integrals.at(16, 4, 2), 0.5 * (integrals.at(16, 3, 2) + integrals.at(16, 5, 2)), 1e-6);
 }
 
+// The same as of a file in which the pixels had been put together before, also where some or all of a bin are bad.
+TEST_F(CountsCommand, PartsAreThoseOfAFileOfSums) {
+  const Volume one_column = read_image(path("map.mha"));
+  const auto bins = [&](const std::string& name, const Volume& map) {  // columns 2 to 31 in pairs, rows 1 to 8 in pairs
+    const Volume all = read_image(path(name));
+    Grid grid = all.grid;
+    grid.size = {15, 4, all.grid.size[2]};
+    grid.spacing = {2, 2, 1};
+    grid.origin = {-13.5, -2.5, 0};
+    Volume out(grid);
+    for (std::size_t n = 0; n < out.voxels.size(); ++n) {
+      const std::size_t u = n % 15, v = n / 15 % 4, view = n / 60;
+      double sum = 0, all_bad = 1;
+      for (std::size_t j = 1 + 2 * v; j < 3 + 2 * v; ++j)
+        for (std::size_t i = 2 + 2 * u; i < 4 + 2 * u; ++i) {
+          const bool bad = map.at(i, j, 0) != 0;  // alone in its row, or one of a whole bin
+          sum += bad ? 0.5 * (all.at(i - 1, j, view) + all.at(i + 1, j, view)) : all.at(i, j, view);
+          if (!bad) all_bad = 0;
+        }
+      out.voxels[n] = static_cast<float>(name == "map.mha" ? all_bad : sum);
+    }
+    write_image(out, path("sum_" + name));
+  };
+  const auto run_fdk = [&](const std::string& prefix, const std::string& map_name, const std::string& output,
+                           Words more) {
+    for (const auto& word : Words{"--counts", "--flat", path(prefix + "flat.mha"), "--dark", path(prefix + "dark.mha"),
+                                  "--bad-pixels", path(map_name), "--beam-hardening", "1.0,0.05", "--variance-out",
+                                  path("v_" + output), "--halves-out", path("a_" + output) + "," + path("b_" + output)})
+      more.push_back(word);
+    const Ran ran = fdk(prefix + "counts.mha", output, more);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return ran;
+  };
+  const auto compare = [&](const Volume& map) {
+    write_image(map, path("holes.mha"));
+    for (const char* name : {"counts.mha", "flat.mha", "dark.mha", "map.mha"}) bins(name, map);
+    // electronic noise of four pixels is twice that of one
+    run_fdk("sum_", "sum_map.mha", "sums.mha", {"--electronic", "6"});
+    return run_fdk("", "holes.mha", "bins.mha", {"--electronic", "3", "--crop", "2,1,30,8", "--bin", "2"}).out;
+  };
+  Volume map = one_column;
+  for (std::size_t row = 0; row < 9; ++row) map.at(20, row, 0) = 1;
+  for (const std::size_t n : {8, 9}) map.at(n, 5, 0) = map.at(n, 6, 0) = 1;
+  EXPECT_THAT(compare(map), AllOf(HasSubstr("of the whole scan"), HasSubstr("22 detector pixels are bad")));
+  for (const std::string kind : {"", "v_", "a_", "b_"})
+    EXPECT_TRUE(read_image(path(kind + "bins.mha")).voxels == read_image(path(kind + "sums.mha")).voxels) << kind;
+  map = one_column;
+  map.at(15, 4, 0) = 1;
+  EXPECT_THAT(compare(map), HasSubstr("10 detector pixels are bad"));
+  expect_same("bins.mha", "sums.mha");
+  expect_same("a_bins.mha", "a_sums.mha");
+  // frames, each with the beams of its own views
+  const Words frames{"--counts", "--flat", path("flat.mha"), "--air", "0,0,3,9", "--allow-incomplete-arc"};
+  Words more = frames;
+  more.insert(more.end(), {"--views-per-frame", "12"});
+  ASSERT_EQ(fdk("counts.mha", "frame%d.mha", more).code, 0);
+  for (const auto& [frame, views] : {std::pair{"frame0.mha", "0:11"}, {"frame1.mha", "12:23"}}) {
+    more = frames;
+    more.insert(more.end(), {"--views", views});
+    ASSERT_EQ(fdk("counts.mha", "views.mha", more).code, 0);
+    EXPECT_TRUE(read_image(path("views.mha")).voxels == read_image(path(frame)).voxels) << frame;
+  }
+}
+
 TEST_F(CountsCommand, WrongOptionsAreRefused) {
   const auto refused = [&](const Words& words) {
     const Ran ran = fdk("counts.mha", "none.mha", words);
@@ -162,6 +226,24 @@ TEST_F(CountsCommand, WrongOptionsAreRefused) {
   EXPECT_THAT(refused({"--counts", "--air", "0,0,3"}), HasSubstr("U0,V0,U1,V1"));
   EXPECT_THAT(refused({"--counts", "--air", "0,0,3,9", "--floor", "0"}), HasSubstr("--floor"));
   EXPECT_THAT(refused({"--counts", "--air", "0,0,3,9", "--beam-hardening", "1,x"}), HasSubstr("--beam-hardening"));
+  for (const char* text : {"0", "0,1", "-1,0.1"})
+    EXPECT_THAT(refused({"--counts", "--air", "0,0,3,9", std::string("--beam-hardening=") + text}),
+                AllOf(HasSubstr("--beam-hardening begins with C1 = "), HasSubstr("must be positive")));
+  EXPECT_THAT(refused({"--counts", "--air", "0,0,3,9", "--beam-hardening", "1,1e7"}),
+              HasSubstr("a coefficient of --beam-hardening is 1e+07"));
+  EXPECT_THAT(refused({"--counts", "--air", "0,0,3,9", "--beam-hardening", "1e30"}),
+              HasSubstr("no greater than 1e+18"));
+  EXPECT_THAT(refused({"--counts", "--air", "0,0,3,9", "--floor", "1e30"}), HasSubstr("set --floor"));
+  EXPECT_THAT(refused({"--counts", "--air", "0,0,3,9", "--variance-out", path("v.mha"), "--photons-per-count", "1e16"}),
+              HasSubstr("no more than 1e+15"));
+  EXPECT_THAT(refused({"--counts", "--air", "0,0,3,9", "--variance-out", path("v.mha"), "--electronic", "1e10"}),
+              HasSubstr("0 to 1e+09"));
+  EXPECT_THAT(refused({"--counts", "--air", "0,0,3,9", "--bin", "33,1"}),
+              AllOf(HasSubstr("--bin 33: one column"), HasSubstr("two at the very least")));
+  EXPECT_THAT(refused({"--counts", "--air", "0,0,3,9", "--bin", "34,1"}), HasSubstr("there are 33"));
+  EXPECT_THAT(refused({"--counts", "--air", "0,0,3,9", "--crop", "3,0,1,9"}), HasSubstr("--crop: one column"));
+  EXPECT_THAT(refused({"--counts", "--air", "0,0,3,9", "--pixel", "1e10,1e10"}), HasSubstr("1e-09 to 1e+09 mm"));
+  EXPECT_THAT(refused({"--counts", "--air", "0,0,3,9", "--hu", "1e30"}), HasSubstr("--hu"));
   EXPECT_THAT(refused({"--counts", "--air", "0,0,3,9", "--reduce-rings", "9"}), HasSubstr("39 columns"));
   EXPECT_THAT(refused({"--counts", "--air", "0,0,3,9", "--variance-out", path("v.mha"), "--photons", "1000"}),
               HasSubstr("--photons-per-count"));

@@ -169,6 +169,12 @@ std::vector<Scanner> scanners() {
   curved.geometry.radius_cylindrical_detector = sdd;
   out.push_back(curved);
 
+  CircularOptions virtual_options = circle(180);  // the same rays on a detector through the axis
+  virtual_options.sdd = sid;
+  Scanner through_the_axis{"virtual_detector", circular_geometry(virtual_options), wide};
+  through_the_axis.detector = reference::detector(112, 72, 180, sid / sdd, sid / sdd);
+  out.push_back(through_the_axis);
+
   FdkParameters padded;
   padded.pad = 0.5;
   out.push_back({"padded_without_need", turn, wide, padded});

@@ -7,6 +7,7 @@
 #include <random>
 #include <string>
 
+#include "algorithms/counts_part.hpp"
 #include "algorithms/fdk.hpp"
 #include "algorithms/phantoms.hpp"
 #include "tests/reference/projector_scenes.hpp"
@@ -31,14 +32,13 @@ Volume with_noise(const Volume& projections, const FdkParameters::Noise& noise, 
   return out;
 }
 
-/// Variance of each voxel over the realisations, divided by the predicted one.
-std::vector<double> ratios(const Volume& clean, const Geometry& geometry, const Grid& grid, FdkParameters parameters,
-                           const FdkParameters::Noise& noise) {
+/// Variance of each voxel over the realisations, divided by the predicted one. noisy(n): projections of realisation n.
+std::vector<double> ratios(const Volume& clean, const std::function<Volume(unsigned)>& noisy, const Geometry& geometry,
+                           const Grid& grid, FdkParameters parameters, const FdkParameters::Noise& noise) {
   std::vector<double> sum(grid.count()), squares(grid.count());
   const auto first = fdk(clean, geometry, grid, parameters, device()).output.voxels;  // against cancellation
   for (int n = 0; n < realisations; ++n) {
-    const auto volume =
-        fdk(with_noise(clean, noise, static_cast<unsigned>(n + 1)), geometry, grid, parameters, device()).output;
+    const auto volume = fdk(noisy(static_cast<unsigned>(n + 1)), geometry, grid, parameters, device()).output;
     for (std::size_t at = 0; at < sum.size(); ++at) {
       const double difference = static_cast<double>(volume.voxels[at]) - first[at];
       sum[at] += difference;
@@ -51,6 +51,12 @@ std::vector<double> ratios(const Volume& clean, const Geometry& geometry, const 
   for (std::size_t at = 0; at < sum.size(); ++at)
     out[at] = (squares[at] - sum[at] * sum[at] / realisations) / (realisations - 1) / predicted[at];
   return out;
+}
+
+std::vector<double> ratios(const Volume& clean, const Geometry& geometry, const Grid& grid,
+                           const FdkParameters& parameters, const FdkParameters::Noise& noise) {
+  return ratios(
+      clean, [&](unsigned seed) { return with_noise(clean, noise, seed); }, geometry, grid, parameters, noise);
 }
 
 /// The mean ratio is 1 and its spread that of a variance estimated from so many values.
@@ -175,6 +181,47 @@ INSTANTIATE_TEST_SUITE_P(Scans, VarianceScans,
                                          Scan{.name = "tilted", .rows = 56},
                                          Scan{.name = "cylinder_cone", .radius = 180, .rows = 56}),
                          [](const auto& info) { return info.param.name; });
+
+// Counts that are put together before the logarithm, with pixels that count nothing in some bins.
+TEST(Variance, OfBinnedCountsIsThatOfManyScans) {
+  const Geometry geometry = circle(180, 90);
+  const Grid grid = default_grid({64, 64, 1}, {0.5, 0.5, 1});
+  const Grid fine = reference::detector(120, 2, 90, 0.6, 0.6);
+  const Volume lines = project_analytic(body(), geometry, fine);
+  constexpr double photons_per_count = 2.5, electronic = 12;  // the latter in photons
+  CountsCalibration whole;
+  whole.size = fine.size;
+  whole.beams.assign(90, 1);
+  whole.coefficients = {1, 0.03f};
+  for (std::size_t n = 0; n < fine.slice(); ++n) {
+    const float bad = n % 31 == 5 ? 1 : 0;
+    whole.pixels.push_back({20, 500 + 10 * static_cast<float>(n % 7), -bad, -bad});
+  }
+  ProjectionPart part;
+  part.first = {4, 0};
+  part.size = {112, 2};
+  part.bin = {2, 2};
+  for (std::size_t view = 0; view < 90; ++view) part.views.push_back(view);
+  const auto counts = [&](unsigned seed) {  // 0: those in the mean
+    std::mt19937 generator(seed);
+    std::normal_distribution<double> normal(0, electronic);
+    Volume out(fine);
+    for (std::size_t n = 0; n < out.voxels.size(); ++n) {
+      const auto& pixel = whole.pixels[n % fine.slice()];
+      double photons = photons_per_count * pixel.open * std::exp(-static_cast<double>(lines.voxels[n]));
+      if (seed > 0)
+        photons = static_cast<double>(std::poisson_distribution<long>(photons)(generator)) + normal(generator);
+      out.voxels[n] = static_cast<float>(pixel.dark + photons / photons_per_count);
+    }
+    return take_counts(MemorySource(out), part, whole);
+  };
+  const CountsCalibration binned = part_calibration(whole, part, "the counts");
+  FdkParameters parameters;
+  parameters.counts = {&binned};
+  const auto ratio = ratios(counts(0), counts, geometry, grid, parameters, {photons_per_count, 2 * electronic});
+  expect_right(ratio, grid, "centre", [](const auto& x) { return squared_distance(x, {0, 0, 0}) < 49; });
+  expect_right(ratio, grid, "edge", [](const auto& x) { return squared_distance(x, {0, 0, 0}) > 196; });
+}
 
 TEST(Variance, GrowsAsTheNumberOfPhotonsFalls) {
   const Geometry geometry = circle(180, 48);

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "algorithms/field_of_view.hpp"
+#include "algorithms/redundancy.hpp"
 #include "host/error.hpp"
 
 namespace halocline {
@@ -139,6 +140,31 @@ TEST(Findings, TellWhatIsImpossible) {
   parallel.arc = 120;
   expect_found(geometry_findings(scan(parallel)), true, {"gap of 61.33 degrees"});
   EXPECT_THROW(geometry_findings(Geometry{}), InputError);
+}
+
+// What is found to be too short is what fdk refuses, to the last view.
+TEST(Findings, AskForTheArcThatFdkAsksFor) {
+  CircularOptions options;
+  options.projections = 400;
+  const Grid pixels = detector().grid(400);
+  int refused = 0;
+  for (int n = 0; n < 40; ++n) {
+    options.arc = 189 + 0.1 * n;  // 180 and the fan to the centres of the outer pixels, 11.09
+    const Geometry geometry = scan(options);
+    bool impossible = false, too_short = false;
+    for (const Finding& finding : geometry_findings(geometry, detector()))
+      impossible = impossible || finding.impossible;
+    try {
+      redundancy_of(geometry, pixels);
+    } catch (const InputError&) {
+      too_short = true;
+    }
+    EXPECT_EQ(impossible, too_short) << options.arc;
+    refused += too_short ? 1 : 0;
+  }
+  EXPECT_GT(refused, 5);
+  EXPECT_LT(refused, 35);
+  EXPECT_NEAR(short_scan_arc(scan(), pixels), M_PI + 2 * std::atan(99.5 * 1.5 / 1536), 1e-12);
 }
 
 TEST(Findings, WarnOfWhatIsOdd) {

@@ -147,7 +147,7 @@ void run_fdk(const Devices& devices, bool variance, bool counts) {
 }
 
 // A window that moves past the end of the ring, slices of different sizes.
-void run_slices(const Devices& devices, bool hardware) {
+void run_slices(const Devices& devices, bool hardware, bool variance) {
   CircularOptions circle;
   circle.sid = 100;
   circle.sdd = 150;
@@ -159,6 +159,7 @@ void run_slices(const Devices& devices, bool hardware) {
   for (int axis = 0; axis < 3; ++axis) planes.push_back(plane_across(volume, axis, centre_of(volume)));
   FdkParameters parameters;
   parameters.hardware_interpolation = hardware;
+  if (variance) parameters.variance = FdkParameters::Noise{1000, 5};
   Slices slices(devices.front(), stack, circular_geometry(circle), volume, parameters, 1000);
   slices.reconstruct(planes);
   for (int n = 0; n < 2; ++n) {
@@ -255,7 +256,8 @@ std::vector<std::function<void(const Devices&)>> cases() {
   for (const char* name : {"cone_tilted", "cone", "cone_axis_along_j", "fan"})
     all.push_back([=](const Devices& devices) { run_projectors(devices, name); });
   for (const bool hardware : {false, true})
-    all.push_back([=](const Devices& devices) { run_slices(devices, hardware); });
+    for (const bool variance : {false, true})
+      all.push_back([=](const Devices& devices) { run_slices(devices, hardware, variance); });
   for (const bool image : {false, true}) all.push_back([=](const Devices& devices) { run_bench(devices, image); });
   for (const bool variance : {false, true}) {
     for (const bool counts : {false, true})

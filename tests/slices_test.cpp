@@ -79,6 +79,25 @@ void expect_planes_of(const std::vector<Volume>& slices, const Volume& volume) {
         << "across axis " << axis;
 }
 
+// Counts with flats that are uneven, a dead column and a beam of each view's own.
+struct Counts {
+  Volume counts;
+  CountsCalibration calibration;
+};
+Counts counts_of(const Grid& projections) {
+  Counts out{reference::random_volume(projections, 9), {}};
+  for (float& count : out.counts.voxels) count = 200 + 9000 * count;
+  out.calibration.size = projections.size;
+  out.calibration.coefficients = {1, 0.1f};
+  for (std::size_t n = 0; n < projections.slice(); ++n) {
+    const float dead = projections.size[0] > 5 && n % projections.size[0] == 4 ? 1 : 0;
+    out.calibration.pixels.push_back({20, 9000 + 100 * static_cast<float>(n % 7), -dead, dead});
+  }
+  for (std::size_t n = 0; n < projections.size[2]; ++n)
+    out.calibration.beams.push_back(1 + 0.01f * static_cast<float>(n % 13));
+  return out;
+}
+
 class SliceScenes : public testing::TestWithParam<const char*> {};
 
 TEST_P(SliceScenes, HaveTheBitsOfFdk) {
@@ -90,6 +109,20 @@ TEST_P(SliceScenes, HaveTheBitsOfFdk) {
   const auto planes = three_planes(scene.grid);
   Slices slices(device().front(), projections, scene.geometry, scene.grid, parameters, pixels_of(planes));
   expect_planes_of(slices.reconstruct(planes), volume);
+}
+
+TEST_P(SliceScenes, OfCountsAndTheirVarianceHaveTheBitsOfFdk) {
+  const auto scene = all_round(GetParam(), 31);
+  const auto [counts, calibration] = counts_of(scene.projections);
+  FdkParameters parameters;
+  parameters.counts = FdkParameters::Counts{&calibration};
+  const auto planes = three_planes(scene.grid);
+  for (const bool variance : {false, true}) {
+    if (variance) parameters.variance = FdkParameters::Noise{2, 30};
+    const Volume volume = fdk(counts, scene.geometry, scene.grid, parameters, device()).output;
+    Slices slices(device().front(), counts, scene.geometry, scene.grid, parameters, pixels_of(planes));
+    expect_planes_of(slices.reconstruct(planes), volume);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, SliceScenes,
@@ -147,6 +180,36 @@ TEST(Slices, AWindowThatMovesHasTheBitsOfItsFdk) {
     const Volume volume =
         fdk(part_of(projections, last - 30, last), window(last - 30, last), scene.grid, {}, device()).output;
     expect_planes_of(slices.reconstruct(planes), volume);
+  }
+}
+
+TEST(Slices, AWindowOfCountsThatMovesHasTheBitsOfItsFdk) {
+  auto scene = all_round("cone", 57);
+  for (std::size_t n = 0; n < 57; ++n) scene.geometry.views[n].gantry_angle = 11 + 12 * static_cast<double>(n);
+  const auto [counts, calibration] = counts_of(scene.projections);
+  const auto planes = three_planes(scene.grid);
+  const auto of = [&, &whole = calibration](std::size_t first, std::size_t last) {
+    std::vector<std::size_t> numbers;
+    for (std::size_t n = first; n < last; ++n) numbers.push_back(n);
+    return whole.of_views(numbers);
+  };
+  const auto window = [&](std::size_t first, std::size_t last) {
+    return views_of(scene.geometry, {static_cast<std::int64_t>(first), static_cast<std::int64_t>(last)});
+  };
+  for (const bool variance : {false, true}) {
+    FdkParameters parameters;
+    if (variance) parameters.variance = FdkParameters::Noise{2, 30};
+    const CountsCalibration begin = of(0, 30), end = of(14, 44);
+    parameters.counts = FdkParameters::Counts{&begin};
+    Slices slices(device().front(), part_of(counts, 0, 30), window(0, 30), scene.grid, parameters, pixels_of(planes));
+    const Volume next = part_of(counts, 30, 37);
+    EXPECT_THAT([&] { slices.add(next, window(30, 37)); },
+                ThrowsMessage<InputError>(HasSubstr("7 new views of counts come with 0 beams")));
+    slices.add(next, window(30, 37), of(30, 37).beams);
+    slices.add(part_of(counts, 37, 44), window(37, 44), of(37, 44).beams);
+    parameters.counts->calibration = &end;
+    expect_planes_of(slices.reconstruct(planes),
+                     fdk(part_of(counts, 14, 44), window(14, 44), scene.grid, parameters, device()).output);
   }
 }
 
@@ -265,10 +328,10 @@ TEST(Slices, RefuseWhatCannotBe) {
   slices.add(part_of(projections, 36, 40), tilted);
   EXPECT_EQ(slices.reconstruct(planes).size(), 3u);
 
-  FdkParameters variance;
-  variance.variance = FdkParameters::Noise{};
-  refuses([&] { plan_slices(scene.geometry, scene.projections, scene.grid, variance, 10, budgets(device()).front()); },
-          "variance");
+  FdkParameters counts;
+  counts.counts = FdkParameters::Counts{};
+  refuses([&] { Slices(device().front(), projections, scene.geometry, scene.grid, counts, pixels_of(planes)); },
+          "no calibration");
   auto budget = budgets(device()).front();
   budget.memory = 700 << 10;  // quads: 34 x 42 x 40 x 16 bytes
   EXPECT_THAT([&] { plan_slices(scene.geometry, scene.projections, scene.grid, {}, 1000, budget); },
@@ -333,6 +396,69 @@ TEST_F(SlicesCommand, GivesThePlaneOfFdk) {
   EXPECT_NEAR(axial.grid.origin[1], 3, 1e-12);
 }
 
+// Counts, a window of the detector, bins, Hounsfield units and the variance: what fdk makes of the same options.
+TEST_F(SlicesCommand, TakesWhatFdkTakes) {
+  ok({"geometry", "circular", "--sid", "200", "--sdd", "300", "--projections", "36", "-o", f / "circle.xml"});
+  ok({"project", "--phantom", "shepp-logan", "--phantom-size", "28", "--mu", "0.02", "-g", f / "circle.xml",
+      "--detector", "66,50", "--pixel", "1,1", "-o", f / "fine.mha"});
+  Volume counts = read_image(f / "fine.mha");
+  Grid single = counts.grid;
+  single.size[2] = 1;
+  Volume flat(single);
+  for (std::size_t n = 0; n < counts.voxels.size(); ++n) {
+    const std::size_t pixel = n % single.count();
+    flat.voxels[pixel] = 5000 + 50 * static_cast<float>(pixel % 17);
+    counts.voxels[n] = flat.voxels[pixel] * std::exp(-counts.voxels[n]);
+  }
+  for (std::size_t n = 0; n < counts.voxels.size(); n += 66) counts.voxels[n + 30] = 0;  // dead
+  write_image(counts, f / "counts.mha");
+  write_image(flat, f / "flat.mha");
+  const auto with = [&](const std::string& command, const std::vector<std::string>& more) {
+    std::vector<std::string> all{command,
+                                 "-i",
+                                 f / "counts.mha",
+                                 "-g",
+                                 f / "circle.xml",
+                                 "--counts",
+                                 "--flat",
+                                 f / "flat.mha",
+                                 "--size",
+                                 "16,16,12",
+                                 "--spacing",
+                                 "2,2,2",
+                                 "--hu",
+                                 "0.02",
+                                 "--photons-per-count",
+                                 "2",
+                                 "--electronic",
+                                 "4"};
+    all.insert(all.end(), more.begin(), more.end());
+    const Ran ran = run(all);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return ran.out;
+  };
+  for (const std::vector<std::string>& part : {std::vector<std::string>{}, {"--crop", "1,1,64,48", "--bin", "2"}}) {
+    auto more = part;
+    more.insert(more.end(), {"-o", f / "volume.mha", "--variance-out", f / "noise.mha"});
+    with("fdk", more);
+    more = part;
+    more.insert(more.end(), {"--plane", "axial,coronal", "--position", "1,3,1", "-o", f / "a.mha" + "," + f / "c.mha",
+                             "--variance-out", f / "va.mha" + "," + f / "vc.mha", "--report", f / "r.json"});
+    EXPECT_THAT(with("slices", more), HasSubstr("noise variance of the same in HU^2, for 2 photons a count"));
+    const Volume volume = read_image(f / "volume.mha"), noise = read_image(f / "noise.mha");
+    for (const auto& [name, of, axis, at] : {std::tuple{"a.mha", &volume, 2, 7},
+                                             {"c.mha", &volume, 1, 8},
+                                             {"va.mha", &noise, 2, 7},
+                                             {"vc.mha", &noise, 1, 8}})
+      EXPECT_TRUE(static_cast<std::vector<float>>(read_image(f / name).voxels) ==
+                  plane_of_volume(*of, axis, static_cast<std::size_t>(at)))
+          << name;
+    const auto slices = nlohmann::json::parse(content(f / "r.json"))["results"]["slices"];
+    EXPECT_EQ(slices[0]["unit"], "HU");
+    EXPECT_EQ(slices[3]["unit"], "HU^2");
+  }
+}
+
 TEST_F(SlicesCommand, MakesAnObliqueOne) {
   const Ran ran = run(words({"--views", "36", "--normal", "1,1,0", "-o", f / "o.mha"}));
   ASSERT_EQ(ran.code, 0) << ran.err;
@@ -356,6 +482,12 @@ TEST_F(SlicesCommand, RefusesByName) {
   refuses({"--normal", "0,0,0", "-o", one}, "--normal");
   refuses({"--position", "0,400,0", "-o", three}, "--position");
   refuses({"--step", "3", "-o", three}, "--views");
+  refuses({"--views", "36", "--variance-out", three, "-o", three}, "--photons is missing");
+  refuses({"--views", "36", "--variance-out", one, "--photons", "9", "-o", three}, "--variance-out has 1 file for 3");
+  refuses({"--views", "36", "--photons", "9", "-o", three}, "--variance-out, which is missing");
+  refuses({"--views", "36", "--counts", "-o", three}, "--flat");
+  refuses({"--views", "36", "--flat", one, "-o", three}, "--counts");
+  refuses({"--views", "36", "--bin", "33", "-o", three}, "--bin");
   refuses({"--views", "49", "-o", three}, "--views");
   refuses({"--views", "36", "--step", "37", "-o", three}, "--step");
   refuses({"--views", "30", "--step", "5", "-o", three}, "views 0 to 29");

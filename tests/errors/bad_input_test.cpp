@@ -467,6 +467,21 @@ TEST_F(BadInput, GreyValuesThatFloat32CannotSquare) {
                    {"--init: the grey values lie", "at most 1e+16"});
 }
 
+TEST_F(BadInput, NumbersBeyondAllMeasure) {
+  const Words phantom{"phantom", "--type", "two-balls", "-o", f / "out.mha", "--size", "8,8,8"};
+  expect_refused(phantom + Words{"--spacing", "1e30,1,1"}, {"--spacing", "no greater than 1e+18"});
+  expect_refused(phantom + Words{"--spacing", "1e10,1,1"}, {"spacing 10000000000,1,1 mm", "1e-09 to 1e+09"});
+  expect_refused(phantom + Words{"--spacing", "1,1,1", "--origin", "0,1e13,0"}, {"no more than 1e+12 mm"});
+  expect_refused(phantom + Words{"--spacing", "1,1,1", "--mu", "1e30"}, {"1e+30 per mm", "at most 1e+09"});
+  expect_refused(phantom + Words{"--spacing", "1,1,1", "--phantom-size", "1e30"}, {"1e+30 mm wide"});
+  const Words circular{"geometry", "circular", "--projections", "8", "-o", f / "g.xml"};
+  expect_refused(circular + Words{"--sid", "1e30", "--sdd", "2e30"}, {"the source to isocentre distance is 1e+30"});
+  expect_refused(circular + Words{"--sid", "10", "--sdd", "1e12"}, {"the source to detector distance is 1e+12"});
+  expect_refused(circular + Words{"--sid", "10", "--sdd", "9"},
+                 {"smaller than", "virtual detector", "0 is a parallel"});
+  expect_refused(circular + Words{"--sid", "10", "--sdd", "20", "--proj-offset-x", "1e20"}, {"projection offset x"});
+}
+
 TEST_F(BadInputOnDevice, StepsBeyondFloat32) {
   expect_refused(denoise("v.mha", "tvgd") + Words{"--step", "1e38"}, {"--step", "range of float32", "smaller"});
 }
