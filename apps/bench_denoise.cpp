@@ -141,7 +141,8 @@ void add_bench_denoise(CLI::App& app, Action& action) {
   sub->add_option("--forms", command->forms,
                   "Comma list of in-place (two kernels an iteration) and SxB: S iterations (1 to 4) in one "
                   "pass over memory, duals "
-                  "of B bits (32, 16, 8) for pdu and spdu; of descent, adaptive (--adaptive-delta) and statistical "
+                  "of B bits (32, 16, 8), 1x32-apart and 2x32-apart with the gap in passes of its own, for pdu and "
+                  "spdu; of descent, adaptive (--adaptive-delta) and statistical "
                   "(--weights) for tvgd. Default: in-place and those of 1 to 3, and all of tvgd")
       ->type_name("LIST");
   sub->add_option("--seconds", command->options.seconds,

@@ -493,18 +493,20 @@ class Run {
     const auto& need = requirements_;
     const auto limit = static_cast<std::int64_t>(need.size[2]);
     int now = 0;
+    bool reduced = false;
     for (int n = 0; n < count; n += now) {
       now = std::min(method_.together(), count - n);
       if (!stop_.go(n, now)) break;
       // what later iterations of this pass, and its reduction, will need of these beyond the interior
       const std::int64_t later = count - now - n, extra = reduce ? need.reduction_halo : 0;
       const Range core = slab.interior().grown(later * need.halo_low + extra, later * need.halo_high + extra, limit);
-      method_.iterate_together(slab, first + n, now, core);
+      reduced = reduce && n + now == count && method_.iterate_and_reduce(slab, first + n, now, core, slab.interior());
+      if (!reduced) method_.iterate_together(slab, first + n, now, core);
       slab.mark_step();
     }
     if (!options_.keep_partial) check_interrupt();
     if (reduce && stop_.count() == count) {
-      method_.reduce(slab, first + count, slab.interior());
+      if (!reduced) method_.reduce(slab, first + count, slab.interior());
       slab.download(sums_name_, slab.interior(), sums_.data(), 0);
       slab.wait();
     }
