@@ -492,6 +492,8 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
   if (!weighted && weights != nullptr)
     throw InputError(fmt::format("--weights belongs to the methods spdu and tvgd; {} takes none", parameters.method));
   const Grid& grid = f.grid();
+  if (parameters.time.weight && parameters.method != "pdu4d" && grid.size[2] == 1)
+    throw InputError("--time-axis z: the volume has one slice, and one frame can be made like no other; leave it out");
   MethodParameters method = common(grid, parameters);
   DenoiseResult result;
   std::optional<DividedSource> normalised;
@@ -626,7 +628,18 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
     result.lambda = result.stages.back().lambda;
     result.alpha = parameters.alpha_path[result.stages.size() - 1];
   }
-  if (is_filter(parameters.method)) return result;
+  if (is_filter(parameters.method)) {
+    // Of a filter nobody sums up the change.
+    const double change = std::numeric_limits<double>::infinity();
+    const char* option = parameters.method == "gaussian" ? "--sigma"
+                         : parameters.method == "median" ? "--radius"
+                                                         : "--strength";
+    std::string text = constant ? ""
+                                : effect_warning(watched_input.range(), watched_output.range(), change, 0,
+                                                 {"", fmt::format("a smaller {} smooths less", option)});
+    if (!text.empty()) result.warnings.push_back(std::move(text));
+    return result;
+  }
   result.rounding = largest_rounding(watched_input.range(), offset);
   require_finite_result(parameters, result, watched_output.range());
   const auto rms_change = result.fidelity / std::sqrt(static_cast<double>(grid.count()));

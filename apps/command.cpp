@@ -19,6 +19,7 @@
 #include "apps/job.hpp"
 #include "apps/report.hpp"
 #include "apps/subcommands.hpp"
+#include "apps/unknown_option.hpp"
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
 
@@ -94,11 +95,17 @@ void point_to_common_options(CLI::App& app) {
   }
 }
 
-// CLI11's message, or a better one if it is the subcommand that is missing or unknown.
+// CLI11's message, or a better one if it is the subcommand that is missing or unknown, or an option that is unknown:
+// that one may be what CLI11 misses.
 std::string parse_error_text(const CLI::App& app, const CLI::Error& error) {
   const CLI::App& level = innermost(app);
   const auto subcommands = level.get_subcommands([](const CLI::App*) { return true; });
-  if (subcommands.empty()) return error.what();
+  if (subcommands.empty()) {
+    const bool left_over = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
+                           dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+    const std::string unknown = left_over ? unknown_option_text(app, level) : "";
+    return unknown.empty() ? error.what() : unknown;
+  }
   std::vector<std::string> names;
   for (const auto* sub : subcommands) names.push_back(sub->get_name());
   const auto unknown = app.remaining(true);

@@ -8,7 +8,8 @@ edges, from an error function fitted to their profiles. S-PDU takes the variance
 Phantoms: two balls with white noise at a PSNR of 22.8 dB, and the blade with noise that went through FDK; strengths chosen by the
 program. SSIM, MSE and PSNR are those of `halocline metrics`.
 
-Markdown on stdout; pictures of a slice in --folder. Methods that this halocline does not have are left out, and so are those of --skip.
+Markdown on stdout; in --folder pictures of a slice and, where Python has Pillow, a real volume's side by side in one grey window
+(NAME-montage.png). Methods that this halocline does not have are left out, and so are those of --skip.
 
   benchmarks/compare_denoise.py --data /path/to/volumes --folder compare
 """
@@ -22,13 +23,18 @@ try:
 except ImportError:
     sys.exit("No module named 'numpy': this script needs it (Debian: python3-numpy)")
 
+try:
+    from PIL import Image, ImageDraw, ImageFont
+except ImportError:
+    Image = None
+
 from harness import Halocline, energy, markdown, read_mha, tell, two_balls, write_mha
 
 METHODS = ["pdu", "spdu", "tvgd", "gaussian", "median", "nlm"]
 
 # Boxes and edges in voxels (x, y, z) of the cropped volume, upper ends not included. An edge lies across its axis in the middle of its
 # box. rms: the distance from the data, where it is not left to the estimate: on the tooth it is the boxes' own deviation, so that
-# runs stay comparable when the estimate changes.
+# runs stay comparable when the estimate changes. window: grey values of the pictures, narrow enough to show the noise.
 SCENES = {
     "tooth": {
         "file": "volume_tooth/tooth.mha",
@@ -36,7 +42,8 @@ SCENES = {
         "boxes": [((5, 5, 2), (30, 20, 40)), ((33, 42, 58), (42, 51, 67)), ((54, 33, 55), (63, 42, 64))],
         "edges": [("x", (80, 43, 12), (102, 48, 20)), ("x", (1, 58, 28), (23, 63, 36)), ("y", (40, 14, 30), (56, 35, 36))],
         "rms": 11.4,
-        "slice": 32,
+        "slice": 60,
+        "window": (740, 960),
     },
     "head phantom": {
         "file": "volume_head_phantom/headphantom_bone_YA_crop128x256x256.mha",
@@ -45,6 +52,7 @@ SCENES = {
         "boxes": [((55, 12, 15), (82, 40, 35)), ((22, 59, 15), (40, 82, 35)), ((60, 60, 15), (90, 90, 35))],
         "edges": [("x", (36, 15, 20), (58, 35, 30)), ("x", (79, 15, 20), (100, 35, 30)), ("y", (55, 36, 24), (80, 58, 27))],
         "slice": 25,
+        "window": (20, 180),
     },
 }
 
@@ -100,6 +108,25 @@ def local_variance(volume, block=8):
         at = (np.arange(n) + 0.5) / block - 0.5
         result = np.apply_along_axis(lambda row: np.interp(at, np.arange(row.size), row), axis, result)
     return result.astype(np.float32)
+
+
+def montage(path, panels, number, window, spacing):
+    """A PNG of slice `number` of every (name, volume), four in a row, black and white at the ends of the window."""
+    if Image is None:
+        tell(f"{path} left out: No module named 'PIL' (Debian: python3-pil)")
+        return
+    low, high = window
+    scale, bar, gap, across = 300 / max(panels[0][1].shape[1:]), 26, 6, 4
+    tall, wide = (round(n * scale * h / spacing[0]) for n, h in zip(panels[0][1].shape[1:], (spacing[1], spacing[0])))
+    rows = -(-len(panels) // across)
+    sheet = Image.new("L", (min(across, len(panels)) * (wide + gap) - gap, rows * (tall + bar)), 255)
+    draw, font = ImageDraw.Draw(sheet), ImageFont.load_default(16)
+    for n, (name, volume) in enumerate(panels):
+        x, y = n % across * (wide + gap), n // across * (tall + bar)
+        grey = np.clip((volume[number] - low) / (high - low), 0, 1) * 255
+        sheet.paste(Image.fromarray(grey.round().astype(np.uint8)).resize((wide, tall), Image.NEAREST), (x, y + bar))
+        draw.text((x + 2, y + 3), name, fill=0, font=font)
+    sheet.save(path, optimize=True)
 
 
 class Runner:
@@ -174,11 +201,10 @@ def real_table(halocline, name, scene, methods, options):
     alpha = words[-1]
     certified, _ = run.once("pdu", ["--alpha", alpha, "--gap", 1e-5, "--iterations", 3000])
     rois = [word for lower, upper in scene["boxes"] for word in ("--roi", ",".join(map(str, lower + upper)))]
-    window = None
-    rows = []
+    window = ",".join(map(str, scene["window"]))
+    rows, panels = [], []
 
     def row(method, how, volume, file, seconds):
-        nonlocal window
         measured = halocline.metrics("-i", file, *rois)
         edges = [fit_edge(volume, *edge) for edge in scene["edges"]]
         rows.append([method, how, seconds, f"{energy(volume, f, 1 / alpha, spacing):.6g}",
@@ -187,8 +213,7 @@ def real_table(halocline, name, scene, methods, options):
                      *[f"{step:.4g} / {width:.3g}" for step, width in edges]])
         if twin is not None:
             rows[-1].append(f"{np.sqrt(np.mean((volume.astype(np.float64) - twin) ** 2)):.4g}")
-        if window is None:
-            window = f"{np.percentile(f, 0.5):g},{np.percentile(f, 99.5):g}"
+        panels.append((method if not how else f"{method}, {how}", volume))
         halocline("preview", "-i", file, "--axis", "z", "--slice", scene["slice"], f"--window={window}", "-o",
                   os.path.join(folder, f"{method}.png"), "--quiet")
 
@@ -199,6 +224,9 @@ def real_table(halocline, name, scene, methods, options):
             words, how = run.settle(method, target, weights)
         volume, file, report = run(method, words)
         row(method, how, volume, file, f"{report['seconds']['denoise']:.3g}")
+    if twin is not None:
+        panels.append(("the smooth twin", twin))
+    montage(os.path.join(options.folder, f"{name.replace(' ', '-')}-montage.png"), panels, scene["slice"], scene["window"], spacing)
     print(f"{name.capitalize()}, {' x '.join(map(str, f.shape[::-1]))} voxels, ||u - f|| / sqrt(N) = {target / math.sqrt(f.size):.4g} "
           f"({chosen}), energy with alpha {alpha:.4g}, certified minimum {certified['results']['dual']:.6g}:\n")
     header = ["method", "set by", "s", "energy", "RMS change", "noise 1", "noise 2", "noise 3"]

@@ -44,9 +44,10 @@ void require_finite(const VolumeSource& source, const std::string& name) {
   if (bad == 0) return;
   const auto& size = source.grid().size;
   throw InputError(
-      fmt::format("{}: {} values are NaN or infinite, the first at index ({},{},{}); mend the file, or give "
+      fmt::format("{}: {} {} NaN or infinite, the first at index ({},{},{}); mend the file, or give "
                   "--allow-nonfinite to set them to 0",
-                  name, bad, first_bad % size[0], first_bad / size[0] % size[1], first_bad / source.grid().slice()));
+                  name, bad, bad == 1 ? "value is" : "values are", first_bad % size[0], first_bad / size[0] % size[1],
+                  first_bad / source.grid().slice()));
 }
 
 void FiniteSource::read(std::size_t first, std::size_t count, float* to) const {

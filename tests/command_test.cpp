@@ -229,6 +229,12 @@ TEST_F(CommandOnDevice, AnAxisCanBeTime) {
   EXPECT_DONE(run(common + Words{"--time-axis", "z", "--time-weight", "80", "-o", path("loose.mha")}));
   EXPECT_EQ(read_image(path("space.mha")).voxels, read_image(path("same.mha")).voxels);  // z's spacing is 8 mm
   EXPECT_NE(read_image(path("space.mha")).voxels, read_image(path("loose.mha")).voxels);
+  EXPECT_DONE(
+      run({"phantom", "--type", "shepp-logan", "--size", "24,24,1", "--spacing", "8,8,8", "-o", path("1.mha")}));
+  const Ran slice = run({"denoise", "-i", path("1.mha"), "--method", "pdu", "--alpha", "9", "--time-axis", "z",
+                         "--time-weight", "8", "-o", path("2.mha")});
+  EXPECT_EQ(slice.code, 2);
+  EXPECT_THAT(slice.err, HasSubstr("--time-axis z: the volume has one slice"));
 }
 
 TEST_F(CommandOnDevice, FiltersSayWhatTheyDidAndNoMore) {
@@ -334,6 +340,13 @@ TEST_F(CommandOnDevice, RulesForAlpha) {
   const Ran weak = run(words + Words{"1e9"});
   EXPECT_DONE(weak);
   EXPECT_NE(weak.err.find("hardly anything was changed"), std::string::npos) << weak.err;
+  const Ran flat =
+      run({"denoise", "-i", path("r.mha"), "--method", "gaussian", "--sigma", "1e6", "-o", path("flat.mha")});
+  EXPECT_DONE(flat);
+  EXPECT_THAT(flat.err, AllOf(HasSubstr("nothing is left"), HasSubstr("a smaller --sigma smooths less")));
+  const Ran mild = run({"denoise", "-i", path("r.mha"), "--method", "gaussian", "-o", path("mild.mha")});
+  EXPECT_DONE(mild);
+  EXPECT_THAT(mild.err, Not(HasSubstr("nothing is left")));
 }
 
 TEST_F(CommandOnDevice, AGapNotReachedIsAWarning) {
@@ -835,6 +848,27 @@ TEST(CommandLine, EverySubcommandHasHelpWithAnExample) {
   const Ran version = run({"--version"});
   EXPECT_EQ(version.code, 0);
   EXPECT_NE(version.out, "");
+}
+
+TEST(CommandLine, AnUnknownOptionIsToldWithThoseSpeltLikeIt) {
+  const auto told = [](const Words& words) {
+    const Ran ran = run(words);
+    EXPECT_EQ(ran.code, 2);
+    return ran.err;
+  };
+  const Words denoise{"denoise", "-i", "v.mha", "--method", "pdu", "-o", "o.mha"};
+  EXPECT_THAT(told(denoise + Words{"--aplha", "3"}),
+              HasSubstr("denoise: error: there is no option --aplha; there is --alpha\nSee"));
+  EXPECT_THAT(told(denoise + Words{"--time=1"}),
+              HasSubstr("no option --time; there are --time-limit, --time-weight, --time-axis"));
+  EXPECT_THAT(told(denoise + Words{"--max-iterations", "3"}), HasSubstr("there is --iterations\n"));
+  EXPECT_THAT(told(denoise + Words{"--divice", "0"}), HasSubstr("there is --device\n"));  // one of all subcommands
+  EXPECT_THAT(told(denoise + Words{"--xyzzy"}), HasSubstr("there is no option --xyzzy\n"));
+  EXPECT_THAT(told(denoise + Words{"-q"}), HasSubstr("there is no option -q\n"));
+  // and not what is missing because of it
+  EXPECT_THAT(told({"denoise", "-i", "v.mha", "--methd", "pdu", "-o", "o.mha"}),
+              HasSubstr("no option --methd; there is --method\n"));
+  EXPECT_THAT(told({"denoise", "-i", "v.mha", "-o", "o.mha"}), HasSubstr("--method is required"));
 }
 
 TEST(CommandLine, DevicesAsJson) {
