@@ -35,7 +35,6 @@ std::vector<BenchForm> forms_of(const std::string& method) {
   std::vector<BenchForm> forms{{method, {}}};
   for (const int stages : {1, 2, 3, 4})
     for (const int bits : {32, 16, 8}) forms.push_back({method, {stages, bits}});
-  for (const int stages : {1, 2}) forms.push_back({method, {stages, 32, false}});
   for (const auto schedule : {Schedule::chambolle_pock, Schedule::seed})
     forms.push_back({method, {}, false, false, schedule});
   Regulariser huber, anisotropic, non_negative, guided;
@@ -53,7 +52,7 @@ std::vector<BenchForm> forms_of(const std::string& method) {
 // A pass of four iterations is slower than one of three wherever it was measured; what is not plain is slower than what
 // is, and not what most runs do.
 bool usual(const BenchForm& form) {
-  return form.fused.stages <= 3 && form.fused.sums && (form.plain() || descends(form) || form.method == "pdu4d");
+  return form.fused.stages <= 3 && (form.plain() || descends(form) || form.method == "pdu4d");
 }
 
 // Of a volume with n voxels along each edge; pdu4d: of as many in eight frames of half the edge, as they are stacked.
@@ -296,10 +295,7 @@ void DenoiseLoop::iterate(int count) {
 }
 
 void DenoiseLoop::warm_up() {
-  for (int count = 1; count <= together(); ++count) {
-    method_->iterate_together(slab_, 0, count, slab_.interior());
-    method_->iterate_and_reduce(slab_, 0, count, slab_.interior(), slab_.interior());
-  }
+  for (int count = 1; count <= together(); ++count) method_->iterate_together(slab_, 0, count, slab_.interior());
   reduce();
   slab_.wait();
 }
@@ -318,15 +314,12 @@ IterationRecord DenoiseLoop::run() {
   method_->start(slab_);
   for (int done = 0; done < iterations_;) {
     const int due = std::min(iterations_, std::max(done + 1, method_->next_reduction(done)));
-    const Range all = slab_.interior();
-    for (bool reduced = false; !reduced;) {
+    while (done < due) {
       const int count = std::min(together(), due - done);
-      const bool last = done + count == due;
-      reduced = last && method_->iterate_and_reduce(slab_, done, count, all, all);
-      if (!reduced) method_->iterate_together(slab_, done, count, all);
+      method_->iterate_together(slab_, done, count, slab_.interior());
       done += count;
-      if (last && !reduced) method_->reduce(slab_, done, all), reduced = true;
     }
+    method_->reduce(slab_, done, slab_.interior());
     slab_.download(sums_array->name, slab_.interior(), slices.data(), 0);
     slab_.wait();
     std::vector<double> sums(sums_array->elements, 0.0);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "algorithms/slice_sums.hpp"
 #include "host/quirks.hpp"
 
 namespace halocline {
@@ -20,13 +19,11 @@ constexpr FusedTile tiles[] = {
     {4, 4, 6, 12},  {4, 2, 20, 16}, {4, 2, 8, 12},  {4, 1, 23, 16}, {4, 1, 15, 11},
 };
 
-bool fits(const FusedTile& tile, const DeviceInfo& device) {
-  return tile.items() <= device.max_work_group && tile.local_bytes() <= usable_local_memory(device);
-}
-
 const FusedTile* find_tile(const DeviceInfo& device, int stages, std::size_t nx) {
   for (const auto& tile : tiles)
-    if (tile.stages == stages && nx % static_cast<std::size_t>(tile.columns) == 0 && fits(tile, device)) return &tile;
+    if (tile.stages == stages && nx % static_cast<std::size_t>(tile.columns) == 0 &&
+        tile.items() <= device.max_work_group && tile.local_bytes() <= usable_local_memory(device))
+      return &tile;
   return nullptr;
 }
 
@@ -36,9 +33,8 @@ int low_items(const FusedTile& tile) {
 
 // Columns and rows of the volume that a tile's results cover.
 std::array<int, 2> reach(const FusedTile& tile) {
-  const int more = tile.sums > 0 ? 1 : 0;  // differences of the last u
-  const int high_items = (tile.stages - 1 + more + tile.columns - 1) / tile.columns;
-  return {(tile.x - low_items(tile) - high_items) * tile.columns, tile.y - 2 * tile.stages + 1 - more};
+  const int high_items = (tile.stages - 1 + tile.columns - 1) / tile.columns;
+  return {(tile.x - low_items(tile) - high_items) * tile.columns, tile.y - 2 * tile.stages + 1};
 }
 
 std::array<std::size_t, 2> tile_counts(const FusedTile& tile, std::size_t nx, std::size_t ny) {
@@ -51,13 +47,11 @@ std::array<std::size_t, 2> tile_counts(const FusedTile& tile, std::size_t nx, st
 
 std::size_t FusedTile::local_bytes() const {
   const auto n = static_cast<std::size_t>(stages), each = 4 * static_cast<std::size_t>(columns);
-  const std::size_t read = sums > 0 ? n : n - 1, rows = 4 * gap_rows + 8;
-  return 2 * (n * (4 + each) * (items() + 1) + read * each * items() +
-              static_cast<std::size_t>(sums) * SliceSums::march_items * rows);
+  return 2 * (n * (4 + each) * (items() + 1) + (n - 1) * each * items());
 }
 
 std::string fused_form_name(const FusedForm& form) {
-  return form.stages == 0 ? "in-place" : fmt::format("{}x{}{}", form.stages, form.dual_bits, form.sums ? "" : "-apart");
+  return form.stages == 0 ? "in-place" : fmt::format("{}x{}", form.stages, form.dual_bits);
 }
 
 double fused_bytes(bool weighted, const FusedForm& form) {
@@ -83,13 +77,6 @@ FusedTile fused_tile(const DeviceInfo& device, int stages, std::size_t nx) {
 
 bool has_fused_tile(const DeviceInfo& device, int stages, std::size_t nx) {
   return find_tile(device, stages, nx) != nullptr;
-}
-
-std::optional<FusedTile> summing_tile(const DeviceInfo& device, int stages, std::size_t nx, int sums) {
-  FusedTile tile{.stages = stages, .columns = SliceSums::march_columns(nx), .sums = sums};
-  tile.x = static_cast<int>(SliceSums::march_items) + 2 * low_items(tile);
-  tile.y = static_cast<int>(gap_rows) + 2 * stages;
-  return fits(tile, device) ? std::optional(tile) : std::nullopt;
 }
 
 int fused_chunk(const FusedTile& tile, const DeviceInfo& device, std::size_t nx, std::size_t ny, std::int64_t slices) {
@@ -122,11 +109,12 @@ std::optional<FusedForm> known_form(std::span<const DeviceBudget> devices) {
   return best;
 }
 
-void launch_fused(Slab& slab, const FusedTile& tile, int dual_bits, const WeightCode* weights, Range core,
+void launch_fused(Slab& slab, int dual_bits, const WeightCode* weights, Range core,
                   const std::array<float, 3>& inverse_spacing, float lambda,
-                  std::span<const std::array<float, 4>> steps, const std::string& fp64_option) {
+                  std::span<const std::array<float, 4>> steps) {
   if (core.empty()) return;
   const auto nx = static_cast<std::size_t>(slab.nx()), ny = static_cast<std::size_t>(slab.ny());
+  const FusedTile tile = fused_tile(slab.device(), static_cast<int>(steps.size()), nx);
   const auto [columns, rows] = tile_counts(tile, nx, ny);
   const int chunk = fused_chunk(tile, slab.device(), nx, ny, core.count());
   const auto chunks = static_cast<std::size_t>((core.count() + chunk - 1) / chunk);
@@ -140,14 +128,10 @@ void launch_fused(Slab& slab, const FusedTile& tile, int dual_bits, const Weight
                     static_cast<std::int32_t>(core.end), static_cast<std::int32_t>(chunk), inverse_spacing[0],
                     inverse_spacing[1], inverse_spacing[2], lambda});
   for (std::size_t n = 0; n < 4; ++n) arguments.emplace_back(steps[std::min(n, steps.size() - 1)]);
-  std::string options =
-      fmt::format("-D STAGES={} -D COLUMNS={} -D TILE_X={} -D TILE_Y={} -D DUAL_BITS={} {}", tile.stages, tile.columns,
-                  tile.x, tile.y, dual_bits, weights != nullptr ? weights->option() : "");
-  if (tile.sums > 0) {
-    options += " -D GAP " + fp64_option;
-    arguments.emplace_back(out("partials"));
-  }
-  slab.launch({"pdu_fused.cl", "pdu_fused_iterate", options}, {columns * x, rows * y, chunks}, {x, y, 1}, arguments);
+  slab.launch({"pdu_fused.cl", "pdu_fused_iterate",
+               fmt::format("-D STAGES={} -D COLUMNS={} -D TILE_X={} -D TILE_Y={} -D DUAL_BITS={} {}", tile.stages,
+                           tile.columns, tile.x, tile.y, dual_bits, weights != nullptr ? weights->option() : "")},
+              {columns * x, rows * y, chunks}, {x, y, 1}, arguments);
 }
 
 void advance_fused(Slab& slab) {

@@ -18,10 +18,9 @@ namespace halocline {
 struct FusedForm {
   int stages = 0;      ///< iterations a pass, 1 to 4; 0: two kernels that work in place, with the least memory
   int dual_bits = 32;  ///< of a stored component of the dual: 32 (float), 16 or 8 (parts of lambda); 32 with 0 stages
-  bool sums = true;    ///< a pass before an evaluation of the gap takes its sums where it can; false: never (benches)
 };
 
-/// "in-place", or stages x bits of a stored dual ("2x16"), "-apart" behind it where passes take no sums.
+/// "in-place", or stages x bits of a stored dual ("2x16").
 std::string fused_form_name(const FusedForm& form);
 
 /// Bytes that one iteration of a voxel cannot do without. In place the dual kernel reads u and reads and writes q (28),
@@ -35,7 +34,6 @@ KernelCost fused_cost(bool weighted, const FusedForm& form);
 /// Work-groups of one compilation of the kernel.
 struct FusedTile {
   int stages = 1, columns = 1, x = 1, y = 1;
-  int sums = 0;  ///< that the pass takes of the state it ends with
   std::size_t items() const { return static_cast<std::size_t>(x) * static_cast<std::size_t>(y); }
   std::size_t local_bytes() const;
 };
@@ -46,12 +44,6 @@ FusedTile fused_tile(const DeviceInfo& device, int stages, std::size_t nx);
 /// Whether it takes any.
 bool has_fused_tile(const DeviceInfo& device, int stages, std::size_t nx);
 
-/// Rows of a tile that takes sums, and of the segments of SliceSums::march() that give the same bits.
-constexpr std::size_t gap_rows = 10;
-
-/// The tile of a pass that takes `sums` of the state it ends with; nothing if the device does not take it.
-std::optional<FusedTile> summing_tile(const DeviceInfo& device, int stages, std::size_t nx, int sums);
-
 /// Slices a work-group streams through so that all compute units end at about the same time.
 int fused_chunk(const FusedTile& tile, const DeviceInfo& device, std::size_t nx, std::size_t ny, std::int64_t slices);
 
@@ -61,10 +53,10 @@ std::optional<FusedForm> known_form(std::span<const DeviceBudget> devices);
 
 /// One pass of steps.size() iterations on `core`, or a part of one. The arrays are those of Pdu (with weights: and
 /// "w"), and a "new_" one for each of u, qx, qy, qz, which gets the result. steps: dual steps along x, y, z and theta
-/// of an iteration. A tile that takes sums leaves them in "partials", with the device's `fp64_option`.
-void launch_fused(Slab& slab, const FusedTile& tile, int dual_bits, const WeightCode* weights, Range core,
+/// of an iteration.
+void launch_fused(Slab& slab, int dual_bits, const WeightCode* weights, Range core,
                   const std::array<float, 3>& inverse_spacing, float lambda,
-                  std::span<const std::array<float, 4>> steps, const std::string& fp64_option = "");
+                  std::span<const std::array<float, 4>> steps);
 
 /// The new arrays change places with the old ones, after the pass or its last part.
 void advance_fused(Slab& slab);

@@ -28,8 +28,7 @@ Pdu::Pdu(const MethodParameters& parameters, const std::optional<WeightCode>& we
       norm2_(gradient_norm2(parameters.size, parameters.spacing)),
       steps_(make_steps(parameters.schedule, parameters.iterations + (parameters.path.empty() ? 0 : warm_step), norm2_,
                         weights ? weights->convexity() : 1)),
-      components_(components),
-      sums_(parameters.size, components, parameters.variants, gap_rows),
+      sums_(parameters.size, components, parameters.variants),
       rule_(parameters.gap) {
   if (!is_dimensionless(parameters.schedule)) parameters_.fused = {};
   Pdu::begin();
@@ -112,34 +111,18 @@ void Pdu::iterate_together(Slab& slab, int first, int count, Range core) const {
 
 void Pdu::iterate_parts(Slab& slab, int first, int count, std::span<const Range> parts,
                         const std::function<void(std::size_t)>& launched) const {
-  for (std::size_t n = 0; n < parts.size(); ++n) {
-    launch_pass(slab, fused_tile(slab.device(), count, parameters_.size[0]), first, parts[n]);
-    launched(n);
-  }
-  advance_fused(slab);
-}
-
-bool Pdu::iterate_and_reduce(Slab& slab, int first, int count, Range core, Range interior) const {
-  // stored duals are put back into the ball before they count; on CPUs a march has other sums
-  const FusedForm& form = parameters_.fused;
-  if (!fused() || !form.sums || form.dual_bits != 32 || sums_.on_cpu(slab)) return false;
-  const auto tile = summing_tile(slab.device(), count, parameters_.size[0], components_);
-  if (!tile) return false;
-  launch_pass(slab, *tile, first, core);
-  advance_fused(slab);
-  sums_.add_up(slab, interior, sums_.march(interior, 1).sets, components_);
-  return true;
-}
-
-void Pdu::launch_pass(Slab& slab, const FusedTile& tile, int first, Range core) const {
   std::vector<std::array<float, 4>> steps;
-  for (int n = first; n < first + tile.stages; ++n) {
+  for (int n = first; n < first + count; ++n) {
     const Steps& each = steps_of(n);
     const auto dual = dual_steps(each);
     steps.push_back({dual[0], dual[1], dual[2], static_cast<float>(each.primal)});
   }
-  launch_fused(slab, tile, parameters_.fused.dual_bits, weights_ ? &*weights_ : nullptr, core, inverse_,
-               static_cast<float>(parameters_.lambda), steps, sums_.fp64_option(slab));
+  for (std::size_t n = 0; n < parts.size(); ++n) {
+    launch_fused(slab, parameters_.fused.dual_bits, weights_ ? &*weights_ : nullptr, parts[n], inverse_,
+                 static_cast<float>(parameters_.lambda), steps);
+    launched(n);
+  }
+  advance_fused(slab);
 }
 
 void Pdu::iterate(Slab& slab, int iteration, Range core) const {
@@ -222,10 +205,10 @@ void Pdu::reduce(Slab& slab, int, Range slices) const {
   const std::string options = dual_option() + (weights_ ? " " + weights_->option() : "");
   if (sums_.on_cpu(slab)) return sums_.launch(slab, "pdu_state.cl", "pdu_state_gap", slices, arguments, options);
   const auto march = sums_.march(slices, 1);
-  slab.launch(
-      {"pdu_state.cl", "pdu_state_gap", fmt::format("{} {} {}", sums_.fp64_option(slab), options, march.options)},
-      march.global, march.group, arguments);
-  sums_.add_up(slab, slices, march.sets, components_);
+  slab.launch({"pdu_state.cl", "pdu_state_gap",
+               fmt::format("{} {} -D COLUMNS={}", sums_.fp64_option(slab), options, march.columns)},
+              march.global, march.group, arguments);
+  sums_.add_up(slab, slices, march.sets, weights_ ? 4 : 3);
 }
 
 IterationRecord Pdu::record(int done, std::span<const double> sums) const {

@@ -29,7 +29,6 @@ class Pdu : public DenoiseMethod {
   bool takes_parts(const Slab&) const override { return fused(); }
   void iterate_parts(Slab& slab, int first, int count, std::span<const Range> parts,
                      const std::function<void(std::size_t)>& launched) const override;
-  bool iterate_and_reduce(Slab& slab, int first, int count, Range core, Range interior) const override;
   int next_reduction(int done) const override;
   void reduce(Slab& slab, int done, Range interior) const override;
   bool reduced(int done, std::span<const double> sums) override;
@@ -53,7 +52,6 @@ class Pdu : public DenoiseMethod {
   bool extrapolates() const { return parameters_.schedule == Schedule::chambolle_pock; }
   bool fused() const { return parameters_.fused.stages > 0; }
   void declare_fused(Requirements& need) const;
-  void launch_pass(Slab& slab, const FusedTile& tile, int first, Range core) const;
   std::string dual_option() const;
   /// Of iteration number `iteration` of the run.
   const Steps& steps_of(int iteration) const;
@@ -66,7 +64,6 @@ class Pdu : public DenoiseMethod {
   double norm2_;                  // of the gradient
   std::array<float, 3> inverse_;  // 1 / spacing
   std::vector<Steps> steps_;
-  int components_;
   SliceSums sums_;
 
  private:

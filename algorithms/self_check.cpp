@@ -60,11 +60,6 @@ const Grid& denoised_grid() {
   return grid;
 }
 
-struct Denoised {
-  Volume u;
-  IterationRecord last;
-};
-
 Variant fused(bool weighted, int stages) {
   const auto run = [weighted](const Device& device, int stages_of_it) {
     const Volume f = noise(denoised_grid());
@@ -80,24 +75,16 @@ Variant fused(bool weighted, int stages) {
     parameters.fused.stages = stages_of_it;
     std::map<std::string, const Volume*> inputs{{"f", &f}};
     if (weighted) inputs["w"] = &w;
-    const auto method = make_denoiser(weighted ? "spdu" : "pdu", parameters);
-    Volume u = run_iterations(*method, inputs, f.grid, {device}).output;
-    return Denoised{std::move(u), method->history().back()};
+    return run_iterations(*make_denoiser(weighted ? "spdu" : "pdu", parameters), inputs, f.grid, {device}).output;
   };
   return {fused_variant(weighted, stages),
-          {"pdu_fused.cl", "pdu_state.cl", "pdu.cl", "spdu.cl"},
+          {"pdu_fused.cl", "pdu.cl", "spdu.cl"},
           [stages](const DeviceInfo& info) {
             for (int n = 1; n <= stages; ++n)
               if (!has_fused_tile(info, n, denoised_grid().size[0])) return false;
             return true;
           },
-          [run, stages](const Device& device) {
-            const Denoised values = run(device, stages), expected = run(device, 0);
-            auto fault = difference(values.u, expected.u, 0);
-            if (fault.empty() && !(std::abs(values.last.gap - expected.last.gap) <= 1e-6 * expected.last.primal))
-              fault = fmt::format("the gap is {:.6g} instead of {:.6g}", values.last.gap, expected.last.gap);
-            return fault;
-          }};
+          [run, stages](const Device& device) { return difference(run(device, stages), run(device, 0), 0); }};
 }
 
 // A small cone-beam scan, and a volume off the axis.

@@ -1,26 +1,22 @@
 #include "algorithms/slice_sums.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 namespace halocline {
 namespace {
 
-constexpr std::size_t march_z = 4;        // MARCH_Z there
-constexpr std::size_t segment_rows = 32;  // SEGMENT_ROWS there, unless a march has others
+constexpr std::size_t march_x = 32;       // MARCH_X there
+constexpr std::size_t march_z = 4;        // MARCH_Z
+constexpr std::size_t segment_rows = 32;  // SEGMENT_ROWS there
 constexpr std::size_t reduce_items = 64;  // REDUCE_ITEMS of cl/reduce.cl
 
 }  // namespace
 
-SliceSums::SliceSums(const std::array<std::size_t, 3>& size, int components, KernelVariants variants,
-                     std::size_t march_rows)
+SliceSums::SliceSums(const std::array<std::size_t, 3>& size, int components, KernelVariants variants)
     : components_(components),
       nx_(size[0]),
       groups_((size[0] + lanes - 1) / lanes),
       segments_(static_cast<int>((size[1] + segment_rows - 1) / segment_rows)),
-      march_rows_(march_rows),
-      march_segments_((size[1] + march_rows - 1) / march_rows),
       variants_(variants) {}
 
 void SliceSums::declare(Requirements& requirements) const {
@@ -43,14 +39,13 @@ void SliceSums::declare(Requirements& requirements) const {
 
 SliceSums::March SliceSums::march(Range slices, int depth) const {
   March result;
-  const auto columns = static_cast<std::size_t>(march_columns(nx_));
-  const std::size_t layers = march_z * static_cast<std::size_t>(depth);
-  result.options = fmt::format("-D COLUMNS={} -D SEGMENT_ROWS={}", columns, march_rows_);
-  const std::size_t groups = (nx_ / columns + march_items - 1) / march_items;
+  result.columns = nx_ % 4 == 0 ? 4 : nx_ % 2 == 0 ? 2 : 1;
+  const auto columns = static_cast<std::size_t>(result.columns), layers = march_z * static_cast<std::size_t>(depth);
+  const std::size_t groups = (nx_ / columns + march_x - 1) / march_x;
   const auto count = static_cast<std::size_t>(slices.count());
-  result.global = {groups * march_items, march_segments_, (count + layers - 1) / layers * march_z};
-  result.group = {march_items, 1, march_z};
-  result.sets = groups * march_segments_;
+  result.global = {groups * march_x, segments(), (count + layers - 1) / layers * march_z};
+  result.group = {march_x, 1, march_z};
+  result.sets = groups * segments();
   return result;
 }
 

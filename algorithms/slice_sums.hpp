@@ -22,9 +22,7 @@ class SliceSums {
  public:
   static constexpr std::size_t lanes = 64;  // LANES of cl/sums.clh
 
-  /// march_rows: of a segment of march().
-  SliceSums(const std::array<std::size_t, 3>& size, int components, KernelVariants variants = {},
-            std::size_t march_rows = 32);
+  SliceSums(const std::array<std::size_t, 3>& size, int components, KernelVariants variants = {});
 
   /// Adds the arrays "partials" (scratch) and "sums" to what a method declares.
   void declare(Requirements& requirements) const;
@@ -32,14 +30,12 @@ class SliceSums {
   /// order and more compiler options; then adds those up to "sums".
   void launch(Slab& slab, const std::string& file, const std::string& kernel, Range slices,
               const std::vector<SlabArgument>& arguments, const std::string& options = "") const;
-  static constexpr std::size_t march_items = 32;  // along x: MARCH_X of cl/sums.clh
-  /// Work-items of a march along the rows on a GPU, each with 1, 2 or 4 voxels along x and `depth` slices.
+  /// Work-items of a march along the rows on a GPU, each with `columns` along x and `depth` slices.
   struct March {
-    std::string options;  // of the kernel: its voxels along x, rows of a segment
+    int columns = 1;
     std::array<std::size_t, 3> global{1, 1, 1}, group{1, 1, 1};
     std::size_t sets = 1;
   };
-  static int march_columns(std::size_t nx) { return nx % 4 == 0 ? 4 : nx % 2 == 0 ? 2 : 1; }
   March march(Range slices, int depth) const;
   /// The rest of a launch: adds up the first `components` of `sets` partial sums a slice to "sums".
   void add_up(Slab& slab, Range slices, std::size_t sets, int components) const;
@@ -58,7 +54,6 @@ class SliceSums {
   std::size_t nx_;
   std::size_t groups_;  // of columns, on GPUs
   int segments_;
-  std::size_t march_rows_, march_segments_;
   KernelVariants variants_;
 };
 

@@ -70,7 +70,7 @@ Tvgd::Shape Tvgd::shape(const Slab& slab, Range slices, int depth) const {
             sums_.lane_option(slab),
             sums_.segments() * row_lanes};
   const auto march = sums_.march(slices, depth);
-  return {march.global, march.group, fmt::format("{} -D SLICES={}", march.options, depth), march.sets};
+  return {march.global, march.group, fmt::format("-D COLUMNS={} -D SLICES={}", march.columns, depth), march.sets};
 }
 
 void Tvgd::set_control(Slab& slab) const {

@@ -140,12 +140,10 @@ void add_bench_denoise(CLI::App& app, Action& action) {
   sub->add_option(
          "--forms", command->forms,
          "Comma list of in-place (two kernels an iteration) and SxB: S iterations (1 to 4) in one pass over "
-         "memory, duals of B bits (32, 16, 8), 1x32-apart and 2x32-apart with the gap in passes of its own, and, in "
-         "place, chambolle-pock, seed (--schedule), huber, anisotropic (--tv), non-negative (--minimum 0) and "
-         "reference "
-         "(--reference) for pdu and spdu; of descent, adaptive (--adaptive-delta) and statistical (--weights) for "
-         "tvgd; "
-         "frames for pdu4d; or all. Default: in-place and those of 1 to 3, and all of tvgd and pdu4d")
+         "memory, duals of B bits (32, 16, 8), and, in place, chambolle-pock, seed (--schedule), huber, "
+         "anisotropic (--tv), non-negative (--minimum 0) and reference (--reference) for pdu and spdu; of "
+         "descent, adaptive (--adaptive-delta) and statistical (--weights) for tvgd; frames for pdu4d; or all. "
+         "Default: in-place and those of 1 to 3, and all of tvgd and pdu4d")
       ->type_name("LIST");
   sub->add_option("--seconds", command->options.seconds,
                   "How long each form is measured, of which the best fifth counts; slow ones take one pass")

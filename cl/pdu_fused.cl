@@ -11,20 +11,12 @@
 // dual_t (duals.clh); nothing in place. x fastest, first slice in the buffers is `offset`. nx must be a multiple of
 // COLUMNS.
 // Halo: STAGES slices low and high. Traffic: 12 bytes a voxel and pass, a stored weight, and 6 stored duals.
-//
-// With GAP (DUAL_BITS 32) the pass also leaves the sums of pdu_state_gap for the state that it ends with, with the same
-// bits, in `partials` (sums.clh); those of slice end - 1 are right if it is the volume's last. A tile then is 32 items
-// of SEGMENT_ROWS rows, the set of a march there, and the rows and items above it that the last differences take.
-// Sums go through local memory, one level a step: rows of an item's columns, then the items.
-//
 // Groups: (TILE_X, TILE_Y, 1) over (tiles, tiles, chunks of `chunk` slices); a tile gives
-// (TILE_X - LOW_ITEMS - HIGH_ITEMS) * COLUMNS columns of OWN_ROWS rows.
-// Tunables: STAGES, COLUMNS (1, 2, 4), TILE_X, TILE_Y, DUAL_BITS, WEIGHT_BITS, GAP.
+// (TILE_X - LOW_ITEMS - HIGH_ITEMS) * COLUMNS columns of TILE_Y - 2 STAGES + 1 rows.
+// Tunables: STAGES, COLUMNS (1, 2, 4), TILE_X, TILE_Y, DUAL_BITS, WEIGHT_BITS.
 #pragma OPENCL FP_CONTRACT OFF
-#include "gap.clh"
-#ifdef GAP
-#include "sums.clh"
-#endif
+#include "columns.clh"
+#include "tv.clh"
 
 #ifndef STAGES
 #define STAGES 2
@@ -37,43 +29,15 @@
 #endif
 // work-items at the tile's sides whose results its neighbours own
 #define LOW_ITEMS ((STAGES + COLUMNS - 1) / COLUMNS)
-#ifdef GAP
-#define HIGH_ITEMS LOW_ITEMS
-#define OWN_ROWS (TILE_Y - 2 * STAGES)
-#define READ_STAGES STAGES  // whose u neighbours take
-#define SUMS_DECLARED , __global sum_t* restrict partials
-#else
 #define HIGH_ITEMS ((STAGES - 1 + COLUMNS - 1) / COLUMNS)
-#define OWN_ROWS (TILE_Y - 2 * STAGES + 1)
-#define READ_STAGES (STAGES - 1)
-#define SUMS_DECLARED
-#endif
 #define ITEMS (TILE_X * TILE_Y)
+
+typedef struct {
+  Columns x, y, z;
+} Dual;
 
 // slice z of the buffers; one that the pass does not need may be any that it has
 #define SLICE(z) (plane * (size_t)(clamp(z, lowest, highest) - offset))
-
-#ifdef GAP
-// Adds up the items of the strips of slice number `slice` of the buffers, and the rows of the parts of the one above it,
-// in the order of a march (sums.clh).
-INLINE void add_up(__local float parts[GAP_COMPONENTS][MARCH_X * OWN_ROWS], __local sum_t* strips, __local sum_t* done,
-                   int item, int slice, int begin, int end, __global sum_t* partials) {
-  if (item < GAP_COMPONENTS * MARCH_X && slice + 1 >= begin && slice + 1 < end) {
-    const int c = item / MARCH_X, lane = item % MARCH_X;
-    sum_t sum = NO_SUM;
-    for (int row = 0; row < OWN_ROWS; ++row) sum = add_value(sum, parts[c][lane + MARCH_X * row]);
-    strips[item] = sum;
-  }
-  const int c = ITEMS - 1 - item;
-  if (c >= GAP_COMPONENTS || slice < begin || slice >= end) return;
-  __local sum_t* sums = done + c * MARCH_X;
-  for (int width = MARCH_X / 2; width > 0; width /= 2)
-    for (int lane = 0; lane < width; ++lane) sums[lane] = add_sums(sums[lane], sums[lane + width]);
-  const size_t sets = get_num_groups(0) * get_num_groups(1),
-               set = get_group_id(0) + get_num_groups(0) * get_group_id(1);
-  partials[((size_t)slice * GAP_COMPONENTS + c) * sets + set] = sums[0];
-}
-#endif
 
 __kernel __attribute__((reqd_work_group_size(TILE_X, TILE_Y, 1))) void pdu_fused_iterate(
     __global const float* restrict u, __global const float* restrict f,
@@ -81,26 +45,20 @@ __kernel __attribute__((reqd_work_group_size(TILE_X, TILE_Y, 1))) void pdu_fused
     __global const dual_t* restrict qz, __global float* restrict new_u, __global dual_t* restrict new_qx,
     __global dual_t* restrict new_qy, __global dual_t* restrict new_qz, int nx, int ny, int nz, int offset, int begin,
     int end, int chunk, float rx, float ry, float rz, float lambda, float4 steps0, float4 steps1, float4 steps2,
-    float4 steps3 SUMS_DECLARED) {
+    float4 steps3) {
   // By parity of the step. Slot ITEMS stands for what lies before the volume's near faces: 0.
   __local float last_qx[STAGES][2][ITEMS + 1];
   __local Columns last_qy[STAGES][2][ITEMS + 1];
-#if READ_STAGES > 0
-  __local Columns last_u[READ_STAGES][2][ITEMS];
-#endif
-#ifdef GAP
-  __local float parts[2][GAP_COMPONENTS][MARCH_X * OWN_ROWS];  // of the columns of an item
-  __local sum_t strips[2][GAP_COMPONENTS * MARCH_X];           // of its rows
-  GapRest rest = {0.0f, 0.0f, 0.0f};                           // one slice above that of the step's sums
+#if STAGES > 1
+  __local Columns last_u[STAGES - 1][2][ITEMS];
 #endif
   const int lx = (int)get_local_id(0), ly = (int)get_local_id(1), item = lx + TILE_X * ly;
   const int x = ((int)get_group_id(0) * (TILE_X - LOW_ITEMS - HIGH_ITEMS) + lx - LOW_ITEMS) * COLUMNS;
-  const int y = (int)get_group_id(1) * OWN_ROWS + ly - STAGES;
+  const int y = (int)get_group_id(1) * (TILE_Y - 2 * STAGES + 1) + ly - STAGES;
   const int z0 = begin + (int)get_group_id(2) * chunk, z1 = min(end, z0 + chunk);
   const bool inside = x >= 0 && x < nx && y >= 0 && y < ny;
   const bool more_x = inside && x + COLUMNS < nx, more_y = inside && y + 1 < ny;
-  const bool owns = lx >= LOW_ITEMS && lx < TILE_X - HIGH_ITEMS && ly >= STAGES && ly < STAGES + OWN_ROWS;
-  const bool writes = inside && owns;
+  const bool writes = inside && lx >= LOW_ITEMS && lx < TILE_X - HIGH_ITEMS && ly >= STAGES && ly < TILE_Y - STAGES + 1;
   const size_t plane = (size_t)nx * (size_t)ny;
   // Items outside of the volume compute nonsense from its first voxel, which nobody reads. At the far faces a voxel is
   // its own neighbour: the difference is 0.
@@ -109,12 +67,7 @@ __kernel __attribute__((reqd_work_group_size(TILE_X, TILE_Y, 1))) void pdu_fused
   const int left = x > 0 ? max(item - 1, 0) : ITEMS, below = y > 0 ? max(item - TILE_X, 0) : ITEMS;
   const int above = more_y ? min(item + TILE_X, ITEMS - 1) : item;
   const int right = more_x ? min(item + 1, ITEMS - 1) * COLUMNS : item * COLUMNS + COLUMNS - 1;
-  const int lowest = max(0, z0 - STAGES);
-#ifdef GAP
-  const int highest = min(min(nz, end + STAGES) - 1, z1 + STAGES);
-#else
-  const int highest = min(nz - 1, z1 + STAGES - 1);
-#endif
+  const int lowest = max(0, z0 - STAGES), highest = min(nz - 1, z1 + STAGES - 1);
   const float4 steps[4] = {steps0, steps1, steps2, steps3};
 #if DUAL_BITS != 32
   const float unit = lambda / DUAL_LARGEST, per_unit = DUAL_LARGEST / lambda;
@@ -131,16 +84,12 @@ __kernel __attribute__((reqd_work_group_size(TILE_X, TILE_Y, 1))) void pdu_fused
     for (int parity = 0; parity < 2; ++parity) {
       last_qx[k][parity][item] = last_qx[k][parity][ITEMS] = 0.0f;
       last_qy[k][parity][item].all = last_qy[k][parity][ITEMS].all = (floats)(0.0f);
-#if READ_STAGES > 0
-      if (k < READ_STAGES) last_u[k][parity][item].all = (floats)(0.0f);
+#if STAGES > 1
+      if (k < STAGES - 1) last_u[k][parity][item].all = (floats)(0.0f);
 #endif
     }
   }
-#ifdef GAP
-  const int first = z0 - STAGES, last = z1 + 2 * STAGES - 1;
-#else
   const int first = z0 - STAGES, last = z1 + 2 * STAGES - 2;
-#endif
   now_u[0].all = LOAD(floats, u + SLICE(first), here);
   // What the next step takes from memory is asked for one step ahead.
   floats next_u = LOAD(floats, u + SLICE(first + 1), here), next_f = LOAD(floats, f + SLICE(first - 1), here);
@@ -178,9 +127,6 @@ __kernel __attribute__((reqd_work_group_size(TILE_X, TILE_Y, 1))) void pdu_fused
       const float weight_x = WEIGHT_IN(w + SLICE(z), here_x);
 #endif
       Columns primal;
-#ifdef GAP
-      Columns div_q;
-#endif
       {
         const float qx_left = last_qx[k][before][left];
         const Columns qy_below = last_qy[k][before][below];
@@ -189,9 +135,6 @@ __kernel __attribute__((reqd_work_group_size(TILE_X, TILE_Y, 1))) void pdu_fused
           const float dy = past_q[k].y.at[c] - qy_below.at[c];
           const float dz = past_q[k].z.at[c] - older_q[k].z.at[c];
           const float div = fma(rz, dz, fma(ry, dy, rx * dx)), old = past_u[k].at[c];
-#ifdef GAP
-          div_q.at[c] = div;
-#endif
 #ifdef WEIGHT_BITS
           primal.at[c] = fma(step.w, fma(past_weight.at[c], div, data[k].at[c] - old), old);
 #else
@@ -240,8 +183,8 @@ __kernel __attribute__((reqd_work_group_size(TILE_X, TILE_Y, 1))) void pdu_fused
       }
       last_qx[k][now][item] = dual.x.at[COLUMNS - 1];
       last_qy[k][now][item] = dual.y;
-#if READ_STAGES > 0
-      if (k < READ_STAGES) last_u[k][now][item] = primal;
+#if STAGES > 1
+      if (k < STAGES - 1) last_u[k][now][item] = primal;
 #endif
       if (k == STAGES - 1 && writes) {
         const size_t i = plane * (size_t)(z - offset);
@@ -258,37 +201,6 @@ __kernel __attribute__((reqd_work_group_size(TILE_X, TILE_Y, 1))) void pdu_fused
         }
         if (z > z0 && z <= z1) STORE(floats, new_u + (i - plane), here, primal.all);
       }
-#ifdef GAP
-      if (k == STAGES - 1) {
-        // The slice above that of the sums has its new u now.
-        const int at = z - 2;
-        Columns mine, most;
-        float most_right = 0.0f;
-        mine.all = most.all = (floats)(0.0f);
-#ifdef WEIGHT_BITS
-        mine.all = LOAD_WEIGHTS(w + SLICE(at), here);
-        most.all = fmax(mine.all, fmax(LOAD_WEIGHTS(w + SLICE(at), here_y), past_weight.all));
-        most_right = WEIGHT_IN(w + SLICE(at), here_x);
-#endif
-        const Columns value = last_u[k][before][item], up = last_u[k][before][above];
-        const float right_u = ((__local float*)last_u[k][before])[right];
-        const GapBound bound = gap_bound(value, right_u, up, at + 1 < nz ? primal : value, older_q[k], mine, most,
-                                         most_right, rx, ry, rz, lambda);
-        const int part = lx - LOW_ITEMS + MARCH_X * (ly - STAGES);
-        if (owns) {
-          parts[now][0][part] = writes ? fma(0.5f, rest.rest, bound.bound) : 0.0f;
-          parts[now][1][part] = writes ? bound.variation : 0.0f;
-          parts[now][2][part] = writes ? rest.fidelity : 0.0f;
-#ifdef WEIGHT_BITS
-          parts[now][3][part] = writes ? rest.weighted : 0.0f;
-#endif
-        }
-#ifdef WEIGHT_BITS
-        mine = past_weight;
-#endif
-        rest = gap_rest(primal, data[k], div_q, mine);
-      }
-#endif
       oldest = older_q[k];
       past_u[k] = now_u[k];
       now_u[k] = ahead;
@@ -296,18 +208,6 @@ __kernel __attribute__((reqd_work_group_size(TILE_X, TILE_Y, 1))) void pdu_fused
       past_q[k] = dual;
       ahead = primal;
     }
-#ifdef GAP
-    add_up(parts[before], strips[now], strips[before], item, s - 2 * STAGES - 2 - offset, z0 - offset, z1 - offset,
-           partials);
-#endif
     barrier(CLK_LOCAL_MEM_FENCE);
   }
-#ifdef GAP
-  for (int s = last + 1; s <= last + 2; ++s) {
-    const int now = s & 1, before = now ^ 1;
-    add_up(parts[before], strips[now], strips[before], item, s - 2 * STAGES - 2 - offset, z0 - offset, z1 - offset,
-           partials);
-    barrier(CLK_LOCAL_MEM_FENCE);
-  }
-#endif
 }

@@ -26,9 +26,13 @@ __kernel void pdu_state_start(__global const float* restrict f, __global float* 
 }
 
 #if LANES_PER_ITEM == 1
-// On GPUs a work-item marches along the rows of a segment with COLUMNS voxels of one slice. The sums are in the order of
-// those that pdu_fused.cl takes with GAP, whose tiles are segments of SEGMENT_ROWS rows.
-#include "gap.clh"
+// On GPUs a work-item marches along the rows of a segment with COLUMNS voxels of one slice. The terms are float32, none
+// of them negative but for its rounding, which the sum evens out.
+#include "columns.clh"
+
+typedef struct {
+  Columns x, y, z;
+} Dual;
 
 INLINE Dual load_dual(__global const dual_t* qx, __global const dual_t* qy, __global const dual_t* qz, size_t i,
                       float lambda) {
@@ -58,6 +62,12 @@ INLINE float dual_x_at(__global const dual_t* qx, __global const dual_t* qy, __g
 #endif
 }
 
+#ifdef WEIGHT_BITS
+#define COMPONENTS 4
+#else
+#define COMPONENTS 3
+#endif
+
 __kernel __attribute__((reqd_work_group_size(MARCH_X, 1, MARCH_Z))) void pdu_state_gap(
     __global const float* restrict u, __global const float* restrict f,
     WEIGHTS_DECLARED __global const dual_t* restrict qx, __global const dual_t* restrict qy,
@@ -67,8 +77,8 @@ __kernel __attribute__((reqd_work_group_size(MARCH_X, 1, MARCH_Z))) void pdu_sta
   const int x = (int)get_global_id(0) * COLUMNS, first = (int)get_global_id(1) * SEGMENT_ROWS;
   const int z = begin + (int)get_global_id(2);
   const size_t row = (size_t)nx, plane = row * (size_t)ny;
-  sum_t sums[GAP_COMPONENTS];
-  for (int n = 0; n < GAP_COMPONENTS; ++n) sums[n] = NO_SUM;
+  sum_t sums[COMPONENTS];
+  for (int n = 0; n < COMPONENTS; ++n) sums[n] = NO_SUM;
   if (x < nx && z < end) {
     const int last = min(ny, first + SEGMENT_ROWS);
     const bool more_x = x + COLUMNS < nx, more_z = z + 1 < nz;
@@ -88,35 +98,50 @@ __kernel __attribute__((reqd_work_group_size(MARCH_X, 1, MARCH_Z))) void pdu_sta
       under.all = (floats)(0.0f);
       if (z > 0) under = load_dual(qx, qy, qz, i - plane, lambda).z;
       const float left = x > 0 ? dual_x_at(qx, qy, qz, i - 1, lambda) : 0.0f;
-      Columns div, weight, most;
-      EACH_COLUMN {
-        const float x_before = c > 0 ? q.x.at[c > 0 ? c - 1 : 0] : left;
-        div.at[c] = fma(rz, q.z.at[c] - under.at[c], fma(ry, q.y.at[c] - qy_below.at[c], rx * (q.x.at[c] - x_before)));
-      }
-      float most_right = 0.0f;
-      weight.all = most.all = (floats)(0.0f);
 #ifdef WEIGHT_BITS
+      Columns weight, weight_y, weight_z;
       weight.all = LOAD_WEIGHTS(w, i);
-      const floats weight_y = more_y ? LOAD_WEIGHTS(w, i + row) : weight.all;
-      const floats weight_z = more_z ? LOAD_WEIGHTS(w, i + plane) : weight.all;
-      most.all = fmax(weight.all, fmax(weight_y, weight_z));
-      most_right = more_x ? WEIGHT(i + COLUMNS) : weight.at[COLUMNS - 1];
+      weight_y.all = more_y ? LOAD_WEIGHTS(w, i + row) : weight.all;
+      weight_z.all = more_z ? LOAD_WEIGHTS(w, i + plane) : weight.all;
+      const float weight_x = more_x ? WEIGHT(i + COLUMNS) : weight.at[COLUMNS - 1];
 #endif
-      const GapRest rest = gap_rest(here, data, div, weight);
-      const GapBound bound = gap_bound(here, right, up, over, q, weight, most, most_right, rx, ry, rz, lambda);
-      sums[0] = add_value(sums[0], fma(0.5f, rest.rest, bound.bound));
-      sums[1] = add_value(sums[1], bound.variation);
-      sums[2] = add_value(sums[2], rest.fidelity);
+      float excess = 0.0f, variation = 0.0f, fidelity = 0.0f, weighted = 0.0f;
+      EACH_COLUMN {
+        const float value = here.at[c];
+        const float dx = rx * ((c + 1 < COLUMNS ? here.at[c + 1 < COLUMNS ? c + 1 : 0] : right) - value);
+        const float dy = ry * (up.at[c] - value), dz = rz * (over.at[c] - value);
+        const float length = sqrt(fma(dz, dz, fma(dy, dy, dx * dx)));
+        const float div =
+            fma(rz, q.z.at[c] - under.at[c],
+                fma(ry, q.y.at[c] - qy_below.at[c], rx * (q.x.at[c] - (c > 0 ? q.x.at[c > 0 ? c - 1 : 0] : left))));
+        const float bound = fma(lambda, length, -fma(q.z.at[c], dz, fma(q.y.at[c], dy, q.x.at[c] * dx)));
+        const float change = value - data.at[c];
+        fidelity = fma(change, change, fidelity);
 #ifdef WEIGHT_BITS
-      sums[3] = add_value(sums[3], rest.weighted);
+        const float mine = weight.at[c], inverse = mine > 0.0f ? 1.0f / mine : 0.0f, rest = fma(-mine, div, change);
+        const float ahead = c + 1 < COLUMNS ? weight.at[c + 1 < COLUMNS ? c + 1 : 0] : weight_x;
+        const bool counts = fmax(fmax(mine, ahead), fmax(weight_y.at[c], weight_z.at[c])) > 0.0f;
+        excess += (counts ? bound : 0.0f) + 0.5f * rest * rest * inverse;
+        variation += counts ? length : 0.0f;
+        weighted = fma(change * inverse, change, weighted);
+#else
+        const float rest = change - div;
+        excess += fma(0.5f * rest, rest, bound);
+        variation += length;
+#endif
+      }
+      sums[0] = add_value(sums[0], excess);
+      sums[1] = add_value(sums[1], variation);
+      sums[2] = add_value(sums[2], fidelity);
+#ifdef WEIGHT_BITS
+      sums[3] = add_value(sums[3], weighted);
 #endif
       here = up;
       qy_below = q.y;
     }
   }
 #pragma unroll
-  for (int n = 0; n < GAP_COMPONENTS; ++n)
-    store_march_sum(partials, room, z - offset, z < end, GAP_COMPONENTS, n, sums[n]);
+  for (int n = 0; n < COMPONENTS; ++n) store_march_sum(partials, room, z - offset, z < end, COMPONENTS, n, sums[n]);
 }
 
 #else

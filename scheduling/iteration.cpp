@@ -359,9 +359,8 @@ class Run {
   // A device's part of a pass.
   void work(int device, int first, int count, bool reduce) {
     Slab& slab = *resident_.at(device);
-    bool reduced = false;
     try {
-      const Event made = iterate(slab, device, first, count, reduce, reduced);
+      const Event made = iterate(slab, device, first, count);
       if (stop_.count() < count || (exchange_ && count > 0 && !receive(device, slab, made))) {
         if (exchange_) exchange_->withdraw(device);
         return slab.wait();
@@ -372,7 +371,7 @@ class Run {
     }
     if (!options_.keep_partial) check_interrupt();
     if (reduce) {
-      if (!reduced) method_.reduce(slab, first + count, slab.interior());
+      method_.reduce(slab, first + count, slab.interior());
       slab.download(sums_name_, slab.interior(), sums_.data(), 0);
     }
     if (reduce || exchange_) slab.wait();
@@ -502,9 +501,8 @@ class Run {
     }
   }
 
-  // The iterations of a pass on one slab: the end of what other devices need of it. reduced: whether the reduction that
-  // follows has been taken, too.
-  Event iterate(Slab& slab, int device, int first, int count, bool reduce, bool& reduced) {
+  // The end of what other devices need of it.
+  Event iterate(Slab& slab, int device, int first, int count) {
     const auto& need = requirements_;
     const auto limit = static_cast<std::int64_t>(need.size[2]);
     Event made;
@@ -513,17 +511,15 @@ class Run {
       now = std::min(method_.together(), count - n);
       if (!stop_.go(n, now)) break;
       const std::int64_t later = count - now - n;  // iterations of this pass that need more than the interior
-      if (later == 0 && exchange_ && method_.takes_parts(slab)) {
+      if (later > 0 || !exchange_ || !method_.takes_parts(slab)) {
+        method_.iterate_together(slab, first + n, now,
+                                 slab.interior().grown(later * need.halo_low, later * need.halo_high, limit));
+        made = slab.last();
+      } else {
         const auto parts = exchange_->parts(device);
         method_.iterate_parts(slab, first + n, now, parts, [&](std::size_t part) {
           if (part + 1 < parts.size() || parts.size() == 1) made = slab.last();
         });
-      } else {
-        const Range core = slab.interior().grown(later * need.halo_low, later * need.halo_high, limit);
-        reduced = later == 0 && reduce && !exchange_ &&
-                  method_.iterate_and_reduce(slab, first + n, now, core, slab.interior());
-        if (!reduced) method_.iterate_together(slab, first + n, now, core);
-        made = slab.last();
       }
       slab.mark_step();
     }

@@ -49,11 +49,6 @@ class IterativeMethod {
   /// calls launched(n) after part n.
   virtual void iterate_parts(Slab&, int /*first*/, int /*count*/, std::span<const Range> /*parts*/,
                              const std::function<void(std::size_t)>& /*launched*/) const {}
-  /// What iterate_together() and then reduce() for first + count would do, at once and with the same bits, where the
-  /// method can: `core` holds `interior` grown by reduction_halo. Returns false if it did nothing.
-  virtual bool iterate_and_reduce(Slab&, int /*first*/, int /*count*/, Range /*core*/, Range /*interior*/) const {
-    return false;
-  }
   /// The first number of iterations > done (or >= 0 for done = -1) at which reduce() is due. It may depend on what
   /// reduced() was told, never on the plan. A reduction after the last iteration is always taken.
   virtual int next_reduction(int done) const = 0;

@@ -60,37 +60,6 @@ TEST_P(FusedPass, HasTheBitsOfTheKernelsInPlace) {
   }
 }
 
-// Evaluations of the gap after every pass that a GPU would make: those which the passes sum up themselves are, to the
-// bit, those of passes of their own, for sums of doubles and of pairs of floats.
-TEST_P(FusedPass, SumsOfAPassAreThoseOfAPassOfTheirOwn) {
-  const Grid grid = default_grid(GetParam().size, {0.7, 1, 1.9});
-  const Volume f = reference::random_volume(grid, 7), w = weights_with_holes(grid);
-  MethodParameters parameters;
-  parameters.iterations = 17;
-  parameters.lambda = 0.2;
-  parameters.variants.gpu = true;
-  for (const bool fp64 : {true, false})
-    for (const int stages : {1, 2, 3}) {
-      if (!fp64 && stages != 2) continue;
-      SCOPED_TRACE(testing::Message() << stages << (fp64 ? " doubles" : " floats"));
-      parameters.variants.fp64 = fp64;
-      const auto inside = run(GetParam().method, f, w, parameters, {stages, 32}),
-                 apart = run(GetParam().method, f, w, parameters, {stages, 32, false});
-      EXPECT_EQ(inside.u.voxels, apart.u.voxels);
-      ASSERT_EQ(inside.history.size(), 4u);  // after 5, 10, 15 and 17
-      for (std::size_t n = 0; n < 4; ++n) {
-        EXPECT_EQ(inside.history[n].gap, apart.history[n].gap);
-        EXPECT_EQ(inside.history[n].primal, apart.history[n].primal);
-        EXPECT_EQ(inside.history[n].total_variation, apart.history[n].total_variation);
-        EXPECT_EQ(inside.history[n].fidelity, apart.history[n].fidelity);
-        EXPECT_EQ(inside.history[n].weighted_fidelity, apart.history[n].weighted_fidelity);
-      }
-      if (grid.count() > 1) {
-        EXPECT_GT(inside.history[0].gap, inside.history[3].gap);
-      }
-    }
-}
-
 class FusedWeights : public FusedPass {};
 
 TEST_P(FusedWeights, HaveTheBitsOfTheKernelsInPlace) {
@@ -178,26 +147,6 @@ TEST(FusedTile, FitsEveryDevice) {
           EXPECT_EQ(nx % static_cast<std::size_t>(tile.columns), 0u);
         }
     }
-}
-
-// Tiles that take sums cover 32 items and ten rows, as the segments of a march do, or there are none.
-TEST(FusedTile, ThatTakesSumsIsASegment) {
-  DeviceInfo device;
-  device.max_work_group = 1024;
-  device.local_memory = 96 << 10;
-  for (const std::size_t nx : {93, 94, 96})
-    for (const int stages : {1, 2, 3, 4}) {
-      const auto tile = summing_tile(device, stages, nx, 4);
-      if (stages <= 2) EXPECT_TRUE(tile.has_value()) << stages << " " << nx;
-      if (stages >= 3 && nx == 96) EXPECT_FALSE(tile.has_value());  // 121 KiB
-      if (!tile) continue;
-      EXPECT_LE(tile->items(), 1024u);
-      EXPECT_LE(tile->local_bytes(), 96u << 10);
-      EXPECT_EQ(tile->columns, nx == 93 ? 1 : nx == 94 ? 2 : 4);
-      EXPECT_EQ(fused_chunk(*tile, device, nx, 20, 3), 3);
-    }
-  device.max_work_group = 256;
-  EXPECT_FALSE(summing_tile(device, 1, 96, 3));
 }
 
 TEST(FusedChunk, FillsTheDevice) {

@@ -31,8 +31,7 @@ RunOptions two_slabs() {
 
 void run_denoiser(const Devices& devices, const std::string& name, Schedule schedule, KernelVariants variants,
                   FusedForm fused = {}, std::size_t columns = 9, const Regulariser& regulariser = {},
-                  const reference::NamedDescent& descent = {}, int weight_bits = 32,
-                  const RunOptions& options = two_slabs()) {
+                  const reference::NamedDescent& descent = {}, int weight_bits = 32) {
   const Grid grid = default_grid({columns, 5, 7}, {1, 2, 0.5});
   MethodParameters parameters;
   parameters.size = grid.size;
@@ -51,7 +50,7 @@ void run_denoiser(const Devices& devices, const std::string& name, Schedule sche
   std::map<std::string, const Volume*> inputs;
   for (const auto& need : method->requirements().arrays)
     if (need.lifetime == Lifetime::input) inputs[need.name] = need.name == "w" ? &w : &f;
-  run_iterations(*method, inputs, grid, devices, options);
+  run_iterations(*method, inputs, grid, devices, two_slabs());
 }
 
 // Frames of 5 x 3 rows of 9 voxels.
@@ -241,12 +240,6 @@ std::vector<std::function<void(const Devices&)>> cases() {
       for (const std::size_t columns : {9, 20})
         all.push_back(
             [=](const Devices& devices) { run_denoiser(devices, name, Schedule::standard, for_gpus, form, columns); });
-  for (const char* name : {"pdu", "spdu"})  // in one slab passes take the sums of the gap
-    for (const std::size_t columns : {9, 20})
-      all.push_back([=](const Devices& devices) {
-        run_denoiser(devices, name, Schedule::standard, for_gpus, {1, 32}, columns, {}, {}, 32, {});
-        run_denoiser(devices, name, Schedule::standard, for_gpus, {2, 32}, columns, {}, {}, 32, {});
-      });
   for (const int bits : {16, 8})
     all.push_back([=](const Devices& devices) {
       for (const auto variants : {plain, for_gpus})

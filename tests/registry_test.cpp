@@ -113,7 +113,7 @@ struct Case {
   reference::NamedRegulariser regulariser{};
   std::size_t depth = 1;  // pdu4d
   reference::NamedDescent descent{};
-  int weight_bits = 32;  // spdu
+  int weight_bits = 32;   // spdu
 };
 
 std::string form_name(const Case& c) {
@@ -152,11 +152,6 @@ std::vector<Case> cases() {
       result.push_back({name, {17, 37, 23}, Schedule::standard, false, form});
       if (form.stages == 2) result.push_back({name, {36, 22, 13}, Schedule::standard, true, form});
     }
-  // passes that take the sums of the gap, against those of slabs that come and go
-  for (const char* name : {"pdu", "spdu"})
-    for (const int stages : {1, 2})
-      for (const auto& size : {std::array<std::size_t, 3>{36, 22, 13}, {133, 7, 23}, {7, 1, 7}})
-        result.push_back({name, size, Schedule::standard, true, {stages, 32}});
   for (const int bits : {16, 8}) {
     for (const int stages : {0, 1, 2})
       for (const int dual_bits : {32, 16, 8})
