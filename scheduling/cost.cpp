@@ -162,16 +162,18 @@ Work projection_work(const Plan& plan, double share) {
   return work;
 }
 
-// slower: transfers, because the host sends no more.
+// What the host adds where many devices want its memory: transfers are `slower`, and all exchanges take `exchanging`
+// seconds or longer.
 PhaseSeconds phases_of(const Work& work, const Requirements& requirements, const DeviceBudget& device,
-                       double slower = 1) {
+                       double slower = 1, double exchanging = 0) {
   PhaseSeconds phases;
   phases.upload = slower * work.uploaded / device.bus_bandwidth;
   phases.download = slower * work.downloaded / download_rate(device);
   phases.kernels = work.units / unit_rate(requirements, device) + work.other / device.memory_bandwidth;
-  phases.waits = work.waits * device.latency +
-                 std::max(0.0, slower * work.exchanged / std::min(device.bus_bandwidth, download_rate(device)) -
-                                   work.beside * phases.kernels);
+  phases.waits =
+      work.waits * device.latency +
+      std::max(0.0, std::max(exchanging, work.exchanged / std::min(device.bus_bandwidth, download_rate(device))) -
+                        work.beside * phases.kernels);
   return phases;
 }
 
@@ -206,15 +208,17 @@ std::vector<Work> work_by_device(const Plan& plan) {
 }
 
 double seconds_of_work(const Plan& plan, const std::vector<Work>& work) {
-  double longest = 0, bytes = 0, result = 0;
+  double longest = 0, bytes = 0, exchanged = 0, result = 0;
   for (std::size_t d = 0; d < work.size(); ++d) {
     const auto phases = phases_of(work[d], plan.requirements, plan.devices[d]);
     longest = std::max(longest, phases.upload + phases.download);
-    bytes += work[d].uploaded + work[d].downloaded;  // exchanges are at other times, and next to nothing
+    bytes += work[d].uploaded + work[d].downloaded;
+    exchanged += 2 * work[d].exchanged;  // at other times
   }
-  const double slower = congestion(bytes, longest, plan.host_bandwidth);
+  const double slower = congestion(bytes, longest, plan.host_bandwidth),
+               exchanging = plan.host_bandwidth > 0 ? exchanged / plan.host_bandwidth : 0;
   for (std::size_t d = 0; d < work.size(); ++d) {
-    const auto phases = phases_of(work[d], plan.requirements, plan.devices[d], slower);
+    const auto phases = phases_of(work[d], plan.requirements, plan.devices[d], slower, exchanging);
     const auto slabs =
         static_cast<double>(std::count_if(plan.slabs.begin(), plan.slabs.end(),
                                           [&](const SlabPlan& slab) { return slab.device == static_cast<int>(d); }));
