@@ -107,16 +107,24 @@ INSTANTIATE_TEST_SUITE_P(RunControl, Splits,
                                          Split{"two_devices_five_slabs", 5, 0, true}),
                          [](const auto& info) { return info.param.name; });
 
-// Presses Ctrl-C in the nth call of iterate_together().
+// Presses Ctrl-C in the nth step.
 class Interrupting : public Pdu {
  public:
   Interrupting(const MethodParameters& parameters, int calls) : Pdu(parameters), calls_(calls) {}
   void iterate_together(Slab& slab, int first, int count, Range core) const override {
-    if (--calls_ == 0) request_interrupt(true);
+    if (!takes_parts(slab)) step();  // otherwise it calls what follows
     Pdu::iterate_together(slab, first, count, core);
+  }
+  void iterate_parts(Slab& slab, int first, int count, std::span<const Range> parts,
+                     const std::function<void(std::size_t)>& launched) const override {
+    step();
+    Pdu::iterate_parts(slab, first, count, parts, launched);
   }
 
  private:
+  void step() const {
+    if (--calls_ == 0) request_interrupt(true);
+  }
   mutable std::atomic<int> calls_;
 };
 
