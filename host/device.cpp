@@ -124,21 +124,30 @@ std::vector<cl::Event> wait_list(std::span<const Event> waits, Queue queue) {
   return result;
 }
 
+// Of an event of this state: what happened to its command says more than the call, unless the device is lost.
+[[noreturn]] void throw_what_failed(const EventState& state, const cl::Error& error) {
+  cl_int status = CL_COMPLETE;
+  clGetEventInfo(state.event(), CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr);
+  throw_failed(state, status < 0 ? status : error.err());
+}
+
 void Event::wait() const {
   if (!state_) return;
   try {
     state_->event.wait();
   } catch (const cl::Error& error) {
-    cl_int status = CL_COMPLETE;  // says more than the call, unless the device is lost
-    clGetEventInfo(state_->event(), CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr);
-    throw_failed(*state_, status < 0 ? status : error.err());
+    throw_what_failed(*state_, error);
   }
 }
 
 double Event::seconds() const {
   if (!state_) return 0;
-  return 1e-9 * static_cast<double>(state_->event.getProfilingInfo<CL_PROFILING_COMMAND_END>() -
-                                    state_->event.getProfilingInfo<CL_PROFILING_COMMAND_START>());
+  try {
+    return 1e-9 * static_cast<double>(state_->event.getProfilingInfo<CL_PROFILING_COMMAND_END>() -
+                                      state_->event.getProfilingInfo<CL_PROFILING_COMMAND_START>());
+  } catch (const cl::Error& error) {
+    throw_what_failed(*state_, error);
+  }
 }
 
 const DeviceInfo& Device::info() const {

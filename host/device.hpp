@@ -1,6 +1,6 @@
 // One OpenCL device: a context, three in-order queues (upload, compute, download) with profiling, its memory and
 // kernels. OpenCL itself stays inside host/: the handles here are opaque. A Device is driven by one host thread at a
-// time; another may read() meanwhile.
+// time; others may read() and take pinned() memory meanwhile.
 #pragma once
 
 #include <array>
@@ -33,7 +33,7 @@ class Event {
   explicit operator bool() const { return state_ != nullptr; }
   /// Blocks until the command has ended; throws ClError if it failed.
   void wait() const;
-  /// Seconds that the command ran on the device, after it has ended.
+  /// Seconds that the command ran on the device, after it has ended. Throws ClError if it failed.
   double seconds() const;
   const EventState* state() const { return state_.get(); }
 

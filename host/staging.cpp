@@ -156,6 +156,7 @@ Event Staging::read(const Buffer& from, std::size_t offset, std::size_t bytes, c
     allocate(chunk_of(turn));
     enqueue(turn);
   }
+  if (turns.count() > 0) chunk_of(0).busy.wait();  // kernels before it may take long: others have work for the threads
   parallel_ranges(bytes, piece_bytes, [&](std::size_t first, std::size_t count) {
     const std::size_t turn = first / chunk_bytes;
     Chunk& chunk = chunk_of(turn);

@@ -99,7 +99,9 @@ Work resident_work(const Plan& plan, const SlabPlan& slab) {
   const double halos = bytes.state * exchanged_slices(plan, slab), together = plan.requirements.together;
   if (plan.requirements.takes_parts) {
     work.exchanged = halos;
-    work.beside = std::min(1.0, together / plan.iterations_per_exchange);
+    const auto interior = static_cast<double>(slab.interior.count()),
+               border = static_cast<double>(slab.extended.count()) - interior;  // about what others wait for
+    work.beside = std::min(1.0, together / plan.iterations_per_exchange) * std::max(0.0, 1 - border / interior);
     work.waits = plan.slabs.size() > 1 ? 2 * plan.passes : 1;  // halos, kernels
   } else {
     work.uploaded += halos;
@@ -237,17 +239,17 @@ std::vector<std::size_t> by_speed(const std::vector<double>& speeds) {
   return order;
 }
 
-// Three chunks between any two neighbours (scheduling/halo_exchange.cpp); those of devices that have memory of their
-// own are the ones that loaded the slabs.
+// Three chunks between any two neighbours (scheduling/halo_exchange.cpp).
 double exchange_bytes(const Plan& plan) {
   double slice = 0, result = 0;
   for (const auto& need : plan.requirements.arrays)
     if (need.lifetime == Lifetime::state || need.lifetime == Lifetime::output)
       slice = std::max(slice, static_cast<double>(array_bytes(need, plan.requirements, 1, 0, 0)));
   for (const auto& slab : plan.slabs) {
-    if (!plan.devices[static_cast<std::size_t>(slab.device)].cpu) continue;
+    const bool cpu = plan.devices[static_cast<std::size_t>(slab.device)].cpu;
     for (const auto held : {slab.interior.begin - slab.extended.begin, slab.extended.end - slab.interior.end})
-      result += 3 * std::min(staging_bytes / 4, slice * static_cast<double>(held));
+      if (held > 0)
+        result += 3 * (cpu ? std::min(staging_bytes / 4, slice * static_cast<double>(held)) : staging_bytes / 4);
   }
   return result;
 }

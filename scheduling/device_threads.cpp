@@ -1,5 +1,6 @@
 #include "scheduling/device_threads.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -7,6 +8,9 @@
 #include <mutex>
 #include <set>
 #include <thread>
+#include <vector>
+
+#include "host/error.hpp"
 
 namespace halocline {
 namespace {
@@ -28,6 +32,18 @@ std::exception_ptr error_of(const std::function<void(int)>& work, int device) {
     return nullptr;
   } catch (...) {
     return std::current_exception();
+  }
+}
+
+// Of a command that waited for one that failed, perhaps in another thread.
+bool follows_from_another(const std::exception_ptr& error) {
+  constexpr int failed_before = -14;  // CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST
+  try {
+    std::rethrow_exception(error);
+  } catch (const ClError& failed) {
+    return failed.code() == failed_before;
+  } catch (...) {
+    return false;
   }
 }
 
@@ -96,11 +112,13 @@ void DeviceThreads::each(const Plan& plan, const std::function<void(int)>& work)
   }
   for (const int device : used) workers_.at(device)->start(work);
   const std::exception_ptr last_error = error_of(work, last);
-  std::exception_ptr first_error;
-  for (const int device : used)
-    if (const auto error = workers_.at(device)->wait(); error && !first_error) first_error = error;
-  if (!first_error) first_error = last_error;
-  if (first_error) std::rethrow_exception(first_error);
+  std::vector<std::exception_ptr> errors;
+  for (const int device : used) errors.push_back(workers_.at(device)->wait());
+  errors.push_back(last_error);
+  std::erase(errors, nullptr);
+  if (errors.empty()) return;
+  const auto cause = std::find_if_not(errors.begin(), errors.end(), follows_from_another);
+  std::rethrow_exception(cause != errors.end() ? *cause : errors.front());
 }
 
 }  // namespace halocline

@@ -15,7 +15,8 @@ class DeviceThreads {
   ~DeviceThreads();
 
   /// Calls work(device index) for every device that has a slab, each on its thread (the calling one if it is the only
-  /// one or the last). The first exception, by device, is thrown again here when all have ended. One call at a time.
+  /// one or the last). The first exception, by device, that is no consequence of
+  /// another device's is thrown again here when all have ended. One call at a time.
   void each(const Plan& plan, const std::function<void(int)>& work);
 
  private:

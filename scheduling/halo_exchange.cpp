@@ -20,6 +20,7 @@ HaloExchange::HaloExchange(const Plan& plan, const std::vector<Device>& devices,
                            BusTraffic& traffic)
     : devices_(devices), names_(std::move(names)), traffic_(traffic) {
   for (const auto& slab : plan.slabs) slabs_.emplace(slab.device, slab);
+  for (const auto& [device, unused] : slabs_) offers_[device];
   for (const auto& [from, unused] : slabs_)
     for (const auto& [to, also_unused] : slabs_) chunks_[{from, to}];  // threads must not change the map
 }

@@ -280,7 +280,7 @@ class Run {
     };
     std::vector<double> speeds(plan_.devices.size(), 0);  // slices and iterations a second
     for (const auto& slab : plan_.slabs)
-      speeds[slab.device] += static_cast<double>(slab.interior.count()) * seen_ / busy_.at(slab.device);
+      speeds[slab.device] += static_cast<double>(slab.interior.count()) * seen_ / std::max(busy_.at(slab.device), 1e-9);
     auto better = shared_anew(plan_, speeds);
     const double now = longest(plan_, speeds), then = better ? longest(*better, speeds) : now;
     busy_.clear();
@@ -352,7 +352,8 @@ class Run {
   void begin_exchange(int done) {
     if (!exchange_) return;
     const auto& need = requirements_;
-    const std::int64_t extra = need.reduction_halo, next = done < need.iterations ? plan_.iterations_per_exchange : 0;
+    const std::int64_t extra = need.reduction_halo,
+                       next = std::min(plan_.iterations_per_exchange, need.iterations - done);
     exchange_->begin(std::max(next * need.halo_low, extra), std::max(next * need.halo_high, extra));
   }
 
@@ -454,6 +455,7 @@ class Run {
   // The result to where it goes.
   void hand_over() {
     output_.begin();
+    exchange_.reset();  // its page-locked memory serves the result
     if (plan_.resident)
       return threads_.each(plan_, [&](int device) {
         Slab& slab = *resident_.at(device);

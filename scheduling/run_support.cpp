@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
-#include <set>
 #include <stdexcept>
-#include <thread>
 
 #include "host/error.hpp"
 #include "scheduling/rates.hpp"

@@ -128,7 +128,8 @@ class Slab {
   void wait();
   /// Gives page-locked memory back until the next transfer that needs it.
   void release_staging();
-  /// Seconds that kernels ran between the last two calls of wait(), if the plan has other slabs as well.
+  /// Seconds that kernels ran between the last two calls of wait(), in plans of iterations with several slabs that
+  /// stay.
   double busy_seconds() const { return busy_seconds_; }
   /// Waits until at most `newer` of the steps marked so far are in flight: keeps Ctrl-C and progress close to the
   /// device.
