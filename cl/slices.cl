@@ -112,8 +112,9 @@ INLINE float of_step(float4 a, float4 step) {
 
 // u from the detector's edge, v from the centre of its first row
 #ifdef VARIANCE
-#define SAMPLE(u, v) \
-  (read_imagef(resident, bilinear, (float4)(u, (v) + 0.5f, layer, 0.0f)).x * kappa((u) - 0.5f, correlation) * kappa(v, 0.0f))
+#define SAMPLE(u, v)                                                                                        \
+  (read_imagef(resident, bilinear, (float4)(u, (v) + 0.5f, layer, 0.0f)).x * kappa((u)-0.5f, correlation) * \
+   kappa(v, 0.0f))
 #else
 #define SAMPLE(u, v) read_imagef(resident, bilinear, (float4)(u, (v) + 0.5f, layer, 0.0f)).x
 #endif
