@@ -23,6 +23,13 @@ std::vector<Matrix34> matrices_of(const Geometry& geometry, const Grid& projecti
   return matrices;
 }
 
+bool mirrored_was_fastest(std::span<const DeviceBudget> devices) {
+  return !devices.empty() && std::all_of(devices.begin(), devices.end(), [](const DeviceBudget& device) {
+    const auto tuned = device.choices.find(texture_form_choice);
+    return device.texel_pairs && tuned != device.choices.end() && tuned->second == mirrored_form;
+  });
+}
+
 }  // namespace
 
 std::function<Range(Range)> detector_rows_of(const Geometry& geometry, const Grid& projections, const Grid& grid,
@@ -79,8 +86,15 @@ VoxelDriven::VoxelDriven(const Geometry& geometry, const Grid& projections, cons
     // Alone they gain nothing, and one channel of half precision is a texel that OpenCL 1.2 does not promise: PoCL 3.1
     // lists it, but reads the same number everywhere.
     if (pack_ == 1) options_.half_texels = false;
-    kernel_.kernel = "backproject_image";
+    if (options.mirrored && pack_ == 1 && k_invariant && !single_row && grid.size[2] > 1)
+      mirror_ = mirrored_rows(matrices, grid.size, projections.size[1]);
+    kernel_.kernel = mirror_ ? "backproject_image_mirrored" : "backproject_image";
     layout_options_ = fmt::format("-D PACK={}{}", pack_, options_.half_texels ? " -D HALF_TEXELS" : "");
+  } else if (options.tile && !options.cpu && !single_row && k_invariant) {
+    layout_ = Layout::columns;
+    tile_ = options.tile;
+    kernel_.kernel = "backproject_tile";
+    layout_options_ = "-D LAYOUT_COLUMNS";
   } else if (options.cpu && !single_row && (k_invariant || invariant_along(1))) {
     layout_ = Layout::columns;
     axial_ = k_invariant ? 2 : 1;
@@ -96,8 +110,12 @@ VoxelDriven::VoxelDriven(const Geometry& geometry, const Grid& projections, cons
       fmt::format("-D DISTANCE_WEIGHT={} {}{}{}{}{}", options.distance_weight ? 1 : 0, layout_options_,
                   layout_ == Layout::texels ? " -D USE_IMAGE" : "", options.variance ? " -D VARIANCE" : "",
                   k_invariant ? " -D K_INVARIANT" : "", single_row ? " -D SINGLE_ROW" : "");
-  if (layout_ == Layout::columns) kernel_.options += fmt::format(" -D AXIAL={}", axial_);
+  if (tile_)
+    kernel_.options += tile_->options();
+  else if (layout_ == Layout::columns)
+    kernel_.options += fmt::format(" -D AXIAL={}", axial_);
   if (lanes_) kernel_.options += " -D LANES";
+  if (mirror_) kernel_.options += " -D MIRRORED";
 }
 
 // MORE_ITEMS of filtered.clh.
@@ -115,12 +133,23 @@ void VoxelDriven::declare(Requirements& requirements) const {
   if (layout_ == Layout::texels) {
     const std::size_t bytes = options_.half_texels ? 2 : 4;
     requirements.arrays.push_back({.name = "filtered", .kind = ArrayKind::projections, .element_bytes = bytes});
-    requirements.arrays.push_back({.name = "texture",
-                                   .kind = ArrayKind::image,
-                                   .element_bytes = bytes,
-                                   .components = static_cast<std::size_t>(pack_)});
+    ArrayNeed texture{.name = "texture",
+                      .kind = ArrayKind::image,
+                      .element_bytes = bytes,
+                      .components = static_cast<std::size_t>(pack_)};
+    if (mirror_) {
+      texture.components = 2;
+      texture.rows = folded_rows();
+      texture.layer_views = 1;
+      requirements.arrays.push_back(
+          {.name = "folded", .kind = ArrayKind::projections, .components = 2, .rows = texture.rows});
+      requirements.kernels.emplace_back("backproject_fold");
+    }
+    requirements.arrays.push_back(texture);
     requirements.batch_step = pack_;
-    requirements.preferred_batch *= pack_;  // the volume goes to and fro once for as many fetches
+    // The volume goes to and fro once for as many fetches. Not so with mirrored rows: the last batch comes in pieces of
+    // the volume, on one side of the mid-plane each, and gains nothing.
+    requirements.preferred_batch *= pack_;
   } else {
     // A border of `more` pixels: the room for more rows is spread over the rows held, which are never fewer.
     const std::size_t fewest = std::min<std::size_t>(projections_.size[1], fewest_rows);
@@ -135,12 +164,14 @@ void VoxelDriven::declare(Requirements& requirements) const {
   requirements.arrays.push_back({.name = "matrices", .kind = ArrayKind::fixed, .elements = matrices_.size()});
   requirements.kernels.push_back(kernel_.kernel);
   // Updates a second on an H200, over its copy's rate (benchmarks/RESULTS.md); columns and lanes on two CPU cores.
-  const auto [form, bytes] = layout_ == Layout::columns ? std::pair{"columns", 110.0}
-                             : lanes_                   ? std::pair{"lanes", 40.0}
-                             : layout_ == Layout::quads ? std::pair{"exact", 5.45}
-                             : pack_ == 4               ? std::pair{"texture of four", 1.87}
-                             : pack_ == 2               ? std::pair{"texture of two", 2.67}
-                                                        : std::pair{"texture", 4.5};
+  const auto [form, bytes] = tile_                        ? std::pair{"tile", 4.7}
+                             : layout_ == Layout::columns ? std::pair{"columns", 110.0}
+                             : lanes_                     ? std::pair{"lanes", 40.0}
+                             : layout_ == Layout::quads   ? std::pair{"exact", 5.45}
+                             : mirror_                    ? std::pair{"texture of mirrored rows", 2.74}
+                             : pack_ == 4                 ? std::pair{"texture of four", 1.87}
+                             : pack_ == 2                 ? std::pair{"texture of two", 2.67}
+                                                          : std::pair{"texture", 4.5};
   requirements.cost.name = std::string("voxel ") + form;
   requirements.cost.bytes = bytes;
   // Texture units scale coordinates by the image's size before they round them, so bits stay the same from slab to slab
@@ -163,16 +194,59 @@ void VoxelDriven::start(Slab& slab) const {
 }
 
 void VoxelDriven::filtered(Slab& slab, Range views) const {
-  if (layout_ == Layout::texels)
-    slab.copy_to_image("filtered", "texture", static_cast<std::size_t>(views.count() / pack_));
+  if (layout_ != Layout::texels) return;
+  if (mirror_) {
+    // All rows for every slab, zeros too: a texture unit may look at any of them.
+    const auto count = static_cast<std::size_t>(views.count());
+    slab.launch({kernel_.file, "backproject_fold", kernel_.options}, {projections_.size[0], folded_rows(), count},
+                {in("filtered"), out("folded"), static_cast<std::int32_t>(projections_.size[0]),
+                 static_cast<std::int32_t>(slab.rows().begin), static_cast<std::int32_t>(slab.rows().count()),
+                 mirror_->sum, static_cast<std::int32_t>(folded_rows()), static_cast<std::int32_t>(count)});
+  }
+  slab.copy_to_image(mirror_ ? "folded" : "filtered", "texture", static_cast<std::size_t>(views.count() / pack_));
+}
+
+namespace {
+
+float centre(const Grid& grid, int axis) {
+  return static_cast<float>(0.5 * (static_cast<double>(grid.size[axis]) - 1));
+}
+
+std::size_t parts(std::size_t all, std::size_t each) {
+  return (all + each - 1) / each;
+}
+
+// Slices a work-item of textures, by what was fastest on an H200. On CPUs image reads are long functions, and nothing
+// is gained by writing them out several times.
+std::size_t unroll_of_textures(const DeviceInfo& device, int pack) {
+  return pack > 1 ? 4 : device.cpu() ? 1 : 8;
+}
+
+}  // namespace
+
+void VoxelDriven::accumulate_mirrored(Slab& slab, Range views, Range slices) const {
+  const auto [nx, ny, depth] = grid_.size;
+  const auto nz = static_cast<std::int64_t>(depth);
+  // Slices k and nz - 1 - k are a pair; those of which one at least is wanted:
+  const Range pairs{std::min(slices.begin, nz - slices.end), std::min({slices.end, nz - slices.begin, (nz + 1) / 2})};
+  // as many fetches on their way as without pairs
+  const std::size_t unroll = unroll_of_textures(slab.device(), pack_);
+  KernelSpec kernel = kernel_;
+  kernel.options += fmt::format(" -D K_UNROLL={}", unroll);
+  slab.launch(
+      kernel, {nx, ny, parts(static_cast<std::size_t>(pairs.count()), unroll)},
+      {in("texture"), in("matrices"), inout("volume"), slab.nx(), slab.ny(), static_cast<std::int32_t>(nz),
+       static_cast<std::int32_t>(slices.begin), static_cast<std::int32_t>(slices.end), slab.offset(),
+       static_cast<std::int32_t>(pairs.begin), static_cast<std::int32_t>(pairs.end), std::int32_t{mirror_->upwards},
+       centre(grid_, 0), centre(grid_, 1), centre(grid_, 2), mirror_->sum, static_cast<std::int32_t>(views.begin),
+       static_cast<std::int32_t>(views.count()), static_cast<float>(options_.correlation)});
 }
 
 void VoxelDriven::accumulate(Slab& slab, Range views, Range slices) const {
+  if (mirror_) return accumulate_mirrored(slab, views, slices);
   const bool texels = layout_ == Layout::texels;
   const Range rows = texels ? Range{0, static_cast<std::int64_t>(projections_.size[1])} : slab.rows();
-  const auto centre = [&](int axis) { return static_cast<float>(0.5 * (static_cast<double>(grid_.size[axis]) - 1)); };
   const auto count = static_cast<std::size_t>(slices.count());
-  const auto parts = [](std::size_t all, std::size_t each) { return (all + each - 1) / each; };
   const std::vector<SlabArgument> arguments{in(texels ? "texture" : "filtered"),
                                             in("matrices"),
                                             inout("volume"),
@@ -181,9 +255,9 @@ void VoxelDriven::accumulate(Slab& slab, Range views, Range slices) const {
                                             static_cast<std::int32_t>(slices.begin - slab.offset()),
                                             static_cast<std::int32_t>(slices.end - slab.offset()),
                                             slab.offset(),
-                                            centre(0),
-                                            centre(1),
-                                            centre(2),
+                                            centre(grid_, 0),
+                                            centre(grid_, 1),
+                                            centre(grid_, 2),
                                             static_cast<std::int32_t>(projections_.size[0]),
                                             static_cast<std::int32_t>(rows.begin),
                                             static_cast<std::int32_t>(rows.count()),
@@ -191,15 +265,16 @@ void VoxelDriven::accumulate(Slab& slab, Range views, Range slices) const {
                                             static_cast<std::int32_t>(views.count()),
                                             static_cast<float>(options_.correlation)};
   const auto [nx, ny, nz] = grid_.size;
+  if (tile_)
+    return slab.launch(kernel_, {nx, ny, parts(count, static_cast<std::size_t>(tile_->slices))},
+                       {static_cast<std::size_t>(tile_->width), static_cast<std::size_t>(tile_->height), 1}, arguments);
   if (layout_ == Layout::columns)  // STRIP and DEPTH of backproject.cl
     return slab.launch(kernel_,
                        {parts(nx, 16), axial_ == 2 ? ny : count, axial_ == 2 ? parts(count, 64) : parts(ny, 64)},
                        {1, 1, 1}, arguments);
   if (lanes_)  // a block of 16 x 8 x 8 voxels: backproject_lanes.clh
     return slab.launch(kernel_, {parts(nx, 16), parts(ny, 8), parts(count, 8)}, {1, 1, 1}, arguments);
-  // Slices a work-item, by what was fastest on an H200. On CPUs image reads are long functions, and nothing is gained
-  // by writing them out several times.
-  const std::size_t unroll = !texels || pack_ > 1 ? 4 : slab.device().cpu() ? 1 : 8;
+  const std::size_t unroll = texels ? unroll_of_textures(slab.device(), pack_) : 4;
   KernelSpec kernel = kernel_;
   kernel.options += fmt::format(" -D K_UNROLL={}", unroll);
   slab.launch(kernel, {pack_ == 4 ? nx / 2 : nx, pack_ > 1 ? ny / 2 : ny, parts(count, unroll)}, arguments);
@@ -210,6 +285,18 @@ void set_device_options(VoxelDriven::Options& options, std::span<const DeviceBud
       !devices.empty() && std::all_of(devices.begin(), devices.end(), [](const auto& device) { return device.cpu; });
   options.texel_pairs = !devices.empty() && std::all_of(devices.begin(), devices.end(),
                                                         [](const auto& device) { return device.texel_pairs; });
+  options.mirrored = mirrored_was_fastest(devices);
+  if (const LocalTile* tile = fastest_tile(devices)) options.tile = *tile;
+}
+
+std::vector<DeviceBudget> checked_budgets(const std::vector<Device>& devices) {
+  auto result = budgets(devices);
+  const LocalTile* tile = fastest_tile(result);
+  if (tile != nullptr && !variant_works(tile_variant(*tile), devices, "quads serve"))
+    for (DeviceBudget& budget : result) budget.choices[exact_form_choice] = quads_form;
+  if (mirrored_was_fastest(result) && !variant_works(mirrored_variant, devices, "a pixel a texel serves"))
+    for (DeviceBudget& budget : result) budget.choices[texture_form_choice] = single_form;
+  return result;
 }
 
 Backprojection::Backprojection(const Geometry& geometry, const Grid& projections, const Grid& grid,
@@ -261,8 +348,8 @@ RunResult backproject(const Volume& projections, const Geometry& geometry, const
   if (parameters.hardware_interpolation)
     require_variant(parameters.half_texels ? half_texture_variant : texture_variant, devices,
                     parameters.half_texels ? "--interpolation half" : "--interpolation hardware");
-  return run_backprojection(unfiltered(geometry, projections.grid, grid, parameters, budgets(devices)), projections,
-                            grid, devices, options);
+  return run_backprojection(unfiltered(geometry, projections.grid, grid, parameters, checked_budgets(devices)),
+                            projections, grid, devices, options);
 }
 
 Plan plan_backproject(const Geometry& geometry, const Grid& projections, const Grid& grid,

@@ -3,11 +3,14 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "algorithms/geometry.hpp"
+#include "algorithms/local_tile.hpp"
+#include "algorithms/mirrored_rows.hpp"
 #include "scheduling/backprojection.hpp"
 
 namespace halocline {
@@ -28,9 +31,15 @@ class VoxelDriven {
     bool distance_weight = false;  ///< 1/w^2, w = (SID - s)/SID, s towards the source (Feldkamp, Davis & Kress 1984)
     bool variance = false;         ///< squared weights and the variance of an interpolated value
     double correlation = 0;        ///< of neighbours in a row, for the variance
-    /// What the devices take. The first changes no bit; the second none but by the rounding of coordinates.
+    /// What the devices take. The first changes no bit; the next two none but by the rounding of coordinates.
     bool cpu = false;          ///< they are CPUs: detector columns in a row, or voxels in vectors
-    bool texel_pairs = false;  ///< they have textures of two float32 channels
+    bool texel_pairs = false;  ///< they have textures of two float32 channels, for views that share texels
+    /// ... and where no views do, but rows mirror each other (mirrored_rows.hpp), those share texels. A slab on one
+    /// side of the mid-plane takes as many fetches as without.
+    bool mirrored = false;
+    /// Exact interpolation reads through local memory; no bit changes. For GPUs, detectors of more than a row, and
+    /// volumes whose axis k is the rotation axis; else nothing comes of it.
+    std::optional<LocalTile> tile = std::nullopt;
   };
 
   VoxelDriven(const Geometry& geometry, const Grid& projections, const Grid& grid, const Options& options);
@@ -51,18 +60,33 @@ class VoxelDriven {
  private:
   enum class Layout { quads, columns, texels };
 
+  std::size_t folded_rows() const { return static_cast<std::size_t>(mirror_->pairs(projections_.size[1])); }
+  void accumulate_mirrored(Slab& slab, Range views, Range slices) const;
+
   Grid projections_, grid_;
   Options options_;
   Layout layout_ = Layout::quads;
-  int pack_ = 1;        // views that share a texel
-  bool lanes_ = false;  // Layout::quads: voxels in vectors, for CPUs
-  int axial_ = 2;       // Layout::columns: the axis along which U and W do not change
+  int pack_ = 1;                        // views that share a texel
+  std::optional<MirroredRows> mirror_;  // Layout::texels: rows share one
+  bool lanes_ = false;                  // Layout::quads: voxels in vectors, for CPUs
+  std::optional<LocalTile> tile_;       // Layout::columns: through local memory
+  int axial_ = 2;                       // Layout::columns, for CPUs: the axis along which U and W do not change
   std::vector<int> order_;
   std::vector<float> matrices_;  // 12 a view, in that order
   std::string layout_options_;
   KernelSpec kernel_;
   std::function<Range(Range)> detector_rows_;
 };
+
+/// What tuning keeps in Tuning::choices of hardware interpolation where no views share texels, and its values. Nobody
+/// but tuning takes mirrored rows: on an H200 they were measured in a harness only (1537 GUPS, one pixel a texel 962),
+/// this kernel on no GPU yet, and volumes in several slabs gain nothing.
+inline constexpr const char* texture_form_choice = "hardware back-projection";
+inline constexpr const char* single_form = "a pixel a texel";
+inline constexpr const char* mirrored_form = "mirrored rows";
+
+/// budgets(), without the forms that one of the devices computes wrongly.
+std::vector<DeviceBudget> checked_budgets(const std::vector<Device>& devices);
 
 /// What all the devices take, for VoxelDriven::Options.
 void set_device_options(VoxelDriven::Options& options, std::span<const DeviceBudget> devices);

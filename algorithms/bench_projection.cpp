@@ -36,8 +36,12 @@ struct Mode {
   std::string name;
   std::optional<Projector> projector = std::nullopt;  // a ray-driven one, else voxel-driven
   bool images = false, hardware = false, half = false;
-  int pack = 1;          // views that share a fetch
-  bool columns = false;  // CPUs: detector columns
+  int pack = 1;           // views that share a fetch
+  bool mirrored = false;  // or two rows do
+  bool columns = false;   // CPUs: detector columns
+  bool local = false;     // GPUs: through local memory
+
+  int shared() const { return mirrored ? 2 : pack; }  // voxels of a fetch, channels of a texel
 };
 
 std::vector<Mode> all_modes(ScanBench bench) {
@@ -47,9 +51,11 @@ std::vector<Mode> all_modes(ScanBench bench) {
     case ScanBench::backproject:
       return {exact,
               {.name = "columns", .columns = true},
+              {.name = "local", .local = true},
               texture,
               {.name = "pairs", .images = true, .hardware = true, .pack = 2},
               half,
+              {.name = "mirrored-pairs", .images = true, .hardware = true, .mirrored = true},
               {.name = "joseph-adjoint", .projector = Projector::joseph},
               {.name = "siddon-adjoint", .projector = Projector::siddon},
               {.name = "distance-driven-adjoint", .projector = Projector::distance_driven}};
@@ -75,6 +81,14 @@ FdkParameters fdk_parameters(const Mode& mode) {
   return parameters;
 }
 
+// The fastest as far as is known, or the first of those that the device takes.
+LocalTile bench_tile(const Device& device) {
+  if (const LocalTile* fastest = fastest_tile(budgets({device}))) return *fastest;
+  for (const LocalTile& tile : local_tiles())
+    if (takes_tile(device.info(), tile)) return tile;
+  throw InputError("the device has too little local memory");
+}
+
 std::unique_ptr<BackprojectionMethod> backprojection(const Mode& mode, const BenchScan& scan, const Device& device) {
   if (mode.projector)
     return std::make_unique<RayBackprojection>(scan.geometry, scan.stack, scan.volume, *mode.projector,
@@ -84,7 +98,9 @@ std::unique_ptr<BackprojectionMethod> backprojection(const Mode& mode, const Ben
   options.hardware_interpolation = mode.hardware;
   options.half_texels = mode.half;
   options.texel_pairs = mode.pack == 2;
+  options.mirrored = mode.mirrored;
   options.cpu = mode.columns;
+  if (mode.local) options.tile = bench_tile(device);
   return std::make_unique<Backprojection>(scan.geometry, scan.stack, scan.volume, options);
 }
 
@@ -113,10 +129,11 @@ std::size_t pixels_of(const std::vector<Grid>& planes) {
 std::size_t bytes_of(ScanBench bench, const Mode& mode, const BenchScan& scan, const Device& device) {
   const DeviceInfo& info = device.info();
   if (mode.columns && !info.cpu()) throw InputError("for CPUs only");
+  if (mode.local && info.cpu()) throw InputError("for GPUs only");
   if (mode.images && !info.images) throw InputError("the device has no images");
   if (mode.images && (scan.stack.size[0] > info.image_width || scan.stack.size[1] > info.image_height))
     throw InputError("the device's images are too small for it");
-  if (mode.pack == 2 && !info.texel_pairs) throw InputError("the device has no textures of two channels");
+  if (mode.shared() == 2 && !info.texel_pairs) throw InputError("the device has no textures of two channels");
   const auto resident = [&](const Requirements& need) {
     if (mode.pack > 1 && need.batch_step != mode.pack)
       throw InputError(fmt::format("{} views of {}^2 pixels do not lie in {}s a turn apart", scan.stack.size[2],
@@ -289,8 +306,8 @@ class Runner {
       rate.fetches =
           expected.terms * static_cast<double>(scan_.volume.count()) * reads[static_cast<int>(*mode.projector)];
     } else if (mode.images) {
-      rate.fetch = {.image = true, .channels = mode.pack, .half = mode.half};
-      rate.fetches = rate.updates / mode.pack;
+      rate.fetch = {.image = true, .channels = mode.shared(), .half = mode.half};
+      rate.fetches = rate.updates / mode.shared();
     } else {
       rate.fetch = {.channels = mode.columns ? 1 : 4};
       rate.fetches = rate.updates * (mode.columns ? 2 : 1);

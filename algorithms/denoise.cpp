@@ -286,13 +286,16 @@ void take_result(const DenoiseMethod& method, const MethodParameters& used, RunR
 
 // Two balls of 7^3 to 18^3 voxels were seen to have 1.1 to 3 times their noise, for edges fill them; from 20^3 on it
 // was 1.4 times at most.
-void warn_of_few_places(const NoiseEstimate& noise, const Grid& grid, const DenoiseParameters& parameters,
-                        std::vector<std::string>& warnings) {
+bool few_places(const NoiseEstimate& noise, const Grid& grid) {
   double enough = 1;
   for (const auto size : grid.size) enough *= size > 1 ? 17 : 1;
+  return static_cast<double>(noise.places) < enough;
+}
+
+void warn_of_few_places(const NoiseEstimate& noise, const Grid& grid, const DenoiseParameters& parameters,
+                        std::vector<std::string>& warnings) {
   const bool goes_by_it = !descends(parameters) || !parameters.step;
-  if (!goes_by_it || parameters.target_fidelity || !(noise.sigma > 0) || static_cast<double>(noise.places) >= enough)
-    return;
+  if (!goes_by_it || parameters.target_fidelity || !(noise.sigma > 0) || !few_places(noise, grid)) return;
   warnings.push_back(
       fmt::format("the noise of {:.3g} was estimated at {} places only, too few to be sure of it; give {}", noise.sigma,
                   noise.places,
@@ -363,8 +366,23 @@ std::string result_warning(const ValueRange& input, const ValueRange& output, co
   return effect_warning(input, output, rms_change, noise, effect_advice(parameters, result));
 }
 
+bool gives_alpha(const DenoiseParameters& parameters) {
+  return parameters.alpha || parameters.alpha_sigma;
+}
+
+// The h of alpha_sigma. A weight of time is not in it: it says how alike frames are made, not how smooth each is.
+double strength_spacing(Grid grid, const DenoiseParameters& parameters) {
+  const auto& time = parameters.time;
+  if (!time.weight) return mean_spacing(grid);
+  if (parameters.method == "pdu4d")
+    grid = frame_grid(grid, time.depth);
+  else
+    grid.size[2] = 1;
+  return grid.count() > 1 ? mean_spacing(grid) : *time.weight;
+}
+
 // 1 / alpha and its square must be float32 numbers.
-void check_alpha(const char* option, const std::optional<double>& alpha) {
+void check_alpha(const std::string& option, const std::optional<double>& alpha) {
   constexpr double least = 1e-18, most = 1e18;
   if (alpha && !(*alpha >= least && *alpha <= most))
     throw InputError(fmt::format("{} is {}; expected a number from {:g} to {:g}", option, *alpha, least, most));
@@ -378,7 +396,7 @@ void check_alpha_path(const DenoiseParameters& parameters) {
   if (path.size() > most_stages)
     throw InputError(fmt::format("--alpha-path has {} values; expected at most {}", path.size(), most_stages));
   if (descends(parameters)) throw InputError("--alpha-path belongs to the methods pdu and spdu; tvgd has no alpha");
-  if (parameters.alpha || parameters.target_fidelity || parameters.strength != "auto")
+  if (gives_alpha(parameters) || parameters.target_fidelity || parameters.strength != "auto")
     throw InputError(fmt::format("--alpha-path and {} exclude each other: the path names every alpha",
                                  parameters.target_fidelity ? "--target-fidelity" : "--alpha"));
 }
@@ -404,6 +422,11 @@ void check_denoise_parameters(const DenoiseParameters& parameters) {
   if (std::find(names.begin(), names.end(), parameters.method) == names.end())
     make_denoiser(parameters.method, {});  // throws with the list
   check_alpha("--alpha", parameters.alpha);
+  if (parameters.alpha_sigma && !(*parameters.alpha_sigma > 0 && std::isfinite(*parameters.alpha_sigma)))
+    throw InputError(fmt::format("--alpha is {}/sigma; expected a positive number before /sigma, as in 1.5/sigma",
+                                 *parameters.alpha_sigma));
+  if (parameters.alpha && parameters.alpha_sigma)
+    throw InputError("--alpha is given twice, as a number and in units of the noise; leave one of them out");
   if (!(parameters.gap >= 0 && parameters.gap < 1))
     throw InputError(
         fmt::format("--gap is {}; expected a number below 1, as the gap is relative, or 0 for all of --iterations",
@@ -416,7 +439,7 @@ void check_denoise_parameters(const DenoiseParameters& parameters) {
   const bool filters = is_filter(parameters.method);
   if ((filters || parameters.method == "pdu4d") && (!parameters.alpha_path.empty() || parameters.init != nullptr))
     throw InputError(fmt::format("--alpha-path and --init do not go with --method {}", parameters.method));
-  if ((descends(parameters) || filters) && parameters.alpha)
+  if ((descends(parameters) || filters) && gives_alpha(parameters))
     throw InputError(fmt::format("--alpha belongs to the methods pdu, spdu and pdu4d; {} takes {}", parameters.method,
                                  own_options(parameters.method)));
   check_alpha_path(parameters);
@@ -444,7 +467,7 @@ void check_denoise_parameters(const DenoiseParameters& parameters) {
     throw InputError(fmt::format("--target-fidelity belongs to the methods pdu, spdu, pdu4d and tvgd; {} takes {}",
                                  parameters.method, own_options(parameters.method)));
   const bool no_alpha = descends(parameters) || filters;
-  if (parameters.strength != "auto" && (no_alpha || parameters.alpha || parameters.target_fidelity))
+  if (parameters.strength != "auto" && (no_alpha || gives_alpha(parameters) || parameters.target_fidelity))
     throw InputError(fmt::format("--alpha {}: {}", parameters.strength,
                                  no_alpha ? parameters.method + " takes no alpha"
                                           : "alpha is given or chosen to meet --target-fidelity already"));
@@ -452,11 +475,29 @@ void check_denoise_parameters(const DenoiseParameters& parameters) {
     throw InputError(fmt::format(
         "--alpha {} is a rule for pdu and spdu; pdu4d takes a number, discrepancy (which auto is, too) or target",
         parameters.strength));
-  if (!descends(parameters) && parameters.alpha && parameters.target_fidelity)
+  if (!descends(parameters) && gives_alpha(parameters) && parameters.target_fidelity)
     throw InputError("--alpha and --target-fidelity exclude each other: alpha is chosen to meet the target");
   check_regulariser(parameters.regulariser, parameters.method);
   check_filter_parameters(parameters.filter, parameters.method);
   check_time_axis(parameters.time, parameters.method);
+}
+
+void check_use_of_weights(const DenoiseParameters& parameters, bool halves) {
+  const auto& method = parameters.method;
+  if (method == "spdu" || descends(parameters)) return;
+  if (method != "pdu")
+    throw InputError(fmt::format("--weights belongs to the methods spdu, tvgd and pdu; {} takes none", method));
+  const bool by_halves = parameters.strength == "halves" || (parameters.strength == "auto" && halves);
+  const char* otherwise = parameters.alpha                 ? "--alpha is a number"
+                          : !parameters.alpha_path.empty() ? "--alpha-path names every alpha"
+                          : parameters.target_fidelity     ? "--target-fidelity says what alpha is to reach"
+                          : by_halves                      ? "--alpha goes by --halves"
+                                                           : nullptr;
+  if (otherwise != nullptr)
+    throw InputError(
+        fmt::format("--weights serves nothing here: pdu takes variances to choose alpha by, and {}; leave it out, or "
+                    "give --alpha sure or discrepancy{}, or weight the problem with it by --method spdu",
+                    otherwise, by_halves ? " (with weights from a file, leave --halves out)" : " or A/sigma"));
 }
 
 Volume normalised_weights(const Volume& weights) {
@@ -489,8 +530,7 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
   if (weighted && weights == nullptr)
     throw InputError(
         "--method spdu needs --weights, the noise variance at every voxel (make it with halocline fdk --variance-out)");
-  if (!weighted && weights != nullptr)
-    throw InputError(fmt::format("--weights belongs to the methods spdu and tvgd; {} takes none", parameters.method));
+  if (weights != nullptr) check_use_of_weights(parameters, parameters.half_a != nullptr);
   const Grid& grid = f.grid();
   if (parameters.time.weight && parameters.method != "pdu4d" && grid.size[2] == 1)
     throw InputError("--time-axis z: the volume has one slice, and one frame can be made like no other; leave it out");
@@ -498,18 +538,19 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
   DenoiseResult result;
   std::optional<DividedSource> normalised;
   double propagated = 0;  // the noise that the weights, taken for variances, say
-  if (weighted) {
+  if (weights != nullptr) {
     require_same_grid(grid, "the volume", weights->grid(), "--weights");
     const auto statistics = weight_statistics(*weights);
     propagated = std::sqrt(statistics.mean);
-    method.least_weight = static_cast<float>(statistics.least / statistics.mean);
-    method.largest_weight = static_cast<float>(statistics.largest / statistics.mean);
-    result.weight_span = static_cast<double>(statistics.largest) / statistics.least;
     weights = &normalised.emplace(*weights, statistics.mean);
+    if (weighted) {
+      method.least_weight = static_cast<float>(statistics.least / statistics.mean);
+      method.largest_weight = static_cast<float>(statistics.largest / statistics.mean);
+      result.weight_span = static_cast<double>(statistics.largest) / statistics.least;
+      result.weight_change =
+          WeightCode(method.weight_bits, method.least_weight, method.largest_weight).largest_change();
+    }
   }
-
-  if (weighted)
-    result.weight_change = WeightCode(method.weight_bits, method.least_weight, method.largest_weight).largest_change();
   const VolumeSample sample = sample_volume(f);
   check_scale(sample, "the volume");
   if (parameters.init != nullptr) check_start(*parameters.init, sample);
@@ -521,6 +562,8 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
   result.regulariser = parameters.regulariser;
   result.regulariser.reference_eta = method.regulariser.reference_eta;
   const bool frames = parameters.method == "pdu4d";
+  const bool variances = weights != nullptr && !weighted;  // pdu: they are all that there is to say of the noise
+  const double h = strength_spacing(grid, parameters);
   Volume part, weight_part, reference_part;  // what the noise is judged by
   NoiseEstimate noise;
   const bool given_all =
@@ -528,21 +571,27 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
   if (!given_all) {
     part = frames ? read_volume(centred) : central_part(centred, most_judged_voxels);
     part.grid.spacing = method.spacing;
-    if (weighted) weight_part = central_part(*weights, most_judged_voxels);
+    if (weights != nullptr) weight_part = central_part(*weights, most_judged_voxels);
     if (reference != nullptr) reference_part = central_part(*reference, most_judged_voxels);
     noise = frames ? estimate_noise_of_frames(part, parameters.time.depth).noise
-                   : estimate_noise(part, weighted ? &weight_part : nullptr);
+                   : estimate_noise(part, weights != nullptr ? &weight_part : nullptr);
     if (part.grid.count() < grid.count())  // masked background lies at the rim
       noise.active_fraction = std::min(noise.active_fraction, sample.active_fraction);
     result.noise_sigma = noise.sigma;
-    warn_of_few_places(noise, frames ? frame_grid(part.grid, parameters.time.depth) : part.grid, parameters,
-                       result.warnings);
+    if (!variances)
+      warn_of_few_places(noise, frames ? frame_grid(part.grid, parameters.time.depth) : part.grid, parameters,
+                         result.warnings);
   }
   // Whatever strength leaves it as it is.
   const bool constant = !given_all && !(noise.sigma > 0) && parameters.half_a == nullptr && is_constant(f);
   if (constant && descends(parameters) && !parameters.step) parameters.step = 1;
   // Weights may be in any unit; those that agree with what is seen in the volume are variances, and know better.
-  const bool agree = weighted && propagated < 2 * noise.sigma && noise.sigma < 2 * propagated;
+  const bool agree = weights != nullptr && propagated < 2 * noise.sigma && noise.sigma < 2 * propagated;
+  if (variances && !agree && !constant && !few_places(noise, part.grid))
+    result.warnings.push_back(fmt::format(
+        "--weights say that the noise is {:.3g}, and {:.3g} is seen in the volume; pdu takes them for variances in "
+        "squared grey values: give those of this volume (--weights estimate finds them), or --alpha a number",
+        propagated, noise.sigma));
   if (descends(parameters)) {
     if (agree) result.noise_sigma = noise.sigma = propagated;
     set_descent(grid, noise, parameters, method, result.alpha_choice);
@@ -564,6 +613,15 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
     } else {
       const auto choice = [&]() -> StrengthChoice {
         if (parameters.chosen) return *parameters.chosen;
+        if (frames && parameters.alpha_sigma) {
+          if (!(noise.sigma > 0))
+            throw InputError("no noise can be measured in the frames, so --alpha has no /sigma: give a number");
+          return {h / *parameters.alpha_sigma * noise.sigma,
+                  noise.sigma,
+                  fmt::format("for a noise of {:.4g}", noise.sigma),
+                  true,
+                  {}};
+        }
         if (frames) {
           auto found = without_failed(devices, [&](const std::vector<Device>& working) {
             return choose_lambda_of_frames(part, parameters.time, parameters.target_fidelity, working);
@@ -577,10 +635,12 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
         problem.parameters = method;
         problem.inputs["f"] = &part;
         if (weighted) problem.inputs["w"] = &weight_part;
+        if (variances) problem.variance = &weight_part;
         if (reference != nullptr) problem.inputs["reference"] = &reference_part;
-        if (agree) problem.sigma = propagated;
+        if (agree || variances) problem.sigma = propagated;
         problem.target_fidelity = parameters.target_fidelity;
         problem.whole_voxels = grid.count();
+        if (parameters.alpha_sigma) problem.lambda_by_noise = h / *parameters.alpha_sigma;
         Volume half_a, half_b;
         if (parameters.half_a != nullptr) {
           require_same_grid(grid, "the volume", parameters.half_a->grid, "--halves");
@@ -594,6 +654,8 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
           return choose_strength(parameters.strength, problem, working);
         });
       }();
+      if (parameters.alpha_sigma)
+        check_alpha(fmt::format("--alpha {}/sigma", *parameters.alpha_sigma), 1 / choice.lambda);
       if (parameters.tell_choice) parameters.tell_choice(choice);
       method.lambda = choice.lambda;
       if (choice.sigma > 0) result.noise_sigma = choice.sigma;
@@ -603,6 +665,7 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
     }
     result.lambda = method.lambda;
     result.alpha = parameters.alpha.value_or(1 / method.lambda);
+    if (result.noise_sigma > 0) result.alpha_sigma = result.alpha * result.noise_sigma * h;
   }
   part = weight_part = reference_part = Volume();
   method.fused = result.form = form_of_run(devices, grid, parameters, options.plan);

@@ -17,7 +17,11 @@ constexpr int most_iterations = 1000000;
 /// What `halocline denoise` takes. Lengths in mm.
 struct DenoiseParameters {
   std::string method = "pdu";
-  std::optional<double> alpha;             // pdu, spdu: 1 / lambda; none: chosen by `strength` (choose_strength)
+  std::optional<double> alpha;  // pdu, spdu: 1 / lambda; none: chosen by `strength` (choose_strength)
+  /// Instead of it, without a unit: alpha = alpha_sigma / (sigma h), where sigma is the noise that `strength` "auto"
+  /// goes by (pdu with weights: their RMS; pdu4d: estimate_noise_of_frames()) and h mean_spacing(), in space. The same
+  /// number does the same to a volume in other grey values, with an offset or in other lengths.
+  std::optional<double> alpha_sigma;
   int iterations = 500;                    // at most
   double gap = 1e-3;                       // pdu, spdu: relative duality gap to stop at, below 1; 0: all iterations
   Schedule schedule = Schedule::standard;  // pdu, spdu
@@ -54,6 +58,8 @@ struct DenoiseResult {
   int iterations = 0;
   // not a number for tvgd and the filters, but for fidelity
   double alpha = std::numeric_limits<double>::quiet_NaN(), lambda = std::numeric_limits<double>::quiet_NaN();
+  /// alpha in units of the noise (DenoiseParameters::alpha_sigma); not a number where noise_sigma is none or 0.
+  double alpha_sigma = std::numeric_limits<double>::quiet_NaN();
   double relative_gap = std::numeric_limits<double>::quiet_NaN(), gap = std::numeric_limits<double>::quiet_NaN();
   double primal = std::numeric_limits<double>::quiet_NaN(), dual = std::numeric_limits<double>::quiet_NaN();
   double fidelity = 0;       // ||u - f||_2
@@ -91,12 +97,15 @@ int dual_bits_named(const std::string& name);
 /// --adaptive-delta, --stages, --duals, --weight-bits or what check_regulariser() and check_filter_parameters() and
 /// check_time_axis() name if a value is out of range or belongs to another method.
 void check_denoise_parameters(const DenoiseParameters& parameters);
+/// Throws InputError that names --weights where they would serve nothing. `halves`: there are some.
+void check_use_of_weights(const DenoiseParameters& parameters, bool halves);
 /// "--step, --iterations and --target-fidelity" for tvgd, and so on: what to give instead of another method's option.
 std::string own_options(const std::string& method);
 
 /// Denoises `f`. weights: the noise variance at every voxel up to a factor, on f's grid; spdu needs it, tvgd takes it
-/// (its steps are then proportional to the noise's standard deviation), for others it is an InputError. It is divided
-/// by the mean of its positive values, 0 means that no view saw the voxel, negative or non-finite values are an
+/// (its steps are then proportional to the noise's standard deviation), and pdu takes the variance itself to choose
+/// alpha by, its problem having no weights; for others it is an InputError. It is divided by the mean of its positive
+/// values, 0 means that no view saw the voxel, negative or non-finite values are an
 /// InputError. The mean of f (of a fixed sample, where it is large) is subtracted before and added afterwards: grey
 /// values with a large offset do not lose digits. Where alpha or the step have to be chosen, the noise is estimated in
 /// the central part of at most 256^3 voxels. reference: of directional total variation, on f's grid, for pdu and spdu.

@@ -6,22 +6,11 @@
 #include <cmath>
 #include <functional>
 
-#include "algorithms/noise_estimate.hpp"
 #include "algorithms/registry.hpp"
 #include "host/error.hpp"
 
 namespace halocline {
 namespace {
-
-// Of the positive ones.
-double mean_weight(const Volume& weights) {
-  double sum = 0, count = 0;
-  for (const float weight : weights.voxels) {
-    sum += weight;
-    count += weight > 0 ? 1 : 0;
-  }
-  return count > 0 ? sum / count : 1;
-}
 
 struct LambdaSolution {
   double lambda = 0;
@@ -117,38 +106,6 @@ LambdaChoice choose_lambda(DiscrepancyProblem problem, const Device& device) {
     choice.warning = unreached_warning(solution, problem.sigma, problem.target_fidelity);
   }
   return choice;
-}
-
-LambdaChoice choose_lambda(const Volume& f, const Volume* weights, std::optional<double> target_fidelity,
-                           const std::vector<Device>& devices, std::optional<double> sigma,
-                           std::optional<std::size_t> whole_voxels, const Regulariser& regulariser,
-                           const Volume* reference) {
-  DiscrepancyProblem problem;
-  std::map<std::string, Volume> parts;
-  const bool whole = f.grid.count() <= most_searched_voxels;
-  for (const auto& [name, volume] : {std::pair("f", &f), std::pair("w", weights), std::pair("reference", reference)})
-    if (volume != nullptr)
-      problem.inputs[name] = whole ? volume : &(parts[name] = central_part(*volume, most_searched_voxels));
-  const Volume& data = *problem.inputs.at("f");
-  const Volume* variances = weights == nullptr ? nullptr : problem.inputs.at("w");
-  const auto noise = estimate_noise(data, variances);
-  problem.method = weights == nullptr ? "pdu" : "spdu";
-  problem.parameters.size = data.grid.size;
-  problem.parameters.spacing = data.grid.spacing;
-  problem.parameters.regulariser = regulariser;
-  if (variances != nullptr)
-    problem.parameters.largest_weight = *std::max_element(variances->voxels.begin(), variances->voxels.end());
-  problem.sigma = sigma.value_or(noise.sigma);
-  problem.variance = (variances != nullptr ? mean_weight(*variances) : 1) * noise.active_fraction;
-  problem.noise = noise.correlated              ? ", which neighbours share"
-                  : sigma && weights != nullptr ? ", from the variances"
-                                                : "";
-  problem.target_fidelity = target_fidelity;
-  problem.whole_voxels = whole_voxels.value_or(f.grid.count());
-  problem.spacing = typical_spacing(data.grid);
-  const auto& size = data.grid.size;
-  if (!whole) problem.part = fmt::format(", on the central {} x {} x {} voxels", size[0], size[1], size[2]);
-  return choose_lambda(problem, devices.front());
 }
 
 }  // namespace halocline

@@ -7,8 +7,6 @@
 #include <vector>
 
 #include "algorithms/denoise_method.hpp"
-#include "algorithms/regulariser.hpp"
-#include "algorithms/volume_sample.hpp"
 #include "host/device.hpp"
 #include "host/volume.hpp"
 
@@ -35,7 +33,7 @@ struct DiscrepancyProblem {
   std::map<std::string, const Volume*> inputs;  // by the method's names: f at least
   double sigma = 0;                             // the noise where the weight is 1; 0: none
   double variance = 1;                          // its mean square over the voxels, in units of sigma^2
-  std::string noise;                            // for reports: where sigma is from, as ", from the variances"
+  std::string noise;                            // for reports: where sigma is from, as " from the variances"
   std::optional<double> target_fidelity;        // instead of the noise
   std::size_t whole_voxels = 0;                 // of which f is a part; target_fidelity is for so many
   double spacing = 1;                           // typical_spacing()
@@ -47,18 +45,6 @@ struct DiscrepancyProblem {
 /// the logarithms with runs to a relative gap of 3e-3 on `device`, and rounded to three digits: it does not depend on
 /// devices or slabs. Throws InputError that names --alpha where there is no noise to go by.
 LambdaChoice choose_lambda(DiscrepancyProblem problem, const Device& device);
-
-/// For pdu, and for spdu where there are weights w, with estimate_noise()'s sigma and the weights' mean: the norm
-/// itself has no weights. Weighted with 1 / w it would count most where noise is least, and there S-PDU leaves much of
-/// it, because it smooths by lambda w against a noise of sigma sqrt w; the noisy places would have to be smoothed far
-/// too much to make up for that. On the first device; of volumes with more than 128^3 voxels on a central part of at
-/// most so many, with that part's noise. `sigma`: the noise where the weight is 1, if it is known (propagated
-/// variances), instead of the estimate. `whole_voxels`: of how many voxels f is a part, if it is one; target_fidelity
-/// is for so many. regulariser, reference: of the problem whose lambda it is (see Regulariser).
-LambdaChoice choose_lambda(const Volume& f, const Volume* weights, std::optional<double> target_fidelity,
-                           const std::vector<Device>& devices, std::optional<double> sigma = std::nullopt,
-                           std::optional<std::size_t> whole_voxels = std::nullopt, const Regulariser& regulariser = {},
-                           const Volume* reference = nullptr);
 
 /// 1 mm for unit voxels; where differences along the finest axes weigh most, their spacing: lambda over it goes with
 /// grey values alone.

@@ -46,7 +46,7 @@ double parallel_factor(const View& view) {
 std::vector<float> weights_of(const Geometry& geometry, const Grid& raw, const FilteredRows& rows,
                               const Redundancy& redundancy, bool general) {
   const Grid& grid = rows.padded;
-  const AngularCoverage coverage = angular_coverage(geometry, true);
+  const AngularCoverage coverage = coverage_for(redundancy, geometry);
   const double du = grid.spacing[0], radius = geometry.radius_cylindrical_detector;
   std::vector<float> weights;
   const auto add = [&](std::initializer_list<double> values) {
@@ -55,8 +55,16 @@ std::vector<float> weights_of(const Geometry& geometry, const Grid& raw, const F
   for (std::size_t n = 0; n < geometry.views.size(); ++n) {
     const View& view = geometry.views[n];
     if (view.parallel()) {
-      add({coverage.gaps[n] / du * parallel_factor(view), 0, 0, 0, 0});
-      if (general) add({1, 0, 0, 0, 0, -1, 0, 0, 0, 0, 0});
+      if (!general) {
+        add({coverage.gaps[n] / du * parallel_factor(view), 0, 0, 0, 0});
+        continue;
+      }
+      const auto [a, b] = fan_slopes(view, 0, grid.origin[0], grid.origin[1]);
+      const double turns = redundancy.kind == Redundancy::Kind::wang ? 2 : 1;  // of half a circle
+      const auto [angle, way, inward] = source_orbit(view);
+      add({coverage.gaps[n] / du / turns, a, grid.direction[0] * du / parallel_source, b,
+           grid.direction[4] * grid.spacing[1] / parallel_source});
+      add({way[0], way[1], way[2], inward[0], inward[1], inward[2], 0, 0, 0, 0, 0});
       continue;
     }
     const double u = grid.origin[0] + view.projection_offset_x - view.source_offset_x;
@@ -491,8 +499,8 @@ RunResult fdk_of(const ProjectionStack& projections, const Geometry& geometry, O
                     parameters.half_texels ? "--interpolation half" : "--interpolation hardware");
   if (!parameters.variance)  // it follows the reconstruction, which has told them
     for (const auto& note : notes) spdlog::warn("{}", note);
-  return run_backprojection(Fdk(geometry, stack, grid, parameters, budgets(devices)), projections, output, devices,
-                            options);
+  return run_backprojection(Fdk(geometry, stack, grid, parameters, checked_budgets(devices)), projections, output,
+                            devices, options);
 }
 
 }  // namespace

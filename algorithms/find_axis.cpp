@@ -13,7 +13,9 @@
 #include "algorithms/detector_pixels.hpp"
 #include "algorithms/fdk.hpp"
 #include "algorithms/field_of_view.hpp"
+#include "algorithms/opposite_views.hpp"
 #include "host/error.hpp"
+#include "host/fft.hpp"
 
 namespace halocline {
 namespace {
@@ -83,19 +85,6 @@ AxisEstimate minimise(const AxisSearch& search, double coarse, double fine,
   return out;
 }
 
-/// The detector row (fractional) on which the plane across the axis through the source is seen: v = sy - py.
-double middle_row(const Volume& projections, const Geometry& geometry) {
-  const View& view = geometry.views.front();
-  return (view.source_offset_y - view.projection_offset_y - projections.grid.origin[1]) / projections.grid.spacing[1];
-}
-
-void check_stack(const Volume& projections, const Geometry& geometry) {
-  check_projections(projections.grid, "the projections", geometry, "the geometry");
-  const auto& d = projections.grid.direction;
-  if (!(d[0] > 0.9999) || !(d[4] > 0.9999))
-    throw InputError("the projections' direction turns or mirrors the detector; the axis is looked for along its rows");
-}
-
 /// Rows of all views, smoothed with 1-2-1 so that interpolation changes the noise little: [(row * views + view) * nu].
 class Rows {
  public:
@@ -125,66 +114,6 @@ class Rows {
   std::vector<float> values_;
 };
 
-/// The views round the circle.
-class Circle {
- public:
-  explicit Circle(const Geometry& geometry) {
-    for (std::size_t n = 0; n < geometry.views.size(); ++n) {
-      double angle = std::fmod(geometry.views[n].gantry_angle * pi / 180, 2 * pi);
-      if (angle < 0) angle += 2 * pi;
-      views_.push_back({angle, n});
-    }
-    std::sort(views_.begin(), views_.end());
-    std::vector<double> gaps;
-    for (std::size_t n = 0; n + 1 < views_.size(); ++n) gaps.push_back(views_[n + 1].first - views_[n].first);
-    std::sort(gaps.begin(), gaps.end());
-    median_ = gaps.empty() ? 0 : gaps[gaps.size() / 2];
-  }
-  struct Between {
-    std::size_t low, high;
-    double fraction;
-  };
-  /// The neighbours of an angle, or nothing if it is too far from any view.
-  bool find(double angle, Between& out) const {
-    angle = std::fmod(angle, 2 * pi);
-    if (angle < 0) angle += 2 * pi;
-    const auto above = std::lower_bound(views_.begin(), views_.end(), std::pair<double, std::size_t>{angle, 0});
-    const auto& high = above == views_.end() ? views_.front() : *above;
-    const auto& low = above == views_.begin() ? views_.back() : *(above - 1);
-    double to_low = angle - low.first, to_high = high.first - angle;
-    if (to_low < 0) to_low += 2 * pi;
-    if (to_high < 0) to_high += 2 * pi;
-    if (to_low + to_high <= 3 * median_ + 1e-9 && to_low + to_high > 0) {
-      out = {low.second, high.second, to_low / (to_low + to_high)};
-      return true;
-    }
-    if (std::min(to_low, to_high) > 1.5 * median_ + 1e-9) return false;
-    out = to_low < to_high ? Between{low.second, low.second, 0} : Between{high.second, high.second, 0};
-    return true;
-  }
-
- private:
-  std::vector<std::pair<double, std::size_t>> views_;
-  double median_ = 0;
-};
-
-/// The views that have another opposite to them.
-std::vector<std::size_t> opposed_views(const Geometry& geometry) {
-  const Circle circle(geometry);
-  std::vector<std::size_t> views;
-  Circle::Between opposite{};
-  for (std::size_t n = 0; n < geometry.views.size(); ++n)
-    if (circle.find(geometry.views[n].gantry_angle * pi / 180 + pi, opposite)) views.push_back(n);
-  return views;
-}
-
-std::vector<std::size_t> spread(std::size_t count, std::size_t most) {
-  const std::size_t take = std::min(count, most);
-  std::vector<std::size_t> out;
-  for (std::size_t n = 0; n < take; ++n) out.push_back((2 * n + 1) * count / (2 * take));
-  return out;
-}
-
 }  // namespace
 
 Geometry with_axis_shifted(const Geometry& geometry, double shift) {
@@ -194,17 +123,17 @@ Geometry with_axis_shifted(const Geometry& geometry, double shift) {
 }
 
 AxisEstimate axis_by_correlation(const Volume& projections, const Geometry& geometry, const AxisSearch& search) {
-  check_stack(projections, geometry);
+  check_axis_stack(projections.grid, geometry);
   const Grid& grid = projections.grid;
   std::vector<std::size_t> rows;
   if (geometry.parallel()) {
     rows = spread(grid.size[1], 16);
   } else {
-    const double row = std::clamp(middle_row(projections, geometry), 0.0, static_cast<double>(grid.size[1] - 1));
+    const double row = std::clamp(middle_row(projections.grid, geometry), 0.0, static_cast<double>(grid.size[1] - 1));
     rows = {static_cast<std::size_t>(std::lround(row))};
   }
   const Rows values(projections, rows);
-  const Circle circle(geometry);
+  const ViewCircle circle(geometry);
   const std::vector<std::size_t> views = opposed_views(geometry);
   if (views.empty())
     throw InputError("no view has one opposite to it, so no ray is measured twice; find the axis by sharpness instead");
@@ -219,7 +148,7 @@ AxisEstimate axis_by_correlation(const Volume& projections, const Geometry& geom
       const View& view = geometry.views[n];
       const double px = view.projection_offset_x - shift, sx = view.source_offset_x;
       const double phase = view.parallel() ? 0 : std::atan2(sx, view.sid);
-      Circle::Between at{};
+      ViewCircle::Between at{};
       if (view.parallel() && !circle.find(view.gantry_angle * pi / 180 + pi, at)) continue;
       for (std::size_t i = 0; i < values.columns(); ++i) {
         const double u = grid.origin[0] + grid.spacing[0] * static_cast<double>(i);
@@ -279,7 +208,7 @@ Slices make_slices(const Volume& projections, const Geometry& geometry) {
     out.spacing_y = grid.spacing[1] * static_cast<double>(stride);
     out.first_y = grid.origin[1] + grid.spacing[1] * static_cast<double>(first) + view.projection_offset_y;
   } else {
-    const double middle = middle_row(projections, geometry);
+    const double middle = middle_row(projections.grid, geometry);
     if (!(middle >= -0.5 && middle <= static_cast<double>(grid.size[1]) - 0.5))
       throw InputError(
           fmt::format("the plane across the axis through the source is seen on detector row {:.1f} of {}; "
@@ -311,6 +240,22 @@ Slices make_slices(const Volume& projections, const Geometry& geometry) {
         "the axis falls outside the detector in the given geometry; give one that has it on the detector, "
         "even if not at the right place");
   return out;
+}
+
+/// Throws InputError if views are missing: what a reconstruction may be told to do without, the axis is not found
+/// without.
+Redundancy whole_arc(const Geometry& geometry, const Grid& stack) {
+  try {
+    return redundancy_of(geometry, stack);
+  } catch (const InputError&) {
+    const auto coverage = angular_coverage(geometry, true);
+    const bool inside = coverage.missing_arcs > (geometry.parallel() ? 0 : 1);
+    if (!inside && !arc_is_short(coverage, short_scan_arc(geometry, stack))) throw;
+    throw InputError(fmt::format(
+        "{} views leave a gap of {:.4g} degrees, and the axis is found by sharpness from a whole scan only: "
+        "half a turn of a parallel beam, half a turn and the detector's fan of a divergent one; give the missing views",
+        geometry.views.size(), coverage.largest_gap * 180 / pi));
+  }
 }
 
 /// No warnings while it lives: each axis that is tried would give the same ones.
@@ -349,15 +294,18 @@ double blur(const Volume& volume, double radius, bool full_turn) {
 
 AxisEstimate axis_by_sharpness(const Volume& projections, const Geometry& geometry, const AxisSearch& search,
                                const std::vector<Device>& devices) {
-  check_stack(projections, geometry);
+  check_axis_stack(projections.grid, geometry);
   const Slices slices = make_slices(projections, geometry);
   const bool full_turn = 2 * opposed_views(geometry).size() >= geometry.views.size();
   const WithoutWarnings quiet;
   FdkParameters smooth;  // so that noise does not drown what a wrong axis puts below zero
-  // weighed alike for all shifts, as the detector stands: a step in the weights would be taken for sharpness
-  smooth.redundancy.displaced = redundancy_of(geometry, slices.stack.grid).kind == Redundancy::Kind::wang;
+  // weighed alike for all shifts, as the detector stands: a step in the weights would be taken for sharpness; not at
+  // all of a parallel beam, where the smooth weights themselves are (0.1 to 0.2 pixels) and opposite views tell
+  const bool wang = whole_arc(geometry, slices.stack.grid).kind == Redundancy::Kind::wang;
+  smooth.redundancy.displaced = wang && !geometry.parallel();
   smooth.window = Window::hann;
   smooth.cutoff = 0.5;
+  const FftKernels kernels;  // of all shifts
   const auto score = [&](double shift, bool fine) {
     const std::size_t n = std::min<std::size_t>(fine ? 512 : 256, std::max<std::size_t>(16, projections.grid.size[0]));
     const Volume volume = fdk(slices.stack, with_axis_shifted(geometry, shift), slices.grid(n), smooth, devices).output;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "algorithms/volume_sample.hpp"
 #include "host/error.hpp"
 
 namespace halocline {
@@ -105,7 +106,7 @@ LambdaChoice choose_lambda_of_frames(const Volume& stack, const TimeAxis& time, 
   problem.inputs["f"] = &part.stack;
   problem.sigma = noise.sigma;
   problem.variance = noise.active_fraction;
-  problem.noise = between_frames ? ", from the differences between frames" : ", from the middle frame";
+  problem.noise = between_frames ? " from the differences between frames" : " from the middle frame";
   problem.target_fidelity = target_fidelity;
   problem.whole_voxels = stack.grid.count();
   problem.spacing = frame.count() > 1 ? typical_spacing(frame) : *time.weight;

@@ -339,9 +339,9 @@ bool is_disordered(const DistinctAngles& distinct) {
 
 }  // namespace
 
-AngularCoverage angular_coverage(const Geometry& geometry, bool allow_incomplete_arc) {
+AngularCoverage angular_coverage(const Geometry& geometry, bool allow_incomplete_arc, bool whole_turn) {
   check_geometry(geometry, "the geometry");
-  const bool parallel = geometry.parallel();
+  const bool parallel = geometry.parallel() && !whole_turn;  // opposite views are one
   const double period = parallel ? pi : 2 * pi;
   const double widest = 20 * pi / 180 + 1e-9;
 

@@ -148,7 +148,8 @@ struct AngularCoverage {
 /// to each neighbour. Views at the same angle (to 1e-6 rad) share that angle's gap equally. A gap over 20 degrees that
 /// is also over 3 times the median gap is a missing arc: the scan is short, and its first and last view get their one
 /// inner half gap. For a parallel beam, opposite views see the same rays: angles count modulo pi, and a gap over 20
-/// degrees throws InputError unless `allow_incomplete_arc`, which makes it a missing arc.
-AngularCoverage angular_coverage(const Geometry& geometry, bool allow_incomplete_arc = false);
+/// degrees throws InputError unless `allow_incomplete_arc`, which makes it a missing arc. With `whole_turn` its angles
+/// count modulo 2 pi, as those of a divergent beam do: a displaced detector sees other rays from the opposite side.
+AngularCoverage angular_coverage(const Geometry& geometry, bool allow_incomplete_arc = false, bool whole_turn = false);
 
 }  // namespace halocline

@@ -78,14 +78,15 @@ void check_coverage(const Geometry& geometry, const std::optional<Grid>& detecto
           "the views leave {:.6g} degrees out and cover {:.6g} from gantry angle {:.6g}: a short scan, which "
           "needs weights for the rays that are measured twice",
           missing, coverage.range / degree, coverage.first_angle / degree);
-    if (seen && seen->radius > 0 && seen->displaced_radius > 1.25 * seen->radius)
-      findings.impossible(
-          "the detector is displaced ({:.6g} mm round the axis are seen in every view, {:.6g} mm by its longer side) "
-          "and "
-          "an arc is missing: what only the longer side sees is not measured from all sides, so reconstruct no more "
-          "than "
-          "the smaller radius",
-          seen->radius, seen->displaced_radius);
+  }
+  const bool displaced = seen && seen->radius > 0 && seen->displaced_radius > 1.25 * seen->radius;
+  if (displaced && !angular_coverage(geometry, true, true).full_circle) {
+    const std::string what = fmt::format(
+        "the detector is displaced ({:.6g} mm round the axis are seen in every view, {:.6g} mm by its longer side) "
+        "and an arc is missing: what only the longer side sees is not measured from all sides, so reconstruct no more "
+        "than the smaller radius",
+        seen->radius, seen->displaced_radius);
+    geometry.parallel() ? findings.warn("{}", what) : findings.impossible("{}", what);
   }
   const int inside = geometry.parallel() ? coverage.missing_arcs : coverage.missing_arcs - 1;
   if (inside > 0)

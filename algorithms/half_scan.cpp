@@ -9,14 +9,37 @@
 
 namespace halocline {
 
+namespace {
+
+// Views that stand at one angle, or opposite: the order of every other such group is turned round. Whether there are
+// any.
+bool alternate_sides(std::vector<std::size_t>& round, const std::vector<double>& betas) {
+  bool any = false, odd = false;
+  for (auto begin = round.begin(); begin != round.end(); odd = !odd) {
+    const auto end = std::find_if(begin, round.end(), [&](std::size_t view) { return betas[view] != betas[*begin]; });
+    any = any || end - begin > 1;
+    if (odd) std::reverse(begin, end);
+    begin = end;
+  }
+  return any;
+}
+
+}  // namespace
+
 std::array<HalfScan, 2> half_scans(const Geometry& geometry) {
   const std::size_t count = geometry.views.size();
   if (count < 2)
     throw InputError(fmt::format("the scan has {} view{}; two halves need two or more", count, count == 1 ? "" : "s"));
-  const auto betas = angular_coverage(geometry, true).betas;
   std::vector<std::size_t> round(count);  // the views round the circle
   std::iota(round.begin(), round.end(), 0);
-  std::stable_sort(round.begin(), round.end(), [&](std::size_t a, std::size_t b) { return betas[a] < betas[b]; });
+  const auto sort_by = [&](const std::vector<double>& betas) {
+    std::stable_sort(round.begin(), round.end(), [&](std::size_t a, std::size_t b) { return betas[a] < betas[b]; });
+  };
+  const auto betas = angular_coverage(geometry, true).betas;
+  sort_by(betas);
+  // Of a parallel beam's whole turn both halves are one, too, as a displaced detector needs it.
+  if (const auto turn = angular_coverage(geometry, true, true); geometry.parallel() && turn.full_circle)
+    if (!alternate_sides(round, betas)) sort_by(turn.betas);
   std::array<HalfScan, 2> halves;
   for (std::size_t n = 0; n < count; ++n) halves[n % 2].views.push_back(round[n]);
   for (auto& half : halves) {

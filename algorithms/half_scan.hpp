@@ -16,8 +16,9 @@ struct HalfScan {
 };
 
 /// The odd (1st, 3rd, ...) and the even views as they lie on the circle, whatever the order of acquisition; views at
-/// the same angle, and for a parallel beam opposite ones, follow each other. Throws InputError if there are fewer than
-/// two views, or as angular_coverage() does.
+/// the same angle, and for a parallel beam opposite ones, follow each other; where a parallel beam goes all round, so
+/// do both halves, as a displaced detector needs it. Throws InputError if there are fewer than two views, or as
+/// angular_coverage() does.
 std::array<HalfScan, 2> half_scans(const Geometry& geometry);
 
 /// These views of a stack.

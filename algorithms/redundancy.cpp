@@ -26,6 +26,14 @@ struct Ends {
   bool displaced() const { return std::abs(high + low) > displaced_from * width(); }
 };
 
+double source_distance(const View& view) {
+  return view.parallel() ? parallel_source : view.sid;
+}
+
+double detector_distance(const View& view) {
+  return view.parallel() ? parallel_source : view.sdd;
+}
+
 double fan_tangent(const SourceOrbit& orbit, const std::array<double, 2>& slopes) {
   const auto dot = [&](const std::array<double, 3>& a) { return a[0] * slopes[0] + a[1] * slopes[1] - a[2]; };
   return dot(orbit.tangent) / dot(orbit.inward);
@@ -36,7 +44,7 @@ Ends ends_of(const View& view, double radius, const Grid& projections) {
   const SourceOrbit orbit = source_orbit(view);
   const auto tangent = [&](std::size_t column, std::size_t row) {
     const auto p = projections.world(static_cast<double>(column), static_cast<double>(row), 0);
-    return fan_tangent(orbit, ray_slopes(view, radius, p[0], p[1]));
+    return fan_tangent(orbit, fan_slopes(view, radius, p[0], p[1]));
   };
   const std::size_t column = projections.size[0] - 1, row = projections.size[1] - 1;
   const auto first = std::minmax({tangent(0, 0), tangent(0, row)}),
@@ -72,8 +80,8 @@ Fan fan_of(const Geometry& geometry, const Grid& projections) {
 // At the isocentre's depth, to the outer edges of the pixels; for messages.
 std::string span(const Geometry& geometry, const Grid& projections, const Ends& ends) {
   const View& view = geometry.views.front();
-  const double edge = 0.5 * projections.spacing[0] / view.sdd;
-  return fmt::format("{:.6g} to {:.6g} mm", view.sid * (ends.low - edge), view.sid * (ends.high + edge));
+  const double edge = 0.5 * projections.spacing[0] / detector_distance(view), sid = source_distance(view);
+  return fmt::format("{:.6g} to {:.6g} mm", sid * (ends.low - edge), sid * (ends.high + edge));
 }
 
 Redundancy wang(const Geometry& geometry, const Grid& projections, const Fan& fan, const std::string& name) {
@@ -94,13 +102,13 @@ Redundancy wang(const Geometry& geometry, const Grid& projections, const Fan& fa
   out.limit = (right ? 1 : -1) * std::atan(both);
   const double lacking = right ? fan.widest.high + fan.narrowest.low : -fan.widest.low - fan.narrowest.high;
   double sdd = 0;
-  for (const View& view : geometry.views) sdd = std::max(sdd, view.sdd);
+  for (const View& view : geometry.views) sdd = std::max(sdd, detector_distance(view));
   const auto columns = static_cast<std::size_t>(std::ceil(std::max(0.0, lacking) * sdd / projections.spacing[0]));
   (right == (projections.direction[0] > 0) ? out.columns_before : out.columns_after) = columns;
   out.notes.push_back(
       fmt::format("{}: the detector is displaced; at the isocentre it spans {}. Rays within {:.6g} mm of the axis are "
                   "seen twice and share their weight (Wang 2002); --nodisplaced leaves that out",
-                  name, span(geometry, projections, fan.widest), geometry.views.front().sid * both));
+                  name, span(geometry, projections, fan.widest), source_distance(geometry.views.front()) * both));
   return out;
 }
 
@@ -145,6 +153,15 @@ double short_scan_arc(const Geometry& geometry, const Grid& projections) {
   return geometry.parallel() ? pi : arc_of(fan_of(geometry, projections));
 }
 
+std::array<double, 2> fan_slopes(const View& view, double radius, double u, double v) {
+  if (!view.parallel()) return ray_slopes(view, radius, u, v);
+  return {(view.projection_offset_x + u) / parallel_source, (view.projection_offset_y + v) / parallel_source};
+}
+
+AngularCoverage coverage_for(const Redundancy& redundancy, const Geometry& geometry) {
+  return angular_coverage(geometry, true, redundancy.kind == Redundancy::Kind::wang);
+}
+
 bool arc_is_short(const AngularCoverage& coverage, double needed) {
   return coverage.range < needed - 2e-9;
 }
@@ -179,7 +196,15 @@ Redundancy redundancy_of(const Geometry& geometry, const Grid& projections, cons
     notes.push_back(name + ": " + *uneven);
   }
   Redundancy out;
-  if (!geometry.parallel()) {
+  if (geometry.parallel()) {
+    // Half a turn sees all rays once, of the middle: a displaced detector then misses what lies farther.
+    if (options.displaced && angular_coverage(geometry, true, true).full_circle)
+      if (const Fan fan = fan_of(geometry, projections); fan.displaced()) {
+        out = wang(geometry, projections, fan, name);
+        if (const auto uneven = uneven_gap(angular_coverage(geometry, true, true)); uneven && notes.empty())
+          notes.push_back(name + ": " + *uneven);
+      }
+  } else {
     const Fan fan = fan_of(geometry, projections);
     const bool displaced = options.displaced && fan.displaced();
     if (displaced && !coverage.full_circle)

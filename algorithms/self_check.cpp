@@ -129,6 +129,15 @@ Variant back_projection_variant(const char* name,
           }};
 }
 
+Variant tile_check(const LocalTile& tile) {
+  Variant check = back_projection_variant(
+      "", [tile](auto& options, const auto&) { options.tile = tile; },
+      [tile](const DeviceInfo& info) { return !info.cpu() && takes_tile(info, tile); }, 0);
+  check.name = tile_variant(tile);
+  check.files.emplace_back("backproject_tile.clh");
+  return check;
+}
+
 Variant projection_variant(const char* name, const std::function<void(ProjectionParameters&, const DeviceInfo&)>& set,
                            const std::function<bool(const DeviceInfo&)>& taken_by, double error_of_a_voxel) {
   return {name, {"joseph.cl"}, taken_by, [set, error_of_a_voxel](const Device& device) {
@@ -156,6 +165,7 @@ const std::vector<Variant>& variants() {
     const auto with_images = [](const DeviceInfo& info) { return info.images; };
     result.push_back(back_projection_variant(
         columns_variant, [](auto& options, const auto&) { options.cpu = true; }, on_cpu, 0));
+    for (const LocalTile& tile : local_tiles()) result.push_back(tile_check(tile));
     const auto textures = [](auto& options, const DeviceInfo& info) {
       options.hardware_interpolation = true;
       options.texel_pairs = info.texel_pairs;
@@ -168,6 +178,11 @@ const std::vector<Variant>& variants() {
           options.half_texels = true;
         },
         with_images, texture_error + half_error));
+    Variant mirrored = back_projection_variant(
+        mirrored_variant, [](auto& options, const auto&) { options.hardware_interpolation = options.mirrored = true; },
+        [](const DeviceInfo& info) { return info.texel_pairs; }, texture_error);
+    mirrored.files.emplace_back("backproject_mirrored.clh");
+    result.push_back(std::move(mirrored));
     result.push_back(projection_variant(texture_projection_variant, textures, with_images, texture_error));
     result.push_back(projection_variant(
         turned_projection_variant, [](auto& parameters, const auto&) { parameters.gpu = true; }, on_gpu, 0));
@@ -203,6 +218,10 @@ std::optional<std::string> fault_found(const std::string& variant, const Device&
 
 std::string fused_variant(bool weighted, int stages) {
   return fmt::format("{}, {} iteration{} a pass", weighted ? "S-PDU" : "PDU", stages, stages > 1 ? "s" : "");
+}
+
+std::string tile_variant(const LocalTile& tile) {
+  return fmt::format("back-projection through local memory, {}", tile.text());
 }
 
 std::vector<std::string> variant_names() {

@@ -6,15 +6,18 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/local_tile.hpp"
 #include "host/device.hpp"
 
 namespace halocline {
 
 /// Names of the variants.
 std::string fused_variant(bool weighted, int stages);  ///< PDU or S-PDU with so many iterations a pass
+std::string tile_variant(const LocalTile& tile);       ///< one of local_tiles()
 inline constexpr const char* columns_variant = "back-projection from columns";
 inline constexpr const char* texture_variant = "back-projection by textures";
 inline constexpr const char* half_texture_variant = "back-projection by textures of half precision";
+inline constexpr const char* mirrored_variant = "back-projection by textures of mirrored rows";
 inline constexpr const char* texture_projection_variant = "projection by textures";
 inline constexpr const char* turned_projection_variant = "projection from a turned volume";
 std::vector<std::string> variant_names();

@@ -237,7 +237,7 @@ void Slices::keep(const FdkFilter& filter, const Volume& projections, std::size_
 // Matrices of the views from `first` on, and what the others' gaps have become.
 void Slices::set_views(std::size_t first) {
   const std::size_t all = window_.views.size();
-  const AngularCoverage coverage = angular_coverage(window_, true);
+  const AngularCoverage coverage = coverage_for(filter_.redundancy(), window_);
   std::vector<float> factors(all);
   for (std::size_t view = 0; view < all; ++view) {
     const std::size_t at = slot(view);

@@ -16,6 +16,7 @@
 #include "algorithms/parallel_slices.hpp"
 #include "algorithms/philox.hpp"
 #include "algorithms/registry.hpp"
+#include "algorithms/volume_sample.hpp"
 #include "host/error.hpp"
 
 namespace halocline {
@@ -27,24 +28,28 @@ const double louder = std::sqrt(1 + added * added);  // all the noise, in the sa
 // The central parts of the volumes that a problem is made of.
 struct Part {
   StrengthProblem problem;
-  bool whole = true;
+  std::size_t given_voxels;
+  bool whole;
   std::map<std::string, Volume> inputs;
-  Volume half_a, half_b;
+  Volume half_a, half_b, variance;
 
-  explicit Part(const StrengthProblem& given) : problem(given) {
-    whole = given.inputs.at("f")->grid.count() <= most_searched_voxels;
+  explicit Part(const StrengthProblem& given)
+      : problem(given), given_voxels(given.inputs.at("f")->grid.count()), whole(given_voxels <= most_searched_voxels) {
     if (!whole) {
       for (auto& [name, volume] : problem.inputs)
         volume = &(inputs[name] = central_part(*volume, most_searched_voxels));
       if (given.half_a != nullptr) problem.half_a = &(half_a = central_part(*given.half_a, most_searched_voxels));
+      if (given.variance != nullptr)
+        problem.variance = &(variance = central_part(*given.variance, most_searched_voxels));
       if (given.half_b != nullptr) problem.half_b = &(half_b = central_part(*given.half_b, most_searched_voxels));
     }
     problem.parameters.size = f().grid.size;
   }
   const Volume& f() const { return *problem.inputs.at("f"); }
+  // Variances of the noise, up to sigma^2.
   const Volume* weights() const {
     const auto found = problem.inputs.find("w");
-    return found == problem.inputs.end() ? nullptr : found->second;
+    return found == problem.inputs.end() ? problem.variance : found->second;
   }
 };
 
@@ -232,26 +237,46 @@ StrengthChoice by_risk(const Part& part, const Volume& noise, const std::string&
   return choice;
 }
 
-StrengthChoice by_sure(const Part& part, const std::vector<Device>& devices) {
-  const Volume& f = part.f();
+// The noise that is seen in f or that its weights tell.
+struct PartNoise {
+  NoiseEstimate estimate;
+  NoiseMap map;      // where there are no weights
+  double sigma = 0;  // RMS, or where the weight is 1; 0: none
+  std::string from;  // for reports: " from the variances, which neighbours share"
+};
+
+PartNoise noise_of(const Part& part) {
   const Volume* weights = part.weights();
-  const NoiseEstimate estimate = estimate_noise(f, weights);
-  const double sigma = weights != nullptr ? part.problem.sigma.value_or(estimate.sigma) : estimate.sigma;
-  if (!(sigma > 0)) refuse("no noise can be measured in the volume");
-  const NoiseMap map = weights != nullptr ? NoiseMap() : noise_map(f);
-  const Volume noise = noise_like(f, estimate, [&](std::size_t n) {
-    return weights != nullptr ? sigma * std::sqrt(static_cast<double>(weights->voxels[n]))
-                              : std::sqrt(static_cast<double>(map.variance.voxels[n]));
+  PartNoise noise;
+  noise.estimate = estimate_noise(part.f(), weights);
+  noise.sigma = noise.estimate.sigma;
+  if (weights != nullptr) {
+    noise.sigma = part.problem.sigma.value_or(noise.sigma);
+    noise.from = part.problem.sigma ? " from the variances" : " where the weight is 1";
+  } else if (noise.sigma > 0) {
+    noise.map = noise_map(part.f());
+    noise.sigma = noise.map.sigma;  // where noise varies, it is the RMS that counts
+  }
+  if (noise.estimate.correlated) noise.from += ", which neighbours share";
+  return noise;
+}
+
+PartNoise known_noise_of(const Part& part) {
+  PartNoise noise = noise_of(part);
+  if (!(noise.sigma > 0)) refuse("no noise can be measured in the volume");
+  return noise;
+}
+
+StrengthChoice by_sure(const Part& part, const std::vector<Device>& devices) {
+  const Volume* weights = part.weights();
+  const PartNoise seen = known_noise_of(part);
+  const Volume noise = noise_like(part.f(), seen.estimate, [&](std::size_t n) {
+    return weights != nullptr ? seen.sigma * std::sqrt(static_cast<double>(weights->voxels[n]))
+                              : std::sqrt(static_cast<double>(seen.map.variance.voxels[n]));
   });
-  const double seen = weights != nullptr ? sigma : map.sigma;
-  auto choice = by_risk(part, noise,
-                        fmt::format("Monte Carlo SURE with a noise of {:.4g}{}{}", seen,
-                                    weights == nullptr   ? ""
-                                    : part.problem.sigma ? " from the variances"
-                                                         : " where the weight is 1",
-                                    estimate.correlated ? ", which neighbours share" : ""),
-                        devices);
-  choice.sigma = seen;
+  auto choice =
+      by_risk(part, noise, fmt::format("Monte Carlo SURE with a noise of {:.4g}{}", seen.sigma, seen.from), devices);
+  choice.sigma = seen.sigma;
   return choice;
 }
 
@@ -264,7 +289,8 @@ void check_halves(const StrengthProblem& problem) {
     require_same_grid(problem.inputs.at("f")->grid, "the volume", half->grid, "--halves");
 }
 
-StrengthChoice by_halves(const Part& part, const std::vector<Device>& devices) {
+// (A - B) / 2, which is like the noise of f.
+Volume noise_of_halves(const Part& part) {
   const Volume &f = part.f(), &a = *part.problem.half_a, &b = *part.problem.half_b;
   Volume noise(f.grid);
   double sum = 0, squares = 0;  // of what the halves' mean has that f has not
@@ -288,24 +314,60 @@ StrengthChoice by_halves(const Part& part, const std::vector<Device>& devices) {
         "--halves: their mean is not the volume that is denoised: the two differ by {:.4g} (RMS), more than {} of the "
         "noise of {:.4g} that the halves tell; give the halves of the same reconstruction (halocline fdk --halves-out)",
         apart, most_apart, sigma));
-  return by_risk(part, noise, fmt::format("split halves, with a noise of {:.4g}", sigma), devices);
+  return noise;
 }
 
-// ||u - f||, given or that of the noise.
-StrengthChoice by_discrepancy(const Part& part, const StrengthProblem& given, const std::vector<Device>& devices) {
-  std::optional<double> sigma = given.sigma;
-  if (!sigma && part.weights() == nullptr && !given.target_fidelity) {
-    sigma = estimate_noise(part.f()).sigma;
-    if (!(*sigma > 0)) refuse("no noise can be measured in the volume");
-    // The estimate is the more precise, but where noise varies it is not the RMS that counts here.
-    const double varying = noise_map(part.f()).sigma;
-    if (std::abs(varying / *sigma - 1) > 0.05) sigma = varying;
+StrengthChoice by_halves(const Part& part, const std::vector<Device>& devices) {
+  const Volume noise = noise_of_halves(part);
+  return by_risk(part, noise, fmt::format("split halves, with a noise of {:.4g}", std::sqrt(mean_square(noise))),
+                 devices);
+}
+
+// lambda_by_noise: nothing is searched for, and nothing rounded.
+StrengthChoice by_noise(const Part& part) {
+  StrengthChoice choice;
+  std::string from = " from split halves";
+  if (part.problem.half_a != nullptr) {
+    choice.sigma = std::sqrt(mean_square(noise_of_halves(part)));
+  } else {
+    const PartNoise noise = known_noise_of(part);
+    choice.sigma = noise.sigma;
+    from = noise.from;
   }
-  const auto found = given.inputs.find("w"), reference = given.inputs.find("reference");
-  const auto choice =
-      choose_lambda(*given.inputs.at("f"), found == given.inputs.end() ? nullptr : found->second, given.target_fidelity,
-                    devices, sigma, given.whole_voxels, given.parameters.regulariser,
-                    reference == given.inputs.end() ? nullptr : reference->second);
+  choice.lambda = *part.problem.lambda_by_noise * choice.sigma;
+  choice.how = fmt::format("for a noise of {:.4g}{}{}", choice.sigma, from, where(part));
+  return choice;
+}
+
+// Of the positive ones.
+double mean_weight(const Volume& weights) {
+  double sum = 0, count = 0;
+  for (const float weight : weights.voxels) {
+    sum += weight;
+    count += weight > 0 ? 1 : 0;
+  }
+  return count > 0 ? sum / count : 1;
+}
+
+// ||u - f||, given or that of the noise. The norm has no weights for S-PDU either: weighted with 1 / w it would count
+// most where noise is least, and there S-PDU leaves much of it, because it smooths by lambda w against a noise of sigma
+// sqrt w; the noisy places would have to be smoothed far too much to make up for that.
+StrengthChoice by_discrepancy(const Part& part, const std::vector<Device>& devices) {
+  const StrengthProblem& given = part.problem;
+  const PartNoise noise = given.target_fidelity ? noise_of(part) : known_noise_of(part);
+  DiscrepancyProblem problem;
+  problem.method = given.method;
+  problem.parameters = given.parameters;
+  problem.parameters.schedule = Schedule::standard;
+  problem.inputs = given.inputs;
+  problem.sigma = noise.sigma;
+  problem.variance = (part.weights() != nullptr ? mean_weight(*part.weights()) : 1) * noise.estimate.active_fraction;
+  problem.noise = noise.from;
+  problem.target_fidelity = given.target_fidelity;
+  problem.whole_voxels = given.whole_voxels.value_or(part.given_voxels);
+  problem.spacing = typical_spacing(part.f().grid);
+  problem.part = where(part);
+  const auto choice = choose_lambda(problem, devices.front());
   StrengthChoice result{choice.lambda, choice.sigma, choice.how, choice.warning.empty(), {}};
   if (!result.met) result.warnings.push_back(choice.warning);
   return result;
@@ -354,17 +416,30 @@ StrengthChoice choose_strength(const std::string& rule, const StrengthProblem& p
   const auto& rules = strength_rules();
   if (std::find(rules.begin(), rules.end(), rule) == rules.end())
     throw InputError(fmt::format("--alpha is \"{}\"; expected a number or one of {}", rule, fmt::join(rules, ", ")));
-  const bool automatic = rule == "auto", halves = problem.half_a != nullptr;
+  const bool automatic = rule == "auto";
+  const bool target = automatic && problem.target_fidelity, noise = automatic && problem.lambda_by_noise;
+  const bool halves = rule == "halves" || (automatic && !target && problem.half_a != nullptr);
   if (problem.inputs.at("f")->grid.count() < 2) refuse("the volume is a single voxel");
-  if (rule == "halves" || (automatic && halves && !problem.target_fidelity)) check_halves(problem);
+  if (halves) check_halves(problem);
   const Part part(problem);
-  StrengthChoice choice = rule == "discrepancy" || (automatic && problem.target_fidelity)
-                              ? by_discrepancy(part, problem, devices)
-                          : rule == "halves" || (automatic && halves) ? by_halves(part, devices)
-                                                                      : by_sure(part, devices);
+  StrengthChoice choice = rule == "discrepancy" || target ? by_discrepancy(part, devices)
+                          : noise                         ? by_noise(part)
+                          : halves                        ? by_halves(part, devices)
+                                                          : by_sure(part, devices);
   if (part.weights() == nullptr || problem.target_fidelity) return choice;
   if (auto warning = weights_warning(part); !warning.empty()) choice.warnings.push_back(std::move(warning));
   return choice;
+}
+
+double mean_spacing(const Grid& grid) {
+  double product = 1;
+  int axes = 0;
+  for (int axis = 0; axis < 3; ++axis) {
+    if (grid.size[axis] < 2) continue;
+    product *= grid.spacing[axis];
+    ++axes;
+  }
+  return axes > 0 ? std::pow(product, 1.0 / axes) : 1;
 }
 
 std::string effect_warning(const ValueRange& input, const ValueRange& output, double rms_change, double noise,

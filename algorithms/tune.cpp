@@ -6,13 +6,17 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <limits>
 #include <memory>
 
 #include "algorithms/bench_denoise.hpp"
+#include "algorithms/bench_scan.hpp"
 #include "algorithms/denoise_phantom.hpp"
 #include "algorithms/fdk.hpp"
 #include "algorithms/form_trial.hpp"
+#include "algorithms/local_tile.hpp"
 #include "algorithms/projector.hpp"
+#include "algorithms/self_check.hpp"
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
 #include "host/trace.hpp"
@@ -193,6 +197,8 @@ class Tuner {
   void tune_class(const std::string& name) {
     tell(name);
     if (name == "pdu" || name == "spdu") tune_form(name);
+    if (name == "fdk") tune_exact_form();
+    if (name == "fdk") tune_texture_form();
     const Workload work = workload_of(device_, name, size());
     Tuning standard = result_.tuning;
     standard.groups.clear();
@@ -257,6 +263,62 @@ class Tuner {
     result_.tuning.choices["stages of " + name] = std::to_string(best->form.stages);
     result_.items.push_back({name, "form of " + name, form_text(trials.front().form.stages),
                              form_text(best->form.stages), trials.front().seconds, best->seconds});
+  }
+
+  // Back-projection.
+  double seconds_with(VoxelDriven::Options options) const {
+    constexpr double spent = 0.02;  // at least, of several runs the best
+    const Scan scan(size());
+    options.distance_weight = true;
+    BackprojectionLoop loop(device_, std::make_unique<Backprojection>(scan.geometry, scan.stack, scan.volume, options),
+                            false);
+    return best_seconds(
+        loop.slab(), [&] { loop.run(); }, spent);
+  }
+
+  // Back-projection with exact interpolation: from quads, or through local memory where the device computes that
+  // rightly.
+  void tune_exact_form() {
+    if (device_.info().cpu()) return;
+    tell("fdk, exact back-projection");
+    const double half = 0.5 * (seconds() + until_);  // the rest is for the shapes of groups
+    const double quads = seconds_with({});
+    std::vector<double> trials;
+    std::vector<LocalTile> tried;
+    for (const LocalTile& tile : local_tiles()) {
+      if (!takes_tile(device_.info(), tile) || seconds() > half) continue;
+      check_interrupt();
+      try {
+        trials.push_back(seconds_with({.tile = tile}));
+        tried.push_back(tile);
+      } catch (const BuildError&) {  // a compiler that does not take it
+      } catch (const ClError&) {     // a group that is too large for its registers
+      }
+    }
+    auto best = clearly_fastest(trials, quads);
+    if (best && variant_fault(tile_variant(tried[*best]), device_) != "") best.reset();
+    const std::string form = best ? tried[*best].text() : quads_form;
+    result_.tuning.choices[exact_form_choice] = form;
+    result_.items.push_back({"fdk", exact_form_choice, quads_form, form, quads, best ? trials[*best] : quads});
+  }
+
+  // Back-projection with hardware interpolation where no views share texels: whether mirrored rows are to.
+  void tune_texture_form() {
+    if (device_.info().cpu() || !device_.info().texel_pairs) return;
+    tell("fdk, hardware back-projection");
+    const double single = seconds_with({.hardware_interpolation = true});
+    double mirrored = std::numeric_limits<double>::infinity();
+    try {
+      mirrored = seconds_with({.hardware_interpolation = true, .mirrored = true});
+    } catch (const PlanError&) {   // it takes more memory
+    } catch (const BuildError&) {  // as above
+    } catch (const ClError&) {
+    }
+    const double trials[] = {mirrored};
+    const bool better = clearly_fastest(trials, single) && variant_fault(mirrored_variant, device_) == "";
+    const std::string form = better ? mirrored_form : single_form;
+    result_.tuning.choices[texture_form_choice] = form;
+    result_.items.push_back({"fdk", texture_form_choice, single_form, form, single, better ? mirrored : single});
   }
 
   Device device_;

@@ -15,7 +15,8 @@ Matrix34 turned(const Matrix34& m, int views) {
   return result;
 }
 
-// Whether they send no voxel farther apart than the rounding of doubles does: relative to the largest terms.
+}  // namespace
+
 bool agree(const Matrix34& a, const Matrix34& b, const std::array<std::size_t, 3>& size) {
   constexpr double rounding = 1e-12;
   for (int row = 0; row < 12; row += 4) {
@@ -29,8 +30,6 @@ bool agree(const Matrix34& a, const Matrix34& b, const std::array<std::size_t, 3
   }
   return true;
 }
-
-}  // namespace
 
 std::vector<int> turned_views(const std::vector<Matrix34>& matrices, const std::array<std::size_t, 3>& size,
                               int views) {

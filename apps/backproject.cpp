@@ -10,6 +10,7 @@
 #include "apps/geometry_file.hpp"
 #include "apps/grid_options.hpp"
 #include "apps/job.hpp"
+#include "apps/projection_options.hpp"
 #include "apps/report.hpp"
 #include "apps/subcommands.hpp"
 #include "apps/visibility.hpp"
@@ -22,6 +23,7 @@ constexpr const char* voxel_driven = "voxel";
 
 struct BackprojectCommand {
   std::string input, geometry, output, projector = "joseph", interpolation = "exact";
+  DetectorPixels detector;
   GridOptions grid;
 };
 
@@ -33,7 +35,8 @@ void run_backproject(Job& job, const BackprojectCommand& command) {
     throw InputError(
         fmt::format("--interpolation {} goes with --projector voxel; the adjoint of {} is exact, so leave it out",
                     command.interpolation, command.projector));
-  const Grid stack = job.input_image("-i", command.input).grid;
+  const Grid stack =
+      placed_projections(command.detector, job.input_image("-i", command.input), "'" + command.input + "'");
   job.input("--geometry", command.geometry);
   job.input("--like", command.grid.like);
   job.output_image("-o", command.output);
@@ -49,7 +52,8 @@ void run_backproject(Job& job, const BackprojectCommand& command) {
   if (job.dry_run()) return;
   const RunOptions options =
       job.run_options({0, static_cast<double>(grid.count()) * static_cast<double>(stack.size[2]), "updates"});
-  const Volume projections = job.read(command.input);
+  Volume projections = job.read(command.input);
+  projections.grid = stack;
   const RunResult result = job.timed("backproject", [&] {
     return voxels ? backproject(projections, geometry, grid, parameters, job.devices(), options)
                   : backproject(projections, geometry, grid, projector_from_name(command.projector), job.devices(),
@@ -82,6 +86,7 @@ void add_backproject(CLI::App& app, Action& action) {
          "For --projector voxel. exact: float32; hardware: texture units (8-bit fractions on most GPUs); half: "
          "the same of projections in half precision")
       ->check(CLI::IsMember({"exact", "hardware", "half"}));
+  add_pixel_options(*sub, command->detector);
   add_grid_options(*sub, command->grid);
   sub->add_option("-o,--output", command->output, "Volume to write")->required()->type_name("FILE");
   sub->footer(

@@ -64,8 +64,10 @@ void add_common_options(CLI::App& app, CommonOptions& options) {
                  "From this level on, log lines go to stderr. Default: info, or warn with --quiet")
       ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}))
       ->group(output);
-  app.add_flag("--allow-nonfinite", options.allow_nonfinite,
-               "Set NaN and infinite values of inputs to 0 instead of refusing them");
+  app.add_flag(
+      "--allow-nonfinite", options.allow_nonfinite,
+      "Set NaN and infinite values of inputs to 0 instead of refusing them. Only what is read is looked at: fdk "
+      "and slices may read no more rows of the detector than the grid needs");
 }
 
 void set_up_logging(const CommonOptions& options) {

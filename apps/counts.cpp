@@ -8,6 +8,8 @@
 
 #include "apps/counts_options.hpp"
 #include "apps/job.hpp"
+#include "apps/projection_options.hpp"
+#include "apps/report.hpp"
 #include "apps/subcommands.hpp"
 
 namespace halocline {
@@ -15,16 +17,20 @@ namespace {
 
 struct CountsCommand {
   std::string input, output;
+  DetectorPixels detector;
   CountsArguments arguments;
 };
 
 void run_counts(Job& job, const CountsCommand& command) {
   const ImageInfo info = job.input_image("-i", command.input);
-  check_counts_arguments(job, command.arguments, info, command.input);
+  const Grid stack = placed_projections(command.detector, info, "'" + command.input + "'");
+  const double fields = check_counts_arguments(job, command.arguments, info, command.input);
   job.output_image("-o", command.output);
   const std::string what = fmt::format("line integrals of {} views", info.grid.size[2]);
+  job.require_host_memory(grid_bytes(stack) + fields);
   if (job.dry_run()) return job.print(fmt::format("would write {}: {}", command.output, what));
   Volume counts = job.read(command.input);
+  counts.grid = stack;
   const auto calibration = calibrate(job, command.arguments, MemorySource(counts), info, command.input);
   job.timed("counts", [&] { counts_to_line_integrals(counts, calibration, "'" + command.input + "'"); });
   job.write(counts, command.output);
@@ -38,6 +44,7 @@ void add_counts(CLI::App& app, Action& action) {
   auto command = std::make_shared<CountsCommand>();
   sub->add_option("-i,--input", command->input, "Counts (u, v, view)")->required()->type_name("FILE");
   add_counts_options(*sub, command->arguments);
+  add_pixel_options(*sub, command->detector);
   sub->add_option("-o,--output", command->output, "Line integrals to write")->required()->type_name("FILE");
   sub->footer("Example:\n  halocline counts -i counts.mha --flat flats.mha --dark darks.mha -o projections.mha");
   sub->callback([&action, command] { action = [command](Job& job) { run_counts(job, *command); }; });

@@ -7,6 +7,7 @@
 
 #include "algorithms/calibrate_counts.hpp"
 #include "apps/job.hpp"
+#include "apps/report.hpp"
 #include "apps/validators.hpp"
 #include "host/error.hpp"
 
@@ -17,11 +18,12 @@ std::string quoted(const std::string& option, const std::string& path) {
   return fmt::format("{} '{}'", option, path);
 }
 
-void check_field(Job& job, const std::string& option, const std::string& path, const Grid& counts,
-                 const std::string& counts_path) {
-  if (path.empty()) return;
+double check_field(Job& job, const std::string& option, const std::string& path, const Grid& counts,
+                   const std::string& counts_path) {
+  if (path.empty()) return 0;
   const Grid grid = job.input_image(option, path).grid;
   require_same_detector(grid, quoted(option, path), counts, "'" + counts_path + "'");
+  return grid_bytes(grid);
 }
 
 }  // namespace
@@ -78,12 +80,12 @@ CLI::Option* add_counts_flag(CLI::App& app, bool& counts, CountsArguments& argum
   return flag;
 }
 
-void check_counts_arguments(Job& job, const CountsArguments& arguments, const ImageInfo& counts,
-                            const std::string& counts_path) {
+double check_counts_arguments(Job& job, const CountsArguments& arguments, const ImageInfo& counts,
+                              const std::string& counts_path) {
   check_counts_options(arguments.options, counts.grid, !arguments.flat.empty(), "'" + counts_path + "'");
-  check_field(job, "--flat", arguments.flat, counts.grid, counts_path);
-  check_field(job, "--dark", arguments.dark, counts.grid, counts_path);
-  check_field(job, "--bad-pixels", arguments.bad_pixels, counts.grid, counts_path);
+  return check_field(job, "--flat", arguments.flat, counts.grid, counts_path) +
+         check_field(job, "--dark", arguments.dark, counts.grid, counts_path) +
+         check_field(job, "--bad-pixels", arguments.bad_pixels, counts.grid, counts_path);
 }
 
 TypedVolume read_counts(Job& job, const ImageInfo& info, const std::string& path) {

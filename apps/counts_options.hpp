@@ -31,9 +31,9 @@ std::vector<CLI::Option*> add_counts_options(CLI::App& app, CountsArguments& arg
 /// Adds --counts, which the same options need; returns it.
 CLI::Option* add_counts_flag(CLI::App& app, bool& counts, CountsArguments& arguments);
 
-/// Claims the files and checks all that their headers tell.
-void check_counts_arguments(Job& job, const CountsArguments& arguments, const ImageInfo& counts,
-                            const std::string& counts_path);
+/// Claims the files and checks all that their headers tell. Returns the bytes that the images take in memory.
+double check_counts_arguments(Job& job, const CountsArguments& arguments, const ImageInfo& counts,
+                              const std::string& counts_path);
 
 /// Reads counts: 16-bit ones as they are, others as float32.
 TypedVolume read_counts(Job& job, const ImageInfo& info, const std::string& path);

@@ -61,8 +61,7 @@ void check_options(const DenoiseCommand& command) {
     throw InputError(
         "--weights is missing: spdu needs the noise variance of each voxel; 'halocline fdk --variance-out' makes it, "
         "--weights halves or estimate finds it, or use --method pdu");
-  if (method != "spdu" && !command.descends() && !command.weights.empty())
-    throw InputError(fmt::format("--weights is for --method spdu and tvgd; {} takes none", method));
+  if (!command.weights.empty()) check_use_of_weights(command.parameters, !command.strength.halves.empty());
   if (command.descends() && (command.gap_given || command.schedule_given))
     throw InputError(
         fmt::format("{} is for --method pdu, spdu and pdu4d; tvgd takes --step, --iterations and --target-fidelity",
@@ -99,6 +98,7 @@ nlohmann::json results_json(const DenoiseCommand& command, const DenoiseResult& 
     return results;
   }
   put(results, "alpha", result.alpha);
+  put(results, "alpha_sigma", result.alpha_sigma);
   put(results, "lambda", result.lambda);
   put(results, "gap", result.gap);
   put(results, "relative_gap", result.relative_gap);
@@ -164,8 +164,9 @@ std::string what_was_done(const DenoiseCommand& command, const DenoiseResult& re
                 ", weights of {} bits (changed by at most {:.2g} %: the certificate is of the problem with these)",
                 bits, 100 * result.weight_change);
   return fmt::format(
-      "{} with alpha {:.6g} ({}){}{}, schedule {}; {} iterations, relative gap {:.3g}, RMS change {:.4g}",
-      command.parameters.method, result.alpha, result.alpha_choice,
+      "{} with alpha {:.6g}{} ({}){}{}, schedule {}; {} iterations, relative gap {:.3g}, RMS change {:.4g}",
+      command.parameters.method, result.alpha,
+      std::isfinite(result.alpha_sigma) ? fmt::format(" = {:.4g}/sigma", result.alpha_sigma) : "", result.alpha_choice,
       regulariser_text(result.regulariser, command.regulariser.reference), weights, command.schedule, result.iterations,
       result.relative_gap, result.fidelity / std::sqrt(voxels));
 }
@@ -241,16 +242,23 @@ void tell_of_storage(Job& job, const ImageStorage& storage, bool rescaled, std::
                                                          : "--output-type float32");
 }
 
-// The variances that --weights says; empty without it.
+// The variances that --weights says, where they are to be found out. A constant volume tells none, and no weights
+// change anything there: as with methods that take none, it is to pass through.
 Volume made_weights(Job& job, const DenoiseCommand& command, const Volume& volume, const Volume& half_a,
                     const Volume& half_b) {
+  const ValueRange values = value_range(MemorySource(volume));
+  if (command.weights == "estimate" && values.least == values.greatest) {
+    job.results()["weights"] = "any: the volume is constant";
+    return Volume(volume.grid, 1);
+  }
   auto map = job.timed("noise map", [&] {
     return command.weights == "estimate" ? noise_map(volume)
                                          : noise_map(half_a, half_b, "'" + command.strength.files[0] + "'",
                                                      "'" + command.strength.files[1] + "'");
   });
   job.results()["weights"] = map.how;
-  job.say(fmt::format("weights: noise {}, standard deviation {:.4g} to {:.4g}", map.how, map.least, map.most));
+  const char* doubt = command.weights == "estimate" ? " (less reliable: fine texture passes for noise)" : "";
+  job.say(fmt::format("weights: noise {}{}, standard deviation {:.4g} to {:.4g}", map.how, doubt, map.least, map.most));
   return std::move(map.variance);
 }
 
@@ -420,12 +428,14 @@ void run_denoise(Job& job, DenoiseCommand& command) {
   if (checkpoint) options.keeper = &*checkpoint;
   options.keep_every = control.checkpoint_every;
   std::vector<std::string> written;
-  options.stage_output = [&](int stage, const Volume& output) {
-    written.clear();
-    for (int n = 0; n <= stage; ++n)
-      written.push_back(path_output(command.output, command.parameters.alpha_path[static_cast<std::size_t>(n)]));
-    write(output, written.back());
-  };
+  // Only for those who ask: without it the result of the last pass goes to the file as it arrives.
+  if (!command.parameters.alpha_path.empty())
+    options.stage_output = [&](int stage, const Volume& output) {
+      written.clear();
+      for (int n = 0; n <= stage; ++n)
+        written.push_back(path_output(command.output, command.parameters.alpha_path[static_cast<std::size_t>(n)]));
+      write(output, written.back());
+    };
   const auto denoised = [&](const VolumeSource& from, const VolumeSource* weights, VolumeSink& to) {
     if (checkpoint) {
       const MemorySource start(init), guides(reference);
@@ -539,10 +549,11 @@ void add_denoise(CLI::App& app, Action& action) {
   add_strength_options(*sub, command->strength);
   sub->add_option(
          "--weights", command->weights,
-         "spdu, tvgd: noise variance of each voxel on the same grid, as fdk --variance-out makes it; halves: from the "
-         "--halves; estimate: from the volume alone, less reliable, because fine texture passes for noise "
+         "spdu, tvgd, pdu: noise variance of each voxel on the same grid, as fdk --variance-out makes it; halves: from "
+         "the --halves; estimate: from the volume alone, less reliable, because fine texture passes for noise "
          "(halocline noise-map writes either). tvgd does without, or takes steps proportional to the standard "
-         "deviation")
+         "deviation; pdu does without, or chooses --alpha sure, discrepancy or A/sigma by it, its problem having no "
+         "weights")
       ->type_name("FILE|halves|estimate");
   auto* iterations =
       sub->add_option("--iterations", p.iterations, "At most so many iterations; with --alpha-path, for each alpha")
@@ -617,7 +628,9 @@ void add_denoise(CLI::App& app, Action& action) {
       "are written into the header (.mha, .mhd: ElementToIntensityFunctionSlope and ...Offset, which "
       "halocline applies when it "
       "reads, and ITK does not) and into --report");
-  sub->footer("Example:\n  halocline denoise -i volume.mha --method pdu -o denoised.mha");
+  sub->footer(
+      "Example:\n  halocline denoise -i volume.mha --method pdu -o denoised.mha\n"
+      "  halocline denoise -i volume.mha --method pdu --alpha 1.5/sigma -o denoised.mha");
   sub->callback([&action, command, gap, schedule, iterations] {
     command->iterations_given = iterations->count() > 0;
     command->gap_given = gap->count() > 0;

@@ -47,9 +47,11 @@ std::string stalled_gap(const DenoiseResult& result, double wanted, double found
 // What to give where a gap was not reached.
 std::string gap_remedy(const DenoiseResult& result, const DenoiseParameters& parameters) {
   constexpr double wide = 1e4;  // a span of 70 costs a quarter more iterations
+  const bool duals = parameters.gap < dual_type(result).good_to && dual_type(result).good_to > least_certain_gap;
   if (parameters.gap < least_certain_gap)
-    return fmt::format("a --gap of at least {:.3g}, as float32 is certain of none below", least_certain_gap);
-  if (parameters.gap < dual_type(result).good_to) return "--duals of more bits, or a larger --gap";
+    return fmt::format("a --gap of at least {:.3g}, as float32 is certain of none below{}", least_certain_gap,
+                       duals ? ", and --duals float32" : "");
+  if (duals) return "--duals of more bits, or a larger --gap";
   if (result.weight_span > wide)
     return fmt::format("--weights that span less than a factor of {:.2g}, more --iterations, or a larger --gap",
                        result.weight_span);
@@ -69,6 +71,11 @@ std::string shortfall_of_stage(const StageRecord& stage, double alpha, const Den
 
 std::vector<double> DenoiseControl::alphas() const {
   if (alpha_path.empty()) return {};
+  if (alpha_path.find("/sigma") != std::string::npos)
+    throw InputError(
+        fmt::format("--alpha-path '{}' is in units of the noise, which only --alpha can be; give numbers (a run with "
+                    "--alpha 1.5/sigma says which that is)",
+                    alpha_path));
   const auto values = parse_numbers("--alpha-path", {alpha_path});
   if (values.empty())
     throw InputError(fmt::format("--alpha-path '{}' has no number; give a list like 40,20,10", alpha_path));

@@ -28,6 +28,7 @@
 #include "apps/subcommands.hpp"
 #include "apps/validators.hpp"
 #include "host/error.hpp"
+#include "host/fft.hpp"
 
 namespace halocline {
 namespace {
@@ -318,6 +319,7 @@ void run_fdk(Job& job, const FdkCommand& command) {
   if (scan && command.counts)
     scan->calibration = calibrate(job, command.counts_arguments, *scan->file, work.input, command.input);
   std::size_t clamped = 0;
+  const FftKernels kernels;  // of all frames
   for (std::size_t n = 0; n < work.frames.size(); ++n)
     clamped += run_frame(job, command, work, n, scan ? &*scan : nullptr);
   tell_of_clamping(job, work.storage, clamped, "--output-type float32");

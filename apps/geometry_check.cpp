@@ -10,6 +10,7 @@
 #include "apps/geometry_file.hpp"
 #include "apps/grid_options.hpp"
 #include "apps/job.hpp"
+#include "apps/projection_options.hpp"
 #include "host/error.hpp"
 
 namespace halocline {
@@ -26,7 +27,8 @@ void run_check(Job& job, CheckCommand& command) {
   std::vector<Finding> findings;
   std::size_t views = 0;
   if (!command.projections.empty()) {
-    const Grid stack = job.input_image("-i", command.projections).grid;
+    const Grid stack = placed_projections(command.detector, job.input_image("-i", command.projections),
+                                          "'" + command.projections + "'");
     views = stack.size[2];
     command.detector = command.detector.or_else(DetectorPixels::of(stack));
     const auto& d = stack.direction;

@@ -6,14 +6,18 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <string>
 
 #include "algorithms/find_axis.hpp"
+#include "algorithms/find_tilt.hpp"
 #include "algorithms/geometry_check.hpp"
 #include "algorithms/geometry_xml.hpp"
 #include "apps/geometry_commands.hpp"
 #include "apps/geometry_file.hpp"
 #include "apps/io/atomic_file.hpp"
 #include "apps/job.hpp"
+#include "apps/projection_options.hpp"
+#include "apps/report.hpp"
 #include "apps/validators.hpp"
 #include "host/error.hpp"
 
@@ -22,13 +26,17 @@ namespace {
 
 struct FindAxisCommand {
   std::string input, geometry, output, method = "both";
+  DetectorPixels detector;
   std::optional<double> range;
 };
 
 class Report {
  public:
   Report(Job& job, const Grid& stack, const Geometry& geometry)
-      : job_(job), stack_(stack), from_(alignment(geometry).axis_u.mean) {}
+      : job_(job),
+        stack_(stack),
+        from_(alignment(geometry).axis_u.mean),
+        in_plane_(alignment(geometry).in_plane.mean) {}
   double column(double shift) const { return (from_ + shift - stack_.origin[0]) / stack_.spacing[0]; }
   void add(const char* method, const AxisEstimate& axis) {
     job_.results()[method] = {{"column", column(axis.shift)},
@@ -45,11 +53,38 @@ class Report {
           "uncertain",
           method, axis.contrast);
   }
+  /// Where the detector stands.
+  void add_offset(double shift) {
+    const double pixels = 0.5 * (static_cast<double>(stack_.size[0]) - 1) - column(shift);
+    job_.results()["detector_offset_mm"] = pixels * stack_.spacing[0];
+    job_.results()["detector_offset_pixels"] = pixels;
+    job_.print(fmt::format("detector offset: its centre stands {:+.6g} mm ({:+.2f} pixels) along u from the axis",
+                           pixels * stack_.spacing[0], pixels));
+  }
+  void add(const TiltEstimate& tilt) {
+    if (!tilt.unknown.empty()) {
+      job_.results()["tilt"] = {{"unknown", tilt.unknown}};
+      return job_.print("detector tilt about the beam: cannot be told, as " + tilt.unknown);
+    }
+    const double total = in_plane_ + tilt.change;
+    job_.results()["tilt"] = {{"in_plane_degrees", total},
+                              {"change_degrees", tilt.change},
+                              {"uncertainty_degrees", tilt.uncertainty},
+                              {"significant", tilt.significant()},
+                              {"isocentre_column", column(tilt.shift)}};
+    std::string verdict;
+    if (std::abs(tilt.change) <= tilt.uncertainty)
+      verdict = fmt::format(", within its uncertainty of the geometry's {:.6g}", in_plane_);
+    else if (!tilt.significant())
+      verdict = fmt::format(", not certain to differ from the geometry's {:.6g}", in_plane_);
+    job_.print(fmt::format("detector tilt about the beam: {:.2f} +- {:.2f} degrees (in-plane angle){}",
+                           std::round(100 * total) / 100 + 0.0, tilt.uncertainty, verdict));
+  }
 
  private:
   Job& job_;
   Grid stack_;
-  double from_;
+  double from_, in_plane_;
 };
 
 // Which of two estimates is to be trusted. Sharpness goes by a reconstruction, which views that see only one side of
@@ -58,36 +93,58 @@ bool takes_second(const AxisEstimate& correlated, const AxisEstimate& sharpest, 
   constexpr double certain = 1.05;  // contrast
   const double apart = std::abs(sharpest.shift - correlated.shift);
   if (!sharpest.at_end && (apart <= pixel || correlated.contrast < certain)) return true;
-  spdlog::warn("the two differ by {:.3g} pixels; the axis is that by correlation, so look at a reconstruction with it",
-               apart / pixel);
+  if (apart > pixel)
+    spdlog::warn(
+        "the two differ by {:.3g} pixels; the axis is that by correlation, so look at a reconstruction with it",
+        apart / pixel);
   return false;
 }
 
+// What no method can do without.
+void require_enough(const Grid& stack, const FindAxisCommand& command) {
+  constexpr std::size_t columns = 4, views = 2;
+  if (stack.size[0] < columns)
+    throw InputError(
+        fmt::format("'{}': the detector has {} column{}; the axis is looked for along its rows, which takes {} at the "
+                    "least, so give projections that are wider",
+                    command.input, stack.size[0], stack.size[0] == 1 ? "" : "s", columns));
+  if (stack.size[2] < views)
+    throw InputError(
+        fmt::format("'{}' has one view; the axis is found from views all round, so give those of half a turn at the "
+                    "least",
+                    command.input));
+}
+
 void run_find_axis(Job& job, const FindAxisCommand& command) {
-  const Grid stack = job.input_image("-i", command.input).grid;
+  const Grid stack =
+      placed_projections(command.detector, job.input_image("-i", command.input), "'" + command.input + "'");
   job.input("--geometry", command.geometry);
   job.output("-o", command.output);
   const Geometry geometry = load_geometry(command.geometry, {}, DetectorPixels::of(stack)).geometry;
   check_projections(stack, "'" + command.input + "'", geometry, "'" + command.geometry + "'");
+  require_enough(stack, command);
   const double pixel = stack.spacing[0];
+  const double range = command.range.value_or(0.05 * static_cast<double>(stack.size[0]));
   AxisSearch search;
-  search.range = command.range.value_or(0.05 * static_cast<double>(stack.size[0])) * pixel;
+  search.range = range * pixel;
   Report report(job, stack, geometry);
+  job.require_host_memory(grid_bytes(stack));
   if (job.dry_run())
     return job.print(fmt::format("would look for the axis between columns {:.1f} and {:.1f}",
                                  report.column(-search.range), report.column(search.range)));
 
-  const Volume projections = job.read(command.input);
+  Volume projections = job.read(command.input);
+  projections.grid = stack;
   AxisEstimate best;
-  bool found = false;
+  bool found = false, sharper = false;
+  std::string why;  // there is none by correlation
   if (command.method != "sharpness") {
     try {
       best = job.timed("correlation", [&] { return axis_by_correlation(projections, geometry, search); });
       report.add("correlation", best);
       found = true;
     } catch (const InputError& error) {
-      if (command.method == "correlation") throw;
-      spdlog::warn("{}", error.what());
+      why = error.what();
     }
   }
   if (command.method != "correlation") {
@@ -95,30 +152,56 @@ void run_find_axis(Job& job, const FindAxisCommand& command) {
     try {
       const AxisEstimate sharpest =
           job.timed("sharpness", [&] { return axis_by_sharpness(projections, geometry, search, job.devices()); });
+      if (!why.empty()) spdlog::warn("{}", why);
       report.add("sharpness", sharpest);
-      if (!found || takes_second(best, sharpest, pixel)) best = sharpest;
+      sharper = !found || takes_second(best, sharpest, pixel);
+      if (sharper) best = sharpest;
+      found = true;
     } catch (const InputError& error) {  // a shifted axis may need a longer arc than there is
-      if (!found) throw;
-      spdlog::warn("{}; the axis is that by correlation", error.what());
+      if (found)
+        spdlog::warn("{}; the axis is that by correlation", error.what());
+      else if (why != error.what())
+        why += (why.empty() ? "" : "; but by sharpness: ") + std::string(error.what());
     }
   }
+  if (!found)
+    throw InputError(fmt::format("no axis can be found in '{}' with '{}': {}", command.input, command.geometry, why));
   job.results()["column"] = report.column(best.shift);
+  report.add_offset(best.shift);
+  TiltEstimate tilt;
+  if (best.at_end)
+    tilt.unknown = "the axis lies beyond the range that was tried";
+  else
+    tilt = job.timed("tilt", [&] { return detector_tilt(projections, geometry, best.shift); });
+  report.add(tilt);
   if (command.output.empty()) return;
-  const Geometry corrected = with_axis_shifted(geometry, best.shift);
+  if (best.at_end) {
+    job.keep_report();
+    throw InputError(
+        fmt::format("-o '{}' was not written, for the best axis is at the end of the range that was tried, {:g} pixels "
+                    "on each side of the geometry's; give a larger --range",
+                    command.output, range));
+  }
+  const bool turned = tilt.significant();
+  // found together, axis and tilt do not blur each other; sharpness has its axis from more views
+  const double shift = !turned ? best.shift : sharper ? best.shift + tilt.lever : tilt.shift;
+  const Geometry corrected = with_detector_turned(with_axis_shifted(geometry, shift), turned ? tilt.change : 0);
   write_file_atomically(command.output, [&](std::ostream& out) { write_geometry(corrected, out); });
-  job.say(fmt::format("{}: the geometry with its axis at column {:.2f}", command.output, report.column(best.shift)));
+  job.say(fmt::format("{}: the geometry with its axis at column {:.2f}{}", command.output, report.column(shift),
+                      turned ? fmt::format(" and the detector turned by {:+.2f} degrees", tilt.change) : ""));
 }
 
 }  // namespace
 
 void add_geometry_find_axis(CLI::App& app, Action& action) {
-  auto* sub =
-      app.add_subcommand("find-axis", "Find where the rotation axis falls on the detector, from the projections");
+  auto* sub = app.add_subcommand(
+      "find-axis", "Find where the rotation axis falls on the detector, and how that is tilted, from the projections");
   auto command = std::make_shared<FindAxisCommand>();
   sub->add_option("-i,--input", command->input, "Projections (u, v, view): line integrals")
       ->required()
       ->type_name("FILE");
   sub->add_option("-g,--geometry", command->geometry, geometry_file_help)->required()->type_name("FILE");
+  add_pixel_options(*sub, command->detector);
   sub->add_option("--method", command->method,
                   "correlation: opposite rays agree best; sharpness: short reconstructions are sharpest; both: the "
                   "second about where the first was found; the first counts where they differ by more than a pixel")
@@ -127,7 +210,10 @@ void add_geometry_find_axis(CLI::App& app, Action& action) {
                   "Pixels on each side of the geometry's axis that are tried. Default: 5 % of the columns")
       ->check(positive_number())
       ->type_name("N");
-  sub->add_option("-o,--output", command->output, "Geometry to write, with the axis that was found (RTK's XML)")
+  sub->add_option(
+         "-o,--output", command->output,
+         "Geometry to write, with the axis that was found, and with the detector's tilt about the beam if it is "
+         "more than three times its uncertainty (RTK's XML)")
       ->type_name("FILE");
   sub->footer("Example:\n  halocline geometry find-axis -i integrals.mha --geometry geometry.xml -o corrected.xml");
   sub->callback([&action, command] { action = [command](Job& job) { run_find_axis(job, *command); }; });

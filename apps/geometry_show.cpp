@@ -15,6 +15,7 @@
 #include "apps/grid_options.hpp"
 #include "apps/io/png.hpp"
 #include "apps/job.hpp"
+#include "apps/projection_options.hpp"
 #include "host/error.hpp"
 
 namespace halocline {
@@ -137,7 +138,8 @@ void run_show(Job& job, ShowCommand& command) {
   job.input("geometry", command.geometry);
   job.output("--png", command.png);
   if (!command.projections.empty())
-    command.detector = command.detector.or_else(DetectorPixels::of(job.input_image("-i", command.projections).grid));
+    command.detector = command.detector.or_else(DetectorPixels::of(placed_projections(
+        command.detector, job.input_image("-i", command.projections), "'" + command.projections + "'")));
   const ScanFile scan = load_geometry(command.geometry, {}, command.detector);
   const Geometry& geometry = scan.geometry;
   std::optional<Grid> volume;

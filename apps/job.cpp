@@ -33,6 +33,14 @@ namespace fs = std::filesystem;
 
 constexpr const char* host_memory_option = "--host-memory sets what a job may take.";
 
+// The same for every spelling of a name; that of a file which is not there yet stays relative in weakly_canonical().
+fs::path one_spelling(const fs::path& path) {
+  std::error_code code;
+  const auto whole = fs::absolute(path, code);
+  const auto resolved = code ? path : fs::weakly_canonical(whole, code);
+  return code ? path : resolved;
+}
+
 // The file and those that belong to it: a MetaImage header may have its voxels in a file beside it, and each of the two
 // can be named.
 std::vector<fs::path> files_of(const std::string& path) {
@@ -43,10 +51,7 @@ std::vector<fs::path> files_of(const std::string& path) {
   if (extension == ".mhd" && fs::exists(path)) files.emplace_back(meta_image_data_path(path));
   std::error_code code;
   for (const auto& entry : fs::directory_iterator(path, code)) files.push_back(entry.path());  // a series in a folder
-  for (auto& file : files) {
-    const auto resolved = fs::weakly_canonical(file, code);
-    if (!code) file = resolved;
-  }
+  for (auto& file : files) file = one_spelling(file);
   return files;
 }
 
@@ -81,7 +86,7 @@ Job::Job(std::string command, CommonOptions common, nlohmann::json options) : co
 void Job::claim(const std::string& option, const std::string& path, bool output) {
   auto files = files_of(path);
   if (!output)
-    for (const auto& file : series_files(path)) files.push_back(fs::weakly_canonical(file));
+    for (const auto& file : series_files(path)) files.push_back(one_spelling(file));
   for (const auto& other : claims_) {
     if ((!output && !other.output) || !share_a_file(files, other.files)) continue;
     if (output && other.output)

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "apps/job.hpp"
+#include "apps/projection_options.hpp"
 #include "apps/report.hpp"
 #include "apps/subcommands.hpp"
 #include "apps/validators.hpp"
@@ -19,6 +20,7 @@ namespace {
 
 struct NoiseCommand {
   std::string input, output;
+  DetectorPixels detector;
   double photons = 0, electronic = 0;
   std::uint64_t seed = 1;
 };
@@ -38,13 +40,15 @@ CLI::Validator whole_number_of_64_bits() {
 }
 
 void run_noise(Job& job, const NoiseCommand& command) {
-  const Grid grid = job.input_image("-i", command.input).grid;
+  const Grid grid =
+      placed_projections(command.detector, job.input_image("-i", command.input), "'" + command.input + "'");
   job.output_image("-o", command.output);
   const std::string what = fmt::format("noise of {:.6g} photons a pixel, electronic noise {:.6g}, seed {}",
                                        command.photons, command.electronic, command.seed);
   job.require_host_memory(grid_bytes(grid));
   if (job.dry_run()) return job.print(fmt::format("would write {}: {} with {}", command.output, command.input, what));
   Volume projections = job.read(command.input);
+  projections.grid = grid;
   const auto report =
       job.timed("noise", [&] { return add_noise(projections, command.photons, command.electronic, command.seed); });
   job.write(projections, command.output);
@@ -77,6 +81,7 @@ void add_noise(CLI::App& app, Action& action) {
   sub->add_option("--seed", command->seed, "Seed of the random numbers; the same seed gives the same noise")
       ->check(whole_number_of_64_bits())
       ->type_name("N");
+  add_pixel_options(*sub, command->detector);
   sub->add_option("-o,--output", command->output, "Noisy projections to write")->required()->type_name("FILE");
   sub->footer("Example:\n  halocline noise -i projections.mha --photons 1e5 --electronic 10 --seed 7 -o noisy.mha");
   sub->callback([&action, command] { action = [command](Job& job) { run_noise(job, *command); }; });

@@ -223,7 +223,9 @@ void run_plan(Job& job, const PlanCommand& command) {
     const std::vector<Device> first(here.begin(), here.begin() + static_cast<std::ptrdiff_t>(here.empty() ? 0 : count));
     Plan plan = plan_for(command, volume, devices, first, options);
     const double volumes = volumes_of(plan);
-    const HostNeed need{0, volumes, plan.host_bytes, volumes, host_state_bytes(plan), !job.common().scratch.empty()};
+    const double process = here.empty() ? 0 : static_cast<double>(process_bytes());
+    const HostNeed need{
+        process, volumes, plan.host_bytes, volumes, host_state_bytes(plan), !job.common().scratch.empty()};
     forecasts.push_back({count, std::move(plan), need});
   }
   auto list = nlohmann::json::array();

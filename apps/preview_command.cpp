@@ -6,6 +6,7 @@
 
 #include "apps/job.hpp"
 #include "apps/preview.hpp"
+#include "apps/report.hpp"
 #include "apps/subcommands.hpp"
 #include "apps/validators.hpp"
 #include "host/error.hpp"
@@ -31,6 +32,7 @@ void run_preview(Job& job, PreviewCommand& command) {
   const std::string what = options.montage ? "the three middle slices"
                                            : fmt::format("slice {} of {} along {}", options.slice.value_or(slices / 2),
                                                          slices, options.axis);
+  job.require_host_memory(grid_bytes(grid));
   if (job.dry_run()) return job.print(fmt::format("would write {}: {} of {}", command.output, what, command.input));
   const Volume volume = job.read(command.input);
   const GreyImage image = job.timed("preview", [&] { return render_preview(volume, options); });

@@ -34,10 +34,11 @@ std::vector<std::size_t> parse_views(const std::string& text, std::size_t count,
   return views;
 }
 
-// Pitch and origin of the detector: what the options say, else the file's.
-Grid placed(const ProjectionOptions& options, const ImageInfo& file, const std::string& name) {
-  const auto& pixel = options.detector.spacing;
-  const auto& origin = options.detector.origin;
+}  // namespace
+
+Grid placed_projections(const DetectorPixels& detector, const ImageInfo& file, const std::string& name) {
+  const auto& pixel = detector.spacing;
+  const auto& origin = detector.origin;
   if (file.format.starts_with("TIFF") && !pixel)
     throw InputError(
         fmt::format("{}: TIFF files do not say where their pixels lie; give --pixel DU,DV in mm (and --detector-origin "
@@ -53,6 +54,8 @@ Grid placed(const ProjectionOptions& options, const ImageInfo& file, const std::
   grid.direction = {1, 0, 0, 0, 1, 0, 0, 0, 1};
   return grid;
 }
+
+namespace {
 
 void choose_window(const ProjectionOptions& options, const Grid& file, const std::string& name, ProjectionPart& part) {
   part.size = {file.size[0], file.size[1]};
@@ -130,11 +133,15 @@ void add_detector_options(CLI::App& app, ProjectionOptions& options) {
       ->expected(1, 2)
       ->type_name("U[,V]")
       ->group(group);
-  add_list(app, "--pixel", options.detector.spacing, "DU,DV", Numbers::positive,
+  add_pixel_options(app, options.detector, group);
+}
+
+void add_pixel_options(CLI::App& app, DetectorPixels& detector, const std::string& group) {
+  add_list(app, "--pixel", detector.spacing, "DU,DV", Numbers::positive,
            "Pixel pitch, mm, instead of what the file says; the detector is then centred unless there is a "
            "--detector-origin. Needed for TIFF, which keeps neither")
       ->group(group);
-  add_list(app, "--detector-origin", options.detector.origin, "U,V", Numbers::any,
+  add_list(app, "--detector-origin", detector.origin, "U,V", Numbers::any,
            "Position of the centre of the file's pixel (0,0), mm, instead of what the file says")
       ->group(group);
 }
@@ -146,7 +153,7 @@ Geometry ChosenProjections::geometry(const Geometry& all, std::size_t n) const {
 
 ChosenProjections choose_projections(const ProjectionOptions& options, const ImageInfo& file, const std::string& name) {
   ChosenProjections chosen;
-  chosen.file = placed(options, file, name);
+  chosen.file = placed_projections(options.detector, file, name);
   const std::size_t views = file.grid.size[2], a_frame = options.views_per_frame.value_or(views);
   if (views % a_frame != 0)
     throw InputError(fmt::format("--views-per-frame {}: {} has {} views, which are no whole number of frames", a_frame,

@@ -28,6 +28,13 @@ void add_projection_options(CLI::App& app, ProjectionOptions& options);
 /// --crop, --bin, --pixel and --detector-origin alone.
 void add_detector_options(CLI::App& app, ProjectionOptions& options);
 
+/// --pixel and --detector-origin alone, for commands that take whole files.
+void add_pixel_options(CLI::App& app, DetectorPixels& detector, const std::string& group = "Detector");
+
+/// The grid of a file's projections: pitch and origin of the detector as the options say, else as the file does. Throws
+/// InputError if neither does: TIFF files do not say where their pixels lie.
+Grid placed_projections(const DetectorPixels& detector, const ImageInfo& file, const std::string& name);
+
 /// What the options make of a file: one part, or one for each frame.
 struct ChosenProjections {
   Grid file;                           ///< of the stack in the file; pitch and origin as the options say

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <string_view>
 
 #include "algorithms/strength.hpp"
 #include "apps/validators.hpp"
@@ -12,6 +13,8 @@
 
 namespace halocline {
 namespace {
+
+constexpr std::string_view per_noise = "/sigma";
 
 bool is_rule(const std::string& word) {
   const auto& rules = strength_rules();
@@ -23,17 +26,20 @@ bool is_rule(const std::string& word) {
 void add_strength_options(CLI::App& app, StrengthOptions& options) {
   app.add_option(
          "--alpha", options.alpha,
-         "pdu, spdu, pdu4d: weight of the data, 1/(grey value mm), smaller is smoother; or a rule to choose it by "
+         "pdu, spdu, pdu4d: weight of the data, 1/(grey value mm), smaller is smoother; 1.5/sigma: the same in units "
+         "of the noise, whatever grey values and lengths are measured in, alpha = 1.5/(sigma h) with the noise sigma "
+         "that --halves show, --weights say or the volume itself, and the mean spacing h; or a rule to choose it by "
          "(pdu4d: discrepancy or target):\n"
          "auto, the default: halves if given, else sure; pdu4d: discrepancy\n"
          "sure: least error for noise as estimated, or as --weights say\n"
          "halves: the same for noise as --halves show it, of any kind\n"
          "discrepancy: takes away as much as there is noise\n"
          "target: meets --target-fidelity; the default if that is given")
-      ->type_name("A|RULE");
-  app.add_option("--halves", options.halves,
-                 "Reconstructions of the odd and of the even views, as fdk --halves-out makes them: for --alpha halves "
-                 "or auto, and --weights halves")
+      ->type_name("A|A/sigma|RULE");
+  app.add_option(
+         "--halves", options.halves,
+         "Reconstructions of the odd and of the even views, as fdk --halves-out makes them: for --alpha halves, "
+         "auto or A/sigma, and --weights halves")
       ->type_name("A,B");
 }
 
@@ -64,10 +70,15 @@ void take_strength(StrengthOptions& options, const std::string& weights, Denoise
     parameters.strength = alpha;
   } else if (!alpha.empty()) {
     std::string number = alpha;
+    const bool in_noise = number.ends_with(per_noise);
+    if (in_noise) number.resize(number.size() - per_noise.size());
     if (!positive_number()(number).empty())
-      throw InputError(fmt::format("--alpha is \"{}\"; expected a positive number, target, or one of {}", alpha,
-                                   fmt::join(strength_rules(), ", ")));
-    parameters.alpha = std::stod(alpha);
+      throw InputError(fmt::format("--alpha is \"{}\"; expected a positive number{}", alpha,
+                                   in_noise
+                                       ? " before /sigma, as in 1.5/sigma"
+                                       : fmt::format(", target, or one of {}, or units of the noise, as in 1.5/sigma",
+                                                     fmt::join(strength_rules(), ", "))));
+    (in_noise ? parameters.alpha_sigma : parameters.alpha) = parse_numbers("--alpha", {number}).front();
   }
   if (options.halves.empty()) {
     for (const auto& [option, value] : {std::pair("--alpha", alpha), std::pair("--weights", weights)})
@@ -84,7 +95,9 @@ void take_strength(StrengthOptions& options, const std::string& weights, Denoise
   const bool chooses = takes_alpha && !path && !parameters.alpha && !parameters.target_fidelity &&
                        (parameters.strength == "auto" || parameters.strength == "halves");
   if (!chooses && weights != "halves")
-    throw InputError("--halves serves nothing here: it is for --alpha halves or auto, and for --weights halves");
+    throw InputError(
+        "--halves serves nothing here: it is for --alpha halves, auto or units of the noise "
+        "(1.5/sigma), and for --weights halves");
 }
 
 }  // namespace halocline

@@ -13,8 +13,8 @@ class App;
 namespace halocline {
 
 struct StrengthOptions {
-  std::string alpha;                 // a number, auto, discrepancy, halves, sure or target; empty: auto
-  std::string halves;                // "A,B"
+  std::string alpha;   // a number, one with /sigma, auto, discrepancy, halves, sure or target; empty: auto
+  std::string halves;  // "A,B"
   std::array<std::string, 2> files;  // A and B, once take_strength() has looked
 };
 

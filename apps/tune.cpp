@@ -6,6 +6,8 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "algorithms/bench_denoise.hpp"
 #include "apps/job.hpp"
@@ -13,6 +15,7 @@
 #include "apps/report.hpp"
 #include "apps/subcommands.hpp"
 #include "apps/validators.hpp"
+#include "host/error.hpp"
 
 namespace halocline {
 namespace {
@@ -54,6 +57,7 @@ nlohmann::json tune_json(const Device& device, const TuneResult& result) {
 
 void run(Job& job, const TuneCommand& command) {
   auto results = nlohmann::json::array();
+  std::vector<std::string> unfit;
   for (const Device& device : job.devices()) {
     if (job.dry_run()) {
       const auto kept = stored_tuning(device.info()).value_or(Tuning{});
@@ -74,6 +78,10 @@ void run(Job& job, const TuneCommand& command) {
     }
     job.require_host_memory(tune_host_bytes(device.info(), command.options), smaller_size);
     const TuneResult result = tune(device, command.options, job.run_options().progress);
+    if (result.items.empty() && !result.left_out.empty()) {
+      unfit.push_back(fmt::format("{}", fmt::join(result.left_out, "\n")));
+      continue;
+    }
     store_tuning(device.info(), result.tuning);
     use_tuning(device, result.tuning);
     results.push_back(tune_json(device, result));
@@ -81,6 +89,8 @@ void run(Job& job, const TuneCommand& command) {
   }
   job.results()["tuning"] = results;
   if (command.json && !job.dry_run()) job.print(results.dump(2));
+  if (!unfit.empty())
+    throw PlanError(fmt::format("no kernel was measured: {}\n{}", fmt::join(unfit, "\n"), smaller_size));
 }
 
 }  // namespace

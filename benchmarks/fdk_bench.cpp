@@ -21,6 +21,7 @@ double cube(std::size_t n) {
 // shared: views may share texels (hardware), or detector columns serve (exact, on CPUs).
 void backproject(benchmark::State& state, VoxelDriven::Options options, bool shared, double tilt) {
   if (options.hardware_interpolation && !bench_device().info().images) return state.SkipWithError("no images");
+  if (options.mirrored && !bench_device().info().texel_pairs) return state.SkipWithError("no textures of two channels");
   const BenchScan scan = make_scan(tilt);
   options.distance_weight = true;
   if (shared) set_device_options(options, budgets({bench_device()}));
@@ -113,7 +114,8 @@ constexpr std::array<std::size_t, 3> small_stack{1024, 1024, 128}, large_stack{2
 constexpr ProjectionParameters joseph_hardware{.hardware_interpolation = true}, joseph_images{.images = true};
 
 constexpr VoxelDriven::Options exact{}, hardware{.hardware_interpolation = true},
-    half{.hardware_interpolation = true, .half_texels = true};
+    half{.hardware_interpolation = true, .half_texels = true},
+    mirrored{.hardware_interpolation = true, .mirrored = true};
 
 FdkParameters hardware_slices() {
   FdkParameters parameters;
@@ -123,11 +125,28 @@ FdkParameters hardware_slices() {
 
 BENCHMARK_CAPTURE(backproject, hardware, hardware, true, 0.0)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(backproject, hardware_one, hardware, false, 0.0)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(backproject, hardware_mirrored, mirrored, false, 0.0)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(backproject, half, half, true, 0.0)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(backproject, exact, exact, true, 0.0)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(backproject, exact_quads, exact, false, 0.0)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(backproject, hardware_tilted, hardware, true, 2.0)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(backproject, exact_tilted, exact, true, 2.0)->UseManualTime()->Unit(benchmark::kMillisecond);
+// Sizes of the form through local memory.
+const bool tiles_registered = [] {
+  for (const LocalTile& tile : local_tiles())
+    benchmark::RegisterBenchmark(("backproject/local " + tile.text()).c_str(),
+                                 [=](benchmark::State& state) {
+                                   if (!takes_tile(bench_device().info(), tile))
+                                     return state.SkipWithError("too little local memory");
+                                   VoxelDriven::Options options;
+                                   options.tile = tile;
+                                   backproject(state, options, false, 0);
+                                 })
+        ->UseManualTime()
+        ->Unit(benchmark::kMillisecond);
+  return true;
+}();
+
 BENCHMARK_CAPTURE(slices, exact_small, FdkParameters{}, small_stack)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(slices, hardware_small, hardware_slices(), small_stack)
     ->UseManualTime()

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""How near `denoise --alpha auto` comes to the best alpha found by search, on foam with white noise: a table for RESULTS.md.
+"""How near a rule of `denoise --alpha` comes to the best alpha found by search, on objects with white noise: a table for RESULTS.md.
 
 Foam is finely structured all over: ones with round holes of a given radius to twice that, as many as leave 0.4 of it solid. For every
 size, radius, noise and seed the command denoises it with the alpha that it chooses (once), and with alphas of a ladder of factors
 2^(1/8) around that until the RMSE against the truth has a minimum, which a parabola through the three lowest makes finer. A row has all
 seeds of a case.
 
+Phantoms of the command can be taken instead of foam; noise is then in units of the standard deviation of the object's values.
+
   benchmarks/strength_sweep.py --sizes 48,48,48 64,64,1 --radii 1.5 2.5 --noise 0.05 0.1 0.2 --seeds 5
+  benchmarks/strength_sweep.py --phantoms two-balls shepp-logan blade --rule discrepancy --sizes 64,64,64 --noise 0.1 0.2 0.4 --seeds 2
 """
 import argparse
 import os
@@ -38,12 +41,20 @@ def foam(size, radius, random):
     return volume
 
 
+def phantom(halocline, folder, size, name):
+    """One of the command's, divided by the standard deviation of its values."""
+    path = os.path.join(folder, "phantom.mha")
+    halocline("phantom", "--type", name, "--size", ",".join(map(str, size)), "--spacing", "1,1,1", "-o", path)
+    values = read_mha(path)[0]
+    return (values / values.std()).astype(np.float32)
+
+
 class Case:
     """A noisy volume in a file, and how far what the command makes of it is from the truth."""
 
-    def __init__(self, halocline, folder, size, radius, noise, seed, words):
+    def __init__(self, halocline, folder, size, thing, noise, seed, words):
         random = np.random.default_rng(seed)
-        self.truth = foam(size, radius, random)
+        self.truth = phantom(halocline, folder, size, thing) if isinstance(thing, str) else foam(size, thing, random)
         self.halocline, self.words = halocline, words
         self.source, self.output = os.path.join(folder, "noisy.mha"), os.path.join(folder, "denoised.mha")
         write_mha(self.source, self.truth + noise * random.standard_normal(self.truth.shape))
@@ -74,19 +85,19 @@ class Case:
         return here - 0.25 * (before - after) * shift, start * STEP ** (lowest + shift)
 
 
-def row_of(halocline, folder, size, radius, noise, seeds, words):
+def row_of(halocline, folder, size, radius, noise, seeds, words, rule):
     above, apart, seen = [], [], []
     for seed in seeds:
         case = Case(halocline, folder, size, radius, noise, seed, words)
-        error, alpha, sigma = case.denoise("auto")
+        error, alpha, sigma = case.denoise(rule)
         best, best_alpha = case.best(alpha)
         above.append(100 * (error / best - 1))
         apart.append(alpha / best_alpha)
         seen.append(sigma / noise)
-        tell(f"{size} radius {radius:g} noise {noise:g} seed {seed}: {above[-1]:.2f} %, alpha {alpha:.4g}, best {best_alpha:.4g}, "
+        tell(f"{size} {radius} noise {noise:g} seed {seed}: {above[-1]:.2f} %, alpha {alpha:.4g}, best {best_alpha:.4g}, "
              f"noise seen {sigma:.4g}")
     numbers = lambda values, form: ", ".join(format(value, form) for value in values)
-    return [" x ".join(map(str, size)), f"{radius:g}", f"{noise:g}", numbers(above, ".2f"), f"{max(above):.2f}", numbers(apart, ".2f"),
+    return [" x ".join(map(str, size)), str(radius), f"{noise:g}", numbers(above, ".2f"), f"{max(above):.2f}", numbers(apart, ".2f"),
             numbers(seen, ".3f")]
 
 
@@ -96,6 +107,8 @@ def main():
     parser.add_argument("--device", help="as halocline takes it")
     parser.add_argument("--sizes", nargs="+", default=["48,48,48", "64,64,1"], metavar="X,Y,Z", help="default: %(default)s")
     parser.add_argument("--radii", nargs="+", type=float, default=[1.5, 2.5], help="of the smallest holes, voxels (default %(default)s)")
+    parser.add_argument("--phantoms", nargs="+", default=[], help="of the command, instead of foam")
+    parser.add_argument("--rule", default="auto", help="of --alpha (default %(default)s)")
     parser.add_argument("--noise", nargs="+", type=float, default=[0.05, 0.1, 0.2], help="of a contrast of 1 (default %(default)s)")
     parser.add_argument("--seeds", type=int, default=5, help="draws of each case, 1, 2, ... (default %(default)s)")
     parser.add_argument("--gap", type=float, default=1e-3, help="relative duality gap of every run (default %(default)s)")
@@ -108,9 +121,9 @@ def main():
     halocline = Halocline(options.halocline, options.device)
     words = ["--gap", options.gap, "--iterations", 1000]
     with tempfile.TemporaryDirectory() as folder:
-        rows = [row_of(halocline, folder, size, radius, noise, range(1, options.seeds + 1), words)
-                for size in sizes for radius in options.radii for noise in options.noise]
-    header = ["voxels", "radius", "noise", "RMSE above the best, % (each seed)", "most", "alpha / the best", "noise seen / true"]
+        rows = [row_of(halocline, folder, size, radius, noise, range(1, options.seeds + 1), words, options.rule)
+                for size in sizes for radius in options.phantoms or options.radii for noise in options.noise]
+    header = ["voxels", "object" if options.phantoms else "radius", "noise", "RMSE above the best, % (each seed)", "most", "alpha / the best", "noise seen / true"]
     print(markdown(header, rows))
 
 

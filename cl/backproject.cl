@@ -12,16 +12,18 @@
 //   kappa = (1-a)^2 + a^2 + 2 a (1-a) r    for each axis, a the fraction (r = 0 along v): Borsdorf et al. 2008.
 //
 // Arrays: matrices[view][12]; volume[slice][y][x] from slice `offset` on, of which `first` to `slices` are wanted; filtered, rows `row_begin` to `row_begin + rows` of
-// the detector, as filtered.clh lays it out for one of four kernels:
+// the detector, as filtered.clh lays it out for one of these kernels:
 //   backproject_exact    quads of 2 x 2 pixels: one aligned load a voxel and view instead of four (1.7 times as fast on an H200), and no
 //     border to guard;
 //   backproject_columns  detector columns one after the other, for CPUs: two columns are blended into one, which then serves all voxels
 //     of a line along the index axis AXIAL (1 or 2: j or k), along which U and W change in no view. The bits are those of backproject_exact;
 //   backproject_lanes    quads, for CPUs where U and W change along every axis: backproject_lanes.clh, the bits of backproject_exact;
+//   backproject_tile     detector columns, for GPUs, through local memory: backproject_tile.clh, the bits of backproject_exact;
 //   backproject_image    one image layer a view, interpolated by the sampler (the fractions then have 8 bits on most GPUs). With PACK 2
 //     or 4 a texel holds the pixels of that many views, each a half or a quarter of a turn on: a voxel sees the first one where the voxel
 //     turned with it sees the next, so a fetch serves PACK voxels. nx and ny are even, PACK 4: and the same, the first two columns of the
-//     matrices follow the turn (host), and `views` and `first_view` are multiples of PACK.
+//     matrices follow the turn (host), and `views` and `first_view` are multiples of PACK;
+//   backproject_image_mirrored  ... or where the rows above the mid-plane mirror those below it, pixels of both: backproject_mirrored.clh.
 // No halo. U, V and W always come from the global slice number, and the sum starts from the stored voxel, so neither slabs nor batches
 // change a bit of the result.
 //
@@ -39,7 +41,12 @@
 
 #ifdef USE_IMAGE
 __constant sampler_t bilinear = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_LINEAR;
+#endif
 
+#if defined(MIRRORED)
+#include "backproject_mirrored.clh"
+
+#elif defined(USE_IMAGE)
 // Work-items: (nx, ny, slices / K_UNROLL), with PACK 2 half of ny, with PACK 4 half of nx too.
 __kernel void backproject_image(__read_only image2d_array_t filtered, __global const float4* restrict matrices,
                                 __global float* restrict volume, int nx, int ny, int first, int slices, int offset,
@@ -120,6 +127,9 @@ __kernel void backproject_image(__read_only image2d_array_t filtered, __global c
     for (int q = 0; q < PACK; ++q)
       if (slice + s < slices) volume[plane * s + voxels[q]] = sum[s][q];
 }
+
+#elif defined(LOCAL_TILE)
+#include "backproject_tile.clh"
 
 #elif defined(LAYOUT_COLUMNS)
 

@@ -3,7 +3,8 @@
 //
 //   spectrum = raw * scale_n * K * w(beta, gamma) / |r|,      r = (a, b, -1) the ray in the view's coordinates,
 //
-// a = u/SDD and b = v/SDD from the foot of the perpendicular from the source.
+// a = u/SDD and b = v/SDD from the foot of the perpendicular from the source. A parallel beam comes from so far away that a^2 and b^2 are
+// nothing beside 1, and its fan angles are distances from the axis.
 //
 // K = |V x r|^2 / (r x (V x r))_x, V the way that the source moves per radian over SID: 1 for V = (1, 0, 0), and 1 - a sx/SID for a
 //   source offset sx, the tilted fan of Gullberg et al. (1986). It follows from their change of variables taken in the plane of the
@@ -56,8 +57,8 @@ inline float redundancy(float gamma, float beta, float limit) {
 }
 
 // What is measured at a column and row, as line integral or variance.
-inline float sample(const FdkView* data, __global const float* restrict w, int column, int row, int rows, int row_begin, float a, float b,
-                    float correlation_u, float correlation_v) {
+inline float sample(const FdkView* data, __global const float* restrict w, int column, int row, int rows, int row_begin,
+                    float a, float b, float correlation_u, float correlation_v) {
 #ifdef CYLINDER
   const float rho = w[12], c = w[13], tc = 1.0f - rho, aa = fma(a, a, 1.0f), half_sum = fma(a, c, tc);
   const float tau = (half_sum + sqrt(fma(half_sum, half_sum, -(aa * fma(c, c, fma(tc, tc, -(rho * rho))))))) / aa;
@@ -74,7 +75,8 @@ inline float sample(const FdkView* data, __global const float* restrict w, int c
       value = fma(share, fdk_measured(data, i + di, j + dj), value);
     }
 #ifdef VARIANCE
-  value *= fma(-2.0f * fu * (1.0f - fu), 1.0f - correlation_u, 1.0f) * fma(-2.0f * fv * (1.0f - fv), 1.0f - correlation_v, 1.0f);
+  value *= fma(-2.0f * fu * (1.0f - fu), 1.0f - correlation_u, 1.0f) *
+           fma(-2.0f * fv * (1.0f - fv), 1.0f - correlation_v, 1.0f);
 #endif
   return value;
 #else
@@ -83,8 +85,8 @@ inline float sample(const FdkView* data, __global const float* restrict w, int c
 }
 
 // A column of two rows, weighted; 0 for a row that is not there.
-inline float2 pixels(const FdkView* data, __global const float* restrict w, int column, int first_row, int before, int rows, int row_begin,
-                     float limit, float correlation_u, float correlation_v) {
+inline float2 pixels(const FdkView* data, __global const float* restrict w, int column, int first_row, int before,
+                     int rows, int row_begin, float limit, float correlation_u, float correlation_v) {
   const float3 way = (float3)(w[5], w[6], w[7]), inward = (float3)(w[8], w[9], w[10]);
   const float a = fma((float)(before + column), w[2], w[1]);
   float value[2] = {0.0f, 0.0f};
@@ -104,9 +106,10 @@ inline float2 pixels(const FdkView* data, __global const float* restrict w, int 
 
 // One work-item an element of spectrum: (length, pairs, views).
 __kernel void fdk_general_weight(__global const fdk_raw_t* restrict raw, __global const float* restrict weights,
-                                 __global float2* restrict spectrum, int raw_columns, int columns, int before, int low_extent,
-                                 int high_extent, int row_begin, int rows, int length, int pairs, int first_view, int views, float limit,
-                                 float photons, float electronic, float correlation_u, float correlation_v FDK_COUNTS_ARGUMENTS) {
+                                 __global float2* restrict spectrum, int raw_columns, int columns, int before,
+                                 int low_extent, int high_extent, int row_begin, int rows, int length, int pairs,
+                                 int first_view, int views, float limit, float photons, float electronic,
+                                 float correlation_u, float correlation_v FDK_COUNTS_ARGUMENTS) {
   const int n = get_global_id(0), pair = get_global_id(1), view = get_global_id(2);
   if (n >= length || pair >= pairs || view >= views) return;
   // from the first column that is measured; the circle's end lies left of its beginning

@@ -43,6 +43,30 @@ __kernel void slices_keep(__global const float* restrict spectrum, __global filt
 }
 #endif
 
+// The pixel (a, b) from the middle of a slice.
+INLINE float3 point_of(__global const float4* restrict plane, float a, float b) {
+  const float4 centre = plane[0], across = plane[1], along = plane[2];
+  return (float3)(fma(a, across.x, fma(b, along.x, centre.x)), fma(a, across.y, fma(b, along.y, centre.y)),
+                  fma(a, across.z, fma(b, along.z, centre.z)));
+}
+
+// What row a of a matrix gives of a point.
+INLINE float of_point(float4 a, float3 point) {
+  return fma(point.z, a.z, fma(point.x, a.x, fma(point.y, a.y, a.w)));
+}
+
+INLINE float from_middle(int pixel, int pixels) {
+  return (float)pixel - 0.5f * (float)(pixels - 1);
+}
+
+// Sums of the pixels from (i, j) on along j, as far as there are any.
+INLINE void store(const float* sum, __global float* restrict slices, int4 extent, int i, int j) {
+  slices += extent.z + (size_t)extent.x * j + i;
+#pragma unroll
+  for (int s = 0; s < J_UNROLL; ++s)
+    if (j + s < extent.y) slices[(size_t)extent.x * s] = sum[s];
+}
+
 #ifndef USE_IMAGE
 // Work-items: (largest nx, largest ny / J_UNROLL, slices).
 __kernel void slices_exact(__global const float4* restrict resident, __global const float4* restrict matrices,
@@ -52,15 +76,11 @@ __kernel void slices_exact(__global const float4* restrict resident, __global co
   const int i = get_global_id(0), j = J_UNROLL * (int)get_global_id(1), n = get_global_id(2);
   const int4 extent = extents[n];
   if (i >= extent.x || j >= extent.y) return;
-  const float4 centre = planes[3 * n], across = planes[3 * n + 1], along = planes[3 * n + 2];
-  const float a = (float)i - 0.5f * (float)(extent.x - 1);
-  float x[J_UNROLL], y[J_UNROLL], z[J_UNROLL], sum[J_UNROLL];
+  float3 point[J_UNROLL];
+  float sum[J_UNROLL];
 #pragma unroll
   for (int s = 0; s < J_UNROLL; ++s) {
-    const float b = (float)(j + s) - 0.5f * (float)(extent.y - 1);
-    x[s] = fma(a, across.x, fma(b, along.x, centre.x));
-    y[s] = fma(a, across.y, fma(b, along.y, centre.y));
-    z[s] = fma(a, across.z, fma(b, along.z, centre.z));
+    point[s] = point_of(planes + 3 * n, from_middle(i, extent.x), from_middle(j + s, extent.y));
     sum[s] = 0.0f;
   }
 
@@ -71,13 +91,13 @@ __kernel void slices_exact(__global const float4* restrict resident, __global co
 #pragma unroll
     for (int s = 0; s < J_UNROLL; ++s) {
       if (s == 0 || extent.w == 0) {
-        const float w = fma(z[s], mw.z, fma(x[s], mw.x, fma(y[s], mw.y, mw.w)));
+        const float w = of_point(mw, point[s]);
         const bool in_front = w > 0.0f;
         inverse_w = in_front ? 1.0f / w : 0.0f;
         weight = voxel_weight(inverse_w, in_front) * factor;
-        u = fma(z[s], mu.z, fma(x[s], mu.x, fma(y[s], mu.y, mu.w))) * inverse_w;
+        u = of_point(mu, point[s]) * inverse_w;
       }
-      const float v = row_of(fma(z[s], mv.z, fma(x[s], mv.x, fma(y[s], mv.y, mv.w))) * inverse_w);
+      const float v = row_of(of_point(mv, point[s]) * inverse_w);
       const Position column = position(u, 0, columns), row = position(v, 0, rows);
       const bool inside = column.inside && row.inside;
       const float4 quad =
@@ -93,19 +113,13 @@ __kernel void slices_exact(__global const float4* restrict resident, __global co
     slot = slot + 1 == capacity ? 0 : slot + 1;
   }
 
-  slices += extent.z + (size_t)extent.x * j + i;
-#pragma unroll
-  for (int s = 0; s < J_UNROLL; ++s)
-    if (j + s < extent.y) slices[(size_t)extent.x * s] = sum[s];
+  store(sum, slices, extent, i, j);
 }
 
 #else
 __constant sampler_t bilinear = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_LINEAR;
 
-// What row a of a matrix gives of a point, and of a step.
-INLINE float of_point(float4 a, float x, float y, float z) {
-  return fma(z, a.z, fma(x, a.x, fma(y, a.y, a.w)));
-}
+// What row a of a matrix gives of a step.
 INLINE float of_step(float4 a, float4 step) {
   return fma(step.z, a.z, fma(step.x, a.x, step.y * a.y));
 }
@@ -128,10 +142,8 @@ __kernel void slices_image(__read_only image2d_array_t resident, __global const 
   const int i = get_global_id(0), j = J_UNROLL * (int)get_global_id(1), n = get_global_id(2);
   const int4 extent = extents[n];
   if (i >= extent.x || j >= extent.y) return;
-  const float4 centre = planes[3 * n], across = planes[3 * n + 1], along = planes[3 * n + 2];
-  const float a = (float)i - 0.5f * (float)(extent.x - 1), b = (float)j - 0.5f * (float)(extent.y - 1);
-  const float x = fma(a, across.x, fma(b, along.x, centre.x)), y = fma(a, across.y, fma(b, along.y, centre.y)),
-              z = fma(a, across.z, fma(b, along.z, centre.z));
+  const float3 point = point_of(planes + 3 * n, from_middle(i, extent.x), from_middle(j, extent.y));
+  const float4 along = planes[3 * n + 2];
   float sum[J_UNROLL];
 #pragma unroll
   for (int s = 0; s < J_UNROLL; ++s) sum[s] = 0.0f;
@@ -139,7 +151,7 @@ __kernel void slices_image(__read_only image2d_array_t resident, __global const 
   for (int view = 0, slot = first; view < capacity; ++view) {
     const float4 mu = matrices[3 * slot], mv = matrices[3 * slot + 1], mw = matrices[3 * slot + 2];
     const float factor = factors[slot], layer = (float)slot;
-    const float u0 = of_point(mu, x, y, z), v0 = of_point(mv, x, y, z), w0 = of_point(mw, x, y, z);
+    const float u0 = of_point(mu, point), v0 = of_point(mv, point), w0 = of_point(mw, point);
     const float step_v = of_step(mv, along);
     if (extent.w) {  // v alone changes
       const bool in_front = w0 > 0.0f;
@@ -165,9 +177,6 @@ __kernel void slices_image(__read_only image2d_array_t resident, __global const 
     slot = slot + 1 == capacity ? 0 : slot + 1;
   }
 
-  slices += extent.z + (size_t)extent.x * j + i;
-#pragma unroll
-  for (int s = 0; s < J_UNROLL; ++s)
-    if (j + s < extent.y) slices[(size_t)extent.x * s] = sum[s];
+  store(sum, slices, extent, i, j);
 }
 #endif

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "host/error.hpp"
+#include "host/interrupt.hpp"
 #include "host/opencl.hpp"
 
 namespace halocline {
@@ -62,6 +63,7 @@ const char* cl_error_name(int code) {
 }
 
 void throw_cl_error(int code, const std::string& call, const std::string& detail, const std::string& device) {
+  check_interrupt();  // a driver's compiler that is a process of its own ends with Ctrl-C, and the call fails
   throw ClError(fmt::format("{} ({}) from {}{}{} on {}", cl_error_name(code), code, call, detail.empty() ? "" : ": ",
                             detail, device),
                 code, device);

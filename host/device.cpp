@@ -55,8 +55,27 @@ void record_ended(DeviceState& state, bool all) {
   }
 }
 
+int status_of(const EventState& command) {
+  cl_int status = CL_COMPLETE;
+  const cl_int code =
+      clGetEventInfo(command.event(), CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr);
+  if (code != CL_SUCCESS) throw_cl_error(code, "clGetEventInfo", command.name, command.device);
+  return status;
+}
+
+constexpr int failed_before = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+
 [[noreturn]] void throw_failed(const EventState& command, int status) {
   throw_cl_error(status, command.name, "the command failed while it ran", command.device);
+}
+
+// Of a command that failed only because one that it waited for had: throws for that one, which says what happened and
+// whether less memory helps. By who holds running_mutex.
+void throw_cause(const DeviceState& state) {
+  for (const auto& commands : state.running)
+    for (const auto& command : commands)
+      if (const int status = status_of(*command); status < 0 && status != failed_before) throw_failed(*command, status);
+  if (state.seen_failed) throw_failed(*state.seen_failed, status_of(*state.seen_failed));
 }
 
 // A command that fails while it runs does not stop those after it in its queue, and drivers need not tell of it when
@@ -66,20 +85,21 @@ void check_running(DeviceState& state) {
   for (auto& commands : state.running)
     while (!commands.empty()) {
       const auto first = commands.front();
-      cl_int status = CL_COMPLETE;
-      const cl_int code =
-          clGetEventInfo(first->event(), CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr);
-      if (code == CL_SUCCESS && status > CL_COMPLETE) break;
+      const int status = status_of(*first);
+      if (status > CL_COMPLETE) break;
       commands.pop_front();
-      if (code != CL_SUCCESS || status < 0) settle(state);
-      if (code != CL_SUCCESS) throw_cl_error(code, "clGetEventInfo", first->name, first->device);
-      if (status < 0) throw_failed(*first, status);
+      if (status == CL_COMPLETE) continue;
+      settle(state);
+      if (status == failed_before) throw_cause(state);
+      if (status != failed_before) state.seen_failed = first;
+      throw_failed(*first, status);
     }
 }
 
 void forget_running(DeviceState& state) {
   std::lock_guard lock(state.running_mutex);
   for (auto& commands : state.running) commands.clear();
+  state.seen_failed.reset();
 }
 
 cl_mem memory(const Buffer& buffer) {
@@ -102,6 +122,7 @@ Event make_event(DeviceState& state, cl::Event event, Queue queue, std::string n
   result->name = std::move(name);
   result->device = state.info.name;
   result->bytes = bytes;
+  result->owner = state.weak_from_this();
   check_running(state);
   {
     std::lock_guard lock(state.running_mutex);
@@ -124,11 +145,15 @@ std::vector<cl::Event> wait_list(std::span<const Event> waits, Queue queue) {
   return result;
 }
 
-// Of an event of this state: what happened to its command says more than the call, unless the device is lost.
-[[noreturn]] void throw_what_failed(const EventState& state, const cl::Error& error) {
+// What happened to the command says more than the call, unless the device is lost.
+[[noreturn]] void throw_what_failed(const EventState& command, const cl::Error& error) {
   cl_int status = CL_COMPLETE;
-  clGetEventInfo(state.event(), CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr);
-  throw_failed(state, status < 0 ? status : error.err());
+  clGetEventInfo(command.event(), CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, nullptr);
+  if (const auto owner = command.owner.lock(); owner && status == failed_before) {
+    const std::lock_guard lock(owner->running_mutex);
+    throw_cause(*owner);
+  }
+  throw_failed(command, status < 0 ? status : error.err());
 }
 
 void Event::wait() const {
@@ -198,6 +223,44 @@ Event Device::copy(const Buffer& from, std::size_t from_offset, const Buffer& to
         cl::Buffer source(memory(from), true), target(memory(to), true);
         queue.enqueueCopyBuffer(source, target, from_offset, to_offset, bytes, &list, &event);
       });
+}
+
+namespace {
+
+constexpr std::size_t copies_of_kernel = 4, word_bytes = 16;  // of copy_several
+
+// Whether the kernel can make them: whole words only.
+bool is_of_words(const BufferCopy& copy) {
+  return copy.from_offset % word_bytes == 0 && copy.to_offset % word_bytes == 0 && copy.bytes % word_bytes == 0;
+}
+
+}  // namespace
+
+Event Device::copy(std::span<const BufferCopy> copies, std::span<const Event> waits) {
+  Event last;
+  if (copies.size() == 1 || !std::all_of(copies.begin(), copies.end(), is_of_words)) {
+    for (const auto& each : copies)
+      if (each.bytes > 0) last = copy(*each.from, each.from_offset, *each.to, each.to_offset, each.bytes, waits);
+    return last;
+  }
+  for (std::size_t first = 0; first < copies.size(); first += copies_of_kernel) {
+    std::vector<KernelArgument> arguments;
+    std::size_t most = 0;
+    for (std::size_t n = first; n < first + copies_of_kernel; ++n) {
+      BufferCopy each = copies[std::min(n, copies.size() - 1)];
+      if (n >= copies.size()) each.bytes = 0;
+      check_bounds(*state_, *each.from, each.from_offset, each.bytes, "copy from");
+      check_bounds(*state_, *each.to, each.to_offset, each.bytes, "copy to");
+      most = std::max(most, each.bytes / word_bytes);
+      arguments.insert(arguments.end(),
+                       {each.from, each.to, std::uint64_t{each.from_offset / word_bytes},
+                        std::uint64_t{each.to_offset / word_bytes}, std::uint64_t{each.bytes / word_bytes}});
+    }
+    if (most == 0) continue;  // its event would be none
+    last = launch({"copy.cl", "copy_several", ""}, {most, copies_of_kernel, 1}, arguments, waits,
+                  std::array<std::size_t, 3>{256, 1, 1});
+  }
+  return last;
 }
 
 Event Device::copy(const Buffer& from, const ImageArray& to, std::size_t row_begin, std::size_t rows,
@@ -296,10 +359,12 @@ void Device::finish() {
   }
   try {
     check_running(*state_);
-  } catch (const ClError&) {
+  } catch (...) {
     forget_running(*state_);  // they belong to the work that has failed, not to what comes next
     throw;
   }
+  const std::lock_guard lock(state_->running_mutex);
+  state_->seen_failed.reset();
 }
 
 void Device::leave_out() {

@@ -17,13 +17,15 @@ void check(clfftStatus status, const char* call, const DeviceState& state, std::
 }
 
 // clFFT has one global set-up a process; its own locks make plans of several threads safe once it stands. It stands as
-// long as there are plans: torn down at the end of the process, when drivers may be gone already, it has crashed.
+// long as there are plans or FftKernels: torn down at the end of the process, when drivers may be gone already, it has
+// crashed.
 struct Setup {
   Setup() {
     clfftSetupData data;
     clfftInitSetupData(&data);
     const clfftStatus status = clfftSetup(&data);
-    if (status != CLFFT_SUCCESS) throw ClError(fmt::format("clfftSetup failed ({})", static_cast<int>(status)), status, "");
+    if (status != CLFFT_SUCCESS)
+      throw ClError(fmt::format("clfftSetup failed ({})", static_cast<int>(status)), status, "");
   }
   Setup(const Setup&) = delete;
   Setup& operator=(const Setup&) = delete;
@@ -40,6 +42,8 @@ std::shared_ptr<Setup> shared_setup() {
 }
 
 }  // namespace
+
+FftKernels::FftKernels() : setup_(shared_setup()) {}
 
 std::size_t fft_length(std::size_t n) {
   return std::bit_ceil(std::max<std::size_t>(n, 1));

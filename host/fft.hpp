@@ -13,6 +13,16 @@ namespace halocline {
 /// PoCL), and the FFT is a small part of a reconstruction.
 std::size_t fft_length(std::size_t n);
 
+/// As long as there is one, kernels that were compiled for transforms on some device serve later ones there: for jobs
+/// of several runs. It must go before the process ends.
+class FftKernels {
+ public:
+  FftKernels();
+
+ private:
+  std::shared_ptr<void> setup_;
+};
+
 /// In-place complex-to-complex transforms of `batch` contiguous rows of `length` float2 (re, im). The inverse divides
 /// by `length`.
 class Fft {

@@ -40,13 +40,41 @@ cl_image_format format_of(const Texel& texel) {
   return {order, static_cast<cl_channel_type>(texel.half ? CL_HALF_FLOAT : CL_FLOAT)};
 }
 
-constexpr std::size_t most_idle_pinned = 8;
+constexpr std::size_t most_idle_pinned = 8, most_idle_buffers = 64;
+
+// With the mutex held, or by who has the state alone.
+void give_idle_back(std::vector<DeviceState::IdleBuffer>& idle) {
+  for (const auto& each : idle) clReleaseMemObject(static_cast<cl_mem>(each.handle));
+  idle.clear();
+}
+
+// An idle one of this size; where there is none, all others are given back first.
+cl_mem take_idle(DeviceState& state, std::size_t bytes) {
+  const std::lock_guard lock(state.idle_buffers_mutex);
+  auto& idle = state.idle_buffers;
+  const auto found = std::find_if(idle.begin(), idle.end(), [&](const auto& each) { return each.bytes == bytes; });
+  if (found != idle.end()) {
+    const auto handle = static_cast<cl_mem>(found->handle);
+    idle.erase(found);
+    return handle;
+  }
+  give_idle_back(idle);
+  return nullptr;
+}
 
 void release_pinned(DeviceState& state, const DeviceState::IdlePinned& pinned) {
   const auto queue = state.queue(Queue::upload)();
   clEnqueueUnmapMemObject(queue, static_cast<cl_mem>(pinned.handle), pinned.data, 0, nullptr, nullptr);
   clFinish(queue);
   clReleaseMemObject(static_cast<cl_mem>(pinned.handle));
+}
+
+// For what is booked already.
+void make_room(DeviceState& state) {
+  const std::lock_guard lock(state.idle_buffers_mutex);
+  std::size_t bytes = state.ledger->in_use();
+  for (const auto& each : state.idle_buffers) bytes += each.bytes;
+  if (bytes > state.ledger->budget()) give_idle_back(state.idle_buffers);
 }
 
 void release_booked(DeviceState* state, const std::string& name, std::size_t bytes, void* handle) {
@@ -64,6 +92,7 @@ Buffer::Buffer(std::shared_ptr<DeviceState> device, std::string name, std::size_
       CL_MEM_READ_WRITE |
       (device_->quirks.large_allocations && bytes >= (std::size_t{4} << 30) ? unrestricted_size_intel : 0);
   handle_ = create_booked(*device_, name_, bytes_, "clCreateBuffer", [&](cl_int* code) {
+    if (const cl_mem idle = take_idle(*device_, bytes_)) return idle;
     return clCreateBuffer(device_->context(), flags, std::max<std::size_t>(bytes_, 4), nullptr, code);
   });
   poison(*device_, static_cast<cl_mem>(handle_), bytes_);
@@ -83,6 +112,20 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
   return *this;
 }
 
+void Buffer::retire() {
+  if (handle_ == nullptr) return;
+  if (device_->keeps_buffers) {
+    const std::lock_guard lock(device_->idle_buffers_mutex);
+    if (device_->idle_buffers.size() < most_idle_buffers) {
+      device_->idle_buffers.push_back({bytes_, handle_});
+      device_->ledger->release(name_, bytes_);
+      handle_ = nullptr;
+      return;
+    }
+  }
+  *this = Buffer();
+}
+
 Buffer::~Buffer() {
   release_booked(device_.get(), name_, bytes_, handle_);
 }
@@ -98,6 +141,7 @@ ImageArray::ImageArray(std::shared_ptr<DeviceState> device, std::string name, co
   description.image_array_size = extent_[2];
   const cl_image_format format = format_of(texel_);
   handle_ = create_booked(*device_, name_, bytes(), "clCreateImage", [&](cl_int* code) {
+    make_room(*device_);
     return clCreateImage(device_->context(), CL_MEM_READ_WRITE, &format, &description, nullptr, code);
   });
 }
@@ -179,6 +223,7 @@ PinnedMemory::~PinnedMemory() {
 
 DeviceState::~DeviceState() {
   for (const auto& pinned : idle_pinned) release_pinned(*this, pinned);
+  give_idle_back(idle_buffers);
 }
 
 }  // namespace halocline

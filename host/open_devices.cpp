@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <mutex>
+#include <string_view>
 
 #include "host/error.hpp"
 #include "host/opencl.hpp"
@@ -105,6 +106,9 @@ Device open_device(const DeviceInfo& info, const cl::Device& device, std::size_t
   state->info = info;
   state->quirks = quirks_of(info);
   state->device = device;
+  const char* keep = std::getenv("HALOCLINE_KEEP_MEMORY");
+  state->keeps_buffers = keep != nullptr ? std::string_view(keep) != "0" : !info.cpu() && !info.unified_memory;
+  state->stages_transfers = std::getenv("HALOCLINE_STAGE_TRANSFERS") != nullptr;
   try {
     // A context each: on NVIDIA a shared one migrates buffers between devices at 1.3 GB/s.
     state->context = cl::Context(device);

@@ -35,7 +35,7 @@ const char* cl_error_name(int code);
                                  const std::string& device);
 
 /// The handles of one open device.
-struct DeviceState {
+struct DeviceState : std::enable_shared_from_this<DeviceState> {
   DeviceInfo info;
   Quirks quirks;
   cl::Device device;
@@ -51,6 +51,7 @@ struct DeviceState {
   std::atomic<bool> left_out{false};
   std::mutex running_mutex;
   std::deque<std::shared_ptr<EventState>> running[3];  // by Queue: commands that have not been seen to end well
+  std::shared_ptr<EventState> seen_failed;             // the last one seen to fail by itself, under the same mutex
   std::mutex pending_mutex;
   std::vector<std::shared_ptr<EventState>> pending;  // recorded when they have ended
   // Page-locked memory that nobody uses at the moment: to lock 16 MiB takes milliseconds.
@@ -61,6 +62,17 @@ struct DeviceState {
   };
   std::mutex idle_pinned_mutex;
   std::vector<IdlePinned> idle_pinned;
+  // Device memory of retired buffers. To give memory back and take it anew costs NVIDIA's driver 5 to 20 ms a GiB; a
+  // process that does one job after the other pays it once. Any other size asked for ends it, so it is never in the
+  // way.
+  struct IdleBuffer {
+    std::size_t bytes;
+    void* handle;
+  };
+  bool stages_transfers = false;  // HALOCLINE_STAGE_TRANSFERS, for tests: as if it did not share the host's memory
+  bool keeps_buffers = false;     // memory of its own, and HALOCLINE_KEEP_MEMORY is not 0
+  std::mutex idle_buffers_mutex;
+  std::vector<IdleBuffer> idle_buffers;
 
   ~DeviceState();
   cl::CommandQueue& queue(Queue which) { return queues[static_cast<int>(which)]; }
@@ -71,6 +83,7 @@ struct EventState {
   Queue queue = Queue::compute;
   std::string name, device;
   std::size_t bytes = 0;
+  std::weak_ptr<DeviceState> owner;
 };
 
 /// Wraps an event that some call on `queue` made, and remembers it for the trace. Throws ClError if an earlier command

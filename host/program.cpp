@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "host/error.hpp"
+#include "host/interrupt.hpp"
 
 namespace halocline {
 namespace {
@@ -29,6 +30,8 @@ cl::Program build_from_source(DeviceState& state, const KernelSpec& spec, const 
     program = cl::Program(state.context, source);
     program.build(state.device, options.c_str());
   } catch (const cl::Error& error) {
+    // The driver's compiler may be a process of its own, which Ctrl-C ends as well: what fails then is no fault.
+    check_interrupt();
     std::string log;
     try {
       log = program.getBuildInfo<CL_PROGRAM_BUILD_LOG>(state.device);

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <vector>
 
+#include "host/opencl.hpp"
 #include "host/stream_copy.hpp"
 #include "host/thread_pool.hpp"
 
@@ -84,8 +85,22 @@ class Turns {
 
 }  // namespace
 
+bool Staging::shares_memory() const {
+  return (device_.info().unified_memory || device_.info().cpu()) && !device_.state()->stages_transfers;
+}
+
 bool Staging::direct(std::size_t bytes) const {
-  return device_.info().unified_memory || device_.info().cpu() || bytes < smallest_staged;
+  return shares_memory() || bytes < smallest_staged;
+}
+
+// Where the host waits for a few numbers, pageable memory costs it another turn of the driver's.
+Event Staging::read_small(const Buffer& from, std::size_t offset, void* to, std::size_t bytes,
+                          std::span<const Event> waits) {
+  Chunk& chunk = next_chunk();
+  chunk.busy = device_.read(from, offset, chunk.memory.data(), bytes, waits);
+  chunk.busy.wait();
+  std::memcpy(to, chunk.memory.data(), bytes);
+  return chunk.busy;
 }
 
 Staging::Chunk& Staging::next_chunk() {
@@ -111,7 +126,8 @@ Event Staging::write(const Buffer& to, std::size_t offset, const void* from, std
 }
 
 Event Staging::read(const Buffer& from, std::size_t offset, void* to, std::size_t bytes, std::span<const Event> waits) {
-  if (direct(bytes)) return device_.read(from, offset, to, bytes, waits);
+  if (shares_memory()) return device_.read(from, offset, to, bytes, waits);
+  if (direct(bytes)) return read_small(from, offset, to, bytes, waits);
   auto* target = static_cast<std::byte*>(to);
   return read(
       from, offset, bytes,

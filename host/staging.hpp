@@ -26,7 +26,7 @@ class Staging {
   /// share the host's memory, and small transfers, take the direct way.
   Event write(const Buffer& to, std::size_t offset, const void* from, std::size_t bytes,
               std::span<const Event> waits = {});
-  /// As Device::read; a staged transfer has ended when the call returns.
+  /// As Device::read; has ended when the call returns, unless the device shares the host's memory.
   Event read(const Buffer& from, std::size_t offset, void* to, std::size_t bytes, std::span<const Event> waits = {});
 
   /// Whether so many bytes take the direct way.
@@ -55,6 +55,8 @@ class Staging {
     std::size_t begin, bytes;
     Piece drain;
   };
+  bool shares_memory() const;
+  Event read_small(const Buffer& from, std::size_t offset, void* to, std::size_t bytes, std::span<const Event> waits);
   Chunk& next_chunk();
   Chunk& chunk_of(std::size_t turn) { return chunks_[(next_ + turn) % chunks_.size()]; }
   void allocate(Chunk& chunk);

@@ -75,7 +75,7 @@ class Pool {
 
 std::size_t helpers() {
   const std::size_t threads = std::max(1U, std::thread::hardware_concurrency());
-  return std::clamp<std::size_t>(threads * 3 / 4, std::min<std::size_t>(threads, 2), 16) - 1;
+  return std::clamp<std::size_t>(threads * 3 / 4, std::min<std::size_t>(threads, 2), 32) - 1;
 }
 
 }  // namespace

@@ -102,6 +102,12 @@ void RangeWatch::see(const float* values, std::size_t count) {
   any_ = true;
 }
 
+void RangeWatch::forget() {
+  const std::lock_guard lock(mutex_);
+  any_ = false;
+  range_ = {};
+}
+
 ValueRange RangeWatch::range() const {
   const std::lock_guard lock(mutex_);
   return range_;

@@ -117,6 +117,7 @@ ValueRange value_range(const VolumeSource& source);
 class RangeWatch {
  public:
   void see(const float* values, std::size_t count);
+  void forget();
   /// 0, 0 if nothing passed.
   ValueRange range() const;
 
@@ -142,7 +143,10 @@ class WatchedSink : public VolumeSink {
  public:
   explicit WatchedSink(VolumeSink& sink) : sink_(sink) {}
   const Grid& grid() const override { return sink_.grid(); }
-  void begin() override { sink_.begin(); }
+  void begin() override {
+    watch_.forget();
+    sink_.begin();
+  }
   void write(std::size_t first, std::size_t count, float* from) override;
   float* data() override { return sink_.data(); }
   ValueRange range() const { return watch_.range(); }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 #include "scheduling/skew.hpp"
@@ -172,10 +173,11 @@ PhaseSeconds phases_of(const Work& work, const Requirements& requirements, const
   phases.upload = slower * work.uploaded / device.bus_bandwidth;
   phases.download = slower * work.downloaded / download_rate(device);
   phases.kernels = work.units / unit_rate(requirements, device) + work.other / device.memory_bandwidth;
+  // The way through the host's memory takes up to twice as long as the bus alone (two and four H200).
+  constexpr double through_host = 2;
+  const double exchange = through_host * work.exchanged / std::min(device.bus_bandwidth, download_rate(device));
   phases.waits =
-      work.waits * device.latency +
-      std::max(0.0, std::max(exchanging, work.exchanged / std::min(device.bus_bandwidth, download_rate(device))) -
-                        work.beside * phases.kernels);
+      work.waits * device.latency + std::max(0.0, std::max(exchanging, exchange) - work.beside * phases.kernels);
   return phases;
 }
 
@@ -252,6 +254,24 @@ double exchange_bytes(const Plan& plan) {
         result += 3 * (cpu ? std::min(staging_bytes / 4, slice * static_cast<double>(held)) : staging_bytes / 4);
   }
   return result;
+}
+
+// What a device that shares the host's memory touches of its chunks, which serve in turn: volumes of iterative methods
+// are made in them as they are sent, and results taken out of them. Everything else is sent as it is.
+double touched_staging(const Plan& plan, const SlabPlan& slab) {
+  constexpr int chunks = 4;
+  constexpr double chunk = staging_bytes / chunks;
+  if (plan.requirements.stack[2] > 0) return 0;
+  std::vector<double> largest;
+  for (const auto& need : plan.requirements.arrays) {
+    if (need.lifetime != Lifetime::input && need.lifetime != Lifetime::output) continue;
+    const auto bytes = static_cast<double>(array_bytes(need, plan.requirements, slab.extended.count(), 0, 0));
+    const double filled = plan.resident ? std::min<double>(chunks, std::ceil(bytes / chunk)) : chunks;
+    largest.insert(largest.end(), static_cast<std::size_t>(filled), std::min(chunk, bytes));
+  }
+  std::sort(largest.begin(), largest.end(), std::greater<>());
+  largest.resize(std::min<std::size_t>(largest.size(), chunks));
+  return std::accumulate(largest.begin(), largest.end(), 0.0);
 }
 
 }  // namespace
@@ -410,13 +430,14 @@ double count_host_bytes(const Plan& plan) {
   if (plan.requirements.stack[2] == 0 && plan.slabs.size() > 1 && plan.resident) result += exchange_bytes(plan);
   for (std::size_t d = 0; d < plan.devices.size(); ++d) {
     std::size_t held = 0;
+    double touched = 0;
     for (const auto& slab : plan.slabs)
-      if (slab.device == static_cast<int>(d) || shares_views(plan.requirements)) held = std::max(held, slab.bytes);
+      if (slab.device == static_cast<int>(d) || shares_views(plan.requirements)) {
+        held = std::max(held, slab.bytes);
+        touched = std::max(touched, touched_staging(plan, slab));
+      }
     if (held == 0) continue;
-    // CPU devices take memory of the host directly, but not what is made as it is sent: volumes of iterative methods.
-    const bool cpu = plan.devices[d].cpu;
-    if (cpu) result += static_cast<double>(held);
-    if (!cpu || plan.requirements.stack[2] == 0) result += staging_bytes;
+    result += plan.devices[d].cpu ? static_cast<double>(held) + touched : staging_bytes;
   }
   return result;
 }

@@ -9,6 +9,8 @@ namespace halocline {
 namespace {
 
 constexpr std::size_t chunks_in_turn = 3;  // one is read, one is written, one is waited for
+// Less than a chunk holds: writing begins the sooner (of 2, 4 and 16 MiB the fastest on four H200).
+constexpr std::size_t piece_bytes = std::size_t{4} << 20;
 
 Range common(Range a, Range b) {
   return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
@@ -89,54 +91,77 @@ std::vector<HaloExchange::Piece> HaloExchange::pieces(const Slab& slab, int from
     if (wanted.empty()) continue;
     for (const auto& name : names_) {
       const std::size_t slice = slab.slice_bytes(name), end = slice * static_cast<std::size_t>(wanted.end);
-      for (auto begin = slice * static_cast<std::size_t>(wanted.begin); begin < end; begin += Staging::chunk_bytes)
-        result.push_back({&name, begin, std::min(Staging::chunk_bytes, end - begin)});
+      for (auto begin = slice * static_cast<std::size_t>(wanted.begin); begin < end; begin += piece_bytes)
+        result.push_back({&name, begin, std::min(piece_bytes, end - begin)});
     }
   }
   return result;
 }
 
+// From one neighbour: what comes next, and where it lies meanwhile.
+struct HaloExchange::Stream {
+  int from;
+  const Slab* owner;
+  Event made;
+  std::vector<Piece> pieces;
+  std::vector<Chunk>* chunks;
+  std::size_t done = 0;
+};
+
 bool HaloExchange::fetch(int device, Slab& slab, const Event& free) {
-  // Each from those above it first: then two that need each other's do not all begin with the same one.
-  for (auto other = slabs_.upper_bound(device); other != slabs_.end(); ++other)
-    if (!fetch_from(other->first, device, slab, free)) return false;
-  for (auto other = slabs_.begin(); other->first != device; ++other)
-    if (!fetch_from(other->first, device, slab, free)) return false;
+  std::vector<Stream> streams;
+  for (const auto& [from, unused] : slabs_) {
+    auto work = from == device ? std::vector<Piece>{} : pieces(slab, from, device);
+    if (work.empty()) continue;
+    const Offer* offer = wait_for(from);
+    if (offer == nullptr) return false;
+    auto& chunks = chunks_.at({from, device});
+    chunks.resize(std::max(chunks.size(), std::min(work.size(), chunks_in_turn)));
+    streams.push_back({from, offer->slab, offer->made, std::move(work), &chunks});
+  }
+  // All neighbours read for this device at once, a piece of each in turn is written to it.
+  for (auto& stream : streams)
+    for (std::size_t n = 0; n < std::min(ahead(stream), stream.pieces.size()); ++n) read(stream, n);
+  for (bool left = true; left;) {
+    left = false;
+    for (auto& stream : streams) {
+      if (stream.done == stream.pieces.size()) continue;
+      left = true;
+      const Piece& piece = stream.pieces[stream.done];
+      Chunk& chunk = (*stream.chunks)[stream.done % stream.chunks->size()];
+      chunk.read.wait();
+      chunk.written = slab.write_part(*piece.name, piece.begin, piece.bytes, chunk.memory.data(), free);
+      traffic_.down += piece.bytes;
+      traffic_.up += piece.bytes;
+      const std::size_t next = stream.done++ + ahead(stream);
+      if (next < stream.pieces.size()) read(stream, next);
+    }
+  }
+  for (auto& stream : streams)
+    for (auto& chunk : *stream.chunks) chunk.written.wait();
   return true;
 }
 
-bool HaloExchange::fetch_from(int from, int device, Slab& slab, const Event& free) {
-  const auto work = pieces(slab, from, device);
-  if (work.empty()) return true;
-  const Offer* offer = wait_for(from);
-  if (offer == nullptr) return false;
-  Device& owner = devices_[static_cast<std::size_t>(from)];
-  auto& chunks = chunks_.at({from, device});
-  chunks.resize(std::max(chunks.size(), std::min(work.size(), chunks_in_turn)));
+std::size_t HaloExchange::ahead(const Stream& stream) {
+  return std::max<std::size_t>(1, stream.chunks->size() - 1);
+}
+
+void HaloExchange::read(Stream& stream, std::size_t number) {
+  const Piece& piece = stream.pieces[number];
+  Chunk& chunk = (*stream.chunks)[number % stream.chunks->size()];
+  Device& owner = devices_[static_cast<std::size_t>(stream.from)];
   // Devices that have page-locked memory keep it for whoever wants as much next; others need not have more than this.
   const bool plain = owner.info().cpu() || owner.info().unified_memory;
-  const auto largest = std::max_element(work.begin(), work.end(), [](const Piece& a, const Piece& b) {
-                         return a.bytes < b.bytes;
-                       })->bytes;
-  const auto read = [&](std::size_t n) {
-    Chunk& chunk = chunks[n % chunks.size()];
-    const std::size_t bytes = plain ? largest : Staging::chunk_bytes;
-    chunk.written.wait();
-    if (chunk.memory.bytes() < bytes) chunk.memory = owner.pinned(bytes);
-    chunk.read = offer->slab->read_part(*work[n].name, work[n].begin, work[n].bytes, chunk.memory.data(), offer->made);
-  };
-  const std::size_t ahead = std::max<std::size_t>(1, chunks.size() - 1);
-  for (std::size_t n = 0; n < std::min(ahead, work.size()); ++n) read(n);
-  for (std::size_t n = 0; n < work.size(); ++n) {
-    Chunk& chunk = chunks[n % chunks.size()];
-    chunk.read.wait();
-    chunk.written = slab.write_part(*work[n].name, work[n].begin, work[n].bytes, chunk.memory.data(), free);
-    traffic_.down += work[n].bytes;
-    traffic_.up += work[n].bytes;
-    if (n + ahead < work.size()) read(n + ahead);
-  }
-  for (auto& chunk : chunks) chunk.written.wait();
-  return true;
+  const std::size_t bytes = plain ? largest(stream.pieces) : Staging::chunk_bytes;
+  chunk.written.wait();
+  if (chunk.memory.bytes() < bytes) chunk.memory = owner.pinned(bytes);
+  chunk.read = stream.owner->read_part(*piece.name, piece.begin, piece.bytes, chunk.memory.data(), stream.made);
+}
+
+std::size_t HaloExchange::largest(const std::vector<Piece>& pieces) {
+  std::size_t bytes = 0;
+  for (const auto& piece : pieces) bytes = std::max(bytes, piece.bytes);
+  return bytes;
 }
 
 }  // namespace halocline

@@ -48,7 +48,10 @@ class HaloExchange {
   std::vector<Range> halos(int device) const;
   std::vector<Piece> pieces(const Slab& slab, int from, int to) const;
   const Offer* wait_for(int device);
-  bool fetch_from(int from, int device, Slab& slab, const Event& free);
+  struct Stream;
+  static std::size_t ahead(const Stream& stream);
+  static std::size_t largest(const std::vector<Piece>& pieces);
+  void read(Stream& stream, std::size_t number);
 
   std::map<int, SlabPlan> slabs_;  // by device
   std::vector<Device> devices_;

@@ -399,6 +399,9 @@ class Run {
     const RegionStream::Pass work{first, PassSteps::of(count, method_.together(), due, !started_),
                                   first + count == requirements_.iterations && !due.empty() && due.back() == count};
     sums_.resize(due.size() * requirements_.size[2] * components_);
+    // Where stages are told of, the result of the last one is looked at once more.
+    host_.output = work.last && !options_.stage_output ? &output_ : nullptr;
+    if (host_.output != nullptr) output_.begin();
     stop_.begin(count);
     pass_begin_ = first;
     pass_done_ = 0;
@@ -454,7 +457,11 @@ class Run {
 
   // The result to where it goes.
   void hand_over() {
-    output_.begin();
+    std::vector<Range> left;  // what devices have not handed over in the last pass
+    for (const auto& [device, stream] : streams_)
+      if (!stream->handed_over()) left.push_back(stream->block());
+    if (streams_.empty()) left.push_back({0, static_cast<std::int64_t>(requirements_.size[2])});
+    if (left.size() >= streams_.size()) output_.begin();
     exchange_.reset();  // its page-locked memory serves the result
     if (plan_.resident)
       return threads_.each(plan_, [&](int device) {
@@ -463,11 +470,16 @@ class Run {
         traffic_.down += slab.slice_bytes(output_name_) * static_cast<std::size_t>(slab.interior().count());
         slab.wait();
       });
-    auto* state = reinterpret_cast<float*>(host_state(output_name_));
-    parallel_ranges(output_.grid().count(), voxels_in_a_piece, [&](std::size_t first, std::size_t count) {
-      output_.write(first, count, state + first);
-      give_back(state + first, count * sizeof(float));
-    });
+    const std::size_t slice = requirements_.size[0] * requirements_.size[1];
+    for (const Range slices : left) {
+      const std::size_t begin = slice * static_cast<std::size_t>(slices.begin);
+      auto* state = reinterpret_cast<float*>(host_state(output_name_)) + begin;
+      parallel_ranges(slice * static_cast<std::size_t>(slices.count()), voxels_in_a_piece,
+                      [&](std::size_t first, std::size_t count) {
+                        output_.write(begin + first, count, state + first);
+                        give_back(state + first, count * sizeof(float));
+                      });
+    }
   }
 
   // Before the first pass: slabs that stay get their memory and inputs.

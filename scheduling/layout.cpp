@@ -184,8 +184,15 @@ class Layouter {
   }
 
  private:
-  static Range part(Range region, std::int64_t n, std::int64_t count) {
-    return {region.begin + region.count() * n / count, region.begin + region.count() * (n + 1) / count};
+  // While the first of the slabs that take turns comes and the last one goes nothing is computed, so they are half as
+  // thick where there are several.
+  Range part(Range region, std::int64_t n, std::int64_t count) const {
+    const bool thin_ends = iterative() && count >= fewest_with_thin_ends && region.count() >= thick_enough * count;
+    const auto border = [&](std::int64_t number) {
+      if (!thin_ends || number == 0 || number == count) return region.begin + region.count() * number / count;
+      return region.begin + region.count() * (2 * number - 1) / (2 * (count - 1));
+    };
+    return {border(n), border(n + 1)};
   }
 
   SlabPlan slab(std::size_t device, Range interior) const {
@@ -239,6 +246,7 @@ class Layouter {
   std::span<const DeviceBudget> devices_;
   int iterations_, views_;
   std::int64_t nz_;
+  static constexpr std::int64_t fewest_with_thin_ends = 6, thick_enough = 8;  // slabs, slices
 };
 
 }  // namespace

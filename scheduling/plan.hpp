@@ -29,6 +29,7 @@ struct DeviceBudget {
   bool cpu = false;
   bool part = false;  // of a device that was split: its parts work all, or none does
   bool texel_pairs = false;
+  std::map<std::string, std::string> choices;  // what tuning found: Tuning::choices of host/tuning.hpp
 };
 
 struct PlanOptions {

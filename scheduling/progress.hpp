@@ -12,7 +12,7 @@ struct ProgressState {
   double done = 0, total = 0;
   std::string note;
   double work = 0;          // that is done, in `unit`, for the rate; 0: not told
-  std::string unit;         // "voxel-iterations"
+  std::string unit{};       // "voxel-iterations"
   double up = 0, down = 0;  // bytes over the bus so far, where slabs come and go
 };
 using Progress = std::function<void(const ProgressState&)>;

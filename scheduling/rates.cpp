@@ -13,6 +13,7 @@
 
 #include "host/error.hpp"
 #include "host/program_cache.hpp"
+#include "host/tuning.hpp"
 #include "scheduling/cost.hpp"
 #include "scheduling/layout.hpp"
 #include "scheduling/measure.hpp"
@@ -231,6 +232,7 @@ std::vector<DeviceBudget> budgets(const std::vector<Device>& devices) {
     budget.cpu = device.info().cpu();
     budget.part = is_part(device.info());
     budget.texel_pairs = device.info().texel_pairs;
+    budget.choices = tuning_of(device).choices;
     if (budget.cpu) {  // host memory copies; a few channels
       budget.bus_bandwidth = 8e9;
       budget.memory_bandwidth = 30e9;

@@ -77,7 +77,7 @@ void RegionStream::run(const Pass& pass, std::vector<double>& sums) {
     compute(pass, region);
     if (region > 0) leave(pass, {block_.begin, work_[region - 1].window.end});
   }
-  for (auto& store : stores(regions_.size() - 1, stored(pass), false)) store.work();
+  for (auto& store : stores(pass, regions_.size() - 1, stored(pass), false)) store.work();
   for (std::size_t level = 0; level <= ended_at_; ++level) {
     if (!pass.steps.reduce[level]) continue;
     const std::size_t slice = slab_.slice_bytes(sums_name_), first = logged_[level] * requirements_.size[2];
@@ -87,6 +87,7 @@ void RegionStream::run(const Pass& pass, std::vector<double>& sums) {
   }
   slab_.wait();
   leave(pass, block_);
+  handed_over_ = hands_over(pass);
 }
 
 // What the host holds of these slices is not wanted again in this pass. Every time of all that lies behind, for a CPU
@@ -99,7 +100,9 @@ void RegionStream::leave(const Pass& pass, Range slices) const {
     give_back(static_cast<const std::byte*>(volume) + slice * size(slices.begin), slice * size(slices.count()));
   };
   for (const auto& name : inputs_) done_with(name, host_.input(name).data());
-  for (const auto& name : pass.steps.starts ? stored(pass) : states_) done_with(name, host_.state(name));
+  if (hands_over(pass)) done_with(output_name_, host_.output->data());
+  const auto kept = hands_over(pass) ? std::vector<std::string>{} : stored(pass);
+  for (const auto& name : pass.steps.starts ? kept : states_) done_with(name, host_.state(name));
 }
 
 SlabPlan RegionStream::plan_of(std::size_t region) const {
@@ -118,7 +121,7 @@ void RegionStream::at(std::size_t region, const std::function<void()>& work) {
 // The region's arrays take their places.
 void RegionStream::enter(const Pass& pass, std::size_t region) {
   if (region > 0)
-    for (auto& store : stores(region - 1, moving(stored(pass), false), false)) store.work();
+    for (auto& store : stores(pass, region - 1, moving(stored(pass), false), false)) store.work();
   for (auto& load : loads(pass, region, false)) load.work();
   for (const auto* names : {&inputs_, &states_})
     for (const auto& name : moving(*names, true)) slab_.swap(name, twin_of(name));
@@ -129,11 +132,13 @@ void RegionStream::enter(const Pass& pass, std::size_t region) {
 
 void RegionStream::copy_inputs_below(std::size_t region) {
   const Range below{work_[region].window.begin, work_[region].levels.front().made.begin};
+  std::vector<Slab::Copy> copies;
   for (const auto& name : moving(inputs_, true)) {
     const std::size_t slice = slab_.slice_bytes(name);
-    slab_.copy(twin_of(name), slice * size(below.begin - work_[region - 1].window.begin), name, 0,
-               slice * size(below.count()));
+    copies.push_back({twin_of(name), slice * size(below.begin - work_[region - 1].window.begin), name, 0,
+                      slice * size(below.count())});
   }
+  slab_.copy(copies);
 }
 
 void RegionStream::start(std::size_t region) {
@@ -171,23 +176,25 @@ void RegionStream::compute(const Pass& pass, std::size_t region) {
 // Between the window and the seam arrays: every level's slices of the borders have a place of their own there.
 void RegionStream::seam_copies(std::size_t level, Range slices, bool keep) {
   if (slices.empty()) return;
+  std::vector<Slab::Copy> copies;
   for (const auto& name : states_) {
     const std::size_t slice = slab_.slice_bytes(name), in_seam = slice * size(seams_[level]),
                       in_window = slice * size(slices.begin - slab_.extended().begin),
                       bytes = slice * size(slices.count());
     if (keep)
-      slab_.copy(name, in_window, seam_of(name), in_seam, bytes);
+      copies.push_back({name, in_window, seam_of(name), in_seam, bytes});
     else
-      slab_.copy(seam_of(name), in_seam, name, in_window, bytes);
+      copies.push_back({seam_of(name), in_seam, name, in_window, bytes});
   }
+  slab_.copy(copies);
 }
 
 void RegionStream::reduce(std::size_t level, int done, Range slices) {
   if (slices.empty()) return;
   method_.reduce(slab_, done, slices);
   const std::size_t slice = slab_.slice_bytes(sums_name_);
-  slab_.copy(sums_name_, slice * size(slices.begin - slab_.extended().begin), sums_of_pass,
-             slice * (logged_[level] * requirements_.size[2] + size(slices.begin)), slice * size(slices.count()));
+  slab_.copy({{sums_name_, slice * size(slices.begin - slab_.extended().begin), sums_of_pass,
+               slice * (logged_[level] * requirements_.size[2] + size(slices.begin)), slice * size(slices.count())}});
 }
 
 std::vector<std::string> RegionStream::moving(const std::vector<std::string>& names, bool with_twin) const {
@@ -201,6 +208,12 @@ std::vector<std::string> RegionStream::moving(const std::vector<std::string>& na
 std::vector<std::string> RegionStream::stored(const Pass& pass) const {
   if (pass.last && ended_at_ + 1 == pass.steps.levels()) return {output_name_};
   return states_;
+}
+
+// A state that goes through memory which the device shares or writes by itself is handed over afterwards: nobody would
+// know when a piece of it has arrived.
+bool RegionStream::hands_over(const Pass& pass) const {
+  return host_.output != nullptr && pass.last && ended_at_ + 1 == pass.steps.levels() && !slab_.direct(piece_bytes);
 }
 
 std::vector<Range> RegionStream::pieces(const std::string& name, Range slices) const {
@@ -246,15 +259,21 @@ void RegionStream::upload_state(const std::string& name, const std::string& into
   from({block_.end, slices.end}, high.data(), block_.end);
 }
 
-std::deque<RegionStream::Task> RegionStream::stores(std::size_t region, const std::vector<std::string>& names,
-                                                    bool from_twin) {
+std::deque<RegionStream::Task> RegionStream::stores(const Pass& pass, std::size_t region,
+                                                    const std::vector<std::string>& names, bool from_twin) {
   std::deque<Task> tasks;
+  const bool to_output = hands_over(pass);
   const Range result = common(work_[region].levels[ended_at_].made, block_);
   for (const auto& name : names) {
     const std::string source = from_twin ? twin_of(name) : name;
     for (const Range piece : pieces(name, result))
-      tasks.push_back({source, [this, region, name, piece, source] {
-                         at(region, [&] { slab_.download_later(source, piece, host_.state(name), 0); });
+      tasks.push_back({source, [this, region, name, piece, source, to_output] {
+                         at(region, [&] {
+                           if (to_output)
+                             slab_.download_later(source, piece, *host_.output);
+                           else
+                             slab_.download_later(source, piece, host_.state(name), 0);
+                         });
                          count_down(name, piece);
                        }});
   }
@@ -265,7 +284,7 @@ std::deque<RegionStream::Task> RegionStream::stores(std::size_t region, const st
 // array is filled again when all of it is on its way down.
 void RegionStream::overlap_with(const Pass& pass, std::size_t region) {
   std::deque<Task> down, up;
-  if (region > 0) down = stores(region - 1, moving(stored(pass), true), true);
+  if (region > 0) down = stores(pass, region - 1, moving(stored(pass), true), true);
   if (region + 1 < regions_.size()) up = loads(pass, region + 1, true);
   tasks_.clear();
   const auto take = [&](std::deque<Task>& from) {

@@ -20,6 +20,8 @@ namespace halocline {
 struct HostArrays {
   std::function<const VolumeSource&(const std::string& name)> input;
   std::function<std::byte*(const std::string& name)> state;  // of the whole volume
+  /// Where the result of the last pass may go at once instead of into the state; begin() has been called. Or nullptr.
+  VolumeSink* output = nullptr;
   /// What the arrays hold before the first iteration instead of what start() writes: RunOptions::initial.
   const std::map<std::string, const Volume*>* initial = nullptr;
   /// Told, by the thread of each device, how many slices have been taken through how many more iterations.
@@ -44,6 +46,10 @@ class RegionStream {
   /// Does the pass, or as many of its steps as `stop` lets. `sums`: for every reduction (in order) and slice of the
   /// volume the components; this device's slices are written.
   void run(const Pass& pass, std::vector<double>& sums);
+  /// The device's part of the volume.
+  Range block() const { return block_; }
+  /// Whether the last pass has given it to the output.
+  bool handed_over() const { return handed_over_; }
 
  private:
   struct Task {
@@ -67,8 +73,9 @@ class RegionStream {
 
   std::vector<std::string> moving(const std::vector<std::string>& names, bool with_twin) const;
   std::vector<std::string> stored(const Pass& pass) const;
+  bool hands_over(const Pass& pass) const;
   std::deque<Task> loads(const Pass& pass, std::size_t region, bool with_twin);
-  std::deque<Task> stores(std::size_t region, const std::vector<std::string>& names, bool from_twin);
+  std::deque<Task> stores(const Pass& pass, std::size_t region, const std::vector<std::string>& names, bool from_twin);
   void upload_state(const std::string& name, const std::string& into, Range slices);
   std::vector<Range> pieces(const std::string& name, Range slices) const;
   void overlap_with(const Pass& pass, std::size_t region);
@@ -94,6 +101,7 @@ class RegionStream {
   std::vector<std::int64_t> seams_;  // where each level's seam begins, slices
   std::vector<std::size_t> logged_;  // number of the reduction at each level
   std::size_t ended_at_ = 0;         // the level that the regions before have reached
+  bool handed_over_ = false;
   std::deque<Task> tasks_;
   std::size_t tasks_in_all_ = 0;
 };

@@ -11,11 +11,18 @@ std::array<std::size_t, 3> plane_extent(const ArrayNeed& need, const Requirement
   return {size[need.axis == 0 ? 1 : 0], std::bit_ceil(nz), size[need.axis]};
 }
 
+std::array<std::size_t, 3> image_extent(const ArrayNeed& need, const Requirements& requirements, std::int64_t views) {
+  const std::size_t together = need.layer_views > 0 ? static_cast<std::size_t>(need.layer_views) : need.components;
+  return {requirements.stack[0], need.rows > 0 ? need.rows : requirements.stack[1],
+          static_cast<std::size_t>(views) / together};
+}
+
 std::size_t array_bytes(const ArrayNeed& need, const Requirements& requirements, std::int64_t slices, std::int64_t rows,
                         std::int64_t views) {
   const auto row_length = need.row_length > 0 ? need.row_length : requirements.stack[0];
   const auto n_slices = static_cast<std::size_t>(slices);
-  const auto stack_rows = static_cast<std::size_t>(rows) * static_cast<std::size_t>(views);
+  const auto stack_rows =
+      (need.rows > 0 ? need.rows : static_cast<std::size_t>(rows)) * static_cast<std::size_t>(views);
   const auto element = need.element_bytes * need.components;
   switch (need.kind) {
     case ArrayKind::volume:
@@ -25,9 +32,9 @@ std::size_t array_bytes(const ArrayNeed& need, const Requirements& requirements,
     case ArrayKind::projections:
       return element * row_length * stack_rows;
     case ArrayKind::image:
-      return need.element_bytes * requirements.stack[0] * requirements.stack[1] * static_cast<std::size_t>(views);
     case ArrayKind::planes: {
-      const auto extent = plane_extent(need, requirements, slices);
+      const auto extent = need.kind == ArrayKind::image ? image_extent(need, requirements, views)
+                                                        : plane_extent(need, requirements, slices);
       return element * extent[0] * extent[1] * extent[2];
     }
     case ArrayKind::fixed:

@@ -12,10 +12,11 @@
 namespace halocline {
 
 /// volume: nx * ny elements a slice of the slab with its halos. slice: `elements` a slice of the slab with its halos.
-/// projections: `row_length` (default: detector columns) * rows of the slab * views of the batch. image: an image array
-/// as wide and as high as the detector (whatever rows the slab needs), of as many layers as there are views in the
-/// batch over `components`, the views that share a layer. planes: the volume's voxels as an image array of float32,
-/// `components` a texel, see plane_extent(). fixed: `elements` in all.
+/// projections: `row_length` (default: detector columns) * `rows` (default: those of the slab) * views of the batch.
+/// image: an image array as wide as the detector and `rows` high (default: as the detector, whatever rows the slab
+/// needs), of a layer for every `layer_views` views of the batch (default: `components`, which is one each). planes:
+/// the volume's voxels as an image array of float32, `components` a texel, see plane_extent(). fixed: `elements` in
+/// all.
 enum class ArrayKind { volume, slice, projections, image, planes, fixed };
 
 /// input: comes from the host. state: lives from iteration to iteration, saved between passes. scratch: contents do not
@@ -31,6 +32,8 @@ struct ArrayNeed {
   std::size_t components = 1;
   std::size_t elements = 0;    // kinds slice and fixed
   std::size_t row_length = 0;  // kind projections: 0 = detector columns
+  std::size_t rows = 0;        // kinds projections and image, whatever the slab needs; 0: see above
+  int layer_views = 0;         // kind image: 0 = components
   int axis = 0;                // kind planes
   /// Volumes of lifetime input: `count` float32 to so many elements as they are stored. Empty: they are float32.
   std::function<void(const float* from, std::byte* to, std::size_t count)> encode = {};
@@ -72,6 +75,9 @@ struct Requirements {
 /// `axis`, with (j, k), (i, k) or (i, j) along width and height. Slices along the height are rounded up to a power of
 /// two: texture units may scale coordinates by the height, and the bits of a result must not depend on the slab's.
 std::array<std::size_t, 3> plane_extent(const ArrayNeed& need, const Requirements& requirements, std::int64_t slices);
+
+/// Width, height and layers of an array of kind image for `views` in a batch.
+std::array<std::size_t, 3> image_extent(const ArrayNeed& need, const Requirements& requirements, std::int64_t views);
 
 /// Bytes of one array for a slab of `slices` (halos included), `rows` detector rows and `views` in a batch. The planner
 /// and the allocation both use this function, so what is declared is what is allocated.

@@ -31,10 +31,8 @@ Slab::Slab(Device device, const Plan& plan, int device_index)
     Array array;
     array.need = need;
     if (need.kind == ArrayKind::image) {
-      array.image = device_.image_array(
-          need.name,
-          {requirements_.stack[0], requirements_.stack[1], static_cast<std::size_t>(plan.batch) / need.components},
-          {static_cast<int>(need.components), need.element_bytes == 2});
+      array.image = device_.image_array(need.name, halocline::image_extent(need, requirements_, plan.batch),
+                                        {static_cast<int>(need.components), need.element_bytes == 2});
     } else if (need.kind == ArrayKind::planes) {
       array.image = device_.image_array(need.name, plane_extent(need, requirements_, slices),
                                         {static_cast<int>(need.components), false});
@@ -48,6 +46,7 @@ Slab::Slab(Device device, const Plan& plan, int device_index)
 Slab::~Slab() {
   try {
     device_.finish();
+    for (auto& [name, array] : arrays_) array.buffer.retire();
   } catch (const std::exception&) {  // the error that ended the run is already on its way
   }
 }
@@ -146,9 +145,11 @@ void Slab::fft(const std::string& name, std::size_t length, std::size_t batch, b
 }
 
 void Slab::copy_to_image(const std::string& from, const std::string& to, std::size_t layers) {
+  const ArrayNeed& need = array(from).need;
   const Buffer& source = array(from).buffer;
   const ImageArray& target = array(to).image;
-  const auto begin = static_cast<std::size_t>(rows().begin), count = static_cast<std::size_t>(rows().count());
+  const std::size_t begin = need.rows > 0 ? 0 : static_cast<std::size_t>(rows().begin),
+                    count = need.rows > 0 ? need.rows : static_cast<std::size_t>(rows().count());
   enqueue(Queue::compute, {{from, Access::in}, {to, Access::out}},
           [&](std::span<const Event> waits) { return device_.copy(source, target, begin, count, layers, waits); });
 }
@@ -197,17 +198,36 @@ void Slab::download_later(const std::string& name, Range slices, void* host, std
   });
 }
 
+void Slab::download_later(const std::string& name, Range slices, VolumeSink& sink) {
+  require_float_volume(name);
+  if (slices.empty()) return;
+  const Buffer& buffer = array(name).buffer;
+  const std::size_t slice = slice_bytes(name), start = slice * static_cast<std::size_t>(slices.begin);
+  enqueue(Queue::download, {{name, Access::in}}, [&](std::span<const Event> waits) {
+    return later_.read_later(
+        buffer, slice * static_cast<std::size_t>(slices.begin - plan_.extended.begin),
+        slice * static_cast<std::size_t>(slices.count()),
+        [&sink, start](std::byte* at, std::size_t begin, std::size_t count) {
+          sink.write((start + begin) / sizeof(float), count / sizeof(float), reinterpret_cast<float*>(at));
+        },
+        waits);
+  });
+}
+
 void Slab::settle() {
   later_.settle();
 }
 
-void Slab::copy(const std::string& from, std::size_t from_offset, const std::string& to, std::size_t to_offset,
-                std::size_t bytes) {
-  if (bytes == 0) return;
-  const Buffer &source = array(from).buffer, &target = array(to).buffer;
-  enqueue(Queue::compute, {{from, Access::in}, {to, Access::inout}}, [&](std::span<const Event> waits) {
-    return device_.copy(source, from_offset, target, to_offset, bytes, waits);
-  });
+void Slab::copy(const std::vector<Copy>& copies) {
+  std::vector<BufferCopy> parts;
+  std::vector<std::pair<std::string, Access>> accesses;
+  for (const auto& each : copies) {
+    if (each.bytes == 0) continue;
+    parts.push_back({&array(each.from).buffer, each.from_offset, &array(each.to).buffer, each.to_offset, each.bytes});
+    accesses.insert(accesses.end(), {{each.from, Access::in}, {each.to, Access::inout}});
+  }
+  if (parts.empty()) return;
+  enqueue(Queue::compute, accesses, [&](std::span<const Event> waits) { return device_.copy(parts, waits); });
 }
 
 void Slab::require_float_volume(const std::string& name) const {

@@ -76,7 +76,8 @@ class Slab {
   /// From now on each has the other's contents (of the same declaration but for lifetime): how a pass that does not
   /// work in place becomes the state.
   void swap(const std::string& a, const std::string& b);
-  /// Projections of the slab's rows into these rows of the first `layers` of an image array.
+  /// Projections of the slab's rows into these rows of the first `layers` of an image array; of an array that declares
+  /// rows of its own, all of them.
   void copy_to_image(const std::string& from, const std::string& to, std::size_t layers);
   /// Width, height and layers of an image or planes array.
   std::array<std::size_t, 3> image_extent(const std::string& name) const;
@@ -92,10 +93,16 @@ class Slab {
   void download(const std::string& name, Range slices, void* host, std::int64_t host_begin);
   /// As download(), but what goes through page-locked memory may arrive later: when settle() or wait() returns.
   void download_later(const std::string& name, Range slices, void* host, std::int64_t host_begin);
+  void download_later(const std::string& name, Range slices, VolumeSink& sink);
   void settle();
   /// `bytes` from one array into another, on the device.
-  void copy(const std::string& from, std::size_t from_offset, const std::string& to, std::size_t to_offset,
-            std::size_t bytes);
+  struct Copy {
+    std::string from;
+    std::size_t from_offset;
+    std::string to;
+    std::size_t to_offset, bytes;
+  };
+  void copy(const std::vector<Copy>& copies);
   /// Whether there is such an array.
   bool has(const std::string& name) const { return arrays_.contains(name); }
   /// upload() and download() of a volume array of float32 (an upload: or one that declares how it is encoded), from

@@ -11,10 +11,12 @@ namespace halocline {
 namespace {
 
 constexpr double command_seconds = 1e-5;  // a kernel or copy on the device, to enqueue it and to begin
+constexpr double commands_of_a_step = 3;  // the kernel, and the seams from below and for above
 
 // A device's part of one pass. Slices loaded and computed.
 struct Part {
   double regions = 0, inputs = 0, interior = 0, halo = 0;
+  double first = 0, last = 0;  // slices of these regions
 };
 
 Part part_of(const Plan& plan, int device) {
@@ -26,6 +28,8 @@ Part part_of(const Plan& plan, int device) {
     part.inputs += static_cast<double>(slab.extended.count());
     if (block.begin < 0) block = slab.interior, whole = slab.extended;
     block.end = slab.interior.end;
+    part.last = static_cast<double>(slab.interior.count());
+    if (part.regions == 0) part.first = part.last;
     whole = {std::min(whole.begin, slab.extended.begin), slab.extended.end};
     part.regions += 1;
   }
@@ -113,10 +117,11 @@ double visit_seconds(const Plan& plan) {
       if (parts[n].regions == 0) continue;
       const auto& device = plan.devices[n];
       const double kernels = kernel_seconds(plan, device, bytes, parts[n]) +
-                             parts[n].regions * (device.latency + steps * (1 + 2 * bytes.states) * command_seconds);
+                             parts[n].regions * (device.latency + steps * commands_of_a_step * command_seconds);
       const double up = slower_up * times[n].up, down = slower_down * times[n].down;
-      seconds[n] +=
-          count * (overlapped ? std::max({kernels, up, down}) + (up + down) / parts[n].regions : kernels + up + down);
+      seconds[n] += count * (overlapped ? std::max({kernels, up, down}) +
+                                              (up * parts[n].first + down * parts[n].last) / parts[n].interior
+                                        : kernels + up + down);
     }
   });
   return *std::max_element(seconds.begin(), seconds.end());

@@ -99,6 +99,64 @@ TEST_P(BackprojectionScenes, TheFormsForCpusGiveTheBitsOfThatForGpus) {
     }
 }
 
+TEST_P(BackprojectionScenes, TheFormThroughLocalMemoryGivesTheBitsOfThatWithout) {
+  const auto& scene = GetParam();
+  VoxelDriven::Options options;
+  const auto run = [&](std::optional<LocalTile> tile, int slabs, int batch) {
+    options.tile = tile;
+    RunOptions split;
+    split.plan.minimum_slabs = std::min(slabs, static_cast<int>(scene.grid.size[2]));
+    split.plan.batch = batch;
+    return run_backprojection(Backprojection(scene.geometry, scene.projections, scene.grid, options), projections,
+                              scene.grid, reference::device(), split)
+        .output.voxels;
+  };
+  const auto compare = [&](const LocalTile& tile) {
+    const auto whole = run({}, 1, 0);
+    EXPECT_TRUE(run(tile, 1, 0) == whole) << tile.text();
+    EXPECT_TRUE(run(tile, 3, 5) == whole) << tile.text() << ", in slabs";
+  };
+  // a group that looks ahead at one view, one that has no room for patches, one with room for some of them
+  for (const LocalTile tile : {LocalTile{8, 1, 3, 4096}, LocalTile{4, 4, 5, 64}, LocalTile{16, 4, 2, 600}}) {
+    compare(tile);
+    options.distance_weight = true;
+  }
+  options.variance = true, options.correlation = 0.3;
+  compare({32, 8, 3, 40 << 10});
+}
+
+TEST(LocalTile, IsTakenWhereItWasFoundFastestOnEveryDevice) {
+  const LocalTile& tile = local_tiles()[1];
+  DeviceBudget tuned, plain, cpu;
+  tuned.choices[exact_form_choice] = tile.text();
+  plain.choices[exact_form_choice] = quads_form;
+  cpu = tuned;
+  cpu.cpu = true;
+  const auto taken = [](const std::vector<DeviceBudget>& devices) { return fastest_tile(devices); };
+  ASSERT_NE(taken({tuned, tuned}), nullptr);
+  EXPECT_EQ(*taken({tuned, tuned}), tile);
+  EXPECT_EQ(taken({tuned, plain}), nullptr);
+  EXPECT_EQ(taken({tuned, DeviceBudget{}}), nullptr);
+  EXPECT_EQ(taken({cpu}), nullptr);
+  EXPECT_EQ(taken({}), nullptr);
+  DeviceBudget measured;
+  measured.name = "NVIDIA H200";
+  measured.platform = "NVIDIA CUDA";
+  ASSERT_NE(taken({measured}), nullptr);
+  EXPECT_EQ(*taken({measured}), local_tiles().front());
+  measured.choices[exact_form_choice] = quads_form;
+  EXPECT_EQ(taken({measured}), nullptr);
+  VoxelDriven::Options options;
+  set_device_options(options, std::vector{tuned});
+  EXPECT_EQ(options.tile, tile);
+  for (const auto& scene : reference::scenes()) {
+    const auto kernels = Backprojection(scene.geometry, scene.projections, scene.grid, options).requirements().kernels;
+    const bool wanted = scene.name == "cone" || scene.name == "cone_one_slice" || scene.name == "cone_one_voxel" ||
+                        scene.name == "parallel";  // the axis lies along k
+    EXPECT_EQ(kernels.back(), wanted ? "backproject_tile" : "backproject_exact") << scene.name;
+  }
+}
+
 TEST(Backprojection, CpusTakeColumnsWhereTheAxisLiesAlongJOrK) {
   VoxelDriven::Options options;
   options.cpu = true;

@@ -1,6 +1,9 @@
 // labels: app device
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -321,6 +324,16 @@ TEST_F(CommandOnDevice, HalvesTellTheNoiseAndTheStrength) {
   EXPECT_DONE(run(tvgd + Words{path("a.mha"), "--weights", "halves", "--halves", pair}));
   EXPECT_DONE(run(tvgd + Words{path("b.mha"), "--weights", path("map.mha")}));
   EXPECT_TRUE(content(path("a.mha")) == content(path("b.mha")));
+
+  // pdu chooses its strength by them
+  for (const char* rule : {"sure", "discrepancy"}) {
+    const Words by{"denoise", "-i", path("whole.mha"), "--method", "pdu", "--alpha", rule, "-o"};
+    const Ran ran = run(by + Words{path("c.mha"), "--weights", "halves", "--halves", pair});
+    EXPECT_DONE(ran);
+    EXPECT_THAT(ran.out, AllOf(HasSubstr("weights: noise from the difference"), HasSubstr(" from the variances")));
+    EXPECT_DONE(run(by + Words{path("d.mha"), "--weights", path("map.mha")}));
+    EXPECT_TRUE(content(path("c.mha")) == content(path("d.mha")));
+  }
   EXPECT_LT(rmse("a.mha"), 0.95 * rmse("r.mha"));
 }
 
@@ -497,8 +510,13 @@ TEST_F(TwoNoisyBalls, ConstantVolumesPassThrough) {
     write_image(Volume(grid, 1.0f), f / "w.mha");
     for (const Words& method : {Words{"pdu"},
                                 {"pdu", "--alpha", "discrepancy"},
+                                {"pdu", "--alpha", "1.5/sigma"},
                                 {"pdu", "--target-fidelity", "3"},
                                 {"spdu", "--weights", f / "w.mha"},
+                                {"spdu", "--weights", "estimate"},
+                                {"spdu", "--weights", "estimate", "--alpha", "15"},
+                                {"pdu", "--weights", "estimate"},
+                                {"tvgd", "--weights", "estimate"},
                                 {"tvgd"},
                                 {"tvgd", "--weights", f / "w.mha"},
                                 {"nlm"}}) {
@@ -509,12 +527,31 @@ TEST_F(TwoNoisyBalls, ConstantVolumesPassThrough) {
       EXPECT_EQ(report["relative_gap"], 0) << method[0];
       EXPECT_EQ(report["converged"], true) << method[0];
     }
+    // variances of 0 are no estimate, but wrong
+    write_image(Volume(grid, 0.0f), f / "w.mha");
+    const Ran zeros =
+        run({"denoise", "-i", f / "b.mha", "--method", "spdu", "--weights", f / "w.mha", "-o", f / "out.mha"});
+    EXPECT_EQ(zeros.code, 2);
+    EXPECT_THAT(zeros.err, HasSubstr("--weights: the variances are all 0"));
     const Ran frames = run({"denoise", "-i", f / "b.mha", "-i", f / "b.mha", "--method", "pdu4d", "--time-weight", "1",
                             "-o", f / "t%d.mha"});
     EXPECT_DONE(frames);
     EXPECT_THAT(frames.err, HasSubstr("the volume is constant"));
     EXPECT_EQ(read_image(f / "t1.mha").voxels, constant.voxels);
   }
+}
+
+TEST_F(TwoNoisyBalls, AlphaIsToldInUnitsOfTheNoiseToo) {
+  EXPECT_THAT(told({"pdu", "--alpha", "1.5/sigma"}), Not(HasSubstr("warning")));
+  const double sigma = report["noise_sigma"], alpha = report["alpha"];
+  EXPECT_NEAR(alpha * sigma, 1.5, 1e-12);
+  EXPECT_DOUBLE_EQ(report["alpha_sigma"].get<double>(), alpha * sigma);
+  EXPECT_THAT(out, HasSubstr(fmt::format("alpha {:.6g} = 1.5/sigma (for a noise of {:.4g})", alpha, sigma)));
+  told({"pdu"});
+  EXPECT_THAT(out, HasSubstr(fmt::format(" = {:.4g}/sigma (Monte Carlo", report["alpha_sigma"].get<double>())));
+  told({"pdu", "--alpha", "15"});
+  EXPECT_THAT(out, HasSubstr("alpha 15 (given)"));
+  EXPECT_FALSE(report.contains("alpha_sigma"));
 }
 
 // Every alpha is given: nothing goes by the noise.
@@ -551,6 +588,9 @@ TEST_F(TwoNoisyBalls, NoiseOfFewVoxelsIsDoubtful) {
   EXPECT_THAT(told({"pdu"}), HasSubstr("places only, too few to be sure of it; give --alpha a number"));
   EXPECT_THAT(told({"tvgd"}), HasSubstr("give --step and --target-fidelity"));
   EXPECT_THAT(told({"pdu", "--alpha", "15"}), Not(HasSubstr("places only")));
+  write_image(Volume(read_image(f / "b.mha").grid, 0.01f), f / "w.mha");  // that is known better
+  EXPECT_THAT(told({"pdu", "--weights", f / "w.mha"}),
+              AllOf(Not(HasSubstr("places only")), Not(HasSubstr("--weights"))));
 }
 
 TEST_F(CommandOnDevice, AlphaPathsWriteAFileEach) {
@@ -848,6 +888,14 @@ TEST(CommandLine, EverySubcommandHasHelpWithAnExample) {
   const Ran version = run({"--version"});
   EXPECT_EQ(version.code, 0);
   EXPECT_NE(version.out, "");
+}
+
+TEST(CommandLine, HelpTellsWhichValuesMayNotBeNan) {
+  std::string help = run({"--help"}).out;
+  help.erase(std::unique(help.begin(), help.end(), [](char a, char b) { return std::isspace(a) && std::isspace(b); }),
+             help.end());  // lines are broken anywhere
+  std::replace(help.begin(), help.end(), '\n', ' ');
+  EXPECT_THAT(help, HasSubstr("Only what is read is looked at: fdk and slices may read no more rows of the detector"));
 }
 
 TEST(CommandLine, AnUnknownOptionIsToldWithThoseSpeltLikeIt) {

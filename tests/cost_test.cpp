@@ -249,6 +249,9 @@ TEST(HostBytes, areTheStateOfSlabsThatComeAndGo) {
   cpu.cpu = true;
   const Plan on_host = pdu(512, {cpu});
   EXPECT_DOUBLE_EQ(on_host.host_bytes, static_cast<double>(on_host.slabs[0].bytes) + (64 << 20));
+  // a small volume on its way there and one on its way back touch no more of the chunks than they are
+  const Plan small = pdu(64, {cpu});
+  EXPECT_DOUBLE_EQ(small.host_bytes, static_cast<double>(small.slabs[0].bytes) + 2 * (1 << 20));
 }
 
 TEST(HostBytes, ofStateAreThoseThatAScratchFolderCanTake) {

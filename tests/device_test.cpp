@@ -13,6 +13,7 @@
 
 #include "host/error.hpp"
 #include "host/fft.hpp"
+#include "host/interrupt.hpp"
 
 namespace halocline {
 namespace {
@@ -57,6 +58,59 @@ TEST(Device, WritesCopiesFillsAndReadsBack) {
   for (int n = 0; n < 1000; ++n) EXPECT_EQ(back[n], n >= 200 && n < 700 ? values[n - 100] : -1.5f) << n;
 }
 
+// Sizes of their own, at places of their own; more than one kernel makes; also those that are no whole words.
+TEST(Device, CopiesSeveralAtOnce) {
+  for (const std::size_t unit : {std::size_t{16}, std::size_t{4}}) {
+    Device device = open_devices({}).front();
+    const std::size_t count = 6, floats = 5000;
+    std::vector<Buffer> from, to;
+    std::vector<std::vector<float>> values;
+    std::vector<Event> events;
+    for (std::size_t n = 0; n < count; ++n) {
+      values.push_back(random_values(floats, static_cast<unsigned>(n)));
+      from.push_back(device.buffer("from", floats * 4));
+      to.push_back(device.buffer("to", floats * 4));
+      events.push_back(device.write(from[n], 0, values[n].data(), floats * 4));
+      events.push_back(device.fill(to[n], -2, 0, floats * 4));
+    }
+    std::vector<BufferCopy> copies;
+    for (std::size_t n = 0; n < count; ++n)
+      copies.push_back({&from[n], unit * (3 + n), &to[n], unit * (40 - 5 * n), unit * (n == 4 ? 0 : 200 * n + 7)});
+    const Event copied = device.copy(copies, events);
+    for (std::size_t n = 0; n < count; ++n) {
+      std::vector<float> back(floats);
+      device.read(to[n], 0, back.data(), floats * 4, {&copied, 1}).wait();
+      const auto& copy = copies[n];
+      for (std::size_t i = 0; i < floats; ++i) {
+        const bool inside = 4 * i >= copy.to_offset && 4 * i < copy.to_offset + copy.bytes;
+        ASSERT_EQ(back[i], inside ? values[n][i - copy.to_offset / 4 + copy.from_offset / 4] : -2.0f) << n << ", " << i;
+      }
+    }
+  }
+}
+
+TEST(Device, MemoryOfARetiredArrayServesTheNextOfItsSize) {
+  ::setenv("HALOCLINE_KEEP_MEMORY", "1", 1);
+  Device device = open_devices({}).front();
+  ::unsetenv("HALOCLINE_KEEP_MEMORY");
+  Buffer first = device.buffer("first", 4000), other = device.buffer("other", 8000);
+  const void* memory = first.handle();
+  first.retire();
+  EXPECT_EQ(first.handle(), nullptr);
+  EXPECT_EQ(device.ledger().in_use(), 8000u);
+  other.retire();
+  Buffer again = device.buffer("again", 4000);
+  EXPECT_EQ(again.handle(), memory);
+  EXPECT_EQ(again.name(), "again");
+  EXPECT_EQ(device.ledger().in_use(), 4000u);
+  device.fill(again, 2.5f, 0, 4000).wait();
+  Buffer third = device.buffer("third", 12000);  // ends what is kept: all of it can be had
+  std::vector<float> back(1000);
+  device.read(again, 0, back.data(), 4000).wait();
+  EXPECT_EQ(back, std::vector<float>(1000, 2.5f));
+  first.retire();  // has none
+}
+
 TEST(Device, CopiesPastTheEndOfAnArrayAreRefused) {
   Device device = open_devices({}).front();
   Buffer a = device.buffer("a", 100);
@@ -98,6 +152,19 @@ TEST(Device, AWrongKernelShowsLogOptionsAndNumberedSource) {
     EXPECT_NE(text.find("   2 __kernel"), std::string::npos) << text;
     EXPECT_NE(text.find(device.info().name), std::string::npos) << text;
   }
+}
+
+// Ctrl-C ends a compiler that is a process of its own too, and what it was compiling fails.
+TEST(Device, WhatFailsAfterCtrlCIsInterrupted) {
+  Device device = open_devices({}).front();
+  const KernelFolder folder;
+  folder.write("wrong.cl", "__kernel void wrong_run(__global float* a) { a[0] = nonsense; }\n");
+  EXPECT_THROW(device.prepare({"wrong.cl", "wrong_run", ""}), BuildError);
+  EXPECT_THROW(Fft(device, 17, 1), ClError);  // no length of clFFT
+  request_interrupt(true);
+  EXPECT_THROW(device.prepare({"wrong.cl", "wrong_run", ""}), Interrupted);
+  EXPECT_THROW(Fft(device, 17, 1), Interrupted);
+  request_interrupt(false);
 }
 
 TEST(Device, AMissingKernelIsNamed) {

@@ -1,7 +1,8 @@
 // labels: app device error slow
 // Calls of small runs of the command are made to fail, one run each, by an OpenCL layer (fault_layer.cpp): either the
 // result has the bits that it always has, or there is an error that says what failed where, and no file, no temporary
-// file and no OpenCL object is left. What each family must survive is asserted, too. A table says what came of it.
+// file and no OpenCL object is left. What each family must survive is asserted, too. Where a state was kept, the same
+// command with --resume ends with the bits of a run without faults. A table says what came of it.
 //
 // Every enqueue, allocation and build fails once; of other ways to fail, so many of each as HALOCLINE_FAULTS says
 // (default 6; 0: every call), spread evenly.
@@ -111,6 +112,14 @@ const Words fdk{"fdk", "-i", "views.mha", "--geometry", "circle.xml", "--size", 
 const Words project{"project",    "-i",    "volume.mha", "--geometry", "circle.xml",
                     "--detector", "24,18", "--pixel",    "12,12"};
 const Words two{"--sub-devices", "2"};
+const std::string state = "state.checkpoint", scratch = "scratch";  // in the folder of the test
+const Words keeping{"--checkpoint", state, "--checkpoint-every", "0"};
+// A state is kept between passes: the gap, which is asked for now and then, ends one, and so does a time to keep one
+// at.
+const Words kept_pdu =
+    Words{"denoise", "-i", "volume.mha", "--method", "pdu", "--alpha", "2000", "--iterations", "8", "--gap", "1e-9"} +
+    keeping;
+const Words kept_tvgd = tvgd + Words{"--checkpoint", state, "--checkpoint-every", "1e-6", "--device-memory", "150K"};
 
 class Faults : public testing::TestWithParam<Family> {
  protected:
@@ -161,7 +170,7 @@ class Faults : public testing::TestWithParam<Family> {
   static Ran with(const Words& words, const std::string& fault) {
     Words command = words;
     for (auto& word : command)
-      if (inputs_.contains(word)) word = *folder_ / word;
+      if (inputs_.contains(word) || word == state || word == scratch) word = *folder_ / word;
     in_flight = fault;
     layer().arm(fault.c_str());
     ::alarm(longest_run);
@@ -174,9 +183,14 @@ class Faults : public testing::TestWithParam<Family> {
   static std::string result() { return content(*folder_ / "out.mha"); }
   static void clear() {
     for (const auto& name : folder_->files())
-      if (!inputs_.contains(name)) std::filesystem::remove(*folder_ / name);
+      if (!inputs_.contains(name)) std::filesystem::remove_all(*folder_ / name);
+    if (uses(scratch)) std::filesystem::create_directory(*folder_ / scratch);
   }
-  // Nothing but the inputs, as they were, and the output if there is to be one.
+  static bool uses(const std::string& word) {
+    const auto& words = GetParam().words;
+    return std::find(words.begin(), words.end(), word) != words.end();
+  }
+  // Nothing but the inputs, as they were, and the output if there is to be one, else the state that was kept, if any.
   static std::string files_amiss(bool output) {
     std::set<std::string> expected;
     for (const auto& [name, bytes] : inputs_) {
@@ -184,8 +198,14 @@ class Faults : public testing::TestWithParam<Family> {
       if (content(*folder_ / name) != bytes) return name + " has changed";
     }
     if (output) expected.insert("out.mha");
-    const auto files = folder_->files();
-    return std::set<std::string>(files.begin(), files.end()) == expected ? "" : "files are left";
+    if (!output && std::filesystem::exists(*folder_ / state)) expected.insert(state);
+    if (uses(scratch)) expected.insert(scratch);
+    std::string amiss;
+    if (uses(scratch) && !std::filesystem::is_empty(*folder_ / scratch)) amiss = "something is left in the scratch ";
+    for (const auto& name : folder_->files())
+      if (expected.erase(name) == 0) amiss += name + " is left ";
+    for (const auto& name : expected) amiss += name + " is missing ";
+    return amiss;
   }
 
   static Folder* folder_;
@@ -210,6 +230,7 @@ std::vector<long> sample(long calls, bool every) {
 TEST_P(Faults, EndInTheRightBitsOrInACleanError) {
   const Family& family = GetParam();
   for (int n = 0; n < 2; ++n) {  // the first one fills the cache of kernels
+    clear();
     const long before = layer().live();
     const Ran clean = with(family.words, "");
     ASSERT_EQ(clean.code, 0) << clean.err;
@@ -221,23 +242,27 @@ TEST_P(Faults, EndInTheRightBitsOrInACleanError) {
   if (!family.as.empty() && results_.contains(family.as)) {
     EXPECT_TRUE(expected == results_[family.as]);
   }
-  clear();
 
-  fmt::print("{}\n  {:<11} {:>6} {:<7} {:>6} {:>6} {:>11} {:>6} {:>6} {:>8}\n", family.name, "calls", "code", "scope",
-             "made", "failed", "right bits", "error", "wrong", "longest");
+  fmt::print("{}\n  {:<11} {:>6} {:<7} {:>6} {:>6} {:>11} {:>6} {:>7} {:>6} {:>8}\n", family.name, "calls", "code",
+             "scope", "made", "failed", "right bits", "error", "resumed", "wrong", "longest");
+  long all_resumed = 0;
   for (const auto& way : ways) {
-    long failed = 0, right = 0, errors = 0, wrong = 0;
+    long failed = 0, right = 0, errors = 0, resumed = 0, wrong = 0;
     double longest = 0;
     for (const long number : sample(calls[way.kind], way.every)) {
       const std::string fault = fmt::format("{}:{}:{}:{}", way.kind, number, way.code, way.scope);
       const long before = layer().live();
+      clear();
       const auto start = std::chrono::steady_clock::now();
       const Ran ran = with(family.words, fault);
       longest = std::max(longest, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
       const long hits = layer().hits(), left = layer().live() - before;
       const std::string first = layer().first();
       layer().arm("");
-      if (hits == 0) continue;  // threads share the calls: there were fewer this time
+      if (hits == 0) {  // threads share the calls: there were fewer this time
+        EXPECT_EQ(ran.code, 0) << family.name << ", " << fault << " met no call\n" << ran.err;
+        continue;
+      }
       ++failed;
       std::string amiss = files_amiss(ran.code == 0);
       // Calls of one kind cannot always be had otherwise: there is no other way to split a device.
@@ -251,6 +276,13 @@ TEST_P(Faults, EndInTheRightBitsOrInACleanError) {
         if (first != "clCreateSubDevices" && ran.err.find(" on ") == std::string::npos)
           amiss = "the message does not name the device";
         if (must_survive) amiss = "this is to be survived";
+        if (std::filesystem::exists(*folder_ / state)) {
+          ++resumed;
+          const Ran again = with(family.words + Words{"--resume"}, "");
+          if (again.code != 0) amiss += " --resume fails: " + again.err.substr(0, 300);
+          if (again.code == 0 && result() != expected) amiss += " --resume gives other bits";
+          if (again.code == 0) amiss += files_amiss(true);
+        }
       }
       // clFFT 2.12.2 forgets a program of its own that does not build, and says so on stderr.
       const bool forgotten =
@@ -262,11 +294,13 @@ TEST_P(Faults, EndInTheRightBitsOrInACleanError) {
                       << "\n"
                       << ran.err.substr(0, 600);
       }
-      clear();
     }
-    fmt::print("  {:<11} {:>6} {:<7} {:>6} {:>6} {:>11} {:>6} {:>6} {:>7.2f}s\n", way.kind, way.code, way.scope,
-               calls[way.kind], failed, right, errors, wrong, longest);
+    all_resumed += resumed;
+    fmt::print("  {:<11} {:>6} {:<7} {:>6} {:>6} {:>11} {:>6} {:>7} {:>6} {:>7.2f}s\n", way.kind, way.code, way.scope,
+               calls[way.kind], failed, right, errors, resumed, wrong, longest);
   }
+  if (uses(state) && !family.two_devices) EXPECT_GT(all_resumed, 0) << "no state was ever kept";
+  clear();
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -277,7 +311,11 @@ INSTANTIATE_TEST_SUITE_P(
         Family{"pdu_two_devices", pdu + two, true, false, "pdu"},
         Family{"pdu_two_devices_out_of_core", short_pdu + two + Words{"--device-memory", "160K"}, true, false, ""},
         Family{"pdu_two_gpus_out_of_core", large_pdu + two + Words{"--device-memory", "9M"}, true, true, ""},
-        Family{"spdu", spdu, false, false, ""}, Family{"tvgd", tvgd, false, false, ""},
+        Family{"pdu_kept", kept_pdu, false, false, ""},
+        Family{"pdu_kept_out_of_core", kept_pdu + Words{"--device-memory", "250K", "--scratch", scratch}, false, false,
+               "pdu_kept"},
+        Family{"pdu_kept_two_devices", kept_pdu + two, true, false, "pdu_kept"}, Family{"spdu", spdu, false, false, ""},
+        Family{"tvgd", tvgd, false, false, ""}, Family{"tvgd_kept_out_of_core", kept_tvgd, false, false, "tvgd"},
         Family{"tvgd_two_devices", tvgd + two, true, false, "tvgd"}, Family{"fdk", fdk, false, false, ""},
         Family{"fdk_slabs", fdk + Words{"--device-memory", "150K"}, false, false, "fdk"},
         Family{"fdk_two_devices", fdk + two, true, false, "fdk"}, Family{"project", project, false, false, ""},

@@ -134,6 +134,17 @@ std::vector<Scanner> scanners() {
   }
   out.push_back(wobbling);
 
+  // a pitch as the others have at the axis; at the isocentre the detector sees 13.3 mm on the short side
+  for (const double side : {-1.0, 1.0}) {
+    CircularOptions parallel = circle(181, 360, 25);
+    parallel.sdd = 0;
+    parallel.projection_offset_x = side * 16;
+    Scanner half{side < 0 ? "displaced_parallel_left" : "displaced_parallel_right", circular_geometry(parallel),
+                 reference::detector(88, 72, 181, sid / sdd, sid / sdd)};
+    half.geometry.views[60].gantry_angle += 0.7;  // uneven
+    out.push_back(half);
+  }
+
   // K of fdk_general.cl would be up to 2.4 % off, 3.5 % and 1.5 %
   CircularOptions tilted = circle(180);
   tilted.source_offset_x = 60;
@@ -227,6 +238,23 @@ TEST(Redundancy, WeightsOfOppositeRaysAddUpToTwo) {
   EXPECT_EQ(wang.columns_before, 0u);
   for (double gamma = -0.2; gamma < 0.2; gamma += 0.01)
     EXPECT_NEAR(reference::redundancy_weight(wang, 0, gamma) + reference::redundancy_weight(wang, 0, -gamma), 2, 1e-12);
+  // a parallel beam's only on a whole turn: on half of one nothing is measured twice
+  CircularOptions parallel = circle(180);
+  parallel.sdd = 0;
+  const Redundancy far = redundancy_of(circular_geometry(parallel), displaced(72, -16, 180));
+  ASSERT_EQ(far.kind, Redundancy::Kind::wang);
+  EXPECT_NEAR(far.limit * parallel_source, -19.5, 1e-9);
+  EXPECT_EQ(far.columns_after, 32u);
+  Geometry holed = circular_geometry(circle(360));  // filled by opposite views, but for the long side
+  for (View& view : holed.views) view.sdd = 0;
+  holed.views.erase(holed.views.begin() + 100, holed.views.begin() + 116);
+  EXPECT_THAT(redundancy_of(holed, displaced(72, -16, 344)).notes,
+              testing::Contains(testing::HasSubstr("gap of 17 degrees")));
+  EXPECT_THAT(redundancy_of(holed, displaced(72, 0, 344)).notes, testing::IsEmpty());
+  parallel.arc = 180;
+  EXPECT_EQ(redundancy_of(circular_geometry(parallel), displaced(72, -16, 180)).kind, Redundancy::Kind::none);
+  parallel.arc = 330;
+  EXPECT_EQ(redundancy_of(circular_geometry(parallel), displaced(72, -16, 180)).kind, Redundancy::Kind::none);
 }
 
 TEST(Redundancy, TheAngleOfTheSourceCountsNotTheGantrys) {

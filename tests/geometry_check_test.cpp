@@ -174,6 +174,10 @@ TEST(Findings, WarnOfWhatIsOdd) {
   options.arc = 360;
   options.projection_offset_x = 60;
   expect_found(geometry_findings(scan(options), detector()), false, {"detector is displaced"});
+  CircularOptions half = options;  // of a parallel beam the middle is seen whole
+  half.sdd = 0;
+  half.arc = 180;
+  expect_found(geometry_findings(scan(half), detector()), false, {"displaced", "an arc is missing"});
   options.projection_offset_x = 0;
   options.projection_offset_y = 400;
   expect_found(geometry_findings(scan(options), detector()), false, {"isocentre falls on v = -400 mm"});

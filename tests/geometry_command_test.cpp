@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "algorithms/geometry_xml.hpp"
 #include "apps/geometry_drawing.hpp"
@@ -234,13 +235,91 @@ TEST_F(GeometryCommand, FindAxisWritesTheCorrectedGeometry) {
   contains(ran.out, {"correlation  axis at column 57.0", "found.xml"});  // 59.5 - 4 / 1.6 = 57
   EXPECT_NEAR(read_geometry(f / "found.xml").views[7].projection_offset_x, 4, 0.16);
   contains(content(f / "r.json"), {"\"column\"", "\"contrast\""});
+  contains(ran.out, {"detector offset: its centre stands +",
+                     "detector tilt about the beam: ", "within its uncertainty of the geometry's 0"});
+  const auto results = nlohmann::json::parse(content(f / "r.json")).at("results");
+  EXPECT_NEAR(results.at("detector_offset_mm").get<double>(), 4, 0.16);
+  EXPECT_NEAR(results.at("detector_offset_pixels").get<double>(), 2.5, 0.1);
+  EXPECT_FALSE(results.at("tilt").at("significant").get<bool>());
+  EXPECT_EQ(read_geometry(f / "found.xml").views[7].in_plane_angle, 0);
   contains(run(find + Words{"--range", "1"}).err, {"end of the range", "--range"});
+  contains(run(find + Words{"--range", "1"}).out, {"cannot be told, as the axis lies beyond"});
+  refused(find + Words{"--range", "1", "-o", f / "end.xml"},
+          {"end.xml' was not written", "end of the range", "1 pixels on each side", "larger --range"});
   refused(find + Words{"--range", "-1"}, {"--range"});
   done(circular + Words{"--arc", "90", "-o", f / "short.xml"});
   refused({"geometry", "find-axis", "-i", f / "p.mha", "-g", f / "short.xml", "--method", "correlation"},
           {"no view has one opposite"});
   refused({"geometry", "circular", "--sid", "500", "--sdd", "750", "--projections", "100000000", "-o", f / "x.xml"},
           {"--projections"});
+}
+
+// They are found within half a pixel of each other, at the end of the range: no case for a warning that they differ.
+TEST_F(GeometryCommand, FindAxisWarnsThatMethodsDifferByMoreThanAPixelOnly) {
+  const Words circular{"geometry", "circular", "--sid", "500", "--sdd", "750", "--projections", "60"};
+  done(circular + Words{"--proj-offset-x", "2.2", "-o", f / "true.xml"});
+  done(circular + Words{"-o", f / "believed.xml"});
+  done({"project", "--phantom", "blade", "--phantom-size", "80", "--detector", "64,5", "--pixel", "2,2", "-g",
+        f / "true.xml", "-o", f / "p.mha"});
+  const Words find{"geometry", "find-axis", "-i", f / "p.mha", "-g", f / "believed.xml", "--range", "1"};
+  const Ran ran = done(find);
+  contains(ran.err, {"by sharpness, the best axis is at the end"});
+  EXPECT_EQ(ran.err.find("differ"), std::string::npos) << ran.err;
+}
+
+TEST_F(GeometryCommand, FindAxisRefusalsNameFileAndRemedy) {
+  const auto find = [&](const std::string& stack, const std::string& geometry) {
+    return Words{"geometry", "find-axis", "-i", f / stack, "-g", f / geometry, "-o", f / "x.xml"};
+  };
+  const Words circular{"geometry", "circular", "--sid", "500", "--sdd", "750", "--projections"};
+  Grid stack;
+  stack.size = {1, 1, 24};
+  write_image(Volume(stack, 1), f / "dot.mha");
+  refused(find("dot.mha", "g.xml"), {"dot.mha': the detector has 1 column;", "give projections that are wider"});
+  stack.size = {20, 3, 1};
+  stack.origin = {-9.5, -1, 0};
+  write_image(Volume(stack, 1), f / "one.mha");
+  done(circular + Words{"1", "-o", f / "one.xml"});
+  refused(find("one.mha", "one.xml"), {"one.mha' has one view;", "half a turn"});
+  stack.size[2] = 30;
+  write_image(Volume(stack, 1), f / "short.mha");
+  done(circular + Words{"30", "--arc", "90", "-o", f / "short.xml"});
+  refused(find("short.mha", "short.xml"),
+          {"no axis can be found in '", "short.mha' with '", "short.xml'", "no view has one opposite",
+           "but by sharpness: 30 views leave a gap of 27", "give the missing views"});
+  const Ran ran = run(find("short.mha", "short.xml"));
+  EXPECT_EQ(ran.err.find("warning"), std::string::npos) << ran.err;  // of a method that then fails as well
+  EXPECT_EQ(ran.err.find("--allow-incomplete-arc"), std::string::npos) << ran.err;  // find-axis has none
+}
+
+TEST_F(GeometryCommand, FindAxisTellsAndWritesTheTilt) {
+  const Words circular{"geometry", "circular", "--sid", "500", "--sdd", "0", "--projections", "60"};
+  done(circular + Words{"--proj-offset-x", "4", "--proj-offset-y", "15", "--in-plane", "-0.7", "-o", f / "true.xml"});
+  done(circular + Words{"--proj-offset-y", "15", "-o", f / "believed.xml"});
+  const auto project = [&](const std::string& rows) {
+    done({"project", "--phantom", "blade", "--phantom-size", "80", "--detector", "240," + rows, "--pixel", "0.55,0.55",
+          "-g", f / "true.xml", "-o", f / "p.mha"});
+  };
+  const auto find = [&](const std::string& method) {
+    return done({"geometry", "find-axis", "-i", f / "p.mha", "-g", f / "believed.xml", "--method", method, "-o",
+                 f / "found.xml", "--report", f / "r.json"});
+  };
+  const auto tilt = [&] { return nlohmann::json::parse(content(f / "r.json")).at("results").at("tilt"); };
+  project("180");
+  for (const std::string method : {"correlation", "sharpness"}) {
+    const Ran ran = find(method);
+    contains(ran.out,
+             {"detector tilt about the beam: -0.", "degrees (in-plane angle)\n", "the detector turned by -0."});
+    const Geometry found = read_geometry(f / "found.xml");
+    EXPECT_NEAR(std::remainder(found.views[7].in_plane_angle, 360), -0.7, 0.1);
+    EXPECT_NEAR(found.views[7].projection_offset_x, 4, method == "sharpness" ? 0.275 : 0.055);
+    EXPECT_TRUE(tilt().at("significant").get<bool>());
+    EXPECT_NEAR(tilt().at("in_plane_degrees").get<double>(), -0.7, 0.1);
+  }
+  project("1");
+  contains(find("correlation").out, {"cannot be told, as that takes 3 detector rows, and there are 1"});
+  EXPECT_TRUE(tilt().contains("unknown"));
+  EXPECT_EQ(read_geometry(f / "found.xml").views[7].in_plane_angle, 0);
 }
 
 // A full turn with a displaced detector sees every ray once or twice: sharpness then goes astray.

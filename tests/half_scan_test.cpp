@@ -66,7 +66,12 @@ TEST(HalfScan, RepeatedAndOppositeParallelViewsAreShared) {
     for (const std::size_t view : half.views) direction.push_back(view % 10);
     std::sort(direction.begin(), direction.end());
     EXPECT_THAT(direction, ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9));
+    EXPECT_TRUE(angular_coverage(half.geometry, true, true).full_circle);
   }
+  turn.clear();
+  for (int n = 0; n < 41; ++n) turn.push_back(360.0 / 41 * n);  // none opposite
+  for (const auto& half : half_scans(views_at(turn, 0)))
+    EXPECT_TRUE(angular_coverage(half.geometry, true, true).full_circle);
 }
 
 TEST(HalfScan, NeedsTwoViews) {

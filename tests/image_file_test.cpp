@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <chrono>
 #include <cmath>
 #include <csignal>
 #include <cstdint>
@@ -21,6 +22,7 @@
 #include <fstream>
 #include <limits>
 #include <sstream>
+#include <thread>
 
 #include "algorithms/calibrate_counts.hpp"
 #include "apps/io/atomic_file.hpp"
@@ -413,6 +415,60 @@ TEST_F(ImageFile, FailedWritesLeaveTheOldFileAndNothingElse) {
       request_interrupt(false);
       EXPECT_EQ(names().size(), 1U);
     }
+}
+
+// A process that is killed cannot take its temporary file away; the next one that writes there does.
+TEST_F(ImageFile, WhatAKilledProcessLeftGoes) {
+  const auto begin = [&](const std::string& folder, bool killed) {
+    fs::create_directory(path(folder));
+    int begun[2];  // the child tells through a pipe
+    EXPECT_EQ(::pipe(begun), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      auto* file = new TemporaryFile(path(folder + "/v.mha"));
+      file->stream() << "half of";
+      [[maybe_unused]] const auto told = ::write(begun[1], "!", 1);
+      if (!killed) ::pause();
+      ::_exit(0);
+    }
+    char byte;
+    EXPECT_EQ(::read(begun[0], &byte, 1), 1);
+    ::close(begun[0]);
+    ::close(begun[1]);
+    return child;
+  };
+  const auto left = [&](const std::string& folder) {
+    std::vector<fs::path> files;
+    for (const auto& entry : fs::directory_iterator(path(folder)))
+      if (entry.path().filename().string().rfind(".halocline-", 0) == 0) files.push_back(entry.path());
+    return files;
+  };
+  ASSERT_GT(::waitpid(begin("killed", true), nullptr, 0), 0);
+  ASSERT_EQ(left("killed").size(), 1U);
+  // the same of another host, and what only begins like it
+  const std::string name = left("killed")[0].filename().string(), tail = name.substr(name.find('-', 11));
+  const fs::path elsewhere = path("killed/.halocline-elsewhere" + tail);
+  std::ofstream(elsewhere) << "theirs";
+  std::ofstream(path("killed/.halocline-notes.tmp")) << "mine";
+  write_file_atomically(path("killed/r.json"), [](std::ostream& out) { out << "{}"; });
+  EXPECT_FALSE(fs::exists(path("killed/" + name)));
+  EXPECT_TRUE(fs::exists(elsewhere));
+  EXPECT_TRUE(fs::exists(path("killed/.halocline-notes.tmp")));
+
+  const pid_t writer = begin("alive", false);
+  // still written, although under the name of a process that is no more: one of another container
+  ASSERT_EQ(left("alive").size(), 1U);
+  const pid_t gone = ::fork();
+  if (gone == 0) ::_exit(0);
+  ::waitpid(gone, nullptr, 0);
+  const std::string prefix = left("alive")[0].string();
+  const std::string there =
+      prefix.substr(0, prefix.rfind("-" + std::to_string(writer) + "-") + 1) + std::to_string(gone) + "-0.tmp.mha";
+  fs::rename(left("alive")[0], there);
+  write_file_atomically(path("alive/r.json"), [](std::ostream& out) { out << "{}"; });
+  EXPECT_TRUE(fs::exists(there));
+  ::kill(writer, SIGKILL);
+  ::waitpid(writer, nullptr, 0);
 }
 
 TEST_F(ImageFile, LinksStayAndPermissionsToo) {

@@ -91,10 +91,34 @@ void run_projectors(const Devices& devices, const std::string& name) {
       project(volume, scene.geometry, scene.projections, {.images = true}, devices, options);
       project(volume, scene.geometry, scene.projections, {.hardware_interpolation = true}, devices, options);
     }
+    for (const LocalTile tile : {LocalTile{8, 4, 3, 2048}, LocalTile{8, 2, 2, 256}}) {
+      VoxelDriven::Options local;
+      local.tile = tile;
+      run_backprojection(Backprojection(scene.geometry, scene.projections, scene.grid, local), stack, scene.grid,
+                         devices, options);
+    }
     backproject(stack, scene.geometry, scene.grid, {}, devices, options);
     if (devices.front().info().images)
       backproject(stack, scene.geometry, scene.grid, {.hardware_interpolation = true}, devices, options);
   }
+}
+
+// Rows that mirror each other, and slices of which one may be in the middle.
+void run_mirrored(const Devices& devices, std::size_t slices) {
+  if (!devices.front().info().texel_pairs) return;
+  CircularOptions circle;
+  circle.sid = 100;
+  circle.sdd = 150;
+  circle.projections = 5;
+  circle.projection_offset_y = -1.5;
+  const Volume stack = reference::random_volume(reference::detector(9, 5, 5, 3, 3), 5);
+  const Grid grid = default_grid({7, 5, slices}, {2, 2, 2});
+  const VoxelDriven::Options options{.hardware_interpolation = true, .mirrored = true};
+  const Backprojection method(circular_geometry(circle), stack.grid, grid, options);
+  RunOptions split = two_slabs();
+  split.plan.batch = 2;
+  run_backprojection(method, stack, grid, devices, split);
+  run_backprojection(method, stack, grid, devices);
 }
 
 // Of whole counts; the first column, one in the middle and the last row are bad.
@@ -195,7 +219,8 @@ void run_bench(const Devices& devices, bool image) {
   Requirements requirements;
   requirements.stack = {40, 40, 2};
   requirements.arrays = {{.name = "from", .kind = ArrayKind::projections, .components = 4},
-                         {.name = "sums", .kind = ArrayKind::fixed, .elements = 9 * 5 * 2}};
+                         {.name = "sums", .kind = ArrayKind::fixed, .elements = 9 * 5 * 2},
+                         {.name = "others", .kind = ArrayKind::fixed, .elements = 300}};
   if (image) {
     if (!devices.front().info().images) return;
     requirements.arrays.push_back({.name = "texture", .kind = ArrayKind::image});
@@ -210,6 +235,7 @@ void run_bench(const Devices& devices, bool image) {
   }
   for (const char* options : {"", "-D WIDE"})
     slab.launch({"bench.cl", "bench_gather", options}, {9, 5, 2}, {in("from"), out("sums"), 9, 5, 2, 40});
+  slab.copy({{"from", 16, "sums", 32, 160}, {"from", 64, "others", 0, 1200}});  // whole words, in one command
 }
 
 std::vector<std::function<void(const Devices&)>> cases() {
@@ -255,6 +281,7 @@ std::vector<std::function<void(const Devices&)>> cases() {
           [=](const Devices& devices) { run_denoiser(devices, name, Schedule::standard, for_gpus, {}, columns); });
   for (const char* name : {"cone_tilted", "cone", "cone_axis_along_j", "fan"})
     all.push_back([=](const Devices& devices) { run_projectors(devices, name); });
+  for (const std::size_t slices : {3, 4}) all.push_back([=](const Devices& devices) { run_mirrored(devices, slices); });
   for (const bool hardware : {false, true})
     for (const bool variance : {false, true})
       all.push_back([=](const Devices& devices) { run_slices(devices, hardware, variance); });

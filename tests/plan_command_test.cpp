@@ -149,6 +149,9 @@ TEST(CommandLineErrors, refuseWhatTheHostCannotHold) {
       {"noise-map", "--halves", (f / "v.mha") + "," + (f / "v.mha"), "-o", f / "o.mha"},
       {"phantom", "--type", "shepp-logan", "--size", "64,64,64", "--spacing", "1,1,1", "-o", f / "o.mha"},
       {"metrics", "-i", f / "v.mha"},
+      {"preview", "-i", f / "v.mha", "-o", f / "o.png"},
+      {"counts", "-i", f / "v.mha", "--air", "0,0,4,4", "-o", f / "o.mha"},
+      {"geometry", "find-axis", "-i", f / "v.mha", "-g", f / "g.xml"},
   };
   if (has_device()) {
     run({"project", "-i", f / "v.mha", "--geometry", f / "g.xml", "--detector", "96,96", "--pixel", "2,2", "-o",

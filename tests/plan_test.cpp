@@ -501,6 +501,15 @@ TEST(ArrayBytes, followKindElementAndComponents) {
   padded.components = 2;
   EXPECT_EQ(array_bytes(padded, r, 4, 3, 2), 32u * 3 * 2 * 8);
   EXPECT_EQ(array_bytes(need("", ArrayKind::image, Lifetime::scratch), r, 4, 3, 2), 13u * 17 * 2 * 4);
+  auto image = need("", ArrayKind::image, Lifetime::scratch, 2);
+  EXPECT_THAT(image_extent(image, r, 6), testing::ElementsAre(13, 17, 3));
+  EXPECT_EQ(array_bytes(image, r, 4, 3, 6), 13u * 17 * 6 * 4);
+  image.layer_views = 1;
+  image.rows = 9;
+  EXPECT_THAT(image_extent(image, r, 6), testing::ElementsAre(13, 9, 6));
+  EXPECT_EQ(array_bytes(image, r, 4, 3, 6), 13u * 9 * 6 * 8);
+  padded.rows = 9;
+  EXPECT_EQ(array_bytes(padded, r, 4, 3, 2), 32u * 9 * 2 * 8);
   auto planes = need("", ArrayKind::planes, Lifetime::scratch);  // slices along the height: 8 for 5
   EXPECT_THAT(plane_extent(planes, r, 5), testing::ElementsAre(7, 8, 5));
   planes.axis = 1;

@@ -282,6 +282,48 @@ TEST_F(ProjectionOptionsTest, PixelsThatTheFileDoesNotPlace) {
   expect_same("found.mha", "expected.mha");
 }
 
+// Every command that reads projections: refused without --pixel, as TIFF files keep no places; the same with it as from
+// a file that keeps them.
+TEST_F(ProjectionOptionsTest, TiffFilesNeedTheirPixels) {
+#ifndef HALOCLINE_WITH_ITK
+  GTEST_SKIP() << "this build is without ITK, which reads TIFF";
+#endif
+  const Volume p = read_image(path("p0.mha"));
+  Volume counts = p;
+  for (float& value : counts.voxels) value = std::round(10000 * std::exp(-value));
+  for (const std::string end : {".mha", ".tif"}) {
+    write_image(p, path("p" + end));
+    write_image(counts, path("c" + end));
+  }
+  const std::string geometry = path("g0.xml");
+  const Words grid{"--size", "17,13,11", "--spacing", "4,5,4.5"};
+  const auto commands = [&](const std::string& end, const std::string& output) {
+    return std::vector<Words>{
+        words("p" + end, "g0.xml", output + ".mha"),
+        Words{"backproject", "-i", path("p" + end), "-g", geometry, "-o", path(output + ".mha")} + grid,
+        Words{"noise", "-i", path("p" + end), "--photons", "1000", "-o", path(output + ".mha")},
+        Words{"counts", "-i", path("c" + end), "--air", "0,0,2,23", "-o", path(output + ".mha")},
+        Words{"geometry", "find-axis", "-i", path("p" + end), "-g", geometry, "--method", "correlation", "-o",
+              path(output + ".xml")},
+        Words{"geometry", "check", geometry, "-i", path("p" + end)} + grid,
+        Words{"geometry", "show", geometry, "-i", path("p" + end)} + grid};
+  };
+  const auto from_tiff = commands(".tif", "found"), expected = commands(".mha", "expected");
+  for (std::size_t n = 0; n < from_tiff.size(); ++n) {
+    refused(from_tiff[n], {from_tiff[n][0] == "counts" ? "c.tif" : "p.tif", "--pixel DU,DV"});
+    const Ran ran = run(from_tiff[n] + Words{"--pixel", "6,7"}), other = run(expected[n]);
+    expect_done(ran);
+    expect_done(other);
+    if (expected[n][0] != "geometry" || expected[n][1] == "find-axis") {
+      const std::string end = expected[n][0] == "geometry" ? ".xml" : ".mha";
+      expect_same("found" + end, "expected" + end);
+      std::filesystem::remove(path("found" + end));
+    } else {
+      EXPECT_EQ(ran.out, other.out) << expected[n][1];
+    }
+  }
+}
+
 TEST_F(ProjectionOptionsTest, HounsfieldUnits) {
   const double water = 0.0213;
   const Words noise{"--photons", "10000"};

@@ -6,10 +6,17 @@
 // the blur changes it by h^2 d^(-3/2), and by sqrt(h) within h of the edge. The squares of both add up to h^2 over the
 // detector: the root mean square falls with the first power of h, whatever the projector, and an object without edges
 // would make it fall with the second.
+//
+// Of Shepp-Logan, with the skull's edge all round, 94 % of the squares at 128^3 come from the 8 % of the pixels within
+// two of its rim; it makes no difference how finely voxels are averaged. 0.63 % of the maximum at 128^3 are 0.31 % at
+// 256^3.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdio>
+#include <vector>
 
 #include "algorithms/phantoms.hpp"
 #include "algorithms/projector.hpp"
@@ -20,9 +27,26 @@ namespace {
 
 using reference::device;
 
-/// Root mean square difference from exact line integrals over the largest of them: n^3 voxels, pixels of the voxels'
-/// size at the isocentre.
-double error_of(const std::vector<Primitive>& object, Projector projector, std::size_t n, bool parallel) {
+struct Error {
+  double rms = 0;   ///< difference from exact line integrals over the largest of them
+  double away = 0;  ///< how far a view's centre of mass lies from the exact one along u or v, pixels, at most
+};
+
+std::array<double, 2> centre_of_mass(const Volume& projections, std::size_t view) {
+  const auto [columns, rows, views] = projections.grid.size;
+  double mass = 0, u = 0, v = 0;
+  for (std::size_t row = 0; row < rows; ++row)
+    for (std::size_t column = 0; column < columns; ++column) {
+      const double value = projections.at(column, row, view);
+      mass += value;
+      u += value * static_cast<double>(column);
+      v += value * static_cast<double>(row);
+    }
+  return {u / mass, v / mass};
+}
+
+/// n^3 voxels, pixels of the voxels' size at the isocentre.
+Error error_of(const std::vector<Primitive>& object, Projector projector, std::size_t n, bool parallel) {
   CircularOptions options;
   options.sid = 500;
   options.sdd = parallel ? 0 : 750;
@@ -43,7 +67,13 @@ double error_of(const std::vector<Primitive>& object, Projector projector, std::
     squares += std::pow(static_cast<double>(found.voxels[at]) - expected.voxels[at], 2);
     largest = std::max(largest, static_cast<double>(expected.voxels[at]));
   }
-  return std::sqrt(squares / static_cast<double>(expected.voxels.size())) / largest;
+  Error error;
+  error.rms = std::sqrt(squares / static_cast<double>(expected.voxels.size())) / largest;
+  for (std::size_t view = 0; view < projections.size[2]; ++view)
+    for (int axis = 0; axis < 2; ++axis)
+      error.away =
+          std::max(error.away, std::abs(centre_of_mass(found, view)[axis] - centre_of_mass(expected, view)[axis]));
+  return error;
 }
 
 class ProjectorOrder : public testing::TestWithParam<Projector> {};
@@ -58,7 +88,7 @@ TEST_P(ProjectorOrder, IsTheFirst) {
   spheres[1].value = 0.03;
   for (const bool parallel : {false, true}) {
     std::vector<double> errors;
-    for (const std::size_t n : {32, 64, 128}) errors.push_back(error_of(spheres, GetParam(), n, parallel));
+    for (const std::size_t n : {32, 64, 128}) errors.push_back(error_of(spheres, GetParam(), n, parallel).rms);
     const double order = 0.5 * std::log2(errors[0] / errors[2]);
     std::printf("%s, %s beam: %.3f %% at 32, %.3f %% at 64, %.3f %% at 128, order %.2f\n",
                 projector_name(GetParam()).c_str(), parallel ? "parallel" : "cone", 100 * errors[0], 100 * errors[1],
@@ -66,6 +96,26 @@ TEST_P(ProjectorOrder, IsTheFirst) {
     EXPECT_GT(order, 0.9);  // a projector that is wrong by a part of a voxel stays above
     EXPECT_LT(errors[1], 0.62 * errors[0]);
     EXPECT_LT(errors[2], 0.62 * errors[1]);
+  }
+}
+
+// A projector that is wrong by half a pixel comes to 0.68 % at 256^3 or more, by a quarter to hardly 0.5 %, but where
+// the mass lies tells a twentieth.
+TEST_P(ProjectorOrder, SheppLoganIsWithinHalfAPercentAndWhereItBelongs) {
+  const auto head = shepp_logan(192, 0.02, false);
+  for (const bool parallel : {false, true}) {
+    const Error coarse = error_of(head, GetParam(), 128, parallel), fine = error_of(head, GetParam(), 256, parallel);
+    const double order = std::log2(coarse.rms / fine.rms);
+    std::printf("%s, %s beam: %.3f %% at 128, %.3f %% at 256, order %.2f; %.4f and %.4f pixels off\n",
+                projector_name(GetParam()).c_str(), parallel ? "parallel" : "cone", 100 * coarse.rms, 100 * fine.rms,
+                order, coarse.away, fine.away);
+    EXPECT_LT(fine.rms, 0.005);
+    EXPECT_GT(order, 0.9);
+    EXPECT_LT(coarse.away, 0.05);
+    EXPECT_LT(fine.away, 0.05);
+    if (parallel) {  // pixels and voxels of a size: rays count each voxel alike
+      EXPECT_LT(fine.away, 1e-3);
+    }
   }
 }
 

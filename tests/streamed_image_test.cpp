@@ -398,6 +398,25 @@ TEST_F(StreamedCommand, AFileOfWholeNumbersGivesTheBitsOfFloats) {
   EXPECT_EQ(content(f / "c.mha"), content(f / "b.mha"));
 }
 
+// What GPUs do, on any device: the result of the last pass goes to the file through page-locked memory as it arrives.
+TEST_F(StreamedCommand, WhatArrivesFromSlabsGoesToTheFileAtOnce) {
+  const Words types[] = {{}, {"--output-type", "uint8"}, {"--output-type", "uint16", "--rescale"}};
+  for (const Words& type : types)
+    for (const std::string gap : {"0", "1e-9"}) {
+      const Words how = type + Words{"--iterations", "20", "--gap", gap};
+      const auto once = [&](const std::string& output, const Words& more) {
+        return run(Words{"denoise", "-i", f / "u16.mha", "--method", "pdu", "--alpha", "0.1", "-o", f / output} + how +
+                   more);
+      };
+      ASSERT_EQ(once("whole.mha", {}).code, 0);
+      ::setenv("HALOCLINE_STAGE_TRANSFERS", "1", 1);
+      const Ran staged = once("staged.mha", {"--device-memory", "120K"});
+      ::unsetenv("HALOCLINE_STAGE_TRANSFERS");
+      ASSERT_EQ(staged.code, 0) << staged.err;
+      EXPECT_EQ(content(f / "staged.mha"), content(f / "whole.mha")) << gap;
+    }
+}
+
 TEST_F(StreamedCommand, OutputTypes) {
   ASSERT_EQ(denoise("u16.mha", "float.mha").code, 0);
   const Volume exact = read_image(f / "float.mha");

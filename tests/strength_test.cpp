@@ -205,6 +205,168 @@ TEST(Strength, GoesWithGreyValuesAndSpacingAndNotWithOffsets) {
   }
 }
 
+// Odd and even halves of threefold noise, and what the noise is judged by.
+struct Sources {
+  Volume a, b, f, variance;
+  std::string from;  // estimate, halves, weights, variances (of pdu)
+
+  explicit Sources(std::string source) : from(std::move(source)) {
+    Volume truth = phantom("balls", {32, 32, 32});
+    truth.grid.spacing = {1, 2, 0.7};
+    variance = Volume(truth.grid);
+    for (std::size_t n = 0; n < variance.voxels.size(); ++n)
+      variance.voxels[n] = static_cast<float>(0.01 * std::pow(9.0, static_cast<double>(n % 32) / 32 - 0.5));
+    a = f = with_noise(truth, std::sqrt(2.0), 1, &variance);
+    b = with_noise(truth, std::sqrt(2.0), 2, &variance);
+    for (std::size_t n = 0; n < f.voxels.size(); ++n) f.voxels[n] = (a.voxels[n] + b.voxels[n]) / 2;
+  }
+  DenoiseResult run(DenoiseParameters parameters, const std::vector<Device>& devices = device(),
+                    const RunOptions& options = {}) const {
+    parameters.method = from == "weights" ? "spdu" : "pdu";
+    parameters.half_a = from == "halves" ? &a : nullptr;
+    parameters.half_b = from == "halves" ? &b : nullptr;
+    const bool known = from == "weights" || from == "variances";
+    return denoise(f, known ? &variance : nullptr, parameters, devices, options);
+  }
+};
+
+// Grey values v become scale v + offset. Rounded to float32 these are `exact` in the old units: what is compared is the
+// same but for that.
+TEST(Strength, InUnitsOfTheNoiseResultsAreTheSameInAllUnits) {
+  struct Units {
+    double scale, offset, spacing;
+  };
+  DenoiseParameters parameters;
+  parameters.alpha_sigma = 1.5;
+  for (const char* from : {"estimate", "halves", "weights", "variances"})
+    for (const auto& [scale, offset, spacing] : {Units{37, 0, 1}, {1, 1000, 1}, {1, 0, 3}, {37, 1000, 3}}) {
+      Sources exact(from), other(from);
+      for (auto [there, here] :
+           {std::pair(&other.f, &exact.f), std::pair(&other.a, &exact.a), std::pair(&other.b, &exact.b)})
+        for (std::size_t n = 0; n < there->voxels.size(); ++n) {
+          there->voxels[n] = static_cast<float>(scale * there->voxels[n] + offset);
+          here->voxels[n] = static_cast<float>((there->voxels[n] - offset) / scale);
+        }
+      for (auto* volume : {&other.f, &other.a, &other.b, &other.variance})
+        for (double& length : volume->grid.spacing) length *= spacing;
+      for (float& variance : other.variance.voxels) variance *= static_cast<float>(scale * scale);
+      const auto plain = exact.run(parameters), result = other.run(parameters);
+      SCOPED_TRACE(testing::Message() << from << " " << scale << " " << offset << " " << spacing);
+      EXPECT_EQ(result.iterations, plain.iterations);
+      // Values that were rounded beside the offset tie, so that the median may be the next detail: of N it is 2.3 / N
+      // larger, where the normal distribution has its quartile.
+      const double next = 2.3 / static_cast<double>(exact.f.voxels.size());
+      EXPECT_NEAR(result.lambda / (scale * spacing), plain.lambda, (offset > 0 ? next : 1e-5) * plain.lambda);
+      EXPECT_NEAR(result.alpha_sigma, 1.5, 1e-12);
+      EXPECT_NEAR(plain.alpha * plain.noise_sigma * std::cbrt(1.4), 1.5, 1e-12);
+      EXPECT_NEAR(plain.noise_sigma, rms(exact.f, phantom("balls", {32, 32, 32})), 0.1 * plain.noise_sigma);
+      // rounding of the output, of the image in every unit, and of lambda
+      const double tolerance = 0x1p-24 * (1.5 * scale + offset) / scale + 1e-5;
+      for (std::size_t n = 0; n < exact.f.voxels.size(); ++n)
+        ASSERT_NEAR((result.output.voxels[n] - offset) / scale, plain.output.voxels[n], tolerance) << n;
+    }
+}
+
+// Pdu's problem has no weights; variances of its noise choose its strength.
+TEST(Strength, VariancesTellPduTheNoise) {
+  for (const std::string object : {"balls", "fine_foam"}) {
+    const Volume truth = phantom(object, {40, 40, 40});
+    Volume variance(truth.grid);
+    double sum = 0;
+    for (std::size_t n = 0; n < variance.voxels.size(); ++n)
+      sum += variance.voxels[n] =
+          static_cast<float>(0.01 * std::pow(9.0, static_cast<double>(n % 40) / 40 - 0.5));  // threefold
+    const Volume f = with_noise(truth, 1, 1, &variance);
+    const auto run = [&](const Volume& volume, const std::string& rule, const Volume& variances) {
+      DenoiseParameters parameters;
+      parameters.strength = rule;
+      return denoise(volume, &variances, parameters, device());
+    };
+    const auto discrepancy = run(f, "discrepancy", variance), sure = run(f, "sure", variance);
+    const double sigma = std::sqrt(sum / static_cast<double>(f.voxels.size()));
+    EXPECT_NEAR(discrepancy.noise_sigma, sigma, 1e-6);
+    EXPECT_NEAR(sure.noise_sigma, sigma, 1e-6);
+    // the search ends within 0.1 % and the gap, and lambda is rounded by 0.5 % at most
+    EXPECT_NEAR(rms(discrepancy.output, f), sigma, 0.01 * sigma);
+    EXPECT_LT(rms(sure.output, truth), 1.02 * search(f, nullptr, truth, sigma).error);
+    for (const auto* result : {&discrepancy, &sure}) {
+      EXPECT_THAT(result->alpha_choice, HasSubstr(" from the variances"));
+      EXPECT_THAT(result->warnings, testing::IsEmpty());
+    }
+    Volume scaled = f, larger = variance;
+    for (auto& value : scaled.voxels) value = 37 * value + 1000;
+    for (auto& value : larger.voxels) value *= 37 * 37;
+    for (const auto& [rule, plain] : {std::pair("discrepancy", &discrepancy), {"sure", &sure}})
+      EXPECT_NEAR(run(scaled, rule, larger).lambda / 37, plain->lambda, 0.006 * plain->lambda) << rule;
+    EXPECT_THAT(run(f, "sure", larger).warnings,
+                testing::Contains(HasSubstr(fmt::format("--weights say that the noise is {:.3g}, and", 37 * sigma))));
+  }
+}
+
+TEST(Strength, InUnitsOfTheNoiseSmallerIsSmoother) {
+  for (const char* from : {"estimate", "halves", "weights", "variances"}) {
+    const Sources sources(from);
+    double last = 0;
+    for (const double alpha : {6.0, 3.0, 1.5}) {
+      DenoiseParameters parameters;
+      parameters.alpha_sigma = alpha;
+      const double fidelity = sources.run(parameters).fidelity;
+      EXPECT_GT(fidelity, 1.1 * last) << from << alpha;
+      last = fidelity;
+    }
+  }
+}
+
+TEST(Strength, WhatARunReportsInUnitsOfTheNoiseIsItsAlpha) {
+  for (const char* from : {"estimate", "halves", "weights", "variances"}) {
+    const Sources sources(from);
+    for (const std::string rule : {"auto", "discrepancy", "target"}) {
+      if (rule == "discrepancy" && sources.from == "halves") continue;  // goes by the volume alone
+      DenoiseParameters parameters;
+      if (rule != "target")
+        parameters.strength = rule;
+      else if (sources.from == "variances")
+        continue;
+      else
+        parameters.target_fidelity = 15;
+      const auto chosen = sources.run(parameters);
+      ASSERT_TRUE(std::isfinite(chosen.alpha_sigma)) << from << rule;
+      if (rule == "target" && sources.from == "halves") continue;
+      parameters = {};
+      parameters.alpha_sigma = chosen.alpha_sigma;
+      const auto given = sources.run(parameters);
+      EXPECT_NEAR(given.alpha, chosen.alpha, 1e-12 * chosen.alpha) << from << rule;
+      EXPECT_THAT(given.alpha_choice, HasSubstr("for a noise of "));
+    }
+    if (sources.from == "variances") continue;
+    DenoiseParameters parameters;
+    parameters.alpha = 15;
+    EXPECT_TRUE(std::isnan(sources.run(parameters).alpha_sigma)) << from;  // nobody has looked at the noise
+  }
+}
+
+TEST(Strength, InUnitsOfTheNoiseSlabsAndDevicesGiveTheSameBits) {
+  DenoiseParameters parameters;
+  parameters.alpha_sigma = 2;
+  for (const char* from : {"estimate", "halves", "weights", "variances"}) {
+    const Sources sources(from);
+    const auto one = sources.run(parameters, reference::undivided());
+    RunOptions slabs;
+    slabs.plan.minimum_slabs = 5;
+    EXPECT_EQ(sources.run(parameters, reference::undivided(), slabs).output.voxels, one.output.voxels) << from;
+    slabs.plan.minimum_slabs = 2;
+    EXPECT_EQ(sources.run(parameters, reference::sub_devices(2), slabs).output.voxels, one.output.voxels) << from;
+  }
+}
+
+TEST(Strength, TheMeanSpacingIsOfAxesWithNeighbours) {
+  Grid grid = grid_of({4, 1, 5});
+  grid.spacing = {2, 1000, 8};
+  EXPECT_DOUBLE_EQ(mean_spacing(grid), 4);
+  grid.size = {1, 1, 1};
+  EXPECT_EQ(mean_spacing(grid), 1);
+}
+
 TEST(Strength, DoesNotDependOnDevicesOrSlabs) {
   const Volume f = with_noise(phantom("balls", {32, 32, 32}), 0.1, 1);
   const auto one = denoise(f, nullptr, by("auto"), reference::undivided());

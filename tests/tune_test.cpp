@@ -62,6 +62,7 @@ TEST_F(Tune, IsKeptForTheNextTimeTheDeviceIsOpened) {
   store_tuning(device.info(), tuning);
   EXPECT_TRUE(tuning_of(device) == Tuning{}) << "an open device changes only when it is told to";
   EXPECT_TRUE(tuning_of(open()) == tuning);
+  EXPECT_EQ(budgets({open()}).front().choices, tuning.choices);
   DeviceInfo twin = device.info(), other = device.info(), newer = device.info();
   twin.name += " #1";
   other.name += " (part 1 of 2)";
@@ -200,6 +201,15 @@ TEST_F(Tune, RefusesWhatItDoesNotKnow) {
   const Ran large = run({"tune", "--size", "100000"});
   EXPECT_EQ(large.code, 2);
   EXPECT_THAT(large.err, HasSubstr("--size"));
+}
+
+TEST_F(Tune, NothingThatFitsIsAnError) {
+  const Ran ran = run({"tune", "--class", "pdu", "--size", "32", "--device-memory", "10K"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("no kernel was measured: pdu: "));
+  EXPECT_THAT(ran.err, HasSubstr("--device-memory"));
+  EXPECT_THAT(ran.err, HasSubstr("smaller --size"));
+  EXPECT_EQ(stored_tuning(open().info()), std::nullopt);
 }
 
 TEST(MeasuredDefaults, AreThoseOfTheDevicesThatWereMeasured) {

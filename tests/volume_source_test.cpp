@@ -182,6 +182,21 @@ TEST(TypedVolume, IsReadAndWrittenInPieces) {
   EXPECT_EQ(clamping.changed(), 0u);
 }
 
+// A run that ended in the middle may have written anything.
+TEST(WatchedSink, ForgetsWhatWasWrittenBeforeItBeganAnew) {
+  Volume volume(Grid{.size = {3, 1, 1}});
+  MemorySink memory(volume);
+  WatchedSink watched(memory);
+  std::vector<float> wrong{-7, std::numeric_limits<float>::infinity(), 0}, right{2, 5, 3};
+  watched.begin();
+  watched.write(0, 2, wrong.data());
+  EXPECT_EQ(watched.range().least, -7);
+  watched.begin();
+  watched.write(0, 3, right.data());
+  EXPECT_EQ(watched.range().least, 2);
+  EXPECT_EQ(watched.range().greatest, 5);
+}
+
 TEST(FiniteSource, SaysWhereOrSetsToZero) {
   Volume volume = sample();
   const auto open = [&](bool allow) { return FiniteSource(std::make_unique<Hidden>(volume), "'in.mha'", allow); };

@@ -2,18 +2,24 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cctype>
 #include <cerrno>
+#include <charconv>
 #include <condition_variable>
+#include <csignal>
 #include <cstring>
 #include <deque>
 #include <filesystem>
 #include <mutex>
+#include <set>
 #include <streambuf>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -70,6 +76,51 @@ std::string extension_of(const std::string& path) {
   const fs::path name = fs::path(path).filename();
   return name.stem().extension().string().size() <= 5 ? name.stem().extension().string() + name.extension().string()
                                                       : name.extension().string();
+}
+
+// Temporary files are called PREFIX PID - NUMBER .tmp EXTENSION. The host belongs to it: on a network's disk another
+// host's processes are at work.
+std::string temporary_prefix() {
+  char host[256] = "";
+  ::gethostname(host, sizeof(host) - 1);
+  std::string name = host;
+  for (char& c : name)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  return ".halocline-" + name.substr(0, 64) + "-";
+}
+
+// The process that began a temporary file of this host; 0: it is no such file.
+pid_t owner_of(const std::string& name, const std::string& prefix) {
+  if (name.rfind(prefix, 0) != 0) return 0;
+  const char* const end = name.data() + name.size();
+  pid_t owner = 0;
+  unsigned number = 0;
+  const auto pid = std::from_chars(name.data() + prefix.size(), end, owner);
+  if (pid.ec != std::errc() || owner <= 0 || pid.ptr == end || *pid.ptr != '-') return 0;
+  const auto rest = std::from_chars(pid.ptr + 1, end, number);
+  return rest.ec == std::errc() && std::string_view(rest.ptr, end).starts_with(".tmp") ? owner : 0;
+}
+
+// What processes of this host that were killed have left in the folder. That there is no such process is not enough:
+// it may belong to a container with processes of its own. Who writes holds a lock, which goes when the process does.
+void remove_abandoned(const fs::path& folder) {
+  static std::mutex mutex;
+  static std::set<fs::path> seen;  // once is enough for a process
+  std::error_code code;
+  const fs::path whole = fs::absolute(folder.empty() ? "." : folder, code);
+  {
+    const std::lock_guard lock(mutex);
+    if (!seen.insert(whole).second) return;
+  }
+  const std::string prefix = temporary_prefix();
+  for (fs::directory_iterator entry(whole, code), end; !code && entry != end; entry.increment(code)) {
+    const pid_t owner = owner_of(entry->path().filename().string(), prefix);
+    if (owner == 0 || ::kill(owner, 0) == 0 || errno != ESRCH) continue;
+    const int file = ::open(entry->path().c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (file < 0) continue;
+    if (::flock(file, LOCK_EX | LOCK_NB) == 0) ::unlink(entry->path().c_str());
+    ::close(file);
+  }
 }
 
 void check_folder(const std::string& path, const std::string& target) {
@@ -228,11 +279,14 @@ TemporaryFile::TemporaryFile(const std::string& path, const std::string& tempora
   }
   static std::atomic<unsigned> number{0};
   const fs::path folder = fs::path(target_).parent_path();
+  remove_abandoned(folder);
+  const std::string prefix = temporary_prefix();
   do {
-    temporary_ = (folder / fmt::format(".halocline-{}-{}.tmp{}", ::getpid(), number++, extension_of(target_))).string();
+    temporary_ = (folder / fmt::format("{}{}-{}.tmp{}", prefix, ::getpid(), number++, extension_of(target_))).string();
     descriptor_ = ::open(temporary_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
   } while (descriptor_ < 0 && errno == EEXIST);
   if (descriptor_ < 0) fail(path_, "create", errno);
+  ::flock(descriptor_, LOCK_EX | LOCK_NB);  // see remove_abandoned()
 }
 
 TemporaryFile::~TemporaryFile() {
@@ -279,6 +333,7 @@ void TemporaryFile::reopen() {
   ::close(descriptor_);
   descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CLOEXEC);
   if (descriptor_ < 0) fail(path_, "open", errno);
+  ::flock(descriptor_, LOCK_EX | LOCK_NB);
 }
 
 void TemporaryFile::sync() {

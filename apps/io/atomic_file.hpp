@@ -22,6 +22,8 @@ void require_room(const std::string& path, std::uint64_t bytes);
 
 /// A file under a temporary name beside its final place, removed by the destructor unless commit() was reached.
 ///
+/// What processes of this host that were killed have left in the folder goes when the first one there is begun.
+///
 /// If `path` is a symbolic link, the file that it points to is replaced; an existing file's permissions are kept.
 /// All members throw FileError with the final path, the system's reason and what to do.
 class TemporaryFile {

@@ -250,6 +250,11 @@ TEST_F(BadInput, HowStrongly) {
   expect_refused(
       denoise() + Words{"--alpha", "best"},
       {"--alpha is \"best\"; expected a positive number, target, or one of auto, discrepancy, halves, sure"});
+  for (const char* noises : {"0/sigma", "-1/sigma", "x/sigma", "/sigma", "nan/sigma", "inf/sigma", "1//sigma"})
+    expect_refused(
+        denoise() + Words{"--alpha", noises},
+        {fmt::format("--alpha is \"{}\"; expected a positive number before /sigma, as in 1.5/sigma", noises)});
+  expect_refused(denoise() + Words{"--alpha", "1e-320"}, {"--alpha is", "expected a number from 1e-18"});
   expect_refused(denoise() + Words{"--alpha", "target"}, {"--alpha target needs --target-fidelity"});
   for (const char* rule : {"auto", "sure"})
     expect_refused(denoise() + Words{"--alpha", rule, "--target-fidelity", "3"},
@@ -267,6 +272,9 @@ TEST_F(BadInput, HowStrongly) {
   for (const auto& rest : {Words{"--alpha", "3"}, {"--alpha", "sure"}, {"--target-fidelity", "3"}})
     expect_refused(denoise() + halves + rest, {"--halves serves nothing here"});
   expect_refused(denoise("v.mha", "tvgd") + halves, {"--halves serves nothing here"});
+  for (const auto& alpha : {Words{}, {"--alpha", "1.5/sigma"}, {"--alpha", "halves"}})
+    expect_refused(denoise() + halves + Words{"--weights", "halves"} + alpha,
+                   {"--weights serves nothing here", "--alpha goes by --halves", "give --alpha sure or discrepancy"});
   expect_refused(denoise() + Words{"--halves", v + "," + (f / "none.mha")}, {"none.mha' does not exist"});
   Volume other = read_image(v);
   other.grid.spacing[0] = 3;
@@ -340,9 +348,11 @@ TEST_F(BadInputOnDevice, UnknownDevice) {
 TEST_F(BadInput, DenoiseOptions) {
   expect_refused(denoise("v.mha", "wavelet"), {"--method", "wavelet", "pdu", "spdu", "tvgd"});
   expect_refused(denoise("v.mha", "spdu"), {"--weights", "fdk --variance-out"});
-  expect_refused(denoise("v.mha", "pdu") + Words{"--weights", f / "w.mha"}, {"--weights", "pdu"});
+  for (const auto& alpha : {Words{"--alpha", "3"}, {"--alpha-path", "4,3"}, {"--target-fidelity", "3"}})
+    expect_refused(denoise("v.mha", "pdu") + Words{"--weights", f / "w.mha"} + alpha,
+                   {"--weights serves nothing here: pdu takes variances to choose alpha by", "--method spdu"});
   expect_refused(denoise("v.mha", "median") + Words{"--weights", f / "w.mha"},
-                 {"--weights is for --method spdu and tvgd; median takes none"});
+                 {"--weights belongs to the methods spdu, tvgd and pdu; median takes none"});
   write_image(Volume(cube(12), 1.0f), f / "other.mha");
   for (const char* method : {"spdu", "tvgd"})
     expect_refused(denoise("v.mha", method) + Words{"--weights", f / "other.mha"}, {"v.mha", "other.mha", "spacing"});
@@ -564,6 +574,25 @@ TEST_F(BadInput, OutputsThatAreInputsOrEachOther) {
   expect_refused({"noise", "-i", f / "v.mha", "--photons", "10", "-o", f / "twin.mha"}, {"is the input of -i"});
 }
 
+// Files that are not there yet, so that nothing but their names can tell that they are one.
+TEST_F(BadInput, NewOutputsUnderTwoSpellings) {
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(f.path());
+  const Words fdk = Words{"fdk", "-i", "p.mha", "-g", "g.xml"} + grid, noisy = fdk + Words{"--photons", "9"};
+  const Words two_balls = Words{"phantom", "--type", "two-balls"} + grid;
+  for (const auto& other : {std::string("./o.mha"), f / "./o.mha"})
+    expect_refused(noisy + Words{"-o", "o.mha", "--variance-out", other}, {"-o and --variance-out both name"});
+  expect_refused(fdk + Words{"-o", "o.mha", "--halves-out", "a.mha," + f / "a.mha"},
+                 {"--halves-out and --halves-out both name"});
+  expect_refused(noisy + Words{"--views-per-frame", "18", "-o", "o_%02d.mha", "--variance-out", "./o_%02d.mha"},
+                 {"-o and --variance-out both name './o_00.mha'"});
+  expect_refused({"metrics", "-i", "v.mha", "--report", "r.json", "--trace", "./r.json"},
+                 {"--report and --trace both name"});
+  expect_refused(two_balls + Words{"-o", "o.mha", "--report", f / "o.mha"}, {"--report and -o both name"});
+  expect_refused(two_balls + Words{"-o", "./o.mhd", "--report", "o.raw"}, {"--report and -o both name"});
+  std::filesystem::current_path(before);
+}
+
 TEST_F(BadInput, FoldersThatCannotBeWritten) {
   expect_refused({"phantom", "--type", "two-balls", "-o", f / "no/such/out.mha"},
                  {"no/such", "does not exist", "mkdir"});
@@ -673,6 +702,7 @@ TEST_F(BadInput, StartEndAndPartOfDenoising) {
   const Words path{"--alpha-path"};
   expect_refused(denoise() + path + Words{"40,20,-10"}, {"--alpha-path", "-10"});
   expect_refused(denoise() + path + Words{"40,x"}, {"--alpha-path", "x"});
+  expect_refused(denoise() + path + Words{"3/sigma,1.5/sigma"}, {"--alpha-path", "units of the noise", "give numbers"});
   expect_refused(denoise() + path + Words{","}, {"--alpha-path", "beside a comma"});
   for (const char* nothing : {"", " "}) expect_refused(denoise() + path + Words{nothing}, {"--alpha-path", "40,20,10"});
   expect_refused(denoise() + path + Words{"40,20,40"}, {"--alpha-path", "40 twice"});

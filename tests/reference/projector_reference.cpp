@@ -313,8 +313,12 @@ double ray_weight(const View& view, const Ray& ray, double v) {
   return view.sdd / std::hypot(view.sdd, y) * dot(moves, moves) / dot(moves, e) / view.sid;
 }
 
-/// The angle to the line from source to axis, seen along y: positive towards +u.
+/// The angle to the line from source to axis, seen along y: positive towards +u. Parallel beam: from parallel_source.
 double fan_angle(const View& view, const Ray& ray) {
+  if (view.parallel()) {
+    const auto& [p, d] = ray;
+    return (p[2] * d[0] - p[0] * d[2]) / (d[0] * d[0] + d[2] * d[2]) / parallel_source;
+  }
   const Vector source = source_position(view);
   return std::atan2(ray.direction[0] * source[2] - ray.direction[2] * source[0],
                     -ray.direction[0] * source[0] - ray.direction[2] * source[2]);
@@ -369,14 +373,16 @@ std::vector<double> fdk(const Volume& projections, const Geometry& geometry, con
     return (intensity + electronic * electronic) / (intensity * intensity);
   };
   const double radius = geometry.radius_cylindrical_detector;
-  const AngularCoverage coverage = angular_coverage(geometry);
+  const bool whole_turn = redundancy.kind == Redundancy::Kind::wang;
+  const AngularCoverage coverage = angular_coverage(geometry, false, whole_turn);
   std::vector<double> filtered(stack.count(), 0.0);
   const auto low = static_cast<std::int64_t>(rows.low_extent), high = static_cast<std::int64_t>(rows.high_extent),
              count = static_cast<std::int64_t>(rows.measured.size[0]), before = static_cast<std::int64_t>(rows.before);
   for (std::size_t n = 0; n < stack.size[2]; ++n) {
     const View& view = geometry.views[n];
     const ViewRays rays(view);
-    weights.scale.push_back(coverage.gaps[n] / stack.spacing[0] * (view.parallel() ? 1 : 0.5 * view.sdd / view.sid));
+    weights.scale.push_back(coverage.gaps[n] / stack.spacing[0] *
+                            (view.parallel() ? (whole_turn ? 0.5 : 1) : 0.5 * view.sdd / view.sid));
     const auto sample = [&](double u, double v, std::size_t column, std::size_t row) {
       if (radius == 0) return measured_at(column, row, n);
       // bisection for the point of the arc that the ray to (u, v) meets
@@ -407,7 +413,7 @@ std::vector<double> fdk(const Volume& projections, const Geometry& geometry, con
         const Ray ray = rays.to(u, v);
         const double beta = redundancy.betas.empty() ? 0 : redundancy.betas[n];
         double weight = ray_weight(view, ray, v);
-        if (!view.parallel()) weight *= redundancy_weight(redundancy, beta, fan_angle(view, ray));
+        weight *= redundancy_weight(redundancy, beta, fan_angle(view, ray));
         if (parameters.variance) weight *= weight;
         line[column] = weight * sample(u, v, column, row);
       }
