@@ -57,6 +57,9 @@ DetectorPixels DetectorPixels::of(const Grid& projections) {
   pixels.size = {projections.size[0], projections.size[1]};
   pixels.spacing = {projections.spacing[0], projections.spacing[1]};
   pixels.origin = {projections.origin[0], projections.origin[1]};
+  for (int axis = 0; axis < 2; ++axis)
+    if (projections.direction[4 * axis] < 0)
+      (*pixels.origin)[axis] -= static_cast<double>(projections.size[axis] - 1) * projections.spacing[axis];
   return pixels;
 }
 

@@ -25,7 +25,7 @@ struct DetectorPixels {
   std::array<double, 2> first() const;
   /// A stack of `views` such images. Throws InputError that says what is missing.
   Grid grid(std::size_t views) const;
-  /// The pixels of a stack (u, v, view) whose axes are those of the detector.
+  /// The pixels of a stack (u, v, view), from the least u and v on, whichever way the file counts.
   static DetectorPixels of(const Grid& projections);
 };
 

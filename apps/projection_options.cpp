@@ -188,11 +188,7 @@ void check_view_count(const ChosenProjections& chosen, const ProjectionOptions& 
 
 void warn_of_coverage(Job& job, const Geometry& geometry, const Grid& stack, const Grid& volume, bool displaced) {
   if (geometry.radius_cylindrical_detector > 0) return;  // the field of view is that of flat detectors
-  DetectorPixels detector = DetectorPixels::of(stack);
-  for (int axis = 0; axis < 2; ++axis)  // from the least u and v on, whichever way the file counts
-    if (stack.direction[4 * axis] < 0)
-      (*detector.origin)[axis] -= (static_cast<double>(stack.size[axis]) - 1) * stack.spacing[axis];
-  const Coverage seen = volume_coverage(geometry, detector, volume);
+  const Coverage seen = volume_coverage(geometry, DetectorPixels::of(stack), volume);
   job.results()["coverage"] = {{"every_view", seen.every_view}, {"half_of_views", seen.half_of_views}};
   if (seen.every_view == 0 && seen.half_of_views == 0)
     throw InputError(

@@ -265,7 +265,9 @@ double touched_staging(const Plan& plan, const SlabPlan& slab) {
   std::vector<double> largest;
   for (const auto& need : plan.requirements.arrays) {
     if (need.lifetime != Lifetime::input && need.lifetime != Lifetime::output) continue;
-    const auto bytes = static_cast<double>(array_bytes(need, plan.requirements, slab.extended.count(), 0, 0));
+    const bool copied = !plan.resident && is_overlapped(plan.requirements);  // halos from the slab before
+    const auto& sent = copied ? slab.interior : slab.extended;
+    const auto bytes = static_cast<double>(array_bytes(need, plan.requirements, sent.count(), 0, 0));
     const double filled = plan.resident ? std::min<double>(chunks, std::ceil(bytes / chunk)) : chunks;
     largest.insert(largest.end(), static_cast<std::size_t>(filled), std::min(chunk, bytes));
   }

@@ -381,5 +381,19 @@ TEST(Pca, SaysTheGeometry) {
   EXPECT_THAT(geometry_text(scan.geometry, TextFormat::astra, scan.detector), HasSubstr("# detector: 2004 2024"));
 }
 
+// Files that count columns or rows backwards are of the same detector.
+TEST(Detector, LiesWhereItsPixelsLieWhicheverWayTheFileCounts) {
+  Grid ascending = pixels().grid(3), backwards = ascending;
+  for (const std::size_t axis : {0, 1}) {
+    backwards.origin[axis] += static_cast<double>(ascending.size[axis] - 1) * ascending.spacing[axis];
+    backwards.direction[4 * axis] = -1;
+    const DetectorPixels a = DetectorPixels::of(ascending), b = DetectorPixels::of(backwards);
+    for (const std::size_t n : {0, 1}) {
+      EXPECT_NEAR(a.first()[n], b.first()[n], 1e-9);
+      EXPECT_NEAR(a.centre()[n], b.centre()[n], 1e-9);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace halocline
