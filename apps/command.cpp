@@ -145,7 +145,7 @@ void run(const std::string& command, const CommonOptions& common, nlohmann::json
 }  // namespace
 
 int run_command(int argc, const char* const* argv) {
-  install_interrupt_handler();
+  const InterruptHandler handler;
   std::signal(SIGXFSZ, SIG_IGN);  // a file that grows past `ulimit -f` is then an error of write() like a full disk
   CLI::App app("Reconstructs and denoises CT volumes on any OpenCL device.", "halocline");
   app.set_version_flag("--version", std::string(HALOCLINE_VERSION));

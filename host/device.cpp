@@ -300,6 +300,7 @@ Event Device::fill(const Buffer& buffer, float value, std::size_t offset, std::s
 }
 
 void Device::prepare(const KernelSpec& spec) {
+  const std::lock_guard lock(state_->launch_mutex);
   kernel_of(*state_, spec);
 }
 
@@ -307,6 +308,7 @@ Event Device::launch(const KernelSpec& spec, std::array<std::size_t, 3> global,
                      std::span<const KernelArgument> arguments, std::span<const Event> waits,
                      std::optional<std::array<std::size_t, 3>> group) {
   if (global[0] == 0 || global[1] == 0 || global[2] == 0) return {};
+  const std::lock_guard lock(state_->launch_mutex);
   cl::Kernel& kernel = kernel_of(*state_, spec);
   if (!group) state_->shaped_kernels.insert(spec.kernel);
   const auto tuned = state_->tuning.groups.find(spec.kernel);

@@ -1,6 +1,6 @@
 // One OpenCL device: a context, three in-order queues (upload, compute, download) with profiling, its memory and
-// kernels. OpenCL itself stays inside host/: the handles here are opaque. A Device is driven by one host thread at a
-// time; others may read() and take pinned() memory meanwhile.
+// kernels. OpenCL itself stays inside host/: the handles here are opaque. Several host threads may use a Device at a
+// time: their work shares its queues and the budget of its memory.
 #pragma once
 
 #include <array>

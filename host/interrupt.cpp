@@ -1,7 +1,12 @@
 #include "host/interrupt.hpp"
 
+#include <pthread.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <csignal>
+#include <mutex>
+#include <thread>
 
 #include "host/error.hpp"
 
@@ -19,12 +24,33 @@ extern "C" void on_signal(int signal) {
   requested = 1;
 }
 
+sigset_t handled_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, signal);
+  return set;
+}
+
+void take_signals() {
+  const sigset_t set = handled_signals();
+  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+  for (;;) ::pause();
+}
+
 }  // namespace
 
-void install_interrupt_handler() {
+InterruptHandler::InterruptHandler() {
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);
   if (std::signal(SIGHUP, on_signal) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);
+  static std::once_flag started;
+  const sigset_t set = handled_signals();
+  pthread_sigmask(SIG_BLOCK, &set, &before_);
+  std::call_once(started, [] { std::thread(take_signals).detach(); });  // lives as long as the process
+}
+
+InterruptHandler::~InterruptHandler() {
+  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 
 bool interrupt_requested() {

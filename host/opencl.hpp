@@ -43,10 +43,11 @@ struct DeviceState : std::enable_shared_from_this<DeviceState> {
   cl::CommandQueue queues[3];  // by Queue
   std::unique_ptr<MemoryLedger> ledger;
   ProgramCache cache;
+  std::mutex launch_mutex;                      // of the next three: arguments stay with a kernel until it is launched
   std::map<std::string, cl::Program> programs;  // by file and options
   std::map<std::string, cl::Kernel> kernels;    // by file, options and kernel
+  std::set<std::string> shaped_kernels;         // launched without a group of their own
   Tuning tuning;
-  std::set<std::string> shaped_kernels;  // launched without a group of their own
   std::shared_ptr<Trace> trace;
   std::atomic<bool> left_out{false};
   std::mutex running_mutex;

@@ -321,6 +321,36 @@ TEST_F(BadInput, AVolumeThatTheDetectorNeverSees) {
                  {"far.mha", "never seen", "v -40 to 40 mm"});
 }
 
+TEST_F(BadInputOnDevice, AVolumeRoundTheSourceIsTold) {
+  ASSERT_EQ(
+      run({"geometry", "circular", "--sid", "26", "--sdd", "750", "--projections", "36", "-o", f / "in.xml"}).code, 0);
+  const auto told = [&](const std::string& geometry) {
+    const Words common{"-g", f / geometry, "--dry-run", "-o", f / "out.mha"};
+    for (const auto& words : {Words{"project", "-i", f / "v.mha", "--detector", "24,20", "--pixel", "4,4"},
+                              Words{"backproject", "-i", f / "p.mha"} + grid}) {
+      const Ran ran = run(words + common);
+      EXPECT_EQ(ran.code, 0) << ran.err;
+      const bool warned = ran.err.find("rays are taken as whole lines: what lies behind") != std::string::npos;
+      EXPECT_EQ(warned, geometry == "in.xml") << ran.err;
+      // its corners alone, 33.9 mm off the axis, are beyond sources 26 mm off it
+      EXPECT_EQ(warned, ran.err.find(" in 32 of 36 views (the first: view 1, SID 26 mm)") != std::string::npos)
+          << ran.err;
+    }
+  };
+  told("g.xml");
+  told("in.xml");
+}
+
+TEST_F(BadInput, CropThatLosesTheAxisIsNamed) {
+  expect_refused(fdk() + grid + Words{"--crop", "16,0,8,20"},
+                 {"misses the rotation axis in 36 of 36 views", "but for --crop 16,0,8,20 it could be reconstructed"});
+  ASSERT_EQ(run(circular("36", "beside.xml") + Words{"--proj-offset-x", "60"}).code, 0);
+  const Ran ran = run(fdk("p.mha", "beside.xml") + grid + Words{"--crop", "0,2,24,16"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_NE(ran.err.find("misses the rotation axis"), std::string::npos) << ran.err;
+  EXPECT_EQ(ran.err.find("but for --crop"), std::string::npos) << ran.err;
+}
+
 TEST_F(BadInput, ShortScansOfADivergentBeam) {
   ASSERT_EQ(run(circular("36", "short.xml") + Words{"--arc", "180"}).code, 0);
   expect_refused(fdk("p.mha", "short.xml") + grid,
@@ -634,6 +664,19 @@ class Process {
     }
     return false;
   }
+  /// Threads, and those of them that SIGINT could go to.
+  std::array<int, 2> threads() const {
+    std::array<int, 2> count{};
+    for (const auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(pid_) + "/task")) {
+      std::ifstream status(task.path() / "status");
+      for (std::string line; std::getline(status, line);) {
+        if (line.rfind("SigBlk:", 0) != 0) continue;
+        count[0] += 1;
+        count[1] += (std::stoull(line.substr(7), nullptr, 16) >> (SIGINT - 1) & 1) == 0;
+      }
+    }
+    return count;
+  }
   void signal(int number) const { ::kill(pid_, number); }
   /// Exit code, or minus the signal.
   int wait() const {
@@ -751,6 +794,19 @@ const Words long_descent{"--step", "1e-9", "--iterations", "1000000"};
 
 TEST_F(BadInputOnDevice, InterruptedDenoising) {
   interrupt_and_check(f, denoise("v.mha", "tvgd") + long_descent);
+}
+
+// Nor can it go to what drivers run: children have what is blocked from the thread that begins them.
+TEST_F(BadInputOnDevice, CtrlCGoesToOneThread) {
+  Folder logs;
+  const Process process(denoise("v.mha", "tvgd") + long_descent, logs / "log", "");
+  ASSERT_TRUE(process.wait_for_handler());
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  const auto [all, open] = process.threads();
+  process.signal(SIGTERM);
+  EXPECT_EQ(process.wait(), 1) << process.output();
+  EXPECT_GE(all, 2);
+  EXPECT_EQ(open, 1) << "of " << all;
 }
 
 TEST_F(BadInputOnDevice, InterruptedDenoisingThatKeepsWhatThereIs) {
