@@ -8,6 +8,7 @@
 #include <limits>
 #include <numbers>
 
+#include "algorithms/check_input.hpp"
 #include "algorithms/self_check.hpp"
 #include "host/error.hpp"
 
@@ -29,6 +30,18 @@ std::vector<double> transfer_of(const FdkParameters& parameters, std::size_t len
   return parameters.variance ? squared_transfer(transfer) : transfer;
 }
 
+constexpr double noticeable_slant = 10;  // degrees
+
+/// The angle between the rays to a point and the plane across the rotation axis, degrees.
+double elevation(const View& view, const std::array<double, 3>& point) {
+  std::array<double, 3> way = ray_direction(view);
+  if (!view.parallel()) {
+    const auto source = source_position(view);
+    for (int axis = 0; axis < 3; ++axis) way[axis] = point[axis] - source[axis];
+  }
+  return std::atan2(std::abs(way[1]), std::hypot(way[0], way[2])) * 180 / pi;
+}
+
 /// Whether the source moves along the rows, straight across the line to the axis.
 bool is_upright(const View& view) {
   const SourceOrbit orbit = source_orbit(view);
@@ -39,7 +52,7 @@ bool is_upright(const View& view) {
 /// Parallel beam: K of fdk_general.cl, the same for all pixels.
 double parallel_factor(const View& view) {
   const auto tangent = source_orbit(view).tangent;
-  return (tangent[0] * tangent[0] + tangent[1] * tangent[1]) / tangent[0];
+  return (tangent[0] * tangent[0] + tangent[1] * tangent[1]) / std::abs(tangent[0]);
 }
 
 /// What fdk.cl, or fdk_general.cl, calls weights.
@@ -451,6 +464,17 @@ std::vector<std::string> check_fdk(const Geometry& geometry, const Grid& project
         "{}: the detector's axes are turned by {:.4g} degrees in its plane; filtering needs rows along u, so give "
         "that angle as the geometry's in-plane angle",
         projections_name, std::atan2(d[3], d[0]) * 180 / pi));
+  const auto steepest = std::max_element(geometry.views.begin(), geometry.views.end(),
+                                         [](const View& a, const View& b) { return row_slant(a) < row_slant(b); });
+  const double slant = row_slant(*steepest);
+  const std::string slanted =
+      fmt::format("{}: in projection {} the detector's rows stand at {:.4g} degrees to the way of the source",
+                  geometry_name, steepest - geometry.views.begin(), slant);
+  if (slant > largest_row_slant)
+    throw InputError(fmt::format(
+        "{}; filtering needs rows across the rotation axis, so turn the images by 90 degrees (their columns "
+        "become rows, and the in-plane angle changes by as much), or correct the angles",
+        slanted));
   const AngularCoverage coverage = angular_coverage(geometry, options.allow_incomplete_arc);
   if (coverage.inner_gap > largest_view_gap)
     throw InputError(
@@ -462,6 +486,20 @@ std::vector<std::string> check_fdk(const Geometry& geometry, const Grid& project
   if (!is_seen(geometry, seen, grid)) refuse_unseen(geometry, seen, grid);
 
   std::vector<std::string> notes;
+  if (slant > noticeable_slant)
+    notes.push_back(slanted +
+                    "; filtering along them is an approximation for small angles, and values are off by per "
+                    "cents");
+  const auto half = [](std::size_t size) { return 0.5 * (static_cast<double>(size) - 1); };
+  const auto centre = grid.world(half(grid.size[0]), half(grid.size[1]), half(grid.size[2]));
+  const auto highest =
+      std::max_element(geometry.views.begin(), geometry.views.end(),
+                       [&](const View& a, const View& b) { return elevation(a, centre) < elevation(b, centre); });
+  if (const double angle = elevation(*highest, centre); angle > noticeable_slant)
+    notes.push_back(fmt::format(
+        "{}: rays of projection {} meet the volume's centre at {:.4g} degrees to the plane across the rotation axis; "
+        "filtered back-projection is made for that plane, and values are off by per cents",
+        geometry_name, highest - geometry.views.begin(), angle));
   if (coverage.repeated_views > 0)
     notes.push_back(fmt::format("{}: {} views repeat an angle; views at one angle share its weight", geometry_name,
                                 coverage.repeated_views));
@@ -487,6 +525,7 @@ template <class Output>
 RunResult fdk_of(const ProjectionStack& projections, const Geometry& geometry, Output& output, const Grid& grid,
                  const FdkParameters& parameters, const std::vector<Device>& devices, const RunOptions& options) {
   const Grid& stack = projections.grid;
+  check_devices(devices);
   check_fdk_parameters(parameters);
   if (parameters.counts) {
     if (parameters.counts->calibration == nullptr)
@@ -507,6 +546,7 @@ RunResult fdk_of(const ProjectionStack& projections, const Geometry& geometry, O
 
 RunResult fdk(const Volume& projections, const Geometry& geometry, const Grid& grid, const FdkParameters& parameters,
               const std::vector<Device>& devices, const RunOptions& options) {
+  check_volume(projections, "the projections");
   FdkParameters stored = parameters;
   if (stored.counts) stored.counts->stored = Component::float32;
   return fdk_of({projections.grid, reinterpret_cast<const std::byte*>(projections.voxels.data())}, geometry, grid, grid,

@@ -249,8 +249,7 @@ Redundancy whole_arc(const Geometry& geometry, const Grid& stack) {
     return redundancy_of(geometry, stack);
   } catch (const InputError&) {
     const auto coverage = angular_coverage(geometry, true);
-    const bool inside = coverage.missing_arcs > (geometry.parallel() ? 0 : 1);
-    if (!inside && !arc_is_short(coverage, short_scan_arc(geometry, stack))) throw;
+    if (coverage.missing_inside == 0 && !arc_is_short(coverage, short_scan_arc(geometry, stack))) throw;
     throw InputError(fmt::format(
         "{} views leave a gap of {:.4g} degrees, and the axis is found by sharpness from a whole scan only: "
         "half a turn of a parallel beam, half a turn and the detector's fan of a divergent one; give the missing views",

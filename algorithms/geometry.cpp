@@ -104,6 +104,11 @@ SourceOrbit source_orbit(const View& view) {
           times(r, {-source[0], 0, -source[2]})};
 }
 
+double row_slant(const View& view) {
+  const auto way = source_orbit(view).tangent;
+  return std::atan2(std::abs(way[1]), std::abs(way[0])) * 180 / pi;
+}
+
 std::array<double, 2> ray_slopes(const View& view, double radius, double u, double v) {
   double x = view.projection_offset_x + u, depth = view.sdd;
   if (radius > 0) {
@@ -370,6 +375,7 @@ AngularCoverage angular_coverage(const Geometry& geometry, bool allow_incomplete
 
   const double missing = parallel ? widest : std::max(widest, 3 * median);
   for (const double each : gap) out.missing_arcs += each > missing ? 1 : 0;
+  out.missing_inside = std::max(0, parallel ? out.missing_arcs : out.missing_arcs - 1);
   out.full_circle = out.missing_arcs == 0;
   out.inner_gap = sorted[groups > 1 && !out.full_circle ? groups - 2 : groups - 1];
   out.range = out.full_circle ? period : period - out.largest_gap;

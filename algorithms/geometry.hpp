@@ -69,6 +69,10 @@ struct SourceOrbit {
 };
 SourceOrbit source_orbit(const View& view);
 
+/// The angle in the detector's plane between its rows and the way that the source moves, degrees in [0, 90]: that of
+/// the in-plane angle from the nearer of 0 and 180 where nothing else is tilted.
+double row_slant(const View& view);
+
 /// Where a ray meets the plane at the distance 1 from the source, from the foot of the perpendicular: x'/depth and
 /// y'/depth of the detector's physical point (u, v) in mm. A cylindrical detector of that radius (0: flat) touches the
 /// flat one's plane along x' = 0 and bends towards the source; u is the length of the arc (RTK's convention).
@@ -137,7 +141,8 @@ struct AngularCoverage {
   double range = 0;           ///< sum of the gaps: 2 pi, or last - first of a short scan; pi for a parallel beam
   double largest_gap = 0;     ///< between neighbours on the circle; the missing arc of a short scan
   double inner_gap = 0;       ///< the largest but for the missing arc
-  int missing_arcs = 0;       ///< gaps so wide that views are missing there; the largest makes the scan short
+  int missing_arcs = 0;       ///< gaps so wide that views are missing there
+  int missing_inside = 0;     ///< of these, all but the one that makes the scan of a divergent beam short
   int repeated_views = 0;     ///< views at an angle that an earlier one already had
   bool disordered = false;    ///< the views neither increase nor decrease round the circle
   double first_angle =

@@ -88,8 +88,7 @@ void check_coverage(const Geometry& geometry, const std::optional<Grid>& detecto
         seen->radius, seen->displaced_radius);
     geometry.parallel() ? findings.warn("{}", what) : findings.impossible("{}", what);
   }
-  const int inside = geometry.parallel() ? coverage.missing_arcs : coverage.missing_arcs - 1;
-  if (inside > 0)
+  if (coverage.missing_inside > 0)
     findings.impossible(
         "the views leave {} gap{} of up to {:.6g} degrees, so that an arc inside the scan is missing; give the missing "
         "views, or reconstruct with --allow-incomplete-arc",
@@ -131,6 +130,15 @@ void check_views(const Geometry& geometry, Findings& findings) {
         "the in-plane angle of projection {} is {:.6g} degrees: its image stands on its head, or its u axis "
         "points the wrong way; if the volume comes out mirrored, flip the images instead",
         n, geometry.views[n].in_plane_angle);
+    break;
+  }
+  for (std::size_t n = 0; n < geometry.views.size(); ++n) {
+    const double slant = row_slant(geometry.views[n]);
+    if (slant <= largest_row_slant) continue;
+    findings.impossible(
+        "the detector's rows stand at {:.6g} degrees to the way of the source in projection {}; filtered "
+        "back-projection takes no more than {:.6g}, so turn the images by 90 degrees, or correct the angles",
+        slant, n, largest_row_slant);
     break;
   }
   const auto tilt = [](const View& v) { return std::abs(std::remainder(v.out_of_plane_angle, 360)); };

@@ -104,7 +104,11 @@ Redundancy wang(const Geometry& geometry, const Grid& projections, const Fan& fa
   double sdd = 0;
   for (const View& view : geometry.views) sdd = std::max(sdd, detector_distance(view));
   const auto columns = static_cast<std::size_t>(std::ceil(std::max(0.0, lacking) * sdd / projections.spacing[0]));
-  (right == (projections.direction[0] > 0) ? out.columns_before : out.columns_after) = columns;
+  for (const View& view : geometry.views) {
+    const bool ascending =
+        projections.direction[0] * source_orbit(view).tangent[0] > 0;  // fan angles along the columns
+    (right == ascending ? out.columns_before : out.columns_after) = columns;
+  }
   out.notes.push_back(
       fmt::format("{}: the detector is displaced; at the isocentre it spans {}. Rays within {:.6g} mm of the axis are "
                   "seen twice and share their weight (Wang 2002); --nodisplaced leaves that out",
@@ -180,9 +184,8 @@ std::optional<std::string> uneven_gap(const AngularCoverage& coverage) {
 Redundancy redundancy_of(const Geometry& geometry, const Grid& projections, const RedundancyOptions& options,
                          const std::string& name) {
   const AngularCoverage coverage = angular_coverage(geometry, options.allow_incomplete_arc);
-  const int inside = geometry.parallel() ? coverage.missing_arcs : coverage.missing_arcs - 1;
   std::vector<std::string> notes;
-  if (inside > 0) {
+  if (coverage.missing_inside > 0) {
     const std::string what =
         fmt::format("{}: its {} views leave {} gap{} of up to {:.6g} degrees", name, geometry.views.size(),
                     coverage.missing_arcs, coverage.missing_arcs == 1 ? "" : "s", degrees(coverage.largest_gap));

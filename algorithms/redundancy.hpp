@@ -16,6 +16,8 @@ constexpr double parallel_source = 0x1p30;
 
 /// Views farther apart are no scan; radians.
 constexpr double largest_view_gap = std::numbers::pi / 3;
+/// Nor from rows that stand steeper to the way of the source (row_slant()), degrees.
+constexpr double largest_row_slant = 30;
 
 /// That neighbours stand for views which are missing, if a gap within the scan is far wider than most.
 std::optional<std::string> uneven_gap(const AngularCoverage& coverage);

@@ -6,10 +6,10 @@
 // a = u/SDD and b = v/SDD from the foot of the perpendicular from the source. A parallel beam comes from so far away that a^2 and b^2 are
 // nothing beside 1, and its fan angles are distances from the axis.
 //
-// K = |V x r|^2 / (r x (V x r))_x, V the way that the source moves per radian over SID: 1 for V = (1, 0, 0), and 1 - a sx/SID for a
+// K = |V x r|^2 / |(r x (V x r))_x|, V the way that the source moves per radian over SID: 1 for V = (1, 0, 0), and 1 - a sx/SID for a
 //   source offset sx, the tilted fan of Gullberg et al. (1986). It follows from their change of variables taken in the plane of the
 //   filtered row and the source, where the source moves by V.e, e across the ray; a row that stands at an angle to that way sees the
-//   object's frequencies lower by its cosine, hence |V|^2/V.e in place of V.e.
+//   object's frequencies lower by its cosine, hence |V|^2/|V.e| in place of V.e. Rows may run either way.
 // w: the fan angle gamma is that of the ray to N, the direction from the source to the axis: tan gamma = V.r / N.r.
 //   PARKER (1982; eq. 12, times 2), limit = delta, beta from the arc's start:
 //     2 sin^2(pi/2 x),  x = min(1, beta/(2 (delta + gamma)), (pi + 2 delta - beta)/(2 (delta - gamma))), at least 0;
@@ -97,7 +97,7 @@ inline float2 pixels(const FdkView* data, __global const float* restrict w, int 
     const float b = fma((float)(row_begin + row), w[4], w[3]);
     const float3 r = (float3)(a, b, -1.0f), across = outer(way, r);
     const float rr = inner(r, r), along = inner(way, r);
-    const float oblique = inner(across, across) / fma(way.x, rr, -(a * along));
+    const float oblique = inner(across, across) / fabs(fma(way.x, rr, -(a * along)));
     const float weight = w[0] * oblique / sqrt(rr) * redundancy(atan2(along, inner(inward, r)), w[11], limit);
     value[n] = fdk_weighted(sample(data, w, column, row, rows, row_begin, a, b, correlation_u, correlation_v), weight);
   }

@@ -161,6 +161,19 @@ std::vector<Scanner> scanners() {
   tilted.in_plane_angle = 2;
   out.push_back({"short_tilted", circular_geometry(tilted), detector(110)});
 
+  // upside down: u and v run the other way
+  const auto turned = [](CircularOptions options) {
+    options.in_plane_angle = 180;
+    return circular_geometry(options);
+  };
+  out.push_back({"turned", turned(circle(180)), wide});
+  out.push_back({"turned_short", turned(circle(110, 220, 300)), detector(110)});
+  out.push_back({"turned_displaced_right", turned(circle(180)), displaced(72, 16, 180)});
+  out.push_back({"turned_displaced_left", turned(circle(180)), displaced(72, -16, 180)});
+  CircularOptions from_afar = circle(180, 180);
+  from_afar.sdd = 0;
+  out.push_back({"turned_parallel", turned(from_afar), reference::detector(112, 72, 180, sid / sdd, sid / sdd)});
+
   for (const double radius : {sdd, 1.6 * sdd, 0.7 * sdd})
     for (const bool fan : {false, true}) {
       Scanner curved{"cylinder_" + std::to_string(static_cast<int>(radius)) + (fan ? "_fan" : ""), turn,
@@ -435,6 +448,37 @@ TEST(Refused, ArcsThatAreTooShort) {
   EXPECT_NEAR(redundancy.limit, std::atan(55.5 / sdd), 1e-12);
   EXPECT_NEAR(redundancy.betas.front() + redundancy.betas.back(), pi + 2 * redundancy.limit, 1e-12);
   EXPECT_THAT(told(circular_geometry(circle(60, 210)), detector), ElementsAre(HasSubstr("Parker")));
+}
+
+TEST(Refused, RowsAlongTheAxis) {
+  const Grid detector = reference::detector(112, 72, 60, 1, 1);
+  for (const double sdd_or_parallel : {sdd, 0.0}) {
+    CircularOptions options = circle(60);
+    options.sdd = sdd_or_parallel;
+    for (const double angle : {90.0, 45.0, -135.0}) {
+      options.in_plane_angle = angle;
+      EXPECT_THAT(refusal(circular_geometry(options), detector), AllOf(HasSubstr("rows"), HasSubstr("90 degrees")));
+    }
+    for (const double angle : {15.0, 165.0}) {
+      options.in_plane_angle = angle;
+      EXPECT_THAT(told(circular_geometry(options), detector), ElementsAre(HasSubstr("rows stand at 15 degrees")));
+    }
+  }
+}
+
+TEST(Refused, NothingButAWordForSteepRays) {
+  const Grid detector = reference::detector(112, 72, 60, 1, 1);
+  CircularOptions options = circle(60);
+  options.out_of_plane_angle = 15;
+  const auto steep = HasSubstr("at 15 degrees to the plane across");
+  EXPECT_THAT(told(circular_geometry(options), detector), ElementsAre(steep));
+  options.source_offset_y = sid * std::tan(15 * pi / 180);  // the detector alone is tilted
+  options.projection_offset_y = options.source_offset_y * (1 - sdd / sid);
+  EXPECT_THAT(told(circular_geometry(options), detector), ElementsAre());
+  options = circle(60, 180);
+  options.sdd = 0;
+  options.out_of_plane_angle = 15;
+  EXPECT_THAT(told(circular_geometry(options), detector), ElementsAre(steep));
 }
 
 TEST(Refused, ArcsMissingInside) {

@@ -354,10 +354,12 @@ TEST(AngularCoverage, CountsTheArcsThatAreMissing) {
     if (n < 40 || n >= 55) degrees.push_back(2 * n);  // 140 degrees missing at the end, 32 inside
   const AngularCoverage c = angular_coverage(with_angles(degrees));
   EXPECT_EQ(c.missing_arcs, 2);
+  EXPECT_EQ(c.missing_inside, 1);
   EXPECT_NEAR(c.largest_gap * 180 / pi, 140, 1e-9);
   EXPECT_NEAR(c.inner_gap * 180 / pi, 32, 1e-9);
   const AngularCoverage full = angular_coverage(with_angles({0, 90, 180, 270}));
   EXPECT_EQ(full.missing_arcs, 0);
+  EXPECT_EQ(full.missing_inside, 0);
   EXPECT_NEAR(full.inner_gap, pi / 2, 1e-12);
 }
 
@@ -367,6 +369,7 @@ TEST(AngularCoverage, ParallelArcsMayMissIfAllowed) {
   const AngularCoverage c = angular_coverage(with_angles(degrees, 0), true);
   EXPECT_FALSE(c.full_circle);
   EXPECT_EQ(c.missing_arcs, 1);
+  EXPECT_EQ(c.missing_inside, 1);
   EXPECT_NEAR(sum(c.gaps) * 180 / pi, 149, 1e-9);
   EXPECT_NEAR(c.gaps.front() * 180 / pi, 0.5, 1e-9);
 }
