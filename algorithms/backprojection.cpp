@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "algorithms/check_input.hpp"
 #include "algorithms/self_check.hpp"
 #include "algorithms/turned_views.hpp"
 #include "host/error.hpp"
@@ -343,6 +344,8 @@ Backprojection unfiltered(const Geometry& geometry, const Grid& projections, con
 RunResult backproject(const Volume& projections, const Geometry& geometry, const Grid& grid,
                       const BackprojectionParameters& parameters, const std::vector<Device>& devices,
                       const RunOptions& options) {
+  check_devices(devices);
+  check_volume(projections, "the projections");
   check_projections(projections.grid, "the projections", geometry, "the geometry");
   check_grid(grid, "the volume");
   if (parameters.hardware_interpolation)

@@ -8,6 +8,7 @@
 #include <limits>
 #include <optional>
 
+#include "algorithms/check_input.hpp"
 #include "algorithms/form_trial.hpp"
 #include "algorithms/frames.hpp"
 #include "algorithms/noise_estimate.hpp"
@@ -82,6 +83,23 @@ Regulariser used_regulariser(Regulariser regulariser, double offset, const Volum
   regulariser.minimum -= offset;
   regulariser.maximum -= offset;
   if (reference != nullptr) regulariser.reference_eta = reference_eta(*reference, spacing, regulariser.reference_eta);
+  return regulariser;
+}
+
+// The box with bounds that float32 has: results are such numbers, and none of them may lie outside.
+Regulariser within_float32(Regulariser regulariser) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  const auto round = [](double bound, float towards) {
+    const auto nearest = static_cast<float>(bound);
+    const bool outside = towards > 0 ? nearest < bound : nearest > bound;
+    return static_cast<double>(outside ? std::nextafter(nearest, towards) : nearest);
+  };
+  const Regulariser asked = regulariser;
+  regulariser.minimum = round(asked.minimum, infinity);
+  regulariser.maximum = round(asked.maximum, -infinity);
+  if (regulariser.minimum > regulariser.maximum && asked.minimum <= asked.maximum)
+    throw InputError(fmt::format("--minimum {} and --maximum {}: no number of float32 lies between them", asked.minimum,
+                                 asked.maximum));
   return regulariser;
 }
 
@@ -310,6 +328,30 @@ double largest_rounding(const ValueRange& range, float offset) {
                             std::abs(static_cast<double>(range.greatest) - offset));
 }
 
+// Of one number of float32 to the next, at the largest of these.
+double float32_step(const ValueRange& range) {
+  const float largest = std::max(std::abs(range.least), std::abs(range.greatest));
+  return std::nextafter(largest, std::numeric_limits<float>::infinity()) - largest;
+}
+
+// The certificate is of the result before the offset is added again, which rounds it: as noise of sd step / sqrt(12),
+// whose total variation comes on top where the result is flat.
+std::string rounding_warning(const ValueRange& output, double offset, const Grid& grid, const MethodParameters& method,
+                             const DenoiseResult& result) {
+  const double step = float32_step(output);
+  double steepness = 0;
+  for (int axis = 0; axis < 3; ++axis)
+    if (grid.size[axis] > 1) steepness += 2 / (method.spacing[axis] * method.spacing[axis]);
+  const double rise = result.lambda * static_cast<double>(grid.count()) * step * std::sqrt(steepness / 12);
+  const bool matters = method.gap > 0 && step > 4 * result.rounding && rise > result.relative_gap * result.primal;
+  if (!matters) return {};
+  return fmt::format(
+      "the grey values lie about {:.3g}, where float32 has steps of {:.2g}: rounded to them, the file can have a "
+      "relative "
+      "gap of up to {:.2g} instead of {:.2g}; subtract an offset from the grey values, or give a larger --gap",
+      offset, step, result.relative_gap + rise / result.primal, result.relative_gap);
+}
+
 // Nothing has been committed yet.
 void require_finite_result(const DenoiseParameters& parameters, const DenoiseResult& result, const ValueRange& output) {
   if (std::isfinite(result.fidelity) && std::isfinite(output.least) && std::isfinite(output.greatest)) return;
@@ -507,9 +549,13 @@ Volume normalised_weights(const Volume& weights) {
 
 DenoiseResult denoise(const Volume& f, const Volume* weights, const DenoiseParameters& parameters,
                       const std::vector<Device>& devices, const RunOptions& options, const Volume* reference) {
+  check_volume(f, "the volume");
   const MemorySource source(f);
   std::optional<MemorySource> weight_source;
-  if (weights != nullptr) weight_source.emplace(*weights);
+  if (weights != nullptr) {
+    if (weights->voxels.size() != weights->grid.count()) check_volume(*weights, "--weights");
+    weight_source.emplace(*weights);
+  }
   Volume output = Volume::uninitialised(f.grid);
   MemorySink sink(output);
   DenoiseResult result =
@@ -522,9 +568,19 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
                            const DenoiseParameters& given, const std::vector<Device>& devices,
                            const RunOptions& options, const Volume* reference) {
   DenoiseParameters parameters = given;
+  check_devices(devices);
+  check_grid(f.grid(), "the volume");
+  for (const auto& [volume, name] : {std::pair{parameters.init, "--init"},
+                                     {parameters.half_a, "--halves"},
+                                     {parameters.half_b, "--halves"},
+                                     {reference, "--reference"}})
+    if (volume != nullptr) check_volume(*volume, name);
+  if (parameters.regulariser.guided && reference == nullptr)
+    throw InputError("directional total variation goes by a --reference, and none was given");
   parameters.regulariser.guided = reference != nullptr;
   parameters.statistical = descends(parameters) && weights != nullptr;
   check_denoise_parameters(parameters);
+  parameters.regulariser = within_float32(parameters.regulariser);
   if (reference != nullptr) require_same_grid(f.grid(), "the volume", reference->grid, "--reference");
   const bool weighted = parameters.method == "spdu" || parameters.statistical;
   if (weighted && weights == nullptr)
@@ -566,6 +622,10 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
   const double h = strength_spacing(grid, parameters);
   Volume part, weight_part, reference_part;  // what the noise is judged by
   NoiseEstimate noise;
+  // Weights may be in any unit; those that agree with what is seen in the volume are variances, and know better.
+  const auto agrees = [&] {
+    return weights != nullptr && propagated < 2 * noise.sigma && noise.sigma < 2 * propagated;
+  };
   const bool given_all =
       parameters.alpha || !method.path.empty() || (is_filter(parameters.method) && parameters.method != "nlm");
   if (!given_all) {
@@ -578,15 +638,14 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
     if (part.grid.count() < grid.count())  // masked background lies at the rim
       noise.active_fraction = std::min(noise.active_fraction, sample.active_fraction);
     result.noise_sigma = noise.sigma;
-    if (!variances)
+    if (!variances && !agrees())
       warn_of_few_places(noise, frames ? frame_grid(part.grid, parameters.time.depth) : part.grid, parameters,
                          result.warnings);
   }
   // Whatever strength leaves it as it is.
   const bool constant = !given_all && !(noise.sigma > 0) && parameters.half_a == nullptr && is_constant(f);
   if (constant && descends(parameters) && !parameters.step) parameters.step = 1;
-  // Weights may be in any unit; those that agree with what is seen in the volume are variances, and know better.
-  const bool agree = weights != nullptr && propagated < 2 * noise.sigma && noise.sigma < 2 * propagated;
+  const bool agree = agrees();
   if (variances && !agree && !constant && !few_places(noise, part.grid))
     result.warnings.push_back(fmt::format(
         "--weights say that the noise is {:.3g}, and {:.3g} is seen in the volume; pdu takes them for variances in "
@@ -669,6 +728,12 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
   }
   part = weight_part = reference_part = Volume();
   method.fused = result.form = form_of_run(devices, grid, parameters, options.plan);
+  const bool on_cpu =
+      std::any_of(devices.begin(), devices.end(), [](const Device& device) { return device.info().cpu(); });
+  if (result.form.stages > 0 && on_cpu && (parameters.stages || parameters.dual_bits))
+    result.warnings.push_back(fmt::format(
+        "{} takes kernels that are made for GPUs, and CPUs are many times slower with them; leave it out there",
+        parameters.stages ? "--stages" : "--duals"));
 
   const auto denoiser = make_denoiser(parameters.method, method);
   std::map<std::string, const VolumeSource*> inputs{{"f", &centred}};
@@ -704,7 +769,11 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
     return result;
   }
   result.rounding = largest_rounding(watched_input.range(), offset);
+  result.largest = 0x1p24 * largest_rounding(watched_input.range(), 0);
   require_finite_result(parameters, result, watched_output.range());
+  if (!descends(parameters))
+    if (auto text = rounding_warning(watched_output.range(), offset, grid, method, result); !text.empty())
+      result.warnings.push_back(std::move(text));
   const auto rms_change = result.fidelity / std::sqrt(static_cast<double>(grid.count()));
   const auto warning = [&](double sigma) {
     return result_warning(watched_input.range(), watched_output.range(), parameters, result, rms_change, sigma);

@@ -84,6 +84,7 @@ struct DenoiseResult {
   bool rule_met = true;     // false: alpha is an end of the search for it (StrengthChoice::met)
   double rounding = 0;      // tvgd: grey values; a step below it is lost in float32
   double spread = 0;        // of the input: RMS about its mean, of a sample where it is large
+  double largest = 0;       // of the input's grey values, without their sign
   double weight_span = 1;   // spdu, tvgd with weights: the largest over the least positive one
   /// That nothing happened or nothing is left (effect_warning), that alpha, the noise or the weights are doubtful.
   std::vector<std::string> warnings;

@@ -17,7 +17,9 @@ void check_axis_stack(const Grid& projections, const Geometry& geometry) {
   check_projections(projections, "the projections", geometry, "the geometry");
   const auto& d = projections.direction;
   if (!(d[0] > 0.9999) || !(d[4] > 0.9999))
-    throw InputError("the projections' direction turns or mirrors the detector; the axis is looked for along its rows");
+    throw InputError(
+        "the projections' direction turns or mirrors the detector; the axis is looked for along its rows, so give a "
+        "file with its columns and rows in the order of increasing u and v, and direction 1 0 0 0 1 0 0 0 1");
 }
 
 double middle_row(const Grid& projections, const Geometry& geometry) {

@@ -1,6 +1,8 @@
 #include "algorithms/pdu4d.hpp"
 
-#include <stdexcept>
+#include <fmt/format.h>
+
+#include "host/error.hpp"
 
 namespace halocline {
 
@@ -8,7 +10,9 @@ Pdu4d::Pdu4d(const MethodParameters& parameters) : Pdu(parameters), time_weight_
   parameters_.fused = {};  // those kernels have three dimensions
   const std::size_t depth = parameters.time.depth;
   if (depth == 0 || parameters.size[1] % depth != 0)
-    throw std::logic_error("the second size is not a whole number of slices");
+    throw InputError(
+        fmt::format("time.depth is {}; pdu4d takes frames stacked along y, whose {} rows are a multiple of it", depth,
+                    parameters.size[1]));
   rows_ = static_cast<std::int32_t>(parameters.size[1] / depth);
   norm2_ = gradient_norm2({parameters.size[0], parameters.size[1] / depth, depth}, parameters.spacing) +
            gradient_norm2({parameters.size[2], 1, 1}, {time_weight_, 1, 1});

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "algorithms/backprojection.hpp"
+#include "algorithms/check_input.hpp"
 #include "algorithms/self_check.hpp"
 #include "algorithms/turned_views.hpp"
 #include "host/error.hpp"
@@ -363,6 +364,8 @@ void RayBackprojection::accumulate(Slab& slab, Range views, Range slices) const 
 RunResult project(const Volume& volume, const Geometry& geometry, const Grid& projections,
                   const ProjectionParameters& parameters, const std::vector<Device>& devices,
                   const RunOptions& options) {
+  check_devices(devices);
+  check_volume(volume, "the volume");
   check(geometry, volume.grid, projections);
   const RayProjection method(geometry, volume.grid, projections, for_devices(parameters, budgets(devices)));
   for (const Device& device : devices) method.check_device(device.info());
@@ -378,6 +381,8 @@ RunResult project(const Volume& volume, const Geometry& geometry, const Grid& pr
 
 RunResult backproject(const Volume& projections, const Geometry& geometry, const Grid& volume, Projector projector,
                       const std::vector<Device>& devices, const RunOptions& options) {
+  check_devices(devices);
+  check_volume(projections, "the projections");
   check(geometry, volume, projections.grid);
   return run_backprojection(
       RayBackprojection(geometry, projections.grid, volume, projector, !all_cpu(budgets(devices))), projections, volume,

@@ -227,7 +227,10 @@ StrengthChoice by_risk(const Part& part, const Volume& noise, const std::string&
   Risk risk(part.problem, noise, devices.front());
   StrengthChoice choice;
   choice.sigma = std::sqrt(mean_square(noise));
-  const auto found = minimise(risk, 0.7 * choice.sigma * louder * typical_spacing(part.f().grid));
+  const double h = typical_spacing(part.f().grid);
+  // Far below delta Huber's variation is |d|^2 / (2 delta): the larger delta, the more of it a noise needs.
+  const double softer = part.problem.parameters.regulariser.huber_delta.value_or(0) * h / (50 * choice.sigma);
+  const auto found = minimise(risk, 0.7 * choice.sigma * louder * h * std::max(1.0, softer));
   choice.lambda = to_three_digits(found.lambda / louder);
   choice.how = how + where(part) + found.note;
   choice.met = *found.note == '\0';

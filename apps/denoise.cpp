@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -262,6 +263,27 @@ Volume made_weights(Job& job, const DenoiseCommand& command, const Volume& volum
   return std::move(map.variance);
 }
 
+// What the type of the stored values costs the result.
+void warn_of_component(const ImageInfo& input, const std::string& path, const DenoiseResult& result) {
+  const Component component = component_named(input.component);
+  const auto largest = static_cast<float>(result.largest);
+  const double step = std::nextafter(largest, std::numeric_limits<float>::infinity()) - largest;
+  const bool finer = component_bytes(component) > 4 || component == Component::int32 || component == Component::uint32;
+  if (finer && step > 0 && (result.noise_sigma > 0 ? step > 0.1 * result.noise_sigma : result.spread == 0))
+    spdlog::warn(
+        "'{}' holds {} values of up to {:.3g}; float32, in which all is calculated, has steps of {:.2g} there, and "
+        "finer "
+        "contrast is lost: subtract an offset from them first",
+        path, input.component, result.largest, step);
+  const double level = std::abs(input.scaling.slope);
+  if (is_integer(component) && result.alpha_choice != "given" && result.noise_sigma > 0 &&
+      result.noise_sigma < 0.5 * level)
+    spdlog::warn(
+        "'{}' holds whole numbers, and its noise of {:.2g} is less than half a step of {:.3g} between them: what was "
+        "rounded away misleads the choice of alpha; give --alpha a number",
+        path, result.noise_sigma, level);
+}
+
 // Bytes of host memory that inputs and results take beside the run. MetaImage files are read and written as they go;
 // the other formats are held in their own type.
 double held_bytes(const DenoiseCommand& command, const Plan& plan, const Grid& grid, const ImageInfo& input,
@@ -286,6 +308,16 @@ double held_bytes(const DenoiseCommand& command, const Plan& plan, const Grid& g
   result += own_type(command.input, component_named(input.component)) + own_type(command.output, storage.component);
   if (weights > 0) result += own_type(command.weights, component_named(read_image_info(command.weights).component));
   return result + (plan.resident ? 0 : volume);  // slabs that come and go keep the result, too
+}
+
+// Of host memory, while alpha is chosen (algorithms/strength.hpp): as measured, in volumes of the parts that are
+// judged.
+double judging_bytes(const DenoiseParameters& parameters, const Grid& grid, bool cpu) {
+  const bool judges = (parameters.method == "pdu" || parameters.method == "spdu") && !parameters.alpha &&
+                      !parameters.alpha_sigma && parameters.alpha_path.empty();
+  if (!judges) return 0;
+  const double voxels = static_cast<double>(grid.count());
+  return sizeof(float) * (2 * std::min(voxels, 0x1p24) + (cpu ? 26 : 16) * std::min(voxels, 0x1p21));
 }
 
 // What the bits of the result depend on: all options but those that choose devices, names and ends, and voxels instead
@@ -396,7 +428,9 @@ void run_denoise(Job& job, DenoiseCommand& command) {
                           whole.size[0], whole.size[1]));
   const double chunk =
       control.checkpoint.empty() ? 0 : std::min(grid_bytes(grid), static_cast<double>(checkpoint_buffer));
-  job.forecast(plan, held_bytes(command, plan, grid, input, storage, streamed), chunk);
+  const double judging = judging_bytes(command.parameters, grid, job.devices().front().info().cpu());
+  job.forecast(plan, held_bytes(command, plan, grid, input, storage, streamed),
+               chunk + std::max(0.0, judging - plan.host_bytes));  // before the run
   std::optional<Checkpoint> checkpoint;
   if (!control.checkpoint.empty()) {
     job.output("--checkpoint", control.checkpoint);
@@ -513,6 +547,7 @@ void run_denoise(Job& job, DenoiseCommand& command) {
   const auto voxels = static_cast<double>(grid.count());
   for (const auto& text : shortfalls(result, command.parameters, control, voxels)) spdlog::warn("{}", text);
   for (const auto& text : result.warnings) spdlog::warn("{}", text);
+  warn_of_component(input, command.input, result);
   constexpr double noticeable = 0.05;
   if (result.weight_change >= noticeable)
     spdlog::warn("--weight-bits {} changes weights by up to {:.3g} %: they span too much for it; give --weight-bits {}",
@@ -577,8 +612,9 @@ void add_denoise(CLI::App& app, Action& action) {
       ->check(whole_number_from(0, 4))
       ->type_name("N");
   sub->add_option("--duals", command->duals,
-                  "pdu, spdu: how dual variables are stored: float32; snorm16, good to a gap of 1e-5; snorm8, for "
-                  "previews, to 1e-3")
+                  "pdu, spdu: how dual variables are stored: float32; snorm16, good to a gap of 1e-5 (1e-3 where alpha "
+                  "is forty times smaller than the noise asks for); snorm8, for previews, to 1e-3. Made for GPUs: on "
+                  "CPUs float32 is many times faster")
       ->default_str("float32")
       ->check(CLI::IsMember(dual_names()));
   sub->add_option(

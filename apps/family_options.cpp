@@ -36,11 +36,13 @@ void add_regulariser_options(CLI::App& sub, RegulariserOptions& options, Regular
       ->check(positive_number())
       ->type_name("D")
       ->group(group);
-  auto* minimum = sub.add_option("--minimum", options.minimum, "No grey value of the result is below it")
+  auto* minimum = sub.add_option("--minimum", options.minimum,
+                                 "No grey value of the result is below it (whole numbers are rounded afterwards)")
                       ->check(finite_number())
                       ->type_name("A")
                       ->group(group);
-  sub.add_option("--maximum", options.maximum, "No grey value of the result is above it")
+  sub.add_option("--maximum", options.maximum,
+                 "No grey value of the result is above it (whole numbers are rounded afterwards)")
       ->check(finite_number())
       ->type_name("B")
       ->group(group);

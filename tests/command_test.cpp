@@ -589,8 +589,45 @@ TEST_F(TwoNoisyBalls, NoiseOfFewVoxelsIsDoubtful) {
   EXPECT_THAT(told({"tvgd"}), HasSubstr("give --step and --target-fidelity"));
   EXPECT_THAT(told({"pdu", "--alpha", "15"}), Not(HasSubstr("places only")));
   write_image(Volume(read_image(f / "b.mha").grid, 0.01f), f / "w.mha");  // that is known better
-  EXPECT_THAT(told({"pdu", "--weights", f / "w.mha"}),
-              AllOf(Not(HasSubstr("places only")), Not(HasSubstr("--weights"))));
+  for (const char* method : {"pdu", "spdu", "tvgd"})
+    EXPECT_THAT(told({method, "--weights", f / "w.mha"}),
+                AllOf(Not(HasSubstr("places only")), Not(HasSubstr("--weights"))));
+}
+
+// Of float64, and of whole numbers.
+TEST_F(TwoNoisyBalls, ValuesFinerThanWhatIsKeptAreTold) {
+  const Volume balls = reference::two_balls(24, 0.1);
+  for (const double offset : {0.0, 1e7}) {
+    std::ofstream file(f / "b.mha", std::ios::binary);
+    file << "ObjectType = Image\nNDims = 3\nDimSize = 24 24 24\nElementType = MET_DOUBLE\nElementDataFile = LOCAL\n";
+    for (const double voxel : balls.voxels) {
+      const double value = voxel + offset;
+      file.write(reinterpret_cast<const char*>(&value), sizeof value);
+    }
+    file.close();
+    const auto steps = AllOf(HasSubstr("holds float64 values of up to 1e+07"), HasSubstr("subtract an offset"));
+    EXPECT_THAT(told({"pdu"}), offset > 0 ? testing::Matcher<std::string>(steps) : Not(HasSubstr("float64"))) << offset;
+  }
+  for (const float contrast : {2.0f, 20.0f}) {
+    Volume scaled = balls;
+    for (float& value : scaled.voxels) value = std::round(contrast * value);
+    const auto image = create_image(f / "b.mha", scaled.grid, {Component::int16, {}});
+    image->begin();
+    copy_voxels(MemorySource(scaled), *image);
+    image->commit();
+    const auto half = HasSubstr("less than half a step of 1");
+    EXPECT_THAT(told({"pdu"}), contrast < 10 ? testing::Matcher<std::string>(half) : Not(half)) << contrast;
+  }
+}
+
+// On CPUs they are many times slower.
+TEST_F(TwoNoisyBalls, FormsForGpusAreToldOnCpus) {
+  const auto devices = list_devices();
+  if (!devices.front().cpu()) GTEST_SKIP() << "no CPU";
+  EXPECT_THAT(told({"pdu", "--alpha", "15", "--duals", "snorm16"}),
+              HasSubstr("--duals takes kernels that are made for"));
+  EXPECT_THAT(told({"pdu", "--alpha", "15", "--stages", "2"}), HasSubstr("--stages takes kernels that are made for"));
+  EXPECT_THAT(told({"pdu", "--alpha", "15", "--stages", "0"}), Not(HasSubstr("GPUs")));
 }
 
 TEST_F(CommandOnDevice, AlphaPathsWriteAFileEach) {

@@ -381,6 +381,60 @@ TEST(Denoise, BoundsAreInGreyValuesWhateverTheOffset) {
   EXPECT_NEAR(moved.primal, bounded.primal, 1e-3 * bounded.primal);
 }
 
+// float32 has neither -49.1 nor -49.7: what is written lies within, and has no less energy than the bound says.
+TEST(Denoise, BoundsHoldAsNumbersOfFloat32) {
+  Volume f = reference::two_balls(16, 0);
+  for (std::size_t n = 0; n < f.voxels.size(); ++n)
+    f.voxels[n] = -50 + 1.2f * static_cast<float>(n * 2654435761u % 1000) / 1000;
+  for (const bool above : {false, true}) {
+    DenoiseParameters parameters;
+    parameters.alpha = 100;
+    parameters.gap = 0;
+    parameters.iterations = 500;
+    const double bound = above ? -49.7 : -49.1;
+    (above ? parameters.regulariser.minimum : parameters.regulariser.maximum) = bound;
+    const auto result = denoise(f, nullptr, parameters, device());
+    double distance = 0;
+    for (std::size_t n = 0; n < f.voxels.size(); ++n) {
+      const double value = result.output.voxels[n];
+      ASSERT_TRUE(above ? value >= bound : value <= bound) << value;
+      distance += std::pow(value - f.voxels[n], 2);
+    }
+    const auto lattice = reference::lattice_of(f);
+    const double energy =
+        0.5 * distance + result.lambda * reference::total_variation(lattice, reference::image_of(result.output));
+    EXPECT_GE(energy, result.dual * (1 - 1e-7)) << bound;
+  }
+  DenoiseParameters between;
+  between.regulariser.minimum = 0.1;
+  between.regulariser.maximum = std::nextafter(0.1, 1.0);
+  try {
+    denoise(f, nullptr, between, device());
+    FAIL() << "not refused";
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("no number of float32"));
+  }
+}
+
+// What is written is rounded to the steps that float32 has there.
+TEST(Denoise, OffsetsThatCostTheCertificateAreTold) {
+  DenoiseParameters parameters;
+  parameters.alpha = 12;
+  const auto told = [&](float offset, double gap) {
+    Volume f = reference::two_balls(32, 0.1);
+    for (auto& value : f.voxels) value += offset;
+    parameters.gap = gap;
+    const auto result = denoise(f, nullptr, parameters, device());
+    return std::any_of(result.warnings.begin(), result.warnings.end(),
+                       [](const std::string& text) { return text.find("subtract an offset") != std::string::npos; });
+  };
+  EXPECT_FALSE(told(0, 1e-5));
+  EXPECT_FALSE(told(100, 1e-3));
+  EXPECT_FALSE(told(1000, 0));
+  EXPECT_TRUE(told(1000, 1e-4));
+  EXPECT_TRUE(told(20000, 1e-3));
+}
+
 TEST(Denoise, AlphaIsChosenForTheProblemThatIsSolved) {
   const Volume f = reference::two_balls(40, 0.1);
   Volume inverted = reference::two_balls(40, 0.02, 9);  // another modality
@@ -407,6 +461,21 @@ TEST(Denoise, AlphaIsChosenForTheProblemThatIsSolved) {
   EXPECT_LT(guided.regulariser.reference_eta.value(), 0.5);
   // the reference knows where the edges are, whatever its contrast
   EXPECT_LT(rms(guided.output, truth), 0.5 * rms(plain.output, truth));
+}
+
+TEST(Denoise, HubersAlphaIsFoundWhateverDelta) {
+  const Volume f = reference::two_balls(32, 0.1), truth = reference::two_balls(32, 0);
+  double before = 0;
+  for (const double delta : {10.0, 100.0, 1e6}) {
+    DenoiseParameters parameters;
+    parameters.regulariser.variation = Variation::huber;
+    parameters.regulariser.huber_delta = delta;
+    const auto result = denoise(f, nullptr, parameters, device());
+    EXPECT_TRUE(result.rule_met) << delta;
+    const double error = rms(result.output, truth);  // far above all slopes delta changes nothing but the unit of alpha
+    if (before > 0) EXPECT_NEAR(error, before, 0.02 * before) << delta;
+    before = error;
+  }
 }
 
 TEST(Denoise, HuberKeepsASlope) {

@@ -1,0 +1,18 @@
+// What every function that takes a volume and devices from a caller asks of them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "host/device.hpp"
+#include "host/volume.hpp"
+
+namespace halocline {
+
+/// Throws InputError that names `name` unless the grid is one (check_grid()) and has a finite value for each voxel.
+void check_volume(const Volume& volume, const std::string& name);
+
+/// Throws InputError if there is none.
+void check_devices(const std::vector<Device>& devices);
+
+}  // namespace halocline
