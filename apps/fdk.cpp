@@ -117,6 +117,31 @@ ImageStorage output_storage(const FdkCommand& command) {
   return storage;
 }
 
+// What check_fdk() says; and that --crop is the reason, if the whole detector would do.
+std::vector<std::string> check_frame(const FdkCommand& command, const FdkWork& work, std::size_t n) {
+  const auto check = [&](const Grid& stack) {
+    return check_fdk(work.frames[n].geometry, stack, work.grid, "'" + command.input + "'", "'" + command.geometry + "'",
+                     work.attenuation.redundancy);
+  };
+  std::string why;
+  try {
+    return check(work.stack);
+  } catch (const InputError& error) {
+    if (!command.projections.crop) throw;
+    why = error.what();
+  }
+  ProjectionPart part = work.chosen.frames[n];
+  part.first = {0, 0};
+  part.size = {work.chosen.file.size[0], work.chosen.file.size[1]};
+  try {
+    check(part_grid(work.chosen.file, part));
+  } catch (const InputError&) {
+    throw InputError(why);
+  }
+  throw InputError(fmt::format("{}; but for --crop {} it could be reconstructed, so leave more of the detector", why,
+                               fmt::join(*command.projections.crop, ",")));
+}
+
 FdkWork prepare(Job& job, const FdkCommand& command) {
   check_noise_options(command.noise, command.counts);
   FdkWork work;
@@ -136,7 +161,7 @@ FdkWork prepare(Job& job, const FdkCommand& command) {
   for (std::size_t n = 0; n < work.frames.size(); ++n) {
     FdkFrame& frame = work.frames[n];
     frame.geometry = work.chosen.geometry(views, n);
-    const auto notes = check_fdk(frame.geometry, work.stack, work.grid, input, geometry, work.attenuation.redundancy);
+    const auto notes = check_frame(command, work, n);
     if (job.dry_run() && n == 0)
       for (const auto& note : notes) spdlog::warn("{}", note);
     if (!command.halves_output.empty()) prepare_halves(command, work, frame);

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include "apps/geometry_commands.hpp"
@@ -32,10 +34,12 @@ void run_check(Job& job, CheckCommand& command) {
     views = stack.size[2];
     command.detector = command.detector.or_else(DetectorPixels::of(stack));
     const auto& d = stack.direction;
-    if (d[0] * d[4] - d[1] * d[3] < 0)
-      findings.push_back({true, fmt::format("'{}' has a direction that mirrors the detector; flip its images along one "
-                                            "axis and set the direction to 1 0 0 0 1 0 0 0 1",
-                                            command.projections)});
+    if (std::max(std::abs(d[1]), std::abs(d[3])) > 1e-4)  // -1 on the diagonal only counts the other way
+      findings.push_back(
+          {true, fmt::format("'{}' has a direction that turns or mixes the detector's axes, and filtering "
+                             "needs rows along u; store its images so and set the direction to 1 0 0 0 "
+                             "1 0 0 0 1, or give the angle as the geometry's in-plane angle",
+                             command.projections)});
   }
   const ScanFile scan = load_geometry(command.geometry, {}, command.detector);
   if (views != 0 && views != scan.geometry.views.size())

@@ -76,12 +76,14 @@ void add_geometry_circular(CLI::App& app, Action& action) {
   sub->add_option("--sid", c.sid, "Source to isocentre distance, mm")
       ->check(positive_number())
       ->required()
+      ->default_str("")
       ->type_name("D");
   sub->add_option("--sdd", c.sdd,
                   "Source to detector distance, mm, no less than --sid (equal: a virtual detector through the "
                   "rotation axis); 0 for a parallel beam")
       ->check(not_negative())
       ->required()
+      ->default_str("")
       ->type_name("D");
   sub->add_option("--projections", command->projections, "Number of views, at first-angle + i * arc / N")
       ->check(whole_number_from(1, 1000000))

@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cctype>
 #include <filesystem>
 #include <memory>
 
@@ -23,13 +26,27 @@ struct ConvertCommand {
   std::optional<double> projection_offset_x, projection_offset_y, out_of_plane_angle, in_plane_angle;
 };
 
+// What is written is to be read again, and that goes by the extension first.
 GeometryFormat output_format(const ConvertCommand& command) {
-  if (!command.to.empty()) return geometry_format(command.to);
-  if (std::filesystem::path(command.output).extension() == ".xml") return GeometryFormat::rtk;
-  throw InputError(
-      fmt::format("-o '{}': its extension does not say a format; give --to rtk, --to astra or --to "
-                  "matrices (.xml alone means rtk)",
-                  command.output));
+  std::string extension = std::filesystem::path(command.output).extension().string();
+  std::transform(extension.begin(), extension.end(), extension.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
+  const bool xml = extension == ".xml";
+  if (command.to.empty() && !xml)
+    throw InputError(
+        fmt::format("-o '{}': its extension does not say a format; give --to astra or --to matrices, or .xml, which "
+                    "means rtk",
+                    command.output));
+  const GeometryFormat format = command.to.empty() ? GeometryFormat::rtk : geometry_format(command.to);
+  if (format == GeometryFormat::rtk && !xml)
+    throw InputError(fmt::format("-o '{}': --to rtk writes XML; give a name that ends in .xml", command.output));
+  const std::array<const char*, 7> of_others{".xml", ".xtekct", ".pca", ".h5", ".hdf5", ".nxs", ".hdf"};
+  if (format != GeometryFormat::rtk && std::find(of_others.begin(), of_others.end(), extension) != of_others.end())
+    throw InputError(
+        fmt::format("-o '{}': --to {} writes text, which would not be read from a file that ends in {}; give a name "
+                    "that ends in .txt{}",
+                    command.output, command.to, extension, xml ? ", or --to rtk" : ""));
+  return format;
 }
 
 void change_views(const ConvertCommand& command, Geometry& geometry) {
@@ -73,7 +90,7 @@ void add_geometry_convert(CLI::App& app, Action& action) {
   sub->add_option("-i,--input", command->input, "Geometry to read")->required()->type_name("FILE");
   sub->add_option("--from", command->from, "Format of the input. Default: by its extension and content")
       ->check(CLI::IsMember(geometry_format_names()));
-  sub->add_option("--to", command->to, "Format of the output. Default: rtk for .xml")
+  sub->add_option("--to", command->to, "Format of the output: rtk to .xml, the others to .txt. Default: rtk for .xml")
       ->check(CLI::IsMember({"rtk", "astra", "matrices"}));
   add_detector_options(*sub, command->detector);
   const std::string changes = "Changes to all views";

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <memory>
 #include <numbers>
@@ -80,7 +81,9 @@ std::string mean_row(const char* name, const Alignment::Value& value, const char
                        : fmt::format("{:.6g} {} in the mean, up to {:.3g} off it", mean, unit, value.spread));
 }
 
-std::string alignment_rows(const Geometry& geometry, const DetectorPixels& detector, nlohmann::json& results) {
+// backwards: along u and v, whether the file counts its pixels from the greatest.
+std::string alignment_rows(const Geometry& geometry, const DetectorPixels& detector,
+                           const std::array<bool, 2>& backwards, nlohmann::json& results) {
   const Alignment a = alignment(geometry);
   std::string text = mean_row("isocentre on the detector, u", a.axis_u, "mm");
   text += mean_row("isocentre on the detector, v", a.axis_v, "mm");
@@ -89,12 +92,18 @@ std::string alignment_rows(const Geometry& geometry, const DetectorPixels& detec
   results["in_plane_degrees"] = a.in_plane.mean;
   if (detector.size && detector.spacing) {
     const auto first = detector.first(), centre = detector.centre();
-    const double column = (a.axis_u.mean - first[0]) / (*detector.spacing)[0],
-                 row_at = (a.axis_v.mean - first[1]) / (*detector.spacing)[1];
+    const std::array<double, 2> isocentre{a.axis_u.mean, a.axis_v.mean};
+    std::array<double, 2> pixel, from_centre;
+    for (int axis = 0; axis < 2; ++axis) {
+      pixel[axis] = (isocentre[axis] - first[axis]) / (*detector.spacing)[axis];
+      from_centre[axis] = (isocentre[axis] - centre[axis]) / (*detector.spacing)[axis];
+      if (!backwards[axis]) continue;
+      pixel[axis] = static_cast<double>((*detector.size)[axis]) - 1 - pixel[axis];
+      from_centre[axis] = -from_centre[axis];
+    }
     text += row("in pixels", fmt::format("column {:.2f}, row {:.2f}; {:+.2f}, {:+.2f} from the detector's centre",
-                                         column, row_at, (a.axis_u.mean - centre[0]) / (*detector.spacing)[0],
-                                         (a.axis_v.mean - centre[1]) / (*detector.spacing)[1]));
-    results["isocentre_pixel"] = {column, row_at};
+                                         pixel[0], pixel[1], from_centre[0], from_centre[1]));
+    results["isocentre_pixel"] = pixel;
   }
   text += mean_row("tilt along the beam", a.out_of_plane, "degrees (out of plane)");
   text += mean_row("tilt in the detector", a.in_plane, "degrees (in plane)");
@@ -137,9 +146,13 @@ std::string view_rows(const Geometry& geometry) {
 void run_show(Job& job, ShowCommand& command) {
   job.input("geometry", command.geometry);
   job.output("--png", command.png);
-  if (!command.projections.empty())
-    command.detector = command.detector.or_else(DetectorPixels::of(placed_projections(
-        command.detector, job.input_image("-i", command.projections), "'" + command.projections + "'")));
+  std::array<bool, 2> backwards{};
+  if (!command.projections.empty()) {
+    const Grid stack = placed_projections(command.detector, job.input_image("-i", command.projections),
+                                          "'" + command.projections + "'");
+    backwards = {stack.direction[0] < 0, stack.direction[4] < 0};
+    command.detector = command.detector.or_else(DetectorPixels::of(stack));
+  }
   const ScanFile scan = load_geometry(command.geometry, {}, command.detector);
   const Geometry& geometry = scan.geometry;
   std::optional<Grid> volume;
@@ -163,7 +176,7 @@ void run_show(Job& job, ShowCommand& command) {
   text += range_row(geometry, "projection offset y", &View::projection_offset_y, "mm");
   text += range_row(geometry, "source offset x", &View::source_offset_x, "mm");
   text += range_row(geometry, "source offset y", &View::source_offset_y, "mm");
-  text += alignment_rows(geometry, scan.detector, results);
+  text += alignment_rows(geometry, scan.detector, backwards, results);
   text += row("detector", geometry.radius_cylindrical_detector > 0
                               ? fmt::format("cylinder of radius {:.6g} mm", geometry.radius_cylindrical_detector)
                               : "flat");

@@ -36,8 +36,11 @@ void add_grid_options(CLI::App& app, GridOptions& options) {
 Grid make_grid(const GridOptions& options) {
   Grid grid;
   if (!options.like.empty()) {
-    grid = read_image_info(options.like).grid;
+    const ImageInfo info = read_image_info(options.like);
+    grid = info.grid;
     check_grid(grid, "--like " + options.like);
+    warn_of_grid(info, "--like '" + options.like + "'",
+                 "if that is not so, give a .mha, .nrrd or .nii file, or --size, --spacing and --origin instead");
   } else {
     if (!options.size || !options.spacing)
       throw InputError(

@@ -5,6 +5,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -63,6 +64,12 @@ bool share_a_file(const std::vector<fs::path>& a, const std::vector<fs::path>& b
   return false;
 }
 
+// Images of the other commands' options are of the detector, whose pixels --pixel places.
+bool takes_volumes(const std::string& command) {
+  constexpr std::array<const char*, 5> commands{"project", "denoise", "noise-map", "metrics", "preview"};
+  return std::find(commands.begin(), commands.end(), command) != commands.end();
+}
+
 std::size_t largest_slab(const Plan& plan) {
   std::size_t bytes = 0;
   for (const auto& slab : plan.slabs) bytes = std::max(bytes, slab.bytes);
@@ -116,8 +123,13 @@ ImageInfo Job::input_image(const std::string& option, const std::string& path) {
   input(option, path);
   const auto info = read_image_info(path);
   check_grid(info.grid, "'" + path + "'");
+  auto& inputs = report_["inputs"];
+  const auto claims =
+      std::count_if(inputs.begin(), inputs.end(), [&](const auto& entry) { return entry["path"] == path; });
+  if (claims == 1 && takes_volumes(report_["command"]))
+    warn_of_grid(info, "'" + path + "'", "if that is not so, give it as .mha, .nrrd or .nii");
   if (dry_run() && !path.empty()) check_image_file(path);
-  auto& entry = report_["inputs"].back();
+  auto& entry = inputs.back();
   entry["grid"] = grid_json(info.grid);
   entry["component"] = info.component;
   if (!info.scaling.identity()) entry["slope"] = info.scaling.slope, entry["offset"] = info.scaling.offset;
@@ -231,15 +243,16 @@ void Job::forecast(const Plan& plan, double volumes, double pieces) {
   prepare_host(need);
 }
 
-void Job::require_host_memory(double volumes, const std::string& remedy) {
-  const HostNeed need{static_cast<double>(process_bytes()), volumes, 0, volumes, 0, !common_.scratch.empty()};
+void Job::require_host_memory(double volumes, const std::string& remedy, double work) {
+  const HostNeed need{static_cast<double>(process_bytes()), volumes, work, volumes, 0, !common_.scratch.empty()};
   halocline::require_host_memory(need, host_memory(), (remedy.empty() ? remedy : remedy + " ") + host_memory_option);
   prepare_host(need);
 }
 
 // All that a host will be asked for is seen to be there before the volumes are read.
 void Job::prepare_host(const HostNeed& need) {
-  host_need_ = std::max(host_need_, need.peak());
+  // Devices whose rates were measured, or kernels compiled, may have taken more before.
+  host_need_ = std::max({host_need_, need.peak(), static_cast<double>(peak_bytes())});
   scratch_need_ = std::max(scratch_need_, need.on_scratch());
   if (!need.scratch) return;
   if (!scratch_) {

@@ -81,8 +81,9 @@ class Job {
   /// Throws PlanError if the host has less memory than all of it needs, InputError if the folder of --scratch has no
   /// room for what is to lie there.
   void forecast(const Plan& plan, double volumes, double pieces = 0);
-  /// The same of a job without a plan. remedy: a sentence on what takes less, if the job knows.
-  void require_host_memory(double volumes, const std::string& remedy = {});
+  /// The same of a job without a plan. remedy: a sentence on what takes less, if the job knows; work: bytes of other
+  /// arrays, which are never in the folder of --scratch.
+  void require_host_memory(double volumes, const std::string& remedy = {}, double work = 0);
   /// Bytes that the job may take: --host-memory, else what the computer has.
   std::size_t host_memory() const;
   /// Plan, iterations, memory and traffic of a run, predicted and as they were, for the report.

@@ -250,10 +250,13 @@ void add_plan(CLI::App& app, Action& action) {
   sub->add_option("--machine", command->machine,
                   "A described machine (JSON, see apps/machines). Default: the devices here, as --device chooses them")
       ->type_name("FILE");
-  sub->add_option("--method", command->method, "A method of denoise, or fdk, project, backproject")
+  sub->add_option("--method", command->method, fmt::format("One of {}", fmt::join(methods(), ", ")))
       ->required()
       ->default_str("");
-  sub->add_option("--size", command->size, "Voxels: N for a cube, or NX,NY,NZ")->required()->type_name("N|NX,NY,NZ");
+  sub->add_option("--size", command->size, "Voxels: N for a cube, or NX,NY,NZ")
+      ->required()
+      ->default_str("")
+      ->type_name("N|NX,NY,NZ");
   sub->add_option("--iterations", command->iterations, "Of a method of denoise; all are counted. Default: 200")
       ->check(whole_number_from(1))
       ->type_name("N");

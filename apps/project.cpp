@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <string>
 
 #include "algorithms/phantoms.hpp"
 #include "algorithms/projector.hpp"
@@ -123,7 +124,10 @@ void add_project(CLI::App& app, Action& action) {
                   "For --projector joseph. exact: float32; hardware: texture units (8-bit fractions on most GPUs)")
       ->check(CLI::IsMember({"exact", "hardware"}))
       ->excludes(phantom);
-  sub->add_option("-g,--geometry", command->geometry, geometry_file_help)->required()->type_name("FILE");
+  sub->add_option("-g,--geometry", command->geometry,
+                  std::string(geometry_file_help) + ". One with a cylindrical detector is for --phantom only")
+      ->required()
+      ->type_name("FILE");
   add_list(*sub, "--detector", command->detector, "NU,NV", Numbers::sizes, "Detector pixels: columns (u), rows (v)")
       ->required();
   add_list(*sub, "--pixel", command->pixel, "DU,DV", Numbers::positive, "Pixel pitch, mm")->required();

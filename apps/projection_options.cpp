@@ -128,8 +128,9 @@ void add_detector_options(CLI::App& app, ProjectionOptions& options) {
              throw InputError("--bin: more than two numbers were given, expected: --bin U[,V]");
          },
          "Put U columns and V rows together (after --crop): the mean of the line integrals; with --counts the sum of "
-         "the counts of good pixels, over that of their flats, before the logarithm, so that no noise is made a bias. "
-         "What does not fill a last bin is left out. Default for V: U, but 1 if there is one row")
+         "the counts over that of the flats, before the logarithm, so that no noise is made a bias; bad pixels take "
+         "the counts and flats of their good neighbours. What does not fill a last bin is left out. Default for V: U, "
+         "but 1 if there is one row")
       ->expected(1, 2)
       ->type_name("U[,V]")
       ->group(group);

@@ -1,9 +1,11 @@
 #include "apps/visibility.hpp"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <limits>
+#include <vector>
 
 #include "host/error.hpp"
 
@@ -36,7 +38,10 @@ void require_seen(const Grid& volume, const std::string& volume_name, const Grid
       for (const double row : {-0.5, static_cast<double>(projections.size[1]) - 0.5})
         detector[axis].add(physical(projections, axis, column, row));
 
-  for (const View& view : geometry.views) {
+  bool seen = false;
+  std::vector<std::size_t> reached;  // views whose source the volume reaches, or what is behind it
+  for (std::size_t n = 0; n < geometry.views.size(); ++n) {
+    const View& view = geometry.views[n];
     const Matrix34 matrix = projection_matrix(view);
     std::array<Interval, 2> here;
     bool behind = false;
@@ -53,13 +58,21 @@ void require_seen(const Grid& volume, const std::string& volume_name, const Grid
       if (behind) break;
       for (int axis = 0; axis < 2; ++axis) here[axis].add(image[axis] / image[2]);
     }
-    if (behind) return;  // the volume reaches to the source or beyond it: its shadow has no end
-    if (here[0].meets(detector[0]) && here[1].meets(detector[1])) return;
+    if (behind) reached.push_back(n);  // its shadow has no end
+    seen = seen || behind || (here[0].meets(detector[0]) && here[1].meets(detector[1]));
+    if (behind) continue;
     for (int axis = 0; axis < 2; ++axis) {
       shadow[axis].add(here[axis].low);
       shadow[axis].add(here[axis].high);
     }
   }
+  if (!reached.empty())
+    spdlog::warn(
+        "{} reaches to the source or behind it in {} of {} views (the first: view {}, SID {:.6g} mm), and rays are "
+        "taken as whole lines: what lies behind the source counts as well, so choose a smaller volume, or check its "
+        "spacing and origin and the geometry's SID (mm)",
+        volume_name, reached.size(), geometry.views.size(), reached.front(), geometry.views[reached.front()].sid);
+  if (seen) return;
   throw InputError(
       fmt::format("{} is never seen by the detector of {}: over all {} views it is cast on u {:.6g} to {:.6g} mm, v "
                   "{:.6g} to {:.6g} mm, but the "

@@ -106,7 +106,8 @@ TEST(Axis, RefusesWhatItCannotUse) {
   refused([&] { axis_by_sharpness(scan.projections, scan.believed, {0, 5}, open_devices({})); }, "detector row");
   scan.projections.grid.origin[1] -= 200;
   scan.projections.grid.direction[0] = -1;
-  refused([&] { axis_by_correlation(scan.projections, scan.believed, {0, 5}); }, "mirrors");
+  for (const char* part : {"mirrors", "give a file with its columns and rows in the order of increasing u and v"})
+    refused([&] { axis_by_correlation(scan.projections, scan.believed, {0, 5}); }, part);
   scan.projections.grid.direction[0] = 1;
   scan.projections.grid.origin[0] += 500;
   refused(

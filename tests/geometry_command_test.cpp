@@ -4,6 +4,8 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <tuple>
+#include <utility>
 
 #include "algorithms/geometry_xml.hpp"
 #include "apps/geometry_drawing.hpp"
@@ -108,6 +110,11 @@ TEST_F(GeometryCommand, ConvertGoesThereAndBack) {
 TEST_F(GeometryCommand, ConvertRefuses) {
   refused({"geometry", "convert", "-i", f / "g.xml", "-o", f / "t.txt"}, {"t.txt", "--to astra"});
   refused({"geometry", "convert", "-i", f / "g.xml", "--to", "astra", "-o", f / "t.txt"}, {"--pixel"});
+  for (const std::string to : {"astra", "matrices"})
+    for (const std::string name : {"t.xml", "t.XML", "t.pca"})
+      refused(Words{"geometry", "convert", "-i", f / "g.xml", "--to", to, "-o", f / name} + detector,
+              {name, "--to " + to, ".txt"});
+  refused({"geometry", "convert", "-i", f / "g.xml", "--to", "rtk", "-o", f / "t.txt"}, {"t.txt", "--to rtk", ".xml"});
   refused({"geometry", "convert", "-i", f / "g.xml", "-o", f / "g.xml"}, {"g.xml"});
   refused({"geometry", "convert", "-i", f / "g.xml", "--from", "pca", "-o", f / "t.xml"}, {"g.xml", "DimX"});
   write_text(f / "rows.txt", "1 2 3 4 5 6 7 8 9 10 11 12\n");
@@ -173,6 +180,21 @@ TEST_F(GeometryCommand, ShowTellsFieldOfViewOffsetsAndTilts) {
                      "tilt along the beam           -1.5 degrees", "tilt in the detector          2 degrees",
                      "isocentre on the detector, u  -8 mm", "column 40.50", "100.0 % seen in every view", "   23"});
   EXPECT_EQ(content(f / "g.png").substr(1, 3), "PNG");
+  // in the file's own count, whichever way that goes
+  for (const auto& [u, v, text] : {std::tuple{1.0, 1.0, "column 40.50, row 35.17; -4.00, +0.67"},
+                                   {-1.0, 1.0, "column 48.50, row 35.17; +4.00, +0.67"},
+                                   {-1.0, -1.0, "column 48.50, row 33.83; +4.00, -0.67"}}) {
+    Grid stack;
+    stack.size = {90, 70, 24};
+    stack.spacing = {2, 3, 1};
+    stack.origin = {-89 * u, -103.5 * v, 0};
+    stack.direction = {u, 0, 0, 0, v, 0, 0, 0, 1};
+    write_image(Volume(stack), f / "p.mha");
+    contains(done({"geometry", "show", f / "g.xml", "-i", f / "p.mha", "--report", f / "r.json"}).out, {text});
+    const auto pixel = nlohmann::json::parse(content(f / "r.json")).at("results").at("isocentre_pixel");
+    EXPECT_NEAR(pixel.at(0).get<double>(), 44.5 - 4 * u, 1e-6);
+    EXPECT_NEAR(pixel.at(1).get<double>(), 34.5 + 2.0 / 3 * v, 1e-2);
+  }
   const Ran bare = done({"geometry", "show", f / "g.xml"});
   contains(bare.out, {"not known without the detector"});
 }
@@ -215,12 +237,25 @@ TEST_F(GeometryCommand, CheckTellsAndDecides) {
   stack.origin = {-89, -103.5, 0};
   write_image(Volume(stack), f / "p.mha");
   done({"geometry", "check", f / "g.xml", "-i", f / "p.mha"});
+  // counted from the other side along one axis or both, as fdk reads it
+  for (const auto& [u, v] : {std::pair{-1.0, 1.0}, {1.0, -1.0}, {-1.0, -1.0}}) {
+    Grid turned = stack;
+    turned.direction = {u, 0, 0, 0, v, 0, 0, 0, 1};
+    turned.origin = {-89 * u, -103.5 * v, 0};
+    write_image(Volume(turned), f / "turned.mha");
+    contains(done({"geometry", "check", f / "g.xml", "-i", f / "turned.mha"}).out, {"nothing was found to be wrong"});
+  }
+  stack.direction = {0, 1, 0, 1, 0, 0, 0, 0, 1};
+  write_image(Volume(stack), f / "mixed.mha");
+  const Ran mixed = run({"geometry", "check", f / "g.xml", "-i", f / "mixed.mha"});
+  EXPECT_EQ(mixed.code, 2);
+  contains(mixed.out, {"impossible: '", "turns or mixes the detector's axes"});
   stack.direction = {-1, 0, 0, 0, 1, 0, 0, 0, 1};
   stack.size[2] = 23;
-  write_image(Volume(stack), f / "mirrored.mha");
-  const Ran ran = run({"geometry", "check", f / "g.xml", "-i", f / "mirrored.mha"});
+  write_image(Volume(stack), f / "fewer.mha");
+  const Ran ran = run({"geometry", "check", f / "g.xml", "-i", f / "fewer.mha"});
   EXPECT_EQ(ran.code, 2);
-  contains(ran.out, {"mirrors the detector", "holds 23 views, but the geometry describes 24"});
+  contains(ran.out, {"holds 23 views, but the geometry describes 24"});
 }
 
 TEST_F(GeometryCommand, FindAxisWritesTheCorrectedGeometry) {
@@ -290,6 +325,26 @@ TEST_F(GeometryCommand, FindAxisRefusalsNameFileAndRemedy) {
   const Ran ran = run(find("short.mha", "short.xml"));
   EXPECT_EQ(ran.err.find("warning"), std::string::npos) << ran.err;  // of a method that then fails as well
   EXPECT_EQ(ran.err.find("--allow-incomplete-arc"), std::string::npos) << ran.err;  // find-axis has none
+}
+
+TEST_F(GeometryCommand, FindAxisForecastsTheSearchToo) {
+  done({"geometry", "circular", "--sid", "500", "--sdd", "0", "--projections", "60", "-o", f / "g.xml"});
+  Grid stack;
+  stack.size = {300, 20, 60};
+  stack.origin = {-149.5, -9.5, 0};
+  write_image(Volume(stack, 1), f / "p.mha");
+  refused(
+      {"geometry", "find-axis", "-i", f / "p.mha", "-g", f / "g.xml", "--method", "correlation", "--host-memory", "1K"},
+      {"host's memory is too small", "inputs and results 1.37 MiB, the run 1.10 MiB"});  // 16 of 20 rows
+}
+
+TEST_F(GeometryCommand, HelpSaysWhatIsTaken) {
+  contains(run({"geometry", "circular", "--help"}).out, {"--sid D REQUIRED", "--sdd D REQUIRED"});  // no defaults
+  contains(run({"project", "--help"}).out, {"cylindrical"});
+  contains(run({"fdk", "--help"}).out, {"neighbours"});
+  const std::string plan = run({"plan", "--help"}).out;
+  contains(plan, {"spdu", "tvgd"});
+  EXPECT_EQ(plan.find("pdu4d"), std::string::npos) << plan;
 }
 
 TEST_F(GeometryCommand, FindAxisTellsAndWritesTheTilt) {

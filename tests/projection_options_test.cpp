@@ -324,6 +324,36 @@ TEST_F(ProjectionOptionsTest, TiffFilesNeedTheirPixels) {
   }
 }
 
+TEST_F(ProjectionOptionsTest, TiffVolumesTellWhichGridIsTaken) {
+#ifndef HALOCLINE_WITH_ITK
+  GTEST_SKIP() << "this build is without ITK, which reads TIFF";
+#endif
+  write_image(Volume(default_grid({17, 13, 11}, {4, 5, 4.5}), 0.02f), path("v.tif"));
+  write_image(read_image(path("p0.mha")), path("p.tif"));
+  const std::string geometry = path("g0.xml"),
+                    lost = "TIFF keeps neither origin nor direction nor slice spacing; taken";
+  const Words grid{"--size", "17,13,11", "--spacing", "4,5,4.5"};
+  const auto warnings = [&](const Words& words) {
+    const Ran ran = run(words + Words{"--dry-run"});
+    expect_done(ran);
+    std::size_t count = 0;
+    for (auto at = ran.err.find(lost); at != std::string::npos; at = ran.err.find(lost, at + 1)) ++count;
+    if (count > 0) {
+      EXPECT_THAT(ran.err, AllOf(HasSubstr("v.tif': TIFF"), HasSubstr(" x 1 mm, origin 0, 0, 0 mm"),
+                                 HasSubstr("direction 1 0 0 0 1 0 0 0 1"), HasSubstr(".mha, .nrrd or .nii")));
+    }
+    return count;
+  };
+  const std::string v = path("v.tif"), p0 = path("p0.mha"), p = path("p.tif"), out = path("x.mha");
+  EXPECT_EQ(warnings({"project", "-i", v, "-g", geometry, "--detector", "31,23", "--pixel", "6,7", "-o", out}), 1u);
+  EXPECT_EQ(warnings({"denoise", "-i", v, "--method", "tvgd", "-o", out}), 1u);
+  EXPECT_EQ(warnings({"denoise", "-i", v, "--method", "tvgd", "--init", v, "-o", out}), 1u);
+  EXPECT_EQ(warnings({"fdk", "-i", p0, "-g", geometry, "--like", v, "-o", out}), 1u);
+  EXPECT_EQ(warnings({"backproject", "-i", p0, "-g", geometry, "--like", v, "-o", out}), 1u);
+  EXPECT_EQ(warnings(Words{"backproject", "-i", p, "--pixel", "6,7", "-g", geometry, "-o", out} + grid), 0u);
+  EXPECT_EQ(warnings({"counts", "-i", p, "--flats", p, "--pixel", "6,7", "-o", out}), 0u);
+}
+
 TEST_F(ProjectionOptionsTest, HounsfieldUnits) {
   const double water = 0.0213;
   const Words noise{"--photons", "10000"};

@@ -212,6 +212,15 @@ ImageInfo read_image_info(const std::string& path) {
   }
 }
 
+void warn_of_grid(const ImageInfo& info, const std::string& name, const std::string& remedy) {
+  if (!info.format.starts_with("TIFF")) return;
+  const Grid& grid = info.grid;
+  spdlog::warn(
+      "{}: TIFF keeps neither origin nor direction nor slice spacing; taken for a volume with spacing {:.6g} mm, "
+      "origin {:.6g} mm and direction {:g}; {}",
+      name, fmt::join(grid.spacing, " x "), fmt::join(grid.origin, ", "), fmt::join(grid.direction, " "), remedy);
+}
+
 std::unique_ptr<FiniteSource> open_image(const std::string& path, bool allow_nonfinite) {
   return std::make_unique<FiniteSource>(open_unchecked(path), "'" + path + "'", allow_nonfinite);
 }

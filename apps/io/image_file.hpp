@@ -20,6 +20,10 @@ namespace halocline {
 /// Grid and type of an image, from its header only. Throws InputError.
 ImageInfo read_image_info(const std::string& path);
 
+/// Warns, if the file is TIFF, which grid was taken for a volume, as these files do not keep it; `remedy` ends the
+/// sentence.
+void warn_of_grid(const ImageInfo& info, const std::string& name, const std::string& remedy);
+
 /// Reads a 2D or 3D image of any scalar type as float32; 2D gets size 1 along z. NaN and Inf are an InputError that
 /// says where, or become 0 with `allow_nonfinite`. Throws InputError that names the file, what was found and what was
 /// expected.
