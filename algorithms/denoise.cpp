@@ -342,8 +342,12 @@ std::string rounding_warning(const ValueRange& output, double offset, const Grid
   double steepness = 0;
   for (int axis = 0; axis < 3; ++axis)
     if (grid.size[axis] > 1) steepness += 2 / (method.spacing[axis] * method.spacing[axis]);
-  const double rise = result.lambda * static_cast<double>(grid.count()) * step * std::sqrt(steepness / 12);
-  const bool matters = method.gap > 0 && step > 4 * result.rounding && rise > result.relative_gap * result.primal;
+  double variation = step * std::sqrt(steepness / 12);  // a voxel's
+  if (const auto delta = method.regulariser.huber_delta)
+    variation = std::min(variation, variation * variation / (2 * *delta));
+  const double rise = result.lambda * static_cast<double>(grid.count()) * variation;
+  const bool matters =
+      method.gap > 0 && result.primal > 0 && step > 4 * result.rounding && rise > result.relative_gap * result.primal;
   if (!matters) return {};
   return fmt::format(
       "the grey values lie about {:.3g}, where float32 has steps of {:.2g}: rounded to them, the file can have a "
@@ -733,7 +737,9 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
   if (result.form.stages > 0 && on_cpu && (parameters.stages || parameters.dual_bits))
     result.warnings.push_back(fmt::format(
         "{} takes kernels that are made for GPUs, and CPUs are many times slower with them; leave it out there",
-        parameters.stages ? "--stages" : "--duals"));
+        parameters.stages && parameters.dual_bits ? "--stages with --duals"
+        : parameters.stages                       ? "--stages"
+                                                  : "--duals"));
 
   const auto denoiser = make_denoiser(parameters.method, method);
   std::map<std::string, const VolumeSource*> inputs{{"f", &centred}};
@@ -756,6 +762,7 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
     result.lambda = result.stages.back().lambda;
     result.alpha = parameters.alpha_path[result.stages.size() - 1];
   }
+  result.largest = 0x1p24 * largest_rounding(watched_input.range(), 0);
   if (is_filter(parameters.method)) {
     // Of a filter nobody sums up the change.
     const double change = std::numeric_limits<double>::infinity();
@@ -769,7 +776,6 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
     return result;
   }
   result.rounding = largest_rounding(watched_input.range(), offset);
-  result.largest = 0x1p24 * largest_rounding(watched_input.range(), 0);
   require_finite_result(parameters, result, watched_output.range());
   if (!descends(parameters))
     if (auto text = rounding_warning(watched_output.range(), offset, grid, method, result); !text.empty())

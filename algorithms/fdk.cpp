@@ -471,10 +471,8 @@ std::vector<std::string> check_fdk(const Geometry& geometry, const Grid& project
       fmt::format("{}: in projection {} the detector's rows stand at {:.4g} degrees to the way of the source",
                   geometry_name, steepest - geometry.views.begin(), slant);
   if (slant > largest_row_slant)
-    throw InputError(fmt::format(
-        "{}; filtering needs rows across the rotation axis, so turn the images by 90 degrees (their columns "
-        "become rows, and the in-plane angle changes by as much), or correct the angles",
-        slanted));
+    throw InputError(fmt::format("{}; filtering needs rows across the rotation axis, so {}correct the angles", slanted,
+                                 turn_or(slant)));
   const AngularCoverage coverage = angular_coverage(geometry, options.allow_incomplete_arc);
   if (coverage.inner_gap > largest_view_gap)
     throw InputError(

@@ -137,8 +137,8 @@ void check_views(const Geometry& geometry, Findings& findings) {
     if (slant <= largest_row_slant) continue;
     findings.impossible(
         "the detector's rows stand at {:.6g} degrees to the way of the source in projection {}; filtered "
-        "back-projection takes no more than {:.6g}, so turn the images by 90 degrees, or correct the angles",
-        slant, n, largest_row_slant);
+        "back-projection takes no more than {:.6g}, so {}correct the angles",
+        slant, n, largest_row_slant, turn_or(slant));
     break;
   }
   const auto tilt = [](const View& v) { return std::abs(std::remainder(v.out_of_plane_angle, 360)); };

@@ -170,6 +170,12 @@ bool arc_is_short(const AngularCoverage& coverage, double needed) {
   return coverage.range < needed - 2e-9;
 }
 
+const char* turn_or(double row_slant) {
+  return 90 - row_slant <= largest_row_slant ? "turn the images by 90 degrees (their columns become rows, and the "
+                                               "in-plane angle changes by as much), or "
+                                             : "";
+}
+
 std::optional<std::string> uneven_gap(const AngularCoverage& coverage) {
   auto gaps = coverage.gaps;
   const auto middle = gaps.begin() + static_cast<std::ptrdiff_t>(gaps.size() / 2);

@@ -18,6 +18,8 @@ constexpr double parallel_source = 0x1p30;
 constexpr double largest_view_gap = std::numbers::pi / 3;
 /// Nor from rows that stand steeper to the way of the source (row_slant()), degrees.
 constexpr double largest_row_slant = 30;
+/// "turn the images ..., or " where that helps; empty otherwise.
+const char* turn_or(double row_slant);
 
 /// That neighbours stand for views which are missing, if a gap within the scan is far wider than most.
 std::optional<std::string> uneven_gap(const AngularCoverage& coverage);
@@ -29,8 +31,8 @@ struct RedundancyOptions {
 
 /// The two weights of a ray add up to 2 (Parker 1982, eq. 12, times 2; Wang 2002, eq. 5; cl/fdk_general.cl evaluates
 /// them). A ray is known by the angle beta of its view and by its fan angle gamma to the line from source to axis,
-/// positive towards +u. A parallel beam knows a displaced detector only (opposite views share their angle otherwise):
-/// it is taken for a fan from parallel_source away.
+/// positive towards the way of the source. A parallel beam knows a displaced detector only (opposite views share their
+/// angle otherwise): it is taken for a fan from parallel_source away.
 struct Redundancy {
   enum class Kind { none, parker, wang } kind = Kind::none;
   /// parker: delta, half of what the arc has beyond pi. wang: the fan angle up to which rays are measured twice, with

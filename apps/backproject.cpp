@@ -43,7 +43,7 @@ void run_backproject(Job& job, const BackprojectCommand& command) {
   const Grid grid = make_grid(command.grid);
   const Geometry geometry = load_geometry(command.geometry, {}, DetectorPixels::of(stack)).geometry;
   check_projections(stack, "'" + command.input + "'", geometry, "'" + command.geometry + "'");
-  require_seen(grid, "the volume", stack, "'" + command.input + "'", geometry);
+  require_seen(grid, "the volume", stack, "'" + command.input + "'", geometry, !voxels);
   job.tune_first_run(voxels ? "fdk" : "project");
   const Plan plan =
       voxels ? plan_backproject(geometry, stack, grid, parameters, budgets(job.devices()))

@@ -11,6 +11,7 @@
 #include <iostream>
 #include <memory>
 #include <new>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -145,7 +146,7 @@ void run(const std::string& command, const CommonOptions& common, nlohmann::json
 }  // namespace
 
 int run_command(int argc, const char* const* argv) {
-  const InterruptHandler handler;
+  std::optional<InterruptHandler> handler;
   std::signal(SIGXFSZ, SIG_IGN);  // a file that grows past `ulimit -f` is then an error of write() like a full disk
   CLI::App app("Reconstructs and denoises CT volumes on any OpenCL device.", "halocline");
   app.set_version_flag("--version", std::string(HALOCLINE_VERSION));
@@ -163,6 +164,7 @@ int run_command(int argc, const char* const* argv) {
   Action action;
   std::string command;
   try {
+    handler.emplace();
     add_common_options(app, common);
     for (const auto add :
          {add_devices, add_phantom, add_geometry, add_project, add_backproject, add_noise, add_counts, add_fdk,

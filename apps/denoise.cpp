@@ -264,24 +264,28 @@ Volume made_weights(Job& job, const DenoiseCommand& command, const Volume& volum
 }
 
 // What the type of the stored values costs the result.
-void warn_of_component(const ImageInfo& input, const std::string& path, const DenoiseResult& result) {
+void warn_of_component(const DenoiseCommand& command, const ImageInfo& input, const DenoiseResult& result) {
   const Component component = component_named(input.component);
+  const double level = is_integer(component) ? std::abs(input.scaling.slope) : 0;  // between the values
   const auto largest = static_cast<float>(result.largest);
   const double step = std::nextafter(largest, std::numeric_limits<float>::infinity()) - largest;
   const bool finer = component_bytes(component) > 4 || component == Component::int32 || component == Component::uint32;
-  if (finer && step > 0 && (result.noise_sigma > 0 ? step > 0.1 * result.noise_sigma : result.spread == 0))
+  const bool seen = result.noise_sigma > 0 ? step > 0.1 * result.noise_sigma : result.spread == 0;
+  if (finer && largest > 0 && step > level && seen)
     spdlog::warn(
         "'{}' holds {} values of up to {:.3g}; float32, in which all is calculated, has steps of {:.2g} there, and "
         "finer "
         "contrast is lost: subtract an offset from them first",
-        path, input.component, result.largest, step);
-  const double level = std::abs(input.scaling.slope);
-  if (is_integer(component) && result.alpha_choice != "given" && result.noise_sigma > 0 &&
-      result.noise_sigma < 0.5 * level)
+        command.input, input.component, result.largest, step);
+  const auto& parameters = command.parameters;
+  const bool by_noise = (parameters.method == "pdu" || parameters.method == "spdu") && !parameters.alpha &&
+                        parameters.alpha_path.empty() && !parameters.target_fidelity;
+  if (by_noise && result.noise_sigma > 0 && result.noise_sigma < 0.55 * level)
     spdlog::warn(
-        "'{}' holds whole numbers, and its noise of {:.2g} is less than half a step of {:.3g} between them: what was "
+        "'{}' holds whole numbers, and its noise of {:.2g} is hardly more than half a step of {:.3g} between them: "
+        "what was "
         "rounded away misleads the choice of alpha; give --alpha a number",
-        path, result.noise_sigma, level);
+        command.input, result.noise_sigma, level);
 }
 
 // Bytes of host memory that inputs and results take beside the run. MetaImage files are read and written as they go;
@@ -547,7 +551,7 @@ void run_denoise(Job& job, DenoiseCommand& command) {
   const auto voxels = static_cast<double>(grid.count());
   for (const auto& text : shortfalls(result, command.parameters, control, voxels)) spdlog::warn("{}", text);
   for (const auto& text : result.warnings) spdlog::warn("{}", text);
-  warn_of_component(input, command.input, result);
+  warn_of_component(command, input, result);
   constexpr double noticeable = 0.05;
   if (result.weight_change >= noticeable)
     spdlog::warn("--weight-bits {} changes weights by up to {:.3g} %: they span too much for it; give --weight-bits {}",

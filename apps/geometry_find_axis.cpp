@@ -132,7 +132,7 @@ double sharpness_bytes(Job& job, const Grid& stack, const Geometry& geometry) {
     lean = std::max(lean,
                     std::abs(std::sin(v.in_plane_angle * degree)) + std::abs(std::sin(v.out_of_plane_angle * degree)));
   const double reach = 2 + lean * static_cast<double>(stack.size[0]) * stack.spacing[0] / stack.spacing[1];
-  const auto rows = geometry.parallel() ? 4 : static_cast<std::size_t>(2 * std::ceil(reach)) + 1;
+  const auto rows = geometry.parallel() ? 4 : static_cast<std::size_t>(2 * std::ceil(reach)) + 2;
   Grid part = stack;
   part.size[1] = std::min(stack.size[1], rows);
   part.origin[1] += stack.spacing[1] * std::clamp(std::floor(middle_row(stack, geometry) - reach), 0.0,

@@ -31,7 +31,7 @@ double physical(const Grid& projections, int axis, double column, double row) {
 }  // namespace
 
 void require_seen(const Grid& volume, const std::string& volume_name, const Grid& projections,
-                  const std::string& projections_name, const Geometry& geometry) {
+                  const std::string& projections_name, const Geometry& geometry, bool whole_lines) {
   std::array<Interval, 2> detector, shadow;  // u and v in mm
   for (int axis = 0; axis < 2; ++axis)
     for (const double column : {-0.5, static_cast<double>(projections.size[0]) - 0.5})
@@ -68,10 +68,10 @@ void require_seen(const Grid& volume, const std::string& volume_name, const Grid
   }
   if (!reached.empty())
     spdlog::warn(
-        "{} reaches to the source or behind it in {} of {} views (the first: view {}, SID {:.6g} mm), and rays are "
-        "taken as whole lines: what lies behind the source counts as well, so choose a smaller volume, or check its "
-        "spacing and origin and the geometry's SID (mm)",
-        volume_name, reached.size(), geometry.views.size(), reached.front(), geometry.views[reached.front()].sid);
+        "{} reaches to the source or behind it in {} of {} views (the first: view {}, SID {:.6g} mm){}, so choose a "
+        "smaller volume, or check its spacing and origin and the geometry's SID (mm)",
+        volume_name, reached.size(), geometry.views.size(), reached.front(), geometry.views[reached.front()].sid,
+        whole_lines ? ", and rays are taken as whole lines: what lies behind the source counts as well" : "");
   if (seen) return;
   throw InputError(
       fmt::format("{} is never seen by the detector of {}: over all {} views it is cast on u {:.6g} to {:.6g} mm, v "

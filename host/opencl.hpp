@@ -43,7 +43,7 @@ struct DeviceState : std::enable_shared_from_this<DeviceState> {
   cl::CommandQueue queues[3];  // by Queue
   std::unique_ptr<MemoryLedger> ledger;
   ProgramCache cache;
-  std::mutex launch_mutex;                      // of the next three: arguments stay with a kernel until it is launched
+  std::mutex launch_mutex;                      // of the next four: arguments stay with a kernel until it is launched
   std::map<std::string, cl::Program> programs;  // by file and options
   std::map<std::string, cl::Kernel> kernels;    // by file, options and kernel
   std::set<std::string> shaped_kernels;         // launched without a group of their own

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -19,11 +20,13 @@ std::string key_of(const DeviceInfo& device) {
 
 }  // namespace
 
-const Tuning& tuning_of(const Device& device) {
+Tuning tuning_of(const Device& device) {
+  const std::lock_guard lock(device.state()->launch_mutex);
   return device.state()->tuning;
 }
 
 void use_tuning(const Device& device, Tuning tuning) {
+  const std::lock_guard lock(device.state()->launch_mutex);
   device.state()->tuning = std::move(tuning);
 }
 

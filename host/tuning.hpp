@@ -24,7 +24,7 @@ struct Tuning {
 
 /// What the device uses: what was stored for devices of this name under this driver and version of the library, if
 /// anything was, since it was opened.
-const Tuning& tuning_of(const Device& device);
+Tuning tuning_of(const Device& device);
 
 /// From now on `device` uses `tuning`.
 void use_tuning(const Device& device, Tuning tuning);

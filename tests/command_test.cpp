@@ -520,7 +520,9 @@ TEST_F(TwoNoisyBalls, ConstantVolumesPassThrough) {
                                 {"tvgd"},
                                 {"tvgd", "--weights", f / "w.mha"},
                                 {"nlm"}}) {
-      EXPECT_THAT(told(method), HasSubstr("the volume is constant: there is nothing to denoise")) << method[0];
+      EXPECT_THAT(told(method), AllOf(HasSubstr("the volume is constant: there is nothing to denoise"),
+                                      Not(HasSubstr("subtract an offset"))))
+          << method[0];
       EXPECT_EQ(read_image(f / "out.mha").voxels, constant.voxels) << method[0];
       EXPECT_FALSE(report["warnings"].empty()) << method[0];
       if (!report.contains("relative_gap")) continue;
@@ -608,22 +610,21 @@ TEST_F(TwoNoisyBalls, ValuesFinerThanWhatIsKeptAreTold) {
     const auto steps = AllOf(HasSubstr("holds float64 values of up to 1e+07"), HasSubstr("subtract an offset"));
     EXPECT_THAT(told({"pdu"}), offset > 0 ? testing::Matcher<std::string>(steps) : Not(HasSubstr("float64"))) << offset;
   }
-  for (const float contrast : {2.0f, 20.0f}) {
+  for (const float contrast : {4.0f, 20.0f}) {
     Volume scaled = balls;
     for (float& value : scaled.voxels) value = std::round(contrast * value);
     const auto image = create_image(f / "b.mha", scaled.grid, {Component::int16, {}});
     image->begin();
     copy_voxels(MemorySource(scaled), *image);
     image->commit();
-    const auto half = HasSubstr("less than half a step of 1");
+    const auto half = HasSubstr("hardly more than half a step of 1");
     EXPECT_THAT(told({"pdu"}), contrast < 10 ? testing::Matcher<std::string>(half) : Not(half)) << contrast;
   }
 }
 
 // On CPUs they are many times slower.
 TEST_F(TwoNoisyBalls, FormsForGpusAreToldOnCpus) {
-  const auto devices = list_devices();
-  if (!devices.front().cpu()) GTEST_SKIP() << "no CPU";
+  if (!open_devices({}).front().info().cpu()) GTEST_SKIP() << "no CPU";
   EXPECT_THAT(told({"pdu", "--alpha", "15", "--duals", "snorm16"}),
               HasSubstr("--duals takes kernels that are made for"));
   EXPECT_THAT(told({"pdu", "--alpha", "15", "--stages", "2"}), HasSubstr("--stages takes kernels that are made for"));

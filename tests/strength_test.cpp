@@ -465,8 +465,8 @@ TEST(Strength, WithoutAnythingToGoByItSaysSo) {
   Volume bad = with_noise(phantom("balls", {16, 16, 16}), 0.1, 1);
   const Volume good = bad;
   bad.voxels[1234] = std::numeric_limits<float>::quiet_NaN();
-  for (const std::string rule : {"auto", "sure"}) expect_refused(rule, bad, nullptr, nullptr, "not finite");
-  expect_refused("halves", good, &good, &bad, "not finite");
+  for (const std::string rule : {"auto", "sure"}) expect_refused(rule, bad, nullptr, nullptr, "NaN or infinite");
+  expect_refused("halves", good, &good, &bad, "NaN or infinite");
 }
 
 TEST(Strength, HalvesMustBeThoseOfTheVolume) {
