@@ -12,6 +12,7 @@
 #include "apps/io/image_file.hpp"
 #include "apps/progress.hpp"
 #include "apps/validators.hpp"
+#include "host/device.hpp"
 #include "host/error.hpp"
 #include "tests/command_runner.hpp"
 #include "tests/reference/tv_reference.hpp"
