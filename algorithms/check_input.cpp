@@ -7,12 +7,16 @@
 
 namespace halocline {
 
-void check_volume(const Volume& volume, const std::string& name) {
+void check_size(const Volume& volume, const std::string& name) {
   check_grid(volume.grid, name);
   const auto& size = volume.grid.size;
   if (volume.voxels.size() != volume.grid.count())
     throw InputError(fmt::format("{}: it has {} values, and its grid of {} x {} x {} needs {}", name,
                                  volume.voxels.size(), size[0], size[1], size[2], volume.grid.count()));
+}
+
+void check_volume(const Volume& volume, const std::string& name) {
+  check_size(volume, name);
   require_finite(MemorySource(volume), name);
 }
 

@@ -9,7 +9,9 @@
 
 namespace halocline {
 
-/// Throws InputError that names `name` unless the grid is one (check_grid()) and has a finite value for each voxel.
+/// Throws InputError that names `name` unless the grid is one (check_grid()) and has a value for each voxel.
+void check_size(const Volume& volume, const std::string& name);
+/// The same, unless all of them are finite, too.
 void check_volume(const Volume& volume, const std::string& name);
 
 /// Throws InputError if there is none.

@@ -351,8 +351,7 @@ std::string rounding_warning(const ValueRange& output, double offset, const Grid
   if (!matters) return {};
   return fmt::format(
       "the grey values lie about {:.3g}, where float32 has steps of {:.2g}: rounded to them, the file can have a "
-      "relative "
-      "gap of up to {:.2g} instead of {:.2g}; subtract an offset from the grey values, or give a larger --gap",
+      "relative gap of up to {:.2g} instead of {:.2g}; subtract an offset from the grey values, or give a larger --gap",
       offset, step, result.relative_gap + rise / result.primal, result.relative_gap);
 }
 
@@ -557,7 +556,7 @@ DenoiseResult denoise(const Volume& f, const Volume* weights, const DenoiseParam
   const MemorySource source(f);
   std::optional<MemorySource> weight_source;
   if (weights != nullptr) {
-    if (weights->voxels.size() != weights->grid.count()) check_volume(*weights, "--weights");
+    check_size(*weights, "--weights");  // what they are is looked at as variances
     weight_source.emplace(*weights);
   }
   Volume output = Volume::uninitialised(f.grid);

@@ -486,8 +486,7 @@ std::vector<std::string> check_fdk(const Geometry& geometry, const Grid& project
   std::vector<std::string> notes;
   if (slant > noticeable_slant)
     notes.push_back(slanted +
-                    "; filtering along them is an approximation for small angles, and values are off by per "
-                    "cents");
+                    "; filtering along them is an approximation for small angles, and values are off by per cents");
   const auto half = [](std::size_t size) { return 0.5 * (static_cast<double>(size) - 1); };
   const auto centre = grid.world(half(grid.size[0]), half(grid.size[1]), half(grid.size[2]));
   const auto highest =

@@ -22,6 +22,7 @@ namespace {
 
 constexpr double pi = std::numbers::pi;
 constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr std::size_t most_compared_rows = 16;  // of a parallel beam, for opposite rays
 
 /// The minimum of the parabola that fits (x, y) best.
 double parabola_minimum(const std::vector<double>& x, const std::vector<double>& y, double otherwise) {
@@ -127,7 +128,7 @@ AxisEstimate axis_by_correlation(const Volume& projections, const Geometry& geom
   const Grid& grid = projections.grid;
   std::vector<std::size_t> rows;
   if (geometry.parallel()) {
-    rows = spread(grid.size[1], 16);
+    rows = spread(grid.size[1], most_compared_rows);
   } else {
     const double row = std::clamp(middle_row(projections.grid, geometry), 0.0, static_cast<double>(grid.size[1] - 1));
     rows = {static_cast<std::size_t>(std::lround(row))};
@@ -183,9 +184,9 @@ namespace {
 
 /// The rows that the slices need, as a stack of their own, and the slices on `n` x `n` voxels.
 struct Slices {
-  Volume stack;
+  Grid rows;  ///< first, first + stride, ... of the projections
+  std::size_t first = 0, stride = 1, count = 1;
   double radius = 0, first_y = 0, spacing_y = 1;
-  std::size_t count = 1;
 
   Grid grid(std::size_t n) const {
     const double voxel = 2 * radius / static_cast<double>(n);
@@ -195,20 +196,19 @@ struct Slices {
   }
 };
 
-Slices make_slices(const Volume& projections, const Geometry& geometry) {
-  const Grid& grid = projections.grid;
+Slices slices_of(const Grid& grid, const Geometry& geometry) {
   const View& view = geometry.views.front();
   Slices out;
-  std::size_t first = 0, stride = 1, rows = 1;
+  std::size_t rows = 1;
   if (geometry.parallel()) {
     rows = std::min<std::size_t>(grid.size[1], 4);
-    stride = grid.size[1] / rows;
-    first = (grid.size[1] - 1 - (rows - 1) * stride) / 2;
+    out.stride = grid.size[1] / rows;
+    out.first = (grid.size[1] - 1 - (rows - 1) * out.stride) / 2;
     out.count = rows;
-    out.spacing_y = grid.spacing[1] * static_cast<double>(stride);
-    out.first_y = grid.origin[1] + grid.spacing[1] * static_cast<double>(first) + view.projection_offset_y;
+    out.spacing_y = grid.spacing[1] * static_cast<double>(out.stride);
+    out.first_y = grid.origin[1] + grid.spacing[1] * static_cast<double>(out.first) + view.projection_offset_y;
   } else {
-    const double middle = middle_row(projections.grid, geometry);
+    const double middle = middle_row(grid, geometry);
     if (!(middle >= -0.5 && middle <= static_cast<double>(grid.size[1]) - 0.5))
       throw InputError(
           fmt::format("the plane across the axis through the source is seen on detector row {:.1f} of {}; "
@@ -219,27 +219,44 @@ Slices make_slices(const Volume& projections, const Geometry& geometry) {
       lean = std::max(
           lean, std::abs(std::sin(v.in_plane_angle * pi / 180)) + std::abs(std::sin(v.out_of_plane_angle * pi / 180)));
     const double reach = 2 + lean * static_cast<double>(grid.size[0]) * grid.spacing[0] / grid.spacing[1];
-    first = static_cast<std::size_t>(std::max(0.0, std::floor(middle - reach)));
-    rows = std::min(grid.size[1], static_cast<std::size_t>(std::ceil(middle + reach)) + 1) - first;
+    out.first = static_cast<std::size_t>(std::max(0.0, std::floor(middle - reach)));
+    rows = std::min(grid.size[1], static_cast<std::size_t>(std::ceil(middle + reach)) + 1) - out.first;
     out.first_y = view.source_offset_y;
     out.spacing_y = grid.spacing[1] * view.sid / view.sdd;
   }
-  Grid cut = grid;
-  cut.size[1] = rows;
-  cut.origin[1] += grid.spacing[1] * static_cast<double>(first);
-  cut.spacing[1] *= static_cast<double>(stride);
-  out.stack = Volume(cut);
-  for (std::size_t n = 0; n < grid.size[2]; ++n)
-    for (std::size_t row = 0; row < rows; ++row)
-      for (std::size_t i = 0; i < grid.size[0]; ++i)
-        out.stack.at(i, row, n) = projections.at(i, first + row * stride, n);
-  const FieldOfView seen = field_of_view(geometry, DetectorPixels::of(grid));
-  out.radius = seen.radius;
+  out.rows = grid;
+  out.rows.size[1] = rows;
+  out.rows.origin[1] += grid.spacing[1] * static_cast<double>(out.first);
+  out.rows.spacing[1] *= static_cast<double>(out.stride);
+  out.radius = field_of_view(geometry, DetectorPixels::of(grid)).radius;
   if (!(out.radius > 0))
     throw InputError(
         "the axis falls outside the detector in the given geometry; give one that has it on the detector, "
         "even if not at the right place");
   return out;
+}
+
+Volume rows_of(const Slices& slices, const Volume& projections) {
+  Volume out(slices.rows);
+  const auto& size = slices.rows.size;
+  for (std::size_t n = 0; n < size[2]; ++n)
+    for (std::size_t row = 0; row < size[1]; ++row)
+      for (std::size_t i = 0; i < size[0]; ++i)
+        out.at(i, row, n) = projections.at(i, slices.first + row * slices.stride, n);
+  return out;
+}
+
+/// Voxels of a slice along x and z.
+std::size_t voxels_across(const Grid& projections, bool fine) {
+  return std::min<std::size_t>(fine ? 512 : 256, std::max<std::size_t>(16, projections.size[0]));
+}
+
+/// So that noise does not drown what a wrong axis puts below zero.
+FdkParameters smooth_filter() {
+  FdkParameters smooth;
+  smooth.window = Window::hann;
+  smooth.cutoff = 0.5;
+  return smooth;
 }
 
 /// Throws InputError if views are missing: what a reconstruction may be told to do without, the axis is not found
@@ -294,24 +311,39 @@ double blur(const Volume& volume, double radius, bool full_turn) {
 AxisEstimate axis_by_sharpness(const Volume& projections, const Geometry& geometry, const AxisSearch& search,
                                const std::vector<Device>& devices) {
   check_axis_stack(projections.grid, geometry);
-  const Slices slices = make_slices(projections, geometry);
+  const Slices slices = slices_of(projections.grid, geometry);
+  const Volume rows = rows_of(slices, projections);
   const bool full_turn = 2 * opposed_views(geometry).size() >= geometry.views.size();
   const WithoutWarnings quiet;
-  FdkParameters smooth;  // so that noise does not drown what a wrong axis puts below zero
+  FdkParameters smooth = smooth_filter();
   // weighed alike for all shifts, as the detector stands: a step in the weights would be taken for sharpness; not at
   // all of a parallel beam, where the smooth weights themselves are (0.1 to 0.2 pixels) and opposite views tell
-  const bool wang = whole_arc(geometry, slices.stack.grid).kind == Redundancy::Kind::wang;
+  const bool wang = whole_arc(geometry, slices.rows).kind == Redundancy::Kind::wang;
   smooth.redundancy.displaced = wang && !geometry.parallel();
-  smooth.window = Window::hann;
-  smooth.cutoff = 0.5;
   const FftKernels kernels;  // of all shifts
   const auto score = [&](double shift, bool fine) {
-    const std::size_t n = std::min<std::size_t>(fine ? 512 : 256, std::max<std::size_t>(16, projections.grid.size[0]));
-    const Volume volume = fdk(slices.stack, with_axis_shifted(geometry, shift), slices.grid(n), smooth, devices).output;
+    const Grid grid = slices.grid(voxels_across(projections.grid, fine));
+    const Volume volume = fdk(rows, with_axis_shifted(geometry, shift), grid, smooth, devices).output;
     return blur(volume, 0.9 * slices.radius, full_turn);
   };
   const double pixel = projections.grid.spacing[0];
   return minimise(search, 2 * pixel, 0.5 * pixel, score);
+}
+
+double correlation_bytes(const Grid& projections, const Geometry& geometry) {
+  const std::size_t rows = geometry.parallel() ? std::min(projections.size[1], most_compared_rows) : 1;
+  return sizeof(float) * static_cast<double>(projections.size[0] * rows * projections.size[2]);
+}
+
+double sharpness_bytes(const Grid& projections, const Geometry& geometry, const std::vector<DeviceBudget>& devices) {
+  try {
+    const Slices slices = slices_of(projections, geometry);
+    const Grid grid = slices.grid(voxels_across(projections, true));
+    return sizeof(float) * static_cast<double>(slices.rows.count() + grid.count()) +
+           plan_fdk(geometry, slices.rows, grid, smooth_filter(), devices).host_bytes;
+  } catch (const InputError&) {  // which the search throws as well
+    return 0;
+  }
 }
 
 }  // namespace halocline

@@ -6,6 +6,7 @@
 #include "algorithms/geometry.hpp"
 #include "host/device.hpp"
 #include "host/volume.hpp"
+#include "scheduling/plan.hpp"
 
 namespace halocline {
 
@@ -34,6 +35,11 @@ AxisEstimate axis_by_correlation(const Volume& projections, const Geometry& geom
 /// axis.
 AxisEstimate axis_by_sharpness(const Volume& projections, const Geometry& geometry, const AxisSearch& search,
                                const std::vector<Device>& devices);
+
+/// Host memory that these take beside the projections, bytes; by sharpness the runner's included, 0 where that would
+/// throw InputError.
+double correlation_bytes(const Grid& projections, const Geometry& geometry);
+double sharpness_bytes(const Grid& projections, const Geometry& geometry, const std::vector<DeviceBudget>& devices);
 
 /// The geometry whose isocentre falls `shift` mm further along u in every view: its projection offset x is that much
 /// smaller.

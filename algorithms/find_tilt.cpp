@@ -18,7 +18,8 @@ namespace {
 constexpr double pi = std::numbers::pi;
 constexpr double degree = pi / 180;
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double widest = 5;  // degrees that are tried to each side
+constexpr std::size_t most_columns = 256;  // of binned images
+constexpr double widest = 5;               // degrees that are tried to each side
 
 /// A line on the detector that the axis may fall on: `shift` mm along u from the geometry's isocentre, turned by `turn`
 /// radians more than the geometry says.
@@ -279,7 +280,7 @@ TiltEstimate tilt_in_rows(const Volume& projections, const Geometry& geometry, d
   Line line{shift, 0};
   Fit fit;
   double pixel = 0;
-  for (const std::size_t columns : {64, 256}) {
+  for (const std::size_t columns : {std::size_t{64}, most_columns}) {
     Images stack = images(columns);
     Comparison comparison(geometry, stack, mirror_y);
     if (comparison.pairs() == 0) return cannot("no view has one opposite to it");
@@ -307,7 +308,7 @@ TiltEstimate tilt_in_rows(const Volume& projections, const Geometry& geometry, d
       settled = std::abs(fit.turn) < 1e-2 * fit.deviation + 1e-5 * degree;
       if (std::abs(line.turn) > 1.2 * widest * degree || std::abs(line.shift - shift) > 0.5 * reach) break;
     }
-    if (settled || columns != 256) continue;
+    if (settled || columns != most_columns) continue;
     if (fit.deviation > widest / 3 * degree)
       return cannot(fmt::format("what opposite views show tells it to no better than {:.0f} degrees",
                                 std::ceil(fit.deviation / degree)));
@@ -326,6 +327,15 @@ TiltEstimate tilt_in_rows(const Volume& projections, const Geometry& geometry, d
 
 bool TiltEstimate::significant() const {
   return unknown.empty() && std::abs(change) > 3 * uncertainty;
+}
+
+double tilt_bytes(const Grid& projections, const Geometry& geometry) {
+  const auto& size = projections.size;
+  const double half_width = 0.5 * static_cast<double>(size[0]) * projections.spacing[0];
+  const double near = geometry.parallel() ? infinity : 3 + 0.2 * half_width / projections.spacing[1];
+  const double rows = std::min(static_cast<double>(size[1]), near);
+  const auto across = std::ceil(static_cast<double>(size[0]) / most_columns);
+  return sizeof(float) * static_cast<double>(size[0] * size[2]) * rows / across;
 }
 
 Geometry with_detector_turned(const Geometry& geometry, double degrees) {

@@ -39,6 +39,9 @@ struct TiltEstimate {
 /// InputError as check_projections does.
 TiltEstimate detector_tilt(const Volume& projections, const Geometry& geometry, double shift);
 
+/// Host memory that this takes beside the projections at the most, bytes.
+double tilt_bytes(const Grid& projections, const Geometry& geometry);
+
 /// The geometry with `degrees` added to every in-plane angle.
 Geometry with_detector_turned(const Geometry& geometry, double degrees);
 

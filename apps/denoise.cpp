@@ -398,7 +398,7 @@ void run_denoise(Job& job, DenoiseCommand& command) {
   const std::string& guide = command.regulariser.reference;
   const auto same_grid = [&](const char* option, const std::string& path) {
     if (path.empty()) return;
-    require_same_grid(several ? first : whole, "'" + command.input + "'", job.input_image(option, path).grid,
+    require_same_grid(several ? first : whole, "'" + command.input + "'", job.input_volume(option, path).grid,
                       fmt::format("{} '{}'", option, path));
   };
   const auto& halves = command.strength.files;

@@ -57,9 +57,9 @@ void check_frame_options(const FrameOptions& options, const DenoiseParameters& p
 }
 
 Grid input_frames(Job& job, const FrameOptions& options) {
-  const Grid first = job.input_image("-i", options.inputs.front()).grid;
+  const Grid first = job.input_volume("-i", options.inputs.front()).grid;
   for (std::size_t n = 1; n < options.inputs.size(); ++n)
-    require_same_grid(first, "'" + options.inputs.front() + "'", job.input_image("-i", options.inputs[n]).grid,
+    require_same_grid(first, "'" + options.inputs.front() + "'", job.input_volume("-i", options.inputs[n]).grid,
                       "'" + options.inputs[n] + "'");
   return first;
 }

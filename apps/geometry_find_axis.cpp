@@ -5,18 +5,13 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <memory>
-#include <numbers>
 #include <string>
 
-#include "algorithms/fdk.hpp"
-#include "algorithms/field_of_view.hpp"
 #include "algorithms/find_axis.hpp"
 #include "algorithms/find_tilt.hpp"
 #include "algorithms/geometry_check.hpp"
 #include "algorithms/geometry_xml.hpp"
-#include "algorithms/opposite_views.hpp"
 #include "apps/geometry_commands.hpp"
 #include "apps/geometry_file.hpp"
 #include "apps/io/atomic_file.hpp"
@@ -29,8 +24,6 @@
 
 namespace halocline {
 namespace {
-
-constexpr double degree = std::numbers::pi / 180;
 
 struct FindAxisCommand {
   std::string input, geometry, output, method = "both";
@@ -123,42 +116,12 @@ void require_enough(const Grid& stack, const FindAxisCommand& command) {
                     command.input));
 }
 
-// What short reconstructions take, on devices that are open: rows of the stack, slices, and what the runner needs.
-double sharpness_bytes(Job& job, const Grid& stack, const Geometry& geometry) {
-  const double radius = field_of_view(geometry, DetectorPixels::of(stack)).radius;
-  if (!(radius > 0)) return 0;  // will be refused
-  double lean = 0;
-  for (const View& v : geometry.views)
-    lean = std::max(lean,
-                    std::abs(std::sin(v.in_plane_angle * degree)) + std::abs(std::sin(v.out_of_plane_angle * degree)));
-  const double reach = 2 + lean * static_cast<double>(stack.size[0]) * stack.spacing[0] / stack.spacing[1];
-  const auto rows = geometry.parallel() ? 4 : static_cast<std::size_t>(2 * std::ceil(reach)) + 2;
-  Grid part = stack;
-  part.size[1] = std::min(stack.size[1], rows);
-  part.origin[1] += stack.spacing[1] * std::clamp(std::floor(middle_row(stack, geometry) - reach), 0.0,
-                                                  static_cast<double>(stack.size[1] - part.size[1]));
-  const std::size_t n = std::clamp<std::size_t>(stack.size[0], 16, 512);
-  const double voxel = 2 * radius / static_cast<double>(n);
-  const Grid slices = default_grid({n, n, geometry.parallel() ? part.size[1] : 1}, {voxel, voxel, stack.spacing[1]});
-  const double volumes = grid_bytes(part) + grid_bytes(slices);
-  try {
-    return volumes + plan_fdk(geometry, part, slices, {}, budgets(job.devices())).host_bytes;
-  } catch (const InputError&) {  // told where the search needs it; correlation may do without
-    return volumes;
-  }
-}
-
-// What the steps take beside the projections, one after the other.
+// The steps come one after the other. Opens the devices, as drivers take memory, too.
 double search_bytes(Job& job, const FindAxisCommand& command, const Grid& stack, const Geometry& geometry) {
-  const double row = grid_bytes(stack) / static_cast<double>(stack.size[1]);
-  const auto rows = [&](double count) { return row * std::min(count, static_cast<double>(stack.size[1])); };
-  const double half_width = 0.5 * static_cast<double>(stack.size[0]) * stack.spacing[0];
-  // the tilt's images are of rows near the source's plane, and binned to 256 columns at the least
-  double bytes =
-      rows(geometry.parallel() ? std::numeric_limits<double>::max() : 3 + 0.2 * half_width / stack.spacing[1]) /
-      std::ceil(static_cast<double>(stack.size[0]) / 256);
-  if (command.method != "sharpness") bytes = std::max(bytes, rows(geometry.parallel() ? 16 : 1));
-  if (command.method != "correlation") bytes = std::max(bytes, sharpness_bytes(job, stack, geometry));
+  double bytes = tilt_bytes(stack, geometry);
+  if (command.method != "sharpness") bytes = std::max(bytes, correlation_bytes(stack, geometry));
+  if (command.method != "correlation")
+    bytes = std::max(bytes, sharpness_bytes(stack, geometry, budgets(job.devices())));
   return bytes;
 }
 
@@ -175,9 +138,8 @@ void run_find_axis(Job& job, const FindAxisCommand& command) {
   AxisSearch search;
   search.range = range * pixel;
   Report report(job, stack, geometry);
-  const double search_takes =
-      search_bytes(job, command, stack, geometry);  // opens the devices: drivers take memory, too
-  job.require_host_memory(grid_bytes(stack), {}, search_takes);
+  const double work = search_bytes(job, command, stack, geometry);
+  job.require_host_memory(grid_bytes(stack), {}, work);
   if (job.dry_run())
     return job.print(fmt::format("would look for the axis between columns {:.1f} and {:.1f}",
                                  report.column(-search.range), report.column(search.range)));

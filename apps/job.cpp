@@ -5,7 +5,6 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -64,12 +63,6 @@ bool share_a_file(const std::vector<fs::path>& a, const std::vector<fs::path>& b
   return false;
 }
 
-// Images of the other commands' options are of the detector, whose pixels --pixel places.
-bool takes_volumes(const std::string& command) {
-  constexpr std::array<const char*, 5> commands{"project", "denoise", "noise-map", "metrics", "preview"};
-  return std::find(commands.begin(), commands.end(), command) != commands.end();
-}
-
 std::size_t largest_slab(const Plan& plan) {
   std::size_t bytes = 0;
   for (const auto& slab : plan.slabs) bytes = std::max(bytes, slab.bytes);
@@ -123,17 +116,21 @@ ImageInfo Job::input_image(const std::string& option, const std::string& path) {
   input(option, path);
   const auto info = read_image_info(path);
   check_grid(info.grid, "'" + path + "'");
-  auto& inputs = report_["inputs"];
-  const auto claims =
-      std::count_if(inputs.begin(), inputs.end(), [&](const auto& entry) { return entry["path"] == path; });
-  if (claims == 1 && takes_volumes(report_["command"]))
-    warn_of_grid(info, "'" + path + "'", "if that is not so, give it as .mha, .nrrd or .nii");
   if (dry_run() && !path.empty()) check_image_file(path);
-  auto& entry = inputs.back();
+  auto& entry = report_["inputs"].back();
   entry["grid"] = grid_json(info.grid);
   entry["component"] = info.component;
   if (!info.scaling.identity()) entry["slope"] = info.scaling.slope, entry["offset"] = info.scaling.offset;
   entry["format"] = info.format;
+  return info;
+}
+
+ImageInfo Job::input_volume(const std::string& option, const std::string& path) {
+  const auto info = input_image(option, path);
+  const auto& inputs = report_["inputs"];
+  const auto claims =
+      std::count_if(inputs.begin(), inputs.end(), [&](const auto& entry) { return entry["path"] == path; });
+  if (claims == 1) warn_of_grid(info, "'" + path + "'", "if that is not so, give it as .mha, .nrrd or .nii");
   return info;
 }
 

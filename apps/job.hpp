@@ -48,6 +48,8 @@ class Job {
   void output(const std::string& option, const std::string& path);
   /// The same for an image: its header, which must be right; what is written there must be an image format.
   ImageInfo input_image(const std::string& option, const std::string& path);
+  /// An image that is placed by its own header alone; warns once a file if that format has no place in it.
+  ImageInfo input_volume(const std::string& option, const std::string& path);
   void output_image(const std::string& option, const std::string& path);
 
   /// The voxels, with the time taken for the report. NaN and infinite values as --allow-nonfinite says; finish() tells

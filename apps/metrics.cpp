@@ -113,9 +113,9 @@ std::string compare(const Volume& volume, const Volume& reference, const Metrics
 
 void run_metrics(Job& job, const MetricsCommand& command) {
   const auto numbers = parse_boxes(command.boxes);
-  const Grid grid = job.input_image("-i", command.input).grid;
+  const Grid grid = job.input_volume("-i", command.input).grid;
   if (!command.reference.empty()) {
-    const Grid reference = job.input_image("--reference", command.reference).grid;
+    const Grid reference = job.input_volume("--reference", command.reference).grid;
     require_same_grid(grid, "'" + command.input + "'", reference, "--reference '" + command.reference + "'");
   }
   std::vector<Box> boxes;

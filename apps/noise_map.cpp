@@ -28,11 +28,11 @@ void run_noise_map(Job& job, const NoiseMapCommand& command) {
   std::array<std::string, 2> files{command.input, ""};
   Grid grid;
   if (command.halves.empty()) {
-    grid = job.input_image("-i", command.input).grid;
+    grid = job.input_volume("-i", command.input).grid;
   } else {
     files = parse_pair("--halves", command.halves);
-    grid = job.input_image("--halves", files[0]).grid;
-    require_same_grid(grid, "'" + files[0] + "'", job.input_image("--halves", files[1]).grid, "'" + files[1] + "'");
+    grid = job.input_volume("--halves", files[0]).grid;
+    require_same_grid(grid, "'" + files[0] + "'", job.input_volume("--halves", files[1]).grid, "'" + files[1] + "'");
   }
   job.output_image("-o", command.output);
   const std::string source = command.halves.empty() ? files[0] : files[0] + " and " + files[1];

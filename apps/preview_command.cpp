@@ -20,7 +20,7 @@ struct PreviewCommand {
 };
 
 void run_preview(Job& job, PreviewCommand& command) {
-  const Grid grid = job.input_image("-i", command.input).grid;
+  const Grid grid = job.input_volume("-i", command.input).grid;
   require_png("-o", command.output);
   job.output("-o", command.output);
   auto& options = command.preview;

@@ -63,7 +63,7 @@ void project_phantom(Job& job, const ProjectCommand& command, const Geometry& ge
 }
 
 void project_volume(Job& job, const ProjectCommand& command, const Geometry& geometry, const Grid& stack) {
-  const Grid grid = job.input_image("-i", command.input).grid;
+  const Grid grid = job.input_volume("-i", command.input).grid;
   require_seen(grid, "the volume '" + command.input + "'", stack, "--detector and --pixel", geometry);
   const ProjectionParameters parameters{projector_from_name(command.projector), command.interpolation == "hardware"};
   job.tune_first_run("project");
