@@ -273,8 +273,11 @@ RayBackprojection::RayBackprojection(const Geometry& geometry, const Grid& proje
       projector_(projector),
       table_(make_rays(geometry, volume, projections)),
       tiles_(!gpu && projector == Projector::joseph),
-      upright_(gpu && projector == Projector::joseph && table_.axial_rows() == 2),
-      slices_per_item_(upright_ || !gpu ? 8 : 4) {
+      stacks_(gpu && projector == Projector::joseph && !table_.any_follows(2)),
+      upright_(stacks_ && table_.axial_rows() == 2),
+      slices_per_item_(stacks_ ? 16
+                       : gpu   ? 4
+                               : 8) {
   std::array<double, 3> reach{};
   for (int axis = 0; axis < 3; ++axis)
     reach[axis] = kind_of(projector).reach + (kind_of(projector).widths ? 0.5 * table_.widths[axis] : 0);
@@ -298,14 +301,15 @@ Requirements RayBackprojection::requirements() const {
                          {.name = "rays", .kind = ArrayKind::fixed, .elements = table_.rays.size()},
                          {.name = "matrices", .kind = ArrayKind::fixed, .elements = matrices_.size()},
                          {.name = "axes", .kind = ArrayKind::fixed, .elements = table_.axes.size()}};
-  requirements.kernels = {kernel(projector_, "table").kernel, kernel(projector_, tiles_     ? "backproject_tiles"
-                                                                                 : upright_ ? "backproject_upright"
-                                                                                            : "backproject")
+  requirements.kernels = {kernel(projector_, "table").kernel, kernel(projector_, tiles_    ? "backproject_tiles"
+                                                                                 : stacks_ ? "backproject_stacks"
+                                                                                           : "backproject")
                                                                   .kernel};
   requirements.detector_rows = detector_rows_;
   requirements.cost.name = "adjoint " + projector_name(projector_);
   requirements.cost.bytes = projector_ == Projector::distance_driven ? 68 : 35;  // as measured on an H200
-  if (upright_) requirements.cost.name += " upright", requirements.cost.bytes = 19;
+  if (stacks_) requirements.cost.name += " stacks", requirements.cost.bytes = 23.5;
+  if (upright_) requirements.cost.name += " upright", requirements.cost.bytes = 14.5;
   if (tiles_) requirements.cost.name += " tiles", requirements.cost.bytes = 40;  // on two CPU cores
   return requirements;
 }
@@ -323,7 +327,7 @@ void RayBackprojection::filter(Slab& slab, Range views) const {
   add_spacing(arguments, volume_);
   arguments.insert(arguments.end(), {number(projections_.size[0]), number(projections_.size[1]), number(rows.begin),
                                      number(rows.count()), number(views.begin), number(views.count())});
-  slab.launch(kernel(projector_, "table", upright_ ? "-D UPRIGHT" : ""),
+  slab.launch(kernel(projector_, "table", stacks_ ? "-D STACKS" : ""),
               {projections_.size[0], static_cast<std::size_t>(rows.count()), static_cast<std::size_t>(views.count())},
               arguments);
 }
@@ -356,9 +360,15 @@ void RayBackprojection::accumulate(Slab& slab, Range views, Range slices) const 
         arguments);
   }
   const auto items = static_cast<std::size_t>((slices.count() + slices_per_item_ - 1) / slices_per_item_);
-  slab.launch(kernel(projector_, upright_ ? "backproject_upright" : "backproject",
-                     fmt::format("-D K_UNROLL={}{}", slices_per_item_, upright_ ? " -D UPRIGHT" : "")),
-              {volume_.size[0], volume_.size[1], items}, arguments);
+  const std::array<std::size_t, 3> global{volume_.size[0], volume_.size[1], items};
+  const std::string options = fmt::format("-D K_UNROLL={}", slices_per_item_);
+  if (stacks_) {
+    constexpr std::array<std::size_t, 3> group{8, 16, 1};  // GROUP_WIDTH and GROUP_HEIGHT of joseph_stacks.clh
+    return slab.launch(
+        kernel(projector_, "backproject_stacks", options + " -D STACKS" + (upright_ ? " -D UPRIGHT" : "")), global,
+        group, arguments);
+  }
+  slab.launch(kernel(projector_, "backproject", options), global, arguments);
 }
 
 RunResult project(const Volume& volume, const Geometry& geometry, const Grid& projections,

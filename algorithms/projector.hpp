@@ -73,7 +73,7 @@ class RayProjection : public ProjectionMethod {
 /// A^T y, of the A that RayProjection computes: <A x, y> = <x, A^T y> to float32's rounding.
 class RayBackprojection : public BackprojectionMethod {
  public:
-  /// gpu: Joseph's adjoint in a form for GPUs (cl/joseph_upright.clh), not in that for CPUs (cl/joseph_tiles.clh), and
+  /// gpu: Joseph's adjoint in a form for GPUs (cl/joseph_stacks.clh), not in that for CPUs (cl/joseph_tiles.clh), and
   /// fewer slices a work-item of the others. It changes no bit.
   RayBackprojection(const Geometry& geometry, const Grid& projections, const Grid& volume, Projector projector,
                     bool gpu = false);
@@ -86,9 +86,9 @@ class RayBackprojection : public BackprojectionMethod {
   Grid projections_, volume_;
   Projector projector_;
   RayTable table_;
-  bool tiles_, upright_;         // forms of Joseph's adjoint: for CPUs, and for GPUs without tilt
-  int slices_per_item_;          // but for tiles, as measured (benchmarks/RESULTS.md)
-  std::vector<float> matrices_;  // 12 a view
+  bool tiles_, stacks_, upright_;  // forms of Joseph's adjoint: for CPUs, for GPUs where no ray follows k, without tilt
+  int slices_per_item_;            // but for tiles, as measured (benchmarks/RESULTS.md)
+  std::vector<float> matrices_;    // 12 a view
   std::function<Range(Range)> detector_rows_;
 };
 

@@ -21,8 +21,8 @@
 // TURNED: turned[slice][x][y] too, the slices transposed by joseph_turn, which rays that follow i read, so that neighbouring rays read
 // neighbouring voxels. The same numbers, so the same bits.
 //
-// COLUMNS, LANES, TILES: the forms for CPUs, joseph_columns.clh and joseph_lanes.clh, and of the adjoint joseph_tiles.clh. UPRIGHT: of the
-// adjoint for GPUs, joseph_upright.clh. The same bits again.
+// COLUMNS, LANES, TILES: the forms for CPUs, joseph_columns.clh and joseph_lanes.clh, and of the adjoint joseph_tiles.clh. STACKS: of the
+// adjoint for GPUs, joseph_stacks.clh. The same bits again.
 //
 // IMAGE: one launch for each AXIS that rays follow, from planes, an image array with a layer for each plane across AXIS (joseph_planes;
 // width and height are j and k, i and k, or i and j), zero beyond the slices held. The same bits again; with HARDWARE interpolation the
@@ -179,7 +179,7 @@ __kernel void joseph_table(__global const float* restrict raw, __global const fl
   const int axis = main_axis(ray);
   const Line line = line_of(ray, axis, 0.5f * (float)(nx - 1), 0.5f * (float)(ny - 1), 0.5f * (float)(nz - 1));
   const float value = path_mm(ray, axis, hx, hy, hz) * raw[at];
-#ifdef UPRIGHT
+#ifdef STACKS
   lines[at] = (float4)(line.slope_c, line.shift_c, value, (float)axis);
   values[at] = (float2)(line.slope_b, line.shift_b);
 #else
@@ -195,8 +195,8 @@ INLINE float hat(float at, float voxel) {
 
 #if defined(TILES)
 #include "joseph_tiles.clh"
-#elif defined(UPRIGHT)
-#include "joseph_upright.clh"
+#elif defined(STACKS)
+#include "joseph_stacks.clh"
 #else
 // Work-items: (nx, ny, slices / K_UNROLL), for the slices `offset + first` to `offset + slices`.
 __kernel void joseph_backproject(__global const float4* restrict lines, __global const float2* restrict values,

@@ -266,10 +266,10 @@ TEST(Projector, TheAdjointHasAFormForEveryDevice) {
     EXPECT_EQ(kernel(name, Projector::joseph, false), "joseph_backproject_tiles");
     EXPECT_EQ(kernel(name, Projector::siddon, false), "siddon_backproject");
   }
-  for (const char* name : {"cone", "parallel", "short_scan", "long_lines"})
-    EXPECT_EQ(kernel(name, Projector::joseph, true), "joseph_backproject_upright") << name;
-  // columns along j, and none
-  for (const char* name : {"cone_axis_along_j", "cone_tilted", "parallel_tilted"})
+  for (const char* name : {"cone", "cone_tilted", "parallel", "short_scan", "long_lines"})
+    EXPECT_EQ(kernel(name, Projector::joseph, true), "joseph_backproject_stacks") << name;
+  // rays that follow k
+  for (const char* name : {"cone_axis_along_j", "parallel_tilted"})
     EXPECT_EQ(kernel(name, Projector::joseph, true), "joseph_backproject") << name;
 }
 
