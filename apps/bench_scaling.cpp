@@ -28,13 +28,15 @@ struct ScalingCommand {
 
 // The first device alone and with a budget, the first 2, 4, ... and all together; then the same with as many times the
 // slices.
-std::vector<ScalingTeam> teams_of(const std::vector<Device>& devices, const ScalingCommand& command) {
+std::vector<ScalingTeam> teams_of(Job& job, const ScalingCommand& command) {
+  const auto& devices = job.devices();
   std::vector<ScalingTeam> teams{{"1 device", {devices[0]}}};
   if (command.out_of_core > 0) {
     if (is_part(devices[0].info())) throw InputError("bench scaling: --out-of-core is not for a device in parts");
     teams.push_back(
         {fmt::format("1 device, {}", bytes_text(static_cast<double>(command.out_of_core))),
          open_devices({.devices = std::to_string(devices[0].info().index), .memory = command.out_of_core})});
+    job.trace(teams.back().devices.front());
   }
   for (std::size_t count = 2; count < 2 * devices.size(); count *= 2) {
     const auto together = std::min(count, devices.size());
@@ -119,7 +121,7 @@ std::string table(const std::vector<ScalingRate>& rates, const ScalingCommand& c
 
 void run_bench_scaling(Job& job, ScalingCommand& command) {
   command.options.jobs = words_of(command.jobs);
-  const auto teams = teams_of(job.devices(), command);
+  const auto teams = teams_of(job, command);
   std::size_t times = 1;
   for (const auto& team : teams) times = std::max(times, team.times);
   job.require_host_memory(scaling_bytes(command.options, times), smaller_size);

@@ -183,11 +183,15 @@ const std::vector<Device>& Job::devices(const std::string& otherwise) {
       device_rates(device);  // before the trace begins
       report_["devices"].push_back(device_json(device.info()));
       report_["devices"].back()["budget_bytes"] = device.ledger().budget();
-      if (trace_) device.record(trace_);
+      trace(device);
       if (common_.no_tune) use_tuning(device, {});
     }
   }
   return devices_;
+}
+
+void Job::trace(Device& device) const {
+  if (trace_) device.record(trace_);
 }
 
 void Job::tune_first_run(const std::string& tune_class) {

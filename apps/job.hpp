@@ -73,6 +73,8 @@ class Job {
   /// The devices that the options choose, opened at the first call and recorded if there is a --trace. otherwise: what
   /// --device stands for if neither it nor the environment names any; empty: the usual default.
   const std::vector<Device>& devices(const std::string& otherwise = {});
+  /// Has a device that was opened otherwise recorded, too, if there is a --trace.
+  void trace(Device& device) const;
   /// Measures for two seconds what is fastest for such work (tune_classes()) on devices whose defaults nobody has
   /// measured and for which that was not done before, unless --no-tune; and keeps it.
   void tune_first_run(const std::string& tune_class);

@@ -33,6 +33,8 @@ class Event {
   explicit operator bool() const { return state_ != nullptr; }
   /// Blocks until the command has ended; throws ClError if it failed.
   void wait() const;
+  /// Whether it has ended, or failed: wait() returns, or throws, at once.
+  bool ended() const;
   /// Seconds that the command ran on the device, after it has ended. Throws ClError if it failed.
   double seconds() const;
   const EventState* state() const { return state_.get(); }

@@ -58,6 +58,7 @@ class Staging {
   bool shares_memory() const;
   Event read_small(const Buffer& from, std::size_t offset, void* to, std::size_t bytes, std::span<const Event> waits);
   Chunk& next_chunk();
+  Chunk& small_chunk();
   Chunk& chunk_of(std::size_t turn) { return chunks_[(next_ + turn) % chunks_.size()]; }
   void allocate(Chunk& chunk);
   void drain_first();

@@ -184,13 +184,13 @@ class Layouter {
   }
 
  private:
-  // While the first of the slabs that take turns comes and the last one goes nothing is computed, so they are half as
-  // thick where there are several.
+  // While the first of the slabs that take turns comes and the last one goes nothing is computed, so where there are
+  // several the first is half as thick, for while it is computed the next one comes, and the last a quarter.
   Range part(Range region, std::int64_t n, std::int64_t count) const {
     const bool thin_ends = iterative() && count >= fewest_with_thin_ends && region.count() >= thick_enough * count;
     const auto border = [&](std::int64_t number) {
       if (!thin_ends || number == 0 || number == count) return region.begin + region.count() * number / count;
-      return region.begin + region.count() * (2 * number - 1) / (2 * (count - 1));
+      return region.begin + region.count() * (4 * number - 2) / (4 * count - 5);
     };
     return {border(n), border(n + 1)};
   }

@@ -18,8 +18,8 @@ Plan whole_plan(const Requirements& requirements, int batch = 0);
 double seconds_of(Slab& slab, const std::function<void()>& work);
 
 /// The least of the times that `seconds` says, which is asked again until three are within a tenth of it: a device that
-/// others use as well takes another time at every try. At most 13 times, and not for much longer than 0.3 s in all. The
-/// first may include compiling.
+/// others use as well takes another time at every try. At most 13 times, and not for much longer than 0.3 s in all; but
+/// twice, unless the first takes 5 s, for it may include compiling, or a driver's stall.
 double best_of_tries(const std::function<double()>& seconds);
 
 /// Seconds of one call of work(), which only enqueues: the best of several runs of as many calls as a fifth of

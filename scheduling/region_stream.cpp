@@ -164,13 +164,15 @@ void RegionStream::compute(const Pass& pass, std::size_t region) {
     if (!levels[level + 1].made.empty())
       method_.iterate_together(slab_, pass.first + done, now, levels[level + 1].made);
     done += now;
-    // About half an iteration of all regions ahead: steps of thin ones are short.
-    slab_.mark_step(std::clamp<std::size_t>(regions_.size() / 2, 2, 8));
-    host_.progressed(std::max<std::int64_t>(0, common(levels[level + 1].made, block_).count()), now);
     move_due(level + 1, steps.iterations.size());
+    // About half an iteration of all regions ahead: steps of thin ones are short. Transfers can keep the host busy for
+    // longer than the device: most are seen to while it has that much to do.
+    slab_.mark_step(std::clamp<std::size_t>(regions_.size() / 2, 2, 8), [&] { return move_one(); });
+    host_.progressed(std::max<std::int64_t>(0, common(levels[level + 1].made, block_).count()), now);
   }
   ended_at_ = level;
-  move_due(1, 1);
+  while (move_one()) {
+  }
 }
 
 // Between the window and the seam arrays: every level's slices of the borders have a place of their own there.
@@ -299,13 +301,18 @@ void RegionStream::overlap_with(const Pass& pass, std::size_t region) {
   tasks_in_all_ = tasks_.size();
 }
 
-// After `step` of `steps` steps: in good time before the region ends.
+// Three quarters are spread over the steps.
 void RegionStream::move_due(std::size_t step, std::size_t steps) {
-  const std::size_t due = std::min(tasks_in_all_, (3 * tasks_in_all_ * step + 2 * steps - 1) / (2 * steps));
-  while (tasks_in_all_ - tasks_.size() < due) {
-    tasks_.front().work();
-    tasks_.pop_front();
+  const std::size_t due = (3 * tasks_in_all_ * step + 4 * steps - 1) / (4 * steps);
+  while (tasks_in_all_ - tasks_.size() < due && move_one()) {
   }
+}
+
+bool RegionStream::move_one() {
+  if (tasks_.empty()) return false;
+  tasks_.front().work();
+  tasks_.pop_front();
+  return true;
 }
 
 void RegionStream::count_up(const std::string& name, Range slices) {

@@ -79,6 +79,7 @@ class RegionStream {
   void upload_state(const std::string& name, const std::string& into, Range slices);
   std::vector<Range> pieces(const std::string& name, Range slices) const;
   void overlap_with(const Pass& pass, std::size_t region);
+  bool move_one();
   void move_due(std::size_t step, std::size_t steps);
   void count_up(const std::string& name, Range slices);
   void count_down(const std::string& name, Range slices);

@@ -361,9 +361,10 @@ Event Slab::write_part(const std::string& name, std::size_t begin, std::size_t b
   return Device(device_).write(array(name).buffer, begin - before, from, bytes, std::span(&free, 1));
 }
 
-void Slab::mark_step(std::size_t newer) {
+void Slab::mark_step(std::size_t newer, const std::function<bool()>& meanwhile) {
   steps_.push_back(last_);
   while (steps_.size() > newer) {
+    if (meanwhile && !steps_.front().ended() && meanwhile()) continue;
     steps_.front().wait();
     steps_.pop_front();
   }

@@ -139,8 +139,8 @@ class Slab {
   /// stay.
   double busy_seconds() const { return busy_seconds_; }
   /// Waits until at most `newer` of the steps marked so far are in flight: keeps Ctrl-C and progress close to the
-  /// device.
-  void mark_step(std::size_t newer = 2);
+  /// device. `meanwhile` is called until then, as long as it finds something to do.
+  void mark_step(std::size_t newer = 2, const std::function<bool()>& meanwhile = {});
 
  private:
   struct Array {

@@ -18,9 +18,12 @@ class BenchScaling : public testing::Test {
 };
 
 TEST_F(BenchScaling, OneDeviceOutOfCoreToo) {
+  Folder folder;
   const Ran ran = run({"bench", "scaling", "--size", "24", "--jobs", "pdu, fdk", "--iterations", "6", "--runs", "1",
-                       "--out-of-core", "200K", "--no-tune", "--json"});
+                       "--out-of-core", "200K", "--no-tune", "--json", "--trace", folder / "trace.json"});
   ASSERT_EQ(ran.code, 0) << ran.err;
+  // of the runs out of core, too: in core no duals travel
+  EXPECT_NE(content(folder / "trace.json").find("write qx"), std::string::npos);
   const json runs = json::parse(ran.out)["runs"];
   ASSERT_EQ(runs.size(), 4u);
   for (const auto& each : runs) {

@@ -73,7 +73,8 @@ TEST(BestOfTries, AsksUntilThreeAgree) {
   std::vector<double> never;
   for (int n = 0; n < 30; ++n) never.push_back(1e-3 * std::pow(0.8, n));
   EXPECT_EQ(best_of(never), Result(never[12], 13));
-  EXPECT_EQ(best_of({5}), Result(5, 1));  // an interpreter
+  EXPECT_EQ(best_of({0.7, 1e-3}), Result(1e-3, 2));  // a stall
+  EXPECT_EQ(best_of({5}), Result(5, 1));             // an interpreter
 }
 
 // A cache of its own, in which a process has kept the rates of the usual device.
