@@ -164,11 +164,11 @@ void RegionStream::compute(const Pass& pass, std::size_t region) {
     if (!levels[level + 1].made.empty())
       method_.iterate_together(slab_, pass.first + done, now, levels[level + 1].made);
     done += now;
-    move_due(level + 1, steps.iterations.size());
     // About half an iteration of all regions ahead: steps of thin ones are short. Transfers can keep the host busy for
     // longer than the device: most are seen to while it has that much to do.
     slab_.mark_step(std::clamp<std::size_t>(regions_.size() / 2, 2, 8), [&] { return move_one(); });
     host_.progressed(std::max<std::int64_t>(0, common(levels[level + 1].made, block_).count()), now);
+    move_due(level + 1, steps.iterations.size());
   }
   ended_at_ = level;
   while (move_one()) {

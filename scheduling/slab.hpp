@@ -138,8 +138,9 @@ class Slab {
   /// Seconds that kernels ran between the last two calls of wait(), in plans of iterations with several slabs that
   /// stay.
   double busy_seconds() const { return busy_seconds_; }
-  /// Waits until at most `newer` of the steps marked so far are in flight: keeps Ctrl-C and progress close to the
-  /// device. `meanwhile` is called until then, as long as it finds something to do.
+  /// Marks what was enqueued last, on any queue, as the end of a step, and waits until at most `newer` of the steps
+  /// marked so far are in flight: keeps Ctrl-C and progress close to the device. `meanwhile` is called until then, as
+  /// long as it finds something to do.
   void mark_step(std::size_t newer = 2, const std::function<bool()>& meanwhile = {});
 
  private:
