@@ -100,8 +100,7 @@ std::optional<FusedForm> known_form(std::span<const DeviceBudget> devices) {
   for (const auto& device : devices) {
     FusedForm form;  // CPUs: work-groups with barriers in a loop are slow there
     if (!device.cpu) {
-      const auto named = [&](const char* name) { return device.name.find(name) != std::string::npos; };
-      if (device.platform.find("NVIDIA") == std::string::npos || !(named("H100") || named("H200"))) return std::nullopt;
+      if (!is_hopper(device.platform, device.name)) return std::nullopt;
       form = {2, 32};
     }
     if (!best || form.stages < best->stages) best = form;

@@ -16,9 +16,7 @@ constexpr LocalTile tiles[] = {{32, 16, 16, 40 << 10},
 std::string form_of(const DeviceBudget& device) {
   if (device.cpu) return quads_form;
   if (const auto tuned = device.choices.find(exact_form_choice); tuned != device.choices.end()) return tuned->second;
-  const auto named = [&](const char* name) { return device.name.find(name) != std::string::npos; };
-  const bool measured = device.platform.find("NVIDIA") != std::string::npos && (named("H100") || named("H200"));
-  return measured ? tiles[0].text() : quads_form;
+  return is_hopper(device.platform, device.name) ? tiles[0].text() : quads_form;
 }
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "algorithms/self_check.hpp"
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
+#include "host/quirks.hpp"
 #include "host/trace.hpp"
 
 namespace halocline {
@@ -390,9 +391,7 @@ void keep_stages(const Device& device, const std::string& method, int stages) {
 }
 
 bool has_measured_defaults(const DeviceInfo& device) {
-  return device.cpu() ||
-         (device.platform.find("NVIDIA") != std::string::npos &&
-          (device.name.find("H100") != std::string::npos || device.name.find("H200") != std::string::npos));
+  return device.cpu() || is_hopper(device.platform, device.name);
 }
 
 std::optional<std::size_t> clearly_fastest(std::span<const double> candidates, double standard) {

@@ -35,10 +35,12 @@ Quirks quirks_of(const DeviceInfo& device) {
   return quirks;
 }
 
+bool is_hopper(const std::string& platform, const std::string& name) {
+  return contains(platform, "NVIDIA") && (contains(name, "H200") || contains(name, "H100"));
+}
+
 std::size_t usable_local_memory(const DeviceInfo& device) {
-  const bool hopper =
-      contains(device.platform, "NVIDIA") && (contains(device.name, "H200") || contains(device.name, "H100"));
-  return std::max<std::size_t>(device.local_memory, hopper ? 96 << 10 : 0);
+  return std::max<std::size_t>(device.local_memory, is_hopper(device.platform, device.name) ? 96 << 10 : 0);
 }
 
 bool pocl_sub_devices_lack_images(const DeviceInfo& device) {

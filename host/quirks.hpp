@@ -17,6 +17,9 @@ struct Quirks {
 
 Quirks quirks_of(const DeviceInfo& device);
 
+/// NVIDIA's H100 and H200 under its own driver, for which defaults were measured (on an H200).
+bool is_hopper(const std::string& platform, const std::string& name);
+
 /// Bytes of local memory that a work-group can have. NVIDIA's driver reports 48 KiB everywhere; kernels with 139 KiB
 /// were seen to run, and to be right, on an H200.
 std::size_t usable_local_memory(const DeviceInfo& device);
