@@ -76,6 +76,19 @@ void mark_bad_pixels(const std::vector<double>& open, const std::vector<double>&
     mark_outliers(open.data() + row, columns, bad.data() + row);
 }
 
+std::vector<std::size_t> failing_pixels(const std::vector<SeenPixel>& seen, const std::vector<char>& bad,
+                                        std::size_t columns, std::size_t views) {
+  constexpr std::size_t away = 2;
+  std::vector<std::size_t> found;
+  for (std::size_t n = 0; n < seen.size(); ++n) {
+    if (bad[n] || 10 * seen[n].raised < views || seen[n].raised == 0) continue;
+    const auto rarer = [&](std::size_t other) { return bad[other] || 4 * seen[other].raised < seen[n].raised; };
+    const std::size_t column = n % columns;
+    if ((column < away || rarer(n - away)) && (column + away >= columns || rarer(n + away))) found.push_back(n);
+  }
+  return found;
+}
+
 void find_good_neighbours(const std::vector<char>& bad, const std::string& name, CountsCalibration& calibration) {
   const auto columns = static_cast<std::ptrdiff_t>(calibration.size[0]);
   const auto rows = static_cast<std::ptrdiff_t>(calibration.size[1]);

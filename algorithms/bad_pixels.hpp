@@ -26,6 +26,11 @@ void mark_bad_pixels(const std::vector<double>& open, const std::vector<double>&
                      const std::vector<SeenPixel>& seen, std::size_t columns, std::size_t views, bool with_flats,
                      std::vector<char>& bad);
 
+/// Good pixels that were raised to the floor in a tenth of the views or more, and four times as often as good ones two
+/// columns away on both sides: where nothing comes through an object, it does so for pixels side by side.
+std::vector<std::size_t> failing_pixels(const std::vector<SeenPixel>& seen, const std::vector<char>& bad,
+                                        std::size_t columns, std::size_t views);
+
 /// Sets left and right of all pixels, and bad_rows. Throws InputError for a detector without a good pixel.
 void find_good_neighbours(const std::vector<char>& bad, const std::string& name, CountsCalibration& calibration);
 

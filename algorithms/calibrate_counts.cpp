@@ -121,6 +121,9 @@ class Calibrator {
     } else {
       mark_bad_pixels(open_, dark_, seen_, out_.size[0], out_.size[2], fields_.flats.stack != nullptr, bad_);
     }
+    const auto failing = failing_pixels(seen_, bad_, out_.size[0], out_.size[2]);
+    out_.report.failing = failing.size();
+    if (!failing.empty()) out_.report.first_failing = failing.front();
     find_good_neighbours(bad_, fields_.counts_name, out_);
     for (std::size_t n = 0; n < bad_.size(); ++n) {
       if (bad_[n]) {

@@ -31,12 +31,13 @@ struct CountsOptions {
 };
 
 struct CountsReport {
-  std::size_t pixels = 0;              ///< values: size u * size v * views
-  std::size_t raised = 0;              ///< of good pixels, raised to the floor
-  std::size_t saturated = 0;           ///< of good pixels
-  std::size_t bad_pixels = 0;          ///< of the detector, interpolated in all views
-  double beam_low = 1, beam_high = 1;  ///< the weakest and the strongest view's beam
-  double ring_rms = 0;                 ///< of the offsets taken off q
+  std::size_t pixels = 0;                      ///< values: size u * size v * views
+  std::size_t raised = 0;                      ///< of good pixels, raised to the floor
+  std::size_t saturated = 0;                   ///< of good pixels
+  std::size_t bad_pixels = 0;                  ///< of the detector, interpolated in all views
+  std::size_t failing = 0, first_failing = 0;  ///< good pixels that seem to fail now and then (failing_pixels)
+  double beam_low = 1, beam_high = 1;          ///< the weakest and the strongest view's beam
+  double ring_rms = 0;                         ///< of the offsets taken off q
 };
 
 /// What a scan's counts need to become line integrals. The values that kernels read.

@@ -156,6 +156,10 @@ void check_views(const Geometry& geometry, Findings& findings) {
         front.sid, front.sdd);
 }
 
+bool is_displaced(const FieldOfView& seen) {
+  return seen.radius > 0 && seen.displaced_radius > 1.25 * seen.radius;
+}
+
 void check_axis(const Geometry& geometry, const DetectorPixels& detector, const FieldOfView& seen, Findings& findings) {
   const Grid grid = detector.grid(1);
   for (int axis = 0; axis < 2; ++axis) {
@@ -164,12 +168,15 @@ void check_axis(const Geometry& geometry, const DetectorPixels& detector, const 
     const double high = low + static_cast<double>(grid.size[axis]) * grid.spacing[axis];
     for (std::size_t n = 0; n < geometry.views.size(); ++n) {
       const double at = isocentre_on_detector(geometry.views[n])[axis];
-      if (at >= low && at <= high) continue;
+      // along the rows between the middles of pixels, as check_fdk() wants it
+      const double edge = axis == 0 ? 0.5 * grid.spacing[axis] : 0;
+      if (grid.size[axis] > 1 ? at > low + edge && at < high - edge : at >= low && at <= high) continue;
       const char* letter = axis == 0 ? "u" : "v";
       if (axis == 0)
         findings.impossible(
-            "the rotation axis falls on u = {:.6g} mm in projection {}, outside the detector, which "
-            "covers {:.6g} to {:.6g} mm; check the projection offset, the detector's origin and its "
+            "the rotation axis falls on u = {:.6g} mm in projection {}, outside the detector, or on its "
+            "outermost pixel; it covers {:.6g} to {:.6g} mm; check the projection offset, the detector's origin and "
+            "its "
             "pixels",
             at, n, low, high);
       else
@@ -180,14 +187,15 @@ void check_axis(const Geometry& geometry, const DetectorPixels& detector, const 
       break;
     }
   }
-  if (seen.radius > 0 && seen.displaced_radius > 1.25 * seen.radius)
+  if (is_displaced(seen))
     findings.warn(
         "the detector is displaced: {:.6g} mm round the axis are seen in every view, {:.6g} mm by its longer "
         "side; on a full turn the longer side counts, with weights for what is measured twice",
         seen.radius, seen.displaced_radius);
 }
 
-void check_volume(const Geometry& geometry, const DetectorPixels& detector, const Grid& volume, Findings& findings) {
+void check_volume(const Geometry& geometry, const DetectorPixels& detector, const FieldOfView& seen, const Grid& volume,
+                  Findings& findings) {
   double reach = 0;  // from the axis to the volume's farthest corner
   for (int corner = 0; corner < 8; ++corner) {
     const auto edge = [&](int axis) {
@@ -210,7 +218,13 @@ void check_volume(const Geometry& geometry, const DetectorPixels& detector, cons
     findings.impossible(
         "no part of the volume is seen in half of the views; check its origin and spacing (mm) and the "
         "detector's");
-  else if (coverage.every_view < 1)
+  else if (is_displaced(seen)) {  // what its longer side sees on a full turn is right
+    if (coverage.half_of_views < 1)
+      findings.warn(
+          "{:.1f} % of the volume are seen in half of the views, as a displaced detector needs it on a full turn; what "
+          "is outside is wrong, so choose a smaller volume",
+          100 * coverage.half_of_views);
+  } else if (coverage.every_view < 1)
     findings.warn(
         "{:.1f} % of the volume are seen in every view, {:.1f} % in at least half of them; what is outside "
         "the field of view is wrong, so choose a smaller volume",
@@ -246,7 +260,7 @@ std::vector<Finding> geometry_findings(const Geometry& geometry, const DetectorP
   check_coverage(geometry, pixels, seen, findings);
   check_views(geometry, findings);
   if (known) check_axis(geometry, detector, *seen, findings);
-  if (known && volume) check_volume(geometry, detector, *volume, findings);
+  if (known && volume) check_volume(geometry, detector, *seen, *volume, findings);
   return findings.sorted();
 }
 

@@ -243,11 +243,11 @@ ScanFile read_geometry_text(const std::string& text, const std::string& name, co
                             const TextFormat* format) {
   Parsed parsed = parse(text, name);
   if (parsed.format.empty() && format == nullptr)
-    throw InputError(
-        fmt::format("{}: it is not clear what the numbers are; give --from astra or --from matrices, or "
-                    "put '# format: astra cone_vec' (or astra parallel3d_vec, matrices mm, matrices "
-                    "pixels) in the first line",
-                    name));
+    throw InputError(fmt::format(
+        "{}: it is not clear what the numbers are; put '# format: astra cone_vec' (or "
+        "astra parallel3d_vec, matrices mm, matrices pixels) in the first line, or give 'halocline geometry "
+        "convert' --from astra or --from matrices",
+        name));
   const bool matrices =
       parsed.format.empty() ? *format == TextFormat::matrices : parsed.format.substr(0, 8) == "matrices";
   if (format != nullptr && matrices != (*format == TextFormat::matrices))

@@ -155,7 +155,7 @@ ScanFile read_pca(const std::string& text, const std::string& name) {
   }
   out.notes.push_back(
       "a .pca file does not say which way the table turns: if the volume comes out doubled, negate the "
-      "angles with --reverse");
+      "angles with 'halocline geometry convert --reverse'");
   if (file.find("Geometry", "CalibValue").value_or(0) != 0)
     out.notes.push_back(
         fmt::format("CalibValue {} is not used, as its unit is not documented; find the axis with "

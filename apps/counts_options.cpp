@@ -97,6 +97,12 @@ TypedVolume read_counts(Job& job, const ImageInfo& info, const std::string& path
   return counts;
 }
 
+void warn_of_counts(const ImageInfo& info, const std::string& path, const std::string& remedy) {
+  if (is_integer(component_named(info.component)) && info.scaling.identity())
+    spdlog::warn("'{}' holds whole numbers ({}), where line integrals are expected: if they are counts, {}", path,
+                 info.component, remedy);
+}
+
 CountsCalibration calibrate(Job& job, const CountsArguments& arguments, const VolumeSource& counts,
                             const ImageInfo& info, const std::string& counts_path) {
   const auto read = [&](const std::string& path) { return path.empty() ? Volume() : job.read(path); };
@@ -115,13 +121,10 @@ CountsCalibration calibrate(Job& job, const CountsArguments& arguments, const Vo
                             options);
   });
   const CountsReport& report = calibration.report;
-  job.results()["counts"] = {{"pixels", report.pixels},
-                             {"raised", report.raised},
-                             {"saturated", report.saturated},
-                             {"bad_pixels", report.bad_pixels},
-                             {"beam_lowest", report.beam_low},
-                             {"beam_highest", report.beam_high},
-                             {"ring_offset_rms", report.ring_rms},
+  job.results()["counts"] = {{"pixels", report.pixels},          {"raised", report.raised},
+                             {"saturated", report.saturated},    {"bad_pixels", report.bad_pixels},
+                             {"failing_pixels", report.failing}, {"beam_lowest", report.beam_low},
+                             {"beam_highest", report.beam_high}, {"ring_offset_rms", report.ring_rms},
                              {"bad_rows", calibration.bad_rows}};
   if (!calibration.bad_rows.empty())
     spdlog::warn(
@@ -135,7 +138,20 @@ CountsCalibration calibrate(Job& job, const CountsArguments& arguments, const Vo
         "are "
         "too high; a shorter exposure helps",
         counts_path, report.saturated, report.pixels, *options.saturation);
-  if (100 * report.raised > report.pixels)
+  constexpr double steady = 1.3;  // tubes waver by a tenth
+  if (report.beam_high > steady * report.beam_low)
+    spdlog::warn(
+        "'{}': the beam in --air is from {:.6g} to {:.6g}, and views are scaled by it; does the region see the object "
+        "in "
+        "some of them?",
+        counts_path, report.beam_low, report.beam_high);
+  if (report.failing > 0)
+    spdlog::warn(
+        "'{}': {} pixels show nothing in part of the views, in which those beside them do, column {} of row {} the "
+        "first: if they fail now and then, and are no thin dense part by the axis, give a map of them (--bad-pixels)",
+        counts_path, report.failing, report.first_failing % calibration.size[0],
+        report.first_failing / calibration.size[0]);
+  if (1000 * report.raised > report.pixels)
     spdlog::warn(
         "'{}': {} of {} counts lie less than {:.4g} above the dark field and were raised to that: nothing comes "
         "through "

@@ -38,6 +38,9 @@ double check_counts_arguments(Job& job, const CountsArguments& arguments, const 
 /// Reads counts: 16-bit ones as they are, others as float32.
 TypedVolume read_counts(Job& job, const ImageInfo& info, const std::string& path);
 
+/// Warns if projections that ought to be line integrals are whole numbers, as counts are. remedy: what to do about it.
+void warn_of_counts(const ImageInfo& info, const std::string& path, const std::string& remedy);
+
 /// Reads the images that go with the counts and calibrates. From the greatest number of an integer type on, counts are
 /// saturated unless --saturation says otherwise. Puts figures into the report ("counts"), and warns of what the user
 /// should know.

@@ -67,8 +67,9 @@ void run_check(Job& job, CheckCommand& command) {
     throw InputError(fmt::format("{}: {} of {} findings make a right reconstruction impossible; see above",
                                  command.geometry, impossible, findings.size()));
   }
-  job.say(findings.empty() ? fmt::format("{}: nothing was found to be wrong", command.geometry)
-                           : fmt::format("{}: {} warnings", command.geometry, findings.size()));
+  job.say(findings.empty()
+              ? fmt::format("{}: nothing was found to be wrong", command.geometry)
+              : fmt::format("{}: {} warning{}", command.geometry, findings.size(), findings.size() == 1 ? "" : "s"));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "algorithms/find_tilt.hpp"
 #include "algorithms/geometry_check.hpp"
 #include "algorithms/geometry_xml.hpp"
+#include "apps/counts_options.hpp"
 #include "apps/geometry_commands.hpp"
 #include "apps/geometry_file.hpp"
 #include "apps/io/atomic_file.hpp"
@@ -126,8 +127,9 @@ double search_bytes(Job& job, const FindAxisCommand& command, const Grid& stack,
 }
 
 void run_find_axis(Job& job, const FindAxisCommand& command) {
-  const Grid stack =
-      placed_projections(command.detector, job.input_image("-i", command.input), "'" + command.input + "'");
+  const ImageInfo input = job.input_image("-i", command.input);
+  warn_of_counts(input, command.input, "make line integrals of them with 'halocline counts' first");
+  const Grid stack = placed_projections(command.detector, input, "'" + command.input + "'");
   job.input("--geometry", command.geometry);
   job.output("-o", command.output);
   const Geometry geometry = load_geometry(command.geometry, {}, DetectorPixels::of(stack)).geometry;

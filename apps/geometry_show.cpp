@@ -52,6 +52,7 @@ std::string coverage_rows(const Geometry& geometry, nlohmann::json& results) {
   } catch (const InputError& error) {
     return row("coverage", std::string("not enough to reconstruct: ") + error.what());
   }
+  if (geometry.views.size() == 1) return row("coverage", "one view, which no volume can be reconstructed from");
   results["full_circle"] = coverage.full_circle;
   results["range_degrees"] = coverage.range / degree;
   results["largest_gap_degrees"] = coverage.largest_gap / degree;

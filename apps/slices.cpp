@@ -109,7 +109,10 @@ SlicesWork prepare(Job& job, const SlicesCommand& command) {
   const std::string input = "'" + command.input + "'", geometry = "'" + command.geometry + "'";
   work.input = job.input_image("-i", command.input);
   work.chosen = choose_projections(command.projections, work.input, input);
-  if (command.counts) check_counts_arguments(job, command.counts_arguments, work.input, command.input);
+  if (command.counts)
+    check_counts_arguments(job, command.counts_arguments, work.input, command.input);
+  else
+    warn_of_counts(work.input, command.input, "give --counts");
   work.stack = work.chosen.stack();
   job.input("--geometry", command.geometry);
   job.input("--like", command.grid.like);

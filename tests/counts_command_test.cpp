@@ -14,6 +14,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 using Words = std::vector<std::string>;
 
 class CountsCommand : public testing::Test {
@@ -253,6 +254,36 @@ TEST_F(CountsCommand, WrongOptionsAreRefused) {
   const Ran dry = fdk("counts.mha", "none.mha", {"--counts", "--air", "0,0,3,9", "--dry-run"});
   EXPECT_EQ(dry.code, 0) << dry.err;
   EXPECT_THAT(dry.out, HasSubstr("counts_pixels"));
+}
+
+TEST_F(CountsCommand, TellsOfPixelsThatFailNowAndThen) {
+  Volume counts = read_image(path("counts.mha"));
+  const auto warnings = [&](const Volume& stack, const std::string& air) {
+    write_image(stack, path("some.mha"));
+    const Ran ran = run({"counts", "-i", path("some.mha"), "--flat", path("flat.mha"), "--dark", path("dark.mha"),
+                         "--air", air, "-o", path("q.mha")});
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return ran.err;
+  };
+  EXPECT_THAT(warnings(counts, "0,0,3,9"), Not(HasSubstr("show nothing in part of the views")));
+  EXPECT_THAT(warnings(counts, "0,0,3,9"), Not(HasSubstr("the beam in --air")));
+  EXPECT_THAT(warnings(counts, "14,0,19,9"), HasSubstr("does the region see the object"));
+  // a dense part hides pixels side by side: none of them has failed
+  Volume hidden = counts;
+  for (std::size_t view = 0; view < 12; ++view)
+    for (std::size_t n = 10; n < 18; ++n)
+      for (std::size_t row = 0; row < 9; ++row) hidden.at(n, row, view) = 20;
+  EXPECT_THAT(warnings(hidden, "0,0,3,9"), Not(HasSubstr("show nothing in part of the views")));
+  for (std::size_t view = 0; view < 8; ++view)
+    for (std::size_t row = 2; row < 5; ++row) counts.at(9, row, view) = 0;
+  EXPECT_THAT(warnings(counts, "0,0,3,9"),
+              HasSubstr("3 pixels show nothing in part of the views, in which those beside them do, column 9 of row 2 "
+                        "the first"));
+}
+
+TEST_F(CountsCommand, WholeNumbersAreNoLineIntegrals) {
+  EXPECT_THAT(fdk("counts.mha", "r.mha").err, AllOf(HasSubstr("holds whole numbers (uint16)"), HasSubstr("--counts")));
+  EXPECT_THAT(fdk("counts.mha", "r.mha", counts_fields()).err, Not(HasSubstr("whole numbers")));
 }
 
 }  // namespace

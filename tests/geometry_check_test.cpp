@@ -207,6 +207,37 @@ TEST(Findings, WarnOfWhatIsOdd) {
   expect_found(geometry_findings(geometry), false, {"neither increase nor decrease"});
 }
 
+// As fdk takes it: the middle of the outermost pixel has to lie beyond the axis.
+TEST(GeometryCheck, TheAxisOnTheOutermostPixel) {
+  const auto impossible = [](double offset) {
+    CircularOptions options;
+    options.projection_offset_x = offset;
+    const auto findings = geometry_findings(scan(options), detector());
+    return std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
+      return finding.impossible && finding.text.find("outermost pixel") != std::string::npos;
+    });
+  };
+  EXPECT_FALSE(impossible(149));  // 200 pixels of 1.5 mm: the last one from 148.5 to 150
+  EXPECT_TRUE(impossible(149.5));
+  EXPECT_TRUE(impossible(-149.5));
+  EXPECT_TRUE(impossible(151));
+}
+
+// What the longer side of a displaced detector sees on a full turn is right.
+TEST(GeometryCheck, TheVolumeOfADisplacedDetector) {
+  CircularOptions options;
+  options.projection_offset_x = 100;
+  const auto warned = [&](double spacing) {
+    const auto findings =
+        geometry_findings(scan(options), detector(), default_grid({64, 64, 10}, {spacing, spacing, 1}));
+    return std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
+      return finding.text.find("% of the volume") != std::string::npos;
+    });
+  };
+  EXPECT_FALSE(warned(3));  // 136 mm to the corner, 32 mm seen in every view, 161 mm by the longer side
+  EXPECT_TRUE(warned(4));
+}
+
 TEST(GeometryCheck, GapsInsideTheScan) {
   CircularOptions options;
   for (int n = 0; n < 180; ++n)
