@@ -11,6 +11,7 @@ struct FieldOfView {
   double radius = 0;            ///< seen whole in every view at the isocentre's height; negative: the axis is not
   double displaced_radius = 0;  ///< seen by the longer side of the detector, as counts on a full turn with it displaced
   double low = 0, high = 0;     ///< y between which the cylinder of `radius` is seen whole; low >= high: nowhere
+  bool displaced() const { return radius > 0 && displaced_radius > 1.25 * radius; }
 };
 
 /// From the planes through the source and the outer edges of the pixels. Throws InputError for a detector whose pixels

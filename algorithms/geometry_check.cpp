@@ -156,10 +156,6 @@ void check_views(const Geometry& geometry, Findings& findings) {
         front.sid, front.sdd);
 }
 
-bool is_displaced(const FieldOfView& seen) {
-  return seen.radius > 0 && seen.displaced_radius > 1.25 * seen.radius;
-}
-
 void check_axis(const Geometry& geometry, const DetectorPixels& detector, const FieldOfView& seen, Findings& findings) {
   const Grid grid = detector.grid(1);
   for (int axis = 0; axis < 2; ++axis) {
@@ -187,7 +183,7 @@ void check_axis(const Geometry& geometry, const DetectorPixels& detector, const 
       break;
     }
   }
-  if (is_displaced(seen))
+  if (seen.displaced())
     findings.warn(
         "the detector is displaced: {:.6g} mm round the axis are seen in every view, {:.6g} mm by its longer "
         "side; on a full turn the longer side counts, with weights for what is measured twice",
@@ -218,7 +214,7 @@ void check_volume(const Geometry& geometry, const DetectorPixels& detector, cons
     findings.impossible(
         "no part of the volume is seen in half of the views; check its origin and spacing (mm) and the "
         "detector's");
-  else if (is_displaced(seen)) {  // what its longer side sees on a full turn is right
+  else if (seen.displaced()) {  // what its longer side sees on a full turn is right
     if (coverage.half_of_views < 1)
       findings.warn(
           "{:.1f} % of the volume are seen in half of the views, as a displaced detector needs it on a full turn; what "

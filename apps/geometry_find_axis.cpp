@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "algorithms/field_of_view.hpp"
 #include "algorithms/find_axis.hpp"
 #include "algorithms/find_tilt.hpp"
 #include "algorithms/geometry_check.hpp"
@@ -91,9 +92,11 @@ class Report {
 
 // Which of two estimates is to be trusted. Sharpness goes by a reconstruction, which views that see only one side of
 // the object, or the range, may lead astray; correlation by the data alone.
-bool takes_second(const AxisEstimate& correlated, const AxisEstimate& sharpest, double pixel) {
+bool takes_second(const AxisEstimate& correlated, const AxisEstimate& sharpest, double pixel, bool displaced) {
   constexpr double certain = 1.05;  // contrast
   const double apart = std::abs(sharpest.shift - correlated.shift);
+  // weights for what is seen twice change with the axis, and sharpness with them: by a quarter of a pixel
+  if (displaced && correlated.contrast >= certain && apart <= pixel) return false;
   if (!sharpest.at_end && (apart <= pixel || correlated.contrast < certain)) return true;
   if (apart > pixel)
     spdlog::warn(
@@ -167,7 +170,9 @@ void run_find_axis(Job& job, const FindAxisCommand& command) {
           job.timed("sharpness", [&] { return axis_by_sharpness(projections, geometry, search, job.devices()); });
       if (!why.empty()) spdlog::warn("{}", why);
       report.add("sharpness", sharpest);
-      sharper = !found || takes_second(best, sharpest, pixel);
+      const bool displaced =
+          field_of_view(with_axis_shifted(geometry, sharpest.shift), DetectorPixels::of(stack)).displaced();
+      sharper = !found || takes_second(best, sharpest, pixel, displaced);
       if (sharper) best = sharpest;
       found = true;
     } catch (const InputError& error) {  // a shifted axis may need a longer arc than there is

@@ -259,6 +259,26 @@ TEST(Fdk, SheppLoganHasItsAbsoluteValues) {
   head.expect_within(reconstructed(projections, geometry, head.grid, parameters), 0.005);
 }
 
+// Where filtered back-projection is exact. Relative to the large ball's value.
+TEST(Fdk, MidPlaneValuesAreWithinAFifthOfAPercent) {
+  const auto phantom = std::vector{ball({6, 0, -5}, 30, 0.02), ball({18, 0, -12}, 8, 0.01), ball({-6, 0, 6}, 7, -0.02)};
+  struct Place {
+    const char* name;
+    std::array<double, 3> at;
+  };
+  const Place places[] = {{"dense ball", {18, 0, -12}}, {"void", {-6, 0, 6}}, {"large ball", {12, 0, 8}}};
+  for (const double arc : {360.0, 220.0}) {
+    const Geometry geometry = circle(500, 768, arc == 360 ? 240 : 180, arc);
+    const Volume projections =
+        project_analytic(phantom, geometry, reference::detector(160, 128, geometry.views.size(), 0.8, 0.8));
+    const Volume volume = reconstructed(projections, geometry, default_grid({96, 96, 5}, {0.8, 0.8, 0.8}));
+    for (const Place& place : places) {
+      const double truth = attenuation(phantom, place.at), found = mean_in(volume, place.at, {4, 1.2, 4});
+      EXPECT_NEAR(found, truth, 0.002 * 0.02) << place.name << ", " << arc << " degrees";
+    }
+  }
+}
+
 TEST(Fdk, UnevenAnglesAndMissingViewsKeepTheValue) {
   const Head head;
   Geometry geometry = circle(500, 768, 122);

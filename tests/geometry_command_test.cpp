@@ -387,6 +387,14 @@ TEST_F(GeometryCommand, FindAxisByBothMethodsIsRightForADisplacedDetector) {
   const Ran ran = done({"geometry", "find-axis", "-i", f / "p.mha", "-g", f / "displaced.xml", "-o", f / "found.xml"});
   EXPECT_NEAR(read_geometry(f / "found.xml").views[0].projection_offset_x, 90, 1.1);
   contains(ran.err, {"pixels; the axis is that by correlation"});
+
+  // and by a part of a pixel where the two nearly agree
+  done({"geometry", "circular", "--sid", "300", "--sdd", "600", "--projections", "240", "--proj-offset-x", "30", "-o",
+        f / "displaced.xml"});
+  done({"project", "--phantom", "two-balls", "--phantom-size", "60", "--detector", "128,8", "--pixel", "2,2", "-g",
+        f / "displaced.xml", "-o", f / "p.mha"});
+  done({"geometry", "find-axis", "-i", f / "p.mha", "-g", f / "displaced.xml", "-o", f / "found.xml"});
+  EXPECT_NEAR(read_geometry(f / "found.xml").views[0].projection_offset_x, 30, 0.1);
 }
 
 }  // namespace
