@@ -15,32 +15,17 @@ __kernel void copy_vector(__global const float4* restrict from, __global float4*
   if (i < count) to[i] = from[i];
 }
 
-// Some words of one of several copies, which are on their way together.
-#define WORDS 4
-inline void copy_words(__global const uint4* from, __global uint4* to, ulong count) {
-  uint4 words[WORDS];
-#pragma unroll
-  for (int n = 0; n < WORDS; ++n) {
-    const size_t i = get_global_id(0) + n * get_global_size(0);
-    if (i < count) words[n] = from[i];
-  }
-#pragma unroll
-  for (int n = 0; n < WORDS; ++n) {
-    const size_t i = get_global_id(0) + n * get_global_size(0);
-    if (i < count) to[i] = words[n];
-  }
-}
-
 // Four copies in one command: to[to_at + i] = from[from_at + i] for i < count, 16 bytes a word. Row y of work-items makes
-// copy y; none for a count of 0. Work-items: (largest count / WORDS, 4).
+// copy y; none for a count of 0.
 __kernel void copy_several(__global const uint4* from0, __global uint4* to0, ulong from0_at, ulong to0_at, ulong count0,
                            __global const uint4* from1, __global uint4* to1, ulong from1_at, ulong to1_at, ulong count1,
                            __global const uint4* from2, __global uint4* to2, ulong from2_at, ulong to2_at, ulong count2,
                            __global const uint4* from3, __global uint4* to3, ulong from3_at, ulong to3_at,
                            ulong count3) {
-#define COPY(n)                                                              \
-  case n:                                                                    \
-    copy_words(from##n + from##n##_at, to##n + to##n##_at, count##n); \
+  const size_t i = get_global_id(0);
+#define COPY(n)                                                          \
+  case n:                                                                \
+    if (i < count##n) to##n[to##n##_at + i] = from##n[from##n##_at + i]; \
     break;
   switch (get_global_id(1)) { COPY(0) COPY(1) COPY(2) COPY(3) }
 }

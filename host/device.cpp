@@ -236,7 +236,7 @@ Event Device::copy(const Buffer& from, std::size_t from_offset, const Buffer& to
 
 namespace {
 
-constexpr std::size_t copies_of_kernel = 4, word_bytes = 16, words_of_item = 4;  // of copy_several
+constexpr std::size_t copies_of_kernel = 4, word_bytes = 16;  // of copy_several
 
 // Whether the kernel can make them: whole words only.
 bool is_of_words(const BufferCopy& copy) {
@@ -266,8 +266,7 @@ Event Device::copy(std::span<const BufferCopy> copies, std::span<const Event> wa
                         std::uint64_t{each.to_offset / word_bytes}, std::uint64_t{each.bytes / word_bytes}});
     }
     if (most == 0) continue;  // its event would be none
-    const std::size_t items = (most + words_of_item - 1) / words_of_item;
-    last = launch({"copy.cl", "copy_several", ""}, {items, copies_of_kernel, 1}, arguments, waits,
+    last = launch({"copy.cl", "copy_several", ""}, {most, copies_of_kernel, 1}, arguments, waits,
                   std::array<std::size_t, 3>{256, 1, 1});
   }
   return last;
