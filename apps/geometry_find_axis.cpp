@@ -95,7 +95,7 @@ class Report {
 bool takes_second(const AxisEstimate& correlated, const AxisEstimate& sharpest, double pixel, bool displaced) {
   constexpr double certain = 1.05;  // contrast
   const double apart = std::abs(sharpest.shift - correlated.shift);
-  // weights for what is seen twice change with the axis, and sharpness with them: by a quarter of a pixel
+  // weights for what is seen twice change with the axis, and sharpness with them: by up to 0.4 pixels
   if (displaced && correlated.contrast >= certain && apart <= pixel) return false;
   if (!sharpest.at_end && (apart <= pixel || correlated.contrast < certain)) return true;
   if (apart > pixel)
@@ -222,7 +222,8 @@ void add_geometry_find_axis(CLI::App& app, Action& action) {
   add_pixel_options(*sub, command->detector);
   sub->add_option("--method", command->method,
                   "correlation: opposite rays agree best; sharpness: short reconstructions are sharpest; both: the "
-                  "second about where the first was found; the first counts where they differ by more than a pixel")
+                  "second about where the first was found; the first counts where they differ by more than a pixel, "
+                  "or the detector is displaced")
       ->check(CLI::IsMember({"both", "correlation", "sharpness"}));
   sub->add_option("--range", command->range,
                   "Pixels on each side of the geometry's axis that are tried. Default: 5 % of the columns")
