@@ -31,6 +31,13 @@ bool mirrored_was_fastest(std::span<const DeviceBudget> devices) {
   });
 }
 
+bool images_were_fastest(std::span<const DeviceBudget> devices) {
+  return !devices.empty() && std::all_of(devices.begin(), devices.end(), [](const DeviceBudget& device) {
+    const auto tuned = device.choices.find(exact_form_choice);
+    return tuned != device.choices.end() && tuned->second == images_form;
+  });
+}
+
 }  // namespace
 
 std::function<Range(Range)> detector_rows_of(const Geometry& geometry, const Grid& projections, const Grid& grid,
@@ -91,6 +98,11 @@ VoxelDriven::VoxelDriven(const Geometry& geometry, const Grid& projections, cons
       mirror_ = mirrored_rows(matrices, grid.size, projections.size[1]);
     kernel_.kernel = mirror_ ? "backproject_image_mirrored" : "backproject_image";
     layout_options_ = fmt::format("-D PACK={}{}", pack_, options_.half_texels ? " -D HALF_TEXELS" : "");
+  } else if (!options.cpu && std::max(projections.size[0], projections.size[1]) <= options.image_side) {
+    layout_ = Layout::texels;
+    fetched_ = true;
+    kernel_.kernel = "backproject_image";
+    layout_options_ = "-D PACK=1";
   } else if (options.tile && !options.cpu && !single_row && k_invariant) {
     layout_ = Layout::columns;
     tile_ = options.tile;
@@ -117,6 +129,7 @@ VoxelDriven::VoxelDriven(const Geometry& geometry, const Grid& projections, cons
     kernel_.options += fmt::format(" -D AXIAL={}", axial_);
   if (lanes_) kernel_.options += " -D LANES";
   if (mirror_) kernel_.options += " -D MIRRORED";
+  if (fetched_) kernel_.options += " -D EXACT_TEXELS";
 }
 
 // MORE_ITEMS of filtered.clh.
@@ -132,7 +145,7 @@ void VoxelDriven::declare(Requirements& requirements) const {
   // While the last batch is added, slices that are done travel to the host: it has to take as long as that.
   if (!options_.cpu) requirements.preferred_batch *= 4;
   if (layout_ == Layout::texels) {
-    const std::size_t bytes = options_.half_texels ? 2 : 4;
+    const std::size_t bytes = options_.half_texels && !fetched_ ? 2 : 4;
     requirements.arrays.push_back({.name = "filtered", .kind = ArrayKind::projections, .element_bytes = bytes});
     ArrayNeed texture{.name = "texture",
                       .kind = ArrayKind::image,
@@ -169,6 +182,7 @@ void VoxelDriven::declare(Requirements& requirements) const {
                              : layout_ == Layout::columns ? std::pair{"columns", 110.0}
                              : lanes_                     ? std::pair{"lanes", 40.0}
                              : layout_ == Layout::quads   ? std::pair{"exact", 5.45}
+                             : fetched_                   ? std::pair{"images", 12.2}
                              : mirror_                    ? std::pair{"texture of mirrored rows", 2.74}
                              : pack_ == 4                 ? std::pair{"texture of four", 1.87}
                              : pack_ == 2                 ? std::pair{"texture of two", 2.67}
@@ -275,7 +289,7 @@ void VoxelDriven::accumulate(Slab& slab, Range views, Range slices) const {
                        {1, 1, 1}, arguments);
   if (lanes_)  // a block of 16 x 8 x 8 voxels: backproject_lanes.clh
     return slab.launch(kernel_, {parts(nx, 16), parts(ny, 8), parts(count, 8)}, {1, 1, 1}, arguments);
-  const std::size_t unroll = texels ? unroll_of_textures(slab.device(), pack_) : 4;
+  const std::size_t unroll = texels && !fetched_ ? unroll_of_textures(slab.device(), pack_) : 4;
   KernelSpec kernel = kernel_;
   kernel.options += fmt::format(" -D K_UNROLL={}", unroll);
   slab.launch(kernel, {pack_ == 4 ? nx / 2 : nx, pack_ > 1 ? ny / 2 : ny, parts(count, unroll)}, arguments);
@@ -288,12 +302,18 @@ void set_device_options(VoxelDriven::Options& options, std::span<const DeviceBud
                                                         [](const auto& device) { return device.texel_pairs; });
   options.mirrored = mirrored_was_fastest(devices);
   if (const LocalTile* tile = fastest_tile(devices)) options.tile = *tile;
+  if (images_were_fastest(devices))
+    options.image_side = std::min_element(devices.begin(), devices.end(), [](const auto& a, const auto& b) {
+                           return a.image_side < b.image_side;
+                         })->image_side;
 }
 
 std::vector<DeviceBudget> checked_budgets(const std::vector<Device>& devices) {
   auto result = budgets(devices);
   const LocalTile* tile = fastest_tile(result);
   if (tile != nullptr && !variant_works(tile_variant(*tile), devices, "quads serve"))
+    for (DeviceBudget& budget : result) budget.choices[exact_form_choice] = quads_form;
+  if (images_were_fastest(result) && !variant_works(image_variant, devices, "quads serve"))
     for (DeviceBudget& budget : result) budget.choices[exact_form_choice] = quads_form;
   if (mirrored_was_fastest(result) && !variant_works(mirrored_variant, devices, "a pixel a texel serves"))
     for (DeviceBudget& budget : result) budget.choices[texture_form_choice] = single_form;

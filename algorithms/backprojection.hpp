@@ -40,6 +40,8 @@ class VoxelDriven {
     /// Exact interpolation reads through local memory; no bit changes. For GPUs, detectors of more than a row, and
     /// volumes whose axis k is the rotation axis; else nothing comes of it.
     std::optional<LocalTile> tile = std::nullopt;
+    /// ... or from images of float32, of detectors up to so many pixels wide and high; no bit changes either.
+    std::size_t image_side = 0;
   };
 
   VoxelDriven(const Geometry& geometry, const Grid& projections, const Grid& grid, const Options& options);
@@ -68,6 +70,7 @@ class VoxelDriven {
   Layout layout_ = Layout::quads;
   int pack_ = 1;                        // views that share a texel
   std::optional<MirroredRows> mirror_;  // Layout::texels: rows share one
+  bool fetched_ = false;                // Layout::texels: interpolation in float32
   bool lanes_ = false;                  // Layout::quads: voxels in vectors, for CPUs
   std::optional<LocalTile> tile_;       // Layout::columns: through local memory
   int axial_ = 2;                       // Layout::columns, for CPUs: the axis along which U and W do not change

@@ -52,6 +52,7 @@ std::vector<Mode> all_modes(ScanBench bench) {
       return {exact,
               {.name = "columns", .columns = true},
               {.name = "local", .local = true},
+              {.name = "images", .images = true},
               texture,
               {.name = "pairs", .images = true, .hardware = true, .pack = 2},
               half,
@@ -65,6 +66,7 @@ std::vector<Mode> all_modes(ScanBench bench) {
               {.name = "joseph-texture", .projector = Projector::joseph, .images = true, .hardware = true},
               {.name = "joseph-pairs", .projector = Projector::joseph, .images = true, .hardware = true, .pack = 2},
               {.name = "siddon", .projector = Projector::siddon},
+              {.name = "siddon-images", .projector = Projector::siddon, .images = true},
               {.name = "distance-driven", .projector = Projector::distance_driven}};
     case ScanBench::fdk:
       return {exact, texture, half};
@@ -100,6 +102,7 @@ std::unique_ptr<BackprojectionMethod> backprojection(const Mode& mode, const Ben
   options.texel_pairs = mode.pack == 2;
   options.mirrored = mode.mirrored;
   options.cpu = mode.columns;
+  if (mode.images && !mode.hardware) options.image_side = std::max(scan.stack.size[0], scan.stack.size[1]);
   if (mode.local) options.tile = bench_tile(device);
   return std::make_unique<Backprojection>(scan.geometry, scan.stack, scan.volume, options);
 }
@@ -306,8 +309,8 @@ class Runner {
       rate.fetches =
           expected.terms * static_cast<double>(scan_.volume.count()) * reads[static_cast<int>(*mode.projector)];
     } else if (mode.images) {
-      rate.fetch = {.image = true, .channels = mode.shared(), .half = mode.half};
-      rate.fetches = rate.updates / mode.shared();
+      rate.fetch = {.image = true, .channels = mode.shared(), .half = mode.half, .nearest = !mode.hardware};
+      rate.fetches = rate.updates / mode.shared() * (mode.hardware ? 1 : 4);
     } else {
       rate.fetch = {.channels = mode.columns ? 1 : 4};
       rate.fetches = rate.updates * (mode.columns ? 2 : 1);

@@ -27,9 +27,10 @@ std::span<const LocalTile> local_tiles();
 /// Whether the device has room for it. CPUs do: but barriers are slow there, and nothing takes it for them.
 bool takes_tile(const DeviceInfo& device, const LocalTile& tile);
 
-/// What tuning keeps of it in Tuning::choices, and there the value for no tile.
+/// What tuning keeps of exact back-projection in Tuning::choices, and there the values for no tile.
 inline constexpr const char* exact_form_choice = "exact back-projection";
 inline constexpr const char* quads_form = "quads";
+inline constexpr const char* images_form = "images";
 
 /// The one that tuning found the fastest on all of the devices, or that was measured to be on devices like them; null:
 /// none, or not the same, or one is a CPU.

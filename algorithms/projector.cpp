@@ -105,7 +105,9 @@ RayProjection::RayProjection(const Geometry& geometry, const Grid& volume, const
       order_(shared_order(geometry, volume, projections, parameters)),
       table_(make_rays(in_order(geometry, order_), volume, projections)),
       form_(form()) {
-  if (images() && parameters.projector != Projector::joseph)
+  if (parameters.images && parameters.projector == Projector::distance_driven)
+    throw InputError("distance-driven projection reads buffers only, so leave the images out");
+  if (parameters.hardware_interpolation && parameters.projector != Projector::joseph)
     throw InputError(
         fmt::format("hardware interpolation (--interpolation hardware) goes with --projector joseph; {} does not "
                     "interpolate, so leave it out",
@@ -124,6 +126,11 @@ RayProjection::Form RayProjection::form() const {
   if (projections_.size[1] >= fewest && table_.axial_rows() > 0) return Form::columns;
   // which reads pairs of voxels along x and along y
   return volume_.size[0] > 1 && volume_.size[1] > 1 ? Form::lanes : Form::portable;
+}
+
+bool RayProjection::planes_across(int axis) const {
+  if (!images()) return false;
+  return parameters_.projector == Projector::joseph ? table_.any_follows(axis) : axis == 2;
 }
 
 void RayProjection::check_device(const DeviceInfo& device) const {
@@ -164,10 +171,12 @@ Requirements RayProjection::requirements() const {
   }
   if (turned()) requirements.arrays.push_back({.name = "turned", .kind = ArrayKind::volume});
   if (images()) {
-    requirements.kernels = {"joseph_project_image"};
-    requirements.arrays.push_back({.name = "axes", .kind = ArrayKind::fixed, .elements = table_.axes.size()});
+    if (parameters_.projector == Projector::joseph) {
+      requirements.kernels = {"joseph_project_image"};
+      requirements.arrays.push_back({.name = "axes", .kind = ArrayKind::fixed, .elements = table_.axes.size()});
+    }
     for (int axis = 0; axis < 3; ++axis)
-      if (table_.any_follows(axis))
+      if (planes_across(axis))
         requirements.arrays.push_back({.name = planes_names[axis],
                                        .kind = ArrayKind::planes,
                                        .components = order_.empty() ? std::size_t{1} : std::size_t{2},
@@ -191,7 +200,8 @@ Requirements RayProjection::requirements() const {
 
 void RayProjection::start(Slab& slab) const {
   slab.set("rays", table_.rays.data(), table_.rays.size() * sizeof(float));
-  if (images()) slab.set("axes", table_.axes.data(), table_.axes.size() * sizeof(std::int32_t));
+  if (images() && parameters_.projector == Projector::joseph)
+    slab.set("axes", table_.axes.data(), table_.axes.size() * sizeof(std::int32_t));
 }
 
 void RayProjection::loaded(Slab& slab) const {
@@ -205,9 +215,8 @@ void RayProjection::loaded(Slab& slab) const {
   if (form_ == Form::columns && table_.axial_rows() == 2)
     slab.launch({"joseph.cl", "joseph_stand", ""}, {volume_.size[0], static_cast<std::size_t>(held), volume_.size[1]},
                 {16, 16, 1}, {in("volume"), out("lines"), slab.nx(), slab.ny(), number(held)});
-  if (!images()) return;
   for (int axis = 0; axis < 3; ++axis) {
-    if (!table_.any_follows(axis)) continue;
+    if (!planes_across(axis)) continue;
     const auto extent = slab.image_extent(planes_names[axis]);
     slab.launch({"joseph.cl", "joseph_planes", image_options(axis)}, extent,
                 {in("volume"), out(planes_names[axis]), slab.nx(), slab.ny(), number(held), number(extent[0]),
@@ -240,9 +249,11 @@ void RayProjection::project(Slab& slab, Range views) const {
     else
       slab.launch(kernel(parameters_.projector, "project", options), {columns, rows, count}, arguments);
   };
-  if (images()) {
+  if (images() && parameters_.projector == Projector::siddon) {
+    launch("-D IMAGE", {in(planes_names[2])});
+  } else if (images()) {
     for (int axis = 0; axis < 3; ++axis) {
-      if (!table_.any_follows(axis)) continue;
+      if (!planes_across(axis)) continue;
       std::vector<SlabArgument> arguments{in(planes_names[axis]), in("axes")};
       add_common(arguments);
       constexpr std::array<std::size_t, 3> group{16, 8, 2};  // a tile of pixels, and turns: see the kernel

@@ -28,7 +28,7 @@ struct ProjectionParameters {
   /// Joseph's interpolation in the texture units (8-bit fractions on most GPUs) instead of in float32. backproject() is
   /// then the adjoint to those fractions only.
   bool hardware_interpolation = false;
-  /// Joseph reads the volume as images and interpolates in float32: the same bits as from buffers.
+  /// Joseph and Siddon read the volume as images, and Joseph interpolates in float32: the same bits as from buffers.
   bool images = false;
   /// Buffers in the form for GPUs, not in those for CPUs, which take neighbouring pixels in vectors; Joseph's hold a
   /// second copy of the volume. project() and plan_project() set it by their devices. It changes no bit.
@@ -42,7 +42,8 @@ struct ProjectionParameters {
 /// A x: line integrals through the pixel centres.
 class RayProjection : public ProjectionMethod {
  public:
-  /// Throws InputError for images or hardware interpolation with a projector that does not interpolate.
+  /// Throws InputError for hardware interpolation with a projector that does not interpolate, and for images with one
+  /// that has no such form.
   RayProjection(const Geometry& geometry, const Grid& volume, const Grid& projections,
                 const ProjectionParameters& parameters = {});
   Requirements requirements() const override;
@@ -61,6 +62,8 @@ class RayProjection : public ProjectionMethod {
   enum class Form { portable, columns, lanes };
   Form form() const;
   bool images() const { return parameters_.images || parameters_.hardware_interpolation; }
+  /// Whether planes across that axis are read as images.
+  bool planes_across(int axis) const;
   std::string image_options(int axis) const;
 
   Grid volume_, projections_;

@@ -166,6 +166,12 @@ const std::vector<Variant>& variants() {
     result.push_back(back_projection_variant(
         columns_variant, [](auto& options, const auto&) { options.cpu = true; }, on_cpu, 0));
     for (const LocalTile& tile : local_tiles()) result.push_back(tile_check(tile));
+    result.push_back(back_projection_variant(
+        image_variant,
+        [](auto& options, const DeviceInfo& info) {
+          options.image_side = std::min(info.image_width, info.image_height);
+        },
+        with_images, 0));
     const auto textures = [](auto& options, const DeviceInfo& info) {
       options.hardware_interpolation = true;
       options.texel_pairs = info.texel_pairs;

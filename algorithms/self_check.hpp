@@ -15,6 +15,7 @@ namespace halocline {
 std::string fused_variant(bool weighted, int stages);  ///< PDU or S-PDU with so many iterations a pass
 std::string tile_variant(const LocalTile& tile);       ///< one of local_tiles()
 inline constexpr const char* columns_variant = "back-projection from columns";
+inline constexpr const char* image_variant = "back-projection from images";
 inline constexpr const char* texture_variant = "back-projection by textures";
 inline constexpr const char* half_texture_variant = "back-projection by textures of half precision";
 inline constexpr const char* mirrored_variant = "back-projection by textures of mirrored rows";

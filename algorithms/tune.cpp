@@ -277,28 +277,32 @@ class Tuner {
         loop.slab(), [&] { loop.run(); }, spent);
   }
 
-  // Back-projection with exact interpolation: from quads, or through local memory where the device computes that
-  // rightly.
+  // Back-projection with exact interpolation: from quads, from images, or through local memory, where the device
+  // computes that rightly.
   void tune_exact_form() {
     if (device_.info().cpu()) return;
     tell("fdk, exact back-projection");
     const double half = 0.5 * (seconds() + until_);  // the rest is for the shapes of groups
     const double quads = seconds_with({});
     std::vector<double> trials;
-    std::vector<LocalTile> tried;
-    for (const LocalTile& tile : local_tiles()) {
-      if (!takes_tile(device_.info(), tile) || seconds() > half) continue;
+    std::vector<std::pair<std::string, std::string>> tried;  // forms and their variants
+    const auto try_form = [&](const VoxelDriven::Options& options, const std::string& form,
+                              const std::string& variant) {
+      if (seconds() > half) return;
       check_interrupt();
       try {
-        trials.push_back(seconds_with({.tile = tile}));
-        tried.push_back(tile);
+        trials.push_back(seconds_with(options));
+        tried.emplace_back(form, variant);
       } catch (const BuildError&) {  // a compiler that does not take it
       } catch (const ClError&) {     // a group that is too large for its registers
       }
-    }
+    };
+    for (const LocalTile& tile : local_tiles())
+      if (takes_tile(device_.info(), tile)) try_form({.tile = tile}, tile.text(), tile_variant(tile));
+    if (device_.info().images) try_form({.image_side = size()}, images_form, image_variant);
     auto best = clearly_fastest(trials, quads);
-    if (best && variant_fault(tile_variant(tried[*best]), device_) != "") best.reset();
-    const std::string form = best ? tried[*best].text() : quads_form;
+    if (best && variant_fault(tried[*best].second, device_) != "") best.reset();
+    const std::string form = best ? tried[*best].first : quads_form;
     result_.tuning.choices[exact_form_choice] = form;
     result_.items.push_back({"fdk", exact_form_choice, quads_form, form, quads, best ? trials[*best] : quads});
   }

@@ -23,6 +23,8 @@
 //     or 4 a texel holds the pixels of that many views, each a half or a quarter of a turn on: a voxel sees the first one where the voxel
 //     turned with it sees the next, so a fetch serves PACK voxels. nx and ny are even, PACK 4: and the same, the first two columns of the
 //     matrices follow the turn (host), and `views` and `first_view` are multiples of PACK;
+//   with EXACT_TEXELS the four pixels are fetched as they are and blended in float32: the bits of backproject_exact, from a layout that
+//     takes a quarter of the memory;
 //   backproject_image_mirrored  ... or where the rows above the mid-plane mirror those below it, pixels of both: backproject_mirrored.clh.
 // No halo. U, V and W always come from the global slice number, and the sum starts from the stored voxel, so neither slabs nor batches
 // change a bit of the result.
@@ -31,6 +33,9 @@
 // saves most of the arithmetic and gives the same bits. SINGLE_ROW: a detector of one row (fan beam) is taken as constant over its
 // height of one pixel.
 #pragma OPENCL FP_CONTRACT OFF
+#ifdef EXACT_TEXELS
+#undef RECIPROCAL
+#endif
 #include "filtered.clh"
 #include "lanes.clh"
 #include "voxel_driven.clh"
@@ -39,8 +44,28 @@
 #define K_UNROLL 4
 #endif
 
-#ifdef USE_IMAGE
+#if defined(EXACT_TEXELS)
+__constant sampler_t nearest = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;
+
+// Coordinates beyond the border are brought to it, where all four pixels are zero: integers and fractions stay finite.
+inline float4 texel_at(__read_only image2d_array_t filtered, float u, float v, int layer, int columns, int rows) {
+  u = clamp(u, -2.0f, (float)columns), v = clamp(v, -2.0f, (float)rows);
+  const float whole_u = floor(u), whole_v = floor(v), across = u - whole_u, along = v - whole_v;
+  const int4 at = (int4)((int)whole_u, (int)whole_v, layer, 0);
+  const float low0 = read_imagef(filtered, nearest, at).x,
+              low1 = read_imagef(filtered, nearest, at + (int4)(1, 0, 0, 0)).x,
+              high0 = read_imagef(filtered, nearest, at + (int4)(0, 1, 0, 0)).x,
+              high1 = read_imagef(filtered, nearest, at + (int4)(1, 1, 0, 0)).x;
+  const float low = fma(across, low1, (1.0f - across) * low0), high = fma(across, high1, (1.0f - across) * high0);
+  return (float4)(fma(along, high, (1.0f - along) * low));
+}
+#elif defined(USE_IMAGE)
 __constant sampler_t bilinear = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_LINEAR;
+
+// Layers and rows of the whole detector are numbered as they are held.
+inline float4 texel_at(__read_only image2d_array_t filtered, float u, float v, int layer, int columns, int rows) {
+  return read_imagef(filtered, bilinear, (float4)(u + 0.5f, v + 0.5f, (float)layer, 0.0f));
+}
 #endif
 
 #if defined(MIRRORED)
@@ -101,9 +126,7 @@ __kernel void backproject_image(__read_only image2d_array_t filtered, __global c
         const float u = fma(z, mu.z, base_u) * inverse_w;
 #endif
         const float v = row_of(fma(z, mv.z, base_v) * inverse_w);
-        // subtracting the whole number after adding the half is exact, so the fraction does not depend on the rows held
-        const float4 texel =
-            read_imagef(filtered, bilinear, (float4)(u + 0.5f, (v + 0.5f) - (float)row_begin, (float)pack, 0.0f));
+        const float4 texel = texel_at(filtered, u, v, pack, columns, rows);
         const float values[4] = {texel.x, texel.y, texel.z, texel.w};
 #ifdef VARIANCE
         const float factor = kappa(u, correlation) * kappa(v, 0.0f);

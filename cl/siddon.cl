@@ -14,7 +14,8 @@
 // inverse_z, 0, shift_x, shift_y, shift_z, 0 and values[view][row][column] = scale * raw, 0 (both from siddon_table); matrices[view][12]
 // as in backproject.cl.
 //
-// LANES: the form for CPUs, siddon_lanes.clh. The same bits.
+// LANES: the form for CPUs, siddon_lanes.clh. IMAGE: the slices are the layers of an image array (joseph_planes of joseph.cl). The same
+// bits.
 //
 // Tunable: INDEX there, the type of an index into the slab (int while it has fewer than 2^31 voxels).
 #pragma OPENCL FP_CONTRACT OFF
@@ -95,9 +96,18 @@ INLINE Voxel first_voxel(Crossings c, float t, int nx, int ny, int nz, int begin
 #ifdef LANES
 #include "siddon_lanes.clh"
 #else
-__kernel void siddon_project(__global const float* restrict volume, __global const float* restrict rays,
-                             __global float* restrict projections, int nx, int ny, int nz, int offset, int begin,
-                             int end, float hx, float hy, float hz, int columns, int rows, int first_view, int views) {
+#ifdef IMAGE
+__constant sampler_t nearest = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;
+#endif
+
+__kernel void siddon_project(
+#ifdef IMAGE
+    __read_only image2d_array_t planes,
+#else
+    __global const float* restrict volume,
+#endif
+    __global const float* restrict rays, __global float* restrict projections, int nx, int ny, int nz, int offset,
+    int begin, int end, float hx, float hy, float hz, int columns, int rows, int first_view, int views) {
   const int column = get_global_id(0), row = get_global_id(1), view = get_global_id(2);
   if (column >= columns || row >= rows || view >= views) return;
   const Ray ray =
@@ -116,26 +126,34 @@ __kernel void siddon_project(__global const float* restrict volume, __global con
   int plane_i = first.i + (step_i > 0), plane_j = first.j + (step_j > 0), plane_k = first.k + 1;
   float next_x = crossing(plane_i, c.inverse_x, c.shift_x), next_y = crossing(plane_j, c.inverse_y, c.shift_y),
         next_z = crossing(plane_k, c.inverse_z, c.shift_z);
-  const size_t slice = (size_t)nx * ny;
-  size_t at = slice * (first.k - offset) + (size_t)nx * first.j + first.i;
+#ifdef IMAGE
+  int4 at = (int4)(first.i, first.j, first.k - offset, 0);
+  const int4 along_i = (int4)(step_i, 0, 0, 0), along_j = (int4)(0, step_j, 0, 0), along_k = (int4)(0, 0, 1, 0);
+#define VOXEL read_imagef(planes, nearest, at).x
+#else
+  const size_t along_k = (size_t)nx * ny;
+  const long along_i = step_i, along_j = (long)step_j * nx;
+  size_t at = along_k * (first.k - offset) + (size_t)nx * first.j + first.i;
+#define VOXEL volume[at]
+#endif
   const size_t pixel = ((size_t)view * rows + row) * columns + column;
   float sum = projections[pixel];
   while (t < stop) {
     const float next = fmin(fmin(next_x, next_y), next_z);
-    sum = fma((next - t) * scale, volume[at], sum);
+    sum = fma((next - t) * scale, VOXEL, sum);
     t = next;
     if (next_x == next) {
-      at += step_i;
+      at += along_i;
       plane_i += step_i;
       next_x = crossing(plane_i, c.inverse_x, c.shift_x);
     }
     if (next_y == next) {
-      at += (long)step_j * nx;
+      at += along_j;
       plane_j += step_j;
       next_y = crossing(plane_j, c.inverse_y, c.shift_y);
     }
     if (next_z == next) {
-      at += slice;
+      at += along_k;
       plane_k += 1;
       next_z = crossing(plane_k, c.inverse_z, c.shift_z);
     }

@@ -125,6 +125,51 @@ TEST_P(BackprojectionScenes, TheFormThroughLocalMemoryGivesTheBitsOfThatWithout)
   compare({32, 8, 3, 40 << 10});
 }
 
+TEST_P(BackprojectionScenes, TheFormFromImagesGivesTheBitsOfThatFromBuffers) {
+  if (!device().front().info().images) GTEST_SKIP() << device().front().info().name << " has no images";
+  const auto& scene = GetParam();
+  VoxelDriven::Options options;
+  const auto run = [&](std::size_t image_side, int slabs, int batch) {
+    options.image_side = image_side;
+    const Backprojection method(scene.geometry, scene.projections, scene.grid, options);
+    EXPECT_EQ(method.requirements().kernels.back(), image_side > 0 ? "backproject_image" : "backproject_exact");
+    RunOptions split;
+    split.plan.minimum_slabs = std::min(slabs, static_cast<int>(scene.grid.size[2]));
+    split.plan.batch = batch;
+    return run_backprojection(method, projections, scene.grid, device(), split).output.voxels;
+  };
+  const std::size_t side = std::max(scene.projections.size[0], scene.projections.size[1]);
+  for (const bool variance : {false, true})
+    for (const bool distance : {false, true}) {
+      SCOPED_TRACE(testing::Message() << "variance " << variance << ", distance " << distance);
+      options.variance = variance, options.correlation = 0.3;
+      options.distance_weight = distance;
+      const auto whole = run(0, 1, 0);
+      EXPECT_TRUE(run(side, 1, 0) == whole);
+      EXPECT_TRUE(run(side, 3, 5) == whole) << "in slabs";
+    }
+  options.image_side = side - 1;  // a pixel too few
+  EXPECT_EQ(Backprojection(scene.geometry, scene.projections, scene.grid, options).requirements().kernels.back(),
+            "backproject_exact");
+}
+
+TEST(Backprojection, ImagesAreTakenWhereTheyWereFoundFastestAndAreLargeEnough) {
+  const auto kernel_of = [](const std::vector<DeviceBudget>& devices) {
+    VoxelDriven::Options options;
+    set_device_options(options, devices);
+    const auto scene = reference::scenes().front();
+    return Backprojection(scene.geometry, scene.projections, scene.grid, options).requirements().kernels.back();
+  };
+  DeviceBudget tuned, small, plain;
+  tuned.choices[exact_form_choice] = images_form;
+  tuned.image_side = 16384;
+  small = tuned;
+  small.image_side = 8;
+  EXPECT_EQ(kernel_of({tuned, tuned}), "backproject_image");
+  EXPECT_EQ(kernel_of({tuned, small}), "backproject_exact");
+  EXPECT_EQ(kernel_of({tuned, plain}), "backproject_exact");
+}
+
 TEST(LocalTile, IsTakenWhereItWasFoundFastestOnEveryDevice) {
   const LocalTile& tile = local_tiles()[1];
   DeviceBudget tuned, plain, cpu;

@@ -88,7 +88,12 @@ void run_projectors(const Devices& devices, const std::string& name) {
     run_backprojection(Backprojection(scene.geometry, scene.projections, scene.grid), stack, scene.grid, devices,
                        options);
     if (devices.front().info().images) {
-      project(volume, scene.geometry, scene.projections, {.images = true}, devices, options);
+      for (const auto projector : {Projector::joseph, Projector::siddon})
+        project(volume, scene.geometry, scene.projections, {.projector = projector, .images = true}, devices, options);
+      VoxelDriven::Options images;
+      images.image_side = 100;
+      run_backprojection(Backprojection(scene.geometry, scene.projections, scene.grid, images), stack, scene.grid,
+                         devices, options);
       project(volume, scene.geometry, scene.projections, {.hardware_interpolation = true}, devices, options);
     }
     for (const LocalTile tile : {LocalTile{8, 4, 3, 2048}, LocalTile{8, 2, 2, 256}}) {
