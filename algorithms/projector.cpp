@@ -10,6 +10,7 @@
 #include "algorithms/self_check.hpp"
 #include "algorithms/turned_views.hpp"
 #include "host/error.hpp"
+#include "host/quirks.hpp"
 
 namespace halocline {
 namespace {
@@ -52,7 +53,20 @@ bool all_cpu(const std::vector<DeviceBudget>& budgets) {
   return std::all_of(budgets.begin(), budgets.end(), [](const DeviceBudget& each) { return each.cpu; });
 }
 
-ProjectionParameters for_devices(ProjectionParameters parameters, const std::vector<DeviceBudget>& budgets) {
+// On an H200 a quarter faster (benchmarks/RESULTS.md).
+bool siddon_from_images(const std::vector<DeviceBudget>& budgets, const Grid& volume) {
+  const auto [nx, ny, nz] = volume.size;
+  return std::all_of(
+      budgets.begin(), budgets.end(), [&, side = std::max(nx, ny), layers = nz](const DeviceBudget& each) {
+        if (each.cpu || side > each.image_side || layers > each.image_layers) return false;
+        const auto tuned = each.choices.find(siddon_form_choice);
+        return tuned != each.choices.end() ? tuned->second == images_form : is_hopper(each.platform, each.name);
+      });
+}
+
+ProjectionParameters for_devices(ProjectionParameters parameters, const Grid& volume,
+                                 const std::vector<DeviceBudget>& budgets) {
+  if (parameters.projector == Projector::siddon && siddon_from_images(budgets, volume)) parameters.images = true;
   parameters.gpu = parameters.gpu || !all_cpu(budgets);
   parameters.texel_pairs =
       std::all_of(budgets.begin(), budgets.end(), [](const auto& each) { return each.texel_pairs; });
@@ -185,7 +199,7 @@ Requirements RayProjection::requirements() const {
   }
   requirements.halo_high = parameters_.projector == Projector::joseph ? 1 : 0;
   // As measured on an H200 (benchmarks/RESULTS.md).
-  const double bytes = parameters_.projector == Projector::siddon            ? 7.3
+  const double bytes = parameters_.projector == Projector::siddon            ? (images() ? 5.9 : 7.3)
                        : parameters_.projector == Projector::distance_driven ? 63
                        : !images()                                           ? 12
                        : order_.empty()                                      ? 5.6
@@ -388,7 +402,9 @@ RunResult project(const Volume& volume, const Geometry& geometry, const Grid& pr
   check_devices(devices);
   check_volume(volume, "the volume");
   check(geometry, volume.grid, projections);
-  const RayProjection method(geometry, volume.grid, projections, for_devices(parameters, budgets(devices)));
+  ProjectionParameters taken = for_devices(parameters, volume.grid, budgets(devices));
+  if (taken.images && !parameters.images) taken.images = variant_works(siddon_image_variant, devices, "buffers serve");
+  const RayProjection method(geometry, volume.grid, projections, taken);
   for (const Device& device : devices) method.check_device(device.info());
   if (parameters.hardware_interpolation)
     require_variant(texture_projection_variant, devices, "--interpolation hardware");
@@ -414,8 +430,8 @@ Plan plan_project(const Geometry& geometry, const Grid& volume, const Grid& proj
                   const ProjectionParameters& parameters, const std::vector<DeviceBudget>& budgets,
                   const PlanOptions& options) {
   check(geometry, volume, projections);
-  return plan_projection(RayProjection(geometry, volume, projections, for_devices(parameters, budgets)), budgets,
-                         options);
+  return plan_projection(RayProjection(geometry, volume, projections, for_devices(parameters, volume, budgets)),
+                         budgets, options);
 }
 
 Plan plan_backproject(const Geometry& geometry, const Grid& projections, const Grid& volume, Projector projector,

@@ -29,6 +29,7 @@ struct ProjectionParameters {
   /// then the adjoint to those fractions only.
   bool hardware_interpolation = false;
   /// Joseph and Siddon read the volume as images, and Joseph interpolates in float32: the same bits as from buffers.
+  /// project() and plan_project() take them for Siddon where they are faster.
   bool images = false;
   /// Buffers in the form for GPUs, not in those for CPUs, which take neighbouring pixels in vectors; Joseph's hold a
   /// second copy of the volume. project() and plan_project() set it by their devices. It changes no bit.
@@ -38,6 +39,10 @@ struct ProjectionParameters {
   /// coordinates.
   bool texel_pairs = false;
 };
+
+/// What tuning keeps of Siddon's projection in Tuning::choices, and its values: images_form, too.
+inline constexpr const char* siddon_form_choice = "Siddon's projection";
+inline constexpr const char* buffers_form = "buffers";
 
 /// A x: line integrals through the pixel centres.
 class RayProjection : public ProjectionMethod {

@@ -140,7 +140,7 @@ Variant tile_check(const LocalTile& tile) {
 
 Variant projection_variant(const char* name, const std::function<void(ProjectionParameters&, const DeviceInfo&)>& set,
                            const std::function<bool(const DeviceInfo&)>& taken_by, double error_of_a_voxel) {
-  return {name, {"joseph.cl"}, taken_by, [set, error_of_a_voxel](const Device& device) {
+  return {name, {"joseph.cl", "siddon.cl"}, taken_by, [set, error_of_a_voxel](const Device& device) {
             const auto& [geometry, stack, volume] = scan();
             const Volume values = noise(volume);
             const auto run = [&](const ProjectionParameters& parameters) {
@@ -151,7 +151,8 @@ Variant projection_variant(const char* name, const std::function<void(Projection
             // A ray crosses so many planes, each counted with at most sqrt(3) spacings of it.
             const double planes = static_cast<double>(std::max({volume.size[0], volume.size[1], volume.size[2]}));
             const double spacing = std::max({volume.spacing[0], volume.spacing[1], volume.spacing[2]});
-            return difference(run(parameters), run({}), error_of_a_voxel * planes * std::sqrt(3.0) * spacing);
+            return difference(run(parameters), run({parameters.projector}),
+                              error_of_a_voxel * planes * std::sqrt(3.0) * spacing);
           }};
 }
 
@@ -190,6 +191,10 @@ const std::vector<Variant>& variants() {
     mirrored.files.emplace_back("backproject_mirrored.clh");
     result.push_back(std::move(mirrored));
     result.push_back(projection_variant(texture_projection_variant, textures, with_images, texture_error));
+    result.push_back(projection_variant(
+        siddon_image_variant,
+        [](auto& parameters, const auto&) { parameters.projector = Projector::siddon, parameters.images = true; },
+        with_images, 0));
     result.push_back(projection_variant(
         turned_projection_variant, [](auto& parameters, const auto&) { parameters.gpu = true; }, on_gpu, 0));
     return result;

@@ -20,6 +20,7 @@ inline constexpr const char* texture_variant = "back-projection by textures";
 inline constexpr const char* half_texture_variant = "back-projection by textures of half precision";
 inline constexpr const char* mirrored_variant = "back-projection by textures of mirrored rows";
 inline constexpr const char* texture_projection_variant = "projection by textures";
+inline constexpr const char* siddon_image_variant = "Siddon's projection from images";
 inline constexpr const char* turned_projection_variant = "projection from a turned volume";
 std::vector<std::string> variant_names();
 

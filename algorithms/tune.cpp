@@ -200,6 +200,7 @@ class Tuner {
     if (name == "pdu" || name == "spdu") tune_form(name);
     if (name == "fdk") tune_exact_form();
     if (name == "fdk") tune_texture_form();
+    if (name == "project") tune_siddon_form();
     const Workload work = workload_of(device_, name, size());
     Tuning standard = result_.tuning;
     standard.groups.clear();
@@ -266,9 +267,10 @@ class Tuner {
                              form_text(best->form.stages), trials.front().seconds, best->seconds});
   }
 
+  static constexpr double spent = 0.02;  // seconds on a form at least, of several runs the best
+
   // Back-projection.
   double seconds_with(VoxelDriven::Options options) const {
-    constexpr double spent = 0.02;  // at least, of several runs the best
     const Scan scan(size());
     options.distance_weight = true;
     BackprojectionLoop loop(device_, std::make_unique<Backprojection>(scan.geometry, scan.stack, scan.volume, options),
@@ -305,6 +307,34 @@ class Tuner {
     const std::string form = best ? tried[*best].first : quads_form;
     result_.tuning.choices[exact_form_choice] = form;
     result_.items.push_back({"fdk", exact_form_choice, quads_form, form, quads, best ? trials[*best] : quads});
+  }
+
+  // Siddon's projection: from buffers or images.
+  void tune_siddon_form() {
+    if (device_.info().cpu() || !device_.info().images) return;
+    tell("project, Siddon's projection");
+    const Scan scan(size());
+    const auto seconds_of = [&](bool images) {
+      ProjectionLoop loop(device_,
+                          std::make_unique<RayProjection>(
+                              scan.geometry, scan.volume, scan.stack,
+                              ProjectionParameters{.projector = Projector::siddon, .images = images, .gpu = true}));
+      return best_seconds(
+          loop.slab(), [&] { loop.run(); }, spent);
+    };
+    const double buffers = seconds_of(false);
+    double images = std::numeric_limits<double>::infinity();
+    try {
+      images = seconds_of(true);
+    } catch (const PlanError&) {   // it takes more memory
+    } catch (const BuildError&) {  // a compiler that does not take it
+    } catch (const ClError&) {     // a group that is too large for its registers
+    }
+    const double trials[] = {images};
+    const bool better = clearly_fastest(trials, buffers) && variant_fault(siddon_image_variant, device_) == "";
+    const std::string form = better ? images_form : buffers_form;
+    result_.tuning.choices[siddon_form_choice] = form;
+    result_.items.push_back({"project", siddon_form_choice, buffers_form, form, buffers, better ? images : buffers});
   }
 
   // Back-projection with hardware interpolation where no views share texels: whether mirrored rows are to.

@@ -88,6 +88,7 @@ void add_devices(const json& value, const std::string& where, std::vector<Device
   device.download_bandwidth = 1e9 * object.positive("download_gb_per_s", 1e-9 * device.bus_bandwidth);
   device.latency = 1e-6 * object.positive("latency_us", 50);
   device.texel_pairs = object.flag("texel_pairs");
+  if (device.texel_pairs) device.image_side = 8192, device.image_layers = 2048;  // what OpenCL 1.2 promises
   if (const json* rates = object.find("rates", true)) {
     if (!rates->is_object()) throw InputError(fmt::format("{}: \"rates\" is not an object in braces", where));
     std::vector<std::string> names;

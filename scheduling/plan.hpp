@@ -29,8 +29,8 @@ struct DeviceBudget {
   bool cpu = false;
   bool part = false;  // of a device that was split: its parts work all, or none does
   bool texel_pairs = false;
-  std::size_t image_side = 0;                  // pixels of the largest square image; 0: no images
-  std::map<std::string, std::string> choices;  // what tuning found: Tuning::choices of host/tuning.hpp
+  std::size_t image_side = 0, image_layers = 0;  // pixels of the largest square image, layers of an array; 0: no images
+  std::map<std::string, std::string> choices;    // what tuning found: Tuning::choices of host/tuning.hpp
 };
 
 struct PlanOptions {

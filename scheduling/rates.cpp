@@ -233,7 +233,10 @@ std::vector<DeviceBudget> budgets(const std::vector<Device>& devices) {
     budget.cpu = device.info().cpu();
     budget.part = is_part(device.info());
     budget.texel_pairs = device.info().texel_pairs;
-    if (device.info().images) budget.image_side = std::min(device.info().image_width, device.info().image_height);
+    if (device.info().images) {
+      budget.image_side = std::min(device.info().image_width, device.info().image_height);
+      budget.image_layers = device.info().image_layers;
+    }
     budget.choices = tuning_of(device).choices;
     if (budget.cpu) {  // host memory copies; a few channels
       budget.bus_bandwidth = 8e9;

@@ -317,6 +317,33 @@ TEST(Projector, UnknownNamesAreRefusedWithAList) {
   }
 }
 
+TEST(Projector, SiddonTakesImagesWhereTheyWereFasterAndAreLargeEnough) {
+  const auto scene = reference::scenes().front();
+  const auto from_images = [&](const std::vector<DeviceBudget>& devices, Projector projector = Projector::siddon) {
+    const Plan plan = plan_project(scene.geometry, scene.grid, scene.projections, {projector}, devices);
+    return std::any_of(plan.requirements.arrays.begin(), plan.requirements.arrays.end(),
+                       [](const ArrayNeed& need) { return need.kind == ArrayKind::planes; });
+  };
+  DeviceBudget plain, hopper, tuned, small;
+  for (DeviceBudget* each : {&plain, &hopper, &tuned, &small}) {
+    each->memory = each->max_allocation = std::size_t{1} << 30;
+    each->image_side = 16384, each->image_layers = 2048;
+  }
+  hopper.name = "NVIDIA H200";
+  hopper.platform = "NVIDIA CUDA";
+  tuned.choices[siddon_form_choice] = images_form;
+  small = tuned;
+  small.image_layers = scene.grid.size[2] - 1;
+  EXPECT_FALSE(from_images({plain}));
+  EXPECT_TRUE(from_images({hopper}));
+  EXPECT_TRUE(from_images({tuned, hopper}));
+  EXPECT_FALSE(from_images({tuned, plain}));
+  EXPECT_FALSE(from_images({small}));
+  EXPECT_FALSE(from_images({hopper}, Projector::joseph));
+  hopper.choices[siddon_form_choice] = buffers_form;
+  EXPECT_FALSE(from_images({hopper}));
+}
+
 TEST(Projector, ImagesTooSmallForTheVolumeAreRefused) {
   const auto scene = reference::scenes().front();
   const RayProjection method(scene.geometry, scene.grid, scene.projections, {.hardware_interpolation = true});

@@ -103,7 +103,7 @@ TEST_F(SelfCheck, DevicesCheckTells) {
 TEST_F(SelfCheck, NamesAreKnown) {
   EXPECT_THROW(variant_fault("no such variant", devices_.front()), std::logic_error);
   for (const auto* name : {columns_variant, image_variant, texture_variant, half_texture_variant, mirrored_variant,
-                           texture_projection_variant, turned_projection_variant})
+                           texture_projection_variant, siddon_image_variant, turned_projection_variant})
     EXPECT_THAT(variant_names(), testing::Contains(name));
   for (const LocalTile& tile : local_tiles()) EXPECT_THAT(variant_names(), testing::Contains(tile_variant(tile)));
 }
