@@ -12,6 +12,7 @@
 #include "algorithms/self_check.hpp"
 #include "host/error.hpp"
 
+#include "host/plural.hpp"
 namespace halocline {
 namespace {
 
@@ -498,8 +499,8 @@ std::vector<std::string> check_fdk(const Geometry& geometry, const Grid& project
         "filtered back-projection is made for that plane, and values are off by per cents",
         geometry_name, highest - geometry.views.begin(), angle));
   if (coverage.repeated_views > 0)
-    notes.push_back(fmt::format("{}: {} views repeat an angle; views at one angle share its weight", geometry_name,
-                                coverage.repeated_views));
+    notes.push_back(fmt::format("{}: {} an angle; views at one angle share its weight", geometry_name,
+                                plural(coverage.repeated_views, "view repeats", "views repeat")));
   if (coverage.disordered)
     notes.push_back(fmt::format(
         "{}: the gantry angles are in no order round the circle; each view is weighted by the gaps beside it",

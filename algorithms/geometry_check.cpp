@@ -10,6 +10,7 @@
 #include "algorithms/redundancy.hpp"
 #include "host/error.hpp"
 
+#include "host/plural.hpp"
 namespace halocline {
 namespace {
 
@@ -99,8 +100,8 @@ void check_coverage(const Geometry& geometry, const std::optional<Grid>& detecto
   else if (const auto uneven = uneven_gap(coverage))
     findings.warn("{}", *uneven);
   if (coverage.repeated_views > 0)
-    findings.warn("{} views stand at an angle that another has too; is one of them written twice?",
-                  coverage.repeated_views);
+    findings.warn("{} at an angle that another has too; is one of them written twice?",
+                  plural(coverage.repeated_views, "view stands", "views stand"));
   if (coverage.disordered)
     findings.warn(
         "the gantry angles neither increase nor decrease round the circle; are images and angles in the same "

@@ -31,6 +31,7 @@
 #include "host/fft.hpp"
 
 namespace halocline {
+#include "host/plural.hpp"
 namespace {
 
 struct FdkCommand {
@@ -288,8 +289,8 @@ std::size_t run_frame(Job& job, const FdkCommand& command, const FdkWork& work, 
   if (variance) job.commit(variance->image());
   for (Output& half : halves) job.commit(half.image());
 
-  job.say(fmt::format("{}: {}, FDK of {} views{} ({}), window {} with cut-off {:.4g}, {} interpolation{}{}",
-                      frame.output, grid_summary(work.grid), work.stack.size[2], suffix, beam_of(work),
+  job.say(fmt::format("{}: {}, FDK of {}{} ({}), window {} with cut-off {:.4g}, {} interpolation{}{}", frame.output,
+                      grid_summary(work.grid), views_text(work.stack.size[2]), suffix, beam_of(work),
                       command.filter.window, command.filter.cutoff, command.filter.interpolation,
                       command.water ? fmt::format(", HU with water at {:.6g}/mm", *command.water) : "",
                       n + 1 == work.frames.size() ? job.how(result) : ""));
@@ -300,8 +301,8 @@ std::size_t run_frame(Job& job, const FdkCommand& command, const FdkWork& work, 
     job.say(fmt::format("{}: noise variance of the same in {}^2, for {}", frame.variance_output,
                         command.water ? "HU" : "1/mm", command.noise.text()));
   for (std::size_t half = 0; half < halves.size(); ++half)
-    job.say(fmt::format("{}: the same from the {} {} views", frame.half_outputs[half], frame.halves[half].views.size(),
-                        half_names[half]));
+    job.say(fmt::format("{}: the same from the {} {} view{}", frame.half_outputs[half], frame.halves[half].views.size(),
+                        half_names[half], frame.halves[half].views.size() == 1 ? "" : "s"));
   return volume.image().changed();
 }
 

@@ -12,6 +12,7 @@
 #include "apps/report.hpp"
 #include "apps/validators.hpp"
 #include "host/error.hpp"
+#include "host/plural.hpp"
 
 namespace halocline {
 namespace {
@@ -28,7 +29,7 @@ std::vector<std::size_t> parse_views(const std::string& text, std::size_t count,
   if (first > last)
     throw InputError(fmt::format("--views {}: the first view, {}, comes after the last, {}", text, first, last));
   if (last >= count)
-    throw InputError(fmt::format("--views {}: {} has {} views, so the last is {}", text, of, count, count - 1));
+    throw InputError(fmt::format("--views {}: {} has {}, so the last is {}", text, of, views_text(count), count - 1));
   std::vector<std::size_t> views;
   for (std::size_t view = first; view <= last; view += step) views.push_back(view);
   return views;
@@ -157,8 +158,8 @@ ChosenProjections choose_projections(const ProjectionOptions& options, const Ima
   chosen.file = placed_projections(options.detector, file, name);
   const std::size_t views = file.grid.size[2], a_frame = options.views_per_frame.value_or(views);
   if (views % a_frame != 0)
-    throw InputError(fmt::format("--views-per-frame {}: {} has {} views, which are no whole number of frames", a_frame,
-                                 name, views));
+    throw InputError(fmt::format("--views-per-frame {}: {} has {}, which are no whole number of frames", a_frame, name,
+                                 views_text(views)));
   ProjectionPart part;
   choose_window(options, file.grid, name, part);
   part.views.resize(a_frame);
@@ -179,9 +180,9 @@ void check_view_count(const ChosenProjections& chosen, const ProjectionOptions& 
   if (found == views || found == options.views_per_frame) return;
   if (options.views_per_frame)
     throw InputError(
-        fmt::format("{} has {} views; with --views-per-frame it needs the {} of a frame or the {} of all frames in {}",
-                    geometry_name, found, *options.views_per_frame, views, name));
-  throw InputError(fmt::format("{} has {} views, but {} has {}{}", name, views, geometry_name, found,
+        fmt::format("{} has {}; with --views-per-frame it needs the {} of a frame or the {} of all frames in {}",
+                    geometry_name, views_text(found), *options.views_per_frame, views, name));
+  throw InputError(fmt::format("{} has {}, but {} has {}{}", name, views_text(views), geometry_name, found,
                                options.views.empty()
                                    ? "; give the geometry of these projections"
                                    : "; --views chooses from both, so give the geometry of all projections"));

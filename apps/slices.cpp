@@ -26,6 +26,7 @@
 #include "apps/validators.hpp"
 #include "host/error.hpp"
 
+#include "host/plural.hpp"
 namespace halocline {
 namespace {
 
@@ -246,8 +247,8 @@ void run_slices(Job& job, const SlicesCommand& command) {
   if (job.dry_run()) {
     for (const Quantity& quantity : work.quantities)
       for (std::size_t n = 0; n < work.slices.size(); ++n)
-        job.print(fmt::format("{}: {}, {} of {} views\n", quantity.outputs[n], work.names[n], work.windows.size(),
-                              first_stack.size[2]));
+        job.print(fmt::format("{}: {}, {} of {}\n", quantity.outputs[n], work.names[n], work.windows.size(),
+                              views_text(first_stack.size[2])));
     return;
   }
   const SlicesInput input = read_projections(job, command, work);
@@ -272,9 +273,9 @@ void run_slices(Job& job, const SlicesCommand& command) {
         continue;
       }
       job.say(fmt::format(
-          "{}: {}, {} slice{} of {} views, {}, {} interpolation{} on {}", quantity.outputs[n],
-          grid_summary(stacks[n].grid), work.names[n],
-          work.windows.size() == 1 ? "" : fmt::format(", {} windows", work.windows.size()), first_stack.size[2],
+          "{}: {}, {} slice{} of {}, {}, {} interpolation{} on {}", quantity.outputs[n], grid_summary(stacks[n].grid),
+          work.names[n], work.windows.size() == 1 ? "" : fmt::format(", {} windows", work.windows.size()),
+          views_text(first_stack.size[2]),
           fmt::format("window {} with cut-off {:.4g}", command.filter.window, command.filter.cutoff),
           command.filter.interpolation,
           command.water ? fmt::format(", HU with water at {:.6g}/mm", *command.water) : "", device.info().name));

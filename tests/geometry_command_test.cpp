@@ -314,7 +314,7 @@ TEST_F(GeometryCommand, FindAxisRefusalsNameFileAndRemedy) {
   stack.size = {20, 3, 1};
   stack.origin = {-9.5, -1, 0};
   write_image(Volume(stack, 1), f / "one.mha");
-  done(circular + Words{"1", "-o", f / "one.xml"});
+  contains(done(circular + Words{"1", "-o", f / "one.xml"}).out, {"one.xml: 1 view, divergent beam"});
   refused(find("one.mha", "one.xml"), {"one.mha' has one view;", "half a turn"});
   stack.size[2] = 30;
   write_image(Volume(stack, 1), f / "short.mha");
