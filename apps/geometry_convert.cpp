@@ -65,7 +65,7 @@ void run_convert(Job& job, const ConvertCommand& command) {
   job.output("-o", command.output);
   const GeometryFormat format = output_format(command);
   const auto from = command.from.empty() ? std::nullopt : std::optional(geometry_format(command.from));
-  ScanFile scan = load_geometry(command.input, from, command.detector);
+  ScanFile scan = load_geometry(command.input, from, command.detector, command.reverse);
   change_views(command, scan.geometry);
   const std::string text =
       format == GeometryFormat::rtk

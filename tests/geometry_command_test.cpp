@@ -141,6 +141,17 @@ TEST_F(GeometryCommand, VendorFilesAreRead) {
   EXPECT_THROW(load_geometry(f / "scan.xtekct", {}, pixels), InputError);
 }
 
+TEST_F(GeometryCommand, ReversingAPcaFileIsSayingWhichWayItTurns) {
+  write_text(f / "scan.pca",
+             "[Geometry]\nFDD=400\nFOD=100\nCalibValue=-1.5\ncx=44.5\ncy=34.5\n[CT]\nNumberImages=36\n"
+             "RotationSector=360.0\n[Image]\nDimX=90\nDimY=70\n[Detector]\nPixelsizeX=2\nPixelsizeY=3\n");
+  const Words convert{"geometry", "convert", "-i", f / "scan.pca", "-o", f / "scan.xml"};
+  contains(done(convert).err, {"which way the table turns", "--reverse", "CalibValue"});
+  const std::string reversed = done(convert + Words{"--reverse"}).err;
+  EXPECT_EQ(reversed.find("which way"), std::string::npos) << reversed;
+  contains(reversed, {"CalibValue -1.5 is not used"});
+}
+
 TEST_F(GeometryCommand, DataExchangeAnglesAreRead) {
   SKIP_WITHOUT("parallel_tooth/tooth.h5");
 #ifndef HALOCLINE_WITH_ITK
