@@ -94,13 +94,16 @@ namespace {
 constexpr const char* group = "Which projections";
 }
 
-void add_projection_options(CLI::App& app, ProjectionOptions& options) {
-  app.add_option(
-         "--views", options.views,
-         "Only the views from FIRST to LAST, counted from 0 and both included, and of these every STEP-th; with "
-         "--views-per-frame: of each frame. The geometry is that of all views in the file")
+void add_views_option(CLI::App& app, ProjectionOptions& options, const std::string& of_what) {
+  app.add_option("--views", options.views,
+                 "Only the views from FIRST to LAST, counted from 0 and both included, and of these every STEP-th" +
+                     of_what + ". The geometry is that of all views in the file")
       ->type_name("FIRST:LAST[:STEP]")
       ->group(group);
+}
+
+void add_projection_options(CLI::App& app, ProjectionOptions& options) {
+  add_views_option(app, options, "; with --views-per-frame: of each frame");
   app.add_option(
          "--views-per-frame", options.views_per_frame,
          "Dynamic scan: so many views are a frame, and the file holds one after the other. Each becomes a "
@@ -118,7 +121,7 @@ void add_projection_options(CLI::App& app, ProjectionOptions& options) {
 void add_detector_options(CLI::App& app, ProjectionOptions& options) {
   add_list(app, "--crop", options.crop, "U0,V0,NU,NV", Numbers::indices,
            "Only NU columns from U0 on and NV rows from V0 on. The pixels keep their places: what is left may be a "
-           "displaced detector, and rows that cut through the object are truncated, see --pad")
+           "displaced detector, and rows that cut through the object are truncated, see --pad of fdk")
       ->group(group);
   app.add_option_function<std::vector<std::string>>(
          "--bin",

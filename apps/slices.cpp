@@ -9,10 +9,10 @@
 #include <memory>
 #include <numeric>
 
-#include "algorithms/counts_part.hpp"
 #include "algorithms/half_scan.hpp"
 #include "algorithms/hounsfield.hpp"
 #include "algorithms/slice_planes.hpp"
+#include "apps/chosen_scan.hpp"
 #include "apps/counts_options.hpp"
 #include "apps/filter_options.hpp"
 #include "apps/geometry_file.hpp"
@@ -25,8 +25,8 @@
 #include "apps/subcommands.hpp"
 #include "apps/validators.hpp"
 #include "host/error.hpp"
-
 #include "host/plural.hpp"
+
 namespace halocline {
 namespace {
 
@@ -159,36 +159,8 @@ std::vector<Volume> stacks_of(const SlicesWork& work) {
   return stacks;
 }
 
-// Line integrals, or counts and what goes with them.
-struct SlicesInput {
-  Volume projections;
-  CountsCalibration calibration;
-};
-
-SlicesInput read_projections(Job& job, const SlicesCommand& command, const SlicesWork& work) {
-  SlicesInput input;
-  if (work.chosen.whole) {
-    input.projections = job.read(command.input);
-    if (command.counts)
-      input.calibration =
-          calibrate(job, command.counts_arguments, MemorySource(input.projections), work.input, command.input);
-  } else {
-    const auto file = job.open(command.input);
-    const ProjectionPart& part = work.chosen.frames.front();
-    CountsCalibration whole;
-    if (command.counts) {
-      whole = calibrate(job, command.counts_arguments, *file, work.input, command.input);
-      input.calibration = part_calibration(whole, part, "'" + command.input + "'");
-    }
-    input.projections =
-        job.timed("read", [&] { return command.counts ? take_counts(*file, part, whole) : take_part(*file, part); });
-  }
-  input.projections.grid = work.stack;
-  return input;
-}
-
 // All slices of all windows.
-std::vector<Volume> reconstruct(Job& job, const SlicesWork& work, const Quantity& quantity, const SlicesInput& input,
+std::vector<Volume> reconstruct(Job& job, const SlicesWork& work, const Quantity& quantity, const ChosenScan& input,
                                 const Device& device) {
   auto stacks = stacks_of(work);
   std::unique_ptr<Slices> slices;
@@ -251,7 +223,8 @@ void run_slices(Job& job, const SlicesCommand& command) {
                               views_text(first_stack.size[2])));
     return;
   }
-  const SlicesInput input = read_projections(job, command, work);
+  const ChosenScan input =
+      read_chosen(job, work.chosen, work.input, command.input, command.counts ? &command.counts_arguments : nullptr);
   auto& results = job.results();
   results["views"] = first_stack.size[2];
   results["windows"] = nlohmann::json::array();
