@@ -10,9 +10,10 @@
 
 #include "algorithms/check_input.hpp"
 #include "algorithms/self_check.hpp"
+#include "algorithms/suspicious_views.hpp"
 #include "host/error.hpp"
-
 #include "host/plural.hpp"
+
 namespace halocline {
 namespace {
 
@@ -498,6 +499,8 @@ std::vector<std::string> check_fdk(const Geometry& geometry, const Grid& project
         "{}: rays of projection {} meet the volume's centre at {:.4g} degrees to the plane across the rotation axis; "
         "filtered back-projection is made for that plane, and values are off by per cents",
         geometry_name, highest - geometry.views.begin(), angle));
+  for (const auto& suspicious : suspicious_views(geometry))
+    notes.push_back(fmt::format("{}: {}", geometry_name, suspicious));
   if (coverage.repeated_views > 0)
     notes.push_back(fmt::format("{}: {} an angle; views at one angle share its weight", geometry_name,
                                 plural(coverage.repeated_views, "view repeats", "views repeat")));
@@ -534,7 +537,7 @@ RunResult fdk_of(const ProjectionStack& projections, const Geometry& geometry, O
   if (parameters.hardware_interpolation)
     require_variant(parameters.half_texels ? half_texture_variant : texture_variant, devices,
                     parameters.half_texels ? "--interpolation half" : "--interpolation hardware");
-  if (!parameters.variance)  // it follows the reconstruction, which has told them
+  if (parameters.tell && !parameters.variance)  // which follows the reconstruction
     for (const auto& note : notes) spdlog::warn("{}", note);
   return run_backprojection(Fdk(geometry, stack, grid, parameters, checked_budgets(devices)), projections, output,
                             devices, options);

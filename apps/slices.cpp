@@ -12,6 +12,7 @@
 #include "algorithms/half_scan.hpp"
 #include "algorithms/hounsfield.hpp"
 #include "algorithms/slice_planes.hpp"
+#include "algorithms/suspicious_projections.hpp"
 #include "apps/chosen_scan.hpp"
 #include "apps/counts_options.hpp"
 #include "apps/filter_options.hpp"
@@ -159,6 +160,18 @@ std::vector<Volume> stacks_of(const SlicesWork& work) {
   return stacks;
 }
 
+void warn_of_projections(const SlicesCommand& command, const SlicesWork& work, const ChosenScan& input) {
+  const FdkParameters& parameters = work.quantities.front().parameters;
+  Grid window = work.stack;
+  window.size[2] = static_cast<std::size_t>(work.windows.front().count());
+  const auto redundancy = redundancy_of(views_of(work.geometry, work.windows.front()), window, parameters.redundancy);
+  const auto found =
+      suspicious_projections(MemorySource(input.projections), command.counts ? &input.calibration : nullptr, redundancy,
+                             "'" + command.input + "'");
+  if (!found.constant.empty()) spdlog::warn("{}", found.constant);
+  if (!found.truncated.empty() && parameters.pad == 0) spdlog::warn("{}", found.truncated);
+}
+
 // All slices of all windows.
 std::vector<Volume> reconstruct(Job& job, const SlicesWork& work, const Quantity& quantity, const ChosenScan& input,
                                 const Device& device) {
@@ -225,6 +238,7 @@ void run_slices(Job& job, const SlicesCommand& command) {
   }
   const ChosenScan input =
       read_chosen(job, work.chosen, work.input, command.input, command.counts ? &command.counts_arguments : nullptr);
+  warn_of_projections(command, work, input);
   auto& results = job.results();
   results["views"] = first_stack.size[2];
   results["windows"] = nlohmann::json::array();
