@@ -10,7 +10,9 @@
 
 #include "algorithms/check_input.hpp"
 #include "algorithms/self_check.hpp"
+#include "algorithms/suspicious_views.hpp"
 #include "host/error.hpp"
+#include "host/plural.hpp"
 
 namespace halocline {
 namespace {
@@ -497,9 +499,11 @@ std::vector<std::string> check_fdk(const Geometry& geometry, const Grid& project
         "{}: rays of projection {} meet the volume's centre at {:.4g} degrees to the plane across the rotation axis; "
         "filtered back-projection is made for that plane, and values are off by per cents",
         geometry_name, highest - geometry.views.begin(), angle));
+  for (const auto& suspicious : suspicious_views(geometry))
+    notes.push_back(fmt::format("{}: {}", geometry_name, suspicious));
   if (coverage.repeated_views > 0)
-    notes.push_back(fmt::format("{}: {} views repeat an angle; views at one angle share its weight", geometry_name,
-                                coverage.repeated_views));
+    notes.push_back(fmt::format("{}: {} an angle; views at one angle share its weight", geometry_name,
+                                plural(coverage.repeated_views, "view repeats", "views repeat")));
   if (coverage.disordered)
     notes.push_back(fmt::format(
         "{}: the gantry angles are in no order round the circle; each view is weighted by the gaps beside it",
@@ -533,7 +537,7 @@ RunResult fdk_of(const ProjectionStack& projections, const Geometry& geometry, O
   if (parameters.hardware_interpolation)
     require_variant(parameters.half_texels ? half_texture_variant : texture_variant, devices,
                     parameters.half_texels ? "--interpolation half" : "--interpolation hardware");
-  if (!parameters.variance)  // it follows the reconstruction, which has told them
+  if (parameters.tell && !parameters.variance)  // which follows the reconstruction
     for (const auto& note : notes) spdlog::warn("{}", note);
   return run_backprojection(Fdk(geometry, stack, grid, parameters, checked_budgets(devices)), projections, output,
                             devices, options);

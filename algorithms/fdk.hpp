@@ -39,6 +39,8 @@ struct FdkParameters {
   /// If set, the result is not the attenuation but the variance of each voxel, in 1/mm^2, for projections with this
   /// noise, independent from pixel to pixel.
   std::optional<Noise> variance = std::nullopt;
+  /// Warn of what check_fdk() returns, but for a variance; false where the caller has, or reconstructs again and again.
+  bool tell = true;
 };
 
 /// The rows that are filtered: on a flat detector (a cylindrical one is projected onto the plane that touches it), as
@@ -114,8 +116,8 @@ void check_fdk_parameters(const FdkParameters& parameters);
 
 /// Throws InputError unless the scan can be reconstructed: the stack has as many views as the geometry, its rows lie
 /// along u, the arc is long enough and the detector well placed (redundancy_of; a parallel beam needs 180 degrees), and
-/// the detector sees some of the volume. Returns what is worth telling: repeated or disordered views, a short scan, a
-/// displaced detector.
+/// the detector sees some of the volume. Returns what is worth telling: suspicious_views(), repeated or disordered
+/// views, a short scan, a displaced detector.
 std::vector<std::string> check_fdk(const Geometry& geometry, const Grid& projections, const Grid& grid,
                                    const std::string& projections_name = "the projections",
                                    const std::string& geometry_name = "the geometry",

@@ -1,7 +1,6 @@
 #include "algorithms/find_axis.hpp"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <cmath>
@@ -256,6 +255,7 @@ FdkParameters smooth_filter() {
   FdkParameters smooth;
   smooth.window = Window::hann;
   smooth.cutoff = 0.5;
+  smooth.tell = false;  // each axis that is tried would have the same to tell
   return smooth;
 }
 
@@ -273,18 +273,6 @@ Redundancy whole_arc(const Geometry& geometry, const Grid& stack) {
         geometry.views.size(), coverage.largest_gap * 180 / pi));
   }
 }
-
-/// No warnings while it lives: each axis that is tried would give the same ones.
-class WithoutWarnings {
- public:
-  WithoutWarnings() : before_(spdlog::get_level()) { spdlog::set_level(std::max(before_, spdlog::level::err)); }
-  ~WithoutWarnings() { spdlog::set_level(before_); }
-  WithoutWarnings(const WithoutWarnings&) = delete;
-  WithoutWarnings& operator=(const WithoutWarnings&) = delete;
-
- private:
-  spdlog::level::level_enum before_;
-};
 
 /// What is least with the right axis, over the cylinder of `radius`. Moving the axis of half a turn moves the phase of
 /// each line through the origin of Fourier space, and the power of the volume stays the same: there it is what lies
@@ -314,7 +302,6 @@ AxisEstimate axis_by_sharpness(const Volume& projections, const Geometry& geomet
   const Slices slices = slices_of(projections.grid, geometry);
   const Volume rows = rows_of(slices, projections);
   const bool full_turn = 2 * opposed_views(geometry).size() >= geometry.views.size();
-  const WithoutWarnings quiet;
   FdkParameters smooth = smooth_filter();
   // weighed alike for all shifts, as the detector stands: a step in the weights would be taken for sharpness; not at
   // all of a parallel beam, where the smooth weights themselves are (0.1 to 0.2 pixels) and opposite views tell

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "host/error.hpp"
+#include "host/plural.hpp"
 
 namespace halocline {
 namespace {
@@ -274,8 +275,8 @@ void check_projections(const Grid& projections, const std::string& projections_n
   check_grid(projections, projections_name);
   check_geometry(geometry, geometry_name);
   if (projections.size[2] != geometry.views.size())
-    throw InputError(fmt::format("{} holds {} views, but {} describes {}; give the geometry of this scan",
-                                 projections_name, projections.size[2], geometry_name, geometry.views.size()));
+    throw InputError(fmt::format("{} holds {}, but {} describes {}; give the geometry of this scan", projections_name,
+                                 views_text(projections.size[2]), geometry_name, geometry.views.size()));
   if (geometry.radius_cylindrical_detector != 0 && shape == DetectorShape::flat)
     throw InputError(
         fmt::format("{}: the detector is a cylinder of radius {} mm; only flat detectors are handled, so "

@@ -8,7 +8,9 @@
 
 #include "algorithms/field_of_view.hpp"
 #include "algorithms/redundancy.hpp"
+#include "algorithms/suspicious_views.hpp"
 #include "host/error.hpp"
+#include "host/plural.hpp"
 
 namespace halocline {
 namespace {
@@ -40,21 +42,6 @@ Alignment::Value statistics(const Geometry& geometry, Get get) {
   for (const View& view : geometry.views) out.mean += get(view) / static_cast<double>(geometry.views.size());
   for (const View& view : geometry.views) out.spread = std::max(out.spread, std::abs(get(view) - out.mean));
   return out;
-}
-
-/// The view that is farthest from the median, and by how much.
-template <typename Get>
-std::pair<std::size_t, double> farthest(const Geometry& geometry, Get get) {
-  std::vector<double> values;
-  for (const View& view : geometry.views) values.push_back(get(view));
-  auto sorted = values;
-  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
-  std::nth_element(sorted.begin(), middle, sorted.end());
-  const double median = *middle;
-  std::size_t at = 0;
-  for (std::size_t n = 0; n < values.size(); ++n)
-    if (std::abs(values[n] - median) > std::abs(values[at] - median)) at = n;
-  return {at, values[at] - median};
 }
 
 void check_coverage(const Geometry& geometry, const std::optional<Grid>& detector,
@@ -99,8 +86,8 @@ void check_coverage(const Geometry& geometry, const std::optional<Grid>& detecto
   else if (const auto uneven = uneven_gap(coverage))
     findings.warn("{}", *uneven);
   if (coverage.repeated_views > 0)
-    findings.warn("{} views stand at an angle that another has too; is one of them written twice?",
-                  coverage.repeated_views);
+    findings.warn("{} at an angle that another has too; is one of them written twice?",
+                  plural(coverage.repeated_views, "view stands", "views stand"));
   if (coverage.disordered)
     findings.warn(
         "the gantry angles neither increase nor decrease round the circle; are images and angles in the same "
@@ -108,21 +95,7 @@ void check_coverage(const Geometry& geometry, const std::optional<Grid>& detecto
 }
 
 void check_views(const Geometry& geometry, Findings& findings) {
-  const auto jump = [&](const char* what, double View::*member, const char* unit, double limit) {
-    const bool angle = unit[0] == 'd';
-    const auto value = [&](const View& v) { return angle ? std::remainder(v.*member, 360) : v.*member; };
-    const auto [view, by] = farthest(geometry, value);
-    if (std::abs(by) > limit)
-      findings.warn(
-          "{} of projection {} is {:.6g} {}, which is {:.6g} {} from the median of all views; do all views "
-          "belong to one scan?",
-          what, view, geometry.views[view].*member, unit, by, unit);
-  };
-  const View& front = geometry.views.front();
-  jump("the source to isocentre distance", &View::sid, "mm", geometry.parallel() ? 1e300 : 0.02 * front.sid);
-  jump("the source to detector distance", &View::sdd, "mm", 0.02 * front.sdd);
-  jump("the in-plane angle", &View::in_plane_angle, "degrees", 5);
-  jump("the out-of-plane angle", &View::out_of_plane_angle, "degrees", 5);
+  for (const auto& text : suspicious_views(geometry)) findings.warn("{}", text);
   for (std::size_t n = 0; n < geometry.views.size(); ++n) {
     const double in_plane = std::abs(std::remainder(geometry.views[n].in_plane_angle, 360));
     if (in_plane <= 90) continue;
@@ -149,11 +122,6 @@ void check_views(const Geometry& geometry, Findings& findings) {
         "the out-of-plane angle of projection {} is {:.6g} degrees; filtered back-projection is made for a "
         "source that turns round the axis in a plane across it",
         tilted - geometry.views.begin(), tilted->out_of_plane_angle);
-  if (!geometry.parallel() && front.sdd < front.sid * 1.001)
-    findings.warn(
-        "the detector stands on the rotation axis (source to isocentre {:.6g} mm, to detector {:.6g} mm), "
-        "where the object is: a virtual detector, as simulations have; are the distances of a real one right?",
-        front.sid, front.sdd);
 }
 
 void check_axis(const Geometry& geometry, const DetectorPixels& detector, const FieldOfView& seen, Findings& findings) {

@@ -29,6 +29,7 @@ struct ScanFile {
   Geometry geometry;
   DetectorPixels detector;         ///< what the file says of it
   std::vector<std::string> notes;  ///< worth telling: what was assumed, what was not used
+  std::string sense;               ///< a note that the file does not say which way the scanner turned; empty: it does
 };
 
 /// True if the text has a `# format:` line that read_geometry_text knows.

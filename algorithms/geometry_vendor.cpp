@@ -153,9 +153,9 @@ ScanFile read_pca(const std::string& text, const std::string& name) {
     view.gantry_angle = sector * static_cast<double>(n) / static_cast<double>(views);
     out.geometry.views.push_back(view);
   }
-  out.notes.push_back(
+  out.sense =
       "a .pca file does not say which way the table turns: if the volume comes out doubled, negate the "
-      "angles with 'halocline geometry convert --reverse'");
+      "angles with 'halocline geometry convert --reverse'";
   if (file.find("Geometry", "CalibValue").value_or(0) != 0)
     out.notes.push_back(
         fmt::format("CalibValue {} is not used, as its unit is not documented; find the axis with "

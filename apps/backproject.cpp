@@ -15,6 +15,7 @@
 #include "apps/subcommands.hpp"
 #include "apps/visibility.hpp"
 #include "host/error.hpp"
+#include "host/plural.hpp"
 
 namespace halocline {
 namespace {
@@ -62,10 +63,10 @@ void run_backproject(Job& job, const BackprojectCommand& command) {
   job.write(result.output, command.output);
   job.record(result, "backproject");
   job.results()["grid"] = grid_json(grid);
-  job.say(fmt::format("{}: {}, {} of {} views{}", command.output, grid_summary(grid),
+  job.say(fmt::format("{}: {}, {} of {}{}", command.output, grid_summary(grid),
                       voxels ? fmt::format("voxel-driven back-projection ({} interpolation)", command.interpolation)
                              : fmt::format("the adjoint of the projector {}", command.projector),
-                      stack.size[2], job.how(result)));
+                      views_text(stack.size[2]), job.how(result)));
 }
 
 }  // namespace

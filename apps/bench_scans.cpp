@@ -12,6 +12,7 @@
 #include "apps/report.hpp"
 #include "apps/validators.hpp"
 #include "host/error.hpp"
+#include "host/plural.hpp"
 #include "scheduling/plan_text.hpp"
 
 namespace halocline {
@@ -59,10 +60,10 @@ nlohmann::json bench_json(ScanBench kind, const ScanBenchResult& bench) {
 }
 
 std::string heading(ScanBench bench, const DeviceInfo& device, const ScanBenchPlan& plan) {
-  return fmt::format("{}, {}, {} views of {}^2 pixels", device_heading(device),
+  return fmt::format("{}, {}, {} of {}^2 pixels", device_heading(device),
                      bench == ScanBench::slices ? fmt::format("three slices of {}^2 pixels", plan.size)
                                                 : fmt::format("{}^3 voxels", plan.size),
-                     plan.views, plan.size);
+                     views_text(plan.views), plan.size);
 }
 
 using Row = std::vector<std::string>;

@@ -11,6 +11,7 @@
 #include "apps/projection_options.hpp"
 #include "apps/report.hpp"
 #include "apps/subcommands.hpp"
+#include "host/plural.hpp"
 
 namespace halocline {
 namespace {
@@ -26,7 +27,7 @@ void run_counts(Job& job, const CountsCommand& command) {
   const Grid stack = placed_projections(command.detector, info, "'" + command.input + "'");
   const double fields = check_counts_arguments(job, command.arguments, info, command.input);
   job.output_image("-o", command.output);
-  const std::string what = fmt::format("line integrals of {} views", info.grid.size[2]);
+  const std::string what = fmt::format("line integrals of {}", views_text(info.grid.size[2]));
   job.require_host_memory(grid_bytes(stack) + fields);
   if (job.dry_run()) return job.print(fmt::format("would write {}: {}", command.output, what));
   Volume counts = job.read(command.input);

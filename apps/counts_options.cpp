@@ -72,9 +72,9 @@ std::vector<CLI::Option*> add_counts_options(CLI::App& app, CountsArguments& arg
 
 CLI::Option* add_counts_flag(CLI::App& app, bool& counts, CountsArguments& arguments) {
   auto* flag = app.add_flag("--counts", counts,
-                            "The projections are a detector's counts: they become line integrals on the device, in "
-                            "the pass that weighs them, as 'halocline counts' would make them. --flat, --dark, "
-                            "--bad-pixels, --air are of the whole detector, before --crop and --bin");
+                            "The projections are a detector's counts: they become line integrals on the way, as "
+                            "'halocline counts' would make them. --flat, --dark, --bad-pixels, --air are of the whole "
+                            "detector, before --crop and --bin");
   flag->group("From counts to line integrals");
   for (auto* option : add_counts_options(app, arguments)) option->needs(flag);
   return flag;

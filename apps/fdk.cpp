@@ -9,10 +9,12 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <set>
 
 #include "algorithms/counts_part.hpp"
 #include "algorithms/half_scan.hpp"
 #include "algorithms/hounsfield.hpp"
+#include "algorithms/suspicious_projections.hpp"
 #include "apps/counts_options.hpp"
 #include "apps/filter_options.hpp"
 #include "apps/frame_options.hpp"
@@ -29,6 +31,7 @@
 #include "apps/validators.hpp"
 #include "host/error.hpp"
 #include "host/fft.hpp"
+#include "host/plural.hpp"
 
 namespace halocline {
 namespace {
@@ -161,12 +164,13 @@ FdkWork prepare(Job& job, const FdkCommand& command) {
   const Geometry views = load_geometry(command.geometry, {}, DetectorPixels::of(work.chosen.file)).geometry;
   check_view_count(work.chosen, command.projections, views, input, geometry);
   work.attenuation = fdk_parameters(command.filter);
+  work.attenuation.tell = false;  // of the halves' geometries it would be the same again
+  std::set<std::string> told;
   for (std::size_t n = 0; n < work.frames.size(); ++n) {
     FdkFrame& frame = work.frames[n];
     frame.geometry = work.chosen.geometry(views, n);
-    const auto notes = check_frame(command, work, n);
-    if (job.dry_run() && n == 0)
-      for (const auto& note : notes) spdlog::warn("{}", note);
+    for (const auto& note : check_frame(command, work, n))
+      if (told.insert(note).second) spdlog::warn("{}", note);
     if (!command.halves_output.empty()) prepare_halves(command, work, frame);
   }
   const Geometry& first = work.frames.front().geometry;
@@ -255,8 +259,32 @@ FdkInput read_projections(Job& job, const FdkCommand& command, const FdkWork& wo
   return input;
 }
 
+// What was said of the projections of a frame is not said of others.
+class ProjectionWarnings {
+ public:
+  void look_at(const FdkCommand& command, const FdkWork& work, const FdkFrame& frame, const FdkInput& input,
+               const CountsCalibration* calibration, std::size_t n) {
+    const std::string geometry = "'" + command.geometry + "'",
+                      name = "'" + command.input + "'" + (work.frames.size() > 1 ? fmt::format(", frame {}", n) : "");
+    const VolumeSource& projections = input.file ? *input.file : static_cast<const VolumeSource&>(input.memory);
+    const auto found =
+        suspicious_projections(projections, calibration,
+                               redundancy_of(frame.geometry, work.stack, work.attenuation.redundancy, geometry), name);
+    tell(found.constant, constant_);
+    if (work.attenuation.pad == 0) tell(found.truncated, truncated_);
+  }
+
+ private:
+  static void tell(const std::string& text, bool& told) {
+    if (!text.empty() && !told) spdlog::warn("{}", text);
+    told = told || !text.empty();
+  }
+  bool constant_ = false, truncated_ = false;
+};
+
 // Returns how many voxels the type of the output could not hold.
-std::size_t run_frame(Job& job, const FdkCommand& command, const FdkWork& work, std::size_t n, const WholeScan* scan) {
+std::size_t run_frame(Job& job, const FdkCommand& command, const FdkWork& work, std::size_t n, const WholeScan* scan,
+                      ProjectionWarnings& warnings) {
   const FdkFrame& frame = work.frames[n];
   const std::string suffix = work.frames.size() > 1 ? fmt::format(" of frame {}", n) : "";
   // All before any has its name: after Ctrl-C nothing is left, but for frames that were finished.
@@ -269,6 +297,7 @@ std::size_t run_frame(Job& job, const FdkCommand& command, const FdkWork& work, 
                       : calibrate(job, command.counts_arguments, input.memory, work.input, command.input);
     attenuation.counts->calibration = noise.counts->calibration = &calibration;
   }
+  warnings.look_at(command, work, frame, input, command.counts ? &calibration : nullptr, n);
   Output volume(job, command, work.grid, frame.output, work.storage, false);
   const RunResult result = reconstruct(job, work, frame.geometry, attenuation, input, volume, "fdk", suffix);
   std::optional<Output> variance;
@@ -288,8 +317,8 @@ std::size_t run_frame(Job& job, const FdkCommand& command, const FdkWork& work, 
   if (variance) job.commit(variance->image());
   for (Output& half : halves) job.commit(half.image());
 
-  job.say(fmt::format("{}: {}, FDK of {} views{} ({}), window {} with cut-off {:.4g}, {} interpolation{}{}",
-                      frame.output, grid_summary(work.grid), work.stack.size[2], suffix, beam_of(work),
+  job.say(fmt::format("{}: {}, FDK of {}{} ({}), window {} with cut-off {:.4g}, {} interpolation{}{}", frame.output,
+                      grid_summary(work.grid), views_text(work.stack.size[2]), suffix, beam_of(work),
                       command.filter.window, command.filter.cutoff, command.filter.interpolation,
                       command.water ? fmt::format(", HU with water at {:.6g}/mm", *command.water) : "",
                       n + 1 == work.frames.size() ? job.how(result) : ""));
@@ -300,8 +329,8 @@ std::size_t run_frame(Job& job, const FdkCommand& command, const FdkWork& work, 
     job.say(fmt::format("{}: noise variance of the same in {}^2, for {}", frame.variance_output,
                         command.water ? "HU" : "1/mm", command.noise.text()));
   for (std::size_t half = 0; half < halves.size(); ++half)
-    job.say(fmt::format("{}: the same from the {} {} views", frame.half_outputs[half], frame.halves[half].views.size(),
-                        half_names[half]));
+    job.say(fmt::format("{}: the same from the {} {} view{}", frame.half_outputs[half], frame.halves[half].views.size(),
+                        half_names[half], frame.halves[half].views.size() == 1 ? "" : "s"));
   return volume.image().changed();
 }
 
@@ -348,8 +377,9 @@ void run_fdk(Job& job, const FdkCommand& command) {
     scan->calibration = calibrate(job, command.counts_arguments, *scan->file, work.input, command.input);
   std::size_t clamped = 0;
   const FftKernels kernels;  // of all frames
+  ProjectionWarnings warnings;
   for (std::size_t n = 0; n < work.frames.size(); ++n)
-    clamped += run_frame(job, command, work, n, scan ? &*scan : nullptr);
+    clamped += run_frame(job, command, work, n, scan ? &*scan : nullptr, warnings);
   tell_of_clamping(job, work.storage, clamped, "--output-type float32");
 }
 

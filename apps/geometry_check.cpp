@@ -14,6 +14,7 @@
 #include "apps/job.hpp"
 #include "apps/projection_options.hpp"
 #include "host/error.hpp"
+#include "host/plural.hpp"
 
 namespace halocline {
 namespace {
@@ -43,8 +44,8 @@ void run_check(Job& job, CheckCommand& command) {
   }
   const ScanFile scan = load_geometry(command.geometry, {}, command.detector);
   if (views != 0 && views != scan.geometry.views.size())
-    findings.push_back({true, fmt::format("'{}' holds {} views, but the geometry describes {}", command.projections,
-                                          views, scan.geometry.views.size())});
+    findings.push_back({true, fmt::format("'{}' holds {}, but the geometry describes {}", command.projections,
+                                          views_text(views), scan.geometry.views.size())});
   std::optional<Grid> volume;
   if (command.grid.size || !command.grid.like.empty()) volume = make_grid(command.grid);
   const auto more = geometry_findings(scan.geometry, scan.detector, volume);

@@ -14,6 +14,7 @@
 #include "apps/job.hpp"
 #include "apps/validators.hpp"
 #include "host/error.hpp"
+#include "host/plural.hpp"
 
 namespace halocline {
 namespace {
@@ -60,8 +61,8 @@ void run_circular(Job& job, CircularCommand& command) {
   }
   const Geometry geometry = circular_geometry(command.circular);
   job.results() = {{"views", geometry.views.size()}, {"parallel", geometry.parallel()}};
-  const std::string what =
-      fmt::format("{} views, {}", geometry.views.size(), geometry.parallel() ? "parallel beam" : "divergent beam");
+  const std::string what = fmt::format("{}, {}", views_text(geometry.views.size()),
+                                       geometry.parallel() ? "parallel beam" : "divergent beam");
   if (job.dry_run()) return job.print(fmt::format("would write {}: {}", command.output, what));
   write_file_atomically(command.output, [&](std::ostream& out) { write_geometry(geometry, out); });
   job.say(fmt::format("{}: {}", command.output, what));

@@ -15,6 +15,7 @@
 #include "apps/job.hpp"
 #include "apps/validators.hpp"
 #include "host/error.hpp"
+#include "host/plural.hpp"
 
 namespace halocline {
 namespace {
@@ -64,7 +65,7 @@ void run_convert(Job& job, const ConvertCommand& command) {
   job.output("-o", command.output);
   const GeometryFormat format = output_format(command);
   const auto from = command.from.empty() ? std::nullopt : std::optional(geometry_format(command.from));
-  ScanFile scan = load_geometry(command.input, from, command.detector);
+  ScanFile scan = load_geometry(command.input, from, command.detector, command.reverse);
   change_views(command, scan.geometry);
   const std::string text =
       format == GeometryFormat::rtk
@@ -72,7 +73,7 @@ void run_convert(Job& job, const ConvertCommand& command) {
           : geometry_text(scan.geometry, format == GeometryFormat::astra ? TextFormat::astra : TextFormat::matrices,
                           scan.detector);
   job.results() = {{"views", scan.geometry.views.size()}, {"parallel", scan.geometry.parallel()}};
-  const std::string what = fmt::format("{} views, {}, as {}", scan.geometry.views.size(),
+  const std::string what = fmt::format("{}, {}, as {}", views_text(scan.geometry.views.size()),
                                        scan.geometry.parallel() ? "parallel beam" : "divergent beam",
                                        geometry_format_names()[static_cast<std::size_t>(format)]);
   if (job.dry_run()) return job.print(fmt::format("would write {}: {}", command.output, what));

@@ -79,7 +79,8 @@ GeometryFormat geometry_format(const std::string& name) {
   return static_cast<GeometryFormat>(found - names.begin());
 }
 
-ScanFile load_geometry(const std::string& path, std::optional<GeometryFormat> format, const DetectorPixels& detector) {
+ScanFile load_geometry(const std::string& path, std::optional<GeometryFormat> format, const DetectorPixels& detector,
+                       bool sense_is_known) {
   const auto known = format ? format : guess(path);
   ScanFile out;
   if (!known || known == GeometryFormat::astra || known == GeometryFormat::matrices) {
@@ -106,6 +107,7 @@ ScanFile load_geometry(const std::string& path, std::optional<GeometryFormat> fo
   } else if (known == GeometryFormat::rtk || known == GeometryFormat::dxchange) {
     out.detector = detector;
   }
+  if (!out.sense.empty() && !sense_is_known) spdlog::warn("{}: {}", path, out.sense);
   for (const auto& note : out.notes) spdlog::warn("{}: {}", path, note);
   return out;
 }

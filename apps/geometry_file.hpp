@@ -25,9 +25,9 @@ extern const char* const geometry_file_help;
 /// Reads a geometry. Without a `format` it goes by the extension (.xtekct, .pca, .h5, .hdf5, .nxs), then by the
 /// content: XML is RTK's, a `# format:` line is that of algorithms/geometry_text.hpp. `detector` are the pixels
 /// that the geometry is wanted for; what it leaves open the file says. A Data Exchange file gives a parallel beam.
-/// Notes become warnings. Throws InputError.
+/// Notes become warnings, but for that on the sense of rotation if the user has said what it is. Throws InputError.
 ScanFile load_geometry(const std::string& path, std::optional<GeometryFormat> format = {},
-                       const DetectorPixels& detector = {});
+                       const DetectorPixels& detector = {}, bool sense_is_known = false);
 
 /// --detector, --pixel, --detector-origin: what is known of the detector.
 void add_detector_options(CLI::App& app, DetectorPixels& detector);

@@ -8,11 +8,13 @@
 #include <memory>
 #include <string>
 
+#include "algorithms/counts.hpp"
 #include "algorithms/field_of_view.hpp"
 #include "algorithms/find_axis.hpp"
 #include "algorithms/find_tilt.hpp"
 #include "algorithms/geometry_check.hpp"
 #include "algorithms/geometry_xml.hpp"
+#include "apps/chosen_scan.hpp"
 #include "apps/counts_options.hpp"
 #include "apps/geometry_commands.hpp"
 #include "apps/geometry_file.hpp"
@@ -29,18 +31,18 @@ namespace {
 
 struct FindAxisCommand {
   std::string input, geometry, output, method = "both";
-  DetectorPixels detector;
+  ProjectionOptions projections;
+  bool counts = false;
+  CountsArguments counts_arguments;
   std::optional<double> range;
 };
 
+// Columns and pixels are those of the file, whatever part of it is looked at.
 class Report {
  public:
-  Report(Job& job, const Grid& stack, const Geometry& geometry)
-      : job_(job),
-        stack_(stack),
-        from_(alignment(geometry).axis_u.mean),
-        in_plane_(alignment(geometry).in_plane.mean) {}
-  double column(double shift) const { return (from_ + shift - stack_.origin[0]) / stack_.spacing[0]; }
+  Report(Job& job, const Grid& file, const Geometry& geometry)
+      : job_(job), file_(file), from_(alignment(geometry).axis_u.mean), in_plane_(alignment(geometry).in_plane.mean) {}
+  double column(double shift) const { return (from_ + shift - file_.origin[0]) / file_.spacing[0]; }
   void add(const char* method, const AxisEstimate& axis) {
     job_.results()[method] = {{"column", column(axis.shift)},
                               {"u_mm", from_ + axis.shift},
@@ -58,11 +60,11 @@ class Report {
   }
   /// Where the detector stands.
   void add_offset(double shift) {
-    const double pixels = 0.5 * (static_cast<double>(stack_.size[0]) - 1) - column(shift);
-    job_.results()["detector_offset_mm"] = pixels * stack_.spacing[0];
+    const double pixels = 0.5 * (static_cast<double>(file_.size[0]) - 1) - column(shift);
+    job_.results()["detector_offset_mm"] = pixels * file_.spacing[0];
     job_.results()["detector_offset_pixels"] = pixels;
     job_.print(fmt::format("detector offset: its centre stands {:+.6g} mm ({:+.2f} pixels) along u from the axis",
-                           pixels * stack_.spacing[0], pixels));
+                           pixels * file_.spacing[0], pixels));
   }
   void add(const TiltEstimate& tilt) {
     if (!tilt.unknown.empty()) {
@@ -86,7 +88,7 @@ class Report {
 
  private:
   Job& job_;
-  Grid stack_;
+  Grid file_;
   double from_, in_plane_;
 };
 
@@ -129,28 +131,61 @@ double search_bytes(Job& job, const FindAxisCommand& command, const Grid& stack,
   return bytes;
 }
 
-void run_find_axis(Job& job, const FindAxisCommand& command) {
-  const ImageInfo input = job.input_image("-i", command.input);
-  warn_of_counts(input, command.input, "make line integrals of them with 'halocline counts' first");
-  const Grid stack = placed_projections(command.detector, input, "'" + command.input + "'");
+// The part of the scan that is looked at.
+struct FindAxisWork {
+  ImageInfo input;
+  ChosenProjections chosen;
+  Grid stack;
+  Geometry whole, geometry;  // of all views in the file, and of those that are chosen
+  double fields = 0;         // bytes of the images that go with counts
+};
+
+FindAxisWork prepare(Job& job, const FindAxisCommand& command) {
+  FindAxisWork work;
+  const std::string input = "'" + command.input + "'", geometry = "'" + command.geometry + "'";
+  work.input = job.input_image("-i", command.input);
+  work.chosen = choose_projections(command.projections, work.input, input);
+  if (command.counts)
+    work.fields = check_counts_arguments(job, command.counts_arguments, work.input, command.input);
+  else
+    warn_of_counts(work.input, command.input, "give --counts");
+  work.stack = work.chosen.stack();
   job.input("--geometry", command.geometry);
   job.output("-o", command.output);
-  const Geometry geometry = load_geometry(command.geometry, {}, DetectorPixels::of(stack)).geometry;
-  check_projections(stack, "'" + command.input + "'", geometry, "'" + command.geometry + "'");
-  require_enough(stack, command);
-  const double pixel = stack.spacing[0];
-  const double range = command.range.value_or(0.05 * static_cast<double>(stack.size[0]));
+  work.whole = load_geometry(command.geometry, {}, DetectorPixels::of(work.chosen.file)).geometry;
+  check_view_count(work.chosen, command.projections, work.whole, input, geometry);
+  work.geometry = work.chosen.geometry(work.whole, 0);
+  check_projections(work.stack, input, work.geometry, geometry);
+  require_enough(work.stack, command);
+  return work;
+}
+
+Volume read_line_integrals(Job& job, const FindAxisCommand& command, const FindAxisWork& work) {
+  ChosenScan scan =
+      read_chosen(job, work.chosen, work.input, command.input, command.counts ? &command.counts_arguments : nullptr);
+  if (!command.counts) return std::move(scan.projections);
+  job.timed("counts", [&] { counts_to_line_integrals(scan.projections, scan.calibration, "'" + command.input + "'"); });
+  job.say(fmt::format("from {}: {}{}", command.input, work.chosen.whole ? "" : "of the whole scan, ",
+                      counts_summary(scan.calibration)));
+  return std::move(scan.projections);
+}
+
+void run_find_axis(Job& job, const FindAxisCommand& command) {
+  const FindAxisWork task = prepare(job, command);
+  const Grid& stack = task.stack;
+  const Geometry& geometry = task.geometry;
+  const double pixel = stack.spacing[0], pixel_of_file = task.chosen.file.spacing[0];
   AxisSearch search;
-  search.range = range * pixel;
-  Report report(job, stack, geometry);
+  search.range = command.range ? *command.range * pixel_of_file : 0.05 * static_cast<double>(stack.size[0]) * pixel;
+  const double range = search.range / pixel_of_file;
+  Report report(job, task.chosen.file, geometry);
   const double work = search_bytes(job, command, stack, geometry);
-  job.require_host_memory(grid_bytes(stack), {}, work);
+  job.require_host_memory(grid_bytes(stack) + task.fields, {}, work);
   if (job.dry_run())
     return job.print(fmt::format("would look for the axis between columns {:.1f} and {:.1f}",
                                  report.column(-search.range), report.column(search.range)));
 
-  Volume projections = job.read(command.input);
-  projections.grid = stack;
+  const Volume projections = read_line_integrals(job, command, task);
   AxisEstimate best;
   bool found = false, sharper = false;
   std::string why;  // there is none by correlation
@@ -203,7 +238,7 @@ void run_find_axis(Job& job, const FindAxisCommand& command) {
   const bool turned = tilt.significant();
   // found together, axis and tilt do not blur each other; sharpness has its axis from more views
   const double shift = !turned ? best.shift : sharper ? best.shift + tilt.lever : tilt.shift;
-  const Geometry corrected = with_detector_turned(with_axis_shifted(geometry, shift), turned ? tilt.change : 0);
+  const Geometry corrected = with_detector_turned(with_axis_shifted(task.whole, shift), turned ? tilt.change : 0);
   write_file_atomically(command.output, [&](std::ostream& out) { write_geometry(corrected, out); });
   job.say(fmt::format("{}: the geometry with its axis at column {:.2f}{}", command.output, report.column(shift),
                       turned ? fmt::format(" and the detector turned by {:+.2f} degrees", tilt.change) : ""));
@@ -215,26 +250,30 @@ void add_geometry_find_axis(CLI::App& app, Action& action) {
   auto* sub = app.add_subcommand(
       "find-axis", "Find where the rotation axis falls on the detector, and how that is tilted, from the projections");
   auto command = std::make_shared<FindAxisCommand>();
-  sub->add_option("-i,--input", command->input, "Projections (u, v, view): line integrals")
+  sub->add_option("-i,--input", command->input, "Projections (u, v, view): line integrals, or with --counts counts")
       ->required()
       ->type_name("FILE");
   sub->add_option("-g,--geometry", command->geometry, geometry_file_help)->required()->type_name("FILE");
-  add_pixel_options(*sub, command->detector);
+  add_views_option(*sub, command->projections);
+  add_detector_options(*sub, command->projections);
   sub->add_option("--method", command->method,
                   "correlation: opposite rays agree best; sharpness: short reconstructions are sharpest; both: the "
                   "second about where the first was found; the first counts where they differ by more than a pixel, "
                   "or the detector is displaced")
       ->check(CLI::IsMember({"both", "correlation", "sharpness"}));
   sub->add_option("--range", command->range,
-                  "Pixels on each side of the geometry's axis that are tried. Default: 5 % of the columns")
+                  "Pixels of the file on each side of the geometry's axis that are tried. Default: 5 % of the columns")
       ->check(positive_number())
       ->type_name("N");
+  add_counts_flag(*sub, command->counts, command->counts_arguments);
   sub->add_option(
          "-o,--output", command->output,
-         "Geometry to write, with the axis that was found, and with the detector's tilt about the beam if it is "
-         "more than three times its uncertainty (RTK's XML)")
+         "Geometry to write, of all views in the file, with the axis that was found, and with the detector's tilt "
+         "about the beam if it is more than three times its uncertainty (RTK's XML)")
       ->type_name("FILE");
-  sub->footer("Example:\n  halocline geometry find-axis -i integrals.mha --geometry geometry.xml -o corrected.xml");
+  sub->footer(
+      "Columns are those of the file, also with --crop and --bin.\nExample:\n  halocline geometry find-axis -i "
+      "counts.mha --counts --flat flats.mha --dark darks.mha --geometry geometry.xml -o corrected.xml");
   sub->callback([&action, command] { action = [command](Job& job) { run_find_axis(job, *command); }; });
 }
 

@@ -16,6 +16,7 @@
 #include "apps/validators.hpp"
 #include "apps/visibility.hpp"
 #include "host/error.hpp"
+#include "host/plural.hpp"
 
 namespace halocline {
 namespace {
@@ -42,7 +43,7 @@ Grid detector_grid(const ProjectCommand& command, std::size_t views) {
 }
 
 std::string stack_summary(const Grid& stack) {
-  return fmt::format("{} views of {} x {} pixels of {} x {} mm", stack.size[2], stack.size[0], stack.size[1],
+  return fmt::format("{} of {} x {} pixels of {} x {} mm", views_text(stack.size[2]), stack.size[0], stack.size[1],
                      stack.spacing[0], stack.spacing[1]);
 }
 

@@ -12,6 +12,7 @@
 #include "apps/report.hpp"
 #include "apps/validators.hpp"
 #include "host/error.hpp"
+#include "host/plural.hpp"
 
 namespace halocline {
 namespace {
@@ -28,7 +29,7 @@ std::vector<std::size_t> parse_views(const std::string& text, std::size_t count,
   if (first > last)
     throw InputError(fmt::format("--views {}: the first view, {}, comes after the last, {}", text, first, last));
   if (last >= count)
-    throw InputError(fmt::format("--views {}: {} has {} views, so the last is {}", text, of, count, count - 1));
+    throw InputError(fmt::format("--views {}: {} has {}, so the last is {}", text, of, views_text(count), count - 1));
   std::vector<std::size_t> views;
   for (std::size_t view = first; view <= last; view += step) views.push_back(view);
   return views;
@@ -93,13 +94,16 @@ namespace {
 constexpr const char* group = "Which projections";
 }
 
-void add_projection_options(CLI::App& app, ProjectionOptions& options) {
-  app.add_option(
-         "--views", options.views,
-         "Only the views from FIRST to LAST, counted from 0 and both included, and of these every STEP-th; with "
-         "--views-per-frame: of each frame. The geometry is that of all views in the file")
+void add_views_option(CLI::App& app, ProjectionOptions& options, const std::string& of_what) {
+  app.add_option("--views", options.views,
+                 "Only the views from FIRST to LAST, counted from 0 and both included, and of these every STEP-th" +
+                     of_what + ". The geometry is that of all views in the file")
       ->type_name("FIRST:LAST[:STEP]")
       ->group(group);
+}
+
+void add_projection_options(CLI::App& app, ProjectionOptions& options) {
+  add_views_option(app, options, "; with --views-per-frame: of each frame");
   app.add_option(
          "--views-per-frame", options.views_per_frame,
          "Dynamic scan: so many views are a frame, and the file holds one after the other. Each becomes a "
@@ -117,7 +121,7 @@ void add_projection_options(CLI::App& app, ProjectionOptions& options) {
 void add_detector_options(CLI::App& app, ProjectionOptions& options) {
   add_list(app, "--crop", options.crop, "U0,V0,NU,NV", Numbers::indices,
            "Only NU columns from U0 on and NV rows from V0 on. The pixels keep their places: what is left may be a "
-           "displaced detector, and rows that cut through the object are truncated, see --pad")
+           "displaced detector, and rows that cut through the object are truncated, see --pad of fdk")
       ->group(group);
   app.add_option_function<std::vector<std::string>>(
          "--bin",
@@ -157,8 +161,8 @@ ChosenProjections choose_projections(const ProjectionOptions& options, const Ima
   chosen.file = placed_projections(options.detector, file, name);
   const std::size_t views = file.grid.size[2], a_frame = options.views_per_frame.value_or(views);
   if (views % a_frame != 0)
-    throw InputError(fmt::format("--views-per-frame {}: {} has {} views, which are no whole number of frames", a_frame,
-                                 name, views));
+    throw InputError(fmt::format("--views-per-frame {}: {} has {}, which are no whole number of frames", a_frame, name,
+                                 views_text(views)));
   ProjectionPart part;
   choose_window(options, file.grid, name, part);
   part.views.resize(a_frame);
@@ -179,9 +183,9 @@ void check_view_count(const ChosenProjections& chosen, const ProjectionOptions& 
   if (found == views || found == options.views_per_frame) return;
   if (options.views_per_frame)
     throw InputError(
-        fmt::format("{} has {} views; with --views-per-frame it needs the {} of a frame or the {} of all frames in {}",
-                    geometry_name, found, *options.views_per_frame, views, name));
-  throw InputError(fmt::format("{} has {} views, but {} has {}{}", name, views, geometry_name, found,
+        fmt::format("{} has {}; with --views-per-frame it needs the {} of a frame or the {} of all frames in {}",
+                    geometry_name, views_text(found), *options.views_per_frame, views, name));
+  throw InputError(fmt::format("{} has {}, but {} has {}{}", name, views_text(views), geometry_name, found,
                                options.views.empty()
                                    ? "; give the geometry of these projections"
                                    : "; --views chooses from both, so give the geometry of all projections"));

@@ -25,6 +25,8 @@ struct ProjectionOptions {
 };
 
 void add_projection_options(CLI::App& app, ProjectionOptions& options);
+/// --views alone; of_what: which of them, if not those of the file.
+void add_views_option(CLI::App& app, ProjectionOptions& options, const std::string& of_what = {});
 /// --crop, --bin, --pixel and --detector-origin alone.
 void add_detector_options(CLI::App& app, ProjectionOptions& options);
 

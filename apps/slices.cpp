@@ -9,10 +9,11 @@
 #include <memory>
 #include <numeric>
 
-#include "algorithms/counts_part.hpp"
 #include "algorithms/half_scan.hpp"
 #include "algorithms/hounsfield.hpp"
 #include "algorithms/slice_planes.hpp"
+#include "algorithms/suspicious_projections.hpp"
+#include "apps/chosen_scan.hpp"
 #include "apps/counts_options.hpp"
 #include "apps/filter_options.hpp"
 #include "apps/geometry_file.hpp"
@@ -25,6 +26,7 @@
 #include "apps/subcommands.hpp"
 #include "apps/validators.hpp"
 #include "host/error.hpp"
+#include "host/plural.hpp"
 
 namespace halocline {
 namespace {
@@ -158,36 +160,20 @@ std::vector<Volume> stacks_of(const SlicesWork& work) {
   return stacks;
 }
 
-// Line integrals, or counts and what goes with them.
-struct SlicesInput {
-  Volume projections;
-  CountsCalibration calibration;
-};
-
-SlicesInput read_projections(Job& job, const SlicesCommand& command, const SlicesWork& work) {
-  SlicesInput input;
-  if (work.chosen.whole) {
-    input.projections = job.read(command.input);
-    if (command.counts)
-      input.calibration =
-          calibrate(job, command.counts_arguments, MemorySource(input.projections), work.input, command.input);
-  } else {
-    const auto file = job.open(command.input);
-    const ProjectionPart& part = work.chosen.frames.front();
-    CountsCalibration whole;
-    if (command.counts) {
-      whole = calibrate(job, command.counts_arguments, *file, work.input, command.input);
-      input.calibration = part_calibration(whole, part, "'" + command.input + "'");
-    }
-    input.projections =
-        job.timed("read", [&] { return command.counts ? take_counts(*file, part, whole) : take_part(*file, part); });
-  }
-  input.projections.grid = work.stack;
-  return input;
+void warn_of_projections(const SlicesCommand& command, const SlicesWork& work, const ChosenScan& input) {
+  const FdkParameters& parameters = work.quantities.front().parameters;
+  Grid window = work.stack;
+  window.size[2] = static_cast<std::size_t>(work.windows.front().count());
+  const auto redundancy = redundancy_of(views_of(work.geometry, work.windows.front()), window, parameters.redundancy);
+  const auto found =
+      suspicious_projections(MemorySource(input.projections), command.counts ? &input.calibration : nullptr, redundancy,
+                             "'" + command.input + "'");
+  if (!found.constant.empty()) spdlog::warn("{}", found.constant);
+  if (!found.truncated.empty() && parameters.pad == 0) spdlog::warn("{}", found.truncated);
 }
 
 // All slices of all windows.
-std::vector<Volume> reconstruct(Job& job, const SlicesWork& work, const Quantity& quantity, const SlicesInput& input,
+std::vector<Volume> reconstruct(Job& job, const SlicesWork& work, const Quantity& quantity, const ChosenScan& input,
                                 const Device& device) {
   auto stacks = stacks_of(work);
   std::unique_ptr<Slices> slices;
@@ -246,11 +232,13 @@ void run_slices(Job& job, const SlicesCommand& command) {
   if (job.dry_run()) {
     for (const Quantity& quantity : work.quantities)
       for (std::size_t n = 0; n < work.slices.size(); ++n)
-        job.print(fmt::format("{}: {}, {} of {} views\n", quantity.outputs[n], work.names[n], work.windows.size(),
-                              first_stack.size[2]));
+        job.print(fmt::format("{}: {}, {} of {}\n", quantity.outputs[n], work.names[n], work.windows.size(),
+                              views_text(first_stack.size[2])));
     return;
   }
-  const SlicesInput input = read_projections(job, command, work);
+  const ChosenScan input =
+      read_chosen(job, work.chosen, work.input, command.input, command.counts ? &command.counts_arguments : nullptr);
+  warn_of_projections(command, work, input);
   auto& results = job.results();
   results["views"] = first_stack.size[2];
   results["windows"] = nlohmann::json::array();
@@ -272,9 +260,9 @@ void run_slices(Job& job, const SlicesCommand& command) {
         continue;
       }
       job.say(fmt::format(
-          "{}: {}, {} slice{} of {} views, {}, {} interpolation{} on {}", quantity.outputs[n],
-          grid_summary(stacks[n].grid), work.names[n],
-          work.windows.size() == 1 ? "" : fmt::format(", {} windows", work.windows.size()), first_stack.size[2],
+          "{}: {}, {} slice{} of {}, {}, {} interpolation{} on {}", quantity.outputs[n], grid_summary(stacks[n].grid),
+          work.names[n], work.windows.size() == 1 ? "" : fmt::format(", {} windows", work.windows.size()),
+          views_text(first_stack.size[2]),
           fmt::format("window {} with cut-off {:.4g}", command.filter.window, command.filter.cutoff),
           command.filter.interpolation,
           command.water ? fmt::format(", HU with water at {:.6g}/mm", *command.water) : "", device.info().name));

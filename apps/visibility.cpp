@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "host/error.hpp"
+#include "host/plural.hpp"
 
 namespace halocline {
 namespace {
@@ -68,18 +69,19 @@ void require_seen(const Grid& volume, const std::string& volume_name, const Grid
   }
   if (!reached.empty())
     spdlog::warn(
-        "{} reaches to the source or behind it in {} of {} views (the first: view {}, SID {:.6g} mm){}, so choose a "
+        "{} reaches to the source or behind it in {} of {} (the first: view {}, SID {:.6g} mm){}, so choose a "
         "smaller volume, or check its spacing and origin and the geometry's SID (mm)",
-        volume_name, reached.size(), geometry.views.size(), reached.front(), geometry.views[reached.front()].sid,
+        volume_name, reached.size(), views_text(geometry.views.size()), reached.front(),
+        geometry.views[reached.front()].sid,
         whole_lines ? ", and rays are taken as whole lines: what lies behind the source counts as well" : "");
   if (seen) return;
   throw InputError(
-      fmt::format("{} is never seen by the detector of {}: over all {} views it is cast on u {:.6g} to {:.6g} mm, v "
+      fmt::format("{} is never seen by the detector of {}: over {} it is cast on u {:.6g} to {:.6g} mm, v "
                   "{:.6g} to {:.6g} mm, but the "
                   "detector covers u {:.6g} to {:.6g} mm, v {:.6g} to {:.6g} mm; check the origins and spacings of "
                   "both (mm) and the geometry",
-                  volume_name, projections_name, geometry.views.size(), shadow[0].low, shadow[0].high, shadow[1].low,
-                  shadow[1].high, detector[0].low, detector[0].high, detector[1].low, detector[1].high));
+                  volume_name, projections_name, views_text(geometry.views.size()), shadow[0].low, shadow[0].high,
+                  shadow[1].low, shadow[1].high, detector[0].low, detector[0].high, detector[1].low, detector[1].high));
 }
 
 }  // namespace halocline

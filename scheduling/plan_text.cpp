@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "host/plural.hpp"
 #include "scheduling/cost.hpp"
 
 namespace halocline {
@@ -51,10 +52,6 @@ std::string range_text(Range range) {
   return range.empty() ? "-" : fmt::format("{}..{}", range.begin, range.end - 1);
 }
 
-std::string plural(double count, const char* one, const char* many) {
-  return fmt::format("{} {}", count, count == 1 ? one : many);
-}
-
 // Slices and rows that the arrays of the fullest device are made for.
 std::pair<std::int64_t, std::int64_t> largest_extent(const Plan& plan) {
   const auto fullest = std::max_element(plan.slabs.begin(), plan.slabs.end(),
@@ -72,8 +69,7 @@ std::string header_text(const Plan& plan) {
   const auto& r = plan.requirements;
   std::string text = fmt::format("Plan of {}: volume {} x {} x {}", r.algorithm, r.size[0], r.size[1], r.size[2]);
   if (plan.batch > 0)
-    text += fmt::format(", {} of {} x {}, {} at a time", plural(static_cast<double>(r.stack[2]), "view", "views"),
-                        r.stack[0], r.stack[1], plan.batch);
+    text += fmt::format(", {} of {} x {}, {} at a time", views_text(r.stack[2]), r.stack[0], r.stack[1], plan.batch);
   else
     text += ", " + plural(r.iterations, "iteration", "iterations");
   return text + "\n";

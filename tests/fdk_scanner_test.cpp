@@ -483,6 +483,20 @@ TEST(Refused, NothingButAWordForSteepRays) {
   EXPECT_THAT(told(circular_geometry(options), detector), ElementsAre(steep));
 }
 
+TEST(Refused, NothingButAWordForDistancesThatAreOdd) {
+  const Grid detector = reference::detector(112, 72, 60, 1, 1);
+  Geometry geometry = circular_geometry(circle(60));
+  geometry.views[7].sid += 20;
+  EXPECT_THAT(told(geometry, detector),
+              ElementsAre(AllOf(HasSubstr("scan.xml: the source to isocentre distance of projection 7 is 320 mm"),
+                                HasSubstr("do all views belong to one scan"))));
+  CircularOptions options = circle(60);
+  options.sdd = sid;
+  EXPECT_THAT(told(circular_geometry(options), detector),
+              ElementsAre(AllOf(HasSubstr("scan.xml: the detector stands on the rotation axis"),
+                                HasSubstr("correct the distances"))));
+}
+
 TEST(Refused, ArcsMissingInside) {
   Geometry geometry = circular_geometry(circle(110, 220));
   geometry.views.erase(geometry.views.begin() + 30, geometry.views.begin() + 43);  // 28 degrees

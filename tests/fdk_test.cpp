@@ -423,7 +423,7 @@ TEST(FdkCheck, TellsOfRepeatedViewsAndDisplacedDetectors) {
   Geometry repeated = circle(500, 1000, 60);
   repeated.views.push_back(repeated.views.front());
   EXPECT_THAT(check_fdk(repeated, reference::detector(40, 40, 61, 1, 1), grid),
-              ElementsAre(HasSubstr("1 views repeat")));
+              ElementsAre(HasSubstr("1 view repeats")));
   Grid displaced = reference::detector(40, 40, 60, 1, 1);
   displaced.origin[0] += 10;
   EXPECT_THAT(check_fdk(circle(500, 1000, 60), displaced, grid), ElementsAre(HasSubstr("-5 to 15 mm")));

@@ -202,7 +202,7 @@ TEST(Findings, WarnOfWhatIsOdd) {
   expect_found(geometry_findings(geometry), false, {"in-plane angle of projection 80", "-10 degrees from the median"});
   geometry = scan(options);
   geometry.views[5].gantry_angle = geometry.views[4].gantry_angle;
-  expect_found(geometry_findings(geometry), false, {"1 views stand at an angle"});
+  expect_found(geometry_findings(geometry), false, {"1 view stands at an angle"});
   std::swap(geometry.views[20], geometry.views[40]);
   expect_found(geometry_findings(geometry), false, {"neither increase nor decrease"});
 }

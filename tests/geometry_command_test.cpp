@@ -141,6 +141,17 @@ TEST_F(GeometryCommand, VendorFilesAreRead) {
   EXPECT_THROW(load_geometry(f / "scan.xtekct", {}, pixels), InputError);
 }
 
+TEST_F(GeometryCommand, ReversingAPcaFileIsSayingWhichWayItTurns) {
+  write_text(f / "scan.pca",
+             "[Geometry]\nFDD=400\nFOD=100\nCalibValue=-1.5\ncx=44.5\ncy=34.5\n[CT]\nNumberImages=36\n"
+             "RotationSector=360.0\n[Image]\nDimX=90\nDimY=70\n[Detector]\nPixelsizeX=2\nPixelsizeY=3\n");
+  const Words convert{"geometry", "convert", "-i", f / "scan.pca", "-o", f / "scan.xml"};
+  contains(done(convert).err, {"which way the table turns", "--reverse", "CalibValue"});
+  const std::string reversed = done(convert + Words{"--reverse"}).err;
+  EXPECT_EQ(reversed.find("which way"), std::string::npos) << reversed;
+  contains(reversed, {"CalibValue -1.5 is not used"});
+}
+
 TEST_F(GeometryCommand, DataExchangeAnglesAreRead) {
   SKIP_WITHOUT("parallel_tooth/tooth.h5");
 #ifndef HALOCLINE_WITH_ITK
@@ -314,7 +325,7 @@ TEST_F(GeometryCommand, FindAxisRefusalsNameFileAndRemedy) {
   stack.size = {20, 3, 1};
   stack.origin = {-9.5, -1, 0};
   write_image(Volume(stack, 1), f / "one.mha");
-  done(circular + Words{"1", "-o", f / "one.xml"});
+  contains(done(circular + Words{"1", "-o", f / "one.xml"}).out, {"one.xml: 1 view, divergent beam"});
   refused(find("one.mha", "one.xml"), {"one.mha' has one view;", "half a turn"});
   stack.size[2] = 30;
   write_image(Volume(stack, 1), f / "short.mha");
@@ -395,6 +406,87 @@ TEST_F(GeometryCommand, FindAxisByBothMethodsIsRightForADisplacedDetector) {
         f / "displaced.xml", "-o", f / "p.mha"});
   done({"geometry", "find-axis", "-i", f / "p.mha", "-g", f / "displaced.xml", "-o", f / "found.xml"});
   EXPECT_NEAR(read_geometry(f / "found.xml").views[0].projection_offset_x, 30, 0.1);
+}
+
+class FindAxisOfCounts : public GeometryCommand {
+ protected:
+  /// Counts with a dead column, flats and darks; the axis at column 57 of 120.
+  void SetUp() override {
+    const Words circular{"geometry", "circular", "--sid", "500", "--sdd", "750", "--projections", "120"};
+    done(circular + Words{"--proj-offset-x", "4", "-o", f / "true.xml"});
+    done(circular + Words{"-o", f / "g.xml"});
+    done({"project", "--phantom", "shepp-logan-hc", "--phantom-size", "100", "--detector", "120,6", "--pixel",
+          "1.6,1.6", "-g", f / "true.xml", "-o", f / "p.mha"});
+    Volume counts = read_image(f / "p.mha");
+    Grid single = counts.grid;
+    single.size[2] = 1;
+    Volume flat(single), dark(single, 20);
+    for (std::size_t n = 0; n < flat.voxels.size(); ++n)
+      flat.voxels[n] = n % 120 == 41 ? 20 : 20 + 50000 + 40 * static_cast<float>(n % 11);
+    for (std::size_t n = 0; n < counts.voxels.size(); ++n)
+      counts.voxels[n] = std::round(20 + (flat.voxels[n % flat.voxels.size()] - 20) * std::exp(-counts.voxels[n]));
+    const auto image = create_image(f / "c.mha", counts.grid, {Component::uint16, {}});
+    image->begin();
+    image->write(0, counts.voxels.size(), counts.voxels.data());
+    image->commit();
+    write_image(flat, f / "flat.mha");
+    write_image(dark, f / "dark.mha");
+  }
+  Words find(const std::string& input, const Words& more = {}) const {
+    return Words{"geometry", "find-axis", "-i", f / input, "-g", f / "g.xml", "--report", f / "r.json"} + more;
+  }
+  nlohmann::json results() const { return nlohmann::json::parse(content(f / "r.json")).at("results"); }
+  const Words fields{"--flat", f / "flat.mha", "--dark",           f / "dark.mha",
+                     "--air",  "0,0,3,6",      "--beam-hardening", "1,0.02"};
+};
+
+TEST_F(FindAxisOfCounts, IsThatOfTheirLineIntegrals) {
+  done(Words{"counts", "-i", f / "c.mha", "-o", f / "li.mha"} + fields);
+  const Ran steps = done(find("li.mha"));
+  const auto expected = results();
+  const Ran at_once = done(find("c.mha", Words{"--counts"} + fields));
+  auto found = results();
+  EXPECT_EQ(found.at("counts").at("bad_pixels"), 6);
+  found.erase("counts");
+  EXPECT_EQ(found, expected);
+  EXPECT_NEAR(found.at("column").get<double>(), 57, 0.1);
+  EXPECT_NE(at_once.out.find(steps.out), std::string::npos) << at_once.out << "does not end like\n" << steps.out;
+  contains(at_once.out, {"6 detector pixels are bad"});
+  EXPECT_EQ(at_once.err.find("warning"), std::string::npos) << at_once.err;
+  contains(run(find("c.mha")).err, {"holds whole numbers (uint16)", "if they are counts, give --counts"});
+  refused(find("c.mha") + fields, {"--counts"});
+  refused(find("c.mha", {"--counts"}), {"--flat", "--air"});
+}
+
+// Columns are those of the file, and what is written is the geometry of all its views.
+TEST_F(FindAxisOfCounts, IsThatOfAPart) {
+  const Words part{"--method", "correlation", "--views", "0:118:2", "--crop", "4,1,114,4", "--bin", "2"};
+  done(find("c.mha", Words{"--counts"} + fields + part + Words{"-o", f / "found.xml"}));
+  EXPECT_NEAR(results().at("column").get<double>(), 57, 0.2);
+  EXPECT_NEAR(results().at("detector_offset_pixels").get<double>(), 2.5, 0.2);
+  const Geometry found = read_geometry(f / "found.xml");
+  ASSERT_EQ(found.views.size(), 120u);
+  for (const std::size_t n : {0, 1, 119}) EXPECT_NEAR(found.views[n].projection_offset_x, 4, 0.32);
+  done(find("p.mha", part));
+  EXPECT_NEAR(results().at("column").get<double>(), 57, 0.2);
+  refused(find("p.mha", {"--views", "0:120"}), {"--views 0:120", "has 120 views, so the last is 119"});
+  refused(find("p.mha", {"--crop", "100,0,30,6"}), {"--crop", "not in"});
+}
+
+// tomopy's test scan, from what the detector counted: half a turn, axis at column 296.
+TEST_F(GeometryCommand, FindAxisOfAMeasuredToothFromItsCounts) {
+  SKIP_WITHOUT("parallel_tooth/tooth_counts.mha");
+  std::string angles;
+  for (int n = 0; n < 181; ++n) angles += std::to_string(n * 180.0 / 181) + "\n";
+  write_text(f / "angles.txt", angles);
+  done({"geometry", "circular", "--sid", "1000", "--sdd", "0", "--angles", f / "angles.txt", "-o", f / "tooth.xml"});
+  const auto data = [](const std::string& name) { return real_data("parallel_tooth/tooth_" + name + ".mha"); };
+  const Ran ran = done({"geometry", "find-axis", "-i", data("counts"), "--counts", "--flat", data("flats"), "--dark",
+                        data("darks"), "-g", f / "tooth.xml", "--detector-origin", "-300,0", "--range", "12",
+                        "--report", f / "r.json"});  // as if it were at column 300
+  EXPECT_NEAR(nlohmann::json::parse(content(f / "r.json")).at("results").at("column").get<double>(), 296, 0.5);
+  contains(ran.out, {"0 detector pixels are bad"});
+  EXPECT_EQ(ran.err.find("warning"), std::string::npos) << ran.err;
 }
 
 }  // namespace

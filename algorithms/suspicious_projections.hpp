@@ -1,0 +1,26 @@
+// Projections from which FDK makes an empty volume, or one with a bright rim: told from a few views.
+#pragma once
+
+#include <string>
+
+#include "algorithms/counts.hpp"
+#include "algorithms/redundancy.hpp"
+#include "host/volume_source.hpp"
+
+namespace halocline {
+
+/// What was found and what to do; empty: nothing.
+struct SuspiciousProjections {
+  std::string constant;   ///< all line integrals are the same
+  std::string truncated;  ///< the object reaches over the detector's edge
+};
+
+/// Looks at up to 12 whole views, spread evenly; at all of them, until two values differ, only if these are constant.
+/// Truncated: the outermost hundredth of the columns has more than 5 % of the greatest line integral, in the mean over
+/// rows and views. The short side of a displaced detector that is weighted (`redundancy`) is not looked at, as it lies
+/// within the object by design. calibration: of counts (u, v, view); nullptr: these are line integrals. `name` is for
+/// the texts.
+SuspiciousProjections suspicious_projections(const VolumeSource& projections, const CountsCalibration* calibration,
+                                             const Redundancy& redundancy, const std::string& name);
+
+}  // namespace halocline

@@ -1,0 +1,16 @@
+// Distances and angles that a geometry may have, but that a scanner hardly has: of them geometry check tells as FDK
+// does.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "algorithms/geometry.hpp"
+
+namespace halocline {
+
+/// A view whose source or detector distance, or tilt, is far from the median of all; a detector that stands on the
+/// rotation axis. What was found, in which view, and what to do.
+std::vector<std::string> suspicious_views(const Geometry& geometry);
+
+}  // namespace halocline

@@ -1,0 +1,134 @@
+// labels: app device
+// What `halocline fdk` and `halocline slices` say of geometries and projections that look wrong, and that they say it
+// once; of those that are right they say nothing.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "algorithms/geometry_xml.hpp"
+#include "apps/io/image_file.hpp"
+#include "tests/command_runner.hpp"
+
+namespace halocline {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using Words = std::vector<std::string>;
+
+Words operator+(Words a, const Words& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+class FdkWarnings : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!has_device()) GTEST_SKIP() << "no OpenCL device";
+    circle("g.xml", {});
+    project("g.xml", "p.mha", "60");
+  }
+  void circle(const std::string& name, const Words& more) const {
+    done(Words{"geometry", "circular", "--sid", "300", "--projections", "40", "-o", f / name} +
+         (more.empty() ? Words{"--sdd", "450"} : more));
+  }
+  void project(const std::string& geometry, const std::string& name, const std::string& width) const {
+    done({"project", "--phantom", "shepp-logan-hc", "--phantom-size", width, "-g", f / geometry, "--detector", "64,8",
+          "--pixel", "2,2", "-o", f / name});
+  }
+  static Ran done(const Words& words) {
+    const Ran ran = run(words);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return ran;
+  }
+  std::string fdk(const std::string& input, const std::string& geometry = "g.xml", const Words& more = {}) const {
+    return done(Words{"fdk", "-i", f / input, "-g", f / geometry, "--size", "20,20,4", "--spacing", "2,2,2", "-o",
+                      f / "v.mha", "--quiet"} +
+                more)
+        .err;
+  }
+  std::string slices(const std::string& input, const Words& more = {}) const {
+    return done(Words{"slices", "-i", f / input, "-g", f / "g.xml", "--size", "20,20,4", "--spacing", "2,2,2",
+                      "--plane", "axial", "-o", f / "s.mha", "--quiet"} +
+                more)
+        .err;
+  }
+  static std::size_t times(const std::string& text, const std::string& part) {
+    std::size_t count = 0;
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+    return count;
+  }
+  Folder f;
+};
+
+TEST_F(FdkWarnings, NothingIsSaidOfAGoodScan) {
+  EXPECT_EQ(fdk("p.mha"), "");
+  EXPECT_EQ(fdk("p.mha", "g.xml", {"--halves-out", (f / "a.mha") + "," + (f / "b.mha")}), "");
+  EXPECT_EQ(slices("p.mha"), "");
+}
+
+TEST_F(FdkWarnings, ADetectorOnTheAxisIsToldOf) {
+  circle("virtual.xml", {"--sdd", "300"});
+  project("virtual.xml", "virtual.mha", "60");
+  const std::string said = fdk("virtual.mha", "virtual.xml");
+  EXPECT_THAT(
+      said, AllOf(HasSubstr("virtual.xml': the detector stands on the rotation axis"), HasSubstr("virtual detector")));
+  EXPECT_EQ(times(said, "warning"), 1u) << said;
+}
+
+TEST_F(FdkWarnings, ASourceThatJumpsIsToldOf) {
+  Geometry geometry = read_geometry(f / "g.xml");
+  geometry.views[11].sid = 330;
+  write_text(f / "jump.xml", geometry_xml(geometry));
+  const std::string said = fdk("p.mha", "jump.xml");
+  EXPECT_THAT(said, HasSubstr("jump.xml': the source to isocentre distance of projection 11 is 330 mm"));
+  EXPECT_EQ(times(said, "warning"), 1u) << said;
+}
+
+TEST_F(FdkWarnings, NothingMeasuredIsToldOf) {
+  Volume projections = read_image(f / "p.mha");
+  std::fill(projections.voxels.begin(), projections.voxels.end(), 0.0f);
+  write_image(projections, f / "zero.mha");
+  for (const std::string& said : {fdk("zero.mha"), fdk("zero.mha", "g.xml", {"--views", "0:39"}), slices("zero.mha")}) {
+    EXPECT_THAT(said, HasSubstr("zero.mha': all line integrals are 0"));
+    EXPECT_EQ(times(said, "warning"), 1u) << said;
+  }
+}
+
+TEST_F(FdkWarnings, AnObjectBeyondTheEdgeIsToldOfUnlessRowsGoOn) {
+  project("g.xml", "wide.mha", "130");  // 85 mm are seen
+  for (const std::string& said : {fdk("wide.mha"), slices("wide.mha")}) {
+    EXPECT_THAT(said, AllOf(HasSubstr("wide.mha': the object seems to reach over"), HasSubstr("--pad 1")));
+    EXPECT_EQ(times(said, "warning"), 1u) << said;
+  }
+  EXPECT_EQ(fdk("wide.mha", "g.xml", {"--pad", "1"}), "");
+  EXPECT_EQ(slices("wide.mha", {"--pad", "1"}), "");
+  EXPECT_THAT(fdk("p.mha", "g.xml", {"--crop", "24,0,16,8"}), HasSubstr("--pad 1"));
+}
+
+TEST_F(FdkWarnings, AreGivenOnce) {
+  circle("displaced.xml", {"--sdd", "450", "--proj-offset-x", "30"});
+  project("displaced.xml", "displaced.mha", "60");
+  for (const Words& more : {Words{"--halves-out", (f / "a.mha") + "," + (f / "b.mha")},
+                            Words{"--variance-out", f / "n.mha", "--photons", "1000"}}) {
+    const std::string said = fdk("displaced.mha", "displaced.xml", more);
+    EXPECT_EQ(times(said, "Wang"), 1u) << said;
+    EXPECT_EQ(times(said, "warning"), 1u) << said;
+  }
+  // frames, the second of which is empty
+  circle("short.xml", {"--sdd", "450", "--arc", "220"});
+  Volume projections = read_image(f / "p.mha");
+  const std::size_t frame = projections.voxels.size();
+  projections.grid.size[2] *= 3;
+  projections.voxels.resize(3 * frame, 0.0f);
+  std::copy_n(projections.voxels.begin(), frame, projections.voxels.begin() + static_cast<std::ptrdiff_t>(2 * frame));
+  write_image(projections, f / "frames.mha");
+  const std::string said = done({"fdk", "-i", f / "frames.mha", "-g", f / "short.xml", "--size", "20,20,4", "--spacing",
+                                 "2,2,2", "--views-per-frame", "40", "-o", f / "v%d.mha", "--quiet"})
+                               .err;
+  EXPECT_EQ(times(said, "Parker"), 1u) << said;
+  EXPECT_THAT(said, HasSubstr("frames.mha', frame 1: all line integrals are 0"));
+  EXPECT_EQ(times(said, "warning"), 2u) << said;
+}
+
+}  // namespace
+}  // namespace halocline
