@@ -27,180 +27,185 @@ std::vector<double> mean_over_views(const CountsField& field, const Grid& counts
   return mean;
 }
 
-class Calibrator {
- public:
-  Calibrator(const VolumeSource& counts, const CountsFields& fields, const CountsOptions& options)
-      : counts_(counts), fields_(fields), options_(options) {
-    const Grid& grid = counts.grid();
-    check_counts_options(options, grid, fields.flats.stack != nullptr, fields.counts_name);
-    out_.size = grid.size;
-    out_.beams.assign(grid.size[2], 1);
-    out_.floor = static_cast<float>(options.floor);
-    if (!options.hardening.empty()) out_.coefficients = {options.hardening.begin(), options.hardening.end()};
-    out_.report.pixels = grid.count();
-  }
+}  // namespace
 
-  CountsCalibration calibrate() {
-    take_fields();
-    look_through();
-    mark_bad();
-    if (options_.air) take_beams();
-    if (options_.ring_width > 0) take_off_rings();
-    return std::move(out_);
-  }
-
- private:
-  void take_fields() {
-    const Grid& grid = counts_.grid();
-    const std::size_t slice = grid.slice();
-    const bool with_flats = fields_.flats.stack != nullptr;
-    dark_ = fields_.darks.stack != nullptr ? mean_over_views(fields_.darks, grid, fields_.counts_name)
-                                           : std::vector<double>(slice, 0.0);
-    open_ = with_flats ? mean_over_views(fields_.flats, grid, fields_.counts_name) : std::vector<double>(slice, 1.0);
-    bad_.assign(slice, 0);
-    out_.pixels.resize(slice);
-    for (std::size_t n = 0; n < slice; ++n) {
-      if (with_flats) open_[n] -= dark_[n];
-      bad_[n] = open_[n] > 0 ? 0 : 1;
-      out_.pixels[n].dark = static_cast<float>(dark_[n]);
-      out_.pixels[n].open = static_cast<float>(open_[n]);
-    }
-    if (const auto dead = std::count(bad_.begin(), bad_.end(), 1); 2 * static_cast<std::size_t>(dead) > slice)
-      throw InputError(fmt::format(
-          "{}: in {} of {} pixels they do not lie above {}; are the two exchanged, or the flats taken without a beam?",
-          fields_.flats.name, dead, slice, fields_.darks.stack != nullptr ? fields_.darks.name : "0"));
-  }
-
-  // Least and greatest count of each pixel, what is too low or too high, and that no view is dark.
-  void look_through() {
-    const auto [columns, rows, views] = out_.size;
-    seen_.resize(columns * rows);
-    std::vector<char> lit(rows * views, 0);  // by row, so that threads do not meet
-    const float saturation = options_.saturation ? static_cast<float>(*options_.saturation) : INFINITY;
-    parallel_slices(rows, [&, columns = columns, rows = rows, views = views](std::size_t row) {
-      std::vector<float> line(columns);
-      SeenPixel* seen = seen_.data() + row * columns;
-      const auto* pixels = out_.pixels.data() + row * columns;
-      for (std::size_t view = 0; view < views; ++view) {
-        counts_.read((view * rows + row) * columns, columns, line.data());
-        for (std::size_t n = 0; n < columns; ++n) {
-          const float count = line[n];
-          if (!std::isfinite(count)) require_finite(counts_, fields_.counts_name);
-          if (view == 0) seen[n] = {count, count};
-          seen[n].lowest = std::min(seen[n].lowest, count);
-          seen[n].highest = std::max(seen[n].highest, count);
-          if (count - pixels[n].dark < out_.floor)
-            ++seen[n].raised;
-          else
-            lit[row * views + view] = 1;
-          if (count >= saturation) ++seen[n].saturated;
-        }
-      }
-    });
-    for (std::size_t view = 0; view < views; ++view) {
-      bool any = false;
-      for (std::size_t row = 0; row < rows; ++row) any = any || lit[row * views + view] != 0;
-      if (!any)
-        throw InputError(fmt::format(
-            "{}: view {} has no count of {:.4g} or more above the dark field: the beam was off, the view is lost, or "
-            "these are no counts; leave the view out of the stack and of the geometry (or set --floor)",
-            fields_.counts_name, view, options_.floor));
-    }
-  }
-
-  void mark_bad() {
-    if (fields_.bad_pixels.stack != nullptr) {
-      const auto& [stack, name] = fields_.bad_pixels;
-      require_same_detector(stack->grid, name, counts_.grid(), fields_.counts_name);
-      if (stack->grid.size[2] != 1)
-        throw InputError(fmt::format("{}: {} images, where one map of the detector is expected (0 good, else bad)",
-                                     name, stack->grid.size[2]));
-      require_finite(MemorySource(*stack), name);
-      for (std::size_t n = 0; n < bad_.size(); ++n)
-        if (stack->voxels[n] != 0) bad_[n] = 1;
-    } else {
-      mark_bad_pixels(open_, dark_, seen_, out_.size[0], out_.size[2], fields_.flats.stack != nullptr, bad_);
-    }
-    const auto failing = failing_pixels(seen_, bad_, out_.size[0], out_.size[2]);
-    out_.report.failing = failing.size();
-    if (!failing.empty()) out_.report.first_failing = failing.front();
-    find_good_neighbours(bad_, fields_.counts_name, out_);
-    for (std::size_t n = 0; n < bad_.size(); ++n) {
-      if (bad_[n]) {
-        ++out_.report.bad_pixels;
-        continue;
-      }
-      out_.report.raised += seen_[n].raised;
-      out_.report.saturated += seen_[n].saturated;
-    }
-  }
-
-  void take_beams() {
-    const auto [columns, rows, views] = out_.size;
-    const auto [u0, v0, u1, v1] = *options_.air;
-    std::size_t good = 0;
-    for (std::size_t row = v0; row < v1; ++row)
-      good += static_cast<std::size_t>(std::count(bad_.begin() + static_cast<std::ptrdiff_t>(row * columns + u0),
-                                                  bad_.begin() + static_cast<std::ptrdiff_t>(row * columns + u1), 0));
-    const std::string region = fmt::format("the air region {},{},{},{}", u0, v0, u1, v1);
-    if (good == 0)
-      throw InputError(fmt::format("{}: {} has no good pixel; choose another", fields_.counts_name, region));
-    parallel_slices(views, [&, columns = columns, rows = rows, u0 = u0, v0 = v0, u1 = u1, v1 = v1](std::size_t view) {
-      std::vector<float> line(u1 - u0);
-      double sum = 0;
-      for (std::size_t row = v0; row < v1; ++row) {
-        counts_.read((view * rows + row) * columns + u0, line.size(), line.data());
-        for (std::size_t n = u0; n < u1; ++n)
-          if (const std::size_t at = row * columns + n; !bad_[at]) sum += (line[n - u0] - dark_[at]) / open_[at];
-      }
-      const double beam = sum / static_cast<double>(good);
-      if (!(beam > 0))
-        throw InputError(
-            fmt::format("{}: view {} is dark in {}, {:.4g} of the beam in the mean; choose a region that "
-                        "sees the beam alone in every view",
-                        fields_.counts_name, view, region, beam));
-      out_.beams[view] = static_cast<float>(beam);
-    });
+CountsCalibrator::CountsCalibrator(const VolumeSource& counts, const CountsFields& fields, const CountsOptions& options)
+    : options_(options) {
+  const Grid& grid = counts.grid();
+  check_counts_options(options, grid, fields.flats.stack != nullptr, fields.counts_name);
+  out_.size = grid.size;
+  out_.beams.assign(grid.size[2], 1);
+  out_.floor = static_cast<float>(options.floor);
+  if (!options.hardening.empty()) out_.coefficients = {options.hardening.begin(), options.hardening.end()};
+  out_.report.pixels = grid.count();
+  take_fields(grid, fields);
+  const auto seen = look_through(counts, fields.counts_name);
+  mark_bad(seen, grid, fields);
+  count_seen(seen);
+  if (options_.air) {
+    out_.beams = beams_of(counts, fields.counts_name);
     const auto [low, high] = std::minmax_element(out_.beams.begin(), out_.beams.end());
     out_.report.beam_low = *low;
     out_.report.beam_high = *high;
   }
+  if (options_.ring_width > 0) take_off_rings(counts);
+}
 
-  // q - offset = -ln(signal / (open exp(-offset) beam))
-  void take_off_rings() {
-    const auto [columns, rows, views] = out_.size;
-    std::vector<double> squares(rows, 0.0);
-    parallel_slices(rows, [&, columns = columns, rows = rows, views = views](std::size_t row) {
-      const auto& lost = out_.bad_rows;  // they take what others have
-      if (std::binary_search(lost.begin(), lost.end(), row)) return;
-      std::vector<float> line(columns), values(columns * views);
-      for (std::size_t view = 0; view < views; ++view) {
-        counts_.read((view * rows + row) * columns, columns, line.data());
-        attenuations_of_row(out_, row, view, line.data(), values.data() + view * columns);
-      }
-      const auto offsets = ring_offsets(values, columns, views, options_.ring_width);
-      for (std::size_t n = 0; n < columns; ++n) {
-        if (bad_[row * columns + n]) continue;
-        float& open = out_.pixels[row * columns + n].open;
-        open = static_cast<float>(open * std::exp(-static_cast<double>(offsets[n])));
-        squares[row] += static_cast<double>(offsets[n]) * offsets[n];
-      }
-    });
-    double sum = 0;
-    for (const double each : squares) sum += each;
-    out_.report.ring_rms = std::sqrt(sum / static_cast<double>(columns * rows - out_.report.bad_pixels));
+std::vector<float> CountsCalibrator::add(const VolumeSource& counts, const std::string& name) {
+  const Grid& grid = counts.grid();
+  if (grid.size[0] != out_.size[0] || grid.size[1] != out_.size[1])
+    throw InputError(fmt::format("{}: the detector has {} x {} pixels, but {} x {} in the views before", name,
+                                 grid.size[0], grid.size[1], out_.size[0], out_.size[1]));
+  count_seen(look_through(counts, name));
+  out_.report.pixels += grid.count();
+  if (!options_.air) return std::vector<float>(grid.size[2], 1);
+  auto beams = beams_of(counts, name);
+  for (const double beam : beams) {
+    out_.report.beam_low = std::min(out_.report.beam_low, beam);
+    out_.report.beam_high = std::max(out_.report.beam_high, beam);
   }
+  return beams;
+}
 
-  const VolumeSource& counts_;
-  const CountsFields& fields_;
-  const CountsOptions& options_;
-  CountsCalibration out_;
-  std::vector<double> dark_, open_;
-  std::vector<char> bad_;
-  std::vector<SeenPixel> seen_;
-};
+void CountsCalibrator::take_fields(const Grid& grid, const CountsFields& fields) {
+  const std::size_t slice = grid.slice();
+  const bool with_flats = fields.flats.stack != nullptr;
+  dark_ = fields.darks.stack != nullptr ? mean_over_views(fields.darks, grid, fields.counts_name)
+                                        : std::vector<double>(slice, 0.0);
+  open_ = with_flats ? mean_over_views(fields.flats, grid, fields.counts_name) : std::vector<double>(slice, 1.0);
+  bad_.assign(slice, 0);
+  out_.pixels.resize(slice);
+  for (std::size_t n = 0; n < slice; ++n) {
+    if (with_flats) open_[n] -= dark_[n];
+    bad_[n] = open_[n] > 0 ? 0 : 1;
+    out_.pixels[n].dark = static_cast<float>(dark_[n]);
+    out_.pixels[n].open = static_cast<float>(open_[n]);
+  }
+  if (const auto dead = std::count(bad_.begin(), bad_.end(), 1); 2 * static_cast<std::size_t>(dead) > slice)
+    throw InputError(fmt::format(
+        "{}: in {} of {} pixels they do not lie above {}; are the two exchanged, or the flats taken without a beam?",
+        fields.flats.name, dead, slice, fields.darks.stack != nullptr ? fields.darks.name : "0"));
+}
 
-}  // namespace
+// Least and greatest count of each pixel, what is too low or too high, and that no view is dark.
+std::vector<SeenPixel> CountsCalibrator::look_through(const VolumeSource& counts, const std::string& name) const {
+  const auto [columns, rows, views] = counts.grid().size;
+  std::vector<SeenPixel> all(columns * rows);
+  std::vector<char> lit(rows * views, 0);  // by row, so that threads do not meet
+  const float saturation = options_.saturation ? static_cast<float>(*options_.saturation) : INFINITY;
+  parallel_slices(rows, [&, columns = columns, rows = rows, views = views](std::size_t row) {
+    std::vector<float> line(columns);
+    SeenPixel* seen = all.data() + row * columns;
+    const auto* pixels = out_.pixels.data() + row * columns;
+    for (std::size_t view = 0; view < views; ++view) {
+      counts.read((view * rows + row) * columns, columns, line.data());
+      for (std::size_t n = 0; n < columns; ++n) {
+        const float count = line[n];
+        if (!std::isfinite(count)) require_finite(counts, name);
+        if (view == 0) seen[n] = {count, count};
+        seen[n].lowest = std::min(seen[n].lowest, count);
+        seen[n].highest = std::max(seen[n].highest, count);
+        if (count - pixels[n].dark < out_.floor)
+          ++seen[n].raised;
+        else
+          lit[row * views + view] = 1;
+        if (count >= saturation) ++seen[n].saturated;
+      }
+    }
+  });
+  for (std::size_t view = 0; view < views; ++view) {
+    bool any = false;
+    for (std::size_t row = 0; row < rows; ++row) any = any || lit[row * views + view] != 0;
+    if (!any)
+      throw InputError(fmt::format(
+          "{}: view {} has no count of {:.4g} or more above the dark field: the beam was off, the view is lost, or "
+          "these are no counts; leave the view out of the stack and of the geometry (or set --floor)",
+          name, view, options_.floor));
+  }
+  return all;
+}
+
+void CountsCalibrator::mark_bad(const std::vector<SeenPixel>& seen, const Grid& grid, const CountsFields& fields) {
+  if (fields.bad_pixels.stack != nullptr) {
+    const auto& [stack, name] = fields.bad_pixels;
+    require_same_detector(stack->grid, name, grid, fields.counts_name);
+    if (stack->grid.size[2] != 1)
+      throw InputError(fmt::format("{}: {} images, where one map of the detector is expected (0 good, else bad)", name,
+                                   stack->grid.size[2]));
+    require_finite(MemorySource(*stack), name);
+    for (std::size_t n = 0; n < bad_.size(); ++n)
+      if (stack->voxels[n] != 0) bad_[n] = 1;
+  } else {
+    mark_bad_pixels(open_, dark_, seen, out_.size[0], out_.size[2], fields.flats.stack != nullptr, bad_);
+  }
+  const auto failing = failing_pixels(seen, bad_, out_.size[0], out_.size[2]);
+  out_.report.failing = failing.size();
+  if (!failing.empty()) out_.report.first_failing = failing.front();
+  find_good_neighbours(bad_, fields.counts_name, out_);
+  out_.report.bad_pixels = static_cast<std::size_t>(std::count(bad_.begin(), bad_.end(), 1));
+}
+
+void CountsCalibrator::count_seen(const std::vector<SeenPixel>& seen) {
+  for (std::size_t n = 0; n < bad_.size(); ++n) {
+    if (bad_[n]) continue;
+    out_.report.raised += seen[n].raised;
+    out_.report.saturated += seen[n].saturated;
+  }
+}
+
+std::vector<float> CountsCalibrator::beams_of(const VolumeSource& counts, const std::string& name) const {
+  const auto [columns, rows, views] = counts.grid().size;
+  const auto [u0, v0, u1, v1] = *options_.air;
+  std::vector<float> beams(views);
+  std::size_t good = 0;
+  for (std::size_t row = v0; row < v1; ++row)
+    good += static_cast<std::size_t>(std::count(bad_.begin() + static_cast<std::ptrdiff_t>(row * columns + u0),
+                                                bad_.begin() + static_cast<std::ptrdiff_t>(row * columns + u1), 0));
+  const std::string region = fmt::format("the air region {},{},{},{}", u0, v0, u1, v1);
+  if (good == 0) throw InputError(fmt::format("{}: {} has no good pixel; choose another", name, region));
+  parallel_slices(views, [&, columns = columns, rows = rows, u0 = u0, v0 = v0, u1 = u1, v1 = v1](std::size_t view) {
+    std::vector<float> line(u1 - u0);
+    double sum = 0;
+    for (std::size_t row = v0; row < v1; ++row) {
+      counts.read((view * rows + row) * columns + u0, line.size(), line.data());
+      for (std::size_t n = u0; n < u1; ++n)
+        if (const std::size_t at = row * columns + n; !bad_[at]) sum += (line[n - u0] - dark_[at]) / open_[at];
+    }
+    const double beam = sum / static_cast<double>(good);
+    if (!(beam > 0))
+      throw InputError(
+          fmt::format("{}: view {} is dark in {}, {:.4g} of the beam in the mean; choose a region that "
+                      "sees the beam alone in every view",
+                      name, view, region, beam));
+    beams[view] = static_cast<float>(beam);
+  });
+  return beams;
+}
+
+// q - offset = -ln(signal / (open exp(-offset) beam))
+void CountsCalibrator::take_off_rings(const VolumeSource& counts) {
+  const auto [columns, rows, views] = out_.size;
+  std::vector<double> squares(rows, 0.0);
+  parallel_slices(rows, [&, columns = columns, rows = rows, views = views](std::size_t row) {
+    const auto& lost = out_.bad_rows;  // they take what others have
+    if (std::binary_search(lost.begin(), lost.end(), row)) return;
+    std::vector<float> line(columns), values(columns * views);
+    for (std::size_t view = 0; view < views; ++view) {
+      counts.read((view * rows + row) * columns, columns, line.data());
+      attenuations_of_row(out_, row, view, line.data(), values.data() + view * columns);
+    }
+    const auto offsets = ring_offsets(values, columns, views, options_.ring_width);
+    for (std::size_t n = 0; n < columns; ++n) {
+      if (bad_[row * columns + n]) continue;
+      float& open = out_.pixels[row * columns + n].open;
+      open = static_cast<float>(open * std::exp(-static_cast<double>(offsets[n])));
+      squares[row] += static_cast<double>(offsets[n]) * offsets[n];
+    }
+  });
+  double sum = 0;
+  for (const double each : squares) sum += each;
+  out_.report.ring_rms = std::sqrt(sum / static_cast<double>(columns * rows - out_.report.bad_pixels));
+}
 
 void require_same_detector(const Grid& image, const std::string& name, const Grid& counts,
                            const std::string& counts_name) {
@@ -260,7 +265,7 @@ void check_counts_options(const CountsOptions& options, const Grid& counts, bool
 
 CountsCalibration calibrate_counts(const VolumeSource& counts, const CountsFields& fields,
                                    const CountsOptions& options) {
-  return Calibrator(counts, fields, options).calibrate();
+  return CountsCalibrator(counts, fields, options).calibration();
 }
 
 }  // namespace halocline

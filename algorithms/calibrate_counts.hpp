@@ -1,6 +1,10 @@
 // What a scan's flats, darks and the counts themselves say about its detector and its beam.
 #pragma once
 
+#include <string>
+#include <vector>
+
+#include "algorithms/bad_pixels.hpp"
 #include "algorithms/counts.hpp"
 #include "host/volume.hpp"
 
@@ -30,6 +34,35 @@ struct CountsFields {
 /// range.
 CountsCalibration calibrate_counts(const VolumeSource& counts, const CountsFields& fields,
                                    const CountsOptions& options = {});
+
+/// The same of a scan that goes on: its first views tell which pixels are bad, and what rings there are.
+class CountsCalibrator {
+ public:
+  /// By the first views, as calibrate_counts() does; the fields are not needed any longer then.
+  CountsCalibrator(const VolumeSource& counts, const CountsFields& fields, const CountsOptions& options = {});
+
+  /// Further views: returns the beam of each, to the bit that calibrate_counts() of all gives for the same bad pixels.
+  /// Throws InputError, with this name, for another detector size, NaN or infinite values, a view without any signal or
+  /// one that is dark in the air region.
+  std::vector<float> add(const VolumeSource& counts, const std::string& name);
+
+  /// Of the first views; its report is of all views so far, but for pixels that fail.
+  const CountsCalibration& calibration() const { return out_; }
+  const CountsOptions& options() const { return options_; }
+
+ private:
+  void take_fields(const Grid& grid, const CountsFields& fields);
+  std::vector<SeenPixel> look_through(const VolumeSource& counts, const std::string& name) const;
+  void mark_bad(const std::vector<SeenPixel>& seen, const Grid& grid, const CountsFields& fields);
+  void count_seen(const std::vector<SeenPixel>& seen);
+  std::vector<float> beams_of(const VolumeSource& counts, const std::string& name) const;
+  void take_off_rings(const VolumeSource& counts);
+
+  CountsOptions options_;
+  CountsCalibration out_;
+  std::vector<double> dark_, open_;  // before they are rounded, and without rings
+  std::vector<char> bad_;
+};
 
 /// The same for the header alone, and throws what can be told from it.
 void check_counts_options(const CountsOptions& options, const Grid& counts, bool with_flats,

@@ -171,7 +171,9 @@ Slices::Slices(const Device& device, const Volume& projections, const Geometry& 
   if (parameters.variance)
     correlation_ = static_cast<float>(
         neighbour_correlation(ramp_transfer(parameters.window, parameters.cutoff, filter_.rows().length)));
-  const Plan plan = plan_of(filter_, parameters, most_pixels, budgets({device}).front());
+  DeviceBudget budget = budgets({device}).front();
+  budget.memory -= std::min(budget.memory, device.ledger().in_use());  // others' windows stay where they are
+  const Plan plan = plan_of(filter_, parameters, most_pixels, budget);
   batch_ = plan.batch;
   slab_ = std::make_unique<Slab>(device, plan, 0);
   gaps_.resize(padded[2]);

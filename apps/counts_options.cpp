@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include "algorithms/calibrate_counts.hpp"
 #include "apps/job.hpp"
 #include "apps/report.hpp"
 #include "apps/validators.hpp"
@@ -103,8 +102,8 @@ void warn_of_counts(const ImageInfo& info, const std::string& path, const std::s
                  info.component, remedy);
 }
 
-CountsCalibration calibrate(Job& job, const CountsArguments& arguments, const VolumeSource& counts,
-                            const ImageInfo& info, const std::string& counts_path) {
+CountsCalibrator begin_calibration(Job& job, const CountsArguments& arguments, const VolumeSource& counts,
+                                   const ImageInfo& info, const std::string& counts_path) {
   const auto read = [&](const std::string& path) { return path.empty() ? Volume() : job.read(path); };
   const Volume flats = read(arguments.flat), darks = read(arguments.dark), bad = read(arguments.bad_pixels);
   const auto field = [&](const Volume& stack, const std::string& option, const std::string& path) {
@@ -114,18 +113,26 @@ CountsCalibration calibrate(Job& job, const CountsArguments& arguments, const Vo
   if (const auto stored = component_named(info.component);
       !options.saturation && is_integer(stored) && info.scaling.identity())
     options.saturation = component_highest(stored);
-  CountsCalibration calibration = job.timed("calibrate", [&] {
-    return calibrate_counts(counts,
+  return job.timed("calibrate", [&] {
+    return CountsCalibrator(counts,
                             {field(flats, "--flat", arguments.flat), field(darks, "--dark", arguments.dark),
                              field(bad, "--bad-pixels", arguments.bad_pixels), "'" + counts_path + "'"},
                             options);
   });
+}
+
+void report_counts(Job& job, const CountsCalibration& calibration) {
   const CountsReport& report = calibration.report;
   job.results()["counts"] = {{"pixels", report.pixels},          {"raised", report.raised},
                              {"saturated", report.saturated},    {"bad_pixels", report.bad_pixels},
                              {"failing_pixels", report.failing}, {"beam_lowest", report.beam_low},
                              {"beam_highest", report.beam_high}, {"ring_offset_rms", report.ring_rms},
                              {"bad_rows", calibration.bad_rows}};
+}
+
+void warn_of_calibration(const CountsCalibrator& calibrator, const std::string& counts_path) {
+  const CountsCalibration& calibration = calibrator.calibration();
+  const CountsReport& report = calibration.report;
   if (!calibration.bad_rows.empty())
     spdlog::warn(
         "'{}': {} of {} detector rows have no good pixel, row {} the first: they are interpolated from the nearest "
@@ -137,7 +144,7 @@ CountsCalibration calibrate(Job& job, const CountsArguments& arguments, const Vo
         "'{}': {} of {} counts are saturated ({:.6g} or more): more came than was counted, and their line integrals "
         "are "
         "too high; a shorter exposure helps",
-        counts_path, report.saturated, report.pixels, *options.saturation);
+        counts_path, report.saturated, report.pixels, *calibrator.options().saturation);
   constexpr double steady = 1.3;  // tubes waver by a tenth
   if (report.beam_high > steady * report.beam_low)
     spdlog::warn(
@@ -156,8 +163,15 @@ CountsCalibration calibrate(Job& job, const CountsArguments& arguments, const Vo
         "'{}': {} of {} counts lie less than {:.4g} above the dark field and were raised to that: nothing comes "
         "through "
         "there, or these are no counts (then choose --floor)",
-        counts_path, report.raised, report.pixels, options.floor);
-  return calibration;
+        counts_path, report.raised, report.pixels, calibrator.options().floor);
+}
+
+CountsCalibration calibrate(Job& job, const CountsArguments& arguments, const VolumeSource& counts,
+                            const ImageInfo& info, const std::string& counts_path) {
+  const CountsCalibrator calibrator = begin_calibration(job, arguments, counts, info, counts_path);
+  report_counts(job, calibrator.calibration());
+  warn_of_calibration(calibrator, counts_path);
+  return calibrator.calibration();
 }
 
 std::string counts_summary(const CountsCalibration& calibration) {

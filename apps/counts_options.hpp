@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/calibrate_counts.hpp"
 #include "algorithms/counts.hpp"
 #include "host/typed_volume.hpp"
 
@@ -46,6 +47,13 @@ void warn_of_counts(const ImageInfo& info, const std::string& path, const std::s
 /// should know.
 CountsCalibration calibrate(Job& job, const CountsArguments& arguments, const VolumeSource& counts,
                             const ImageInfo& info, const std::string& counts_path);
+
+/// The same in steps, for a scan of which only the first views are there: reads the images and calibrates by these;
+/// figures for the report as they are; what the user should know.
+CountsCalibrator begin_calibration(Job& job, const CountsArguments& arguments, const VolumeSource& counts,
+                                   const ImageInfo& info, const std::string& counts_path);
+void report_counts(Job& job, const CountsCalibration& calibration);
+void warn_of_calibration(const CountsCalibrator& calibrator, const std::string& counts_path);
 
 /// "1 of 60 counts were raised ..., 3 detector pixels are bad ..."
 std::string counts_summary(const CountsCalibration& calibration);

@@ -112,6 +112,11 @@ ScanFile load_geometry(const std::string& path, std::optional<GeometryFormat> fo
   return out;
 }
 
+bool knows_no_detector(const std::string& path) {
+  const auto known = guess(path);
+  return known == GeometryFormat::rtk || known == GeometryFormat::dxchange;
+}
+
 void add_detector_options(CLI::App& app, DetectorPixels& detector) {
   const char* group = "Detector, if the file does not say";
   add_list(app, "--detector", detector.size, "NU,NV", Numbers::sizes, "Detector pixels: columns (u), rows (v)")

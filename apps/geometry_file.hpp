@@ -29,6 +29,9 @@ extern const char* const geometry_file_help;
 ScanFile load_geometry(const std::string& path, std::optional<GeometryFormat> format = {},
                        const DetectorPixels& detector = {}, bool sense_is_known = false);
 
+/// Whether load_geometry() gives the same for any detector: the file is RTK's or Data Exchange.
+bool knows_no_detector(const std::string& path);
+
 /// --detector, --pixel, --detector-origin: what is known of the detector.
 void add_detector_options(CLI::App& app, DetectorPixels& detector);
 

@@ -63,6 +63,13 @@ bool share_a_file(const std::vector<fs::path>& a, const std::vector<fs::path>& b
   return false;
 }
 
+std::string would_be_taken(const std::string& option, const std::string& path, const std::string& input,
+                           const std::string& series) {
+  return fmt::format(
+      "{} '{}' would be taken for a file of the series that grows, {} '{}'; give it another name or folder", option,
+      path, input, series);
+}
+
 std::size_t largest_slab(const Plan& plan) {
   std::size_t bytes = 0;
   for (const auto& slab : plan.slabs) bytes = std::max(bytes, slab.bytes);
@@ -88,6 +95,8 @@ void Job::claim(const std::string& option, const std::string& path, bool output)
   if (!output)
     for (const auto& file : series_files(path)) files.push_back(one_spelling(file));
   for (const auto& other : claims_) {
+    if (output && !other.growing.empty() && series_would_hold(other.growing, path))
+      throw InputError(would_be_taken(option, path, other.option, other.growing));
     if ((!output && !other.output) || !share_a_file(files, other.files)) continue;
     if (output && other.output)
       throw InputError(
@@ -125,6 +134,16 @@ ImageInfo Job::input_image(const std::string& option, const std::string& path) {
   return info;
 }
 
+void Job::input_growing(const std::string& option, const std::string& path) {
+  check_growing_series(path);
+  for (const auto& other : claims_)
+    for (const auto& file : other.files)
+      if (other.output && series_would_hold(path, file.string()))
+        throw InputError(would_be_taken(other.option, file.string(), option, path));
+  claims_.push_back({option, {}, false, path});
+  report_["inputs"].push_back({{"option", option}, {"path", path}});
+}
+
 ImageInfo Job::input_volume(const std::string& option, const std::string& path) {
   const auto info = input_image(option, path);
   const auto& inputs = report_["inputs"];
@@ -152,6 +171,12 @@ Volume Job::read(const std::string& path, const Cutout& part) {
   Volume volume = timed("read", [&] { return read_image_part(path, part, common_.allow_nonfinite, &replaced); });
   nonfinite_[path] = std::make_shared<const std::atomic<std::size_t>>(replaced);
   return volume;
+}
+
+void Job::count_nonfinite(const std::string& path, std::size_t more) {
+  const auto before = nonfinite_.find(path);
+  const std::size_t count = before == nonfinite_.end() ? 0 : before->second->load();
+  nonfinite_[path] = std::make_shared<const std::atomic<std::size_t>>(count + more);
 }
 
 void Job::write(const Volume& volume, const std::string& path) {

@@ -52,11 +52,17 @@ class Job {
   ImageInfo input_volume(const std::string& option, const std::string& path);
   void output_image(const std::string& option, const std::string& path);
 
+  /// A series of image files that is still being written (see check_growing_series()): outputs that it would take for
+  /// files of its own are refused.
+  void input_growing(const std::string& option, const std::string& path);
+
   /// The voxels, with the time taken for the report. NaN and infinite values as --allow-nonfinite says; finish() tells
   /// how many became 0.
   Volume read(const std::string& path);
   /// Only a box of it.
   Volume read(const std::string& path, const Cutout& part);
+  /// Of an input that is read in pieces, file by file: so many more values became 0.
+  void count_nonfinite(const std::string& path, std::size_t more);
   void write(const Volume& volume, const std::string& path);
   /// The same in pieces, as far as the format lets (see open_image and create_image): nothing holds the whole volume as
   /// float32. What is written is there after commit().
@@ -130,6 +136,7 @@ class Job {
     std::string option;
     std::vector<std::filesystem::path> files;
     bool output;
+    std::string growing = {};  // name of the series
   };
   std::vector<Claim> claims_;
   std::map<std::string, std::shared_ptr<const std::atomic<std::size_t>>> nonfinite_;  // of a path: what became 0

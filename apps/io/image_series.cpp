@@ -1,12 +1,14 @@
 #include "apps/io/image_series.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <fnmatch.h>
 #include <glob.h>
 
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
-#include <map>
+#include <optional>
 #include <regex>
 
 #include "host/error.hpp"
@@ -44,18 +46,7 @@ std::vector<std::string> files_by_wildcards(const std::string& pattern) {
 }
 
 std::vector<std::string> files_by_number(const std::string& pattern, const NumberPlace& place) {
-  const fs::path folder = fs::path(pattern).parent_path();
-  std::map<std::size_t, std::string> files;
-  std::error_code code;
-  for (const auto& entry : fs::directory_iterator(folder.empty() ? "." : folder, code)) {
-    const std::string name = (folder / entry.path().filename()).string();
-    if (!name.starts_with(place.before) || !name.ends_with(place.after)) continue;
-    const std::size_t around = place.before.size() + place.after.size();
-    if (name.size() <= around || name.size() > around + 18) continue;
-    const std::string number = name.substr(place.before.size(), name.size() - around);
-    if (!std::all_of(number.begin(), number.end(), digit) || place.with(std::stoull(number)) != name) continue;
-    files.emplace(std::stoull(number), name);
-  }
+  const auto files = numbered_files(pattern, place);
   std::vector<std::string> sorted;
   for (const auto& [number, name] : files) {
     if (const std::size_t expected = files.begin()->first + sorted.size(); number != expected)
@@ -66,6 +57,31 @@ std::vector<std::string> files_by_number(const std::string& pattern, const Numbe
     sorted.push_back(name);
   }
   return sorted;
+}
+
+bool has_wildcards(const std::string& path) {
+  return path.find_first_of("*?[") != std::string::npos;
+}
+
+// The number that makes `name` of the pattern.
+std::optional<std::size_t> number_in(const std::string& name, const NumberPlace& place) {
+  if (!name.starts_with(place.before) || !name.ends_with(place.after)) return {};
+  const std::size_t around = place.before.size() + place.after.size();
+  if (name.size() <= around || name.size() > around + 18) return {};
+  const std::string number = name.substr(place.before.size(), name.size() - around);
+  if (!std::all_of(number.begin(), number.end(), digit) || place.with(std::stoull(number)) != name) return {};
+  return std::stoull(number);
+}
+
+// What a folder's series is made of.
+bool is_tiff_name(const fs::path& file) {
+  std::string end = file.extension().string();
+  std::transform(end.begin(), end.end(), end.begin(), [](unsigned char c) { return std::tolower(c); });
+  return (end == ".tif" || end == ".tiff") && file.filename().string()[0] != '.';
+}
+
+fs::path folder_of(const fs::path& path) {
+  return path.parent_path().empty() ? fs::path(".") : path.parent_path();
 }
 
 }  // namespace
@@ -99,12 +115,26 @@ NumberPlace number_place(const std::string& path) {
   return out;
 }
 
+bool NumberPlace::in_name() const {
+  return found && after.find('/') == std::string::npos;
+}
+
+std::map<std::size_t, std::string> numbered_files(const std::string& pattern, const NumberPlace& place) {
+  const fs::path folder = fs::path(pattern).parent_path();
+  std::map<std::size_t, std::string> files;
+  std::error_code code;
+  for (fs::directory_iterator at(folder.empty() ? "." : folder, code), end; !code && at != end; at.increment(code)) {
+    const std::string name = (folder / at->path().filename()).string();
+    if (const auto number = number_in(name, place)) files.emplace(*number, name);
+  }
+  return files;
+}
+
 std::vector<std::string> series_files(const std::string& path) {
   if (path.empty() || fs::exists(path)) return {};
   const NumberPlace place = number_place(path);
-  const bool numbered = place.found && place.after.find('/') == std::string::npos;
-  if (!numbered && path.find_first_of("*?[") == std::string::npos) return {};
-  auto files = numbered ? files_by_number(path, place) : files_by_wildcards(path);
+  if (!place.in_name() && !has_wildcards(path)) return {};
+  auto files = place.in_name() ? files_by_number(path, place) : files_by_wildcards(path);
   if (files.empty())
     throw InputError(
         fmt::format("'{}' names no file; give a pattern such as 'scan/proj*.tif' or 'scan/proj_%04d.tif'", path));
@@ -114,14 +144,61 @@ std::vector<std::string> series_files(const std::string& path) {
 std::vector<std::string> tiff_files(const std::string& path) {
   std::vector<std::string> files;
   if (!fs::is_directory(path)) return files;
-  for (const auto& entry : fs::directory_iterator(path)) {
-    std::string end = entry.path().extension().string();
-    std::transform(end.begin(), end.end(), end.begin(), [](unsigned char c) { return std::tolower(c); });
-    if (!entry.is_directory() && (end == ".tif" || end == ".tiff") && entry.path().filename().string()[0] != '.')
-      files.push_back(entry.path().string());
-  }
+  for (const auto& entry : fs::directory_iterator(path))
+    if (!entry.is_directory() && is_tiff_name(entry.path())) files.push_back(entry.path().string());
   sort_naturally(files);
   return files;
+}
+
+void check_growing_series(const std::string& path) {
+  if (fs::is_directory(path)) return;
+  const NumberPlace place = number_place(path);
+  if (fs::exists(path) || (!place.in_name() && !has_wildcards(path)))
+    throw InputError(
+        fmt::format("'{}' {}; a series that grows is named by a folder that is there or by a pattern such as "
+                    "'scan/proj*.tif' or 'scan/proj_%04d.tif'",
+                    path, fs::exists(path) ? "is one file" : "does not exist"));
+  const fs::path folder = folder_of(path);
+  if (!has_wildcards(folder.string()) && !fs::is_directory(folder))
+    throw InputError(
+        fmt::format("'{}': there is no folder '{}'; make it before, or give another pattern", path, folder.string()));
+}
+
+std::vector<std::string> files_so_far(const std::string& path) {
+  if (fs::is_directory(path)) return tiff_files(path);
+  const NumberPlace place = number_place(path);
+  if (!place.in_name()) return files_by_wildcards(path);
+  std::vector<std::string> files;
+  for (const auto& [number, name] : numbered_files(path, place)) files.push_back(name);
+  return files;
+}
+
+bool series_would_hold(const std::string& path, const std::string& file) {
+  std::error_code code;
+  const auto same_folder = [&](const fs::path& folder) {
+    return fs::weakly_canonical(folder, code) == fs::weakly_canonical(folder_of(file), code);
+  };
+  if (fs::is_directory(path)) return same_folder(path) && is_tiff_name(file);
+  const fs::path folder = folder_of(path), name = fs::path(file).filename();
+  if (const NumberPlace place = number_place(fs::path(path).filename().string()); place.found)
+    return same_folder(folder) && number_in(name.string(), place).has_value();
+  const auto matches = [](const fs::path& pattern, const fs::path& text) {
+    return fnmatch(pattern.c_str(), text.c_str(), FNM_PATHNAME | FNM_PERIOD) == 0;
+  };
+  if (!has_wildcards(folder.string())) return same_folder(folder) && matches(fs::path(path).filename(), name);
+  return matches(fs::absolute(path).lexically_normal(), fs::absolute(file).lexically_normal());
+}
+
+void require_same_images(const Grid& grid, const std::string& file, const Grid& first, const std::string& first_file,
+                         const std::string& series) {
+  if (grid.size[2] != 1)
+    throw InputError(fmt::format("'{}' of the series '{}' has {} slices, one is expected; give it alone", file, series,
+                                 grid.size[2]));
+  if (grid.size[0] != first.size[0] || grid.size[1] != first.size[1])
+    throw InputError(fmt::format(
+        "'{}' has {} pixels, but the series '{}' begins with '{}', which has {}; a series must have one size", file,
+        fmt::join(grid.size.begin(), grid.size.begin() + 2, " x "), series, first_file,
+        fmt::join(first.size.begin(), first.size.begin() + 2, " x ")));
 }
 
 }  // namespace halocline

@@ -2,8 +2,12 @@
 // for the number, or a folder.
 #pragma once
 
+#include <cstddef>
+#include <map>
 #include <string>
 #include <vector>
+
+#include "host/volume.hpp"
 
 namespace halocline {
 
@@ -25,7 +29,26 @@ struct NumberPlace {
   int width = 1;
   bool found = false;
   std::string with(std::size_t number) const;
+  /// Of the file, not of a folder before it: the files are then those of numbered_files().
+  bool in_name() const;
 };
 NumberPlace number_place(const std::string& path);
+
+/// The files of a pattern with a place for the number, whatever numbers are missing.
+std::map<std::size_t, std::string> numbered_files(const std::string& pattern, const NumberPlace& place);
+
+/// Throws InputError unless files may come to be in the series: `path` is a folder, or a pattern in a folder that is
+/// there.
+void check_growing_series(const std::string& path);
+
+/// The files that a folder or pattern names by now, sorted: maybe none, and numbers may be missing.
+std::vector<std::string> files_so_far(const std::string& path);
+
+/// Whether a file of this name belongs to the series, if it is there one day.
+bool series_would_hold(const std::string& path, const std::string& file);
+
+/// Throws InputError unless `grid`, of a file of the series, is one image of the size of the first one.
+void require_same_images(const Grid& grid, const std::string& file, const Grid& first, const std::string& first_file,
+                         const std::string& series);
 
 }  // namespace halocline

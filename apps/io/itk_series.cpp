@@ -1,12 +1,12 @@
 #include "apps/io/itk_series.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <list>
 #include <mutex>
 
+#include "apps/io/image_series.hpp"
 #include "apps/io/itk_image.hpp"
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
@@ -74,15 +74,7 @@ ImageInfo read_itk_series_info(const std::vector<std::string>& files, const std:
   const Grid first = info.grid;
   for (const auto& file : files) {
     check_interrupt();
-    const Grid grid = read_itk_image_info(file).grid;
-    if (grid.size[2] != 1)
-      throw InputError(fmt::format("'{}' of the series '{}' has {} slices, one is expected; give it alone", file, name,
-                                   grid.size[2]));
-    if (grid.size != first.size)
-      throw InputError(fmt::format(
-          "'{}' has {} pixels, but the series '{}' begins with '{}', which has {}; a series must have one size", file,
-          fmt::join(grid.size.begin(), grid.size.begin() + 2, " x "), name, files.front(),
-          fmt::join(first.size.begin(), first.size.begin() + 2, " x ")));
+    require_same_images(read_itk_image_info(file).grid, file, first, files.front(), name);
   }
   info.grid.size[2] = files.size();
   info.format += " series";
