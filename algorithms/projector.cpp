@@ -55,18 +55,15 @@ bool all_cpu(const std::vector<DeviceBudget>& budgets) {
 
 // On an H200 a quarter faster (benchmarks/RESULTS.md).
 bool siddon_from_images(const std::vector<DeviceBudget>& budgets, const Grid& volume) {
-  const auto [nx, ny, nz] = volume.size;
-  return std::all_of(
-      budgets.begin(), budgets.end(), [&, side = std::max(nx, ny), layers = nz](const DeviceBudget& each) {
-        if (each.cpu || side > each.image_side || layers > each.image_layers) return false;
-        const auto tuned = each.choices.find(siddon_form_choice);
-        return tuned != each.choices.end() ? tuned->second == images_form : is_hopper(each.platform, each.name);
-      });
+  const auto takes = [side = std::max(volume.size[0], volume.size[1]), layers = volume.size[2]](const auto& device) {
+    if (device.cpu || side > device.image_side || layers > device.image_layers) return false;
+    const auto tuned = device.choices.find(siddon_form_choice);
+    return tuned != device.choices.end() ? tuned->second == images_form : is_hopper(device.platform, device.name);
+  };
+  return !budgets.empty() && std::all_of(budgets.begin(), budgets.end(), takes);
 }
 
-ProjectionParameters for_devices(ProjectionParameters parameters, const Grid& volume,
-                                 const std::vector<DeviceBudget>& budgets) {
-  if (parameters.projector == Projector::siddon && siddon_from_images(budgets, volume)) parameters.images = true;
+ProjectionParameters for_devices(ProjectionParameters parameters, const std::vector<DeviceBudget>& budgets) {
   parameters.gpu = parameters.gpu || !all_cpu(budgets);
   parameters.texel_pairs =
       std::all_of(budgets.begin(), budgets.end(), [](const auto& each) { return each.texel_pairs; });
@@ -86,6 +83,21 @@ Geometry in_order(Geometry geometry, const std::vector<int>& order) {
   const auto views = geometry.views;
   for (std::size_t n = 0; n < order.size(); ++n) geometry.views[n] = views[static_cast<std::size_t>(order[n])];
   return geometry;
+}
+
+// Siddon's images need as much memory again: not where that makes more slabs of the volume.
+bool images_pay(const Geometry& geometry, const Grid& volume, const Grid& projections, ProjectionParameters parameters,
+                const std::vector<DeviceBudget>& budgets, const PlanOptions& options) {
+  if (parameters.projector != Projector::siddon || !siddon_from_images(budgets, volume)) return false;
+  const auto slabs = [&](bool images) {
+    parameters.images = images;
+    return plan_projection(RayProjection(geometry, volume, projections, parameters), budgets, options).slabs.size();
+  };
+  try {
+    return slabs(true) <= slabs(false);
+  } catch (const PlanError&) {  // too little memory for images, or for anything, which the run will tell
+    return false;
+  }
 }
 
 void check(const Geometry& geometry, const Grid& volume, const Grid& projections) {
@@ -402,8 +414,10 @@ RunResult project(const Volume& volume, const Geometry& geometry, const Grid& pr
   check_devices(devices);
   check_volume(volume, "the volume");
   check(geometry, volume.grid, projections);
-  ProjectionParameters taken = for_devices(parameters, volume.grid, budgets(devices));
-  if (taken.images && !parameters.images) taken.images = variant_works(siddon_image_variant, devices, "buffers serve");
+  const auto limits = budgets(devices);
+  ProjectionParameters taken = for_devices(parameters, limits);
+  if (!taken.images && images_pay(geometry, volume.grid, projections, taken, limits, options.plan))
+    taken.images = variant_works(siddon_image_variant, devices, "buffers serve");
   const RayProjection method(geometry, volume.grid, projections, taken);
   for (const Device& device : devices) method.check_device(device.info());
   if (parameters.hardware_interpolation)
@@ -430,8 +444,9 @@ Plan plan_project(const Geometry& geometry, const Grid& volume, const Grid& proj
                   const ProjectionParameters& parameters, const std::vector<DeviceBudget>& budgets,
                   const PlanOptions& options) {
   check(geometry, volume, projections);
-  return plan_projection(RayProjection(geometry, volume, projections, for_devices(parameters, volume, budgets)),
-                         budgets, options);
+  ProjectionParameters taken = for_devices(parameters, budgets);
+  if (images_pay(geometry, volume, projections, taken, budgets, options)) taken.images = true;
+  return plan_projection(RayProjection(geometry, volume, projections, taken), budgets, options);
 }
 
 Plan plan_backproject(const Geometry& geometry, const Grid& projections, const Grid& volume, Projector projector,

@@ -46,6 +46,8 @@ class Tvgd : public DenoiseMethod {
     std::size_t sets;  // of partial sums a slice
   };
   Shape shape(const Slab& slab, Range slices, int depth) const;
+  /// What a kernel that steps takes of the factor: control, steered, given.
+  void push_factor(std::vector<SlabArgument>& arguments, const Slab& slab) const;
 
   MethodParameters parameters_;
   std::array<float, 3> inverse_;  // 1 / spacing
@@ -54,7 +56,6 @@ class Tvgd : public DenoiseMethod {
 
  private:
   bool measures(int done) const;
-  void set_control(Slab& slab) const;
   /// What the next g is multiplied with. squares: ||g||^2 and ||u - f||^2; product: <u - f, g>.
   double next_factor(double gradient2, double fidelity2, double product) const;
 

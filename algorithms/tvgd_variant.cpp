@@ -43,7 +43,8 @@ void TvgdVariant::push_rest(Arguments& arguments, const Slab& slab, Range slices
 void TvgdVariant::step(Slab& slab, Range core) const {
   Arguments arguments{in("u")};
   push_input(arguments);
-  arguments.insert(arguments.end(), {out("v"), in("control")});
+  arguments.emplace_back(out("v"));
+  push_factor(arguments, slab);
   push_rest(arguments, slab, core);
   const KernelSpec kernel{file, "tvgd_variant_step", options() + sums_.lane_option(slab)};
   if (!sums_.on_cpu(slab)) return slab.launch(kernel, core, arguments);

@@ -1,7 +1,7 @@
 // Gradient descent on the smoothed total variation (the inner steps of ASD-POCS, Sidky & Pan 2008), with
 //   TV(u) = sum_i sqrt(|(B u)_i|^2 + eps^2),  B backward differences divided by the spacing, 0 on the near faces
 //   p_i = (B u)_i / N_i with N the root above,  g_i = dTV / du_i = sum over the axes a of (p_a at i - p_a at i + e_a) / h_a
-//   tvgd_step  v = u - factor g, factor = control[0]
+//   tvgd_step  v = u - factor g, factor = control[0] if `steered`, else `given`
 //   tvgd_sums  per slice the sums of g^2; with FIDELITY also of (u - f)^2, (u - f) g, N
 //   tvgd_add   u = u - factor g, with the gradient that tvgd_sums kept (CPUs)
 //   tvgd_steer what the host does with those sums, for a volume that lies on one device: the next factor (see tvgd.cpp)
@@ -130,14 +130,14 @@ INLINE void march_on(March* m, Columns* g, int y, int nx, int ny, float rx, floa
 
 // Work-items: (columns / COLUMNS, segments of SEGMENT_ROWS rows, slices / SLICES).
 __kernel __attribute__((reqd_work_group_size(MARCH_X, 1, MARCH_Z))) void tvgd_step(
-    __global const float* restrict u, __global float* restrict v, __global const float* restrict control, int nx,
-    int ny, int nz, int offset, int begin, int end, float rx, float ry, float rz, float eps2) {
+    __global const float* restrict u, __global float* restrict v, __global const float* restrict control, int steered,
+    float given, int nx, int ny, int nz, int offset, int begin, int end, float rx, float ry, float rz, float eps2) {
   const int x = (int)get_global_id(0) * COLUMNS, first = (int)get_global_id(1) * SEGMENT_ROWS;
   const int z = begin + (int)get_global_id(2) * SLICES;
   if (x >= nx || first >= ny || z >= end) return;
   const size_t plane = (size_t)nx * (size_t)ny;
   const int last = min(ny, first + SEGMENT_ROWS);
-  const float factor = control[0];
+  const float factor = steered ? control[0] : given;
   March m;
   march_from(&m, u, x, first, z, nx, ny, nz, offset, end, rx, ry, rz, eps2);
   for (int y = first; y < last; ++y) {
@@ -216,16 +216,17 @@ __kernel __attribute__((reqd_work_group_size(MARCH_X, 1, MARCH_Z))) void tvgd_su
 
 // Work-items: (1, segments of SEGMENT_ROWS rows, slices / SLICES_AT_ONCE).
 __kernel void tvgd_step(__global const float* restrict u, __global float* restrict v,
-                        __global const float* restrict control, int nx, int ny, int nz, int offset, int begin, int end,
-                        float rx, float ry, float rz, float eps2) {
-  const float factor = control[0];
+                        __global const float* restrict control, int steered, float given, int nx, int ny, int nz,
+                        int offset, int begin, int end, float rx, float ry, float rz, float eps2) {
+  const float factor = steered ? control[0] : given;
   DESCENT(NOTHING, store_columns(fma((vector)(-factor), g, here), v + i, x, nx);, NOTHING)
 }
 
 // With the gradient that tvgd_sums left in `g`. Work-items: a row each.
 __kernel void tvgd_add(__global const float* restrict g, __global float* restrict u,
-                       __global const float* restrict control, int nx, int ny, int offset, int begin) {
-  const float factor = control[0];
+                       __global const float* restrict control, int steered, float given, int nx, int ny, int offset,
+                       int begin) {
+  const float factor = steered ? control[0] : given;
   const size_t i = VOXEL(0, (int)get_global_id(1), begin + (int)get_global_id(2));
   for (int n = 0; n < nx; ++n) u[i + n] = fma(-factor, g[i + n], u[i + n]);
 }

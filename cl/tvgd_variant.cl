@@ -6,7 +6,7 @@
 //       variation; Liu, Ma, Fan & Liang 2012). As there, g is the derivative of sum_i N_i with the weights c held constant at
 //       those of the present u, in all of the roots that u_i is part of.
 //   s   1.  WEIGHTS: s_i = sqrt(w_i), the noise's standard deviation at voxel i; 0 where w_i is: that voxel stays
-//   tvgd_variant_step  u_new = u - factor v, factor = control[0]
+//   tvgd_variant_step  u_new = u - factor v, factor as there
 //   tvgd_variant_sums  per slice the sums of v^2, (u - f)^2, (u - f) v, N; with KEEP v is kept in `kept` (CPUs)
 // A step moves u by factor ||v||, and ||u - factor v - f||^2 = ||u - f||^2 - 2 factor <u - f, v> + factor^2 ||v||^2: the sums
 // that steer the descent are those with v, where plain descent has g.
@@ -97,18 +97,19 @@ INLINE float descent(__global const float* u, WEIGHTS_DECLARED int x, int y, int
 }
 
 __kernel void tvgd_variant_step(__global const float* restrict u, WEIGHTS_DECLARED __global float* restrict u_new,
-                                __global const float* restrict control, int nx, int ny, int nz, int offset, int begin,
-                                int end, float rx, float ry, float rz, SMOOTHING_DECLARED) {
+                                __global const float* restrict control, int steered, float given, int nx, int ny,
+                                int nz, int offset, int begin, int end, float rx, float ry, float rz,
+                                SMOOTHING_DECLARED) {
   const int x = (int)get_global_id(0), y = (int)get_global_id(1), z = begin + (int)get_global_id(2);
   if (x >= nx || y >= ny || z >= end) return;
   float root;
   const float v = descent(u, WEIGHTS_PASSED x, y, z, nx, ny, nz, offset, rx, ry, rz, SMOOTHING, &root);
   const size_t i = VOXEL(x, y, z);
-  u_new[i] = fma(-control[0], v, u[i]);
+  u_new[i] = fma(-(steered ? control[0] : given), v, u[i]);
 }
 
-INLINE real4 descent_terms(__global const float* u, __global const float* f, WEIGHTS_DECLARED KEPT_DECLARED int x, int y,
-                           int z, int nx, int ny, int nz, int offset, float rx, float ry, float rz,
+INLINE real4 descent_terms(__global const float* u, __global const float* f, WEIGHTS_DECLARED KEPT_DECLARED int x,
+                           int y, int z, int nx, int ny, int nz, int offset, float rx, float ry, float rz,
                            SMOOTHING_DECLARED) {
   float root;
   const float v = descent(u, WEIGHTS_PASSED x, y, z, nx, ny, nz, offset, rx, ry, rz, SMOOTHING, &root);
@@ -123,10 +124,8 @@ INLINE real4 descent_terms(__global const float* u, __global const float* f, WEI
 __kernel void tvgd_variant_sums(__global const float* restrict u, __global const float* restrict f,
                                 WEIGHTS_DECLARED __global sum_t* restrict partials, KEPT_DECLARED int nx, int ny,
                                 int nz, int offset, int begin, int end, float rx, float ry, float rz,
-                                SMOOTHING_DECLARED) {
-  STORE_SUMS(4, descent_terms(u, f, WEIGHTS_PASSED KEPT_PASSED x, y, z, nx, ny, nz, offset, rx, ry, rz,
-                              SMOOTHING))
-}
+                                SMOOTHING_DECLARED){
+    STORE_SUMS(4, descent_terms(u, f, WEIGHTS_PASSED KEPT_PASSED x, y, z, nx, ny, nz, offset, rx, ry, rz, SMOOTHING))}
 
 #else
 #ifdef ADAPTIVE
@@ -149,9 +148,10 @@ INLINE float16 adaptive_weight(float16 t) {
 
 // Work-items of both: (1, segments of SEGMENT_ROWS rows, slices / SLICES_AT_ONCE).
 __kernel void tvgd_variant_step(__global const float* restrict u, WEIGHTS_DECLARED __global float* restrict u_new,
-                                __global const float* restrict control, int nx, int ny, int nz, int offset, int begin,
-                                int end, float rx, float ry, float rz, SMOOTHING_DECLARED) {
-  const float factor = control[0];
+                                __global const float* restrict control, int steered, float given, int nx, int ny,
+                                int nz, int offset, int begin, int end, float rx, float ry, float rz,
+                                SMOOTHING_DECLARED) {
+  const float factor = steered ? control[0] : given;
   DESCENT(NOTHING, store_columns(fma((vector)(-factor), TIMES_DEVIATION(g), here), u_new + i, x, nx);, NOTHING)
 }
 

@@ -100,8 +100,10 @@ Work resident_work(const Plan& plan, const SlabPlan& slab) {
   const double halos = bytes.state * exchanged_slices(plan, slab), together = plan.requirements.together;
   if (plan.requirements.takes_parts) {
     work.exchanged = halos;
-    const auto interior = static_cast<double>(slab.interior.count()),
-               border = static_cast<double>(slab.extended.count()) - interior;  // about what others wait for
+    const auto interior = static_cast<double>(slab.interior.count());
+    const double halo = static_cast<double>(slab.extended.count()) - interior;  // about what others wait for
+    const double least = std::min<double>(plan.requirements.border_slices, interior / 4);
+    const double border = halo > 0 ? std::max(halo, least) : 0;
     work.beside = std::min(1.0, together / plan.iterations_per_exchange) * std::max(0.0, 1 - border / interior);
     work.waits = plan.slabs.size() > 1 ? 2 * plan.passes : 1;  // halos, kernels
   } else {

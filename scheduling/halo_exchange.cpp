@@ -20,7 +20,7 @@ Range common(Range a, Range b) {
 
 HaloExchange::HaloExchange(const Plan& plan, const std::vector<Device>& devices, std::vector<std::string> names,
                            BusTraffic& traffic)
-    : devices_(devices), names_(std::move(names)), traffic_(traffic) {
+    : border_slices_(plan.requirements.border_slices), devices_(devices), names_(std::move(names)), traffic_(traffic) {
   for (const auto& slab : plan.slabs) slabs_.emplace(slab.device, slab);
   for (const auto& [device, unused] : slabs_) offers_[device];
   for (const auto& [from, unused] : slabs_)
@@ -53,6 +53,9 @@ std::vector<Range> HaloExchange::parts(int device) const {
         top.begin = std::min(top.begin, wanted.begin);
     }
   }
+  const std::int64_t least = std::min(border_slices_, interior.count() / 4);
+  if (!bottom.empty()) bottom.end = std::max(bottom.end, interior.begin + least);
+  if (!top.empty()) top.begin = std::min(top.begin, interior.end - least);
   if (bottom.end >= top.begin) return {interior};
   std::vector<Range> result;
   for (const Range& part : {bottom, top, Range{bottom.end, top.begin}})

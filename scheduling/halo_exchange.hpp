@@ -54,6 +54,7 @@ class HaloExchange {
   void read(Stream& stream, std::size_t number);
 
   std::map<int, SlabPlan> slabs_;  // by device
+  std::int64_t border_slices_;
   std::vector<Device> devices_;
   std::vector<std::string> names_;
   BusTraffic& traffic_;

@@ -268,9 +268,9 @@ class Run {
   // After `count` iterations, `left` before the end: the slabs by what the devices were seen to do, where that saves
   // more time than it takes to move the state. Not after every pass: times vary, and borders are not to follow them.
   void share_anew(int count, int left) {
-    if (busy_.size() < 2) return;
+    if (settled_ && busy_.size() < 2) return;
     seen_ += count;
-    if (++seen_passes_ < passes_to_see_) return;
+    if (++seen_passes_ < passes_to_see_ || !settled_) return;
     const auto longest = [&](const Plan& plan, const std::vector<double>& speeds) {
       std::vector<double> slices(speeds.size(), 0);
       for (const auto& slab : plan.slabs) slices[slab.device] += static_cast<double>(slab.interior.count());
@@ -342,6 +342,8 @@ class Run {
       halos_are_there_ = true;
     }
     if (count > 0) begin_exchange(first + count);
+    settled_ = !exchange_ || first <= begun_at_ || ++passes_unsettled_ == passes_to_settle;
+    if (settled_) passes_unsettled_ = 0;
     threads_.each(plan_, [&](int device) { work(device, first, count, reduce); });
     if (exchange_ && count > 0) halos_are_there_ = stop_.count() == count;
     if (!reduce || stop_.count() < count) return false;
@@ -374,8 +376,10 @@ class Run {
     if (reduce) {
       method_.reduce(slab, first + count, slab.interior());
       slab.download(sums_name_, slab.interior(), sums_.data(), 0);
+      slab.last().wait();
     }
-    if (reduce || exchange_) slab.wait();
+    if (!settled_ || !(reduce || exchange_)) return;
+    slab.wait();
     busy(device, first, slab.busy_seconds());
   }
 
@@ -574,6 +578,9 @@ class Run {
 
   // Of one slab between two reports; a multiple of what passes over memory take together.
   static constexpr int iterations_untold = 24;
+  // Passes after which the host waits until the devices have nothing to do, and looks at what each of them did: that
+  // takes a tenth of a millisecond, and otherwise the next pass is there when one ends.
+  static constexpr int passes_to_settle = 8;
   static constexpr std::size_t state_piece = std::size_t{4} << 20;  // bytes
   static Clock::time_point after(Clock::time_point time, double seconds) {
     return time + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(std::min(seconds, 1e9)));
@@ -610,6 +617,8 @@ class Run {
   std::map<int, std::unique_ptr<Slab>> resident_;         // by device
   std::map<int, std::unique_ptr<RegionStream>> streams_;  // by device, out of core
   bool started_ = false, halos_are_there_ = false;
+  bool settled_ = true;  // what the devices did in the last pass is known
+  int passes_unsettled_ = 0;
   std::map<int, double> busy_;                          // seconds of every device in the last passes,
   int seen_ = 0, seen_passes_ = 0, passes_to_see_ = 2;  // their iterations and how many there were and are to be
   BusTraffic traffic_;

@@ -61,8 +61,9 @@ struct Requirements {
       reductions;  // numbers of iterations done at which one is due, ascending; another is taken at the end
   /// What reductions say can change or end what follows. false: they only tell, and iterations need not wait for them.
   bool reductions_steer = true;
-  int together = 1;                  // iterations that a step can take at once
-  bool takes_parts = false;          // IterativeMethod::takes_parts()
+  int together = 1;          // iterations that a step can take at once
+  bool takes_parts = false;  // IterativeMethod::takes_parts()
+  int border_slices = 0;     // of its parts those at the border have at least as many, up to a quarter of the slab
   std::vector<std::string> kernels;  // for the plan's text
   /// Detector rows that a range of slices needs; empty function: all.
   std::function<Range(Range slices)> detector_rows;

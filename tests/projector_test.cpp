@@ -187,7 +187,10 @@ TEST_P(ProjectorScenes, Images) {
     return;
   }
   if (!device().front().info().images) GTEST_SKIP() << device().front().info().name << " has no images";
-  const auto buffers = projected(device());
+  // project() may take images by itself
+  const auto buffers = run_projection(RayProjection(scene.geometry, scene.grid, scene.projections, {projector}), volume,
+                                      scene.projections, device())
+                           .output.voxels;
   EXPECT_TRUE(projected(device(), {}, exact) == buffers);
   for (const int slabs : {2, 3})
     if (slabs <= static_cast<int>(scene.grid.size[2]))
@@ -339,6 +342,10 @@ TEST(Projector, SiddonTakesImagesWhereTheyWereFasterAndAreLargeEnough) {
   EXPECT_TRUE(from_images({tuned, hopper}));
   EXPECT_FALSE(from_images({tuned, plain}));
   EXPECT_FALSE(from_images({small}));
+  const std::size_t bytes = 4 * scene.grid.count(), rest = hopper.memory;
+  hopper.memory = hopper.max_allocation = bytes + bytes / 2 + 4 * scene.projections.count();
+  EXPECT_FALSE(from_images({hopper})) << "in one slab from buffers alone";
+  hopper.memory = hopper.max_allocation = rest;
   EXPECT_FALSE(from_images({hopper}, Projector::joseph));
   hopper.choices[siddon_form_choice] = buffers_form;
   EXPECT_FALSE(from_images({hopper}));
