@@ -10,6 +10,7 @@
 #include "algorithms/rings.hpp"
 #include "host/error.hpp"
 #include "host/finite_source.hpp"
+#include "host/plural.hpp"
 
 namespace halocline {
 namespace {
@@ -39,9 +40,12 @@ CountsCalibrator::CountsCalibrator(const VolumeSource& counts, const CountsField
   if (!options.hardening.empty()) out_.coefficients = {options.hardening.begin(), options.hardening.end()};
   out_.report.pixels = grid.count();
   take_fields(grid, fields);
-  const auto seen = look_through(counts, fields.counts_name);
+  std::vector<SeenPixel> seen(grid.slice());
+  look_through(counts, fields.counts_name, [&](std::size_t row, const std::vector<SeenPixel>& pixels) {
+    std::copy(pixels.begin(), pixels.end(), seen.begin() + static_cast<std::ptrdiff_t>(row * pixels.size()));
+  });
   mark_bad(seen, grid, fields);
-  count_seen(seen);
+  report_lost(lost_in(seen, 0));
   if (options_.air) {
     out_.beams = beams_of(counts, fields.counts_name);
     const auto [low, high] = std::minmax_element(out_.beams.begin(), out_.beams.end());
@@ -49,6 +53,7 @@ CountsCalibrator::CountsCalibrator(const VolumeSource& counts, const CountsField
     out_.report.beam_high = *high;
   }
   if (options_.ring_width > 0) take_off_rings(counts);
+  views_ = grid.size[2];
 }
 
 std::vector<float> CountsCalibrator::add(const VolumeSource& counts, const std::string& name) {
@@ -56,10 +61,15 @@ std::vector<float> CountsCalibrator::add(const VolumeSource& counts, const std::
   if (grid.size[0] != out_.size[0] || grid.size[1] != out_.size[1])
     throw InputError(fmt::format("{}: the detector has {} x {} pixels, but {} x {} in the views before", name,
                                  grid.size[0], grid.size[1], out_.size[0], out_.size[1]));
-  count_seen(look_through(counts, name));
+  std::vector<Lost> lost(grid.size[1]);  // of a row: what its pixels showed is not kept, views may come one by one
+  look_through(counts, name, [&](std::size_t row, const std::vector<SeenPixel>& pixels) {
+    lost[row] = lost_in(pixels, row * pixels.size());
+  });
+  for (const Lost& each : lost) report_lost(each);
   out_.report.pixels += grid.count();
-  if (!options_.air) return std::vector<float>(grid.size[2], 1);
-  auto beams = beams_of(counts, name);
+  auto beams = options_.air ? beams_of(counts, name) : std::vector<float>(grid.size[2], 1);
+  views_ += grid.size[2];
+  if (!options_.air) return beams;
   for (const double beam : beams) {
     out_.report.beam_low = std::min(out_.report.beam_low, beam);
     out_.report.beam_high = std::max(out_.report.beam_high, beam);
@@ -87,15 +97,17 @@ void CountsCalibrator::take_fields(const Grid& grid, const CountsFields& fields)
         fields.flats.name, dead, slice, fields.darks.stack != nullptr ? fields.darks.name : "0"));
 }
 
-// Least and greatest count of each pixel, what is too low or too high, and that no view is dark.
-std::vector<SeenPixel> CountsCalibrator::look_through(const VolumeSource& counts, const std::string& name) const {
+// Least and greatest count of each pixel, what is too low or too high, and that no view is dark. Calls take_row(row,
+// its pixels) from several threads.
+template <typename TakeRow>
+void CountsCalibrator::look_through(const VolumeSource& counts, const std::string& name,
+                                    const TakeRow& take_row) const {
   const auto [columns, rows, views] = counts.grid().size;
-  std::vector<SeenPixel> all(columns * rows);
   std::vector<char> lit(rows * views, 0);  // by row, so that threads do not meet
   const float saturation = options_.saturation ? static_cast<float>(*options_.saturation) : INFINITY;
   parallel_slices(rows, [&, columns = columns, rows = rows, views = views](std::size_t row) {
     std::vector<float> line(columns);
-    SeenPixel* seen = all.data() + row * columns;
+    std::vector<SeenPixel> seen(columns);
     const auto* pixels = out_.pixels.data() + row * columns;
     for (std::size_t view = 0; view < views; ++view) {
       counts.read((view * rows + row) * columns, columns, line.data());
@@ -112,6 +124,7 @@ std::vector<SeenPixel> CountsCalibrator::look_through(const VolumeSource& counts
         if (count >= saturation) ++seen[n].saturated;
       }
     }
+    take_row(row, seen);
   });
   for (std::size_t view = 0; view < views; ++view) {
     bool any = false;
@@ -120,9 +133,8 @@ std::vector<SeenPixel> CountsCalibrator::look_through(const VolumeSource& counts
       throw InputError(fmt::format(
           "{}: view {} has no count of {:.4g} or more above the dark field: the beam was off, the view is lost, or "
           "these are no counts; leave the view out of the stack and of the geometry (or set --floor)",
-          name, view, options_.floor));
+          name, views_ + view, options_.floor));
   }
-  return all;
 }
 
 void CountsCalibrator::mark_bad(const std::vector<SeenPixel>& seen, const Grid& grid, const CountsFields& fields) {
@@ -145,12 +157,20 @@ void CountsCalibrator::mark_bad(const std::vector<SeenPixel>& seen, const Grid& 
   out_.report.bad_pixels = static_cast<std::size_t>(std::count(bad_.begin(), bad_.end(), 1));
 }
 
-void CountsCalibrator::count_seen(const std::vector<SeenPixel>& seen) {
-  for (std::size_t n = 0; n < bad_.size(); ++n) {
-    if (bad_[n]) continue;
-    out_.report.raised += seen[n].raised;
-    out_.report.saturated += seen[n].saturated;
+// Of pixels from `first` on.
+CountsCalibrator::Lost CountsCalibrator::lost_in(std::span<const SeenPixel> seen, std::size_t first) const {
+  Lost lost;
+  for (std::size_t n = 0; n < seen.size(); ++n) {
+    if (bad_[first + n]) continue;
+    lost.raised += seen[n].raised;
+    lost.saturated += seen[n].saturated;
   }
+  return lost;
+}
+
+void CountsCalibrator::report_lost(const Lost& lost) {
+  out_.report.raised += lost.raised;
+  out_.report.saturated += lost.saturated;
 }
 
 std::vector<float> CountsCalibrator::beams_of(const VolumeSource& counts, const std::string& name) const {
@@ -176,7 +196,7 @@ std::vector<float> CountsCalibrator::beams_of(const VolumeSource& counts, const 
       throw InputError(
           fmt::format("{}: view {} is dark in {}, {:.4g} of the beam in the mean; choose a region that "
                       "sees the beam alone in every view",
-                      name, view, region, beam));
+                      name, views_ + view, region, beam));
     beams[view] = static_cast<float>(beam);
   });
   return beams;
@@ -240,10 +260,10 @@ void check_counts_options(const CountsOptions& options, const Grid& counts, bool
     if (std::abs(c) > 1e6)
       throw InputError(fmt::format("a coefficient of --beam-hardening is {:g}; no more than 1e+06 is expected", c));
   if (options.ring_width > 0 && counts.size[2] < fewest_views_for_rings)
-    throw InputError(fmt::format(
-        "{}: rings (--reduce-rings) are told from the object by what moves over the views, and {} views are "
-        "too few; at least {} are needed",
-        counts_name, counts.size[2], fewest_views_for_rings));
+    throw InputError(
+        fmt::format("{}: rings (--reduce-rings) are told from the object by what moves over the views, and {} "
+                    "too few; at least {} are needed",
+                    counts_name, plural(counts.size[2], "view is", "views are"), fewest_views_for_rings));
   if (options.ring_width < 0 ||
       (options.ring_width > 0 && 4 * static_cast<std::size_t>(options.ring_width) + 3 > counts.size[0]))
     throw InputError(

@@ -1,6 +1,7 @@
 // What a scan's flats, darks and the counts themselves say about its detector and its beam.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -42,8 +43,8 @@ class CountsCalibrator {
   CountsCalibrator(const VolumeSource& counts, const CountsFields& fields, const CountsOptions& options = {});
 
   /// Further views: returns the beam of each, to the bit that calibrate_counts() of all gives for the same bad pixels.
-  /// Throws InputError, with this name, for another detector size, NaN or infinite values, a view without any signal or
-  /// one that is dark in the air region.
+  /// Throws InputError, with this name, for another detector size, NaN or infinite values, and, with its number in the
+  /// scan, for a view without any signal or one that is dark in the air region.
   std::vector<float> add(const VolumeSource& counts, const std::string& name);
 
   /// Of the first views; its report is of all views so far, but for pixels that fail.
@@ -51,15 +52,22 @@ class CountsCalibrator {
   const CountsOptions& options() const { return options_; }
 
  private:
+  struct Lost {  // counts of good pixels
+    std::size_t raised = 0, saturated = 0;
+  };
+
   void take_fields(const Grid& grid, const CountsFields& fields);
-  std::vector<SeenPixel> look_through(const VolumeSource& counts, const std::string& name) const;
+  template <typename TakeRow>
+  void look_through(const VolumeSource& counts, const std::string& name, const TakeRow& take_row) const;
   void mark_bad(const std::vector<SeenPixel>& seen, const Grid& grid, const CountsFields& fields);
-  void count_seen(const std::vector<SeenPixel>& seen);
+  Lost lost_in(std::span<const SeenPixel> seen, std::size_t first) const;
+  void report_lost(const Lost& lost);
   std::vector<float> beams_of(const VolumeSource& counts, const std::string& name) const;
   void take_off_rings(const VolumeSource& counts);
 
   CountsOptions options_;
   CountsCalibration out_;
+  std::size_t views_ = 0;            // before those that are being looked at
   std::vector<double> dark_, open_;  // before they are rounded, and without rings
   std::vector<char> bad_;
 };

@@ -140,6 +140,30 @@ CountsCalibration calibration_of(const FdkParameters& parameters, const Grid& pr
   return *parameters.counts->calibration;
 }
 
+// Whatever ends a block, the device has then done with the host's memory: devices that share it are at it after a call
+// has returned, and the slab may outlive the error.
+class Pending {
+ public:
+  explicit Pending(Slab& slab) : slab_(slab) {}
+  Pending(const Pending&) = delete;
+  Pending& operator=(const Pending&) = delete;
+  ~Pending() {
+    if (done_) return;
+    try {
+      slab_.wait();
+    } catch (const std::exception&) {  // the error that ended the block is already on its way
+    }
+  }
+  void wait() {
+    slab_.wait();
+    done_ = true;
+  }
+
+ private:
+  Slab& slab_;
+  bool done_ = false;
+};
+
 }  // namespace
 
 Slices::Slices(const Device& device, const Volume& projections, const Geometry& geometry, const Grid& volume,
@@ -220,6 +244,7 @@ void Slices::add(const Volume& projections, const Geometry& geometry, const std:
 void Slices::keep(const FdkFilter& filter, const Volume& projections, std::size_t first) {
   const std::size_t all = window_.views.size(), bytes = 4 * stack_.slice();
   const auto [columns, rows, views] = filter.rows().padded.size;
+  Pending pending(*slab_);  // the caller's projections may go away
   filter.start(*slab_);
   for (std::size_t view = first; view < all;) {
     check_interrupt();
@@ -233,7 +258,7 @@ void Slices::keep(const FdkFilter& filter, const Volume& projections, std::size_
     slab_->mark_step();
     view = end;
   }
-  slab_->wait();  // the caller's projections may go away
+  pending.wait();
 }
 
 // Matrices of the views from `first` on, and what the others' gaps have become.
@@ -301,13 +326,14 @@ void Slices::enqueue(std::span<const Grid> slices) {
 std::vector<Volume> Slices::reconstruct(std::span<const Grid> slices) {
   enqueue(slices);
   std::vector<Volume> result;
+  Pending pending(*slab_);  // goes before the result does
   std::size_t offset = 0;
   for (const Grid& slice : slices) {
     result.push_back(Volume::uninitialised(slice));
     slab_->download_bytes("slices", offset, result.back().voxels.data(), 4 * slice.count());
     offset += 4 * slice.count();
   }
-  slab_->wait();
+  pending.wait();
   return result;
 }
 

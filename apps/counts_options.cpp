@@ -130,35 +130,38 @@ void report_counts(Job& job, const CountsCalibration& calibration) {
                              {"bad_rows", calibration.bad_rows}};
 }
 
-void warn_of_calibration(const CountsCalibrator& calibrator, const std::string& counts_path) {
+void warn_of_calibration(const CountsCalibrator& calibrator, const std::string& counts_path, const CountsReport* told) {
   const CountsCalibration& calibration = calibrator.calibration();
   const CountsReport& report = calibration.report;
-  if (!calibration.bad_rows.empty())
+  const auto is_new = [&](bool (*holds)(const CountsReport&)) {
+    return holds(report) && (told == nullptr || !holds(*told));
+  };
+  if (!calibration.bad_rows.empty() && told == nullptr)
     spdlog::warn(
         "'{}': {} of {} detector rows have no good pixel, row {} the first: they are interpolated from the nearest "
         "that "
         "have some, and what they alone saw is lost",
         counts_path, calibration.bad_rows.size(), calibration.size[1], calibration.bad_rows.front());
-  if (report.saturated > 0)
+  if (is_new([](const CountsReport& each) { return each.saturated > 0; }))
     spdlog::warn(
         "'{}': {} of {} counts are saturated ({:.6g} or more): more came than was counted, and their line integrals "
         "are "
         "too high; a shorter exposure helps",
         counts_path, report.saturated, report.pixels, *calibrator.options().saturation);
-  constexpr double steady = 1.3;  // tubes waver by a tenth
-  if (report.beam_high > steady * report.beam_low)
+  static constexpr double steady = 1.3;  // tubes waver by a tenth
+  if (is_new([](const CountsReport& each) { return each.beam_high > steady * each.beam_low; }))
     spdlog::warn(
         "'{}': the beam in --air is from {:.6g} to {:.6g}, and views are scaled by it; does the region see the object "
         "in "
         "some of them?",
         counts_path, report.beam_low, report.beam_high);
-  if (report.failing > 0)
+  if (is_new([](const CountsReport& each) { return each.failing > 0; }))
     spdlog::warn(
         "'{}': {} pixels show nothing in part of the views, in which those beside them do, column {} of row {} the "
         "first: if they fail now and then, and are no thin dense part by the axis, give a map of them (--bad-pixels)",
         counts_path, report.failing, report.first_failing % calibration.size[0],
         report.first_failing / calibration.size[0]);
-  if (1000 * report.raised > report.pixels)
+  if (is_new([](const CountsReport& each) { return 1000 * each.raised > each.pixels; }))
     spdlog::warn(
         "'{}': {} of {} counts lie less than {:.4g} above the dark field and were raised to that: nothing comes "
         "through "

@@ -49,11 +49,13 @@ CountsCalibration calibrate(Job& job, const CountsArguments& arguments, const Vo
                             const ImageInfo& info, const std::string& counts_path);
 
 /// The same in steps, for a scan of which only the first views are there: reads the images and calibrates by these;
-/// figures for the report as they are; what the user should know.
+/// figures for the report as they are; what the user should know, after further views but for what was `told` of the
+/// first.
 CountsCalibrator begin_calibration(Job& job, const CountsArguments& arguments, const VolumeSource& counts,
                                    const ImageInfo& info, const std::string& counts_path);
 void report_counts(Job& job, const CountsCalibration& calibration);
-void warn_of_calibration(const CountsCalibrator& calibrator, const std::string& counts_path);
+void warn_of_calibration(const CountsCalibrator& calibrator, const std::string& counts_path,
+                         const CountsReport* told = nullptr);
 
 /// "1 of 60 counts were raised ..., 3 detector pixels are bad ..."
 std::string counts_summary(const CountsCalibration& calibration);

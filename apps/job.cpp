@@ -20,6 +20,7 @@
 #include "apps/report.hpp"
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
+#include "host/plural.hpp"
 #include "host/process_memory.hpp"
 #include "scheduling/cost.hpp"
 #include "scheduling/hindsight.hpp"
@@ -92,6 +93,7 @@ Job::Job(std::string command, CommonOptions common, nlohmann::json options) : co
 
 void Job::claim(const std::string& option, const std::string& path, bool output) {
   auto files = files_of(path);
+  if (!output) check_beside_growing(option, path);
   if (!output)
     for (const auto& file : series_files(path)) files.push_back(one_spelling(file));
   for (const auto& other : claims_) {
@@ -136,12 +138,26 @@ ImageInfo Job::input_image(const std::string& option, const std::string& path) {
 
 void Job::input_growing(const std::string& option, const std::string& path) {
   check_growing_series(path);
+  std::error_code code;
   for (const auto& other : claims_)
     for (const auto& file : other.files)
-      if (other.output && series_would_hold(path, file.string()))
+      if (series_would_hold(path, file.string()) && (other.output || fs::is_regular_file(file, code)))
         throw InputError(would_be_taken(other.option, file.string(), option, path));
   claims_.push_back({option, {}, false, path});
   report_["inputs"].push_back({{"option", option}, {"path", path}});
+}
+
+void Job::check_beside_growing(const std::string& option, const std::string& path) const {
+  const auto grows = [](const Claim& other) { return !other.growing.empty(); };
+  if (path.empty() || std::none_of(claims_.begin(), claims_.end(), grows)) return;
+  std::vector<fs::path> files{path};  // as it is spelled, too: what a link names need not lie where the link does
+  for (const auto& file : series_files(path)) files.emplace_back(file);
+  for (auto& file : files_of(path)) files.push_back(std::move(file));
+  std::error_code code;
+  for (const auto& series : claims_)
+    for (const auto& file : files)
+      if (grows(series) && fs::is_regular_file(file, code) && series_would_hold(series.growing, file.string()))
+        throw InputError(would_be_taken(option, file.string(), series.option, series.growing));
 }
 
 ImageInfo Job::input_volume(const std::string& option, const std::string& path) {
@@ -339,7 +355,7 @@ void Job::tell_of_nonfinite() {
   for (const auto& [path, replaced] : nonfinite_) {
     const std::size_t count = *replaced;
     if (count == 0) continue;
-    spdlog::warn("'{}': {} values were NaN or infinite and became 0", path, count);
+    spdlog::warn("'{}': {} NaN or infinite and became 0", path, plural(count, "value was", "values were"));
     for (auto& input : report_["inputs"])
       if (input["path"] == path) input["nonfinite_set_to_0"] = count;
   }

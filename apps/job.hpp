@@ -52,9 +52,12 @@ class Job {
   ImageInfo input_volume(const std::string& option, const std::string& path);
   void output_image(const std::string& option, const std::string& path);
 
-  /// A series of image files that is still being written (see check_growing_series()): outputs that it would take for
-  /// files of its own are refused.
+  /// A series of image files that is still being written (see check_growing_series()): outputs and other inputs that it
+  /// would take for files of its own are refused.
   void input_growing(const std::string& option, const std::string& path);
+  /// Throws InputError if such a series would take a file that another input names. input() does the same; this is for
+  /// inputs whose turn comes only with the series' first file.
+  void check_beside_growing(const std::string& option, const std::string& path) const;
 
   /// The voxels, with the time taken for the report. NaN and infinite values as --allow-nonfinite says; finish() tells
   /// how many became 0.

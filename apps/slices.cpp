@@ -103,7 +103,8 @@ void add_slices(CLI::App& app, Action& action) {
                                "Work while the scan goes on: wait for its files, one view each, and write the slices "
                                "anew for each window. See below")
                      ->group(scan);
-  sub->add_option("--wait", command->wait, "With --follow: end if the next view does not come, or grow, for so long")
+  sub->add_option("--wait", command->wait,
+                  "With --follow: end if the next view does not come, or grow, for so long; 0.5 s at least")
       ->check(positive_number())
       ->needs(follow)
       ->type_name("SECONDS")

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 #include "algorithms/counts_part.hpp"
 #include "apps/geometry_file.hpp"
@@ -79,6 +80,10 @@ class GrowingProjections {
   const CountsCalibration& calibration() const { return calibration_; }
   // Of all views so far.
   const CountsCalibration* whole_calibration() const { return calibrator_ ? &calibrator_->calibration() : nullptr; }
+  // Of what the views after the first window have shown, and that has not.
+  void warn_of_later_views() const {
+    if (calibrator_) warn_of_calibration(*calibrator_, command_.input, &told_);
+  }
 
  private:
   static Grid of_views(Grid grid, std::size_t views) {
@@ -102,6 +107,7 @@ class GrowingProjections {
       info.grid = views.projections.grid;
       calibrator_.emplace(begin_calibration(job_, command_.counts_arguments, counts, info, command_.input));
       warn_of_calibration(*calibrator_, command_.input);
+      told_ = calibrator_->calibration().report;
       views.beams = calibrator_->calibration().beams;
     }
     const CountsCalibration& whole = calibrator_->calibration();
@@ -151,23 +157,31 @@ class GrowingProjections {
   Volume view_;  // empty: it was handed on
   Clock::time_point arrived_;
   std::optional<CountsCalibrator> calibrator_;
+  CountsReport told_;  // what was known when the user was warned
   CountsCalibration calibration_;
 };
 
 // What can be wrong with the command is told before the scan begins, as far as that can be without its first file.
-void check_without_projections(const SlicesCommand& command, const std::optional<Geometry>& geometry) {
+void check_without_projections(const Job& job, const SlicesCommand& command, const std::optional<Geometry>& geometry) {
   namespace fs = std::filesystem;
+  check_readable_series(command.input);
   const auto extension = fs::path(command.input).extension();
   if (fs::is_directory(command.input) || extension == ".tif" || extension == ".tiff")
     placed_projections(command.projections.detector, {{}, {}, "TIFF", {}}, in_quotes(command.input));
-  const std::size_t views = geometry ? geometry->views.size() : command.views.value_or(1);
-  const auto windows = slice_windows(command, views);
+  // Of the first window, which is what is calibrated. One of all views may have any number until the geometry is read.
+  std::size_t window = SIZE_MAX;
+  if (geometry || command.views)
+    window = static_cast<std::size_t>(
+        slice_windows(command, geometry ? geometry->views.size() : *command.views).front().count());
   if (!command.counts) return;
   const CountsArguments& arguments = command.counts_arguments;
   Grid detector;
-  detector.size = {SIZE_MAX, SIZE_MAX, static_cast<std::size_t>(windows.front().count())};
-  for (const auto& path : {arguments.flat, arguments.dark, arguments.bad_pixels}) {
+  detector.size = {SIZE_MAX, SIZE_MAX, window};
+  const std::pair<const char*, const std::string&> fields[] = {
+      {"--flat", arguments.flat}, {"--dark", arguments.dark}, {"--bad-pixels", arguments.bad_pixels}};
+  for (const auto& [option, path] : fields) {
     if (path.empty()) continue;
+    job.check_beside_growing(option, path);
     const Grid grid = read_image_info(path).grid;
     std::copy_n(grid.size.begin(), 2, detector.size.begin());
   }
@@ -183,8 +197,8 @@ ImageInfo of_all_views(ImageInfo info, std::size_t views) {
 // The geometry says how many files there will be.
 void expect(GrowingSeries& series, const SlicesCommand& command, const Geometry& geometry) {
   series.expect(geometry.views.size(),
-                fmt::format("'{}' has {} views: give the geometry of all views, or a pattern that they alone match",
-                            command.geometry, geometry.views.size()));
+                fmt::format("'{}' has {}: give the geometry of all views, or a pattern that they alone match",
+                            command.geometry, views_text(geometry.views.size())));
 }
 
 std::optional<ImageInfo> header_so_far(const std::string& path) {
@@ -221,6 +235,7 @@ void keep_windows(Job& job, const SlicesCommand& command, SlicesWork& work, std:
   for (std::size_t n = 0; n < windows.size(); ++n)
     write_windows(job, command, work, work.quantities[n], windows[n].take_stacks(done), device);
   if (const CountsCalibration* calibration = projections.whole_calibration()) {
+    projections.warn_of_later_views();
     report_counts(job, *calibration);
     job.say(fmt::format("  from {}: {}", command.input, counts_summary(*calibration)));
   }
@@ -282,7 +297,7 @@ void follow_slices(Job& job, const SlicesCommand& command) {
   SlicesWork work = choose_slices(job, command);
   std::optional<Geometry> geometry;
   if (knows_no_detector(command.geometry)) geometry = load_geometry(command.geometry).geometry;
-  check_without_projections(command, geometry);
+  check_without_projections(job, command, geometry);
   GrowingSeries series(command.input);
   if (geometry) expect(series, command, *geometry);
   const auto there = series.next_so_far();

@@ -345,6 +345,55 @@ TEST(Counts, AirAloneIsEnoughForAnEvenDetector) {
   EXPECT_FLOAT_EQ(counts.voxels[7], static_cast<float>(std::log(10.0)));
 }
 
+TEST(Counts, FurtherViewsAreCountedAndToldByTheirNumber) {
+  Volume all = stack({3, 2, 6});
+  for (std::size_t n = 0; n < all.voxels.size(); ++n) all.voxels[n] = static_cast<float>(60 + n % 5);
+  for (std::size_t view = 0; view < 6; ++view) all.at(1, 1, view) = 0;         // a dead pixel, which does not count
+  all.at(2, 0, 1) = all.at(2, 0, 4) = all.at(0, 1, 5) = 2;                     // raised
+  all.at(0, 0, 3) = all.at(2, 1, 3) = all.at(2, 1, 4) = all.at(1, 1, 3) = 99;  // saturated
+  const Volume flat = stack({3, 2, 1}, std::vector<float>(6, 100)), map = stack({3, 2, 1}, {0, 0, 0, 0, 1, 0});
+  CountsOptions options;
+  options.floor = 4;
+  options.saturation = 99;
+  options.air = {0, 0, 1, 2};
+  CountsFields fields;
+  fields.flats.stack = &flat;
+  fields.bad_pixels.stack = &map;
+  const auto whole = calibrate_counts(MemorySource(all), fields, options);
+  EXPECT_EQ(whole.report.raised, 3U);
+  EXPECT_EQ(whole.report.saturated, 3U);
+  const auto views = [&](std::size_t first, std::size_t count) {
+    const auto begin = all.voxels.begin() + static_cast<std::ptrdiff_t>(6 * first);
+    return stack({3, 2, count}, {begin, begin + static_cast<std::ptrdiff_t>(6 * count)});
+  };
+  const Volume first = views(0, 2);
+  CountsCalibrator calibrator(MemorySource(first), fields, options);
+  auto beams = calibrator.calibration().beams;
+  for (std::size_t at = 2; at < 6; at += 2) {
+    const Volume more = views(at, 2);
+    const auto added = calibrator.add(MemorySource(more), "more.mha");
+    beams.insert(beams.end(), added.begin(), added.end());
+  }
+  EXPECT_EQ(beams, whole.beams);
+  const CountsReport& report = calibrator.calibration().report;
+  EXPECT_EQ(report.pixels, whole.report.pixels);
+  EXPECT_EQ(report.raised, whole.report.raised);
+  EXPECT_EQ(report.saturated, whole.report.saturated);
+  EXPECT_EQ(report.beam_low, whole.report.beam_low);
+  EXPECT_EQ(report.beam_high, whole.report.beam_high);
+  const auto add = [&](const Volume& more) -> std::string {
+    try {
+      calibrator.add(MemorySource(more), "more.mha");
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(add(stack({3, 2, 1})), AllOf(HasSubstr("more.mha"), HasSubstr("view 6 has no count")));
+  EXPECT_THAT(add(stack({3, 2, 2}, {60, 60, 60, 60, 60, 60, 0, 60, 60, 0, 60, 60})),
+              AllOf(HasSubstr("more.mha"), HasSubstr("view 7 is dark in")));
+}
+
 // ---- rings
 
 /// One row of 240 columns and 90 views of two bodies off the axis, no noise.

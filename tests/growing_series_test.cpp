@@ -17,6 +17,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 using std::chrono_literals::operator""s;
 using std::chrono_literals::operator""ms;
 
@@ -82,10 +83,35 @@ TEST(GrowingSeries, SaysWhatDidNotCome) {
   GrowingSeries half(f / "p*.tif");
   EXPECT_THAT(wait(half, [](const std::string&) { return "it is short"; }),
               HasSubstr("p03.tif' is there, but not whole: it is short"));
-  const Folder other;
-  GrowingSeries gone(other / "p%d.tif");
-  std::filesystem::remove(other.path());
-  EXPECT_THAT(wait(gone), HasSubstr("the folder '" + other.path() + "' is gone"));
+  GrowingSeries one(f / "p%02d.tif");
+  one.expect(4, "");
+  one.take(patient, no_reason);
+  std::filesystem::remove(f / "p04.tif");
+  EXPECT_THAT(wait(one), HasSubstr("1 of 4 views came"));
+  const Folder dicom;
+  write_text(dicom / "p0.dcm", "x");
+  GrowingSeries foreign(dicom.path());
+  EXPECT_THAT(wait(foreign), AllOf(HasSubstr("no TIFF file"), HasSubstr("'p0.dcm' is")));
+  for (const bool folder : {false, true}) {
+    const Folder other;
+    GrowingSeries gone(folder ? other.path() : other / "p%d.tif");
+    std::filesystem::remove(other.path());
+    EXPECT_THAT(wait(gone), HasSubstr("the folder '" + other.path() + "' is gone"));
+  }
+}
+
+// What a list of the folder lacked, or what another program has written out of order.
+TEST(GrowingSeries, BeginsWithTheFirstThatTwoLooksShow) {
+  for (const std::string pattern : {"p*.tif", "p%02d.tif", ""}) {
+    SCOPED_TRACE(pattern);
+    const Folder f;
+    for (const char* name : {"p03.tif", "p04.tif"}) write_text(f / name, "x");
+    GrowingSeries series(pattern.empty() ? f.path() : f / pattern);
+    EXPECT_EQ(series.next_so_far(), f / "p03.tif");
+    for (const char* name : {"p01.tif", "p02.tif"}) write_text(f / name, "x");
+    for (const char* name : {"p01.tif", "p02.tif", "p03.tif", "p04.tif"})
+      EXPECT_EQ(series.take(patient, no_reason).path, f / name);
+  }
 }
 
 TEST(GrowingSeries, RefusesFilesThatDoNotBelong) {
@@ -97,11 +123,23 @@ TEST(GrowingSeries, RefusesFilesThatDoNotBelong) {
   write_text(f / "p4.tif", "x");
   EXPECT_THAT(error_of([&] { series.take(patient, no_reason); }),
               AllOf(HasSubstr("InputError: '" + (f / "p4.tif") + "' came when '" + (f / "p5.tif")), HasSubstr("%04d")));
+  GrowingSeries numbered(f / "p%d.tif");
+  EXPECT_EQ(numbered.take(patient, no_reason).path, f / "p3.tif");
+  write_text(f / "p2.tif", "x");
+  numbered.take(patient, no_reason);  // p4 was there at two looks
+  EXPECT_THAT(error_of([&] { numbered.take(patient, no_reason); }),
+              AllOf(HasSubstr("InputError: '" + (f / "p2.tif") + "' came when the series"),
+                    HasSubstr("had begun with '" + (f / "p3.tif")), Not(HasSubstr("%04d"))));
+  std::filesystem::remove(f / "p2.tif");
   GrowingSeries two(f / "p*.tif");
   two.expect(2, "two are wanted");
   EXPECT_THAT(
       error_of([&] { two.take(patient, no_reason); }),
       HasSubstr("InputError: '" + (f / "p5.tif") + "' is file 3 of '" + (f / "p*.tif") + "', but two are wanted"));
+  GrowingSeries late(f / "p*.tif");
+  late.take(patient, no_reason);
+  late.expect(3, "");
+  EXPECT_THAT(error_of([&] { late.expect(2, "two are wanted"); }), HasSubstr("p5.tif' is file 3 of"));
 }
 
 TEST(GrowingSeries, CtrlCEndsTheWait) {
@@ -126,6 +164,11 @@ TEST(GrowingSeries, HasNamesThatFilesMayComeTo) {
     EXPECT_FALSE(series_would_hold(name, f / "p1.mha"));
     EXPECT_FALSE(series_would_hold(name, f / "other/p1.tif"));
   }
+  std::filesystem::create_directory(f / "p[1]");
+  EXPECT_EQ(error_of([&] { check_growing_series(f / "p[1]/p%d.tif"); }), "no error");  // as it is spelled
+  for (const std::string name : {"*/p%d.tif", "p[12]/p%d.tif", "p*_%d.tif", "p%d.tif?"})
+    EXPECT_THAT(error_of([&] { check_growing_series(f / name); }), HasSubstr("wildcards beside a place")) << name;
+  EXPECT_EQ(error_of([&] { check_growing_series(f / "*/p*.tif"); }), "no error");
   EXPECT_FALSE(series_would_hold(f / "p%02d.tif", f / "p1.tif"));
   EXPECT_TRUE(series_would_hold(f / "*/p?.tif", f / "a/p1.tif"));
 }

@@ -80,6 +80,11 @@ class SlicesFollow : public testing::Test {
     ASSERT_EQ(kept.grid.size[2], 1u);
     EXPECT_TRUE(std::equal(kept.voxels.begin(), kept.voxels.end(), all.voxels.begin()));
   }
+  static int times(const std::string& text, const std::string& part) {
+    int found = 0;
+    for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+    return found;
+  }
   Folder f;
 };
 
@@ -182,7 +187,63 @@ TEST_F(SlicesFollow, TakesCounts) {
   drop(counts, 0, 48);
   const Ran ran = run(live("lost_", {"--counts", "--flat", f / "flat.mha"}));
   EXPECT_EQ(ran.code, 2);
-  EXPECT_THAT(ran.err, AllOf(HasSubstr(file(40)), HasSubstr("the beam was off"), HasSubstr("1 of 3 windows are kept")));
+  EXPECT_THAT(ran.err, AllOf(HasSubstr(file(40)), HasSubstr("view 40 has no count"), HasSubstr("the beam was off"),
+                             HasSubstr("1 of 3 windows are kept")));
+}
+
+TEST_F(SlicesFollow, WarnsOfWhatOnlyLaterViewsShow) {
+  Volume counts = read_image(f / "stack.mha");
+  for (float& value : counts.voxels) value = std::round(5000 * std::exp(-value));
+  const std::size_t slice = counts.grid.slice();
+  for (std::size_t n = 42 * slice; n < 43 * slice; ++n) counts.voxels[n] *= 2;  // the beam, in --air and elsewhere
+  counts.voxels[40 * slice + 100] = 60000;
+  drop(counts, 0, 48);
+  const Words with{"--counts", "--air", "0,0,1,24", "--saturation", "50000"};
+  const Ran late = ok(live("late_", with));
+  EXPECT_THAT(late.err, AllOf(HasSubstr("1 of 36864 counts are saturated"), HasSubstr("the beam in --air is from")));
+  counts.voxels[3 * slice + 100] = 60000;
+  drop(counts, 3, 4);
+  const Ran early = ok(live("early_", with));
+  EXPECT_THAT(early.err, HasSubstr("1 of 27648 counts are saturated"));
+  EXPECT_EQ(times(early.err, "are saturated"), 1);
+}
+
+// The first file says how large the detector is, and only then such a geometry says how many views there are.
+TEST_F(SlicesFollow, TakesAGeometryThatNeedsTheDetector) {
+  ok({"geometry", "convert", "-i", f / "g.xml", "--to", "astra", "--detector", "32,24", "--pixel", "2,2", "-o",
+      f / "g.txt"});
+  const auto with = [&](Words more) {
+    Words all{"slices",
+              "-i",
+              f / "scan/p_%02d.mha",
+              "-g",
+              f / "g.txt",
+              "--size",
+              "16,16,12",
+              "--spacing",
+              "2,2,2",
+              "--follow",
+              "-o",
+              outputs("x_"),
+              "--counts",
+              "--air",
+              "0,0,1,24",
+              "--reduce-rings",
+              "2"};
+    all.insert(all.end(), more.begin(), more.end());
+    return run(all);
+  };
+  const Ran any = with({"--dry-run"});
+  EXPECT_EQ(any.code, 0) << any.err;
+  const Ran few = with({"--views", "12", "--dry-run"});
+  EXPECT_EQ(few.code, 2);
+  EXPECT_THAT(few.err, HasSubstr("12 views are too few"));
+  drop(read_image(f / "stack.mha"), 0, 48);
+  fs::copy_file(file(0), file(48));
+  const Ran more = with({});
+  EXPECT_EQ(more.code, 2);
+  EXPECT_THAT(more.err, AllOf(HasSubstr(file(48) + "' is file 49 of"), HasSubstr("g.txt' has 48 views")));
+  EXPECT_FALSE(fs::exists(f / "x_a.mha"));
 }
 
 TEST_F(SlicesFollow, EndsWhenNoMoreCome) {
@@ -221,7 +282,7 @@ TEST_F(SlicesFollow, KeepsWhatItHasMadeWhenAFileIsWrong) {
   EXPECT_THAT(bad.err, AllOf(HasSubstr(file(40) + "': 1 value is NaN"), HasSubstr("(1,1,0)")));
   const Ran zero = run(live("zero_", {"--allow-nonfinite"}));
   EXPECT_EQ(zero.code, 0) << zero.err;
-  EXPECT_THAT(zero.err, HasSubstr("1 values were NaN or infinite and became 0"));
+  EXPECT_THAT(zero.err, HasSubstr("1 value was NaN or infinite and became 0"));
 }
 
 TEST_F(SlicesFollow, RefusesMoreFilesThanViews) {
@@ -261,6 +322,19 @@ TEST_F(SlicesFollow, RefusesByName) {
   refuses({}, "--pixel DU,DV", "scan");
   refuses({"--counts"}, "--flat");
   refuses({"--counts", "--flat", f / "none.mha"}, "none.mha' does not exist");
+  refuses({}, "'.png' is no image format that can be read", "scan/p_*.png");
+  refuses({}, "wildcards beside a place for the number", "*/p_%02d.mha");
+  write_text(f / "scan/p_flat.mha", "x");
+  fs::copy_file(f / "g.xml", f / "scan/p_g.mha");
+  for (const char* option : {"--flat", "--dark", "--bad-pixels"})
+    refuses({"--counts", "--air", "0,0,2,2", option, f / "scan/p_flat.mha"},
+            fmt::format("{} '{}' would be taken for a file of the series that grows, -i '{}'", option,
+                        f / "scan/p_flat.mha", f / "scan/p_*.mha"));
+  EXPECT_THAT(run({"slices", "-i", f / "scan/*", "-g", f / "scan/p_g.mha", "--size", "4,4,4", "--spacing", "2,2,2",
+                   "--follow", "-o", outputs("x_")})
+                  .err,
+              HasSubstr("--geometry '" + (f / "scan/p_g.mha") + "' would be taken for a file of the series"));
+  for (const char* name : {"scan/p_flat.mha", "scan/p_g.mha"}) fs::remove(f / name);
   refuses({"--report", f / "scan/p_r.mha"}, "would be taken for a file of the series");
   Words inside = words("scan/*.mha", "scan/x_", {"--follow"});
   EXPECT_THAT(run(inside).err, HasSubstr("-o '" + (f / "scan/x_a.mha") + "' would be taken for a file of the series"));
@@ -291,6 +365,13 @@ TEST_F(SlicesFollow, TakesTiffFilesOfAFolder) {
   scanner.join();
   ASSERT_EQ(ran.code, 0) << ran.err;
   expect_same("live_", "whole_");
+}
+
+TEST_F(SlicesFollow, WarnsOfATiffOutputOnce) {
+  drop(read_image(f / "stack.mha"), 0, 48);
+  const Ran ran = ok({"slices", "-i", f / "scan/p_%02d.mha", "-g", f / "g.xml", "--size", "16,16,12", "--spacing",
+                      "2,2,2", "--views", "36", "--step", "6", "--follow", "--plane", "axial", "-o", f / "x.tif"});
+  EXPECT_EQ(times(ran.err, "x.tif': TIFF keeps neither"), 1) << ran.err;
 }
 
 #endif

@@ -8,7 +8,9 @@
 #include <cctype>
 #include <cmath>
 #include <filesystem>
+#include <mutex>
 #include <new>
+#include <set>
 #include <system_error>
 #include <vector>
 
@@ -32,6 +34,10 @@ namespace fs = std::filesystem;
 const std::vector<std::string> meta_extensions{".mha", ".mhd", ".raw"};
 const std::vector<std::string> itk_write_extensions{".nrrd", ".nii", ".nii.gz", ".tif", ".tiff"};
 const std::vector<std::string> itk_read_extensions{".nhdr", ".hdr", ".img", ".img.gz", ".dcm", ".h5", ".hdf5"};
+// Of formats in which cameras write, too, and that nothing here reads. An extension that is merely unknown tells
+// nothing: DICOM files have all kinds of them, or none.
+const std::vector<std::string> foreign_extensions{".png", ".jpg", ".jpeg", ".jp2",  ".bmp", ".gif", ".webp",
+                                                  ".pgm", ".edf", ".cbf",  ".fits", ".npy", ".csv", ".txt"};
 
 bool holds(const std::vector<std::string>& list, const std::string& item) {
   return std::find(list.begin(), list.end(), item) != list.end();
@@ -133,12 +139,20 @@ void require_writable_extension(const std::string& path) {
 }
 
 #ifdef HALOCLINE_WITH_ITK
+// Once a path: some are written again and again.
+void warn_of_tiff(const std::string& path) {
+  static std::mutex mutex;
+  static std::set<std::string> told;
+  const std::lock_guard lock(mutex);
+  if (told.insert(path).second)
+    spdlog::warn("'{}': TIFF keeps neither origin nor direction nor slice spacing; .mha, .nrrd or .nii keep them",
+                 path);
+}
+
 void write_through_itk(const Grid& grid, Component component, const void* voxels, const std::string& path,
                        bool compressed) {
   const std::string extension = extension_of(path);
-  if (extension == ".tif" || extension == ".tiff")
-    spdlog::warn("'{}': TIFF keeps neither origin nor direction nor slice spacing; .mha, .nrrd or .nii keep them",
-                 path);
+  if (extension == ".tif" || extension == ".tiff") warn_of_tiff(path);
   TemporaryFile file(path);
   try {
     write_itk_image(grid, component, voxels, file.temporary_path(), compressed);
@@ -210,6 +224,20 @@ ImageInfo read_image_info(const std::string& path) {
       refuse_without_itk(path);
 #endif
   }
+}
+
+void check_readable_series(const std::string& series) {
+  if (fs::is_directory(series)) {
+#ifndef HALOCLINE_WITH_ITK
+    refuse_without_itk(series);
+#endif
+    return;
+  }
+  const std::string extension = extension_of(series);
+  if (holds(foreign_extensions, extension)) refuse_extension(series, false);
+#ifndef HALOCLINE_WITH_ITK
+  if (holds(itk_write_extensions, extension) || holds(itk_read_extensions, extension)) refuse_without_itk(series);
+#endif
 }
 
 void warn_of_grid(const ImageInfo& info, const std::string& name, const std::string& remedy) {

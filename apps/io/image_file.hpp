@@ -20,6 +20,11 @@ namespace halocline {
 /// Grid and type of an image, from its header only. Throws InputError.
 ImageInfo read_image_info(const std::string& path);
 
+/// Throws InputError if no file of a series that grows (check_growing_series()) can ever be read: for a folder or an
+/// extension whose format this build cannot read, and for one of formats that no build reads. Others may be known by
+/// their content once they are there.
+void check_readable_series(const std::string& series);
+
 /// Warns, if the file is TIFF, which grid was taken for a volume, as these files do not keep it; `remedy` ends the
 /// sentence.
 void warn_of_grid(const ImageInfo& info, const std::string& name, const std::string& remedy);

@@ -37,9 +37,10 @@ void sort_naturally(std::vector<std::string>& files) {
 std::vector<std::string> files_by_wildcards(const std::string& pattern) {
   glob_t found{};
   std::vector<std::string> files;
+  std::error_code code;
   if (glob(pattern.c_str(), 0, nullptr, &found) == 0)
     for (std::size_t n = 0; n < found.gl_pathc; ++n)
-      if (!fs::is_directory(found.gl_pathv[n])) files.emplace_back(found.gl_pathv[n]);
+      if (!fs::is_directory(found.gl_pathv[n], code)) files.emplace_back(found.gl_pathv[n]);
   globfree(&found);
   sort_naturally(files);
   return files;
@@ -63,16 +64,6 @@ bool has_wildcards(const std::string& path) {
   return path.find_first_of("*?[") != std::string::npos;
 }
 
-// The number that makes `name` of the pattern.
-std::optional<std::size_t> number_in(const std::string& name, const NumberPlace& place) {
-  if (!name.starts_with(place.before) || !name.ends_with(place.after)) return {};
-  const std::size_t around = place.before.size() + place.after.size();
-  if (name.size() <= around || name.size() > around + 18) return {};
-  const std::string number = name.substr(place.before.size(), name.size() - around);
-  if (!std::all_of(number.begin(), number.end(), digit) || place.with(std::stoull(number)) != name) return {};
-  return std::stoull(number);
-}
-
 // What a folder's series is made of.
 bool is_tiff_name(const fs::path& file) {
   std::string end = file.extension().string();
@@ -82,6 +73,17 @@ bool is_tiff_name(const fs::path& file) {
 
 fs::path folder_of(const fs::path& path) {
   return path.parent_path().empty() ? fs::path(".") : path.parent_path();
+}
+
+// `code`: why there may be more.
+std::vector<std::string> tiff_files(const std::string& folder, std::error_code& code) {
+  std::vector<std::string> files;
+  for (fs::directory_iterator at(folder, code), end; !code && at != end; at.increment(code)) {
+    std::error_code gone;
+    if (is_tiff_name(at->path()) && !at->is_directory(gone)) files.push_back(at->path().string());
+  }
+  sort_naturally(files);
+  return files;
 }
 
 }  // namespace
@@ -101,6 +103,15 @@ bool natural_less(const std::string& a, const std::string& b) {
 
 std::string NumberPlace::with(std::size_t number) const {
   return fmt::format("{}{:0{}}{}", before, number, width, after);
+}
+
+std::optional<std::size_t> NumberPlace::number_in(const std::string& name) const {
+  if (!found || !name.starts_with(before) || !name.ends_with(after)) return {};
+  const std::size_t around = before.size() + after.size();
+  if (name.size() <= around || name.size() > around + 18) return {};
+  const std::string number = name.substr(before.size(), name.size() - around);
+  if (!std::all_of(number.begin(), number.end(), digit) || with(std::stoull(number)) != name) return {};
+  return std::stoull(number);
 }
 
 NumberPlace number_place(const std::string& path) {
@@ -125,7 +136,7 @@ std::map<std::size_t, std::string> numbered_files(const std::string& pattern, co
   std::error_code code;
   for (fs::directory_iterator at(folder.empty() ? "." : folder, code), end; !code && at != end; at.increment(code)) {
     const std::string name = (folder / at->path().filename()).string();
-    if (const auto number = number_in(name, place)) files.emplace(*number, name);
+    if (const auto number = place.number_in(name)) files.emplace(*number, name);
   }
   return files;
 }
@@ -142,16 +153,20 @@ std::vector<std::string> series_files(const std::string& path) {
 }
 
 std::vector<std::string> tiff_files(const std::string& path) {
-  std::vector<std::string> files;
-  if (!fs::is_directory(path)) return files;
-  for (const auto& entry : fs::directory_iterator(path))
-    if (!entry.is_directory() && is_tiff_name(entry.path())) files.push_back(entry.path().string());
-  sort_naturally(files);
+  if (!fs::is_directory(path)) return {};
+  std::error_code code;
+  auto files = tiff_files(path, code);
+  if (code) throw InputError(fmt::format("the folder '{}' cannot be read: {}", path, code.message()));
   return files;
 }
 
 void check_growing_series(const std::string& path) {
-  if (fs::is_directory(path)) return;
+  const auto require_readable = [](const fs::path& folder) {
+    std::error_code code;
+    const fs::directory_iterator files(folder, code);
+    if (code) throw InputError(fmt::format("the folder '{}' cannot be read: {}", folder.string(), code.message()));
+  };
+  if (fs::is_directory(path)) return require_readable(path);
   const NumberPlace place = number_place(path);
   if (fs::exists(path) || (!place.in_name() && !has_wildcards(path)))
     throw InputError(
@@ -159,13 +174,20 @@ void check_growing_series(const std::string& path) {
                     "'scan/proj*.tif' or 'scan/proj_%04d.tif'",
                     path, fs::exists(path) ? "is one file" : "does not exist"));
   const fs::path folder = folder_of(path);
-  if (!has_wildcards(folder.string()) && !fs::is_directory(folder))
+  const bool many_folders = has_wildcards(folder.string()) && !fs::is_directory(folder);
+  if (place.in_name() && (many_folders || fs::path(path).filename().string().find_first_of("*?") != std::string::npos))
+    throw InputError(fmt::format(
+        "'{}' has wildcards beside a place for the number, which would never match; give one or the other", path));
+  if (many_folders) return;
+  if (!fs::is_directory(folder))
     throw InputError(
         fmt::format("'{}': there is no folder '{}'; make it before, or give another pattern", path, folder.string()));
+  require_readable(folder);
 }
 
 std::vector<std::string> files_so_far(const std::string& path) {
-  if (fs::is_directory(path)) return tiff_files(path);
+  std::error_code code;
+  if (fs::is_directory(path, code)) return tiff_files(path, code);
   const NumberPlace place = number_place(path);
   if (!place.in_name()) return files_by_wildcards(path);
   std::vector<std::string> files;
@@ -181,7 +203,7 @@ bool series_would_hold(const std::string& path, const std::string& file) {
   if (fs::is_directory(path)) return same_folder(path) && is_tiff_name(file);
   const fs::path folder = folder_of(path), name = fs::path(file).filename();
   if (const NumberPlace place = number_place(fs::path(path).filename().string()); place.found)
-    return same_folder(folder) && number_in(name.string(), place).has_value();
+    return same_folder(folder) && place.number_in(name.string()).has_value();
   const auto matches = [](const fs::path& pattern, const fs::path& text) {
     return fnmatch(pattern.c_str(), text.c_str(), FNM_PATHNAME | FNM_PERIOD) == 0;
   };

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,8 @@ struct NumberPlace {
   int width = 1;
   bool found = false;
   std::string with(std::size_t number) const;
+  /// The number that makes `name` of it.
+  std::optional<std::size_t> number_in(const std::string& name) const;
   /// Of the file, not of a folder before it: the files are then those of numbered_files().
   bool in_name() const;
 };
@@ -37,11 +40,12 @@ NumberPlace number_place(const std::string& path);
 /// The files of a pattern with a place for the number, whatever numbers are missing.
 std::map<std::size_t, std::string> numbered_files(const std::string& pattern, const NumberPlace& place);
 
-/// Throws InputError unless files may come to be in the series: `path` is a folder, or a pattern in a folder that is
-/// there.
+/// Throws InputError unless files may come to be in the series: `path` is a folder, or a pattern in a folder, that is
+/// there and can be read.
 void check_growing_series(const std::string& path);
 
-/// The files that a folder or pattern names by now, sorted: maybe none, and numbers may be missing.
+/// The files that a folder or pattern names by now, sorted: maybe none, and numbers may be missing. What the file
+/// system refuses counts as not there.
 std::vector<std::string> files_so_far(const std::string& path);
 
 /// Whether a file of this name belongs to the series, if it is there one day.

@@ -230,7 +230,7 @@ TEST_F(BadInput, NanAndInfinity) {
     if (!has_device()) continue;
     expect_refused(denoise("bad-v.mha"), {"bad-v.mha", "(3,2,1)"});
     expect_refused(fdk("bad-p.mha") + grid, {"bad-p.mha", "(3,2,1)"});
-    const std::string told = "bad-v.mha': 1 values were NaN or infinite and became 0";
+    const std::string told = "bad-v.mha': 1 value was NaN or infinite and became 0";
     const Ran mended = run({"metrics", "-i", f / "bad-v.mha", "--allow-nonfinite"});
     EXPECT_EQ(mended.code, 0);
     EXPECT_NE(mended.err.find(told), std::string::npos) << mended.err;
