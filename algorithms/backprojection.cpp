@@ -197,13 +197,15 @@ void VoxelDriven::declare(Requirements& requirements) const {
 void VoxelDriven::start(Slab& slab) const {
   if (layout_ == Layout::texels) {
     const DeviceInfo& device = slab.device();
+    if (!device.images && fetched_)
+      throw InputError(fmt::format("{} has no images; leave them out, for buffers give the same bits", device.name));
     if (!device.images)
       throw InputError(
           fmt::format("{} has no images, so it cannot interpolate in hardware; use exact interpolation", device.name));
     if (projections_.size[0] > device.image_width || projections_.size[1] > device.image_height)
-      throw InputError(fmt::format(
-          "{} takes images up to {} x {}, but a projection has {} x {} pixels; use exact interpolation", device.name,
-          device.image_width, device.image_height, projections_.size[0], projections_.size[1]));
+      throw InputError(fmt::format("{} takes images up to {} x {}, but a projection has {} x {} pixels; {}",
+                                   device.name, device.image_width, device.image_height, projections_.size[0],
+                                   projections_.size[1], fetched_ ? "leave images out" : "use exact interpolation"));
   }
   slab.set("matrices", matrices_.data(), matrices_.size() * sizeof(float));
 }

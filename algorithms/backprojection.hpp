@@ -50,7 +50,7 @@ class VoxelDriven {
   const std::vector<int>& order() const { return order_; }
   /// Adds sizes, arrays, kernels, detector_rows and batch_step.
   void declare(Requirements& requirements) const;
-  /// Matrices. Throws InputError if the device cannot interpolate in hardware.
+  /// Matrices. Throws InputError if the device does not hold the images that were asked for.
   void start(Slab& slab) const;
   /// Options of a kernel that stores into "filtered" (filtered.clh), and its work-items.
   const std::string& layout_options() const { return layout_options_; }

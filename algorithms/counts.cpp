@@ -65,17 +65,19 @@ void require_calibrated(const CountsCalibration& calibration, const Grid& stack,
                                fmt::join(stack.size, " x "), fmt::join(calibration.size, " x ")));
 }
 
+void view_to_line_integrals(const CountsCalibration& calibration, std::size_t view, float* values) {
+  const std::size_t columns = calibration.size[0], rows = calibration.size[1];
+  const auto degree = static_cast<int>(calibration.coefficients.size());
+  std::vector<float> q(rows * columns);  // of all, for rows may need others
+  for (std::size_t row = 0; row < rows; ++row)
+    attenuations_of_row(calibration, row, view, values + row * columns, q.data() + row * columns);
+  for (std::size_t n = 0; n < q.size(); ++n) values[n] = counts_hardened(q[n], calibration.coefficients.data(), degree);
+}
+
 void counts_to_line_integrals(Volume& counts, const CountsCalibration& calibration, const std::string& name) {
   require_calibrated(calibration, counts.grid, name);
-  const auto [columns, rows, views] = counts.grid.size;
-  const auto degree = static_cast<int>(calibration.coefficients.size());
-  parallel_slices(views, [&, columns = columns, rows = rows](std::size_t view) {
-    float* values = counts.voxels.data() + view * rows * columns;
-    std::vector<float> q(rows * columns);  // of all, for rows may need others
-    for (std::size_t row = 0; row < rows; ++row)
-      attenuations_of_row(calibration, row, view, values + row * columns, q.data() + row * columns);
-    for (std::size_t n = 0; n < q.size(); ++n)
-      values[n] = counts_hardened(q[n], calibration.coefficients.data(), degree);
+  parallel_slices(counts.grid.size[2], [&](std::size_t view) {
+    view_to_line_integrals(calibration, view, counts.voxels.data() + view * counts.grid.slice());
   });
 }
 

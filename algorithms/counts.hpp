@@ -66,6 +66,9 @@ struct CountsCalibration {
 void attenuations_of_row(const CountsCalibration& calibration, std::size_t row, std::size_t view, const float* counts,
                          float* q);
 
+/// Replaces the counts of all pixels in view `view` by line integrals.
+void view_to_line_integrals(const CountsCalibration& calibration, std::size_t view, float* values);
+
 /// Replaces counts (u, v, view) by line integrals. Throws InputError unless the stack has the calibration's size.
 void counts_to_line_integrals(Volume& counts, const CountsCalibration& calibration,
                               const std::string& name = "the counts");

@@ -34,6 +34,11 @@ std::vector<double> transfer_of(const FdkParameters& parameters, std::size_t len
 
 constexpr double noticeable_slant = 10;  // degrees
 
+/// That the geometry has by itself, or in the scan that its views are taken from.
+std::size_t number_of(std::size_t view, std::span<const std::size_t> numbers) {
+  return numbers.empty() ? view : numbers[view];
+}
+
 /// The angle between the rays to a point and the plane across the rotation axis, degrees.
 double elevation(const View& view, const std::array<double, 3>& point) {
   std::array<double, 3> way = ray_direction(view);
@@ -455,6 +460,46 @@ void Fdk::accumulate(Slab& slab, Range views, Range slices) const {
   voxels_.accumulate(slab, views, slices);
 }
 
+namespace {
+
+// The view whose rows stand steepest to the way of the source, as a note; "" if that is not noticeable.
+std::string check_row_slant(const Geometry& geometry, const std::string& geometry_name,
+                            std::span<const std::size_t> numbers = {}) {
+  const auto steepest = std::max_element(geometry.views.begin(), geometry.views.end(),
+                                         [](const View& a, const View& b) { return row_slant(a) < row_slant(b); });
+  const double slant = row_slant(*steepest);
+  const std::string slanted = fmt::format(
+      "{}: in projection {} the detector's rows stand at {:.4g} degrees to the way of the source", geometry_name,
+      number_of(static_cast<std::size_t>(steepest - geometry.views.begin()), numbers), slant);
+  if (slant > largest_row_slant)
+    throw InputError(fmt::format("{}; filtering needs rows across the rotation axis, so {}correct the angles", slanted,
+                                 turn_or(slant)));
+  if (!(slant > noticeable_slant)) return {};
+  return slanted + "; filtering along them is an approximation for small angles, and values are off by per cents";
+}
+
+}  // namespace
+
+std::vector<std::string> check_fdk_views(const Geometry& geometry, const Grid& grid, const std::string& geometry_name,
+                                         std::span<const std::size_t> numbers) {
+  std::vector<std::string> notes;
+  if (auto slanted = check_row_slant(geometry, geometry_name, numbers); !slanted.empty())
+    notes.push_back(std::move(slanted));
+  const auto half = [](std::size_t size) { return 0.5 * (static_cast<double>(size) - 1); };
+  const auto centre = grid.world(half(grid.size[0]), half(grid.size[1]), half(grid.size[2]));
+  const auto highest =
+      std::max_element(geometry.views.begin(), geometry.views.end(),
+                       [&](const View& a, const View& b) { return elevation(a, centre) < elevation(b, centre); });
+  if (const double angle = elevation(*highest, centre); angle > noticeable_slant)
+    notes.push_back(fmt::format(
+        "{}: rays of projection {} meet the volume's centre at {:.4g} degrees to the plane across the rotation axis; "
+        "filtered back-projection is made for that plane, and values are off by per cents",
+        geometry_name, number_of(static_cast<std::size_t>(highest - geometry.views.begin()), numbers), angle));
+  for (const auto& suspicious : suspicious_views(geometry, numbers))
+    notes.push_back(fmt::format("{}: {}", geometry_name, suspicious));
+  return notes;
+}
+
 std::vector<std::string> check_fdk(const Geometry& geometry, const Grid& projections, const Grid& grid,
                                    const std::string& projections_name, const std::string& geometry_name,
                                    const RedundancyOptions& options) {
@@ -466,15 +511,7 @@ std::vector<std::string> check_fdk(const Geometry& geometry, const Grid& project
         "{}: the detector's axes are turned by {:.4g} degrees in its plane; filtering needs rows along u, so give "
         "that angle as the geometry's in-plane angle",
         projections_name, std::atan2(d[3], d[0]) * 180 / pi));
-  const auto steepest = std::max_element(geometry.views.begin(), geometry.views.end(),
-                                         [](const View& a, const View& b) { return row_slant(a) < row_slant(b); });
-  const double slant = row_slant(*steepest);
-  const std::string slanted =
-      fmt::format("{}: in projection {} the detector's rows stand at {:.4g} degrees to the way of the source",
-                  geometry_name, steepest - geometry.views.begin(), slant);
-  if (slant > largest_row_slant)
-    throw InputError(fmt::format("{}; filtering needs rows across the rotation axis, so {}correct the angles", slanted,
-                                 turn_or(slant)));
+  check_row_slant(geometry, geometry_name);
   const AngularCoverage coverage = angular_coverage(geometry, options.allow_incomplete_arc);
   if (coverage.inner_gap > largest_view_gap)
     throw InputError(
@@ -486,21 +523,6 @@ std::vector<std::string> check_fdk(const Geometry& geometry, const Grid& project
   if (!is_seen(geometry, seen, grid)) refuse_unseen(geometry, seen, grid);
 
   std::vector<std::string> notes;
-  if (slant > noticeable_slant)
-    notes.push_back(slanted +
-                    "; filtering along them is an approximation for small angles, and values are off by per cents");
-  const auto half = [](std::size_t size) { return 0.5 * (static_cast<double>(size) - 1); };
-  const auto centre = grid.world(half(grid.size[0]), half(grid.size[1]), half(grid.size[2]));
-  const auto highest =
-      std::max_element(geometry.views.begin(), geometry.views.end(),
-                       [&](const View& a, const View& b) { return elevation(a, centre) < elevation(b, centre); });
-  if (const double angle = elevation(*highest, centre); angle > noticeable_slant)
-    notes.push_back(fmt::format(
-        "{}: rays of projection {} meet the volume's centre at {:.4g} degrees to the plane across the rotation axis; "
-        "filtered back-projection is made for that plane, and values are off by per cents",
-        geometry_name, highest - geometry.views.begin(), angle));
-  for (const auto& suspicious : suspicious_views(geometry))
-    notes.push_back(fmt::format("{}: {}", geometry_name, suspicious));
   if (coverage.repeated_views > 0)
     notes.push_back(fmt::format("{}: {} an angle; views at one angle share its weight", geometry_name,
                                 plural(coverage.repeated_views, "view repeats", "views repeat")));
@@ -537,8 +559,10 @@ RunResult fdk_of(const ProjectionStack& projections, const Geometry& geometry, O
   if (parameters.hardware_interpolation)
     require_variant(parameters.half_texels ? half_texture_variant : texture_variant, devices,
                     parameters.half_texels ? "--interpolation half" : "--interpolation hardware");
-  if (parameters.tell && !parameters.variance)  // which follows the reconstruction
+  if (parameters.tell && !parameters.variance) {  // which follows the reconstruction
+    for (const auto& note : check_fdk_views(geometry, grid)) spdlog::warn("{}", note);
     for (const auto& note : notes) spdlog::warn("{}", note);
+  }
   return run_backprojection(Fdk(geometry, stack, grid, parameters, checked_budgets(devices)), projections, output,
                             devices, options);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -39,7 +40,8 @@ struct FdkParameters {
   /// If set, the result is not the attenuation but the variance of each voxel, in 1/mm^2, for projections with this
   /// noise, independent from pixel to pixel.
   std::optional<Noise> variance = std::nullopt;
-  /// Warn of what check_fdk() returns, but for a variance; false where the caller has, or reconstructs again and again.
+  /// Warn of what check_fdk() and check_fdk_views() return, but for a variance; false where the caller has, or
+  /// reconstructs again and again.
   bool tell = true;
 };
 
@@ -116,12 +118,19 @@ void check_fdk_parameters(const FdkParameters& parameters);
 
 /// Throws InputError unless the scan can be reconstructed: the stack has as many views as the geometry, its rows lie
 /// along u, the arc is long enough and the detector well placed (redundancy_of; a parallel beam needs 180 degrees), and
-/// the detector sees some of the volume. Returns what is worth telling: suspicious_views(), repeated or disordered
-/// views, a short scan, a displaced detector.
+/// the detector sees some of the volume. Returns what is worth telling of the views together: repeated or disordered
+/// ones, a short scan, a displaced detector.
 std::vector<std::string> check_fdk(const Geometry& geometry, const Grid& projections, const Grid& grid,
                                    const std::string& projections_name = "the projections",
                                    const std::string& geometry_name = "the geometry",
                                    const RedundancyOptions& redundancy = {});
+
+/// Throws InputError if the detector's rows stand far too steep in some view, as check_fdk does. Returns what is worth
+/// telling of single views, by their numbers: slanted rows, steep rays, suspicious_views(). For all views of a scan at
+/// once, of which check_fdk may get a part. numbers: see suspicious_views().
+std::vector<std::string> check_fdk_views(const Geometry& geometry, const Grid& grid,
+                                         const std::string& geometry_name = "the geometry",
+                                         std::span<const std::size_t> numbers = {});
 
 /// Reconstructs `projections` (line integrals) on `grid`. Throws InputError as check_fdk does and for bad parameters,
 /// PlanError, ClError, BuildError, Interrupted.

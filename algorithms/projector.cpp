@@ -161,6 +161,9 @@ bool RayProjection::planes_across(int axis) const {
 
 void RayProjection::check_device(const DeviceInfo& device) const {
   if (!images()) return;
+  const bool hardware = parameters_.hardware_interpolation;
+  if (!device.images && !hardware)
+    throw InputError(fmt::format("{} has no images; leave them out, for buffers give the same bits", device.name));
   if (!device.images)
     throw InputError(
         fmt::format("{} has no images, so it cannot interpolate in hardware; use exact interpolation", device.name));
@@ -169,10 +172,10 @@ void RayProjection::check_device(const DeviceInfo& device) const {
     if (need.kind != ArrayKind::planes) continue;
     const auto [width, height, layers] = plane_extent(need, all, need.axis == 2 ? 1 : 2);  // of the thinnest slab
     if (width > device.image_width || height > device.image_height || layers > device.image_layers)
-      throw InputError(fmt::format(
-          "{} takes images up to {} x {} in {} layers, but the planes of the volume have {} x {} in {}; use exact "
-          "interpolation",
-          device.name, device.image_width, device.image_height, device.image_layers, width, height, layers));
+      throw InputError(
+          fmt::format("{} takes images up to {} x {} in {} layers, but the planes of the volume have {} x {} in {}; {}",
+                      device.name, device.image_width, device.image_height, device.image_layers, width, height, layers,
+                      hardware ? "use exact interpolation" : "leave images out"));
   }
 }
 

@@ -270,12 +270,24 @@ std::optional<std::string> variant_fault(const std::string& name, const Device& 
   return known[key] = fault;
 }
 
+namespace {
+
+// Who looks for an axis asks before each reconstruction, and would be told each time.
+void warn_once(const std::string& text) {
+  static std::mutex mutex;
+  static std::set<std::string> told;
+  const std::lock_guard lock(mutex);
+  if (told.insert(text).second) spdlog::warn("{}", text);
+}
+
+}  // namespace
+
 bool variant_works(const std::string& variant, const std::vector<Device>& devices, const std::string& instead) {
   for (const auto& device : devices) {
     const auto fault = fault_found(variant, device);
     if (!fault || fault->empty()) continue;
-    spdlog::warn("{} is wrong on {} with the driver {}: {}; {} instead", variant, device.info().name,
-                 device.info().driver, *fault, instead);
+    warn_once(fmt::format("{} is wrong on {} with the driver {}: {}; {} instead", variant, device.info().name,
+                          device.info().driver, *fault, instead));
     return false;
   }
   return true;

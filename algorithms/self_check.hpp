@@ -30,8 +30,8 @@ std::vector<std::string> variant_names();
 /// afresh: not looked up.
 std::optional<std::string> variant_fault(const std::string& variant, const Device& device, bool afresh = false);
 
-/// Whether the variant is right on all of the devices, as far as they take it; if not, a warning names the device and
-/// `instead`, what is done without it. For choices that nobody asked for.
+/// Whether the variant is right on all of the devices, as far as they take it; if not, a warning, once in a process,
+/// names the device and `instead`, what is done without it. For choices that nobody asked for.
 bool variant_works(const std::string& variant, const std::vector<Device>& devices, const std::string& instead);
 
 /// Throws InputError that names the option which asked for the variant, and the device on which it is wrong.

@@ -365,16 +365,17 @@ std::vector<std::string> check_windows(const Geometry& geometry, const Grid& pro
                                        const FdkParameters& parameters, std::span<const Range> windows,
                                        const std::string& projections_name, const std::string& geometry_name) {
   check_slice_parameters(parameters);
-  std::vector<std::string> notes;
+  // Of all windows at once: a view that is wrong may be in none but the last, and it has its number in the scan.
+  std::vector<std::string> notes = check_fdk_views(views_of(geometry, {0, windows.back().end}), volume, geometry_name);
   for (const Range& each : windows) {
     const Geometry window = views_of(geometry, each);
     const std::string name = windows.size() == 1
                                  ? geometry_name
                                  : fmt::format("{}, views {} to {}", geometry_name, each.begin, each.end - 1);
     if (windows.size() > 1) require_circle(window, parameters, name);
-    auto told = check_fdk(window, with_views(projections, window.views.size()), volume, projections_name, name,
-                          parameters.redundancy);
-    if (each == windows.front()) notes = std::move(told);
+    const auto told = check_fdk(window, with_views(projections, window.views.size()), volume, projections_name, name,
+                                parameters.redundancy);
+    if (each == windows.front()) notes.insert(notes.end(), told.begin(), told.end());
   }
   return notes;
 }

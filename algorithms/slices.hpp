@@ -80,7 +80,8 @@ Geometry views_of(const Geometry& geometry, Range views);
 std::vector<Range> windows_of(std::size_t views, std::size_t window, std::size_t step);
 
 /// Throws InputError unless every window can be reconstructed and, if there are several, is a full circle (parallel
-/// beam: half circle). Returns what is worth telling of the first (see check_fdk).
+/// beam: half circle). Returns what is worth telling of all their views (check_fdk_views) and of the first window
+/// (check_fdk).
 std::vector<std::string> check_windows(const Geometry& geometry, const Grid& projections, const Grid& volume,
                                        const FdkParameters& parameters, std::span<const Range> windows,
                                        const std::string& projections_name, const std::string& geometry_name);

@@ -25,7 +25,7 @@ class Views {
     grid.size[2] = 1;
     Volume out = Volume::uninitialised(grid);
     projections_.read(view * pixels, pixels, out.voxels.data());
-    if (calibration_ != nullptr) counts_to_line_integrals(out, calibration_->of_views({view}));
+    if (calibration_ != nullptr) view_to_line_integrals(*calibration_, view, out.voxels.data());
     return out;
   }
   std::size_t count() const { return projections_.grid().size[2]; }
@@ -82,6 +82,7 @@ SuspiciousProjections suspicious_projections(const VolumeSource& projections, co
                                              const Redundancy& redundancy, const std::string& name) {
   const Views views(projections, calibration);
   const bool counts = calibration != nullptr;
+  if (counts) require_calibrated(*calibration, projections.grid(), name);
   Edges edges{std::max<std::size_t>(1, projections.grid().size[0] / 100)};
   std::optional<float> first;
   float greatest = 0;

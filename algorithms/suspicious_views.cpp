@@ -28,7 +28,7 @@ std::pair<std::size_t, double> farthest(const Geometry& geometry, double View::*
 
 }  // namespace
 
-std::vector<std::string> suspicious_views(const Geometry& geometry) {
+std::vector<std::string> suspicious_views(const Geometry& geometry, std::span<const std::size_t> numbers) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   std::vector<std::string> found;
   const auto jump = [&](const char* what, double View::*member, const char* unit, double period, double limit) {
@@ -37,7 +37,7 @@ std::vector<std::string> suspicious_views(const Geometry& geometry) {
       found.push_back(fmt::format(
           "{} of projection {} is {:.6g} {}, which is {:.6g} {} from the median of all views; do all views belong to "
           "one scan? If not, correct it, or leave out what does not belong there",
-          what, view, geometry.views[view].*member, unit, by, unit));
+          what, numbers.empty() ? view : numbers[view], geometry.views[view].*member, unit, by, unit));
   };
   const View& front = geometry.views.front();
   if (!geometry.parallel()) {

@@ -2,6 +2,8 @@
 // does.
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,7 +12,8 @@
 namespace halocline {
 
 /// A view whose source or detector distance, or tilt, is far from the median of all; a detector that stands on the
-/// rotation axis. What was found, in which view, and what to do.
-std::vector<std::string> suspicious_views(const Geometry& geometry);
+/// rotation axis. What was found, in which view, and what to do. numbers: the views' in the scan that they are taken
+/// from, which the texts tell; empty: they are all of it.
+std::vector<std::string> suspicious_views(const Geometry& geometry, std::span<const std::size_t> numbers = {});
 
 }  // namespace halocline

@@ -165,14 +165,19 @@ FdkWork prepare(Job& job, const FdkCommand& command) {
   check_view_count(work.chosen, command.projections, views, input, geometry);
   work.attenuation = fdk_parameters(command.filter);
   work.attenuation.tell = false;  // of the halves' geometries it would be the same again
-  std::set<std::string> told;
+  // Of all frames at once, in the numbers of the file: a view that is wrong is then told of once, and is the right one.
+  const auto taken = work.chosen.views(views);
+  std::vector<std::string> notes = check_fdk_views(select_views(views, taken), work.grid, geometry, taken);
   for (std::size_t n = 0; n < work.frames.size(); ++n) {
     FdkFrame& frame = work.frames[n];
     frame.geometry = work.chosen.geometry(views, n);
-    for (const auto& note : check_frame(command, work, n))
-      if (told.insert(note).second) spdlog::warn("{}", note);
+    const auto of_frame = check_frame(command, work, n);
+    notes.insert(notes.end(), of_frame.begin(), of_frame.end());
     if (!command.halves_output.empty()) prepare_halves(command, work, frame);
   }
+  std::set<std::string> told;
+  for (const auto& note : notes)
+    if (told.insert(note).second) spdlog::warn("{}", note);
   const Geometry& first = work.frames.front().geometry;
   const auto shared = redundancy_of(first, work.stack, work.attenuation.redundancy, geometry).kind;
   warn_of_coverage(job, first, work.stack, work.grid, shared == Redundancy::Kind::wang);

@@ -1,5 +1,6 @@
 // halocline geometry find-axis
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
@@ -93,8 +94,10 @@ class Report {
 };
 
 // Which of two estimates is to be trusted. Sharpness goes by a reconstruction, which views that see only one side of
-// the object, or the range, may lead astray; correlation by the data alone.
-bool takes_second(const AxisEstimate& correlated, const AxisEstimate& sharpest, double pixel, bool displaced) {
+// the object, or the range, may lead astray; correlation by the data alone. pixel: of the projections that are looked
+// at; the message is in those of the file.
+bool takes_second(const AxisEstimate& correlated, const AxisEstimate& sharpest, double pixel, double pixel_of_file,
+                  bool displaced) {
   constexpr double certain = 1.05;  // contrast
   const double apart = std::abs(sharpest.shift - correlated.shift);
   // weights for what is seen twice change with the axis, and sharpness with them: by up to 0.4 pixels
@@ -103,18 +106,39 @@ bool takes_second(const AxisEstimate& correlated, const AxisEstimate& sharpest, 
   if (apart > pixel)
     spdlog::warn(
         "the two differ by {:.3g} pixels; the axis is that by correlation, so look at a reconstruction with it",
-        apart / pixel);
+        apart / pixel_of_file);
   return false;
 }
 
+// The options that leave fewer columns than the file has; where --crop leaves too few, --bin is not to blame.
+std::string narrowing_options(const ProjectionOptions& options, std::size_t columns, std::size_t enough) {
+  const std::size_t cropped = options.crop ? (*options.crop)[2] : columns;
+  std::string text;
+  if (cropped < columns) text = fmt::format("--crop {}", fmt::join(*options.crop, ","));
+  if (cropped < enough) return text;
+  return fmt::format("{}{}--bin {}", text, text.empty() ? "" : " and ", fmt::join(options.bin, ","));
+}
+
 // What no method can do without.
-void require_enough(const Grid& stack, const FindAxisCommand& command) {
+void require_enough(const ChosenProjections& chosen, const FindAxisCommand& command) {
   constexpr std::size_t columns = 4, views = 2;
+  const Grid stack = chosen.stack();
+  if (stack.size[0] < columns && chosen.file.size[0] >= columns)
+    throw InputError(fmt::format(
+        "{}: of the {} columns of '{}' {} are left; the axis is looked for along the rows, which takes {} at the "
+        "least, so leave more",
+        narrowing_options(command.projections, chosen.file.size[0], columns), chosen.file.size[0], command.input,
+        stack.size[0], columns));
   if (stack.size[0] < columns)
     throw InputError(
         fmt::format("'{}': the detector has {} column{}; the axis is looked for along its rows, which takes {} at the "
                     "least, so give projections that are wider",
                     command.input, stack.size[0], stack.size[0] == 1 ? "" : "s", columns));
+  if (stack.size[2] < views && chosen.file.size[2] >= views)
+    throw InputError(
+        fmt::format("--views {}: one view of '{}' is left; the axis is found from views all round, so leave those of "
+                    "half a turn at the least",
+                    command.projections.views, command.input));
   if (stack.size[2] < views)
     throw InputError(
         fmt::format("'{}' has one view; the axis is found from views all round, so give those of half a turn at the "
@@ -156,7 +180,7 @@ FindAxisWork prepare(Job& job, const FindAxisCommand& command) {
   check_view_count(work.chosen, command.projections, work.whole, input, geometry);
   work.geometry = work.chosen.geometry(work.whole, 0);
   check_projections(work.stack, input, work.geometry, geometry);
-  require_enough(work.stack, command);
+  require_enough(work.chosen, command);
   return work;
 }
 
@@ -207,7 +231,7 @@ void run_find_axis(Job& job, const FindAxisCommand& command) {
       report.add("sharpness", sharpest);
       const bool displaced =
           field_of_view(with_axis_shifted(geometry, sharpest.shift), DetectorPixels::of(stack)).displaced();
-      sharper = !found || takes_second(best, sharpest, pixel, displaced);
+      sharper = !found || takes_second(best, sharpest, pixel, pixel_of_file, displaced);
       if (sharper) best = sharpest;
       found = true;
     } catch (const InputError& error) {  // a shifted axis may need a longer arc than there is
@@ -258,8 +282,8 @@ void add_geometry_find_axis(CLI::App& app, Action& action) {
   add_detector_options(*sub, command->projections);
   sub->add_option("--method", command->method,
                   "correlation: opposite rays agree best; sharpness: short reconstructions are sharpest; both: the "
-                  "second about where the first was found; the first counts where they differ by more than a pixel, "
-                  "or the detector is displaced")
+                  "second about where the first was found; the first counts where they differ by more than a pixel "
+                  "(with --bin: a bin), or the detector is displaced")
       ->check(CLI::IsMember({"both", "correlation", "sharpness"}));
   sub->add_option("--range", command->range,
                   "Pixels of the file on each side of the geometry's axis that are tried. Default: 5 % of the columns")

@@ -156,6 +156,13 @@ Geometry ChosenProjections::geometry(const Geometry& all, std::size_t n) const {
   return select_views(all, frames.front().views);
 }
 
+std::vector<std::size_t> ChosenProjections::views(const Geometry& all) const {
+  if (all.views.size() != file.size[2]) return frames.front().views;
+  std::vector<std::size_t> taken;
+  for (const ProjectionPart& frame : frames) taken.insert(taken.end(), frame.views.begin(), frame.views.end());
+  return taken;
+}
+
 ChosenProjections choose_projections(const ProjectionOptions& options, const ImageInfo& file, const std::string& name) {
   ChosenProjections chosen;
   chosen.file = placed_projections(options.detector, file, name);

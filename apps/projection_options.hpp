@@ -48,6 +48,8 @@ struct ChosenProjections {
   double pixels() const { return static_cast<double>(frames.front().bin[0] * frames.front().bin[1]); }
   /// The views of frame n: of the geometry of all views in the file, or of one frame, which then serves for each.
   Geometry geometry(const Geometry& all, std::size_t n) const;
+  /// Which views of that geometry are taken, by some frame.
+  std::vector<std::size_t> views(const Geometry& all) const;
 };
 
 /// Throws InputError that names the option: what it selects is not in the file, or the file cannot say where its pixels

@@ -430,7 +430,11 @@ std::string refusal(const Geometry& geometry, const Grid& detector, const Redund
 }
 
 std::vector<std::string> told(const Geometry& geometry, const Grid& detector, const RedundancyOptions& options = {}) {
-  return check_fdk(geometry, detector, default_grid({16, 16, 16}, {1, 1, 1}), "scan.mha", "scan.xml", options);
+  const Grid grid = default_grid({16, 16, 16}, {1, 1, 1});
+  auto notes = check_fdk_views(geometry, grid, "scan.xml");
+  const auto more = check_fdk(geometry, detector, grid, "scan.mha", "scan.xml", options);
+  notes.insert(notes.end(), more.begin(), more.end());
+  return notes;
 }
 
 using testing::AllOf;

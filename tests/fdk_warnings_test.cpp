@@ -1,6 +1,7 @@
 // labels: app device
 // What `halocline fdk` and `halocline slices` say of geometries and projections that look wrong, and that they say it
 // once; of those that are right they say nothing.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -82,6 +83,87 @@ TEST_F(FdkWarnings, ASourceThatJumpsIsToldOf) {
   const std::string said = fdk("p.mha", "jump.xml");
   EXPECT_THAT(said, HasSubstr("jump.xml': the source to isocentre distance of projection 11 is 330 mm"));
   EXPECT_EQ(times(said, "warning"), 1u) << said;
+}
+
+TEST_F(FdkWarnings, AViewThatIsWrongHasItsNumberInTheFileWhateverPartIsTaken) {
+  Geometry geometry = read_geometry(f / "g.xml");
+  geometry.views[11].sid = 330;
+  write_text(f / "jump.xml", geometry_xml(geometry));
+  const std::string jump = "jump.xml': the source to isocentre distance of projection 11 is 330 mm";
+  for (const std::string views : {"1:39:2", "11:39", "0:39"}) {
+    const std::string said = fdk("p.mha", "jump.xml", {"--views", views, "--allow-incomplete-arc"});
+    EXPECT_THAT(said, HasSubstr(jump)) << views;
+    EXPECT_EQ(times(said, "the median of all views"), 1u) << said;
+  }
+  EXPECT_EQ(fdk("p.mha", "jump.xml", {"--views", "0:39:2"}), "");  // which leave it out
+
+  geometry = read_geometry(f / "g.xml");
+  geometry.views[11].out_of_plane_angle = 12;  // its rays are steep, too
+  geometry.views[21].in_plane_angle = 60;
+  write_text(f / "steep.xml", geometry_xml(geometry));
+  const Words command{"fdk",       "-i",    f / "p.mha", "-g",        f / "steep.xml", "--size", "20,20,4",
+                      "--spacing", "2,2,2", "-o",        f / "v.mha", "--views",       "1:39:2"};
+  const Ran refused = run(command);
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("steep.xml': in projection 21 the detector's rows stand at 60 degrees"));
+  geometry.views[21].in_plane_angle = 0;
+  write_text(f / "steep.xml", geometry_xml(geometry));
+  EXPECT_THAT(fdk("p.mha", "steep.xml", {"--views", "1:39:2"}),
+              AllOf(HasSubstr("steep.xml': rays of projection 11 meet"),
+                    HasSubstr("the out-of-plane angle of projection 11 is 12 degrees")));
+}
+
+TEST_F(FdkWarnings, AViewThatIsWrongIsToldOfOnceForAllFrames) {
+  Geometry geometry = read_geometry(f / "g.xml");
+  Volume projections = read_image(f / "p.mha");
+  const std::size_t frame = projections.voxels.size();
+  projections.grid.size[2] *= 2;
+  projections.voxels.resize(2 * frame);
+  std::copy_n(projections.voxels.begin(), frame, projections.voxels.begin() + static_cast<std::ptrdiff_t>(frame));
+  write_image(projections, f / "frames.mha");
+  const auto views = geometry.views;
+  geometry.views.insert(geometry.views.end(), views.begin(), views.end());
+  geometry.views[51].sid = 330;
+  write_text(f / "frames.xml", geometry_xml(geometry));
+  const Words command{"fdk",    "-i",      f / "frames.mha", "-g",     f / "frames.xml",
+                      "--size", "20,20,4", "--spacing",      "2,2,2",  "--views-per-frame",
+                      "40",     "-o",      f / "v%d.mha",    "--quiet"};
+  for (const Words& more : {Words{}, Words{"--views", "1:39:2"}}) {
+    const std::string said = done(command + more).err;
+    EXPECT_THAT(said, HasSubstr("frames.xml': the source to isocentre distance of projection 51 is 330 mm"));
+    EXPECT_EQ(times(said, "warning"), 1u) << said;
+  }
+  geometry.views[13].sid = 320;  // in the first frame; of both the one that is farther off is told of
+  write_text(f / "frames.xml", geometry_xml(geometry));
+  EXPECT_EQ(times(done(command).err, "the median of all views"), 1u);
+}
+
+TEST_F(FdkWarnings, SlicesTellOfViewsThatOnlyLaterWindowsHave) {
+  Geometry geometry = read_geometry(f / "g.xml");
+  Volume projections = read_image(f / "p.mha");
+  const std::size_t window = projections.voxels.size();
+  projections.grid.size[2] *= 2;
+  projections.voxels.resize(2 * window);
+  std::copy_n(projections.voxels.begin(), window, projections.voxels.begin() + static_cast<std::ptrdiff_t>(window));
+  write_image(projections, f / "twice.mha");
+  const auto views = geometry.views;
+  geometry.views.insert(geometry.views.end(), views.begin(), views.end());
+  geometry.views[67].sid = 330;
+  write_text(f / "g.xml", geometry_xml(geometry));
+  Grid single = projections.grid;
+  single.size[2] = 1;
+  Volume view(single);
+  for (std::size_t n = 0; n < 80; ++n) {
+    std::copy_n(projections.voxels.begin() + static_cast<std::ptrdiff_t>(n * single.count()), single.count(),
+                view.voxels.begin());
+    write_image(view, f / fmt::format("view_{:02}.mha", n));
+  }
+  const Words windows{"--views", "40", "--step", "20"};
+  for (const std::string& said :
+       {slices("twice.mha", windows), slices("view_%02d.mha", windows + Words{"--follow", "--wait", "300"})}) {
+    EXPECT_THAT(said, HasSubstr("g.xml': the source to isocentre distance of projection 67 is 330 mm"));
+    EXPECT_EQ(times(said, "warning"), 1u) << said;
+  }
 }
 
 TEST_F(FdkWarnings, NothingMeasuredIsToldOf) {

@@ -327,6 +327,18 @@ TEST_F(GeometryCommand, FindAxisRefusalsNameFileAndRemedy) {
   write_image(Volume(stack, 1), f / "one.mha");
   contains(done(circular + Words{"1", "-o", f / "one.xml"}).out, {"one.xml: 1 view, divergent beam"});
   refused(find("one.mha", "one.xml"), {"one.mha' has one view;", "half a turn"});
+  // what the options leave is not the file's fault
+  stack.size = {20, 8, 24};
+  write_image(Volume(stack, 1), f / "part.mha");
+  const auto part = [&](const Words& options) { return find("part.mha", "g.xml") + options; };
+  refused(part({"--crop", "5,0,3,8"}),
+          {"--crop 5,0,3,8: of the 20 columns of '", "part.mha' 3 are left", "takes 4 at the least, so leave more"});
+  refused(part({"--crop", "5,0,3,8", "--bin", "1,2"}), {"--crop 5,0,3,8: of the 20"});
+  refused(part({"--bin", "6,1"}), {"--bin 6,1: of the 20 columns of '", "part.mha' 3 are left"});
+  refused(part({"--crop", "0,0,20,7", "--bin", "6"}), {"--bin 6: of the 20 columns of '"});
+  refused(part({"--crop", "0,0,15,8", "--bin", "5"}), {"--crop 0,0,15,8 and --bin 5: of the 20 columns of '"});
+  refused(part({"--views", "7:7"}), {"--views 7:7: one view of '", "part.mha' is left", "half a turn"});
+  stack.size = {20, 3, 1};
   stack.size[2] = 30;
   write_image(Volume(stack, 1), f / "short.mha");
   done(circular + Words{"30", "--arc", "90", "-o", f / "short.xml"});

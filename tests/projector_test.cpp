@@ -369,8 +369,31 @@ TEST(Projector, ImagesTooSmallForTheVolumeAreRefused) {
   info.image_width = info.image_height = 64;
   info.image_layers = 8;
   EXPECT_THAT(message(), testing::HasSubstr("Tiny takes images up to 64 x 64 in 8 layers, but the planes"));
+  EXPECT_THAT(message(), testing::HasSubstr("use exact interpolation"));
   info.image_layers = 64;
   EXPECT_EQ(message(), "accepted");
+}
+
+TEST(Projector, ImagesOfExactProjectionAreRefusedInOtherWords) {
+  const auto scene = reference::scenes().front();
+  const RayProjection method(scene.geometry, scene.grid, scene.projections,
+                             {.projector = Projector::siddon, .images = true});
+  DeviceInfo info;
+  info.name = "Tiny";
+  const auto message = [&] {
+    try {
+      method.check_device(info);
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  EXPECT_EQ(message(), "Tiny has no images; leave them out, for buffers give the same bits");
+  info.images = true;
+  info.image_width = 8;
+  info.image_height = info.image_layers = 64;
+  EXPECT_THAT(message(), testing::AllOf(testing::HasSubstr("Tiny takes images up to 8 x 64 in 64 layers"),
+                                        testing::EndsWith("; leave images out")));
 }
 
 }  // namespace

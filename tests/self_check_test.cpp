@@ -6,6 +6,11 @@
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/spdlog.h>
+
+#include <memory>
+#include <sstream>
 
 #include "host/error.hpp"
 #include "tests/command_runner.hpp"
@@ -86,6 +91,23 @@ TEST_F(SelfCheck, AWrongVariantIsFoundRememberedAndRefused) {
   EXPECT_THAT(refused.err, HasSubstr(*fault));
   EXPECT_EQ(f.files(), std::vector<std::string>{"v.mha"});
   EXPECT_EQ(run(denoise).code, 0);
+}
+
+// As a search that reconstructs again and again asks before each time.
+TEST_F(SelfCheck, AWrongVariantIsToldOfOnce) {
+  const auto variant = fused_variant(true, 4);
+  spoil("pdu_fused_iterate", variant);
+  ASSERT_NE(variant_fault(variant, devices_.front(), true).value_or(""), "");
+  arm_("");
+  std::ostringstream said;
+  auto& sinks = spdlog::default_logger()->sinks();
+  sinks.push_back(std::make_shared<spdlog::sinks::ostream_sink_mt>(said));
+  for (int n = 0; n < 3; ++n) EXPECT_FALSE(variant_works(variant, devices_, "the kernels in place"));
+  sinks.pop_back();
+  const std::string text = said.str(), part = variant + " is wrong on ";
+  const std::size_t first = text.find(part);
+  ASSERT_NE(first, std::string::npos) << text;
+  EXPECT_EQ(text.find(part, first + 1), std::string::npos) << text;
 }
 
 TEST_F(SelfCheck, DevicesCheckTells) {

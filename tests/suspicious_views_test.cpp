@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "algorithms/geometry_check.hpp"
+#include "algorithms/projection_part.hpp"
 
 namespace halocline {
 namespace {
@@ -53,6 +54,15 @@ TEST(SuspiciousViews, JumpFromOneToTheNext) {
   geometry.views[3].out_of_plane_angle = -6;
   EXPECT_THAT(suspicious_views(geometry), ElementsAre(HasSubstr("in-plane angle of projection 0 is 90 degrees"),
                                                       HasSubstr("out-of-plane angle of projection 3 is -6 degrees")));
+}
+
+TEST(SuspiciousViews, HaveTheirNumbersInTheScanThatTheyAreTakenFrom) {
+  Geometry geometry = scan();
+  geometry.views[17].sid = 1060;
+  const std::vector<std::size_t> numbers{11, 14, 17, 20};
+  const Geometry part = select_views(geometry, numbers);
+  EXPECT_THAT(suspicious_views(part, numbers), ElementsAre(HasSubstr("isocentre distance of projection 17 is 1060")));
+  EXPECT_THAT(suspicious_views(part), ElementsAre(HasSubstr("isocentre distance of projection 2 is 1060")));
 }
 
 TEST(SuspiciousViews, HaveTheDetectorOnTheAxis) {
