@@ -194,19 +194,20 @@ void VoxelDriven::declare(Requirements& requirements) const {
   requirements.detector_rows = detector_rows_;
 }
 
+void VoxelDriven::check_device(const DeviceInfo& device) const {
+  if (layout_ != Layout::texels) return;
+  if (!device.images && fetched_)
+    throw InputError(fmt::format("{} has no images; leave them out, for buffers give the same bits", device.name));
+  if (!device.images)
+    throw InputError(
+        fmt::format("{} has no images, so it cannot interpolate in hardware; use exact interpolation", device.name));
+  if (projections_.size[0] > device.image_width || projections_.size[1] > device.image_height)
+    throw InputError(fmt::format("{} takes images up to {} x {}, but a projection has {} x {} pixels; {}", device.name,
+                                 device.image_width, device.image_height, projections_.size[0], projections_.size[1],
+                                 fetched_ ? "leave images out" : "use exact interpolation"));
+}
+
 void VoxelDriven::start(Slab& slab) const {
-  if (layout_ == Layout::texels) {
-    const DeviceInfo& device = slab.device();
-    if (!device.images && fetched_)
-      throw InputError(fmt::format("{} has no images; leave them out, for buffers give the same bits", device.name));
-    if (!device.images)
-      throw InputError(
-          fmt::format("{} has no images, so it cannot interpolate in hardware; use exact interpolation", device.name));
-    if (projections_.size[0] > device.image_width || projections_.size[1] > device.image_height)
-      throw InputError(fmt::format("{} takes images up to {} x {}, but a projection has {} x {} pixels; {}",
-                                   device.name, device.image_width, device.image_height, projections_.size[0],
-                                   projections_.size[1], fetched_ ? "leave images out" : "use exact interpolation"));
-  }
   slab.set("matrices", matrices_.data(), matrices_.size() * sizeof(float));
 }
 
@@ -373,8 +374,9 @@ RunResult backproject(const Volume& projections, const Geometry& geometry, const
   if (parameters.hardware_interpolation)
     require_variant(parameters.half_texels ? half_texture_variant : texture_variant, devices,
                     parameters.half_texels ? "--interpolation half" : "--interpolation hardware");
-  return run_backprojection(unfiltered(geometry, projections.grid, grid, parameters, checked_budgets(devices)),
-                            projections, grid, devices, options);
+  const auto method = unfiltered(geometry, projections.grid, grid, parameters, checked_budgets(devices));
+  for (const Device& device : devices) method.check_device(device.info());
+  return run_backprojection(method, projections, grid, devices, options);
 }
 
 Plan plan_backproject(const Geometry& geometry, const Grid& projections, const Grid& grid,

@@ -50,7 +50,9 @@ class VoxelDriven {
   const std::vector<int>& order() const { return order_; }
   /// Adds sizes, arrays, kernels, detector_rows and batch_step.
   void declare(Requirements& requirements) const;
-  /// Matrices. Throws InputError if the device does not hold the images that were asked for.
+  /// Throws InputError if the device cannot hold projections as images, if that is wanted.
+  void check_device(const DeviceInfo& device) const;
+  /// Matrices.
   void start(Slab& slab) const;
   /// Options of a kernel that stores into "filtered" (filtered.clh), and its work-items.
   const std::string& layout_options() const { return layout_options_; }
@@ -109,6 +111,7 @@ class Backprojection : public BackprojectionMethod {
                  const VoxelDriven::Options& options = {});
   Requirements requirements() const override;
   std::vector<int> order() const override { return voxels_.order(); }
+  void check_device(const DeviceInfo& device) const { voxels_.check_device(device); }
   void start(Slab& slab) const override;
   void filter(Slab& slab, Range views) const override;
   void accumulate(Slab& slab, Range views, Range slices) const override;

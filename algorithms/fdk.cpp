@@ -563,8 +563,9 @@ RunResult fdk_of(const ProjectionStack& projections, const Geometry& geometry, O
     for (const auto& note : check_fdk_views(geometry, grid)) spdlog::warn("{}", note);
     for (const auto& note : notes) spdlog::warn("{}", note);
   }
-  return run_backprojection(Fdk(geometry, stack, grid, parameters, checked_budgets(devices)), projections, output,
-                            devices, options);
+  const Fdk method(geometry, stack, grid, parameters, checked_budgets(devices));
+  for (const Device& device : devices) method.check_device(device.info());
+  return run_backprojection(method, projections, output, devices, options);
 }
 
 }  // namespace

@@ -103,6 +103,7 @@ class Fdk : public BackprojectionMethod {
       std::span<const DeviceBudget> devices = {});
   Requirements requirements() const override;
   std::vector<int> order() const override { return voxels_.order(); }
+  void check_device(const DeviceInfo& device) const { voxels_.check_device(device); }
   void start(Slab& slab) const override;
   void filter(Slab& slab, Range views) const override;
   void accumulate(Slab& slab, Range views, Range slices) const override;

@@ -2,6 +2,7 @@
 // Voxel-driven back-projection against double precision, and one slab against many.
 #include "algorithms/backprojection.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -168,6 +169,19 @@ TEST(Backprojection, ImagesAreTakenWhereTheyWereFoundFastestAndAreLargeEnough) {
   EXPECT_EQ(kernel_of({tuned, tuned}), "backproject_image");
   EXPECT_EQ(kernel_of({tuned, small}), "backproject_exact");
   EXPECT_EQ(kernel_of({tuned, plain}), "backproject_exact");
+}
+
+TEST(Backprojection, ImagesTooSmallForTheDetectorAreRefusedBeforeTheyAreMade) {
+  if (!device().front().info().images) GTEST_SKIP() << device().front().info().name << " has no images";
+  reference::Scene scene = reference::scenes().front();
+  scene.projections.size = {device().front().info().image_width + 1, 2, scene.projections.size[2]};
+  scene.projections.origin[0] = -0.5 * scene.projections.spacing[0] * static_cast<double>(scene.projections.size[0]);
+  try {
+    backprojected(Volume(scene.projections), scene, true);
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("pixels; use exact interpolation"));
+  }
 }
 
 TEST(LocalTile, IsTakenWhereItWasFoundFastestOnEveryDevice) {
