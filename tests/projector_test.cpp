@@ -342,10 +342,20 @@ TEST(Projector, SiddonTakesImagesWhereTheyWereFasterAndAreLargeEnough) {
   EXPECT_TRUE(from_images({tuned, hopper}));
   EXPECT_FALSE(from_images({tuned, plain}));
   EXPECT_FALSE(from_images({small}));
-  const std::size_t bytes = 4 * scene.grid.count(), rest = hopper.memory;
-  hopper.memory = hopper.max_allocation = bytes + bytes / 2 + 4 * scene.projections.count();
-  EXPECT_FALSE(from_images({hopper})) << "in one slab from buffers alone";
-  hopper.memory = hopper.max_allocation = rest;
+  // just enough memory for one slab from buffers
+  DeviceBudget narrow = hopper, buffers = hopper;
+  buffers.choices[siddon_form_choice] = buffers_form;
+  const auto slabs = [&](std::size_t memory) {
+    buffers.memory = memory;
+    try {
+      return plan_project(scene.geometry, scene.grid, scene.projections, {Projector::siddon}, {buffers}).slabs.size();
+    } catch (const PlanError&) {
+      return std::size_t{0};
+    }
+  };
+  narrow.memory = 4 * scene.grid.count();
+  while (slabs(narrow.memory) != 1) narrow.memory += 1024;
+  EXPECT_FALSE(from_images({narrow}));
   EXPECT_FALSE(from_images({hopper}, Projector::joseph));
   hopper.choices[siddon_form_choice] = buffers_form;
   EXPECT_FALSE(from_images({hopper}));
