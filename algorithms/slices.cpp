@@ -365,6 +365,7 @@ std::vector<std::string> check_windows(const Geometry& geometry, const Grid& pro
                                        const FdkParameters& parameters, std::span<const Range> windows,
                                        const std::string& projections_name, const std::string& geometry_name) {
   check_slice_parameters(parameters);
+  if (windows.empty()) return {};
   // Of all windows at once: a view that is wrong may be in none but the last, and it has its number in the scan.
   std::vector<std::string> notes = check_fdk_views(views_of(geometry, {0, windows.back().end}), volume, geometry_name);
   for (const Range& each : windows) {

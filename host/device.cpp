@@ -378,6 +378,10 @@ void Device::finish() {
   state_->seen_failed.reset();
 }
 
+void Device::check() {
+  check_running(*state_);
+}
+
 void Device::leave_out() {
   state_->left_out = true;
 }

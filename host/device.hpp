@@ -177,6 +177,8 @@ class Device {
   /// Waits for everything on the three queues (at the end of a job and before host memory goes away). Throws ClError
   /// if a command failed, whatever came after it.
   void finish();
+  /// Throws ClError if a command that has ended failed.
+  void check();
   /// The device has failed: runs on several devices do without it from now on.
   void leave_out();
   bool left_out() const;

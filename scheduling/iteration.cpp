@@ -342,7 +342,8 @@ class Run {
       halos_are_there_ = true;
     }
     if (count > 0) begin_exchange(first + count);
-    settled_ = !exchange_ || first <= begun_at_ || ++passes_unsettled_ == passes_to_settle;
+    settled_ = !exchange_ || first <= begun_at_ || seen_passes_ + 1 >= passes_to_see_ ||
+               ++passes_unsettled_ == passes_to_settle;
     if (settled_) passes_unsettled_ = 0;
     threads_.each(plan_, [&](int device) { work(device, first, count, reduce); });
     if (exchange_ && count > 0) halos_are_there_ = stop_.count() == count;
@@ -377,10 +378,11 @@ class Run {
       method_.reduce(slab, first + count, slab.interior());
       slab.download(sums_name_, slab.interior(), sums_.data(), 0);
       slab.last().wait();
+      slab.check();  // the sums would be there if what they are of had failed, too
     }
     if (!settled_ || !(reduce || exchange_)) return;
     slab.wait();
-    busy(device, first, slab.busy_seconds());
+    busy(device, first, slab.take_busy_seconds());
   }
 
   // What others need of the slab is there after `made`; it gets what it needs of them.
@@ -579,7 +581,8 @@ class Run {
   // Of one slab between two reports; a multiple of what passes over memory take together.
   static constexpr int iterations_untold = 24;
   // Passes after which the host waits until the devices have nothing to do, and looks at what each of them did: that
-  // takes a tenth of a millisecond, and otherwise the next pass is there when one ends.
+  // takes a tenth of a millisecond, and otherwise the next pass is there when one ends. Or sooner, where slabs may get
+  // other borders by it.
   static constexpr int passes_to_settle = 8;
   static constexpr std::size_t state_piece = std::size_t{4} << 20;  // bytes
   static Clock::time_point after(Clock::time_point time, double seconds) {

@@ -336,7 +336,6 @@ void Slab::upload_bytes(const std::string& name, std::size_t bytes, const Stagin
 void Slab::wait() {
   settle();
   device_.finish();
-  busy_seconds_ = 0;
   for (const auto& event : computed_) busy_seconds_ += event.seconds();
   computed_.clear();
   graph_.clear();

@@ -135,9 +135,11 @@ class Slab {
   void wait();
   /// Gives page-locked memory back until the next transfer that needs it.
   void release_staging();
-  /// Seconds that kernels ran between the last two calls of wait(), in plans of iterations with several slabs that
-  /// stay.
-  double busy_seconds() const { return busy_seconds_; }
+  /// Throws as wait() does for commands that have ended and failed, without waiting.
+  void check() { device_.check(); }
+  /// Seconds that kernels ran until the last wait(), since this was called before; in plans of iterations with several
+  /// slabs that stay.
+  double take_busy_seconds() { return std::exchange(busy_seconds_, 0); }
   /// Marks what was enqueued last, on any queue, as the end of a step, and waits until at most `newer` of the steps
   /// marked so far are in flight: keeps Ctrl-C and progress close to the device. `meanwhile` is called until then, as
   /// long as it finds something to do.
@@ -168,7 +170,7 @@ class Slab {
   std::deque<Event> steps_;
   bool timed_;                   // whether
   std::vector<Event> computed_;  // holds commands since the last wait(),
-  double busy_seconds_ = 0;      // and how long those before it took
+  double busy_seconds_ = 0;      // and how long those before it took, that nobody asked for
   std::map<std::pair<std::size_t, std::size_t>, Fft> ffts_;
   std::vector<std::shared_ptr<std::vector<std::byte>>> keep_;  // host copies that uploads in flight read
 };

@@ -161,10 +161,11 @@ GrowingSeries::File GrowingSeries::take(std::chrono::duration<double> patience, 
       tried = Clock::now();
       sure_ = 0;  // look again: it may have been a later one after all
     } else if (!stamp && file) {
-      ahead_.clear();  // gone since the last look
+      reason = "it cannot be looked at";
       sure_ = 0;
     }
     if (now - changed >= patience) give_up(patience.count(), reason);
+    if (!stamp) ahead_.clear();  // it may be gone since the last look
     // folders with many files, or far away, are looked at less often
     std::this_thread::sleep_for(std::clamp<Clock::duration>(9 * (Clock::now() - begun), 20ms, 1s));
   }
