@@ -24,18 +24,20 @@ std::vector<Matrix34> matrices_of(const Geometry& geometry, const Grid& projecti
   return matrices;
 }
 
-bool mirrored_was_fastest(std::span<const DeviceBudget> devices) {
-  return !devices.empty() && std::all_of(devices.begin(), devices.end(), [](const DeviceBudget& device) {
-    const auto tuned = device.choices.find(texture_form_choice);
-    return device.texel_pairs && tuned != device.choices.end() && tuned->second == mirrored_form;
+bool all_chose(std::span<const DeviceBudget> devices, const char* choice, const char* form) {
+  return !devices.empty() && std::all_of(devices.begin(), devices.end(), [&](const DeviceBudget& device) {
+    const auto tuned = device.choices.find(choice);
+    return tuned != device.choices.end() && tuned->second == form;
   });
 }
 
+bool mirrored_was_fastest(std::span<const DeviceBudget> devices) {
+  return all_chose(devices, texture_form_choice, mirrored_form) &&
+         std::all_of(devices.begin(), devices.end(), [](const DeviceBudget& device) { return device.texel_pairs; });
+}
+
 bool images_were_fastest(std::span<const DeviceBudget> devices) {
-  return !devices.empty() && std::all_of(devices.begin(), devices.end(), [](const DeviceBudget& device) {
-    const auto tuned = device.choices.find(exact_form_choice);
-    return tuned != device.choices.end() && tuned->second == images_form;
-  });
+  return all_chose(devices, exact_form_choice, images_form);
 }
 
 }  // namespace
@@ -314,9 +316,8 @@ void set_device_options(VoxelDriven::Options& options, std::span<const DeviceBud
 std::vector<DeviceBudget> checked_budgets(const std::vector<Device>& devices) {
   auto result = budgets(devices);
   const LocalTile* tile = fastest_tile(result);
-  if (tile != nullptr && !variant_works(tile_variant(*tile), devices, "quads serve"))
-    for (DeviceBudget& budget : result) budget.choices[exact_form_choice] = quads_form;
-  if (images_were_fastest(result) && !variant_works(image_variant, devices, "quads serve"))
+  const std::string exact = tile != nullptr ? tile_variant(*tile) : images_were_fastest(result) ? image_variant : "";
+  if (!exact.empty() && !variant_works(exact, devices, "quads serve"))
     for (DeviceBudget& budget : result) budget.choices[exact_form_choice] = quads_form;
   if (mirrored_was_fastest(result) && !variant_works(mirrored_variant, devices, "a pixel a texel serves"))
     for (DeviceBudget& budget : result) budget.choices[texture_form_choice] = single_form;

@@ -6,7 +6,7 @@
 //       variation; Liu, Ma, Fan & Liang 2012). As there, g is the derivative of sum_i N_i with the weights c held constant at
 //       those of the present u, in all of the roots that u_i is part of.
 //   s   1.  WEIGHTS: s_i = sqrt(w_i), the noise's standard deviation at voxel i; 0 where w_i is: that voxel stays
-//   tvgd_variant_step  u_new = u - factor v, factor as there
+//   tvgd_variant_step  u_new = u - factor v, factor = control[0] if `steered`, else `given`
 //   tvgd_variant_sums  per slice the sums of v^2, (u - f)^2, (u - f) v, N; with KEEP v is kept in `kept` (CPUs)
 // A step moves u by factor ||v||, and ||u - factor v - f||^2 = ||u - f||^2 - 2 factor <u - f, v> + factor^2 ||v||^2: the sums
 // that steer the descent are those with v, where plain descent has g.
@@ -108,8 +108,8 @@ __kernel void tvgd_variant_step(__global const float* restrict u, WEIGHTS_DECLAR
   u_new[i] = fma(-(steered ? control[0] : given), v, u[i]);
 }
 
-INLINE real4 descent_terms(__global const float* u, __global const float* f, WEIGHTS_DECLARED KEPT_DECLARED int x,
-                           int y, int z, int nx, int ny, int nz, int offset, float rx, float ry, float rz,
+INLINE real4 descent_terms(__global const float* u, __global const float* f, WEIGHTS_DECLARED KEPT_DECLARED int x, int y,
+                           int z, int nx, int ny, int nz, int offset, float rx, float ry, float rz,
                            SMOOTHING_DECLARED) {
   float root;
   const float v = descent(u, WEIGHTS_PASSED x, y, z, nx, ny, nz, offset, rx, ry, rz, SMOOTHING, &root);
@@ -124,8 +124,10 @@ INLINE real4 descent_terms(__global const float* u, __global const float* f, WEI
 __kernel void tvgd_variant_sums(__global const float* restrict u, __global const float* restrict f,
                                 WEIGHTS_DECLARED __global sum_t* restrict partials, KEPT_DECLARED int nx, int ny,
                                 int nz, int offset, int begin, int end, float rx, float ry, float rz,
-                                SMOOTHING_DECLARED){
-    STORE_SUMS(4, descent_terms(u, f, WEIGHTS_PASSED KEPT_PASSED x, y, z, nx, ny, nz, offset, rx, ry, rz, SMOOTHING))}
+                                SMOOTHING_DECLARED) {
+  STORE_SUMS(4, descent_terms(u, f, WEIGHTS_PASSED KEPT_PASSED x, y, z, nx, ny, nz, offset, rx, ry, rz,
+                              SMOOTHING))
+}
 
 #else
 #ifdef ADAPTIVE

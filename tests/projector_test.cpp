@@ -361,19 +361,21 @@ TEST(Projector, SiddonTakesImagesWhereTheyWereFasterAndAreLargeEnough) {
   EXPECT_FALSE(from_images({hopper}));
 }
 
+std::string refusal(const RayProjection& method, const DeviceInfo& info) {
+  try {
+    method.check_device(info);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
 TEST(Projector, ImagesTooSmallForTheVolumeAreRefused) {
   const auto scene = reference::scenes().front();
   const RayProjection method(scene.geometry, scene.grid, scene.projections, {.hardware_interpolation = true});
   DeviceInfo info;
   info.name = "Tiny";
-  const auto message = [&] {
-    try {
-      method.check_device(info);
-    } catch (const InputError& error) {
-      return std::string(error.what());
-    }
-    return std::string("accepted");
-  };
+  const auto message = [&] { return refusal(method, info); };
   EXPECT_EQ(message(), "Tiny has no images, so it cannot interpolate in hardware; use exact interpolation");
   info.images = true;
   info.image_width = info.image_height = 64;
@@ -390,14 +392,7 @@ TEST(Projector, ImagesOfExactProjectionAreRefusedInOtherWords) {
                              {.projector = Projector::siddon, .images = true});
   DeviceInfo info;
   info.name = "Tiny";
-  const auto message = [&] {
-    try {
-      method.check_device(info);
-    } catch (const InputError& error) {
-      return std::string(error.what());
-    }
-    return std::string("accepted");
-  };
+  const auto message = [&] { return refusal(method, info); };
   EXPECT_EQ(message(), "Tiny has no images; leave them out, for buffers give the same bits");
   info.images = true;
   info.image_width = 8;
