@@ -96,10 +96,13 @@ TypedVolume read_counts(Job& job, const ImageInfo& info, const std::string& path
   return counts;
 }
 
-void warn_of_counts(const ImageInfo& info, const std::string& path, const std::string& remedy) {
+double check_counts_or_integrals(Job& job, bool counts, const CountsArguments& arguments, const ImageInfo& info,
+                                 const std::string& path) {
+  if (counts) return check_counts_arguments(job, arguments, info, path);
   if (is_integer(component_named(info.component)) && info.scaling.identity())
-    spdlog::warn("'{}' holds whole numbers ({}), where line integrals are expected: if they are counts, {}", path,
-                 info.component, remedy);
+    spdlog::warn("'{}' holds whole numbers ({}), where line integrals are expected: if they are counts, give --counts",
+                 path, info.component);
+  return 0;
 }
 
 CountsCalibrator begin_calibration(Job& job, const CountsArguments& arguments, const VolumeSource& counts,

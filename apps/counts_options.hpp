@@ -39,8 +39,10 @@ double check_counts_arguments(Job& job, const CountsArguments& arguments, const 
 /// Reads counts: 16-bit ones as they are, others as float32.
 TypedVolume read_counts(Job& job, const ImageInfo& info, const std::string& path);
 
-/// Warns if projections that ought to be line integrals are whole numbers, as counts are. remedy: what to do about it.
-void warn_of_counts(const ImageInfo& info, const std::string& path, const std::string& remedy);
+/// Of a command with --counts: with it, as check_counts_arguments(). Without it warns if projections that ought to be
+/// line integrals are whole numbers, as counts are, and returns 0.
+double check_counts_or_integrals(Job& job, bool counts, const CountsArguments& arguments, const ImageInfo& info,
+                                 const std::string& path);
 
 /// Reads the images that go with the counts and calibrates. From the greatest number of an integer type on, counts are
 /// saturated unless --saturation says otherwise. Puts figures into the report ("counts"), and warns of what the user

@@ -151,10 +151,7 @@ FdkWork prepare(Job& job, const FdkCommand& command) {
   const std::string input = "'" + command.input + "'", geometry = "'" + command.geometry + "'";
   work.input = job.input_image("-i", command.input);
   work.chosen = choose_projections(command.projections, work.input, input);
-  if (command.counts)
-    check_counts_arguments(job, command.counts_arguments, work.input, command.input);
-  else
-    warn_of_counts(work.input, command.input, "give --counts");
+  check_counts_or_integrals(job, command.counts, command.counts_arguments, work.input, command.input);
   work.stack = work.chosen.stack();
   work.storage = output_storage(command);
   job.input("--geometry", command.geometry);

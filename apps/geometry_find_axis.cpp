@@ -169,10 +169,7 @@ FindAxisWork prepare(Job& job, const FindAxisCommand& command) {
   const std::string input = "'" + command.input + "'", geometry = "'" + command.geometry + "'";
   work.input = job.input_image("-i", command.input);
   work.chosen = choose_projections(command.projections, work.input, input);
-  if (command.counts)
-    work.fields = check_counts_arguments(job, command.counts_arguments, work.input, command.input);
-  else
-    warn_of_counts(work.input, command.input, "give --counts");
+  work.fields = check_counts_or_integrals(job, command.counts, command.counts_arguments, work.input, command.input);
   work.stack = work.chosen.stack();
   job.input("--geometry", command.geometry);
   job.output("-o", command.output);

@@ -91,10 +91,7 @@ std::vector<Range> slice_windows(const SlicesCommand& command, std::size_t views
 void place_projections(Job& job, const SlicesCommand& command, SlicesWork& work, std::optional<Geometry> geometry) {
   const std::string input = "'" + command.input + "'", name = "'" + command.geometry + "'";
   work.chosen = choose_projections(command.projections, work.input, input);
-  if (command.counts)
-    check_counts_arguments(job, command.counts_arguments, work.input, command.input);
-  else
-    warn_of_counts(work.input, command.input, "give --counts");
+  check_counts_or_integrals(job, command.counts, command.counts_arguments, work.input, command.input);
   work.stack = work.chosen.stack();
   FdkParameters parameters = fdk_parameters(command.filter);
   if (command.counts) parameters.counts = FdkParameters::Counts{};
