@@ -17,6 +17,7 @@ struct ScalingOptions {
   std::vector<std::string> jobs;  ///< of scaling_jobs(); empty: all that the devices can do
   std::size_t size = 512;         ///< voxels along each edge, views, and pixels along each edge of the detector
   int iterations = 60;            ///< pdu, tvgd: all of them, without a look at the gap
+  bool stay = false;              ///< slabs that fit stay on the devices, whether that is faster or not
   int runs = 2;                   ///< of which the best counts, after one that compiles
 };
 
@@ -34,8 +35,9 @@ struct ScalingRate {
   bool resident = true;                                                 ///< the slabs stay on the devices
   double updates = 0;                                                   ///< voxel-iterations, or voxels times views
   double seconds = 0, predicted = 0;                                    ///< host to host
-  double iteration_seconds = std::numeric_limits<double>::quiet_NaN();  ///< resident pdu, tvgd: of an iteration, from
-                                                                        ///< runs of once and three times the iterations
+  double iteration_seconds = std::numeric_limits<double>::quiet_NaN();  ///< pdu, tvgd: of an iteration where slabs
+                                                                        ///< stay, from runs of once and three times as
+                                                                        ///< many; NaN: they do not fit
   double rate() const { return updates / seconds; }
 };
 

@@ -128,8 +128,8 @@ bool fuses(const DenoiseParameters& parameters) {
   return primal_dual && is_dimensionless(parameters.schedule) && parameters.regulariser.plain();
 }
 
-// The fastest form takes twice the memory or so: not where that would mean slabs that come and go, and the one in place
-// would stay.
+// The fastest form takes twice the memory or so: not where it would have to come and go, and the one in place would
+// stay, unless that takes longer all the same.
 FusedForm form_for(const Grid& grid, const DenoiseParameters& parameters, FusedForm fastest,
                    std::span<const DeviceBudget> devices, const PlanOptions& options) {
   if (!fuses(parameters)) return {};
@@ -140,13 +140,15 @@ FusedForm form_for(const Grid& grid, const DenoiseParameters& parameters, FusedF
   if (parameters.stages && *parameters.stages == 0) return {};
   if (parameters.stages || parameters.dual_bits || form.stages == 0) return form;
   MethodParameters method = common(grid, parameters);
-  const auto stays = [&](FusedForm each) {
+  PlanOptions staying = options;
+  staying.may_stream = false;
+  const auto plan = [&](FusedForm each, const PlanOptions& how) {
     method.fused = each;
-    return make_plan(requirements_with_reductions(*make_denoiser(parameters.method, method)), devices, options)
-        .resident;
+    return make_plan(requirements_with_reductions(*make_denoiser(parameters.method, method)), devices, how);
   };
   try {
-    return stays(form) || !stays({}) ? form : FusedForm{};
+    if (plan(form, staying).resident || !plan({}, staying).resident) return form;
+    return plan(form, options).seconds < plan({}, options).seconds ? form : FusedForm{};
   } catch (const PlanError&) {
     return {};
   }

@@ -164,6 +164,8 @@ void add_bench_scaling(CLI::App& app, Action& action) {
          "Also the first device with this budget, with which the volume comes and goes in slabs")
       ->type_name("BYTES");
   sub->add_flag("--weak", command->weak, "Also N times the slices on N devices");
+  sub->add_flag("--stay", command->options.stay,
+                "Slabs that fit stay on the devices, also where it is faster that they come and go beside the kernels");
   sub->add_option("--runs", command->options.runs, "Of which the best counts, after one that compiles. Default: 2")
       ->check(whole_number_from(1, 100))
       ->type_name("N");

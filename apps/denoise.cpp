@@ -311,7 +311,8 @@ double held_bytes(const DenoiseCommand& command, const Plan& plan, const Grid& g
   if (!streamed) return result + (2 + weights) * volume;
   result += own_type(command.input, component_named(input.component)) + own_type(command.output, storage.component);
   if (weights > 0) result += own_type(command.weights, component_named(read_image_info(command.weights).component));
-  return result + (plan.resident ? 0 : volume);  // slabs that come and go keep the result, too
+  // slabs that come and go keep the result, too, unless it leaves in the only pass
+  return result + (plan.resident || plan.streamed ? 0 : volume);
 }
 
 // Of host memory, while alpha is chosen (algorithms/strength.hpp): as measured, in volumes of the parts that are
@@ -422,6 +423,7 @@ void run_denoise(Job& job, DenoiseCommand& command) {
     job.tune_first_run(command.parameters.method);
   PlanOptions plan_options;
   plan_options.may_end_early = control.time_limit > 0 || control.keep_partial;
+  plan_options.may_stream = control.checkpoint.empty();
   const Plan plan = plan_denoise(grid, command.parameters, job.devices(), plan_options);
   // Straight from file to file where nothing needs the whole result in memory.
   const bool makes_weights = !command.weights.empty() && !command.weights_given();

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "algorithms/backprojection.hpp"
 #include "algorithms/denoise.hpp"
@@ -33,6 +34,7 @@ struct PlanCommand {
   std::vector<std::string> size, counts;
   std::optional<std::array<std::size_t, 2>> detector;
   std::optional<int> stages, iterations;
+  std::optional<double> gap;
   std::size_t views = 0;
   bool json = false;
 };
@@ -57,13 +59,15 @@ bool projects(const PlanCommand& command) {
 
 // What says nothing about such a job is refused.
 void check_options(const PlanCommand& command) {
-  const std::array<std::pair<const char*, bool>, 3> of_denoise{{{"--iterations", command.iterations.has_value()},
+  const std::array<std::pair<const char*, bool>, 4> of_denoise{{{"--iterations", command.iterations.has_value()},
+                                                                {"--gap", command.gap.has_value()},
                                                                 {"--stages", command.stages.has_value()},
                                                                 {"--duals", !command.duals.empty()}}};
   const std::array<std::pair<const char*, bool>, 3> of_scans{{{"--views", command.views > 0},
                                                               {"--detector", command.detector.has_value()},
                                                               {"--interpolation", !command.interpolation.empty()}}};
-  for (const auto& [option, given] : projects(command) ? of_denoise : of_scans)
+  const auto wrong = projects(command) ? std::span<const std::pair<const char*, bool>>(of_denoise) : of_scans;
+  for (const auto& [option, given] : wrong)
     if (given)
       throw InputError(fmt::format("{} does not go with --method {}: it is for {}", option, command.method,
                                    projects(command) ? "the methods of denoise" : "fdk, project and backproject"));
@@ -121,6 +125,7 @@ Plan plan_for(const PlanCommand& command, const Grid& volume, const std::vector<
     parameters.method = command.method;
     parameters.iterations = command.iterations.value_or(200);
     parameters.stages = command.stages;
+    if (command.gap) parameters.gap = *command.gap;
     if (!command.duals.empty()) parameters.dual_bits = dual_bits_named(command.duals);
     if (command.method == "tvgd") parameters.step = 1;
     if (!here.empty()) return plan_denoise(volume, parameters, here, options);
@@ -260,6 +265,11 @@ void add_plan(CLI::App& app, Action& action) {
   sub->add_option("--iterations", command->iterations, "Of a method of denoise; all are counted. Default: 200")
       ->check(whole_number_from(1))
       ->type_name("N");
+  sub->add_option("--gap", command->gap,
+                  "pdu, spdu: as for denoise. 0: nothing is evaluated before the end, so slabs may come and go beside "
+                  "the kernels. Default: 0.001")
+      ->check(CLI::Range(0.0, 1.0))
+      ->type_name("G");
   sub->add_option("--stages", command->stages, "pdu, spdu: as for denoise")->type_name("N");
   sub->add_option("--duals", command->duals, "pdu, spdu: as for denoise")->check(CLI::IsMember(dual_names()));
   sub->add_option("--views", command->views, "Of a full circle. Default: as many as the volume is wide")

@@ -55,7 +55,7 @@ void require_host_memory(const Plan& plan, const HostNeed& need, std::size_t mem
                                ? fmt::format("{} slices of {} x {} voxels would fit",
                                              std::min<std::int64_t>(slices, size[2]), size[0], size[1])
                                : fmt::format("not even one slice of {} x {} voxels would fit", size[0], size[1]);
-  const bool comes_and_goes = !plan.resident && plan.requirements.stack[2] == 0;
+  const bool comes_and_goes = !plan.resident && !plan.streamed && plan.requirements.stack[2] == 0;
   throw PlanError(fmt::format(
       "{}: the host's memory is too small for {} x {} x {} voxels.\n{}  {:<28} {:>12}\nTake a smaller part of the "
       "volume: {}.{} {}{}",

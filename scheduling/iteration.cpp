@@ -679,8 +679,10 @@ RunResult run_iterations(IterativeMethod& method, const std::map<std::string, co
     if (volume->grid.size != requirements.size)
       throw std::logic_error("initial " + name + " has another size than the result");
   learn_kernel_rate(requirements, devices, trial_of(method, requirements));
+  RunOptions planned = options;
+  if (options.keeper != nullptr || options.time_limit > 0 || options.keep_partial) planned.plan.may_stream = false;
   RunResult result =
-      run_replanning(requirements, devices, options, [&](const Plan& plan, const std::vector<Device>& used) {
+      run_replanning(requirements, devices, planned, [&](const Plan& plan, const std::vector<Device>& used) {
         return Run(method, inputs, output, used, plan, options).run();
       });
   // Where a run goes on from that keeps its state, and what that takes, is not in the plan.

@@ -72,7 +72,7 @@ std::size_t bytes_of(double gibibytes) {
 void add_devices(const json& value, const std::string& where, std::vector<DeviceBudget>& devices) {
   const Object object(value, where,
                       {"name", "count", "type", "platform", "memory_gib", "max_allocation_gib", "copy_gb_per_s",
-                       "upload_gb_per_s", "download_gb_per_s", "latency_us", "texel_pairs", "rates"});
+                       "upload_gb_per_s", "download_gb_per_s", "latency_us", "texel_pairs", "shares_memory", "rates"});
   DeviceBudget device;
   device.name = object.text("name");
   const std::string type = object.text("type", "gpu");
@@ -88,6 +88,7 @@ void add_devices(const json& value, const std::string& where, std::vector<Device
   device.download_bandwidth = 1e9 * object.positive("download_gb_per_s", 1e-9 * device.bus_bandwidth);
   device.latency = 1e-6 * object.positive("latency_us", 50);
   device.texel_pairs = object.flag("texel_pairs");
+  device.shares_memory = device.cpu || object.flag("shares_memory");
   if (device.texel_pairs) device.image_side = 8192, device.image_layers = 2048;  // what OpenCL 1.2 promises
   if (const json* rates = object.find("rates", true)) {
     if (!rates->is_object()) throw InputError(fmt::format("{}: \"rates\" is not an object in braces", where));

@@ -16,6 +16,9 @@
 namespace halocline {
 namespace {
 
+// What streaming has to gain over slabs that stay, whose time is known better: a part of it.
+constexpr double worth_streaming = 0.05;
+
 // Iterations per exchange that are tried: all small ones, then steps of a sixteenth.
 std::vector<int> exchange_candidates(const Requirements& requirements, const PlanOptions& options) {
   const int iterations = std::max(1, requirements.iterations);
@@ -106,6 +109,31 @@ std::optional<Plan> try_plan(const Plan& common, const Team& team, int iteration
   return plan;
 }
 
+// Whether slabs that could stay may come and go. In one pass that moves no more over the bus than if they stayed, but
+// beside the kernels, and a device that works on its slabs in turn needs nothing of the others meanwhile.
+bool may_stream(const Plan& common, const Team& team, const PlanOptions& options) {
+  const auto& r = common.requirements;
+  return options.may_stream && !options.may_end_early && options.minimum_slabs == 0 &&
+         options.iterations_per_exchange == 0 && r.stack[2] == 0 && !r.reductions_steer &&
+         !r.reduction_every_iteration && is_one_pass(r, r.iterations) &&
+         std::none_of(team.devices.begin(), team.devices.end(),
+                      [](const DeviceBudget& device) { return device.shares_memory; });
+}
+
+// Instead of slabs that stay: with few slabs their transfers show at both ends, with many their seams cost time.
+std::optional<Plan> streamed_plan(const Plan& common, const Team& team, const PlanOptions& options) {
+  if (!may_stream(common, team, options)) return std::nullopt;
+  std::optional<Plan> best;
+  for (const int slabs : {4, 6, 8, 10, 12, 16, 20, 24, 32}) {
+    PlanOptions divided = options;
+    divided.minimum_slabs = slabs * static_cast<int>(team.devices.size());
+    auto plan = try_skewed_plan(common, team, common.requirements.iterations, divided);
+    if (plan && is_overlapped(plan->requirements) && (!best || plan->seconds < best->seconds)) best = std::move(plan);
+  }
+  if (best) best->streamed = true;
+  return best;
+}
+
 // The best plan for all devices of a team; nothing if nothing fits.
 std::optional<Plan> best_plan(const Plan& common, const Team& team, const PlanOptions& options) {
   const auto exchanges = exchange_candidates(common.requirements, options);
@@ -114,11 +142,12 @@ std::optional<Plan> best_plan(const Plan& common, const Team& team, const PlanOp
   // A slab without neighbours exchanges nothing: no number of iterations is better than all of them.
   if (auto whole = try_plan(common, team, exchanges.back(), batches.front(), options);
       whole && whole->slabs.size() == 1) {
-    if (team.devices.size() == 1) return whole;
     best = std::move(whole);
   }
+  const bool alone = best && team.devices.size() == 1;
   for (const int batch : batches)
     for (const int iterations : exchanges) {
+      if (alone) break;
       auto plan = try_plan(common, team, iterations, batch, options);
       if (!plan) continue;
       // Slabs that stay on their devices beat any that come and go.
@@ -126,6 +155,10 @@ std::optional<Plan> best_plan(const Plan& common, const Team& team, const PlanOp
                           (plan->resident == best->resident && plan->seconds < best->seconds);
       if (better) best = std::move(plan);
     }
+  if (best && best->resident)
+    if (auto streamed = streamed_plan(common, team, options);
+        streamed && streamed->seconds < (1 - worth_streaming) * best->seconds)
+      return streamed;
   return best;
 }
 

@@ -27,7 +27,8 @@ struct DeviceBudget {
   std::map<std::string, double> rates;  // units of work a second, by KernelCost::name
   std::string platform;                 // the driver's name
   bool cpu = false;
-  bool part = false;  // of a device that was split: its parts work all, or none does
+  bool shares_memory = false;  // with the host: transfers take what kernels would
+  bool part = false;           // of a device that was split: its parts work all, or none does
   bool texel_pairs = false;
   std::size_t image_side = 0, image_layers = 0;  // pixels of the largest square image, layers of an array; 0: no images
   std::map<std::string, std::string> choices;    // what tuning found: Tuning::choices of host/tuning.hpp
@@ -39,6 +40,7 @@ struct PlanOptions {
   int batch = 0;                         // views at a time; 0: the planner chooses
   double host_bandwidth = 0;             // bytes/s over the bus of all devices together; 0: no limit
   bool may_end_early = false;            // a run of one pass, too, may have to keep its state
+  bool may_stream = true;                // slabs that could stay may come and go where that hides their transfers
   std::map<std::string, double> speeds;  // DeviceBudget::speed by name, of all devices, instead of theirs; empty: none
 };
 
@@ -55,9 +57,10 @@ struct Plan {
   std::vector<DeviceBudget> devices;
   std::vector<SlabPlan> slabs;  // in order of slices; those of a device follow each other
   int iterations_per_exchange = 1;
-  int batch = 0;         // views
-  bool resident = true;  // each device has one slab, which stays there from pass to pass
-  double passes = 1;     // over the volume: exchanges of an iterative method
+  int batch = 0;          // views
+  bool resident = true;   // each device has one slab, which stays there from pass to pass
+  bool streamed = false;  // slabs come and go although they could stay: in one pass, which hides their transfers
+  double passes = 1;      // over the volume: exchanges of an iterative method
   // Predicted, of all passes:
   double bus_bytes = 0;            // both ways
   double seconds = 0;              // from inputs in host memory to the result there, kernels compiled

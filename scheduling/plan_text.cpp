@@ -142,8 +142,9 @@ std::string summary_text(const Plan& plan) {
   if (plan.batch == 0)
     text += fmt::format(" an iteration, {} for sums; {}", r.reduction_halo,
                         plural(plan.iterations_per_exchange, "iteration an exchange", "iterations an exchange"));
-  text +=
-      plan.resident ? "\n  slabs stay on their devices" : "\n  slabs come and go: the work is larger than the devices";
+  text += plan.resident   ? "\n  slabs stay on their devices"
+          : plan.streamed ? "\n  slabs come and go, which hides their transfers"
+                          : "\n  slabs come and go: the work is larger than the devices";
   if (plan.batch == 0) text += ", " + plural(plan.passes, "pass", "passes");
   text += fmt::format("\n  over the bus: {}\n", bytes_text(plan.bus_bytes));
   text += fmt::format("  host memory besides inputs and result: {}\n", bytes_text(plan.host_bytes));
@@ -178,6 +179,7 @@ nlohmann::json Plan::json() const {
                         {"halo_high", requirements.halo_high},
                         {"iterations_per_exchange", iterations_per_exchange},
                         {"resident", resident},
+                        {"streamed", streamed},
                         {"passes", passes},
                         {"bus_bytes", bus_bytes},
                         {"seconds", seconds},

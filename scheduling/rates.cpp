@@ -231,6 +231,7 @@ std::vector<DeviceBudget> budgets(const std::vector<Device>& devices) {
     budget.max_allocation = device.max_allocation();
     budget.platform = device.info().platform;
     budget.cpu = device.info().cpu();
+    budget.shares_memory = budget.cpu || device.info().unified_memory;
     budget.part = is_part(device.info());
     budget.texel_pairs = device.info().texel_pairs;
     if (device.info().images) {

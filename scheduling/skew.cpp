@@ -15,13 +15,12 @@ bool is_state(const ArrayNeed& need) {
 
 constexpr const char* twin_prefix = "other ";
 
-// Then inputs come and the output goes, once, and the state never leaves the device.
+}  // namespace
+
 bool is_one_pass(const Requirements& requirements, int iterations) {
   return iterations >= requirements.iterations &&
          (requirements.reductions.empty() || requirements.reductions.front() > 0);
 }
-
-}  // namespace
 
 PassSteps PassSteps::of(int count, int together, std::span<const int> due, bool starts) {
   PassSteps steps;

@@ -54,6 +54,9 @@ std::int64_t seam_slices(const Requirements& requirements, int iterations);
 
 /// All slices that region `interior` of a device's block can have to hold in passes of up to `iterations`.
 Range skewed_window(const Requirements& requirements, int iterations, Range block, Range interior);
+/// Whether a run with so many iterations a pass has one pass: then inputs come and the output goes, once, and the state
+/// never leaves the device.
+bool is_one_pass(const Requirements& requirements, int iterations);
 /// Slices of it below the interior, away from the volume's and the block's ends.
 std::int64_t skewed_lag(const Requirements& requirements, int iterations);
 
