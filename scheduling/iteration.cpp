@@ -268,7 +268,7 @@ class Run {
   // After `count` iterations, `left` before the end: the slabs by what the devices were seen to do, where that saves
   // more time than it takes to move the state. Not after every pass: times vary, and borders are not to follow them.
   void share_anew(int count, int left) {
-    if (settled_ && busy_.size() < 2) return;
+    if ((settled_ && busy_.size() < 2) || equal_parts()) return;
     seen_ += count;
     if (++seen_passes_ < passes_to_see_ || !settled_) return;
     const auto longest = [&](const Plan& plan, const std::vector<double>& speeds) {
@@ -293,6 +293,15 @@ class Run {
       move_resident(*better);
     else
       move_visited(*better);
+  }
+
+  // Of a device that was split, with equal shares: what differs between them comes and goes.
+  bool equal_parts() const {
+    const auto& first = plan_.devices[static_cast<std::size_t>(plan_.slabs.front().device)];
+    return std::all_of(plan_.slabs.begin(), plan_.slabs.end(), [&](const SlabPlan& slab) {
+      const auto& device = plan_.devices[static_cast<std::size_t>(slab.device)];
+      return device.part && device.speed == first.speed;
+    });
   }
 
   // The host has the state.

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "host/error.hpp"
@@ -16,8 +17,10 @@
 namespace halocline {
 namespace {
 
-// What streaming has to gain over slabs that stay, whose time is known better: a part of it.
-constexpr double worth_streaming = 0.05;
+// What streaming has to gain over slabs that stay, whose transfers tend to be faster than was thought: a part of their
+// time.
+constexpr double worth_streaming = 0.1;
+constexpr double worth_more_slabs = 0.01;
 
 // Iterations per exchange that are tried: all small ones, then steps of a sixteenth.
 std::vector<int> exchange_candidates(const Requirements& requirements, const PlanOptions& options) {
@@ -120,17 +123,21 @@ bool may_stream(const Plan& common, const Team& team, const PlanOptions& options
                       [](const DeviceBudget& device) { return device.shares_memory; });
 }
 
-// Instead of slabs that stay: with few slabs their transfers show at both ends, with many their seams cost time.
-std::optional<Plan> streamed_plan(const Plan& common, const Team& team, const PlanOptions& options) {
-  if (!may_stream(common, team, options)) return std::nullopt;
-  std::optional<Plan> best;
-  for (const int slabs : {4, 6, 8, 10, 12, 16, 20, 24, 32}) {
+// The plan for slabs that come and go with as many of them as take the least time: with few, the transfers at both ends
+// show, with many the seams cost more.
+std::optional<Plan> in_best_slabs(const Plan& common, const Team& team, int iterations, const PlanOptions& options) {
+  auto best = try_skewed_plan(common, team, iterations, options);
+  if (!best || options.minimum_slabs > 0) return best;
+  const auto fewest = static_cast<double>(std::max(best->slabs.size(), team.devices.size()));
+  for (const double more : {1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0, 12.0, 16.0, 24.0, 32.0}) {
     PlanOptions divided = options;
-    divided.minimum_slabs = slabs * static_cast<int>(team.devices.size());
-    auto plan = try_skewed_plan(common, team, common.requirements.iterations, divided);
-    if (plan && is_overlapped(plan->requirements) && (!best || plan->seconds < best->seconds)) best = std::move(plan);
+    divided.minimum_slabs =
+        static_cast<int>(std::min(std::ceil(more * fewest), static_cast<double>(common.requirements.size[2])));
+    auto plan = try_skewed_plan(common, team, iterations, divided);
+    // arrays in pairs are not given up for it
+    const bool as_good = plan && is_overlapped(plan->requirements) == is_overlapped(best->requirements);
+    if (as_good && plan->seconds < (1 - worth_more_slabs) * best->seconds) best = std::move(plan);
   }
-  if (best) best->streamed = true;
   return best;
 }
 
@@ -155,11 +162,14 @@ std::optional<Plan> best_plan(const Plan& common, const Team& team, const PlanOp
                           (plan->resident == best->resident && plan->seconds < best->seconds);
       if (better) best = std::move(plan);
     }
-  if (best && best->resident)
-    if (auto streamed = streamed_plan(common, team, options);
-        streamed && streamed->seconds < (1 - worth_streaming) * best->seconds)
-      return streamed;
-  return best;
+  if (!best || batches.front() > 0) return best;
+  if (!best->resident) return in_best_slabs(common, team, best->iterations_per_exchange, options);
+  if (!may_stream(common, team, options)) return best;
+  auto streamed = in_best_slabs(common, team, common.requirements.iterations, options);
+  if (!streamed || !is_overlapped(streamed->requirements)) return best;
+  if (streamed->seconds > (1 - worth_streaming) * best->seconds) return best;
+  streamed->streamed = true;
+  return streamed;
 }
 
 // possible_teams(); where speeds were given by hand all work.
