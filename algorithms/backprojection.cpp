@@ -11,6 +11,7 @@
 #include "algorithms/self_check.hpp"
 #include "algorithms/turned_views.hpp"
 #include "host/error.hpp"
+#include "scheduling/company.hpp"
 
 namespace halocline {
 namespace {
@@ -375,15 +376,25 @@ RunResult backproject(const Volume& projections, const Geometry& geometry, const
   if (parameters.hardware_interpolation)
     require_variant(parameters.half_texels ? half_texture_variant : texture_variant, devices,
                     parameters.half_texels ? "--interpolation half" : "--interpolation hardware");
-  const auto method = unfiltered(geometry, projections.grid, grid, parameters, checked_budgets(devices));
-  for (const Device& device : devices) method.check_device(device.info());
-  return run_backprojection(method, projections, grid, devices, options);
+  const auto method_for = [&](const std::vector<Device>& used) {
+    return unfiltered(geometry, projections.grid, grid, parameters, checked_budgets(used));
+  };
+  const auto plan = [&](const std::vector<Device>& used) {
+    return plan_backprojection(method_for(used), budgets(used), options.plan);
+  };
+  return run_in_company(devices, options, plan, [&](const std::vector<Device>& used, const RunOptions& planned) {
+    const auto method = method_for(used);
+    for (const Device& device : used) method.check_device(device.info());
+    return run_backprojection(method, projections, grid, used, planned);
+  });
 }
 
 Plan plan_backproject(const Geometry& geometry, const Grid& projections, const Grid& grid,
                       const BackprojectionParameters& parameters, const std::vector<DeviceBudget>& budgets,
                       const PlanOptions& options) {
-  return plan_backprojection(unfiltered(geometry, projections, grid, parameters, budgets), budgets, options);
+  return plan_in_company(budgets, [&](const std::vector<DeviceBudget>& used) {
+    return plan_backprojection(unfiltered(geometry, projections, grid, parameters, used), used, options);
+  });
 }
 
 }  // namespace halocline

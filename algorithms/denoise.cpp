@@ -20,6 +20,7 @@
 #include "algorithms/volume_sample.hpp"
 #include "host/error.hpp"
 #include "host/thread_pool.hpp"
+#include "scheduling/company.hpp"
 #include "scheduling/without_failed.hpp"
 
 namespace halocline {
@@ -569,11 +570,12 @@ DenoiseResult denoise(const Volume& f, const Volume* weights, const DenoiseParam
   return result;
 }
 
-DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, VolumeSink& output,
-                           const DenoiseParameters& given, const std::vector<Device>& devices,
-                           const RunOptions& options, const Volume* reference) {
+namespace {
+
+DenoiseResult denoise_on(const VolumeSource& f, const VolumeSource* weights, VolumeSink& output,
+                         const DenoiseParameters& given, const std::vector<Device>& devices, const RunOptions& options,
+                         const Volume* reference) {
   DenoiseParameters parameters = given;
-  check_devices(devices);
   check_grid(f.grid(), "the volume");
   for (const auto& [volume, name] : {std::pair{parameters.init, "--init"},
                                      {parameters.half_a, "--halves"},
@@ -793,17 +795,38 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
   return result;
 }
 
+Plan plan_on(const Grid& grid, const DenoiseParameters& parameters, const std::vector<Device>& devices,
+             const PlanOptions& options) {
+  return plan_with(form_of_run(devices, grid, parameters, options), grid, parameters, budgets(devices), options);
+}
+
+}  // namespace
+
+DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, VolumeSink& output,
+                           const DenoiseParameters& parameters, const std::vector<Device>& devices,
+                           const RunOptions& options, const Volume* reference) {
+  check_devices(devices);
+  check_denoise_parameters(parameters);
+  const auto plan = [&](const std::vector<Device>& used) { return plan_on(f.grid(), parameters, used, options.plan); };
+  return run_in_company(devices, options, plan, [&](const std::vector<Device>& used, const RunOptions& planned) {
+    return denoise_on(f, weights, output, parameters, used, planned, reference);
+  });
+}
+
 Plan plan_denoise(const Grid& grid, const DenoiseParameters& parameters, const std::vector<Device>& devices,
                   const PlanOptions& options) {
   check_denoise_parameters(parameters);
-  return plan_with(form_of_run(devices, grid, parameters, options), grid, parameters, budgets(devices), options);
+  return plan_in_company(devices,
+                         [&](const std::vector<Device>& used) { return plan_on(grid, parameters, used, options); });
 }
 
 Plan plan_denoise(const Grid& grid, const DenoiseParameters& parameters, std::span<const DeviceBudget> devices,
                   const PlanOptions& options) {
   check_denoise_parameters(parameters);
-  const FusedForm form = form_for(grid, parameters, known_form(devices).value_or(FusedForm{}), devices, options);
-  return plan_with(form, grid, parameters, devices, options);
+  return plan_in_company(std::vector(devices.begin(), devices.end()), [&](const std::vector<DeviceBudget>& used) {
+    const FusedForm form = form_for(grid, parameters, known_form(used).value_or(FusedForm{}), used, options);
+    return plan_with(form, grid, parameters, used, options);
+  });
 }
 
 }  // namespace halocline

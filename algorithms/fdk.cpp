@@ -13,6 +13,7 @@
 #include "algorithms/suspicious_views.hpp"
 #include "host/error.hpp"
 #include "host/plural.hpp"
+#include "scheduling/company.hpp"
 
 namespace halocline {
 namespace {
@@ -563,9 +564,17 @@ RunResult fdk_of(const ProjectionStack& projections, const Geometry& geometry, O
     for (const auto& note : check_fdk_views(geometry, grid)) spdlog::warn("{}", note);
     for (const auto& note : notes) spdlog::warn("{}", note);
   }
-  const Fdk method(geometry, stack, grid, parameters, checked_budgets(devices));
-  for (const Device& device : devices) method.check_device(device.info());
-  return run_backprojection(method, projections, output, devices, options);
+  const auto method_for = [&](const std::vector<Device>& used) {
+    return Fdk(geometry, stack, grid, parameters, checked_budgets(used));
+  };
+  const auto plan = [&](const std::vector<Device>& used) {
+    return plan_backprojection(method_for(used), budgets(used), options.plan);
+  };
+  return run_in_company(devices, options, plan, [&](const std::vector<Device>& used, const RunOptions& planned) {
+    const Fdk method = method_for(used);
+    for (const Device& device : used) method.check_device(device.info());
+    return run_backprojection(method, projections, output, used, planned);
+  });
 }
 
 }  // namespace
@@ -617,7 +626,9 @@ Plan plan_fdk(const Geometry& geometry, const Grid& projections, const Grid& gri
               const std::vector<DeviceBudget>& budgets, const PlanOptions& options) {
   check_fdk_parameters(parameters);
   check_fdk(geometry, projections, grid, "the projections", "the geometry", parameters.redundancy);
-  return plan_backprojection(Fdk(geometry, projections, grid, parameters, budgets), budgets, options);
+  return plan_in_company(budgets, [&](const std::vector<DeviceBudget>& used) {
+    return plan_backprojection(Fdk(geometry, projections, grid, parameters, used), used, options);
+  });
 }
 
 }  // namespace halocline

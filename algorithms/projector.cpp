@@ -11,6 +11,7 @@
 #include "algorithms/turned_views.hpp"
 #include "host/error.hpp"
 #include "host/quirks.hpp"
+#include "scheduling/company.hpp"
 
 namespace halocline {
 namespace {
@@ -411,21 +412,38 @@ void RayBackprojection::accumulate(Slab& slab, Range views, Range slices) const 
   slab.launch(kernel(projector_, "backproject", options), global, arguments);
 }
 
+namespace {
+
+Plan projection_plan(const Geometry& geometry, const Grid& volume, const Grid& projections,
+                     const ProjectionParameters& parameters, const std::vector<DeviceBudget>& devices,
+                     const PlanOptions& options) {
+  ProjectionParameters taken = for_devices(parameters, devices);
+  if (images_pay(geometry, volume, projections, taken, devices, options)) taken.images = true;
+  return plan_projection(RayProjection(geometry, volume, projections, taken), devices, options);
+}
+
+}  // namespace
+
 RunResult project(const Volume& volume, const Geometry& geometry, const Grid& projections,
                   const ProjectionParameters& parameters, const std::vector<Device>& devices,
                   const RunOptions& options) {
   check_devices(devices);
   check_volume(volume, "the volume");
   check(geometry, volume.grid, projections);
-  const auto limits = budgets(devices);
-  ProjectionParameters taken = for_devices(parameters, limits);
-  if (!taken.images && images_pay(geometry, volume.grid, projections, taken, limits, options.plan))
-    taken.images = variant_works(siddon_image_variant, devices, "buffers serve");
-  const RayProjection method(geometry, volume.grid, projections, taken);
-  for (const Device& device : devices) method.check_device(device.info());
   if (parameters.hardware_interpolation)
     require_variant(texture_projection_variant, devices, "--interpolation hardware");
-  return run_projection(method, volume, projections, devices, options);
+  const auto plan = [&](const std::vector<Device>& used) {
+    return projection_plan(geometry, volume.grid, projections, parameters, budgets(used), options.plan);
+  };
+  return run_in_company(devices, options, plan, [&](const std::vector<Device>& used, const RunOptions& planned) {
+    const auto limits = budgets(used);
+    ProjectionParameters taken = for_devices(parameters, limits);
+    if (!taken.images && images_pay(geometry, volume.grid, projections, taken, limits, planned.plan))
+      taken.images = variant_works(siddon_image_variant, used, "buffers serve");
+    const RayProjection method(geometry, volume.grid, projections, taken);
+    for (const Device& device : used) method.check_device(device.info());
+    return run_projection(method, volume, projections, used, planned);
+  });
 }
 
 RunResult project(const Volume& volume, const Geometry& geometry, const Grid& projections,
@@ -438,25 +456,33 @@ RunResult backproject(const Volume& projections, const Geometry& geometry, const
   check_devices(devices);
   check_volume(projections, "the projections");
   check(geometry, volume, projections.grid);
-  return run_backprojection(
-      RayBackprojection(geometry, projections.grid, volume, projector, !all_cpu(budgets(devices))), projections, volume,
-      devices, options);
+  const auto method_for = [&](const std::vector<DeviceBudget>& used) {
+    return RayBackprojection(geometry, projections.grid, volume, projector, !all_cpu(used));
+  };
+  const auto plan = [&](const std::vector<Device>& used) {
+    return plan_backprojection(method_for(budgets(used)), budgets(used), options.plan);
+  };
+  return run_in_company(devices, options, plan, [&](const std::vector<Device>& used, const RunOptions& planned) {
+    return run_backprojection(method_for(budgets(used)), projections, volume, used, planned);
+  });
 }
 
 Plan plan_project(const Geometry& geometry, const Grid& volume, const Grid& projections,
                   const ProjectionParameters& parameters, const std::vector<DeviceBudget>& budgets,
                   const PlanOptions& options) {
   check(geometry, volume, projections);
-  ProjectionParameters taken = for_devices(parameters, budgets);
-  if (images_pay(geometry, volume, projections, taken, budgets, options)) taken.images = true;
-  return plan_projection(RayProjection(geometry, volume, projections, taken), budgets, options);
+  return plan_in_company(budgets, [&](const std::vector<DeviceBudget>& used) {
+    return projection_plan(geometry, volume, projections, parameters, used, options);
+  });
 }
 
 Plan plan_backproject(const Geometry& geometry, const Grid& projections, const Grid& volume, Projector projector,
                       const std::vector<DeviceBudget>& budgets, const PlanOptions& options) {
   check(geometry, volume, projections);
-  return plan_backprojection(RayBackprojection(geometry, projections, volume, projector, !all_cpu(budgets)), budgets,
-                             options);
+  return plan_in_company(budgets, [&](const std::vector<DeviceBudget>& used) {
+    return plan_backprojection(RayBackprojection(geometry, projections, volume, projector, !all_cpu(used)), used,
+                               options);
+  });
 }
 
 }  // namespace halocline

@@ -29,6 +29,7 @@
 #include "apps/subcommands.hpp"
 #include "apps/validators.hpp"
 #include "host/error.hpp"
+#include "scheduling/cost.hpp"
 #include "scheduling/plan_text.hpp"
 
 #ifndef HALOCLINE_VERSION
@@ -311,8 +312,8 @@ double held_bytes(const DenoiseCommand& command, const Plan& plan, const Grid& g
   if (!streamed) return result + (2 + weights) * volume;
   result += own_type(command.input, component_named(input.component)) + own_type(command.output, storage.component);
   if (weights > 0) result += own_type(command.weights, component_named(read_image_info(command.weights).component));
-  // slabs that come and go keep the result, too, unless it leaves in the only pass
-  return result + (plan.resident || plan.streamed ? 0 : volume);
+  const bool keeps_result = !result_leaves_at_once(plan) || (!plan.resident && !control.checkpoint.empty());
+  return result + (keeps_result ? volume : 0);
 }
 
 // Of host memory, while alpha is chosen (algorithms/strength.hpp): as measured, in volumes of the parts that are

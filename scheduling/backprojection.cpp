@@ -31,9 +31,15 @@ Requirements requirements_of(const BackprojectionMethod& method) {
 PlanOptions options_for(const Requirements& requirements, const std::vector<DeviceBudget>& devices,
                         PlanOptions options) {
   const auto speeds = throughputs(requirements, devices);
-  if (std::any_of(speeds.begin(), speeds.end(), [&](double speed) { return speed != speeds.front(); }))
-    options.minimum_slabs = std::max(options.minimum_slabs, slabs_of_unlike_devices * static_cast<int>(devices.size()));
-  return options;
+  const auto alike = [&](const std::vector<int>& numbers) {
+    return std::all_of(numbers.begin(), numbers.end(), [&](int n) { return speeds[n] == speeds[numbers.front()]; });
+  };
+  PlanOptions divided = options;
+  divided.minimum_slabs = std::max(options.minimum_slabs, slabs_of_unlike_devices * static_cast<int>(devices.size()));
+  // where one of them does it all, slabs are no use
+  for (const auto& each : {options, divided})
+    if (alike(used_devices(make_plan(requirements, devices, each)))) return options;
+  return divided;
 }
 
 /// Slices of a device's volume that are on their way to the host. The thread that brings them is not the one that feeds

@@ -429,9 +429,16 @@ double host_state_bytes(const Plan& plan) {
   return (bytes.state - bytes.output) * slices_of(plan.requirements);
 }
 
+bool result_leaves_at_once(const Plan& plan) {
+  return plan.resident || (plan.passes <= 1 && !plan.may_end_early &&
+                           std::none_of(plan.devices.begin(), plan.devices.end(),
+                                        [](const DeviceBudget& device) { return device.shares_memory; }));
+}
+
 double count_host_bytes(const Plan& plan) {
   double result = host_state_bytes(plan);
-  if (plan.requirements.stack[2] == 0 && plan.slabs.size() > 1 && plan.resident) result += exchange_bytes(plan);
+  const bool iterative = plan.requirements.stack[2] == 0;
+  if (iterative && plan.slabs.size() > 1 && plan.resident) result += exchange_bytes(plan);
   for (std::size_t d = 0; d < plan.devices.size(); ++d) {
     std::size_t held = 0;
     double touched = 0;
@@ -441,7 +448,9 @@ double count_host_bytes(const Plan& plan) {
         touched = std::max(touched, touched_staging(plan, slab));
       }
     if (held == 0) continue;
-    result += plan.devices[d].cpu ? static_cast<double>(held) + touched : staging_bytes;
+    // slabs that come and go leave through chunks of their own
+    const double chunks = iterative && !plan.resident ? 2 * staging_bytes : staging_bytes;
+    result += plan.devices[d].cpu ? static_cast<double>(held) + touched : chunks;
   }
   return result;
 }

@@ -58,6 +58,10 @@ double count_host_bytes(const Plan& plan);
 /// (host/scratch_folder.hpp).
 double host_state_bytes(const Plan& plan);
 
+/// Whether the result of an iterative method goes to where it belongs from the devices, and not by way of the state
+/// that slabs that come and go have on the host.
+bool result_leaves_at_once(const Plan& plan);
+
 /// Seconds that it takes the runner of `from`, whose slabs stay, to go on with those of `to`: the state through the
 /// host, and the inputs again.
 double move_seconds(const Plan& from, const Plan& to);

@@ -257,6 +257,7 @@ Plan make_plan(const Requirements& requirements, std::span<const DeviceBudget> d
   common.devices.assign(devices.begin(), devices.end());
   common.host_bandwidth = options.host_bandwidth;
   common.may_end_early = options.may_end_early;
+  common.notes = options.notes;
   if (!options.speeds.empty())
     for (auto& device : common.devices) device.speed = options.speeds.at(device.name);
   const bool by_hand = common.devices.front().speed > 0;

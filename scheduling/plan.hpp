@@ -41,6 +41,7 @@ struct PlanOptions {
   double host_bandwidth = 0;             // bytes/s over the bus of all devices together; 0: no limit
   bool may_end_early = false;            // a run of one pass, too, may have to keep its state
   bool may_stream = true;                // slabs that could stay may come and go where that hides their transfers
+  std::vector<std::string> notes;        // for Plan::notes
   std::map<std::string, double> speeds;  // DeviceBudget::speed by name, of all devices, instead of theirs; empty: none
 };
 

@@ -12,6 +12,7 @@
 
 #include "algorithms/denoise.hpp"
 #include "host/error.hpp"
+#include "scheduling/company.hpp"
 #include "scheduling/host_need.hpp"
 #include "scheduling/machine.hpp"
 #include "scheduling/rates.hpp"
@@ -49,6 +50,14 @@ Plan pdu(std::size_t n, const std::vector<DeviceBudget>& devices, const PlanOpti
   return plan_denoise(grid, parameters, devices, options);
 }
 
+Plan pdu_as_fast_as_can_be(const std::vector<DeviceBudget>& devices) {
+  DenoiseParameters parameters;
+  parameters.iterations = 60;
+  Grid grid;
+  grid.size = {512, 512, 512};
+  return plan_denoise(grid, parameters, devices);
+}
+
 std::map<int, std::int64_t> slices_of(const Plan& plan) {
   std::map<int, std::int64_t> slices;
   for (const auto& slab : plan.slabs) slices[slab.device] += slab.interior.count();
@@ -60,6 +69,42 @@ TEST(Shares, areEqualForRatesThatDifferByLessThanTheyAreMeasured) {
   const auto slices = slices_of(plan);
   ASSERT_EQ(slices.size(), 4u);
   for (const auto& [number, count] : slices) EXPECT_EQ(count, 128) << number;
+}
+
+DeviceBudget h200() {
+  auto gpu = device("NVIDIA H200", 4209e9, 126 * gibi);
+  gpu.platform = "NVIDIA CUDA";
+  gpu.bus_bandwidth = 45e9;
+  gpu.rates = {{"pdu 2 stages", 171e9}};
+  return gpu;
+}
+
+DeviceBudget cpu(double copy) {
+  auto result = device("cpu", copy);
+  result.cpu = result.shares_memory = true;
+  return result;
+}
+
+// A GPU's fastest kernels are none that a CPU can run: with those for both it is half as fast.
+TEST(Company, ofACpuIsNotKeptWhereTheGpuIsFasterAlone) {
+  const Plan alone = pdu_as_fast_as_can_be({h200()}), both = pdu_as_fast_as_can_be({h200(), cpu(100e9)});
+  EXPECT_EQ(both.seconds, alone.seconds);
+  EXPECT_EQ(both.requirements.kernels, alone.requirements.kernels);
+  EXPECT_THAT(alone.requirements.kernels, Contains("pdu_fused_iterate"));
+  EXPECT_EQ(both.devices.size(), 1u);
+  EXPECT_THAT(both.notes, ElementsAre(HasSubstr("left out: the CPU; with kernels for both it would take")));
+  // a CPU as fast as the GPU is welcome
+  const Plan fast = pdu_as_fast_as_can_be({h200(), cpu(9000e9)});
+  EXPECT_EQ(slices_of(fast).size(), 2u);
+  EXPECT_THAT(fast.notes, IsEmpty());
+}
+
+TEST(Company, isKeptWhereTheGpuAloneDoesNotFit) {
+  EXPECT_THAT(note_of_company(std::nullopt, 3.0, "the CPU"), testing::Eq(std::nullopt));
+  EXPECT_THAT(note_of_company(1.0, 0.97, "the CPU"), testing::Eq(std::nullopt));
+  EXPECT_THAT(note_of_company(1.0, 0.99, "the CPU").value_or(""), HasSubstr("no less time"));
+  EXPECT_THAT(note_of_company(1.0, 1.5, "the CPU").value_or(""), HasSubstr("1.5 s instead of 1 s"));
+  EXPECT_THAT(note_of_company(1.0, std::nullopt, "the CPU").value_or(""), HasSubstr("does not fit"));
 }
 
 TEST(Shares, followTheRates) {
@@ -242,8 +287,8 @@ TEST(HostBytes, areTheStateOfSlabsThatComeAndGo) {
   ASSERT_FALSE(plan.resident);
   ASSERT_GT(plan.passes, 1);
   const double volume = 4.0 * 512 * 512 * 512;
-  // qx, qy, qz (u lies in the result; seams stay on the device), and four chunks of 16 MiB for the bus
-  EXPECT_DOUBLE_EQ(plan.host_bytes, 3 * volume + (64 << 20));
+  // qx, qy, qz (u lies in the result; seams stay on the device), and four chunks of 16 MiB for the bus, up and down
+  EXPECT_DOUBLE_EQ(plan.host_bytes, 3 * volume + (128 << 20));
   EXPECT_LT(pdu(512, {device("a", 1000e9)}).host_bytes, 0.2 * volume);
   auto cpu = device("cpu", 50e9);
   cpu.cpu = true;
@@ -260,10 +305,10 @@ TEST(HostBytes, ofStateAreThoseThatAScratchFolderCanTake) {
   EXPECT_DOUBLE_EQ(host_state_bytes(visited), 3 * volume);
   EXPECT_EQ(host_state_bytes(pdu(512, {device("a", 1000e9)})), 0);
   HostNeed need{1e9, 2 * volume + 5e6, visited.host_bytes, 2 * volume, host_state_bytes(visited)};
-  EXPECT_DOUBLE_EQ(need.peak(), 1e9 + 5 * volume + 5e6 + (64 << 20));
+  EXPECT_DOUBLE_EQ(need.peak(), 1e9 + 5 * volume + 5e6 + (128 << 20));
   EXPECT_EQ(need.on_scratch(), 0);
   need.scratch = true;
-  EXPECT_DOUBLE_EQ(need.peak(), 1e9 + 5e6 + (64 << 20));
+  EXPECT_DOUBLE_EQ(need.peak(), 1e9 + 5e6 + (128 << 20));
   EXPECT_DOUBLE_EQ(need.on_scratch(), 5 * volume);
 }
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -381,6 +382,75 @@ TEST(Plan, exchangesRarelyOutOfCoreAndOftenBetweenDevices) {
   const Plan two = make_plan(stencil({1024, 1024, 1024}), std::vector{device(32 * gibi), device(32 * gibi)});
   EXPECT_TRUE(two.resident);
   EXPECT_LE(two.iterations_per_exchange, 8);
+}
+
+// 1024^3 that fit: 0.4 s of kernels, and 0.2 s over the bus.
+DeviceBudget roomy_card() {
+  auto card = device(64 * gibi);
+  card.bus_bandwidth = 40e9;
+  card.memory_bandwidth = 8e12;
+  card.latency = 4e-5;
+  return card;
+}
+
+TEST(Plan, streamsSlabsThatFitWhereThatHidesTheirTransfers) {
+  auto r = stencil({1024, 1024, 1024}, 60);
+  r.reductions_steer = false;
+  PlanOptions stay;
+  stay.may_stream = false;
+  for (const std::size_t count : {1, 2}) {
+    const std::vector cards(count, roomy_card());
+    const Plan plan = make_plan(r, cards), staying = make_plan(r, cards, stay);
+    EXPECT_TRUE(plan.streamed);
+    EXPECT_FALSE(plan.resident);
+    EXPECT_TRUE(is_overlapped(plan.requirements));
+    EXPECT_EQ(plan.passes, 1);
+    EXPECT_GE(plan.slabs.size(), 3 * count);
+    check(plan, static_cast<int>(count));
+    EXPECT_TRUE(staying.resident);
+    EXPECT_FALSE(staying.streamed);
+    EXPECT_LT(plan.seconds, 0.9 * staying.seconds);
+    if (count == 1) {
+      EXPECT_EQ(plan.bus_bytes, staying.bus_bytes);
+    }
+    EXPECT_THAT(plan.text(), HasSubstr("slabs come and go, which hides their transfers"));
+  }
+}
+
+TEST(Plan, letsSlabsStayWhereStreamingWouldNotDo) {
+  auto told = stencil({1024, 1024, 1024}, 60);
+  told.reductions_steer = false;
+  const auto expect_stays = [](const Requirements& r, const DeviceBudget& card, const PlanOptions& options,
+                               const char* why) {
+    EXPECT_TRUE(make_plan(r, std::vector{card}, options).resident) << why;
+  };
+  auto steered = told;
+  steered.reductions_steer = true;
+  expect_stays(steered, roomy_card(), {}, "the end is not known before");
+  auto first = told;
+  first.reductions = {0, 30};
+  expect_stays(first, roomy_card(), {}, "sums before the first iteration");
+  auto shares = roomy_card();
+  shares.shares_memory = true;
+  expect_stays(told, shares, {}, "there is no bus");
+  PlanOptions early;
+  early.may_end_early = true;
+  expect_stays(told, roomy_card(), early, "all slabs may have to end early together");
+  expect_stays(stencil({1024, 1024, 1024}, 2000), roomy_card(), {}, "transfers are little of it");
+}
+
+// Fewer slabs than fit would be slower: more memory is no reason for a slower plan.
+TEST(Plan, isNotSlowerWithMoreMemory) {
+  auto r = stencil({1024, 1024, 1024}, 60);
+  r.reductions_steer = false;
+  auto card = roomy_card();
+  double before = std::numeric_limits<double>::infinity();
+  for (const std::size_t memory : {2, 4, 8, 12, 16, 20, 24, 32}) {
+    card.memory = card.max_allocation = memory * gibi;
+    const Plan plan = make_plan(r, std::vector{card});
+    EXPECT_LE(plan.seconds, 1.02 * before) << memory << " GiB";
+    before = plan.seconds;
+  }
 }
 
 TEST(Plan, exchangesAfterEveryIterationThatReduces) {

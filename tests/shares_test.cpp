@@ -82,6 +82,14 @@ TEST_P(TwoEqualParts, GetNearlyEqualSharesWhateverWasThoughtOfThem) {
   EXPECT_EQ(0, std::memcmp(one.output.voxels.data(), two.output.voxels.data(), 4 * f_.voxels.size()));
 }
 
+// What one was faster by in a few passes is not worth moving anything.
+TEST_P(TwoEqualParts, KeepEqualShares) {
+  RunOptions options;
+  options.plan.iterations_per_exchange = 2;
+  const auto two = run(parts_, options);
+  EXPECT_EQ(slices_of(two.plan), (std::map<int, std::int64_t>{{0, 48}, {1, 48}}));
+}
+
 INSTANTIATE_TEST_SUITE_P(Shares, TwoEqualParts,
                          testing::Values(Case{"in_core", "pdu", {}, 0},
                                          Case{"in_core_fused", "pdu", {2, 16}, 0, 16} /* slow on CPUs */,

@@ -1,0 +1,77 @@
+// Which of the devices that a user named are good company for each other: GPUs and CPUs together take the kernels that
+// all of them can run, which may be slower than those of GPUs.
+#pragma once
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host/device.hpp"
+#include "host/error.hpp"
+#include "scheduling/iteration.hpp"
+#include "scheduling/plan.hpp"
+#include "scheduling/without_failed.hpp"
+
+namespace halocline {
+
+inline bool is_cpu(const DeviceBudget& device) {
+  return device.cpu;
+}
+inline bool is_cpu(const Device& device) {
+  return device.info().cpu();
+}
+
+/// Devices that are no CPUs.
+template <class AnyDevice>
+std::vector<AnyDevice> without_cpus(const std::vector<AnyDevice>& devices) {
+  std::vector<AnyDevice> result;
+  std::copy_if(devices.begin(), devices.end(), std::back_inserter(result),
+               [](const AnyDevice& device) { return !is_cpu(device); });
+  return result;
+}
+
+/// What Plan::notes say where GPUs alone are expected to be as fast as with the CPUs, but for 2 %: `alone` and
+/// `together` seconds, where it fits. Nothing if the CPUs are worth having.
+std::optional<std::string> note_of_company(std::optional<double> alone, std::optional<double> together,
+                                           const std::string& cpus);
+
+/// Compares forecasts: `plan(devices)` with the kernels that all of these can run. Devices: DeviceBudget or Device.
+template <class AnyDevice, class PlanOf>
+std::optional<std::string> better_without_cpus(const std::vector<AnyDevice>& devices, PlanOf&& plan) {
+  const auto gpus = without_cpus(devices);
+  if (gpus.empty() || gpus.size() == devices.size()) return std::nullopt;
+  const auto seconds = [&](const std::vector<AnyDevice>& some) -> std::optional<double> {
+    try {
+      return plan(some).seconds;
+    } catch (const PlanError&) {
+      return std::nullopt;
+    }
+  };
+  return note_of_company(seconds(gpus), seconds(devices), devices.size() - gpus.size() == 1 ? "the CPU" : "the CPUs");
+}
+
+/// The forecast for those that are better company.
+template <class AnyDevice, class PlanOf>
+Plan plan_in_company(const std::vector<AnyDevice>& devices, PlanOf&& plan) {
+  const auto note = better_without_cpus(devices, plan);
+  if (!note) return plan(devices);
+  Plan result = plan(without_cpus(devices));
+  result.notes.push_back(*note);
+  return result;
+}
+
+/// `run(devices, options)` of those that are better company; of the others when these fail.
+template <class PlanOf, class Run>
+auto run_in_company(const std::vector<Device>& devices, const RunOptions& options, PlanOf&& plan, Run&& run) {
+  return without_failed(devices, [&](const std::vector<Device>& working) {
+    const auto note = better_without_cpus(working, plan);
+    if (!note) return run(working, options);
+    RunOptions alone = options;
+    alone.plan.notes.push_back(*note);
+    return run(without_cpus(working), alone);
+  });
+}
+
+}  // namespace halocline
