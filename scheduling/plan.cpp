@@ -20,7 +20,7 @@ namespace {
 // What streaming has to gain over slabs that stay, whose transfers tend to be faster than was thought: a part of their
 // time.
 constexpr double worth_streaming = 0.1;
-constexpr double worth_more_slabs = 0.01;
+constexpr double worth_more_slabs = 0.05, nearly_as_fast = 0.01;
 
 // Iterations per exchange that are tried: all small ones, then steps of a sixteenth.
 std::vector<int> exchange_candidates(const Requirements& requirements, const PlanOptions& options) {
@@ -124,21 +124,26 @@ bool may_stream(const Plan& common, const Team& team, const PlanOptions& options
 }
 
 // The plan for slabs that come and go with as many of them as take the least time: with few, the transfers at both ends
-// show, with many the seams cost more.
+// of a pass show, with many the seams cost more. As few as do nearly as well.
 std::optional<Plan> in_best_slabs(const Plan& common, const Team& team, int iterations, const PlanOptions& options) {
-  auto best = try_skewed_plan(common, team, iterations, options);
-  if (!best || options.minimum_slabs > 0) return best;
-  const auto fewest = static_cast<double>(std::max(best->slabs.size(), team.devices.size()));
+  auto fewest = try_skewed_plan(common, team, iterations, options);
+  if (!fewest || options.minimum_slabs > 0) return fewest;
+  const auto count = static_cast<double>(std::max(fewest->slabs.size(), team.devices.size()));
+  std::vector<Plan> plans;
+  double least = fewest->seconds;
   for (const double more : {1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0, 12.0, 16.0, 24.0, 32.0}) {
     PlanOptions divided = options;
     divided.minimum_slabs =
-        static_cast<int>(std::min(std::ceil(more * fewest), static_cast<double>(common.requirements.size[2])));
+        static_cast<int>(std::min(std::ceil(more * count), static_cast<double>(common.requirements.size[2])));
     auto plan = try_skewed_plan(common, team, iterations, divided);
     // arrays in pairs are not given up for it
-    const bool as_good = plan && is_overlapped(plan->requirements) == is_overlapped(best->requirements);
-    if (as_good && plan->seconds < (1 - worth_more_slabs) * best->seconds) best = std::move(plan);
+    if (!plan || is_overlapped(plan->requirements) != is_overlapped(fewest->requirements)) continue;
+    least = std::min(least, plan->seconds);
+    plans.push_back(*std::move(plan));
   }
-  return best;
+  if (fewest->seconds <= (1 + worth_more_slabs) * least) return fewest;
+  return *std::find_if(plans.begin(), plans.end(),
+                       [&](const Plan& plan) { return plan.seconds <= (1 + nearly_as_fast) * least; });
 }
 
 // The best plan for all devices of a team; nothing if nothing fits.

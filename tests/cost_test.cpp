@@ -75,13 +75,13 @@ DeviceBudget h200() {
   auto gpu = device("NVIDIA H200", 4209e9, 126 * gibi);
   gpu.platform = "NVIDIA CUDA";
   gpu.bus_bandwidth = 45e9;
-  gpu.rates = {{"pdu 2 stages", 171e9}};
   return gpu;
 }
 
 DeviceBudget cpu(double copy) {
   auto result = device("cpu", copy);
   result.cpu = result.shares_memory = true;
+  result.bus_bandwidth = 200e9;
   return result;
 }
 

@@ -439,17 +439,18 @@ TEST(Plan, letsSlabsStayWhereStreamingWouldNotDo) {
   expect_stays(stencil({1024, 1024, 1024}, 2000), roomy_card(), {}, "transfers are little of it");
 }
 
-// Fewer slabs than fit would be slower: more memory is no reason for a slower plan.
+// The fewest slabs that fit may be slower than more of them: more memory is no reason for a plan that is clearly slower
+// (5 % are not worth more slabs).
 TEST(Plan, isNotSlowerWithMoreMemory) {
   auto r = stencil({1024, 1024, 1024}, 60);
   r.reductions_steer = false;
   auto card = roomy_card();
-  double before = std::numeric_limits<double>::infinity();
+  double least = std::numeric_limits<double>::infinity();
   for (const std::size_t memory : {2, 4, 8, 12, 16, 20, 24, 32}) {
     card.memory = card.max_allocation = memory * gibi;
     const Plan plan = make_plan(r, std::vector{card});
-    EXPECT_LE(plan.seconds, 1.02 * before) << memory << " GiB";
-    before = plan.seconds;
+    EXPECT_LE(plan.seconds, 1.06 * least) << memory << " GiB";
+    least = std::min(least, plan.seconds);
   }
 }
 
