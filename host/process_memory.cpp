@@ -80,7 +80,10 @@ std::size_t host_memory_bytes() {
   for (const char* path : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"})
     if (const auto limit = limit_in(path); limit > 0) result = result > 0 ? std::min(result, limit) : limit;
   // Drivers hold much more address space than memory: what the process has already, and what it may still add to that.
-  for (const auto& left : {left_of(RLIMIT_AS, status_bytes("VmSize")), left_of(RLIMIT_DATA, status_bytes("VmData"))})
+  // Threads that are yet to begin reserve some of it that they never use.
+  constexpr std::size_t reserved = std::size_t{128} << 20;
+  for (const auto& left :
+       {left_of(RLIMIT_AS, status_bytes("VmSize") + reserved), left_of(RLIMIT_DATA, status_bytes("VmData"))})
     if (left) result = result > 0 ? std::min(result, process_bytes() + *left) : process_bytes() + *left;
   return result;
 }
