@@ -17,6 +17,7 @@
 #include "algorithms/local_tile.hpp"
 #include "algorithms/projector.hpp"
 #include "algorithms/self_check.hpp"
+#include "algorithms/tune_time.hpp"
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
 #include "host/quirks.hpp"
@@ -36,10 +37,13 @@ constexpr Shape candidates[] = {{64, 4, 1}, {128, 2, 1}, {256, 1, 1}, {32, 8, 1}
 constexpr double clear_gain = 29.0 / 30;
 constexpr int repeats = 3;
 
-// Something that launches the kernels of a class, from an idle device to an idle one.
+// Something that launches the kernels of a class, from an idle device to an idle one. `between`: called between parts
+// whose kernels may have to be compiled.
 struct Workload {
-  std::function<void()> run;
+  std::function<void(const std::function<void()>& between)> run;
 };
+
+struct OutOfTime {};
 
 Volume ones(const Grid& grid) {
   Volume volume(grid);
@@ -58,7 +62,7 @@ Workload iterations(const Device& device, const std::string& method, std::size_t
   std::map<std::string, const Volume*> inputs{{"f", f.get()}};
   if (method == "spdu") inputs["w"] = w.get();
   const auto loop = std::make_shared<DenoiseLoop>(device, BenchForm{method, {}}, parameters, inputs);
-  return {[loop, f, w] { seconds_of(loop->slab(), [&] { loop->iterate(4); }); }};
+  return {[loop, f, w](const auto&) { seconds_of(loop->slab(), [&] { loop->iterate(4); }); }};
 }
 
 // n^3 voxels from n views of n x n pixels, cone angle 9 degrees.
@@ -82,12 +86,14 @@ struct Scan {
 Workload reconstructions(const Device& device, std::size_t n) {
   const auto scan = std::make_shared<Scan>(n);
   const auto views = std::make_shared<Volume>(ones(scan->stack));
-  return {[=] {
+  return {[=](const auto& between) {
     FdkParameters parameters;
     fdk(*views, scan->geometry, scan->volume, parameters, {device});
     if (!device.info().images || device.info().cpu()) return;
+    between();
     parameters.hardware_interpolation = true;
     fdk(*views, scan->geometry, scan->volume, parameters, {device});
+    between();
     parameters.half_texels = true;
     if (device.info().texel_pairs) fdk(*views, scan->geometry, scan->volume, parameters, {device});
   }};
@@ -96,12 +102,14 @@ Workload reconstructions(const Device& device, std::size_t n) {
 Workload projections(const Device& device, std::size_t n) {
   const auto scan = std::make_shared<Scan>(n);
   const auto volume = std::make_shared<Volume>(ones(scan->volume)), views = std::make_shared<Volume>(ones(scan->stack));
-  return {[=] {
+  return {[=](const auto& between) {
     ProjectionParameters parameters;
     for (const auto projector : {Projector::joseph, Projector::siddon}) {
       parameters.projector = projector;
       project(*volume, scan->geometry, scan->stack, parameters, {device});
+      between();
       backproject(*views, scan->geometry, scan->volume, projector, {device});
+      between();
     }
     if (!device.info().images || device.info().cpu()) return;
     parameters.projector = Projector::joseph;
@@ -132,7 +140,11 @@ std::string form_text(int stages) {
 class Tuner {
  public:
   Tuner(Device device, const TuneOptions& options, const Progress& progress)
-      : device_(std::move(device)), options_(options), progress_(progress), before_(tuning_of(device_)) {
+      : device_(std::move(device)),
+        options_(options),
+        progress_(progress),
+        before_(tuning_of(device_)),
+        time_(options.seconds, [] { return std::chrono::duration<double>(Clock::now().time_since_epoch()).count(); }) {
     result_.tuning = before_;
   }
   ~Tuner() {
@@ -143,18 +155,18 @@ class Tuner {
   TuneResult run() {
     const auto classes = options_.classes.empty() ? tune_classes() : options_.classes;
     for (const auto& name : classes) {
-      // what is left is shared among the classes to come
-      const double left = options_.seconds - seconds();
-      const auto classes_left = static_cast<double>(&classes.back() - &name + 1);
-      if (left <= 0) {
+      if (!time_.begin(static_cast<std::size_t>(&classes.back() - &name + 1))) {
         result_.left_out.push_back(fmt::format("{}: no time was left (--seconds)", name));
         continue;
       }
-      until_ = seconds() + left / classes_left;
       try {
         tune_class(name);
       } catch (const PlanError& error) {
         result_.left_out.push_back(fmt::format("{}: {}", name, error.what()));
+      } catch (const OutOfTime&) {
+        device_.record(nullptr);
+        result_.left_out.push_back(
+            fmt::format("{}: no time was left to compile its kernels and to measure them (--seconds)", name));
       }
     }
     result_.seconds = seconds();
@@ -162,7 +174,10 @@ class Tuner {
   }
 
  private:
-  double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+  double seconds() const { return time_.spent(); }
+
+  // Of one class at least something is to be known; and what was begun of it is ended.
+  bool out_of_time() const { return measured_ && !measuring_ && seconds() > options_.seconds; }
 
   std::size_t size() const { return edge(device_.info(), options_); }
 
@@ -170,17 +185,22 @@ class Tuner {
     if (progress_) progress_({"tune", std::min(seconds(), options_.seconds), options_.seconds, note});
   }
 
-  // Seconds of every kernel, added up over the workload: the least of `times` runs.
+  // Seconds of every kernel, added up over the workload: the least of `times` runs, or of as many as there is time for.
   std::map<std::string, double> measure(const Workload& work, const Tuning& tuning, int times) {
     use_tuning(device_, tuning);
     std::map<std::string, double> least;
-    for (int n = 0; n < times; ++n) {
+    for (int n = 0; n < times && (n == 0 || time_.fits(run_seconds_)); ++n) {
       check_interrupt();
+      const double begin = seconds();
       const auto trace = std::make_shared<Trace>();
       device_.record(trace);
-      work.run();
+      work.run([&] {
+        check_interrupt();
+        if (out_of_time()) throw OutOfTime{};
+      });
       device_.finish();
       device_.record(nullptr);
+      run_seconds_ = seconds() - begin;
       for (const auto& [name, total] : trace->totals()) {
         const auto at = least.emplace(name, total.first).first;
         at->second = std::min(at->second, total.first);
@@ -197,22 +217,33 @@ class Tuner {
 
   void tune_class(const std::string& name) {
     tell(name);
+    measuring_ = false;
     if (name == "pdu" || name == "spdu") tune_form(name);
     if (name == "fdk") tune_exact_form();
     if (name == "fdk") tune_texture_form();
     if (name == "project") tune_siddon_form();
+    const double begin = seconds();
     const Workload work = workload_of(device_, name, size());
     Tuning standard = result_.tuning;
     standard.groups.clear();
-    measure(work, standard, 1);  // compiles
-    const auto before = measure(work, standard, repeats);
+    const auto first = measure(work, standard, 1);  // compiles
+    const double taken = seconds() - begin;
     std::set<std::string> kernels;
     for (const auto& kernel : shaped_kernels(device_))
-      if (before.contains(kernel)) kernels.insert(kernel);
+      if (first.contains(kernel)) kernels.insert(kernel);
+    if (kernels.empty()) {
+      result_.tuning.classes.insert(name);
+      return;
+    }
+    if (out_of_time()) throw OutOfTime{};
+    measuring_ = true;
+    time_.must_take(taken);
+    const auto before = measure(work, standard, repeats);
+    const double once = run_seconds_, in_turns = std::min(2 * repeats * once, time_.left() / 3);  // of those that win
     std::map<std::string, std::vector<double>> trials;
     std::vector<Shape> tried;
     for (const Shape& shape : candidates) {
-      if (kernels.empty() || seconds() > until_) break;
+      if (!time_.fits(run_seconds_ + in_turns)) break;  // by what the last one took, its compiling included
       if (shape[0] * shape[1] * shape[2] > device_.info().max_work_group) continue;
       tell(fmt::format("{}, groups of {}", name, text_of(shape)));
       try {
@@ -231,7 +262,7 @@ class Tuner {
         found.groups[kernel] = winners[kernel] = tried[*best];
     }
     std::map<std::string, double> old = before, now;
-    for (int n = 0; n < repeats && !winners.empty(); ++n) {
+    for (int n = 0; n < repeats && !winners.empty() && (n == 0 || time_.fits(2 * once)); ++n) {
       for (const auto& [kernel, time] : measure(work, standard, 1))
         old[kernel] = n == 0 ? time : std::min(old[kernel], time);
       for (const auto& [kernel, time] : measure(work, found, 1))
@@ -253,6 +284,7 @@ class Tuner {
     }
     result_.tuning = found;
     result_.tuning.classes.insert(name);
+    measured_ = true;
   }
 
   void tune_form(const std::string& name) {
@@ -284,7 +316,7 @@ class Tuner {
   void tune_exact_form() {
     if (device_.info().cpu()) return;
     tell("fdk, exact back-projection");
-    const double half = 0.5 * (seconds() + until_);  // the rest is for the shapes of groups
+    const double half = seconds() + 0.5 * time_.left();  // the rest is for the shapes of groups
     const double quads = seconds_with({});
     std::vector<double> trials;
     std::vector<std::pair<std::string, std::string>> tried;  // forms and their variants
@@ -361,8 +393,10 @@ class Tuner {
   const Progress& progress_;
   Tuning before_;
   TuneResult result_;
-  Clock::time_point start_ = Clock::now();
-  double until_ = 0;
+  TuneTime time_;
+  double run_seconds_ = 0;  // of the last run of a workload
+  bool measured_ = false;   // shapes of groups, of any class
+  bool measuring_ = false;  // of this one, whose kernels are compiled
 };
 
 }  // namespace

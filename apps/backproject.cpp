@@ -9,6 +9,7 @@
 #include "algorithms/projector.hpp"
 #include "apps/geometry_file.hpp"
 #include "apps/grid_options.hpp"
+#include "apps/io/image_file.hpp"
 #include "apps/job.hpp"
 #include "apps/projection_options.hpp"
 #include "apps/report.hpp"
@@ -51,6 +52,7 @@ void run_backproject(Job& job, const BackprojectCommand& command) {
              : plan_backproject(geometry, stack, grid, projector_from_name(command.projector), budgets(job.devices()));
   job.forecast(plan, grid_bytes(stack) + grid_bytes(grid));
   if (job.dry_run()) return;
+  ReservedImage image(command.output, grid);
   const RunOptions options =
       job.run_options({0, static_cast<double>(grid.count()) * static_cast<double>(stack.size[2]), "updates"});
   Volume projections = job.read(command.input);
@@ -60,7 +62,7 @@ void run_backproject(Job& job, const BackprojectCommand& command) {
                   : backproject(projections, geometry, grid, projector_from_name(command.projector), job.devices(),
                                 options);
   });
-  job.write(result.output, command.output);
+  job.write(result.output, image);
   job.record(result, "backproject");
   job.results()["grid"] = grid_json(grid);
   job.say(fmt::format("{}: {}, {} of {}{}", command.output, grid_summary(grid),

@@ -265,9 +265,14 @@ void Checkpoint::keep(const RunState& state) {
   try {
     write_state(state, std::move(text), path_);
     iterations_ = state.iterations;
+    told_ = false;
   } catch (const FileError& error) {
-    spdlog::warn("{} The run goes on without a checkpoint after {} iterations{}", error.what(), state.iterations,
-                 iterations_ ? fmt::format(", and the one after {} stays", *iterations_) : "");
+    if (!told_)
+      spdlog::warn(
+          "{} The run goes on without a checkpoint after {} iterations, and tries again when the next is due{}",
+          error.what(), state.iterations,
+          iterations_ ? fmt::format("; the one after {} stays until then", *iterations_) : "");
+    told_ = true;
   }
 }
 

@@ -39,7 +39,8 @@ class Checkpoint : public StateKeeper {
   /// Of the state that resume() found, and of those that are kept from now on.
   std::optional<StrengthChoice> strength;
 
-  /// Where the disk is full, that is a warning: the run goes on, and the state that was kept before stays.
+  /// Where the disk is full, that is a warning: the run goes on, the state that was kept before stays, and the next one
+  /// is tried again. It is said once, and anew only after a state could be kept in between.
   void keep(const RunState& state) override;
   std::optional<RunState> kept() override;
 
@@ -54,6 +55,7 @@ class Checkpoint : public StateKeeper {
   std::string path_;
   nlohmann::json job_;
   std::optional<int> iterations_;
+  bool told_ = false;  // that states cannot be kept now
 };
 
 }  // namespace halocline

@@ -447,16 +447,20 @@ void run_denoise(Job& job, DenoiseCommand& command) {
           fmt::format("  checkpoint: {}, twice while one replaces the other", bytes_text(static_cast<double>(bytes))));
     checkpoint.emplace(control.checkpoint).check(bytes, control.resume || job.dry_run());
   }
+  // The room of all outputs is taken before the run, and the checkpoint's is what is left then.
+  const auto room_is_taken = [&] {
+    if (checkpoint) checkpoint->check(state_bytes(plan.requirements), true);
+  };
   if (job.dry_run()) return;
 
   std::size_t changed = 0;  // by what the output's type can not hold
   const auto read = [&](const std::string& path) {
     return path.empty() ? Volume() : taken ? job.read(path, *taken) : job.read(path);
   };
+  std::map<std::string, ReservedImage> places;  // of what is in memory until it is written
   const auto write = [&](const Volume& volume, const std::string& path) {
     const Volume part = region ? cut_out(volume, region->within(*taken)) : Volume();
-    const Volume& written = region ? part : volume;
-    changed += write_stored(job, written, path, storage);
+    changed += job.write(region ? part : volume, places.at(path));
   };
   const Volume init = read(control.init), reference = read(guide);
   if (!control.init.empty()) command.parameters.init = &init;
@@ -503,17 +507,25 @@ void run_denoise(Job& job, DenoiseCommand& command) {
   DenoiseResult result;
   Volume in_memory;
   std::unique_ptr<ImageSink> image;
+  std::vector<ReservedImage> frames;
   if (streamed) {
     const auto volume = job.open(command.input);
     const auto weights = command.weights.empty() ? nullptr : job.open(command.weights);
     if (command.rescale) storage.scaling = rescaling(*volume, command.parameters, storage.component);
     image = job.create(command.output, grid, storage);
+    room_is_taken();
     result = denoised(*volume, weights.get(), *image);
   } else {
     const Volume volume = several ? read_frames(job, command.frames, first) : read(command.input);
     const Volume weights = makes_weights ? made_weights(job, command, volume, half_a, half_b) : read(command.weights);
     const MemorySource weight_source(weights);
     if (command.rescale) storage.scaling = rescaling(MemorySource(volume), command.parameters, storage.component);
+    const Grid written_grid = region ? cut_out(grid, region->within(*taken)) : grid;
+    for (const auto& path : outputs) frames.emplace_back(path, first, storage);
+    for (const double alpha : command.parameters.alpha_path)
+      places.try_emplace(path_output(command.output, alpha), path_output(command.output, alpha), written_grid, storage);
+    if (!several && places.empty()) places.try_emplace(command.output, command.output, written_grid, storage);
+    room_is_taken();
     in_memory = Volume::uninitialised(volume.grid);
     MemorySink sink(in_memory);
     result = denoised(MemorySource(volume), command.weights.empty() ? nullptr : &weight_source, sink);
@@ -528,7 +540,7 @@ void run_denoise(Job& job, DenoiseCommand& command) {
     job.commit(*image);
     changed = image->changed();
   } else if (several) {
-    changed = write_frames(job, in_memory, outputs, first, storage);
+    changed = write_frames(job, in_memory, frames, first);
   } else {
     write(in_memory, output);
   }

@@ -1,5 +1,6 @@
 // halocline devices
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include "apps/subcommands.hpp"
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
+#include "host/select_devices.hpp"
 #include "scheduling/plan_text.hpp"
 
 namespace halocline {
@@ -84,6 +86,8 @@ void add_devices(CLI::App& app, Action& action) {
       const char* environment = std::getenv("HALOCLINE_DEVICE");
       if (wanted.empty() && environment != nullptr) wanted = environment;
       const auto chosen = select_devices(devices, wanted);  // refuses an empty list
+      if (!*check)                                          // which opens them, and warns then
+        for (const auto& text : repeated_devices(wanted)) spdlog::warn("{}", text);
       auto list = nlohmann::json::array();
       for (const auto& device : devices) {
         list.push_back(device_json(device));

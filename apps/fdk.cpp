@@ -300,20 +300,18 @@ std::size_t run_frame(Job& job, const FdkCommand& command, const FdkWork& work, 
     attenuation.counts->calibration = noise.counts->calibration = &calibration;
   }
   warnings.look_at(command, work, frame, input, command.counts ? &calibration : nullptr, n);
+  // The room of all outputs is taken before the first run.
   Output volume(job, command, work.grid, frame.output, work.storage, false);
-  const RunResult result = reconstruct(job, work, frame.geometry, attenuation, input, volume, "fdk", suffix);
   std::optional<Output> variance;
-  if (noise.variance) {
-    variance.emplace(job, command, work.grid, frame.variance_output, ImageStorage{}, true);
-    reconstruct(job, work, frame.geometry, noise, input, *variance, "variance", suffix);
-  }
+  if (noise.variance) variance.emplace(job, command, work.grid, frame.variance_output, ImageStorage{}, true);
   std::vector<Output> halves;
-  for (const HalfScan& half : frame.halves) {
-    const std::size_t number = halves.size();
-    halves.emplace_back(job, command, work.grid, frame.half_outputs[number], ImageStorage{}, false);
-    reconstruct_half(job, work, half, attenuation, input, halves.back(), fmt::format("{} views", half_names[number]),
-                     suffix);
-  }
+  for (std::size_t half = 0; half < frame.halves.size(); ++half)
+    halves.emplace_back(job, command, work.grid, frame.half_outputs[half], ImageStorage{}, false);
+  const RunResult result = reconstruct(job, work, frame.geometry, attenuation, input, volume, "fdk", suffix);
+  if (variance) reconstruct(job, work, frame.geometry, noise, input, *variance, "variance", suffix);
+  for (std::size_t half = 0; half < halves.size(); ++half)
+    reconstruct_half(job, work, frame.halves[half], attenuation, input, halves[half],
+                     fmt::format("{} views", half_names[half]), suffix);
   input = {};
   job.commit(volume.image());
   if (variance) job.commit(variance->image());

@@ -6,7 +6,6 @@
 
 #include "algorithms/frames.hpp"
 #include "apps/io/image_series.hpp"
-#include "apps/output_type.hpp"
 #include "apps/report.hpp"
 #include "apps/validators.hpp"
 #include "host/error.hpp"
@@ -84,11 +83,9 @@ Volume read_frames(Job& job, const FrameOptions& options, const Grid& frame) {
   return stack;
 }
 
-std::size_t write_frames(Job& job, const Volume& result, const std::vector<std::string>& outputs, const Grid& frame,
-                         const ImageStorage& storage) {
+std::size_t write_frames(Job& job, const Volume& result, std::vector<ReservedImage>& images, const Grid& frame) {
   std::size_t changed = 0;
-  for (std::size_t n = 0; n < outputs.size(); ++n)
-    changed += write_stored(job, take_frame(result, n, frame), outputs[n], storage);
+  for (std::size_t n = 0; n < images.size(); ++n) changed += job.write(take_frame(result, n, frame), images[n]);
   return changed;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "algorithms/denoise.hpp"
+#include "apps/io/image_file.hpp"
 #include "apps/job.hpp"
 
 namespace CLI {
@@ -37,9 +38,8 @@ Grid input_grid(const FrameOptions& options, const Grid& frame);
 std::vector<std::string> output_frames(Job& job, const FrameOptions& options, const std::string& pattern);
 
 Volume read_frames(Job& job, const FrameOptions& options, const Grid& frame);
-/// Returns how many values the type of the voxels could not hold.
-std::size_t write_frames(Job& job, const Volume& result, const std::vector<std::string>& outputs, const Grid& frame,
-                         const ImageStorage& storage);
+/// Each to its place; returns how many values the type of the voxels could not hold.
+std::size_t write_frames(Job& job, const Volume& result, std::vector<ReservedImage>& images, const Grid& frame);
 
 /// "17 frames of 256 x 256 x 1 of ..." for result lines.
 std::string frames_summary(const FrameOptions& options, const Grid& frame);

@@ -200,6 +200,11 @@ void Job::write(const Volume& volume, const std::string& path) {
   timed("write", [&] { write_image(volume, path); });
 }
 
+std::size_t Job::write(const Volume& volume, ReservedImage& image) {
+  check_interrupt();
+  return timed("write", [&] { return image.write(volume); });
+}
+
 std::unique_ptr<VolumeSource> Job::open(const std::string& path) {
   auto image = timed("read", [&] { return open_image(path, common_.allow_nonfinite); });
   nonfinite_[path] = image->replaced();
@@ -207,7 +212,9 @@ std::unique_ptr<VolumeSource> Job::open(const std::string& path) {
 }
 
 std::unique_ptr<ImageSink> Job::create(const std::string& path, const Grid& grid, const ImageStorage& storage) {
-  return create_image(path, grid, storage);
+  auto image = create_image(path, grid, storage);
+  image->reserve();
+  return image;
 }
 
 void Job::commit(ImageSink& image) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "apps/common_options.hpp"
+#include "apps/io/image_file.hpp"
 #include "apps/io/image_info.hpp"
 #include "apps/io/image_sink.hpp"
 #include "host/cutout.hpp"
@@ -67,8 +68,10 @@ class Job {
   /// Of an input that is read in pieces, file by file: so many more values became 0.
   void count_nonfinite(const std::string& path, std::size_t more);
   void write(const Volume& volume, const std::string& path);
+  /// To the place that was kept for it; returns what ReservedImage::write() does.
+  std::size_t write(const Volume& volume, ReservedImage& image);
   /// The same in pieces, as far as the format lets (see open_image and create_image): nothing holds the whole volume as
-  /// float32. What is written is there after commit().
+  /// float32. create() takes the room on the disk; what is written is there after commit().
   std::unique_ptr<VolumeSource> open(const std::string& path);
   std::unique_ptr<ImageSink> create(const std::string& path, const Grid& grid, const ImageStorage& storage);
   void commit(ImageSink& image);

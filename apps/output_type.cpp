@@ -18,16 +18,6 @@ void add_water_option(CLI::App& app, std::optional<double>& water) {
       ->type_name("WATER");
 }
 
-std::size_t write_stored(Job& job, const Volume& volume, const std::string& path, const ImageStorage& storage) {
-  const auto image = job.create(path, volume.grid, storage);
-  job.timed("write", [&] {
-    image->begin();
-    copy_voxels(MemorySource(volume), *image);
-  });
-  job.commit(*image);
-  return image->changed();
-}
-
 void tell_of_clamping(Job& job, const ImageStorage& storage, std::size_t clamped, const std::string& remedy) {
   const std::string type = component_name(storage.component);
   const auto& [slope, offset] = storage.scaling;

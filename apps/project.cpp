@@ -10,6 +10,7 @@
 #include "algorithms/projector.hpp"
 #include "apps/geometry_file.hpp"
 #include "apps/grid_options.hpp"
+#include "apps/io/image_file.hpp"
 #include "apps/job.hpp"
 #include "apps/report.hpp"
 #include "apps/subcommands.hpp"
@@ -58,8 +59,9 @@ void project_phantom(Job& job, const ProjectCommand& command, const Geometry& ge
   const std::string what = fmt::format("{}, exact line integrals of the {} phantom {:.6g} mm wide, mu {:.6g} per mm",
                                        stack_summary(stack), command.phantom, *command.phantom_width, command.mu);
   if (job.dry_run()) return job.print(fmt::format("would write {}: {}; computed on the host", command.output, what));
+  ReservedImage image(command.output, stack);
   const Volume projections = job.timed("project", [&] { return project_analytic(primitives, geometry, stack); });
-  job.write(projections, command.output);
+  job.write(projections, image);
   job.say(fmt::format("{}: {}", command.output, what));
 }
 
@@ -71,12 +73,13 @@ void project_volume(Job& job, const ProjectCommand& command, const Geometry& geo
   const Plan plan = plan_project(geometry, grid, stack, parameters, budgets(job.devices()));
   job.forecast(plan, grid_bytes(grid) + grid_bytes(stack));
   if (job.dry_run()) return;
+  ReservedImage image(command.output, stack);
   const double rays = static_cast<double>(stack.count());
   const Volume volume = job.read(command.input);
   const RunResult result = job.timed("project", [&] {
     return project(volume, geometry, stack, parameters, job.devices(), job.run_options({0, rays, "rays"}));
   });
-  job.write(result.output, command.output);
+  job.write(result.output, image);
   job.record(result, "project");
   job.results()["grid"] = grid_json(stack);
   job.say(fmt::format("{}: {}, line integrals of {} by the projector {}{}{}", command.output, stack_summary(stack),

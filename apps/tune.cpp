@@ -103,8 +103,10 @@ void add_tune(CLI::App& app, Action& action) {
       ->delimiter(',')
       ->type_name("LIST")
       ->default_str("");
-  sub->add_option("--seconds", command->options.seconds,
-                  "About how long to measure, for each device; what was begun is ended")
+  sub->add_option(
+         "--seconds", command->options.seconds,
+         "About how long to measure, for each device: what would not fit is left out. Kernels are compiled to the "
+         "end all the same, which may take seconds more the first time")
       ->check(positive_number())
       ->type_name("S");
   sub->add_option("--size", command->options.size,

@@ -9,6 +9,7 @@
 
 #include "host/error.hpp"
 #include "host/opencl.hpp"
+#include "host/select_devices.hpp"
 
 namespace halocline {
 namespace {
@@ -154,6 +155,7 @@ std::vector<Device> open_devices(const DeviceSelection& selection) {
     if (environment != nullptr) wanted = environment;
   }
   const auto chosen = select_devices(infos, wanted);
+  for (const auto& text : repeated_devices(wanted)) spdlog::warn("{}", text);
 
   std::vector<Found> wanted_devices;
   if (selection.sub_devices < 2) {

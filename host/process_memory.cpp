@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <optional>
 #include <string>
 
 namespace halocline {
@@ -42,6 +43,13 @@ std::size_t limit_in(const char* path) {
   return file >> bytes ? bytes : 0;
 }
 
+// What a soft limit of address space (ulimit -v, -d) leaves beyond the `used` bytes of it; nothing if there is none.
+std::optional<std::size_t> left_of(int resource, std::size_t used) {
+  rlimit limit{};
+  if (::getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
+  return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
+}
+
 }  // namespace
 
 std::size_t process_bytes() {
@@ -71,6 +79,12 @@ std::size_t host_memory_bytes() {
   std::size_t result = pages > 0 && page > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page) : 0;
   for (const char* path : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"})
     if (const auto limit = limit_in(path); limit > 0) result = result > 0 ? std::min(result, limit) : limit;
+  // Drivers hold much more address space than memory: what the process has already, and what it may still add to that.
+  // Threads that are yet to begin reserve some of it that they never use.
+  constexpr std::size_t reserved = std::size_t{128} << 20;
+  for (const auto& left :
+       {left_of(RLIMIT_AS, status_bytes("VmSize") + reserved), left_of(RLIMIT_DATA, status_bytes("VmData"))})
+    if (left) result = result > 0 ? std::min(result, process_bytes() + *left) : process_bytes() + *left;
   return result;
 }
 

@@ -26,7 +26,7 @@ class MemoryWatch {
   std::jthread watcher_;
 };
 
-/// Bytes of the host's memory, or of what its container may use if that is less; 0 if not known.
+/// Bytes of the host's memory, or what its container or ulimit -v and -d let the process have if less; 0: not known.
 std::size_t host_memory_bytes();
 
 }  // namespace halocline

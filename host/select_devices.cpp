@@ -1,3 +1,5 @@
+#include "host/select_devices.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,6 +21,16 @@ std::string lower(std::string text) {
 std::string trimmed(const std::string& text) {
   const auto begin = text.find_first_not_of(" \t"), end = text.find_last_not_of(" \t");
   return begin == std::string::npos ? "" : text.substr(begin, end - begin + 1);
+}
+
+std::vector<std::string> entries_of(const std::string& selection) {
+  std::vector<std::string> result;
+  for (std::size_t at = 0; at <= selection.size();) {
+    const auto comma = std::min(selection.find(',', at), selection.size());
+    result.push_back(trimmed(selection.substr(at, comma - at)));
+    at = comma + 1;
+  }
+  return result;
 }
 
 std::string list_of(const std::vector<DeviceInfo>& devices) {
@@ -87,10 +99,7 @@ std::vector<int> select_devices(const std::vector<DeviceInfo>& devices, const st
         "apt-get install pocl-opencl-icd)");
   if (trimmed(selection).empty()) return {default_device(devices)};
   std::vector<int> result;
-  for (std::size_t at = 0; at <= selection.size();) {
-    const auto comma = std::min(selection.find(',', at), selection.size());
-    const auto wanted = trimmed(selection.substr(at, comma - at));
-    at = comma + 1;
+  for (const auto& wanted : entries_of(selection)) {
     const auto found = wanted.empty() ? std::vector<int>{} : matches(devices, wanted);
     if (found.empty())
       throw InputError(fmt::format(
@@ -99,6 +108,26 @@ std::vector<int> select_devices(const std::vector<DeviceInfo>& devices, const st
           selection, wanted.empty() ? "an entry is empty" : "no device matches \"" + wanted + "\"", list_of(devices)));
     for (const int index : found)
       if (std::find(result.begin(), result.end(), index) == result.end()) result.push_back(index);
+  }
+  return result;
+}
+
+std::vector<std::string> repeated_devices(const std::string& selection) {
+  std::vector<std::string> seen, result;
+  const auto entries = entries_of(selection);
+  const auto key_of = [](const std::string& entry) {
+    return is_number(entry) ? entry.substr(std::min(entry.find_first_not_of('0'), entry.size() - 1)) : lower(entry);
+  };
+  for (const auto& entry : entries) {
+    if (entry.empty()) continue;
+    const std::string key = key_of(entry);
+    if (std::find(seen.begin(), seen.end(), key) != seen.end()) continue;
+    seen.push_back(key);
+    const auto times = std::count_if(entries.begin(), entries.end(),
+                                     [&](const std::string& other) { return !other.empty() && key_of(other) == key; });
+    if (times > 1)
+      result.push_back(fmt::format("--device names '{}' {}; it is used once", entry,
+                                   times == 2 ? "twice" : fmt::format("{} times", times)));
   }
   return result;
 }

@@ -7,8 +7,8 @@
 namespace halocline {
 
 /// Calls `work(n)` once for every n in [0, parts), from the calling thread and from those of a pool that is started at
-/// the first call and lives as long as the process: three quarters as many threads as the host has, at most sixteen,
-/// which is what memory and the buses of two devices take. In no certain order: results must depend on n only. May be
+/// the first call and lives as long as the process: with the calling thread three quarters as many threads as the
+/// host has, at least two where it has two, at most 32. In no certain order: results must depend on n only. May be
 /// called from several threads at a time. The first exception is thrown again here when all parts that had begun have
 /// ended.
 void parallel_parts(std::size_t parts, const std::function<void(std::size_t)>& work);

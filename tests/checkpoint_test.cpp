@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/spdlog.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +17,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <sstream>
 #include <thread>
 
 #include "apps/io/image_file.hpp"
@@ -255,10 +258,49 @@ TEST_F(CheckpointTest, ADiskThatFillsCostsTheCheckpointAlone) {
   const Ran ran = run(denoise(kept() + long_run));
   ::setrlimit(RLIMIT_FSIZE, &old);
   EXPECT_EQ(ran.code, 0) << ran.err;
-  for (const char* part : {"cannot write", "state", "The run goes on without a checkpoint after "})
+  for (const char* part : {"cannot write", "state", "The run goes on without a checkpoint after ", "tries again"})
     EXPECT_NE(ran.err.find(part), std::string::npos) << part << " is not in " << ran.err;
+  const std::string part = "The run goes on";
+  EXPECT_EQ(ran.err.find(part, ran.err.find(part) + 1), std::string::npos) << "said for every pass: " << ran.err;
   EXPECT_TRUE(content(f / "out.mha") == expected);
   EXPECT_EQ(f.files(), (Words{"other.mha", "out.mha", "v.mha"}));
+}
+
+// Once for all states that find no room, and anew when one has been kept in between.
+TEST_F(CheckpointTest, ADiskThatStaysFullIsToldOfOnce) {
+  std::ostringstream said;
+  auto& sinks = spdlog::default_logger()->sinks();
+  sinks.push_back(std::make_shared<spdlog::sinks::ostream_sink_mt>(said));
+  std::signal(SIGXFSZ, SIG_IGN);  // as the command does
+  rlimit old{};
+  ::getrlimit(RLIMIT_FSIZE, &old);
+  Checkpoint checkpoint(f / "state");
+  RunState state;
+  state.arrays = {{"u", 4000}};
+  state.read = [](const std::string&, std::size_t, std::size_t count, std::byte* to) {
+    std::fill_n(to, count, std::byte{1});
+  };
+  const auto keep = [&](int iterations, bool room) {
+    const rlimit small{1000, old.rlim_max};
+    if (!room) ::setrlimit(RLIMIT_FSIZE, &small);
+    state.iterations = iterations;
+    checkpoint.keep(state);
+    ::setrlimit(RLIMIT_FSIZE, &old);
+    return checkpoint.iterations();
+  };
+  for (const int n : {1, 2, 3}) EXPECT_EQ(keep(n, false), std::nullopt);
+  EXPECT_EQ(keep(4, true), 4);
+  for (const int n : {5, 6}) EXPECT_EQ(keep(n, false), 4);
+  sinks.pop_back();
+  const auto warnings = [&](const std::string& part) {
+    int count = 0;
+    for (auto at = said.str().find(part); at != std::string::npos; at = said.str().find(part, at + 1)) ++count;
+    return count;
+  };
+  EXPECT_EQ(warnings("The run goes on without a checkpoint"), 2) << said.str();
+  EXPECT_EQ(warnings("after 1 iterations, and tries again when the next is due\n"), 1) << said.str();
+  EXPECT_EQ(warnings("after 5 iterations, and tries again when the next is due; the one after 4 stays until then\n"), 1)
+      << said.str();
 }
 
 TEST_F(CheckpointTest, CtrlCLeavesTheStateAndSaysHowToGoOn) {

@@ -970,6 +970,20 @@ TEST(CommandLine, DevicesAsJson) {
   EXPECT_NE(run({"devices"}).out.find(list[0]["name"].get<std::string>()), std::string::npos);
 }
 
+TEST(CommandLine, ADeviceThatIsNamedTwiceIsToldOfOnce) {
+  if (!has_device()) GTEST_SKIP() << "no OpenCL device";
+  const std::string text = "warning: --device names '0' twice; it is used once\n";
+  // listed, opened, and both
+  for (const Words& words : {Words{"devices"}, Words{"tune", "--forget", "--dry-run"}, Words{"devices", "--check"}}) {
+    const Ran ran = run(words + Words{"--device", "0,0", "--quiet"});
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    const auto at = ran.err.find(text);
+    ASSERT_NE(at, std::string::npos) << ran.err;
+    EXPECT_EQ(ran.err.find(text, at + 1), std::string::npos) << ran.err;
+    EXPECT_EQ(run(words + Words{"--device", "0,all", "--quiet"}).err.find("--device"), std::string::npos);
+  }
+}
+
 TEST(CommandLine, Bytes) {
   EXPECT_EQ(parse_bytes("--device-memory", "4096"), 4096u);
   EXPECT_EQ(parse_bytes("--device-memory", "64M"), 64u << 20);

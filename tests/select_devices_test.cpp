@@ -1,4 +1,6 @@
 // labels: unit
+#include "host/select_devices.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -68,6 +70,15 @@ TEST(SelectDevices, takesPartsOfNamesVendorsAndPlatforms) {
 TEST(SelectDevices, keepsTheOrderOfAListAndEachDeviceOnce) {
   EXPECT_THAT(select_devices(devices, "gfx942, 2 ,nvidia,3"), ElementsAre(3, 2, 1));
   EXPECT_THAT(select_devices(devices, "all,all,0"), ElementsAre(0, 1, 2, 3, 4));
+}
+
+TEST(SelectDevices, tellsOfEntriesThatAreThereTwice) {
+  EXPECT_THAT(repeated_devices("0,0"), ElementsAre("--device names '0' twice; it is used once"));
+  EXPECT_THAT(repeated_devices("cpu, 1,CPU ,cpu,01,7"), ElementsAre("--device names 'cpu' 3 times; it is used once",
+                                                                    "--device names '1' twice; it is used once"));
+  EXPECT_THAT(repeated_devices("00,0"), ElementsAre(HasSubstr("'00' twice")));
+  for (const char* unions : {"", "0", "0,cpu,all", "nvidia,h200,1", "1,10,100", ",,"})
+    EXPECT_THAT(repeated_devices(unions), ElementsAre()) << unions;
 }
 
 TEST(SelectDevices, listsWhatThereIsWhenNothingMatches) {

@@ -2,15 +2,18 @@
 // Image files in pieces: the same voxels as from the whole, of every type, in little memory, and nothing half done.
 #include <gmock/gmock.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cmath>
 #include <csignal>
 #include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "apps/io/atomic_file.hpp"
 #include "apps/io/image_file.hpp"
@@ -279,6 +282,89 @@ TEST(StreamedImage, ADiskThatIsTooSmallIsAnErrorBeforeTheFirstVoxel) {
   EXPECT_TRUE(f.files().empty()) << testing::PrintToString(f.files());
 }
 
+std::size_t bytes_on_disk(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 ? static_cast<std::size_t>(status.st_blocks) * 512 : 0;
+}
+
+// The file that was not there before, if there is one.
+std::string new_file(const Folder& f, const Words& before) {
+  for (const auto& name : f.files())
+    if (std::find(before.begin(), before.end(), name) == before.end()) return f / name;
+  return "";
+}
+
+TEST(StreamedImage, RoomIsTakenBeforeTheFirstVoxelAndKept) {
+  const Folder f;
+  const Volume volume = counts();
+  write_text(f / "v.mha", "old");
+  {
+    const auto image = create_image(f / "v.mha", volume.grid, {Component::uint16, {}});
+    image->reserve();
+    const std::string file = new_file(f, {"v.mha"});
+    ASSERT_NE(file, "");
+    if (bytes_on_disk(file) == 0) GTEST_SKIP() << "the file system of " << f.path() << " reserves nothing";
+    EXPECT_GE(bytes_on_disk(file), volume.grid.count() * 2);
+    const auto begun = f.files();
+    for (int n = 0; n < 2; ++n) {
+      image->begin();
+      EXPECT_EQ(f.files(), begun) << "the room was given back";
+      copy_voxels(MemorySource(volume), *image);
+    }
+    EXPECT_EQ(content(f / "v.mha"), "old");
+    image->commit();
+    EXPECT_EQ(f.files(), Words{"v.mha"});
+  }
+  EXPECT_EQ(read_image(f / "v.mha").voxels, volume.voxels);
+}
+
+TEST(StreamedImage, APlaceThatIsKeptTakesItsRoomAndLeavesNothingIfItIsNotUsed) {
+  const Folder f;
+  const Volume volume = counts();
+  const ImageStorage types[] = {{}, {Component::int8, {}}};
+  Words names{"v.mha", "v.mhd", "v.raw"};
+#ifdef HALOCLINE_WITH_ITK
+  names.push_back("v.nrrd");
+#endif
+  for (const auto& name : names)
+    for (const auto& type : types) {
+      SCOPED_TRACE(name);
+      write_text(f / name, "old");
+      {
+        ReservedImage unused(f / name, volume.grid, type);
+        EXPECT_EQ(new_file(f, {name}).empty(), name == "v.nrrd");
+      }
+      EXPECT_EQ(f.files(), Words{name});
+      EXPECT_EQ(content(f / name), "old");
+      ReservedImage image(f / name, volume.grid, type);
+      const std::size_t clamped = image.write(volume);
+      const Volume found = read_image(f / name);
+      EXPECT_EQ(found.grid.spacing, volume.grid.spacing);
+      if (type.component == Component::float32) {
+        EXPECT_EQ(found.voxels, volume.voxels);
+      } else {
+        EXPECT_EQ(static_cast<std::ptrdiff_t>(clamped),
+                  std::count(found.voxels.begin(), found.voxels.end(), 127.0f) -
+                      std::count(volume.voxels.begin(), volume.voxels.end(), 127.0f));
+      }
+      for (const auto& file : f.files()) std::filesystem::remove(f / file);
+    }
+}
+
+#ifdef HALOCLINE_WITH_ITK
+TEST(StreamedImage, ADiskThatIsTooSmallForAWholeFileIsAnErrorBeforeTheWork) {
+  const Folder f;
+  Grid grid;
+  grid.size = {std::size_t{1} << 18, std::size_t{1} << 18, std::size_t{1} << 18};  // 64 PiB
+  for (const char* name : {"v.nrrd", "v.nii", "v.tif"}) {
+    const auto wanted =
+        AllOf(HasSubstr("FileError"), HasSubstr(f / name), HasSubstr("72057594037927936 bytes are wanted"));
+    EXPECT_THAT(error_of([&] { ReservedImage(f / name, grid); }), wanted);
+    EXPECT_THAT(error_of([&] { create_image(f / name, grid, {}); }), wanted);
+  }
+}
+#endif
+
 // Large enough to go to the disk while it is being written.
 TEST(StreamedImage, WhatWasReservedIsFilledInAnyOrder) {
   const Folder f;
@@ -507,15 +593,57 @@ TEST_F(StreamedCommand, WrongTypesAreRefusedBeforeTheWork) {
   refused({}, "x.mha", "truncated");
 }
 
-TEST_F(StreamedCommand, AFullDiskAfterTheWorkLeavesNothing) {
+// A trace is also written of what failed, unless nothing was done. The limit on a file's size (16 or 32 KiB) stands for
+// the disk.
+TEST_F(StreamedCommand, AFullDiskIsFoundBeforeTheWorkAndLeavesNothing) {
+  ASSERT_EQ(
+      run({"geometry", "circular", "--sid", "1000", "--sdd", "1500", "--projections", "9", "-o", f / "g.xml"}).code, 0);
+  const Words pixels{"--detector", "48,48", "--pixel", "1.5,1.5"};
+  const Words project{"project", "-i", f / "f32.mha", "-g", f / "g.xml"}, views = project + pixels;
+  ASSERT_EQ(run(views + Words{"-o", f / "p.mha"}).code, 0);
+  write_text(f / "out.mha", "old");
   const auto before = f.files();
-  std::string words = "ulimit -f 8; exec '" HALOCLINE_COMMAND "' denoise --method pdu --alpha 0.1 --iterations 5 -i '" +
-                      (f / "f32.mha") + "' -o '" + (f / "out.mha") + "' 2>'" + (f / "log") + "'";
-  const int status = std::system(words.c_str());
-  EXPECT_EQ(WEXITSTATUS(status), 1);
-  EXPECT_THAT(content(f / "log"), AllOf(HasSubstr("out.mha"), HasSubstr("too large"), HasSubstr("No partial file")));
-  std::filesystem::remove(f / "log");
-  EXPECT_EQ(f.files(), before);
+  const Words pdu{"denoise", "-i", f / "f32.mha", "--method", "pdu", "--alpha", "0.1", "--iterations", "5"},
+      grid{"--like", f / "f32.mha"}, of_views{"-i", f / "p.mha", "-g", f / "g.xml"};
+  for (const Words& command : {pdu, pdu + Words{"--output-type", "uint16"},  // and what is in memory until the end:
+                               pdu + Words{"--png", f / "x.png"}, views, Words{"backproject"} + of_views + grid,
+                               Words{"fdk"} + of_views + grid}) {
+    std::string line = "ulimit -f 32; exec '" HALOCLINE_COMMAND "'";
+    for (const auto& word : command + Words{"-o", f / "out.mha", "--trace", f / "trace.json", "--device", "0"})
+      line += " '" + word + "'";
+    SCOPED_TRACE(line);
+    const int status = std::system((line + " 2>'" + (f / "log") + "' >'" + (f / "said") + "'").c_str());
+    EXPECT_EQ(WEXITSTATUS(status), 1);
+    EXPECT_THAT(content(f / "log"), AllOf(HasSubstr("out.mha"), HasSubstr("reserve"), HasSubstr("too large"),
+                                          HasSubstr("No partial file")));
+    for (const char* name : {"log", "said"}) std::filesystem::remove(f / name);
+    EXPECT_EQ(f.files(), before);  // without a trace
+    EXPECT_EQ(content(f / "out.mha"), "old");
+  }
+}
+
+// What another program takes of the disk meanwhile costs the run nothing.
+TEST_F(StreamedCommand, TheRoomOfTheResultIsKeptDuringTheRun) {
+  const auto before = f.files();
+  for (const Words& more : {Words{}, Words{"--png", f / "x.png"}}) {
+    std::size_t kept = 0;
+    std::thread other([&] {
+      const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+      while (kept == 0 && std::chrono::steady_clock::now() < end) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        kept = bytes_on_disk(new_file(f, before));
+      }
+      request_interrupt(true);
+    });
+    const Ran ran = run(Words{"denoise", "-i", f / "f32.mha", "--method", "pdu", "--alpha", "0.1", "--gap", "0",
+                              "--iterations", "1000000", "-o", f / "out.mha"} +
+                        more);
+    other.join();
+    request_interrupt(false);
+    EXPECT_EQ(ran.code, 1) << ran.err;
+    EXPECT_GE(kept, noisy_counts().grid.count() * sizeof(float));
+    EXPECT_EQ(f.files(), before);
+  }
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "algorithms/denoise_phantom.hpp"
 #include "algorithms/fdk.hpp"
 #include "algorithms/projector.hpp"
+#include "algorithms/tune_time.hpp"
 #include "host/error.hpp"
 #include "tests/command_runner.hpp"
 
@@ -50,6 +51,42 @@ TEST(ClearlyFastest, WantsMoreThanNoise) {
   EXPECT_EQ(clearly_fastest({}, 1.0), std::nullopt);
   const double none[] = {std::numeric_limits<double>::quiet_NaN()};
   EXPECT_EQ(clearly_fastest(none, 1.0), std::nullopt);
+}
+
+TEST(TuneTime, WhatIsLeftIsSharedAmongThePartsToCome) {
+  double now = 100;
+  TuneTime time(12, [&] { return now; });
+  ASSERT_TRUE(time.begin(3));
+  EXPECT_DOUBLE_EQ(time.left(), 4);
+  EXPECT_TRUE(time.fits(4));
+  EXPECT_FALSE(time.fits(4.1));
+  now += 1;  // it needed less
+  EXPECT_DOUBLE_EQ(time.spent(), 1);
+  EXPECT_TRUE(time.fits(3));
+  ASSERT_TRUE(time.begin(2));
+  EXPECT_DOUBLE_EQ(time.left(), 5.5);
+  now += 9;  // and this one more
+  EXPECT_FALSE(time.fits(0));
+  ASSERT_TRUE(time.begin(1));
+  EXPECT_DOUBLE_EQ(time.left(), 2);
+  now += 3;
+  EXPECT_FALSE(time.begin(1));
+}
+
+// As compiling takes longer than all the rest where the kernels are new.
+TEST(TuneTime, WhatWouldNotFitByWhatOthersTookIsNotBegun) {
+  double now = 0;
+  TuneTime time(12, [&] { return now; });
+  ASSERT_TRUE(time.begin(4)) << "nothing is known of the first";
+  now = 2;
+  time.must_take(1.5);
+  ASSERT_TRUE(time.begin(3));
+  now = 7;
+  time.must_take(5);
+  time.must_take(1);
+  ASSERT_TRUE(time.begin(2));
+  now = 7.5;
+  EXPECT_FALSE(time.begin(1)) << "4.5 s are left, and another took 5";
 }
 
 TEST_F(Tune, IsKeptForTheNextTimeTheDeviceIsOpened) {

@@ -20,6 +20,7 @@
 #include "apps/io/meta_image.hpp"
 #include "host/error.hpp"
 #include "host/finite_source.hpp"
+#include "host/interrupt.hpp"
 #include "host/typed_volume.hpp"
 #ifdef HALOCLINE_WITH_ITK
 #include "apps/io/itk_image.hpp"
@@ -165,6 +166,12 @@ void write_through_itk(const Grid& grid, Component component, const void* voxels
   }
   file.reopen();
   file.commit();
+}
+
+// Compressed ones may take less.
+void require_room_of(const std::string& path, const Grid& grid, Component component) {
+  if (!extension_of(path).ends_with(".gz"))
+    require_room(path, std::uint64_t{grid.count()} * component_bytes(component));
 }
 
 // ITK's writers want all voxels at once.
@@ -321,10 +328,39 @@ std::unique_ptr<ImageSink> create_image(const std::string& path, const Grid& gri
   if (extension == ".raw") return create_meta_image(sidecar_of(path), grid, storage);  // makes both files
   if (holds(meta_extensions, extension)) return create_meta_image(path, grid, storage);
 #ifdef HALOCLINE_WITH_ITK
+  require_room_of(path, grid, storage.component);
   return std::make_unique<ItkSink>(path, grid, storage.component);
 #else
   refuse_without_itk(path);
 #endif
+}
+
+ReservedImage::ReservedImage(std::string path, const Grid& grid, const ImageStorage& storage)
+    : path_(std::move(path)), grid_(grid), storage_(storage) {
+  if (is_streamable(path_)) {
+    image_ = create_image(path_, grid_, storage_);
+    image_->reserve();
+    return;
+  }
+  require_writable_extension(path_);
+  check_storage(path_, storage_);
+#ifdef HALOCLINE_WITH_ITK
+  require_room_of(path_, grid_, storage_.component);
+#endif
+}
+
+std::size_t ReservedImage::write(const Volume& volume) {
+  if (!image_ && storage_.component == Component::float32 &&
+      storage_.scaling.identity()) {  // as it is: no copy is needed
+    write_image(volume, path_);
+    return 0;
+  }
+  const auto image = image_ ? std::move(image_) : create_image(path_, grid_, storage_);
+  image->begin();
+  copy_voxels(MemorySource(volume), *image);
+  check_interrupt();
+  image->commit();
+  return image->changed();
 }
 
 void write_image(const Volume& volume, const std::string& path, bool compressed) {

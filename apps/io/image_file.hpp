@@ -59,6 +59,24 @@ void check_image_file(const std::string& path);
 /// formats are gathered in their type and written by commit(). What is refused: see check_storage().
 std::unique_ptr<ImageSink> create_image(const std::string& path, const Grid& grid, const ImageStorage& storage);
 
+/// The place of an image that is written in one go, after the work that makes it. Where voxels go to the file as they
+/// come, its room is taken on the disk at construction, so that no other program can take it during the work; of the
+/// other formats it is only looked whether there is room. If it is never written, nothing is left.
+class ReservedImage {
+ public:
+  /// Throws as create_image() does, and FileError if the disk has no room.
+  ReservedImage(std::string path, const Grid& grid, const ImageStorage& storage = {});
+  /// All voxels, of a volume with the grid, once; then the file is there. Returns how many values lay beyond what the
+  /// type can hold, and became the nearest that it can.
+  std::size_t write(const Volume& volume);
+
+ private:
+  std::string path_;
+  Grid grid_;
+  ImageStorage storage_;
+  std::unique_ptr<ImageSink> image_;  // if there is one already
+};
+
 /// Whether create_image() writes the format of `path` as it comes, and open_image() reads it so if it is not
 /// compressed.
 bool is_streamable(const std::string& path);

@@ -114,9 +114,8 @@ class MetaSink : public ImageSink {
   const Grid& grid() const override { return grid_; }
   std::size_t changed() const override { return changed_; }
 
-  void begin() override {
-    changed_ = written_ = 0;
-    header_.reset();
+  void reserve() override {
+    if (data_) return;
     const bool apart = has_own_header(path_);
     const std::string text = meta_header_text(grid_, storage_, false, "",
                                               apart ? fs::path(name_of_data(path_)).filename().string() : "LOCAL");
@@ -125,6 +124,12 @@ class MetaSink : public ImageSink {
     offset_ = apart ? 0 : text.size();
     data_->reserve(offset_ + byte_count());
     (apart ? *header_ : *data_).write_at(0, text.data(), text.size());
+  }
+
+  // Again: into the same files, all of whose voxels are then written again.
+  void begin() override {
+    reserve();
+    changed_ = written_ = 0;
   }
 
   void write(std::size_t first, std::size_t count, float* from) override {

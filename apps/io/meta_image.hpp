@@ -28,7 +28,7 @@ Volume read_meta_image(const std::string& path);
 std::string meta_image_data_path(const std::string& path);
 
 /// A .mha, or a .mhd with <stem>.raw beside it, into which voxels are converted as they come. Atomic: see
-/// apps/io/atomic_file.hpp; begin() makes the temporary file.
+/// apps/io/atomic_file.hpp; reserve(), or else begin(), makes the temporary file.
 std::unique_ptr<ImageSink> create_meta_image(const std::string& path, const Grid& grid,
                                              const ImageStorage& storage = {});
 
