@@ -73,18 +73,18 @@ class Pool {
   std::deque<Job*> jobs_;
 };
 
-std::size_t helpers() {
-  const std::size_t threads = std::max(1U, std::thread::hardware_concurrency());
-  return std::clamp<std::size_t>(threads * 3 / 4, std::min<std::size_t>(threads, 2), 32) - 1;
-}
-
 }  // namespace
+
+std::size_t parallel_threads() {
+  const std::size_t threads = std::max(1U, std::thread::hardware_concurrency());
+  return std::clamp<std::size_t>(threads * 3 / 4, std::min<std::size_t>(threads, 2), 32);
+}
 
 void parallel_parts(std::size_t parts, const std::function<void(std::size_t)>& work) {
   if (parts == 0) return;
   if (parts == 1) return work(0);
   // Never destroyed: its threads sleep until the process ends, and a child of fork() has none to wait for.
-  static Pool& pool = *new Pool(helpers());
+  static Pool& pool = *new Pool(parallel_threads() - 1);
   Job job{&work, parts, 0, 0, nullptr, {}};
   pool.run(job);
 }

@@ -17,4 +17,7 @@ void parallel_parts(std::size_t parts, const std::function<void(std::size_t)>& w
 void parallel_ranges(std::size_t total, std::size_t part,
                      const std::function<void(std::size_t first, std::size_t count)>& work);
 
+/// Threads that do so, with the calling one.
+std::size_t parallel_threads();
+
 }  // namespace halocline

@@ -124,10 +124,11 @@ bool may_stream(const Plan& common, const Team& team, const PlanOptions& options
 }
 
 // The plan for slabs that come and go with as many of them as take the least time: with few, the transfers at both ends
-// of a pass show, with many the seams cost more. As few as do nearly as well.
+// of a pass show, with many the seams cost more. As few as do nearly as well. Not where the state goes to and fro: then
+// the host is busy with transfers all the time, and more slabs gained nothing (H200).
 std::optional<Plan> in_best_slabs(const Plan& common, const Team& team, int iterations, const PlanOptions& options) {
   auto fewest = try_skewed_plan(common, team, iterations, options);
-  if (!fewest || options.minimum_slabs > 0) return fewest;
+  if (!fewest || options.minimum_slabs > 0 || fewest->passes > 1) return fewest;
   const auto count = static_cast<double>(std::max(fewest->slabs.size(), team.devices.size()));
   std::vector<Plan> plans;
   double least = fewest->seconds;

@@ -22,6 +22,7 @@ struct DeviceBudget {
   double speed = 0;                     // relative, of all devices or of none; 0: by the rates below
   double bus_bandwidth = 12e9;          // to the device
   double download_bandwidth = 0;        // from it; 0: as bus_bandwidth
+  double host_copies = 0;               // bytes/s that the host moves to and from memory for the bus; 0: no limit
   double memory_bandwidth = 200e9;      // of a kernel that copies in the device's own memory, read and written
   double latency = 1e-4;                // seconds until the host knows that a kernel has ended and can start the next
   std::map<std::string, double> rates;  // units of work a second, by KernelCost::name

@@ -119,7 +119,9 @@ double visit_seconds(const Plan& plan) {
       const double kernels = kernel_seconds(plan, device, bytes, parts[n]) +
                              parts[n].regions * (device.latency + steps * commands_of_a_step * command_seconds);
       const double up = slower_up * times[n].up, down = slower_down * times[n].down;
-      seconds[n] += count * (overlapped ? std::max({kernels, up, down}) +
+      // the bus goes both ways at once, but the threads that fill and drain its memory share the host's
+      const double host = device.host_copies > 0 ? (all.up + all.down) / device.host_copies : 0;
+      seconds[n] += count * (overlapped ? std::max({kernels, up, down, host}) +
                                               (up * parts[n].first + down * parts[n].last) / parts[n].interior
                                         : kernels + up + down);
     }
