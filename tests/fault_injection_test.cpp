@@ -119,6 +119,9 @@ const Words keeping{"--checkpoint", state, "--checkpoint-every", "0"};
 const Words kept_pdu =
     Words{"denoise", "-i", "volume.mha", "--method", "pdu", "--alpha", "2000", "--iterations", "8", "--gap", "1e-9"} +
     keeping;
+// Large enough for results that go through pinned memory.
+const Words large_fdk{"fdk",         "-i",        "views.mha", "--geometry", "circle.xml",   "--size",
+                      "136,136,128", "--spacing", "2,2,3",     "--no-tune",  "--checkpoint", state};
 const Words kept_fdk = fdk + Words{"--checkpoint", state};
 const Words kept_tvgd = tvgd + Words{"--checkpoint", state, "--checkpoint-every", "1e-6", "--device-memory", "150K"};
 
@@ -320,7 +323,9 @@ INSTANTIATE_TEST_SUITE_P(
         Family{"tvgd_two_devices", tvgd + two, true, false, "tvgd"}, Family{"fdk", fdk, false, false, ""},
         Family{"fdk_slabs", fdk + Words{"--device-memory", "150K"}, false, false, "fdk"},
         Family{"fdk_two_devices", fdk + two, true, false, "fdk"}, Family{"fdk_kept", kept_fdk, false, false, "fdk"},
-        Family{"fdk_kept_two_devices", kept_fdk + two, true, false, "fdk"}, Family{"project", project, false, false, ""},
+        Family{"fdk_kept_gpu", large_fdk, false, true, ""},
+        Family{"fdk_kept_two_devices", kept_fdk + two, true, false, "fdk"},
+        Family{"project", project, false, false, ""},
         Family{"project_two_devices", project + two, true, false, "project"}),
     [](const auto& info) { return std::string(info.param.name); });
 
