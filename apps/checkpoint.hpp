@@ -1,7 +1,7 @@
 // The file of --checkpoint: the state of a run, from which --resume goes on to the same bits.
 //
-// Layout: 32 bytes (magic, format, checksum, place and length of what follows last), the arrays of the state, and a
-// JSON text that says what job they are of, how its strength was chosen, what the method was told of reductions (bits
+// Layout: 32 bytes (see apps/checkpoint_file.hpp: place and length of what follows last), the arrays of the state, and
+// a JSON text that says what job they are of, how its strength was chosen, what the method was told of reductions (bits
 // of doubles), where the arrays lie, and the CRC-32 of every 4 MiB of them. It is written under the name FILE.tmp,
 // forced to the disk and renamed: whenever the process is killed, FILE is the last state or the one before.
 #pragma once
@@ -12,16 +12,12 @@
 #include <string>
 
 #include "algorithms/strength.hpp"
-#include "host/volume_source.hpp"
 #include "scheduling/run_state.hpp"
 
 namespace halocline {
 
 /// Host memory that a state passes through on its way to the file.
 constexpr std::size_t checkpoint_buffer = std::size_t{32} << 20;
-
-/// CRC-32 of the voxels, all of which are read.
-std::uint32_t voxel_checksum(const VolumeSource& source);
 
 class Checkpoint : public StateKeeper {
  public:

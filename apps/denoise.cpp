@@ -16,6 +16,7 @@
 #include "algorithms/noise_map.hpp"
 #include "algorithms/registry.hpp"
 #include "apps/checkpoint.hpp"
+#include "apps/checkpoint_file.hpp"
 #include "apps/denoise_control.hpp"
 #include "apps/family_options.hpp"
 #include "apps/frame_options.hpp"
@@ -326,19 +327,12 @@ double judging_bytes(const DenoiseParameters& parameters, const Grid& grid, bool
   return sizeof(float) * (2 * std::min(voxels, 0x1p24) + (cpu ? 26 : 16) * std::min(voxels, 0x1p21));
 }
 
-// What the bits of the result depend on: all options but those that choose devices, names and ends, and voxels instead
-// of the files that hold them.
+// What the bits of the result depend on; voxels instead of the files that hold them.
 nlohmann::json checkpoint_job(const Job& job, const Grid& grid,
                               const std::map<std::string, const VolumeSource*>& volumes) {
-  auto result = job.options();
-  for (const char* name : {"--input",       "--weights",       "--init",         "--reference",  "--halves",
-                           "--output",      "--output-type",   "--rescale",      "--png",        "--report",
-                           "--trace",       "--quiet",         "--log-level",    "--dry-run",    "--device",
-                           "--sub-devices", "--device-memory", "--host-memory",  "--no-tune",    "--allow-nonfinite",
-                           "--stages",      "--time-limit",    "--keep-partial", "--checkpoint", "--checkpoint-every",
-                           "--resume",      "--scratch"})
-    result.erase(name);
-  result["the version of halocline"] = HALOCLINE_VERSION;
+  auto result =
+      options_of_bits(job, {"--input", "--weights", "--init", "--reference", "--halves", "--output", "--output-type",
+                            "--rescale", "--png", "--stages", "--time-limit", "--keep-partial", "--checkpoint-every"});
   result["size"] = grid.size;
   result["spacing"] = grid.spacing;
   for (const auto& [name, volume] : volumes)
@@ -359,25 +353,6 @@ void begin_checkpoint(Job& job, Checkpoint& checkpoint, DenoiseCommand& command,
   command.parameters.chosen = checkpoint.strength;
   spdlog::info("going on after {} iterations", *checkpoint.iterations());
   job.results()["resumed_after_iterations"] = *checkpoint.iterations();
-}
-
-// The work, whose errors say how to go on. Their kind stays only where the exit code depends on it.
-template <class Work>
-auto resumable(const std::optional<Checkpoint>& checkpoint, Work&& work) {
-  const auto how = [&] { return checkpoint ? checkpoint->how_to_resume() : std::string(); };
-  try {
-    return work();
-  } catch (const Interrupted&) {
-    if (how().empty()) throw;
-    throw Interrupted("interrupted: " + how());
-  } catch (const InputError&) {
-    throw;
-  } catch (const PlanError&) {
-    throw;
-  } catch (const Error& error) {
-    if (how().empty()) throw;
-    throw Error(fmt::format("{}\n{}", error.what(), how()));
-  }
 }
 
 void run_denoise(Job& job, DenoiseCommand& command) {
@@ -490,9 +465,10 @@ void run_denoise(Job& job, DenoiseCommand& command) {
                         {"--init", control.init.empty() ? nullptr : &start},
                         {"--reference", guide.empty() ? nullptr : &guides}});
     }
+    const auto how = [&] { return checkpoint ? checkpoint->how_to_resume() : std::string(); };
     return job.timed("denoise", [&] {
       try {
-        return resumable(checkpoint, [&] {
+        return resumable(how, [&] {
           return denoise_into(from, weights, to, command.parameters, job.devices(), options,
                               guide.empty() ? nullptr : &reference);
         });

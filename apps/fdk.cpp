@@ -8,6 +8,9 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <set>
 
@@ -15,6 +18,7 @@
 #include "algorithms/half_scan.hpp"
 #include "algorithms/hounsfield.hpp"
 #include "algorithms/suspicious_projections.hpp"
+#include "apps/checkpoint_file.hpp"
 #include "apps/counts_options.hpp"
 #include "apps/filter_options.hpp"
 #include "apps/frame_options.hpp"
@@ -23,6 +27,7 @@
 #include "apps/io/image_file.hpp"
 #include "apps/job.hpp"
 #include "apps/noise_options.hpp"
+#include "apps/output_checkpoint.hpp"
 #include "apps/output_type.hpp"
 #include "apps/projection_options.hpp"
 #include "apps/report.hpp"
@@ -32,6 +37,7 @@
 #include "host/error.hpp"
 #include "host/fft.hpp"
 #include "host/plural.hpp"
+#include "scheduling/plan_text.hpp"
 
 namespace halocline {
 namespace {
@@ -46,6 +52,8 @@ struct FdkCommand {
   CountsArguments counts_arguments;
   std::optional<double> water;
   std::string output_type = "float32";
+  std::string checkpoint;  // the file that keeps finished slices; empty: none
+  bool resume = false;
 
   const char* unit() const { return water ? "HU" : "1/mm"; }
 };
@@ -66,9 +74,16 @@ struct FdkWork {
   ImageStorage storage;
   std::vector<FdkFrame> frames;
   bool streamed = false;  // projections are read as they are wanted
+  OutputCheckpoint* checkpoint = nullptr;
+  int minimum_slabs = 0;
 };
 
 constexpr const char* half_names[] = {"odd", "even"};
+constexpr int slabs_to_keep = 8;  // with --checkpoint, so that there is something to go on from
+
+std::string half_name(std::size_t half) {
+  return fmt::format("{} views", half_names[half]);
+}
 
 Grid half_stack(const FdkWork& work, const HalfScan& half) {
   Grid stack = work.stack;
@@ -213,8 +228,11 @@ struct FdkInput {
 RunResult reconstruct(Job& job, const FdkWork& work, const Geometry& geometry, const FdkParameters& parameters,
                       const FdkInput& input, Output& output, const std::string& name, const std::string& frame) {
   job.tune_first_run("fdk");
-  const double updates = static_cast<double>(work.grid.count()) * static_cast<double>(work.stack.size[2]);
-  const auto options = job.run_options({0, updates, "updates"});
+  double updates = static_cast<double>(work.grid.count()) * static_cast<double>(work.stack.size[2]);
+  if (work.checkpoint != nullptr) updates *= work.checkpoint->left(name);
+  auto options = job.run_options({0, updates, "updates"});
+  options.plan.minimum_slabs = work.minimum_slabs;
+  if (work.checkpoint != nullptr) options.output_keeper = &work.checkpoint->result(name);
   auto result = job.timed(name, [&] {
     return input.file ? fdk_into(*input.file, work.stack, geometry, output.sink(), parameters, job.devices(), options)
                       : fdk_into(input.memory.volume(), geometry, output.sink(), parameters, job.devices(), options);
@@ -310,8 +328,7 @@ std::size_t run_frame(Job& job, const FdkCommand& command, const FdkWork& work, 
   const RunResult result = reconstruct(job, work, frame.geometry, attenuation, input, volume, "fdk", suffix);
   if (variance) reconstruct(job, work, frame.geometry, noise, input, *variance, "variance", suffix);
   for (std::size_t half = 0; half < halves.size(); ++half)
-    reconstruct_half(job, work, frame.halves[half], attenuation, input, halves[half],
-                     fmt::format("{} views", half_names[half]), suffix);
+    reconstruct_half(job, work, frame.halves[half], attenuation, input, halves[half], half_name(half), suffix);
   input = {};
   job.commit(volume.image());
   if (variance) job.commit(variance->image());
@@ -334,10 +351,61 @@ std::size_t run_frame(Job& job, const FdkCommand& command, const FdkWork& work, 
   return volume.image().changed();
 }
 
+// What reconstruct() makes of a frame, by the names of the runs.
+std::vector<std::string> results_of(const FdkWork& work) {
+  std::vector<std::string> names{"fdk"};
+  if (work.variance.variance) names.emplace_back("variance");
+  for (std::size_t half = 0; half < work.frames.front().halves.size(); ++half) names.push_back(half_name(half));
+  return names;
+}
+
+// Whether a frame that was finished before still is.
+bool is_there(const FdkFrame& frame) {
+  std::error_code code;
+  for (const auto& path : {frame.output, frame.variance_output, frame.half_outputs[0], frame.half_outputs[1]})
+    if (!path.empty() && !std::filesystem::exists(path, code)) return false;
+  return true;
+}
+
+// What the attenuations depend on, bit for bit; contents instead of the files that hold them. They are kept before they
+// become CT numbers or another type.
+nlohmann::json checkpoint_job(Job& job, const FdkCommand& command, const FdkWork& work) {
+  auto result = options_of_bits(job, {"--input", "--geometry", "--like", "--flat", "--dark", "--bad-pixels", "--output",
+                                      "--output-type", "--hu", "--variance-out", "--halves-out"});
+  result["grid"] = grid_json(work.grid);
+  result["results"] = results_of(work);
+  std::ifstream file(command.geometry, std::ios::binary);
+  const std::string geometry{std::istreambuf_iterator<char>(file), {}};
+  result["the contents of --geometry"] = fmt::format("{:08x}", crc_of(geometry.data(), geometry.size()));
+  const auto& counts = command.counts_arguments;
+  for (const auto& [option, path] : {std::pair<std::string, std::string>("-i", command.input),
+                                     {"--flat", counts.flat},
+                                     {"--dark", counts.dark},
+                                     {"--bad-pixels", counts.bad_pixels}})
+    if (!path.empty()) result["the voxels of " + option] = fmt::format("{:08x}", voxel_checksum(*job.open(path)));
+  return result;
+}
+
+// Before the run: what it is about, and where it goes on from.
+void begin_checkpoint(Job& job, OutputCheckpoint& checkpoint, const FdkCommand& command, const FdkWork& work) {
+  job.timed("checksums", [&] { checkpoint.set_job(checkpoint_job(job, command, work)); });
+  if (!command.resume) return;
+  if (!job.timed("checksums", [&] { return checkpoint.resume(); })) {
+    spdlog::info("there is no '{}': the run starts from the beginning", command.checkpoint);
+    return;
+  }
+  spdlog::info("going on: {} are done", checkpoint.kept_text());
+  job.results()["resumed_after_slices"] = checkpoint.slices();
+  if (checkpoint.frame() > 0) job.results()["resumed_after_frames"] = checkpoint.frame();
+}
+
 void run_fdk(Job& job, const FdkCommand& command) {
   FdkWork work = prepare(job, command);
+  if (!command.checkpoint.empty()) work.minimum_slabs = slabs_to_keep;
+  PlanOptions options;
+  options.minimum_slabs = work.minimum_slabs;
   const auto plan = [&](const Geometry& geometry, const Grid& stack, const FdkParameters& parameters) {
-    return plan_fdk(geometry, stack, work.grid, parameters, budgets(job.devices()));
+    return plan_fdk(geometry, stack, work.grid, parameters, budgets(job.devices()), options);
   };
   const FdkFrame& first = work.frames.front();
   const Plan attenuation = plan(first.geometry, work.stack, work.attenuation);
@@ -359,6 +427,14 @@ void run_fdk(Job& job, const FdkCommand& command) {
   if (variance) job.forecast(*variance, input + results, pieces);
   for (const auto& half : first.halves)  // which are never streamed
     job.forecast(plan(half.geometry, half_stack(work, half), work.attenuation), 1.5 * input + results, pieces);
+  std::optional<OutputCheckpoint> checkpoint;
+  if (!command.checkpoint.empty()) {
+    job.output("--checkpoint", command.checkpoint);
+    checkpoint.emplace(command.checkpoint, work.grid, results_of(work));
+    if (job.dry_run())
+      job.print(fmt::format("  checkpoint: up to {}", bytes_text(static_cast<double>(checkpoint->most_bytes()))));
+    checkpoint->check(command.resume || job.dry_run());
+  }
   if (job.dry_run()) {
     if (work.frames.size() > 1) job.print(fmt::format("and so for each of {} frames", work.frames.size()));
     return;
@@ -375,11 +451,21 @@ void run_fdk(Job& job, const FdkCommand& command) {
   if (!work.chosen.whole) scan.emplace(WholeScan{job.open(command.input), {}});
   if (scan && command.counts)
     scan->calibration = calibrate(job, command.counts_arguments, *scan->file, work.input, command.input);
-  std::size_t clamped = 0;
+  if (checkpoint) begin_checkpoint(job, *checkpoint, command, work);
+  std::size_t clamped = checkpoint ? checkpoint->clamped() : 0;
+  const std::size_t first_frame = checkpoint ? checkpoint->frame() : 0;
   const FftKernels kernels;  // of all frames
   ProjectionWarnings warnings;
-  for (std::size_t n = 0; n < work.frames.size(); ++n)
-    clamped += run_frame(job, command, work, n, scan ? &*scan : nullptr, warnings);
+  const auto how = [&] { return checkpoint ? checkpoint->how_to_resume() : std::string(); };
+  resumable(how, [&] {
+    for (std::size_t n = 0; n < work.frames.size(); ++n) {
+      if (n < first_frame && is_there(work.frames[n])) continue;
+      work.checkpoint = checkpoint && n >= first_frame ? &*checkpoint : nullptr;
+      if (work.checkpoint != nullptr) checkpoint->begin_frame(n, clamped);
+      clamped += run_frame(job, command, work, n, scan ? &*scan : nullptr, warnings);
+    }
+  });
+  if (checkpoint) checkpoint->remove();
   tell_of_clamping(job, work.storage, clamped, "--output-type float32");
 }
 
@@ -417,6 +503,20 @@ void add_fdk(CLI::App& app, Action& action) {
          "type's range are clamped and counted")
       ->check(CLI::IsMember({"uint8", "int16", "uint16", "float16", "float32"}))
       ->type_name("TYPE");
+  const char* control = "Interruptions";
+  auto* checkpoint =
+      sub->add_option(
+             "--checkpoint", command->checkpoint,
+             "Keep slices there as they are done, so that --resume can go on from them whatever ends the run: a kill, "
+             "a crash, a lost device, Ctrl-C. --dry-run says how large it can get. The work is cut into at least 8 "
+             "slabs. Removed when the result has been written")
+          ->type_name("FILE")
+          ->group(control);
+  sub->add_flag("--resume", command->resume,
+                "Go on from the --checkpoint of the same command, to the same bits as without the interruption; where "
+                "there is no such file, start from the beginning")
+      ->needs(checkpoint)
+      ->group(control);
   sub->footer(
       "Example:\n  halocline fdk -i projections.mha --geometry geometry.xml --size 128,128,128 --spacing 1.5,1.5,1.5 "
       "-o volume.mha");

@@ -91,7 +91,7 @@ void check_running(DeviceState& state) {
       if (status == CL_COMPLETE) continue;
       settle(state);
       if (status == failed_before) throw_cause(state);
-      if (status != failed_before) state.seen_failed = first;
+      state.seen_failed = first;
       throw_failed(*first, status);
     }
 }
@@ -380,6 +380,9 @@ void Device::finish() {
 
 void Device::check() {
   check_running(*state_);
+  // Another thread may have seen it first, and is about to end the work.
+  const std::lock_guard lock(state_->running_mutex);
+  if (state_->seen_failed) throw_failed(*state_->seen_failed, status_of(*state_->seen_failed));
 }
 
 void Device::leave_out() {

@@ -52,7 +52,7 @@ struct DeviceState : std::enable_shared_from_this<DeviceState> {
   std::atomic<bool> left_out{false};
   std::mutex running_mutex;
   std::deque<std::shared_ptr<EventState>> running[3];  // by Queue: commands that have not been seen to end well
-  std::shared_ptr<EventState> seen_failed;             // the last one seen to fail by itself, under the same mutex
+  std::shared_ptr<EventState> seen_failed;             // the last one seen to fail, under the same mutex
   std::mutex pending_mutex;
   std::vector<std::shared_ptr<EventState>> pending;  // recorded when they have ended
   // Page-locked memory that nobody uses at the moment: to lock 16 MiB takes milliseconds.

@@ -11,8 +11,10 @@
 #include "host/interrupt.hpp"
 #include "scheduling/bus_traffic.hpp"
 #include "scheduling/cost.hpp"
+#include "scheduling/delivered.hpp"
 #include "scheduling/device_threads.hpp"
 #include "scheduling/hindsight.hpp"
+#include "scheduling/missing_slices.hpp"
 #include "scheduling/rates.hpp"
 #include "scheduling/run_support.hpp"
 #include "scheduling/slab_queue.hpp"
@@ -82,13 +84,30 @@ class Drain {
   std::future<void> worker_;
 };
 
+// Takes what a slab has fetched. A command that failed does not stop those after it, and only those voxels count as
+// delivered of which it is known that all commands before them ended well.
+class CheckedSink : public VolumeSink {
+ public:
+  CheckedSink(Slab& slab, Delivered& delivered) : slab_(slab), delivered_(delivered) {}
+  const Grid& grid() const override { return delivered_.output().grid(); }
+  void write(std::size_t first, std::size_t count, float* from) override {
+    slab_.check();
+    delivered_.write(first, count, from);
+  }
+  float* data() override { return delivered_.output().data(); }
+
+ private:
+  Slab& slab_;
+  Delivered& delivered_;
+};
+
 class Run {
  public:
-  Run(const BackprojectionMethod& method, const ProjectionStack& projections, VolumeSink& output,
+  Run(const BackprojectionMethod& method, const ProjectionStack& projections, Delivered& delivered,
       const std::vector<Device>& devices, const Plan& plan, const RunOptions& options)
       : method_(method),
         projections_(projections),
-        output_(output),
+        delivered_(delivered),
         devices_(devices),
         plan_(plan),
         options_(options),
@@ -100,7 +119,6 @@ class Run {
   }
 
   RunResult run() {
-    output_.begin();
     DeviceThreads().each(plan_, [&](int device) {
       try {
         work(device);
@@ -119,6 +137,7 @@ class Run {
  private:
   void work(int device) {
     Slab slab(devices_[static_cast<std::size_t>(device)], plan_, device);
+    CheckedSink output(slab, delivered_);
     Drain drain;  // ends before the slab does
     std::int64_t most = 0;
     for (const auto& each : slabs_of(plan_, device)) most = std::max(most, each.interior.count());
@@ -127,13 +146,13 @@ class Run {
     method_.start(slab);
     while (const auto number = queue_.take(device, seconds())) {
       slab.move_to(plan_.slabs[*number]);
-      reconstruct(slab, drain, piece);
+      reconstruct(slab, output, drain, piece);
     }
     drain.wait();
     slab.wait();
   }
 
-  void reconstruct(Slab& slab, Drain& drain, std::int64_t piece) {
+  void reconstruct(Slab& slab, VolumeSink& output, Drain& drain, std::int64_t piece) {
     // Rows are filtered again for each slab: the bands of neighbouring slabs hardly overlap, so that costs less than
     // keeping filtered projections on the host would.
     const auto batch_at = [&](std::int64_t first) { return Range{first, std::min(views_, first + plan_.batch)}; };
@@ -155,7 +174,7 @@ class Run {
         }
         method_.accumulate(slab, batch, slices);
         if (ends)
-          drain.add(held, [this, fetch = slab.fetch("volume", slices, slab.last(), output_),
+          drain.add(held, [this, fetch = slab.fetch("volume", slices, slab.last(), output),
                            bytes = slab.slice_bytes("volume") * static_cast<std::size_t>(slices.count())] {
             fetch();
             traffic_.down += bytes;
@@ -216,7 +235,7 @@ class Run {
 
   const BackprojectionMethod& method_;
   const ProjectionStack& projections_;
-  VolumeSink& output_;
+  Delivered& delivered_;
   const std::vector<Device>& devices_;
   const Plan& plan_;
   const RunOptions& options_;
@@ -229,6 +248,14 @@ class Run {
   std::mutex progress_mutex_;
   double done_ = 0;
 };
+
+// Everything was there before: kept by an earlier run, or all had arrived when a device failed.
+RunResult nothing_to_do(const Plan& plan) {
+  RunResult result;
+  result.iterations = 1;
+  result.taken_by.assign(plan.slabs.size(), -1);
+  return result;
+}
 
 // Accumulation alone; filtering has a cost of its own (KernelCost::pixel_bytes).
 KernelTrial trial_of(const BackprojectionMethod& method) {
@@ -259,13 +286,22 @@ RunResult run_backprojection(const BackprojectionMethod& method, const Projectio
   const Requirements requirements = requirements_of(method);
   if (output.grid().size != requirements.size) throw std::logic_error("the result has another size than the method");
   learn_kernel_rate(requirements, devices, trial_of(method));
-  RunOptions with_slabs = options;
-  with_slabs.plan = options_for(requirements, budgets(devices), options.plan);
-  RunResult result =
-      run_replanning(requirements, devices, with_slabs, [&](const Plan& plan, const std::vector<Device>& used) {
-        return Run(method, projections, output, used, plan, options).run();
-      });
-  judge_rates(result, devices);
+  const PlanOptions with_slabs = options_for(requirements, budgets(devices), options.plan);
+  const Range all{0, static_cast<std::int64_t>(requirements.size[2])};
+  Delivered delivered(output, options.output_keeper);
+  std::vector<Range> missing;
+  Attempts attempts;
+  attempts.plan = [&](const std::vector<DeviceBudget>& available) {
+    missing = delivered.missing();
+    return plan_missing(requirements, available, with_slabs, missing.empty() ? std::vector{all} : missing);
+  };
+  attempts.run = [&](const Plan& plan, const std::vector<Device>& used) {
+    if (missing.empty()) return nothing_to_do(plan);
+    return Run(method, projections, delivered, used, plan, options).run();
+  };
+  attempts.done = [&] { return delivered.text(); };
+  RunResult result = run_replanning(devices, attempts);
+  if (missing == std::vector{all}) judge_rates(result, devices);
   return result;
 }
 

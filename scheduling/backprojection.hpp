@@ -36,7 +36,8 @@ struct ProjectionStack {
 Plan plan_backprojection(const BackprojectionMethod& method, const std::vector<DeviceBudget>& devices,
                          const PlanOptions& options = {});
 
-/// The volume goes to `output`, in pieces, while the work goes on; RunResult::output stays empty.
+/// The volume goes to `output`, in pieces, while the work goes on; RunResult::output stays empty. Slices that have
+/// arrived there are not computed again when a device fails or memory runs out: RunResult then tells of the rest.
 RunResult run_backprojection(const BackprojectionMethod& method, const ProjectionStack& projections, VolumeSink& output,
                              const std::vector<Device>& devices, const RunOptions& options = {});
 /// The same to a volume in host memory.

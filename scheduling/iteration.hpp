@@ -19,6 +19,8 @@
 
 namespace halocline {
 
+class OutputKeeper;
+
 /// One instance serves all slabs of one run; launches are the same for every slab, so that 1 slab == N slabs bit for
 /// bit. The method is called by one thread per device at a time for start/iterate/reduce (which must not change its
 /// members), and by one thread for reduced().
@@ -119,6 +121,8 @@ struct RunOptions {
   /// Seconds from one time to the next; longer where more than a tenth of the run would go into it. 0: after every
   /// pass.
   double keep_every = 60;
+  /// Of back-projections: keeps slices as they are done, and gives back those that an earlier run has.
+  OutputKeeper* output_keeper = nullptr;
 };
 
 /// Plans and runs. `inputs`: by the names of arrays of lifetime input, all of the method's size. The result lies on

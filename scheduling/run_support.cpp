@@ -67,17 +67,24 @@ bool plan_smaller(std::vector<DeviceBudget>& available, const Plan& plan, const 
 
 }  // namespace
 
-RunResult run_replanning(const Requirements& requirements, const std::vector<Device>& all_devices,
+RunResult run_replanning(const Requirements& requirements, const std::vector<Device>& devices,
                          const RunOptions& options,
                          const std::function<RunResult(const Plan&, const std::vector<Device>&)>& attempt) {
-  return without_failed(all_devices, [&](const std::vector<Device>& devices) {
+  const auto plan = [&](const std::vector<DeviceBudget>& budgets) {
+    return make_plan(requirements, budgets, options.plan);
+  };
+  return run_replanning(devices, {plan, attempt, [] { return std::string(); }});
+}
+
+RunResult run_replanning(const std::vector<Device>& all_devices, const Attempts& attempts) {
+  const auto attempt = [&](const std::vector<Device>& devices) {
     auto available = budgets(devices);
     // Some drivers report faults of kernels as a lack of resources, so trying has an end.
     int tries = most_tries * static_cast<int>(devices.size());
     std::exception_ptr out_of_memory;
     const auto next_plan = [&] {
       try {
-        return make_plan(requirements, available, options.plan);
+        return attempts.plan(available);
       } catch (const PlanError&) {
         if (out_of_memory) std::rethrow_exception(out_of_memory);  // the budgets are no longer the user's
         throw;
@@ -88,13 +95,15 @@ RunResult run_replanning(const Requirements& requirements, const std::vector<Dev
       const auto again = [&](const Error& error, const std::string& device) {
         if (--tries <= 0 || !plan_smaller(available, plan, device)) return false;
         out_of_memory = std::current_exception();
-        spdlog::info("{}; planning again with three quarters of the memory", error.what());
+        const std::string done = attempts.done();
+        spdlog::info("{}; {}planning again with three quarters of the memory", error.what(),
+                     done.empty() ? done : done + ", ");
         return true;
       };
       try {
         reset_peaks(devices);
         const auto start = std::chrono::steady_clock::now();
-        RunResult result = attempt(plan, devices);
+        RunResult result = attempts.run(plan, devices);
         result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
         result.peak_bytes = peak_bytes(devices);
         if (result.plan.slabs.empty()) result.plan = plan;
@@ -105,7 +114,8 @@ RunResult run_replanning(const Requirements& requirements, const std::vector<Dev
         if (!again(error, {})) throw;
       }
     }
-  });
+  };
+  return without_failed(all_devices, attempt, attempts.done);
 }
 
 void reset_peaks(const std::vector<Device>& devices) {

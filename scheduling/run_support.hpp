@@ -27,6 +27,14 @@ RunResult run_replanning(const Requirements& requirements, const std::vector<Dev
                          const RunOptions& options,
                          const std::function<RunResult(const Plan&, const std::vector<Device>&)>& attempt);
 
+/// The same of work whose attempts go on where the one before was.
+struct Attempts {
+  std::function<Plan(const std::vector<DeviceBudget>&)> plan;  ///< of what is left
+  std::function<RunResult(const Plan&, const std::vector<Device>&)> run;
+  std::function<std::string()> done;  ///< in words, e.g. "3 of 9 slices are done"; empty: nothing
+};
+RunResult run_replanning(const std::vector<Device>& devices, const Attempts& attempts);
+
 /// Peak bytes of the device that used most since reset_peaks().
 void reset_peaks(const std::vector<Device>& devices);
 std::size_t peak_bytes(const std::vector<Device>& devices);

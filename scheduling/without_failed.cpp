@@ -17,7 +17,7 @@ std::vector<Device> working_devices(const std::vector<Device>& devices) {
   return result.empty() ? devices : result;
 }
 
-bool leave_out(const std::vector<Device>& devices, const DeviceError& error) {
+bool leave_out(const std::vector<Device>& devices, const DeviceError& error, const std::string& done) {
   const auto is_it = [&](const Device& device) { return device.info().name == error.device(); };
   if (devices.size() < 2 || std::none_of(devices.begin(), devices.end(), is_it)) return false;
   std::vector<std::string> others;
@@ -29,7 +29,8 @@ bool leave_out(const std::vector<Device>& devices, const DeviceError& error) {
     }
   }
   const std::string text = error.what();
-  spdlog::warn("{}; {} is left out, and the work begins anew on {}", text.substr(0, text.find('\n')), error.device(),
+  const std::string goes_on = done.empty() ? "and the work begins anew on" : done + ", and the rest is made by";
+  spdlog::warn("{}; {} is left out, {} {}", text.substr(0, text.find('\n')), error.device(), goes_on,
                fmt::join(others, " + "));
   return true;
 }

@@ -4,16 +4,22 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <functional>
+#include <map>
 #include <mutex>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "algorithms/backprojection.hpp"
 #include "algorithms/fdk.hpp"
 #include "host/error.hpp"
 #include "scheduling/backprojection.hpp"
 #include "scheduling/graph.hpp"
+#include "scheduling/missing_slices.hpp"
+#include "scheduling/output_keeper.hpp"
 #include "scheduling/slab_queue.hpp"
 #include "tests/reference/projector_scenes.hpp"
 
@@ -262,6 +268,211 @@ TEST(BackprojectionPlan, UnlikeDevicesGetMoreSlabs) {
   devices.front().speed = 1;
   devices.back().speed = 3;
   EXPECT_GE(plan().slabs.size(), 8u);
+}
+
+// ---- what is done stays done
+
+// Each voxel that it is given, and how often. No memory of its own, so that it sees what a file would.
+class CountingSink : public VolumeSink {
+ public:
+  explicit CountingSink(const Grid& grid) : volume_(Volume::uninitialised(grid)), times_(grid.count(), 0) {}
+  const Grid& grid() const override { return volume_.grid; }
+  void begin() override { ++begun; }
+  void write(std::size_t first, std::size_t count, float* from) override {
+    MemorySink(volume_).write(first, count, from);
+    for (std::size_t n = first; n < first + count; ++n) ++times_[n];
+  }
+  const Volume& volume() const { return volume_; }
+  const std::vector<int>& times() const { return times_; }
+  int begun = 0;
+
+ private:
+  Volume volume_;
+  std::vector<int> times_;
+};
+
+// Counts how often each slice is begun, and fails when `fail` says so, before it begins.
+class FailingMethod : public BackprojectionMethod {
+ public:
+  using Fail = std::function<void(const Slab& slab, int slabs_begun)>;
+  FailingMethod(const Backprojection& method, Fail fail)
+      : method_(method), fail_(std::move(fail)), begun_(method.requirements().size[2], 0) {}
+  Requirements requirements() const override { return method_.requirements(); }
+  std::vector<int> order() const override { return method_.order(); }
+  void start(Slab& slab) const override { method_.start(slab); }
+  void filter(Slab& slab, Range views) const override {
+    if (views.begin == 0) {
+      const std::lock_guard lock(mutex_);
+      fail_(slab, slabs_[slab.device().name]);
+      ++slabs_[slab.device().name];
+    }
+    method_.filter(slab, views);
+  }
+  void accumulate(Slab& slab, Range views, Range slices) const override {
+    if (views.begin == 0) {
+      const std::lock_guard lock(mutex_);
+      for (auto z = slices.begin; z < slices.end; ++z) ++begun_[static_cast<std::size_t>(z)];
+    }
+    method_.accumulate(slab, views, slices);
+  }
+  const std::vector<int>& begun() const { return begun_; }
+  int slabs(const std::string& device) const { return slabs_[device]; }
+
+ private:
+  const Backprojection& method_;
+  Fail fail_;
+  mutable std::mutex mutex_;
+  mutable std::vector<int> begun_;
+  mutable std::map<std::string, int> slabs_;
+};
+
+constexpr int device_not_available = -2, out_of_memory = -4;  // codes of OpenCL
+
+TEST_F(TallVolume, ALostDevicesSlabsAreMadeByTheOthersAndNoOther) {
+  const auto whole = backproject(projections, scene.geometry, scene.grid, {}, reference::undivided()).output;
+  for (const int lost_after : {0, 1, 3}) {
+    const auto parts = open_devices({.devices = "cpu", .sub_devices = 2, .memory = 0});  // the lost one stays left out
+    const std::string lost = parts.back().info().name;
+    const Backprojection method(scene.geometry, scene.projections, scene.grid);
+    const FailingMethod failing(method, [&](const Slab& slab, int slabs) {
+      if (slab.device().name == lost && slabs == lost_after) throw ClError("lost", device_not_available, lost);
+    });
+    CountingSink sink(scene.grid);
+    testing::internal::CaptureStderr();
+    testing::internal::CaptureStdout();
+    const auto result =
+        run_backprojection(failing, {projections.grid, reinterpret_cast<const std::byte*>(projections.voxels.data())},
+                           sink, parts, split(12, 8));
+    const std::string told = testing::internal::GetCapturedStderr() + testing::internal::GetCapturedStdout();
+    EXPECT_TRUE(sink.volume().voxels == whole.voxels);
+    EXPECT_THAT(sink.times(), testing::Each(1));
+    EXPECT_EQ(sink.begun, 1);
+    EXPECT_EQ(failing.slabs(lost), lost_after);
+    // Slabs that had been begun were brought to their end; the one that failed had not.
+    EXPECT_THAT(failing.begun(), testing::Each(1));
+    if (lost_after > 0) {
+      EXPECT_NE(told.find(" of 203 slices are done, and the rest is made by"), std::string::npos) << told;
+    }
+    std::int64_t planned = 0;
+    for (const auto& slab : result.plan.slabs) planned += slab.interior.count();
+    EXPECT_LT(planned, 203);
+  }
+}
+
+TEST_F(TallVolume, SlicesThatAreDoneStayWhenMemoryRunsOut) {
+  const auto whole = backproject(projections, scene.geometry, scene.grid, {}, device()).output;
+  bool failed = false;
+  const Backprojection method(scene.geometry, scene.projections, scene.grid);
+  const FailingMethod failing(method, [&](const Slab& slab, int slabs) {
+    if (slabs == 2 && !std::exchange(failed, true)) throw ClError("full", out_of_memory, slab.device().name);
+  });
+  CountingSink sink(scene.grid);
+  run_backprojection(failing, {projections.grid, reinterpret_cast<const std::byte*>(projections.voxels.data())}, sink,
+                     device(), split(5, 0));  // fewer views at a time take less
+  EXPECT_TRUE(failed);
+  EXPECT_TRUE(sink.volume().voxels == whole.voxels);
+  EXPECT_THAT(sink.times(), testing::Each(1));
+  EXPECT_THAT(failing.begun(), testing::Each(1));
+}
+
+// Keeps in memory, and forgets what a test says.
+class MemoryKeeper : public OutputKeeper {
+ public:
+  explicit MemoryKeeper(const Grid& grid) : volume_(Volume::uninitialised(grid)) {}
+  RangeSet give_back(VolumeSink& output) override {
+    RangeSet given;
+    for (const auto& slices : slices_) {
+      const auto slice = volume_.grid.slice(), first = slice * static_cast<std::size_t>(slices.begin),
+                 count = slice * static_cast<std::size_t>(slices.count());
+      std::vector<float> values(volume_.voxels.begin() + static_cast<std::ptrdiff_t>(first),
+                                volume_.voxels.begin() + static_cast<std::ptrdiff_t>(first + count));
+      output.write(first, count, values.data());
+      given.add({static_cast<std::int64_t>(first), static_cast<std::int64_t>(first + count)});
+    }
+    kept = 0;
+    return given;
+  }
+  void keep(std::size_t first, std::size_t count, const float* values) override {
+    std::copy(values, values + count, volume_.voxels.begin() + static_cast<std::ptrdiff_t>(first));
+    kept += count;
+  }
+  void remember(std::vector<Range> slices) { slices_ = std::move(slices); }
+  std::atomic<std::size_t> kept{0};
+
+ private:
+  Volume volume_;
+  std::vector<Range> slices_;
+};
+
+TEST_F(TallVolume, WhatAnEarlierRunKeptIsNotComputedAgain) {
+  const Backprojection method(scene.geometry, scene.projections, scene.grid);
+  MemoryKeeper keeper(scene.grid);
+  const ProjectionStack stack{projections.grid, reinterpret_cast<const std::byte*>(projections.voxels.data())};
+  CountingSink first(scene.grid);
+  auto options = split(4, 8);
+  options.output_keeper = &keeper;
+  run_backprojection(method, stack, first, device(), options);
+  EXPECT_EQ(keeper.kept, scene.grid.count());
+  for (const auto& kept : {std::vector<Range>{{0, 203}}, {{0, 1}, {5, 60}, {202, 203}}, {{100, 203}}}) {
+    keeper.remember(kept);
+    const FailingMethod counting(method, [](const Slab&, int) {});
+    CountingSink again(scene.grid);
+    const auto result = run_backprojection(counting, stack, again, device(), options);
+    EXPECT_TRUE(again.volume().voxels == first.volume().voxels);
+    EXPECT_THAT(again.times(), testing::Each(1));
+    std::vector<int> missing(203, 1);
+    for (const auto& range : kept) std::fill(missing.begin() + range.begin, missing.begin() + range.end, 0);
+    EXPECT_EQ(counting.begun(), missing);
+    EXPECT_EQ(keeper.kept,
+              scene.grid.slice() * static_cast<std::size_t>(std::count(missing.begin(), missing.end(), 1)));
+    EXPECT_EQ(result.taken_by.size(), result.plan.slabs.size());
+    // The same into memory, where values may be read in their place.
+    RunOptions to_memory = options;
+    EXPECT_TRUE(run_backprojection(method, projections, scene.grid, device(), to_memory).output.voxels ==
+                first.volume().voxels);
+  }
+}
+
+TEST(MissingSlices, AreSharedAsThoughTheyWereAll) {
+  const auto scene = tall();
+  auto devices = budgets(device());
+  devices.push_back(devices.front());
+  for (auto& each : devices) each.speed = 1;
+  const auto requirements = Backprojection(scene.geometry, scene.projections, scene.grid).requirements();
+  PlanOptions options;
+  options.minimum_slabs = 6;
+  const std::vector<Range> missing{{3, 10}, {100, 101}, {150, 203}};
+  const Plan plan = plan_missing(requirements, devices, options, missing);
+  RangeSet seen;
+  std::int64_t at = 0;
+  std::array<std::int64_t, 2> of_device{0, 0};
+  for (const auto& slab : plan.slabs) {
+    EXPECT_GE(slab.interior.begin, at);
+    at = slab.interior.end;
+    seen.add(slab.interior);
+    of_device[static_cast<std::size_t>(slab.device)] += slab.interior.count();
+  }
+  EXPECT_EQ(seen.missing({0, 203}), (std::vector<Range>{{0, 3}, {10, 100}, {101, 150}}));
+  EXPECT_EQ(of_device[0] + of_device[1], 61);
+  EXPECT_NEAR(of_device[0], 30.5, 1);
+  EXPECT_EQ(plan.requirements.size, requirements.size);
+}
+
+TEST(RangeSet, KnowsWhatIsMissing) {
+  RangeSet set;
+  EXPECT_EQ(set.missing({2, 5}), (std::vector<Range>{{2, 5}}));
+  set.add({4, 6});
+  set.add({10, 12});
+  set.add({12, 13});
+  EXPECT_EQ(set.missing({0, 20}), (std::vector<Range>{{0, 4}, {6, 10}, {13, 20}}));
+  EXPECT_EQ(set.missing({5, 11}), (std::vector<Range>{{6, 10}}));
+  EXPECT_TRUE(set.contains({10, 13}));
+  EXPECT_FALSE(set.contains({9, 13}));
+  set.add({5, 11});
+  EXPECT_EQ(set.missing({0, 20}), (std::vector<Range>{{0, 4}, {13, 20}}));
+  set.add({0, 30});
+  EXPECT_TRUE(set.missing({0, 30}).empty());
+  EXPECT_EQ(set.missing({29, 31}), (std::vector<Range>{{30, 31}}));
 }
 
 // ---- where the volume goes

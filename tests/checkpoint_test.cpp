@@ -8,8 +8,6 @@
 #include <spdlog/sinks/ostream_sink.h>
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <csignal>
@@ -22,6 +20,7 @@
 
 #include "apps/io/image_file.hpp"
 #include "host/error.hpp"
+#include "tests/command_process.hpp"
 #include "tests/command_runner.hpp"
 #include "tests/reference/tv_reference.hpp"
 
@@ -44,33 +43,6 @@ std::string error_of(const std::function<void()>& work) {
   }
   return "";
 }
-
-// The command as a process of its own.
-class Process {
- public:
-  Process(const Words& words, const std::string& log) : log_(log) {
-    child_ = ::fork();
-    if (child_ != 0) return;
-    if (std::freopen(log.c_str(), "w", stdout) == nullptr || ::dup2(1, 2) < 0) ::_exit(126);
-    std::vector<char*> argv{const_cast<char*>("halocline")};
-    for (const auto& word : words) argv.push_back(const_cast<char*>(word.c_str()));
-    argv.push_back(nullptr);
-    ::execv(HALOCLINE_COMMAND, argv.data());
-    ::_exit(127);
-  }
-  void signal(int number) const { ::kill(child_, number); }
-  /// The exit code; -1 if a signal ended it.
-  int wait() const {
-    int status = 0;
-    ::waitpid(child_, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  }
-  std::string output() const { return content(log_); }
-
- private:
-  std::string log_;
-  pid_t child_ = -1;
-};
 
 class CheckpointTest : public testing::Test {
  protected:

@@ -1,0 +1,34 @@
+// What of a back-projection's result has reached its sink, through all attempts of a run.
+#pragma once
+
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "scheduling/output_keeper.hpp"
+
+namespace halocline {
+
+class Delivered {
+ public:
+  /// Begins `output`, with what `keeper` (nullptr: none) has of an earlier run.
+  Delivered(VolumeSink& output, OutputKeeper* keeper);
+
+  VolumeSink& output() { return output_; }
+  /// Final voxels on their way to the sink, which gets each of them once whatever is computed again. Several threads.
+  void write(std::size_t first, std::size_t count, float* from);
+  /// Slices of which voxels have not arrived.
+  std::vector<Range> missing() const;
+  /// "12 of 26 slices are done"; empty if none is.
+  std::string text() const;
+
+ private:
+  VolumeSink& output_;
+  OutputKeeper* keeper_;
+  mutable std::mutex mutex_;
+  RangeSet voxels_;
+};
+
+std::int64_t count_all(const std::vector<Range>& ranges);
+
+}  // namespace halocline
