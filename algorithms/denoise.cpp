@@ -807,9 +807,19 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
                            const RunOptions& options, const Volume* reference) {
   check_devices(devices);
   check_denoise_parameters(parameters);
-  const auto plan = [&](const std::vector<Device>& used) { return plan_on(f.grid(), parameters, used, options.plan); };
-  return run_in_company(devices, options, plan, [&](const std::vector<Device>& used, const RunOptions& planned) {
-    return denoise_on(f, weights, output, parameters, used, planned, reference);
+  RunOptions wanted = options;
+  if (ends_when_it_likes(options)) wanted.plan.may_stream = false;
+  DenoiseParameters full = parameters;  // as they are used
+  full.regulariser.guided = reference != nullptr;
+  full.statistical = descends(parameters) && weights != nullptr;
+  const auto plan = [&](const std::vector<Device>& used) { return plan_on(f.grid(), full, used, wanted.plan); };
+  DenoiseParameters told = parameters;
+  told.tell_choice = [&](const StrengthChoice& choice) {
+    told.chosen = choice;  // whatever becomes of the devices, it is not made again
+    if (parameters.tell_choice) parameters.tell_choice(choice);
+  };
+  return run_in_company(devices, wanted, plan, [&](const std::vector<Device>& used, const RunOptions& planned) {
+    return denoise_on(f, weights, output, told, used, planned, reference);
   });
 }
 

@@ -88,8 +88,9 @@ class OutputCheckpoint::Result : public OutputKeeper {
     RangeSet given;
     if (pieces.empty()) return given;
     const CheckpointReader file(checkpoint_.path_);
-    RangeSet slices;
-    for (const auto& slice : whole_slices(kept, checkpoint_.grid_)) slices.add(slice);
+    RangeSet found, slices;  // not what was kept since
+    for (const auto& piece : pieces) found.add(range_of(piece.first, piece.count));
+    for (const auto& slice : whole_slices(found, checkpoint_.grid_)) slices.add(slice);
     std::vector<std::pair<const Piece*, Range>> parts;  // a voxel may have been kept twice, and is given back once
     for (const auto& piece : pieces)
       for (const auto& fresh : given.missing(range_of(piece.first, piece.count))) {

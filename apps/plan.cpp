@@ -71,6 +71,8 @@ void check_options(const PlanCommand& command) {
     if (given)
       throw InputError(fmt::format("{} does not go with --method {}: it is for {}", option, command.method,
                                    projects(command) ? "the methods of denoise" : "fdk, project and backproject"));
+  if (command.gap && command.method != "pdu" && command.method != "spdu")
+    throw InputError(fmt::format("--gap does not go with --method {}: it is for pdu and spdu", command.method));
   if (command.method == "project" && command.interpolation == "half")
     throw InputError("--interpolation half is for fdk and backproject; project takes exact or hardware");
 }

@@ -74,18 +74,41 @@ void MemoryWatch::look() {
   peak_ = std::max<std::size_t>(peak_, own + std::min(files, files_));
 }
 
-std::size_t host_memory_bytes() {
+namespace {
+
+std::size_t lesser(std::size_t a, std::size_t b) {
+  return a == 0 || b == 0 ? std::max(a, b) : std::min(a, b);
+}
+
+// Of the host or its container; 0: not known.
+std::size_t installed_bytes() {
   const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGE_SIZE);
   std::size_t result = pages > 0 && page > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page) : 0;
   for (const char* path : {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"})
-    if (const auto limit = limit_in(path); limit > 0) result = result > 0 ? std::min(result, limit) : limit;
-  // Drivers hold much more address space than memory: what the process has already, and what it may still add to that.
-  // Threads that are yet to begin reserve some of it that they never use.
+    result = lesser(result, limit_in(path));
+  return result;
+}
+
+// Drivers hold much more address space than memory: what the process has already, and what it may still add to that.
+// Threads that are yet to begin reserve some of it that they never use. 0: no limit.
+std::size_t ulimit_bytes() {
   constexpr std::size_t reserved = std::size_t{128} << 20;
+  std::size_t result = 0;
   for (const auto& left :
        {left_of(RLIMIT_AS, status_bytes("VmSize") + reserved), left_of(RLIMIT_DATA, status_bytes("VmData"))})
-    if (left) result = result > 0 ? std::min(result, process_bytes() + *left) : process_bytes() + *left;
+    if (left) result = lesser(result, process_bytes() + *left);
   return result;
+}
+
+}  // namespace
+
+std::size_t host_memory_bytes() {
+  return lesser(installed_bytes(), ulimit_bytes());
+}
+
+bool limited_by_ulimit() {
+  const std::size_t limit = ulimit_bytes(), installed = installed_bytes();
+  return limit > 0 && (installed == 0 || limit < installed);
 }
 
 }  // namespace halocline

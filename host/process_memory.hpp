@@ -28,5 +28,7 @@ class MemoryWatch {
 
 /// Bytes of the host's memory, or what its container or ulimit -v and -d let the process have if less; 0: not known.
 std::size_t host_memory_bytes();
+/// Whether ulimit is what host_memory_bytes() goes by.
+bool limited_by_ulimit();
 
 }  // namespace halocline

@@ -32,24 +32,27 @@ std::vector<AnyDevice> without_cpus(const std::vector<AnyDevice>& devices) {
   return result;
 }
 
-/// What Plan::notes say where GPUs alone are expected to be as fast as with the CPUs, but for 2 %: `alone` and
-/// `together` seconds, where it fits. Nothing if the CPUs are worth having.
-std::optional<std::string> note_of_company(std::optional<double> alone, std::optional<double> together,
-                                           const std::string& cpus);
+/// What Plan::notes say where GPUs take `alone` seconds, which are as few as `together` with some CPUs but for 2 %; or
+/// where the CPUs cannot do the job. Nothing if the CPUs are worth having.
+std::optional<std::string> note_of_company(double alone, std::optional<double> together, std::size_t cpus);
 
 /// Compares forecasts: `plan(devices)` with the kernels that all of these can run. Devices: DeviceBudget or Device.
 template <class AnyDevice, class PlanOf>
 std::optional<std::string> better_without_cpus(const std::vector<AnyDevice>& devices, PlanOf&& plan) {
   const auto gpus = without_cpus(devices);
   if (gpus.empty() || gpus.size() == devices.size()) return std::nullopt;
-  const auto seconds = [&](const std::vector<AnyDevice>& some) -> std::optional<double> {
-    try {
-      return plan(some).seconds;
-    } catch (const PlanError&) {
-      return std::nullopt;
-    }
-  };
-  return note_of_company(seconds(gpus), seconds(devices), devices.size() - gpus.size() == 1 ? "the CPU" : "the CPUs");
+  double alone = 0;
+  std::optional<double> together;
+  try {
+    alone = plan(gpus).seconds;
+  } catch (const PlanError&) {
+    return std::nullopt;
+  }
+  try {
+    together = plan(devices).seconds;
+  } catch (const InputError&) {  // CPUs cannot do it that way, or (a PlanError) it does not fit them
+  }
+  return note_of_company(alone, together, devices.size() - gpus.size());
 }
 
 /// The forecast for those that are better company.
@@ -70,7 +73,13 @@ auto run_in_company(const std::vector<Device>& devices, const RunOptions& option
     if (!note) return run(working, options);
     RunOptions alone = options;
     alone.plan.notes.push_back(*note);
-    return run(without_cpus(working), alone);
+    try {
+      return run(without_cpus(working), alone);
+    } catch (const PlanError&) {  // the GPUs that are left cannot
+      const auto left = working_devices(working);
+      if (left.size() == working.size()) throw;
+      return run(left, options);
+    }
   });
 }
 

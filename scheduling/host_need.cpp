@@ -6,6 +6,8 @@
 #include <cmath>
 
 #include "host/error.hpp"
+#include "host/process_memory.hpp"
+#include "scheduling/cost.hpp"
 #include "scheduling/plan_text.hpp"
 
 namespace halocline {
@@ -20,6 +22,11 @@ std::string scratch_remedy(HostNeed need, double memory) {
   return fmt::format(
       " With --scratch FOLDER {} of it lie in files of that folder while the job runs, and {} in memory.",
       bytes_text(need.on_scratch()), bytes_text(need.peak()));
+}
+
+// What the process holds, and so what is left, varies a little.
+const char* who_has(std::size_t memory) {
+  return limited_by_ulimit() && memory > host_memory_bytes() / 10 * 9 ? "ulimit -v or -d leaves" : "the host has";
 }
 
 }  // namespace
@@ -41,7 +48,7 @@ void require_host_memory(const HostNeed& need, std::size_t memory, const std::st
   if (memory == 0 || need.peak() <= static_cast<double>(memory)) return;
   const auto has = static_cast<double>(memory);
   throw PlanError(fmt::format("the host's memory is too small.\n{}  {:<28} {:>12}\n{}{}", host_text(need, 0),
-                              "the host has", bytes_text(has), option, scratch_remedy(need, has)));
+                              who_has(memory), bytes_text(has), option, scratch_remedy(need, has)));
 }
 
 void require_host_memory(const Plan& plan, const HostNeed& need, std::size_t memory, const std::string& option) {
@@ -55,11 +62,12 @@ void require_host_memory(const Plan& plan, const HostNeed& need, std::size_t mem
                                ? fmt::format("{} slices of {} x {} voxels would fit",
                                              std::min<std::int64_t>(slices, size[2]), size[0], size[1])
                                : fmt::format("not even one slice of {} x {} voxels would fit", size[0], size[1]);
-  const bool comes_and_goes = !plan.resident && !plan.streamed && plan.requirements.stack[2] == 0;
+  const bool comes_and_goes = host_state_bytes(plan) > 0;
   throw PlanError(fmt::format(
       "{}: the host's memory is too small for {} x {} x {} voxels.\n{}  {:<28} {:>12}\nTake a smaller part of the "
       "volume: {}.{} {}{}",
-      plan.requirements.algorithm, size[0], size[1], size[2], host_text(need, 0), "the host has", bytes_text(has), fits,
+      plan.requirements.algorithm, size[0], size[1], size[2], host_text(need, 0), who_has(memory), bytes_text(has),
+      fits,
       comes_and_goes ? " Slabs that stay on their devices need no copy of the state on the host: give more devices, or "
                        "more of their memory with --device-memory."
                      : "",

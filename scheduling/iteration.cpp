@@ -677,6 +677,10 @@ KernelTrial trial_of(IterativeMethod& method, const Requirements& requirements) 
 
 }  // namespace
 
+bool ends_when_it_likes(const RunOptions& options) {
+  return options.keeper != nullptr || options.time_limit > 0 || options.keep_partial;
+}
+
 RunResult run_iterations(IterativeMethod& method, const std::map<std::string, const VolumeSource*>& inputs,
                          VolumeSink& output, const std::vector<Device>& devices, const RunOptions& options) {
   const Requirements requirements = requirements_with_reductions(method);
@@ -689,7 +693,7 @@ RunResult run_iterations(IterativeMethod& method, const std::map<std::string, co
       throw std::logic_error("initial " + name + " has another size than the result");
   learn_kernel_rate(requirements, devices, trial_of(method, requirements));
   RunOptions planned = options;
-  if (options.keeper != nullptr || options.time_limit > 0 || options.keep_partial) planned.plan.may_stream = false;
+  if (ends_when_it_likes(options)) planned.plan.may_stream = false;
   RunResult result =
       run_replanning(requirements, devices, planned, [&](const Plan& plan, const std::vector<Device>& used) {
         return Run(method, inputs, output, used, plan, options).run();

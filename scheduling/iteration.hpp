@@ -125,6 +125,9 @@ struct RunOptions {
   OutputKeeper* output_keeper = nullptr;
 };
 
+/// Such a run may end before all iterations are done, or keeps its state on the way: its slabs stay where they fit.
+bool ends_when_it_likes(const RunOptions& options);
+
 /// Plans and runs. `inputs`: by the names of arrays of lifetime input, all of the method's size. The result lies on
 /// `grid`. Throws PlanError, ClError, BuildError, Interrupted. When a device's driver runs out of memory, the work is
 /// planned again with smaller slabs; when one of several devices fails, with the others. Slabs of several devices get

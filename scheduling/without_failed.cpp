@@ -19,15 +19,13 @@ std::vector<Device> working_devices(const std::vector<Device>& devices) {
 
 bool leave_out(const std::vector<Device>& devices, const DeviceError& error, const std::string& done) {
   const auto is_it = [&](const Device& device) { return device.info().name == error.device(); };
-  if (devices.size() < 2 || std::none_of(devices.begin(), devices.end(), is_it)) return false;
-  std::vector<std::string> others;
-  for (auto device : devices) {
-    if (is_it(device)) {
-      device.leave_out();
-    } else {
-      others.push_back(device.info().name);
-    }
-  }
+  if (std::none_of(devices.begin(), devices.end(), is_it)) return false;
+  std::vector<std::string> others;  // some may have failed since `devices` were found to work
+  for (const auto& device : devices)
+    if (!is_it(device) && !device.left_out()) others.push_back(device.info().name);
+  if (others.empty()) return false;
+  for (auto device : devices)
+    if (is_it(device)) device.leave_out();
   const std::string text = error.what();
   const std::string goes_on = done.empty() ? "and the work begins anew on" : done + ", and the rest is made by";
   spdlog::warn("{}; {} is left out, {} {}", text.substr(0, text.find('\n')), error.device(), goes_on,

@@ -92,19 +92,33 @@ TEST(Company, ofACpuIsNotKeptWhereTheGpuIsFasterAlone) {
   EXPECT_EQ(both.requirements.kernels, alone.requirements.kernels);
   EXPECT_THAT(alone.requirements.kernels, Contains("pdu_fused_iterate"));
   EXPECT_EQ(both.devices.size(), 1u);
-  EXPECT_THAT(both.notes, ElementsAre(HasSubstr("left out: the CPU; with kernels for both it would take")));
+  EXPECT_THAT(both.notes, ElementsAre(HasSubstr("left out: the CPU; with it, and kernels for both, it would take")));
   // a CPU as fast as the GPU is welcome
   const Plan fast = pdu_as_fast_as_can_be({h200(), cpu(9000e9)});
   EXPECT_EQ(slices_of(fast).size(), 2u);
   EXPECT_THAT(fast.notes, IsEmpty());
 }
 
-TEST(Company, isKeptWhereTheGpuAloneDoesNotFit) {
-  EXPECT_THAT(note_of_company(std::nullopt, 3.0, "the CPU"), testing::Eq(std::nullopt));
-  EXPECT_THAT(note_of_company(1.0, 0.97, "the CPU"), testing::Eq(std::nullopt));
-  EXPECT_THAT(note_of_company(1.0, 0.99, "the CPU").value_or(""), HasSubstr("no less time"));
-  EXPECT_THAT(note_of_company(1.0, 1.5, "the CPU").value_or(""), HasSubstr("1.5 s instead of 1 s"));
-  EXPECT_THAT(note_of_company(1.0, std::nullopt, "the CPU").value_or(""), HasSubstr("does not fit"));
+TEST(Company, isKeptWhereItBringsTwoPerCent) {
+  EXPECT_EQ(note_of_company(1.0, 0.97, 1), std::nullopt);
+  EXPECT_THAT(note_of_company(1.0, 0.99, 1).value_or(""),
+              HasSubstr("the CPU; with it the job would take no less time"));
+  EXPECT_THAT(note_of_company(1.0, 1.5, 2).value_or(""), HasSubstr("the CPUs; with them, and kernels for both"));
+  EXPECT_THAT(note_of_company(1.0, std::nullopt, 1).value_or(""), HasSubstr("cannot be done"));
+}
+
+TEST(Company, isAskedForWhereTheGpuAloneCannot) {
+  const std::vector devices{h200(), cpu(100e9)};
+  const auto planner = [](std::size_t least) {
+    return [least](const std::vector<DeviceBudget>& some) {
+      if (some.size() < least) throw PlanError("too large");
+      return pdu_as_fast_as_can_be(some);
+    };
+  };
+  EXPECT_TRUE(better_without_cpus(devices, planner(1)));
+  EXPECT_FALSE(better_without_cpus(devices, planner(2)));
+  EXPECT_FALSE(better_without_cpus(std::vector{h200(), h200()}, planner(1)));
+  EXPECT_FALSE(better_without_cpus(std::vector{cpu(1e11)}, planner(1)));
 }
 
 TEST(Shares, followTheRates) {

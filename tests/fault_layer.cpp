@@ -18,7 +18,7 @@
 
 namespace {
 
-enum class Scope { once, kind, device, event };
+enum class Scope { once, kind, device, all, event };
 
 struct Fault {
   std::string kind;
@@ -48,6 +48,7 @@ Fault parsed(const std::string& text) {
   result.code = std::atoi(code.c_str());
   result.scope = scope == "kind"     ? Scope::kind
                  : scope == "device" ? Scope::device
+                 : scope == "all"    ? Scope::all
                  : scope == "event"  ? Scope::event
                                      : Scope::once;
   return result;
@@ -69,8 +70,10 @@ Verdict judge(const char* kind, const char* call, cl_context context) {
   const long number = ++calls[kind];
   const bool here = fault.kind == kind && fault.number == number;
   if (here) failing = context;
-  const bool later = failing != nullptr && failing == context &&
-                     (fault.scope == Scope::device || (fault.scope == Scope::kind && fault.kind == kind));
+  const bool later =
+      failing != nullptr &&
+      (fault.scope == Scope::all ||
+       (failing == context && (fault.scope == Scope::device || (fault.scope == Scope::kind && fault.kind == kind))));
   if (!here && !later) return Verdict::pass;
   if (hits++ == 0) first_failed = call;
   return fault.code == 0 || (here && fault.scope == Scope::event) ? Verdict::swallow : Verdict::fail;

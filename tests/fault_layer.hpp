@@ -12,6 +12,7 @@
 //   CODE    what it returns, e.g. -5; 0: it says that all is well, but does nothing (enqueue, kernel=)
 //   SCOPE   once    that call alone (the default)
 //           kind    that call and all later ones of its kind on the same device
+//           all     that call and all later ones: every device is lost
 //           device  that call and all later ones of any kind on the same device: the device is lost
 //           event   the call succeeds, but its event ends with CODE, and nothing was done (enqueue, kernel=)
 //
