@@ -66,8 +66,8 @@ class ReservedImage {
  public:
   /// Throws as create_image() does, and FileError if the disk has no room.
   ReservedImage(std::string path, const Grid& grid, const ImageStorage& storage = {});
-  /// All voxels, of a volume with the grid, once; then the file is there. Returns how many values lay beyond what the
-  /// type can hold, and became the nearest that it can.
+  /// All voxels, of a volume with the grid; then the file is there. Again, when a run begins anew: without room that
+  /// was kept. Returns how many values lay beyond what the type can hold, and became the nearest that it can.
   std::size_t write(const Volume& volume);
 
  private:
