@@ -5,6 +5,7 @@
 #include <cstring>
 #include <deque>
 #include <future>
+#include <memory>
 #include <mutex>
 #include <stdexcept>
 
@@ -84,14 +85,15 @@ class Drain {
   std::future<void> worker_;
 };
 
-// Takes what a slab has fetched. A command that failed does not stop those after it, and only those voxels count as
-// delivered of which it is known that all commands before them ended well.
+// Takes slices that a slab fetches. A command that failed does not stop those after it, and only what is known to come
+// of commands that all ended well counts as delivered: those that made the slices have ended when the first voxels
+// arrive, and those that bring them are waited for.
 class CheckedSink : public VolumeSink {
  public:
   CheckedSink(Slab& slab, Delivered& delivered) : slab_(slab), delivered_(delivered) {}
   const Grid& grid() const override { return delivered_.output().grid(); }
   void write(std::size_t first, std::size_t count, float* from) override {
-    slab_.check();
+    std::call_once(checked_, [&] { slab_.check(); });
     delivered_.write(first, count, from);
   }
   float* data() override { return delivered_.output().data(); }
@@ -99,6 +101,7 @@ class CheckedSink : public VolumeSink {
  private:
   Slab& slab_;
   Delivered& delivered_;
+  std::once_flag checked_;
 };
 
 class Run {
@@ -137,7 +140,6 @@ class Run {
  private:
   void work(int device) {
     Slab slab(devices_[static_cast<std::size_t>(device)], plan_, device);
-    CheckedSink output(slab, delivered_);
     Drain drain;  // ends before the slab does
     std::int64_t most = 0;
     for (const auto& each : slabs_of(plan_, device)) most = std::max(most, each.interior.count());
@@ -146,13 +148,13 @@ class Run {
     method_.start(slab);
     while (const auto number = queue_.take(device, seconds())) {
       slab.move_to(plan_.slabs[*number]);
-      reconstruct(slab, output, drain, piece);
+      reconstruct(slab, drain, piece);
     }
     drain.wait();
     slab.wait();
   }
 
-  void reconstruct(Slab& slab, VolumeSink& output, Drain& drain, std::int64_t piece) {
+  void reconstruct(Slab& slab, Drain& drain, std::int64_t piece) {
     // Rows are filtered again for each slab: the bands of neighbouring slabs hardly overlap, so that costs less than
     // keeping filtered projections on the host would.
     const auto batch_at = [&](std::int64_t first) { return Range{first, std::min(views_, first + plan_.batch)}; };
@@ -173,12 +175,7 @@ class Run {
           slab.fill("volume", 0, slices);
         }
         method_.accumulate(slab, batch, slices);
-        if (ends)
-          drain.add(held, [this, fetch = slab.fetch("volume", slices, slab.last(), output),
-                           bytes = slab.slice_bytes("volume") * static_cast<std::size_t>(slices.count())] {
-            fetch();
-            traffic_.down += bytes;
-          });
+        if (ends) drain.add(held, fetch_of(slab, slices));
       }
       slab.mark_step();
       if (!ends) upload(slab, batch_at(batch.end));  // after the kernels of this batch, which need not wait for it
@@ -186,6 +183,16 @@ class Run {
     }
     drain.wait();  // of a thicker slab before
     drain.start();
+  }
+
+  std::function<void()> fetch_of(Slab& slab, Range slices) {
+    auto sink = std::make_shared<CheckedSink>(slab, delivered_);
+    auto fetch = slab.fetch("volume", slices, slab.last(), *sink);
+    return [this, sink, fetch = std::move(fetch),
+            bytes = slab.slice_bytes("volume") * static_cast<std::size_t>(slices.count())] {
+      fetch();
+      traffic_.down += bytes;
+    };
   }
 
   // The slab's band of rows of each view of the batch, one after the other.

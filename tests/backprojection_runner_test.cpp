@@ -262,6 +262,9 @@ TEST_F(TallVolume, HoldsWhatWasPlanned) {
 TEST(BackprojectionPlan, UnlikeDevicesGetMoreSlabs) {
   const auto scene = tall();
   auto devices = budgets(device());
+  devices.front().rates.clear();
+  devices.front().memory_bandwidth = 1e9;  // so slow that two are worth while for a small volume
+  devices.front().latency = 1e-6;
   devices.push_back(devices.front());
   const auto plan = [&] { return plan_fdk(scene.geometry, scene.projections, scene.grid, {}, devices); };
   EXPECT_EQ(plan().slabs.size(), 2u);
