@@ -806,13 +806,15 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
                            const DenoiseParameters& parameters, const std::vector<Device>& devices,
                            const RunOptions& options, const Volume* reference) {
   check_devices(devices);
-  check_denoise_parameters(parameters);
   RunOptions wanted = options;
   if (ends_when_it_likes(options)) wanted.plan.may_stream = false;
   DenoiseParameters full = parameters;  // as they are used
   full.regulariser.guided = reference != nullptr;
   full.statistical = descends(parameters) && weights != nullptr;
-  const auto plan = [&](const std::vector<Device>& used) { return plan_on(f.grid(), full, used, wanted.plan); };
+  const auto plan = [&](const std::vector<Device>& used) {
+    check_denoise_parameters(full);
+    return plan_on(f.grid(), full, used, wanted.plan);
+  };
   DenoiseParameters told = parameters;
   told.tell_choice = [&](const StrengthChoice& choice) {
     told.chosen = choice;  // whatever becomes of the devices, it is not made again

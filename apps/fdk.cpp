@@ -370,9 +370,12 @@ bool is_there(const FdkFrame& frame) {
 // What the attenuations depend on, bit for bit; contents instead of the files that hold them. They are kept before they
 // become CT numbers or another type.
 nlohmann::json checkpoint_job(Job& job, const FdkCommand& command, const FdkWork& work) {
-  auto result = options_of_bits(job, {"--input", "--geometry", "--like", "--flat", "--dark", "--bad-pixels", "--output",
-                                      "--output-type", "--hu", "--variance-out", "--halves-out"});
+  auto result = options_of_bits(job, {"--input", "--geometry", "--like", "--flat", "--dark", "--bad-pixels"});
+  // Frames that are finished have become what these say.
+  if (work.frames.size() == 1)
+    for (const char* name : {"--output", "--output-type", "--hu", "--variance-out", "--halves-out"}) result.erase(name);
   result["grid"] = grid_json(work.grid);
+  result["the grid of -i"] = grid_json(work.chosen.file);
   result["results"] = results_of(work);
   std::ifstream file(command.geometry, std::ios::binary);
   const std::string geometry{std::istreambuf_iterator<char>(file), {}};
@@ -462,7 +465,8 @@ void run_fdk(Job& job, const FdkCommand& command) {
       if (n < first_frame && is_there(work.frames[n])) continue;
       work.checkpoint = checkpoint && n >= first_frame ? &*checkpoint : nullptr;
       if (work.checkpoint != nullptr) checkpoint->begin_frame(n, clamped);
-      clamped += run_frame(job, command, work, n, scan ? &*scan : nullptr, warnings);
+      const std::size_t changed = run_frame(job, command, work, n, scan ? &*scan : nullptr, warnings);
+      if (n >= first_frame) clamped += changed;  // those of frames before were counted then
     }
   });
   if (checkpoint) checkpoint->remove();

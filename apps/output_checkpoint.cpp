@@ -193,6 +193,7 @@ void OutputCheckpoint::begin_frame(std::size_t frame, std::size_t clamped) {
   frame_ = frame;
   const std::lock_guard lock(mutex_);
   close();
+  failed_ = false;
   for (auto& result : results_) {
     result->pieces.clear();
     result->kept = {};
@@ -287,6 +288,10 @@ std::string OutputCheckpoint::kept_text() const {
 }
 
 std::string OutputCheckpoint::how_to_resume() const {
+  std::error_code code;
+  if (slices() == 0 && frame_ > 0 && fs::exists(path_, code))
+    return fmt::format("{} finished: the same command with --resume goes on from there",
+                       plural(static_cast<double>(frame_), "frame is", "frames are"));
   if (slices() == 0) return {};
   return fmt::format("{} are in '{}': the same command with --resume goes on from there", kept_text(), path_);
 }

@@ -7,6 +7,7 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 
 #include "host/interrupt.hpp"
@@ -191,6 +192,7 @@ class Run {
     return [this, sink, fetch = std::move(fetch),
             bytes = slab.slice_bytes("volume") * static_cast<std::size_t>(slices.count())] {
       fetch();
+      delivered_.end_if_failed();
       traffic_.down += bytes;
     };
   }
@@ -298,9 +300,12 @@ RunResult run_backprojection(const BackprojectionMethod& method, const Projectio
   Delivered delivered(output, options.output_keeper);
   std::vector<Range> missing;
   Attempts attempts;
+  std::optional<Plan> last;
   attempts.plan = [&](const std::vector<DeviceBudget>& available) {
     missing = delivered.missing();
-    return plan_missing(requirements, available, with_slabs, missing.empty() ? std::vector{all} : missing);
+    if (missing.empty() && last) return *last;
+    last = plan_missing(requirements, available, with_slabs, missing.empty() ? std::vector{all} : missing);
+    return *last;
   };
   attempts.run = [&](const Plan& plan, const std::vector<Device>& used) {
     if (missing.empty()) return nothing_to_do(plan);

@@ -50,7 +50,8 @@ std::optional<std::string> better_without_cpus(const std::vector<AnyDevice>& dev
   }
   try {
     together = plan(devices).seconds;
-  } catch (const InputError&) {  // CPUs cannot do it that way, or (a PlanError) it does not fit them
+  } catch (const PlanError&) {   // it does not fit them
+  } catch (const InputError&) {  // nor can CPUs do it that way
   }
   return note_of_company(alone, together, devices.size() - gpus.size());
 }
@@ -75,10 +76,14 @@ auto run_in_company(const std::vector<Device>& devices, const RunOptions& option
     alone.plan.notes.push_back(*note);
     try {
       return run(without_cpus(working), alone);
-    } catch (const PlanError&) {  // the GPUs that are left cannot
+    } catch (const PlanError& too_small) {  // the GPUs that are left cannot
       const auto left = working_devices(working);
       if (left.size() == working.size()) throw;
-      return run(left, options);
+      try {
+        return run(left, options);
+      } catch (const InputError&) {  // nor can the CPUs
+        throw too_small;
+      }
     }
   });
 }

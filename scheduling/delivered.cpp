@@ -31,14 +31,27 @@ void Delivered::write(std::size_t first, std::size_t count, float* from) {
   if (keeper_ != nullptr)
     for (const auto& part : parts)
       keeper_->keep(static_cast<std::size_t>(part.begin), static_cast<std::size_t>(part.count()), at(part));
-  // In memory the new values may lie in place of the old ones already, so all are told of.
-  if (output_.data() != nullptr)
-    output_.write(first, count, from);
-  else
-    for (const auto& part : parts)
-      output_.write(static_cast<std::size_t>(part.begin), static_cast<std::size_t>(part.count()), at(part));
+  try {
+    end_if_failed();
+    // In memory the new values may lie in place of the old ones already, so all are told of.
+    if (output_.data() != nullptr)
+      output_.write(first, count, from);
+    else
+      for (const auto& part : parts)
+        output_.write(static_cast<std::size_t>(part.begin), static_cast<std::size_t>(part.count()), at(part));
+  } catch (...) {
+    if (keeper_ == nullptr) throw;
+    const std::lock_guard lock(mutex_);
+    if (!failure_) failure_ = std::current_exception();
+    return;
+  }
   const std::lock_guard lock(mutex_);
   voxels_.add(range_of(first, count));
+}
+
+void Delivered::end_if_failed() {
+  const std::lock_guard lock(mutex_);
+  if (failure_) std::rethrow_exception(failure_);
 }
 
 std::vector<Range> Delivered::missing() const {

@@ -26,7 +26,9 @@ std::string scratch_remedy(HostNeed need, double memory) {
 
 // What the process holds, and so what is left, varies a little.
 const char* who_has(std::size_t memory) {
-  return limited_by_ulimit() && memory > host_memory_bytes() / 10 * 9 ? "ulimit -v or -d leaves" : "the host has";
+  const std::size_t left = host_memory_bytes();
+  const bool is_left = memory > left / 10 * 9 && memory < left / 10 * 11;
+  return is_left && limited_by_ulimit() ? "ulimit -v or -d leaves" : "the host has";
 }
 
 }  // namespace

@@ -117,6 +117,15 @@ TEST(Company, isAskedForWhereTheGpuAloneCannot) {
   };
   EXPECT_TRUE(better_without_cpus(devices, planner(1)));
   EXPECT_FALSE(better_without_cpus(devices, planner(2)));
+  const auto refusing = [](auto error) {
+    return [error](const std::vector<DeviceBudget>& some) {
+      if (some.back().cpu) throw error;
+      return pdu_as_fast_as_can_be(some);
+    };
+  };
+  EXPECT_THAT(better_without_cpus(devices, refusing(PlanError("too large"))).value_or(""), HasSubstr("cannot be done"));
+  EXPECT_THAT(better_without_cpus(devices, refusing(InputError("small groups"))).value_or(""),
+              HasSubstr("cannot be done"));
   EXPECT_FALSE(better_without_cpus(std::vector{h200(), h200()}, planner(1)));
   EXPECT_FALSE(better_without_cpus(std::vector{cpu(1e11)}, planner(1)));
 }

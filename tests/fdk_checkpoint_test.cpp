@@ -166,11 +166,12 @@ TEST_F(FdkCheckpoint, FramesThatWereFinishedStay) {
   words = words + kept();
   const Process process(words, path("log"));
   while (!is_there("frame_0.mha") || bytes_of("state") > 30 * slice_bytes || bytes_of("state") < 12 * slice_bytes)
-    if (is_there("frame_2.mha")) break;
+    if (std::this_thread::sleep_for(std::chrono::milliseconds(1)); is_there("frame_2.mha")) break;
   process.signal(SIGKILL);
   process.wait();
   ASSERT_TRUE(is_there("state")) << process.output();
   const auto before = std::filesystem::last_write_time(path("frame_0.mha"));
+  expect_refused(words + resume + Words{"--hu", "0.02"}, {"another job", "--hu"});
   const Ran ran = run(words + resume);
   ASSERT_EQ(ran.code, 0) << ran.err;
   for (int n = 0; n < 3; ++n) EXPECT_TRUE(content(path(fmt::format("frame_{}.mha", n))) == expected[n]) << n;
@@ -186,6 +187,12 @@ TEST_F(FdkCheckpoint, AFileOfAnotherJobIsRefused) {
   expect_refused(fdk(kept() + resume + Words{"--window", "hann"}),
                  {"another job", "--window \"ram-lak\" there, \"hann\" here", "remove it"});
   expect_refused(fdk(kept() + resume, "noisy.mha"), {"another job", "the voxels of -i"});
+  std::string wider = content(path("views.mha"));
+  const auto spacing = wider.find("ElementSpacing = ");
+  ASSERT_NE(spacing, std::string::npos);
+  wider[wider.find_first_of("123456789", spacing)] = '7';
+  write_text(path("wider.mha"), wider);
+  expect_refused(fdk(kept() + resume, "wider.mha"), {"another job", "the grid of -i"});
   expect_refused(fdk(kept() + resume + Words{"--variance-out", path("var.mha"), "--photons", "10000"}),
                  {"another job", "results"});
   auto words = fdk(kept() + resume);
