@@ -108,8 +108,8 @@ __kernel void tvgd_variant_step(__global const float* restrict u, WEIGHTS_DECLAR
   u_new[i] = fma(-(steered ? control[0] : given), v, u[i]);
 }
 
-INLINE real4 descent_terms(__global const float* u, __global const float* f, WEIGHTS_DECLARED KEPT_DECLARED int x, int y,
-                           int z, int nx, int ny, int nz, int offset, float rx, float ry, float rz,
+INLINE real4 descent_terms(__global const float* u, __global const float* f, WEIGHTS_DECLARED KEPT_DECLARED int x,
+                           int y, int z, int nx, int ny, int nz, int offset, float rx, float ry, float rz,
                            SMOOTHING_DECLARED) {
   float root;
   const float v = descent(u, WEIGHTS_PASSED x, y, z, nx, ny, nz, offset, rx, ry, rz, SMOOTHING, &root);
@@ -125,8 +125,7 @@ __kernel void tvgd_variant_sums(__global const float* restrict u, __global const
                                 WEIGHTS_DECLARED __global sum_t* restrict partials, KEPT_DECLARED int nx, int ny,
                                 int nz, int offset, int begin, int end, float rx, float ry, float rz,
                                 SMOOTHING_DECLARED) {
-  STORE_SUMS(4, descent_terms(u, f, WEIGHTS_PASSED KEPT_PASSED x, y, z, nx, ny, nz, offset, rx, ry, rz,
-                              SMOOTHING))
+  STORE_SUMS(4, descent_terms(u, f, WEIGHTS_PASSED KEPT_PASSED x, y, z, nx, ny, nz, offset, rx, ry, rz, SMOOTHING));
 }
 
 #else

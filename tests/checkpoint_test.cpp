@@ -27,13 +27,7 @@
 namespace halocline {
 namespace {
 
-using Words = std::vector<std::string>;
 using Seconds = std::chrono::duration<double>;
-
-Words operator+(Words a, const Words& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
 
 std::string error_of(const std::function<void()>& work) {
   try {

@@ -13,9 +13,17 @@
 
 namespace halocline {
 
+/// Of a command line.
+using Words = std::vector<std::string>;
+
+inline Words operator+(Words a, const Words& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
 class Process {
  public:
-  Process(const std::vector<std::string>& words, const std::string& log) : log_(log) {
+  Process(const Words& words, const std::string& log) : log_(log) {
     child_ = ::fork();
     if (child_ != 0) return;
     if (std::freopen(log.c_str(), "w", stdout) == nullptr || ::dup2(1, 2) < 0) ::_exit(126);

@@ -20,13 +20,7 @@
 namespace halocline {
 namespace {
 
-using Words = std::vector<std::string>;
 using Seconds = std::chrono::duration<double>;
-
-Words operator+(Words a, const Words& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
 
 constexpr std::size_t edge = 96, slice_bytes = sizeof(float) * edge * edge;
 
