@@ -33,7 +33,7 @@ std::vector<double> transfer_of(const FdkParameters& parameters, std::size_t len
   return parameters.variance ? squared_transfer(transfer) : transfer;
 }
 
-constexpr double noticeable_slant = 10;  // degrees
+constexpr double noticeable_elevation = 10;  // degrees
 
 /// That the geometry has by itself, or in the scan that its views are taken from.
 std::size_t number_of(std::size_t view, std::span<const std::size_t> numbers) {
@@ -63,58 +63,75 @@ double parallel_factor(const View& view) {
   return (tangent[0] * tangent[0] + tangent[1] * tangent[1]) / std::abs(tangent[0]);
 }
 
+/// What fdk_general.cl adds to the weights of a view if UPRIGHT.
+void add_map(std::vector<float>& weights, const UprightRows::Map& map, const View& measured, const Grid& raw) {
+  for (const double value : map.to_measured) weights.push_back(static_cast<float>(value));
+  for (const double value : map.ends) weights.push_back(static_cast<float>(value));
+  const double pitch = raw.direction[4] * raw.spacing[1];
+  const double v = raw.origin[1] + measured.projection_offset_y - measured.source_offset_y;
+  for (const double value : {v, pitch})
+    weights.push_back(static_cast<float>(measured.parallel() ? 0 : value / measured.sdd));
+}
+
 /// What fdk.cl, or fdk_general.cl, calls weights.
-std::vector<float> weights_of(const Geometry& geometry, const Grid& raw, const FilteredRows& rows,
+std::vector<float> weights_of(const Geometry& measured, const Grid& raw, const FilteredRows& rows,
                               const Redundancy& redundancy, bool general) {
   const Grid& grid = rows.padded;
-  const AngularCoverage coverage = coverage_for(redundancy, geometry);
-  const double du = grid.spacing[0], radius = geometry.radius_cylindrical_detector;
+  const Geometry& geometry = rows.geometry;
+  const AngularCoverage coverage = coverage_for(redundancy, measured);
+  const double du = grid.spacing[0];
   std::vector<float> weights;
   const auto add = [&](std::initializer_list<double> values) {
     for (const double value : values) weights.push_back(static_cast<float>(value));
   };
   for (std::size_t n = 0; n < geometry.views.size(); ++n) {
     const View& view = geometry.views[n];
+    const double gap = coverage.gaps[n] * redundancy.factor;
     if (view.parallel()) {
       if (!general) {
-        add({coverage.gaps[n] / du * parallel_factor(view), 0, 0, 0, 0});
+        add({gap / du * parallel_factor(view), 0, 0, 0, 0});
         continue;
       }
       const auto [a, b] = fan_slopes(view, 0, grid.origin[0], grid.origin[1]);
       const double turns = redundancy.kind == Redundancy::Kind::wang ? 2 : 1;  // of half a circle
       const auto [angle, way, inward] = source_orbit(view);
-      add({coverage.gaps[n] / du / turns, a, grid.direction[0] * du / parallel_source, b,
+      add({gap / du / turns, a, grid.direction[0] * du / parallel_source, b,
            grid.direction[4] * grid.spacing[1] / parallel_source});
       add({way[0], way[1], way[2], inward[0], inward[1], inward[2], 0, 0, 0, 0, 0});
+      if (rows.upright) add_map(weights, rows.upright->maps[n], measured.views[n], raw);
       continue;
     }
     const double u = grid.origin[0] + view.projection_offset_x - view.source_offset_x;
     const double v = grid.origin[1] + view.projection_offset_y - view.source_offset_y;
-    add({coverage.gaps[n] * 0.5 * view.sdd / view.sid / du, u / view.sdd, grid.direction[0] * du / view.sdd,
-         v / view.sdd, grid.direction[4] * grid.spacing[1] / view.sdd});
+    add({gap * 0.5 * view.sdd / view.sid / du, u / view.sdd, grid.direction[0] * du / view.sdd, v / view.sdd,
+         grid.direction[4] * grid.spacing[1] / view.sdd});
     if (!general) continue;
     const auto [angle, way, inward] = source_orbit(view);
     add({way[0] / view.sid, way[1] / view.sid, way[2] / view.sid});
     add({inward[0] / view.sid, inward[1] / view.sid, inward[2] / view.sid});
-    const double pitch = raw.direction[0] * raw.spacing[0];
-    add({redundancy.betas.empty() ? 0 : redundancy.betas[n], radius / view.sdd, -view.source_offset_x / view.sdd,
-         -(view.projection_offset_x + raw.origin[0]) / pitch, radius / pitch});
+    const View& on = measured.views[n];  // the detector itself
+    const double pitch = raw.direction[0] * raw.spacing[0], radius = measured.radius_cylindrical_detector;
+    add({redundancy.betas.empty() ? 0 : redundancy.betas[n], radius / on.sdd, -on.source_offset_x / on.sdd,
+         -(on.projection_offset_x + raw.origin[0]) / pitch, radius / pitch});
+    if (rows.upright) add_map(weights, rows.upright->maps[n], on, raw);
   }
   return weights;
 }
 
-/// Of neighbours along u and along v, once the filter and an interpolation at any fraction f, all equally frequent,
-/// have passed white noise: the latter multiplies its power by 1 - 2 f (1 - f)(1 - cos w), 2/3 + cos(w)/3 in the mean.
-std::array<float, 2> interpolated_correlation(const FdkParameters& parameters, std::size_t length) {
+/// Of a pixel with the next three along u and along v, once the filter and an interpolation at any fraction f, all
+/// equally frequent, have passed white noise: the latter multiplies its power by 1 - 2 f (1 - f)(1 - cos w), 2/3 +
+/// cos(w)/3 in the mean.
+std::array<std::array<float, 4>, 2> interpolated_correlations(const FdkParameters& parameters, std::size_t length) {
   const auto transfer = ramp_transfer(parameters.window, parameters.cutoff, length);
-  double product = 0, power = 0;
+  double products[3] = {0, 0, 0}, power = 0;
   for (std::size_t n = 0; n < length; ++n) {
-    const double cosine = std::cos(2 * pi * static_cast<double>(n) / static_cast<double>(length));
-    const double each = transfer[n] * transfer[n] * (2 + cosine);
-    product += each * cosine;
+    const double w = 2 * pi * static_cast<double>(n) / static_cast<double>(length);
+    const double each = transfer[n] * transfer[n] * (2 + std::cos(w));
+    for (int lag = 0; lag < 3; ++lag) products[lag] += each * std::cos((lag + 1) * w);
     power += each;
   }
-  return {static_cast<float>(product / power), 0.25f};
+  const auto of = [&](int lag) { return static_cast<float>(products[lag] / power); };
+  return {{{of(0), of(1), of(2), 0}, {0.25f, 0, 0, 0}}};
 }
 
 VoxelDriven::Options voxel_options(const Geometry& geometry, const FdkParameters& parameters, std::size_t length,
@@ -228,11 +245,39 @@ Reach reach_of(const Geometry& geometry, const Grid& projections) {
 
 }  // namespace
 
-FilteredRows filtered_rows(const Geometry& geometry, const Grid& projections, const FdkParameters& parameters) {
+namespace {
+
+/// Columns that a displaced detector lacks, before and after those of the rows that are filtered: as many as `measured`
+/// lacks in mm at the isocentre.
+std::array<std::size_t, 2> lacking_columns(const Redundancy& redundancy, const Geometry& measured,
+                                           const FilteredRows& rows) {
+  std::array<std::size_t, 2> columns{redundancy.columns_before, redundancy.columns_after};
+  if (!rows.upright || columns[0] + columns[1] == 0) return columns;
+  const auto farthest = [](const Geometry& geometry) {
+    double sdd = 0;
+    for (const View& view : geometry.views) sdd = std::max(sdd, view.parallel() ? 1 : view.sdd);
+    return sdd;
+  };
+  const double scale = farthest(rows.geometry) / farthest(measured);
+  const auto count = static_cast<std::size_t>(std::ceil(scale * static_cast<double>(columns[0] + columns[1])));
+  // the upright's columns run along the way of the source, as fan angles do
+  return {redundancy.limit > 0 ? count : 0, redundancy.limit > 0 ? 0 : count};
+}
+
+}  // namespace
+
+FilteredRows filtered_rows(const Geometry& geometry, const Grid& projections, const FdkParameters& parameters,
+                           const FilteredRows* earlier) {
   FilteredRows rows;
-  rows.measured = flat_detector(geometry, projections);
+  if (parameters.upright_rows) {
+    std::array<std::size_t, 2> kept{0, 0};
+    if (earlier != nullptr && earlier->upright) kept = {earlier->measured.size[0], earlier->measured.size[1]};
+    rows.upright = upright_rows(geometry, projections, kept);
+  }
+  rows.geometry = rows.upright ? rows.upright->geometry : geometry;
+  rows.measured = rows.upright ? rows.upright->detector : flat_detector(geometry, projections);
   const Redundancy redundancy = redundancy_of(geometry, projections, parameters.redundancy);
-  const auto [before, after] = std::pair{redundancy.columns_before, redundancy.columns_after};
+  const auto [before, after] = lacking_columns(redundancy, geometry, rows);
   rows.before = before;
   rows.padded = rows.measured;
   rows.padded.size[0] += before + after;
@@ -270,20 +315,23 @@ void check_fdk_parameters(const FdkParameters& parameters) {
                                  electronic, most_noise));
 }
 
-FdkFilter::FdkFilter(const Geometry& geometry, const Grid& projections, const FdkParameters& parameters)
+FdkFilter::FdkFilter(const Geometry& geometry, const Grid& projections, const FdkParameters& parameters,
+                     const FdkFilter* before)
     : parameters_(parameters),
       raw_columns_(projections.size[0]),
-      rows_(filtered_rows(geometry, projections, parameters)),
+      raw_rows_(projections.size[1]),
+      rows_(filtered_rows(geometry, projections, parameters, before == nullptr ? nullptr : &before->rows_)),
       redundancy_(redundancy_of(geometry, projections, parameters.redundancy)),
       general_(redundancy_.kind != Redundancy::Kind::none || rows_.low_extent + rows_.high_extent > 0 ||
-               geometry.radius_cylindrical_detector > 0 ||
+               geometry.radius_cylindrical_detector > 0 || rows_.upright ||
                (!geometry.parallel() && !std::all_of(geometry.views.begin(), geometry.views.end(), is_upright))),
       cylinder_(geometry.radius_cylindrical_detector > 0),
       filter_(to_float(transfer_of(parameters, rows_.length))),
       weights_(weights_of(geometry, projections, rows_, redundancy_, general_)),
-      correlation_(cylinder_ && parameters.variance ? interpolated_correlation(parameters, rows_.length)
-                                                    : std::array<float, 2>{}) {
+      correlations_(resampled() && parameters.variance ? interpolated_correlations(parameters, rows_.length)
+                                                       : std::array<std::array<float, 4>, 2>{}) {
   if (parameters.counts && parameters.counts->calibration != nullptr) beams_ = parameters.counts->calibration->beams;
+  if (resampled()) find_rows_read(geometry, projections);
 }
 
 void FdkFilter::take_in_order(const std::vector<int>& order) {
@@ -299,7 +347,8 @@ void FdkFilter::take_in_order(const std::vector<int>& order) {
 bool FdkFilter::fits(const FdkFilter& other) const {
   return raw_columns_ == other.raw_columns_ && rows_.padded.size == other.rows_.padded.size &&
          rows_.padded.origin == other.rows_.padded.origin && rows_.length == other.rows_.length &&
-         general_ == other.general_ && redundancy_.kind == other.redundancy_.kind;
+         general_ == other.general_ && redundancy_.kind == other.redundancy_.kind &&
+         rows_.upright.has_value() == other.rows_.upright.has_value();
 }
 
 void FdkFilter::declare(Requirements& requirements) const {
@@ -307,7 +356,8 @@ void FdkFilter::declare(Requirements& requirements) const {
                                  .kind = ArrayKind::projections,
                                  .lifetime = Lifetime::input,
                                  .element_bytes = component_bytes(stored_as(parameters_)),
-                                 .row_length = raw_columns_});
+                                 .row_length = raw_columns_,
+                                 .rows = resampled() ? raw_rows_ : 0});
   // Two rows share a complex one. An odd number of rows is held only at the end of a detector with an odd
   // number, and is then at least 33 or all of them (detector_rows_of): room for the half pair is spread over those.
   std::size_t row_length = rows_.length;
@@ -322,7 +372,7 @@ void FdkFilter::declare(Requirements& requirements) const {
     requirements.arrays.push_back({.name = "counts_pixels",
                                    .kind = ArrayKind::fixed,
                                    .element_bytes = sizeof(CountsCalibration::Pixel),
-                                   .elements = raw_columns_ * rows_.measured.size[1]});
+                                   .elements = raw_columns_ * raw_rows_});
     requirements.arrays.push_back(
         {.name = "counts_beams", .kind = ArrayKind::fixed, .elements = rows_.measured.size[2]});
     requirements.arrays.push_back(
@@ -334,23 +384,51 @@ void FdkFilter::declare(Requirements& requirements) const {
   requirements.cost.pixel_bytes = 420;  // 10 Gpixel/s on an H200
 }
 
+namespace {
+
+/// And those that replacements of bad pixels in them come from.
+Range with_replacements(Range rows, const std::vector<std::size_t>& bad,
+                        const std::vector<std::array<std::size_t, 2>>& read) {
+  Range held = rows;
+  for (std::size_t n = 0; n < bad.size(); ++n) {
+    if (!rows.contains(static_cast<std::int64_t>(bad[n]))) continue;
+    held.begin = std::min(held.begin, static_cast<std::int64_t>(read[n][0]));
+    held.end = std::max(held.end, static_cast<std::int64_t>(read[n][1]) + 1);
+  }
+  return held;
+}
+
+}  // namespace
+
 void FdkFilter::hold_rows_read(Requirements& requirements) const {
   const auto* calibration = parameters_.counts ? parameters_.counts->calibration : nullptr;
-  if (!requirements.detector_rows || calibration == nullptr || calibration->bad_rows.empty()) return;
+  if (resampled() || !requirements.detector_rows || calibration == nullptr || calibration->bad_rows.empty()) return;
   requirements.detector_rows = [bad = calibration->bad_rows, read = calibration->rows_read(),
-                                limit = static_cast<std::int64_t>(rows_.measured.size[1]),
+                                limit = static_cast<std::int64_t>(raw_rows_),
                                 rows_of = requirements.detector_rows](Range slices) -> Range {
-    const Range rows = rows_of(slices);
-    Range held = rows;
-    for (std::size_t n = 0; n < bad.size(); ++n) {
-      const auto row = static_cast<std::int64_t>(bad[n]);
-      if (row < rows.begin || row >= rows.end) continue;
-      held.begin = std::min(held.begin, static_cast<std::int64_t>(read[n][0]));
-      held.end = std::max(held.end, static_cast<std::int64_t>(read[n][1]) + 1);
-    }
+    const Range held = with_replacements(rows_of(slices), bad, read);
     // the first is even, for rows pair by their numbers
     return {held.begin / 2 * 2, std::min(limit, (held.end + 1) / 2 * 2)};
   };
+}
+
+void FdkFilter::find_rows_read(const Geometry& geometry, const Grid& projections) {
+  rows_read_ = measured_rows(geometry, projections, rows_.measured, rows_.upright ? &*rows_.upright : nullptr);
+  const auto* calibration = parameters_.counts ? parameters_.counts->calibration : nullptr;
+  if (calibration == nullptr || calibration->bad_rows.empty()) return;
+  const auto read = calibration->rows_read();
+  for (Range& rows : rows_read_) rows = with_replacements(rows, calibration->bad_rows, read);
+}
+
+Range FdkFilter::rows_read(Range rows) const {
+  if (!resampled()) return rows;
+  if (rows.count() == static_cast<std::int64_t>(rows_read_.size())) return {0, static_cast<std::int64_t>(raw_rows_)};
+  Range read = rows_read_[static_cast<std::size_t>(rows.begin)];
+  for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+    const Range& each = rows_read_[static_cast<std::size_t>(row)];
+    read = {std::min(read.begin, each.begin), std::max(read.end, each.end)};
+  }
+  return read;
 }
 
 void FdkFilter::start(Slab& slab) const {
@@ -361,7 +439,7 @@ void FdkFilter::start(Slab& slab) const {
     const auto set = [&slab](const std::string& name, const auto* data, std::size_t count) {
       slab.set(name, data, count * sizeof(*data));
     };
-    set("counts_pixels", calibration.pixels.data(), raw_columns_ * rows_.measured.size[1]);
+    set("counts_pixels", calibration.pixels.data(), raw_columns_ * raw_rows_);
     set("counts_beams", beams_.data(), beams_.size());
     set("counts_coefficients", calibration.coefficients.data(), calibration.coefficients.size());
   }
@@ -372,36 +450,52 @@ std::string FdkFilter::count_options() const {
   return parameters_.counts->stored == Component::uint16 ? " -D COUNTS -D COUNTS_USHORT" : " -D COUNTS";
 }
 
-// One array element a work-item: "raw" to "spectrum".
-void FdkFilter::weight(Slab& slab, Range views) const {
+// FDK_WEIGHT_ARGUMENTS of fdk_weight.clh or fdk_general.clh.
+std::vector<SlabArgument> FdkFilter::weight_arguments(Slab& slab, Range views) const {
   const auto number = [](auto value) { return static_cast<std::int32_t>(value); };
-  const auto rows = static_cast<std::size_t>(slab.rows().count()), pairs = (rows + 1) / 2;
-  const auto count = static_cast<std::size_t>(views.count());
   const auto noise = parameters_.variance.value_or(FdkParameters::Noise{});
   const auto photons = static_cast<float>(noise.photons), electronic = static_cast<float>(noise.electronic);
-  std::string options = (parameters_.variance ? "-D VARIANCE" : "") + count_options();
-  const auto launch = [&](const KernelSpec& spec, std::vector<SlabArgument> arguments) {
-    if (parameters_.counts) {
-      const CountsCalibration& calibration = *parameters_.counts->calibration;
-      arguments.insert(arguments.end(), {in("counts_pixels"), in("counts_beams"), in("counts_coefficients"),
-                                         number(calibration.coefficients.size()), calibration.floor});
-    }
-    slab.launch(spec, {rows_.length, pairs, count}, arguments);
+  const Range rows = slab.rows(), read = rows_read(rows);
+  std::vector<SlabArgument> arguments{in("raw"), in("weights"), number(raw_columns_)};
+  const auto add = [&](std::initializer_list<SlabArgument> more) {
+    arguments.insert(arguments.end(), more.begin(), more.end());
   };
-  if (!general_) {
-    launch({"fdk.cl", "fdk_weight", options},
-           {in("raw"), in("weights"), out("spectrum"), number(raw_columns_), number(slab.rows().begin), number(rows),
-            number(rows_.length), number(pairs), number(views.begin), number(count), photons, electronic});
-    return;
+  if (general_)
+    add({number(raw_rows_), number(read.begin), number(read.count()), number(rows_.measured.size[0]),
+         number(rows_.before), number(rows_.low_extent), number(rows_.high_extent)});
+  add({number(rows.begin), number(rows.count()), number(views.begin)});
+  if (general_) add({static_cast<float>(redundancy_.limit)});
+  add({photons, electronic});
+  if (general_) add({correlations_[0], correlations_[1]});
+  if (parameters_.counts) {
+    const CountsCalibration& calibration = *parameters_.counts->calibration;
+    add({in("counts_pixels"), in("counts_beams"), in("counts_coefficients"), number(calibration.coefficients.size()),
+         calibration.floor});
   }
+  return arguments;
+}
+
+std::string FdkFilter::weight_options() const {
+  std::string options = (parameters_.variance ? "-D VARIANCE" : "") + count_options();
+  if (!general_) return options;
   if (redundancy_.kind == Redundancy::Kind::parker) options += " -D PARKER";
   if (redundancy_.kind == Redundancy::Kind::wang) options += " -D WANG";
   if (cylinder_) options += " -D CYLINDER";
-  launch({"fdk_general.cl", "fdk_general_weight", options},
-         {in("raw"), in("weights"), out("spectrum"), number(raw_columns_), number(rows_.measured.size[0]),
-          number(rows_.before), number(rows_.low_extent), number(rows_.high_extent), number(slab.rows().begin),
-          number(rows), number(rows_.length), number(pairs), number(views.begin), number(count),
-          static_cast<float>(redundancy_.limit), photons, electronic, correlation_[0], correlation_[1]});
+  if (rows_.upright) options += " -D UPRIGHT";
+  return options;
+}
+
+// One array element a work-item: "raw" to "spectrum".
+void FdkFilter::weight(Slab& slab, Range views) const {
+  const auto number = [](auto value) { return static_cast<std::int32_t>(value); };
+  const auto pairs = (static_cast<std::size_t>(slab.rows().count()) + 1) / 2;
+  const auto count = static_cast<std::size_t>(views.count());
+  std::vector<SlabArgument> arguments{out("spectrum"), number(rows_.length), number(pairs), number(count)};
+  const auto more = weight_arguments(slab, views);
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  slab.launch(general_ ? KernelSpec{"fdk_general.cl", "fdk_general_weight", weight_options()}
+                       : KernelSpec{"fdk.cl", "fdk_weight", weight_options()},
+              {rows_.length, pairs, count}, arguments);
 }
 
 void FdkFilter::run(Slab& slab, Range views) const {
@@ -427,9 +521,8 @@ void FdkFilter::unpack(Slab& slab, Range views, const std::string& layout, std::
 Fdk::Fdk(const Geometry& geometry, const Grid& projections, const Grid& grid, const FdkParameters& parameters,
          std::span<const DeviceBudget> devices)
     : variance_(parameters.variance.has_value()),
-      cylinder_(geometry.radius_cylindrical_detector > 0),
       filter_(geometry, projections, parameters),
-      voxels_(geometry, filter_.rows().padded, grid,
+      voxels_(filter_.rows().geometry, filter_.rows().padded, grid,
               voxel_options(geometry, parameters, filter_.rows().length, devices)) {
   filter_.take_in_order(voxels_.order());
 }
@@ -440,8 +533,6 @@ Requirements Fdk::requirements() const {
   filter_.declare(requirements);
   requirements.kernels.emplace_back("fdk_unpack");
   voxels_.declare(requirements);
-  // seen from the source, a cylinder's rows are not those of the plane
-  if (cylinder_) requirements.detector_rows = nullptr;
   filter_.hold_rows_read(requirements);
   return requirements;
 }
@@ -463,20 +554,18 @@ void Fdk::accumulate(Slab& slab, Range views, Range slices) const {
 
 namespace {
 
-// The view whose rows stand steepest to the way of the source, as a note; "" if that is not noticeable.
-std::string check_row_slant(const Geometry& geometry, const std::string& geometry_name,
-                            std::span<const std::size_t> numbers = {}) {
+// Refuses rows that stand far too steep to the way of the source.
+void check_row_slant(const Geometry& geometry, const std::string& geometry_name,
+                     std::span<const std::size_t> numbers = {}) {
   const auto steepest = std::max_element(geometry.views.begin(), geometry.views.end(),
                                          [](const View& a, const View& b) { return row_slant(a) < row_slant(b); });
   const double slant = row_slant(*steepest);
-  const std::string slanted = fmt::format(
-      "{}: in projection {} the detector's rows stand at {:.4g} degrees to the way of the source", geometry_name,
-      number_of(static_cast<std::size_t>(steepest - geometry.views.begin()), numbers), slant);
   if (slant > largest_row_slant)
-    throw InputError(fmt::format("{}; filtering needs rows across the rotation axis, so {}correct the angles", slanted,
-                                 turn_or(slant)));
-  if (!(slant > noticeable_slant)) return {};
-  return slanted + "; filtering along them is an approximation for small angles, and values are off by per cents";
+    throw InputError(
+        fmt::format("{}: in projection {} the detector's rows stand at {:.4g} degrees to the way of the source; "
+                    "filtering needs rows across the rotation axis, so {}correct the angles",
+                    geometry_name, number_of(static_cast<std::size_t>(steepest - geometry.views.begin()), numbers),
+                    slant, turn_or(slant)));
 }
 
 }  // namespace
@@ -484,14 +573,13 @@ std::string check_row_slant(const Geometry& geometry, const std::string& geometr
 std::vector<std::string> check_fdk_views(const Geometry& geometry, const Grid& grid, const std::string& geometry_name,
                                          std::span<const std::size_t> numbers) {
   std::vector<std::string> notes;
-  if (auto slanted = check_row_slant(geometry, geometry_name, numbers); !slanted.empty())
-    notes.push_back(std::move(slanted));
+  check_row_slant(geometry, geometry_name, numbers);
   const auto half = [](std::size_t size) { return 0.5 * (static_cast<double>(size) - 1); };
   const auto centre = grid.world(half(grid.size[0]), half(grid.size[1]), half(grid.size[2]));
   const auto highest =
       std::max_element(geometry.views.begin(), geometry.views.end(),
                        [&](const View& a, const View& b) { return elevation(a, centre) < elevation(b, centre); });
-  if (const double angle = elevation(*highest, centre); angle > noticeable_slant)
+  if (const double angle = elevation(*highest, centre); angle > noticeable_elevation)
     notes.push_back(fmt::format(
         "{}: rays of projection {} meet the volume's centre at {:.4g} degrees to the plane across the rotation axis; "
         "filtered back-projection is made for that plane, and values are off by per cents",
@@ -531,6 +619,8 @@ std::vector<std::string> check_fdk(const Geometry& geometry, const Grid& project
     notes.push_back(fmt::format(
         "{}: the gantry angles are in no order round the circle; each view is weighted by the gaps beside it",
         geometry_name));
+  if (const auto slanted = slant_that_stays(geometry, projections))
+    notes.push_back(fmt::format("{}: {}", geometry_name, *slanted));
   notes.insert(notes.end(), redundancy.notes.begin(), redundancy.notes.end());
   const Interval across = reach_of(geometry, seen).across;
   const double wide = std::max(-across.low, across.high), narrow = std::min(-across.low, across.high);

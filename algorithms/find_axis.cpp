@@ -255,7 +255,8 @@ FdkParameters smooth_filter() {
   FdkParameters smooth;
   smooth.window = Window::hann;
   smooth.cutoff = 0.5;
-  smooth.tell = false;  // each axis that is tried would have the same to tell
+  smooth.upright_rows = false;  // rows may be few and far apart
+  smooth.tell = false;          // each axis that is tried would have the same to tell
   return smooth;
 }
 

@@ -9,6 +9,7 @@
 #include "algorithms/bench_denoise.hpp"
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
+#include "host/work_groups.hpp"
 
 namespace halocline {
 namespace {
@@ -53,7 +54,7 @@ double seconds_with(const Device& device, FusedForm form, bool weighted, const s
   } catch (const BuildError&) {
     return never;
   } catch (const ClError& error) {
-    if (!is_out_of_memory(error)) throw;
+    if (!is_out_of_memory(error) && !exceeds_group_limits(error)) throw;
     return never;
   }
 }

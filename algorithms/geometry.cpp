@@ -7,6 +7,7 @@
 #include <numbers>
 #include <utility>
 
+#include "algorithms/collimation.hpp"
 #include "host/error.hpp"
 #include "host/plural.hpp"
 
@@ -289,6 +290,7 @@ void check_projections(const Grid& projections, const std::string& projections_n
         fmt::format("{}: the direction matrix mixes the detector's axes with the view axis; the axes must be "
                     "(u, v, view)",
                     projections_name));
+  require_open_jaws(projections, geometry, geometry_name);
 }
 
 namespace {

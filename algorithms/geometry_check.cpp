@@ -9,6 +9,7 @@
 #include "algorithms/field_of_view.hpp"
 #include "algorithms/redundancy.hpp"
 #include "algorithms/suspicious_views.hpp"
+#include "algorithms/upright_rows.hpp"
 #include "host/error.hpp"
 #include "host/plural.hpp"
 
@@ -94,6 +95,12 @@ void check_coverage(const Geometry& geometry, const std::optional<Grid>& detecto
         "order?");
 }
 
+/// Of the ray through the isocentre, degrees.
+double elevation(const View& view) {
+  const auto way = view.parallel() ? ray_direction(view) : source_position(view);
+  return std::atan2(std::abs(way[1]), std::hypot(way[0], way[2])) / degree;
+}
+
 void check_views(const Geometry& geometry, Findings& findings) {
   for (const auto& text : suspicious_views(geometry)) findings.warn("{}", text);
   for (std::size_t n = 0; n < geometry.views.size(); ++n) {
@@ -114,14 +121,13 @@ void check_views(const Geometry& geometry, Findings& findings) {
         slant, n, largest_row_slant, turn_or(slant));
     break;
   }
-  const auto tilt = [](const View& v) { return std::abs(std::remainder(v.out_of_plane_angle, 360)); };
-  const auto tilted = std::max_element(geometry.views.begin(), geometry.views.end(),
-                                       [&](const View& a, const View& b) { return tilt(a) < tilt(b); });
-  if (tilt(*tilted) > 10)
+  const auto steepest = std::max_element(geometry.views.begin(), geometry.views.end(),
+                                         [](const View& a, const View& b) { return elevation(a) < elevation(b); });
+  if (elevation(*steepest) > 10)
     findings.warn(
-        "the out-of-plane angle of projection {} is {:.6g} degrees; filtered back-projection is made for a "
-        "source that turns round the axis in a plane across it",
-        tilted - geometry.views.begin(), tilted->out_of_plane_angle);
+        "in projection {} the rays to the isocentre stand at {:.6g} degrees to the plane across the rotation axis (the "
+        "out-of-plane angle is {:.6g}); filtered back-projection is made for a source that turns in that plane",
+        steepest - geometry.views.begin(), elevation(*steepest), steepest->out_of_plane_angle);
 }
 
 void check_axis(const Geometry& geometry, const DetectorPixels& detector, const FieldOfView& seen, Findings& findings) {
@@ -224,6 +230,8 @@ std::vector<Finding> geometry_findings(const Geometry& geometry, const DetectorP
   check_coverage(geometry, pixels, seen, findings);
   check_views(geometry, findings);
   if (known) check_axis(geometry, detector, *seen, findings);
+  if (pixels)
+    if (const auto slanted = slant_that_stays(geometry, *pixels)) findings.warn("{}", *slanted);
   if (known && volume) check_volume(geometry, detector, *seen, *volume, findings);
   return findings.sorted();
 }

@@ -14,6 +14,7 @@
 //   # origin: U V              position of the centre of pixel (0,0), mm
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@ enum class TextFormat { astra, matrices };
 struct ScanFile {
   Geometry geometry;
   DetectorPixels detector;         ///< what the file says of it
+  std::optional<Grid> volume;      ///< the voxels that the file says were or are to be made of the whole detector
   std::vector<std::string> notes;  ///< worth telling: what was assumed, what was not used
   std::string sense;               ///< a note that the file does not say which way the scanner turned; empty: it does
 };

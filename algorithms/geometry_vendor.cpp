@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
 #include <cmath>
@@ -82,6 +83,24 @@ class Parameters {
   std::map<std::string, std::string> values_;
 };
 
+// The volume, if all of it is there and makes sense.
+std::optional<Grid> voxels_of(const Parameters& file, const std::string& section) {
+  std::array<std::size_t, 3> size{};
+  std::array<double, 3> spacing{};
+  for (int axis = 0; axis < 3; ++axis) {
+    const char name = "XYZ"[axis];
+    const auto count = file.find(section, fmt::format("Voxels{}", name));
+    const auto width = file.find(section, fmt::format("VoxelSize{}", name));
+    const double offset = file.find(section, fmt::format("Offset{}", name)).value_or(0);
+    if (!count || !width || !(*count >= 1 && *count <= 1e5) || *count != std::floor(*count) || !(*width > 0) ||
+        offset != 0)
+      return {};
+    size[axis] = static_cast<std::size_t>(*count);
+    spacing[axis] = *width;
+  }
+  return default_grid(size, spacing);
+}
+
 }  // namespace
 
 ScanFile read_xtekct(const std::string& text, const std::string& name) {
@@ -90,6 +109,7 @@ ScanFile read_xtekct(const std::string& text, const std::string& name) {
   ScanFile out;
   out.detector.size = {file.count(s, "DetectorPixelsX"), file.count(s, "DetectorPixelsY")};
   out.detector.spacing = {file.positive(s, "DetectorPixelSizeX"), file.positive(s, "DetectorPixelSizeY")};
+  out.volume = voxels_of(file, s);
 
   View view;
   view.sid = file.need(s, "SrcToObject");

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <fstream>
+#include <optional>
 #include <ostream>
 #include <pugixml.hpp>
 #include <sstream>
@@ -47,6 +49,9 @@ constexpr Field fields[] = {
 constexpr double open_jaw = 1e300;
 constexpr const char* open_jaw_text = "1.79769313486231e+308";
 
+// A processing instruction, which is XML's place for what one program alone understands: RTK passes over it.
+constexpr std::string_view detector_note = "halocline-detector";
+
 bool same_tag(std::string_view a, std::string_view b) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return lower(x) == lower(y); });
@@ -69,7 +74,7 @@ class Reader {
  public:
   explicit Reader(const std::string& path) : path_(path) {}
 
-  Geometry read() {
+  Geometry read(DetectorPixels* detector) {
     std::ifstream file(path_, std::ios::binary);
     std::ostringstream content;
     if (file) content << file.rdbuf();
@@ -81,7 +86,8 @@ class Reader {
     text_ = content.str();
 
     pugi::xml_document document;
-    const pugi::xml_parse_result result = document.load_buffer(text_.data(), text_.size());
+    const pugi::xml_parse_result result =
+        document.load_buffer(text_.data(), text_.size(), pugi::parse_default | pugi::parse_pi);
     if (!result)
       throw InputError(
           fmt::format("{}, line {}: not well-formed XML ({}); the file is damaged or truncated, so copy or "
@@ -101,6 +107,7 @@ class Reader {
                       path_, version));
     read_children(root);
     check_geometry(geometry_, path_);
+    if (detector != nullptr) *detector = detector_in(root);
     return std::move(geometry_);
   }
 
@@ -110,18 +117,44 @@ class Reader {
     return 1 + static_cast<std::size_t>(std::count(text_.begin(), text_.begin() + end, '\n'));
   }
 
+  // The pixels that write_geometry() noted; none where somebody spoilt them.
+  static DetectorPixels detector_in(const pugi::xml_node& root) {
+    pugi::xml_document note;
+    for (const pugi::xml_node& node : root.children())
+      if (node.type() == pugi::node_pi && std::string_view(node.name()) == detector_note)
+        note.load_string(fmt::format("<pixels {}/>", node.value()).c_str());
+    const pugi::xml_node pixels = note.document_element();
+    const auto pair = [&](const char* name) -> std::optional<std::array<double, 2>> {
+      std::array<double, 2> values{};
+      for (int axis = 0; axis < 2; ++axis) {
+        const auto attribute = pixels.attribute(fmt::format("{}-{}", name, "uv"[axis]).c_str());
+        if (parse(attribute.value(), values[axis]) != std::errc() || !std::isfinite(values[axis])) return {};
+      }
+      return values;
+    };
+    const auto size = pair("size"), spacing = pair("pitch");
+    if (!size || !spacing || !(std::min((*size)[0], (*size)[1]) >= 1 && std::max((*size)[0], (*size)[1]) <= 1e7) ||
+        !(std::min((*spacing)[0], (*spacing)[1]) > 0))
+      return {};
+    return {std::array{static_cast<std::size_t>((*size)[0]), static_cast<std::size_t>((*size)[1])}, spacing,
+            pair("origin")};
+  }
+
   void read_children(const pugi::xml_node& parent) {
     for (const pugi::xml_node& node : parent.children()) {
       if (node.type() != pugi::node_element) continue;
       const std::string_view tag = node.name();
       if (same_tag(tag, "Projection")) {
         matrix_.clear();
+        angles_ = 0;
         read_children(node);
+        require_one_angle(node);
         commit();
       } else if (same_tag(tag, "Matrix")) {
         read_matrix(node);
       } else if (same_tag(tag, "GantryAngle") || same_tag(tag, "Angle")) {  // the second one in old files
         view_.gantry_angle = number(node, node.text().get());
+        ++angles_;
       } else if (same_tag(tag, "RadiusCylindricalDetector")) {
         geometry_.radius_cylindrical_detector = number(node, node.text().get());
       } else if (const Field* field = std::find_if(std::begin(fields), std::end(fields),
@@ -170,6 +203,15 @@ class Reader {
     for (const auto part : parts) matrix_.push_back(number(node, part));
   }
 
+  void require_one_angle(const pugi::xml_node& projection) const {
+    if (angles_ != 1)
+      throw InputError(
+          fmt::format("{}, line {}: projection {} has {} <GantryAngle> elements; each projection needs one of its own, "
+                      "so add what is missing, or remove what is too much or belongs to a <Projection> that is missing",
+                      path_, line(projection.offset_debug()), geometry_.views.size(),
+                      angles_ == 0 ? "no" : std::to_string(angles_)));
+  }
+
   void commit() {
     if (!matrix_.empty()) {
       const Matrix34 computed = projection_matrix(view_);
@@ -187,6 +229,7 @@ class Reader {
   std::string path_, text_;
   Geometry geometry_;
   View view_;
+  int angles_ = 0;  // of the projection that is being read
   std::vector<double> matrix_;
 };
 
@@ -208,21 +251,34 @@ std::string field_text(const Field& field, const View& view) {
   return field.kind == Kind::collimation && value >= open_jaw ? open_jaw_text : digits(value);
 }
 
+std::string note_of(const DetectorPixels& detector) {
+  if (!detector.size || !detector.spacing) return {};
+  const auto& [columns, rows] = *detector.size;
+  const auto& [du, dv] = *detector.spacing;
+  std::string text = fmt::format("  <?{} size-u=\"{}\" size-v=\"{}\" pitch-u=\"{}\" pitch-v=\"{}\"", detector_note,
+                                 columns, rows, digits(du), digits(dv));
+  if (detector.origin)
+    text +=
+        fmt::format(" origin-u=\"{}\" origin-v=\"{}\"", digits((*detector.origin)[0]), digits((*detector.origin)[1]));
+  return text + "?>\n";
+}
+
 }  // namespace
 
-Geometry read_geometry(const std::string& path) {
-  return Reader(path).read();
+Geometry read_geometry(const std::string& path, DetectorPixels* detector) {
+  return Reader(path).read(detector);
 }
 
-void write_geometry(const Geometry& geometry, std::ostream& stream) {
-  stream << geometry_xml(geometry);
+void write_geometry(const Geometry& geometry, std::ostream& stream, const DetectorPixels& detector) {
+  stream << geometry_xml(geometry, detector);
 }
 
-std::string geometry_xml(const Geometry& geometry) {
+std::string geometry_xml(const Geometry& geometry, const DetectorPixels& detector) {
   check_geometry(geometry, "the geometry to be written");
   const View& front = geometry.views.front();
   std::vector<Field> own;  // the fields that each projection states itself
   std::string text = "<?xml version=\"1.0\"?>\n<!DOCTYPE RTKGEOMETRY>\n<RTKThreeDCircularGeometry version=\"3\">\n";
+  text += note_of(detector);
   for (const Field& field : fields) {
     const bool constant = std::all_of(geometry.views.begin(), geometry.views.end(),
                                       [&](const View& view) { return view.*field.member == front.*field.member; });

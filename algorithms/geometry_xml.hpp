@@ -4,23 +4,27 @@
 #include <iosfwd>
 #include <string>
 
+#include "algorithms/detector_pixels.hpp"
 #include "algorithms/geometry.hpp"
 
 namespace halocline {
 
 /// Reads a geometry file. Tags are compared without regard to case and unknown ones are passed over. A value, inside or
-/// outside a Projection, holds for all later projections until it is given again; each Projection adds a view. A Matrix
-/// is compared with the one computed from the parameters. Throws InputError that names the file, the line or
-/// projection, and what to do: if the file is missing, malformed, truncated or of another version, if a value is not a
-/// number, if a Matrix element differs by more than 1e-3, or if check_geometry refuses the result.
-Geometry read_geometry(const std::string& path);
+/// outside a Projection, holds for all later projections until it is given again, but for the gantry angle, of which
+/// each Projection has one; each Projection adds a view. A Matrix is compared with the one computed from the
+/// parameters. Throws InputError that names the file, the line or projection, and what to do: if the file is missing,
+/// malformed, truncated or of another version, if a value is not a number, if a Projection has no gantry angle or two,
+/// if a Matrix element differs by more than 1e-3, or if check_geometry refuses the result. detector, where it is given:
+/// the pixels that write_geometry() noted, if it did.
+Geometry read_geometry(const std::string& path, DetectorPixels* detector = nullptr);
 
 /// Writes version 3 with 15 digits, laid out as RTK does. A value that is the same in all views, and not 0, stands once
 /// at the top; the gantry angle and the matrix stand in each projection. All angles are brought to [0, 360). Throws
-/// InputError as check_geometry does.
-void write_geometry(const Geometry& geometry, std::ostream& stream);
+/// InputError as check_geometry does. A detector whose size and spacing are known is noted in a processing instruction,
+/// which RTK passes over: for projections that do not say their pixels (TIFF).
+void write_geometry(const Geometry& geometry, std::ostream& stream, const DetectorPixels& detector = {});
 
 /// The text that write_geometry writes.
-std::string geometry_xml(const Geometry& geometry);
+std::string geometry_xml(const Geometry& geometry, const DetectorPixels& detector = {});
 
 }  // namespace halocline

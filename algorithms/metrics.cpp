@@ -283,9 +283,12 @@ BoxStatistics box_statistics(const Volume& volume, const Box& box) {
 }
 
 double contrast_to_noise(const Volume& volume, const Box& a, const Box& b) {
-  const BoxStatistics in_a = box_statistics(volume, a), in_b = box_statistics(volume, b);
-  const double noise = std::sqrt((in_a.deviation * in_a.deviation + in_b.deviation * in_b.deviation) / 2);
-  return ratio(std::abs(in_a.mean - in_b.mean), noise);
+  return contrast_to_noise(box_statistics(volume, a), box_statistics(volume, b));
+}
+
+double contrast_to_noise(const BoxStatistics& a, const BoxStatistics& b) {
+  const double noise = std::sqrt((a.deviation * a.deviation + b.deviation * b.deviation) / 2);
+  return ratio(std::abs(a.mean - b.mean), noise);
 }
 
 double mean_squared_error(const Volume& image, const Volume& reference, const std::string& image_name,

@@ -39,6 +39,8 @@ BoxStatistics box_statistics(const Volume& volume, const Box& box);
 /// Contrast-to-noise ratio |mean_a - mean_b| / sqrt((variance_a + variance_b) / 2): infinite where there is no noise,
 /// NaN where there is no contrast either. Throws InputError if a box does not fit.
 double contrast_to_noise(const Volume& volume, const Box& a, const Box& b);
+/// The same of two boxes that were measured.
+double contrast_to_noise(const BoxStatistics& a, const BoxStatistics& b);
 
 /// Mean squared error. This and the following throw InputError that names both images if their grids differ.
 double mean_squared_error(const Volume& image, const Volume& reference, const std::string& image_name = "the image",

@@ -24,17 +24,74 @@ bool smooth_noise(double excess, double smoothness) {
 
 // What is seen in a window.
 struct Seen {
-  std::vector<float> details;  // at places without edges
-  double excess = 0;           // 0: nothing
-  std::array<std::array<double, 2>, 3> correlation{};
+  std::vector<float> details;    // at places without edges
+  double sigma = 0, excess = 0;  // 0: nothing
+  std::array<std::array<double, 3>, 3> apart{};
 };
 
-std::array<std::array<double, 2>, 3> correlation_of(const WindowNoise& found) {
-  std::array<std::array<double, 2>, 3> result{};
-  for (int axis = 0; axis < 3; ++axis)
-    for (int lag = 0; lag < 2; ++lag)
-      if (found.apart[axis][2] > 0) result[axis][lag] = 1 - std::pow(found.apart[axis][lag] / found.apart[axis][2], 2);
-  return result;
+// The median of values that `of` gives for each of some windows.
+template <typename Of>
+double median_of(const std::vector<Seen>& seen, std::size_t count, const Of& of) {
+  std::vector<double> values(count);
+  for (std::size_t n = 0; n < count; ++n) values[n] = of(seen[n]);
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(count / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// Noise that was smoothed by a Gaussian correlates as q^(n^2) over n voxels; q where the squares of differences over
+// one and over three voxels are as this. No more than what leaves half of the variance in differences over three.
+double gaussian_correlation(double one_over_three) {
+  double low = 0, high = 0.925;
+  for (int n = 0; n < 40; ++n) {
+    const double q = 0.5 * (low + high);
+    ((1 - q) / (1 - std::pow(q, 9)) > one_over_three ? low : high) = q;
+  }
+  return low;
+}
+
+// The correlation along each axis, of the half of the windows that edges and texture change least, which come first.
+// Returns whether noise reaches over three voxels: then the windows' excess becomes that of voxels far apart. Shares
+// below 10 % may be edges'.
+bool take_correlation(std::vector<Seen>& seen, NoiseEstimate& estimate) {
+  constexpr double least_share = 0.1;
+  const std::size_t half = (seen.size() + 1) / 2;
+  std::array<double, 3> far{1, 1, 1};
+  for (int axis = 0; axis < 3; ++axis) {
+    const auto apart = [&](int lag) {
+      return median_of(seen, half, [&](const Seen& window) {
+        const auto& sigma = window.apart[axis];
+        return sigma[2] > 0 ? std::pow(sigma[lag] / sigma[2], 2) : 1;
+      });
+    };
+    const double one = apart(0), two = apart(1), q = gaussian_correlation(one), share = std::pow(q, 9);
+    estimate.correlation[axis] = {1 - one, 1 - two, 0, 0};
+    if (share < least_share) continue;
+    far[axis] = 1 - share;
+    estimate.correlation[axis] = {1 - one * far[axis], 1 - two * far[axis], share, std::pow(q, 16)};
+  }
+  if (far == std::array<double, 3>{1, 1, 1}) return false;
+  for (Seen& window : seen) {
+    double least = 0;
+    for (int axis = 0; axis < 3; ++axis) {
+      const double sigma = window.apart[axis][2] / std::sqrt(far[axis]);
+      if (sigma > 0 && (least == 0 || sigma < least)) least = sigma;
+    }
+    window.excess = least / window.sigma;
+  }
+  return true;
+}
+
+void sort_by_excess(std::vector<Seen>& seen) {
+  std::sort(seen.begin(), seen.end(), [](const Seen& a, const Seen& b) { return a.excess < b.excess; });
+}
+
+// Of windows in order: the middle of those that hold nothing but noise, if they are normally distributed. With such
+// noise windows hold few independent values, and the lower quartile lies well below their middle.
+double middle_of_noise(const std::vector<Seen>& seen) {
+  constexpr double quartile = 0.6745, decile = 1.2816;  // of the normal distribution
+  const double low = seen[seen.size() / 10].excess, high = seen[seen.size() / 4].excess;
+  return high + (high - low) * quartile / (decile - quartile);
 }
 
 // The details at places spread over the whole volume, slab by slab.
@@ -83,8 +140,9 @@ NoiseEstimate estimate_noise(const Volume& volume, const Volume* weights) {
     auto details = smooth_details(found.details, stencil.differences(), EdgesOut::clear);
     const double sigma = median_sigma(details);
     if (!(2 * found.details.size() > found.looked_at && sigma > 0 && found.distant > 0)) return;
+    seen[n].sigma = sigma;
     seen[n].excess = found.distant / sigma;
-    seen[n].correlation = correlation_of(found);
+    seen[n].apart = found.apart;
   });
   // Window by window, so that parts with more noise than others do not pass for edges.
   std::vector<float> details;
@@ -93,22 +151,17 @@ NoiseEstimate estimate_noise(const Volume& volume, const Volume* weights) {
   estimate.sigma = median_sigma(details);
   std::erase_if(seen, [](const Seen& window) { return window.excess == 0; });
   if (seen.empty()) return estimate;
-  std::sort(seen.begin(), seen.end(), [](const Seen& a, const Seen& b) { return a.excess < b.excess; });
+  sort_by_excess(seen);
   estimate.excess = seen[seen.size() / 4].excess;
   double smoothness = 0;
   for (const auto& pairs : all.pairs) smoothness += detail_smoothness(pairs, all.details, stencil.differences());
   if (estimate.excess <= correlated_from || !smooth_noise(estimate.excess, smoothness)) return estimate;
+  if (take_correlation(seen, estimate)) {
+    sort_by_excess(seen);
+    estimate.excess = middle_of_noise(seen);
+  }
   estimate.correlated = true;
   estimate.sigma *= estimate.excess;
-  // of the half of the windows that edges and texture change least
-  std::vector<double> values((seen.size() + 1) / 2);
-  for (int axis = 0; axis < 3; ++axis)
-    for (int lag = 0; lag < 2; ++lag) {
-      for (std::size_t n = 0; n < values.size(); ++n) values[n] = seen[n].correlation[axis][lag];
-      const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-      std::nth_element(values.begin(), middle, values.end());
-      estimate.correlation[axis][lag] = *middle;
-    }
   return estimate;
 }
 

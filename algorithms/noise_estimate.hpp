@@ -14,8 +14,8 @@ struct NoiseEstimate {
   bool correlated = false;  // neighbours share noise: sigma is larger than second differences say, by `excess`
   double excess = 1;        // noise seen in differences over three voxels, over that seen in second differences
   std::size_t places = 0;   // that sigma was measured at; with few of them, edges and chance make it wrong
-  /// Along each axis, of the noise in voxels one and two apart; 0 unless `correlated`.
-  std::array<std::array<double, 2>, 3> correlation{};
+  /// Along each axis, of the noise in voxels one to four apart; 0 unless `correlated`.
+  std::array<std::array<double, 4>, 3> correlation{};
 };
 
 /// Second differences along every axis (the product of [1 -2 1] / sqrt 6, as Immerkaer 1996 does in 2D) leave noise and
@@ -28,11 +28,14 @@ struct NoiseEstimate {
 /// sigma is 0 for a volume without noise, and for one of a single voxel.
 ///
 /// That is for white noise. Noise that neighbours share, as after a smooth reconstruction kernel, has less of its
-/// variance in second differences, but hardly any scanner's is shared over three voxels. So in every window the median
-/// absolute difference of voxels three apart, along the axis where it is smallest, is set against the second
-/// differences. Edges and texture make that ratio larger, noise is what they add to: `excess` is its lower quartile
-/// over the windows, and from 1.25 on it multiplies sigma, if neighbouring second differences are too alike for white
-/// noise, too (detail_smoothness()): texture, which they see little of, does not make them so.
+/// variance in second differences, and little is shared over three voxels. So in every window the median absolute
+/// difference of voxels three apart, along the axis where it is smallest, is set against the second differences. What
+/// such voxels do share, as in clinical CT, whose pixels are finer than its kernels, is told from the ratio of the
+/// squared differences over one and three voxels: correlations are taken to be q^(n^2) at n voxels, as a Gaussian
+/// kernel makes them, and the noise is that of voxels far apart. Edges and texture make that ratio larger, noise is
+/// what they add to: `excess` is its lower quartile over the windows, and from 1.25 on it multiplies sigma, if
+/// neighbouring second differences are too alike for white noise, too (detail_smoothness()): texture, which they see
+/// little of, does not make them so.
 NoiseEstimate estimate_noise(const Volume& volume, const Volume* weights = nullptr);
 
 }  // namespace halocline

@@ -149,7 +149,7 @@ std::array<float, 3> Pdu::dual_steps(const Steps& steps) const {
 // A work-item a voxel; on CPUs a row.
 void Pdu::launch_rows(Slab& slab, KernelSpec kernel, Range slices, const std::vector<SlabArgument>& arguments) const {
   if (!sums_.on_cpu(slab)) return slab.launch(kernel, slices, arguments);
-  kernel.options += " " + sums_.lane_option(slab);
+  kernel.options.append(" ").append(sums_.lane_option(slab));
   slab.launch(kernel, {1, parameters_.size[1], static_cast<std::size_t>(slices.count())}, {1, 1, 1}, arguments);
 }
 
@@ -204,10 +204,10 @@ void Pdu::reduce(Slab& slab, int, Range slices) const {
                                      inverse_[2], static_cast<float>(parameters_.lambda)});
   const std::string options = dual_option() + (weights_ ? " " + weights_->option() : "");
   if (sums_.on_cpu(slab)) return sums_.launch(slab, "pdu_state.cl", "pdu_state_gap", slices, arguments, options);
-  const auto march = sums_.march(slices, 1);
-  slab.launch({"pdu_state.cl", "pdu_state_gap",
-               fmt::format("{} {} -D COLUMNS={}", sums_.fp64_option(slab), options, march.columns)},
-              march.global, march.group, arguments);
+  const auto march = sums_.march(slab.device(), slices, 1);
+  slab.launch(
+      {"pdu_state.cl", "pdu_state_gap", fmt::format("{} {} {}", sums_.fp64_option(slab), options, march.options)},
+      march.global, march.group, arguments);
   sums_.add_up(slab, slices, march.sets, weights_ ? 4 : 3);
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "algorithms/backprojection.hpp"
 #include "algorithms/check_input.hpp"
@@ -11,6 +12,7 @@
 #include "algorithms/turned_views.hpp"
 #include "host/error.hpp"
 #include "host/quirks.hpp"
+#include "host/work_groups.hpp"
 #include "scheduling/company.hpp"
 
 namespace halocline {
@@ -48,6 +50,40 @@ void add_spacing(std::vector<SlabArgument>& arguments, const Grid& volume) {
 void add_widths(std::vector<SlabArgument>& arguments, Projector projector, const RayTable& table) {
   if (kind_of(projector).widths)
     for (const double width : table.widths) arguments.emplace_back(static_cast<float>(width));
+}
+
+/// What cylindrical detectors and rays that end in the volume want beside the rays: cl/rays.clh.
+std::string table_options(const RayTable& table) {
+  return std::string(table.arcs.empty() ? "" : " -D ARC") + (table.sources.empty() ? "" : " -D ENDS");
+}
+
+void add_table_arrays(Requirements& requirements, const RayTable& table) {
+  const auto add = [&](const char* name, const auto& values) {
+    if (!values.empty())
+      requirements.arrays.push_back({.name = name, .kind = ArrayKind::fixed, .elements = values.size()});
+  };
+  add("rays", table.rays);
+  add("arcs", table.arcs);
+  add("sources", table.sources);
+}
+
+void set_table(Slab& slab, const RayTable& table) {
+  const auto set = [&](const char* name, const auto& values) {
+    if (!values.empty()) slab.set(name, values.data(), values.size() * sizeof(float));
+  };
+  set("rays", table.rays);
+  set("arcs", table.arcs);
+  set("sources", table.sources);
+}
+
+/// ARC_PARAMETERS, and ENDS_PARAMETERS if the kernel has them.
+void add_table(std::vector<SlabArgument>& arguments, const RayTable& table, std::size_t columns, bool ends = true) {
+  if (!table.arcs.empty()) {
+    const std::size_t arc = 2 * columns + 1;
+    arguments.emplace_back(in("arcs"));
+    arguments.emplace_back(number(table.arcs.size() == 4 * arc ? 0 : arc));
+  }
+  if (ends && !table.sources.empty()) arguments.emplace_back(in("sources"));
 }
 
 bool all_cpu(const std::vector<DeviceBudget>& budgets) {
@@ -103,7 +139,12 @@ bool images_pay(const Geometry& geometry, const Grid& volume, const Grid& projec
 
 void check(const Geometry& geometry, const Grid& volume, const Grid& projections) {
   check_grid(volume, "the volume");
-  check_projections(projections, "the projections", geometry, "the geometry");
+  check_projections(projections, "the projections", geometry, "the geometry", DetectorShape::flat_or_cylinder);
+  const auto& d = projections.direction;
+  if (geometry.radius_cylindrical_detector != 0 && std::max(std::abs(d[1]), std::abs(d[3])) > 1e-4)
+    throw InputError(
+        "the projections: the direction matrix turns the images in their plane, but a cylindrical detector bends along "
+        "their rows; resample the projections along u and v");
 }
 
 }  // namespace
@@ -139,6 +180,11 @@ RayProjection::RayProjection(const Geometry& geometry, const Grid& volume, const
         fmt::format("hardware interpolation (--interpolation hardware) goes with --projector joseph; {} does not "
                     "interpolate, so leave it out",
                     projector_name(parameters.projector)));
+  if (parameters.hardware_interpolation && !table_.plain())
+    throw InputError(
+        fmt::format("hardware interpolation (--interpolation hardware) does not go with {}; use exact interpolation",
+                    table_.arcs.empty() ? "a volume that reaches to the source or to the detector, where rays end"
+                                        : "a cylindrical detector"));
 }
 
 bool RayProjection::turned() const {
@@ -147,7 +193,7 @@ bool RayProjection::turned() const {
 }
 
 RayProjection::Form RayProjection::form() const {
-  if (parameters_.gpu || images()) return Form::portable;
+  if (parameters_.gpu || images() || !table_.plain()) return Form::portable;
   if (parameters_.projector != Projector::joseph) return Form::lanes;
   constexpr std::size_t fewest = 8;  // rows that make a vector
   if (projections_.size[1] >= fewest && table_.axial_rows() > 0) return Form::columns;
@@ -191,8 +237,8 @@ Requirements RayProjection::requirements() const {
   requirements.size = volume_.size;
   requirements.stack = projections_.size;
   requirements.arrays = {{.name = "volume", .kind = ArrayKind::volume, .lifetime = Lifetime::input},
-                         {.name = "projections", .kind = ArrayKind::projections, .lifetime = Lifetime::output},
-                         {.name = "rays", .kind = ArrayKind::fixed, .elements = table_.rays.size()}};
+                         {.name = "projections", .kind = ArrayKind::projections, .lifetime = Lifetime::output}};
+  add_table_arrays(requirements, table_);
   requirements.kernels = {kernel(parameters_.projector, "project").kernel};
   if (form_ == Form::lanes) requirements.kernels = {kernel(parameters_.projector, "project_lanes").kernel};
   if (form_ == Form::columns) {
@@ -229,22 +275,27 @@ Requirements RayProjection::requirements() const {
 }
 
 void RayProjection::start(Slab& slab) const {
-  slab.set("rays", table_.rays.data(), table_.rays.size() * sizeof(float));
+  set_table(slab, table_);
   if (images() && parameters_.projector == Projector::joseph)
     slab.set("axes", table_.axes.data(), table_.axes.size() * sizeof(std::int32_t));
 }
 
 void RayProjection::loaded(Slab& slab) const {
   const auto held = slab.extended().count();
+  std::size_t tile = 16;  // TILE of joseph.cl
+  while (tile * tile > std::max<std::size_t>(1, slab.device().max_work_group)) tile /= 2;
+  const std::string options = tile < 16 ? fmt::format("-D TILE={}", tile) : "";
   const auto turn = [&](const char* name) {
-    slab.launch({"joseph.cl", "joseph_turn", ""}, {volume_.size[0], volume_.size[1], static_cast<std::size_t>(held)},
-                {16, 16, 1}, {in("volume"), out(name), slab.nx(), slab.ny()});
+    slab.launch({"joseph.cl", "joseph_turn", options},
+                {volume_.size[0], volume_.size[1], static_cast<std::size_t>(held)}, {tile, tile, 1},
+                {in("volume"), out(name), slab.nx(), slab.ny()});
   };
   if (turned()) turn("turned");
   if (form_ == Form::columns && table_.axial_rows() == 1) turn("lines");
   if (form_ == Form::columns && table_.axial_rows() == 2)
-    slab.launch({"joseph.cl", "joseph_stand", ""}, {volume_.size[0], static_cast<std::size_t>(held), volume_.size[1]},
-                {16, 16, 1}, {in("volume"), out("lines"), slab.nx(), slab.ny(), number(held)});
+    slab.launch({"joseph.cl", "joseph_stand", options},
+                {volume_.size[0], static_cast<std::size_t>(held), volume_.size[1]}, {tile, tile, 1},
+                {in("volume"), out("lines"), slab.nx(), slab.ny(), number(held)});
   for (int axis = 0; axis < 3; ++axis) {
     if (!planes_across(axis)) continue;
     const auto extent = slab.image_extent(planes_names[axis]);
@@ -261,7 +312,9 @@ void RayProjection::project(Slab& slab, Range views) const {
   const auto count = static_cast<std::size_t>(views.count());
   const auto parts = [](std::size_t all, std::size_t each) { return (all + each - 1) / each; };
   const auto add_common = [&](std::vector<SlabArgument>& arguments) {
-    arguments.insert(arguments.end(), {in("rays"), inout("projections"), slab.nx(), slab.ny(), slab.nz(), slab.offset(),
+    arguments.emplace_back(in("rays"));
+    add_table(arguments, table_, columns);
+    arguments.insert(arguments.end(), {inout("projections"), slab.nx(), slab.ny(), slab.nz(), slab.offset(),
                                        number(slab.interior().begin), number(slab.interior().end)});
     if (form_ == Form::columns) arguments.emplace_back(number(slab.extended().count()));
     add_spacing(arguments, volume_);
@@ -277,7 +330,8 @@ void RayProjection::project(Slab& slab, Range views) const {
       slab.launch(kernel(parameters_.projector, "project_lanes", options + " -D LANES"),
                   {count, parts(columns, strip), rows}, {1, 1, 1}, arguments);
     else
-      slab.launch(kernel(parameters_.projector, "project", options), {columns, rows, count}, arguments);
+      slab.launch(kernel(parameters_.projector, "project", options + table_options(table_)), {columns, rows, count},
+                  arguments);
   };
   if (images() && parameters_.projector == Projector::siddon) {
     launch("-D IMAGE", {in(planes_names[2])});
@@ -286,7 +340,7 @@ void RayProjection::project(Slab& slab, Range views) const {
       if (!planes_across(axis)) continue;
       std::vector<SlabArgument> arguments{in(planes_names[axis]), in("axes")};
       add_common(arguments);
-      constexpr std::array<std::size_t, 3> group{16, 8, 2};  // a tile of pixels, and turns: see the kernel
+      const auto group = work_group_within({16, 8, 2}, slab.device());  // a tile of pixels, and turns: see the kernel
       const std::size_t turns = count / (order_.empty() ? 1 : 2);
       slab.launch({"joseph.cl", "joseph_project_image", image_options(axis)},
                   {parts(columns, group[0]) * parts(turns, group[2]) * group[0], rows, group[2]}, group, arguments);
@@ -313,8 +367,8 @@ RayBackprojection::RayBackprojection(const Geometry& geometry, const Grid& proje
       volume_(volume),
       projector_(projector),
       table_(make_rays(geometry, volume, projections)),
-      tiles_(!gpu && projector == Projector::joseph),
-      stacks_(gpu && projector == Projector::joseph && !table_.any_follows(2)),
+      tiles_(!gpu && projector == Projector::joseph && table_.plain()),
+      stacks_(gpu && projector == Projector::joseph && table_.plain() && !table_.any_follows(2)),
       upright_(stacks_ && table_.axial_rows() == 2),
       slices_per_item_(stacks_ ? 16
                        : gpu   ? 4
@@ -322,10 +376,15 @@ RayBackprojection::RayBackprojection(const Geometry& geometry, const Grid& proje
   std::array<double, 3> reach{};
   for (int axis = 0; axis < 3; ++axis)
     reach[axis] = kind_of(projector).reach + (kind_of(projector).widths ? 0.5 * table_.widths[axis] : 0);
-  detector_rows_ = detector_rows_of(geometry, projections, volume, reach);
+  // seen from the source, a cylinder's rows are not those of the plane that touches it
+  if (table_.arcs.empty()) detector_rows_ = detector_rows_of(geometry, projections, volume, reach);
   for (const View& view : geometry.views)
     for (const double value : index_to_detector(view, volume, projections))
       matrices_.push_back(static_cast<float>(value));
+}
+
+bool RayBackprojection::keeps_ends() const {
+  return !table_.sources.empty() && projector_ != Projector::siddon;
 }
 
 Requirements RayBackprojection::requirements() const {
@@ -337,11 +396,11 @@ Requirements RayBackprojection::requirements() const {
                          {.name = "lines",
                           .kind = ArrayKind::projections,
                           .components = 4 * static_cast<std::size_t>(kind_of(projector_).lines)},
-                         {.name = "values", .kind = ArrayKind::projections, .components = 2},
+                         {.name = "values", .kind = ArrayKind::projections, .components = keeps_ends() ? 4u : 2u},
                          {.name = "volume", .kind = ArrayKind::volume, .lifetime = Lifetime::output},
-                         {.name = "rays", .kind = ArrayKind::fixed, .elements = table_.rays.size()},
                          {.name = "matrices", .kind = ArrayKind::fixed, .elements = matrices_.size()},
                          {.name = "axes", .kind = ArrayKind::fixed, .elements = table_.axes.size()}};
+  add_table_arrays(requirements, table_);
   requirements.kernels = {kernel(projector_, "table").kernel, kernel(projector_, tiles_    ? "backproject_tiles"
                                                                                  : stacks_ ? "backproject_stacks"
                                                                                            : "backproject")
@@ -356,41 +415,32 @@ Requirements RayBackprojection::requirements() const {
 }
 
 void RayBackprojection::start(Slab& slab) const {
-  slab.set("rays", table_.rays.data(), table_.rays.size() * sizeof(float));
+  set_table(slab, table_);
   slab.set("matrices", matrices_.data(), matrices_.size() * sizeof(float));
   slab.set("axes", table_.axes.data(), table_.axes.size() * sizeof(std::int32_t));
 }
 
 void RayBackprojection::filter(Slab& slab, Range views) const {
   const Range rows = slab.rows();
-  std::vector<SlabArgument> arguments{in("raw"), in("rays"), out("lines"), out("values"),
-                                      slab.nx(), slab.ny(),  slab.nz()};
+  std::vector<SlabArgument> arguments{in("raw"), in("rays")};
+  add_table(arguments, table_, projections_.size[0]);
+  arguments.insert(arguments.end(), {out("lines"), out("values"), slab.nx(), slab.ny(), slab.nz()});
   add_spacing(arguments, volume_);
   arguments.insert(arguments.end(), {number(projections_.size[0]), number(projections_.size[1]), number(rows.begin),
                                      number(rows.count()), number(views.begin), number(views.count())});
-  slab.launch(kernel(projector_, "table", stacks_ ? "-D STACKS" : ""),
+  slab.launch(kernel(projector_, "table", stacks_ ? "-D STACKS" : table_options(table_)),
               {projections_.size[0], static_cast<std::size_t>(rows.count()), static_cast<std::size_t>(views.count())},
               arguments);
 }
 
 void RayBackprojection::accumulate(Slab& slab, Range views, Range slices) const {
   const Range rows = slab.rows();
-  std::vector<SlabArgument> arguments{in("lines"),
-                                      in("values"),
-                                      in("matrices"),
-                                      in("axes"),
-                                      inout("volume"),
-                                      slab.nx(),
-                                      slab.ny(),
-                                      slab.nz(),
-                                      slab.offset(),
-                                      number(slices.begin - slab.offset()),
-                                      number(slices.end - slab.offset()),
-                                      number(projections_.size[0]),
-                                      number(rows.begin),
-                                      number(rows.count()),
-                                      number(views.begin),
-                                      number(views.count())};
+  std::vector<SlabArgument> arguments{in("lines"), in("values"), in("matrices"), in("axes")};
+  add_table(arguments, table_, projections_.size[0], false);
+  arguments.insert(arguments.end(), {inout("volume"), slab.nx(), slab.ny(), slab.nz(), slab.offset(),
+                                     number(slices.begin - slab.offset()), number(slices.end - slab.offset()),
+                                     number(projections_.size[0]), number(rows.begin), number(rows.count()),
+                                     number(views.begin), number(views.count())});
   add_widths(arguments, projector_, table_);
   if (tiles_) {
     constexpr std::size_t tile = 16;  // TILE of joseph_tiles.clh
@@ -404,12 +454,14 @@ void RayBackprojection::accumulate(Slab& slab, Range views, Range slices) const 
   const std::array<std::size_t, 3> global{volume_.size[0], volume_.size[1], items};
   const std::string options = fmt::format("-D K_UNROLL={}", slices_per_item_);
   if (stacks_) {
-    constexpr std::array<std::size_t, 3> group{8, 16, 1};  // GROUP_WIDTH and GROUP_HEIGHT of joseph_stacks.clh
+    const auto group = work_group_within({8, 16, 1}, slab.device());
+    const std::string shape =
+        group[1] < 16 ? fmt::format(" -D GROUP_WIDTH={} -D GROUP_HEIGHT={}", group[0], group[1]) : "";
     return slab.launch(
-        kernel(projector_, "backproject_stacks", options + " -D STACKS" + (upright_ ? " -D UPRIGHT" : "")), global,
-        group, arguments);
+        kernel(projector_, "backproject_stacks", options + " -D STACKS" + (upright_ ? " -D UPRIGHT" : "") + shape),
+        global, group, arguments);
   }
-  slab.launch(kernel(projector_, "backproject", options), global, arguments);
+  slab.launch(kernel(projector_, "backproject", options + table_options(table_)), global, arguments);
 }
 
 namespace {

@@ -14,8 +14,8 @@ namespace halocline {
 /// joseph: bilinear interpolation on the planes of the index axis that a ray follows most (Joseph 1982); the volume is
 /// zero outside the centres of its outermost voxels' neighbours. siddon: exact lengths in voxels of constant value
 /// (Siddon 1985). distance_driven: the overlap of pixels and voxels on those planes (De Man & Basu 2004; for tilted
-/// detectors an approximation, see cl/distance_driven.cl). Rays are whole lines: the volume is expected between source
-/// and detector.
+/// detectors an approximation, see cl/distance_driven.cl). Detectors are flat or cylinders. Rays run from the source to
+/// the detector; those of a parallel beam are whole lines.
 enum class Projector { joseph, siddon, distance_driven };
 
 std::vector<std::string> projector_names();
@@ -28,8 +28,9 @@ struct ProjectionParameters {
   /// Joseph's interpolation in the texture units (8-bit fractions on most GPUs) instead of in float32. backproject() is
   /// then the adjoint to those fractions only.
   bool hardware_interpolation = false;
-  /// Joseph and Siddon read the volume as images, and Joseph interpolates in float32: the same bits as from buffers.
-  /// project() and plan_project() take them for Siddon where they are faster.
+  /// Joseph and Siddon read the volume as images, and Joseph interpolates in float32: the same bits as from buffers
+  /// (which are read where a detector is a cylinder or rays end within the volume). project() and plan_project() take
+  /// them for Siddon where they are faster.
   bool images = false;
   /// Buffers in the form for GPUs, not in those for CPUs, which take neighbouring pixels in vectors; Joseph's hold a
   /// second copy of the volume. project() and plan_project() set it by their devices. It changes no bit.
@@ -47,8 +48,8 @@ inline constexpr const char* buffers_form = "buffers";
 /// A x: line integrals through the pixel centres.
 class RayProjection : public ProjectionMethod {
  public:
-  /// Throws InputError for hardware interpolation with a projector that does not interpolate, and for images with one
-  /// that has no such form.
+  /// Throws InputError for hardware interpolation with a projector that does not interpolate, with a cylindrical
+  /// detector or where rays end within the volume, and for images with a projector that has no such form.
   RayProjection(const Geometry& geometry, const Grid& volume, const Grid& projections,
                 const ProjectionParameters& parameters = {});
   Requirements requirements() const override;
@@ -66,7 +67,7 @@ class RayProjection : public ProjectionMethod {
   /// (cl/joseph_lanes.clh, cl/siddon_lanes.clh, cl/distance_driven_lanes.clh).
   enum class Form { portable, columns, lanes };
   Form form() const;
-  bool images() const { return parameters_.images || parameters_.hardware_interpolation; }
+  bool images() const { return (parameters_.images || parameters_.hardware_interpolation) && table_.plain(); }
   /// Whether planes across that axis are read as images.
   bool planes_across(int axis) const;
   std::string image_options(int axis) const;
@@ -98,10 +99,12 @@ class RayBackprojection : public BackprojectionMethod {
   int slices_per_item_;            // but for tiles, as measured (benchmarks/RESULTS.md)
   std::vector<float> matrices_;    // 12 a view
   std::function<Range(Range)> detector_rows_;
+
+  bool keeps_ends() const;  // in "values"
 };
 
-/// Projections of `volume` on the stack `projections` (u, v, view). Throws InputError as check_projections and
-/// check_grid do, PlanError, ClError, BuildError, Interrupted.
+/// Projections of `volume` on the stack `projections` (u, v, view). Throws InputError as check_projections, check_grid
+/// and make_rays do, PlanError, ClError, BuildError, Interrupted.
 RunResult project(const Volume& volume, const Geometry& geometry, const Grid& projections,
                   const ProjectionParameters& parameters, const std::vector<Device>& devices,
                   const RunOptions& options = {});

@@ -120,6 +120,21 @@ double arc_of(const Fan& fan) {
   return pi + 2 * std::atan(fan.widest.farthest);
 }
 
+/// What all weights of a ray through the axis add up to, of 2 pi (cl/fdk_general.cl, gamma = 0).
+double parker_sum(const AngularCoverage& coverage, const Redundancy& parker) {
+  double sum = 0;
+  for (std::size_t n = 0; n < coverage.gaps.size(); ++n) {
+    const double rise = 2 * parker.limit, beta = parker.betas[n];
+    const double sine = std::sin(pi / 2 * std::clamp(std::min(beta, pi + rise - beta) / rise, 0.0, 1.0));
+    sum += coverage.gaps[n] * 2 * sine * sine;
+  }
+  return sum;
+}
+
+std::string factor_text(const Redundancy& redundancy) {
+  return fmt::format("values are multiplied by {:.4g}, so that a uniform object keeps its mean", redundancy.factor);
+}
+
 Redundancy parker(const AngularCoverage& coverage, const Fan& fan, const RedundancyOptions& options,
                   const std::string& name) {
   const double half_fan = 0.5 * (arc_of(fan) - pi);
@@ -139,15 +154,17 @@ Redundancy parker(const AngularCoverage& coverage, const Fan& fan, const Redunda
   out.kind = Redundancy::Kind::parker;
   out.limit = std::max(delta, half_fan);
   for (const double beta : coverage.betas) out.betas.push_back(beta + out.limit - delta);
-  if (too_short)
+  if (too_short) {
+    if (const double sum = parker_sum(coverage, out); sum > 0) out.factor = 2 * pi / sum;
     out.notes.push_back(
-        fmt::format("{}; {} are needed: it is weighted as the middle of such an arc, and what the "
+        fmt::format("{}; {} are needed: it is weighted as the middle of such an arc, {}, and what the "
                     "missing views would show is lost",
-                    what, needed));
-  else
+                    what, needed, factor_text(out)));
+  } else {
     out.notes.push_back(
         fmt::format("{}: a short scan of {:.6g} degrees; rays that are seen twice share their weight (Parker 1982)",
                     name, degrees(coverage.range)));
+  }
   return out;
 }
 
@@ -190,6 +207,8 @@ std::optional<std::string> uneven_gap(const AngularCoverage& coverage) {
 Redundancy redundancy_of(const Geometry& geometry, const Grid& projections, const RedundancyOptions& options,
                          const std::string& name) {
   const AngularCoverage coverage = angular_coverage(geometry, options.allow_incomplete_arc);
+  Redundancy out;
+  if (geometry.parallel() && !coverage.full_circle && coverage.range > 0) out.factor = pi / coverage.range;
   std::vector<std::string> notes;
   if (coverage.missing_inside > 0) {
     const std::string what =
@@ -200,11 +219,11 @@ Redundancy redundancy_of(const Geometry& geometry, const Grid& projections, cons
           fmt::format("{}, so that an arc inside the scan is missing; give the missing views, or "
                       "--allow-incomplete-arc to go on without",
                       what));
-    notes.push_back(what + "; what the missing views would show is lost");
+    notes.push_back(what + "; what the missing views would show is lost" +
+                    (out.factor != 1 ? ", and " + factor_text(out) : ""));
   } else if (const auto uneven = uneven_gap(coverage)) {
     notes.push_back(name + ": " + *uneven);
   }
-  Redundancy out;
   if (geometry.parallel()) {
     // Half a turn sees all rays once, of the middle: a displaced detector then misses what lies farther.
     if (options.displaced && angular_coverage(geometry, true, true).full_circle)

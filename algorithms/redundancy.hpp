@@ -38,6 +38,10 @@ struct Redundancy {
   /// parker: delta, half of what the arc has beyond pi. wang: the fan angle up to which rays are measured twice, with
   /// the sign of the detector's long side. Radians.
   double limit = 0;
+  /// Of all weights: more than 1 where the arc is too short and allowed. Then a uniform disc about the axis keeps its
+  /// mean: its filtered projections are constant within it, and the angle under which its points see an arc of the
+  /// source's circle is in the mean that of the centre (less pi/2 at most, a harmonic function).
+  double factor = 1;
   std::vector<double> betas;  ///< parker: a view, from the arc's start; radians
   /// wang: columns that the detector lacks to reach as far on its short side as on its long one, and on which side.
   std::size_t columns_before = 0, columns_after = 0;
@@ -61,8 +65,8 @@ AngularCoverage coverage_for(const Redundancy& redundancy, const Geometry& geome
 /// than a tenth of its width (RTK's limit): at the isocentre, |low + high| > (high - low)/10; a parallel beam's only if
 /// its views go all round. Throws InputError that
 /// names `name` for an arc shorter than pi + the detector's fan angle or with further views missing inside (unless
-/// allowed: then it is weighted as the middle of the shortest arc that would do), for both at once, for a detector that
-/// misses the axis in some view, and for views displaced to different sides.
+/// allowed: then it is weighted as the middle of the shortest arc that would do, times `factor`), for both at once, for
+/// a detector that misses the axis in some view, and for views displaced to different sides.
 Redundancy redundancy_of(const Geometry& geometry, const Grid& projections, const RedundancyOptions& options = {},
                          const std::string& name = "the geometry");
 

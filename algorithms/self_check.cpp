@@ -18,6 +18,7 @@
 #include "algorithms/registry.hpp"
 #include "host/error.hpp"
 #include "host/program_cache.hpp"
+#include "host/work_groups.hpp"
 #include "scheduling/iteration.hpp"
 
 namespace halocline {
@@ -118,10 +119,27 @@ Volume back_projection(const Device& device, const VoxelDriven::Options& options
   return run_backprojection(Backprojection(geometry, stack, volume, options), noise(stack), volume, {device}).output;
 }
 
+// Whether a method's images are within the device's.
+bool has_room(const auto& method, const DeviceInfo& info) {
+  try {
+    method.check_device(info);
+    return true;
+  } catch (const InputError&) {
+    return false;
+  }
+}
+
 Variant back_projection_variant(const char* name,
                                 const std::function<void(VoxelDriven::Options&, const DeviceInfo&)>& set,
                                 const std::function<bool(const DeviceInfo&)>& taken_by, double error_of_a_view) {
-  return {name, {"backproject.cl"}, taken_by, [set, error_of_a_view](const Device& device) {
+  const auto takes = [set, taken_by](const DeviceInfo& info) {
+    if (!taken_by(info)) return false;
+    VoxelDriven::Options options;
+    set(options, info);
+    const auto& [geometry, stack, volume] = scan();
+    return has_room(Backprojection(geometry, stack, volume, options), info);
+  };
+  return {name, {"backproject.cl"}, takes, [set, error_of_a_view](const Device& device) {
             VoxelDriven::Options options;
             set(options, device.info());
             return difference(back_projection(device, options), back_projection(device, {}),
@@ -140,7 +158,14 @@ Variant tile_check(const LocalTile& tile) {
 
 Variant projection_variant(const char* name, const std::function<void(ProjectionParameters&, const DeviceInfo&)>& set,
                            const std::function<bool(const DeviceInfo&)>& taken_by, double error_of_a_voxel) {
-  return {name, {"joseph.cl", "siddon.cl"}, taken_by, [set, error_of_a_voxel](const Device& device) {
+  const auto takes = [set, taken_by](const DeviceInfo& info) {
+    if (!taken_by(info)) return false;
+    ProjectionParameters parameters;
+    set(parameters, info);
+    const auto& [geometry, stack, volume] = scan();
+    return has_room(RayProjection(geometry, volume, stack, parameters), info);
+  };
+  return {name, {"joseph.cl", "siddon.cl"}, takes, [set, error_of_a_voxel](const Device& device) {
             const auto& [geometry, stack, volume] = scan();
             const Volume values = noise(volume);
             const auto run = [&](const ProjectionParameters& parameters) {
@@ -194,7 +219,7 @@ const std::vector<Variant>& variants() {
     result.push_back(projection_variant(
         siddon_image_variant,
         [](auto& parameters, const auto&) { parameters.projector = Projector::siddon, parameters.images = true; },
-        with_images, 0));
+        [](const DeviceInfo& info) { return info.images && info.image_layers >= scan().volume.size[2]; }, 0));
     result.push_back(projection_variant(
         turned_projection_variant, [](auto& parameters, const auto&) { parameters.gpu = true; }, on_gpu, 0));
     return result;
@@ -216,13 +241,17 @@ std::string key_of(const Variant& variant, const DeviceInfo& info) {
   return key;
 }
 
-// A device that fails in the check will fail in the run, where something is done about it.
-std::optional<std::string> fault_found(const std::string& variant, const Device& device) {
+// What keeps the variant from the device: a fault, or work-groups that the compiled kernels do not take; "": nothing. A
+// device that fails in the check will fail in the run, where something is done about it.
+std::string obstacle(const std::string& variant, const Device& device) {
   try {
-    return variant_fault(variant, device);
-  } catch (const ClError&) {
-    return std::nullopt;
+    if (const auto fault = variant_fault(variant, device); fault && !fault->empty())
+      return fmt::format("{} is wrong on {} with the driver {}: {}", variant, device.info().name, device.info().driver,
+                         *fault);
+  } catch (const ClError& error) {
+    if (exceeds_group_limits(error)) return fmt::format("{} is not for this device: {}", variant, error.what());
   }
+  return {};
 }
 
 }  // namespace
@@ -284,10 +313,9 @@ void warn_once(const std::string& text) {
 
 bool variant_works(const std::string& variant, const std::vector<Device>& devices, const std::string& instead) {
   for (const auto& device : devices) {
-    const auto fault = fault_found(variant, device);
-    if (!fault || fault->empty()) continue;
-    warn_once(fmt::format("{} is wrong on {} with the driver {}: {}; {} instead", variant, device.info().name,
-                          device.info().driver, *fault, instead));
+    const std::string found = obstacle(variant, device);
+    if (found.empty()) continue;
+    warn_once(fmt::format("{}; {} instead", found, instead));
     return false;
   }
   return true;
@@ -295,12 +323,11 @@ bool variant_works(const std::string& variant, const std::vector<Device>& device
 
 void require_variant(const std::string& variant, const std::vector<Device>& devices, const std::string& option) {
   for (const auto& device : devices) {
-    const auto fault = fault_found(variant, device);
-    if (fault && !fault->empty())
+    if (const std::string found = obstacle(variant, device); !found.empty())
       throw InputError(fmt::format(
-          "{}: {} is wrong on {} with the driver {}: {}. Leave the option out, choose another --device, or try another "
-          "driver; 'halocline devices --check' then checks again",
-          option, variant, device.info().name, device.info().driver, *fault));
+          "{}: {}. Leave the option out, choose another --device, or try another driver; 'halocline devices "
+          "--check' then checks again",
+          option, found));
   }
 }
 

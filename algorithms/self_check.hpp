@@ -26,8 +26,8 @@ std::vector<std::string> variant_names();
 
 /// Runs the variant and its twin on a small volume: "" if their results agree, to the last bit where they are to, else
 /// what is wrong, a kernel that does not compile too; nothing if the device does not take the variant. Throws ClError
-/// if the device fails. The answer is remembered, in the cache folder too, for this device, driver and these kernels.
-/// afresh: not looked up.
+/// if the device fails, or takes smaller work-groups only (exceeds_group_limits). The answer is remembered, in the
+/// cache folder too, for this device, driver and these kernels. afresh: not looked up.
 std::optional<std::string> variant_fault(const std::string& variant, const Device& device, bool afresh = false);
 
 /// Whether the variant is right on all of the devices, as far as they take it; if not, a warning, once in a process,

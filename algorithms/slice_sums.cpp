@@ -1,12 +1,16 @@
 #include "algorithms/slice_sums.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+
+#include "host/work_groups.hpp"
 
 namespace halocline {
 namespace {
 
 constexpr std::size_t march_x = 32;       // MARCH_X there
-constexpr std::size_t march_z = 4;        // MARCH_Z
+constexpr std::size_t march_z = 4;        // MARCH_Z, where groups may be as large
 constexpr std::size_t segment_rows = 32;  // SEGMENT_ROWS there
 constexpr std::size_t reduce_items = 64;  // REDUCE_ITEMS of cl/reduce.cl
 
@@ -32,19 +36,21 @@ void SliceSums::declare(Requirements& requirements) const {
   const auto components = static_cast<std::size_t>(components_);
   requirements.arrays.push_back(
       array("partials", Lifetime::scratch,
-            components * std::max(lanes * segments(), std::max(groups_ * segments(), march({0, 1}, 1).sets))));
+            components * std::max(lanes * segments(), std::max(groups_ * segments(), march({}, {0, 1}, 1).sets))));
   requirements.arrays.push_back(array("sums", Lifetime::sums, 2 * components));
   requirements.kernels.push_back("reduce_slices");
 }
 
-SliceSums::March SliceSums::march(Range slices, int depth) const {
+SliceSums::March SliceSums::march(const DeviceInfo& device, Range slices, int depth) const {
   March result;
   result.columns = nx_ % 4 == 0 ? 4 : nx_ % 2 == 0 ? 2 : 1;
-  const auto columns = static_cast<std::size_t>(result.columns), layers = march_z * static_cast<std::size_t>(depth);
+  result.group = work_group_within({march_x, 1, march_z}, device);
+  const std::size_t z = result.group[2];
+  result.options = fmt::format("-D COLUMNS={}{}", result.columns, z < march_z ? fmt::format(" -D MARCH_Z={}", z) : "");
+  const auto columns = static_cast<std::size_t>(result.columns), layers = z * static_cast<std::size_t>(depth);
   const std::size_t groups = (nx_ / columns + march_x - 1) / march_x;
   const auto count = static_cast<std::size_t>(slices.count());
-  result.global = {groups * march_x, segments(), (count + layers - 1) / layers * march_z};
-  result.group = {march_x, 1, march_z};
+  result.global = {groups * march_x, segments(), (count + layers - 1) / layers * z};
   result.sets = groups * segments();
   return result;
 }
@@ -60,8 +66,9 @@ void SliceSums::launch(Slab& slab, const std::string& file, const std::string& k
 
 void SliceSums::add_up(Slab& slab, Range slices, std::size_t sets, int components) const {
   const auto count = static_cast<std::size_t>(slices.count());
-  slab.launch({"reduce.cl", "reduce_slices", fp64_option(slab)},
-              {reduce_items, static_cast<std::size_t>(components), count}, {reduce_items, 1, 1},
+  const std::size_t items = work_group_within({reduce_items, 1, 1}, slab.device())[0];
+  slab.launch({"reduce.cl", "reduce_slices", fp64_option(slab)}, {items, static_cast<std::size_t>(components), count},
+              {items, 1, 1},
               {in("partials"), out("sums"), static_cast<std::int32_t>(sets), components_, slab.offset(),
                static_cast<std::int32_t>(slices.begin)});
 }

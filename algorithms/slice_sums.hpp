@@ -33,16 +33,20 @@ class SliceSums {
   /// Work-items of a march along the rows on a GPU, each with `columns` along x and `depth` slices.
   struct March {
     int columns = 1;
+    std::string options;  ///< of the kernel
     std::array<std::size_t, 3> global{1, 1, 1}, group{1, 1, 1};
     std::size_t sets = 1;
   };
-  March march(Range slices, int depth) const;
+  March march(const DeviceInfo& device, Range slices, int depth) const;
   /// The rest of a launch: adds up the first `components` of `sets` partial sums a slice to "sums".
   void add_up(Slab& slab, Range slices, std::size_t sets, int components) const;
   std::string fp64_option(const Slab& slab) const { return on_fp64(slab) ? "-D USE_FP64" : ""; }
   bool on_fp64(const Slab& slab) const { return variants_.fp64 && slab.device().fp64; }
   /// Whether the kernels for CPUs run on this slab's device, and the option that says so to them.
-  bool on_cpu(const Slab& slab) const { return slab.device().cpu() && !variants_.gpu; }
+  /// They need no work-groups, so devices whose groups are small get them, too.
+  bool on_cpu(const Slab& slab) const {
+    return slab.device().max_work_group < lanes || (slab.device().cpu() && !variants_.gpu);
+  }
   std::string lane_option(const Slab& slab) const { return on_cpu(slab) ? "-D LANES_PER_ITEM=64" : ""; }
   /// Segments of rows in a slice.
   std::size_t segments() const { return static_cast<std::size_t>(segments_); }

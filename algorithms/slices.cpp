@@ -203,7 +203,7 @@ Slices::Slices(const Device& device, const Volume& projections, const Geometry& 
   gaps_.resize(padded[2]);
   matrices_.resize(12 * padded[2]);
   keep(filter_, projections, 0);
-  set_views(0);
+  set_views(filter_, 0);
 }
 
 void Slices::add(const Volume& projections, const Geometry& geometry, const std::vector<float>& beams) {
@@ -227,7 +227,7 @@ void Slices::add(const Volume& projections, const Geometry& geometry, const std:
     new_beams.insert(new_beams.end(), beams.begin(), beams.end());
   }
   std::swap(calibration_.beams, new_beams);  // the filter takes them from there
-  const FdkFilter filter(window, stack_, parameters_);
+  const FdkFilter filter(window, stack_, parameters_, &filter_);
   if (!filter.fits(filter_)) {
     std::swap(calibration_.beams, new_beams);
     throw InputError(
@@ -237,7 +237,7 @@ void Slices::add(const Volume& projections, const Geometry& geometry, const std:
   window_ = std::move(window);
   oldest_ = slot(count);
   keep(filter, projections, all - count);
-  set_views(all - count);
+  set_views(filter, all - count);
 }
 
 // Uploads and filters views `first` to the last of the window, batch by batch, up to the end of the ring.
@@ -262,7 +262,7 @@ void Slices::keep(const FdkFilter& filter, const Volume& projections, std::size_
 }
 
 // Matrices of the views from `first` on, and what the others' gaps have become.
-void Slices::set_views(std::size_t first) {
+void Slices::set_views(const FdkFilter& filter, std::size_t first) {
   const std::size_t all = window_.views.size();
   const AngularCoverage coverage = coverage_for(filter_.redundancy(), window_);
   std::vector<float> factors(all);
@@ -270,7 +270,7 @@ void Slices::set_views(std::size_t first) {
     const std::size_t at = slot(view);
     if (view >= first) {
       gaps_[at] = coverage.gaps[view];
-      const Matrix34 matrix = index_to_detector(window_.views[view], volume_, filter_.rows().padded);
+      const Matrix34 matrix = index_to_detector(filter.rows().geometry.views[view], volume_, filter_.rows().padded);
       std::copy(matrix.begin(), matrix.end(), matrices_.begin() + static_cast<std::ptrdiff_t>(12 * at));
     }
     const double factor = coverage.gaps[view] / gaps_[at];

@@ -46,7 +46,7 @@ class Slices {
 
  private:
   void keep(const FdkFilter& filter, const Volume& projections, std::size_t first);
-  void set_views(std::size_t first);
+  void set_views(const FdkFilter& filter, std::size_t first);
   std::size_t slot(std::size_t view) const { return (oldest_ + view) % window_.views.size(); }
   void load(std::span<const Grid> slices);
 

@@ -8,7 +8,9 @@
 #include <limits>
 #include <numbers>
 
+#include "algorithms/axis_filter.hpp"
 #include "algorithms/discrepancy.hpp"
+#include "algorithms/halves_streaks.hpp"
 #include "algorithms/noise.hpp"
 #include "algorithms/noise_details.hpp"
 #include "algorithms/noise_estimate.hpp"
@@ -63,47 +65,24 @@ double mean_square(const Volume& volume) {
   return sum / static_cast<double>(volume.voxels.size());
 }
 
-// Weights of voxels 0, 1, 2, ... away that give white noise these correlations one and two voxels apart: the transform
-// of the root of the spectrum, of norm 1.
-std::vector<double> colouring(const std::array<double, 2>& correlation) {
+// Weights of voxels 0, 1, 2, ... away that give white noise these correlations one, two, ... voxels apart: the
+// transform of the root of the spectrum, of norm 1.
+std::vector<double> colouring(const std::array<double, 4>& correlation) {
   constexpr int length = 32, reach = 7;
   constexpr double turn = 2 * std::numbers::pi / length;
   std::vector<double> weights(reach);
   double norm = 0;
   for (int n = 0; n < reach; ++n) {
     for (int w = 0; w < length; ++w) {
-      const double power = 1 + 2 * correlation[0] * std::cos(turn * w) + 2 * correlation[1] * std::cos(2 * turn * w);
+      double power = 1;
+      for (std::size_t lag = 1; lag <= correlation.size(); ++lag)
+        power += 2 * correlation[lag - 1] * std::cos(static_cast<double>(lag) * turn * w);
       weights[n] += std::sqrt(std::max(0.0, power)) * std::cos(turn * w * n);
     }
     norm += (n == 0 ? 1 : 2) * weights[n] * weights[n];
   }
   for (double& weight : weights) weight /= std::sqrt(norm);
   return weights;
-}
-
-// The volume goes on as its mirror image.
-void filter_along(Volume& volume, int axis, const std::vector<double>& weights) {
-  const auto size = static_cast<std::ptrdiff_t>(volume.grid.size[axis]);
-  if (size < 2) return;
-  const std::size_t strides[] = {1, volume.grid.size[0], volume.grid.slice()};
-  const auto stride = static_cast<std::ptrdiff_t>(strides[axis]);
-  const auto lines = static_cast<std::ptrdiff_t>(volume.grid.count()) / size;
-  parallel_slices(static_cast<std::size_t>(lines), [&](std::size_t line) {
-    const auto n = static_cast<std::ptrdiff_t>(line);
-    float* first = volume.voxels.data() + n % stride + n / stride * stride * size;
-    std::vector<double> values(static_cast<std::size_t>(size));
-    for (std::ptrdiff_t at = 0; at < size; ++at) values[at] = first[at * stride];
-    const auto value = [&](std::ptrdiff_t at) {
-      const std::ptrdiff_t folded = ((at % (2 * size)) + 2 * size) % (2 * size);
-      return values[folded < size ? folded : 2 * size - 1 - folded];
-    };
-    for (std::ptrdiff_t at = 0; at < size; ++at) {
-      double sum = weights[0] * value(at);
-      for (std::ptrdiff_t away = 1; away < static_cast<std::ptrdiff_t>(weights.size()); ++away)
-        sum += weights[away] * (value(at - away) + value(at + away));
-      first[at * stride] = static_cast<float>(sum);
-    }
-  });
 }
 
 // Noise of these standard deviations, which neighbours share as they do in f; none where the voxel and its neighbours
@@ -141,33 +120,46 @@ Volume noise_like(const Volume& f, const NoiseEstimate& estimate, const Deviatio
   return noise;
 }
 
+// u of any f with any lambda, as exact as a choice needs it.
+class Smoother {
+ public:
+  Smoother(const StrengthProblem& problem, const Device& device) : problem_(problem), devices_{device} {
+    problem_.parameters.schedule = Schedule::standard;
+    problem_.parameters.iterations = 300;
+    problem_.parameters.gap = 3e-3;
+  }
+  Volume operator()(const Volume& f, double lambda) {
+    problem_.inputs["f"] = &f;
+    problem_.parameters.lambda = lambda;
+    const auto method = make_denoiser(problem_.method, problem_.parameters);
+    return run_iterations(*method, problem_.inputs, f.grid, devices_).output;
+  }
+
+ private:
+  StrengthProblem problem_;
+  std::vector<Device> devices_;
+};
+
 // Mean of ||u(f + t d) - (f - d / t)||^2, less what does not depend on lambda. Of few voxels also with -d, and the mean
 // of both: that takes out what is odd in d, most of what chance has in it, and leaves little besides the chance that is
 // in f itself.
 class Risk {
  public:
   Risk(const StrengthProblem& problem, const Volume& noise, const Device& device)
-      : problem_(problem), f_(*problem.inputs.at("f")), noise_(noise), noisier_(f_.grid), devices_{device} {
-    problem_.inputs["f"] = &noisier_;
-    problem_.parameters.schedule = Schedule::standard;
-    problem_.parameters.iterations = 300;
-    problem_.parameters.gap = 3e-3;
-  }
+      : smooth_(problem, device), f_(*problem.inputs.at("f")), noise_(noise), noisier_(f_.grid) {}
 
   double operator()(double lambda) {
-    problem_.parameters.lambda = lambda;
-    return f_.grid.count() > few_voxels ? with(added) : (with(added) + with(-added)) / 2;
+    return f_.grid.count() > few_voxels ? with(added, lambda) : (with(added, lambda) + with(-added, lambda)) / 2;
   }
 
  private:
   static constexpr std::size_t few_voxels = 1 << 18;  // of more, chance has too little for the time that it takes
 
   // Of d with this factor.
-  double with(double t) {
+  double with(double t, double lambda) {
     for (std::size_t n = 0; n < noisier_.voxels.size(); ++n)
       noisier_.voxels[n] = static_cast<float>(f_.voxels[n] + t * noise_.voxels[n]);
-    const auto method = make_denoiser(problem_.method, problem_.parameters);
-    const Volume u = run_iterations(*method, problem_.inputs, f_.grid, devices_).output;
+    const Volume u = smooth_(noisier_, lambda);
     double sum = 0;
     for (std::size_t n = 0; n < u.voxels.size(); ++n) {
       const double change = static_cast<double>(u.voxels[n]) - f_.voxels[n];
@@ -177,11 +169,10 @@ class Risk {
     return sum / static_cast<double>(u.voxels.size());
   }
 
-  StrengthProblem problem_;
+  Smoother smooth_;
   const Volume& f_;
   const Volume& noise_;
   Volume noisier_;
-  std::vector<Device> devices_;
 };
 
 struct Minimum {
@@ -321,9 +312,26 @@ Volume noise_of_halves(const Part& part) {
 }
 
 StrengthChoice by_halves(const Part& part, const std::vector<Device>& devices) {
-  const Volume noise = noise_of_halves(part);
-  return by_risk(part, noise, fmt::format("split halves, with a noise of {:.4g}", std::sqrt(mean_square(noise))),
-                 devices);
+  constexpr double hardly = 0.98, mostly = 0.8;
+  const Volume seen = noise_of_halves(part);
+  const double sigma = std::sqrt(mean_square(seen));
+  const auto choose = [&](const Volume& noise, const std::string& more) {
+    return by_risk(part, noise, fmt::format("split halves, with a noise of {:.4g}{}", sigma, more), devices);
+  };
+  StrengthChoice choice = choose(seen, "");
+  if (!choice.met) return choice;
+  Smoother smooth(part.problem, devices.front());
+  const Volume noise = noise_without_streaks(part.f(), seen, choice.lambda, smooth);
+  const double share = std::sqrt(mean_square(noise)) / sigma;
+  if (share > hardly) return choice;
+  choice = choose(noise, fmt::format(", of which {:.3g} is in the whole, too", share * sigma));
+  choice.sigma = sigma;
+  if (share < mostly)
+    choice.warnings.push_back(fmt::format(
+        "--halves differ by more than the noise of the volume: {:.0f} % of their difference (RMS) is streaks of "
+        "half the views; alpha was chosen without them, and is less certain than with enough views",
+        100 * std::sqrt(1 - share * share)));
+  return choice;
 }
 
 // lambda_by_noise: nothing is searched for, and nothing rounded.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 
 #include "algorithms/opposite_views.hpp"
@@ -14,6 +15,7 @@ namespace {
 
 constexpr std::size_t most_views = 12;
 constexpr double clearly = 0.05;  // above what is left in air: of the greatest line integral
+constexpr double near_one = 0.1;  // of transmissions in air
 
 class Views {
  public:
@@ -53,6 +55,28 @@ struct Edges {
         ++values;
       }
   }
+  double mean(int side) const { return sums[side] / values; }
+};
+
+/// How far the values lie on both sides of 0, and of what transmissions are in air.
+struct Spread {
+  double least = 0, greatest = 0;
+  double below_0 = 0, above_0 = 0;      // sums of the distances
+  double below_air = 0, above_air = 0;  // ... from near_one on
+
+  void add(const Volume& view) {
+    for (const double value : view.voxels) {
+      least = std::min(least, value);
+      greatest = std::max(greatest, value);
+      (value < 0 ? below_0 : above_0) += std::abs(value);
+      const double beyond = std::abs(value - 1) - near_one;
+      if (beyond > 0) (value < 1 ? below_air : above_air) += beyond;
+    }
+  }
+  // Noise, and flats a little too dark, make air negative, but not the object.
+  bool negated() const { return -least > 2 * greatest && below_0 > 3 * above_0; }
+  // The object makes them less, and none is negative but for noise.
+  bool within_air() const { return least > -near_one && below_air > 4 * above_air; }
 };
 
 std::string constant_text(const std::string& name, float value, bool counts) {
@@ -76,6 +100,22 @@ std::string truncated_text(const std::string& name, const std::array<double, 2>&
       name, where, counts ? "give it as --air" : "its line integrals should be 0");
 }
 
+std::string negated_text(const std::string& name, const Spread& spread, bool counts) {
+  return fmt::format(
+      "{}: most line integrals are negative, from {:.4g} to {:.4g}, so the volume will be, too; {}", name, spread.least,
+      spread.greatest,
+      counts ? "the projections are brighter than the beam, so check that -i and --flat are not exchanged, and --dark"
+             : "they seem to be ln(I/I0), so change their sign, for -ln(I/I0) is wanted");
+}
+
+std::string transmissions_text(const std::string& name, const Spread& spread) {
+  return fmt::format(
+      "{}: the values seem to be transmissions I/I0 (from {:.4g} to {:.4g}, and 1 at the edges), but line integrals "
+      "-ln(I/I0) are wanted; \"--counts --air U0,V0,U1,V1 --floor 0.0001\" with a box of pixels that see the beam "
+      "alone takes them for counts",
+      name, spread.least, spread.greatest);
+}
+
 }  // namespace
 
 SuspiciousProjections suspicious_projections(const VolumeSource& projections, const CountsCalibration* calibration,
@@ -84,15 +124,15 @@ SuspiciousProjections suspicious_projections(const VolumeSource& projections, co
   const bool counts = calibration != nullptr;
   if (counts) require_calibrated(*calibration, projections.grid(), name);
   Edges edges{std::max<std::size_t>(1, projections.grid().size[0] / 100)};
+  Spread values;
   std::optional<float> first;
-  float greatest = 0;
   bool constant = true;
   for (const std::size_t n : spread(views.count(), most_views)) {
     check_interrupt();
     const Volume view = views.read(n);
     if (!first) first = view.voxels.front();
     constant = constant && all_are(*first, view);
-    greatest = std::max(greatest, *std::max_element(view.voxels.begin(), view.voxels.end()));
+    values.add(view);
     edges.add(view);
   }
   SuspiciousProjections found;
@@ -104,13 +144,23 @@ SuspiciousProjections suspicious_projections(const VolumeSource& projections, co
     if (constant) found.constant = constant_text(name, *first, counts);
     return found;
   }
-  if (!(greatest > 0)) return found;
+  if (values.negated()) {
+    found.unlike_integrals = negated_text(name, values, counts);
+    return found;
+  }
+  if (!(values.greatest > 0)) return found;
   std::array<double, 2> shares{};
+  bool air_is_1 = !counts && values.within_air();
   for (const int side : {0, 1}) {
     const bool beyond_is_known = (side == 0 ? redundancy.columns_before : redundancy.columns_after) > 0;
-    if (!beyond_is_known) shares[side] = edges.sums[side] / edges.values / greatest;
+    if (beyond_is_known) continue;
+    shares[side] = edges.mean(side) / values.greatest;
+    air_is_1 = air_is_1 && std::abs(edges.mean(side) - 1) < near_one;
   }
-  if (std::max(shares[0], shares[1]) > clearly) found.truncated = truncated_text(name, shares, counts);
+  if (air_is_1)
+    found.unlike_integrals = transmissions_text(name, values);
+  else if (std::max(shares[0], shares[1]) > clearly)
+    found.truncated = truncated_text(name, shares, counts);
   return found;
 }
 

@@ -334,11 +334,14 @@ class Tuner {
     for (const LocalTile& tile : local_tiles())
       if (takes_tile(device_.info(), tile)) try_form({.tile = tile}, tile.text(), tile_variant(tile));
     if (device_.info().images) try_form({.image_side = size()}, images_form, image_variant);
-    auto best = clearly_fastest(trials, quads);
-    if (best && variant_fault(tried[*best].second, device_) != "") best.reset();
-    const std::string form = best ? tried[*best].first : quads_form;
+    std::string form = quads_form;
+    double fastest = quads;
+    if (const auto best = clearly_fastest(trials, quads); best && variant_fault(tried[*best].second, device_) == "") {
+      form = tried[*best].first;
+      fastest = trials[*best];
+    }
     result_.tuning.choices[exact_form_choice] = form;
-    result_.items.push_back({"fdk", exact_form_choice, quads_form, form, quads, best ? trials[*best] : quads});
+    result_.items.push_back({"fdk", exact_form_choice, quads_form, form, quads, fastest});
   }
 
   // Siddon's projection: from buffers or images.

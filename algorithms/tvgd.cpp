@@ -10,6 +10,7 @@ namespace {
 
 constexpr int window = 32;                  // iterations whose sums the device keeps
 constexpr std::size_t slices_at_once = 16;  // SLICES_AT_ONCE of cl/tvgd_rows.clh
+constexpr std::size_t steer_items = 64;     // STEER_ITEMS of cl/tvgd.cl
 constexpr std::size_t row_lanes = 16;       // WIDTH of cl/rows.clh
 
 ArrayNeed fixed_array(std::string name, std::size_t bytes) {
@@ -70,8 +71,8 @@ Tvgd::Shape Tvgd::shape(const Slab& slab, Range slices, int depth) const {
             {1, 1, 1},
             sums_.lane_option(slab),
             sums_.segments() * row_lanes};
-  const auto march = sums_.march(slices, depth);
-  return {march.global, march.group, fmt::format("-D COLUMNS={} -D SLICES={}", march.columns, depth), march.sets};
+  const auto march = sums_.march(slab.device(), slices, depth);
+  return {march.global, march.group, fmt::format("{} -D SLICES={}", march.options, depth), march.sets};
 }
 
 void Tvgd::push_factor(std::vector<SlabArgument>& arguments, const Slab& slab) const {
@@ -141,11 +142,12 @@ void Tvgd::reduce(Slab& slab, int done, Range interior) const {
 
 // Where the host has to see every iteration's sums: it sets the factor of the next one.
 int Tvgd::steered(const Slab& slab) const {
-  return sums_.on_fp64(slab) && slab.interior().count() == slab.nz() ? window : 0;
+  const bool takes = slab.device().max_work_group >= steer_items;
+  return takes && sums_.on_fp64(slab) && slab.interior().count() == slab.nz() ? window : 0;
 }
 
 void Tvgd::steer(Slab& slab, int done) const {
-  const std::size_t items = 64;  // STEER_ITEMS
+  const std::size_t items = steer_items;
   slab.launch({"tvgd.cl", "tvgd_steer", sums_.fp64_option(slab)}, {items, 1, 1}, {items, 1, 1},
               {in("sums"), inout("control"), inout("records"), slab.nz(), measures(done) ? 4 : 1, done % window, count_,
                parameters_.step, std::isfinite(parameters_.target_rms) ? parameters_.target_rms : 0.0,

@@ -13,6 +13,7 @@
 #include "apps/job.hpp"
 #include "apps/projection_options.hpp"
 #include "apps/report.hpp"
+#include "apps/scan_grid.hpp"
 #include "apps/subcommands.hpp"
 #include "apps/visibility.hpp"
 #include "host/error.hpp"
@@ -37,14 +38,22 @@ void run_backproject(Job& job, const BackprojectCommand& command) {
     throw InputError(
         fmt::format("--interpolation {} goes with --projector voxel; the adjoint of {} is exact, so leave it out",
                     command.interpolation, command.projector));
-  const Grid stack =
-      placed_projections(command.detector, job.input_image("-i", command.input), "'" + command.input + "'");
+  const ImageInfo input = job.input_image("-i", command.input);
   job.input("--geometry", command.geometry);
+  const Grid stack = placed_projections(command.detector, input, "'" + command.input + "'", command.geometry);
   job.input("--like", command.grid.like);
   job.output_image("-o", command.output);
-  const Grid grid = make_grid(command.grid);
-  const Geometry geometry = load_geometry(command.geometry, {}, DetectorPixels::of(stack)).geometry;
-  check_projections(stack, "'" + command.input + "'", geometry, "'" + command.geometry + "'");
+  if (!leaves_grid(command.grid)) make_grid(command.grid);  // or says what is wrong with it
+  const ScanFile scan = load_geometry(command.geometry, {}, DetectorPixels::of(stack));
+  const Geometry& geometry = scan.geometry;
+  if (voxels && geometry.radius_cylindrical_detector > 0)
+    throw InputError(
+        fmt::format("--projector voxel takes flat detectors only, but that of '{}' is a cylinder of radius {} mm; the "
+                    "adjoints of joseph, siddon and distance-driven take it",
+                    command.geometry, geometry.radius_cylindrical_detector));
+  const Grid grid = make_grid(command.grid, [&] { return scan_grid(job, command.grid, scan, geometry, stack); });
+  check_projections(stack, "'" + command.input + "'", geometry, "'" + command.geometry + "'",
+                    DetectorShape::flat_or_cylinder);
   require_seen(grid, "the volume", stack, "'" + command.input + "'", geometry, !voxels);
   job.tune_first_run(voxels ? "fdk" : "project");
   const Plan plan =
@@ -90,8 +99,10 @@ void add_backproject(CLI::App& app, Action& action) {
          "the same of projections in half precision")
       ->check(CLI::IsMember({"exact", "hardware", "half"}));
   add_pixel_options(*sub, command->detector);
-  add_grid_options(*sub, command->grid);
-  sub->add_option("-o,--output", command->output, "Volume to write")->required()->type_name("FILE");
+  add_grid_options(*sub, command->grid, true);
+  sub->add_option("-o,--output", command->output, std::string("Volume to write") + slice_files_help)
+      ->required()
+      ->type_name("FILE");
   sub->footer(
       "Example:\n  halocline backproject -i projections.mha --geometry geometry.xml --size 128,128,128 --spacing "
       "1.5,1.5,1.5 -o volume.mha");

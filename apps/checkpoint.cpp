@@ -92,7 +92,7 @@ std::vector<RunState::Reduction> reductions_of(const nlohmann::json& kept) {
 }
 
 void write_state(const RunState& state, nlohmann::json text, const std::string& path) {
-  TemporaryFile file(path, path + ".tmp");
+  TemporaryFile file(path, ".tmp");
   std::uint64_t at = sizeof(CheckpointHead), all = at;  // and then the text
   for (const auto& array : state.arrays) all += array.bytes;
   file.reserve(all);
@@ -180,8 +180,8 @@ std::string Checkpoint::how_to_resume() const {
 
 void Checkpoint::remove() {
   std::error_code code;
-  fs::remove(path_, code);
-  fs::remove(path_ + ".tmp", code);  // of a process that was killed
+  fs::remove(file_behind(path_), code);
+  fs::remove(file_behind(path_) + ".tmp", code);  // of a process that was killed
 }
 
 }  // namespace halocline

@@ -15,6 +15,7 @@
 #include <system_error>
 #include <vector>
 
+#include "apps/io/atomic_file.hpp"
 #include "apps/job.hpp"
 #include "host/thread_pool.hpp"
 #include "scheduling/plan_text.hpp"
@@ -147,6 +148,7 @@ void check_checkpoint(const std::string& path, double bytes, const std::string& 
   if (there && !resume)
     throw InputError(fmt::format(
         "--checkpoint '{}' is there already: give --resume to go on from it; to start anew, remove it", path));
+  check_output_path(path + ".tmp");  // which comes before it
   const fs::path folder = fs::path(path).parent_path();
   const auto space = fs::space(folder.empty() ? fs::path(".") : folder, code);
   if (code) return;  // not every file system tells

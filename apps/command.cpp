@@ -14,6 +14,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "apps/common_options.hpp"
@@ -21,12 +22,9 @@
 #include "apps/report.hpp"
 #include "apps/subcommands.hpp"
 #include "apps/unknown_option.hpp"
+#include "apps/version.hpp"
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
-
-#ifndef HALOCLINE_VERSION
-#define HALOCLINE_VERSION "0.1.0"
-#endif
 
 namespace halocline {
 namespace {
@@ -47,8 +45,14 @@ std::string command_name(const CLI::App& app) {
 }
 
 // CLI11's arguments: last first, without the program's name. "-.5" is a number to us, but would be taken for an option.
+// "help fdk" is "fdk --help".
 std::vector<std::string> arguments(int argc, const char* const* argv) {
   std::vector<std::string> result;
+  if (argc > 1 && std::string_view(argv[1]) == "help") {
+    result.emplace_back("--help");
+    for (int n = argc - 1; n > 1; --n) result.emplace_back(argv[n]);
+    return result;
+  }
   for (int n = argc - 1; n > 0; --n) {
     std::string word = argv[n];
     if (word.size() > 2 && word.compare(0, 2, "-.") == 0 && std::isdigit(static_cast<unsigned char>(word[2])) != 0)
@@ -110,9 +114,10 @@ std::string parse_error_text(const CLI::App& app, const CLI::Error& error) {
   std::vector<std::string> names;
   for (const auto* sub : subcommands) names.push_back(sub->get_name());
   const auto unknown = app.remaining(true);
-  return fmt::format("{}; the subcommands are: {}",
-                     unknown.empty() ? "a subcommand is missing" : "there is no subcommand '" + unknown.front() + "'",
-                     fmt::join(names, ", "));
+  if (unknown.empty()) return fmt::format("a subcommand is missing; the subcommands are: {}", fmt::join(names, ", "));
+  const std::string meant = closest_name(unknown.front(), names);
+  return fmt::format("there is no subcommand '{}'{}; the subcommands are: {}", unknown.front(),
+                     meant.empty() ? "" : fmt::format(", did you mean '{}'?", meant), fmt::join(names, ", "));
 }
 
 // `--alpha "$ALPHA"` without such a variable must not run as if there were no --alpha.
@@ -149,7 +154,7 @@ int run_command(int argc, const char* const* argv) {
   std::optional<InterruptHandler> handler;
   std::signal(SIGXFSZ, SIG_IGN);  // a file that grows past `ulimit -f` is then an error of write() like a full disk
   CLI::App app("Reconstructs and denoises CT volumes on any OpenCL device.", "halocline");
-  app.set_version_flag("--version", std::string(HALOCLINE_VERSION));
+  app.set_version_flag("-V,--version", version_text());
   app.set_help_flag("-h,--help", "Print this help and exit");
   app.option_defaults()->always_capture_default();
   app.formatter(std::make_shared<HelpFormatter>());
@@ -158,6 +163,8 @@ int run_command(int argc, const char* const* argv) {
   app.fallthrough();
   app.footer(
       "Lengths are in mm, angles in degrees, attenuation in 1/mm. 'halocline SUBCOMMAND --help' tells more.\n"
+      "Files appear whole or not at all. Where the name of one is a symbolic link, the link stays, and the file that it "
+      "leads to\nis written, whether it is there already or not.\n"
       "Exit codes: 0 done; 2 a wrong command line or input, or too little device memory; 1 anything else.");
 
   CommonOptions common;
@@ -174,6 +181,10 @@ int run_command(int argc, const char* const* argv) {
     try {
       app.parse(arguments(argc, argv));
     } catch (const CLI::Success& success) {
+      command = command_name(app);
+      const auto words = app.remaining(true);
+      if (!words.empty() && !innermost(app).get_subcommands([](const CLI::App*) { return true; }).empty())
+        throw CLI::ExtrasError(words);  // help of a subcommand that does not exist
       const int code = app.exit(success);
       std::cout.flush();
       return std::cout ? code : fail(command, "the standard output could not be written", 1);

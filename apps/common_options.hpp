@@ -21,6 +21,10 @@ struct CommonOptions {
   std::string log_level;      // empty: info, or warn with --quiet
 };
 
+/// Of volumes and projections to write, at the end of the options' descriptions.
+constexpr const char* slice_files_help =
+    ". A .tif with a place for the number, as in v_%03d.tif, becomes a file for each slice, from 0 on";
+
 /// Adds them to the command; subcommands reach them by falling through.
 void add_common_options(CLI::App& app, CommonOptions& options);
 

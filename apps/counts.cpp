@@ -34,7 +34,7 @@ void run_counts(Job& job, const CountsCommand& command) {
   counts.grid = stack;
   const auto calibration = calibrate(job, command.arguments, MemorySource(counts), info, command.input);
   job.timed("counts", [&] { counts_to_line_integrals(counts, calibration, "'" + command.input + "'"); });
-  job.write(counts, command.output);
+  job.write(counts, command.output, info.notes);
   job.say(fmt::format("{}: {}; {}", command.output, what, counts_summary(calibration)));
 }
 
@@ -46,7 +46,9 @@ void add_counts(CLI::App& app, Action& action) {
   sub->add_option("-i,--input", command->input, "Counts (u, v, view)")->required()->type_name("FILE");
   add_counts_options(*sub, command->arguments);
   add_pixel_options(*sub, command->detector);
-  sub->add_option("-o,--output", command->output, "Line integrals to write")->required()->type_name("FILE");
+  sub->add_option("-o,--output", command->output, std::string("Line integrals to write") + slice_files_help)
+      ->required()
+      ->type_name("FILE");
   sub->footer("Example:\n  halocline counts -i counts.mha --flat flats.mha --dark darks.mha -o projections.mha");
   sub->callback([&action, command] { action = [command](Job& job) { run_counts(job, *command); }; });
 }

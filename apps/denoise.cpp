@@ -33,10 +33,6 @@
 #include "scheduling/cost.hpp"
 #include "scheduling/plan_text.hpp"
 
-#ifndef HALOCLINE_VERSION
-#define HALOCLINE_VERSION "0.1.0"
-#endif
-
 namespace halocline {
 namespace {
 
@@ -202,7 +198,7 @@ void claim_outputs(Job& job, const DenoiseCommand& command) {
 // How the result is stored; the scaling of --rescale is not known yet.
 ImageStorage output_storage(const DenoiseCommand& command, const ImageInfo& input) {
   const bool same = command.output_type == "same";
-  ImageStorage storage{component_named(same ? input.component : command.output_type), {}};
+  ImageStorage storage{component_named(same ? input.component : command.output_type), {}, input.notes};
   if (same && !command.rescale) storage.scaling = input.scaling;
   if (command.rescale && !is_integer(storage.component))
     throw InputError(
@@ -640,8 +636,9 @@ void add_denoise(CLI::App& app, Action& action) {
   add_compared_filters(*sub, p.filter);
   add_time_options(*sub, command->frames, p.time);
   sub->add_option("-o,--output", command->output,
-                  "Volume to write; for pdu4d with a place for the frames' numbers, "
-                  "from 0 on, as in frame_%02d.mha")
+                  std::string("Volume to write; for pdu4d with a place for the frames' numbers, "
+                              "from 0 on, as in frame_%02d.mha") +
+                      slice_files_help)
       ->required()
       ->type_name("FILE");
   sub->add_option(
@@ -658,7 +655,7 @@ void add_denoise(CLI::App& app, Action& action) {
       "within bounds) over the range of the type. Slope and offset "
       "are written into the header (.mha, .mhd: ElementToIntensityFunctionSlope and ...Offset, which "
       "halocline applies when it "
-      "reads, and ITK does not) and into --report");
+      "reads, and ITK does not; .nii: scl_slope and scl_inter) and into --report");
   sub->footer(
       "Example:\n  halocline denoise -i volume.mha --method pdu -o denoised.mha\n"
       "  halocline denoise -i volume.mha --method pdu --alpha 1.5/sigma -o denoised.mha");

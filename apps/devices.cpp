@@ -14,7 +14,9 @@
 #include "apps/subcommands.hpp"
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
+#include "host/quirks.hpp"
 #include "host/select_devices.hpp"
+#include "host/work_groups.hpp"
 #include "scheduling/plan_text.hpp"
 
 namespace halocline {
@@ -37,7 +39,11 @@ std::string table(const std::vector<DeviceInfo>& devices, const std::vector<int>
                         bytes_text(static_cast<double>(device.max_allocation)), device.images ? "yes" : "no",
                         device.fp64 ? "yes" : "no", device.driver);
   }
-  return text + "* used by the other subcommands with these options\n";
+  text += "* used by the other subcommands with these options\n";
+  for (const auto& device : devices)
+    if (const std::string reason = refusal(device); !reason.empty())
+      text += fmt::format("{} cannot be used: {}\n", device.index, reason);
+  return text;
 }
 
 // Runs every kernel variant and its portable twin on the chosen devices; `list` gets the answers.
@@ -55,7 +61,7 @@ std::string check_table(Job& job, nlohmann::json& list) {
       try {
         fault = variant_fault(name, device, true);
       } catch (const ClError& error) {
-        fault = error.what();
+        if (!exceeds_group_limits(error)) fault = error.what();
       }
       wrong = wrong || !fault.value_or("").empty();
       const std::string answer = !fault ? "not for this device" : fault->empty() ? "right" : "wrong: " + *fault;

@@ -18,6 +18,7 @@
 #include "algorithms/half_scan.hpp"
 #include "algorithms/hounsfield.hpp"
 #include "algorithms/suspicious_projections.hpp"
+#include "algorithms/view_count.hpp"
 #include "apps/checkpoint_file.hpp"
 #include "apps/counts_options.hpp"
 #include "apps/filter_options.hpp"
@@ -31,6 +32,7 @@
 #include "apps/output_type.hpp"
 #include "apps/projection_options.hpp"
 #include "apps/report.hpp"
+#include "apps/scan_grid.hpp"
 #include "apps/strength_options.hpp"
 #include "apps/subcommands.hpp"
 #include "apps/validators.hpp"
@@ -109,6 +111,18 @@ void prepare_halves(const FdkCommand& command, const FdkWork& work, FdkFrame& fr
   }
 }
 
+// That there are too few views for the grid, or only the halves have too few; empty: neither.
+std::string sparse_views(const FdkCommand& command, const FdkWork& work, const FdkFrame& frame) {
+  const auto told = [&](const Geometry& geometry, const Grid& stack, const std::string& name) {
+    return too_few_views(view_count(geometry, stack, work.grid, work.attenuation.redundancy), name);
+  };
+  if (auto text = told(frame.geometry, work.stack, "'" + command.geometry + "'"); !text.empty()) return text;
+  for (const HalfScan& half : frame.halves)
+    if (const auto text = told(half.geometry, half_stack(work, half), "--halves-out, each half"); !text.empty())
+      return text + "; an alpha chosen by the halves is less certain for it";
+  return {};
+}
+
 // Claims the outputs of frame `n`.
 FdkFrame claim_frame(Job& job, const FdkCommand& command, std::size_t n) {
   const auto claimed = [&](const std::string& option, const std::string& path) {
@@ -165,17 +179,24 @@ FdkWork prepare(Job& job, const FdkCommand& command) {
   FdkWork work;
   const std::string input = "'" + command.input + "'", geometry = "'" + command.geometry + "'";
   work.input = job.input_image("-i", command.input);
-  work.chosen = choose_projections(command.projections, work.input, input);
+  work.chosen = choose_projections(command.projections, work.input, input, command.geometry);
   check_counts_or_integrals(job, command.counts, command.counts_arguments, work.input, command.input);
   work.stack = work.chosen.stack();
   work.storage = output_storage(command);
   job.input("--geometry", command.geometry);
   job.input("--like", command.grid.like);
   for (std::size_t n = 0; n < work.chosen.frames.size(); ++n) work.frames.push_back(claim_frame(job, command, n));
-  work.grid = make_grid(command.grid);
-  const Geometry views = load_geometry(command.geometry, {}, DetectorPixels::of(work.chosen.file)).geometry;
+  const bool chosen = leaves_grid(command.grid);
+  if (!chosen) work.grid = make_grid(command.grid);
+  const ScanFile scan = load_geometry(command.geometry, {}, DetectorPixels::of(work.chosen.file));
+  const Geometry& views = scan.geometry;
   check_view_count(work.chosen, command.projections, views, input, geometry);
   work.attenuation = fdk_parameters(command.filter);
+  if (chosen)
+    work.grid = make_grid(command.grid, [&] {
+      return scan_grid(job, command.grid, scan, work.chosen.geometry(views, 0), work.stack,
+                       work.attenuation.redundancy);
+    });
   work.attenuation.tell = false;  // of the halves' geometries it would be the same again
   // Of all frames at once, in the numbers of the file: a view that is wrong is then told of once, and is the right one.
   const auto taken = work.chosen.views(views);
@@ -186,13 +207,14 @@ FdkWork prepare(Job& job, const FdkCommand& command) {
     const auto of_frame = check_frame(command, work, n);
     notes.insert(notes.end(), of_frame.begin(), of_frame.end());
     if (!command.halves_output.empty()) prepare_halves(command, work, frame);
+    if (auto note = sparse_views(command, work, frame); !note.empty()) notes.push_back(std::move(note));
   }
   std::set<std::string> told;
   for (const auto& note : notes)
     if (told.insert(note).second) spdlog::warn("{}", note);
   const Geometry& first = work.frames.front().geometry;
   const auto shared = redundancy_of(first, work.stack, work.attenuation.redundancy, geometry).kind;
-  warn_of_coverage(job, first, work.stack, work.grid, shared == Redundancy::Kind::wang);
+  warn_of_coverage(job, first, work.stack, work.grid, shared == Redundancy::Kind::wang, chosen);
   if (command.counts)
     work.attenuation.counts = {nullptr,
                                work.chosen.whole && work.input.component == "uint16" && work.input.scaling.identity()
@@ -291,6 +313,7 @@ class ProjectionWarnings {
         suspicious_projections(projections, calibration,
                                redundancy_of(frame.geometry, work.stack, work.attenuation.redundancy, geometry), name);
     tell(found.constant, constant_);
+    tell(found.unlike_integrals, unlike_integrals_);
     if (work.attenuation.pad == 0) tell(found.truncated, truncated_);
   }
 
@@ -299,7 +322,7 @@ class ProjectionWarnings {
     if (!text.empty() && !told) spdlog::warn("{}", text);
     told = told || !text.empty();
   }
-  bool constant_ = false, truncated_ = false;
+  bool constant_ = false, unlike_integrals_ = false, truncated_ = false;
 };
 
 // Returns how many voxels the type of the output could not hold.
@@ -360,10 +383,9 @@ std::vector<std::string> results_of(const FdkWork& work) {
 }
 
 // Whether a frame that was finished before still is.
-bool is_there(const FdkFrame& frame) {
-  std::error_code code;
+bool is_there(const FdkFrame& frame, const Grid& grid) {
   for (const auto& path : {frame.output, frame.variance_output, frame.half_outputs[0], frame.half_outputs[1]})
-    if (!path.empty() && !std::filesystem::exists(path, code)) return false;
+    if (!path.empty() && !was_written(path, grid.size[2])) return false;
   return true;
 }
 
@@ -462,7 +484,7 @@ void run_fdk(Job& job, const FdkCommand& command) {
   const auto how = [&] { return checkpoint ? checkpoint->how_to_resume() : std::string(); };
   resumable(how, [&] {
     for (std::size_t n = 0; n < work.frames.size(); ++n) {
-      if (n < first_frame && is_there(work.frames[n])) continue;
+      if (n < first_frame && is_there(work.frames[n], work.grid)) continue;
       work.checkpoint = checkpoint && n >= first_frame ? &*checkpoint : nullptr;
       if (work.checkpoint != nullptr) checkpoint->begin_frame(n, clamped);
       const std::size_t changed = run_frame(job, command, work, n, scan ? &*scan : nullptr, warnings);
@@ -487,7 +509,7 @@ void add_fdk(CLI::App& app, Action& action) {
       ->type_name("FILE");
   sub->add_option("-g,--geometry", command->geometry, geometry_file_help)->required()->type_name("FILE");
   add_projection_options(*sub, command->projections);
-  add_grid_options(*sub, command->grid);
+  add_grid_options(*sub, command->grid, true);
   add_filter_options(*sub, command->filter, true);
   auto* counts = add_counts_flag(*sub, command->counts, command->counts_arguments);
   add_noise_options(*sub, command->noise, counts,
@@ -497,7 +519,8 @@ void add_fdk(CLI::App& app, Action& action) {
                   "denoise --halves and noise-map), 1/mm, or HU; needs no model of the noise, and twice the time")
       ->type_name("A,B")
       ->group("Noise of the volume");
-  sub->add_option("-o,--output", command->output, "Volume of attenuations to write, 1/mm, or HU with --hu")
+  sub->add_option("-o,--output", command->output,
+                  std::string("Volume of attenuations to write, 1/mm, or HU with --hu") + slice_files_help)
       ->required()
       ->type_name("FILE");
   add_water_option(*sub, command->water);
@@ -523,7 +546,7 @@ void add_fdk(CLI::App& app, Action& action) {
       ->group(control);
   sub->footer(
       "Example:\n  halocline fdk -i projections.mha --geometry geometry.xml --size 128,128,128 --spacing 1.5,1.5,1.5 "
-      "-o volume.mha");
+      "-o volume.mha\n  halocline fdk -i 'scan/*.tif' --geometry scan.xtekct -o volume.mha");
   sub->callback([&action, command] { action = [command](Job& job) { run_fdk(job, *command); }; });
 }
 

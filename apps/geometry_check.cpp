@@ -31,7 +31,7 @@ void run_check(Job& job, CheckCommand& command) {
   std::size_t views = 0;
   if (!command.projections.empty()) {
     const Grid stack = placed_projections(command.detector, job.input_image("-i", command.projections),
-                                          "'" + command.projections + "'");
+                                          "'" + command.projections + "'", command.geometry);
     views = stack.size[2];
     command.detector = command.detector.or_else(DetectorPixels::of(stack));
     const auto& d = stack.direction;

@@ -50,6 +50,12 @@ GeometryFormat output_format(const ConvertCommand& command) {
   return format;
 }
 
+// Of a scanner's parameters, or of XML in which they were noted: the XML stands in for them.
+DetectorPixels pixels_to_note(std::optional<GeometryFormat> from, const ScanFile& scan) {
+  const bool notes = from == GeometryFormat::rtk || from == GeometryFormat::xtekct || from == GeometryFormat::pca;
+  return notes ? scan.detector : DetectorPixels();
+}
+
 void change_views(const ConvertCommand& command, Geometry& geometry) {
   for (View& view : geometry.views) {
     if (command.reverse) view.gantry_angle = -view.gantry_angle;
@@ -69,7 +75,7 @@ void run_convert(Job& job, const ConvertCommand& command) {
   change_views(command, scan.geometry);
   const std::string text =
       format == GeometryFormat::rtk
-          ? geometry_xml(scan.geometry)
+          ? geometry_xml(scan.geometry, pixels_to_note(from ? from : guess_format(command.input), scan))
           : geometry_text(scan.geometry, format == GeometryFormat::astra ? TextFormat::astra : TextFormat::matrices,
                           scan.detector);
   job.results() = {{"views", scan.geometry.views.size()}, {"parallel", scan.geometry.parallel()}};

@@ -34,8 +34,19 @@ std::string extension(const std::string& path) {
   return text;
 }
 
-/// By extension, else by content; nothing for rows of numbers that do not say what they are.
-std::optional<GeometryFormat> guess(const std::string& path) {
+ScanFile from_angles(const std::string& path) {
+  CircularOptions options;
+  options.sdd = 0;
+  options.angles = read_hdf5_angles(path);
+  ScanFile out;
+  out.geometry = circular_geometry(options);
+  out.notes.push_back("taken for a parallel beam with the axis at u = 0; see 'halocline geometry find-axis'");
+  return out;
+}
+
+}  // namespace
+
+std::optional<GeometryFormat> guess_format(const std::string& path) {
   const std::string end = extension(path);
   if (end == ".xtekct") return GeometryFormat::xtekct;
   if (end == ".pca") return GeometryFormat::pca;
@@ -50,18 +61,6 @@ std::optional<GeometryFormat> guess(const std::string& path) {
   if (start.find("[Geometry]") != std::string::npos) return GeometryFormat::pca;
   return {};
 }
-
-ScanFile from_angles(const std::string& path) {
-  CircularOptions options;
-  options.sdd = 0;
-  options.angles = read_hdf5_angles(path);
-  ScanFile out;
-  out.geometry = circular_geometry(options);
-  out.notes.push_back("taken for a parallel beam with the axis at u = 0; see 'halocline geometry find-axis'");
-  return out;
-}
-
-}  // namespace
 
 const char* const geometry_file_help =
     "Scan geometry: RTK's XML, rows of ASTRA vectors or matrices that say their format, .xtekct, .pca, Data Exchange "
@@ -81,13 +80,13 @@ GeometryFormat geometry_format(const std::string& name) {
 
 ScanFile load_geometry(const std::string& path, std::optional<GeometryFormat> format, const DetectorPixels& detector,
                        bool sense_is_known) {
-  const auto known = format ? format : guess(path);
+  const auto known = format ? format : guess_format(path);
   ScanFile out;
   if (!known || known == GeometryFormat::astra || known == GeometryFormat::matrices) {
     const TextFormat text_format = known == GeometryFormat::astra ? TextFormat::astra : TextFormat::matrices;
     out = read_geometry_text(file_text(path), path, detector, known ? &text_format : nullptr);
   } else if (known == GeometryFormat::rtk) {
-    out.geometry = read_geometry(path);
+    out.geometry = read_geometry(path, &out.detector);
   } else if (known == GeometryFormat::xtekct) {
     out = read_xtekct(file_text(path), path);
   } else if (known == GeometryFormat::pca) {
@@ -105,15 +104,29 @@ ScanFile load_geometry(const std::string& path, std::optional<GeometryFormat> fo
       view.projection_offset_y -= centre[1];
     }
   } else if (known == GeometryFormat::rtk || known == GeometryFormat::dxchange) {
-    out.detector = detector;
+    out.detector = detector.or_else(out.detector);
   }
   if (!out.sense.empty() && !sense_is_known) spdlog::warn("{}: {}", path, out.sense);
   for (const auto& note : out.notes) spdlog::warn("{}: {}", path, note);
   return out;
 }
 
+DetectorPixels detector_in(const std::string& path) {
+  const auto known = guess_format(path);
+  DetectorPixels noted;
+  if (known == GeometryFormat::xtekct) return read_xtekct(file_text(path), path).detector;
+  if (known == GeometryFormat::pca) return read_pca(file_text(path), path).detector;
+  if (known == GeometryFormat::rtk) read_geometry(path, &noted);
+  if (known) return noted;
+  try {
+    return read_geometry_text(file_text(path), path).detector;
+  } catch (const InputError&) {  // of rows that are about pixels of a size that they do not say
+    return {};
+  }
+}
+
 bool knows_no_detector(const std::string& path) {
-  const auto known = guess(path);
+  const auto known = guess_format(path);
   return known == GeometryFormat::rtk || known == GeometryFormat::dxchange;
 }
 

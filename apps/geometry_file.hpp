@@ -19,6 +19,10 @@ enum class GeometryFormat { rtk, astra, matrices, xtekct, pca, dxchange };
 const std::vector<std::string>& geometry_format_names();
 GeometryFormat geometry_format(const std::string& name);
 
+/// By extension, else by content; nothing for rows of numbers that do not say what they are. Throws InputError for a
+/// file that cannot be read.
+std::optional<GeometryFormat> guess_format(const std::string& path);
+
 /// What --geometry takes, for the options' descriptions.
 extern const char* const geometry_file_help;
 
@@ -28,6 +32,10 @@ extern const char* const geometry_file_help;
 /// Notes become warnings, but for that on the sense of rotation if the user has said what it is. Throws InputError.
 ScanFile load_geometry(const std::string& path, std::optional<GeometryFormat> format = {},
                        const DetectorPixels& detector = {}, bool sense_is_known = false);
+
+/// The pixels that a geometry file knows by itself, as far as it does: .xtekct, .pca, rows with vectors or comments
+/// that say them, and XML in which 'halocline geometry' noted them. Throws InputError as load_geometry().
+DetectorPixels detector_in(const std::string& path);
 
 /// Whether load_geometry() gives the same for any detector: the file is RTK's or Data Exchange.
 bool knows_no_detector(const std::string& path);

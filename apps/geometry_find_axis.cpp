@@ -168,7 +168,7 @@ FindAxisWork prepare(Job& job, const FindAxisCommand& command) {
   FindAxisWork work;
   const std::string input = "'" + command.input + "'", geometry = "'" + command.geometry + "'";
   work.input = job.input_image("-i", command.input);
-  work.chosen = choose_projections(command.projections, work.input, input);
+  work.chosen = choose_projections(command.projections, work.input, input, command.geometry);
   work.fields = check_counts_or_integrals(job, command.counts, command.counts_arguments, work.input, command.input);
   work.stack = work.chosen.stack();
   job.input("--geometry", command.geometry);
@@ -260,7 +260,9 @@ void run_find_axis(Job& job, const FindAxisCommand& command) {
   // found together, axis and tilt do not blur each other; sharpness has its axis from more views
   const double shift = !turned ? best.shift : sharper ? best.shift + tilt.lever : tilt.shift;
   const Geometry corrected = with_detector_turned(with_axis_shifted(task.whole, shift), turned ? tilt.change : 0);
-  write_file_atomically(command.output, [&](std::ostream& out) { write_geometry(corrected, out); });
+  // TIFF files do not say their pixels, so what --pixel or the geometry said of them goes with it.
+  const auto pixels = task.input.format.starts_with("TIFF") ? DetectorPixels::of(task.chosen.file) : DetectorPixels();
+  write_file_atomically(command.output, [&](std::ostream& out) { write_geometry(corrected, out, pixels); });
   job.say(fmt::format("{}: the geometry with its axis at column {:.2f}{}", command.output, report.column(shift),
                       turned ? fmt::format(" and the detector turned by {:+.2f} degrees", tilt.change) : ""));
 }

@@ -40,7 +40,7 @@ std::string range_row(const Geometry& geometry, const char* name, double View::*
   const auto [low, high] =
       std::minmax_element(geometry.views.begin(), geometry.views.end(),
                           [member](const View& a, const View& b) { return a.*member < b.*member; });
-  const double from = (*low).*member, to = (*high).*member;
+  const double from = (*low).*member + 0.0, to = (*high).*member + 0.0;  // -0 becomes 0
   return row(name,
              from == to ? fmt::format("{:.6g} {}", from, unit) : fmt::format("{:.6g} to {:.6g} {}", from, to, unit));
 }
@@ -98,9 +98,11 @@ std::string alignment_rows(const Geometry& geometry, const DetectorPixels& detec
     for (int axis = 0; axis < 2; ++axis) {
       pixel[axis] = (isocentre[axis] - first[axis]) / (*detector.spacing)[axis];
       from_centre[axis] = (isocentre[axis] - centre[axis]) / (*detector.spacing)[axis];
-      if (!backwards[axis]) continue;
-      pixel[axis] = static_cast<double>((*detector.size)[axis]) - 1 - pixel[axis];
-      from_centre[axis] = -from_centre[axis];
+      if (backwards[axis]) {
+        pixel[axis] = static_cast<double>((*detector.size)[axis]) - 1 - pixel[axis];
+        from_centre[axis] = -from_centre[axis];
+      }
+      if (std::abs(from_centre[axis]) < 0.005) from_centre[axis] = 0;  // not "-0.00"
     }
     text += row("in pixels", fmt::format("column {:.2f}, row {:.2f}; {:+.2f}, {:+.2f} from the detector's centre",
                                          pixel[0], pixel[1], from_centre[0], from_centre[1]));
@@ -138,8 +140,9 @@ std::string view_rows(const Geometry& geometry) {
     const View& v = geometry.views[n];
     text +=
         fmt::format("{:>6} {:>12.7g} {:>12.7g} {:>12.7g} {:>10.5g} {:>10.5g} {:>10.5g} {:>10.5g} {:>10.5g} {:>10.5g}\n",
-                    n, v.gantry_angle, v.sid, v.sdd, v.out_of_plane_angle, v.in_plane_angle, v.source_offset_x,
-                    v.source_offset_y, v.projection_offset_x, v.projection_offset_y);
+                    n, v.gantry_angle + 0.0, v.sid, v.sdd, v.out_of_plane_angle + 0.0, v.in_plane_angle + 0.0,
+                    v.source_offset_x + 0.0, v.source_offset_y + 0.0, v.projection_offset_x + 0.0,
+                    v.projection_offset_y + 0.0);  // -0 becomes 0
   }
   return text;
 }
@@ -150,7 +153,7 @@ void run_show(Job& job, ShowCommand& command) {
   std::array<bool, 2> backwards{};
   if (!command.projections.empty()) {
     const Grid stack = placed_projections(command.detector, job.input_image("-i", command.projections),
-                                          "'" + command.projections + "'");
+                                          "'" + command.projections + "'", command.geometry);
     backwards = {stack.direction[0] < 0, stack.direction[4] < 0};
     command.detector = command.detector.or_else(DetectorPixels::of(stack));
   }
@@ -160,7 +163,7 @@ void run_show(Job& job, ShowCommand& command) {
   if (command.grid.size || !command.grid.like.empty()) volume = make_grid(command.grid);
   auto& results = job.results();
   results = {{"views", geometry.views.size()}, {"parallel", geometry.parallel()}};
-  const auto angle = [&](std::size_t n) { return geometry.views[n].gantry_angle; };
+  const auto angle = [&](std::size_t n) { return geometry.views[n].gantry_angle + 0.0; };  // -0 becomes 0
   std::string text = row("file", command.geometry);
   text += row("views", fmt::format("{}", geometry.views.size()));
   text += row("beam", geometry.parallel() ? "parallel" : "divergent (fan or cone)");

@@ -11,12 +11,19 @@
 
 namespace halocline {
 
-void add_grid_options(CLI::App& app, GridOptions& options) {
-  const std::string group = "Grid of the volume";
+void add_grid_options(CLI::App& app, GridOptions& options, bool from_scan) {
+  const std::string group = "Grid of the volume",
+                    chosen_size =
+                        ". Default: what the detector sees (across, as many as it has "
+                        "columns, and slices as its rows), or the voxels that an .xtekct "
+                        "states",
+                    chosen_spacing =
+                        ". Default: the pixels at the isocentre, or with --size what the detector sees over it";
   auto* size = add_list(app, "--size", options.size, "NX,NY,NZ", Numbers::sizes,
-                        "Voxels along the index axes i, j, k. By default i = +x, j = +z and k = +y, the rotation axis");
-  auto* spacing =
-      add_list(app, "--spacing", options.spacing, "SX,SY,SZ", Numbers::positive, "Voxel size along i, j, k, mm");
+                        "Voxels along the index axes i, j, k. By default i = +x, j = +z and k = +y, the rotation axis" +
+                            (from_scan ? chosen_size : ""));
+  auto* spacing = add_list(app, "--spacing", options.spacing, "SX,SY,SZ", Numbers::positive,
+                           "Voxel size along i, j, k, mm" + (from_scan ? chosen_spacing : ""));
   auto* origin =
       add_list(app, "--origin", options.origin, "X,Y,Z", Numbers::any,
                "World position of the centre of voxel (0,0,0), mm. Default: the volume is centred on the isocentre");
@@ -33,7 +40,11 @@ void add_grid_options(CLI::App& app, GridOptions& options) {
   like->group(group);
 }
 
-Grid make_grid(const GridOptions& options) {
+bool leaves_grid(const GridOptions& options) {
+  return options.like.empty() && (!options.size || !options.spacing);
+}
+
+Grid make_grid(const GridOptions& options, const std::function<Grid()>& otherwise) {
   Grid grid;
   if (!options.like.empty()) {
     const ImageInfo info = read_image_info(options.like);
@@ -41,6 +52,10 @@ Grid make_grid(const GridOptions& options) {
     check_grid(grid, "--like " + options.like);
     warn_of_grid(info, "--like '" + options.like + "'",
                  "if that is not so, give a .mha, .nrrd or .nii file, or --size, --spacing and --origin instead");
+  } else if (leaves_grid(options) && otherwise && !options.direction) {
+    grid = otherwise();
+    if (options.origin) grid.origin = *options.origin;
+    check_grid(grid, "the volume of the scan");
   } else {
     if (!options.size || !options.spacing)
       throw InputError(

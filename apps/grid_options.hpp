@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -20,12 +21,16 @@ struct GridOptions {
   std::string like;
 };
 
-void add_grid_options(CLI::App& app, GridOptions& options);
+/// from_scan: what they leave open is chosen by the scan.
+void add_grid_options(CLI::App& app, GridOptions& options, bool from_scan = false);
 
 /// The grid that the options mean: that of the file's header for --like; otherwise default_grid(), with the direction
 /// and the origin replaced where they are given. Without --origin the volume is centred on the isocentre, whatever its
-/// direction. Throws InputError that names the option.
-Grid make_grid(const GridOptions& options);
+/// direction. otherwise: what else makes a grid of options that leave it open. Throws InputError that names the option.
+Grid make_grid(const GridOptions& options, const std::function<Grid()>& otherwise = {});
+
+/// Whether size or spacing, or both, are left to be chosen.
+bool leaves_grid(const GridOptions& options);
 
 /// Throws InputError if the product of the sizes cannot be meant (2^48 values).
 void require_reasonable(const Grid& grid, const std::string& what);

@@ -16,6 +16,7 @@
 #include "apps/io/image_file.hpp"
 #include "apps/io/image_series.hpp"
 #include "apps/io/meta_image.hpp"
+#include "apps/io/slice_files.hpp"
 #include "apps/progress.hpp"
 #include "apps/report.hpp"
 #include "host/error.hpp"
@@ -91,22 +92,38 @@ Job::Job(std::string command, CommonOptions common, nlohmann::json options) : co
   if (!common_.trace.empty()) trace_ = std::make_shared<Trace>();
 }
 
+// Of files that a series of slices will have only the names are known.
+bool Job::share_a_file(const Claim& a, const Claim& b) {
+  const auto would_have = [](const std::string& slices, const Claim& other) {
+    return !slices.empty() && std::any_of(other.files.begin(), other.files.end(), [&](const fs::path& file) {
+      return series_would_hold(slices, file.string());
+    });
+  };
+  return halocline::share_a_file(a.files, b.files) || would_have(a.slices, b) || would_have(b.slices, a);
+}
+
 void Job::claim(const std::string& option, const std::string& path, bool output) {
-  auto files = files_of(path);
+  Claim claim{option, files_of(path), output};
   if (!output) check_beside_growing(option, path);
   if (!output)
-    for (const auto& file : series_files(path)) files.push_back(one_spelling(file));
+    for (const auto& file : series_files(path)) claim.files.push_back(one_spelling(file));
+  if (output && names_slice_files(path)) {
+    claim.slices = path;
+    for (const auto& [number, file] : numbered_files(path, number_place(path)))
+      claim.files.push_back(one_spelling(file));
+  }
+  const std::string file = claim.slices.empty() ? path : slice_file(path, 0);
   for (const auto& other : claims_) {
-    if (output && !other.growing.empty() && series_would_hold(other.growing, path))
+    if (output && !other.growing.empty() && series_would_hold(other.growing, file))
       throw InputError(would_be_taken(option, path, other.option, other.growing));
-    if ((!output && !other.output) || !share_a_file(files, other.files)) continue;
+    if ((!output && !other.output) || !share_a_file(claim, other)) continue;
     if (output && other.output)
       throw InputError(
           fmt::format("{} and {} both name '{}'; give each output a name of its own", other.option, option, path));
     throw InputError(fmt::format("{} '{}' is the input of {}; inputs are never replaced, give the output another name",
                                  output ? option : other.option, path, output ? other.option : option));
   }
-  claims_.push_back({option, std::move(files), output});
+  claims_.push_back(std::move(claim));
   report_[output ? "outputs" : "inputs"].push_back({{"option", option}, {"path", path}});
 }
 
@@ -195,9 +212,9 @@ void Job::count_nonfinite(const std::string& path, std::size_t more) {
   nonfinite_[path] = std::make_shared<const std::atomic<std::size_t>>(count + more);
 }
 
-void Job::write(const Volume& volume, const std::string& path) {
+void Job::write(const Volume& volume, const std::string& path, const HeaderNotes& notes) {
   check_interrupt();
-  timed("write", [&] { write_image(volume, path); });
+  timed("write", [&] { write_image(volume, path, false, notes); });
 }
 
 std::size_t Job::write(const Volume& volume, ReservedImage& image) {

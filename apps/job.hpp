@@ -67,7 +67,8 @@ class Job {
   Volume read(const std::string& path, const Cutout& part);
   /// Of an input that is read in pieces, file by file: so many more values became 0.
   void count_nonfinite(const std::string& path, std::size_t more);
-  void write(const Volume& volume, const std::string& path);
+  /// notes: of the image that it was made of.
+  void write(const Volume& volume, const std::string& path, const HeaderNotes& notes = {});
   /// To the place that was kept for it; returns what ReservedImage::write() does.
   std::size_t write(const Volume& volume, ReservedImage& image);
   /// The same in pieces, as far as the format lets (see open_image and create_image): nothing holds the whole volume as
@@ -130,7 +131,9 @@ class Job {
     Clock::time_point start = Clock::now();
     ~Stopwatch() { job.seconds_[stage] += std::chrono::duration<double>(Clock::now() - start).count(); }
   };
+  struct Claim;
   void claim(const std::string& option, const std::string& path, bool output);
+  static bool share_a_file(const Claim& a, const Claim& b);
   void tell_of_nonfinite();
   void prepare_host(const HostNeed& need);
   std::size_t peak_bytes() const;
@@ -143,6 +146,7 @@ class Job {
     std::vector<std::filesystem::path> files;
     bool output;
     std::string growing = {};  // name of the series
+    std::string slices = {};   // pattern of the files that will be written, one a slice
   };
   std::vector<Claim> claims_;
   std::map<std::string, std::shared_ptr<const std::atomic<std::size_t>>> nonfinite_;  // of a path: what became 0

@@ -5,12 +5,15 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "apps/job.hpp"
 #include "apps/report.hpp"
 #include "apps/subcommands.hpp"
 #include "apps/validators.hpp"
+#include "host/cutout.hpp"
 #include "host/error.hpp"
 
 namespace halocline {
@@ -69,21 +72,39 @@ std::string box_row(const std::string& name, const BoxStatistics& s, const std::
                      s.deviation, s.minimum, s.maximum, s.snr, cnr);
 }
 
-std::string measure_boxes(const Volume& volume, const std::vector<Box>& boxes, nlohmann::json& results) {
-  Box all;
-  all.upper = volume.grid.size;
-  const auto whole = box_statistics(volume, all);
-  results["whole"] = box_json(all, whole);
+// Of the largest, as they are measured one after the other.
+double box_bytes(const std::vector<Box>& boxes) {
+  std::size_t voxels = 0;
+  for (const Box& box : boxes) voxels = std::max(voxels, box.count());
+  return sizeof(float) * static_cast<double>(voxels);
+}
+
+// Of the box alone, which is all that is read of it.
+BoxStatistics measure(const VolumeSource& volume, const Box& box) {
+  Cutout part{box.lower, {}};
+  for (int axis = 0; axis < 3; ++axis) part.size[axis] = box.upper[axis] - box.lower[axis];
+  const Volume voxels = cut_out(volume, part);
+  return box_statistics(voxels, {{0, 0, 0}, part.size});
+}
+
+// whole: what lies in all of the volume, if it was asked for.
+std::string measure_boxes(const VolumeSource& volume, const std::optional<BoxStatistics>& whole,
+                          const std::vector<Box>& boxes, nlohmann::json& results) {
   std::string text = fmt::format("{:<26} {:>10} {:>12} {:>12} {:>12} {:>12} {:>10} {:>10}\n", "box", "voxels", "mean",
                                  "std", "minimum", "maximum", "SNR", boxes.size() > 1 ? "CNR to 1" : "");
-  text += box_row("all", whole, "");
+  if (whole) {
+    results["whole"] = box_json({{0, 0, 0}, volume.grid().size}, *whole);
+    text += box_row("all", *whole, "");
+  }
   results["boxes"] = nlohmann::json::array();
+  BoxStatistics first;
   for (std::size_t n = 0; n < boxes.size(); ++n) {
-    const auto statistics = box_statistics(volume, boxes[n]);
+    const auto statistics = measure(volume, boxes[n]);
     auto entry = box_json(boxes[n], statistics);
     std::string cnr;
+    if (n == 0) first = statistics;
     if (n > 0) {
-      const double value = contrast_to_noise(volume, boxes[0], boxes[n]);
+      const double value = contrast_to_noise(first, statistics);
       entry["cnr_to_first"] = value;
       cnr = fmt::format("{:.4g}", value);
     }
@@ -120,16 +141,24 @@ void run_metrics(Job& job, const MetricsCommand& command) {
   }
   std::vector<Box> boxes;
   for (const auto& box : numbers) boxes.push_back(make_box(box, grid, "--roi"));
-  job.require_host_memory(grid_bytes(grid) * (command.reference.empty() ? 1 : 2));
+  // Of boxes alone nothing else is read.
+  const bool boxes_alone = !boxes.empty() && command.reference.empty();
+  job.require_host_memory(boxes_alone ? box_bytes(boxes) + (is_read_in_pieces(command.input) ? 0 : grid_bytes(grid))
+                                      : grid_bytes(grid) * (command.reference.empty() ? 1 : 2));
   if (job.dry_run())
     return job.print(fmt::format("would measure {} ({}), {} boxes{}", command.input, grid_summary(grid), boxes.size(),
                                  command.reference.empty() ? "" : ", against " + command.reference));
-  const Volume volume = job.read(command.input);
   auto& results = job.results();
   results["path"] = command.input;
   std::string text = fmt::format("{}: {}\n", command.input, grid_summary(grid));
-  text += measure_boxes(volume, boxes, results);
-  if (!command.reference.empty()) text += compare(volume, job.read(command.reference), command, results);
+  if (boxes_alone) {
+    text += measure_boxes(*job.open(command.input), {}, boxes, results);
+  } else {
+    const Volume volume = job.read(command.input);
+    const auto whole = box_statistics(volume, {{0, 0, 0}, grid.size});
+    text += measure_boxes(MemorySource(volume), whole, boxes, results);
+    if (!command.reference.empty()) text += compare(volume, job.read(command.reference), command, results);
+  }
   job.print(command.json ? results.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) : text);
 }
 
@@ -145,7 +174,8 @@ void add_metrics(CLI::App& app, Action& action) {
   sub->add_option("--roi", command->boxes,
                   "Box of voxel indices, upper ends not included; several give the contrast-to-noise ratio of the "
                   "first against each "
-                  "other one. Repeatable")
+                  "other one. Without --reference nothing else is measured, nor read where the format allows that "
+                  "(.mha, .mhd and .raw that are not compressed, series of files). Repeatable")
       ->type_name("X0,Y0,Z0,X1,Y1,Z1");
   sub->add_flag("--json", command->json, "Print JSON; what is not defined is null");
   sub->footer(

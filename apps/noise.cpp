@@ -40,8 +40,8 @@ CLI::Validator whole_number_of_64_bits() {
 }
 
 void run_noise(Job& job, const NoiseCommand& command) {
-  const Grid grid =
-      placed_projections(command.detector, job.input_image("-i", command.input), "'" + command.input + "'");
+  const ImageInfo info = job.input_image("-i", command.input);
+  const Grid grid = placed_projections(command.detector, info, "'" + command.input + "'");
   job.output_image("-o", command.output);
   const std::string what = fmt::format("noise of {:.6g} photons a pixel, electronic noise {:.6g}, seed {}",
                                        command.photons, command.electronic, command.seed);
@@ -51,7 +51,7 @@ void run_noise(Job& job, const NoiseCommand& command) {
   projections.grid = grid;
   const auto report =
       job.timed("noise", [&] { return add_noise(projections, command.photons, command.electronic, command.seed); });
-  job.write(projections, command.output);
+  job.write(projections, command.output, info.notes);
   if (2 * report.nonpositive > report.pixels)
     spdlog::warn(
         "most counts ({} of {}) were <= 0 and became 0.5: hardly anything is left of the object; give more --photons, "
@@ -82,7 +82,9 @@ void add_noise(CLI::App& app, Action& action) {
       ->check(whole_number_of_64_bits())
       ->type_name("N");
   add_pixel_options(*sub, command->detector);
-  sub->add_option("-o,--output", command->output, "Noisy projections to write")->required()->type_name("FILE");
+  sub->add_option("-o,--output", command->output, std::string("Noisy projections to write") + slice_files_help)
+      ->required()
+      ->type_name("FILE");
   sub->footer("Example:\n  halocline noise -i projections.mha --photons 1e5 --electronic 10 --seed 7 -o noisy.mha");
   sub->callback([&action, command] { action = [command](Job& job) { run_noise(job, *command); }; });
 }

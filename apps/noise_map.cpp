@@ -26,14 +26,16 @@ void run_noise_map(Job& job, const NoiseMapCommand& command) {
     throw InputError(
         fmt::format("give {} -i VOLUME or --halves A,B", command.input.empty() ? "either" : "only one of"));
   std::array<std::string, 2> files{command.input, ""};
-  Grid grid;
+  ImageInfo info;
   if (command.halves.empty()) {
-    grid = job.input_volume("-i", command.input).grid;
+    info = job.input_volume("-i", command.input);
   } else {
     files = parse_pair("--halves", command.halves);
-    grid = job.input_volume("--halves", files[0]).grid;
-    require_same_grid(grid, "'" + files[0] + "'", job.input_volume("--halves", files[1]).grid, "'" + files[1] + "'");
+    info = job.input_volume("--halves", files[0]);
+    require_same_grid(info.grid, "'" + files[0] + "'", job.input_volume("--halves", files[1]).grid,
+                      "'" + files[1] + "'");
   }
+  const Grid& grid = info.grid;
   job.output_image("-o", command.output);
   const std::string source = command.halves.empty() ? files[0] : files[0] + " and " + files[1];
   job.require_host_memory(grid_bytes(grid) * (command.halves.empty() ? 2 : 3));
@@ -44,7 +46,7 @@ void run_noise_map(Job& job, const NoiseMapCommand& command) {
   const NoiseMap map = job.timed("noise map", [&] {
     return files[1].empty() ? noise_map(first) : noise_map(first, second, "'" + files[0] + "'", "'" + files[1] + "'");
   });
-  job.write(map.variance, command.output);
+  job.write(map.variance, command.output, info.notes);
   const bool reliable = !files[1].empty();
   job.results() = {{"grid", grid_json(grid)},     {"how", map.how},           {"reliable", reliable},
                    {"noise_sigma", map.sigma},    {"sigma_least", map.least}, {"sigma_most", map.most},
@@ -70,7 +72,8 @@ void add_noise_map(CLI::App& app, Action& action) {
                   "Reconstructions of the odd and of the even views, as fdk --halves-out makes them: the variance of "
                   "their mean, smoothed over some 12 voxels")
       ->type_name("A,B");
-  sub->add_option("-o,--output", command->output, "Variances to write, squared grey values")
+  sub->add_option("-o,--output", command->output,
+                  std::string("Variances to write, squared grey values") + slice_files_help)
       ->required()
       ->type_name("FILE");
   sub->footer("Example:\n  halocline noise-map --halves odd.mha,even.mha -o variance.mha");

@@ -218,7 +218,7 @@ double OutputCheckpoint::left(const std::string& name) const {
 void OutputCheckpoint::create() {
   const std::string text = checkpoint_text({{"job", job_}, {"frame", frame_}, {"clamped", clamped_}});
   const CheckpointHead head = checkpoint_head(magic, text, sizeof head);
-  TemporaryFile file(path_, path_ + ".tmp");
+  TemporaryFile file(path_, ".tmp");
   file.write_at(0, reinterpret_cast<const char*>(&head), sizeof head);
   file.write_at(sizeof head, text.data(), text.size());
   file.commit();
@@ -299,8 +299,8 @@ std::string OutputCheckpoint::how_to_resume() const {
 void OutputCheckpoint::remove() {
   close();
   std::error_code code;
-  fs::remove(path_, code);
-  fs::remove(path_ + ".tmp", code);  // of a process that was killed
+  fs::remove(file_behind(path_), code);
+  fs::remove(file_behind(path_) + ".tmp", code);  // of a process that was killed
 }
 
 }  // namespace halocline

@@ -66,7 +66,9 @@ void add_phantom(CLI::App& app, Action& action) {
                   "Points along each axis of a voxel whose mean it gets; 1: its centre")
       ->check(whole_number_from(1, 16))
       ->type_name("N");
-  sub->add_option("-o,--output", command->output, "Volume to write")->required()->type_name("FILE");
+  sub->add_option("-o,--output", command->output, std::string("Volume to write") + slice_files_help)
+      ->required()
+      ->type_name("FILE");
   sub->footer(
       "Example:\n  halocline phantom --type shepp-logan --size 128,128,128 --spacing 1.5,1.5,1.5 -o phantom.mha");
   sub->callback([&action, command] { action = [command](Job& job) { run_phantom(job, *command); }; });

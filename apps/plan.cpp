@@ -15,6 +15,7 @@
 #include "algorithms/registry.hpp"
 #include "apps/grid_options.hpp"
 #include "apps/job.hpp"
+#include "apps/machine_file.hpp"
 #include "apps/report.hpp"
 #include "apps/subcommands.hpp"
 #include "apps/validators.hpp"
@@ -206,13 +207,14 @@ void run_plan(Job& job, const PlanCommand& command) {
   if (std::find(names.begin(), names.end(), command.method) == names.end())
     throw InputError(fmt::format("--method is \"{}\"; expected one of: {}", command.method, fmt::join(names, ", ")));
   check_options(command);
-  job.input("--machine", command.machine);
+  const std::string described = command.machine.empty() ? "" : machine_file(command.machine);
+  job.input("--machine", described);
   Machine machine;
   std::vector<Device> here;
-  if (!command.machine.empty()) {
+  if (!described.empty()) {
     if (job.common().devices.sub_devices > 0)
       throw InputError("--sub-devices splits a device that is here; --machine describes others");
-    machine = read_machine(command.machine);
+    machine = read_machine(described);
   } else {
     here = job.devices();
     machine = {"this computer", "", host_memory_bytes(), 0, budgets(here)};
@@ -254,9 +256,11 @@ void run_plan(Job& job, const PlanCommand& command) {
 void add_plan(CLI::App& app, Action& action) {
   auto* sub = app.add_subcommand("plan", "Predict slabs, memory and time of a job, also on machines that are not here");
   auto command = std::make_shared<PlanCommand>();
-  sub->add_option("--machine", command->machine,
-                  "A described machine (JSON, see apps/machines). Default: the devices here, as --device chooses them")
-      ->type_name("FILE");
+  sub->add_option(
+         "--machine", command->machine,
+         "A described machine: a JSON file, or the name of one that comes with Halocline (h200, h200x8, w8100x4, "
+         "laptop, cluster-node). Default: the devices here, as --device chooses them")
+      ->type_name("FILE|NAME");
   sub->add_option("--method", command->method, fmt::format("One of {}", fmt::join(methods(), ", ")))
       ->required()
       ->default_str("");
@@ -289,7 +293,7 @@ void add_plan(CLI::App& app, Action& action) {
   sub->add_flag("--json", command->json, "Print JSON");
   sub->footer(
       "Nothing is computed. Times are those of the cost model, from inputs in host memory to the result there, with "
-      "kernels compiled.\nExample:\n  halocline plan --machine apps/machines/h200x8.json --method pdu --size 2048 "
+      "kernels compiled.\nExample:\n  halocline plan --machine h200x8 --method pdu --size 2048 "
       "--device-count 1,2,4,8");
   sub->callback([&action, command] { action = [command](Job& job) { run_plan(job, *command); }; });
 }

@@ -8,7 +8,9 @@
 #include <filesystem>
 #include <vector>
 
+#include "host/cutout.hpp"
 #include "host/error.hpp"
+#include "host/interrupt.hpp"
 
 namespace halocline {
 namespace {
@@ -23,13 +25,28 @@ struct Window {
   }
 };
 
-// The percentiles of at most about a million values, evenly spread: robust against single hot voxels.
-Window robust_window(const Volume& volume) {
-  const std::size_t step = std::max<std::size_t>(1, volume.voxels.size() / 1000000);
+constexpr std::size_t most_samples = 1000000;
+
+// At most about a million values, evenly spread.
+std::vector<float> samples_of(const VolumeSource& volume) {
+  constexpr std::size_t far_apart = 4096;  // voxels: what lies between is not read
+  const std::size_t count = volume.grid().count(), step = std::max<std::size_t>(1, count / most_samples);
   std::vector<float> values;
-  values.reserve(volume.voxels.size() / step + 1);
-  for (std::size_t n = 0; n < volume.voxels.size(); n += step)
-    if (std::isfinite(volume.voxels[n])) values.push_back(volume.voxels[n]);
+  values.reserve(count / step + 1);
+  Voxels piece(step < far_apart ? std::min(count, voxels_in_a_piece / step * step) : 1);
+  for (std::size_t first = 0; first < count; first += std::max(step, piece.size())) {
+    check_interrupt();
+    const std::size_t now = std::min(piece.size(), count - first);
+    volume.read(first, now, piece.data());
+    for (std::size_t n = 0; n < now; n += step)
+      if (std::isfinite(piece[n])) values.push_back(piece[n]);
+  }
+  return values;
+}
+
+// The percentiles are robust against single hot voxels.
+Window robust_window(const VolumeSource& volume) {
+  std::vector<float> values = samples_of(volume);
   if (values.empty()) return {0, 1};
   const auto percentile = [&](double part) -> double {
     const auto at = static_cast<std::ptrdiff_t>(std::lround(part * static_cast<double>(values.size() - 1)));
@@ -49,19 +66,26 @@ Window robust_window(const Volume& volume) {
   return window;
 }
 
+Cutout slice_across(const Grid& grid, int axis, std::size_t at) {
+  Cutout part{{0, 0, 0}, grid.size};
+  part.first[axis] = at;
+  part.size[axis] = 1;
+  return part;
+}
+
 // One slice as a function of its own two indices.
 struct Slice {
-  const Volume& volume;
-  int across, columns, rows;  // index axes
-  std::size_t position;
+  Volume volume;
+  int columns, rows;  // index axes
 
-  Slice(const Volume& v, int axis, std::size_t at)
-      : volume(v), across(axis), columns(axis == 0 ? 1 : 0), rows(axis == 2 ? 1 : 2), position(at) {}
+  Slice(const VolumeSource& from, int axis, std::size_t at)
+      : volume(cut_out(from, slice_across(from.grid(), axis, at))),
+        columns(axis == 0 ? 1 : 0),
+        rows(axis == 2 ? 1 : 2) {}
   std::size_t width() const { return volume.grid.size[columns]; }
   std::size_t height() const { return volume.grid.size[rows]; }
   double at(std::size_t column, std::size_t row) const {
     std::array<std::size_t, 3> index{};
-    index[across] = position;
     index[columns] = column;
     index[rows] = row;
     return volume.at(index[0], index[1], index[2]);
@@ -89,10 +113,10 @@ GreyImage render_slice(const Slice& slice, const Window& window) {
   return image;
 }
 
-GreyImage render_montage(const Volume& volume, const Window& window) {
+GreyImage render_montage(const VolumeSource& volume, const Window& window) {
   constexpr double limit = 4096;
   constexpr std::size_t gap = 2;
-  const Grid& grid = volume.grid;
+  const Grid& grid = volume.grid();
   std::array<double, 3> extent{};
   for (int a = 0; a < 3; ++a) extent[a] = static_cast<double>(grid.size[a]) * grid.spacing[a];
   const double wide = 2 * extent[0] + extent[1], high = std::max(extent[1], extent[2]);
@@ -130,7 +154,19 @@ void require_png(const std::string& option, const std::string& path) {
     throw InputError(fmt::format("{} '{}': previews are PNG files; give a name that ends with .png", option, path));
 }
 
-GreyImage render_preview(const Volume& volume, const PreviewOptions& options) {
+double preview_bytes(const Grid& grid, const PreviewOptions& options) {
+  double voxels = 0;
+  for (int axis = 0; axis < 3; ++axis)
+    if (options.montage || axis == options.axis - 'x')
+      voxels += static_cast<double>(grid.count()) / static_cast<double>(grid.size[axis]);
+  return sizeof(float) *
+         (voxels + (options.window ? 0 : std::min<double>(static_cast<double>(grid.count()), 2 * most_samples)));
+}
+
+namespace {
+
+// Which slice is shown; throws as render_preview() does.
+std::size_t checked_slice(const Grid& grid, const PreviewOptions& options) {
   if (options.axis < 'x' || options.axis > 'z')
     throw InputError(fmt::format("preview: axis '{}'; expected x, y or z", options.axis));
   if (options.window && !((*options.window)[1] > (*options.window)[0]))
@@ -138,13 +174,52 @@ GreyImage render_preview(const Volume& volume, const PreviewOptions& options) {
                                  (*options.window)[0], (*options.window)[1]));
   if (options.montage && options.slice)
     throw InputError("preview: the montage shows the middle slices; leave out either the slice or the montage");
-  const int axis = options.axis - 'x';
-  const std::size_t slices = volume.grid.size[axis], position = options.slice.value_or(slices / 2);
+  const std::size_t slices = grid.size[options.axis - 'x'], position = options.slice.value_or(slices / 2);
   if (position >= slices)
     throw InputError(fmt::format("preview: slice {} across {} does not exist; valid are 0 to {}", position,
                                  options.axis, slices - 1));
-  const Window window = options.window ? Window{(*options.window)[0], (*options.window)[1]} : robust_window(volume);
-  return options.montage ? render_montage(volume, window) : render_slice(Slice(volume, axis, position), window);
+  return position;
+}
+
+}  // namespace
+
+std::array<double, 2> preview_window(const VolumeSource& volume, const PreviewOptions& options) {
+  const std::size_t position = checked_slice(volume.grid(), options);
+  if (options.window) return *options.window;
+  const Window window = options.slice ? robust_window(MemorySource(Slice(volume, options.axis - 'x', position).volume))
+                                      : robust_window(volume);
+  return {window.low, window.high};
+}
+
+GreyImage render_preview(const VolumeSource& volume, const PreviewOptions& options) {
+  const std::size_t position = checked_slice(volume.grid(), options);
+  const auto [low, high] = preview_window(volume, options);
+  const Window window{low, high};
+  return options.montage ? render_montage(volume, window)
+                         : render_slice(Slice(volume, options.axis - 'x', position), window);
+}
+
+GreyImage side_by_side(const std::vector<GreyImage>& images) {
+  constexpr std::size_t gap = 6;
+  constexpr std::uint8_t white = 255;
+  GreyImage all;
+  for (const auto& image : images) {
+    all.width += image.width + (all.width > 0 ? gap : 0);
+    all.height = std::max(all.height, image.height);
+  }
+  all.pixels.assign(all.width * all.height, white);
+  std::size_t left = 0;
+  for (const auto& image : images) {
+    for (std::size_t row = 0; row < image.height; ++row)
+      std::copy_n(image.pixels.begin() + static_cast<std::ptrdiff_t>(row * image.width), image.width,
+                  all.pixels.begin() + static_cast<std::ptrdiff_t>(left + row * all.width));
+    left += image.width + gap;
+  }
+  return all;
+}
+
+GreyImage render_preview(const Volume& volume, const PreviewOptions& options) {
+  return render_preview(MemorySource(volume), options);
 }
 
 }  // namespace halocline

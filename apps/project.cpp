@@ -95,8 +95,7 @@ void run_project(Job& job, const ProjectCommand& command) {
   job.output_image("-o", command.output);
   const Geometry geometry = load_geometry(command.geometry, {}, DetectorPixels::of(detector_grid(command, 1))).geometry;
   const Grid stack = detector_grid(command, geometry.views.size());
-  check_projections(stack, "--detector", geometry, "'" + command.geometry + "'",
-                    command.input.empty() ? DetectorShape::flat_or_cylinder : DetectorShape::flat);
+  check_projections(stack, "--detector", geometry, "'" + command.geometry + "'", DetectorShape::flat_or_cylinder);
   if (command.input.empty())
     project_phantom(job, command, geometry, stack);
   else
@@ -129,7 +128,9 @@ void add_project(CLI::App& app, Action& action) {
       ->check(CLI::IsMember({"exact", "hardware"}))
       ->excludes(phantom);
   sub->add_option("-g,--geometry", command->geometry,
-                  std::string(geometry_file_help) + ". One with a cylindrical detector is for --phantom only")
+                  std::string(geometry_file_help) +
+                      ". Of -i, rays run from the source to the detector (flat or cylindrical), those of a parallel "
+                      "beam through all of it; of --phantom, they are whole lines")
       ->required()
       ->type_name("FILE");
   add_list(*sub, "--detector", command->detector, "NU,NV", Numbers::sizes, "Detector pixels: columns (u), rows (v)")
@@ -137,7 +138,9 @@ void add_project(CLI::App& app, Action& action) {
   add_list(*sub, "--pixel", command->pixel, "DU,DV", Numbers::positive, "Pixel pitch, mm")->required();
   add_list(*sub, "--detector-origin", command->origin, "U,V", Numbers::any,
            "Position of the centre of pixel (0,0), mm. Default: the detector is centred");
-  sub->add_option("-o,--output", command->output, "Projections (u, v, view) to write")->required()->type_name("FILE");
+  sub->add_option("-o,--output", command->output, std::string("Projections (u, v, view) to write") + slice_files_help)
+      ->required()
+      ->type_name("FILE");
   sub->footer(
       "Example:\n  halocline project -i phantom.mha --geometry geometry.xml --detector 256,192 --pixel 1.2,1.2 -o "
       "projections.mha");

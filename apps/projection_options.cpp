@@ -9,6 +9,7 @@
 #include <regex>
 
 #include "algorithms/field_of_view.hpp"
+#include "apps/geometry_file.hpp"
 #include "apps/report.hpp"
 #include "apps/validators.hpp"
 #include "host/error.hpp"
@@ -35,16 +36,39 @@ std::vector<std::size_t> parse_views(const std::string& text, std::size_t count,
   return views;
 }
 
+// Of projections that do not say their pixels; empty if the geometry does not either. Throws InputError if it is about
+// other images.
+DetectorPixels pixels_of_geometry(const std::string& geometry, const Grid& images, const std::string& name) {
+  if (geometry.empty()) return {};
+  const DetectorPixels known = detector_in(geometry);
+  if (!known.spacing) return {};
+  const auto& size = images.size;
+  if (known.size && size[0] > 0 && ((*known.size)[0] != size[0] || (*known.size)[1] != size[1]))
+    throw InputError(fmt::format(
+        "{} has images of {} x {} pixels, but '{}' is about a detector of {} x {}; if they were put together or cut, "
+        "give "
+        "--pixel DU,DV and the geometry as XML ('halocline geometry convert'), else the geometry of these images",
+        name, size[0], size[1], geometry, (*known.size)[0], (*known.size)[1]));
+  spdlog::info("{}: pixels of {:.9g} x {:.9g} mm, as '{}' says", name, (*known.spacing)[0], (*known.spacing)[1],
+               geometry);
+  return known;
+}
+
 }  // namespace
 
-Grid placed_projections(const DetectorPixels& detector, const ImageInfo& file, const std::string& name) {
-  const auto& pixel = detector.spacing;
-  const auto& origin = detector.origin;
-  if (file.format.starts_with("TIFF") && !pixel)
-    throw InputError(
-        fmt::format("{}: TIFF files do not say where their pixels lie; give --pixel DU,DV in mm (and --detector-origin "
-                    "U,V unless the detector is centred)",
-                    name));
+Grid placed_projections(const DetectorPixels& detector, const ImageInfo& file, const std::string& name,
+                        const std::string& geometry) {
+  auto pixel = detector.spacing, origin = detector.origin;
+  if (file.format.starts_with("TIFF") && !pixel) {
+    const DetectorPixels known = pixels_of_geometry(geometry, file.grid, name);
+    pixel = known.spacing;
+    if (!origin) origin = known.origin;
+    if (!pixel)
+      throw InputError(fmt::format(
+          "{}: TIFF files do not say where their pixels lie{}; give --pixel DU,DV in mm (and --detector-origin U,V "
+          "unless the detector is centred)",
+          name, geometry.empty() ? "" : fmt::format(", nor does '{}'", geometry)));
+  }
   if (!pixel && !origin) return file.grid;
   Grid grid = file.grid;
   for (int axis = 0; axis < 2; ++axis) {
@@ -144,7 +168,8 @@ void add_detector_options(CLI::App& app, ProjectionOptions& options) {
 void add_pixel_options(CLI::App& app, DetectorPixels& detector, const std::string& group) {
   add_list(app, "--pixel", detector.spacing, "DU,DV", Numbers::positive,
            "Pixel pitch, mm, instead of what the file says; the detector is then centred unless there is a "
-           "--detector-origin. Needed for TIFF, which keeps neither")
+           "--detector-origin. Needed for TIFF, which keeps neither, unless the geometry file does (.xtekct, .pca, "
+           "what 'geometry find-axis' and 'convert' make of them)")
       ->group(group);
   add_list(app, "--detector-origin", detector.origin, "U,V", Numbers::any,
            "Position of the centre of the file's pixel (0,0), mm, instead of what the file says")
@@ -163,9 +188,10 @@ std::vector<std::size_t> ChosenProjections::views(const Geometry& all) const {
   return taken;
 }
 
-ChosenProjections choose_projections(const ProjectionOptions& options, const ImageInfo& file, const std::string& name) {
+ChosenProjections choose_projections(const ProjectionOptions& options, const ImageInfo& file, const std::string& name,
+                                     const std::string& geometry) {
   ChosenProjections chosen;
-  chosen.file = placed_projections(options.detector, file, name);
+  chosen.file = placed_projections(options.detector, file, name, geometry);
   const std::size_t views = file.grid.size[2], a_frame = options.views_per_frame.value_or(views);
   if (views % a_frame != 0)
     throw InputError(fmt::format("--views-per-frame {}: {} has {}, which are no whole number of frames", a_frame, name,
@@ -198,7 +224,8 @@ void check_view_count(const ChosenProjections& chosen, const ProjectionOptions& 
                                    : "; --views chooses from both, so give the geometry of all projections"));
 }
 
-void warn_of_coverage(Job& job, const Geometry& geometry, const Grid& stack, const Grid& volume, bool displaced) {
+void warn_of_coverage(Job& job, const Geometry& geometry, const Grid& stack, const Grid& volume, bool displaced,
+                      bool chosen) {
   if (geometry.radius_cylindrical_detector > 0) return;  // the field of view is that of flat detectors
   const Coverage seen = volume_coverage(geometry, DetectorPixels::of(stack), volume);
   job.results()["coverage"] = {{"every_view", seen.every_view}, {"half_of_views", seen.half_of_views}};
@@ -208,7 +235,7 @@ void warn_of_coverage(Job& job, const Geometry& geometry, const Grid& stack, con
         "--spacing and --direction (the grid's axes against the rotation axis, which is y), and the geometry with "
         "\"halocline geometry show\"");
   const double covered = displaced ? seen.half_of_views : seen.every_view;
-  if (covered < 1)
+  if (covered < 1 && !chosen)
     spdlog::warn(
         "the volume reaches outside the field of view: {:.1f} % of it are seen in {}; the rest is wrong, so choose a "
         "smaller volume or leave it out of account",

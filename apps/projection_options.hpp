@@ -33,9 +33,11 @@ void add_detector_options(CLI::App& app, ProjectionOptions& options);
 /// --pixel and --detector-origin alone, for commands that take whole files.
 void add_pixel_options(CLI::App& app, DetectorPixels& detector, const std::string& group = "Detector");
 
-/// The grid of a file's projections: pitch and origin of the detector as the options say, else as the file does. Throws
-/// InputError if neither does: TIFF files do not say where their pixels lie.
-Grid placed_projections(const DetectorPixels& detector, const ImageInfo& file, const std::string& name);
+/// The grid of a file's projections: pitch and origin of the detector as the options say, else as the file does, else
+/// as the geometry file does where its name is given. Throws InputError if none does: TIFF files do not say where their
+/// pixels lie.
+Grid placed_projections(const DetectorPixels& detector, const ImageInfo& file, const std::string& name,
+                        const std::string& geometry = {});
 
 /// What the options make of a file: one part, or one for each frame.
 struct ChosenProjections {
@@ -53,8 +55,9 @@ struct ChosenProjections {
 };
 
 /// Throws InputError that names the option: what it selects is not in the file, or the file cannot say where its pixels
-/// are (TIFF) and --pixel is missing.
-ChosenProjections choose_projections(const ProjectionOptions& options, const ImageInfo& file, const std::string& name);
+/// are (TIFF) and neither --pixel nor the geometry file does.
+ChosenProjections choose_projections(const ProjectionOptions& options, const ImageInfo& file, const std::string& name,
+                                     const std::string& geometry);
 
 /// Throws InputError unless the geometry has as many views as the file, or as a frame of it.
 void check_view_count(const ChosenProjections& chosen, const ProjectionOptions& options, const Geometry& all,
@@ -62,6 +65,8 @@ void check_view_count(const ChosenProjections& chosen, const ProjectionOptions& 
 
 /// Warns with the covered fractions if the volume reaches outside what the detector sees in every view (if it is
 /// displaced on a full turn: in half of them), and puts them into the report. Nothing for a cylindrical detector.
-void warn_of_coverage(Job& job, const Geometry& geometry, const Grid& stack, const Grid& volume, bool displaced);
+/// chosen: the volume was chosen by the field of view, and has been told of.
+void warn_of_coverage(Job& job, const Geometry& geometry, const Grid& stack, const Grid& volume, bool displaced,
+                      bool chosen);
 
 }  // namespace halocline

@@ -31,7 +31,7 @@ void run_slices(Job& job, const SlicesCommand& command) {
   if (command.follow) return follow_slices(job, command);
   check_noise_options(command.noise, command.counts);
   const ImageInfo info = job.input_image("-i", command.input);
-  SlicesWork work = choose_slices(job, command);
+  SlicesWork work = choose_slices(job, command, &info);
   work.input = info;
   place_projections(job, command, work);
   const Device& device = slices_device(job, work, false, grid_bytes(work.stack) + grid_bytes(work.window_stack()));
@@ -71,7 +71,7 @@ void add_slices(CLI::App& app, Action& action) {
       ->type_name("FILE");
   sub->add_option("-g,--geometry", command->geometry, geometry_file_help)->required()->type_name("FILE");
   add_detector_options(*sub, command->projections);
-  add_grid_options(*sub, command->grid);
+  add_grid_options(*sub, command->grid, true);
   const std::string slices = "Slices through that volume", scan = "Windows that move along the scan";
   auto* plane = sub->add_option("--plane", command->planes,
                                 "Comma list of axial (across k, the rotation axis), coronal (across j) and sagittal "
@@ -101,7 +101,7 @@ void add_slices(CLI::App& app, Action& action) {
       ->group(scan);
   auto* follow = sub->add_flag("--follow", command->follow,
                                "Work while the scan goes on: wait for its files, one view each, and write the slices "
-                               "anew for each window. See below")
+                               "anew for each window. Takes --size and --spacing, or --like. See below")
                      ->group(scan);
   sub->add_option("--wait", command->wait,
                   "With --follow: end if the next view does not come, or grow, for so long; 0.5 s at least")
@@ -116,8 +116,9 @@ void add_slices(CLI::App& app, Action& action) {
                     "filtered twice",
                     "A,B,C");
   sub->add_option("-o,--output", command->outputs,
-                  "An image of attenuations, 1/mm, or HU with --hu, for each slice in the order of --plane, with "
-                  "commas between; each window gives a layer")
+                  std::string("An image of attenuations, 1/mm, or HU with --hu, for each slice in the order of "
+                              "--plane, with commas between; each window gives a layer") +
+                      slice_files_help)
       ->required()
       ->type_name("A,B,C");
   add_water_option(*sub, command->water);

@@ -167,7 +167,7 @@ void check_without_projections(const Job& job, const SlicesCommand& command, con
   check_readable_series(command.input);
   const auto extension = fs::path(command.input).extension();
   if (fs::is_directory(command.input) || extension == ".tif" || extension == ".tiff")
-    placed_projections(command.projections.detector, {{}, {}, "TIFF", {}}, in_quotes(command.input));
+    placed_projections(command.projections.detector, {{}, {}, "TIFF", {}}, in_quotes(command.input), command.geometry);
   // Of the first window, which is what is calibrated. One of all views may have any number until the geometry is read.
   std::size_t window = SIZE_MAX;
   if (geometry || command.views)
@@ -312,7 +312,8 @@ void follow_slices(Job& job, const SlicesCommand& command) {
     work.input = projections.wait_for_first();
   }
   if (!geometry) {
-    const Grid placed = placed_projections(command.projections.detector, work.input, in_quotes(command.input));
+    const Grid placed =
+        placed_projections(command.projections.detector, work.input, in_quotes(command.input), command.geometry);
     geometry = load_geometry(command.geometry, {}, DetectorPixels::of(placed)).geometry;
     expect(projections.series(), command, *geometry);
   }

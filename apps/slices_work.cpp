@@ -12,6 +12,7 @@
 #include "algorithms/suspicious_projections.hpp"
 #include "apps/geometry_file.hpp"
 #include "apps/report.hpp"
+#include "apps/scan_grid.hpp"
 #include "host/error.hpp"
 #include "host/plural.hpp"
 
@@ -60,6 +61,12 @@ std::vector<std::string> claim_outputs(Job& job, const std::string& option, cons
   return outputs;
 }
 
+Grid grid_of_scan(Job& job, const SlicesCommand& command, const ImageInfo& input) {
+  const auto chosen = choose_projections(command.projections, input, "'" + command.input + "'", command.geometry);
+  const ScanFile scan = load_geometry(command.geometry, {}, DetectorPixels::of(chosen.file));
+  return scan_grid(job, command.grid, scan, scan.geometry, chosen.stack(), fdk_parameters(command.filter).redundancy);
+}
+
 }  // namespace
 
 Grid SlicesWork::window_stack() const {
@@ -68,12 +75,15 @@ Grid SlicesWork::window_stack() const {
   return grid;
 }
 
-SlicesWork choose_slices(Job& job, const SlicesCommand& command) {
+SlicesWork choose_slices(Job& job, const SlicesCommand& command, const ImageInfo* input) {
   if (command.step && !command.views) throw InputError("--step is between windows of --views views, which is missing");
   SlicesWork work;
   job.input("--geometry", command.geometry);
   job.input("--like", command.grid.like);
-  work.volume = make_grid(command.grid);
+  if (input != nullptr)
+    work.volume = make_grid(command.grid, [&] { return grid_of_scan(job, command, *input); });
+  else
+    work.volume = make_grid(command.grid);
   choose_planes(command, work);
   const std::string unit = command.water ? "HU" : "1/mm";
   work.quantities.push_back({"slices", unit, claim_outputs(job, "-o", command.outputs, work)});
@@ -90,7 +100,7 @@ std::vector<Range> slice_windows(const SlicesCommand& command, std::size_t views
 
 void place_projections(Job& job, const SlicesCommand& command, SlicesWork& work, std::optional<Geometry> geometry) {
   const std::string input = "'" + command.input + "'", name = "'" + command.geometry + "'";
-  work.chosen = choose_projections(command.projections, work.input, input);
+  work.chosen = choose_projections(command.projections, work.input, input, command.geometry);
   check_counts_or_integrals(job, command.counts, command.counts_arguments, work.input, command.input);
   work.stack = work.chosen.stack();
   FdkParameters parameters = fdk_parameters(command.filter);
@@ -116,7 +126,8 @@ void warn_of_projections(const SlicesCommand& command, const SlicesWork& work, c
       redundancy_of(views_of(work.geometry, work.windows.front()), work.window_stack(), parameters.redundancy);
   const auto found =
       suspicious_projections(MemorySource(projections), calibration, redundancy, "'" + command.input + "'");
-  if (!found.constant.empty()) spdlog::warn("{}", found.constant);
+  for (const auto& text : {found.constant, found.unlike_integrals})
+    if (!text.empty()) spdlog::warn("{}", text);
   if (!found.truncated.empty() && parameters.pad == 0) spdlog::warn("{}", found.truncated);
 }
 

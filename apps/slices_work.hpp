@@ -57,8 +57,9 @@ struct SlicesWork {
   Grid window_stack() const;
 };
 
-/// All that needs no projections: planes, outputs and options that do not go together.
-SlicesWork choose_slices(Job& job, const SlicesCommand& command);
+/// All that needs no projections: planes, outputs and options that do not go together. input: the projections, if they
+/// are known, for a volume whose grid they decide.
+SlicesWork choose_slices(Job& job, const SlicesCommand& command, const ImageInfo* input = nullptr);
 /// The windows of a scan of so many views.
 std::vector<Range> slice_windows(const SlicesCommand& command, std::size_t views);
 /// The rest, for projections like work.input. geometry: if it was read already.

@@ -5,26 +5,27 @@
 
 #include <algorithm>
 #include <cctype>
-#include <numeric>
 #include <string_view>
 #include <vector>
 
 namespace halocline {
 namespace {
 
-// Letters to insert, remove or replace (Levenshtein 1966).
+// Letters to insert, remove, replace or exchange with their neighbour (Damerau 1964).
 std::size_t edits(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t n = 0; n < a.size(); ++n) {
-    std::size_t diagonal = row[0]++;
-    for (std::size_t m = 0; m < b.size(); ++m) {
-      const std::size_t replaced = diagonal + (a[n] == b[m] ? 0 : 1);
-      diagonal = row[m + 1];
-      row[m + 1] = std::min({replaced, diagonal + 1, row[m] + 1});
+  std::vector<std::vector<std::size_t>> table(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t n = 0; n <= a.size(); ++n)
+    for (std::size_t m = 0; m <= b.size(); ++m) {
+      if (n == 0 || m == 0) {
+        table[n][m] = n + m;
+        continue;
+      }
+      table[n][m] =
+          std::min({table[n - 1][m] + 1, table[n][m - 1] + 1, table[n - 1][m - 1] + (a[n - 1] == b[m - 1] ? 0 : 1)});
+      if (n > 1 && m > 1 && a[n - 1] == b[m - 2] && a[n - 2] == b[m - 1])
+        table[n][m] = std::min(table[n][m], table[n - 2][m - 2] + 1);
     }
-  }
-  return row.back();
+  return table[a.size()][b.size()];
 }
 
 bool alike(std::string_view word, std::string_view name) {
@@ -36,6 +37,17 @@ bool alike(std::string_view word, std::string_view name) {
 }
 
 }  // namespace
+
+std::string closest_name(const std::string& word, const std::vector<std::string>& names) {
+  std::string best;
+  std::size_t least = word.size() / 3 + 1;
+  for (const auto& name : names) {
+    const bool begins = word.size() > 1 && name.compare(0, word.size(), word) == 0;
+    const std::size_t distance = begins ? 0 : edits(word, name);
+    if (distance < least) best = name, least = distance;
+  }
+  return best;
+}
 
 std::string unknown_option_text(const CLI::App& app, const CLI::App& level) {
   const auto words = app.remaining(true);

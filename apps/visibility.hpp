@@ -11,8 +11,9 @@ namespace halocline {
 /// Throws InputError that names both and says where the volume's shadow falls and where the detector is, if in no view
 /// a part of the volume is cast on it: a wrong origin or unit, and hours of work would give zeros. The shadow's
 /// bounding box is taken, so a volume that only just misses a corner of the detector may pass. Warns if the volume
-/// reaches to a source or behind it; with `whole_lines`, that rays are taken as such.
+/// reaches to a source or behind it; and with `rays_end`, of what that means, and if it reaches to the detector or
+/// beyond it.
 void require_seen(const Grid& volume, const std::string& volume_name, const Grid& projections,
-                  const std::string& projections_name, const Geometry& geometry, bool whole_lines = true);
+                  const std::string& projections_name, const Geometry& geometry, bool rays_end = true);
 
 }  // namespace halocline

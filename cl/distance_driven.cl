@@ -17,6 +17,9 @@
 // from distance_driven_table); matrices[view][12] as in backproject.cl; axes[view] = the sum of 1 << axis over the axes that its rays may
 // follow. It adds in the order of views, rows and columns.
 //
+// ARC, ENDS: see rays.clh; a pixel of a cylinder reaches from arc to arc. A plane that the ray ends in counts for the part of it that the ray
+// passes, and values has ray_values.clh's form.
+//
 // LANES: the form for CPUs, distance_driven_lanes.clh. The same bits.
 //
 // Tunable: INDEX, the type of an index into the slab (int while it has fewer than 2^31 voxels).
@@ -27,6 +30,7 @@
 #endif
 #include "gather.clh"
 #include "lanes.clh"
+#include "ray_values.clh"
 #include "rays.clh"
 
 #define LEAST_WIDTH (1.0f / 64.0f)
@@ -36,12 +40,11 @@ typedef struct {
   float4 centre, steps_b, steps_c;
 } Shadow;
 
-INLINE Shadow shadow_of(__global const float* rays, float u, float v, int axis, float cx, float cy, float cz) {
-  const Line at = line_of(ray_of(rays, u, v), axis, cx, cy, cz);
-  const Line u0 = line_of(ray_of(rays, u - 0.5f, v), axis, cx, cy, cz),
-             u1 = line_of(ray_of(rays, u + 0.5f, v), axis, cx, cy, cz);
-  const Line v0 = line_of(ray_of(rays, u, v - 0.5f), axis, cx, cy, cz),
-             v1 = line_of(ray_of(rays, u, v + 0.5f), axis, cx, cy, cz);
+// Of the pixel whose centre has the first of the rays, and its sides, down to up and left to right, the others.
+INLINE Shadow shadow_of(Ray centre, Ray left, Ray right, Ray below, Ray above, int axis, float cx, float cy, float cz) {
+  const Line at = line_of(centre, axis, cx, cy, cz);
+  const Line u0 = line_of(left, axis, cx, cy, cz), u1 = line_of(right, axis, cx, cy, cz);
+  const Line v0 = line_of(below, axis, cx, cy, cz), v1 = line_of(above, axis, cx, cy, cz);
   Shadow s;
   s.centre = (float4)(at.slope_b, at.shift_b, at.slope_c, at.shift_c);
   s.steps_b =
@@ -50,6 +53,10 @@ INLINE Shadow shadow_of(__global const float* rays, float u, float v, int axis, 
       (float4)(u1.slope_c - u0.slope_c, u1.shift_c - u0.shift_c, v1.slope_c - v0.slope_c, v1.shift_c - v0.shift_c);
   return s;
 }
+
+#define PIXEL_SHADOW(ray, view, column, v, axis, cx, cy, cz)                         \
+  shadow_of(ray, RAY_AT(view, 2 * (column)-1, v), RAY_AT(view, 2 * (column) + 1, v), \
+            RAY_AT(view, 2 * (column), (v)-0.5f), RAY_AT(view, 2 * (column), (v) + 0.5f), axis, cx, cy, cz)
 
 INLINE float width_at(float p, float4 steps, float most) {
   return fmin(fmax(fabs(fma(p, steps.x, steps.y)) + fabs(fma(p, steps.z, steps.w)), LEAST_WIDTH), most);
@@ -116,19 +123,21 @@ INLINE int2 planes_within(float4 centre, Planes p, Reach r, int k) {
 #include "distance_driven_lanes.clh"
 #else
 __kernel void distance_driven_project(__global const float* restrict volume, __global const float* restrict rays,
-                                      __global float* restrict projections, int nx, int ny, int nz, int offset,
-                                      int begin, int end, float hx, float hy, float hz, int columns, int rows,
-                                      int first_view, int views, float most_x, float most_y, float most_z) {
+                                      ARC_PARAMETERS ENDS_PARAMETERS __global float* restrict projections, int nx,
+                                      int ny, int nz, int offset, int begin, int end, float hx, float hy, float hz,
+                                      int columns, int rows, int first_view, int views, float most_x, float most_y,
+                                      float most_z) {
   const int column = get_global_id(0), row = get_global_id(1), view = get_global_id(2);
   if (column >= columns || row >= rows || view >= views) return;
-  __global const float* restrict r = rays + RAY_FLOATS * (size_t)(first_view + view);
-  const float u = from_centre(column, columns), v = from_centre(row, rows);
-  const Ray ray = ray_of(r, u, v);
+  const float v = from_centre(row, rows);
+  const Ray ray = RAY_AT(first_view + view, 2 * column, v);
   const int axis = main_axis(ray);
-  const Shadow s = shadow_of(r, u, v, axis, 0.5f * (float)(nx - 1), 0.5f * (float)(ny - 1), 0.5f * (float)(nz - 1));
+  const Shadow s = PIXEL_SHADOW(ray, first_view + view, column, v, axis, 0.5f * (float)(nx - 1), 0.5f * (float)(ny - 1),
+                                0.5f * (float)(nz - 1));
   const float path = path_mm(ray, axis, hx, hy, hz);
   const Planes planes = planes_of(axis, nx, ny, nz, most_x, most_y, most_z);
   const Reach reach = reach_of(s.centre, planes, begin, end);
+  ENDS_OF(ray, axis, first_view + view, column);
   const size_t plane = (size_t)nx * ny;
 
   const size_t pixel = ((size_t)view * rows + row) * columns + column;
@@ -142,7 +151,7 @@ __kernel void distance_driven_project(__global const float* restrict volume, __g
       if (axis != 2 && overlap(c, half_c, (float)k) <= 0.0f) continue;
       const float b = fma(p, s.centre.x, s.centre.y), width_b = width_at(p, s.steps_b, planes.most_b),
                   half_b = 0.5f * width_b;
-      const float scale = path / (width_b * width_c);
+      const float scale = LENGTH_AT(path, p) / (width_b * width_c);
       const int first_b = clamped(floor(b - half_b + 0.5f), 0, planes.nb),
                 last_b = clamped(floor(b + half_b + 0.5f), -1, planes.nb - 1);
       const int first_c = axis == 2 ? clamped(floor(c - half_c + 0.5f), 0, planes.nc) : k,
@@ -166,29 +175,31 @@ __kernel void distance_driven_project(__global const float* restrict volume, __g
 
 // One work-item a pixel of the rows held: what the back-projection needs of its ray.
 __kernel void distance_driven_table(__global const float* restrict raw, __global const float* restrict rays,
-                                    __global float4* restrict lines, __global float2* restrict values, int nx, int ny,
-                                    int nz, float hx, float hy, float hz, int columns, int rows, int row_begin,
-                                    int held, int first_view, int views) {
+                                    ARC_PARAMETERS ENDS_PARAMETERS __global float4* restrict lines,
+                                    __global VALUE* restrict values, int nx, int ny, int nz, float hx, float hy,
+                                    float hz, int columns, int rows, int row_begin, int held, int first_view,
+                                    int views) {
   const int column = get_global_id(0), row = get_global_id(1), view = get_global_id(2);
   if (column >= columns || row >= held || view >= views) return;
   const size_t at = ((size_t)view * held + row) * columns + column;
-  __global const float* restrict r = rays + RAY_FLOATS * (size_t)(first_view + view);
-  const float u = from_centre(column, columns), v = from_centre(row_begin + row, rows);
-  const Ray ray = ray_of(r, u, v);
+  const float v = from_centre(row_begin + row, rows);
+  const Ray ray = RAY_AT(first_view + view, 2 * column, v);
   const int axis = main_axis(ray);
-  const Shadow s = shadow_of(r, u, v, axis, 0.5f * (float)(nx - 1), 0.5f * (float)(ny - 1), 0.5f * (float)(nz - 1));
+  const Shadow s = PIXEL_SHADOW(ray, first_view + view, column, v, axis, 0.5f * (float)(nx - 1), 0.5f * (float)(ny - 1),
+                                0.5f * (float)(nz - 1));
   lines[3 * at] = s.centre;
   lines[3 * at + 1] = s.steps_b;
   lines[3 * at + 2] = s.steps_c;
-  values[at] = (float2)(path_mm(ray, axis, hx, hy, hz) * raw[at], (float)axis);
+  ENDS_OF(ray, axis, first_view + view, column);
+  values[at] = VALUE_OF(path_mm(ray, axis, hx, hy, hz) * raw[at], axis);
 }
 
 // Work-items: (nx, ny, slices / K_UNROLL), for the slices `offset + first` to `offset + slices`.
-__kernel void distance_driven_backproject(__global const float4* restrict lines, __global const float2* restrict values,
+__kernel void distance_driven_backproject(__global const float4* restrict lines, __global const VALUE* restrict values,
                                           __global const float4* restrict matrices, __global const int* restrict axes,
-                                          __global float* restrict volume, int nx, int ny, int nz, int offset,
-                                          int first, int slices, int columns, int row_begin, int held, int first_view,
-                                          int views, float most_x, float most_y, float most_z) {
+                                          ARC_PARAMETERS __global float* restrict volume, int nx, int ny, int nz,
+                                          int offset, int first, int slices, int columns, int row_begin, int held,
+                                          int first_view, int views, float most_x, float most_y, float most_z) {
   const int i = get_global_id(0), j = get_global_id(1), slice = first + K_UNROLL * (int)get_global_id(2);
   if (i >= nx || j >= ny || slice >= slices) return;
   const int k = offset + slice;
@@ -205,14 +216,16 @@ __kernel void distance_driven_backproject(__global const float4* restrict lines,
       if ((axes[first_view + view] >> axis & 1) == 0) continue;
       const Pixels pixels =
           shadow(matrices + 3 * (size_t)(first_view + view), x, y, z + half_k, axis == 0 ? 0.0f : reach_x,
-                 axis == 1 ? 0.0f : reach_y, half_k + (axis == 2 ? 0.0f : reach_z), columns, row_begin, held);
+                 axis == 1 ? 0.0f : reach_y, half_k + (axis == 2 ? 0.0f : reach_z), columns, row_begin,
+                 held SHADOW_ARC(first_view + view));
       const float voxel_b = (float)(axis == 0 ? j : i);
       const float most_b = axis == 0 ? most_y : most_x, most_c = axis == 2 ? most_y : most_z;
       for (int row = pixels.first_row; row <= pixels.last_row; ++row) {
         const size_t start = ((size_t)view * held + (row - row_begin)) * columns;
         for (int column = pixels.first_column; column <= pixels.last_column; ++column) {
-          const float2 value = values[start + column];
+          const VALUE value = values[start + column];
           if (value.y != (float)axis) continue;
+          UNPACK_ENDS(value);
           const float4 line = lines[3 * (start + column)], steps_b = lines[3 * (start + column) + 1],
                        steps_c = lines[3 * (start + column) + 2];
           if (axis == 2) {
@@ -222,7 +235,7 @@ __kernel void distance_driven_backproject(__global const float4* restrict lines,
                           width_c = width_at(p, steps_c, most_c);
               const float overlap_b = overlap(fma(p, line.x, line.y), 0.5f * width_b, voxel_b);
               const float overlap_c = overlap(fma(p, line.z, line.w), 0.5f * width_c, (float)j);
-              sum[s] = fma(overlap_c, overlap_b * value.x / (width_b * width_c), sum[s]);
+              sum[s] = fma(overlap_c, overlap_b * LENGTH_AT(value.x, p) / (width_b * width_c), sum[s]);
             }
           } else {
             const float p = axis == 0 ? x : y, width_b = width_at(p, steps_b, most_b),
@@ -230,7 +243,7 @@ __kernel void distance_driven_backproject(__global const float4* restrict lines,
             const float overlap_b = overlap(fma(p, line.x, line.y), 0.5f * width_b, voxel_b),
                         c = fma(p, line.z, line.w);
             if (overlap_b <= 0.0f) continue;
-            const float scaled_b = overlap_b * value.x / (width_b * width_c);
+            const float scaled_b = overlap_b * LENGTH_AT(value.x, p) / (width_b * width_c);
 #pragma unroll
             for (int s = 0; s < K_UNROLL; ++s)
               sum[s] = fma(overlap(c, 0.5f * width_c, (float)(k + s)), scaled_b, sum[s]);

@@ -15,31 +15,15 @@
 // weights[view][5] = scale, u/SDD of column 0, its step a column, v/SDD of row 0, its step a row; filtered as in filtered.clh. No halo.
 #pragma OPENCL FP_CONTRACT OFF
 #include "fdk.clh"
+#include "fdk_weight.clh"
 #include "filtered.clh"
 
-#define FDK_WEIGHTS 5
-
-inline float weighted(float measured, float across, float along, float scale) {
-  return fdk_weighted(measured, scale / sqrt(fma(across, across, fma(along, along, 1.0f))));
-}
-
 // One work-item an element of spectrum: (length, pairs, views).
-__kernel void fdk_weight(__global const fdk_raw_t* restrict raw, __global const float* restrict weights, __global float2* restrict spectrum,
-                         int columns, int row_begin, int rows, int length, int pairs, int first_view, int views, float photons,
-                         float electronic FDK_COUNTS_ARGUMENTS) {
-  const int column = get_global_id(0), pair = get_global_id(1), view = get_global_id(2);
-  if (column >= length || pair >= pairs || view >= views) return;
-  float2 value = (float2)(0.0f, 0.0f);
-  if (column < columns) {
-    __global const float* restrict w = weights + FDK_WEIGHTS * (size_t)(first_view + view);
-    const float across = fma((float)column, w[2], w[1]);
-    const int row = 2 * pair;
-    const FdkView data = FDK_VIEW(raw, columns, row_begin, rows, view, first_view);
-    value.x = weighted(fdk_measured(&data, column, row), across, fma((float)(row_begin + row), w[4], w[3]), w[0]);
-    if (row + 1 < rows)
-      value.y = weighted(fdk_measured(&data, column, row + 1), across, fma((float)(row_begin + row + 1), w[4], w[3]), w[0]);
-  }
-  spectrum[((size_t)view * pairs + pair) * length + column] = value;
+__kernel void fdk_weight(__global float2* restrict spectrum, int length, int pairs, int views, FDK_WEIGHT_ARGUMENTS) {
+  const int n = get_global_id(0), pair = get_global_id(1), view = get_global_id(2);
+  if (n >= length || pair >= pairs || view >= views) return;
+  FDK_WEIGHTED_PAIR(value, n, pair, view);
+  spectrum[((size_t)view * pairs + pair) * length + n] = value;
 }
 
 // One work-item an element of spectrum: (length, pairs, views).

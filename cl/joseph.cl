@@ -21,6 +21,8 @@
 // TURNED: turned[slice][x][y] too, the slices transposed by joseph_turn, which rays that follow i read, so that neighbouring rays read
 // neighbouring voxels. The same numbers, so the same bits.
 //
+// ARC, ENDS: see rays.clh; a plane that the ray ends in counts for the part of it that the ray passes. Then values has ray_values.clh's form.
+//
 // COLUMNS, LANES, TILES: the forms for CPUs, joseph_columns.clh and joseph_lanes.clh, and of the adjoint joseph_tiles.clh. STACKS: of the
 // adjoint for GPUs, joseph_stacks.clh. The same bits again.
 //
@@ -100,14 +102,14 @@ __kernel void joseph_project(__global const float* restrict volume,
 #ifdef TURNED
                              __global const float* restrict turned,
 #endif
-                             __global const float* restrict rays, __global float* restrict projections, int nx, int ny,
+                             __global const float* restrict rays,
+                             ARC_PARAMETERS ENDS_PARAMETERS __global float* restrict projections, int nx, int ny,
                              int nz, int offset, int begin, int end, float hx, float hy, float hz, int columns,
                              int rows, int first_view, int views) {
   const int column = get_global_id(0), row = get_global_id(1), view = get_global_id(2);
   if (column >= columns || row >= rows || view >= views) return;
 
-  const Ray ray =
-      ray_of(rays + RAY_FLOATS * (size_t)(first_view + view), from_centre(column, columns), from_centre(row, rows));
+  const Ray ray = RAY_AT(first_view + view, 2 * column, from_centre(row, rows));
   const int axis = main_axis(ray);
   const Line line = line_of(ray, axis, 0.5f * (float)(nx - 1), 0.5f * (float)(ny - 1), 0.5f * (float)(nz - 1));
   const float path = path_mm(ray, axis, hx, hy, hz);
@@ -115,6 +117,7 @@ __kernel void joseph_project(__global const float* restrict volume,
   const int2 range = range_of(line, planes);
   const bool descending = descends(line, axis);
   __global const float* restrict voxels = VOXELS_OF(axis);
+  ENDS_OF(ray, axis, first_view + view, column);
 
   const size_t pixel = ((size_t)view * rows + row) * columns + column;
   float sum = projections[pixel];
@@ -136,16 +139,20 @@ __kernel void joseph_project(__global const float* restrict volume,
     if (c0 + 1 >= planes.nc) high_c = 0.0f, step_c = 0;
     const float value0 = fma(high_b, voxels[at + step_b], low_b * voxels[at]);
     const float value1 = fma(high_b, voxels[at + step_b + step_c], low_b * voxels[at + step_c]);
-    sum = fma(path, fma(high_c, value1, low_c * value0), sum);
+    sum = fma(LENGTH_AT(path, p), fma(high_c, value1, low_c * value0), sum);
   }
   projections[pixel] = sum;
 }
 #endif
 
 // turned[slice][x][y] = volume[slice][y][x], through a tile so that both are read and written along lines.
-// Work-items: (nx, ny, slices) in groups of TILE x TILE.
+// Work-items: (nx, ny, slices) in groups of TILE x TILE, which the host sets lower where groups are small.
+#ifndef TILE
 #define TILE 16
-__kernel void joseph_turn(__global const float* restrict volume, __global float* restrict turned, int nx, int ny) {
+#endif
+__kernel __attribute__((reqd_work_group_size(TILE, TILE, 1))) void joseph_turn(__global const float* restrict volume,
+                                                                               __global float* restrict turned, int nx,
+                                                                               int ny) {
   __local float tile[TILE][TILE + 1];
   const int x0 = TILE * (int)get_group_id(0), y0 = TILE * (int)get_group_id(1), slice = get_global_id(2);
   const int a = get_local_id(0), b = get_local_id(1);
@@ -156,8 +163,9 @@ __kernel void joseph_turn(__global const float* restrict volume, __global float*
 }
 
 // lines[y][x][slice] = volume[slice][y][x], in the same way. Work-items: (nx, slices, ny) in groups of TILE x TILE.
-__kernel void joseph_stand(__global const float* restrict volume, __global float* restrict lines, int nx, int ny,
-                           int slices) {
+__kernel __attribute__((reqd_work_group_size(TILE, TILE, 1))) void joseph_stand(__global const float* restrict volume,
+                                                                                __global float* restrict lines, int nx,
+                                                                                int ny, int slices) {
   __local float tile[TILE][TILE + 1];
   const int x0 = TILE * (int)get_group_id(0), k0 = TILE * (int)get_group_id(1), y = get_global_id(2);
   const int a = get_local_id(0), b = get_local_id(1);
@@ -166,16 +174,17 @@ __kernel void joseph_stand(__global const float* restrict volume, __global float
   if (x0 + b < nx && k0 + a < slices) lines[((size_t)y * nx + x0 + b) * slices + k0 + a] = tile[a][b];
 }
 
+#include "ray_values.clh"
+
 // One work-item a pixel of the rows held: what the back-projection needs of its ray.
 __kernel void joseph_table(__global const float* restrict raw, __global const float* restrict rays,
-                           __global float4* restrict lines, __global float2* restrict values, int nx, int ny, int nz,
-                           float hx, float hy, float hz, int columns, int rows, int row_begin, int held, int first_view,
-                           int views) {
+                           ARC_PARAMETERS ENDS_PARAMETERS __global float4* restrict lines,
+                           __global VALUE* restrict values, int nx, int ny, int nz, float hx, float hy, float hz,
+                           int columns, int rows, int row_begin, int held, int first_view, int views) {
   const int column = get_global_id(0), row = get_global_id(1), view = get_global_id(2);
   if (column >= columns || row >= held || view >= views) return;
   const size_t at = ((size_t)view * held + row) * columns + column;
-  const Ray ray = ray_of(rays + RAY_FLOATS * (size_t)(first_view + view), from_centre(column, columns),
-                         from_centre(row_begin + row, rows));
+  const Ray ray = RAY_AT(first_view + view, 2 * column, from_centre(row_begin + row, rows));
   const int axis = main_axis(ray);
   const Line line = line_of(ray, axis, 0.5f * (float)(nx - 1), 0.5f * (float)(ny - 1), 0.5f * (float)(nz - 1));
   const float value = path_mm(ray, axis, hx, hy, hz) * raw[at];
@@ -184,7 +193,8 @@ __kernel void joseph_table(__global const float* restrict raw, __global const fl
   values[at] = (float2)(line.slope_b, line.shift_b);
 #else
   lines[at] = (float4)(line.slope_b, line.shift_b, line.slope_c, line.shift_c);
-  values[at] = (float2)(value, (float)axis);
+  ENDS_OF(ray, axis, first_view + view, column);
+  values[at] = VALUE_OF(value, axis);
 #endif
 }
 
@@ -199,10 +209,11 @@ INLINE float hat(float at, float voxel) {
 #include "joseph_stacks.clh"
 #else
 // Work-items: (nx, ny, slices / K_UNROLL), for the slices `offset + first` to `offset + slices`.
-__kernel void joseph_backproject(__global const float4* restrict lines, __global const float2* restrict values,
+__kernel void joseph_backproject(__global const float4* restrict lines, __global const VALUE* restrict values,
                                  __global const float4* restrict matrices, __global const int* restrict axes,
-                                 __global float* restrict volume, int nx, int ny, int nz, int offset, int first,
-                                 int slices, int columns, int row_begin, int held, int first_view, int views) {
+                                 ARC_PARAMETERS __global float* restrict volume, int nx, int ny, int nz, int offset,
+                                 int first, int slices, int columns, int row_begin, int held, int first_view,
+                                 int views) {
   const int i = get_global_id(0), j = get_global_id(1), slice = first + K_UNROLL * (int)get_global_id(2);
   if (i >= nx || j >= ny || slice >= slices) return;
   const int k = offset + slice;
@@ -216,30 +227,32 @@ __kernel void joseph_backproject(__global const float4* restrict lines, __global
   for (int view = 0; view < views; ++view)
     for (int axis = 0; axis < 3; ++axis) {
       if ((axes[first_view + view] >> axis & 1) == 0) continue;
-      const Pixels pixels =
-          shadow(matrices + 3 * (size_t)(first_view + view), x, y, z + half_k, axis == 0 ? 0.0f : 1.0f,
-                 axis == 1 ? 0.0f : 1.0f, half_k + (axis == 2 ? 0.0f : 1.0f), columns, row_begin, held);
+      const Pixels pixels = shadow(matrices + 3 * (size_t)(first_view + view), x, y, z + half_k,
+                                   axis == 0 ? 0.0f : 1.0f, axis == 1 ? 0.0f : 1.0f, half_k + (axis == 2 ? 0.0f : 1.0f),
+                                   columns, row_begin, held SHADOW_ARC(first_view + view));
       const float p = axis == 0 ? x : y, whole_b = (float)(axis == 0 ? j : i);
       const size_t begin = (size_t)view * held * columns;
       for (int row = pixels.first_row; row <= pixels.last_row; ++row) {
         const size_t start = begin + (size_t)(row - row_begin) * columns;
         for (int column = pixels.first_column; column <= pixels.last_column; ++column) {
           const float4 line = lines[start + column];
-          const float2 value = values[start + column];
+          const VALUE value = values[start + column];
           if (value.y != (float)axis) continue;
+          UNPACK_ENDS(value);
           if (axis == 2) {
 #pragma unroll
             for (int s = 0; s < K_UNROLL; ++s) {
               const float at = z + (float)s;
               const float weight_b = hat(fma(at, line.x, line.y), (float)i),
                           weight_c = hat(fma(at, line.z, line.w), (float)j);
-              sum[s] = fma(weight_b * value.x, weight_c, sum[s]);
+              sum[s] = fma(weight_b * LENGTH_AT(value.x, at), weight_c, sum[s]);
             }
           } else {
             const float weight_b = hat(fma(p, line.x, line.y), whole_b), c = fma(p, line.z, line.w);
             if (weight_b <= 0.0f) continue;
 #pragma unroll
-            for (int s = 0; s < K_UNROLL; ++s) sum[s] = fma(weight_b * value.x, hat(c, (float)(k + s)), sum[s]);
+            for (int s = 0; s < K_UNROLL; ++s)
+              sum[s] = fma(weight_b * LENGTH_AT(value.x, p), hat(c, (float)(k + s)), sum[s]);
           }
         }
       }

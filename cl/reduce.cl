@@ -3,7 +3,7 @@
 //   reduce_slices  sums[slice][2c], [2c + 1] = sum over sets of partials[slice][c][set], as the bits of two doubles
 //                  whose sum is the value
 //
-// Groups: (REDUCE_ITEMS, 1, 1) over (items, c, slices). Arrays of kind slice; no halo; no tunables. Without float64 on
+// Groups: (up to REDUCE_ITEMS, 1, 1), one along the items, over (items, c, slices): REDUCE_ITEMS parts whatever the group. Arrays of kind slice; no halo; no tunables. Without float64 on
 // the device the pair is (sum, rounding error) of floats, widened with integers.
 #pragma OPENCL FP_CONTRACT OFF
 #include "sums.clh"
@@ -27,11 +27,15 @@ __kernel void reduce_slices(__global const sum_t* restrict partials, __global ul
   __local sum_t parts[REDUCE_ITEMS];
   const int item = (int)get_local_id(0), c = (int)get_global_id(1), slice = begin + (int)get_global_id(2) - offset;
   const size_t at = (size_t)slice * components + c;
-  sum_t sum = NO_SUM;
-  for (int set = item; set < sets; set += REDUCE_ITEMS) sum = add_sums(sum, partials[at * sets + set]);
-  parts[item] = sum;
+  sum_t sum;
+  for (int n = item; n < REDUCE_ITEMS; n += (int)get_local_size(0)) {
+    sum = NO_SUM;
+    for (int set = n; set < sets; set += REDUCE_ITEMS) sum = add_sums(sum, partials[at * sets + set]);
+    parts[n] = sum;
+  }
   barrier(CLK_LOCAL_MEM_FENCE);
   if (item > 0) return;
+  sum = parts[0];
   for (int n = 1; n < REDUCE_ITEMS; ++n) sum = add_sums(sum, parts[n]);
 #ifdef USE_FP64
   sums[2 * at] = as_ulong(sum);

@@ -14,6 +14,8 @@
 // inverse_z, 0, shift_x, shift_y, shift_z, 0 and values[view][row][column] = scale * raw, 0 (both from siddon_table); matrices[view][12]
 // as in backproject.cl.
 //
+// ARC, ENDS: see rays.clh; t_in and t_out keep to the ray, and the t of its ends take the place of the two 0 of lines.
+//
 // LANES: the form for CPUs, siddon_lanes.clh. IMAGE: the slices are the layers of an image array (joseph_planes of joseph.cl). The same
 // bits.
 //
@@ -82,6 +84,17 @@ INLINE Passage passage_of(Crossings c, int nx, int ny, int begin, int end) {
   return passage;
 }
 
+#ifdef ENDS
+// The t at the source and at the detector, in order: t is 0 at the point nearest to the volume's middle.
+INLINE Passage ends_in_t(const Ray ray, float4 source, float share) {
+  const float square = fma(ray.dx, ray.dx, fma(ray.dy, ray.dy, ray.dz * ray.dz));
+  const float t = fma(ray.dx, source.x, fma(ray.dy, source.y, ray.dz * source.z)) / square;
+  Passage ends;
+  ends.from = ray.dz < 0.0f ? -(t + share) : t, ends.to = ray.dz < 0.0f ? -t : t + share;
+  return ends;
+}
+#endif
+
 typedef struct {
   int i, j, k;
 } Voxel;
@@ -106,16 +119,20 @@ __kernel void siddon_project(
 #else
     __global const float* restrict volume,
 #endif
-    __global const float* restrict rays, __global float* restrict projections, int nx, int ny, int nz, int offset,
-    int begin, int end, float hx, float hy, float hz, int columns, int rows, int first_view, int views) {
+    __global const float* restrict rays, ARC_PARAMETERS ENDS_PARAMETERS __global float* restrict projections, int nx,
+    int ny, int nz, int offset, int begin, int end, float hx, float hy, float hz, int columns, int rows, int first_view,
+    int views) {
   const int column = get_global_id(0), row = get_global_id(1), view = get_global_id(2);
   if (column >= columns || row >= rows || view >= views) return;
-  const Ray ray =
-      ray_of(rays + RAY_FLOATS * (size_t)(first_view + view), from_centre(column, columns), from_centre(row, rows));
+  const Ray ray = RAY_AT(first_view + view, 2 * column, from_centre(row, rows));
   const Crossings c = crossings_of(ray, 0.5f * (float)(nx - 1), 0.5f * (float)(ny - 1), 0.5f * (float)(nz - 1));
   const float scale = length_mm(ray, hx, hy, hz);
 
-  const Passage passage = passage_of(c, nx, ny, begin, end);
+  Passage passage = passage_of(c, nx, ny, begin, end);
+#ifdef ENDS
+  const Passage ends = ends_in_t(ray, sources[first_view + view], SHARE(first_view + view, column));
+  passage.from = fmax(passage.from, ends.from), passage.to = fmin(passage.to, ends.to);
+#endif
   float t = passage.from;
   const float stop = passage.to;
   if (!(t < stop)) return;
@@ -139,7 +156,11 @@ __kernel void siddon_project(
   const size_t pixel = ((size_t)view * rows + row) * columns + column;
   float sum = projections[pixel];
   while (t < stop) {
+#ifdef ENDS
+    const float next = fmin(fmin(fmin(next_x, next_y), next_z), stop);
+#else
     const float next = fmin(fmin(next_x, next_y), next_z);
+#endif
     sum = fma((next - t) * scale, VOXEL, sum);
     t = next;
     if (next_x == next) {
@@ -164,25 +185,30 @@ __kernel void siddon_project(
 
 // One work-item a pixel of the rows held: what the back-projection needs of its ray.
 __kernel void siddon_table(__global const float* restrict raw, __global const float* restrict rays,
-                           __global float4* restrict lines, __global float2* restrict values, int nx, int ny, int nz,
-                           float hx, float hy, float hz, int columns, int rows, int row_begin, int held, int first_view,
-                           int views) {
+                           ARC_PARAMETERS ENDS_PARAMETERS __global float4* restrict lines,
+                           __global float2* restrict values, int nx, int ny, int nz, float hx, float hy, float hz,
+                           int columns, int rows, int row_begin, int held, int first_view, int views) {
   const int column = get_global_id(0), row = get_global_id(1), view = get_global_id(2);
   if (column >= columns || row >= held || view >= views) return;
   const size_t at = ((size_t)view * held + row) * columns + column;
-  const Ray ray = ray_of(rays + RAY_FLOATS * (size_t)(first_view + view), from_centre(column, columns),
-                         from_centre(row_begin + row, rows));
+  const Ray ray = RAY_AT(first_view + view, 2 * column, from_centre(row_begin + row, rows));
   const Crossings c = crossings_of(ray, 0.5f * (float)(nx - 1), 0.5f * (float)(ny - 1), 0.5f * (float)(nz - 1));
-  lines[2 * at] = (float4)(c.inverse_x, c.inverse_y, c.inverse_z, 0.0f);
-  lines[2 * at + 1] = (float4)(c.shift_x, c.shift_y, c.shift_z, 0.0f);
+#ifdef ENDS
+  const Passage ends = ends_in_t(ray, sources[first_view + view], SHARE(first_view + view, column));
+#else
+  const Passage ends = {0.0f, 0.0f};
+#endif
+  lines[2 * at] = (float4)(c.inverse_x, c.inverse_y, c.inverse_z, ends.from);
+  lines[2 * at + 1] = (float4)(c.shift_x, c.shift_y, c.shift_z, ends.to);
   values[at] = (float2)(length_mm(ray, hx, hy, hz) * raw[at], 0.0f);
 }
 
 // Work-items: (nx, ny, slices / K_UNROLL), for the slices `offset + first` to `offset + slices`.
 __kernel void siddon_backproject(__global const float4* restrict lines, __global const float2* restrict values,
                                  __global const float4* restrict matrices, __global const int* restrict axes,
-                                 __global float* restrict volume, int nx, int ny, int nz, int offset, int first,
-                                 int slices, int columns, int row_begin, int held, int first_view, int views) {
+                                 ARC_PARAMETERS __global float* restrict volume, int nx, int ny, int nz, int offset,
+                                 int first, int slices, int columns, int row_begin, int held, int first_view,
+                                 int views) {
   const int i = get_global_id(0), j = get_global_id(1), slice = first + K_UNROLL * (int)get_global_id(2);
   if (i >= nx || j >= ny || slice >= slices) return;
   const int k = offset + slice;
@@ -195,14 +221,17 @@ __kernel void siddon_backproject(__global const float4* restrict lines, __global
 
   for (int view = 0; view < views; ++view) {
     const Pixels pixels = shadow(matrices + 3 * (size_t)(first_view + view), x, y, z + half_k, 0.5f, 0.5f,
-                                 half_k + 0.5f, columns, row_begin, held);
+                                 half_k + 0.5f, columns, row_begin, held SHADOW_ARC(first_view + view));
     for (int row = pixels.first_row; row <= pixels.last_row; ++row) {
       const size_t start = ((size_t)view * held + (row - row_begin)) * columns;
       for (int column = pixels.first_column; column <= pixels.last_column; ++column) {
         const float4 inverse = lines[2 * (start + column)], shift = lines[2 * (start + column) + 1];
         const float x0 = crossing(i, inverse.x, shift.x), x1 = crossing(i + 1, inverse.x, shift.x);
         const float y0 = crossing(j, inverse.y, shift.y), y1 = crossing(j + 1, inverse.y, shift.y);
-        const float in = fmax(fmin(x0, x1), fmin(y0, y1)), out = fmin(fmax(x0, x1), fmax(y0, y1));
+        float in = fmax(fmin(x0, x1), fmin(y0, y1)), out = fmin(fmax(x0, x1), fmax(y0, y1));
+#ifdef ENDS
+        in = fmax(in, inverse.w), out = fmin(out, shift.w);
+#endif
         if (!(out > in)) continue;
         const float value = values[start + column].x;
         float below = crossing(k, inverse.z, shift.z);

@@ -74,4 +74,8 @@ bool is_out_of_memory(const ClError& error) {
          error.code() == CL_OUT_OF_HOST_MEMORY;
 }
 
+bool exceeds_group_limits(const ClError& error) {
+  return error.code() == CL_INVALID_WORK_GROUP_SIZE || error.code() == CL_INVALID_WORK_ITEM_SIZE;
+}
+
 }  // namespace halocline

@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <functional>
+
 #include "host/error.hpp"
 #include "host/opencl.hpp"
 #include "host/program.hpp"
@@ -266,8 +269,7 @@ Event Device::copy(std::span<const BufferCopy> copies, std::span<const Event> wa
                         std::uint64_t{each.to_offset / word_bytes}, std::uint64_t{each.bytes / word_bytes}});
     }
     if (most == 0) continue;  // its event would be none
-    last = launch({"copy.cl", "copy_several", ""}, {most, copies_of_kernel, 1}, arguments, waits,
-                  std::array<std::size_t, 3>{256, 1, 1});
+    last = launch({"copy.cl", "copy_several", ""}, {most, copies_of_kernel, 1}, arguments, waits);
   }
   return last;
 }
@@ -295,8 +297,7 @@ Event Device::fill(const Buffer& buffer, float value, std::size_t offset, std::s
   if (state_->quirks.fill_with_kernel) {
     const auto first = static_cast<std::uint64_t>(offset / 4), count = static_cast<std::uint64_t>(bytes / 4);
     const KernelArgument arguments[] = {&buffer, first, count, value};
-    return launch({"fill.cl", "fill_value", ""}, {static_cast<std::size_t>(count), 1, 1}, arguments, waits,
-                  std::array<std::size_t, 3>{256, 1, 1});
+    return launch({"fill.cl", "fill_value", ""}, {static_cast<std::size_t>(count), 1, 1}, arguments, waits);
   }
   const auto list = wait_list(waits, Queue::compute);
   return enqueue(
@@ -318,12 +319,18 @@ Event Device::launch(const KernelSpec& spec, std::array<std::size_t, 3> global,
                      std::optional<std::array<std::size_t, 3>> group) {
   if (global[0] == 0 || global[1] == 0 || global[2] == 0) return {};
   const std::lock_guard lock(state_->launch_mutex);
-  cl::Kernel& kernel = kernel_of(*state_, spec);
+  const auto& [kernel, limits] = kernel_of(*state_, spec);
   if (!group) state_->shaped_kernels.insert(spec.kernel);
   const auto tuned = state_->tuning.groups.find(spec.kernel);
   const auto local = group ? *group
                            : work_group_shape(state_->info, spec.kernel, global,
-                                              tuned == state_->tuning.groups.end() ? nullptr : &tuned->second);
+                                              tuned == state_->tuning.groups.end() ? nullptr : &tuned->second, limits);
+  if (!limits.take(local))
+    throw ClError(fmt::format("{} of cl/{} needs work-groups of {} work-items, but {} takes {} in one at most, and {} "
+                              "along the axes; choose another --device",
+                              spec.kernel, spec.file, fmt::join(local, " x "), state_->info.name, limits.items,
+                              fmt::join(limits.axes, " x ")),
+                  CL_INVALID_WORK_GROUP_SIZE, state_->info.name);
   for (int axis = 0; axis < 3; ++axis) global[axis] = (global[axis] + local[axis] - 1) / local[axis] * local[axis];
   const auto detail = [&] {
     return fmt::format("{} of cl/{}, global {}, group {}", spec.kernel, spec.file, fmt::join(global, " x "),

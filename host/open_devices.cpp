@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string_view>
 
+#include "host/driver_environment.hpp"
 #include "host/error.hpp"
 #include "host/opencl.hpp"
 #include "host/select_devices.hpp"
@@ -62,6 +63,7 @@ DeviceInfo describe(const cl::Device& device, const std::string& platform, int i
 }
 
 std::vector<Found> find_devices() {
+  [[maybe_unused]] static const bool prepared = (prepare_drivers(), true);
   std::vector<Found> found;
   std::vector<cl::Platform> platforms;
   try {
@@ -106,11 +108,15 @@ Device open_device(const DeviceInfo& info, const cl::Device& device, std::size_t
   auto state = std::make_shared<DeviceState>();
   state->info = info;
   state->quirks = quirks_of(info);
+  state->groups.items = std::max<std::size_t>(1, info.max_work_group);
   state->device = device;
   const char* keep = std::getenv("HALOCLINE_KEEP_MEMORY");
   state->keeps_buffers = keep != nullptr ? std::string_view(keep) != "0" : !info.cpu() && !info.unified_memory;
   state->stages_transfers = std::getenv("HALOCLINE_STAGE_TRANSFERS") != nullptr;
   try {
+    const auto axes = device.getInfo<CL_DEVICE_MAX_WORK_ITEM_SIZES>();
+    for (std::size_t axis = 0; axis < std::min<std::size_t>(3, axes.size()); ++axis)
+      state->groups.axes[axis] = std::max<std::size_t>(1, axes[axis]);
     // A context each: on NVIDIA a shared one migrates buffers between devices at 1.3 GB/s.
     state->context = cl::Context(device);
     for (auto& queue : state->queues) queue = cl::CommandQueue(state->context, device, CL_QUEUE_PROFILING_ENABLE);
@@ -137,6 +143,22 @@ std::vector<Device> open_all(const std::vector<Found>& wanted, std::size_t memor
   return result;
 }
 
+// Those of the chosen devices that jobs can run on. Throws InputError if there is none.
+std::vector<int> usable(const std::vector<DeviceInfo>& devices, const std::vector<int>& chosen) {
+  std::vector<int> result;
+  for (const int index : chosen) {
+    const std::string reason = refusal(devices[index]);
+    if (reason.empty()) {
+      result.push_back(index);
+      continue;
+    }
+    const std::string text = fmt::format("{} cannot be used: {}", devices[index].name, reason);
+    if (result.empty() && index == chosen.back()) throw InputError(text + "; choose another --device");
+    spdlog::warn("{}; it is left out", text);
+  }
+  return result;
+}
+
 }  // namespace
 
 std::vector<DeviceInfo> list_devices() {
@@ -154,7 +176,7 @@ std::vector<Device> open_devices(const DeviceSelection& selection) {
     const char* environment = std::getenv("HALOCLINE_DEVICE");
     if (environment != nullptr) wanted = environment;
   }
-  const auto chosen = select_devices(infos, wanted);
+  const auto chosen = usable(infos, select_devices(infos, wanted));
   for (const auto& text : repeated_devices(wanted)) spdlog::warn("{}", text);
 
   std::vector<Found> wanted_devices;

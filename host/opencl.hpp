@@ -24,6 +24,7 @@
 #include "host/program_cache.hpp"
 #include "host/quirks.hpp"
 #include "host/tuning.hpp"
+#include "host/work_groups.hpp"
 
 namespace halocline {
 
@@ -34,19 +35,25 @@ const char* cl_error_name(int code);
 [[noreturn]] void throw_cl_error(int code, const std::string& call, const std::string& detail,
                                  const std::string& device);
 
+struct CompiledKernel {
+  cl::Kernel kernel;
+  GroupLimits groups;
+};
+
 /// The handles of one open device.
 struct DeviceState : std::enable_shared_from_this<DeviceState> {
   DeviceInfo info;
   Quirks quirks;
   cl::Device device;
+  GroupLimits groups;
   cl::Context context;
   cl::CommandQueue queues[3];  // by Queue
   std::unique_ptr<MemoryLedger> ledger;
   ProgramCache cache;
-  std::mutex launch_mutex;                      // of the next four: arguments stay with a kernel until it is launched
-  std::map<std::string, cl::Program> programs;  // by file and options
-  std::map<std::string, cl::Kernel> kernels;    // by file, options and kernel
-  std::set<std::string> shaped_kernels;         // launched without a group of their own
+  std::mutex launch_mutex;                        // of the next four: arguments stay with a kernel until it is launched
+  std::map<std::string, cl::Program> programs;    // by file and options
+  std::map<std::string, CompiledKernel> kernels;  // by file, options and kernel
+  std::set<std::string> shaped_kernels;           // launched without a group of their own
   Tuning tuning;
   std::shared_ptr<Trace> trace;
   std::atomic<bool> left_out{false};

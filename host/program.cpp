@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <sstream>
 
 #include "host/error.hpp"
@@ -20,7 +21,9 @@ std::string numbered(const std::string& source) {
 }
 
 std::string options_for(const DeviceState& state, const KernelSpec& spec) {
-  return fmt::format("-cl-std=CL1.2 {} {}", state.quirks.build_options, spec.options);
+  const std::string more = program_options(state.info, spec.file, spec.options);
+  return fmt::format("-cl-std=CL1.2 {} {}{}{}", state.quirks.build_options, spec.options, more.empty() ? "" : " ",
+                     more);
 }
 
 cl::Program build_from_source(DeviceState& state, const KernelSpec& spec, const std::string& source,
@@ -79,15 +82,29 @@ cl::Program& program_of(DeviceState& state, const KernelSpec& spec) {
   return state.programs.emplace(name, *program).first->second;
 }
 
+// A kernel may need so many registers that its groups are smaller than the device's. One that is compiled for the size
+// of its groups is not asked: its compiler had to heed that size.
+GroupLimits limits_of(const DeviceState& state, const cl::Kernel& kernel) {
+  GroupLimits limits = state.groups;
+  try {
+    const auto compiled = kernel.getWorkGroupInfo<CL_KERNEL_COMPILE_WORK_GROUP_SIZE>(state.device);
+    const std::size_t most = kernel.getWorkGroupInfo<CL_KERNEL_WORK_GROUP_SIZE>(state.device);
+    if (compiled[0] == 0 && most > 0) limits.items = std::min(limits.items, most);
+  } catch (const cl::Error&) {  // a driver that does not tell: the device's limits hold
+  }
+  return limits;
+}
+
 }  // namespace
 
-cl::Kernel& kernel_of(DeviceState& state, const KernelSpec& spec) {
+CompiledKernel& kernel_of(DeviceState& state, const KernelSpec& spec) {
   const std::string name = fmt::format("{}\n{}\n{}", spec.file, spec.kernel, spec.options);
   const auto found = state.kernels.find(name);
   if (found != state.kernels.end()) return found->second;
   auto& program = program_of(state, spec);
   try {
-    return state.kernels.emplace(name, cl::Kernel(program, spec.kernel.c_str())).first->second;
+    const cl::Kernel kernel(program, spec.kernel.c_str());
+    return state.kernels.emplace(name, CompiledKernel{kernel, limits_of(state, kernel)}).first->second;
   } catch (const cl::Error& error) {
     throw_cl_error(error.err(), "clCreateKernel", fmt::format("{} in cl/{}", spec.kernel, spec.file), state.info.name);
   }

@@ -6,6 +6,6 @@
 namespace halocline {
 
 /// Throws BuildError with log, options and numbered source; ClError if the file has no such kernel.
-cl::Kernel& kernel_of(DeviceState& state, const KernelSpec& spec);
+CompiledKernel& kernel_of(DeviceState& state, const KernelSpec& spec);
 
 }  // namespace halocline

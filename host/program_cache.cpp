@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "cl/sources.hpp"
+#include "host/cache_folder.hpp"
 #include "host/error.hpp"
 
 namespace halocline {
@@ -37,9 +38,8 @@ std::string environment(const char* name) {
 
 fs::path default_folder() {
   if (const auto folder = environment("HALOCLINE_CACHE_DIR"); !folder.empty()) return folder;
-  if (const auto folder = environment("XDG_CACHE_HOME"); !folder.empty()) return fs::path(folder) / "halocline";
-  if (const auto folder = environment("HOME"); !folder.empty()) return fs::path(folder) / ".cache" / "halocline";
-  return {};
+  if (const auto folder = user_cache_folder(); !folder.empty()) return folder / "halocline";
+  return temporary_cache_folder();
 }
 
 void append(std::string& to, std::uint64_t number) {

@@ -8,6 +8,7 @@
 
 #include "host/device_info.hpp"
 #include "host/error.hpp"
+#include "host/quirks.hpp"
 
 namespace halocline {
 namespace {
@@ -41,10 +42,12 @@ std::string list_of(const std::vector<DeviceInfo>& devices) {
   return result;
 }
 
+// Of those that can be used, if there is one.
 int default_device(const std::vector<DeviceInfo>& devices) {
-  for (const char* type : {"gpu", "accelerator"}) {
-    const auto found =
-        std::find_if(devices.begin(), devices.end(), [&](const auto& device) { return device.type == type; });
+  for (const std::string type : {"gpu", "accelerator", ""}) {
+    const auto found = std::find_if(devices.begin(), devices.end(), [&](const auto& device) {
+      return (type.empty() || device.type == type) && refusal(device).empty();
+    });
     if (found != devices.end()) return static_cast<int>(found - devices.begin());
   }
   return 0;
@@ -95,8 +98,8 @@ std::vector<int> select_devices(const std::vector<DeviceInfo>& devices, const st
   if (devices.empty())
     throw InputError(
         "there is no OpenCL device: install the OpenCL driver of the GPU, or PoCL, which runs on any CPU (on Debian "
-        "and Ubuntu: "
-        "apt-get install pocl-opencl-icd)");
+        "and Ubuntu: apt-get install pocl-opencl-icd). PoCL that is installed shows none where it has no folder to "
+        "write to: set POCL_CACHE_DIR to one (and HALOCLINE_CACHE_DIR, for compiled kernels)");
   if (trimmed(selection).empty()) return {default_device(devices)};
   std::vector<int> result;
   for (const auto& wanted : entries_of(selection)) {

@@ -19,6 +19,8 @@ struct Row {
 };
 
 constexpr Row table[] = {
+    {"", "", "", "copy_several", {256, 1, 1}},
+    {"", "", "", "fill_value", {256, 1, 1}},
     // An H200 reads through its texture units from square groups, and loses a third of its bandwidth to them in
     // stencils.
     {"", "nvidia", "gpu", "backproject_image", {16, 16, 1}},
@@ -55,18 +57,33 @@ bool counts(const Row& row, const DeviceInfo& device, const std::string& kernel)
 
 }  // namespace
 
+bool GroupLimits::take(const Shape& shape) const {
+  return shape[0] * shape[1] * shape[2] <= items && shape[0] <= axes[0] && shape[1] <= axes[1] && shape[2] <= axes[2];
+}
+
+std::array<std::size_t, 3> work_group_within(std::array<std::size_t, 3> shape, const GroupLimits& limits) {
+  for (int axis = 0; axis < 3; ++axis)
+    while (shape[axis] > 1 && shape[axis] > limits.axes[axis]) shape[axis] /= 2;
+  for (int axis = 2; axis >= 0; --axis)
+    while (shape[axis] > 1 && shape[0] * shape[1] * shape[2] > limits.items) shape[axis] /= 2;
+  return shape;
+}
+
+std::array<std::size_t, 3> work_group_within(std::array<std::size_t, 3> shape, const DeviceInfo& device) {
+  GroupLimits limits;
+  limits.items = device.max_work_group;
+  return work_group_within(shape, limits);
+}
+
 std::array<std::size_t, 3> work_group_shape(const DeviceInfo& device, const std::string& kernel,
                                             const std::array<std::size_t, 3>& global,
-                                            const std::array<std::size_t, 3>* tuned) {
+                                            const std::array<std::size_t, 3>* tuned, const GroupLimits& limits) {
   Shape shape = tuned != nullptr ? *tuned : std::find_if(std::begin(table), std::end(table), [&](const Row& row) {
                                               return counts(row, device, kernel);
                                             })->shape;
   for (int axis = 0; axis < 3; ++axis)  // work-items beyond the range would only idle
     shape[axis] = std::min(shape[axis], std::bit_ceil(std::max<std::size_t>(1, global[axis])));
-  const std::size_t most = std::max<std::size_t>(1, device.max_work_group);
-  for (int axis = 2; axis >= 0; --axis)  // x last: neighbours along x share memory transactions
-    while (shape[axis] > 1 && shape[0] * shape[1] * shape[2] > most) shape[axis] /= 2;
-  return shape;
+  return work_group_within(work_group_within(shape, device), limits);
 }
 
 }  // namespace halocline

@@ -197,11 +197,12 @@ class Run {
     };
   }
 
-  // The slab's band of rows of each view of the batch, one after the other.
+  // The band of rows that the slab needs of each view of the batch, one after the other.
   void upload(Slab& slab, Range views) {
+    const Range rows = method_.rows_read(slab.rows());
     const std::size_t row = element_bytes_ * projections_.grid.size[0], view = row * projections_.grid.size[1],
-                      band = row * static_cast<std::size_t>(slab.rows().count()),
-                      start = row * static_cast<std::size_t>(slab.rows().begin),
+                      band = row * static_cast<std::size_t>(rows.count()),
+                      start = row * static_cast<std::size_t>(rows.begin),
                       bytes = band * static_cast<std::size_t>(views.count());
     traffic_.up += bytes;
     if (projections_.values != nullptr && slab.direct(bytes)) {

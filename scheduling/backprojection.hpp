@@ -6,7 +6,7 @@
 
 namespace halocline {
 
-/// Arrays by convention: "raw" (projections, input: a batch of rows() x views), "filtered" (projections, scratch: what
+/// Arrays by convention: "raw" (projections, input: a batch of rows_read() x views), "filtered" (projections, scratch: what
 /// filter() leaves and accumulate() reads), "volume" (volume, output).
 class BackprojectionMethod {
  public:
@@ -17,6 +17,9 @@ class BackprojectionMethod {
   /// The views in the order in which filter() and accumulate() want them: what they call view n is order()[n]. Empty:
   /// as they lie.
   virtual std::vector<int> order() const { return {}; }
+  /// Rows of the projections that "raw" holds of a slab's detector rows: others where filter() resamples them. "raw" then
+  /// has room for all (ArrayNeed::rows).
+  virtual Range rows_read(Range rows) const { return rows; }
   /// "raw" -> "filtered" for `views` (global numbers; the first lies first in the arrays) and the slab's rows.
   virtual void filter(Slab& slab, Range views) const = 0;
   /// Adds `views` to `slices` of the slab in their order, voxel by voxel, starting from the stored value.

@@ -17,9 +17,11 @@ constexpr double staging_bytes = 64 << 20;  // page-locked chunks of a device (h
 // Bytes that one detector row of one view moves.
 double row_bytes(const Requirements& requirements, Lifetime lifetime) {
   double result = 0;
-  for (const auto& need : requirements.arrays)
-    if (need.kind == ArrayKind::projections && need.lifetime == lifetime)
-      result += static_cast<double>(array_bytes(need, requirements, 0, 1, 1));
+  for (auto need : requirements.arrays) {
+    if (need.kind != ArrayKind::projections || need.lifetime != lifetime) continue;
+    need.rows = 0;  // however many there is room for
+    result += static_cast<double>(array_bytes(need, requirements, 0, 1, 1));
+  }
   return result;
 }
 

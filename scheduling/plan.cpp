@@ -39,10 +39,23 @@ std::vector<int> exchange_candidates(const Requirements& requirements, const Pla
   return result;
 }
 
+// Views of which every device's image arrays have layers enough.
+int most_views(const Requirements& requirements, std::span<const DeviceBudget> devices) {
+  std::size_t most = requirements.stack[2];
+  for (const ArrayNeed& need : requirements.arrays) {
+    if (need.kind != ArrayKind::image) continue;
+    const std::size_t together = need.layer_views > 0 ? static_cast<std::size_t>(need.layer_views) : need.components;
+    for (const auto& device : devices)
+      if (device.image_layers > 0) most = std::min(most, device.image_layers * together);
+  }
+  return static_cast<int>(most);
+}
+
 // Views in a batch: from the preferred number down by halves.
-std::vector<int> batch_candidates(const Requirements& requirements, const PlanOptions& options) {
-  const auto views = static_cast<int>(requirements.stack[2]);
-  if (views == 0) return {0};
+std::vector<int> batch_candidates(const Requirements& requirements, std::span<const DeviceBudget> devices,
+                                  const PlanOptions& options) {
+  if (requirements.stack[2] == 0) return {0};
+  const int views = most_views(requirements, devices);
   const int step = requirements.batch_step;
   const auto in_steps = [&](int batch) { return std::max(batch / step, 1) * step; };
   if (options.batch > 0) return {std::min(in_steps(options.batch), views)};
@@ -150,7 +163,7 @@ std::optional<Plan> in_best_slabs(const Plan& common, const Team& team, int iter
 // The best plan for all devices of a team; nothing if nothing fits.
 std::optional<Plan> best_plan(const Plan& common, const Team& team, const PlanOptions& options) {
   const auto exchanges = exchange_candidates(common.requirements, options);
-  const auto batches = batch_candidates(common.requirements, options);
+  const auto batches = batch_candidates(common.requirements, team.devices, options);
   std::optional<Plan> best;
   // A slab without neighbours exchanges nothing: no number of iterations is better than all of them.
   if (auto whole = try_plan(common, team, exchanges.back(), batches.front(), options);
@@ -287,7 +300,7 @@ Plan make_plan(const Requirements& requirements, std::span<const DeviceBudget> d
   }
   if (!best)
     throw_too_small(requirements, candidates.back().devices, exchange_candidates(requirements, options).front(),
-                    batch_candidates(requirements, options).back(), options);
+                    batch_candidates(requirements, candidates.back().devices, options).back(), options);
   if (with_more > 0)
     best->notes.push_back(fmt::format("left out: {}; with {} it would take {:.3g} s instead of {:.3g} s",
                                       names_of(*best, others(candidates.back(), *chosen)),

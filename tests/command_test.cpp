@@ -924,9 +924,35 @@ TEST(CommandLine, EverySubcommandHasHelpWithAnExample) {
       << help;
   EXPECT_EQ(run({"--help"}).code, 0);
   EXPECT_EQ(run({"geometry", "circular", "--help"}).code, 0);
+}
+
+TEST(CommandLine, HelpIsASubcommandToo) {
+  EXPECT_EQ(run({"help"}).out, run({"--help"}).out);
+  EXPECT_THAT(run({"help", "fdk"}).out, HasSubstr("Usage: halocline fdk [OPTIONS]"));
+  EXPECT_THAT(run({"help", "geometry", "circular"}).out, HasSubstr("Usage: halocline geometry circular [OPTIONS]"));
+  const Ran unknown = run({"help", "fkd"});
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("did you mean 'fdk'?"));
+}
+
+TEST(CommandLine, TheVersionNamesCommitAndFeatures) {
   const Ran version = run({"--version"});
   EXPECT_EQ(version.code, 0);
-  EXPECT_NE(version.out, "");
+  EXPECT_THAT(version.out,
+              AllOf(HasSubstr("halocline 0."), HasSubstr("(commit "), HasSubstr("OpenCL 1.2"), HasSubstr("ITK")));
+  EXPECT_EQ(run({"-V"}).out, version.out);
+}
+
+TEST(CommandLine, AnUnknownSubcommandIsToldWithTheOneSpeltLikeIt) {
+  const auto told = [](const Words& words) {
+    const Ran ran = run(words);
+    EXPECT_EQ(ran.code, 2);
+    return ran.err;
+  };
+  EXPECT_THAT(told({"denoize"}), HasSubstr("did you mean 'denoise'?"));
+  EXPECT_THAT(told({"fkd", "-i", "p.mha"}), HasSubstr("did you mean 'fdk'?"));
+  EXPECT_THAT(told({"geometry", "find_axis"}), HasSubstr("did you mean 'find-axis'?"));
+  EXPECT_THAT(told({"reconstruct-it"}), AllOf(HasSubstr("there is no subcommand"), Not(HasSubstr("did you mean"))));
 }
 
 TEST(CommandLine, HelpTellsWhichValuesMayNotBeNan) {

@@ -96,6 +96,13 @@ Folder* FdkCheckpoint::folder_ = nullptr;
 
 const Words resume{"--resume"};
 
+TEST_F(FdkCheckpoint, ALinkToTheFileStaysAndTheFileGoes) {
+  std::filesystem::create_symlink("behind", path("state"));
+  result_of(fdk(kept()));
+  EXPECT_TRUE(std::filesystem::is_symlink(path("state")));
+  EXPECT_FALSE(is_there("behind"));
+}
+
 TEST_F(FdkCheckpoint, AKilledRunGoesOnToTheSameBitsAndComputesTheRestAlone) {
   const std::string expected = result_of(fdk());
   leave_state();

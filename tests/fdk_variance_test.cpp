@@ -141,6 +141,7 @@ struct Scan {
   std::string name;
   double arc = 360, shift = 0, radius = 0, pad = 0;
   std::size_t rows = 1;
+  double in_plane = 0;
 };
 void PrintTo(const Scan& scan, std::ostream* out) {
   *out << scan.name;
@@ -162,6 +163,7 @@ TEST_P(VarianceScans, IsThatOfManyScans) {
     options.projection_offset_x = -15;
     options.in_plane_angle = 3;
   }
+  options.in_plane_angle += scan.in_plane;
   Geometry geometry = circular_geometry(options);
   geometry.radius_cylindrical_detector = scan.radius;
   const bool cone = scan.rows > 1;
@@ -179,6 +181,8 @@ INSTANTIATE_TEST_SUITE_P(Scans, VarianceScans,
                          testing::Values(Scan{.name = "short_scan", .arc = 240}, Scan{.name = "displaced", .shift = 12},
                                          Scan{.name = "cylinder", .radius = 180}, Scan{.name = "padded", .pad = 0.5},
                                          Scan{.name = "tilted", .rows = 56},
+                                         Scan{.name = "turned", .rows = 56, .in_plane = 10},
+                                         Scan{.name = "turned_short", .arc = 240, .rows = 56, .in_plane = -7},
                                          Scan{.name = "cylinder_cone", .radius = 180, .rows = 56}),
                          [](const auto& info) { return info.param.name; });
 

@@ -5,15 +5,19 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "algorithms/geometry_xml.hpp"
 #include "apps/io/image_file.hpp"
 #include "tests/command_runner.hpp"
+#include "tests/reference/real_data.hpp"
 
 namespace halocline {
 namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 using Words = std::vector<std::string>;
 
 Words operator+(Words a, const Words& b) {
@@ -42,14 +46,14 @@ class FdkWarnings : public testing::Test {
     return ran;
   }
   std::string fdk(const std::string& input, const std::string& geometry = "g.xml", const Words& more = {}) const {
-    return done(Words{"fdk", "-i", f / input, "-g", f / geometry, "--size", "20,20,4", "--spacing", "2,2,2", "-o",
+    return done(Words{"fdk", "-i", f / input, "-g", f / geometry, "--size", "7,7,4", "--spacing", "5,5,2", "-o",
                       f / "v.mha", "--quiet"} +
                 more)
         .err;
   }
   std::string slices(const std::string& input, const Words& more = {}) const {
-    return done(Words{"slices", "-i", f / input, "-g", f / "g.xml", "--size", "20,20,4", "--spacing", "2,2,2",
-                      "--plane", "axial", "-o", f / "s.mha", "--quiet"} +
+    return done(Words{"slices", "-i", f / input, "-g", f / "g.xml", "--size", "7,7,4", "--spacing", "5,5,2", "--plane",
+                      "axial", "-o", f / "s.mha", "--quiet"} +
                 more)
         .err;
   }
@@ -65,6 +69,59 @@ TEST_F(FdkWarnings, NothingIsSaidOfAGoodScan) {
   EXPECT_EQ(fdk("p.mha"), "");
   EXPECT_EQ(fdk("p.mha", "g.xml", {"--halves-out", (f / "a.mha") + "," + (f / "b.mha")}), "");
   EXPECT_EQ(slices("p.mha"), "");
+}
+
+TEST_F(FdkWarnings, TooFewViewsAreToldOfWithTheNumberThatWouldDo) {
+  const auto fine = [&](const Words& more) {
+    return done(Words{"fdk", "-i", f / "p.mha", "-g", f / "g.xml", "-o", f / "v.mha", "--quiet"} + more).err;
+  };
+  std::string said = fine({"--size", "40,40,4", "--spacing", "1.4,1.4,2"});
+  EXPECT_THAT(said, AllOf(HasSubstr("g.xml': 40 different angles are few for 40 voxels"), HasSubstr("about 63 would")));
+  EXPECT_EQ(times(said, "warning"), 1u) << said;
+  // Of the halves only where the whole has enough.
+  const Words halves{"--halves-out", (f / "a.mha") + "," + (f / "b.mha")};
+  EXPECT_EQ(times(fine(Words{"--size", "40,40,4", "--spacing", "1.4,1.4,2"} + halves), "different angles"), 1u);
+  said = fine(Words{"--size", "24,24,4", "--spacing", "2,2,2"} + halves);
+  EXPECT_THAT(said, AllOf(HasSubstr("each half: 20 different angles"), HasSubstr("about 38 would")));
+  EXPECT_EQ(times(said, "warning"), 1u) << said;
+}
+
+TEST_F(FdkWarnings, ProjectionsThatAreNoLineIntegralsAreToldOf) {
+  Volume negated = read_image(f / "p.mha"), transmissions = negated;
+  for (float& value : negated.voxels) value = -value;
+  for (float& value : transmissions.voxels) value = std::exp(-value);
+  write_image(negated, f / "negated.mha");
+  write_image(transmissions, f / "transmissions.mha");
+  for (const auto& said : {fdk("negated.mha"), slices("negated.mha")}) {
+    EXPECT_THAT(said, AllOf(HasSubstr("negated.mha': most line integrals are negative"), HasSubstr("their sign")));
+    EXPECT_EQ(times(said, "warning"), 1u) << said;
+  }
+  for (const auto& said : {fdk("transmissions.mha"), slices("transmissions.mha")}) {
+    EXPECT_THAT(said, HasSubstr("transmissions.mha': the values seem to be transmissions I/I0"));
+    EXPECT_EQ(times(said, "warning"), 1u) << said;
+  }
+  // with the remedy it is the volume of the line integrals
+  fdk("p.mha");
+  const Volume right = read_image(f / "v.mha");
+  EXPECT_EQ(fdk("transmissions.mha", "g.xml", {"--counts", "--air", "0,0,3,8", "--floor", "0.0001"}), "");
+  const Volume remedied = read_image(f / "v.mha");
+  for (std::size_t n = 0; n < right.voxels.size(); ++n) ASSERT_NEAR(remedied.voxels[n], right.voxels[n], 1e-5);
+}
+
+TEST_F(FdkWarnings, RealScansAreToldOfWhereTheyAreTransmissions) {
+  SKIP_WITHOUT("cone_cylinder/cylinder_transmission.mha");
+  done({"geometry", "circular", "--sid", "71.6364", "--sdd", "619.7902", "--projections", "40", "-o", f / "cone.xml"});
+  const auto said = [&](const std::string& file, const std::string& geometry, const std::string& size = "16,16,4") {
+    return done({"fdk", "-i", real_data(file), "-g", f / geometry, "--size", size, "--spacing", "1,1,1", "-o",
+                 f / "v.mha", "--quiet"})
+        .err;
+  };
+  EXPECT_THAT(said("cone_cylinder/cylinder_transmission.mha", "cone.xml"), HasSubstr("seem to be transmissions"));
+  EXPECT_EQ(said("cone_cylinder/cylinder_lineint.mha", "cone.xml"), "");
+  done({"geometry", "circular", "--sid", "410.66", "--sdd", "553.74", "--projections", "721", "--arc", "360.5", "-o",
+        f / "fan.xml"});
+  EXPECT_THAT(said("fan_htc2022/htc_solid_disc_projections.mha", "fan.xml", "16,16,1"),
+              Not(HasSubstr("line integral")));
 }
 
 TEST_F(FdkWarnings, ADetectorOnTheAxisIsToldOf) {
@@ -101,8 +158,8 @@ TEST_F(FdkWarnings, AViewThatIsWrongHasItsNumberInTheFileWhateverPartIsTaken) {
   geometry.views[11].out_of_plane_angle = 12;  // its rays are steep, too
   geometry.views[21].in_plane_angle = 60;
   write_text(f / "steep.xml", geometry_xml(geometry));
-  const Words command{"fdk",       "-i",    f / "p.mha", "-g",        f / "steep.xml", "--size", "20,20,4",
-                      "--spacing", "2,2,2", "-o",        f / "v.mha", "--views",       "1:39:2"};
+  const Words command{"fdk",       "-i",    f / "p.mha", "-g",        f / "steep.xml", "--size", "7,7,4",
+                      "--spacing", "5,5,2", "-o",        f / "v.mha", "--views",       "1:39:2"};
   const Ran refused = run(command);
   EXPECT_EQ(refused.code, 2);
   EXPECT_THAT(refused.err, HasSubstr("steep.xml': in projection 21 the detector's rows stand at 60 degrees"));
@@ -125,9 +182,9 @@ TEST_F(FdkWarnings, AViewThatIsWrongIsToldOfOnceForAllFrames) {
   geometry.views.insert(geometry.views.end(), views.begin(), views.end());
   geometry.views[51].sid = 330;
   write_text(f / "frames.xml", geometry_xml(geometry));
-  const Words command{"fdk",    "-i",      f / "frames.mha", "-g",     f / "frames.xml",
-                      "--size", "20,20,4", "--spacing",      "2,2,2",  "--views-per-frame",
-                      "40",     "-o",      f / "v%d.mha",    "--quiet"};
+  const Words command{"fdk",    "-i",    f / "frames.mha", "-g",     f / "frames.xml",
+                      "--size", "7,7,4", "--spacing",      "5,5,2",  "--views-per-frame",
+                      "40",     "-o",    f / "v%d.mha",    "--quiet"};
   for (const Words& more : {Words{}, Words{"--views", "1:39:2"}}) {
     const std::string said = done(command + more).err;
     EXPECT_THAT(said, HasSubstr("frames.xml': the source to isocentre distance of projection 51 is 330 mm"));
@@ -204,8 +261,8 @@ TEST_F(FdkWarnings, AreGivenOnce) {
   projections.voxels.resize(3 * frame, 0.0f);
   std::copy_n(projections.voxels.begin(), frame, projections.voxels.begin() + static_cast<std::ptrdiff_t>(2 * frame));
   write_image(projections, f / "frames.mha");
-  const std::string said = done({"fdk", "-i", f / "frames.mha", "-g", f / "short.xml", "--size", "20,20,4", "--spacing",
-                                 "2,2,2", "--views-per-frame", "40", "-o", f / "v%d.mha", "--quiet"})
+  const std::string said = done({"fdk", "-i", f / "frames.mha", "-g", f / "short.xml", "--size", "7,7,4", "--spacing",
+                                 "5,5,2", "--views-per-frame", "40", "-o", f / "v%d.mha", "--quiet"})
                                .err;
   EXPECT_EQ(times(said, "Parker"), 1u) << said;
   EXPECT_THAT(said, HasSubstr("frames.mha', frame 1: all line integrals are 0"));

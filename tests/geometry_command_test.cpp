@@ -1,6 +1,6 @@
 // labels: app
 // halocline geometry convert, show, check and find-axis as commands.
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -181,6 +181,13 @@ TEST_F(GeometryCommand, OtherCommandsTakeAnyFormat) {
   EXPECT_LT(worst, 1e-5 * most);  // a chord at grazing incidence moves by the root of 1e-13
   refused(phantom + Words{"-g", f / "t.txt", "--detector", "90,70", "--pixel", "2,2", "-o", f / "c.mha"},
           {"t.txt", "2 x 3", "2 x 2"});
+}
+
+TEST_F(GeometryCommand, ShowHasNoNegativeZero) {
+  done({"geometry", "circular", "--sid", "100", "--sdd", "200", "--projections", "10", "--proj-offset-x=-0.0",
+        "--source-offset-y=-0.0", "--in-plane=-0.0", "--first-angle=-0.0", "-o", f / "zero.xml"});
+  const Ran ran = done(Words{"geometry", "show", f / "zero.xml", "--views"} + detector);
+  EXPECT_THAT(ran.out, testing::Not(testing::ContainsRegex("-0(\\.0+)?([ ,\n])"))) << ran.out;
 }
 
 TEST_F(GeometryCommand, ShowTellsFieldOfViewOffsetsAndTilts) {

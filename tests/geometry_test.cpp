@@ -232,6 +232,43 @@ TEST(CheckProjections, ComparesTheStackWithTheGeometry) {
   EXPECT_NO_THROW(check_projections(stack, "p.mha", geometry, "g.xml", DetectorShape::flat_or_cylinder));
 }
 
+// Jaws as RTK's rtkmaskcollimation has them: it keeps columns 6 to 69 and rows 31 to 75 of this detector.
+TEST(CheckProjections, RefusesPixelsBehindJaws) {
+  CircularOptions options;
+  options.sid = 100;
+  options.sdd = 160;
+  options.angles = {0, 33};
+  options.source_offset_x = 4;
+  options.source_offset_y = 2;
+  options.projection_offset_x = 7;
+  options.projection_offset_y = -3;
+  Geometry geometry = circular_geometry(options);
+  View& view = geometry.views[1];
+  view.collimation_u_inf = 11;
+  view.collimation_u_sup = 9;
+  view.collimation_v_inf = 6;
+  view.collimation_v_sup = 8;
+  const auto part = [](std::size_t u0, std::size_t v0, std::size_t u1, std::size_t v1) {  // inclusive
+    Grid stack;
+    stack.size = {u1 - u0 + 1, v1 - v0 + 1, 2};
+    stack.spacing = {0.5, 0.5, 1};
+    stack.origin = {-30 + 0.5 * static_cast<double>(u0), -20 + 0.5 * static_cast<double>(v0), 0};
+    return stack;
+  };
+  EXPECT_NO_THROW(check_projections(part(6, 31, 69, 75), "p.mha", geometry, "g.xml"));
+  const auto refused = [&](const Grid& stack, const std::string& entry) {
+    expect_input_error([&] { check_projections(stack, "p.mha", geometry, "g.xml"); },
+                       {"g.xml: in projection 1 <" + entry + ">", "--crop", "remove the entry"});
+  };
+  refused(part(5, 31, 69, 75), "CollimationUInf");
+  refused(part(6, 31, 70, 75), "CollimationUSup");
+  refused(part(6, 30, 69, 75), "CollimationVInf");
+  refused(part(6, 31, 69, 76), "CollimationVSup");
+  view = geometry.views[0];
+  view.collimation_u_inf = 1000;  // far outside
+  EXPECT_NO_THROW(check_projections(part(0, 0, 120, 80), "p.mha", geometry, "g.xml"));
+}
+
 TEST(AngularCoverage, EvenFullCircle) {
   CircularOptions options;
   options.projections = 93;

@@ -84,15 +84,16 @@ TEST(ReadGeometry, ReadsWhatRtkWrites) {
 }
 
 TEST(ReadGeometry, ValuesHoldUntilTheyAreGivenAgain) {
-  const Geometry geometry = read_text(
-      document("<sourcetoisocenterdistance> 500 "
-               "</sourcetoisocenterdistance><SOURCETODETECTORDISTANCE>+8e2</SOURCETODETECTORDISTANCE>"
-               "<Remark>unknown <SourceOffsetY>-2</SourceOffsetY></Remark><!-- a comment -->"
-               "<Projection><Angle>10</Angle><InPlaneAngle>3</InPlaneAngle></Projection>"
-               "<Projection><GantryAngle>20</GantryAngle></Projection>"
-               "<SourceOffsetX>7</SourceOffsetX><RadiusCylindricalDetector>850</RadiusCylindricalDetector>"
-               "<projection><InPlaneAngle>0</InPlaneAngle><CollimationUInf>1.79769313486232e+308</CollimationUInf>"
-               "<CollimationVSup>55.5</CollimationVSup></projection>"));
+  const Geometry geometry =
+      read_text(document("<sourcetoisocenterdistance> 500 "
+                         "</sourcetoisocenterdistance><SOURCETODETECTORDISTANCE>+8e2</SOURCETODETECTORDISTANCE>"
+                         "<Remark>unknown <SourceOffsetY>-2</SourceOffsetY></Remark><!-- a comment -->"
+                         "<Projection><Angle>10</Angle><InPlaneAngle>3</InPlaneAngle></Projection>"
+                         "<Projection><GantryAngle>20</GantryAngle></Projection>"
+                         "<SourceOffsetX>7</SourceOffsetX><RadiusCylindricalDetector>850</RadiusCylindricalDetector>"
+                         "<projection><angle>30</angle><InPlaneAngle>0</"
+                         "InPlaneAngle><CollimationUInf>1.79769313486232e+308</CollimationUInf>"
+                         "<CollimationVSup>55.5</CollimationVSup></projection>"));
   ASSERT_EQ(geometry.views.size(), 3u);
   EXPECT_EQ(geometry.radius_cylindrical_detector, 850);
   for (const View& view : geometry.views) {
@@ -105,7 +106,7 @@ TEST(ReadGeometry, ValuesHoldUntilTheyAreGivenAgain) {
   EXPECT_EQ(geometry.views[1].gantry_angle, 20);
   EXPECT_EQ(geometry.views[1].in_plane_angle, 3);
   EXPECT_EQ(geometry.views[1].source_offset_x, 0);
-  EXPECT_EQ(geometry.views[2].gantry_angle, 20);
+  EXPECT_EQ(geometry.views[2].gantry_angle, 30);
   EXPECT_EQ(geometry.views[2].in_plane_angle, 0);
   EXPECT_EQ(geometry.views[2].source_offset_x, 7);
   EXPECT_EQ(geometry.views[2].collimation_u_inf, View{}.collimation_u_inf);
@@ -126,6 +127,20 @@ TEST(ReadGeometry, ComparesTheMatrix) {
                  {"Matrix", "\"x\""});
 }
 
+// RTK compares the matrix of each projection with the angle that the one before had, and refuses.
+TEST(ReadGeometry, WantsOneGantryAngleAProjection) {
+  const std::string angle = "<GantryAngle>10</GantryAngle>", one = "<Projection>" + angle + "</Projection>";
+  const auto expect = [&](const std::string& content, const std::string& projection, const std::string& count) {
+    expect_refused(document(distances + content), {projection + " has " + count, "<GantryAngle>", "line 6", "add"});
+  };
+  EXPECT_EQ(read_text(document(distances + one + "<Angle>5</Angle>" + one)).views[1].gantry_angle, 10);
+  expect("<Projection/>", "projection 0", "no");
+  expect(one + one + "<Projection><InPlaneAngle>1</InPlaneAngle></Projection>", "projection 2", "no");
+  expect(angle + "<Projection/>", "projection 0", "no");
+  expect(one + "<Projection>" + angle + angle + "</Projection>", "projection 1", "2");
+  expect("<Projection>" + angle + "<Note><Angle>11</Angle></Note></Projection>" + one, "projection 0", "2");
+}
+
 TEST(ReadGeometry, SaysWhatIsWrongWithAFile) {
   EXPECT_THROW(read_geometry("/nonexistent/geometry.xml"), InputError);
   EXPECT_THROW(read_geometry(testing::TempDir()), InputError);
@@ -137,7 +152,8 @@ TEST(ReadGeometry, SaysWhatIsWrongWithAFile) {
   expect_refused("<html></html>", {"<html>", "RTKThreeDCircularGeometry"});
   expect_refused(document(distances + rtk_projection, "1"), {"version \"1\""});
   expect_refused(document(distances), {"no projections"});
-  expect_refused(document("<Projection/>"), {"projection 0", "source to isocentre distance is 0"});
+  expect_refused(document("<Projection><GantryAngle>1</GantryAngle></Projection>"),
+                 {"projection 0", "source to isocentre distance is 0"});
   for (const std::string value : {"", "12abc", "1 2", "nan", "inf", "1e999", "0x10", "1,5"})
     expect_refused(document(distances + ("\n<Projection><GantryAngle>" + value + "</GantryAngle></Projection>")),
                    {"line 7", "GantryAngle", "\"" + value + "\""});

@@ -484,6 +484,43 @@ TEST_F(ImageFile, LinksStayAndPermissionsToo) {
   EXPECT_EQ(names().size(), 2U);
 }
 
+TEST_F(ImageFile, LinksAreFollowedToFilesThatAreNotThere) {
+  fs::create_directory(path("other"));
+  fs::create_symlink("other/one.mha", path("link.mha"));
+  fs::create_symlink("link.mha", path("chain.mha"));  // to a link
+  const Volume volume = sample({3, 2, 1});
+  write_image(volume, path("chain.mha"));
+  EXPECT_TRUE(fs::is_symlink(path("link.mha")) && fs::is_symlink(path("chain.mha")));
+  EXPECT_FALSE(fs::is_symlink(path("other/one.mha")));
+  expect_same(read_image(path("other/one.mha")), volume);
+  // what leads nowhere is found before anything is made
+  fs::create_symlink("nowhere/v.mha", path("lost.mha"));
+  fs::create_symlink("loop.mha", path("loop.mha"));
+  EXPECT_THAT(error_of([&] { check_writable(path("lost.mha")); }),
+              AllOf(HasSubstr("InputError"), HasSubstr("symbolic link to"), HasSubstr("nowhere' does not exist")));
+  EXPECT_THAT(error_of([&] { check_writable(path("loop.mha")); }),
+              AllOf(HasSubstr("InputError"), HasSubstr("nowhere")));
+  EXPECT_TRUE(fs::is_symlink(path("lost.mha")));
+}
+
+TEST_F(ImageFile, NamesThatAreTooLongAreFoundAtOnce) {
+  const std::string just(251, 'x'), long_name(252, 'x'), ending(60, 'y');
+  EXPECT_NO_THROW(check_writable(path(just + ".mha")));
+  EXPECT_NO_THROW(check_output_path(path("r." + ending)));
+  write_file_atomically(path("r." + ending), [](std::ostream& out) { out << "{}"; });
+  EXPECT_THAT(error_of([&] { check_writable(path(long_name + ".mha")); }),
+              AllOf(HasSubstr("InputError"), HasSubstr("256 bytes, 255")));
+  EXPECT_THAT(error_of([&] { check_output_path(path("report." + long_name)); }),
+              AllOf(HasSubstr("InputError"), HasSubstr("too long")));
+  std::string deep;
+  for (int n = 0; n < 50; ++n) deep += std::string(100, 'd') + "/";
+  EXPECT_THAT(error_of([&] { check_output_path(path(deep + "v.mha")); }), HasSubstr("InputError"));
+  fs::create_symlink(long_name + ".mha", path("link.mha"));
+  EXPECT_THAT(error_of([&] { check_writable(path("link.mha")); }),
+              AllOf(HasSubstr("InputError"), HasSubstr("symbolic link to"), HasSubstr("too long")));
+  EXPECT_EQ(names().size(), 2U);  // the link and the report
+}
+
 TEST_F(ImageFile, ADiskThatIsFull) {
   std::vector<std::string> cases{"v.mha", "v.mhd", "v.raw"};
 #ifdef HALOCLINE_WITH_ITK

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "algorithms/axis_filter.hpp"
 #include "tests/noise_volumes.hpp"
 #include "tests/reference/tv_reference.hpp"
 
@@ -119,6 +120,26 @@ TEST(NoiseEstimate, NoiseThatNeighboursShareIsRecognised) {
         EXPECT_NEAR(estimate.correlation[axis][0], axis < axes ? 4.0 / 6 : 0, 0.08) << name << ", along " << axis;
         EXPECT_NEAR(estimate.correlation[axis][1], axis < axes ? 1.0 / 6 : 0, 0.08) << name << ", along " << axis;
       }
+    }
+}
+
+// Clinical CT: pixels are finer than its kernels.
+TEST(NoiseEstimate, NoiseThatReachesOverThreeVoxelsIsMeasuredInFull) {
+  for (const double reach : {1.1, 1.4})
+    for (const bool object : {false, true}) {
+      Volume volume = gaussian_smoothed(white_noise({72, 72, 72}, 1), reach);
+      double squares = 0;
+      for (const float value : volume.voxels) squares += static_cast<double>(value) * value;
+      const double scale = 0.05 / std::sqrt(squares / static_cast<double>(volume.voxels.size()));
+      const Volume balls = reference::two_balls(72, 0);
+      for (std::size_t n = 0; n < volume.voxels.size(); ++n)
+        volume.voxels[n] = static_cast<float>(scale * volume.voxels[n] + (object ? balls.voxels[n] : 0));
+      const auto estimate = estimate_noise(volume);
+      EXPECT_TRUE(estimate.correlated) << reach;
+      EXPECT_NEAR(estimate.sigma, 0.05, 0.15 * 0.05) << reach << (object ? ", with an object" : "");
+      for (const auto& along : estimate.correlation)  // of a Gaussian with itself
+        for (int lag = 1; lag <= 4; ++lag)
+          EXPECT_NEAR(along[lag - 1], std::exp(-lag * lag / (4 * reach * reach)), 0.1) << reach << ", " << lag;
     }
 }
 

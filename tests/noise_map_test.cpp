@@ -9,6 +9,7 @@
 #include <limits>
 #include <random>
 
+#include "algorithms/axis_filter.hpp"
 #include "algorithms/phantoms.hpp"
 #include "host/error.hpp"
 #include "tests/noise_volumes.hpp"
@@ -120,6 +121,22 @@ TEST(NoiseMap, NoiseThatNeighboursShareIsScaledUpOrMeasured) {
   EXPECT_GT(halves.least, 0.75);  // a part holds some 500 independent values of such noise
   EXPECT_LT(halves.most, 1.25);
   EXPECT_NEAR(halves.all, 1, 0.04);
+}
+
+TEST(NoiseMap, NoiseThatVariesAndReachesOverThreeVoxelsIsFound) {
+  const Volume clean = object("balls", 64);
+  const Volume variance = threefold(clean.grid, 0.05);
+  for (const double reach : {1.1, 1.3}) {
+    Volume noise = gaussian_smoothed(with_noise(Volume(clean.grid), Volume(clean.grid, 1), 1, 1), reach);
+    double squares = 0;
+    for (const float value : noise.voxels) squares += static_cast<double>(value) * value;
+    const double scale = std::sqrt(static_cast<double>(noise.voxels.size()) / squares);
+    for (std::size_t n = 0; n < noise.voxels.size(); ++n)
+      noise.voxels[n] = static_cast<float>(clean.voxels[n] + scale * std::sqrt(variance.voxels[n]) * noise.voxels[n]);
+    const auto map = noise_map(noise);
+    EXPECT_TRUE(map.correlated);
+    EXPECT_NEAR(ratios(map.variance, variance).all, 1, 0.15) << reach;
+  }
 }
 
 TEST(NoiseMap, WorksInOneTwoAndThreeDimensions) {

@@ -200,7 +200,25 @@ void run_slices(const Devices& devices, bool hardware, bool variance) {
   slices.reconstruct(planes);
 }
 
-// The weights of short, displaced and curved scans, tilted and truncated.
+// A cylindrical detector, rays that end within the volume, and both.
+void run_ends(const Devices& devices, double radius, double sdd) {
+  CircularOptions circle;
+  circle.sid = 40;
+  circle.sdd = sdd;
+  circle.angles = {3, 95};
+  circle.out_of_plane_angle = 2;
+  Geometry geometry = circular_geometry(circle);
+  geometry.radius_cylindrical_detector = radius;
+  const Volume volume = reference::random_volume(default_grid({9, 7, 5}, {1, 1.5, 2}), 1),
+               stack = reference::random_volume(reference::detector(11, 5, 2, 2, 2.5), 2);
+  for (const auto projector : {Projector::joseph, Projector::siddon, Projector::distance_driven}) {
+    for (const bool gpu : {false, true})
+      project(volume, geometry, stack.grid, {.projector = projector, .gpu = gpu}, devices, two_slabs());
+    backproject(stack, geometry, volume.grid, projector, devices, two_slabs());
+  }
+}
+
+// The weights of short, displaced and curved scans, tilted and truncated; half of them with rows across the axis.
 void run_general_fdk(const Devices& devices, bool variance, bool displaced, double radius, bool counts) {
   CircularOptions circle;
   circle.sid = 100;
@@ -208,7 +226,7 @@ void run_general_fdk(const Devices& devices, bool variance, bool displaced, doub
   circle.projections = 12;
   circle.arc = displaced ? 360 : 230;
   circle.source_offset_x = 2;
-  circle.in_plane_angle = 1;
+  circle.in_plane_angle = displaced == counts ? 6 : 0;
   circle.projection_offset_x = displaced ? 6 : -1;
   Geometry geometry = circular_geometry(circle);
   geometry.radius_cylindrical_detector = radius;
@@ -286,6 +304,8 @@ std::vector<std::function<void(const Devices&)>> cases() {
           [=](const Devices& devices) { run_denoiser(devices, name, Schedule::standard, for_gpus, {}, columns); });
   for (const char* name : {"cone_tilted", "cone", "cone_axis_along_j", "fan"})
     all.push_back([=](const Devices& devices) { run_projectors(devices, name); });
+  for (const auto& scan : {std::array{0.0, 43.0}, {50.0, 60.0}, {50.0, 43.0}})
+    all.push_back([=](const Devices& devices) { run_ends(devices, scan[0], scan[1]); });
   for (const std::size_t slices : {3, 4}) all.push_back([=](const Devices& devices) { run_mirrored(devices, slices); });
   for (const bool hardware : {false, true})
     for (const bool variance : {false, true})

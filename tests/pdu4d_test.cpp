@@ -11,6 +11,7 @@
 #include "algorithms/denoise.hpp"
 #include "algorithms/frames.hpp"
 #include "host/error.hpp"
+#include "tests/case_name.hpp"
 #include "tests/reference/frames_reference.hpp"
 
 namespace halocline {
@@ -106,7 +107,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Case{{1, 1, 1, 1}, Schedule::standard}, Case{{1, 1, 1, 9}, Schedule::standard},
                     Case{{9, 7, 5, 1}, Schedule::standard}, Case{{93, 7, 1, 5}, Schedule::standard},
                     Case{{17, 1, 13, 7}, Schedule::standard}, Case{{13, 11, 9, 7}, Schedule::standard},
-                    Case{{13, 11, 9, 7}, Schedule::chambolle_pock}, Case{{7, 2, 2, 2}, Schedule::chambolle_pock}));
+                    Case{{13, 11, 9, 7}, Schedule::chambolle_pock}, Case{{7, 2, 2, 2}, Schedule::chambolle_pock}),
+    [](const auto& each) { return case_name(each.param); });
 
 TEST(Pdu4d, GapBoundsTheDistanceToTheSolution) {
   const Volume f = growing_ball({9, 8, 7, 6}, {1, 1, 2}, 0.2);

@@ -8,6 +8,7 @@
 
 #include "algorithms/registry.hpp"
 #include "algorithms/slice_sums.hpp"
+#include "tests/case_name.hpp"
 #include "tests/reference/projector_scenes.hpp"
 #include "tests/reference/tv_reference.hpp"
 
@@ -95,7 +96,8 @@ INSTANTIATE_TEST_SUITE_P(SizesAndSchedules, PduReference,
                                          Case{{17, 37, 23}, Schedule::standard}, Case{{17, 37, 23}, Schedule::seed},
                                          Case{{7, 1, 12}, Schedule::seed}, Case{{17, 37, 23}, Schedule::zhu_chan},
                                          Case{{17, 37, 23}, Schedule::chambolle_pock},
-                                         Case{{1, 1, 9}, Schedule::chambolle_pock}));
+                                         Case{{1, 1, 9}, Schedule::chambolle_pock}),
+                         [](const auto& each) { return case_name(each.param); });
 
 TEST(Pdu, FloatPairsSumLikeDoubles) {
   const Volume f = noisy_ball({70, 41, 5}, {1, 1, 2});
@@ -203,7 +205,7 @@ TEST(Pdu, LongOddRowsHaveRoomForTheirSums) {
   const auto need = make_denoiser("pdu", parameters)->requirements();
   const auto partials = std::find_if(need.arrays.begin(), need.arrays.end(),
                                      [](const ArrayNeed& array) { return array.name == "partials"; });
-  EXPECT_GE(partials->elements, 3 * SliceSums(grid.size, 3).march({0, 3}, 1).sets);
+  EXPECT_GE(partials->elements, 3 * SliceSums(grid.size, 3).march({}, {0, 3}, 1).sets);
 }
 
 }  // namespace

@@ -103,6 +103,16 @@ TEST(PlanCommandErrors, nameWhatIsWrong) {
   EXPECT_THAT(absent.err, HasSubstr("/nowhere/m.json"));
 }
 
+TEST(PlanCommand, FindsTheMachinesThatComeWithTheCommandByName) {
+  const Words job{"--method", "pdu", "--size", "64"};
+  const Ran named = run(Words{"plan", "--machine", "h200x8"} + job);
+  EXPECT_EQ(named.code, 0) << named.err;
+  EXPECT_EQ(named.out, run(Words{"plan", "--machine", machines + "h200x8.json"} + job).out);
+  const Ran absent = run(Words{"plan", "--machine", "h100x8"} + job);
+  EXPECT_EQ(absent.code, 2);
+  EXPECT_THAT(absent.err, AllOf(HasSubstr("h100x8"), HasSubstr("cluster-node, h200, h200x8, laptop, w8100x4")));
+}
+
 TEST(PlanCommand, takesNoMoreEqualDevicesThanPay) {
   const Ran ran = run({"plan", "--machine", machines + "h200x8.json", "--method", "pdu", "--size", "64", "--json"});
   ASSERT_EQ(ran.code, 0) << ran.err;

@@ -240,7 +240,7 @@ TEST_P(RandomPlans, keepTheirPromises) {
   EXPECT_GT(refused, 10);
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, RandomPlans, ::testing::Range(1, 9));
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomPlans, ::testing::Range(1, 9), ::testing::PrintToStringParamName());
 
 TEST(Plan, keepsTheWholeVolumeOnOneDeviceThatHasRoom) {
   const Plan plan = make_plan(stencil({64, 64, 64}), std::vector{device(gibi)});

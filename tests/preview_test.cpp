@@ -114,6 +114,27 @@ TEST(Preview, MontageHasOnePhysicalScale) {
   EXPECT_EQ(small.height, 1U);
 }
 
+TEST(Preview, SeveralStandSideBySideWithOneWindow) {
+  const Volume small = numbered({3, 2, 1}), large = numbered({2, 4, 1});
+  PreviewOptions options;
+  options.window = preview_window(MemorySource(small), options);
+  const GreyImage left = render_preview(small, options), right = render_preview(large, options);
+  const GreyImage both = side_by_side({left, right});
+  ASSERT_EQ(both.width, 3U + 6U + 2U);
+  ASSERT_EQ(both.height, 4U);
+  for (std::size_t row = 0; row < 4; ++row)
+    for (std::size_t column = 0; column < both.width; ++column) {
+      const int grey = both.pixels[column + both.width * row];
+      if (column < 3 && row < 2)
+        EXPECT_EQ(grey, left.pixels[column + 3 * row]);
+      else if (column >= 9)
+        EXPECT_EQ(grey, right.pixels[column - 9 + 2 * row]);
+      else
+        EXPECT_EQ(grey, 255) << column << ", " << row;
+    }
+  EXPECT_EQ(both.pixels[0], both.pixels[9]);  // both are 0 there
+}
+
 TEST(Preview, WrongOptions) {
   const Volume volume = numbered({3, 4, 5});
   const auto error = [&](const PreviewOptions& options) -> std::string {

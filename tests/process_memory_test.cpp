@@ -56,7 +56,8 @@ TEST_P(ProcessMemory, ALimitOfAddressSpaceIsWhatTheProcessMayStillAdd) {
   EXPECT_EQ(wrong, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Limits, ProcessMemory, testing::Values(RLIMIT_AS, RLIMIT_DATA));
+INSTANTIATE_TEST_SUITE_P(Limits, ProcessMemory, testing::Values(RLIMIT_AS, RLIMIT_DATA),
+                         [](const auto& limit) { return limit.param == RLIMIT_AS ? "address_space" : "data"; });
 
 TEST(ProcessMemoryCommand, WhatALimitOfAddressSpaceDoesNotHoldIsRefusedByTheForecast) {
   if (!limits_work) GTEST_SKIP() << "a sanitizer is at work";

@@ -165,14 +165,19 @@ class EnvironmentVariable {
 };
 
 TEST_F(ProgramCacheTest, findsItsFolderInTheEnvironment) {
-  const EnvironmentVariable home("HOME", "/h"), xdg("XDG_CACHE_HOME", "/x"), own("HALOCLINE_CACHE_DIR", "/o");
+  const EnvironmentVariable home("HOME", (folder_ / "h").c_str()), xdg("XDG_CACHE_HOME", (folder_ / "x").c_str()),
+      temporary("TMPDIR", folder_.c_str()), own("HALOCLINE_CACHE_DIR", "/o");
   EXPECT_EQ(ProgramCache().path_of("k").parent_path(), "/o");
   {
     const EnvironmentVariable no_own("HALOCLINE_CACHE_DIR", nullptr);
-    EXPECT_EQ(ProgramCache().path_of("k").parent_path(), "/x/halocline");
+    EXPECT_EQ(ProgramCache().path_of("k").parent_path(), folder_ / "x" / "halocline");
     const EnvironmentVariable no_xdg("XDG_CACHE_HOME", "");
-    EXPECT_EQ(ProgramCache().path_of("k").parent_path(), "/h/.cache/halocline");
-    const EnvironmentVariable no_home("HOME", nullptr);
+    EXPECT_EQ(ProgramCache().path_of("k").parent_path(), folder_ / "h" / ".cache" / "halocline");
+    for (const char* nowhere : {static_cast<const char*>(nullptr), "/proc/no such folder"}) {
+      const EnvironmentVariable no_home("HOME", nowhere);
+      EXPECT_EQ(ProgramCache().path_of("k").parent_path(), folder_ / ("halocline-" + std::to_string(::geteuid())));
+    }
+    const EnvironmentVariable no_home("HOME", nullptr), no_temporary("TMPDIR", "/proc/no such folder");
     EXPECT_NO_THROW(ProgramCache().store("k", binary(1)));
     EXPECT_FALSE(ProgramCache().load("k"));
   }

@@ -47,6 +47,14 @@ TEST(SelectDevices, takesTheFirstGpuByDefault) {
   EXPECT_THAT(select_devices({devices[0], devices[0]}, ""), ElementsAre(0));
 }
 
+TEST(SelectDevices, avoidsDriversThatEndTheProcess) {
+  DeviceInfo crashes = info("llvmpipe", "Mesa/X.org", "rusticl", "gpu");
+  crashes.driver = "22.3.6";
+  EXPECT_THAT(select_devices({crashes, devices[0]}, ""), ElementsAre(1));
+  EXPECT_THAT(select_devices({crashes}, ""), ElementsAre(0));  // to be refused by name
+  EXPECT_THAT(select_devices({crashes, devices[0]}, "gpu"), ElementsAre(0));
+}
+
 TEST(SelectDevices, takesIndices) {
   EXPECT_THAT(select_devices(devices, "0"), ElementsAre(0));
   EXPECT_THAT(select_devices(devices, "3,1"), ElementsAre(3, 1));

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <random>
 
+#include "tests/case_name.hpp"
 #include "tests/reference/tv_reference.hpp"
 
 namespace halocline {
@@ -104,15 +105,16 @@ INSTANTIATE_TEST_SUITE_P(SizesAndSchedules, SpduReference,
                          testing::Values(Case{{1, 1, 9}, Schedule::standard}, Case{{93, 1, 7}, Schedule::standard},
                                          Case{{93, 7, 13}, Schedule::standard}, Case{{17, 37, 23}, Schedule::standard},
                                          Case{{17, 37, 23}, Schedule::seed}, Case{{17, 37, 23}, Schedule::zhu_chan},
-                                         Case{{17, 37, 23}, Schedule::chambolle_pock}));
+                                         Case{{17, 37, 23}, Schedule::chambolle_pock}),
+                         [](const auto& each) { return case_name(each.param); });
 
-INSTANTIATE_TEST_SUITE_P(StoredWeights, SpduReference,
-                         testing::Values(Case{{93, 7, 13}, Schedule::standard, 16},
-                                         Case{{93, 7, 13}, Schedule::standard, 8},
-                                         Case{{17, 37, 23}, Schedule::chambolle_pock, 16},
-                                         Case{{17, 37, 23}, Schedule::chambolle_pock, 8},
-                                         Case{{36, 17, 9}, Schedule::standard, 16, {2, 32}},
-                                         Case{{36, 17, 9}, Schedule::standard, 8, {2, 32}}));
+INSTANTIATE_TEST_SUITE_P(
+    StoredWeights, SpduReference,
+    testing::Values(Case{{93, 7, 13}, Schedule::standard, 16}, Case{{93, 7, 13}, Schedule::standard, 8},
+                    Case{{17, 37, 23}, Schedule::chambolle_pock, 16}, Case{{17, 37, 23}, Schedule::chambolle_pock, 8},
+                    Case{{36, 17, 9}, Schedule::standard, 16, {2, 32}},
+                    Case{{36, 17, 9}, Schedule::standard, 8, {2, 32}}),
+    [](const auto& each) { return case_name(each.param, "_" + std::to_string(each.param.weight_bits) + "_bits"); });
 
 // The bound of WeightCode between the two solutions u, u', and 2 gap between each of them and what is found, all in the
 // norm of 1 / w'; what the first gap bounds is in that of 1 / w.

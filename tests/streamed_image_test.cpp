@@ -587,7 +587,7 @@ TEST_F(StreamedCommand, WrongTypesAreRefusedBeforeTheWork) {
   refused({"--rescale", "--output-type", "float16"}, "x.mha", "--rescale is for");
 #ifdef HALOCLINE_WITH_ITK
   refused({"--output-type", "float16"}, "x.nrrd", "float16");
-  refused({"--output-type", "uint8", "--rescale"}, "x.nii", "slope");
+  refused({"--output-type", "uint8", "--rescale"}, "x.nrrd", "slope");
 #endif
   std::filesystem::resize_file(f / "u16.mha", std::filesystem::file_size(f / "u16.mha") - 1);
   refused({}, "x.mha", "truncated");

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <functional>
+#include <random>
 
 #include "algorithms/calibrate_counts.hpp"
 #include "algorithms/phantoms.hpp"
@@ -54,7 +56,22 @@ SuspiciousProjections look(const Volume& projections, const RedundancyOptions& o
 
 void expect_nothing(const SuspiciousProjections& found) {
   EXPECT_EQ(found.constant, "");
+  EXPECT_EQ(found.unlike_integrals, "");
   EXPECT_EQ(found.truncated, "");
+}
+
+void change(Volume& projections, const std::function<double(double)>& to) {
+  for (float& value : projections.voxels) value = static_cast<float>(to(value));
+}
+
+/// Each value moved by up to three times `deviation`.
+void add_noise(Volume& projections, double deviation) {
+  std::mt19937 generator(5);
+  change(projections, [&](double value) {
+    double sum = -2;
+    for (int n = 0; n < 4; ++n) sum += static_cast<double>(generator()) / 4294967296.0;
+    return value + deviation * std::sqrt(3.0) * sum;
+  });
 }
 
 TEST(SuspiciousProjections, AreNotThoseOfAnObjectThatIsSeenWhole) {
@@ -98,6 +115,52 @@ TEST(SuspiciousProjections, ReachOverTheLongSideOfADisplacedDetector) {
   }
 }
 
+TEST(SuspiciousProjections, HaveTheWrongSign) {
+  for (const double noise : {0.0, 0.05}) {
+    for (const double shift : {0.0, 30.0}) {
+      Volume projections = cylinder(20, detector(shift));
+      add_noise(projections, noise);
+      expect_nothing(look(projections));
+      change(projections, [](double p) { return -p; });
+      const auto found = look(projections);
+      EXPECT_THAT(found.unlike_integrals, AllOf(HasSubstr("'p.mha': most line integrals are negative, from -0."),
+                                                HasSubstr("change their sign")));
+      EXPECT_EQ(found.truncated, "");
+    }
+  }
+  Volume small = cylinder(2, detector());  // much air, and in it noise and flats that were a little darker
+  add_noise(small, 0.01);
+  change(small, [](double p) { return p - 0.02; });
+  EXPECT_EQ(look(small).unlike_integrals, "");
+  Volume difference = cylinder(20, detector());
+  add_noise(difference, 0.5);
+  change(difference, [](double p) { return p - 0.4; });
+  EXPECT_EQ(look(difference).unlike_integrals, "");
+}
+
+TEST(SuspiciousProjections, AreTransmissions) {
+  for (const double noise : {0.0, 0.03})
+    for (const double radius : {3.0, 20.0})
+      for (const double shift : {0.0, 30.0, -30.0}) {
+        Volume projections = cylinder(radius, detector(shift));
+        change(projections, [](double p) { return std::exp(-3 * p); });
+        add_noise(projections, noise);
+        const auto found = look(projections);
+        EXPECT_THAT(found.unlike_integrals, AllOf(HasSubstr("'p.mha': the values seem to be transmissions"),
+                                                  HasSubstr("--counts --air U0,V0,U1,V1")));
+        EXPECT_EQ(found.truncated, "");
+      }
+  Volume thin = cylinder(20, detector());  // within 0..1, but 0 at the edges
+  change(thin, [](double p) { return 1.2 * p; });
+  ASSERT_LT(*std::max_element(thin.voxels.begin(), thin.voxels.end()), 1);
+  expect_nothing(look(thin));
+  Volume truncated = cylinder(60, detector());  // about 1 at the edges, but more in the middle
+  const double edge = truncated.at(0, 3, 0);
+  change(truncated, [&](double p) { return p / edge; });
+  EXPECT_EQ(look(truncated).unlike_integrals, "");
+  EXPECT_NE(look(truncated).truncated, "");
+}
+
 TEST(SuspiciousProjections, OfCountsAreThoseOfTheirLineIntegrals) {
   const auto of_counts = [](const Volume& integrals) {
     Grid single = integrals.grid;
@@ -115,6 +178,10 @@ TEST(SuspiciousProjections, OfCountsAreThoseOfTheirLineIntegrals) {
   expect_nothing(of_counts(cylinder(20, detector())));
   EXPECT_THAT(of_counts(cylinder(60, detector())).truncated,
               AllOf(HasSubstr("'c.mha': the object seems to reach over"), HasSubstr("give it as --air")));
+  Volume brighter = cylinder(20, detector());
+  change(brighter, [](double p) { return -p; });
+  EXPECT_THAT(of_counts(brighter).unlike_integrals,
+              AllOf(HasSubstr("'c.mha': most line integrals are negative"), HasSubstr("--flat are not exchanged")));
   EXPECT_THAT(of_counts(Volume(detector())).constant, HasSubstr("--flat names images without the object"));
 }
 

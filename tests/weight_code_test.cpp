@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <random>
+#include <string>
 
 #include "host/component.hpp"
 
@@ -47,7 +48,9 @@ TEST_P(Spread, NoWeightChangesByMoreThanIsSaid) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Octaves, Spread, testing::Values(0.5, 1.0, 7.0, 20.0, 40.0, 60.0));
+INSTANTIATE_TEST_SUITE_P(Octaves, Spread, testing::Values(0.5, 1.0, 7.0, 20.0, 40.0, 60.0), [](const auto& octaves) {
+  return "tenths_" + std::to_string(std::lround(10 * octaves.param));
+});
 
 TEST(WeightCode, CodesGoUpWithTheWeightFromOneTo255) {
   const WeightCode code(8, 0.02, 7);

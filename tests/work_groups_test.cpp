@@ -60,6 +60,47 @@ TEST(WorkGroups, areNoLargerThanTheDeviceAllows) {
   }
 }
 
+TEST(WorkGroups, heedWhatTheKernelAndTheAxesAllow) {
+  const GroupLimits few{64, {16, 1, 64}};
+  EXPECT_THAT(work_group_shape(nvidia, "pdu_dual", {512, 512, 512}, nullptr, few), ElementsAre(16, 1, 1));
+  EXPECT_THAT(work_group_shape(nvidia, "joseph_project", {512, 512, 512}, nullptr, {64}), ElementsAre(32, 2, 1));
+  EXPECT_TRUE(few.take({16, 1, 4}));
+  EXPECT_FALSE(few.take({16, 1, 8}));
+  EXPECT_FALSE(few.take({8, 2, 1}));
+  EXPECT_THAT(work_group_within({32, 1, 4}, amd), ElementsAre(32, 1, 4));
+  EXPECT_THAT(work_group_within({32, 1, 4}, GroupLimits{64}), ElementsAre(32, 1, 2));
+  EXPECT_THAT(work_group_within({16, 8, 2}, GroupLimits{64}), ElementsAre(16, 4, 1));
+}
+
+DeviceInfo driven(const std::string& platform, const std::string& driver) {
+  DeviceInfo result = info("", platform, "cpu", 1024);
+  result.driver = driver;
+  return result;
+}
+
+TEST(Quirks, driversThatEndTheProcessAreRefusedByName) {
+  const std::string pocl_name = "Portable Computing Language";
+  for (const char* version : {"1.8", "3.0-rc2", "2.2"})
+    EXPECT_THAT(refusal(driven(pocl_name, version)), testing::HasSubstr("PoCL 3.1 and later work")) << version;
+  for (const char* version : {"3.1+debian", "5.0", "6.0-6", "10.1", "main"})
+    EXPECT_EQ(refusal(driven(pocl_name, version)), "") << version;
+  EXPECT_THAT(refusal(driven("rusticl", "22.3.6")), testing::HasSubstr("rusticl of Mesa 22.3.6"));
+  EXPECT_EQ(refusal(driven("rusticl", "25.0.7-2")), "");
+  EXPECT_EQ(refusal(driven("NVIDIA CUDA", "1.0")), "");
+}
+
+TEST(Quirks, oneProgramOfPocl6IsNotOptimised) {
+  const std::string pocl_name = "Portable Computing Language";
+  const auto options = [&](const char* version, const char* file, const char* given) {
+    return program_options(driven(pocl_name, version), file, given);
+  };
+  EXPECT_EQ(options("6.0", "pdu_variant.cl", "-D WEIGHT_BITS=32"), "-cl-opt-disable");
+  EXPECT_EQ(options("6.0", "pdu_variant.cl", ""), "");
+  EXPECT_EQ(options("6.0", "spdu.cl", "-D WEIGHT_BITS=32"), "");
+  EXPECT_EQ(options("6.1", "pdu_variant.cl", "-D WEIGHT_BITS=32"), "");
+  EXPECT_EQ(options("3.1+debian", "pdu_variant.cl", "-D WEIGHT_BITS=32"), "");
+}
+
 TEST(Quirks, belongToDrivers) {
   EXPECT_TRUE(quirks_of(nvidia).fill_with_kernel);
   EXPECT_TRUE(quirks_of(nvidia).allocations_beyond_max);

@@ -63,19 +63,17 @@ std::string folder_of(const std::string& path) {
   return folder.empty() ? std::string(".") : folder.string();
 }
 
-// The place to rename to: a symbolic link stays and the file behind it is replaced.
-std::string resolve(const std::string& path) {
-  std::error_code code;
-  if (!fs::is_symlink(fs::symlink_status(path, code))) return path;
-  const fs::path target = fs::weakly_canonical(path, code);
-  return code ? path : target.string();
+std::string behind_link(const std::string& path, const std::string& target) {
+  return target == path ? "" : fmt::format(" is a symbolic link to '{}', and", target);
 }
 
-// The last two extensions at most (.nii.gz), the part that libraries look at.
+// The last two extensions at most (.nii.gz), the part that libraries look at; no more than the temporary name may take.
 std::string extension_of(const std::string& path) {
+  constexpr std::size_t longest = 16;
   const fs::path name = fs::path(path).filename();
-  return name.stem().extension().string().size() <= 5 ? name.stem().extension().string() + name.extension().string()
-                                                      : name.extension().string();
+  const std::string last = name.extension().string(), before = name.stem().extension().string();
+  if (last.size() > longest) return {};
+  return before.size() <= 5 ? before + last : last;
 }
 
 // Temporary files are called PREFIX PID - NUMBER .tmp EXTENSION. The host belongs to it: on a network's disk another
@@ -123,6 +121,20 @@ void remove_abandoned(const fs::path& folder) {
   }
 }
 
+// The system knows how long a name may be there, and looks it up before anything is written.
+void check_length(const std::string& path, const std::string& target) {
+  struct stat status {};
+  if (::lstat(target.c_str(), &status) == 0 || errno != ENAMETOOLONG) return;
+  const std::string folder = folder_of(target);
+  const long most = ::pathconf(folder.c_str(), _PC_NAME_MAX);
+  const std::size_t name = fs::path(target).filename().string().size();
+  throw InputError(fmt::format("output '{}'{}: the name is too long: {}; choose a shorter one", path,
+                               behind_link(path, target),
+                               most > 0 && name > static_cast<std::size_t>(most)
+                                   ? fmt::format("it has {} bytes, {} are possible in '{}'", name, most, folder)
+                                   : "the system does not take it"));
+}
+
 void check_folder(const std::string& path, const std::string& target) {
   if (fs::path(path).filename().empty())
     throw InputError(fmt::format("output '{}' ends with a slash; give the name of a file", path));
@@ -130,8 +142,10 @@ void check_folder(const std::string& path, const std::string& target) {
   std::error_code code;
   const fs::file_status folder_status = fs::status(folder, code);
   if (!fs::exists(folder_status))
-    throw InputError(fmt::format("output '{}': the folder '{}' does not exist; create it (mkdir -p) or choose another",
-                                 path, folder));
+    throw InputError(
+        fmt::format("output '{}'{}: the folder '{}' does not exist; create it (mkdir -p) or choose another", path,
+                    behind_link(path, target), folder));
+  check_length(path, target);
   if (!fs::is_directory(folder_status))
     throw InputError(fmt::format("output '{}': '{}' is not a folder; choose another place", path, folder));
   const fs::file_status status = fs::status(target, code);
@@ -256,6 +270,20 @@ class TemporaryFile::Writeback {
   std::thread thread_;  // after what it uses
 };
 
+std::string file_behind(const std::string& path) {
+  constexpr int most_links = 40;  // as Linux follows
+  fs::path at = path;
+  std::error_code code;
+  for (int links = 0; fs::is_symlink(fs::symlink_status(at, code)); ++links) {
+    const fs::path next = fs::read_symlink(at, code);
+    if (code || links == most_links)
+      throw InputError(fmt::format(
+          "output '{}' is a symbolic link that leads nowhere (to itself, or it cannot be read); remove it", path));
+    at = at.parent_path() / next;  // `next` alone if it is absolute
+  }
+  return at.string();
+}
+
 void check_output_path(const std::string& path) {
   // Asking the permissions would miss read-only mounts, quotas and access lists: make a file.
   TemporaryFile probe(path);
@@ -263,16 +291,17 @@ void check_output_path(const std::string& path) {
 
 void require_room(const std::string& path, std::uint64_t bytes) {
   std::error_code code;
-  const auto space = fs::space(folder_of(resolve(path)), code);
+  const auto space = fs::space(folder_of(file_behind(path)), code);
   if (code || space.capacity == 0) return;  // not every file system tells
   if (space.available < bytes)
     fail(path, fmt::format("{} bytes are wanted, {} are free", bytes, space.available), ENOSPC);
 }
 
-TemporaryFile::TemporaryFile(const std::string& path, const std::string& temporary)
-    : path_(path), target_(resolve(path)), temporary_(temporary) {
+TemporaryFile::TemporaryFile(const std::string& path, const std::string& ending)
+    : path_(path), target_(file_behind(path)) {
   check_folder(path_, target_);
-  if (!temporary_.empty()) {
+  if (!ending.empty()) {
+    temporary_ = target_ + ending;
     descriptor_ = ::open(temporary_.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0666);
     if (descriptor_ < 0) fail(path_, "create", errno);
     return;
@@ -346,21 +375,32 @@ void TemporaryFile::sync() {
   synced_ = true;
 }
 
-void TemporaryFile::commit() {
+void TemporaryFile::close() {
   if (!synced_) sync();
   stream_.reset();
   buffer_.reset();
   const int closed = ::close(descriptor_);
   descriptor_ = -1;
   if (closed != 0) fail(path_, "close", errno);
+}
+
+void TemporaryFile::rename() {
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail(path_, "rename", errno);
   committed_ = true;
-  // The rename itself lasts through a power cut once the folder is on disk; where that is not offered, nothing is lost.
+}
+
+// The rename itself lasts through a power cut once the folder is on disk; where that is not offered, nothing is lost.
+void TemporaryFile::sync_folder() const {
   const int folder = ::open(folder_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder >= 0) {
-    ::fsync(folder);
-    ::close(folder);
-  }
+  if (folder < 0) return;
+  ::fsync(folder);
+  ::close(folder);
+}
+
+void TemporaryFile::commit() {
+  close();
+  rename();
+  sync_folder();
 }
 
 void write_file_atomically(const std::string& path, const std::function<void(std::ostream&)>& fill) {

@@ -11,10 +11,14 @@
 
 namespace halocline {
 
-/// Throws InputError if the folder of `path` does not exist or `path` is not something that a file may replace (a
-/// folder, a device), FileError if the folder cannot be written. Leaves nothing behind. For a check before a long
+/// Throws InputError if the folder of `path` does not exist, its name is too long or it is not something that a file
+/// may replace (a folder, a device, a link round in a circle), FileError if the folder cannot be written. Leaves nothing behind. For a check before a long
 /// computation.
 void check_output_path(const std::string& path);
+
+/// What the symbolic links of `path` lead to, whether it is there or not; `path` itself if it is none. Throws InputError
+/// for a link round in a circle.
+std::string file_behind(const std::string& path);
 
 /// Throws FileError if the disk tells that it has less than `bytes` bytes free where `path` is to be. For a check
 /// before a long computation.
@@ -24,15 +28,16 @@ void require_room(const std::string& path, std::uint64_t bytes);
 ///
 /// What processes of this host that were killed have left in the folder goes when the first one there is begun.
 ///
-/// If `path` is a symbolic link, the file that it points to is replaced; an existing file's permissions are kept.
+/// If `path` is a symbolic link, the link stays, and the file that it points to is replaced, or made if it is not
+/// there; an existing file's permissions are kept.
 /// All members throw FileError with the final path, the system's reason and what to do.
 class TemporaryFile {
  public:
   /// Opens the temporary file; the end of its name is that of `path`, so that libraries which go by extension can write
   /// it.
   explicit TemporaryFile(const std::string& path) : TemporaryFile(path, {}) {}
-  /// Under this temporary name, in place of what a process that was killed may have left there.
-  TemporaryFile(const std::string& path, const std::string& temporary);
+  /// Under its name with this ending until then, in place of what a process that was killed may have left there.
+  TemporaryFile(const std::string& path, const std::string& ending);
   ~TemporaryFile();
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
@@ -51,7 +56,12 @@ class TemporaryFile {
   void reopen();
   /// Flushes and forces the bytes to the disk, so that delayed errors show before anything is renamed.
   void sync();
-  /// sync() if needed, then the rename.
+  /// sync(), and lets go of the file, so that any number of them can wait for their names. Then only rename() is left.
+  void close();
+  /// The steps of commit() after that: many files of one folder need the second once.
+  void rename();
+  void sync_folder() const;
+  /// All of these.
   void commit();
 
  private:

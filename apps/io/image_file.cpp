@@ -18,6 +18,7 @@
 #include "apps/io/image_series.hpp"
 #include "apps/io/meta_header.hpp"
 #include "apps/io/meta_image.hpp"
+#include "apps/io/slice_files.hpp"
 #include "host/error.hpp"
 #include "host/finite_source.hpp"
 #include "host/interrupt.hpp"
@@ -150,14 +151,15 @@ void warn_of_tiff(const std::string& path) {
                  path);
 }
 
-void write_through_itk(const Grid& grid, Component component, const void* voxels, const std::string& path,
+void write_through_itk(const Grid& grid, const ImageStorage& storage, const void* voxels, const std::string& path,
                        bool compressed) {
   const std::string extension = extension_of(path);
   if (extension == ".tif" || extension == ".tiff") warn_of_tiff(path);
+  if (names_slice_files(path)) return write_slice_files(grid, storage, voxels, path);
   TemporaryFile file(path);
   try {
-    write_itk_image(grid, component, voxels, file.temporary_path(), compressed);
-    verify_itk_image(grid, component, voxels, file.temporary_path(), compressed);
+    write_itk_image(grid, storage, voxels, file.temporary_path(), compressed);
+    verify_itk_image(grid, storage, voxels, file.temporary_path(), compressed);
   } catch (const FileError& error) {
     throw FileError(
         fmt::format("cannot write '{}': {}; free some space or choose an output on another disk. No partial file "
@@ -170,6 +172,7 @@ void write_through_itk(const Grid& grid, Component component, const void* voxels
 
 // Compressed ones may take less.
 void require_room_of(const std::string& path, const Grid& grid, Component component) {
+  if (names_slice_files(path)) check_slice_files(path, grid.size[2]);
   if (!extension_of(path).ends_with(".gz"))
     require_room(path, std::uint64_t{grid.count()} * component_bytes(component));
 }
@@ -177,16 +180,17 @@ void require_room_of(const std::string& path, const Grid& grid, Component compon
 // ITK's writers want all voxels at once.
 class ItkSink : public ImageSink {
  public:
-  ItkSink(std::string path, const Grid& grid, Component component)
-      : path_(std::move(path)), volume_(grid, component), sink_(volume_) {}
+  ItkSink(std::string path, const Grid& grid, const ImageStorage& storage)
+      : path_(std::move(path)), storage_(storage), volume_(grid, storage.component, storage.scaling), sink_(volume_) {}
   const Grid& grid() const override { return volume_.grid; }
   void begin() override { sink_.begin(); }
   void write(std::size_t first, std::size_t count, float* from) override { sink_.write(first, count, from); }
   std::size_t changed() const override { return sink_.changed(); }
-  void commit() override { write_through_itk(volume_.grid, volume_.component, volume_.bytes(), path_, false); }
+  void commit() override { write_through_itk(volume_.grid, storage_, volume_.bytes(), path_, false); }
 
  private:
   std::string path_;
+  ImageStorage storage_;
   TypedVolume volume_;
   TypedSink sink_;
 };
@@ -260,7 +264,15 @@ std::unique_ptr<FiniteSource> open_image(const std::string& path, bool allow_non
   return std::make_unique<FiniteSource>(open_unchecked(path), "'" + path + "'", allow_nonfinite);
 }
 
+bool is_read_in_pieces(const std::string& path) {
+  if (!slices_of(path).empty()) return true;
+  const Reader reader = reader_of(path);
+  if (reader == Reader::itk) return false;
+  return !read_meta_header(reader == Reader::raw ? require_sidecar(path) : path).compressed;
+}
+
 void check_image_file(const std::string& path) {
+  if (!slices_of(path).empty()) return;
   const Reader reader = reader_of(path);
   if (reader == Reader::itk) return;
   const std::string header = reader == Reader::raw ? require_sidecar(path) : path;
@@ -304,16 +316,22 @@ bool is_streamable(const std::string& path) {
   return holds(meta_extensions, extension_of(path));
 }
 
+// NIfTI: slope and offset are float32 there, and go with whole numbers.
+bool keeps_float_scaling(const std::string& path) {
+  const std::string extension = extension_of(path);
+  return extension == ".nii" || extension == ".nii.gz";
+}
+
 void check_storage(const std::string& path, const ImageStorage& storage) {
   const std::string extension = extension_of(path), type = component_name(storage.component);
   if (holds(meta_extensions, extension)) return;
   if (storage.component == Component::float16)
     throw InputError(fmt::format("'{}': this format has no float16; give .mha, .mhd or .raw", path));
-  if (!storage.scaling.identity())
-    throw InputError(
-        fmt::format("'{}': slope and offset of scaled values are kept in .mha, .mhd and .raw only; give one of those, "
-                    "or another type of voxels",
-                    path));
+  if (!storage.scaling.identity() && !(keeps_float_scaling(path) && is_integer(storage.component)))
+    throw InputError(fmt::format(
+        "'{}': slope and offset of scaled values are kept in .mha, .mhd and .raw, and with whole numbers in "
+        ".nii and .nii.gz; give one of those, or another type of voxels",
+        path));
   const bool tiff = extension == ".tif" || extension == ".tiff";
   if (tiff && component_bytes(storage.component) > 2 && storage.component != Component::float32)
     throw InputError(fmt::format("'{}': TIFF files are written with uint8, int8, uint16, int16 or float32, not with {}",
@@ -329,7 +347,10 @@ std::unique_ptr<ImageSink> create_image(const std::string& path, const Grid& gri
   if (holds(meta_extensions, extension)) return create_meta_image(path, grid, storage);
 #ifdef HALOCLINE_WITH_ITK
   require_room_of(path, grid, storage.component);
-  return std::make_unique<ItkSink>(path, grid, storage.component);
+  ImageStorage kept = storage;
+  if (keeps_float_scaling(path))
+    kept.scaling = {static_cast<float>(storage.scaling.slope), static_cast<float>(storage.scaling.offset)};
+  return std::make_unique<ItkSink>(path, grid, kept);
 #else
   refuse_without_itk(path);
 #endif
@@ -352,7 +373,7 @@ ReservedImage::ReservedImage(std::string path, const Grid& grid, const ImageStor
 std::size_t ReservedImage::write(const Volume& volume) {
   if (!image_ && storage_.component == Component::float32 &&
       storage_.scaling.identity()) {  // as it is: no copy is needed
-    write_image(volume, path_);
+    write_image(volume, path_, false, storage_.notes);
     return 0;
   }
   const auto image = image_ ? std::move(image_) : create_image(path_, grid_, storage_);
@@ -363,7 +384,8 @@ std::size_t ReservedImage::write(const Volume& volume) {
   return image->changed();
 }
 
-void write_image(const Volume& volume, const std::string& path, bool compressed) {
+void write_image(const Volume& volume, const std::string& path, bool compressed,
+                 [[maybe_unused]] const HeaderNotes& notes) {
   require_writable_extension(path);
   check_grid(volume.grid, "the volume for '" + path + "'");
   if (volume.voxels.size() != volume.grid.count())
@@ -375,16 +397,23 @@ void write_image(const Volume& volume, const std::string& path, bool compressed)
   if (extension == ".raw") return write_meta_image(volume, sidecar_of(path), false);  // makes both files
   if (holds(meta_extensions, extension)) return write_meta_image(volume, path, compressed);
 #ifdef HALOCLINE_WITH_ITK
-  write_through_itk(volume.grid, Component::float32, volume.voxels.data(), path, compressed);
+  write_through_itk(volume.grid, {Component::float32, {}, notes}, volume.voxels.data(), path, compressed);
 #endif
 }
 
 void check_writable(const std::string& path) {
   require_writable_extension(path);
+  refuse_number_place(path);
+  if (names_slice_files(path)) return check_slice_files(path, 1);
   check_output_path(path);
   const std::string extension = extension_of(path);
   if (extension == ".mhd") check_output_path(fs::path(path).replace_extension(".raw").string());
   if (extension == ".raw") check_output_path(sidecar_of(path));
+}
+
+bool was_written(const std::string& path, std::size_t slices) {
+  std::error_code code;
+  return fs::exists(names_slice_files(path) && slices > 0 ? slice_file(path, slices - 1) : path, code);
 }
 
 }  // namespace halocline

@@ -42,14 +42,18 @@ Volume read_image_part(const std::string& path, const Cutout& part, bool allow_n
 
 /// Writes float32. The file appears whole or not at all; an older one is replaced only then. Throws InputError for an
 /// unknown extension, FileError with path and remedy if the disk is full or the folder cannot be written. Files
-/// compressed through ITK are read back to be sure, which needs the volume's memory once more.
-void write_image(const Volume& volume, const std::string& path, bool compressed = false);
+/// compressed through ITK are read back to be sure, which needs the volume's memory once more. A .tif with a place for
+/// a number becomes a file a slice (apps/io/slice_files.hpp).
+void write_image(const Volume& volume, const std::string& path, bool compressed = false, const HeaderNotes& notes = {});
 
 /// Opens an image for reading in pieces, as float32. MetaImage files that are not compressed (.mha, .mhd, .raw) and
 /// series of files other than DICOM stay on the disk: nothing but what is asked for is read, and a file that is too
 /// short is refused here. All others are read here, and held in their own type. NaN and Inf are as in read_image, found
 /// as they are read.
 std::unique_ptr<FiniteSource> open_image(const std::string& path, bool allow_nonfinite = false);
+
+/// Whether open_image() leaves the voxels on the disk. Throws InputError as read_image_info() does.
+bool is_read_in_pieces(const std::string& path);
 
 /// Throws open_image()'s InputError if the file of voxels is missing or too short, as far as that is seen without
 /// reading it: of MetaImage files that are not compressed.
@@ -81,12 +85,17 @@ class ReservedImage {
 /// compressed.
 bool is_streamable(const std::string& path);
 
-/// Throws InputError if the format of `path` cannot keep voxels stored so: float16 and scalings need MetaImage, TIFF
+/// Throws InputError if the format of `path` cannot keep voxels stored so: float16 needs MetaImage, scalings that or
+/// whole numbers in NIfTI (which rounds slope and offset to float32), TIFF
 /// through ITK takes uint8, int8, uint16, int16 and float32 only.
 void check_storage(const std::string& path, const ImageStorage& storage);
 
-/// What write_image would refuse, before a long computation: InputError for an unknown extension or a missing folder,
-/// FileError for a folder that cannot be written. Leaves nothing behind.
+/// What write_image would refuse, before a long computation: InputError for an unknown extension, a missing folder or a
+/// place for a number where there is none (apps/io/slice_files.hpp), FileError for a folder that cannot be written.
+/// Leaves nothing behind.
 void check_writable(const std::string& path);
+
+/// Whether an image of so many slices was written there.
+bool was_written(const std::string& path, std::size_t slices);
 
 }  // namespace halocline

@@ -7,7 +7,9 @@
 #include <itkGDCMSeriesFileNames.h>
 #include <itkHDF5ImageIOFactory.h>
 #include <itkImageIOFactory.h>
+#include <itkMetaDataObject.h>
 #include <itkMetaImageIOFactory.h>
+#include <itkNiftiImageIO.h>
 #include <itkNiftiImageIOFactory.h>
 #include <itkNrrdImageIOFactory.h>
 #include <itkTIFFImageIOFactory.h>
@@ -18,10 +20,12 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <mutex>
 #include <new>
 #include <vector>
 
+#include "apps/io/itk_notes.hpp"
 #include "apps/io/itk_truncation.hpp"
 #include "host/component.hpp"
 #include "host/error.hpp"
@@ -184,6 +188,25 @@ Grid grid_of(const itk::ImageIOBase& io) {
   return grid;
 }
 
+// What NIfTI's stored whole numbers mean, after which they are read as they are: otherwise ITK makes floats of them.
+Scaling take_scaling(itk::ImageIOBase& io, const std::string& path) {
+  using Type = itk::IOComponentEnum;
+  static const std::map<std::string, Type> whole_numbers{
+      {"2", Type::UCHAR},    {"4", Type::SHORT},  {"8", Type::INT},         {"256", Type::CHAR},
+      {"512", Type::USHORT}, {"768", Type::UINT}, {"1024", Type::LONGLONG}, {"1280", Type::ULONGLONG}};
+  auto* nifti = dynamic_cast<itk::NiftiImageIO*>(&io);
+  if (nifti == nullptr || (io.GetComponentType() != Type::FLOAT && io.GetComponentType() != Type::DOUBLE)) return {};
+  std::string type;
+  itk::ExposeMetaData<std::string>(io.GetMetaDataDictionary(), "datatype", type);
+  const auto stored = whole_numbers.find(type);
+  const Scaling scaling = nifti_scaling(path);
+  if (stored == whole_numbers.end() || scaling.identity()) return {};
+  nifti->SetRescaleSlope(1);
+  nifti->SetRescaleIntercept(0);
+  nifti->SetComponentType(stored->second);
+  return scaling;
+}
+
 // Reads the voxels of an opened file to `to`, which has room for as many as its header said, in its own type.
 void read_voxels(itk::ImageIOBase& io, const std::string& path, std::byte* to) {
   if (std::string(io.GetNameOfClass()) == "NiftiImageIO") require_whole_nifti(path);
@@ -280,10 +303,10 @@ Series open_series(const std::string& folder) {
   return out;
 }
 
-TypedVolume allocate(const Grid& grid, Component component, const std::string& path) {
+TypedVolume allocate(const Grid& grid, Component component, const std::string& path, const Scaling& scaling = {}) {
   check_grid(grid, "'" + path + "'");
   try {
-    return TypedVolume(grid, component);
+    return TypedVolume(grid, component, scaling);
   } catch (const InputError&) {  // of --scratch
     throw;
   } catch (const std::exception&) {
@@ -340,7 +363,9 @@ ImageInfo read_itk_image_info(const std::string& path) {
     info = {series.grid, component_name(series.component), "DICOM series", {}};
   } else {
     const Io io = open(path);
-    info = {grid_of(*io), component_name(component_of(*io, path)), format_name(*io), {}};
+    const Scaling scaling = take_scaling(*io, path);
+    const Grid grid = grid_of(*io);
+    info = {grid, component_name(component_of(*io, path)), format_name(*io), scaling, read_header_notes(*io, grid)};
   }
   check_grid(info.grid, "'" + path + "'");
   return info;
@@ -350,7 +375,8 @@ TypedVolume read_itk_typed(const std::string& path) {
   try {
     if (fs::is_directory(path)) return read_series(path);
     const Io io = open(path);
-    TypedVolume volume = allocate(grid_of(*io), component_of(*io, path), path);
+    const Scaling scaling = take_scaling(*io, path);
+    TypedVolume volume = allocate(grid_of(*io), component_of(*io, path), path, scaling);
     read_voxels(*io, path, volume.bytes());
     return volume;
   } catch (const std::bad_alloc&) {
@@ -363,7 +389,7 @@ Volume read_itk_image(const std::string& path) {
   return to_volume(read_itk_typed(path));
 }
 
-void write_itk_image(const Grid& grid, Component component, const void* voxels, const std::string& path,
+void write_itk_image(const Grid& grid, const ImageStorage& storage, const void* voxels, const std::string& path,
                      bool compressed) {
   const Io io = make_io(path, Mode::WriteMode);
   if (io.IsNull()) throw InputError(fmt::format("'{}': ITK writes no format with this extension", path));
@@ -379,20 +405,27 @@ void write_itk_image(const Grid& grid, Component component, const void* voxels, 
   }
   io->SetIORegion(region);
   io->SetPixelType(itk::IOPixelEnum::SCALAR);
-  io->SetComponentType(component_type(component, path));
+  io->SetComponentType(component_type(storage.component, path));
   io->SetNumberOfComponents(1);
   io->SetUseCompression(compressed);
   io->SetFileName(path);
+  give_header_notes(storage.notes, *io);
+  if (auto* nifti = dynamic_cast<itk::NiftiImageIO*>(io.GetPointer())) {
+    nifti->SetRescaleSlope(storage.scaling.slope);
+    nifti->SetRescaleIntercept(storage.scaling.offset);
+  }
   try {
     io->WriteImageInformation();
     io->Write(voxels);
   } catch (...) {
     throw FileError(fmt::format("ITK: {}", current_reason()));
   }
+  finish_header_notes(storage.notes, path);
 }
 
-void verify_itk_image(const Grid& grid, Component component, const void* voxels, const std::string& path,
+void verify_itk_image(const Grid& grid, const ImageStorage& storage, const void* voxels, const std::string& path,
                       bool compressed) {
+  const Component component = storage.component;
   const bool packed = compressed || fs::path(path).extension() == ".gz";
   const std::uint64_t expected = grid.count() * component_bytes(component);
   if (!packed) {
@@ -411,7 +444,7 @@ void verify_itk_image(const Grid& grid, Component component, const void* voxels,
 }
 
 void write_itk_image(const Volume& volume, const std::string& path, bool compressed) {
-  write_itk_image(volume.grid, Component::float32, volume.voxels.data(), path, compressed);
+  write_itk_image(volume.grid, {}, volume.voxels.data(), path, compressed);
 }
 
 }  // namespace halocline

@@ -22,16 +22,17 @@ TypedVolume read_itk_typed(const std::string& path);
 /// The same as float32.
 Volume read_itk_image(const std::string& path);
 
-/// Writes grid.count() values of `component` straight to `path`, in the format of its extension. Not atomic: the caller
-/// gives a temporary name. Throws InputError for float16, FileError with ITK's reason.
-void write_itk_image(const Grid& grid, Component component, const void* voxels, const std::string& path,
+/// Writes grid.count() values, stored as `storage` says, straight to `path`, in the format of its extension: NIfTI keeps
+/// the scaling, NIfTI and NRRD the notes of their own format. Not atomic: the caller gives a temporary name. Throws
+/// InputError for float16, FileError with ITK's reason.
+void write_itk_image(const Grid& grid, const ImageStorage& storage, const void* voxels, const std::string& path,
                      bool compressed);
 /// The same of float32.
 void write_itk_image(const Volume& volume, const std::string& path, bool compressed);
 
 /// Not all of ITK's writers report a full disk: throws FileError if the file is smaller than its voxels or, where it is
 /// compressed, if reading it back gives anything else.
-void verify_itk_image(const Grid& grid, Component component, const void* voxels, const std::string& path,
+void verify_itk_image(const Grid& grid, const ImageStorage& storage, const void* voxels, const std::string& path,
                       bool compressed);
 
 }  // namespace halocline

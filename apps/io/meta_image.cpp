@@ -64,7 +64,7 @@ class MetaSource : public VolumeSource {
   const Grid& grid() const override { return header_.grid; }
 
   void read(std::size_t first, std::size_t count, float* to) const override {
-    const auto [component, scaling] = header_.storage;
+    const auto component = header_.storage.component;
     const std::size_t bytes = component_bytes(component);
     // what needs no conversion, or one that keeps the size, is read into its place
     UninitialisedVector<char> buffer(bytes == sizeof(float) ? 0 : std::min(count, voxels_in_a_piece) * bytes);
@@ -73,7 +73,7 @@ class MetaSource : public VolumeSource {
       const std::size_t now = std::min(voxels_in_a_piece, count - done);
       char* raw = buffer.empty() ? reinterpret_cast<char*>(to + done) : buffer.data();
       file_.read(offset_ + (first + done) * bytes, raw, now * bytes);
-      convert_to_float(component, raw, swapped(header_), to + done, now, scaling);
+      convert_to_float(component, raw, swapped(header_), to + done, now, header_.storage.scaling);
     }
   }
 

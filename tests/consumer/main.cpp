@@ -1,10 +1,10 @@
-// Lists the devices and denoises a small volume with what is installed.
+// Lists the devices, writes a small volume, reads it again and denoises it with what is installed.
 #include <cmath>
+#include <halocline/algorithms/denoise.hpp>
+#include <halocline/host/device.hpp>
+#include <halocline/host/error.hpp>
+#include <halocline/io/image_file.hpp>
 #include <iostream>
-
-#include "algorithms/denoise.hpp"
-#include "host/device.hpp"
-#include "host/error.hpp"
 
 namespace {
 
@@ -35,7 +35,8 @@ int main() {
     for (const auto& device : halocline::list_devices()) std::cout << device.index << "  " << device.name << '\n';
     halocline::Grid grid;
     grid.size = {8, 8, 8};
-    const auto noisy = noisy_cube(grid);
+    halocline::write_image(noisy_cube(grid), "noisy.mha");
+    const auto noisy = halocline::read_image("noisy.mha");
     halocline::DenoiseParameters parameters;
     parameters.alpha = 3;
     parameters.iterations = 100;

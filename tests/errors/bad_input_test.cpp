@@ -13,6 +13,7 @@
 #include <sstream>
 #include <thread>
 
+#include "algorithms/geometry_xml.hpp"
 #include "apps/io/image_file.hpp"
 #include "tests/command_runner.hpp"
 
@@ -330,7 +331,7 @@ TEST_F(BadInputOnDevice, AVolumeRoundTheSourceIsTold) {
                               Words{"backproject", "-i", f / "p.mha"} + grid}) {
       const Ran ran = run(words + common);
       EXPECT_EQ(ran.code, 0) << ran.err;
-      const bool warned = ran.err.find("rays are taken as whole lines: what lies behind") != std::string::npos;
+      const bool warned = ran.err.find("rays begin at the source: what lies behind") != std::string::npos;
       EXPECT_EQ(warned, geometry == "in.xml") << ran.err;
       // its corners alone, 33.9 mm off the axis, are beyond sources 26 mm off it
       EXPECT_EQ(warned, ran.err.find(" in 32 of 36 views (the first: view 1, SID 26 mm)") != std::string::npos)
@@ -339,6 +340,38 @@ TEST_F(BadInputOnDevice, AVolumeRoundTheSourceIsTold) {
   };
   told("g.xml");
   told("in.xml");
+}
+
+TEST_F(BadInputOnDevice, AVolumeThatReachesBeyondTheDetectorIsTold) {
+  ASSERT_EQ(
+      run({"geometry", "circular", "--sid", "500", "--sdd", "500", "--projections", "36", "-o", f / "on.xml"}).code, 0);
+  for (const std::string geometry : {"g.xml", "on.xml"}) {
+    const Words common{"-g", f / geometry, "--dry-run", "-o", f / "out.mha"};
+    for (const auto& words : {Words{"project", "-i", f / "v.mha", "--detector", "24,20", "--pixel", "4,4"},
+                              Words{"backproject", "-i", f / "p.mha"} + grid}) {
+      const Ran ran = run(words + common);
+      EXPECT_EQ(ran.code, 0) << ran.err;
+      for (const char* part : {"reaches to the detector or beyond it in 36 of 36 views (the first: view 0, SID 500 mm",
+                               "rays end at the detector", "real distance"})
+        EXPECT_EQ(ran.err.find(part) != std::string::npos, geometry == "on.xml") << ran.err;
+    }
+  }
+}
+
+TEST_F(BadInputOnDevice, WhatTakesNoCylindricalDetectorSaysSo) {
+  Geometry geometry = read_geometry(f / "g.xml");
+  geometry.radius_cylindrical_detector = 750;
+  write_text(f / "bent.xml", geometry_xml(geometry));
+  const Words project{"project", "-i",      f / "v.mha", "-g", f / "bent.xml", "--detector",
+                      "24,20",   "--pixel", "4,4",       "-o", f / "out.mha"},
+      backproject = Words{"backproject", "-i", f / "p.mha", "-g", f / "bent.xml", "-o", f / "out.mha"} + grid;
+  for (const auto& words : {project, backproject}) {
+    const Ran ran = run(words + Words{"--dry-run"});
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_EQ(ran.err.find("warning"), std::string::npos) << ran.err;
+  }
+  expect_refused(project + Words{"--interpolation", "hardware"}, {"cylindrical detector", "use exact interpolation"});
+  expect_refused(backproject + Words{"--projector", "voxel"}, {"--projector voxel", "bent.xml", "750", "joseph"});
 }
 
 TEST_F(BadInput, CropThatLosesTheAxisIsNamed) {
@@ -556,7 +589,8 @@ TEST_F(BadInput, IndicesOutOfRange) {
 TEST_F(BadInput, NoiseOptionsOfFdk) {
   expect_refused(fdk() + grid + Words{"--variance-out", f / "var.mha"}, {"--photons", "--variance-out"});
   expect_refused(fdk() + grid + Words{"--photons", "1000"}, {"--photons", "--variance-out"});
-  expect_refused(fdk(), {"--size", "--spacing", "--like"});
+  // A grid that is turned is not chosen by the scan; any other is (scan_grid_test).
+  expect_refused(fdk() + Words{"--direction", "1,0,0,0,1,0,0,0,1"}, {"--size", "--spacing", "--like"});
 }
 
 TEST_F(BadInput, ProjectNeedsOneObject) {

@@ -24,19 +24,38 @@ std::array<double, 2> pixel_position(const Grid& projections, double column, dou
   return {projections.origin[0] + d[0] * a + d[1] * b, projections.origin[1] + d[3] * a + d[4] * b};
 }
 
-/// A ray in voxel indices for a unit vector in the world: a step of 1 is a mm.
+/// mm from the source to the detector's point (u, v); a parallel beam's rays have no ends.
+double ray_length(const View& view, double radius, double u, double v) {
+  if (view.parallel()) return INFINITY;
+  const auto [across, along] = ray_slopes(view, radius, u, v);
+  const double bend = radius == 0 ? 0 : radius * (1 - std::cos((u + view.projection_offset_x) / radius));
+  return (view.sdd - bend) * std::hypot(across, along, 1.0);
+}
+
+/// A ray in voxel indices for a unit vector in the world: a step of 1 is a mm. It ends after `length` mm, and starts
+/// at 0 or nowhere.
 struct IndexRay {
   std::array<double, 3> start, step;
+  double from, length;
 };
-IndexRay index_ray(const ViewRays& rays, const Grid& grid, const Grid& projections, double column, double row) {
+IndexRay index_ray(const View& view, double radius, const Grid& grid, const Grid& projections, double column,
+                   double row) {
   const auto [u, v] = pixel_position(projections, column, row);
-  const Ray ray = rays.to(u, v);
+  const Ray ray = ViewRays(view, radius).to(u, v);
   IndexRay result;
   result.start = grid.index(ray.origin[0], ray.origin[1], ray.origin[2]);
   const auto next =
       grid.index(ray.origin[0] + ray.direction[0], ray.origin[1] + ray.direction[1], ray.origin[2] + ray.direction[2]);
   for (int axis = 0; axis < 3; ++axis) result.step[axis] = next[axis] - result.start[axis];
+  result.from = view.parallel() ? -INFINITY : 0;
+  result.length = ray_length(view, radius, u, v);
   return result;
+}
+
+/// The part of [m - 1/2, m + 1/2] along axis a in which the ray runs.
+double part_of_plane(const IndexRay& ray, int a, double m) {
+  const double begin = ray.start[a] + ray.from * ray.step[a], end = ray.start[a] + ray.length * ray.step[a];
+  return std::max(0.0, std::min(std::max(begin, end), m + 0.5) - std::max(std::min(begin, end), m - 0.5));
 }
 
 int main_axis(const IndexRay& ray) {
@@ -71,12 +90,15 @@ void visit_planes(const IndexRay& ray, const Grid& grid, std::size_t number, con
   const double path = 1 / std::abs(ray.step[a]);
   std::array<std::size_t, 3> n;
   for (n[a] = 0; n[a] < grid.size[a]; ++n[a]) {
+    const double length = path * part_of_plane(ray, a, static_cast<double>(n[a]));
+    if (length == 0) continue;
     const OnPlane on = meet(a, static_cast<double>(n[a]));
     for (n[c] = 0; n[c] < grid.size[c]; ++n[c]) {
       const double weight_c = weight(on.at[1], on.width[1], static_cast<double>(n[c]));
       for (n[b] = 0; weight_c > 0 && n[b] < grid.size[b]; ++n[b]) {
         const double weight_b = weight(on.at[0], on.width[0], static_cast<double>(n[b]));
-        if (weight_b > 0) visit(number, n[0] + grid.size[0] * (n[1] + grid.size[1] * n[2]), path * weight_b * weight_c);
+        if (weight_b > 0)
+          visit(number, n[0] + grid.size[0] * (n[1] + grid.size[1] * n[2]), length * weight_b * weight_c);
       }
     }
   }
@@ -95,7 +117,7 @@ void visit_boxes(const IndexRay& ray, const Grid& grid, VisitChord&& visit) {
   for (n[2] = 0; n[2] < grid.size[2]; ++n[2])
     for (n[1] = 0; n[1] < grid.size[1]; ++n[1])
       for (n[0] = 0; n[0] < grid.size[0]; ++n[0], ++at) {
-        Chord chord;
+        Chord chord{ray.from, ray.length, 0, 0};
         for (int axis = 0; axis < 3; ++axis) {
           const double low = static_cast<double>(n[axis]) - 0.5 - ray.start[axis], high = low + 1;
           if (ray.step[axis] == 0) {
@@ -116,11 +138,13 @@ void weights(Projector projector, const Grid& grid, const Geometry& geometry, co
              const Visit& visit) {
   std::size_t at = 0;
   for (const View& view : geometry.views) {
-    const ViewRays rays(view);
+    const double radius = geometry.radius_cylindrical_detector;
     for (std::size_t row = 0; row < projections.size[1]; ++row)
       for (std::size_t column = 0; column < projections.size[0]; ++column, ++at) {
         const auto x = static_cast<double>(column), y = static_cast<double>(row);
-        const auto ray_at = [&](double du, double dv) { return index_ray(rays, grid, projections, x + du, y + dv); };
+        const auto ray_at = [&](double du, double dv) {
+          return index_ray(view, radius, grid, projections, x + du, y + dv);
+        };
         const IndexRay ray = ray_at(0, 0);
         if (projector == Projector::siddon) {
           visit_boxes(ray, grid, [&](std::size_t voxel, const Chord& chord) {
@@ -164,10 +188,10 @@ std::vector<double> crossing_shifts(const Grid& grid, const Geometry& geometry, 
   std::vector<double> out(projections.count(), 0.0);
   std::size_t at = 0;
   for (const View& view : geometry.views) {
-    const ViewRays rays(view);
     for (std::size_t row = 0; row < projections.size[1]; ++row)
       for (std::size_t column = 0; column < projections.size[0]; ++column, ++at) {
-        const IndexRay ray = index_ray(rays, grid, projections, static_cast<double>(column), static_cast<double>(row));
+        const IndexRay ray = index_ray(view, geometry.radius_cylindrical_detector, grid, projections,
+                                       static_cast<double>(column), static_cast<double>(row));
         for (int axis = 0; axis < 3; ++axis)
           if (last[at][axis] > first[at][axis]) out[at] += 1 / std::abs(ray.step[axis]);
       }
@@ -180,11 +204,10 @@ std::vector<double> crossing_errors(const Volume& projections, const Geometry& g
   std::vector<double> out(grid.count(), 0.0);
   std::size_t at = 0;
   for (const View& view : geometry.views) {
-    const ViewRays rays(view);
     for (std::size_t row = 0; row < projections.grid.size[1]; ++row)
       for (std::size_t column = 0; column < projections.grid.size[0]; ++column, ++at) {
-        const IndexRay ray =
-            index_ray(rays, grid, projections.grid, static_cast<double>(column), static_cast<double>(row));
+        const IndexRay ray = index_ray(view, geometry.radius_cylindrical_detector, grid, projections.grid,
+                                       static_cast<double>(column), static_cast<double>(row));
         visit_boxes(ray, grid, [&](std::size_t voxel, const Chord& chord) {
           const double error = rounding * (chord.per_voxel_in + chord.per_voxel_out);
           if (chord.out - chord.in > -error)
@@ -296,6 +319,37 @@ Vector across(const Vector& a, const Vector& b) {
   return {a[0] - along * b[0], a[1] - along * b[1], a[2] - along * b[2]};
 }
 
+/// Keys (1981), a = -1/2: the share of a pixel at this distance.
+double cubic_share(double distance) {
+  const double d = std::abs(distance);
+  if (d >= 2) return 0;
+  return d < 1 ? 1.5 * d * d * d - 2.5 * d * d + 1 : -0.5 * d * d * d + 2.5 * d * d - 4 * d + 2;
+}
+
+/// Cubic between pixels; with `correlation` (axis, lag) their variances, linear, times that of what the cubic leaves.
+double between(const std::function<double(double, double)>& at, const std::array<double, 2>& where,
+               const std::function<double(int, int)>& correlation) {
+  const double x0 = std::floor(where[0]), y0 = std::floor(where[1]);
+  double sum = 0;
+  for (int dy = -1; dy <= 2; ++dy)
+    for (int dx = -1; dx <= 2; ++dx) {
+      const double x = where[0] - x0 - dx, y = where[1] - y0 - dy;
+      const double share = correlation ? std::max(0.0, 1 - std::abs(x)) * std::max(0.0, 1 - std::abs(y))
+                                       : cubic_share(x) * cubic_share(y);
+      sum += share * at(x0 + dx, y0 + dy);
+    }
+  if (!correlation) return sum;
+  for (int axis = 0; axis < 2; ++axis) {
+    const double f = where[axis] - std::floor(where[axis]);
+    double left = 0;
+    for (int i = -1; i <= 2; ++i)
+      for (int j = -1; j <= 2; ++j)
+        left += cubic_share(f - i) * cubic_share(f - j) * correlation(axis, std::abs(i - j));
+    sum *= left;
+  }
+  return sum;
+}
+
 /// cos gamma for an upright view; for any other the ratio to it, from vectors in the world (see fdk_general.cl).
 double ray_weight(const View& view, const Ray& ray, double v) {
   if (view.parallel()) {
@@ -351,18 +405,18 @@ std::vector<double> fdk(const Volume& projections, const Geometry& geometry, con
   const Redundancy redundancy = redundancy_of(geometry, raw, parameters.redundancy);
   const Grid& stack = rows.padded;
   std::vector<double> h = kernel(parameters.window, parameters.cutoff, rows.length);
-  double power = 0, product = 0, second = 0;  // of the kernel's neighbours
-  for (std::size_t n = 0; n < rows.length; ++n) {
-    power += h[n] * h[n];
-    product += h[n] * h[(n + 1) % rows.length];
-    second += h[n] * h[(n + 2) % rows.length];
-  }
+  std::array<double, 5> lags{};  // of the kernel with itself
+  for (std::size_t n = 0; n < rows.length; ++n)
+    for (std::size_t lag = 0; lag < 5; ++lag) lags[lag] += h[n] * h[(n + lag) % rows.length];
+  const double power = lags[0], product = lags[1];
   Weights weights;
   weights.distance = !geometry.parallel();
   weights.variance = parameters.variance.has_value();
   weights.correlation = product / power;
   // after (1 4 1)/6, the mean of what linear interpolation does to a correlation
-  const double interpolated = (product * 4 + power + second) / (power * 4 + product * 2);
+  const auto interpolated = [&](int lag) {
+    return lag == 0 ? 1.0 : (lags[lag] * 4 + lags[lag - 1] + lags[lag + 1]) / (power * 4 + product * 2);
+  };
   if (weights.variance)
     for (double& value : h) value *= value;
 
@@ -377,46 +431,75 @@ std::vector<double> fdk(const Volume& projections, const Geometry& geometry, con
   const AngularCoverage coverage = angular_coverage(geometry, false, whole_turn);
   std::vector<double> filtered(stack.count(), 0.0);
   const auto low = static_cast<std::int64_t>(rows.low_extent), high = static_cast<std::int64_t>(rows.high_extent),
-             count = static_cast<std::int64_t>(rows.measured.size[0]), before = static_cast<std::int64_t>(rows.before);
+             before = static_cast<std::int64_t>(rows.before);
   for (std::size_t n = 0; n < stack.size[2]; ++n) {
-    const View& view = geometry.views[n];
+    const View &on = geometry.views[n], &view = rows.geometry.views[n];  // measured, and filtered
     const ViewRays rays(view);
-    weights.scale.push_back(coverage.gaps[n] / stack.spacing[0] *
+    weights.scale.push_back(redundancy.factor * coverage.gaps[n] / stack.spacing[0] *
                             (view.parallel() ? (whole_turn ? 0.5 : 1) : 0.5 * view.sdd / view.sid));
+    // the measured pixel, with fractions, of the ray to a point of the detector that is filtered
+    const auto measured_pixel = [&](double u, double v) {
+      if (rows.upright) {
+        const auto point = detector_point(view, u, v);
+        const Matrix34 m = projection_matrix(on);
+        const auto of = [&](int i) { return m[i] * point[0] + m[i + 1] * point[1] + m[i + 2] * point[2] + m[i + 3]; };
+        u = of(0) / of(8), v = of(4) / of(8);
+      }
+      if (radius > 0) {
+        // bisection for the point of the arc that the ray to (u, v) meets
+        const double slope = (u + on.projection_offset_x - on.source_offset_x) / on.sdd;
+        double from = -pi / 2 * radius - on.projection_offset_x, to = pi / 2 * radius - on.projection_offset_x;
+        for (int step = 0; step < 80; ++step)
+          (ray_slopes(on, radius, 0.5 * (from + to), 0)[0] < slope ? from : to) = 0.5 * (from + to);
+        const double scale = 1 - radius / on.sdd * (1 - std::cos((from + on.projection_offset_x) / radius));
+        u = from;
+        v = (v + on.projection_offset_y - on.source_offset_y) * scale + on.source_offset_y - on.projection_offset_y;
+      }
+      auto pixel = pixel_index(raw, u, v);
+      if (raw.size[1] == 1) pixel[1] = 0;
+      return pixel;
+    };
+    const auto last = [&](int axis) { return static_cast<double>(raw.size[axis]) - 1; };
     const auto sample = [&](double u, double v, std::size_t column, std::size_t row) {
-      if (radius == 0) return measured_at(column, row, n);
-      // bisection for the point of the arc that the ray to (u, v) meets
-      const double slope = (u + view.projection_offset_x - view.source_offset_x) / view.sdd;
-      double from = -pi / 2 * radius - view.projection_offset_x, to = pi / 2 * radius - view.projection_offset_x;
-      for (int step = 0; step < 80; ++step)
-        (ray_slopes(view, radius, 0.5 * (from + to), 0)[0] < slope ? from : to) = 0.5 * (from + to);
-      const double scale = 1 - radius / view.sdd * (1 - std::cos((from + view.projection_offset_x) / radius));
-      const double arc_v = (v + view.projection_offset_y - view.source_offset_y) * scale + view.source_offset_y -
-                           view.projection_offset_y;
-      auto [x, y] = pixel_index(raw, from, arc_v);
-      if (raw.size[1] == 1) y = 0;
+      if (radius == 0 && !rows.upright) return measured_at(column, row, n);
+      const auto [x, y] = measured_pixel(u, v);
+      if (rows.upright) {
+        const auto at = [&](double i, double j) {
+          return measured_at(static_cast<std::size_t>(std::clamp(i, 0.0, last(0))),
+                             static_cast<std::size_t>(std::clamp(j, 0.0, last(1))), n);
+        };
+        return between(at, {std::clamp(x, 0.0, last(0)), std::clamp(y, 0.0, last(1))},
+                       parameters.variance ? std::function<double(int, int)>([&](int axis, int lag) {
+                         return axis == 0 ? interpolated(lag) : lag == 0 ? 1 : lag == 1 ? 0.25 : 0;
+                       })
+                                           : nullptr);
+      }
       const double x0 = std::floor(x), y0 = std::floor(y), a = x - x0, b = y - y0;
       double sum = 0;
       for (int dy = 0; dy < 2; ++dy)
         for (int dx = 0; dx < 2; ++dx)
-          if (x0 + dx >= 0 && x0 + dx < static_cast<double>(raw.size[0]) && y0 + dy >= 0 &&
-              y0 + dy < static_cast<double>(raw.size[1]))
+          if (x0 + dx >= 0 && x0 + dx <= last(0) && y0 + dy >= 0 && y0 + dy <= last(1))
             sum += (dx ? a : 1 - a) * (dy ? b : 1 - b) *
                    measured_at(static_cast<std::size_t>(x0 + dx), static_cast<std::size_t>(y0 + dy), n);
-      if (parameters.variance) sum *= (1 - 2 * a * (1 - a) * (1 - interpolated)) * (1 - 2 * b * (1 - b) * (1 - 0.25));
+      if (parameters.variance)
+        sum *= (1 - 2 * a * (1 - a) * (1 - interpolated(1))) * (1 - 2 * b * (1 - b) * (1 - 0.25));
       return sum;
     };
     for (std::size_t row = 0; row < stack.size[1]; ++row) {
-      std::vector<double> line(rows.measured.size[0]);
-      for (std::size_t column = 0; column < line.size(); ++column) {
+      std::vector<double> line;  // from column `first` on
+      std::int64_t first = 0;
+      for (std::size_t column = 0; column < rows.measured.size[0]; ++column) {
         const auto [u, v] = pixel_position(rows.measured, static_cast<double>(column), static_cast<double>(row));
+        if (const double x = measured_pixel(u, v)[0]; rows.upright && (x < -0.001 || x > last(0) + 0.001)) continue;
+        if (line.empty()) first = static_cast<std::int64_t>(column);
         const Ray ray = rays.to(u, v);
         const double beta = redundancy.betas.empty() ? 0 : redundancy.betas[n];
         double weight = ray_weight(view, ray, v);
         weight *= redundancy_weight(redundancy, beta, fan_angle(view, ray));
         if (parameters.variance) weight *= weight;
-        line[column] = weight * sample(u, v, column, row);
+        line.push_back(weight * sample(u, v, column, row));
       }
+      const auto count = static_cast<std::int64_t>(line.size());
       double* out = filtered.data() + stack.size[0] * (row + stack.size[1] * n);
       for (std::int64_t b = -low; b < count + high; ++b) {
         double value = 0;
@@ -426,15 +509,16 @@ std::vector<double> fdk(const Volume& projections, const Geometry& geometry, con
           const double distance = static_cast<double>(b < 0 ? -b : b - count + 1);
           const double taper =
               std::pow(std::cos(pi / 2 * distance / static_cast<double>((b < 0 ? low : high) + 1)), 0.75);
-          const auto mirrored = static_cast<std::size_t>(b < 0 ? -b : 2 * (count - 1) - b);
+          const auto mirrored =
+              static_cast<std::size_t>(std::clamp<std::int64_t>(b < 0 ? -b : 2 * (count - 1) - b, 0, count - 1));
           value = std::max(0.0, 2 * (b < 0 ? line.front() : line.back()) - line[mirrored]) * taper;
         }
         for (std::int64_t a = 0; a < static_cast<std::int64_t>(stack.size[0]); ++a)
-          out[a] += h[static_cast<std::size_t>(std::abs(a - b - before))] * value;
+          out[a] += h[static_cast<std::size_t>(std::abs(a - b - first - before))] * value;
       }
     }
   }
-  return backproject(filtered, stack, geometry, grid, weights);
+  return backproject(filtered, stack, rows.geometry, grid, weights);
 }
 
 double largest_difference(const std::vector<float>& found, const std::vector<double>& expected) {

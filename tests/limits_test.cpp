@@ -1,0 +1,146 @@
+// labels: app device slow
+// Devices that report smaller limits than PoCL's (limits_layer.cpp, which also refuses what breaks them): jobs give the
+// same bits, and forms of kernels that are too large are not for such a device.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "tests/child_process.hpp"
+
+namespace halocline {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+// An odd size, and columns in pairs along x.
+constexpr const char *size = "18,13,7", *detector = "21,15";
+
+class Limits : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!has_device()) GTEST_SKIP() << "no OpenCL device";
+    ASSERT_EQ(run({"phantom", "--type", "shepp-logan", "--size", size, "--spacing", "1,1.2,1.5", "--origin",
+                   "-8,-9.2,-4", "-o", f_ / "v.mha"})
+                  .code,
+              0);
+    ASSERT_EQ(
+        run({"geometry", "circular", "--sid", "60", "--sdd", "100", "--projections", "12", "-o", f_ / "g.xml"}).code,
+        0);
+    ASSERT_EQ(run({"project", "--phantom", "shepp-logan", "--phantom-size", "20", "--geometry", f_ / "g.xml",
+                   "--detector", detector, "--pixel", "2,2", "-o", f_ / "scan.mha"})
+                  .code,
+              0);
+  }
+
+  // On a GPU that has these limits.
+  Ran limited(const std::string& limits, std::vector<std::string> words) {
+    words.emplace_back("--no-tune");
+    return run_child(words, f_, [&] {
+      ::setenv("OPENCL_LAYERS", HALOCLINE_LIMITS_LAYER, 1);
+      ::setenv("HALOCLINE_LIMITS", ("gpu=1," + limits).c_str(), 1);
+      ::setenv("HALOCLINE_CACHE_DIR", (std::string(std::getenv("HALOCLINE_CACHE_DIR")) + "-limits").c_str(), 1);
+      return true;
+    });
+  }
+
+  std::string output(const std::string& limits, std::vector<std::string> job) {
+    const std::string file = f_ / "output.mha";
+    job.insert(job.end(), {"-o", file});
+    const Ran ran = limited(limits, job);
+    EXPECT_EQ(ran.code, 0) << job[0] << " with " << limits << ": " << ran.out;
+    std::string bytes = content(file);
+    std::filesystem::remove(file);
+    return bytes;
+  }
+
+  // The job's output with these limits has the bits that it has without.
+  void expect_same(const std::vector<std::string>& all_limits, const std::vector<std::string>& job) {
+    const std::string plain = output("", job);
+    EXPECT_GT(plain.size(), 1000u);
+    for (const auto& limits : all_limits) EXPECT_TRUE(output(limits, job) == plain) << job[0] << " with " << limits;
+  }
+
+  std::vector<std::string> project(const std::string& projector) {
+    return {"project", "-i",      f_ / "v.mha", "--geometry",  f_ / "g.xml", "--detector",
+            detector,  "--pixel", "2,2",        "--projector", projector};
+  }
+  std::vector<std::string> of_scan(const std::string& verb, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> words{verb, "-i", f_ / "scan.mha", "--geometry", f_ / "g.xml", "--like", f_ / "v.mha"};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+  std::vector<std::string> denoise(const std::string& method, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> words{"denoise", "-i", f_ / "v.mha", "--method", method, "--iterations", "6"};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+
+  const Folder f_;
+};
+
+TEST_F(Limits, ProjectionKeepsItsBits) {
+  expect_same({"group=128", "group=64,items=64", "kernel=64", "group=20"}, project("joseph"));
+  expect_same({"group=64"}, project("siddon"));
+  expect_same({"kernel=64"}, project("distance-driven"));
+}
+
+TEST_F(Limits, BackProjectionKeepsItsBits) {
+  expect_same({"group=64", "kernel=64,items=8", "group=20"}, of_scan("backproject", {"--projector", "voxel"}));
+  expect_same({"group=64", "kernel=64", "group=20"}, of_scan("backproject", {"--projector", "joseph"}));
+}
+
+TEST_F(Limits, ImageArraysOfFewLayersTakeFewerViewsAtATime) {
+  expect_same({"layers=3"}, of_scan("backproject", {"--projector", "voxel", "--interpolation", "hardware"}));
+}
+
+// Transforms of other radices where groups are small: float32 rounds their sums of 64 values in another way.
+TEST_F(Limits, FdkIsTheSameWithinRounding) {
+  const auto values = [&](const std::string& limits) {
+    const std::string bytes = output(limits, of_scan("fdk"));
+    std::vector<float> voxels(18 * 13 * 7);
+    if (bytes.size() > 4 * voxels.size())
+      std::memcpy(voxels.data(), bytes.data() + bytes.size() - 4 * voxels.size(), 4 * voxels.size());
+    return voxels;
+  };
+  const auto plain = values(""), limited = values("group=64");
+  const float largest = *std::max_element(plain.begin(), plain.end());
+  EXPECT_GT(largest, 0);
+  for (std::size_t n = 0; n < plain.size(); ++n) EXPECT_NEAR(limited[n], plain[n], 3e-6 * largest) << n;
+}
+
+TEST_F(Limits, DenoisingKeepsItsBits) {
+  const std::vector<std::string> all{"group=128", "group=64", "kernel=64"};
+  expect_same(all, denoise("pdu", {"--alpha", "2000", "--stages", "2"}));
+  expect_same(all, denoise("tvgd"));
+  expect_same({"group=64"}, denoise("pdu", {"--alpha", "2000", "--tv", "huber", "--huber-delta", "0.1"}));
+}
+
+// Too small for the sums' groups of 64: a work-item does them alone, in another order.
+TEST_F(Limits, GroupsOfAFewWorkItemsDo) {
+  expect_same({"group=16"}, denoise("pdu", {"--alpha", "2000", "--stages", "0"}));
+  EXPECT_GT(output("group=16", denoise("tvgd")).size(), 1000u);
+}
+
+TEST_F(Limits, TheSelfCheckFindsNothingWrong) {
+  const Ran ran = limited("group=64,layers=2", {"devices", "--check"});
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_THAT(ran.out, Not(HasSubstr("CL_INVALID")));
+  EXPECT_THAT(ran.out, Not(HasSubstr("wrong:")));
+  EXPECT_THAT(ran.out, testing::ContainsRegex("projection from a turned volume +right"));
+  EXPECT_THAT(ran.out, testing::ContainsRegex("through local memory, [^\n]+ +not for this device"));
+  EXPECT_THAT(ran.out, testing::ContainsRegex("Siddon's projection from images +not for this device"));
+}
+
+TEST_F(Limits, AFormWhoseKernelsAreTooLargeIsRefusedByName) {
+  const Ran ran = limited("group=16", denoise("pdu", {"--alpha", "2000", "--stages", "2", "-o", f_ / "o.mha"}));
+  EXPECT_EQ(ran.code, 2) << ran.out;
+  EXPECT_THAT(ran.out, HasSubstr("--stages"));
+}
+
+}  // namespace
+}  // namespace halocline
