@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <optional>
 
 #include "algorithms/backprojection.hpp"
 #include "algorithms/projector.hpp"
@@ -43,7 +44,8 @@ void run_backproject(Job& job, const BackprojectCommand& command) {
   const Grid stack = placed_projections(command.detector, input, "'" + command.input + "'", command.geometry);
   job.input("--like", command.grid.like);
   job.output_image("-o", command.output);
-  if (!leaves_grid(command.grid)) make_grid(command.grid);  // or says what is wrong with it
+  std::optional<Grid> stated;
+  if (!leaves_grid(command.grid)) stated = make_grid(command.grid);
   const ScanFile scan = load_geometry(command.geometry, {}, DetectorPixels::of(stack));
   const Geometry& geometry = scan.geometry;
   if (voxels && geometry.radius_cylindrical_detector > 0)
@@ -51,7 +53,8 @@ void run_backproject(Job& job, const BackprojectCommand& command) {
         fmt::format("--projector voxel takes flat detectors only, but that of '{}' is a cylinder of radius {} mm; the "
                     "adjoints of joseph, siddon and distance-driven take it",
                     command.geometry, geometry.radius_cylindrical_detector));
-  const Grid grid = make_grid(command.grid, [&] { return scan_grid(job, command.grid, scan, geometry, stack); });
+  const Grid grid =
+      stated ? *stated : make_grid(command.grid, [&] { return scan_grid(job, command.grid, scan, geometry, stack); });
   check_projections(stack, "'" + command.input + "'", geometry, "'" + command.geometry + "'",
                     DetectorShape::flat_or_cylinder);
   require_seen(grid, "the volume", stack, "'" + command.input + "'", geometry, !voxels);

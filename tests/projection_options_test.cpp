@@ -314,10 +314,16 @@ TEST_F(ProjectionOptionsTest, TiffFilesNeedTheirPixels) {
     const Ran ran = run(from_tiff[n] + Words{"--pixel", "6,7"}), other = run(expected[n]);
     expect_done(ran);
     expect_done(other);
-    if (expected[n][0] != "geometry" || expected[n][1] == "find-axis") {
-      const std::string end = expected[n][0] == "geometry" ? ".xml" : ".mha";
-      expect_same("found" + end, "expected" + end);
-      std::filesystem::remove(path("found" + end));
+    if (expected[n][0] != "geometry") {
+      expect_same("found.mha", "expected.mha");
+      std::filesystem::remove(path("found.mha"));
+    } else if (expected[n][1] == "find-axis") {
+      // which notes, for a TIFF file, the pixels that the file does not say
+      std::string found = content(path("found.xml"));
+      const auto note = found.find("  <?halocline-detector");
+      ASSERT_NE(note, std::string::npos);
+      found.erase(note, found.find('\n', note) + 1 - note);
+      EXPECT_EQ(found, content(path("expected.xml")));
     } else {
       EXPECT_EQ(ran.out, other.out) << expected[n][1];
     }
