@@ -205,11 +205,11 @@ class Reader {
 
   void require_one_angle(const pugi::xml_node& projection) const {
     if (angles_ != 1)
-      throw InputError(
-          fmt::format("{}, line {}: projection {} has {} <GantryAngle> elements; each projection needs one of its own, "
-                      "so add what is missing, or remove what is too much or belongs to a <Projection> that is missing",
-                      path_, line(projection.offset_debug()), geometry_.views.size(),
-                      angles_ == 0 ? "no" : std::to_string(angles_)));
+      throw InputError(fmt::format(
+          "{}, line {}: projection {} has {} <GantryAngle> elements; each projection needs one of its own, "
+          "so {}",
+          path_, line(projection.offset_debug()), geometry_.views.size(), angles_ == 0 ? "no" : std::to_string(angles_),
+          angles_ == 0 ? "add it" : "remove the others, or put them in <Projection> elements of their own"));
   }
 
   void commit() {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <vector>
 
 #include "algorithms/opposite_views.hpp"
 #include "host/interrupt.hpp"
@@ -15,7 +16,7 @@ namespace {
 
 constexpr std::size_t most_views = 12;
 constexpr double clearly = 0.05;  // above what is left in air: of the greatest line integral
-constexpr double near_one = 0.1;  // of transmissions in air
+constexpr double near_air = 0.1;  // intensities in air, of their mean
 
 class Views {
  public:
@@ -42,41 +43,62 @@ bool all_are(float value, const Volume& view) {
 }
 
 struct Edges {
-  std::size_t columns;               // of each
-  std::array<double, 2> sums{0, 0};  // over the first and the last columns
-  double values = 0;                 // that went into each
+  std::size_t columns;                              // of each
+  std::array<double, 2> sums{0, 0}, squares{0, 0};  // over the first and the last columns
+  double values = 0;                                // that went into each
 
   void add(const Volume& view) {
     const std::size_t width = view.grid.size[0];
     for (std::size_t row = 0; row < view.grid.size[1]; ++row)
       for (std::size_t n = 0; n < columns; ++n) {
-        sums[0] += view.at(n, row, 0);
-        sums[1] += view.at(width - 1 - n, row, 0);
+        const double ends[] = {view.at(n, row, 0), view.at(width - 1 - n, row, 0)};
+        for (const int side : {0, 1}) {
+          sums[side] += ends[side];
+          squares[side] += ends[side] * ends[side];
+        }
         ++values;
       }
   }
   double mean(int side) const { return sums[side] / values; }
+  double deviation(int side) const {
+    return std::sqrt(std::max(0.0, squares[side] / values - mean(side) * mean(side)));
+  }
 };
 
-/// How far the values lie on both sides of 0, and of what transmissions are in air.
+/// How far the values lie on both sides of 0, and of what air has if these are intensities: the mean of the edges of
+/// the first view.
 struct Spread {
+  std::vector<int> sides;  // that see beyond the object
   double least = 0, greatest = 0;
-  double below_0 = 0, above_0 = 0;      // sums of the distances
-  double below_air = 0, above_air = 0;  // ... from near_one on
+  double below_0 = 0, above_0 = 0;  // sums of the distances
+  double air = 0, tolerance = 0;
+  double below_air = 0, above_air = 0;  // ... from the tolerance on
 
+  void take_air(const Edges& first_view) {
+    double deviation = 0;
+    for (const int side : sides) {
+      air += first_view.mean(side) / static_cast<double>(sides.size());
+      deviation = std::max(deviation, first_view.deviation(side));
+    }
+    tolerance = std::clamp(3 * deviation, 1e-3 * std::abs(air), near_air * std::abs(air));
+  }
   void add(const Volume& view) {
     for (const double value : view.voxels) {
       least = std::min(least, value);
       greatest = std::max(greatest, value);
       (value < 0 ? below_0 : above_0) += std::abs(value);
-      const double beyond = std::abs(value - 1) - near_one;
-      if (beyond > 0) (value < 1 ? below_air : above_air) += beyond;
+      const double beyond = std::abs(value - air) - tolerance;
+      if (beyond > 0) (value < air ? below_air : above_air) += beyond;
     }
   }
   // Noise, and flats a little too dark, make air negative, but not the object.
   bool negated() const { return -least > 2 * greatest && below_0 > 3 * above_0; }
-  // The object makes them less, and none is negative but for noise.
-  bool within_air() const { return least > -near_one && below_air > 4 * above_air; }
+  // The edges are air in all views, the object makes them less, and none is negative but for noise.
+  bool intensities(const Edges& edges) const {
+    return air > 0 && least > -near_air * air && below_air > 4 * above_air &&
+           std::all_of(sides.begin(), sides.end(),
+                       [&](int side) { return std::abs(edges.mean(side) - air) < near_air * air; });
+  }
 };
 
 std::string constant_text(const std::string& name, float value, bool counts) {
@@ -108,12 +130,15 @@ std::string negated_text(const std::string& name, const Spread& spread, bool cou
              : "they seem to be ln(I/I0), so change their sign, for -ln(I/I0) is wanted");
 }
 
-std::string transmissions_text(const std::string& name, const Spread& spread) {
+std::string intensities_text(const std::string& name, const Spread& spread) {
+  const bool transmissions = std::abs(spread.air - 1) < near_air;
   return fmt::format(
-      "{}: the values seem to be transmissions I/I0 (from {:.4g} to {:.4g}, and 1 at the edges), but line integrals "
-      "-ln(I/I0) are wanted; \"--counts --air U0,V0,U1,V1 --floor 0.0001\" with a box of pixels that see the beam "
-      "alone takes them for counts",
-      name, spread.least, spread.greatest);
+      "{}: the values seem to be {} (from {:.4g} to {:.4g}, and {:.4g} at the edges), but line integrals -ln(I/I0) are "
+      "wanted; \"--counts --air U0,V0,U1,V1 --floor {:.1g}\" with a box of pixels that see the beam alone takes them "
+      "for counts{}",
+      name, transmissions ? "transmissions I/I0" : "intensities", spread.least, spread.greatest, spread.air,
+      1e-4 * spread.air,
+      transmissions ? "" : "; if they are line integrals, the object reaches over the detector's edge: --pad 1");
 }
 
 }  // namespace
@@ -125,15 +150,20 @@ SuspiciousProjections suspicious_projections(const VolumeSource& projections, co
   if (counts) require_calibrated(*calibration, projections.grid(), name);
   Edges edges{std::max<std::size_t>(1, projections.grid().size[0] / 100)};
   Spread values;
+  if (redundancy.columns_before == 0) values.sides.push_back(0);
+  if (redundancy.columns_after == 0) values.sides.push_back(1);
   std::optional<float> first;
   bool constant = true;
   for (const std::size_t n : spread(views.count(), most_views)) {
     check_interrupt();
     const Volume view = views.read(n);
-    if (!first) first = view.voxels.front();
+    edges.add(view);
+    if (!first) {
+      first = view.voxels.front();
+      values.take_air(edges);
+    }
     constant = constant && all_are(*first, view);
     values.add(view);
-    edges.add(view);
   }
   SuspiciousProjections found;
   if (constant) {  // a small object may be in other views only
@@ -150,16 +180,11 @@ SuspiciousProjections suspicious_projections(const VolumeSource& projections, co
   }
   if (!(values.greatest > 0)) return found;
   std::array<double, 2> shares{};
-  bool air_is_1 = !counts && values.within_air();
-  for (const int side : {0, 1}) {
-    const bool beyond_is_known = (side == 0 ? redundancy.columns_before : redundancy.columns_after) > 0;
-    if (beyond_is_known) continue;
-    shares[side] = edges.mean(side) / values.greatest;
-    air_is_1 = air_is_1 && std::abs(edges.mean(side) - 1) < near_one;
-  }
-  if (air_is_1)
-    found.unlike_integrals = transmissions_text(name, values);
-  else if (std::max(shares[0], shares[1]) > clearly)
+  for (const int side : values.sides) shares[side] = edges.mean(side) / values.greatest;
+  if (!(std::max(shares[0], shares[1]) > clearly)) return found;
+  if (!counts && values.intensities(edges))
+    found.unlike_integrals = intensities_text(name, values);
+  else
     found.truncated = truncated_text(name, shares, counts);
   return found;
 }

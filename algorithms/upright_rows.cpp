@@ -133,7 +133,7 @@ Grid detector_of(const Geometry& geometry, const Grid& projections, const Geomet
   for (int axis = 0; axis < 2; ++axis) {
     // an even number more: then pixels of what is not turned fall on pixels
     grid.size[axis] += 2 * static_cast<std::size_t>(std::ceil(half[axis] - measured[axis] - 1e-6));
-    if (grid.size[axis] <= kept[axis] + 2 + kept[axis] / 64) grid.size[axis] = kept[axis];
+    if (kept[axis] > 0 && grid.size[axis] <= kept[axis] + 2 + kept[axis] / 64) grid.size[axis] = kept[axis];
     grid.origin[axis] = -middle(grid, axis) * grid.spacing[axis];
   }
   return grid;

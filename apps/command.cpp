@@ -163,8 +163,9 @@ int run_command(int argc, const char* const* argv) {
   app.fallthrough();
   app.footer(
       "Lengths are in mm, angles in degrees, attenuation in 1/mm. 'halocline SUBCOMMAND --help' tells more.\n"
-      "Files appear whole or not at all. Where the name of one is a symbolic link, the link stays, and the file that it "
-      "leads to\nis written, whether it is there already or not.\n"
+      "Files appear whole or not at all. Where the name of one is a symbolic link, the link stays, and the file that "
+      "it\n"
+      "leads to is written, whether it is there already or not.\n"
       "Exit codes: 0 done; 2 a wrong command line or input, or too little device memory; 1 anything else.");
 
   CommonOptions common;

@@ -14,7 +14,8 @@ class App;
 
 namespace halocline {
 
-/// "out_%02d.mha" with 3 is "out_03.mha", and "out_%02d_%04d.tif" is "out_03_%04d.tif". Throws InputError that names `option` if there is no such place.
+/// "out_%02d.mha" with 3 is "out_03.mha", and "out_%02d_%04d.tif" is "out_03_%04d.tif". Throws InputError that names
+/// `option` if there is no such place.
 std::string numbered(const std::string& option, const std::string& pattern, std::size_t number);
 
 struct FrameOptions {

@@ -46,8 +46,7 @@ DetectorPixels pixels_of_geometry(const std::string& geometry, const Grid& image
   if (known.size && size[0] > 0 && ((*known.size)[0] != size[0] || (*known.size)[1] != size[1]))
     throw InputError(fmt::format(
         "{} has images of {} x {} pixels, but '{}' is about a detector of {} x {}; if they were put together or cut, "
-        "give "
-        "--pixel DU,DV and the geometry as XML ('halocline geometry convert'), else the geometry of these images",
+        "give --pixel DU,DV and the geometry as XML ('halocline geometry convert'), else the geometry of these images",
         name, size[0], size[1], geometry, (*known.size)[0], (*known.size)[1]));
   spdlog::info("{}: pixels of {:.9g} x {:.9g} mm, as '{}' says", name, (*known.spacing)[0], (*known.spacing)[1],
                geometry);

@@ -72,7 +72,7 @@ std::string plan_summary(const Plan& plan) {
 }
 
 std::string grid_summary(const Grid& grid) {
-  return fmt::format("{} of {} mm", fmt::join(grid.size, " x "), fmt::join(grid.spacing, " x "));
+  return fmt::format("{} of {:.9g} mm", fmt::join(grid.size, " x "), fmt::join(grid.spacing, " x "));
 }
 
 std::string seconds_text(double seconds) {

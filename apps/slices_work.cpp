@@ -61,10 +61,12 @@ std::vector<std::string> claim_outputs(Job& job, const std::string& option, cons
   return outputs;
 }
 
-Grid grid_of_scan(Job& job, const SlicesCommand& command, const ImageInfo& input) {
-  const auto chosen = choose_projections(command.projections, input, "'" + command.input + "'", command.geometry);
-  const ScanFile scan = load_geometry(command.geometry, {}, DetectorPixels::of(chosen.file));
-  return scan_grid(job, command.grid, scan, scan.geometry, chosen.stack(), fdk_parameters(command.filter).redundancy);
+// Chooses the projections, too.
+Grid grid_of_scan(Job& job, const SlicesCommand& command, const ImageInfo& input, SlicesWork& work) {
+  work.chosen = choose_projections(command.projections, input, "'" + command.input + "'", command.geometry);
+  const ScanFile scan = load_geometry(command.geometry, {}, DetectorPixels::of(work.chosen.file));
+  return scan_grid(job, command.grid, scan, scan.geometry, work.chosen.stack(),
+                   fdk_parameters(command.filter).redundancy);
 }
 
 }  // namespace
@@ -81,7 +83,7 @@ SlicesWork choose_slices(Job& job, const SlicesCommand& command, const ImageInfo
   job.input("--geometry", command.geometry);
   job.input("--like", command.grid.like);
   if (input != nullptr)
-    work.volume = make_grid(command.grid, [&] { return grid_of_scan(job, command, *input); });
+    work.volume = make_grid(command.grid, [&] { return grid_of_scan(job, command, *input, work); });
   else
     work.volume = make_grid(command.grid);
   choose_planes(command, work);
@@ -100,7 +102,8 @@ std::vector<Range> slice_windows(const SlicesCommand& command, std::size_t views
 
 void place_projections(Job& job, const SlicesCommand& command, SlicesWork& work, std::optional<Geometry> geometry) {
   const std::string input = "'" + command.input + "'", name = "'" + command.geometry + "'";
-  work.chosen = choose_projections(command.projections, work.input, input, command.geometry);
+  if (work.chosen.frames.empty())
+    work.chosen = choose_projections(command.projections, work.input, input, command.geometry);
   check_counts_or_integrals(job, command.counts, command.counts_arguments, work.input, command.input);
   work.stack = work.chosen.stack();
   FdkParameters parameters = fdk_parameters(command.filter);

@@ -6,8 +6,8 @@
 
 namespace halocline {
 
-/// Arrays by convention: "raw" (projections, input: a batch of rows_read() x views), "filtered" (projections, scratch: what
-/// filter() leaves and accumulate() reads), "volume" (volume, output).
+/// Arrays by convention: "raw" (projections, input: a batch of rows_read() x views), "filtered" (projections, scratch:
+/// what filter() leaves and accumulate() reads), "volume" (volume, output).
 class BackprojectionMethod {
  public:
   virtual ~BackprojectionMethod() = default;
@@ -17,8 +17,8 @@ class BackprojectionMethod {
   /// The views in the order in which filter() and accumulate() want them: what they call view n is order()[n]. Empty:
   /// as they lie.
   virtual std::vector<int> order() const { return {}; }
-  /// Rows of the projections that "raw" holds of a slab's detector rows: others where filter() resamples them. "raw" then
-  /// has room for all (ArrayNeed::rows).
+  /// Rows of the projections that "raw" holds of a slab's detector rows: others where filter() resamples them. "raw"
+  /// then has room for all (ArrayNeed::rows).
   virtual Range rows_read(Range rows) const { return rows; }
   /// "raw" -> "filtered" for `views` (global numbers; the first lies first in the arrays) and the slab's rows.
   virtual void filter(Slab& slab, Range views) const = 0;

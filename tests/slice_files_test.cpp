@@ -35,6 +35,9 @@ TEST(SliceFiles, TheRule) {
   for (const char* name : {"v_%03d.mha", "v_%d.nrrd", "v_%02d.nii.gz", "v%d.raw"})
     EXPECT_THAT(error_of([&] { check_writable(name); }),
                 AllOf(HasSubstr("InputError"), HasSubstr(name), HasSubstr("one volume")));
+  for (const char* name : {"w_%s.tif", "w_%5d%%.tif", "w_%u.mha"})
+    EXPECT_THAT(error_of([&] { check_writable(name); }), AllOf(HasSubstr("InputError"), HasSubstr("give %d, or %04d")));
+  EXPECT_NO_THROW(check_writable("50%.mha"));
   // with frames the first place is theirs
   EXPECT_EQ(numbered("-o", "f_%02d_%03d.tif", 4), "f_04_%03d.tif");
   EXPECT_EQ(numbered("-o", "f_%02d/s_%03d.tif", 4), "f_04/s_%03d.tif");

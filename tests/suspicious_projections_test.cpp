@@ -161,6 +161,24 @@ TEST(SuspiciousProjections, AreTransmissions) {
   EXPECT_NE(look(truncated).truncated, "");
 }
 
+// Counts as floats, a beam that was not quite 1, a thin object.
+TEST(SuspiciousProjections, AreIntensitiesInAnyUnit) {
+  struct Case {
+    double air, thickness, noise;
+  };
+  for (const Case& c : {Case{65535, 3, 0}, {100, 3, 0.03}, {0.85, 3, 0}, {1, 0.05, 0}}) {
+    Volume projections = cylinder(20, detector());
+    change(projections, [&](double p) { return std::exp(-c.thickness * p); });
+    add_noise(projections, c.noise);
+    change(projections, [&](double p) { return c.air * p; });
+    const auto found = look(projections);
+    EXPECT_THAT(found.unlike_integrals,
+                AllOf(HasSubstr(c.air == 1 ? "transmissions" : "intensities"), HasSubstr("--counts --air U0,V0,U1,V1")))
+        << c.air;
+    EXPECT_EQ(found.truncated, "") << c.air;
+  }
+}
+
 TEST(SuspiciousProjections, OfCountsAreThoseOfTheirLineIntegrals) {
   const auto of_counts = [](const Volume& integrals) {
     Grid single = integrals.grid;

@@ -151,6 +151,17 @@ TEST(UprightRows, AreMadeOfNoScanThatHasThem) {
   for (const double each : at) EXPECT_NEAR(each, std::round(each), 1e-9);
 }
 
+TEST(UprightRows, HaveAsManyPixelsAsWereMeasuredAtLeast) {
+  const Geometry geometry = circular_geometry(circle(12, 1));
+  for (const std::size_t columns : {2, 3, 40})
+    for (const std::size_t rows : {2, 3, 40}) {
+      const auto upright = upright_rows(geometry, reference::detector(columns, rows, 12, 40, 0.01));
+      ASSERT_TRUE(upright);
+      EXPECT_GE(upright->detector.size[0], columns);
+      EXPECT_GE(upright->detector.size[1], rows);
+    }
+}
+
 TEST(UprightRows, OnlyTheMeasuredRowsAreReadThatASlabNeeds) {
   const Geometry geometry = circular_geometry(circle(30, 3));
   const Grid detector = reference::detector(101, 200, 30, 1, 1);

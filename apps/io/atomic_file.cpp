@@ -63,8 +63,10 @@ std::string folder_of(const std::string& path) {
   return folder.empty() ? std::string(".") : folder.string();
 }
 
-std::string behind_link(const std::string& path, const std::string& target) {
-  return target == path ? "" : fmt::format(" is a symbolic link to '{}', and", target);
+// What a message about it begins with.
+std::string output_text(const std::string& path, const std::string& target) {
+  return target == path ? fmt::format("output '{}': ", path)
+                        : fmt::format("output '{}' is a symbolic link to '{}', and ", path, target);
 }
 
 // The last two extensions at most (.nii.gz), the part that libraries look at; no more than the temporary name may take.
@@ -128,8 +130,7 @@ void check_length(const std::string& path, const std::string& target) {
   const std::string folder = folder_of(target);
   const long most = ::pathconf(folder.c_str(), _PC_NAME_MAX);
   const std::size_t name = fs::path(target).filename().string().size();
-  throw InputError(fmt::format("output '{}'{}: the name is too long: {}; choose a shorter one", path,
-                               behind_link(path, target),
+  throw InputError(fmt::format("{}the name is too long: {}; choose a shorter one", output_text(path, target),
                                most > 0 && name > static_cast<std::size_t>(most)
                                    ? fmt::format("it has {} bytes, {} are possible in '{}'", name, most, folder)
                                    : "the system does not take it"));
@@ -142,9 +143,8 @@ void check_folder(const std::string& path, const std::string& target) {
   std::error_code code;
   const fs::file_status folder_status = fs::status(folder, code);
   if (!fs::exists(folder_status))
-    throw InputError(
-        fmt::format("output '{}'{}: the folder '{}' does not exist; create it (mkdir -p) or choose another", path,
-                    behind_link(path, target), folder));
+    throw InputError(fmt::format("{}the folder '{}' does not exist; create it (mkdir -p) or choose another",
+                                 output_text(path, target), folder));
   check_length(path, target);
   if (!fs::is_directory(folder_status))
     throw InputError(fmt::format("output '{}': '{}' is not a folder; choose another place", path, folder));

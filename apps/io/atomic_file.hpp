@@ -12,8 +12,8 @@
 namespace halocline {
 
 /// Throws InputError if the folder of `path` does not exist, its name is too long or it is not something that a file
-/// may replace (a folder, a device, a link round in a circle), FileError if the folder cannot be written. Leaves nothing behind. For a check before a long
-/// computation.
+/// may replace (a folder, a device, a link round in a circle), FileError if the folder cannot be written. Leaves
+/// nothing behind. For a check before a long computation.
 void check_output_path(const std::string& path);
 
 /// What the symbolic links of `path` lead to, whether it is there or not; `path` itself if it is none. Throws InputError
