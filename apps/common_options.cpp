@@ -1,11 +1,11 @@
 #include "apps/common_options.hpp"
 
-#include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "apps/log_sink.hpp"
 #include "apps/validators.hpp"
 
 namespace halocline {
@@ -71,7 +71,7 @@ void add_common_options(CLI::App& app, CommonOptions& options) {
 }
 
 void set_up_logging(const CommonOptions& options) {
-  auto logger = std::make_shared<spdlog::logger>("halocline", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
+  auto logger = std::make_shared<spdlog::logger>("halocline", make_stderr_sink());
   logger->set_pattern("halocline: %^%l%$: %v");
   logger->set_level(!options.log_level.empty() ? spdlog::level::from_str(options.log_level)
                     : options.quiet            ? spdlog::level::warn

@@ -25,10 +25,14 @@
 #include <new>
 #include <vector>
 
+#include "apps/io/itk_nifti_header.hpp"
 #include "apps/io/itk_notes.hpp"
+#include "apps/io/itk_nrrd_header.hpp"
 #include "apps/io/itk_truncation.hpp"
+#include "host/captured_stderr.hpp"
 #include "host/component.hpp"
 #include "host/error.hpp"
+#include "host/input_file.hpp"
 #include "host/interrupt.hpp"
 
 namespace halocline {
@@ -37,6 +41,8 @@ namespace {
 namespace fs = std::filesystem;
 using Io = itk::ImageIOBase::Pointer;
 using Mode = itk::CommonEnums::IOFileMode;
+
+constexpr const char* itk_name = "ITK";
 
 // Named one by one instead of through ITK's CMake machinery, so that a static library needs nothing from whoever links
 // it.
@@ -147,8 +153,11 @@ itk::IOComponentEnum component_type(Component component, const std::string& path
   throw InputError(fmt::format("'{}': ITK knows no {}", path, component_name(component)));
 }
 
-// Opens a file and reads its header.
+// Opens a file and reads its header, after a look at what ITK does not look at.
 Io open(const std::string& path) {
+  check_input_file(path, "'" + path + "'");
+  check_nifti_header(path);
+  check_nrrd_header(path);
   const Io io = make_io(path, Mode::ReadMode);
   if (io.IsNull())
     throw InputError(fmt::format("'{}' is in none of the known formats, or it is damaged at its beginning", path));
@@ -345,10 +354,13 @@ TypedVolume read_series(const std::string& folder) {
 }  // namespace
 
 bool itk_can_read(const std::string& path) {
+  const CapturedStderr captured(itk_name);
+  check_input_file(path, "'" + path + "'");
   return make_io(path, Mode::ReadMode).IsNotNull();
 }
 
 bool itk_holds_dicom(const std::string& folder) {
+  const CapturedStderr captured(itk_name);
   register_formats();
   const auto names = itk::GDCMSeriesFileNames::New();
   names->SetUseSeriesDetails(false);
@@ -357,6 +369,7 @@ bool itk_holds_dicom(const std::string& folder) {
 }
 
 ImageInfo read_itk_image_info(const std::string& path) {
+  const CapturedStderr captured(itk_name);
   ImageInfo info;
   if (fs::is_directory(path)) {
     const Series series = open_series(path);
@@ -372,6 +385,7 @@ ImageInfo read_itk_image_info(const std::string& path) {
 }
 
 TypedVolume read_itk_typed(const std::string& path) {
+  const CapturedStderr captured(itk_name);
   try {
     if (fs::is_directory(path)) return read_series(path);
     const Io io = open(path);
@@ -391,6 +405,7 @@ Volume read_itk_image(const std::string& path) {
 
 void write_itk_image(const Grid& grid, const ImageStorage& storage, const void* voxels, const std::string& path,
                      bool compressed) {
+  const CapturedStderr captured(itk_name);
   const Io io = make_io(path, Mode::WriteMode);
   if (io.IsNull()) throw InputError(fmt::format("'{}': ITK writes no format with this extension", path));
   itk::ImageIORegion region(3);

@@ -13,6 +13,7 @@
 #include <set>
 #include <vector>
 
+#include "apps/io/itk_nifti_header.hpp"
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
 
@@ -59,47 +60,21 @@ std::uint64_t unpacked_bytes(const std::string& path) {
   return bytes;
 }
 
-// "a.hdr" keeps its voxels in "a.img", perhaps gzipped; and the other way round.
-std::string partner(const std::string& path, const char* extension) {
-  fs::path name(path);
-  if (name.extension() == ".gz") name.replace_extension();
-  name.replace_extension(extension);
-  return fs::exists(name) ? name.string() : name.string() + ".gz";
-}
-
 }  // namespace
 
 void require_whole_nifti(const std::string& path) {
-  const bool pair = path.find(".hdr") != std::string::npos || path.find(".img") != std::string::npos;
-  const std::string header_path = pair ? partner(path, ".hdr") : path, data_path = pair ? partner(path, ".img") : path;
-  std::vector<unsigned char> bytes(540);
-  {
-    const GzFile file = gz_open(header_path);
-    const int got = file ? gzread(file.get(), bytes.data(), 540) : 0;
-    if (got < 348) return;
+  const auto [header_path, data_path] = nifti_files(path);
+  const auto header = read_nifti_header(header_path);
+  if (!header) return;
+  std::uint64_t count = 1;
+  const auto dims = std::clamp<std::int64_t>(header->dim[0], 0, 7);
+  for (std::int64_t axis = 1; axis <= dims; ++axis) {
+    const auto size =
+        static_cast<std::uint64_t>(std::max<std::int64_t>(header->dim[static_cast<std::size_t>(axis)], 1));
+    if (count <= (std::uint64_t{1} << 50) / size) count *= size;
   }
-  const auto length = value_at<std::int32_t>(bytes, 0, false), swapped = value_at<std::int32_t>(bytes, 0, true);
-  const bool swap = swapped == 348 || swapped == 540;
-  const std::int32_t version = swap ? swapped : length;
-  if (version != 348 && version != 540) return;
-  std::uint64_t bits = 0, offset = 0, count = 1;
-  const auto add_size = [&](int axis, std::int64_t size) {
-    if (axis == 0 || size < 1 || count > (std::uint64_t{1} << 50) / static_cast<std::uint64_t>(size)) return;
-    count *= static_cast<std::uint64_t>(size);
-  };
-  if (version == 348) {
-    const int dims = std::clamp<int>(value_at<std::int16_t>(bytes, 40, swap), 0, 7);
-    for (int axis = 1; axis <= dims; ++axis) add_size(axis, value_at<std::int16_t>(bytes, 40 + 2 * axis, swap));
-    bits = value_at<std::uint16_t>(bytes, 72, swap);
-    offset = static_cast<std::uint64_t>(std::clamp(value_at<float>(bytes, 108, swap), 0.0F, 1e15F));
-  } else {
-    const int dims = static_cast<int>(std::clamp<std::int64_t>(value_at<std::int64_t>(bytes, 16, swap), 0, 7));
-    for (int axis = 1; axis <= dims; ++axis) add_size(axis, value_at<std::int64_t>(bytes, 16 + 8 * axis, swap));
-    bits = value_at<std::uint16_t>(bytes, 14, swap);
-    offset =
-        static_cast<std::uint64_t>(std::clamp<std::int64_t>(value_at<std::int64_t>(bytes, 168, swap), 0, 1LL << 50));
-  }
-  const std::uint64_t expected = count * (bits / 8), all = unpacked_bytes(data_path);
+  const auto offset = header->vox_offset > 0 ? static_cast<std::uint64_t>(std::min(header->vox_offset, 1e15)) : 0;
+  const std::uint64_t expected = count * (header->voxel_bits / 8), all = unpacked_bytes(data_path);
   const std::uint64_t found = all - std::min(all, offset);
   if (found < expected)
     throw InputError(

@@ -1,0 +1,134 @@
+#include "host/captured_stderr.hpp"
+
+#include <fcntl.h>
+#include <spdlog/spdlog.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <mutex>
+#include <sstream>
+#include <string>
+
+namespace halocline {
+namespace {
+
+constexpr int closed = -1;
+
+// All of it under the mutex, but for what an abort needs: the two descriptors.
+struct Capture {
+  std::mutex mutex;
+  int users = 0;
+  volatile int kept = closed;      // the file in memory
+  volatile int terminal = closed;  // the standard error output itself, while it is captured
+  off_t told = 0;                  // bytes of `kept`
+  struct sigaction before {};
+};
+
+Capture& capture() {
+  static auto& only = *new Capture;  // alive in the threads of drivers that outlive main()
+  return only;
+}
+
+void write_all(int descriptor, const char* from, std::size_t bytes) {
+  while (bytes > 0) {
+    const ssize_t done = ::write(descriptor, from, bytes);
+    if (done < 0 && errno == EINTR) continue;
+    if (done <= 0) return;
+    from += done;
+    bytes -= static_cast<std::size_t>(done);
+  }
+}
+
+// abort() comes back to the default action after this, and ends the process.
+extern "C" void tell_before_abort(int signal) {
+  const int kept = capture().kept, terminal = capture().terminal;
+  char piece[4096];
+  off_t at = 0;
+  for (ssize_t got; (got = ::pread(kept, piece, sizeof piece, at)) > 0; at += got)
+    write_all(terminal, piece, static_cast<std::size_t>(got));
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
+int file_in_memory() {
+#ifdef MFD_CLOEXEC
+  const int file = ::memfd_create("stderr", MFD_CLOEXEC);
+#else
+  std::FILE* temporary = std::tmpfile();
+  const int file = temporary == nullptr ? closed : ::fileno(temporary);
+#endif
+  if (file >= 0) ::fcntl(file, F_SETFL, O_APPEND);
+  return file;
+}
+
+// Without a standard error output there is nothing to capture.
+void begin(Capture& c) {
+  if (c.kept == closed) c.kept = file_in_memory();
+  if (c.kept == closed) return;
+  const int terminal = ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  if (terminal < 0) return;
+  std::fflush(stderr);
+  c.terminal = terminal;
+  struct sigaction action {};
+  action.sa_handler = tell_before_abort;
+  ::sigaction(SIGABRT, &action, &c.before);
+  ::dup2(c.kept, STDERR_FILENO);
+}
+
+void end(Capture& c) {
+  if (c.terminal == closed) return;
+  const int terminal = c.terminal;
+  ::dup2(terminal, STDERR_FILENO);
+  ::sigaction(SIGABRT, &c.before, nullptr);
+  c.terminal = closed;
+  ::close(terminal);
+  [[maybe_unused]] const int emptied = ::ftruncate(c.kept, 0);
+  c.told = 0;
+}
+
+// What has come since the last time, if anybody wants to know.
+std::string untold(Capture& c) {
+  struct stat status {};
+  if (c.terminal == closed || ::fstat(c.kept, &status) != 0 || !spdlog::should_log(spdlog::level::debug)) return {};
+  constexpr off_t most = off_t{1} << 20;
+  std::string text(static_cast<std::size_t>(std::clamp<off_t>(status.st_size - c.told, 0, most)), '\0');
+  const ssize_t got = ::pread(c.kept, text.data(), text.size(), c.told);
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  c.told = status.st_size;
+  return text;
+}
+
+}  // namespace
+
+CapturedStderr::CapturedStderr(const char* library) : library_(library) {
+  auto& c = capture();
+  const std::lock_guard lock(c.mutex);
+  if (c.users++ == 0) begin(c);
+}
+
+CapturedStderr::~CapturedStderr() {
+  auto& c = capture();
+  std::string text;
+  {
+    const std::lock_guard lock(c.mutex);
+    std::fflush(stderr);
+    text = untold(c);
+    if (--c.users == 0) end(c);
+  }
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    if (!line.empty()) spdlog::debug("{}: {}", library_, line);
+}
+
+void write_stderr(std::string_view text) {
+  auto& c = capture();
+  const std::lock_guard lock(c.mutex);
+  write_all(c.terminal == closed ? STDERR_FILENO : c.terminal, text.data(), text.size());
+}
+
+}  // namespace halocline
