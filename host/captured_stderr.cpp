@@ -7,26 +7,32 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <mutex>
 #include <sstream>
 #include <string>
+#include <utility>
 
 namespace halocline {
 namespace {
 
 constexpr int closed = -1;
 
-// All of it under the mutex, but for what an abort needs: the two descriptors.
+constexpr std::array fatal{SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+
+thread_local const std::string* last_words = nullptr;
+
+// All of it under the mutex, but for what a signal needs: the two descriptors and the actions.
 struct Capture {
   std::mutex mutex;
   int users = 0;
   volatile int kept = closed;      // the file in memory
   volatile int terminal = closed;  // the standard error output itself, while it is captured
   off_t told = 0;                  // bytes of `kept`
-  struct sigaction before {};
+  std::array<struct sigaction, fatal.size()> before{};
 };
 
 Capture& capture() {
@@ -44,15 +50,21 @@ void write_all(int descriptor, const char* from, std::size_t bytes) {
   }
 }
 
-// abort() comes back to the default action after this, and ends the process.
-extern "C" void tell_before_abort(int signal) {
-  const int kept = capture().kept, terminal = capture().terminal;
+// Without last words the signal comes again, a fault by itself, to what was there before.
+extern "C" void tell_what_was_kept(int signal) {
+  const auto& c = capture();
+  const int kept = c.kept, terminal = c.terminal;
   char piece[4096];
   off_t at = 0;
   for (ssize_t got; (got = ::pread(kept, piece, sizeof piece, at)) > 0; at += got)
     write_all(terminal, piece, static_cast<std::size_t>(got));
-  std::signal(signal, SIG_DFL);
-  std::raise(signal);
+  if (last_words != nullptr && !last_words->empty()) {
+    write_all(terminal, last_words->data(), last_words->size());
+    ::_exit(2);
+  }
+  const auto n = static_cast<std::size_t>(std::find(fatal.begin(), fatal.end(), signal) - fatal.begin());
+  ::sigaction(signal, &c.before[n], nullptr);
+  if (signal == SIGABRT) ::raise(signal);
 }
 
 int file_in_memory() {
@@ -75,8 +87,8 @@ void begin(Capture& c) {
   std::fflush(stderr);
   c.terminal = terminal;
   struct sigaction action {};
-  action.sa_handler = tell_before_abort;
-  ::sigaction(SIGABRT, &action, &c.before);
+  action.sa_handler = tell_what_was_kept;
+  for (std::size_t n = 0; n < fatal.size(); ++n) ::sigaction(fatal[n], &action, &c.before[n]);
   ::dup2(c.kept, STDERR_FILENO);
 }
 
@@ -84,7 +96,7 @@ void end(Capture& c) {
   if (c.terminal == closed) return;
   const int terminal = c.terminal;
   ::dup2(terminal, STDERR_FILENO);
-  ::sigaction(SIGABRT, &c.before, nullptr);
+  for (std::size_t n = 0; n < fatal.size(); ++n) ::sigaction(fatal[n], &c.before[n], nullptr);
   c.terminal = closed;
   ::close(terminal);
   [[maybe_unused]] const int emptied = ::ftruncate(c.kept, 0);
@@ -105,13 +117,16 @@ std::string untold(Capture& c) {
 
 }  // namespace
 
-CapturedStderr::CapturedStderr(const char* library) : library_(library) {
+CapturedStderr::CapturedStderr(const char* library, std::string words)
+    : library_(library), last_words_(std::move(words)), before_(last_words) {
   auto& c = capture();
   const std::lock_guard lock(c.mutex);
   if (c.users++ == 0) begin(c);
+  if (!last_words_.empty()) last_words = &last_words_;
 }
 
 CapturedStderr::~CapturedStderr() {
+  last_words = before_;
   auto& c = capture();
   std::string text;
   {

@@ -6,8 +6,10 @@
 #include <cctype>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <optional>
 #include <sstream>
+#include <utility>
 #include <vector>
 
 #include "host/error.hpp"
@@ -24,6 +26,11 @@ std::string trimmed(const std::string& text) {
   return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
 // Lines of a header up to the empty one before the voxels, or the end of the file.
 class Lines {
  public:
@@ -36,11 +43,15 @@ class Lines {
       line.push_back(c);
       if (line.size() > longest) refuse();
     }
+    bytes_ += static_cast<double>(line.size() + 1);
     line = trimmed(line);
     if (line.empty()) return {};
     if (++count_ > most) refuse();
     return line;
   }
+
+  /// That have been read.
+  double bytes() const { return bytes_; }
 
  private:
   [[noreturn]] void refuse() const {
@@ -49,16 +60,18 @@ class Lines {
   std::string path_;
   std::ifstream in_;
   std::size_t count_ = 0;
+  double bytes_ = 0;
 };
 
-// What follows "data file:", or nothing.
-std::optional<std::string> data_file(const std::string& line) {
+struct Field {
+  std::string name, value;  // name in lower case
+};
+
+// "field: value"; nothing for comments and for "key:=value", which mean nothing here.
+std::optional<Field> field_of(const std::string& line) {
   const auto colon = line.find(':');
-  if (colon == std::string::npos || line.compare(colon, 2, ":=") == 0) return {};
-  std::string field = trimmed(line.substr(0, colon));
-  std::transform(field.begin(), field.end(), field.begin(), [](unsigned char c) { return std::tolower(c); });
-  if (field != "data file" && field != "datafile") return {};
-  return trimmed(line.substr(colon + 1));
+  if (line.front() == '#' || colon == std::string::npos || line.compare(colon, 2, ":=") == 0) return {};
+  return Field{lower(trimmed(line.substr(0, colon))), trimmed(line.substr(colon + 1))};
 }
 
 // "slice%03d.raw 1 20 1": a pattern of printf() for a whole number, its first, its last and its step.
@@ -79,30 +92,76 @@ std::vector<std::string> numbered_names(const std::string& text) {
   return names;
 }
 
+double product_of(const std::string& numbers) {
+  std::istringstream words(numbers);
+  double product = 1;
+  for (double number; words >> number;) product *= number;
+  return product;
+}
+
+// 0 for names that are not known, about which ITK complains itself. "long long int", "uint16_t" and others contain
+// those of shorter names: the order counts.
+double bytes_of(const std::string& type) {
+  static const std::vector<std::pair<std::string, double>> names{{"long", 8},  {"int64", 8}, {"double", 8},
+                                                                 {"short", 2}, {"int16", 2}, {"char", 1},
+                                                                 {"int8", 1},  {"int", 4},   {"float", 4}};
+  const auto found = std::find_if(names.begin(), names.end(),
+                                  [&](const auto& name) { return type.find(name.first) != std::string::npos; });
+  return found == names.end() ? 0 : found->second;
+}
+
+// Deflate cannot gain more than a factor of 1032. As text a number takes two bytes with the blank behind it, in hex a
+// byte takes two. What bzip2 gains has no such bound.
+void require_bytes(const std::string& path, double numbers, double bytes, double stored, const std::string& encoding) {
+  const auto is = [&](std::initializer_list<const char*> names) {
+    return std::find(names.begin(), names.end(), encoding) != names.end();
+  };
+  const double needed = is({"raw"})                    ? bytes
+                        : is({"gz", "gzip"})           ? bytes / 1040 - 64
+                        : is({"hex"})                  ? 2 * bytes
+                        : is({"txt", "text", "ascii"}) ? 2 * numbers - 1
+                                                       : 0;
+  if (stored < needed)
+    throw InputError(
+        fmt::format("'{}' is truncated or its header is wrong: {:.0f} bytes of {} data cannot hold {:.6g} voxels", path,
+                    stored, encoding, numbers));
+}
+
 }  // namespace
 
 void check_nrrd_header(const std::string& path) {
-  Lines lines(path);
-  const auto require = [&](const std::string& name) {
-    const std::string file = name == "-" ? "/dev/stdin" : (fs::path(path).parent_path() / name).string();
-    check_input_file(file, fmt::format("NRRD '{}': its data file '{}'", path, file));
-  };
   {
     std::string magic(4, '\0');
     std::ifstream(path, std::ios::binary).read(magic.data(), 4);
     if (magic != "NRRD") return;
   }
+  Lines lines(path);
+  double count = 1, stored = 0;  // numbers; bytes of the files that hold them
+  std::string type, encoding;
+  const auto take_file = [&](const std::string& name) {
+    const std::string file = name == "-" ? "/dev/stdin" : (fs::path(path).parent_path() / name).string();
+    check_input_file(file, fmt::format("NRRD '{}': its data file '{}'", path, file));
+    stored += static_cast<double>(fs::file_size(file));
+  };
+  bool detached = false;
   while (const auto line = lines.next()) {
-    const auto named = data_file(*line);
-    if (!named) continue;
-    if (named->starts_with("LIST")) {
-      while (const auto name = lines.next()) require(*name);
-      return;
+    const auto field = field_of(*line);
+    if (!field) continue;
+    if (field->name == "type") type = lower(field->value);
+    if (field->name == "encoding") encoding = lower(field->value);
+    if (field->name == "sizes") count = product_of(field->value);
+    if (field->name != "data file" && field->name != "datafile") continue;
+    detached = true;
+    if (field->value.starts_with("LIST")) {
+      while (const auto name = lines.next()) take_file(*name);
+      break;
     }
-    const auto names = numbered_names(*named);
-    for (const auto& name : names) require(name);
-    if (names.empty()) require(*named);
+    const auto names = numbered_names(field->value);
+    for (const auto& name : names) take_file(name);
+    if (names.empty()) take_file(field->value);
   }
+  if (!detached) stored = static_cast<double>(fs::file_size(path)) - lines.bytes();
+  require_bytes(path, count, count * bytes_of(type), stored, encoding);
 }
 
 }  // namespace halocline

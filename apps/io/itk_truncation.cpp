@@ -4,13 +4,10 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <set>
 #include <vector>
 
 #include "apps/io/itk_nifti_header.hpp"
@@ -21,17 +18,6 @@ namespace halocline {
 namespace {
 
 namespace fs = std::filesystem;
-
-// A value at an offset of a header, in the given byte order.
-template <typename T>
-T value_at(const std::vector<unsigned char>& bytes, std::size_t offset, bool swap) {
-  unsigned char one[sizeof(T)];
-  std::memcpy(one, bytes.data() + offset, sizeof(T));
-  if (swap) std::reverse(one, one + sizeof(T));
-  T value;
-  std::memcpy(&value, one, sizeof(T));
-  return value;
-}
 
 using GzFile = std::unique_ptr<gzFile_s, int (*)(gzFile)>;
 
@@ -79,46 +65,6 @@ void require_whole_nifti(const std::string& path) {
   if (found < expected)
     throw InputError(
         fmt::format("'{}' is truncated: found {} bytes of voxels, expected {}", data_path, found, expected));
-}
-
-void require_whole_tiff(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  const std::uint64_t size = fs::file_size(path);
-  const auto read = [&](std::uint64_t offset, std::size_t count) {
-    std::vector<unsigned char> bytes(count);
-    in.seekg(static_cast<std::streamoff>(offset));
-    in.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(count));
-    return bytes;
-  };
-  if (size < 16) return;
-  const auto head = read(0, 16);
-  const bool little = head[0] == 'I' && head[1] == 'I', msb = head[0] == 'M' && head[1] == 'M';
-  if (!little && !msb) return;
-  const bool swap = msb != (std::endian::native == std::endian::big);
-  const auto magic = value_at<std::uint16_t>(head, 2, swap);
-  if (magic != 42 && magic != 43) return;
-  const bool big = magic == 43;
-  // a page's directory: number of entries, entries of 12 or 20 bytes, offset of the next page or 0
-  const std::size_t word = big ? 8 : 4, counter = big ? 8 : 2, entry = big ? 20 : 12;
-  const auto offset_in = [&](const std::vector<unsigned char>& bytes, std::size_t at) -> std::uint64_t {
-    return big ? value_at<std::uint64_t>(bytes, at, swap) : value_at<std::uint32_t>(bytes, at, swap);
-  };
-  std::uint64_t next = offset_in(head, big ? 8 : 4);
-  std::set<std::uint64_t> seen;
-  for (std::size_t page = 0; next != 0 && seen.insert(next).second; ++page) {
-    const auto beyond = [&](std::uint64_t end) {
-      throw InputError(fmt::format("'{}' is truncated: page {} is described up to byte {}, but the file has {}", path,
-                                   page + 1, end, size));
-    };
-    if (next > size || size - next < counter) beyond(next + counter);
-    const auto bytes = read(next, counter);
-    const std::uint64_t entries =
-        big ? value_at<std::uint64_t>(bytes, 0, swap) : value_at<std::uint16_t>(bytes, 0, swap);
-    if (entries > 1000000) beyond(next + counter + 1000000 * entry);
-    const std::uint64_t end = next + counter + entries * entry;
-    if (end + word > size) beyond(end + word);
-    next = offset_in(read(end, word), 0);
-  }
 }
 
 void require_whole_dicom(const std::string& path) {
