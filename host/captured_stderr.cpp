@@ -72,7 +72,8 @@ int file_in_memory() {
   const int file = ::memfd_create("stderr", MFD_CLOEXEC);
 #else
   std::FILE* temporary = std::tmpfile();
-  const int file = temporary == nullptr ? closed : ::fileno(temporary);
+  const int file = temporary == nullptr ? closed : ::dup(::fileno(temporary));
+  if (temporary != nullptr) std::fclose(temporary);
 #endif
   if (file >= 0) ::fcntl(file, F_SETFL, O_APPEND);
   return file;
@@ -80,10 +81,13 @@ int file_in_memory() {
 
 // Without a standard error output there is nothing to capture.
 void begin(Capture& c) {
-  if (c.kept == closed) c.kept = file_in_memory();
-  if (c.kept == closed) return;
   const int terminal = ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   if (terminal < 0) return;
+  c.kept = file_in_memory();
+  if (c.kept == closed) {
+    ::close(terminal);
+    return;
+  }
   std::fflush(stderr);
   c.terminal = terminal;
   struct sigaction action {};
@@ -96,10 +100,14 @@ void end(Capture& c) {
   if (c.terminal == closed) return;
   const int terminal = c.terminal;
   ::dup2(terminal, STDERR_FILENO);
-  for (std::size_t n = 0; n < fatal.size(); ++n) ::sigaction(fatal[n], &c.before[n], nullptr);
-  c.terminal = closed;
+  for (std::size_t n = 0; n < fatal.size(); ++n) {
+    struct sigaction now {};
+    ::sigaction(fatal[n], nullptr, &now);  // drivers put handlers of their own there, which stay
+    if (now.sa_handler == tell_what_was_kept) ::sigaction(fatal[n], &c.before[n], nullptr);
+  }
   ::close(terminal);
-  [[maybe_unused]] const int emptied = ::ftruncate(c.kept, 0);
+  ::close(c.kept);
+  c.terminal = c.kept = closed;
   c.told = 0;
 }
 
