@@ -67,6 +67,17 @@ extern "C" void tell_what_was_kept(int signal) {
   if (signal == SIGABRT) ::raise(signal);
 }
 
+// What failed may be the stack itself, which deeply nested data fill.
+void give_handlers_a_stack() {
+  thread_local std::array<char, 1 << 16> stack;
+  stack_t own{};
+  if (::sigaltstack(nullptr, &own) != 0 || (own.ss_flags & SS_DISABLE) == 0) return;
+  own.ss_sp = stack.data();
+  own.ss_size = stack.size();
+  own.ss_flags = 0;
+  ::sigaltstack(&own, nullptr);
+}
+
 int file_in_memory() {
 #ifdef MFD_CLOEXEC
   const int file = ::memfd_create("stderr", MFD_CLOEXEC);
@@ -92,6 +103,7 @@ void begin(Capture& c) {
   c.terminal = terminal;
   struct sigaction action {};
   action.sa_handler = tell_what_was_kept;
+  action.sa_flags = SA_ONSTACK;
   for (std::size_t n = 0; n < fatal.size(); ++n) ::sigaction(fatal[n], &action, &c.before[n]);
   ::dup2(c.kept, STDERR_FILENO);
 }
@@ -107,7 +119,8 @@ void end(Capture& c) {
   }
   ::close(terminal);
   ::close(c.kept);
-  c.terminal = c.kept = closed;
+  c.terminal = closed;
+  c.kept = closed;
   c.told = 0;
 }
 
@@ -130,7 +143,9 @@ CapturedStderr::CapturedStderr(const char* library, std::string words)
   auto& c = capture();
   const std::lock_guard lock(c.mutex);
   if (c.users++ == 0) begin(c);
-  if (!last_words_.empty()) last_words = &last_words_;
+  if (last_words_.empty()) return;
+  give_handlers_a_stack();
+  last_words = &last_words_;
 }
 
 CapturedStderr::~CapturedStderr() {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <spdlog/sinks/ostream_sink.h>
 #include <spdlog/spdlog.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -145,6 +146,12 @@ TEST(CapturedStderr, AnAbortTellsWhatWasKept) {
   EXPECT_EQ(text, "assertion failed\n");
 }
 
+std::size_t fill_the_stack(std::size_t depth) {
+  volatile char some[1024];
+  some[depth % sizeof some] = 1;
+  return depth == 0 ? 0 : some[0] + fill_the_stack(depth + 1);
+}
+
 TEST(CapturedStderr, LastWordsFollowAndEndWithCode2) {
   for (const int signal : {SIGABRT, SIGSEGV, SIGFPE}) {
     const auto [status, text] = ended([signal] {
@@ -156,6 +163,16 @@ TEST(CapturedStderr, LastWordsFollowAndEndWithCode2) {
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 2) << status;
     EXPECT_EQ(text, "assertion failed\n'x.dcm' cannot be read\n");
   }
+  const auto overflow = ended([] {
+    const CapturedStderr captured("Library", "'x.dcm' cannot be read\n");
+    struct rlimit small {
+      1 << 20, 1 << 20
+    };
+    ::setrlimit(RLIMIT_STACK, &small);
+    fill_the_stack(1);
+  });
+  EXPECT_TRUE(WIFEXITED(overflow.first) && WEXITSTATUS(overflow.first) == 2) << overflow.first;
+  EXPECT_EQ(overflow.second, "'x.dcm' cannot be read\n");
   const auto [status, text] = ended([] {  // another thread's
     const CapturedStderr captured("Library", "'x.dcm' cannot be read\n");
     std::thread([] { ::raise(SIGABRT); }).join();
