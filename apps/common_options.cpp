@@ -61,7 +61,9 @@ void add_common_options(CLI::App& app, CommonOptions& options) {
                "No progress and no result lines; only what was asked for, warnings and errors")
       ->group(output);
   app.add_option("--log-level", options.log_level,
-                 "From this level on, log lines go to stderr. Default: info, or warn with --quiet")
+                 "From this level on, log lines go to stderr; debug: what drivers and readers of images say, too. "
+                 "Default: info, or "
+                 "warn with --quiet")
       ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}))
       ->group(output);
   app.add_flag(

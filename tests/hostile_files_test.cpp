@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 #include <grp.h>
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -184,16 +184,6 @@ TEST_F(HostileFiles, HeadersThatPointAtFilesAreRead) {
 }
 #endif
 
-// A folder with a pipe among its files.
-TEST_F(HostileFiles, SeriesWithAPipe) {
-  fs::create_directory(f_ / "s");
-  ASSERT_EQ(::mkfifo((f_ / "s/b.tif").c_str(), 0600), 0);
-  EXPECT_THAT(refused(denoise(f_ / "s")).out, AllOf(HasSubstr("b.tif"), HasSubstr("is not a regular file")));
-  EXPECT_THAT(refused(denoise(f_ / "s/*.tif")).out, AllOf(HasSubstr("b.tif"), HasSubstr("is not a regular file")));
-  fs::rename(f_ / "s/b.tif", f_ / "s/b");
-  EXPECT_THAT(refused(denoise(f_ / "s")).out, HasSubstr("holds no DICOM series"));
-}
-
 class Forbidden : public HostileFiles {
  protected:
   void SetUp() override {
@@ -247,6 +237,16 @@ TEST_F(Forbidden, Folders) {
 }
 
 #ifdef HALOCLINE_WITH_ITK
+// A folder with a pipe among its files.
+TEST_F(HostileFiles, SeriesWithAPipe) {
+  fs::create_directory(f_ / "s");
+  ASSERT_EQ(::mkfifo((f_ / "s/b.tif").c_str(), 0600), 0);
+  EXPECT_THAT(refused(denoise(f_ / "s")).out, AllOf(HasSubstr("b.tif"), HasSubstr("is not a regular file")));
+  EXPECT_THAT(refused(denoise(f_ / "s/*.tif")).out, AllOf(HasSubstr("b.tif"), HasSubstr("is not a regular file")));
+  fs::rename(f_ / "s/b.tif", f_ / "s/b");
+  EXPECT_THAT(refused(denoise(f_ / "s")).out, HasSubstr("holds no DICOM series"));
+}
+
 // An unknown tag of TIFF, a header of NIfTI with ten axes: libtiff and niftilib have something to say.
 TEST_F(HostileFiles, NoiseOfLibrariesIsTold) {
   write_image(cube(), f_ / "x.tif");
