@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <initializer_list>
@@ -74,19 +75,20 @@ std::optional<Field> field_of(const std::string& line) {
   return Field{lower(trimmed(line.substr(0, colon))), trimmed(line.substr(colon + 1))};
 }
 
-// "slice%03d.raw 1 20 1": a pattern of printf() for a whole number, its first, its last and its step.
+// "slice%03d.raw 1 20 1": a pattern of printf() for a whole number, its first, its last and its step; nothing for other
+// names.
 std::vector<std::string> numbered_names(const std::string& text) {
   constexpr std::size_t most = 1000000;
   std::istringstream words(text);
   std::string pattern;
-  long first = 0, last = 0, step = 0;
-  if (!(words >> pattern >> first >> last >> step) || step == 0 || (last - first) / step < 0) return {};
+  std::int32_t first = 0, last = 0, step = 0;
+  if (!(words >> pattern >> first >> last >> step) || step == 0) return {};
   const auto percent = pattern.find('%'), end = pattern.find_first_not_of("0123456789", percent + 1);
   if (percent == std::string::npos || end == std::string::npos || pattern[end] != 'd') return {};
   const std::string width = pattern.substr(percent + 1, end - percent - 1);
   if (width.size() > 2) return {};
   std::vector<std::string> names;
-  for (long n = first; (step > 0 ? n <= last : n >= last) && names.size() < most; n += step)
+  for (std::int64_t n = first; (step > 0 ? n <= last : n >= last) && names.size() < most; n += step)
     names.push_back(pattern.substr(0, percent) + fmt::format(fmt::runtime("{:" + width + "}"), n) +
                     pattern.substr(end + 1));
   return names;
