@@ -3,6 +3,7 @@
 // refused with an InputError, and neither ends the process nor takes its memory or its time.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <spdlog/spdlog.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +16,8 @@
 #include <new>
 #include <utility>
 
+#include "algorithms/geometry.hpp"
+#include "apps/geometry_file.hpp"
 #include "apps/io/image_file.hpp"
 #include "host/error.hpp"
 #include "tests/command_runner.hpp"
@@ -29,9 +32,14 @@ namespace {
 constexpr int ended_with_its_name = 2, read_well = 10, refused = 11, wrong_error = 12, wrong_grid = 13;
 
 // In a child: what it reads may end it.
-int read_in_child(const std::string& path) {
+int read_in_child(const std::string& path, bool geometry) {
   ::alarm(20);
+  spdlog::set_level(spdlog::level::off);
   try {
+    if (geometry) {
+      check_geometry(load_geometry(path).geometry, path);
+      return read_well;
+    }
     check_grid(read_image_info(path).grid, path);
     const Volume volume = read_image(path, true);
     if (volume.voxels.size() != volume.grid.count()) return wrong_grid;
@@ -45,9 +53,9 @@ int read_in_child(const std::string& path) {
 }
 
 // True where it was read.
-bool expect_read_or_refused(const std::string& path) {
+bool expect_read_or_refused(const std::string& path, bool geometry = false) {
   const pid_t child = ::fork();
-  if (child == 0) ::_exit(read_in_child(path));
+  if (child == 0) ::_exit(read_in_child(path, geometry));
   int status = 0;
   struct rusage usage {};
   ::wait4(child, &status, 0, &usage);
@@ -56,21 +64,6 @@ bool expect_read_or_refused(const std::string& path) {
   EXPECT_TRUE(WIFSIGNALED(status) || code == read_well || code == refused || code == ended_with_its_name) << code;
   EXPECT_LT(usage.ru_maxrss, 2000 * 1000);  // KiB
   return code == read_well;
-}
-
-template <typename T>
-void put(std::string& bytes, std::size_t at, T value) {
-  ASSERT_LE(at + sizeof value, bytes.size());
-  std::memcpy(bytes.data() + at, &value, sizeof value);
-}
-
-Volume sample() {
-  Volume volume;
-  volume.grid.size = {13, 7, 5};
-  volume.grid.spacing = {0.4512, 0.3333, 2.5};
-  volume.grid.origin = {-101.4616, 7.77, 0.001};
-  volume.voxels.assign(volume.grid.count(), 1.5f);
-  return volume;
 }
 
 const std::vector<std::string> bad_numbers{"nan",
@@ -90,22 +83,22 @@ const std::vector<std::string> bad_numbers{"nan",
 
 // Each line of a text header with each of its numbers in turn replaced, and then all of them.
 void try_each_number(const std::string& header, const std::string& rest, const std::string& separator,
-                     const std::string& path) {
+                     const std::string& path, bool geometry = false) {
   std::size_t tried = 0, read = 0;
   const auto attempt = [&](const std::string& changed, const std::string& what) {
     SCOPED_TRACE(what);
     write_text(path, changed + rest);
-    read += expect_read_or_refused(path) ? 1 : 0;
+    read += expect_read_or_refused(path, geometry) ? 1 : 0;
     ++tried;
   };
   const auto is_number = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
   for (std::size_t line = 0; line < header.size(); line = header.find('\n', line) + 1) {
-    const std::size_t end = header.find('\n', line), value = header.find(separator, line);
-    if (value == std::string::npos || value > end) continue;
+    const std::size_t end = header.find('\n', line), value = std::min(header.find(separator, line), header.size());
+    if (value > end) continue;
     for (std::size_t at = value + separator.size(); at < end;) {
       const std::size_t from = std::find_if(header.begin() + at, header.begin() + end, is_number) - header.begin();
       if (from >= end) break;
-      const std::size_t to = std::min(header.find_first_of(" ,)\n", from), end);
+      const std::size_t to = std::min(header.find_first_of(" ,)\"<\n", from), end);
       for (const auto& number : bad_numbers)
         attempt(header.substr(0, from) + number + header.substr(to),
                 fmt::format("'{}' for '{}' in '{}'", number, header.substr(from, to - from),
@@ -131,7 +124,53 @@ TEST_F(HostileHeaders, MetaImage) {
   try_each_number(header, "12345678", "= ", f_ / "x.mha");
 }
 
+TEST_F(HostileHeaders, GeometryXml) {
+  const std::string header =
+      "<?xml version=\"1.0\"?>\n<RTKThreeDCircularGeometry version=\"3\">\n"
+      "<?halocline-detector size-u=\"8\" size-v=\"8\" pitch-u=\"1\" pitch-v=\"1\"?>\n"
+      "<SourceToIsocenterDistance>500</SourceToIsocenterDistance>\n"
+      "<SourceToDetectorDistance>750</SourceToDetectorDistance>\n<SourceOffsetX>1</SourceOffsetX>\n"
+      "<ProjectionOffsetX>1</ProjectionOffsetX>\n<InPlaneAngle>1</InPlaneAngle>\n"
+      "<OutOfPlaneAngle>1</OutOfPlaneAngle>\n<CollimationUInf>1000</CollimationUInf>\n"
+      "<RadiusCylindricalDetector>750</RadiusCylindricalDetector>\n<Projection>\n<GantryAngle>10</GantryAngle>\n"
+      "</Projection>\n</RTKThreeDCircularGeometry>\n";
+  try_each_number(header, "", ">", f_ / "x.xml", true);
+}
+
+TEST_F(HostileHeaders, GeometryRows) {
+  try_each_number("# format: astra cone_vec\n# detector: 8 8\n0 -500 0 0 250 0 1 0 0 0 0 1\n", "", "", f_ / "x.txt",
+                  true);
+  try_each_number("# format: matrices mm\n-750 0 0 0 0 -750 0 0 0 0 1 -500\n", "", "", f_ / "x.txt", true);
+}
+
+TEST_F(HostileHeaders, VendorGeometries) {
+  try_each_number(
+      "[XTekCT]\nSrcToObject=500\nSrcToDetector=750\nProjections=8\nInitialAngle=1\nAngularStep=45\nDetectorPixelsX=8\n"
+      "DetectorPixelsY=8\nDetectorPixelSizeX=1\nDetectorPixelSizeY=1\nDetectorOffsetX=1\nVoxelsX=8\nVoxelsY=8\n"
+      "VoxelsZ=8\nVoxelSizeX=1\nVoxelSizeY=1\nVoxelSizeZ=1\n",
+      "", "=", f_ / "x.xtekct", true);
+  try_each_number(
+      "[Geometry]\nFDD=750\nFOD=500\ncx=4\ncy=4\n[CT]\nNumberImages=8\nRotationSector=360\n[Image]\nDimX=8\nDimY=8\n"
+      "[Detector]\nPixelsizeX=1\nPixelsizeY=1\n",
+      "", "=", f_ / "x.pca", true);
+}
+
 #ifdef HALOCLINE_WITH_ITK
+
+template <typename T>
+void put(std::string& bytes, std::size_t at, T value) {
+  ASSERT_LE(at + sizeof value, bytes.size());
+  std::memcpy(bytes.data() + at, &value, sizeof value);
+}
+
+Volume sample() {
+  Volume volume;
+  volume.grid.size = {13, 7, 5};
+  volume.grid.spacing = {0.4512, 0.3333, 2.5};
+  volume.grid.origin = {-101.4616, 7.77, 0.001};
+  volume.voxels.assign(volume.grid.count(), 1.5f);
+  return volume;
+}
 
 TEST_F(HostileHeaders, Nrrd) {
   const std::string header =
