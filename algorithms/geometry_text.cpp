@@ -12,6 +12,7 @@
 
 #include "algorithms/geometry_decompose.hpp"
 #include "host/error.hpp"
+#include "host/input_file.hpp"
 
 namespace halocline {
 namespace {
@@ -58,7 +59,7 @@ std::vector<double> parse_row(std::string_view text, const std::string& where) {
     double value = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     if (error != std::errc() || end != digits.data() + digits.size() || !std::isfinite(value))
-      throw InputError(fmt::format("{}: '{}' is no finite number; rows of numbers are expected", where, word));
+      throw InputError(fmt::format("{}: '{}' is no finite number; rows of numbers are expected", where, excerpt(word)));
     numbers.push_back(value);
   }
 }
@@ -72,7 +73,8 @@ struct Parsed {
 std::array<double, 2> two_numbers(const std::string& text, const std::string& where, bool any_sign) {
   const auto numbers = parse_row(text, where);
   if (numbers.size() != 2 || (!any_sign && !(numbers[0] > 0 && numbers[1] > 0)))
-    throw InputError(fmt::format("{}: '{}'; two {}numbers are expected", where, text, any_sign ? "" : "positive "));
+    throw InputError(
+        fmt::format("{}: '{}'; two {}numbers are expected", where, excerpt(text), any_sign ? "" : "positive "));
   return {numbers[0], numbers[1]};
 }
 
@@ -87,7 +89,7 @@ Parsed parse(const std::string& text, const std::string& name) {
         throw InputError(
             fmt::format("{}: the format is '{}'; 'astra cone_vec', 'astra parallel3d_vec', 'matrices mm' "
                         "and 'matrices pixels' can be read",
-                        where, *format));
+                        where, excerpt(*format)));
       parsed.format = *format;
     } else if (const auto size = header_value(line, "detector")) {
       const auto values = two_numbers(*size, where, false);

@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "host/error.hpp"
+#include "host/input_file.hpp"
 
 namespace halocline {
 namespace {
@@ -53,7 +54,8 @@ class Parameters {
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
-      throw InputError(fmt::format("{}: {} in [{}] is '{}'; a finite number is expected", name_, key, section, text));
+      throw InputError(
+          fmt::format("{}: {} in [{}] is '{}'; a finite number is expected", name_, key, section, excerpt(text)));
     return value;
   }
 

@@ -6,18 +6,19 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <fstream>
 #include <optional>
 #include <ostream>
 #include <pugixml.hpp>
-#include <sstream>
 #include <string_view>
 #include <system_error>
 
 #include "host/error.hpp"
+#include "host/input_file.hpp"
 
 namespace halocline {
 namespace {
+
+constexpr int deepest = 32;  // levels of elements: they are read by a function that calls itself
 
 enum class Kind { length, angle, collimation };
 
@@ -75,15 +76,10 @@ class Reader {
   explicit Reader(const std::string& path) : path_(path) {}
 
   Geometry read(DetectorPixels* detector) {
-    std::ifstream file(path_, std::ios::binary);
-    std::ostringstream content;
-    if (file) content << file.rdbuf();
-    if (!file || content.fail())
-      throw InputError(
-          fmt::format("{}: this geometry file cannot be read, or is empty; check the path, or make the file with "
-                      "'halocline geometry'",
-                      path_));
-    text_ = content.str();
+    text_ = read_text_file(path_, fmt::format("the geometry file '{}'", path_), most_geometry_bytes);
+    if (text_.empty())
+      throw InputError(fmt::format(
+          "{}: this geometry file is empty; check the path, or make the file with 'halocline geometry'", path_));
 
     pugi::xml_document document;
     const pugi::xml_parse_result result =
@@ -105,7 +101,7 @@ class Reader {
           fmt::format("{}: version \"{}\" of the geometry format; 2 and 3 can be read, so make the file again "
                       "with a present RTK or with 'halocline geometry'",
                       path_, version));
-    read_children(root);
+    read_children(root, 1);
     check_geometry(geometry_, path_);
     if (detector != nullptr) *detector = detector_in(root);
     return std::move(geometry_);
@@ -140,14 +136,19 @@ class Reader {
             pair("origin")};
   }
 
-  void read_children(const pugi::xml_node& parent) {
+  void read_children(const pugi::xml_node& parent, int depth) {
     for (const pugi::xml_node& node : parent.children()) {
       if (node.type() != pugi::node_element) continue;
+      if (depth > deepest)
+        throw InputError(
+            fmt::format("{}, line {}: elements are nested more than {} deep, where a geometry needs 3; give a geometry "
+                        "file, as RTK or 'halocline geometry' write it",
+                        path_, line(node.offset_debug()), deepest));
       const std::string_view tag = node.name();
       if (same_tag(tag, "Projection")) {
         matrix_.clear();
         angles_ = 0;
-        read_children(node);
+        read_children(node, depth + 1);
         require_one_angle(node);
         commit();
       } else if (same_tag(tag, "Matrix")) {
@@ -164,7 +165,7 @@ class Reader {
                                    ? View{}.*field->member
                                    : number(node, node.text().get());
       } else {
-        read_children(node);  // an unknown tag is passed over, but not what it holds
+        read_children(node, depth + 1);  // an unknown tag is passed over, but not what it holds
       }
     }
   }
@@ -189,7 +190,7 @@ class Reader {
     double value = 0;
     if (parse(text, value) != std::errc() || !std::isfinite(value))
       throw InputError(fmt::format("{}, line {}: <{}> holds \"{}\"; one finite number is expected", path_,
-                                   line(node.offset_debug()), node.name(), text));
+                                   line(node.offset_debug()), node.name(), excerpt(text)));
     return value;
   }
 

@@ -1,6 +1,7 @@
 // Scan geometry files: the XML of RTK (root element RTKThreeDCircularGeometry, versions 2 and 3).
 #pragma once
 
+#include <cstdint>
 #include <iosfwd>
 #include <string>
 
@@ -9,11 +10,16 @@
 
 namespace halocline {
 
+/// The longest text that is read as a geometry, whatever its format: more than a million views, which take 450 to 900
+/// bytes each.
+constexpr std::uint64_t most_geometry_bytes = std::uint64_t{1} << 30;
+
 /// Reads a geometry file. Tags are compared without regard to case and unknown ones are passed over. A value, inside or
 /// outside a Projection, holds for all later projections until it is given again, but for the gantry angle, of which
 /// each Projection has one; each Projection adds a view. A Matrix is compared with the one computed from the
 /// parameters. Throws InputError that names the file, the line or projection, and what to do: if the file is missing,
-/// malformed, truncated or of another version, if a value is not a number, if a Projection has no gantry angle or two,
+/// no regular file, larger than most_geometry_bytes, malformed, truncated, nested deeper than 32 elements or of another
+/// version, if a value is not a number, if a Projection has no gantry angle or two,
 /// if a Matrix element differs by more than 1e-3, or if check_geometry refuses the result. detector, where it is given:
 /// the pixels that write_geometry() noted, if it did.
 Geometry read_geometry(const std::string& path, DetectorPixels* detector = nullptr);

@@ -11,12 +11,15 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <set>
 #include <system_error>
 #include <vector>
 
 #include "apps/io/atomic_file.hpp"
 #include "apps/job.hpp"
+#include "host/input_file.hpp"
+#include "host/interrupt.hpp"
 #include "host/thread_pool.hpp"
 #include "scheduling/plan_text.hpp"
 
@@ -35,6 +38,19 @@ std::string shown(const nlohmann::json& object, const std::string& name) {
 
 std::uint32_t crc_of(const void* data, std::size_t bytes) {
   return static_cast<std::uint32_t>(::crc32_z(0, static_cast<const Bytef*>(data), bytes));
+}
+
+std::uint32_t file_checksum(const std::string& path) {
+  check_input_file(path, fmt::format("'{}'", path));
+  std::ifstream file(path, std::ios::binary);
+  std::vector<char> piece(std::size_t{1} << 20);
+  uLong sum = 0;
+  while (file) {
+    check_interrupt();
+    file.read(piece.data(), static_cast<std::streamsize>(piece.size()));
+    sum = ::crc32_z(sum, reinterpret_cast<const Bytef*>(piece.data()), static_cast<std::size_t>(file.gcount()));
+  }
+  return static_cast<std::uint32_t>(sum);
 }
 
 std::uint32_t voxel_checksum(const VolumeSource& source) {

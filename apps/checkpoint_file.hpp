@@ -24,6 +24,9 @@ static_assert(sizeof(CheckpointHead) == 32);
 
 std::uint32_t crc_of(const void* data, std::size_t bytes);
 
+/// CRC-32 of a file, which is read piece by piece: a Data Exchange file holds projections, too. Throws InputError.
+std::uint32_t file_checksum(const std::string& path);
+
 /// CRC-32 of the voxels, all of which are read.
 std::uint32_t voxel_checksum(const VolumeSource& source);
 

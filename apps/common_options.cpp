@@ -1,11 +1,11 @@
 #include "apps/common_options.hpp"
 
-#include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "apps/log_sink.hpp"
 #include "apps/validators.hpp"
 
 namespace halocline {
@@ -61,7 +61,9 @@ void add_common_options(CLI::App& app, CommonOptions& options) {
                "No progress and no result lines; only what was asked for, warnings and errors")
       ->group(output);
   app.add_option("--log-level", options.log_level,
-                 "From this level on, log lines go to stderr. Default: info, or warn with --quiet")
+                 "From this level on, log lines go to stderr; debug: what drivers and readers of images say, too. "
+                 "Default: info, or "
+                 "warn with --quiet")
       ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}))
       ->group(output);
   app.add_flag(
@@ -71,7 +73,7 @@ void add_common_options(CLI::App& app, CommonOptions& options) {
 }
 
 void set_up_logging(const CommonOptions& options) {
-  auto logger = std::make_shared<spdlog::logger>("halocline", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
+  auto logger = std::make_shared<spdlog::logger>("halocline", make_stderr_sink());
   logger->set_pattern("halocline: %^%l%$: %v");
   logger->set_level(!options.log_level.empty() ? spdlog::level::from_str(options.log_level)
                     : options.quiet            ? spdlog::level::warn

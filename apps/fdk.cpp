@@ -9,8 +9,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <set>
 
@@ -399,9 +397,7 @@ nlohmann::json checkpoint_job(Job& job, const FdkCommand& command, const FdkWork
   result["grid"] = grid_json(work.grid);
   result["the grid of -i"] = grid_json(work.chosen.file);
   result["results"] = results_of(work);
-  std::ifstream file(command.geometry, std::ios::binary);
-  const std::string geometry{std::istreambuf_iterator<char>(file), {}};
-  result["the contents of --geometry"] = fmt::format("{:08x}", crc_of(geometry.data(), geometry.size()));
+  result["the contents of --geometry"] = fmt::format("{:08x}", file_checksum(command.geometry));
   const auto& counts = command.counts_arguments;
   for (const auto& [option, path] : {std::pair<std::string, std::string>("-i", command.input),
                                      {"--flat", counts.flat},

@@ -3,9 +3,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <fstream>
 #include <memory>
 #include <optional>
+#include <sstream>
 
 #include "algorithms/geometry.hpp"
 #include "algorithms/geometry_xml.hpp"
@@ -14,6 +14,7 @@
 #include "apps/job.hpp"
 #include "apps/validators.hpp"
 #include "host/error.hpp"
+#include "host/input_file.hpp"
 #include "host/plural.hpp"
 
 namespace halocline {
@@ -27,20 +28,20 @@ struct CircularCommand {
 
 // One angle in degrees a line; empty lines and what follows a # are passed over.
 std::vector<double> read_angles(const std::string& path) {
-  std::ifstream file(path);
+  constexpr std::uint64_t most_bytes = std::uint64_t{1} << 26;  // a million lines of 64
+  std::istringstream file(read_text_file(path, fmt::format("--angles '{}'", path), most_bytes));
   std::vector<double> angles;
   std::string line;
   for (int number = 1; std::getline(file, line); ++number) {
     line.resize(std::min(line.find('#'), line.size()));
     const std::string where = fmt::format("--angles '{}', line {}:", path, number);
+    if (line.size() > 1000)
+      throw InputError(fmt::format("{} {} characters, one angle in degrees is expected", where, line.size()));
     const auto values = parse_numbers(where, {line});
     if (values.size() > 1)
       throw InputError(fmt::format("{} {} numbers, one angle in degrees is expected", where, values.size()));
     angles.insert(angles.end(), values.begin(), values.end());
   }
-  if (!file.eof())
-    throw InputError(
-        fmt::format("--angles '{}' cannot be read; give a text file with one angle in degrees a line", path));
   if (angles.empty())
     throw InputError(fmt::format("--angles '{}' holds no angle; one angle in degrees a line is expected", path));
   return angles;

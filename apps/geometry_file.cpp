@@ -7,25 +7,21 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "algorithms/geometry_vendor.hpp"
 #include "algorithms/geometry_xml.hpp"
 #include "apps/io/hdf5_angles.hpp"
 #include "apps/validators.hpp"
 #include "host/error.hpp"
+#include "host/input_file.hpp"
 
 namespace halocline {
 namespace {
 
 std::string file_text(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream content;
-  if (file) content << file.rdbuf();
-  if (!file || content.fail())
-    throw InputError(fmt::format("{}: this geometry file cannot be read, or is empty; check the path", path));
-  return content.str();
+  std::string text = read_text_file(path, fmt::format("the geometry file '{}'", path), most_geometry_bytes);
+  if (text.empty()) throw InputError(fmt::format("{}: this geometry file is empty; check the path", path));
+  return text;
 }
 
 std::string extension(const std::string& path) {

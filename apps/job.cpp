@@ -20,6 +20,7 @@
 #include "apps/progress.hpp"
 #include "apps/report.hpp"
 #include "host/error.hpp"
+#include "host/input_file.hpp"
 #include "host/interrupt.hpp"
 #include "host/plural.hpp"
 #include "host/process_memory.hpp"
@@ -129,8 +130,7 @@ void Job::claim(const std::string& option, const std::string& path, bool output)
 
 void Job::input(const std::string& option, const std::string& path) {
   if (path.empty()) return;
-  if (!std::filesystem::exists(path) && series_files(path).empty())
-    throw InputError(fmt::format("{} '{}' does not exist; give the path of a file", option, path));
+  if (series_files(path).empty()) check_input(path, fmt::format("{} '{}'", option, path));
   claim(option, path, false);
 }
 

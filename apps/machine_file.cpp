@@ -35,7 +35,7 @@ std::vector<std::string> machine_names() {
 
 std::string machine_file(const std::string& path_or_name) {
   std::error_code code;
-  if (fs::exists(path_or_name, code)) return path_or_name;
+  if (fs::exists(path_or_name, code) || code == std::errc::permission_denied) return path_or_name;
   const auto names = machine_names();
   if (std::find(names.begin(), names.end(), path_or_name) != names.end())
     return (machines_folder() / (path_or_name + ".json")).string();

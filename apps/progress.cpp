@@ -5,8 +5,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <memory>
+
+#include "host/captured_stderr.hpp"
 
 namespace halocline {
 namespace {
@@ -68,19 +69,14 @@ class Printer {
     if (state.work > 0 && elapsed > 0.5) line += fmt::format(", {:.3g} G{}/s", 1e-9 * state.work / elapsed, state.unit);
     line += transfers(state);
     if (!state.note.empty()) line += ", " + state.note;
-    if (terminal_)
-      fmt::print(stderr, "\r{}\x1b[K", line);
-    else
-      fmt::print(stderr, "{}\n", line);
-    std::fflush(stderr);
+    write_stderr(terminal_ ? fmt::format("\r{}\x1b[K", line) : line + "\n");
     shown_ = terminal_;
     last_ = Clock::now();
     last_fraction_ = fraction;
   }
   void clear() {
     if (!shown_) return;
-    fmt::print(stderr, "\r\x1b[K");
-    std::fflush(stderr);
+    write_stderr("\r\x1b[K");
     shown_ = false;
   }
 

@@ -5,6 +5,7 @@
 
 #include <bit>
 
+#include "host/captured_stderr.hpp"
 #include "host/error.hpp"
 #include "host/opencl.hpp"
 
@@ -65,6 +66,7 @@ struct Fft::Plan {
 
 Fft::Fft(Device device, std::size_t length, std::size_t batch)
     : plan_(std::make_unique<Plan>(std::move(device), length, batch)) {
+  const CapturedStderr captured("OpenCL compiler");
   auto& state = *plan_->device.state();
   const auto ok = [&](clfftStatus status, const char* call) { check(status, call, state, length, batch); };
   ok(clfftCreateDefaultPlan(&plan_->handle, state.context(), CLFFT_1D, &length), "clfftCreateDefaultPlan");

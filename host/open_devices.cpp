@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string_view>
 
+#include "host/captured_stderr.hpp"
 #include "host/driver_environment.hpp"
 #include "host/error.hpp"
 #include "host/opencl.hpp"
@@ -64,6 +65,7 @@ DeviceInfo describe(const cl::Device& device, const std::string& platform, int i
 
 std::vector<Found> find_devices() {
   [[maybe_unused]] static const bool prepared = (prepare_drivers(), true);
+  const CapturedStderr captured("OpenCL driver");
   std::vector<Found> found;
   std::vector<cl::Platform> platforms;
   try {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "host/captured_stderr.hpp"
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
 
@@ -28,6 +29,7 @@ std::string options_for(const DeviceState& state, const KernelSpec& spec) {
 
 cl::Program build_from_source(DeviceState& state, const KernelSpec& spec, const std::string& source,
                               const std::string& options) {
+  const CapturedStderr captured("OpenCL compiler");
   cl::Program program;
   try {
     program = cl::Program(state.context, source);
@@ -52,6 +54,7 @@ cl::Program build_from_source(DeviceState& state, const KernelSpec& spec, const 
 std::optional<cl::Program> build_from_cache(DeviceState& state, const std::string& key, const std::string& options) {
   const auto binary = state.cache.load(key);
   if (!binary) return std::nullopt;
+  const CapturedStderr captured("OpenCL compiler");
   try {
     cl::Program program(state.context, {state.device}, cl::Program::Binaries{*binary});
     program.build(state.device, options.c_str());

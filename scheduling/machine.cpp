@@ -6,18 +6,18 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "host/error.hpp"
+#include "host/input_file.hpp"
 
 namespace halocline {
 namespace {
 
 using nlohmann::json;
 
+constexpr int deepest = 32;  // levels of the JSON: it is written by functions that call themselves
 constexpr double gibi = 1024.0 * 1024 * 1024;
 
 // One object of the file: typed members by name, and a message for each that is not as it should be.
@@ -113,7 +113,12 @@ void add_devices(const json& value, const std::string& where, std::vector<Device
 Machine parse_machine(const std::string& text, const std::string& file) {
   json value;
   try {
-    value = json::parse(text);
+    value = json::parse(text, [&](int depth, json::parse_event_t, const json&) {
+      if (depth > deepest)
+        throw InputError(fmt::format("machine file '{}' nests lists and objects more than {} deep, where 4 are needed",
+                                     file, deepest));
+      return true;
+    });
   } catch (const json::parse_error& error) {
     throw InputError(
         fmt::format("machine file '{}' is damaged: {}; expected JSON, as in apps/machines", file, error.what()));
@@ -138,11 +143,8 @@ Machine read_machine(const std::string& path) {
   if (std::filesystem::is_directory(path))
     throw InputError(
         fmt::format("--machine '{}' is a folder; give one of its JSON files that describe a machine", path));
-  std::ifstream in(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (!in.is_open() || in.bad())
-    throw InputError(fmt::format("--machine '{}' cannot be read; give a JSON file that describes a machine", path));
-  return parse_machine(text, path);
+  constexpr std::uint64_t most_bytes = std::uint64_t{1} << 20;
+  return parse_machine(read_text_file(path, fmt::format("--machine '{}'", path), most_bytes), path);
 }
 
 }  // namespace halocline

@@ -21,6 +21,7 @@
 #include "apps/io/slice_files.hpp"
 #include "host/error.hpp"
 #include "host/finite_source.hpp"
+#include "host/input_file.hpp"
 #include "host/interrupt.hpp"
 #include "host/typed_volume.hpp"
 #ifdef HALOCLINE_WITH_ITK
@@ -114,8 +115,8 @@ std::vector<std::string> slices_of(const std::string& path) {
 }
 
 Reader reader_of(const std::string& path) {
+  check_input(path, "'" + path + "'");
   const bool folder = fs::is_directory(path);
-  if (!fs::exists(path)) throw InputError(fmt::format("'{}' does not exist; give the path of an image file", path));
   const std::string extension = extension_of(path);
   if (!folder && extension == ".raw") return Reader::raw;
   if (!folder && (extension == ".mha" || extension == ".mhd")) return Reader::meta;

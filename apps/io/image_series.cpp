@@ -142,10 +142,15 @@ std::map<std::size_t, std::string> numbered_files(const std::string& pattern, co
 }
 
 std::vector<std::string> series_files(const std::string& path) {
-  if (path.empty() || fs::exists(path)) return {};
+  std::error_code code;
+  if (path.empty() || fs::exists(path, code)) return {};
   const NumberPlace place = number_place(path);
   if (!place.in_name() && !has_wildcards(path)) return {};
   auto files = place.in_name() ? files_by_number(path, place) : files_by_wildcards(path);
+  if (files.empty() && fs::directory_iterator(folder_of(path), code) == fs::directory_iterator() &&
+      code == std::errc::permission_denied)
+    throw InputError(fmt::format("the folder '{}' cannot be read: {}; allow it (chmod +rx), or give another",
+                                 folder_of(path).string(), code.message()));
   if (files.empty())
     throw InputError(
         fmt::format("'{}' names no file; give a pattern such as 'scan/proj*.tif' or 'scan/proj_%04d.tif'", path));
@@ -153,8 +158,8 @@ std::vector<std::string> series_files(const std::string& path) {
 }
 
 std::vector<std::string> tiff_files(const std::string& path) {
-  if (!fs::is_directory(path)) return {};
   std::error_code code;
+  if (!fs::is_directory(path, code)) return {};
   auto files = tiff_files(path, code);
   if (code) throw InputError(fmt::format("the folder '{}' cannot be read: {}", path, code.message()));
   return files;

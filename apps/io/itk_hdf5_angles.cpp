@@ -6,10 +6,14 @@
 #include <numbers>
 
 #include "apps/io/hdf5_angles.hpp"
+#include "host/captured_stderr.hpp"
 #include "host/error.hpp"
+#include "host/input_file.hpp"
 
 namespace halocline {
 namespace {
+
+constexpr std::size_t most_views = 10000000;
 
 bool in_radians(const H5::DataSet& theta) {
   if (!theta.attrExists("units")) return false;
@@ -23,6 +27,8 @@ bool in_radians(const H5::DataSet& theta) {
 }  // namespace
 
 std::vector<double> read_hdf5_angles(const std::string& path) {
+  check_input_file(path, fmt::format("'{}'", path));
+  const CapturedStderr captured("HDF5");
   H5::Exception::dontPrint();
   try {
     const H5::H5File file(path, H5F_ACC_RDONLY);
@@ -33,6 +39,9 @@ std::vector<double> read_hdf5_angles(const std::string& path) {
       throw InputError(
           fmt::format("{}: /exchange/theta has {} dimensions and {} numbers; one angle a view in a row is expected",
                       path, space.getSimpleExtentNdims(), count));
+    if (count > most_views)
+      throw InputError(
+          fmt::format("{}: /exchange/theta has {} numbers; no more than {} are expected", path, count, most_views));
     std::vector<double> angles(count);
     theta.read(angles.data(), H5::PredType::NATIVE_DOUBLE);
     if (in_radians(theta))

@@ -25,10 +25,15 @@
 #include <new>
 #include <vector>
 
+#include "apps/io/itk_nifti_header.hpp"
 #include "apps/io/itk_notes.hpp"
+#include "apps/io/itk_nrrd_header.hpp"
+#include "apps/io/itk_tiff_pages.hpp"
 #include "apps/io/itk_truncation.hpp"
+#include "host/captured_stderr.hpp"
 #include "host/component.hpp"
 #include "host/error.hpp"
+#include "host/input_file.hpp"
 #include "host/interrupt.hpp"
 
 namespace halocline {
@@ -37,6 +42,14 @@ namespace {
 namespace fs = std::filesystem;
 using Io = itk::ImageIOBase::Pointer;
 using Mode = itk::CommonEnums::IOFileMode;
+
+// Around whatever ITK and the libraries behind it do: `path` is what they read.
+CapturedStderr captured_reading(const std::string& path) {
+  return CapturedStderr("ITK",
+                        fmt::format("halocline: error: '{}' cannot be read: ITK ended the process over it. It is "
+                                    "damaged, or of a kind that is not read here: convert it to .mha\n",
+                                    path));
+}
 
 // Named one by one instead of through ITK's CMake machinery, so that a static library needs nothing from whoever links
 // it.
@@ -147,8 +160,12 @@ itk::IOComponentEnum component_type(Component component, const std::string& path
   throw InputError(fmt::format("'{}': ITK knows no {}", path, component_name(component)));
 }
 
-// Opens a file and reads its header.
+// Opens a file and reads its header, after a look at what ITK does not look at.
 Io open(const std::string& path) {
+  check_input_file(path, "'" + path + "'");
+  check_nifti_header(path);
+  check_nrrd_header(path);
+  const auto captured = captured_reading(path);
   const Io io = make_io(path, Mode::ReadMode);
   if (io.IsNull())
     throw InputError(fmt::format("'{}' is in none of the known formats, or it is damaged at its beginning", path));
@@ -164,7 +181,7 @@ Io open(const std::string& path) {
                     "grey values",
                     path, io->GetNumberOfComponents(), itk::ImageIOBase::GetPixelTypeAsString(io->GetPixelType())));
   const std::string format = io->GetNameOfClass();
-  if (format == "TIFFImageIO") require_whole_tiff(path);  // its number of pages would be wrong
+  if (format == "TIFFImageIO") check_tiff_pages(path);  // its number of pages would be wrong
   for (unsigned axis = 3; axis < io->GetNumberOfDimensions(); ++axis)
     if (io->GetDimensions(axis) > 1)
       throw InputError(
@@ -209,6 +226,7 @@ Scaling take_scaling(itk::ImageIOBase& io, const std::string& path) {
 
 // Reads the voxels of an opened file to `to`, which has room for as many as its header said, in its own type.
 void read_voxels(itk::ImageIOBase& io, const std::string& path, std::byte* to) {
+  const auto captured = captured_reading(path);
   if (std::string(io.GetNameOfClass()) == "NiftiImageIO") require_whole_nifti(path);
   if (std::string(io.GetNameOfClass()) == "GDCMImageIO") require_whole_dicom(path);
   itk::ImageIORegion region(io.GetNumberOfDimensions());
@@ -345,10 +363,13 @@ TypedVolume read_series(const std::string& folder) {
 }  // namespace
 
 bool itk_can_read(const std::string& path) {
+  const auto captured = captured_reading(path);
+  check_input_file(path, "'" + path + "'");
   return make_io(path, Mode::ReadMode).IsNotNull();
 }
 
 bool itk_holds_dicom(const std::string& folder) {
+  const auto captured = captured_reading(folder);
   register_formats();
   const auto names = itk::GDCMSeriesFileNames::New();
   names->SetUseSeriesDetails(false);
@@ -357,6 +378,7 @@ bool itk_holds_dicom(const std::string& folder) {
 }
 
 ImageInfo read_itk_image_info(const std::string& path) {
+  const auto captured = captured_reading(path);
   ImageInfo info;
   if (fs::is_directory(path)) {
     const Series series = open_series(path);
@@ -372,6 +394,7 @@ ImageInfo read_itk_image_info(const std::string& path) {
 }
 
 TypedVolume read_itk_typed(const std::string& path) {
+  const auto captured = captured_reading(path);
   try {
     if (fs::is_directory(path)) return read_series(path);
     const Io io = open(path);
@@ -391,6 +414,7 @@ Volume read_itk_image(const std::string& path) {
 
 void write_itk_image(const Grid& grid, const ImageStorage& storage, const void* voxels, const std::string& path,
                      bool compressed) {
+  const CapturedStderr captured("ITK");
   const Io io = make_io(path, Mode::WriteMode);
   if (io.IsNull()) throw InputError(fmt::format("'{}': ITK writes no format with this extension", path));
   itk::ImageIORegion region(3);

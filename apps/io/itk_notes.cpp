@@ -17,6 +17,7 @@
 #include <sstream>
 #include <vector>
 
+#include "apps/io/itk_nifti_header.hpp"
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
 
@@ -157,30 +158,12 @@ void finish_compressed(const HeaderNotes& notes, const std::string& path) {
   throw FileError("the header could not be written");
 }
 
-// A number at a place of a header, whose first four bytes say their order.
-template <typename T>
-T value_at(const std::vector<char>& header, std::size_t at, bool swap) {
-  char bytes[sizeof(T)];
-  std::memcpy(bytes, header.data() + at, sizeof(T));
-  if (swap) std::reverse(bytes, bytes + sizeof(T));
-  T value;
-  std::memcpy(&value, bytes, sizeof(T));
-  return value;
-}
-
 }  // namespace
 
 Scaling nifti_scaling(const std::string& path) {
-  constexpr std::int32_t one = 348, two = 540;  // bytes of the header
-  std::vector<char> header(two);
-  const GzFile file(gzopen(path.c_str(), "rb"));
-  if (!file || gzread(file.get(), header.data(), two) < one) return {};
-  const auto length = value_at<std::int32_t>(header, 0, false), swapped = value_at<std::int32_t>(header, 0, true);
-  const bool swap = swapped == one || swapped == two;
-  if (!swap && length != one && length != two) return {};  // the voxels of a pair of files
-  const Scaling scaling = (swap ? swapped : length) == two
-                              ? Scaling{value_at<double>(header, 176, swap), value_at<double>(header, 184, swap)}
-                              : Scaling{value_at<float>(header, 112, swap), value_at<float>(header, 116, swap)};
+  const auto header = read_nifti_header(path);
+  if (!header) return {};  // the voxels of a pair of files
+  const Scaling scaling{header->slope, header->intercept};
   return scaling.slope == 0 || !std::isfinite(scaling.slope) || !std::isfinite(scaling.offset) ? Scaling{} : scaling;
 }
 

@@ -4,15 +4,13 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <set>
 #include <vector>
 
+#include "apps/io/itk_nifti_header.hpp"
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
 
@@ -20,17 +18,6 @@ namespace halocline {
 namespace {
 
 namespace fs = std::filesystem;
-
-// A value at an offset of a header, in the given byte order.
-template <typename T>
-T value_at(const std::vector<unsigned char>& bytes, std::size_t offset, bool swap) {
-  unsigned char one[sizeof(T)];
-  std::memcpy(one, bytes.data() + offset, sizeof(T));
-  if (swap) std::reverse(one, one + sizeof(T));
-  T value;
-  std::memcpy(&value, one, sizeof(T));
-  return value;
-}
 
 using GzFile = std::unique_ptr<gzFile_s, int (*)(gzFile)>;
 
@@ -59,91 +46,25 @@ std::uint64_t unpacked_bytes(const std::string& path) {
   return bytes;
 }
 
-// "a.hdr" keeps its voxels in "a.img", perhaps gzipped; and the other way round.
-std::string partner(const std::string& path, const char* extension) {
-  fs::path name(path);
-  if (name.extension() == ".gz") name.replace_extension();
-  name.replace_extension(extension);
-  return fs::exists(name) ? name.string() : name.string() + ".gz";
-}
-
 }  // namespace
 
 void require_whole_nifti(const std::string& path) {
-  const bool pair = path.find(".hdr") != std::string::npos || path.find(".img") != std::string::npos;
-  const std::string header_path = pair ? partner(path, ".hdr") : path, data_path = pair ? partner(path, ".img") : path;
-  std::vector<unsigned char> bytes(540);
-  {
-    const GzFile file = gz_open(header_path);
-    const int got = file ? gzread(file.get(), bytes.data(), 540) : 0;
-    if (got < 348) return;
+  const auto [header_path, data_path] = nifti_files(path);
+  const auto header = read_nifti_header(header_path);
+  if (!header) return;
+  std::uint64_t count = 1;
+  const auto dims = std::clamp<std::int64_t>(header->dim[0], 0, 7);
+  for (std::int64_t axis = 1; axis <= dims; ++axis) {
+    const auto size =
+        static_cast<std::uint64_t>(std::max<std::int64_t>(header->dim[static_cast<std::size_t>(axis)], 1));
+    if (count <= (std::uint64_t{1} << 50) / size) count *= size;
   }
-  const auto length = value_at<std::int32_t>(bytes, 0, false), swapped = value_at<std::int32_t>(bytes, 0, true);
-  const bool swap = swapped == 348 || swapped == 540;
-  const std::int32_t version = swap ? swapped : length;
-  if (version != 348 && version != 540) return;
-  std::uint64_t bits = 0, offset = 0, count = 1;
-  const auto add_size = [&](int axis, std::int64_t size) {
-    if (axis == 0 || size < 1 || count > (std::uint64_t{1} << 50) / static_cast<std::uint64_t>(size)) return;
-    count *= static_cast<std::uint64_t>(size);
-  };
-  if (version == 348) {
-    const int dims = std::clamp<int>(value_at<std::int16_t>(bytes, 40, swap), 0, 7);
-    for (int axis = 1; axis <= dims; ++axis) add_size(axis, value_at<std::int16_t>(bytes, 40 + 2 * axis, swap));
-    bits = value_at<std::uint16_t>(bytes, 72, swap);
-    offset = static_cast<std::uint64_t>(std::clamp(value_at<float>(bytes, 108, swap), 0.0F, 1e15F));
-  } else {
-    const int dims = static_cast<int>(std::clamp<std::int64_t>(value_at<std::int64_t>(bytes, 16, swap), 0, 7));
-    for (int axis = 1; axis <= dims; ++axis) add_size(axis, value_at<std::int64_t>(bytes, 16 + 8 * axis, swap));
-    bits = value_at<std::uint16_t>(bytes, 14, swap);
-    offset =
-        static_cast<std::uint64_t>(std::clamp<std::int64_t>(value_at<std::int64_t>(bytes, 168, swap), 0, 1LL << 50));
-  }
-  const std::uint64_t expected = count * (bits / 8), all = unpacked_bytes(data_path);
+  const auto offset = header->vox_offset > 0 ? static_cast<std::uint64_t>(std::min(header->vox_offset, 1e15)) : 0;
+  const std::uint64_t expected = count * (header->voxel_bits / 8), all = unpacked_bytes(data_path);
   const std::uint64_t found = all - std::min(all, offset);
   if (found < expected)
     throw InputError(
         fmt::format("'{}' is truncated: found {} bytes of voxels, expected {}", data_path, found, expected));
-}
-
-void require_whole_tiff(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  const std::uint64_t size = fs::file_size(path);
-  const auto read = [&](std::uint64_t offset, std::size_t count) {
-    std::vector<unsigned char> bytes(count);
-    in.seekg(static_cast<std::streamoff>(offset));
-    in.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(count));
-    return bytes;
-  };
-  if (size < 16) return;
-  const auto head = read(0, 16);
-  const bool little = head[0] == 'I' && head[1] == 'I', msb = head[0] == 'M' && head[1] == 'M';
-  if (!little && !msb) return;
-  const bool swap = msb != (std::endian::native == std::endian::big);
-  const auto magic = value_at<std::uint16_t>(head, 2, swap);
-  if (magic != 42 && magic != 43) return;
-  const bool big = magic == 43;
-  // a page's directory: number of entries, entries of 12 or 20 bytes, offset of the next page or 0
-  const std::size_t word = big ? 8 : 4, counter = big ? 8 : 2, entry = big ? 20 : 12;
-  const auto offset_in = [&](const std::vector<unsigned char>& bytes, std::size_t at) -> std::uint64_t {
-    return big ? value_at<std::uint64_t>(bytes, at, swap) : value_at<std::uint32_t>(bytes, at, swap);
-  };
-  std::uint64_t next = offset_in(head, big ? 8 : 4);
-  std::set<std::uint64_t> seen;
-  for (std::size_t page = 0; next != 0 && seen.insert(next).second; ++page) {
-    const auto beyond = [&](std::uint64_t end) {
-      throw InputError(fmt::format("'{}' is truncated: page {} is described up to byte {}, but the file has {}", path,
-                                   page + 1, end, size));
-    };
-    if (next > size || size - next < counter) beyond(next + counter);
-    const auto bytes = read(next, counter);
-    const std::uint64_t entries =
-        big ? value_at<std::uint64_t>(bytes, 0, swap) : value_at<std::uint16_t>(bytes, 0, swap);
-    if (entries > 1000000) beyond(next + counter + 1000000 * entry);
-    const std::uint64_t end = next + counter + entries * entry;
-    if (end + word > size) beyond(end + word);
-    next = offset_in(read(end, word), 0);
-  }
 }
 
 void require_whole_dicom(const std::string& path) {

@@ -10,10 +10,6 @@ namespace halocline {
 /// or .hdr with .img; gzipped or not) are not all there. Anything that is no such file is left to the reader.
 void require_whole_nifti(const std::string& path);
 
-/// Throws InputError if the chain of pages of a TIFF or BigTIFF file leads beyond the end of the file. Layout: TIFF 6.0
-/// (Adobe, 1992), section 2, and its BigTIFF extension. Anything that is no such file is left to the reader.
-void require_whole_tiff(const std::string& path);
-
 /// Throws InputError if the pixel data (7FE0,0010) of an uncompressed little-endian DICOM file are longer than the
 /// file. Anything that is no such file is left to the reader.
 void require_whole_dicom(const std::string& path);

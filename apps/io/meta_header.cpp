@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "host/error.hpp"
+#include "host/input_file.hpp"
 
 namespace halocline {
 namespace {
@@ -144,9 +145,8 @@ Keys read_keys(std::istream& in, const std::string& path) {
 }  // namespace
 
 MetaHeader read_meta_header(const std::string& path) {
+  check_input_file(path, fmt::format("'{}'", path));
   std::ifstream in(path, std::ios::binary);
-  if (!in || fs::is_directory(path))
-    throw InputError(fmt::format("cannot open '{}': no such file, or no permission to read it", path));
   const Keys keys = read_keys(in, path);
   if (const std::string type = keys.text("ObjectType", "Image"); type != "Image")
     keys.refuse(fmt::format("ObjectType is '{}'; expected Image", type));

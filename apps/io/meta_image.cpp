@@ -18,6 +18,7 @@
 #include "apps/io/meta_compressed.hpp"
 #include "apps/io/meta_header.hpp"
 #include "host/error.hpp"
+#include "host/input_file.hpp"
 #include "host/interrupt.hpp"
 
 namespace halocline {
@@ -39,7 +40,6 @@ class InputFile {
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
 
-  bool is_open() const { return descriptor_ >= 0; }
   void read(std::uint64_t offset, char* to, std::size_t bytes) const {
     while (bytes > 0) {
       const ssize_t got = ::pread(descriptor_, to, bytes, static_cast<off_t>(offset));
@@ -207,10 +207,11 @@ std::string meta_image_data_path(const std::string& path) {
 
 std::unique_ptr<VolumeSource> open_meta_image(const std::string& path) {
   const MetaHeader header = read_meta_header(path);
-  if (fs::is_directory(header.data_path) || !InputFile(header.data_path).is_open())
-    throw InputError(
-        fmt::format("MetaImage '{}': its data file '{}' is missing or cannot be read; keep the two files together",
-                    path, header.data_path));
+  std::error_code code;
+  if (!header.local && fs::status(header.data_path, code).type() == fs::file_type::not_found)
+    throw InputError(fmt::format("MetaImage '{}': its data file '{}' is missing; keep the two files together", path,
+                                 header.data_path));
+  check_input_file(header.data_path, fmt::format("MetaImage '{}': its data file '{}'", path, header.data_path));
   const std::uint64_t file_bytes = fs::file_size(header.data_path);
   const std::string type = component_name(header.storage.component);
   const std::uint64_t expected = std::uint64_t{header.grid.count()} * component_bytes(header.storage.component);

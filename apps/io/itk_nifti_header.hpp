@@ -1,0 +1,35 @@
+// Headers of NIfTI files (nifti1.h, nifti2.h), as far as ITK is not to be trusted with them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace halocline {
+
+/// Of version 1 or 2, in either byte order, gzipped or not.
+struct NiftiHeader {
+  std::array<std::int64_t, 8> dim{};  ///< number of axes, then their sizes
+  std::array<double, 8> pixdim{};     ///< handedness of the quaternion, then mm
+  std::uint64_t voxel_bits = 0;
+  double vox_offset = 0;  ///< bytes before the first voxel
+  double slope = 0, intercept = 0;
+  int qform_code = 0, sform_code = 0;
+  std::array<double, 3> quatern{}, qoffset{};
+  std::array<double, 12> srow{};
+};
+
+/// None where the file does not begin with such a header, as the voxels of a pair of files do not.
+std::optional<NiftiHeader> read_nifti_header(const std::string& path);
+
+/// "a.hdr" keeps its voxels in "a.img", and either of them may be gzipped: the header of `path`, and the file of its
+/// voxels, which are the same but for such pairs.
+std::array<std::string, 2> nifti_files(const std::string& path);
+
+/// Throws InputError for a header with which ITK would end the process, or go wrong without a word: spacings, rotations
+/// and origins that are not finite, or that float64 cannot square, and for a file of a pair that is none. Files of
+/// other formats pass.
+void check_nifti_header(const std::string& path);
+
+}  // namespace halocline

@@ -1,0 +1,169 @@
+#include "apps/io/itk_nrrd_header.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <initializer_list>
+#include <optional>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+#include "host/error.hpp"
+#include "host/input_file.hpp"
+
+namespace halocline {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string trimmed(const std::string& text) {
+  const char* blanks = " \t\r\n";
+  const auto first = text.find_first_not_of(blanks);
+  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+// Lines of a header up to the empty one before the voxels, or the end of the file.
+class Lines {
+ public:
+  explicit Lines(const std::string& path) : path_(path), in_(path, std::ios::binary) {}
+  std::optional<std::string> next() {
+    constexpr std::size_t longest = 65536, most = 100000;
+    std::string line;
+    char c = 0;
+    while (in_.get(c) && c != '\n') {
+      line.push_back(c);
+      if (line.size() > longest) refuse();
+    }
+    bytes_ += static_cast<double>(line.size() + 1);
+    line = trimmed(line);
+    if (line.empty()) return {};
+    if (++count_ > most) refuse();
+    return line;
+  }
+
+  /// That have been read.
+  double bytes() const { return bytes_; }
+
+ private:
+  [[noreturn]] void refuse() const {
+    throw InputError(fmt::format("the NRRD header of '{}' never ends: it is damaged, or another format", path_));
+  }
+  std::string path_;
+  std::ifstream in_;
+  std::size_t count_ = 0;
+  double bytes_ = 0;
+};
+
+struct Field {
+  std::string name, value;  // name in lower case
+};
+
+// "field: value"; nothing for comments and for "key:=value", which mean nothing here.
+std::optional<Field> field_of(const std::string& line) {
+  const auto colon = line.find(':');
+  if (line.front() == '#' || colon == std::string::npos || line.compare(colon, 2, ":=") == 0) return {};
+  return Field{lower(trimmed(line.substr(0, colon))), trimmed(line.substr(colon + 1))};
+}
+
+// "slice%03d.raw 1 20 1": a pattern of printf() for a whole number, its first, its last and its step; nothing for other
+// names.
+std::vector<std::string> numbered_names(const std::string& text) {
+  constexpr std::size_t most = 1000000;
+  std::istringstream words(text);
+  std::string pattern;
+  std::int32_t first = 0, last = 0, step = 0;
+  if (!(words >> pattern >> first >> last >> step) || step == 0) return {};
+  const auto percent = pattern.find('%'), end = pattern.find_first_not_of("0123456789", percent + 1);
+  if (percent == std::string::npos || end == std::string::npos || pattern[end] != 'd') return {};
+  const std::string width = pattern.substr(percent + 1, end - percent - 1);
+  if (width.size() > 2) return {};
+  std::vector<std::string> names;
+  for (std::int64_t n = first; (step > 0 ? n <= last : n >= last) && names.size() < most; n += step)
+    names.push_back(pattern.substr(0, percent) + fmt::format(fmt::runtime("{:" + width + "}"), n) +
+                    pattern.substr(end + 1));
+  return names;
+}
+
+double product_of(const std::string& numbers) {
+  std::istringstream words(numbers);
+  double product = 1;
+  for (double number; words >> number;) product *= number;
+  return product;
+}
+
+// 0 for names that are not known, about which ITK complains itself. "long long int", "uint16_t" and others contain
+// those of shorter names: the order counts.
+double bytes_of(const std::string& type) {
+  static const std::vector<std::pair<std::string, double>> names{{"long", 8},  {"int64", 8}, {"double", 8},
+                                                                 {"short", 2}, {"int16", 2}, {"char", 1},
+                                                                 {"int8", 1},  {"int", 4},   {"float", 4}};
+  const auto found = std::find_if(names.begin(), names.end(),
+                                  [&](const auto& name) { return type.find(name.first) != std::string::npos; });
+  return found == names.end() ? 0 : found->second;
+}
+
+// Deflate cannot gain more than a factor of 1032. As text a number takes two bytes with the blank behind it, in hex a
+// byte takes two. What bzip2 gains has no such bound.
+void require_bytes(const std::string& path, double numbers, double bytes, double stored, const std::string& encoding) {
+  const auto is = [&](std::initializer_list<const char*> names) {
+    return std::find(names.begin(), names.end(), encoding) != names.end();
+  };
+  const double needed = is({"raw"})                    ? bytes
+                        : is({"gz", "gzip"})           ? bytes / 1040 - 64
+                        : is({"hex"})                  ? 2 * bytes
+                        : is({"txt", "text", "ascii"}) ? 2 * numbers - 1
+                                                       : 0;
+  if (stored < needed)
+    throw InputError(
+        fmt::format("'{}' is truncated or its header is wrong: {:.0f} bytes of {} data cannot hold {:.6g} voxels", path,
+                    stored, encoding, numbers));
+}
+
+}  // namespace
+
+void check_nrrd_header(const std::string& path) {
+  {
+    std::string magic(4, '\0');
+    std::ifstream(path, std::ios::binary).read(magic.data(), 4);
+    if (magic != "NRRD") return;
+  }
+  Lines lines(path);
+  double count = 1, stored = 0;  // numbers; bytes of the files that hold them
+  std::string type, encoding;
+  const auto take_file = [&](const std::string& name) {
+    const std::string file = name == "-" ? "/dev/stdin" : (fs::path(path).parent_path() / name).string();
+    check_input_file(file, fmt::format("NRRD '{}': its data file '{}'", path, file));
+    stored += static_cast<double>(fs::file_size(file));
+  };
+  bool detached = false;
+  while (const auto line = lines.next()) {
+    const auto field = field_of(*line);
+    if (!field) continue;
+    if (field->name == "type") type = lower(field->value);
+    if (field->name == "encoding") encoding = lower(field->value);
+    if (field->name == "sizes") count = product_of(field->value);
+    if (field->name != "data file" && field->name != "datafile") continue;
+    detached = true;
+    if (field->value.starts_with("LIST")) {
+      while (const auto name = lines.next()) take_file(*name);
+      break;
+    }
+    const auto names = numbered_names(field->value);
+    for (const auto& name : names) take_file(name);
+    if (names.empty()) take_file(field->value);
+  }
+  if (!detached) stored = static_cast<double>(fs::file_size(path)) - lines.bytes();
+  require_bytes(path, count, count * bytes_of(type), stored, encoding);
+}
+
+}  // namespace halocline

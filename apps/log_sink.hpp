@@ -1,0 +1,14 @@
+// Where log lines go.
+#pragma once
+
+#include <spdlog/sinks/sink.h>
+
+#include <memory>
+
+namespace halocline {
+
+/// The standard error output, also while what libraries write there is captured (host/captured_stderr.hpp); in spdlog's
+/// colours where that is a terminal that has them.
+std::shared_ptr<spdlog::sinks::sink> make_stderr_sink();
+
+}  // namespace halocline
