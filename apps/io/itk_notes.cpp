@@ -135,10 +135,19 @@ struct Close {
 };
 using GzFile = std::unique_ptr<gzFile_s, Close>;
 
+// A file that goes with it, unless it was renamed.
+struct Passing {
+  std::string path;
+  ~Passing() {
+    std::error_code ignored;
+    fs::remove(path, ignored);
+  }
+};
+
 // Compressed files are written anew.
 void finish_compressed(const HeaderNotes& notes, const std::string& path) {
-  const std::string other = path + ".gz";
-  GzFile from(gzopen(path.c_str(), "rb")), to(gzopen(other.c_str(), "wb"));
+  const Passing other{path + ".gz"};
+  GzFile from(gzopen(path.c_str(), "rb")), to(gzopen(other.path.c_str(), "wb"));
   bool good = from && to;
   std::array<char, header_bytes> header{};
   good = good && gzread(from.get(), header.data(), header_bytes) == static_cast<int>(header_bytes);
@@ -152,10 +161,8 @@ void finish_compressed(const HeaderNotes& notes, const std::string& path) {
   }
   good = (!to || gzclose(to.release()) == Z_OK) && good;
   std::error_code code;
-  if (good) fs::rename(other, path, code);
-  if (good && !code) return;
-  fs::remove(other, code);
-  throw FileError("the header could not be written");
+  if (good) fs::rename(other.path, path, code);
+  if (!good || code) throw FileError("the header could not be written");
 }
 
 }  // namespace
