@@ -203,7 +203,7 @@ Variant projection_variant(const char* name, const std::function<void(Projection
 
 // Rows of lengths of every first radix (cl/fourier.clh), and so of groups of 64, 128 and 256 work-items.
 Variant local_rows() {
-  constexpr std::size_t shortest = 512, longest = 2048;
+  static constexpr std::size_t shortest = 512, longest = 2048;
   return {local_rows_variant,
           {"fdk_rows.cl"},
           unless([](const DeviceInfo& info) { return longest_rows_in(info) >= shortest; }, "too little local memory"),
@@ -294,9 +294,8 @@ std::string key_of(const Variant& variant, const DeviceInfo& info) {
 }
 
 std::vector<unsigned char> stored_form(const Finding& finding) {
-  std::vector<unsigned char> bytes{static_cast<unsigned char>(finding.verdict)};  // never empty
-  bytes.insert(bytes.end(), finding.detail.begin(), finding.detail.end());
-  return bytes;
+  const std::string text = static_cast<char>(finding.verdict) + finding.detail;  // never empty
+  return {text.begin(), text.end()};
 }
 
 Finding finding_of(const std::vector<unsigned char>& bytes) {
