@@ -50,11 +50,11 @@ void convolve(const Volume& raw, std::size_t length, Volume& result) {
 
 }  // namespace
 
-RowFilterTrial row_filter_trial(const Device& device, std::size_t length) {
-  const std::size_t columns = length / 2 - 3;
+RowFilterTrial row_filter_trial(const Device& device, std::size_t length, bool in_local_memory) {
+  const std::size_t columns = length / 2 - (length < 16 ? 0 : length / 16 | 1);
   const Grid stack = stack_of(columns);
   FdkParameters parameters;
-  parameters.longest_local_rows = length;
+  parameters.longest_local_rows = in_local_memory ? length : 0;
   const FdkFilter filter(half_circle(), stack, parameters);
   Requirements requirements;
   requirements.size = {1, 1, 1};

@@ -13,8 +13,8 @@ struct RowFilterTrial {
   double tolerance = 0;       ///< by which rounding in float32 may set a value apart
 };
 
-/// Rows of a parallel beam, filtered in local memory by transforms of `length`, a power of two from 16 on, of which
-/// half are measured, less a few. Throws PlanError, ClError, BuildError.
-RowFilterTrial row_filter_trial(const Device& device, std::size_t length);
+/// Rows of a parallel beam, filtered in local memory, or else in device memory, by transforms of `length`, a power of
+/// two from 2 on, of which less than half are measured. Throws PlanError, ClError, BuildError.
+RowFilterTrial row_filter_trial(const Device& device, std::size_t length, bool in_local_memory = true);
 
 }  // namespace halocline

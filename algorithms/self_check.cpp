@@ -404,7 +404,7 @@ bool variant_works(const std::string& variant, const std::vector<Device>& device
 
 void require_variant(const std::string& variant, const std::vector<Device>& devices, const std::string& option) {
   for (const auto& device : devices) {
-    if (const std::string found = obstacle(variant, device, true); !found.empty())
+    if (const std::string found = obstacle(variant, device, false); !found.empty())
       throw InputError(fmt::format(
           "{}: {}. Leave the option out, choose another --device, or try another driver; 'halocline devices "
           "--check' then checks again",
