@@ -65,11 +65,12 @@ std::vector<float> local_row_table(std::span<const double> transfer) {
     table.push_back(static_cast<float>(transfer[frequency_at(place, length, radices)] / static_cast<double>(length)));
   for (std::size_t stage = radices.size(), stride = 1; stage-- > 0;) {
     const std::size_t block = stride * radices[stage];
-    for (std::size_t j = 0; j < stride; ++j) {
-      const double angle = -2 * std::numbers::pi * static_cast<double>(j) / static_cast<double>(block);
-      table.push_back(static_cast<float>(std::cos(angle)));
-      table.push_back(static_cast<float>(std::sin(angle)));
-    }
+    for (const std::size_t power : {1, 2, 4})
+      for (std::size_t j = 0; j < stride; ++j) {
+        const double angle = -2 * std::numbers::pi * static_cast<double>(power * j) / static_cast<double>(block);
+        table.push_back(static_cast<float>(std::cos(angle)));
+        table.push_back(static_cast<float>(std::sin(angle)));
+      }
     stride = block;
   }
   return table;
