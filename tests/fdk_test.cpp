@@ -209,7 +209,7 @@ TEST_P(FdkCases, ThroughLocalMemoryBitsAreTheSame) {
                                      [](const auto& one, const auto& other) { return one.slices < other.slices; });
   auto tuned = budgets(device());
   for (DeviceBudget& budget : tuned) budget.cpu = false, budget.choices[exact_form_choice] = tile->text();
-  const Fdk method(scene.geometry, scene.projections, scene.grid, parameters, tuned);
+  const Fdk method(scene.geometry, scene.projections, scene.grid, with_row_filter(parameters, device()), tuned);
   // tilted ones are resampled onto an upright detector
   const bool upright = scene.name == "cone" || (scene.name == "cone_tilted" && parameters.upright_rows) ||
                        scene.name == "cone_one_slice" || scene.name == "cone_one_voxel" || scene.name == "parallel";

@@ -98,7 +98,13 @@ TEST_F(Limits, ImageArraysOfFewLayersTakeFewerViewsAtATime) {
   expect_same({"layers=3"}, of_scan("backproject", {"--projector", "voxel", "--interpolation", "hardware"}));
 }
 
-// Transforms of other radices where groups are small: float32 rounds their sums of 64 values in another way.
+// Rows in local memory.
+TEST_F(Limits, FdkKeepsItsBitsWhereGroupsAreSmall) {
+  expect_same({"group=64", "kernel=64", "group=20"}, of_scan("fdk"));
+}
+
+// Where groups are too small for rows in local memory, transforms in device memory, which float32 rounds in another
+// way.
 TEST_F(Limits, FdkIsTheSameWithinRounding) {
   const auto values = [&](const std::string& limits) {
     const std::string bytes = output(limits, of_scan("fdk"));
@@ -107,10 +113,13 @@ TEST_F(Limits, FdkIsTheSameWithinRounding) {
       std::memcpy(voxels.data(), bytes.data() + bytes.size() - 4 * voxels.size(), 4 * voxels.size());
     return voxels;
   };
-  const auto plain = values(""), limited = values("group=64");
+  const auto plain = values("");
   const float largest = *std::max_element(plain.begin(), plain.end());
   EXPECT_GT(largest, 0);
-  for (std::size_t n = 0; n < plain.size(); ++n) EXPECT_NEAR(limited[n], plain[n], 3e-6 * largest) << n;
+  for (const char* limits : {"items=16", "items=16,group=64"}) {
+    const auto limited = values(limits);
+    for (std::size_t n = 0; n < plain.size(); ++n) EXPECT_NEAR(limited[n], plain[n], 3e-6 * largest) << n;
+  }
 }
 
 TEST_F(Limits, DenoisingKeepsItsBits) {
