@@ -382,7 +382,7 @@ void FdkFilter::declare(Requirements& requirements) const {
         {.name = "counts_coefficients", .kind = ArrayKind::fixed, .elements = most_hardening_coefficients});
   }
   if (local_) {
-    requirements.kernels.emplace_back("fdk_rows");
+    requirements.kernels.emplace_back("fdk_rows_filter");
   } else {
     for (const char* kernel : {general_ ? "fdk_general_weight" : "fdk_weight", "fdk_filter"})
       requirements.kernels.emplace_back(kernel);
@@ -512,7 +512,7 @@ void FdkFilter::run_local(Slab& slab, Range views) const {
   std::vector<SlabArgument> arguments{out("spectrum"), in("filter"), number(rows_.padded.size[0]), number(pairs)};
   const auto more = weight_arguments(slab, views);
   arguments.insert(arguments.end(), more.begin(), more.end());
-  slab.launch({"fdk_rows.cl", "fdk_rows",
+  slab.launch({"fdk_rows.cl", "fdk_rows_filter",
                fmt::format("-D LENGTH={} -D GROUP={}{} {}", rows_.length, items, general_ ? " -D GENERAL" : "",
                            weight_options())},
               {items, pairs, static_cast<std::size_t>(views.count())}, {items, 1, 1}, arguments);

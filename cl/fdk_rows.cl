@@ -14,9 +14,10 @@
 #include "fourier.clh"
 
 // GROUP work-items a pair of rows: (GROUP, pairs, views).
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void fdk_rows(__global float2* restrict spectrum,
-                                                                          __global const float* restrict filter,
-                                                                          int kept, int pairs, FDK_WEIGHT_ARGUMENTS) {
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void fdk_rows_filter(__global float2* restrict spectrum,
+                                                                                 __global const float* restrict filter,
+                                                                                 int kept, int pairs,
+                                                                                 FDK_WEIGHT_ARGUMENTS) {
   __local float2 row[LENGTH];
   const int pair = get_global_id(1), view = get_global_id(2), length = LENGTH;
   for (int n = get_local_id(0); n < length; n += GROUP) {

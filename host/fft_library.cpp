@@ -37,6 +37,9 @@ std::string refusal_of_pointers(DeviceState& state) {
   }
 }
 
+// With less its assertions end the process (2.12.2).
+constexpr std::size_t local_memory_of_clfft = 16 << 10;
+
 bool is_build_failure(const ClError& error) {
   return error.code() == CL_BUILD_PROGRAM_FAILURE || error.code() == CL_INVALID_PROGRAM ||
          error.code() == CL_INVALID_PROGRAM_EXECUTABLE || error.code() == CL_INVALID_BUILD_OPTIONS;
@@ -93,8 +96,8 @@ std::string fault_of(FftPlan& plan, Device& device) {
 }
 
 std::string key_of(const DeviceInfo& info) {
-  return fmt::format("fft library\n{}\n{}\n{}\n{}\n{}", info.platform, info.vendor, model_of(info), info.version,
-                     info.driver);
+  return fmt::format("fft library\n{}\n{}\n{}\n{}\n{}\n{}", info.platform, info.vendor, model_of(info), info.version,
+                     info.driver, info.local_memory);
 }
 
 FftLibrary find_library(const Device& device) {
@@ -119,6 +122,9 @@ FftLibrary find_library(const Device& device) {
 
 std::string fft_fault(Device device, FftLibrary library) {
   try {
+    if (library == FftLibrary::clfft && device.info().local_memory < local_memory_of_clfft)
+      return fmt::format("it needs {} bytes of local memory, of which there are {}", local_memory_of_clfft,
+                         device.info().local_memory);
     if (library == FftLibrary::clfft)
       if (const std::string refusal = refusal_of_pointers(*device.state()); !refusal.empty())
         return "its kernels do not compile: " + refusal;

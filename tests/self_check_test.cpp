@@ -146,7 +146,7 @@ TEST_F(SelfCheck, AVariantThatDiffersInTheLastBitsServesWhereItIsAskedFor) {
 }
 
 TEST_F(SelfCheck, AWrongRowFilterIsNotUsed) {
-  spoil("fdk_rows", local_rows_variant);
+  spoil("fdk_rows_filter", local_rows_variant);
   EXPECT_EQ(check_variant(local_rows_variant, devices_.front(), true).verdict, Verdict::wrong);
   arm_("");
   use_fft_library(devices_.front(), FftLibrary::vkfft);  // as where clFFT does not compile
