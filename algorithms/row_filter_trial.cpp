@@ -43,7 +43,8 @@ void convolve(const Volume& raw, std::size_t length, Volume& result) {
   for (std::size_t row = 0; row < raw.voxels.size(); row += columns)
     for (std::size_t column = 0; column < columns; ++column) {
       double sum = 0;
-      for (std::size_t n = 0; n < columns; ++n) sum += raw.voxels[row + n] * kernel[(length + column - n) % length];
+      for (std::size_t n = 0; n < columns; ++n)
+        sum += raw.voxels[row + n] * kernel[(length + column - n) & (length - 1)];
       result.voxels[row + column] = static_cast<float>(sum);
     }
 }
