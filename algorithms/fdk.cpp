@@ -9,6 +9,7 @@
 #include <numbers>
 
 #include "algorithms/check_input.hpp"
+#include "algorithms/row_filter.hpp"
 #include "algorithms/self_check.hpp"
 #include "algorithms/suspicious_views.hpp"
 #include "host/error.hpp"
@@ -326,7 +327,9 @@ FdkFilter::FdkFilter(const Geometry& geometry, const Grid& projections, const Fd
                geometry.radius_cylindrical_detector > 0 || rows_.upright ||
                (!geometry.parallel() && !std::all_of(geometry.views.begin(), geometry.views.end(), is_upright))),
       cylinder_(geometry.radius_cylindrical_detector > 0),
-      filter_(to_float(transfer_of(parameters, rows_.length))),
+      local_(rows_.length <= parameters.longest_local_rows.value_or(0)),
+      filter_(local_ ? local_row_table(transfer_of(parameters, rows_.length))
+                     : to_float(transfer_of(parameters, rows_.length))),
       weights_(weights_of(geometry, projections, rows_, redundancy_, general_)),
       correlations_(resampled() && parameters.variance ? interpolated_correlations(parameters, rows_.length)
                                                        : std::array<std::array<float, 4>, 2>{}) {
@@ -378,8 +381,12 @@ void FdkFilter::declare(Requirements& requirements) const {
     requirements.arrays.push_back(
         {.name = "counts_coefficients", .kind = ArrayKind::fixed, .elements = most_hardening_coefficients});
   }
-  for (const char* kernel : {general_ ? "fdk_general_weight" : "fdk_weight", "fdk_filter"})
-    requirements.kernels.emplace_back(kernel);
+  if (local_) {
+    requirements.kernels.emplace_back("fdk_rows_filter");
+  } else {
+    for (const char* kernel : {general_ ? "fdk_general_weight" : "fdk_weight", "fdk_filter"})
+      requirements.kernels.emplace_back(kernel);
+  }
   requirements.preferred_batch = 32;
   requirements.cost.pixel_bytes = 420;  // 10 Gpixel/s on an H200
 }
@@ -498,7 +505,21 @@ void FdkFilter::weight(Slab& slab, Range views) const {
               {rows_.length, pairs, count}, arguments);
 }
 
+void FdkFilter::run_local(Slab& slab, Range views) const {
+  const auto number = [](auto value) { return static_cast<std::int32_t>(value); };
+  const auto pairs = (static_cast<std::size_t>(slab.rows().count()) + 1) / 2;
+  const std::size_t items = local_row_items(slab.device(), rows_.length);
+  std::vector<SlabArgument> arguments{out("spectrum"), in("filter"), number(rows_.padded.size[0]), number(pairs)};
+  const auto more = weight_arguments(slab, views);
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  slab.launch({"fdk_rows.cl", "fdk_rows_filter",
+               fmt::format("-D LENGTH={} -D GROUP={}{} {}", rows_.length, items, general_ ? " -D GENERAL" : "",
+                           weight_options())},
+              {items, pairs, static_cast<std::size_t>(views.count())}, {items, 1, 1}, arguments);
+}
+
 void FdkFilter::run(Slab& slab, Range views) const {
+  if (local_) return run_local(slab, views);
   const auto number = [](auto value) { return static_cast<std::int32_t>(value); };
   const auto length = rows_.length;
   const auto pairs = (static_cast<std::size_t>(slab.rows().count()) + 1) / 2;
@@ -632,6 +653,12 @@ std::vector<std::string> check_fdk(const Geometry& geometry, const Grid& project
   return notes;
 }
 
+FdkParameters with_row_filter(const FdkParameters& parameters, const std::vector<Device>& devices) {
+  FdkParameters chosen = parameters;
+  if (!chosen.longest_local_rows) chosen.longest_local_rows = longest_local_rows(devices);
+  return chosen;
+}
+
 namespace {
 
 // Projections in the type that the parameters say, to a sink or to a volume on a grid.
@@ -655,7 +682,7 @@ RunResult fdk_of(const ProjectionStack& projections, const Geometry& geometry, O
     for (const auto& note : notes) spdlog::warn("{}", note);
   }
   const auto method_for = [&](const std::vector<Device>& used) {
-    return Fdk(geometry, stack, grid, parameters, checked_budgets(used));
+    return Fdk(geometry, stack, grid, with_row_filter(parameters, used), checked_budgets(used));
   };
   const auto plan = [&](const std::vector<Device>& used) {
     return plan_backprojection(method_for(used), budgets(used), options.plan);

@@ -47,6 +47,9 @@ struct FdkParameters {
   /// Filter across the rotation axis where the detector's rows are not (UprightRows); false: along the rows, which is
   /// an approximation for small angles, but leaves pixels as they are.
   bool upright_rows = true;
+  /// Rows whose transform is no longer than this, a power of two, are filtered in local memory (row_filter.hpp); 0:
+  /// none. Unless it is set, fdk() and Slices take longest_local_rows() of their devices, and plans none.
+  std::optional<std::size_t> longest_local_rows = std::nullopt;
 };
 
 /// The rows that are filtered: on a flat detector (a cylindrical one is projected onto the plane that touches it), or
@@ -97,6 +100,8 @@ class FdkFilter {
   void weight(Slab& slab, Range views) const;
   std::string count_options() const;
   std::string weight_options() const;
+  /// "raw" to "spectrum" in one kernel.
+  void run_local(Slab& slab, Range views) const;
   std::vector<SlabArgument> weight_arguments(Slab& slab, Range views) const;
 
   FdkParameters parameters_;
@@ -104,6 +109,7 @@ class FdkFilter {
   FilteredRows rows_;
   Redundancy redundancy_;
   bool general_, cylinder_;                           // weighted by fdk_general.cl; from a cylindrical detector
+  bool local_;                                        // filtered by fdk_rows.cl
   std::vector<float> filter_, weights_, beams_;       // the latter two: of the views in their order
   std::array<std::array<float, 4>, 2> correlations_;  // of pixels along u and v, see fdk_general.cl
   std::vector<Range> rows_read_;                      // a row, if resampled
@@ -133,6 +139,9 @@ class Fdk : public BackprojectionMethod {
   FdkFilter filter_;
   VoxelDriven voxels_;
 };
+
+/// The parameters with longest_local_rows set for these devices.
+FdkParameters with_row_filter(const FdkParameters& parameters, const std::vector<Device>& devices);
 
 /// Throws InputError for a cut-off, a padding or a noise that cannot be.
 void check_fdk_parameters(const FdkParameters& parameters);

@@ -2,7 +2,6 @@
 // compile them wrongly.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,19 +21,38 @@ inline constexpr const char* mirrored_variant = "back-projection by textures of 
 inline constexpr const char* texture_projection_variant = "projection by textures";
 inline constexpr const char* siddon_image_variant = "Siddon's projection from images";
 inline constexpr const char* turned_projection_variant = "projection from a turned volume";
+inline constexpr const char* local_rows_variant = "FDK's row filter in local memory";
+inline constexpr const char* clfft_variant = "FDK's row filter by clFFT";
+inline constexpr const char* vkfft_variant = "FDK's row filter by VkFFT";
 std::vector<std::string> variant_names();
 
-/// Runs the variant and its twin on a small volume: "" if their results agree, to the last bit where they are to, else
-/// what is wrong, a kernel that does not compile too; nothing if the device does not take the variant. Throws ClError
-/// if the device fails, or takes smaller work-groups only (exceeds_group_limits). The answer is remembered, in the
-/// cache folder too, for this device, driver and these kernels. afresh: not looked up.
-std::optional<std::string> variant_fault(const std::string& variant, const Device& device, bool afresh = false);
+enum class Verdict {
+  right,
+  last_bits,  ///< rounded another way than the twin, which has the same bits elsewhere: as good, but not the same
+  wrong,
+  not_taken
+};
 
-/// Whether the variant is right on all of the devices, as far as they take it; if not, a warning, once in a process,
-/// names the device and `instead`, what is done without it. For choices that nobody asked for.
+struct Finding {
+  Verdict verdict = Verdict::right;
+  std::string detail;  ///< which values differ, what is wrong or why the device does not take it; "": right
+  /// "right", "differs in the last bits: ...", "wrong: ...", "not for this device: ...".
+  std::string text() const;
+};
+
+/// Runs the variant and its twin, or a sum in float64, on a small volume: how their results compare; a kernel that does
+/// not compile is wrong. Throws ClError if the device fails, or takes smaller work-groups only (exceeds_group_limits).
+/// The finding is remembered, in the cache folder too, for this device, driver and these kernels. afresh: not looked
+/// up.
+Finding check_variant(const std::string& variant, const Device& device, bool afresh = false);
+
+/// Whether the variant is right, to the last bit where it is to, on all of the devices, as far as they take it; if not,
+/// a warning, once in a process, names the device and `instead`, what is done without it. For choices that nobody asked
+/// for.
 bool variant_works(const std::string& variant, const std::vector<Device>& devices, const std::string& instead);
 
-/// Throws InputError that names the option which asked for the variant, and the device on which it is wrong.
+/// Throws InputError that names the option which asked for the variant, and the device on which it is wrong. One that
+/// differs in the last bits serves.
 void require_variant(const std::string& variant, const std::vector<Device>& devices, const std::string& option);
 
 }  // namespace halocline

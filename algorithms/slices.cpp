@@ -174,7 +174,7 @@ Slices::Slices(const Device& device, const Volume& projections, const Geometry& 
       stack_(projections.grid),
       volume_(volume),
       calibration_(calibration_of(parameters, projections.grid)),
-      parameters_(with_calibration(parameters, calibration_)),
+      parameters_(with_row_filter(with_calibration(parameters, calibration_), {device})),
       filter_(geometry, projections.grid, parameters_),
       most_pixels_(most_pixels) {
   const auto& padded = filter_.rows().padded.size;

@@ -336,7 +336,8 @@ class Tuner {
     if (device_.info().images) try_form({.image_side = size()}, images_form, image_variant);
     std::string form = quads_form;
     double fastest = quads;
-    if (const auto best = clearly_fastest(trials, quads); best && variant_fault(tried[*best].second, device_) == "") {
+    if (const auto best = clearly_fastest(trials, quads);
+        best && check_variant(tried[*best].second, device_).verdict == Verdict::right) {
       form = tried[*best].first;
       fastest = trials[*best];
     }
@@ -366,7 +367,8 @@ class Tuner {
     } catch (const ClError&) {     // a group that is too large for its registers
     }
     const double trials[] = {images};
-    const bool better = clearly_fastest(trials, buffers) && variant_fault(siddon_image_variant, device_) == "";
+    const bool better =
+        clearly_fastest(trials, buffers) && check_variant(siddon_image_variant, device_).verdict == Verdict::right;
     const std::string form = better ? images_form : buffers_form;
     result_.tuning.choices[siddon_form_choice] = form;
     result_.items.push_back({"project", siddon_form_choice, buffers_form, form, buffers, better ? images : buffers});
@@ -385,7 +387,8 @@ class Tuner {
     } catch (const ClError&) {
     }
     const double trials[] = {mirrored};
-    const bool better = clearly_fastest(trials, single) && variant_fault(mirrored_variant, device_) == "";
+    const bool better =
+        clearly_fastest(trials, single) && check_variant(mirrored_variant, device_).verdict == Verdict::right;
     const std::string form = better ? mirrored_form : single_form;
     result_.tuning.choices[texture_form_choice] = form;
     result_.items.push_back({"fdk", texture_form_choice, single_form, form, single, better ? mirrored : single});

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
-#include <optional>
 
 #include "algorithms/self_check.hpp"
 #include "apps/job.hpp"
@@ -46,29 +45,35 @@ std::string table(const std::vector<DeviceInfo>& devices, const std::vector<int>
   return text;
 }
 
+Finding finding_on(const Device& device, const std::string& variant) {
+  try {
+    return check_variant(variant, device, true);
+  } catch (const ClError& error) {
+    return {exceeds_group_limits(error) ? Verdict::not_taken : Verdict::wrong, error.what()};
+  }
+}
+
 // Runs every kernel variant and its portable twin on the chosen devices; `list` gets the answers.
 std::string check_table(Job& job, nlohmann::json& list) {
   std::string text;
   std::size_t width = 0;
-  bool wrong = false;
+  bool wrong = false, rounded = false;
   for (const auto& name : variant_names()) width = std::max(width, name.size());
   for (const auto& device : job.devices()) {
     const DeviceInfo& info = device.info();
     text += fmt::format("{}, driver {}\n", info.name, info.driver);
     for (const auto& name : variant_names()) {
       check_interrupt();
-      std::optional<std::string> fault;
-      try {
-        fault = variant_fault(name, device, true);
-      } catch (const ClError& error) {
-        if (!exceeds_group_limits(error)) fault = error.what();
-      }
-      wrong = wrong || !fault.value_or("").empty();
-      const std::string answer = !fault ? "not for this device" : fault->empty() ? "right" : "wrong: " + *fault;
+      const Finding finding = finding_on(device, name);
+      wrong = wrong || finding.verdict == Verdict::wrong;
+      rounded = rounded || finding.verdict == Verdict::last_bits;
+      const std::string answer = finding.text();
       text += fmt::format("  {:<{}}  {}\n", name, width, answer);
       list[static_cast<std::size_t>(info.index)]["check"][name] = answer;
     }
   }
+  if (rounded)
+    text += "What differs in the last bits is as good; it is used where an option asks for it, never by itself.\n";
   return text + (wrong ? "What came out wrong is not used with this driver.\n" : "");
 }
 

@@ -1,4 +1,5 @@
-// Batched one-dimensional complex FFTs in device memory. Behind this header: clFFT.
+// Batched one-dimensional complex FFTs in device memory. Behind this header: clFFT, and VkFFT
+// where clFFT does not work (fft_library.hpp).
 #pragma once
 
 #include <cstddef>

@@ -16,11 +16,13 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "host/device.hpp"
+#include "host/fft_library.hpp"
 #include "host/program_cache.hpp"
 #include "host/quirks.hpp"
 #include "host/tuning.hpp"
@@ -55,6 +57,8 @@ struct DeviceState : std::enable_shared_from_this<DeviceState> {
   std::map<std::string, CompiledKernel> kernels;  // by file, options and kernel
   std::set<std::string> shaped_kernels;           // launched without a group of their own
   Tuning tuning;
+  std::mutex fft_mutex;
+  std::optional<FftLibrary> fft_library;  // once it is known
   std::shared_ptr<Trace> trace;
   std::atomic<bool> left_out{false};
   std::mutex running_mutex;

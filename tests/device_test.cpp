@@ -13,6 +13,7 @@
 
 #include "host/error.hpp"
 #include "host/fft.hpp"
+#include "host/fft_library.hpp"
 #include "host/interrupt.hpp"
 
 namespace halocline {
@@ -262,11 +263,14 @@ TEST(Fft, LengthsArePowersOfTwo) {
 }
 
 // Against the sum in double; every row by itself, so that neighbours in a batch cannot change a bit.
-class FftTransform : public testing::TestWithParam<std::size_t> {};
+class FftTransform : public testing::TestWithParam<std::tuple<FftLibrary, std::size_t>> {};
 
 TEST_P(FftTransform, EqualsTheSumInDouble) {
-  const std::size_t length = GetParam(), batch = 3;
+  const auto [library, length] = GetParam();
+  const std::size_t batch = 3;
   Device device = open_devices({}).front();
+  if (library == FftLibrary::clfft && fft_library(device) != library) GTEST_SKIP() << "clFFT does not work here";
+  use_fft_library(device, library);
   auto values = random_values(2 * length * batch, 3);
   Buffer data = device.buffer("data", 8 * length * batch);
   Fft fft(device, length, batch);
@@ -300,7 +304,22 @@ TEST_P(FftTransform, EqualsTheSumInDouble) {
   for (std::size_t n = 0; n < row.size(); ++n) EXPECT_EQ(row[n], spectrum[2 * length + n]) << n;
 }
 
-INSTANTIATE_TEST_SUITE_P(Lengths, FftTransform, testing::Values(1, 2, 8, 64, 1024, 4096));
+INSTANTIATE_TEST_SUITE_P(Lengths, FftTransform,
+                         testing::Combine(testing::Values(FftLibrary::clfft, FftLibrary::vkfft),
+                                          testing::Values(1, 2, 8, 64, 1024, 4096)),
+                         [](const auto& info) {
+                           return (std::get<0>(info.param) == FftLibrary::clfft ? "clfft_" : "vkfft_") +
+                                  std::to_string(std::get<1>(info.param));
+                         });
+
+// Which is remembered, and asked for once.
+TEST(Fft, ALibraryThatWorksIsFound) {
+  const Device device = open_devices({}).front();
+  EXPECT_EQ(fft_fault(device, fft_library(device)), "");
+  EXPECT_EQ(fft_fault(device, FftLibrary::vkfft), "");
+  use_fft_library(device, FftLibrary::vkfft);
+  EXPECT_EQ(fft_library(device), FftLibrary::vkfft);
+}
 
 }  // namespace
 }  // namespace halocline

@@ -11,6 +11,7 @@
 #include <numbers>
 
 #include "algorithms/phantoms.hpp"
+#include "algorithms/row_filter.hpp"
 #include "host/error.hpp"
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"
@@ -208,7 +209,7 @@ TEST_P(FdkCases, ThroughLocalMemoryBitsAreTheSame) {
                                      [](const auto& one, const auto& other) { return one.slices < other.slices; });
   auto tuned = budgets(device());
   for (DeviceBudget& budget : tuned) budget.cpu = false, budget.choices[exact_form_choice] = tile->text();
-  const Fdk method(scene.geometry, scene.projections, scene.grid, parameters, tuned);
+  const Fdk method(scene.geometry, scene.projections, scene.grid, with_row_filter(parameters, device()), tuned);
   // tilted ones are resampled onto an upright detector
   const bool upright = scene.name == "cone" || (scene.name == "cone_tilted" && parameters.upright_rows) ||
                        scene.name == "cone_one_slice" || scene.name == "cone_one_voxel" || scene.name == "parallel";
@@ -220,6 +221,23 @@ TEST_P(FdkCases, ThroughLocalMemoryBitsAreTheSame) {
     options.plan.batch = batch;
     EXPECT_TRUE(run_backprojection(method, projections, scene.grid, device(), options).output.voxels == whole)
         << slabs << " slabs";
+  }
+}
+
+// Rows that are filtered in local memory, as on GPUs: right, and the same whatever the slabs and batches.
+TEST_P(FdkCases, RowsInLocalMemoryAreFilteredAlike) {
+  const auto& [name, scene, given] = GetParam();
+  FdkParameters parameters = given;
+  parameters.longest_local_rows = longest_rows_in(device().front().info());
+  const auto expected = reference::fdk(projections, scene.geometry, scene.grid, parameters);
+  const auto whole = reconstructed(projections, scene.geometry, scene.grid, parameters).voxels;
+  EXPECT_LT(reference::largest_difference(whole, expected), 2e-5 * reference::largest(expected));
+  for (const auto& [slabs, batch] : {std::pair{1, 5}, {3, 1}}) {
+    RunOptions options;
+    options.plan.minimum_slabs = std::min(slabs, static_cast<int>(scene.grid.size[2]));
+    options.plan.batch = batch;
+    EXPECT_TRUE(fdk(projections, scene.geometry, scene.grid, parameters, device(), options).output.voxels == whole)
+        << slabs << " slabs, batches of " << batch;
   }
 }
 

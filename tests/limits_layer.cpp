@@ -9,6 +9,7 @@
 //   array=N     bytes of a buffer: CL_INVALID_BUFFER_SIZE
 //   side=N      width and height of an image, layers=N layers of an array: CL_INVALID_IMAGE_SIZE
 //   images=0    no images: CL_INVALID_OPERATION
+//   pointers=0  compilers refuse a pointer to float2 for one to float4, as clang 22 does: CL_BUILD_PROGRAM_FAILURE
 //   fp64=0      no float64: programs that are to use it do not compile
 #define CL_TARGET_OPENCL_VERSION 120
 #define CL_USE_DEPRECATED_OPENCL_1_1_APIS
@@ -18,6 +19,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <mutex>
+#include <regex>
+#include <set>
 #include <sstream>
 #include <string>
 
@@ -131,8 +135,26 @@ cl_mem CL_API_CALL create_image(cl_context context, cl_mem_flags flags, const cl
   return target->clCreateImage(context, flags, format, description, host, code);
 }
 
+std::mutex mutex;
+std::set<cl_program> refused;
+
+cl_program CL_API_CALL create_program(cl_context context, cl_uint count, const char** texts, const size_t* lengths,
+                                      cl_int* code) {
+  const cl_program program = target->clCreateProgramWithSource(context, count, texts, lengths, code);
+  static const std::regex without_cast("float4 ?\\* ?\\w+ ?= ?\\w+;");
+  const std::lock_guard lock(mutex);
+  refused.erase(program);
+  for (cl_uint n = 0; n < count; ++n) {
+    const std::string text =
+        lengths != nullptr && lengths[n] > 0 ? std::string(texts[n], lengths[n]) : std::string(texts[n]);
+    if (limit("pointers") == 0 && std::regex_search(text, without_cast)) refused.insert(program);
+  }
+  return program;
+}
+
 cl_int CL_API_CALL build(cl_program program, cl_uint count, const cl_device_id* devices, const char* options,
                          void(CL_CALLBACK* notify)(cl_program, void*), void* data) {
+  if (const std::lock_guard lock(mutex); refused.contains(program)) return CL_BUILD_PROGRAM_FAILURE;
   if (limit("fp64") == 0 && options != nullptr && std::strstr(options, "USE_FP64") != nullptr)
     return CL_BUILD_PROGRAM_FAILURE;
   return target->clBuildProgram(program, count, devices, options, notify, data);
@@ -167,6 +189,7 @@ __attribute__((visibility("default"))) cl_int CL_API_CALL clInitLayer(cl_uint, c
   table.clEnqueueNDRangeKernel = launch;
   table.clCreateBuffer = create_buffer;
   table.clCreateImage = create_image;
+  table.clCreateProgramWithSource = create_program;
   table.clBuildProgram = build;
   if (const char* text = std::getenv("HALOCLINE_LIMITS")) read(text);
   *count_ret = sizeof table / sizeof(void*);

@@ -31,10 +31,21 @@ class Limits : public testing::Test {
     ASSERT_EQ(
         run({"geometry", "circular", "--sid", "60", "--sdd", "100", "--projections", "12", "-o", f_ / "g.xml"}).code,
         0);
+    write_scan(detector, "2,2");
+  }
+
+  void write_scan(const std::string& pixels, const std::string& pitch) {
     ASSERT_EQ(run({"project", "--phantom", "shepp-logan", "--phantom-size", "20", "--geometry", f_ / "g.xml",
-                   "--detector", detector, "--pixel", "2,2", "-o", f_ / "scan.mha"})
+                   "--detector", pixels, "--pixel", pitch, "-o", f_ / "scan.mha"})
                   .code,
               0);
+  }
+
+  static std::vector<float> voxels_of(const std::string& bytes) {
+    std::vector<float> voxels(18 * 13 * 7);
+    if (bytes.size() > 4 * voxels.size())
+      std::memcpy(voxels.data(), bytes.data() + bytes.size() - 4 * voxels.size(), 4 * voxels.size());
+    return voxels;
   }
 
   // On a GPU that has these limits.
@@ -98,19 +109,32 @@ TEST_F(Limits, ImageArraysOfFewLayersTakeFewerViewsAtATime) {
   expect_same({"layers=3"}, of_scan("backproject", {"--projector", "voxel", "--interpolation", "hardware"}));
 }
 
-// Transforms of other radices where groups are small: float32 rounds their sums of 64 values in another way.
+// Rows in local memory.
+TEST_F(Limits, FdkKeepsItsBitsWhereGroupsAreSmall) {
+  expect_same({"group=64", "kernel=64", "group=20"}, of_scan("fdk"));
+}
+
+// Where rows are too long for local memory, transforms in device memory, which float32 rounds in another way; by VkFFT
+// where clFFT would end the process, or its kernels do not compile. Pixels are 1/50 of a voxel, so that the ramp raises
+// rounding by as much.
 TEST_F(Limits, FdkIsTheSameWithinRounding) {
-  const auto values = [&](const std::string& limits) {
-    const std::string bytes = output(limits, of_scan("fdk"));
-    std::vector<float> voxels(18 * 13 * 7);
-    if (bytes.size() > 4 * voxels.size())
-      std::memcpy(voxels.data(), bytes.data() + bytes.size() - 4 * voxels.size(), 4 * voxels.size());
-    return voxels;
-  };
-  const auto plain = values(""), limited = values("group=64");
+  write_scan("2100,15", "0.02,2");  // transforms of 8192 values, 64 KiB
+  const auto plain = voxels_of(output("", of_scan("fdk")));
   const float largest = *std::max_element(plain.begin(), plain.end());
   EXPECT_GT(largest, 0);
-  for (std::size_t n = 0; n < plain.size(); ++n) EXPECT_NEAR(limited[n], plain[n], 3e-6 * largest) << n;
+  for (const char* limits : {"local=32768", "local=40000,pointers=0", "local=16384,group=64"}) {
+    const auto limited = voxels_of(output(limits, of_scan("fdk")));
+    EXPECT_NE(limited, plain) << limits;
+    for (std::size_t n = 0; n < plain.size(); ++n)
+      EXPECT_NEAR(limited[n], plain[n], 3e-5 * largest) << limits << " " << n;
+  }
+}
+
+TEST_F(Limits, FdkRunsWhereClFftDoesNotCompile) {
+  write_scan("1100,15", "0.04,2");
+  expect_same({"pointers=0"}, of_scan("fdk"));
+  EXPECT_THAT(limited("pointers=0", {"devices", "--check"}).out,
+              testing::ContainsRegex("row filter by clFFT +wrong: its kernels do not compile"));
 }
 
 TEST_F(Limits, DenoisingKeepsItsBits) {

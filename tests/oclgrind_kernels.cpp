@@ -10,6 +10,7 @@
 #include "algorithms/fdk.hpp"
 #include "algorithms/projector.hpp"
 #include "algorithms/registry.hpp"
+#include "algorithms/row_filter_trial.hpp"
 #include "algorithms/slice_planes.hpp"
 #include "algorithms/slices.hpp"
 #include "host/error.hpp"
@@ -152,8 +153,16 @@ TypedVolume some_counts(Volume values) {
   return counts;
 }
 
+// Rows in local memory, and in device memory.
 void run_fdk(const Devices& devices, const Volume& stack, const Geometry& geometry, FdkParameters parameters,
              bool counts) {
+  if (!parameters.longest_local_rows) {
+    for (const std::size_t longest : {0, 1024}) {
+      parameters.longest_local_rows = longest;
+      run_fdk(devices, stack, geometry, parameters, counts);
+    }
+    return;
+  }
   const Grid grid = default_grid({7, 5, 3}, {2, 2, 2});
   if (!counts) {
     fdk(stack, geometry, grid, parameters, devices, two_slabs());
@@ -173,6 +182,11 @@ void run_fdk(const Devices& devices, bool variance, bool counts) {
   FdkParameters parameters;
   if (variance) parameters.variance = FdkParameters::Noise{1000, 5};
   run_fdk(devices, stack, circular_geometry(circle), parameters, counts);
+}
+
+// Groups of several work-items, stages of every radix.
+void run_rows(const Devices& devices, std::size_t length) {
+  row_filter_trial(devices.front(), length);
 }
 
 // A window that moves past the end of the ring, slices of different sizes.
@@ -311,6 +325,8 @@ std::vector<std::function<void(const Devices&)>> cases() {
     for (const bool variance : {false, true})
       all.push_back([=](const Devices& devices) { run_slices(devices, hardware, variance); });
   for (const bool image : {false, true}) all.push_back([=](const Devices& devices) { run_bench(devices, image); });
+  for (const std::size_t length : {128, 256, 512})
+    all.push_back([=](const Devices& devices) { run_rows(devices, length); });
   for (const bool variance : {false, true}) {
     for (const bool counts : {false, true})
       all.push_back([=](const Devices& devices) { run_fdk(devices, variance, counts); });

@@ -1,0 +1,27 @@
+// The row filter of filtered back-projection in local memory (cl/fdk_rows.cl): where a device has room for a row, one
+// kernel weights, transforms, filters and transforms back, where otherwise four pass over device memory.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "host/device.hpp"
+
+namespace halocline {
+
+/// The longest transform, a power of two, that FDK shall do in the local memory of all these devices; 0: none. GPUs do
+/// what their memory holds. CPUs, where barriers are slow, do so only if clFFT does not work there. A device on which
+/// the kernel is wrong (self_check.hpp) does none, with a warning. Throws ClError, Interrupted.
+std::size_t longest_local_rows(const std::vector<Device>& devices);
+
+/// The longest for which the device has local memory.
+std::size_t longest_rows_in(const DeviceInfo& device);
+
+/// Work-items of a group for a transform of that length.
+std::size_t local_row_items(const DeviceInfo& device, std::size_t length);
+
+/// The table of cl/fourier.clh for a transfer function, whose length is a power of two.
+std::vector<float> local_row_table(std::span<const double> transfer);
+
+}  // namespace halocline

@@ -1,0 +1,100 @@
+// Transforms by clFFT.
+#include <clFFT.h>
+#include <fmt/format.h>
+
+#include "host/error.hpp"
+#include "host/fft_plan.hpp"
+
+namespace halocline {
+namespace {
+
+// clFFT has one global set-up a process; its own locks make plans of several threads safe once it stands. It stands as
+// long as there are plans or FftKernels: torn down at the end of the process, when drivers may be gone already, it has
+// crashed.
+struct Setup {
+  Setup() {
+    clfftSetupData data;
+    clfftInitSetupData(&data);
+    const clfftStatus status = clfftSetup(&data);
+    if (status != CLFFT_SUCCESS)
+      throw ClError(fmt::format("clfftSetup failed ({})", static_cast<int>(status)), status, "");
+  }
+  Setup(const Setup&) = delete;
+  Setup& operator=(const Setup&) = delete;
+  ~Setup() { clfftTeardown(); }
+};
+
+class ClFftPlan : public FftPlan {
+ public:
+  ClFftPlan(Device device, std::size_t length, std::size_t batch)
+      : device_(std::move(device)), length_(length), batch_(batch) {}
+  ClFftPlan(const ClFftPlan&) = delete;
+  ClFftPlan& operator=(const ClFftPlan&) = delete;
+  ~ClFftPlan() override {
+    if (made_) clfftDestroyPlan(&handle_);
+  }
+  void bake();
+  cl::Event transform(bool inverse, const Buffer& data, const std::vector<cl::Event>& waits) override;
+
+ private:
+  void check(clfftStatus status, const char* call) const {
+    if (status != CLFFT_SUCCESS)
+      throw_cl_error(status, call, fmt::format("{} transforms of length {}", batch_, length_),
+                     device_.state()->info.name);
+  }
+
+  std::shared_ptr<void> setup_ = clfft_setup();
+  Device device_;
+  std::size_t length_, batch_;
+  clfftPlanHandle handle_ = 0;
+  bool made_ = false;
+  Buffer scratch_;
+};
+
+void ClFftPlan::bake() {
+  auto& state = *device_.state();
+  check(clfftCreateDefaultPlan(&handle_, state.context(), CLFFT_1D, &length_), "clfftCreateDefaultPlan");
+  made_ = true;
+  check(clfftSetPlanPrecision(handle_, CLFFT_SINGLE), "clfftSetPlanPrecision");
+  check(clfftSetLayout(handle_, CLFFT_COMPLEX_INTERLEAVED, CLFFT_COMPLEX_INTERLEAVED), "clfftSetLayout");
+  check(clfftSetResultLocation(handle_, CLFFT_INPLACE), "clfftSetResultLocation");
+  check(clfftSetPlanBatchSize(handle_, batch_), "clfftSetPlanBatchSize");
+  check(clfftSetPlanDistance(handle_, length_, length_), "clfftSetPlanDistance");
+  auto queue = state.queue(Queue::compute)();
+  check(clfftBakePlan(handle_, 1, &queue, nullptr, nullptr), "clfftBakePlan");
+  std::size_t bytes = 0;
+  check(clfftGetTmpBufSize(handle_, &bytes), "clfftGetTmpBufSize");
+  if (bytes > 0) scratch_ = device_.buffer("fft scratch", bytes);
+}
+
+cl::Event ClFftPlan::transform(bool inverse, const Buffer& data, const std::vector<cl::Event>& waits) {
+  std::vector<cl_event> list;
+  for (const auto& event : waits) list.push_back(event());
+  auto queue = device_.state()->queue(Queue::compute)();
+  auto memory = static_cast<cl_mem>(data.handle());
+  cl_event event = nullptr;
+  check(clfftEnqueueTransform(handle_, inverse ? CLFFT_BACKWARD : CLFFT_FORWARD, 1, &queue,
+                              static_cast<cl_uint>(list.size()), list.empty() ? nullptr : list.data(), &event, &memory,
+                              nullptr, static_cast<cl_mem>(scratch_.handle())),
+        "clfftEnqueueTransform");
+  return cl::Event(event);
+}
+
+}  // namespace
+
+std::shared_ptr<void> clfft_setup() {
+  static std::mutex mutex;
+  static std::weak_ptr<Setup> current;
+  const std::lock_guard lock(mutex);
+  auto setup = current.lock();
+  if (!setup) current = setup = std::make_shared<Setup>();
+  return setup;
+}
+
+std::unique_ptr<FftPlan> clfft_plan(Device device, std::size_t length, std::size_t batch) {
+  auto plan = std::make_unique<ClFftPlan>(std::move(device), length, batch);
+  plan->bake();
+  return plan;
+}
+
+}  // namespace halocline
