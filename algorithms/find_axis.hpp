@@ -1,6 +1,7 @@
 // Where the rotation axis falls on the detector, from the projections themselves.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "algorithms/geometry.hpp"
@@ -19,6 +20,10 @@ struct AxisEstimate {
   double shift = 0;     ///< mm along u from where the geometry has the axis
   bool at_end = false;  ///< the best of all is the first or the last that was tried: the range is too small
   double contrast = 0;  ///< worst over best score of what was tried
+  std::optional<double> uncertainty = std::nullopt;  ///< one standard deviation, mm, where the scatter tells it
+
+  /// Told well by one of the two. pixel: mm.
+  bool certain(double pixel) const { return contrast >= 1.05 || (uncertainty && *uncertainty <= 0.25 * pixel); }
 };
 
 /// The axis with which rays that are measured twice, from opposite sides, agree best: with gantry angle G and fan angle
