@@ -30,7 +30,8 @@ struct AxisEstimate {
 /// a, the ray (G, a) comes back as (G + 180 - 2 a, -a) (Kak & Slaney 1988, section 3.4.4). Minimises sum (p - q)^2 /
 /// sum (p^2 + q^2) over the pairs on rows across the axis, where the source's plane is seen; of a parallel beam on up
 /// to 16 rows. Between views and pixels it interpolates; a view without neighbours on both sides counts within one and
-/// a half median gaps. Throws InputError if no rays are measured twice, or as check_projections does.
+/// a half median gaps. Of 16 opposed views and more, their scatter tells `uncertainty`. Throws InputError if no rays
+/// are measured twice, or as check_projections does.
 AxisEstimate axis_by_correlation(const Volume& projections, const Geometry& geometry, const AxisSearch& search);
 
 /// The axis with which the reconstruction is sharpest: of half a turn, what has the least below zero, as attenuation
