@@ -30,7 +30,7 @@ AxisChoice choose_axis(const AxisMeasures& measures, double pixel) {
     choice.method = method;
     choice.axis = axis;
   };
-  if (double_wedge && double_wedge->certain(pixel) && !double_wedge->at_end)
+  if (double_wedge && !double_wedge->at_end && (double_wedge->certain(pixel) || truncated))
     take("double wedge", *double_wedge);
   else if (takes_sharpness(measures, pixel))
     take("sharpness", *sharpness);

@@ -30,8 +30,9 @@ struct AxisChoice {
   bool agreed() const;                    ///< none of them is trusted
 };
 
-/// The double wedge if it is certain; or else sharpness where it is within `pixel` (mm) of opposite views or these are
-/// uncertain, unless it goes astray; or else opposite views. Needs one measure at the least.
+/// The double wedge if it is certain, or the object truncated (opposite views of half a turn are a single pair); or
+/// else sharpness where it is within `pixel` (mm) of opposite views or these are uncertain, unless it goes astray; or
+/// else opposite views. Needs one measure at the least.
 AxisChoice choose_axis(const AxisMeasures& measures, double pixel);
 
 }  // namespace halocline
