@@ -116,9 +116,8 @@ FindAxisWork prepare(Job& job, const FindAxisCommand& command) {
   return work;
 }
 
-Volume read_line_integrals(Job& job, const FindAxisCommand& command, const FindAxisWork& work) {
-  ChosenScan scan =
-      read_chosen(job, work.chosen, work.input, command.input, command.counts ? &command.counts_arguments : nullptr);
+Volume line_integrals(Job& job, const FindAxisCommand& command, const FindAxisWork& work) {
+  ChosenScan scan = read_chosen(job, work.chosen, work.input, command.input, command.counts_arguments, command.counts);
   if (!command.counts) return std::move(scan.projections);
   job.timed("counts", [&] { counts_to_line_integrals(scan.projections, scan.calibration, "'" + command.input + "'"); });
   job.say(fmt::format("from {}: {}{}", command.input, work.chosen.whole ? "" : "of the whole scan, ",
@@ -262,7 +261,7 @@ void run_find_axis(Job& job, const FindAxisCommand& command) {
     return job.print(fmt::format("would look for the axis between columns {:.1f} and {:.1f}",
                                  report.column(-search.range), report.column(search.range)));
 
-  const Volume projections = read_line_integrals(job, command, task);
+  const Volume projections = line_integrals(job, command, task);
   const AxisChoice choice = choose_axis(AxisSearches(job, command, task, projections, report).run(search), pixel);
   report.add(choice);
   job.results()["column"] = report.column(choice.axis.shift);
