@@ -7,8 +7,21 @@
 namespace halocline {
 namespace {
 
+/// Half a turn: its double wedge is certain, or better than a single pair of opposite views.
+bool takes_double_wedge(const AxisMeasures& measures, double pixel) {
+  const auto& [correlation, double_wedge, sharpness, opposite_error, truncated, displaced] = measures;
+  if (!double_wedge || double_wedge->at_end) return false;
+  if (truncated || !double_wedge->certain(pixel)) return truncated;
+  // all views tell a little more than those beside the seam
+  const bool sharper = sharpness && !displaced && !sharpness->at_end && sharpness->certain(pixel) &&
+                       std::abs(sharpness->shift - double_wedge->shift) <= pixel;
+  return !sharper;
+}
+
 bool takes_sharpness(const AxisMeasures& measures, double pixel) {
   if (!measures.sharpness) return false;
+  const auto& wedge = measures.double_wedge;
+  if (wedge && wedge->certain(pixel) && !wedge->at_end && !measures.truncated) return true;
   if (!measures.correlation) return true;
   const AxisEstimate &correlated = *measures.correlation, &sharpest = *measures.sharpness;
   const double apart = std::abs(sharpest.shift - correlated.shift);
@@ -30,7 +43,7 @@ AxisChoice choose_axis(const AxisMeasures& measures, double pixel) {
     choice.method = method;
     choice.axis = axis;
   };
-  if (double_wedge && !double_wedge->at_end && (double_wedge->certain(pixel) || truncated))
+  if (takes_double_wedge(measures, pixel))
     take("double wedge", *double_wedge);
   else if (takes_sharpness(measures, pixel))
     take("sharpness", *sharpness);

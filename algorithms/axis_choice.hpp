@@ -30,9 +30,10 @@ struct AxisChoice {
   bool agreed() const;                    ///< none of them is trusted
 };
 
-/// The double wedge if it is certain, or the object truncated (opposite views of half a turn are a single pair); or
-/// else sharpness where it is within `pixel` (mm) of opposite views or these are uncertain, unless it goes astray; or
-/// else opposite views. Needs one measure at the least.
+/// Of half a turn with a double wedge that is certain: sharpness within `pixel` (mm) of it, if that is certain, too,
+/// and does not go astray, or else the double wedge; also if it is uncertain, but the object truncated, as opposite
+/// views are a single pair there. Otherwise sharpness where it is within `pixel` of opposite views or these are
+/// uncertain, unless it goes astray; or else opposite views. Needs one measure at the least.
 AxisChoice choose_axis(const AxisMeasures& measures, double pixel);
 
 }  // namespace halocline

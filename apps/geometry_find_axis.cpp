@@ -289,12 +289,13 @@ void add_geometry_find_axis(CLI::App& app, Action& action) {
   sub->add_option("-g,--geometry", command->geometry, geometry_file_help)->required()->type_name("FILE");
   add_views_option(*sub, command->projections);
   add_detector_options(*sub, command->projections);
-  sub->add_option("--method", command->method,
-                  "correlation: opposite rays agree best; sharpness: short reconstructions are sharpest; double-wedge: "
-                  "the ends of half a turn of a parallel beam go on into each other best (needs no whole object); all: "
-                  "those that apply. Of half a turn the double wedge counts, if it is certain; else sharpness, about "
-                  "where correlation found the axis, or correlation where they differ by more than a pixel (with "
-                  "--bin: a bin), or the detector is displaced, or the object reaches over its edge")
+  sub->add_option(
+         "--method", command->method,
+         "correlation: opposite rays agree best; sharpness: short reconstructions are sharpest; double-wedge: "
+         "the ends of half a turn of a parallel beam go on into each other best (needs no whole object); all: "
+         "those that apply. Then sharpness counts where it is within a pixel (with --bin: a bin) of the double "
+         "wedge, or else of correlation; elsewhere these do, as for a displaced detector, and for an object "
+         "that reaches over its edge")
       ->check(CLI::IsMember({"all", "correlation", "sharpness", "double-wedge", "both"}));
   sub->add_option("--range", command->range,
                   "Pixels of the file on each side of the geometry's axis that are tried, by each measure. Default: 5 "
