@@ -17,7 +17,7 @@
 #include "algorithms/find_tilt.hpp"
 #include "algorithms/geometry_xml.hpp"
 #include "algorithms/opposite_views.hpp"
-#include "algorithms/suspicious_projections.hpp"
+#include "algorithms/truncation.hpp"
 #include "apps/chosen_scan.hpp"
 #include "apps/counts_options.hpp"
 #include "apps/find_axis_report.hpp"
@@ -131,14 +131,14 @@ bool is_truncated(const FindAxisCommand& command, const FindAxisWork& work, cons
     redundancy = redundancy_of(work.geometry, work.stack);
   } catch (const InputError&) {  // views are missing, which the search tells
   }
-  const bool truncated =
-      !suspicious_projections(MemorySource(projections), nullptr, redundancy, "'" + command.input + "'")
-           .truncated.empty();
+  const double views = truncated_views(projections, redundancy);
+  const bool truncated = views >= 0.1;
   if (truncated)
     spdlog::warn(
-        "'{}': the object reaches over the detector's edge: opposite views are compared where both see it{}, and the "
-        "sharpness of reconstructions is not to be trusted",
-        command.input, is_half_turn(work.geometry) ? ", the double wedge of the sinogram needs no more than that" : "");
+        "'{}': the object reaches over the detector's edge in {:.0f} % of the views: opposite views are compared where "
+        "both see it{}, and the sharpness of reconstructions is not to be trusted",
+        command.input, 100 * views,
+        is_half_turn(work.geometry) ? ", the double wedge of the sinogram needs no more than that" : "");
   return truncated;
 }
 
