@@ -125,21 +125,22 @@ Volume line_integrals(Job& job, const FindAxisCommand& command, const FindAxisWo
   return std::move(scan.projections);
 }
 
-bool is_truncated(const FindAxisCommand& command, const FindAxisWork& work, const Volume& projections) {
+// In how many of the views the object reaches over the edge of the detector.
+double cut_off_views(const FindAxisWork& work, const Volume& projections) {
   Redundancy redundancy;
   try {
     redundancy = redundancy_of(work.geometry, work.stack);
   } catch (const InputError&) {  // views are missing, which the search tells
   }
-  const double views = truncated_views(projections, redundancy);
-  const bool truncated = views >= 0.1;
-  if (truncated)
-    spdlog::warn(
-        "'{}': the object reaches over the detector's edge in {:.0f} % of the views: opposite views are compared where "
-        "both see it{}, and the sharpness of reconstructions is not to be trusted",
-        command.input, 100 * views,
-        is_half_turn(work.geometry) ? ", the double wedge of the sinogram needs no more than that" : "");
-  return truncated;
+  return truncated_views(projections, redundancy);
+}
+
+void warn_of_truncation(const FindAxisCommand& command, const FindAxisWork& work, double views) {
+  spdlog::warn(
+      "'{}': the object reaches over the detector's edge in {:.0f} % of the views: opposite views are compared where "
+      "both see it{}, and the sharpness of reconstructions is not to be trusted",
+      command.input, 100 * views,
+      is_half_turn(work.geometry) ? ", the double wedge of the sinogram needs no more than that" : "");
 }
 
 // The measures one after the other; `why`: what those say that cannot be had.
@@ -151,7 +152,9 @@ class AxisSearches {
 
   AxisMeasures run(const AxisSearch& search) {
     const double pixel = work_.stack.spacing[0];
-    found_.truncated = is_truncated(command_, work_, projections_);
+    constexpr double some_views = 0.1;
+    const double cut_off = cut_off_views(work_, projections_);
+    found_.truncated = cut_off >= some_views;
     if (command_.looks_by("correlation"))
       measure("correlation", found_.correlation,
               [&] { return axis_by_correlation(projections_, work_.geometry, search); });
@@ -169,6 +172,7 @@ class AxisSearches {
           field_of_view(with_axis_shifted(work_.geometry, found_.sharpness->shift), DetectorPixels::of(work_.stack))
               .displaced();
     if (best || found_.sharpness) {
+      if (found_.truncated) warn_of_truncation(command_, work_, cut_off);
       for (const auto& [method, text] : why_) spdlog::warn("by {}, no axis is found: {}", method, text);
       return found_;
     }
