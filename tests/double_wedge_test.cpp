@@ -1,4 +1,4 @@
-// labels: app
+// labels: unit slow
 // The rotation axis of half a turn, from where its ends meet: objects that reach over the detector, noise and rings.
 #include "algorithms/double_wedge.hpp"
 
