@@ -22,8 +22,8 @@ struct AxisEstimate {
   double contrast = 0;  ///< worst over best score of what was tried
   std::optional<double> uncertainty = std::nullopt;  ///< one standard deviation, mm, where the scatter tells it
 
-  /// Told well by one of the two. pixel: mm.
-  bool certain(double pixel) const { return contrast >= 1.05 || (uncertainty && *uncertainty <= 0.25 * pixel); }
+  /// pixel: mm. Noise has contrast, too, so that goes only where nothing else tells.
+  bool certain(double pixel) const { return uncertainty ? *uncertainty <= 0.25 * pixel : contrast >= 1.05; }
 };
 
 /// The axis with which rays that are measured twice, from opposite sides, agree best: with gantry angle G and fan angle
