@@ -7,6 +7,7 @@
 
 #include "algorithms/bad_pixels.hpp"
 #include "algorithms/parallel_slices.hpp"
+#include "algorithms/ring_reduction.hpp"
 #include "algorithms/rings.hpp"
 #include "host/error.hpp"
 #include "host/finite_source.hpp"
@@ -259,16 +260,7 @@ void check_counts_options(const CountsOptions& options, const Grid& counts, bool
   for (const double c : options.hardening)
     if (std::abs(c) > 1e6)
       throw InputError(fmt::format("a coefficient of --beam-hardening is {:g}; no more than 1e+06 is expected", c));
-  if (options.ring_width > 0 && counts.size[2] < fewest_views_for_rings)
-    throw InputError(
-        fmt::format("{}: rings (--reduce-rings) are told from the object by what moves over the views, and {} "
-                    "too few; at least {} are needed",
-                    counts_name, plural(counts.size[2], "view is", "views are"), fewest_views_for_rings));
-  if (options.ring_width < 0 ||
-      (options.ring_width > 0 && 4 * static_cast<std::size_t>(options.ring_width) + 3 > counts.size[0]))
-    throw InputError(
-        fmt::format("{}: rings {} pixels wide (--reduce-rings) need a detector of {} columns or more, and it has {}",
-                    counts_name, options.ring_width, 4 * options.ring_width + 3, counts.size[0]));
+  check_ring_width(options.ring_width, counts, counts_name);
   if (!options.air) return;
   const auto [u0, v0, u1, v1] = *options.air;
   if (u0 >= u1 || v0 >= v1)

@@ -47,11 +47,12 @@ double parabola_minimum(const std::vector<double>& x, const std::vector<double>&
   return best >= x.front() && best <= x.back() ? best : otherwise;
 }
 
-/// Tries `coarse` steps over the range, then quarter of them around the best, and fits a parabola to those.
+/// Tries steps of up to `coarse` over the range, then `fine` ones around the best, and fits a parabola to those.
 AxisEstimate minimise(const AxisSearch& search, double coarse, double fine,
                       const std::function<double(double, bool)>& score) {
   const auto steps = [](double range, double step) { return static_cast<int>(std::ceil(range / step - 1e-9)); };
   const int half = std::max(1, steps(search.range, coarse));
+  coarse = search.range / half;
   double best = search.centre, least = infinity, most = -infinity;
   int at = 0;
   for (int n = -half; n <= half; ++n) {
@@ -70,9 +71,11 @@ AxisEstimate minimise(const AxisSearch& search, double coarse, double fine,
   out.contrast = least > 0 ? most / least : infinity;
   std::vector<double> x, y;
   for (int n = -steps(coarse, fine); n <= steps(coarse, fine); ++n) {
-    const double value = score(best + n * fine, true);
+    const double shift = best + n * fine;
+    if (std::abs(shift - search.centre) > search.range + 1e-9 * coarse) continue;
+    const double value = score(shift, true);
     if (!std::isfinite(value)) continue;
-    x.push_back(best + n * fine);
+    x.push_back(shift);
     y.push_back(value);
   }
   if (x.empty()) return out;
@@ -114,6 +117,91 @@ class Rows {
   std::vector<float> values_;
 };
 
+/// How far rays and their opposite ones differ, by view.
+class OppositeRays {
+ public:
+  OppositeRays(const Volume& projections, const Geometry& geometry, const std::vector<std::size_t>& rows,
+               std::vector<std::size_t> views)
+      : grid_(projections.grid),
+        geometry_(geometry),
+        values_(projections, rows),
+        circle_(geometry),
+        views_(std::move(views)) {}
+
+  struct Sum {
+    double difference = 0, power = 0;
+    std::size_t pairs = 0;
+  };
+  Sum of_view(std::size_t n, double shift) const {
+    Sum sum;
+    const View& view = geometry_.views[n];
+    const double last = static_cast<double>(grid_.size[0]) - 1;
+    const double px = view.projection_offset_x - shift, sx = view.source_offset_x;
+    const double phase = view.parallel() ? 0 : std::atan2(sx, view.sid);
+    ViewCircle::Between at{};
+    if (view.parallel() && !circle_.find(view.gantry_angle * pi / 180 + pi, at)) return sum;
+    for (std::size_t i = 0; i < values_.columns(); ++i) {
+      const double u = grid_.origin[0] + grid_.spacing[0] * static_cast<double>(i);
+      double back = -u - 2 * px;  // the opposite ray's u
+      if (!view.parallel()) {
+        const double alpha = std::atan2(u + px - sx, view.sdd);
+        if (!circle_.find(view.gantry_angle * pi / 180 + pi - 2 * (alpha + phase), at)) continue;
+        back = sx - px + view.sdd * std::tan(-alpha - 2 * phase);
+      }
+      const double column = (back - grid_.origin[0]) / grid_.spacing[0];
+      if (!(column >= 0 && column <= last)) continue;
+      const auto low = std::min(static_cast<std::size_t>(column), grid_.size[0] - 2);
+      const double fraction = column - static_cast<double>(low);
+      for (std::size_t r = 0; r < values_.count(); ++r) {
+        const double p = values_.at(r, n, i);
+        const double q = (1 - at.fraction) * values_.between(r, at.low, low, fraction) +
+                         at.fraction * values_.between(r, at.high, low, fraction);
+        sum.difference += (p - q) * (p - q);
+        sum.power += p * p + q * q;
+      }
+      ++sum.pairs;
+    }
+    return sum;
+  }
+
+  double score(double shift) const {
+    Sum sum;
+    for (const std::size_t n : views_) {
+      const Sum view = of_view(n, shift);
+      sum.difference += view.difference;
+      sum.power += view.power;
+      sum.pairs += view.pairs;
+    }
+    // an axis at the detector's edge leaves nothing to compare
+    return sum.pairs >= views_.size() * grid_.size[0] / 10 && sum.power > 0 ? sum.difference / sum.power : infinity;
+  }
+
+  /// One standard deviation of the best shift, from how much the views want another: the scatter of their slopes over
+  /// the curvature of the sum (White 1982). Each pair of rays is in two views. None from few views.
+  std::optional<double> uncertainty(double best) const {
+    if (views_.size() < 16) return std::nullopt;
+    const double step = 0.5 * grid_.spacing[0];
+    double scatter = 0, curvature = 0;
+    for (const std::size_t n : views_) {
+      const Sum low = of_view(n, best - step), middle = of_view(n, best), high = of_view(n, best + step);
+      if (!(low.power > 0 && middle.power > 0 && high.power > 0)) continue;
+      const double before = low.difference / low.power, after = high.difference / high.power,
+                   there = middle.difference / middle.power;
+      const double slope = (after - before) / (2 * step) * middle.power;
+      scatter += 2 * slope * slope;
+      curvature += (after + before - 2 * there) / (step * step) * middle.power;
+    }
+    return curvature > 0 ? std::optional(std::sqrt(scatter) / curvature) : std::nullopt;
+  }
+
+ private:
+  const Grid& grid_;
+  const Geometry& geometry_;
+  Rows values_;
+  ViewCircle circle_;
+  std::vector<std::size_t> views_;
+};
+
 }  // namespace
 
 Geometry with_axis_shifted(const Geometry& geometry, double shift) {
@@ -132,51 +220,18 @@ AxisEstimate axis_by_correlation(const Volume& projections, const Geometry& geom
     const double row = std::clamp(middle_row(projections.grid, geometry), 0.0, static_cast<double>(grid.size[1] - 1));
     rows = {static_cast<std::size_t>(std::lround(row))};
   }
-  const Rows values(projections, rows);
-  const ViewCircle circle(geometry);
   const std::vector<std::size_t> views = opposed_views(geometry);
   if (views.empty())
     throw InputError("no view has one opposite to it, so no ray is measured twice; find the axis by sharpness instead");
   std::vector<std::size_t> base;
   for (const std::size_t n : spread(views.size(), 120)) base.push_back(views[n]);
 
-  const double last = static_cast<double>(grid.size[0]) - 1;
-  const auto score = [&](double shift, bool) {
-    double difference = 0, power = 0;
-    std::size_t pairs = 0;
-    for (const std::size_t n : base) {
-      const View& view = geometry.views[n];
-      const double px = view.projection_offset_x - shift, sx = view.source_offset_x;
-      const double phase = view.parallel() ? 0 : std::atan2(sx, view.sid);
-      ViewCircle::Between at{};
-      if (view.parallel() && !circle.find(view.gantry_angle * pi / 180 + pi, at)) continue;
-      for (std::size_t i = 0; i < values.columns(); ++i) {
-        const double u = grid.origin[0] + grid.spacing[0] * static_cast<double>(i);
-        double back = -u - 2 * px;  // the opposite ray's u
-        if (!view.parallel()) {
-          const double alpha = std::atan2(u + px - sx, view.sdd);
-          if (!circle.find(view.gantry_angle * pi / 180 + pi - 2 * (alpha + phase), at)) continue;
-          back = sx - px + view.sdd * std::tan(-alpha - 2 * phase);
-        }
-        const double column = (back - grid.origin[0]) / grid.spacing[0];
-        if (!(column >= 0 && column <= last)) continue;
-        const auto low = std::min(static_cast<std::size_t>(column), grid.size[0] - 2);
-        const double fraction = column - static_cast<double>(low);
-        for (std::size_t r = 0; r < values.count(); ++r) {
-          const double p = values.at(r, n, i);
-          const double q = (1 - at.fraction) * values.between(r, at.low, low, fraction) +
-                           at.fraction * values.between(r, at.high, low, fraction);
-          difference += (p - q) * (p - q);
-          power += p * p + q * q;
-        }
-        ++pairs;
-      }
-    }
-    // an axis at the detector's edge leaves nothing to compare
-    return pairs >= base.size() * grid.size[0] / 10 && power > 0 ? difference / power : infinity;
-  };
   if (grid.size[0] < 4) throw InputError("the detector has less than 4 columns; the axis cannot be found on it");
-  return minimise(search, grid.spacing[0], 0.25 * grid.spacing[0], score);
+  const OppositeRays rays(projections, geometry, rows, base);
+  AxisEstimate axis =
+      minimise(search, grid.spacing[0], 0.25 * grid.spacing[0], [&](double shift, bool) { return rays.score(shift); });
+  axis.uncertainty = rays.uncertainty(axis.shift);
+  return axis;
 }
 
 namespace {

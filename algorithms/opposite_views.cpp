@@ -67,6 +67,15 @@ std::vector<std::size_t> opposed_views(const Geometry& geometry) {
   return views;
 }
 
+double opposite_error(const Geometry& geometry) {
+  double least = 180;
+  for (const std::size_t n : opposed_views(geometry))
+    for (const View& view : geometry.views)
+      least =
+          std::min(least, std::abs(std::remainder(view.gantry_angle - geometry.views[n].gantry_angle - 180, 360.0)));
+  return least * pi / 180;
+}
+
 std::vector<std::size_t> spread(std::size_t count, std::size_t most) {
   const std::size_t take = std::min(count, most);
   std::vector<std::size_t> out;

@@ -6,21 +6,21 @@
 namespace halocline {
 
 ChosenScan read_chosen(Job& job, const ChosenProjections& chosen, const ImageInfo& info, const std::string& path,
-                       const CountsArguments* counts) {
+                       const CountsArguments& arguments, bool counts) {
   ChosenScan scan;
   if (chosen.whole) {
-    scan.projections = job.read(path);
-    if (counts != nullptr) scan.calibration = calibrate(job, *counts, MemorySource(scan.projections), info, path);
+    scan.projections = counts ? job.read(path) : read_line_integrals(job, arguments, path);
+    if (counts) scan.calibration = calibrate(job, arguments, MemorySource(scan.projections), info, path);
   } else {
-    const auto file = job.open(path);
+    const auto file = counts ? job.open(path) : open_line_integrals(job, arguments, path);
     const ProjectionPart& part = chosen.frames.front();
     CountsCalibration whole;
-    if (counts != nullptr) {
-      whole = calibrate(job, *counts, *file, info, path);
+    if (counts) {
+      whole = calibrate(job, arguments, *file, info, path);
       scan.calibration = part_calibration(whole, part, "'" + path + "'");
     }
     scan.projections =
-        job.timed("read", [&] { return counts != nullptr ? take_counts(*file, part, whole) : take_part(*file, part); });
+        job.timed("read", [&] { return counts ? take_counts(*file, part, whole) : take_part(*file, part); });
   }
   scan.projections.grid = chosen.stack();
   return scan;

@@ -16,10 +16,10 @@ struct ChosenScan {
   CountsCalibration calibration;
 };
 
-/// Reads the one part of the file that is chosen. counts: what goes with the counts; nullptr: the file holds line
-/// integrals. Counts are calibrated as a whole, put together before the logarithm and not yet turned into line
-/// integrals.
+/// Reads the one part of the file that is chosen. counts: the file holds these, else line integrals, from which
+/// rings are taken off if `arguments` say so. Counts are calibrated as a whole, put together before the logarithm and
+/// not yet turned into line integrals.
 ChosenScan read_chosen(Job& job, const ChosenProjections& chosen, const ImageInfo& info, const std::string& path,
-                       const CountsArguments* counts);
+                       const CountsArguments& arguments, bool counts);
 
 }  // namespace halocline

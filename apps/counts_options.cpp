@@ -25,9 +25,9 @@ double check_field(Job& job, const std::string& option, const std::string& path,
   return grid_bytes(grid);
 }
 
-}  // namespace
+const std::string group = "From counts to line integrals";
 
-std::vector<CLI::Option*> add_counts_options(CLI::App& app, CountsArguments& arguments) {
+std::vector<CLI::Option*> add_calibration_options(CLI::App& app, CountsArguments& arguments) {
   CountsOptions& options = arguments.options;
   std::vector<CLI::Option*> added{
       app.add_option("--flat,--flats", arguments.flat,
@@ -59,14 +59,26 @@ std::vector<CLI::Option*> add_counts_options(CLI::App& app, CountsArguments& arg
              "--beam-hardening",
              [&options](const std::string& text) { options.hardening = parse_numbers("--beam-hardening", {text}); },
              "Line integrals q become C1 q + C2 q^2 + ...")
-          ->type_name("C1,C2,..."),
-      app.add_option("--reduce-rings", options.ring_width,
-                     "Take off what a pixel differs by from those on both sides of it in the median over all views: "
-                     "rings up to W pixels wide go (try 2)")
-          ->check(whole_number_from(1, 1000))
-          ->type_name("W")};
-  for (auto* option : added) option->group("From counts to line integrals");
+          ->type_name("C1,C2,...")};
+  for (auto* option : added) option->group(group);
   return added;
+}
+
+void add_ring_option(CLI::App& app, CountsOptions& options, const std::string& inputs) {
+  app.add_option("--reduce-rings", options.ring_width,
+                 "Take off what a pixel differs by from those on both sides of it in the median over all views: "
+                 "rings up to W pixels wide go (try 2; 0: none)" +
+                     inputs)
+      ->check(whole_number_from(0, 1000))
+      ->type_name("W")
+      ->group(group);
+}
+
+}  // namespace
+
+void add_counts_options(CLI::App& app, CountsArguments& arguments) {
+  add_calibration_options(app, arguments);
+  add_ring_option(app, arguments.options, "");
 }
 
 CLI::Option* add_counts_flag(CLI::App& app, bool& counts, CountsArguments& arguments) {
@@ -74,8 +86,9 @@ CLI::Option* add_counts_flag(CLI::App& app, bool& counts, CountsArguments& argum
                             "The projections are a detector's counts: they become line integrals on the way, as "
                             "'halocline counts' would make them. --flat, --dark, --bad-pixels, --air are of the whole "
                             "detector, before --crop and --bin");
-  flag->group("From counts to line integrals");
-  for (auto* option : add_counts_options(app, arguments)) option->needs(flag);
+  flag->group(group);
+  for (auto* option : add_calibration_options(app, arguments)) option->needs(flag);
+  add_ring_option(app, arguments.options, ". Of line integrals, too");
   return flag;
 }
 
@@ -99,10 +112,35 @@ TypedVolume read_counts(Job& job, const ImageInfo& info, const std::string& path
 double check_counts_or_integrals(Job& job, bool counts, const CountsArguments& arguments, const ImageInfo& info,
                                  const std::string& path) {
   if (counts) return check_counts_arguments(job, arguments, info, path);
+  check_ring_width(arguments.options.ring_width, info.grid, "'" + path + "'");
   if (is_integer(component_named(info.component)) && info.scaling.identity())
     spdlog::warn("'{}' holds whole numbers ({}), where line integrals are expected: if they are counts, give --counts",
                  path, info.component);
   return 0;
+}
+
+DetectorOffsets find_rings(Job& job, const CountsArguments& arguments, const VolumeSource& line_integrals,
+                           const std::string& path) {
+  DetectorOffsets offsets =
+      job.timed("rings", [&] { return ring_offsets(line_integrals, arguments.options.ring_width, "'" + path + "'"); });
+  job.results()["ring_offset_rms"] = offsets.rms;
+  job.say(fmt::format("'{}': ring offsets of {:.3g} RMS taken off", path, offsets.rms));
+  return offsets;
+}
+
+std::unique_ptr<VolumeSource> open_line_integrals(Job& job, const CountsArguments& arguments, const std::string& path) {
+  auto file = job.open(path);
+  if (arguments.options.ring_width == 0) return file;
+  DetectorOffsets offsets = find_rings(job, arguments, *file, path);
+  return std::make_unique<RingFreeSource>(std::move(file), std::move(offsets));
+}
+
+Volume read_line_integrals(Job& job, const CountsArguments& arguments, const std::string& path) {
+  Volume projections = job.read(path);
+  if (arguments.options.ring_width == 0) return projections;
+  take_off(find_rings(job, arguments, MemorySource(projections), path), 0, projections.voxels.size(),
+           projections.voxels.data());
+  return projections;
 }
 
 CountsCalibrator begin_calibration(Job& job, const CountsArguments& arguments, const VolumeSource& counts,

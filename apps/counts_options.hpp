@@ -1,7 +1,8 @@
 // --flat --dark --air --bad-pixels ...: how a detector's counts become line integrals, for `counts` and for `fdk` and
-// `slices` with --counts.
+// `slices` with --counts; and --reduce-rings, also of line integrals.
 #pragma once
 
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "algorithms/calibrate_counts.hpp"
 #include "algorithms/counts.hpp"
+#include "algorithms/ring_reduction.hpp"
 #include "host/typed_volume.hpp"
 
 namespace CLI {
@@ -26,10 +28,10 @@ struct CountsArguments {
   CountsOptions options;
 };
 
-/// Adds the group of options, and returns them.
-std::vector<CLI::Option*> add_counts_options(CLI::App& app, CountsArguments& arguments);
+/// Adds the group of options.
+void add_counts_options(CLI::App& app, CountsArguments& arguments);
 
-/// Adds --counts, which the same options need; returns it.
+/// Adds --counts, which the same options need but for --reduce-rings, which serves line integrals, too; returns it.
 CLI::Option* add_counts_flag(CLI::App& app, bool& counts, CountsArguments& arguments);
 
 /// Claims the files and checks all that their headers tell. Returns the bytes that the images take in memory.
@@ -39,10 +41,17 @@ double check_counts_arguments(Job& job, const CountsArguments& arguments, const 
 /// Reads counts: 16-bit ones as they are, others as float32.
 TypedVolume read_counts(Job& job, const ImageInfo& info, const std::string& path);
 
-/// Of a command with --counts: with it, as check_counts_arguments(). Without it warns if projections that ought to be
-/// line integrals are whole numbers, as counts are, and returns 0.
+/// Of a command with --counts: with it, as check_counts_arguments(). Without it checks --reduce-rings, warns if
+/// projections that ought to be line integrals are whole numbers, as counts are, and returns 0.
 double check_counts_or_integrals(Job& job, bool counts, const CountsArguments& arguments, const ImageInfo& info,
                                  const std::string& path);
+
+/// Line integrals, without rings if --reduce-rings says so; these are those of the whole file, and are told.
+std::unique_ptr<VolumeSource> open_line_integrals(Job& job, const CountsArguments& arguments, const std::string& path);
+Volume read_line_integrals(Job& job, const CountsArguments& arguments, const std::string& path);
+/// What these take off, put into the report ("ring_offset_rms").
+DetectorOffsets find_rings(Job& job, const CountsArguments& arguments, const VolumeSource& line_integrals,
+                           const std::string& path);
 
 /// Reads the images that go with the counts and calibrates. From the greatest number of an integer type on, counts are
 /// saturated unless --saturation says otherwise. Puts figures into the report ("counts"), and warns of what the user

@@ -284,16 +284,17 @@ FdkInput read_projections(Job& job, const FdkCommand& command, const FdkWork& wo
                           const WholeScan* scan) {
   FdkInput input;
   if (work.streamed) {
-    input.file = job.open(command.input);
+    input.file = open_line_integrals(job, command.counts_arguments, command.input);
     return input;
   }
   const auto taken = [&] {
     const ProjectionPart& part = work.chosen.frames[n];
     return command.counts ? take_counts(*scan->file, part, scan->calibration) : take_part(*scan->file, part);
   };
-  TypedVolume projections = scan != nullptr  ? to_typed(job.timed("read", taken))
-                            : command.counts ? read_counts(job, work.input, command.input)
-                                             : to_typed(job.read(command.input));
+  TypedVolume projections = scan != nullptr ? to_typed(job.timed("read", taken))
+                            : command.counts
+                                ? read_counts(job, work.input, command.input)
+                                : to_typed(read_line_integrals(job, command.counts_arguments, command.input));
   projections.grid = work.stack;
   input.memory = TypedSource(std::move(projections));
   return input;
@@ -469,7 +470,10 @@ void run_fdk(Job& job, const FdkCommand& command) {
                         {"unit", command.unit()}});
   if (command.water) job.results()["water_per_mm"] = *command.water;
   std::optional<WholeScan> scan;
-  if (!work.chosen.whole) scan.emplace(WholeScan{job.open(command.input), {}});
+  if (!work.chosen.whole)
+    scan.emplace(WholeScan{
+        command.counts ? job.open(command.input) : open_line_integrals(job, command.counts_arguments, command.input),
+        {}});
   if (scan && command.counts)
     scan->calibration = calibrate(job, command.counts_arguments, *scan->file, work.input, command.input);
   if (checkpoint) begin_checkpoint(job, *checkpoint, command, work);

@@ -9,14 +9,18 @@
 #include <memory>
 #include <string>
 
+#include "algorithms/axis_choice.hpp"
 #include "algorithms/counts.hpp"
+#include "algorithms/double_wedge.hpp"
 #include "algorithms/field_of_view.hpp"
 #include "algorithms/find_axis.hpp"
 #include "algorithms/find_tilt.hpp"
-#include "algorithms/geometry_check.hpp"
 #include "algorithms/geometry_xml.hpp"
+#include "algorithms/opposite_views.hpp"
+#include "algorithms/truncation.hpp"
 #include "apps/chosen_scan.hpp"
 #include "apps/counts_options.hpp"
+#include "apps/find_axis_report.hpp"
 #include "apps/geometry_commands.hpp"
 #include "apps/geometry_file.hpp"
 #include "apps/io/atomic_file.hpp"
@@ -31,84 +35,15 @@ namespace halocline {
 namespace {
 
 struct FindAxisCommand {
-  std::string input, geometry, output, method = "both";
+  std::string input, geometry, output, method = "all";
   ProjectionOptions projections;
-  bool counts = false;
+  bool counts = false, force = false;
   CountsArguments counts_arguments;
   std::optional<double> range;
+
+  bool all() const { return method == "all" || method == "both"; }
+  bool looks_by(const char* name) const { return all() || method == name; }
 };
-
-// Columns and pixels are those of the file, whatever part of it is looked at.
-class Report {
- public:
-  Report(Job& job, const Grid& file, const Geometry& geometry)
-      : job_(job), file_(file), from_(alignment(geometry).axis_u.mean), in_plane_(alignment(geometry).in_plane.mean) {}
-  double column(double shift) const { return (from_ + shift - file_.origin[0]) / file_.spacing[0]; }
-  void add(const char* method, const AxisEstimate& axis) {
-    job_.results()[method] = {{"column", column(axis.shift)},
-                              {"u_mm", from_ + axis.shift},
-                              {"shift_mm", axis.shift},
-                              {"contrast", axis.contrast}};
-    job_.print(fmt::format("{:<13}axis at column {:.2f} (u = {:.6g} mm, {:+.6g} mm from the geometry's)", method,
-                           column(axis.shift), from_ + axis.shift, axis.shift));
-    if (axis.at_end)
-      spdlog::warn("by {}, the best axis is at the end of the range that was tried; give a larger --range", method);
-    if (axis.contrast < 1.05)
-      spdlog::warn(
-          "by {}, no axis is much better than another (the worst scores {:.3g} times the best); the result is "
-          "uncertain",
-          method, axis.contrast);
-  }
-  /// Where the detector stands.
-  void add_offset(double shift) {
-    const double pixels = 0.5 * (static_cast<double>(file_.size[0]) - 1) - column(shift);
-    job_.results()["detector_offset_mm"] = pixels * file_.spacing[0];
-    job_.results()["detector_offset_pixels"] = pixels;
-    job_.print(fmt::format("detector offset: its centre stands {:+.6g} mm ({:+.2f} pixels) along u from the axis",
-                           pixels * file_.spacing[0], pixels));
-  }
-  void add(const TiltEstimate& tilt) {
-    if (!tilt.unknown.empty()) {
-      job_.results()["tilt"] = {{"unknown", tilt.unknown}};
-      return job_.print("detector tilt about the beam: cannot be told, as " + tilt.unknown);
-    }
-    const double total = in_plane_ + tilt.change;
-    job_.results()["tilt"] = {{"in_plane_degrees", total},
-                              {"change_degrees", tilt.change},
-                              {"uncertainty_degrees", tilt.uncertainty},
-                              {"significant", tilt.significant()},
-                              {"isocentre_column", column(tilt.shift)}};
-    std::string verdict;
-    if (std::abs(tilt.change) <= tilt.uncertainty)
-      verdict = fmt::format(", within its uncertainty of the geometry's {:.6g}", in_plane_);
-    else if (!tilt.significant())
-      verdict = fmt::format(", not certain to differ from the geometry's {:.6g}", in_plane_);
-    job_.print(fmt::format("detector tilt about the beam: {:.2f} +- {:.2f} degrees (in-plane angle){}",
-                           std::round(100 * total) / 100 + 0.0, tilt.uncertainty, verdict));
-  }
-
- private:
-  Job& job_;
-  Grid file_;
-  double from_, in_plane_;
-};
-
-// Which of two estimates is to be trusted. Sharpness goes by a reconstruction, which views that see only one side of
-// the object, or the range, may lead astray; correlation by the data alone. pixel: of the projections that are looked
-// at; the message is in those of the file.
-bool takes_second(const AxisEstimate& correlated, const AxisEstimate& sharpest, double pixel, double pixel_of_file,
-                  bool displaced) {
-  constexpr double certain = 1.05;  // contrast
-  const double apart = std::abs(sharpest.shift - correlated.shift);
-  // weights for what is seen twice change with the axis, and sharpness with them: by up to 0.4 pixels
-  if (displaced && correlated.contrast >= certain && apart <= pixel) return false;
-  if (!sharpest.at_end && (apart <= pixel || correlated.contrast < certain)) return true;
-  if (apart > pixel)
-    spdlog::warn(
-        "the two differ by {:.3g} pixels; the axis is that by correlation, so look at a reconstruction with it",
-        apart / pixel_of_file);
-  return false;
-}
 
 // The options that leave fewer columns than the file has; where --crop leaves too few, --bin is not to blame.
 std::string narrowing_options(const ProjectionOptions& options, std::size_t columns, std::size_t enough) {
@@ -149,9 +84,9 @@ void require_enough(const ChosenProjections& chosen, const FindAxisCommand& comm
 // The steps come one after the other. Opens the devices, as drivers take memory, too.
 double search_bytes(Job& job, const FindAxisCommand& command, const Grid& stack, const Geometry& geometry) {
   double bytes = tilt_bytes(stack, geometry);
-  if (command.method != "sharpness") bytes = std::max(bytes, correlation_bytes(stack, geometry));
-  if (command.method != "correlation")
-    bytes = std::max(bytes, sharpness_bytes(stack, geometry, budgets(job.devices())));
+  if (command.looks_by("correlation")) bytes = std::max(bytes, correlation_bytes(stack, geometry));
+  if (command.looks_by("double-wedge") && is_half_turn(geometry)) bytes = std::max(bytes, double_wedge_bytes(stack));
+  if (command.looks_by("sharpness")) bytes = std::max(bytes, sharpness_bytes(stack, geometry, budgets(job.devices())));
   return bytes;
 }
 
@@ -181,9 +116,8 @@ FindAxisWork prepare(Job& job, const FindAxisCommand& command) {
   return work;
 }
 
-Volume read_line_integrals(Job& job, const FindAxisCommand& command, const FindAxisWork& work) {
-  ChosenScan scan =
-      read_chosen(job, work.chosen, work.input, command.input, command.counts ? &command.counts_arguments : nullptr);
+Volume line_integrals(Job& job, const FindAxisCommand& command, const FindAxisWork& work) {
+  ChosenScan scan = read_chosen(job, work.chosen, work.input, command.input, command.counts_arguments, command.counts);
   if (!command.counts) return std::move(scan.projections);
   job.timed("counts", [&] { counts_to_line_integrals(scan.projections, scan.calibration, "'" + command.input + "'"); });
   job.say(fmt::format("from {}: {}{}", command.input, work.chosen.whole ? "" : "of the whole scan, ",
@@ -191,80 +125,160 @@ Volume read_line_integrals(Job& job, const FindAxisCommand& command, const FindA
   return std::move(scan.projections);
 }
 
-void run_find_axis(Job& job, const FindAxisCommand& command) {
-  const FindAxisWork task = prepare(job, command);
-  const Grid& stack = task.stack;
-  const Geometry& geometry = task.geometry;
-  const double pixel = stack.spacing[0], pixel_of_file = task.chosen.file.spacing[0];
-  AxisSearch search;
-  search.range = command.range ? *command.range * pixel_of_file : 0.05 * static_cast<double>(stack.size[0]) * pixel;
-  const double range = search.range / pixel_of_file;
-  Report report(job, task.chosen.file, geometry);
-  const double work = search_bytes(job, command, stack, geometry);
-  job.require_host_memory(grid_bytes(stack) + task.fields, {}, work);
-  if (job.dry_run())
-    return job.print(fmt::format("would look for the axis between columns {:.1f} and {:.1f}",
-                                 report.column(-search.range), report.column(search.range)));
+// In how many of the views the object reaches over the edge of the detector.
+double cut_off_views(const FindAxisWork& work, const Volume& projections) {
+  Redundancy redundancy;
+  try {
+    redundancy = redundancy_of(work.geometry, work.stack);
+  } catch (const InputError&) {  // views are missing, which the search tells
+  }
+  return truncated_views(projections, redundancy);
+}
 
-  const Volume projections = read_line_integrals(job, command, task);
-  AxisEstimate best;
-  bool found = false, sharper = false;
-  std::string why;  // there is none by correlation
-  if (command.method != "sharpness") {
+void warn_of_truncation(const FindAxisCommand& command, const FindAxisWork& work, double views) {
+  spdlog::warn(
+      "'{}': the object reaches over the detector's edge in {:.0f} % of the views: opposite views are compared where "
+      "both see it{}, and the sharpness of reconstructions is not to be trusted",
+      command.input, 100 * views,
+      is_half_turn(work.geometry) ? ", the double wedge of the sinogram needs no more than that" : "");
+}
+
+// The measures one after the other; `why`: what those say that cannot be had.
+class AxisSearches {
+ public:
+  AxisSearches(Job& job, const FindAxisCommand& command, const FindAxisWork& work, const Volume& projections,
+               AxisReport& report)
+      : job_(job), command_(command), work_(work), projections_(projections), report_(report) {}
+
+  AxisMeasures run(const AxisSearch& search) {
+    const double pixel = work_.stack.spacing[0];
+    constexpr double some_views = 0.1;
+    const double cut_off = cut_off_views(work_, projections_);
+    found_.truncated = cut_off >= some_views;
+    if (command_.looks_by("correlation"))
+      measure("correlation", found_.correlation,
+              [&] { return axis_by_correlation(projections_, work_.geometry, search); });
+    if (command_.all() ? is_half_turn(work_.geometry) : command_.looks_by("double-wedge"))
+      measure("double wedge", found_.double_wedge,
+              [&] { return axis_by_double_wedge(projections_, work_.geometry, search); });
+    if (is_half_turn(work_.geometry))
+      found_.opposite_error = opposite_error(work_.geometry) * 0.5 * pixel * static_cast<double>(work_.stack.size[0]);
+    const auto best = best_so_far();
+    if (command_.looks_by("sharpness") && !(best && found_.truncated))
+      measure("sharpness", found_.sharpness,
+              [&] { return axis_by_sharpness(projections_, work_.geometry, about(best, search), job_.devices()); });
+    if (found_.sharpness)
+      found_.displaced =
+          field_of_view(with_axis_shifted(work_.geometry, found_.sharpness->shift), DetectorPixels::of(work_.stack))
+              .displaced();
+    if (best || found_.sharpness) {
+      if (found_.truncated) warn_of_truncation(command_, work_, cut_off);
+      for (const auto& [method, text] : why_) spdlog::warn("by {}, no axis is found: {}", method, text);
+      return found_;
+    }
+    throw InputError(
+        fmt::format("no axis can be found in '{}' with '{}': {}", command_.input, command_.geometry, reasons()));
+  }
+
+ private:
+  template <typename Search>
+  void measure(const char* method, std::optional<AxisEstimate>& axis, const Search& search) {
     try {
-      best = job.timed("correlation", [&] { return axis_by_correlation(projections, geometry, search); });
-      report.add("correlation", best);
-      found = true;
+      axis = job_.timed(method, search);
+      report_.add(method, *axis);
     } catch (const InputError& error) {
-      why = error.what();
+      why_.emplace_back(method, error.what());
     }
   }
-  if (command.method != "correlation") {
-    if (found && !best.at_end) search = {best.shift, std::min(search.range, 6 * pixel)};
-    try {
-      const AxisEstimate sharpest =
-          job.timed("sharpness", [&] { return axis_by_sharpness(projections, geometry, search, job.devices()); });
-      if (!why.empty()) spdlog::warn("{}", why);
-      report.add("sharpness", sharpest);
-      const bool displaced =
-          field_of_view(with_axis_shifted(geometry, sharpest.shift), DetectorPixels::of(stack)).displaced();
-      sharper = !found || takes_second(best, sharpest, pixel, pixel_of_file, displaced);
-      if (sharper) best = sharpest;
-      found = true;
-    } catch (const InputError& error) {  // a shifted axis may need a longer arc than there is
-      if (found)
-        spdlog::warn("{}; the axis is that by correlation", error.what());
-      else if (why != error.what())
-        why += (why.empty() ? "" : "; but by sharpness: ") + std::string(error.what());
-    }
+  std::optional<AxisEstimate> best_so_far() const {
+    if (!found_.correlation && !found_.double_wedge) return std::nullopt;
+    return choose_axis(found_, work_.stack.spacing[0]).axis;
   }
-  if (!found)
-    throw InputError(fmt::format("no axis can be found in '{}' with '{}': {}", command.input, command.geometry, why));
-  job.results()["column"] = report.column(best.shift);
-  report.add_offset(best.shift);
-  TiltEstimate tilt;
-  if (best.at_end)
-    tilt.unknown = "the axis lies beyond the range that was tried";
-  else
-    tilt = job.timed("tilt", [&] { return detector_tilt(projections, geometry, best.shift); });
-  report.add(tilt);
-  if (command.output.empty()) return;
-  if (best.at_end) {
+  // Sharpness takes a reconstruction an axis: unless told otherwise, near what is certain.
+  AxisSearch about(const std::optional<AxisEstimate>& best, const AxisSearch& search) const {
+    const double pixel = work_.stack.spacing[0];
+    if (command_.range || !best || best->at_end || !best->certain(pixel)) return search;
+    return {best->shift, std::min(search.range, 6 * pixel)};
+  }
+  std::string reasons() const {
+    std::string text;
+    for (const auto& [method, why] : why_)
+      if (text.find(why) == std::string::npos) text += text.empty() ? why : fmt::format("; but by {}: {}", method, why);
+    return text;
+  }
+
+  Job& job_;
+  const FindAxisCommand& command_;
+  const FindAxisWork& work_;
+  const Volume& projections_;
+  AxisReport& report_;
+  AxisMeasures found_;
+  std::vector<std::pair<std::string, std::string>> why_;
+};
+
+// Throws what keeps the geometry from being written.
+void require_trusted(Job& job, const FindAxisCommand& command, const AxisChoice& choice, const Grid& file,
+                     double range) {
+  if (choice.axis.at_end) {
     job.keep_report();
     throw InputError(
         fmt::format("-o '{}' was not written, for the best axis is at the end of the range that was tried, {:g} pixels "
                     "on each side of the geometry's; give a larger --range",
                     command.output, range));
   }
+  if (choice.agreed() || command.force) return;
+  job.keep_report();
+  std::vector<std::string> others;
+  for (const AxisDifference& each : choice.differing)
+    if (each.trusted) others.push_back(fmt::format("{} by {:.3g} pixels", each.method, each.apart / file.spacing[0]));
+  throw InputError(
+      fmt::format("-o '{}' was not written, for the measures disagree: from the axis by {} differs that by {}; "
+                  "reconstruct a slice with each, and choose by --method, or give --force to write that by {}",
+                  command.output, choice.method, fmt::join(others, ", by "), choice.method));
+}
+
+void write_corrected(Job& job, const FindAxisCommand& command, const FindAxisWork& task, const AxisChoice& choice,
+                     const TiltEstimate& tilt, const AxisReport& report) {
   const bool turned = tilt.significant();
-  // found together, axis and tilt do not blur each other; sharpness has its axis from more views
-  const double shift = !turned ? best.shift : sharper ? best.shift + tilt.lever : tilt.shift;
+  // found together, axis and tilt do not blur each other; other measures have their axis from more views
+  const double shift = !turned                          ? choice.axis.shift
+                       : choice.method != "correlation" ? choice.axis.shift + tilt.lever
+                                                        : tilt.shift;
   const Geometry corrected = with_detector_turned(with_axis_shifted(task.whole, shift), turned ? tilt.change : 0);
   // TIFF files do not say their pixels, so what --pixel or the geometry said of them goes with it.
   const auto pixels = task.input.format.starts_with("TIFF") ? DetectorPixels::of(task.chosen.file) : DetectorPixels();
   write_file_atomically(command.output, [&](std::ostream& out) { write_geometry(corrected, out, pixels); });
   job.say(fmt::format("{}: the geometry with its axis at column {:.2f}{}", command.output, report.column(shift),
                       turned ? fmt::format(" and the detector turned by {:+.2f} degrees", tilt.change) : ""));
+}
+
+void run_find_axis(Job& job, const FindAxisCommand& command) {
+  const FindAxisWork task = prepare(job, command);
+  const Grid& stack = task.stack;
+  const double pixel = stack.spacing[0], pixel_of_file = task.chosen.file.spacing[0];
+  AxisSearch search;
+  search.range = command.range ? *command.range * pixel_of_file : 0.05 * static_cast<double>(stack.size[0]) * pixel;
+  AxisReport report(job, task.chosen.file, pixel, task.geometry);
+  const double work = search_bytes(job, command, stack, task.geometry);
+  job.require_host_memory(grid_bytes(stack) + task.fields, {}, work);
+  if (job.dry_run())
+    return job.print(fmt::format("would look for the axis between columns {:.1f} and {:.1f}",
+                                 report.column(-search.range), report.column(search.range)));
+
+  const Volume projections = line_integrals(job, command, task);
+  const AxisChoice choice = choose_axis(AxisSearches(job, command, task, projections, report).run(search), pixel);
+  report.add(choice);
+  job.results()["column"] = report.column(choice.axis.shift);
+  report.add_offset(choice.axis.shift);
+  TiltEstimate tilt;
+  if (choice.axis.at_end)
+    tilt.unknown = "the axis lies beyond the range that was tried";
+  else
+    tilt = job.timed("tilt", [&] { return detector_tilt(projections, task.geometry, choice.axis.shift); });
+  report.add(tilt);
+  if (command.output.empty()) return;
+  require_trusted(job, command, choice, task.chosen.file, search.range / pixel_of_file);
+  write_corrected(job, command, task, choice, tilt, report);
 }
 
 }  // namespace
@@ -279,15 +293,21 @@ void add_geometry_find_axis(CLI::App& app, Action& action) {
   sub->add_option("-g,--geometry", command->geometry, geometry_file_help)->required()->type_name("FILE");
   add_views_option(*sub, command->projections);
   add_detector_options(*sub, command->projections);
-  sub->add_option("--method", command->method,
-                  "correlation: opposite rays agree best; sharpness: short reconstructions are sharpest; both: the "
-                  "second about where the first was found; the first counts where they differ by more than a pixel "
-                  "(with --bin: a bin), or the detector is displaced")
-      ->check(CLI::IsMember({"both", "correlation", "sharpness"}));
+  sub->add_option(
+         "--method", command->method,
+         "correlation: opposite rays agree best; sharpness: short reconstructions are sharpest; double-wedge: "
+         "the ends of half a turn of a parallel beam go on into each other best (needs no whole object); all: "
+         "those that apply. Then sharpness counts where it is within a pixel (with --bin: a bin) of the double "
+         "wedge, or else of correlation; elsewhere these do, as for a displaced detector, and for an object "
+         "that reaches over its edge")
+      ->check(CLI::IsMember({"all", "correlation", "sharpness", "double-wedge", "both"}));
   sub->add_option("--range", command->range,
-                  "Pixels of the file on each side of the geometry's axis that are tried. Default: 5 % of the columns")
+                  "Pixels of the file on each side of the geometry's axis that are tried, by each measure. Default: 5 "
+                  "% of the columns, and by sharpness 6 on each side of an axis that is certain")
       ->check(positive_number())
       ->type_name("N");
+  sub->add_flag("--force", command->force,
+                "Write the geometry (-o) even if the measures disagree about the axis by more than a pixel");
   add_counts_flag(*sub, command->counts, command->counts_arguments);
   sub->add_option(
          "-o,--output", command->output,

@@ -36,9 +36,9 @@ void run_slices(Job& job, const SlicesCommand& command) {
   place_projections(job, command, work);
   const Device& device = slices_device(job, work, false, grid_bytes(work.stack) + grid_bytes(work.window_stack()));
   if (job.dry_run()) return print_slices(job, work);
-  const CountsArguments* counts = command.counts ? &command.counts_arguments : nullptr;
-  const ChosenScan input = read_chosen(job, work.chosen, work.input, command.input, counts);
-  warn_of_projections(command, work, input.projections, counts ? &input.calibration : nullptr);
+  const ChosenScan input =
+      read_chosen(job, work.chosen, work.input, command.input, command.counts_arguments, command.counts);
+  warn_of_projections(command, work, input.projections, command.counts ? &input.calibration : nullptr);
   report_windows(job, work, work.windows.size());
   const Progress progress = job.run_options().progress;
   for (const Quantity& quantity : work.quantities) {
@@ -137,7 +137,7 @@ void add_slices(CLI::App& app, Action& action) {
       "whole "
       "at once; in the end, and after Ctrl-C, --wait or an\nerror, a layer for each window, with the bits that the "
       "same "
-      "command gives without --follow. With --counts bad pixels and rings\n(--reduce-rings) are those that the first "
+      "command gives without --follow. With --counts bad pixels, and rings\n(--reduce-rings) are those that the first "
       "window shows, so the bits are the same without rings and with --bad-pixels, or if later views\nshow no others; "
       "--air is looked at in every view.\n  "
       "halocline slices --follow -i 'scan/p_%04d.tif' --pixel 0.2,0.2 --geometry geometry.xml --size 512,512,512 "

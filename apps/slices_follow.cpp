@@ -51,8 +51,10 @@ class GrowingProjections {
 
   Views next(const SlicesWork& work, Range fresh) {
     const auto count = static_cast<std::size_t>(fresh.count());
-    // Bins of counts want the calibration, so their pixels are kept until the views of this window are there.
-    const bool cut = !work.chosen.whole && !command_.counts;
+    // Bins of counts want the calibration, and rings the whole detector, so their pixels are kept until the views of
+    // this window are there.
+    const bool rings = !command_.counts && command_.counts_arguments.options.ring_width > 0;
+    const bool cut = !work.chosen.whole && !command_.counts && !rings;
     Views out{Volume::uninitialised(of_views(cut ? work.stack : work.chosen.file, count)), {}, {}};
     for (std::size_t n = 0; n < count; ++n) {
       if (view_.voxels.empty()) take();
@@ -72,6 +74,7 @@ class GrowingProjections {
     }
     out.arrived = arrived_;
     if (command_.counts) calibrate(work, out);
+    if (rings) take_off_rings(work, out);
     out.projections.grid = of_views(work.stack, count);
     return out;
   }
@@ -120,6 +123,16 @@ class GrowingProjections {
     views.projections = take_counts(counts, part, whole);
   }
 
+  // Of line integrals, as the first window shows them.
+  void take_off_rings(const SlicesWork& work, Views& views) {
+    Volume& projections = views.projections;
+    if (offsets_.pixels.empty())
+      offsets_ = find_rings(job_, command_.counts_arguments, MemorySource(projections), command_.input);
+    take_off(offsets_, 0, projections.voxels.size(), projections.voxels.data());
+    if (!work.chosen.whole)
+      projections = take_part(MemorySource(projections), first_views(work, projections.grid.size[2]));
+  }
+
   // The next file's pixels into view_.
   void take() {
     std::size_t replaced = 0;
@@ -159,6 +172,7 @@ class GrowingProjections {
   std::optional<CountsCalibrator> calibrator_;
   CountsReport told_;  // what was known when the user was warned
   CountsCalibration calibration_;
+  DetectorOffsets offsets_;  // rings of line integrals
 };
 
 // What can be wrong with the command is told before the scan begins, as far as that can be without its first file.
@@ -173,10 +187,10 @@ void check_without_projections(const Job& job, const SlicesCommand& command, con
   if (geometry || command.views)
     window = static_cast<std::size_t>(
         slice_windows(command, geometry ? geometry->views.size() : *command.views).front().count());
-  if (!command.counts) return;
   const CountsArguments& arguments = command.counts_arguments;
   Grid detector;
   detector.size = {SIZE_MAX, SIZE_MAX, window};
+  if (!command.counts) return check_ring_width(arguments.options.ring_width, detector, in_quotes(command.input));
   const std::pair<const char*, const std::string&> fields[] = {
       {"--flat", arguments.flat}, {"--dark", arguments.dark}, {"--bad-pixels", arguments.bad_pixels}};
   for (const auto& [option, path] : fields) {

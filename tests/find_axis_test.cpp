@@ -5,7 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <random>
 
 #include "algorithms/calibrate_counts.hpp"
 #include "algorithms/phantoms.hpp"
@@ -81,6 +83,27 @@ TEST(Axis, HalfATurnOfAParallelBeamHasOnePairOfOppositeViews) {
   const Scan scan = make_scan(options, 4.4);
   const AxisEstimate axis = axis_by_correlation(scan.projections, scan.believed, {0, 12});
   EXPECT_NEAR(axis.shift, -4.4, 0.5 * 1.1);
+}
+
+TEST_P(FindAxis, OppositeViewsAreRightInNoiseOrSayThatTheyAreUncertain) {
+  for (const float share : {0.1f, 0.3f, 1.5f}) {
+    Scan scan = make_scan(beam(GetParam()), 3.7);
+    std::mt19937 random(1);
+    std::normal_distribution<float> noise(
+        0, share * *std::max_element(scan.projections.voxels.begin(), scan.projections.voxels.end()));
+    for (float& value : scan.projections.voxels) value += noise(random);
+    const double pixel = scan.projections.grid.spacing[0];
+    const AxisEstimate axis = axis_by_correlation(scan.projections, scan.believed, {0, 12});
+    std::printf("%+.2f +- %.2f pixels, contrast %.3f\n", (axis.shift + 3.7) / pixel,
+                axis.uncertainty.value_or(-1) / pixel, axis.contrast);
+    if (share < 1) {
+      EXPECT_NEAR(axis.shift, -3.7, 0.5 * pixel);
+      EXPECT_TRUE(axis.certain(pixel));
+    } else if (!GetParam()) {
+      EXPECT_FALSE(axis.certain(pixel));  // of its one row
+      EXPECT_GT(axis.contrast, 1.05);
+    }
+  }
 }
 
 TEST(Axis, SaysWhenTheRangeIsTooSmall) {

@@ -1,0 +1,57 @@
+#include "algorithms/ring_reduction.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "algorithms/parallel_slices.hpp"
+#include "algorithms/rings.hpp"
+#include "host/error.hpp"
+#include "host/finite_source.hpp"
+#include "host/plural.hpp"
+
+namespace halocline {
+
+DetectorOffsets ring_offsets(const VolumeSource& line_integrals, int width, const std::string& name) {
+  check_ring_width(width, line_integrals.grid(), name);
+  const auto [columns, rows, views] = line_integrals.grid().size;
+  DetectorOffsets out{std::vector<float>(columns * rows), 0};
+  parallel_slices(rows, [&, columns = columns, rows = rows, views = views](std::size_t row) {
+    std::vector<float> values(columns * views);
+    for (std::size_t view = 0; view < views; ++view)
+      line_integrals.read((view * rows + row) * columns, columns, values.data() + view * columns);
+    if (!std::all_of(values.begin(), values.end(), [](float each) { return std::isfinite(each); }))
+      require_finite(line_integrals, name);
+    const auto offsets = ring_offsets(values, columns, views, width);
+    std::copy(offsets.begin(), offsets.end(), out.pixels.begin() + static_cast<std::ptrdiff_t>(row * columns));
+  });
+  double squares = 0;
+  for (const double each : out.pixels) squares += each * each;
+  out.rms = std::sqrt(squares / static_cast<double>(out.pixels.size()));
+  return out;
+}
+
+void take_off(const DetectorOffsets& offsets, std::size_t first, std::size_t count, float* values) {
+  const std::size_t pixels = offsets.pixels.size();
+  for (std::size_t n = 0; n < count; ++n) values[n] -= offsets.pixels[(first + n) % pixels];
+}
+
+void RingFreeSource::read(std::size_t first, std::size_t count, float* to) const {
+  source_->read(first, count, to);
+  take_off(offsets_, first, count, to);
+}
+
+void check_ring_width(int width, const Grid& projections, const std::string& name) {
+  if (width > 0 && projections.size[2] < fewest_views_for_rings)
+    throw InputError(
+        fmt::format("{}: rings (--reduce-rings) are told from the object by what moves over the views, and {} "
+                    "too few; at least {} are needed",
+                    name, plural(projections.size[2], "view is", "views are"), fewest_views_for_rings));
+  if (width < 0 || (width > 0 && 4 * static_cast<std::size_t>(width) + 3 > projections.size[0]))
+    throw InputError(
+        fmt::format("{}: rings {} pixels wide (--reduce-rings) need a detector of {} columns or more, and it has {}",
+                    name, width, 4 * width + 3, projections.size[0]));
+}
+
+}  // namespace halocline

@@ -1,0 +1,89 @@
+// labels: unit
+// Which measure of the rotation axis counts, and when they disagree.
+#include "algorithms/axis_choice.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "algorithms/opposite_views.hpp"
+
+namespace halocline {
+namespace {
+
+AxisEstimate at(double shift, double contrast) {
+  return {shift, false, contrast};
+}
+AxisEstimate within(double shift, double uncertainty) {
+  return {shift, false, 0, uncertainty};
+}
+
+TEST(AxisChoice, TakesSharpnessNearOppositeViewsAndTheseElsewhere) {
+  AxisMeasures measures;
+  measures.correlation = at(3, 2);
+  measures.sharpness = at(3.4, 2);
+  EXPECT_EQ(choose_axis(measures, 1).method, "sharpness");
+  EXPECT_TRUE(choose_axis(measures, 1).agreed());
+  measures.displaced = true;  // weights move sharpness by a part of a pixel
+  EXPECT_EQ(choose_axis(measures, 1).method, "correlation");
+  measures.sharpness = at(9, 2);
+  AxisChoice choice = choose_axis(measures, 1);
+  EXPECT_EQ(choice.method, "correlation");
+  EXPECT_EQ(choice.differing.size(), 1u);  // told, but sharpness goes astray there
+  EXPECT_TRUE(choice.agreed());
+  measures.displaced = false;
+  choice = choose_axis(measures, 1);
+  EXPECT_EQ(choice.method, "correlation");
+  EXPECT_FALSE(choice.agreed());
+}
+
+TEST(AxisChoice, NoiseThatHidesTheContrastIsNoReasonToFollowSharpness) {
+  AxisMeasures measures;
+  measures.correlation = at(0, 1.02);
+  measures.sharpness = at(8, 1.01);
+  EXPECT_FALSE(choose_axis(measures, 1).agreed());  // none is certain
+  measures.correlation->uncertainty = 0.1;
+  const AxisChoice choice = choose_axis(measures, 1);
+  EXPECT_EQ(choice.method, "correlation");
+  EXPECT_TRUE(choice.agreed());
+  EXPECT_EQ(choice.differing.size(), 1u);
+}
+
+TEST(AxisChoice, OfHalfATurnTheDoubleWedgeCountsIfItIsCertain) {
+  AxisMeasures measures;
+  measures.correlation = at(-1.85, 3);
+  measures.double_wedge = within(0, 0.05);
+  measures.opposite_error = 1;
+  EXPECT_EQ(choose_axis(measures, 1).method, "double wedge");
+  EXPECT_TRUE(choose_axis(measures, 1).agreed());
+  measures.sharpness = at(0.2, 2);
+  EXPECT_EQ(choose_axis(measures, 1).method, "sharpness");  // from all views
+  measures.sharpness = at(5, 2);
+  EXPECT_EQ(choose_axis(measures, 1).method, "double wedge");
+  EXPECT_FALSE(choose_axis(measures, 1).agreed());
+  measures.sharpness = at(5, 1.01);
+  EXPECT_TRUE(choose_axis(measures, 1).agreed());
+  measures.sharpness.reset();
+  measures.opposite_error = 0.5;
+  EXPECT_FALSE(choose_axis(measures, 1).agreed());
+  measures.double_wedge = within(0, 0.6);
+  EXPECT_EQ(choose_axis(measures, 1).method, "correlation");
+  EXPECT_TRUE(choose_axis(measures, 1).agreed());
+  measures.truncated = true;  // then more than a single pair is better than that
+  EXPECT_EQ(choose_axis(measures, 1).method, "double wedge");
+  EXPECT_FALSE(choose_axis(measures, 1).agreed());
+}
+
+TEST(OppositeViews, TellByHowMuchTheBestPairMissesHalfATurn) {
+  CircularOptions options;
+  options.sdd = 0;
+  options.projections = 90;
+  options.arc = 180;
+  EXPECT_NEAR(opposite_error(circular_geometry(options)), 2 * std::acos(-1.0) / 180, 1e-9);
+  options.arc = 182;
+  options.projections = 91;
+  EXPECT_NEAR(opposite_error(circular_geometry(options)), 0, 1e-9);
+}
+
+}  // namespace
+}  // namespace halocline
