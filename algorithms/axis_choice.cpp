@@ -11,7 +11,8 @@ namespace {
 bool takes_double_wedge(const AxisMeasures& measures, double pixel) {
   const auto& [correlation, double_wedge, sharpness, opposite_error, truncated, displaced] = measures;
   if (!double_wedge || double_wedge->at_end) return false;
-  if (truncated || !double_wedge->certain(pixel)) return truncated;
+  if (!double_wedge->certain(pixel)) return truncated && !(correlation && correlation->at_end);
+  if (truncated) return true;
   // all views tell a little more than those beside the seam
   const bool sharper = sharpness && !displaced && !sharpness->at_end && sharpness->certain(pixel) &&
                        std::abs(sharpness->shift - double_wedge->shift) <= pixel;

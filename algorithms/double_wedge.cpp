@@ -86,9 +86,7 @@ AxisEstimate axis_by_double_wedge(const Volume& projections, const Geometry& geo
     if (found && (!best || found->order > best->order)) best = found;
   }
   AxisEstimate out;
-  out.shift = search.centre;
-  out.uncertainty = infinity;
-  if (!best) return out;
+  if (!best) throw InputError("both ends of the scan see too little on both sides of any axis within the range");
   out.shift = best->shift * pixel;
   out.uncertainty = best->uncertainty * pixel;
   out.at_end = std::abs(best->shift - middle) > range - 0.5 * step;

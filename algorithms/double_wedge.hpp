@@ -17,7 +17,8 @@ namespace halocline {
 ///
 /// Of up to 16 rows, and of the 12 views nearest to the seam on both sides. Finds `uncertainty`: the larger of the
 /// likelihood's own and that from the scatter of its terms (the sandwich estimator of White 1982). `contrast` is not
-/// used. Throws InputError as check_projections does, of a divergent beam, and if no view has one opposite to it.
+/// used. Throws InputError as check_projections does, of a divergent beam, if no view has one opposite to it, and if
+/// both ends see too little about all axes within the range.
 AxisEstimate axis_by_double_wedge(const Volume& projections, const Geometry& geometry, const AxisSearch& search);
 
 /// Host memory that this takes beside the projections, bytes.

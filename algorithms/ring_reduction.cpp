@@ -9,23 +9,42 @@
 #include "algorithms/rings.hpp"
 #include "host/error.hpp"
 #include "host/finite_source.hpp"
+#include "host/interrupt.hpp"
 #include "host/plural.hpp"
 
 namespace halocline {
+namespace {
+
+constexpr std::size_t most_held = std::size_t{256} << 20;  // bytes of line integrals
+
+}  // namespace
 
 DetectorOffsets ring_offsets(const VolumeSource& line_integrals, int width, const std::string& name) {
   check_ring_width(width, line_integrals.grid(), name);
   const auto [columns, rows, views] = line_integrals.grid().size;
   DetectorOffsets out{std::vector<float>(columns * rows), 0};
-  parallel_slices(rows, [&, columns = columns, rows = rows, views = views](std::size_t row) {
-    std::vector<float> values(columns * views);
-    for (std::size_t view = 0; view < views; ++view)
-      line_integrals.read((view * rows + row) * columns, columns, values.data() + view * columns);
-    if (!std::all_of(values.begin(), values.end(), [](float each) { return std::isfinite(each); }))
+  const std::size_t at_once = std::clamp<std::size_t>(most_held / (columns * views * sizeof(float)), 1, rows);
+  std::vector<float> block(at_once * columns * views);  // of rows, view after view
+  for (std::size_t first = 0; first < rows; first += at_once) {
+    const std::size_t count = std::min(at_once, rows - first), values = count * columns;
+    for (std::size_t view = 0; view < views; ++view) {
+      check_interrupt();
+      line_integrals.read((view * rows + first) * columns, values, block.data() + view * values);
+    }
+    const auto end = block.begin() + static_cast<std::ptrdiff_t>(values * views);
+    if (!std::all_of(block.begin(), end, [](float each) { return std::isfinite(each); }))
       require_finite(line_integrals, name);
-    const auto offsets = ring_offsets(values, columns, views, width);
-    std::copy(offsets.begin(), offsets.end(), out.pixels.begin() + static_cast<std::ptrdiff_t>(row * columns));
-  });
+    parallel_slices(count, [&, columns = columns, views = views](std::size_t row) {
+      std::vector<float> lines;
+      for (std::size_t view = 0; view < views; ++view) {
+        const auto line = block.begin() + static_cast<std::ptrdiff_t>(view * values + row * columns);
+        lines.insert(lines.end(), line, line + static_cast<std::ptrdiff_t>(columns));
+      }
+      const auto offsets = ring_offsets(lines, columns, views, width);
+      std::copy(offsets.begin(), offsets.end(),
+                out.pixels.begin() + static_cast<std::ptrdiff_t>((first + row) * columns));
+    });
+  }
   double squares = 0;
   for (const double each : out.pixels) squares += each * each;
   out.rms = std::sqrt(squares / static_cast<double>(out.pixels.size()));

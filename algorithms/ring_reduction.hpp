@@ -15,9 +15,9 @@ struct DetectorOffsets {
   double rms = 0;
 };
 
-/// ring_offsets() of each detector row of line integrals (u, v, view). Holds a row of all views for each of the host's
-/// threads. `name` is of the projections. Throws InputError as check_ring_width() does, and for values that are not
-/// finite.
+/// ring_offsets() of each detector row of line integrals (u, v, view). Reads each view once for
+/// every 256 MiB of the stack, and holds so much, beside a row of all views for each of the host's threads. `name` is
+/// of the projections. Throws InputError as check_ring_width() does, and for values that are not finite.
 DetectorOffsets ring_offsets(const VolumeSource& line_integrals, int width, const std::string& name);
 
 /// Takes the offsets off `count` line integrals from number `first` of the stack on.

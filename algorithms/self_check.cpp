@@ -235,8 +235,8 @@ const std::vector<Variant>& variants() {
     std::vector<Variant> result;
     for (const bool weighted : {false, true})
       for (int stages = 1; stages <= 4; ++stages) result.push_back(fused(weighted, stages));
-    const auto on_cpu = unless([](const DeviceInfo& info) { return info.cpu(); }, "for CPUs");
-    const auto on_gpu = unless([](const DeviceInfo& info) { return !info.cpu(); }, "for GPUs");
+    const auto on_cpu = unless([](const DeviceInfo& info) { return info.cpu(); }, "it is for CPUs");
+    const auto on_gpu = unless([](const DeviceInfo& info) { return !info.cpu(); }, "it is for GPUs");
     const auto with_images = unless([](const DeviceInfo& info) { return info.images; }, "no images");
     result.push_back(back_projection_variant(
         columns_variant, [](auto& options, const auto&) { options.cpu = true; }, on_cpu, 0));

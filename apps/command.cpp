@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cctype>
 #include <csignal>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <new>
@@ -211,6 +212,13 @@ int run_command(int argc, const char* const* argv) {
     return fail(command, "this computer has not enough free memory for the volumes; choose smaller sizes", 1);
   } catch (const std::length_error&) {
     return fail(command, "a volume is too large for this computer; choose smaller sizes", 1);
+  } catch (const std::filesystem::filesystem_error& error) {
+    if (error.code() != std::errc::permission_denied) return fail(command, error.what(), 1);
+    return fail(command,
+                fmt::format("'{}' cannot be read: permission denied; allow it (chmod +r, for folders on the way chmod "
+                            "+x), or give another",
+                            error.path1().string()),
+                2);
   } catch (const std::exception& error) {
     return fail(command, error.what(), 1);
   }

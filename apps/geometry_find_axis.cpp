@@ -217,7 +217,8 @@ class AxisSearches {
 };
 
 // Throws what keeps the geometry from being written.
-void require_trusted(Job& job, const FindAxisCommand& command, const AxisChoice& choice, const Grid& file,
+// `bin`: columns that make one.
+void require_trusted(Job& job, const FindAxisCommand& command, const AxisChoice& choice, const Grid& file, double bin,
                      double range) {
   if (choice.axis.at_end) {
     job.keep_report();
@@ -226,11 +227,20 @@ void require_trusted(Job& job, const FindAxisCommand& command, const AxisChoice&
                     "on each side of the geometry's; give a larger --range",
                     command.output, range));
   }
-  if (choice.agreed() || command.force) return;
+  if (command.force) return;
+  const double pixel = file.spacing[0], uncertainty = choice.axis.uncertainty.value_or(0);
+  if (choice.agreed() && choice.axis.uncertainty && !choice.axis.certain(bin * pixel)) {
+    job.keep_report();
+    throw InputError(
+        fmt::format("-o '{}' was not written, for the axis is uncertain: one standard deviation is {:.3g} pixels; look "
+                    "at a slice with it, give more views or rows or a smaller --range, or --force to write it",
+                    command.output, uncertainty / pixel));
+  }
+  if (choice.agreed()) return;
   job.keep_report();
   std::vector<std::string> others;
   for (const AxisDifference& each : choice.differing)
-    if (each.trusted) others.push_back(fmt::format("{} by {:.3g} pixels", each.method, each.apart / file.spacing[0]));
+    if (each.trusted) others.push_back(fmt::format("{} by {:.3g} pixels", each.method, each.apart / pixel));
   throw InputError(
       fmt::format("-o '{}' was not written, for the measures disagree: from the axis by {} differs that by {}; "
                   "reconstruct a slice with each, and choose by --method, or give --force to write that by {}",
@@ -277,7 +287,7 @@ void run_find_axis(Job& job, const FindAxisCommand& command) {
     tilt = job.timed("tilt", [&] { return detector_tilt(projections, task.geometry, choice.axis.shift); });
   report.add(tilt);
   if (command.output.empty()) return;
-  require_trusted(job, command, choice, task.chosen.file, search.range / pixel_of_file);
+  require_trusted(job, command, choice, task.chosen.file, pixel / pixel_of_file, search.range / pixel_of_file);
   write_corrected(job, command, task, choice, tilt, report);
 }
 
@@ -307,7 +317,8 @@ void add_geometry_find_axis(CLI::App& app, Action& action) {
       ->check(positive_number())
       ->type_name("N");
   sub->add_flag("--force", command->force,
-                "Write the geometry (-o) even if the measures disagree about the axis by more than a pixel");
+                "Write the geometry (-o) even if the measures disagree about the axis by more than a pixel, or it is "
+                "uncertain (one standard deviation is more than a quarter of a pixel)");
   add_counts_flag(*sub, command->counts, command->counts_arguments);
   sub->add_option(
          "-o,--output", command->output,

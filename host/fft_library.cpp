@@ -27,8 +27,9 @@ std::string first_error_of(const std::string& log) {
 // some others always have. clFFT prints their log to stdout; so this asks first.
 std::string refusal_of_pointers(DeviceState& state) {
   const char* source = "__kernel void probe(__global float2* a) { __global float4* b = a; b[0] = b[1]; }";
-  cl::Program program(state.context, source);
+  cl::Program program;
   try {
+    program = cl::Program(state.context, source);
     program.build(state.device, state.quirks.build_options.c_str());
     return {};
   } catch (const cl::Error& error) {

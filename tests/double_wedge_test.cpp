@@ -164,6 +164,12 @@ TEST(DoubleWedge, TakesAViewThatIsMeasuredTwice) {
   EXPECT_NEAR(axis_by_double_wedge(scan.projections, scan.geometry, {0, 16}).shift, 6.4, 0.15);
 }
 
+TEST(DoubleWedge, FindsNothingWhereTooLittleIsSeen) {
+  const Scan scan = scan_of(
+      {.kind = "balls", .radius = 0.6, .off = 0, .views = 90, .photons = 0, .rings = 0, .shift = 0, .columns = 16});
+  EXPECT_THROW(axis_by_double_wedge(scan.projections, scan.geometry, {0, 1}), InputError);
+}
+
 TEST(DoubleWedge, RefusesWhatHasNoSeam) {
   const Scan scan = scan_of({"balls", 0.4, 0, 60, 0, 0, 0});
   const auto refused = [&](const Geometry& geometry, const char* part) {

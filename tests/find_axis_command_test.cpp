@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -95,6 +96,21 @@ TEST_F(FindAxisCommand, WritesNothingWhereMeasuresDisagreeUnlessForced) {
   EXPECT_TRUE(std::filesystem::exists(f / "found.xml"));
   ASSERT_EQ(find({"-o", f / "found.xml", "--method", "sharpness"}).code, 0);
   EXPECT_NEAR(read_geometry(f / "found.xml").views[0].projection_offset_x, 4.3, 0.5);
+}
+
+TEST_F(FindAxisCommand, WritesNoAxisThatIsUncertainUnlessForced) {
+  scan("shepp-logan-hc", 500, 5.3);
+  Volume stack = read_image(f / "p.mha");
+  std::mt19937 random(1);
+  const float greatest = *std::max_element(stack.voxels.begin(), stack.voxels.end());
+  std::normal_distribution<float> noise(0, 0.2f * greatest);
+  for (float& value : stack.voxels) value += noise(random);
+  write_image(stack, f / "p.mha");
+  const Ran refused = find({"-o", f / "found.xml"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("found.xml' was not written"), HasSubstr("--force")));
+  EXPECT_FALSE(std::filesystem::exists(f / "found.xml"));
+  EXPECT_EQ(find({"-o", f / "found.xml", "--force"}).code, 0);
 }
 
 TEST_F(FindAxisCommand, SaysNothingOfEdgesThatTheObjectDoesNotReach) {

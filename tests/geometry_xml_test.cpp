@@ -131,7 +131,8 @@ TEST(ReadGeometry, ComparesTheMatrix) {
 TEST(ReadGeometry, WantsOneGantryAngleAProjection) {
   const std::string angle = "<GantryAngle>10</GantryAngle>", one = "<Projection>" + angle + "</Projection>";
   const auto expect = [&](const std::string& content, const std::string& projection, const std::string& count) {
-    expect_refused(document(distances + content), {projection + " has " + count, "<GantryAngle>", "line 6", "add"});
+    expect_refused(document(distances + content), {projection + " has " + count, "<GantryAngle>", "line 6",
+                                                   count == "no" ? "add it" : "remove the others"});
   };
   EXPECT_EQ(read_text(document(distances + one + "<Angle>5</Angle>" + one)).views[1].gantry_angle, 10);
   expect("<Projection/>", "projection 0", "no");

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -121,6 +122,29 @@ TEST_F(ReduceRings, PartsHaveTheOffsetsOfTheWholeScan) {
     return ok(Words{"geometry", "find-axis", "-i", f / input, "-g", f / "g.xml", "--method", "correlation"} + more).out;
   };
   EXPECT_THAT(axis("p.mha", reduce), HasSubstr(axis("reduced.mha", {})));
+}
+
+/// Counts what is read of how many pieces.
+class CountingSource : public VolumeSource {
+ public:
+  explicit CountingSource(const Volume& volume) : memory_(volume) {}
+  const Grid& grid() const override { return memory_.grid(); }
+  void read(std::size_t first, std::size_t count, float* to) const override {
+    ++pieces;
+    memory_.read(first, count, to);
+  }
+  mutable std::atomic<std::size_t> pieces{0};
+
+ private:
+  MemorySource memory_;
+};
+
+// A file of a series each.
+TEST_F(ReduceRings, ReadsViewsOnce) {
+  const Volume stack = read_image(f / "p.mha");
+  const CountingSource source(stack);
+  ring_offsets(source, 1, "p");
+  EXPECT_EQ(source.pieces, stack.grid.size[2]);
 }
 
 TEST_F(ReduceRings, RefusesWhatCannotBe) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <random>
 
 namespace halocline {
 namespace {
@@ -34,6 +35,19 @@ TEST(Truncation, TellsInHowManyViewsTheObjectIsCutOff) {
   displaced.columns_after = 30;
   EXPECT_EQ(truncated_views(bar(150, 0), displaced), 0);
   EXPECT_EQ(truncated_views(Volume(bar(1, 0).grid), {}), 0);
+}
+
+TEST(Truncation, IsNotNoise) {
+  std::mt19937 random(3);
+  std::normal_distribution<float> noise(0, 4);  // half of the plate's greatest
+  for (const double wide : {60, 150}) {
+    Volume projections = bar(wide, 0);
+    for (float& value : projections.voxels) value += noise(random);
+    if (wide < 100)
+      EXPECT_LT(truncated_views(projections, {}), 0.05);
+    else
+      EXPECT_GT(truncated_views(projections, {}), 0.1);
+  }
 }
 
 }  // namespace

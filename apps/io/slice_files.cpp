@@ -61,11 +61,12 @@ void check_slice_files(const std::string& path, std::size_t slices) {
 }
 
 void refuse_number_place(const std::string& path) {
-  static const std::regex other("%[-+ #0-9]*[dius]");
-  if (const std::string name = fs::path(path).filename().string();
-      !number_place(path).in_name() && std::regex_search(name, other))
-    throw InputError(
-        fmt::format("'{}' is no place for a number that is known here; give %d, or %04d with zeros", path));
+  static const std::regex other("%[0-9]*[dius]");
+  const std::string name = fs::path(path).filename().string(), extension = extension_of(path);
+  if (std::smatch place; (extension == ".tif" || extension == ".tiff") && !number_place(path).in_name() &&
+                         std::regex_search(name, place, other))
+    throw InputError(fmt::format("'{}': '{}' is no place for a number that is known here; give %d, or %04d with zeros",
+                                 path, place.str()));
   if (names_slice_files(path) || !number_place(path).in_name()) return;
   throw InputError(
       fmt::format("'{}' has a place for a number, but there is one volume, and one file of this format holds it; leave "
