@@ -6,8 +6,8 @@
 // ObjectTilt (along the beam), or in older files CentreOfRotationTop and CentreOfRotationBottom (at the detector's top
 // and bottom edge). Angles count the turn of the sample, against the gantry's sense for images stored row by row from
 // the top; signs as in the reader of the Core Imaging Library (Jorgensen et al. 2021), but for DetectorOffsetX/Y, which
-// it does not read: theirs are our reading of these names alone. VoxelsX/Y/Z and VoxelSizeX/Y/Z are the volume, of which
-// Z lies along the axis; with an OffsetX/Y/Z, whose sense is not documented, they are not used.
+// it does not read: theirs are our reading of these names alone. VoxelsX/Y/Z and VoxelSizeX/Y/Z are the volume, of
+// which Z lies along the axis; with an OffsetX/Y/Z, whose sense is not documented, they are not used.
 //
 // .pca: [Geometry] FDD, FOD (focus to detector, to object), cx, cy (foot of the perpendicular from the focus, pixels
 // from 0), [CT] NumberImages, RotationSector, [Detector] PixelsizeX/Y, [Image] DimX, DimY. CalibValue, the system's own

@@ -10,7 +10,7 @@ namespace halocline {
 namespace {
 
 constexpr double fine = 0.7, coarse = 2;  // voxels
-constexpr int most_rounds = 3;  // more take what f has of coarse noise, too
+constexpr int most_rounds = 3;            // more take what f has of coarse noise, too
 constexpr double settled = 0.02;
 
 using Bands = std::array<Volume, 3>;

@@ -86,7 +86,8 @@ void add_devices(CLI::App& app, Action& action) {
   auto check = std::make_shared<bool>(false);
   sub->add_flag("--check", *check,
                 "Run the faster variants of the kernels and their portable twins on the chosen devices, and tell which "
-                "results are wrong: those are not used with this driver from then on. Variants are also checked before "
+                "results differ: wrong ones are not used with this driver from then on, those that differ in the last "
+                "bits only where an option asks for them. Variants are also checked before "
                 "their first use, so this is for after a repair of a driver");
   sub->footer("Example:\n  halocline devices --json\nWithout any OpenCL device the exit code is 2.");
   sub->callback([&action, json, check] {

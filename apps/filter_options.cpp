@@ -32,9 +32,10 @@ void add_filter_options(CLI::App& app, FilterOptions& options, bool half) {
       ->check(CLI::Range(0.0, 1.0))
       ->type_name("F")
       ->group(scan);
-  app.add_flag("--allow-incomplete-arc", options.allow_incomplete_arc,
-               "Go on, with a warning, where the views cover less than 180 degrees and the fan or leave gaps; values are "
-               "multiplied so that a uniform object keeps its mean")
+  app.add_flag(
+         "--allow-incomplete-arc", options.allow_incomplete_arc,
+         "Go on, with a warning, where the views cover less than 180 degrees and the fan or leave gaps; values are "
+         "multiplied so that a uniform object keeps its mean")
       ->group(scan);
 }
 

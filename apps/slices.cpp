@@ -137,7 +137,7 @@ void add_slices(CLI::App& app, Action& action) {
       "whole "
       "at once; in the end, and after Ctrl-C, --wait or an\nerror, a layer for each window, with the bits that the "
       "same "
-      "command gives without --follow. With --counts bad pixels, and rings\n(--reduce-rings) are those that the first "
+      "command gives without --follow. Bad pixels (of --counts) and rings\n(--reduce-rings) are those that the first "
       "window shows, so the bits are the same without rings and with --bad-pixels, or if later views\nshow no others; "
       "--air is looked at in every view.\n  "
       "halocline slices --follow -i 'scan/p_%04d.tif' --pixel 0.2,0.2 --geometry geometry.xml --size 512,512,512 "

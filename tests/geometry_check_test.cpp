@@ -188,7 +188,8 @@ TEST(Findings, WarnOfWhatIsOdd) {
   expect_found(geometry_findings(scan(options)), false, {"in-plane angle of projection 0 is 180", "flip the images"});
   options.in_plane_angle = 0;
   options.out_of_plane_angle = -12;
-  expect_found(geometry_findings(scan(options)), false, {"in projection 0", "at 12 degrees to the plane", "the out-of-plane angle is -12"});
+  expect_found(geometry_findings(scan(options)), false,
+               {"in projection 0", "at 12 degrees to the plane", "the out-of-plane angle is -12"});
   options.out_of_plane_angle = 0;
   options.sdd = 1000;
   expect_found(geometry_findings(scan(options)), false, {"detector stands on the rotation axis"});

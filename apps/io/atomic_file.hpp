@@ -16,8 +16,8 @@ namespace halocline {
 /// nothing behind. For a check before a long computation.
 void check_output_path(const std::string& path);
 
-/// What the symbolic links of `path` lead to, whether it is there or not; `path` itself if it is none. Throws InputError
-/// for a link round in a circle.
+/// What the symbolic links of `path` lead to, whether it is there or not; `path` itself if it is none. Throws
+/// InputError for a link round in a circle.
 std::string file_behind(const std::string& path);
 
 /// Throws FileError if the disk tells that it has less than `bytes` bytes free where `path` is to be. For a check

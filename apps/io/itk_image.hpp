@@ -22,9 +22,9 @@ TypedVolume read_itk_typed(const std::string& path);
 /// The same as float32.
 Volume read_itk_image(const std::string& path);
 
-/// Writes grid.count() values, stored as `storage` says, straight to `path`, in the format of its extension: NIfTI keeps
-/// the scaling, NIfTI and NRRD the notes of their own format. Not atomic: the caller gives a temporary name. Throws
-/// InputError for float16, FileError with ITK's reason.
+/// Writes grid.count() values, stored as `storage` says, straight to `path`, in the format of its extension: NIfTI
+/// keeps the scaling, NIfTI and NRRD the notes of their own format. Not atomic: the caller gives a temporary name.
+/// Throws InputError for float16, FileError with ITK's reason.
 void write_itk_image(const Grid& grid, const ImageStorage& storage, const void* voxels, const std::string& path,
                      bool compressed);
 /// The same of float32.
