@@ -24,6 +24,7 @@
 #include "apps/subcommands.hpp"
 #include "apps/unknown_option.hpp"
 #include "apps/version.hpp"
+#include "host/captured_stderr.hpp"
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
 
@@ -134,7 +135,7 @@ void refuse_empty_values(const CLI::App& app) {
 
 int fail(const std::string& command, const std::string& text, int code) {
   std::fflush(stdout);
-  fmt::print(stderr, "halocline{}{}: error: {}\n", command.empty() ? "" : " ", command, text);
+  write_stderr(fmt::format("halocline{}{}: error: {}\n", command.empty() ? "" : " ", command, text));
   return code;
 }
 
