@@ -27,15 +27,16 @@ __kernel void fdk_weight(__global float2* restrict spectrum, int length, int pai
 }
 
 // One work-item an element of spectrum: (length, pairs, views).
-__kernel void fdk_filter(__global float2* restrict spectrum, __global const float* restrict filter, int length, int pairs, int views) {
+__kernel void fdk_filter(__global float2* restrict spectrum, __global const float* restrict filter, int length,
+                         int pairs, int views) {
   const int n = get_global_id(0), pair = get_global_id(1), view = get_global_id(2);
   if (n >= length || pair >= pairs || view >= views) return;
   spectrum[((size_t)view * pairs + pair) * length + n] *= filter[n];
 }
 
 // Work-items: (columns + MORE_ITEMS, rows + MORE_ITEMS, views).
-__kernel void fdk_unpack(__global const float* restrict spectrum, __global filtered_t* restrict filtered, int columns, int rows,
-                         int length, int pairs, int views) {
+__kernel void fdk_unpack(__global const float* restrict spectrum, __global filtered_t* restrict filtered, int columns,
+                         int rows, int length, int pairs, int views) {
 #define FILTERED_AT(column, row) filtered_at(spectrum + 2 * (size_t)view * pairs * length, column, row, length)
   STORE_FILTERED(FILTERED_AT)
 }
