@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "algorithms/fdk.hpp"
+#include "host/trial_values.hpp"
 #include "scheduling/measure.hpp"
 
 namespace halocline {
@@ -29,11 +30,6 @@ Geometry half_circle() {
   options.projections = views;
   options.arc = 180;
   return circular_geometry(options);
-}
-
-// In [0, 1) without a pattern.
-float value_at(std::size_t n) {
-  return static_cast<float>(static_cast<std::uint32_t>(n * 2654435761u + 12345u) >> 8) / 16777216.0f;
 }
 
 // Each row convolved with the ramp's kernel on a circle of `length`.
@@ -66,7 +62,7 @@ RowFilterTrial row_filter_trial(const Device& device, std::size_t length, bool i
   Grid part = stack;
   part.size[2] = batch;
   Volume raw(part);
-  for (std::size_t n = 0; n < raw.voxels.size(); ++n) raw.voxels[n] = value_at(n);
+  for (std::size_t n = 0; n < raw.voxels.size(); ++n) raw.voxels[n] = trial_value(n);
   filter.start(slab);
   slab.upload_bytes("raw", 0, raw.voxels.data(), raw.voxels.size() * sizeof(float));
   filter.run(slab, {0, batch});

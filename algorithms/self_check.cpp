@@ -21,6 +21,7 @@
 #include "host/error.hpp"
 #include "host/fft_library.hpp"
 #include "host/program_cache.hpp"
+#include "host/trial_values.hpp"
 #include "host/work_groups.hpp"
 #include "scheduling/iteration.hpp"
 
@@ -39,11 +40,9 @@ std::function<std::string(const DeviceInfo&)> unless(bool (*taken)(const DeviceI
   return [=](const DeviceInfo& info) -> std::string { return taken(info) ? "" : reason; };
 }
 
-// Values in [0, 1) without a pattern.
 Volume noise(const Grid& grid) {
   Volume volume(grid);
-  for (std::size_t n = 0; n < volume.voxels.size(); ++n)
-    volume.voxels[n] = static_cast<float>(static_cast<std::uint32_t>(n * 2654435761u + 12345u) >> 8) / 16777216.0f;
+  for (std::size_t n = 0; n < volume.voxels.size(); ++n) volume.voxels[n] = trial_value(n);
   return volume;
 }
 

@@ -12,6 +12,7 @@
 #include "host/error.hpp"
 #include "host/fft_plan.hpp"
 #include "host/interrupt.hpp"
+#include "host/trial_values.hpp"
 
 namespace halocline {
 namespace {
@@ -51,12 +52,7 @@ using Values = std::vector<std::complex<float>>;
 
 Values trial_values() {
   Values values(rows * length);
-  for (std::size_t n = 0; n < values.size(); ++n) {
-    const auto number = [n](std::uint32_t factor) {
-      return static_cast<float>(static_cast<std::uint32_t>(n) * factor >> 8) / 16777216.0f;
-    };
-    values[n] = {number(2654435761u), number(2246822519u)};
-  }
+  for (std::size_t n = 0; n < values.size(); ++n) values[n] = {trial_value(2 * n), trial_value(2 * n + 1)};
   return values;
 }
 

@@ -13,14 +13,6 @@
 
 namespace halocline {
 
-/// Of a command line.
-using Words = std::vector<std::string>;
-
-inline Words operator+(Words a, const Words& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
-
 class Process {
  public:
   Process(const Words& words, const std::string& log) : log_(log) {

@@ -16,12 +16,20 @@
 
 namespace halocline {
 
+/// Of a command line.
+using Words = std::vector<std::string>;
+
+inline Words operator+(Words a, const Words& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
 struct Ran {
   int code = -1;
   std::string out, err;
 };
 
-inline Ran run(const std::vector<std::string>& words) {
+inline Ran run(const Words& words) {
   std::vector<const char*> argv{"halocline"};
   for (const auto& word : words) argv.push_back(word.c_str());
   testing::internal::CaptureStdout();

@@ -25,15 +25,9 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 using testing::Test;
-using Words = std::vector<std::string>;
 
 const Words small_grid{"--size", "24,24,24", "--spacing", "8,8,8"};
 const Words small_detector{"--detector", "52,44", "--pixel", "8,8"};
-
-Words operator+(Words a, const Words& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
 
 void expect_done(const Ran& ran, int line) {
   EXPECT_EQ(ran.code, 0) << "line " << line << ": " << ran.err;

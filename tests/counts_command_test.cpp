@@ -15,7 +15,6 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
-using Words = std::vector<std::string>;
 
 class CountsCommand : public testing::Test {
  protected:

@@ -22,13 +22,6 @@
 namespace halocline {
 namespace {
 
-using Words = std::vector<std::string>;
-
-Words operator+(Words a, const Words& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
-
 constexpr unsigned longest_run = 120;  // seconds, of one that takes tenths; more is a hang
 std::string in_flight;
 

@@ -16,6 +16,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "tests/opencl_layer.hpp"
+
 namespace {
 
 enum class Scope { once, kind, device, all, event };
@@ -372,16 +374,7 @@ extern "C" {
 
 __attribute__((visibility("default"))) cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t size, void* value,
                                                                          size_t* size_ret) {
-  const auto give = [&](const void* what, std::size_t bytes) -> cl_int {
-    if (value != nullptr && size < bytes) return CL_INVALID_VALUE;
-    if (value != nullptr) std::memcpy(value, what, bytes);
-    if (size_ret != nullptr) *size_ret = bytes;
-    return CL_SUCCESS;
-  };
-  const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
-  if (name == CL_LAYER_API_VERSION) return give(&version, sizeof version);
-  if (name == CL_LAYER_NAME) return give("halocline faults", sizeof "halocline faults");
-  return CL_INVALID_VALUE;
+  return layer_info("halocline faults", name, size, value, size_ret);
 }
 
 __attribute__((visibility("default"))) cl_int CL_API_CALL clInitLayer(cl_uint, const cl_icd_dispatch* next,

@@ -18,13 +18,6 @@
 namespace halocline {
 namespace {
 
-using Words = std::vector<std::string>;
-
-Words operator+(Words a, const Words& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
-
 class GeometryCommand : public testing::Test {
  protected:
   void SetUp() override {

@@ -18,7 +18,6 @@ namespace {
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using Words = std::vector<std::string>;
 
 TEST(ImageSeries, NumbersInNamesAreNumbers) {
   std::vector<std::string> names{"p10.tif", "p9.tif", "p09b.tif", "a/2/x7",  "a/10/x1",

@@ -75,11 +75,9 @@ TEST(MetricsOfParts, AreThoseOfTheVolume) {
   for (std::size_t n = 0; n < volume.voxels.size(); ++n) volume.voxels[n] = std::sin(0.1f * static_cast<float>(n));
   write_image(volume, f / "v.mha");
   write_image(volume, f / "c.mha", true);
-  const auto boxes = [&](const std::string& name, const std::vector<std::string>& more) {
-    std::vector<std::string> words{"metrics",      "-i",    f / name,       "--roi",
-                                   "1,2,3,11,6,8", "--roi", "0,0,0,13,7,9", "--json"};
-    words.insert(words.end(), more.begin(), more.end());
-    const Ran ran = run(words);
+  const auto boxes = [&](const std::string& name, const Words& more) {
+    const Ran ran =
+        run(Words{"metrics", "-i", f / name, "--roi", "1,2,3,11,6,8", "--roi", "0,0,0,13,7,9", "--json"} + more);
     EXPECT_EQ(ran.code, 0) << ran.err;
     return json::parse(ran.out)["boxes"];
   };

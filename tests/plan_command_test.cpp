@@ -20,14 +20,8 @@ namespace {
 using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
-using Words = std::vector<std::string>;
 
 const std::string machines = std::string(HALOCLINE_SOURCE_DIR) + "/apps/machines/";
-
-Words operator+(Words a, const Words& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
 
 json parsed(const std::string& path) {
   std::ifstream file(path);

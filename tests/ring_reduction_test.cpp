@@ -18,12 +18,6 @@ namespace halocline {
 namespace {
 
 using testing::HasSubstr;
-using Words = std::vector<std::string>;
-
-Words operator+(Words a, const Words& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
 
 float offset_of(std::size_t column) {
   return column % 9 != 4 ? 0.0f : column % 2 ? 0.03f : -0.03f;

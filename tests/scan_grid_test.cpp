@@ -21,7 +21,6 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
-using Words = std::vector<std::string>;
 using Sizes = std::array<std::size_t, 3>;
 using Lengths = std::array<double, 3>;
 
@@ -148,9 +147,7 @@ class NikonScan : public testing::Test {
     ASSERT_EQ(ran.code, 0) << ran.err;
   }
   Ran fdk(const std::string& geometry, const std::string& output, const Words& more = {}) const {
-    Words words{"fdk", "-i", f_ / "p_%02d.tif", "-g", f_ / geometry, "-o", f_ / output};
-    words.insert(words.end(), more.begin(), more.end());
-    return run(words);
+    return run(Words{"fdk", "-i", f_ / "p_%02d.tif", "-g", f_ / geometry, "-o", f_ / output} + more);
   }
   Folder f_;
 };

@@ -23,7 +23,6 @@ namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using Words = std::vector<std::string>;
 
 TEST(SliceFiles, TheRule) {
   EXPECT_TRUE(names_slice_files("a/v_%03d.tif"));
@@ -47,9 +46,7 @@ TEST(SliceFiles, TheRule) {
 #ifdef HALOCLINE_WITH_ITK
 
 Ran phantom(const std::string& output, const Words& more = {}) {
-  Words words{"phantom", "--type", "shepp-logan", "--size", "9,7,12", "--spacing", "2,2,2", "-o", output};
-  words.insert(words.end(), more.begin(), more.end());
-  return run(words);
+  return run(Words{"phantom", "--type", "shepp-logan", "--size", "9,7,12", "--spacing", "2,2,2", "-o", output} + more);
 }
 
 TEST(SliceFiles, AVolumeIsReadBack) {

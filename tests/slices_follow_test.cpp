@@ -20,7 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::HasSubstr;
-using Words = std::vector<std::string>;
 using std::chrono_literals::operator""ms;
 
 class SlicesFollow : public testing::Test {

@@ -188,6 +188,18 @@ TEST_P(MovingWindows, HaveTheBitsOfTheirFdk) {
 INSTANTIATE_TEST_SUITE_P(All, MovingWindows, testing::Values("cone", "cone_tilted"),
                          [](const auto& info) { return std::string(info.param); });
 
+// Three planes of a window of 30 views of 45 random ones that moved by 15, and the volume that fdk makes of these.
+auto moved_window(const reference::Scene& scene) {
+  const Volume projections = reference::random_volume(scene.projections, 7);
+  const auto planes = three_planes(scene.grid);
+  Slices slices(device().front(), part_of(projections, 0, 30), views_of(scene.geometry, {0, 30}), scene.grid, {},
+                pixels_of(planes));
+  slices.add(part_of(projections, 30, 45), views_of(scene.geometry, {30, 45}));
+  return std::pair(
+      slices.reconstruct(planes),
+      fdk(part_of(projections, 15, 45), views_of(scene.geometry, {15, 45}), scene.grid, {}, device()).output);
+}
+
 // Each view is turned in its own way, some of the new ones more than all before, so that fdk's upright detector grows.
 TEST(Slices, AWindowOfViewsThatSwayMoves) {
   auto scene = all_round("cone", 45);
@@ -195,14 +207,7 @@ TEST(Slices, AWindowOfViewsThatSwayMoves) {
     scene.geometry.views[n].gantry_angle = 11 + 12 * static_cast<double>(n);
     scene.geometry.views[n].in_plane_angle = 3 * std::sin(static_cast<double>(n)) + 0.02 * static_cast<double>(n);
   }
-  const Volume projections = reference::random_volume(scene.projections, 7);
-  const auto planes = three_planes(scene.grid);
-  Slices slices(device().front(), part_of(projections, 0, 30), views_of(scene.geometry, {0, 30}), scene.grid, {},
-                pixels_of(planes));
-  slices.add(part_of(projections, 30, 45), views_of(scene.geometry, {30, 45}));
-  const auto found = slices.reconstruct(planes);
-  const Volume volume =
-      fdk(part_of(projections, 15, 45), views_of(scene.geometry, {15, 45}), scene.grid, {}, device()).output;
+  const auto [found, volume] = moved_window(scene);
   for (int axis = 0; axis < 3; ++axis) {
     const auto expected = plane_of_volume(volume, axis, volume.grid.size[axis] / (axis == 0 ? 3 : axis == 1 ? 2 : 4));
     const Grid& plane = found[axis].grid;
@@ -252,14 +257,7 @@ TEST(Slices, AWindowOfCountsThatMovesHasTheBitsOfItsFdk) {
 // Unevenly spread: the gaps beside the seam change after their views were filtered.
 TEST(Slices, GapsFollowTheWindow) {
   auto scene = all_round("cone_tilted", 45, 540);
-  const Volume projections = reference::random_volume(scene.projections, 7);
-  const auto planes = three_planes(scene.grid);
-  Slices slices(device().front(), part_of(projections, 0, 30), views_of(scene.geometry, {0, 30}), scene.grid, {},
-                pixels_of(planes));
-  slices.add(part_of(projections, 30, 45), views_of(scene.geometry, {30, 45}));
-  const auto found = slices.reconstruct(planes);
-  const Volume volume =
-      fdk(part_of(projections, 15, 45), views_of(scene.geometry, {15, 45}), scene.grid, {}, device()).output;
+  const auto [found, volume] = moved_window(scene);
   for (int axis = 0; axis < 3; ++axis) {
     const auto expected = plane_of_volume(volume, axis, volume.grid.size[axis] / (axis == 0 ? 3 : axis == 1 ? 2 : 4));
     float largest = 0, apart = 0;

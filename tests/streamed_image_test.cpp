@@ -34,12 +34,6 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-using Words = std::vector<std::string>;
-
-Words operator+(Words a, const Words& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
 
 // Whole numbers from 0 to 255 in more than one piece.
 Volume counts(const std::array<std::size_t, 3>& size = {97, 61, 53}) {

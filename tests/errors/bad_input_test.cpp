@@ -20,13 +20,6 @@
 namespace halocline {
 namespace {
 
-using Words = std::vector<std::string>;
-
-Words operator+(Words a, const Words& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
-
 Grid cube(std::size_t n) {
   Grid grid;
   grid.size = {n, n, n};
