@@ -72,6 +72,8 @@ TEST(AxisChoice, OfHalfATurnTheDoubleWedgeCountsIfItIsCertain) {
   measures.truncated = true;  // then more than a single pair is better than that
   EXPECT_EQ(choose_axis(measures, 1).method, "double wedge");
   EXPECT_FALSE(choose_axis(measures, 1).agreed());
+  measures.correlation->at_end = true;  // unless the axis may lie beyond what was looked at
+  EXPECT_TRUE(choose_axis(measures, 1).axis.at_end);
 }
 
 TEST(OppositeViews, TellByHowMuchTheBestPairMissesHalfATurn) {

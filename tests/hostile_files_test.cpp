@@ -231,6 +231,10 @@ TEST_F(Forbidden, Folders) {
   ASSERT_EQ(::chmod((f_ / "sealed").c_str(), 0), 0);
   for (const char* name : {"sealed", "sealed/x.mha", "sealed/*.tif", "sealed/a_%03d.tif", "sealed/none"})
     expect_forbidden(denoise(f_ / name), "sealed");
+  for (const char* name : {"sealed/a_%03d.tif", "sealed/*.tif", "sealed"})
+    expect_forbidden({"slices", "--follow", "-i", f_ / name, "-g", f_ / "g.xml", "--pixel", "1,1", "--size", "9,9,9",
+                      "--spacing", "1,1,1", "-o", f_ / "a.mha,b.mha,c.mha"},
+                     "sealed");
   for (const Words& words :
        {Words{"geometry", "show", f_ / "sealed/g.xml"}, angles(f_ / "sealed/a"), machine(f_ / "sealed/m")})
     expect_forbidden(words, "sealed");
