@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "algorithms/noise_details.hpp"
 #include "host/volume.hpp"
 
 namespace halocline {
@@ -37,5 +38,10 @@ struct NoiseEstimate {
 /// neighbouring second differences are too alike for white noise, too (detail_smoothness()): texture, which they see
 /// little of, does not make them so.
 NoiseEstimate estimate_noise(const Volume& volume, const Volume* weights = nullptr);
+
+/// Whether a window that was looked at for distances, with details of this standard deviation, holds the noise of a
+/// correlated estimate and little else: edges and texture make differences over three voxels larger against those over
+/// one, or details larger against both. True of every window where neighbours share no noise.
+bool holds_only_noise(const NoiseEstimate& estimate, const WindowNoise& window, double details);
 
 }  // namespace halocline

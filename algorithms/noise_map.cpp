@@ -50,6 +50,46 @@ Coarse median_of_neighbours(const Coarse& coarse) {
   return out;
 }
 
+// The variance of each window that holds only noise; of the others the mean of those beside them that do, or that have
+// taken theirs before, from near to far.
+std::vector<float> from_neighbours(const Coarse& coarse, std::vector<char> known) {
+  const std::size_t strides[] = {1, coarse.size[0], coarse.size[0] * coarse.size[1]};
+  std::vector<float> values = coarse.values;
+  std::vector<std::pair<std::size_t, float>> found;
+  do {
+    found.clear();
+    for (std::size_t n = 0; n < values.size(); ++n) {
+      if (known[n]) continue;
+      double sum = 0;
+      int count = 0;
+      for (int axis = 0; axis < 3; ++axis) {
+        const std::size_t at = n / strides[axis] % coarse.size[axis];
+        for (const bool after : {false, true}) {
+          if (after ? at + 1 == coarse.size[axis] : at == 0) continue;
+          const std::size_t other = after ? n + strides[axis] : n - strides[axis];
+          if (!known[other] || !(values[other] > 0)) continue;
+          sum += values[other];
+          ++count;
+        }
+      }
+      if (count > 0) found.emplace_back(n, static_cast<float>(sum / count));
+    }
+    for (const auto& [n, value] : found) {
+      values[n] = value;
+      known[n] = true;
+    }
+  } while (!found.empty());
+  return values;
+}
+
+// Edges and texture make windows seem noisier than those around them that hold only noise; noise of another kind hardly
+// does. Where no window holds only noise, all stay as they are.
+void limit_by_neighbours(Coarse& coarse, std::vector<char> only_noise) {
+  constexpr float most = 4;  // windows overlap by half, and noise does not vary more than that from one to the next
+  const std::vector<float> limits = from_neighbours(coarse, std::move(only_noise));
+  for (std::size_t n = 0; n < limits.size(); ++n) coarse.values[n] = std::min(coarse.values[n], most * limits[n]);
+}
+
 // Where a voxel lies among the windows' centres along an axis.
 struct Place {
   std::size_t low = 0, high = 0;
@@ -123,12 +163,16 @@ NoiseMap noise_map(const Volume& volume) {
   const NoiseWindows windows(volume.grid);
   const std::size_t places = std::max<std::size_t>(500, most_places / windows.count());  // each is in eight windows
   Coarse coarse{windows.counts(), std::vector<float>(windows.count())};
+  std::vector<char> only_noise(windows.count());
   parallel_slices(windows.count(), [&](std::size_t n) {
-    const auto found = look_at(volume, nullptr, stencil, windows.at(n), places, Look::details);
+    const auto found =
+        look_at(volume, nullptr, stencil, windows.at(n), places, estimate.correlated ? Look::distances : Look::details);
     auto details = smooth_details(found.details, stencil.differences(), edges);
-    const double sigma = scale * median_sigma(details);
-    coarse.values[n] = static_cast<float>(sigma * sigma);
+    const double sigma = median_sigma(details);
+    coarse.values[n] = static_cast<float>(scale * sigma * scale * sigma);
+    only_noise[n] = holds_only_noise(estimate, found, sigma);
   });
+  if (estimate.correlated) limit_by_neighbours(coarse, std::move(only_noise));
   NoiseMap map;
   map.variance = spread(median_of_neighbours(coarse), windows, volume.grid);
   map.correlated = estimate.correlated;

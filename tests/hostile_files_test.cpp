@@ -263,7 +263,7 @@ TEST_F(HostileFiles, NoiseOfLibrariesIsTold) {
   bytes = content(f_ / "x.nii");
   bytes[40] = 10;
   write_text(f_ / "x.nii", bytes);
-  for (const auto& [name, noise] : {std::pair("x.tif", "65000"), {"x.nii", "dim[0]"}}) {
+  for (const auto& [name, noise] : {std::pair("x.tif", "TIFFReadDirectory"), {"x.nii", "dim[0]"}}) {
     const Ran quiet = run({"metrics", "-i", f_ / name});
     EXPECT_THAT(quiet.err, Not(HasSubstr(noise)));
     const Ran all = run({"metrics", "-i", f_ / name, "--log-level", "debug"});

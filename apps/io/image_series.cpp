@@ -86,6 +86,12 @@ std::vector<std::string> tiff_files(const std::string& folder, std::error_code& 
   return files;
 }
 
+[[noreturn]] void refuse_folder(const fs::path& folder, const std::error_code& code) {
+  throw InputError(fmt::format("the folder '{}' cannot be read: {}; {}", folder.string(), code.message(),
+                               code == std::errc::permission_denied ? "allow it (chmod +rx), or give another"
+                                                                    : "check the path and the disk"));
+}
+
 }  // namespace
 
 bool natural_less(const std::string& a, const std::string& b) {
@@ -149,8 +155,7 @@ std::vector<std::string> series_files(const std::string& path) {
   auto files = place.in_name() ? files_by_number(path, place) : files_by_wildcards(path);
   if (files.empty() && fs::directory_iterator(folder_of(path), code) == fs::directory_iterator() &&
       code == std::errc::permission_denied)
-    throw InputError(fmt::format("the folder '{}' cannot be read: {}; allow it (chmod +rx), or give another",
-                                 folder_of(path).string(), code.message()));
+    refuse_folder(folder_of(path), code);
   if (files.empty())
     throw InputError(
         fmt::format("'{}' names no file; give a pattern such as 'scan/proj*.tif' or 'scan/proj_%04d.tif'", path));
@@ -161,7 +166,7 @@ std::vector<std::string> tiff_files(const std::string& path) {
   std::error_code code;
   if (!fs::is_directory(path, code)) return {};
   auto files = tiff_files(path, code);
-  if (code) throw InputError(fmt::format("the folder '{}' cannot be read: {}", path, code.message()));
+  if (code) refuse_folder(path, code);
   return files;
 }
 
@@ -169,7 +174,7 @@ void check_growing_series(const std::string& path) {
   const auto require_readable = [](const fs::path& folder) {
     std::error_code code;
     const fs::directory_iterator files(folder, code);
-    if (code) throw InputError(fmt::format("the folder '{}' cannot be read: {}", folder.string(), code.message()));
+    if (code) refuse_folder(folder, code);
   };
   if (fs::is_directory(path)) return require_readable(path);
   const NumberPlace place = number_place(path);
