@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "algorithms/check_input.hpp"
-#include "algorithms/self_check.hpp"
+#include "algorithms/projector_variants.hpp"
 #include "algorithms/turned_views.hpp"
 #include "host/error.hpp"
 #include "scheduling/company.hpp"
@@ -317,10 +317,11 @@ void set_device_options(VoxelDriven::Options& options, std::span<const DeviceBud
 std::vector<DeviceBudget> checked_budgets(const std::vector<Device>& devices) {
   auto result = budgets(devices);
   const LocalTile* tile = fastest_tile(result);
-  const std::string exact = tile != nullptr ? tile_variant(*tile) : images_were_fastest(result) ? image_variant : "";
-  if (!exact.empty() && !variant_works(exact, devices, "quads serve"))
+  const bool images = images_were_fastest(result);
+  if ((tile != nullptr || images) &&
+      !variant_works(tile != nullptr ? tile_variant(*tile) : image_variant(), devices, "quads serve"))
     for (DeviceBudget& budget : result) budget.choices[exact_form_choice] = quads_form;
-  if (mirrored_was_fastest(result) && !variant_works(mirrored_variant, devices, "a pixel a texel serves"))
+  if (mirrored_was_fastest(result) && !variant_works(mirrored_variant(), devices, "a pixel a texel serves"))
     for (DeviceBudget& budget : result) budget.choices[texture_form_choice] = single_form;
   return result;
 }
@@ -374,7 +375,7 @@ RunResult backproject(const Volume& projections, const Geometry& geometry, const
   check_projections(projections.grid, "the projections", geometry, "the geometry");
   check_grid(grid, "the volume");
   if (parameters.hardware_interpolation)
-    require_variant(parameters.half_texels ? half_texture_variant : texture_variant, devices,
+    require_variant(parameters.half_texels ? half_texture_variant() : texture_variant(), devices,
                     parameters.half_texels ? "--interpolation half" : "--interpolation hardware");
   const auto method_for = [&](const std::vector<Device>& used) {
     return unfiltered(geometry, projections.grid, grid, parameters, checked_budgets(used));

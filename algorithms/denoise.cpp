@@ -11,10 +11,10 @@
 #include "algorithms/check_input.hpp"
 #include "algorithms/form_trial.hpp"
 #include "algorithms/frames.hpp"
+#include "algorithms/fused_variants.hpp"
 #include "algorithms/noise_estimate.hpp"
 #include "algorithms/registry.hpp"
 #include "algorithms/require_positive.hpp"
-#include "algorithms/self_check.hpp"
 #include "algorithms/strength.hpp"
 #include "algorithms/tune.hpp"
 #include "algorithms/volume_sample.hpp"
@@ -202,7 +202,7 @@ FusedForm form_on(const std::vector<Device>& devices, FusedForm form, const Grid
         return {};
       }
   if (form.stages == 0) return form;
-  const auto variant = fused_variant(parameters.method == "spdu", form.stages);
+  const Variant variant = fused_variant(parameters.method == "spdu", form.stages);
   if (parameters.stages || parameters.dual_bits) {
     require_variant(variant, devices, parameters.stages ? fmt::format("--stages {}", form.stages) : "--duals");
   } else if (!variant_works(variant, devices, "two kernels in place do the iterations")) {

@@ -9,8 +9,8 @@
 #include <numbers>
 
 #include "algorithms/check_input.hpp"
+#include "algorithms/projector_variants.hpp"
 #include "algorithms/row_filter.hpp"
-#include "algorithms/self_check.hpp"
 #include "algorithms/suspicious_views.hpp"
 #include "host/error.hpp"
 #include "host/plural.hpp"
@@ -675,7 +675,7 @@ RunResult fdk_of(const ProjectionStack& projections, const Geometry& geometry, O
   }
   const auto notes = check_fdk(geometry, stack, grid, "the projections", "the geometry", parameters.redundancy);
   if (parameters.hardware_interpolation)
-    require_variant(parameters.half_texels ? half_texture_variant : texture_variant, devices,
+    require_variant(parameters.half_texels ? half_texture_variant() : texture_variant(), devices,
                     parameters.half_texels ? "--interpolation half" : "--interpolation hardware");
   if (parameters.tell && !parameters.variance) {  // which follows the reconstruction
     for (const auto& note : check_fdk_views(geometry, grid)) spdlog::warn("{}", note);

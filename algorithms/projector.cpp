@@ -8,7 +8,7 @@
 
 #include "algorithms/backprojection.hpp"
 #include "algorithms/check_input.hpp"
-#include "algorithms/self_check.hpp"
+#include "algorithms/projector_variants.hpp"
 #include "algorithms/turned_views.hpp"
 #include "host/error.hpp"
 #include "host/quirks.hpp"
@@ -483,7 +483,7 @@ RunResult project(const Volume& volume, const Geometry& geometry, const Grid& pr
   check_volume(volume, "the volume");
   check(geometry, volume.grid, projections);
   if (parameters.hardware_interpolation)
-    require_variant(texture_projection_variant, devices, "--interpolation hardware");
+    require_variant(texture_projection_variant(), devices, "--interpolation hardware");
   const auto plan = [&](const std::vector<Device>& used) {
     return projection_plan(geometry, volume.grid, projections, parameters, budgets(used), options.plan);
   };
@@ -491,7 +491,7 @@ RunResult project(const Volume& volume, const Geometry& geometry, const Grid& pr
     const auto limits = budgets(used);
     ProjectionParameters taken = for_devices(parameters, limits);
     if (!taken.images && images_pay(geometry, volume.grid, projections, taken, limits, planned.plan))
-      taken.images = variant_works(siddon_image_variant, used, "buffers serve");
+      taken.images = variant_works(siddon_image_variant(), used, "buffers serve");
     const RayProjection method(geometry, volume.grid, projections, taken);
     for (const Device& device : used) method.check_device(device.info());
     return run_projection(method, volume, projections, used, planned);

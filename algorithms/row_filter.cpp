@@ -6,7 +6,7 @@
 #include <limits>
 #include <numbers>
 
-#include "algorithms/self_check.hpp"
+#include "algorithms/row_filter_variants.hpp"
 #include "host/fft_library.hpp"
 #include "host/quirks.hpp"
 #include "host/work_groups.hpp"
@@ -50,7 +50,7 @@ std::size_t longest_local_rows(const std::vector<Device>& devices) {
     longest = std::min(longest, wanted ? longest_rows_in(device.info()) : 0);
   }
   if (devices.empty() || longest == 0) return 0;
-  return variant_works(local_rows_variant, devices, "transforms in device memory serve") ? longest : 0;
+  return variant_works(local_rows_variant(), devices, "transforms in device memory serve") ? longest : 0;
 }
 
 std::size_t local_row_items(const DeviceInfo& device, std::size_t length) {

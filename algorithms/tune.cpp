@@ -16,7 +16,7 @@
 #include "algorithms/form_trial.hpp"
 #include "algorithms/local_tile.hpp"
 #include "algorithms/projector.hpp"
-#include "algorithms/self_check.hpp"
+#include "algorithms/projector_variants.hpp"
 #include "algorithms/tune_time.hpp"
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
@@ -319,9 +319,8 @@ class Tuner {
     const double half = seconds() + 0.5 * time_.left();  // the rest is for the shapes of groups
     const double quads = seconds_with({});
     std::vector<double> trials;
-    std::vector<std::pair<std::string, std::string>> tried;  // forms and their variants
-    const auto try_form = [&](const VoxelDriven::Options& options, const std::string& form,
-                              const std::string& variant) {
+    std::vector<std::pair<std::string, Variant>> tried;  // forms and what they are checked as
+    const auto try_form = [&](const VoxelDriven::Options& options, const std::string& form, const Variant& variant) {
       if (seconds() > half) return;
       check_interrupt();
       try {
@@ -333,7 +332,7 @@ class Tuner {
     };
     for (const LocalTile& tile : local_tiles())
       if (takes_tile(device_.info(), tile)) try_form({.tile = tile}, tile.text(), tile_variant(tile));
-    if (device_.info().images) try_form({.image_side = size()}, images_form, image_variant);
+    if (device_.info().images) try_form({.image_side = size()}, images_form, image_variant());
     std::string form = quads_form;
     double fastest = quads;
     if (const auto best = clearly_fastest(trials, quads);
@@ -368,7 +367,7 @@ class Tuner {
     }
     const double trials[] = {images};
     const bool better =
-        clearly_fastest(trials, buffers) && check_variant(siddon_image_variant, device_).verdict == Verdict::right;
+        clearly_fastest(trials, buffers) && check_variant(siddon_image_variant(), device_).verdict == Verdict::right;
     const std::string form = better ? images_form : buffers_form;
     result_.tuning.choices[siddon_form_choice] = form;
     result_.items.push_back({"project", siddon_form_choice, buffers_form, form, buffers, better ? images : buffers});
@@ -388,7 +387,7 @@ class Tuner {
     }
     const double trials[] = {mirrored};
     const bool better =
-        clearly_fastest(trials, single) && check_variant(mirrored_variant, device_).verdict == Verdict::right;
+        clearly_fastest(trials, single) && check_variant(mirrored_variant(), device_).verdict == Verdict::right;
     const std::string form = better ? mirrored_form : single_form;
     result_.tuning.choices[texture_form_choice] = form;
     result_.items.push_back({"fdk", texture_form_choice, single_form, form, single, better ? mirrored : single});

@@ -45,7 +45,7 @@ std::string table(const std::vector<DeviceInfo>& devices, const std::vector<int>
   return text;
 }
 
-Finding finding_on(const Device& device, const std::string& variant) {
+Finding finding_on(const Device& device, const Variant& variant) {
   try {
     return check_variant(variant, device, true);
   } catch (const ClError& error) {
@@ -58,18 +58,18 @@ std::string check_table(Job& job, nlohmann::json& list) {
   std::string text;
   std::size_t width = 0;
   bool wrong = false, rounded = false;
-  for (const auto& name : variant_names()) width = std::max(width, name.size());
+  for (const auto& variant : all_variants()) width = std::max(width, variant.name.size());
   for (const auto& device : job.devices()) {
     const DeviceInfo& info = device.info();
     text += fmt::format("{}, driver {}\n", info.name, info.driver);
-    for (const auto& name : variant_names()) {
+    for (const auto& variant : all_variants()) {
       check_interrupt();
-      const Finding finding = finding_on(device, name);
+      const Finding finding = finding_on(device, variant);
       wrong = wrong || finding.verdict == Verdict::wrong;
       rounded = rounded || finding.verdict == Verdict::last_bits;
       const std::string answer = finding.text();
-      text += fmt::format("  {:<{}}  {}\n", name, width, answer);
-      list[static_cast<std::size_t>(info.index)]["check"][name] = answer;
+      text += fmt::format("  {:<{}}  {}\n", variant.name, width, answer);
+      list[static_cast<std::size_t>(info.index)]["check"][variant.name] = answer;
     }
   }
   if (rounded)

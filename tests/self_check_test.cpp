@@ -12,9 +12,13 @@
 #include <cstdlib>
 #include <fstream>
 #include <memory>
+#include <set>
 #include <sstream>
 
+#include "algorithms/fused_variants.hpp"
+#include "algorithms/local_tile.hpp"
 #include "algorithms/row_filter.hpp"
+#include "algorithms/row_filter_variants.hpp"
 #include "host/error.hpp"
 #include "host/fft_library.hpp"
 #include "host/program_cache.hpp"
@@ -40,11 +44,11 @@ class SelfCheck : public testing::Test {
   void TearDown() override {
     if (arm_ == nullptr) return;
     arm_("");
-    for (const auto& name : spoilt_) check_variant(name, devices_.front(), true);
+    for (const Variant& variant : spoilt_) check_variant(variant, devices_.front(), true);
   }
 
   // A driver that does not run this kernel, but says that it did.
-  void spoil(const std::string& kernel, const std::string& variant) {
+  void spoil(const std::string& kernel, const Variant& variant) {
     arm_(("kernel=" + kernel + ":1:0:kind").c_str());
     spoilt_.push_back(variant);
   }
@@ -52,16 +56,16 @@ class SelfCheck : public testing::Test {
   HaloclineFaultArm* arm_ = nullptr;
   HaloclineFaultCalls* calls_ = nullptr;
   std::vector<Device> devices_;
-  std::vector<std::string> spoilt_;
+  std::vector<Variant> spoilt_;
 };
 
 TEST_F(SelfCheck, VariantsAreRightHere) {
   int taken = 0;
-  for (const auto& name : variant_names()) {
-    const Finding finding = check_variant(name, devices_.front(), true);
+  for (const Variant& variant : all_variants()) {
+    const Finding finding = check_variant(variant, devices_.front(), true);
     EXPECT_TRUE(finding.verdict == Verdict::right || finding.verdict == Verdict::not_taken)
-        << name << " " << finding.text();
-    EXPECT_EQ(finding.detail.empty(), finding.verdict == Verdict::right) << name;
+        << variant.name << " " << finding.text();
+    EXPECT_EQ(finding.detail.empty(), finding.verdict == Verdict::right) << variant.name;
     taken += finding.verdict == Verdict::right;
   }
   EXPECT_GE(taken, 8);  // the fused passes at least
@@ -75,7 +79,7 @@ TEST_F(SelfCheck, AnswersAreRemembered) {
 }
 
 TEST_F(SelfCheck, AWrongVariantIsFoundRememberedAndRefused) {
-  const auto variant = fused_variant(false, 2);
+  const Variant variant = fused_variant(false, 2);
   spoil("pdu_fused_iterate", variant);
   const Finding found = check_variant(variant, devices_.front(), true);
   ASSERT_EQ(found.verdict, Verdict::wrong);
@@ -102,7 +106,7 @@ TEST_F(SelfCheck, AWrongVariantIsFoundRememberedAndRefused) {
 
 // As a search that reconstructs again and again asks before each time.
 TEST_F(SelfCheck, AWrongVariantIsToldOfOnce) {
-  const auto variant = fused_variant(true, 4);
+  const Variant variant = fused_variant(true, 4);
   spoil("pdu_fused_iterate", variant);
   ASSERT_EQ(check_variant(variant, devices_.front(), true).verdict, Verdict::wrong);
   arm_("");
@@ -111,7 +115,7 @@ TEST_F(SelfCheck, AWrongVariantIsToldOfOnce) {
   sinks.push_back(std::make_shared<spdlog::sinks::ostream_sink_mt>(said));
   for (int n = 0; n < 3; ++n) EXPECT_FALSE(variant_works(variant, devices_, "the kernels in place"));
   sinks.pop_back();
-  const std::string text = said.str(), part = variant + " is wrong on ";
+  const std::string text = said.str(), part = variant.name + " is wrong on ";
   const std::size_t first = text.find(part);
   ASSERT_NE(first, std::string::npos) << text;
   EXPECT_EQ(text.find(part, first + 1), std::string::npos) << text;
@@ -119,7 +123,7 @@ TEST_F(SelfCheck, AWrongVariantIsToldOfOnce) {
 
 // A kernel whose roots are rounded another way, as a compiler may choose them.
 TEST_F(SelfCheck, AVariantThatDiffersInTheLastBitsServesWhereItIsAskedFor) {
-  const auto variant = fused_variant(false, 2);
+  const Variant variant = fused_variant(false, 2);
   const Folder kernels, f;
   std::ofstream(kernels / "pdu_fused.cl") << "#define INVERSE_ROOT(x) (0.99999994f / sqrt(x))\n"
                                           << kernel_source("pdu_fused.cl");
@@ -146,18 +150,18 @@ TEST_F(SelfCheck, AVariantThatDiffersInTheLastBitsServesWhereItIsAskedFor) {
 }
 
 TEST_F(SelfCheck, AWrongRowFilterIsNotUsed) {
-  spoil("fdk_rows_filter", local_rows_variant);
-  EXPECT_EQ(check_variant(local_rows_variant, devices_.front(), true).verdict, Verdict::wrong);
+  spoil("fdk_rows_filter", local_rows_variant());
+  EXPECT_EQ(check_variant(local_rows_variant(), devices_.front(), true).verdict, Verdict::wrong);
   arm_("");
   use_fft_library(devices_.front(), FftLibrary::vkfft);  // as where clFFT does not compile
   EXPECT_EQ(longest_local_rows(devices_), 0u);
-  check_variant(local_rows_variant, devices_.front(), true);
+  check_variant(local_rows_variant(), devices_.front(), true);
   EXPECT_EQ(longest_local_rows(devices_), longest_rows_in(devices_.front().info()));
 }
 
 TEST_F(SelfCheck, DevicesCheckTells) {
   spoil("pdu_fused_iterate", fused_variant(true, 3));
-  for (const auto& name : variant_names()) spoilt_.push_back(name);
+  spoilt_ = all_variants();
   const Ran wrong = run({"devices", "--check"});
   EXPECT_EQ(wrong.code, 0) << wrong.err;
   EXPECT_THAT(wrong.out, testing::ContainsRegex("S-PDU, 3 iterations a pass +wrong"));
@@ -167,13 +171,10 @@ TEST_F(SelfCheck, DevicesCheckTells) {
   EXPECT_THAT(right.out, testing::Not(HasSubstr("wrong")));
 }
 
-TEST_F(SelfCheck, NamesAreKnown) {
-  EXPECT_THROW(check_variant("no such variant", devices_.front()), std::logic_error);
-  for (const auto* name : {columns_variant, image_variant, texture_variant, half_texture_variant, mirrored_variant,
-                           texture_projection_variant, siddon_image_variant, turned_projection_variant,
-                           local_rows_variant, clfft_variant, vkfft_variant})
-    EXPECT_THAT(variant_names(), testing::Contains(name));
-  for (const LocalTile& tile : local_tiles()) EXPECT_THAT(variant_names(), testing::Contains(tile_variant(tile)));
+TEST_F(SelfCheck, NamesTellVariantsApart) {
+  std::set<std::string> names;
+  for (const Variant& variant : all_variants()) EXPECT_TRUE(names.insert(variant.name).second) << variant.name;
+  EXPECT_EQ(names.size(), 8 + 8 + 3 + local_tiles().size());
 }
 
 }  // namespace
