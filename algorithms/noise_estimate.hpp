@@ -40,8 +40,9 @@ struct NoiseEstimate {
 NoiseEstimate estimate_noise(const Volume& volume, const Volume* weights = nullptr);
 
 /// Whether a window that was looked at for distances, with details of this standard deviation, holds the noise of a
-/// correlated estimate and little else: edges and texture make differences over three voxels larger against those over
-/// one, or details larger against both. True of every window where neighbours share no noise.
+/// correlated estimate and little else. Edges, slopes and coarse texture make differences over three voxels larger
+/// against those over one; fine texture makes details larger against differences over three voxels. True of every
+/// window where neighbours share no noise.
 bool holds_only_noise(const NoiseEstimate& estimate, const WindowNoise& window, double details);
 
 }  // namespace halocline

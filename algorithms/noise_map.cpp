@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <numeric>
+#include <set>
 #include <vector>
 
 #include "algorithms/noise_details.hpp"
@@ -50,44 +53,44 @@ Coarse median_of_neighbours(const Coarse& coarse) {
   return out;
 }
 
-// The variance of each window that holds only noise; of the others the mean of those beside them that do, or that have
-// taken theirs before, from near to far.
-std::vector<float> from_neighbours(const Coarse& coarse, std::vector<char> known) {
-  const std::size_t strides[] = {1, coarse.size[0], coarse.size[0] * coarse.size[1]};
-  std::vector<float> values = coarse.values;
-  std::vector<std::pair<std::size_t, float>> found;
-  do {
-    found.clear();
-    for (std::size_t n = 0; n < values.size(); ++n) {
-      if (known[n]) continue;
-      double sum = 0;
-      int count = 0;
-      for (int axis = 0; axis < 3; ++axis) {
-        const std::size_t at = n / strides[axis] % coarse.size[axis];
-        for (const bool after : {false, true}) {
-          if (after ? at + 1 == coarse.size[axis] : at == 0) continue;
-          const std::size_t other = after ? n + strides[axis] : n - strides[axis];
-          if (!known[other] || !(values[other] > 0)) continue;
-          sum += values[other];
-          ++count;
-        }
-      }
-      if (count > 0) found.emplace_back(n, static_cast<float>(sum / count));
-    }
-    for (const auto& [n, value] : found) {
-      values[n] = value;
-      known[n] = true;
-    }
-  } while (!found.empty());
-  return values;
+// What else is known of a window.
+struct Content {
+  double mean = 0;  // grey value
+  bool only_noise = false;
+};
+
+double mean_of(const Volume& volume, const NoiseWindow& window) {
+  double sum = 0;
+  std::size_t count = 0;
+  for (std::size_t k = window.first[2]; k < window.first[2] + window.size[2]; ++k)
+    for (std::size_t j = window.first[1]; j < window.first[1] + window.size[1]; ++j)
+      for (std::size_t i = window.first[0]; i < window.first[0] + window.size[0]; ++i)
+        if (const float value = volume.at(i, j, k); std::isfinite(value)) sum += value, ++count;
+  return count > 0 ? sum / static_cast<double>(count) : 0;
 }
 
-// Edges and texture make windows seem noisier than those around them that hold only noise; noise of another kind hardly
-// does. Where no window holds only noise, all stay as they are.
-void limit_by_neighbours(Coarse& coarse, std::vector<char> only_noise) {
-  constexpr float most = 4;  // windows overlap by half, and noise does not vary more than that from one to the next
-  const std::vector<float> limits = from_neighbours(coarse, std::move(only_noise));
-  for (std::size_t n = 0; n < limits.size(); ++n) coarse.values[n] = std::min(coarse.values[n], most * limits[n]);
+// Where neighbours share noise, the map magnifies what structure leaves in the details of some windows. These get at
+// most twice the variance that nine tenths of those have which hold only noise and are at least as dense: air may
+// be quieter than what it surrounds. Where these are too few to tell, there is no limit.
+void limit_structure(Coarse& coarse, const std::vector<Content>& contents) {
+  constexpr float most = 2;
+  constexpr std::size_t least_count = 20;
+  std::vector<std::size_t> windows(contents.size());
+  std::iota(windows.begin(), windows.end(), std::size_t{0});
+  std::sort(windows.begin(), windows.end(),
+            [&](std::size_t a, std::size_t b) { return contents[a].mean > contents[b].mean; });
+  std::multiset<float> lower, upper;  // variances of noise as dense as the next window: nine tenths, and the rest
+  for (const std::size_t n : windows) {
+    float& value = coarse.values[n];
+    if (!(value > 0)) continue;
+    if (!contents[n].only_noise) {
+      if (lower.size() + upper.size() >= least_count) value = std::min(value, most * *lower.rbegin());
+      continue;
+    }
+    lower.insert(value);
+    upper.insert(lower.extract(std::prev(lower.end())));
+    if (9 * upper.size() > lower.size() + 9) lower.insert(upper.extract(upper.begin()));
+  }
 }
 
 // Where a voxel lies among the windows' centres along an axis.
@@ -163,16 +166,16 @@ NoiseMap noise_map(const Volume& volume) {
   const NoiseWindows windows(volume.grid);
   const std::size_t places = std::max<std::size_t>(500, most_places / windows.count());  // each is in eight windows
   Coarse coarse{windows.counts(), std::vector<float>(windows.count())};
-  std::vector<char> only_noise(windows.count());
+  std::vector<Content> contents(windows.count());
   parallel_slices(windows.count(), [&](std::size_t n) {
     const auto found =
         look_at(volume, nullptr, stencil, windows.at(n), places, estimate.correlated ? Look::distances : Look::details);
     auto details = smooth_details(found.details, stencil.differences(), edges);
     const double sigma = median_sigma(details);
     coarse.values[n] = static_cast<float>(scale * sigma * scale * sigma);
-    only_noise[n] = holds_only_noise(estimate, found, sigma);
+    contents[n] = {mean_of(volume, windows.at(n)), holds_only_noise(estimate, found, sigma)};
   });
-  if (estimate.correlated) limit_by_neighbours(coarse, std::move(only_noise));
+  if (estimate.correlated) limit_structure(coarse, contents);
   NoiseMap map;
   map.variance = spread(median_of_neighbours(coarse), windows, volume.grid);
   map.correlated = estimate.correlated;

@@ -52,7 +52,7 @@ using Values = std::vector<std::complex<float>>;
 
 Values trial_values() {
   Values values(rows * length);
-  for (std::size_t n = 0; n < values.size(); ++n) values[n] = {trial_value(2 * n), trial_value(2 * n + 1)};
+  for (std::size_t n = 0; n < values.size(); ++n) values[n] = {trial_value(n), trial_value(n * n)};
   return values;
 }
 

@@ -20,7 +20,6 @@ namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
-using Words = std::vector<std::string>;
 
 class HostileFiles : public testing::Test {
  protected:

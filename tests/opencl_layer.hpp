@@ -1,5 +1,7 @@
-// What every OpenCL layer of the tests answers the loader (CL/cl_layer.h). To be included after that.
+// What every OpenCL layer of the tests answers the loader.
 #pragma once
+
+#include <CL/cl_layer.h>
 
 #include <cstddef>
 #include <cstring>
