@@ -1,12 +1,11 @@
 // halocline bench denoise
-#include "algorithms/bench_denoise.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "algorithms/tuning/denoise_loop.hpp"
 #include "apps/bench_commands.hpp"
 #include "apps/job.hpp"
 #include "apps/report.hpp"

@@ -1,5 +1,5 @@
 // halocline bench scaling
-#include "algorithms/bench_scaling.hpp"
+#include "benchmarks/harness/bench_scaling.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

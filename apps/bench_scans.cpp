@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <memory>
 
-#include "algorithms/bench_projection.hpp"
 #include "apps/bench_commands.hpp"
 #include "apps/job.hpp"
 #include "apps/report.hpp"
 #include "apps/validators.hpp"
+#include "benchmarks/harness/bench_projection.hpp"
 #include "host/error.hpp"
 #include "host/plural.hpp"
 #include "scheduling/plan_text.hpp"

@@ -11,7 +11,7 @@
 #include <optional>
 #include <string>
 
-#include "algorithms/strength.hpp"
+#include "algorithms/denoise/strength.hpp"
 #include "scheduling/run_state.hpp"
 
 namespace halocline {

@@ -1,6 +1,6 @@
 #include "apps/chosen_scan.hpp"
 
-#include "algorithms/counts_part.hpp"
+#include "algorithms/preprocessing/counts_part.hpp"
 #include "apps/job.hpp"
 
 namespace halocline {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "algorithms/counts.hpp"
+#include "algorithms/preprocessing/counts.hpp"
 #include "apps/counts_options.hpp"
 #include "apps/projection_options.hpp"
 #include "host/volume.hpp"

@@ -1,5 +1,5 @@
 // halocline counts
-#include "algorithms/counts.hpp"
+#include "algorithms/preprocessing/counts.hpp"
 
 #include <fmt/format.h>
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/calibrate_counts.hpp"
-#include "algorithms/counts.hpp"
-#include "algorithms/ring_reduction.hpp"
+#include "algorithms/preprocessing/calibrate_counts.hpp"
+#include "algorithms/preprocessing/counts.hpp"
+#include "algorithms/preprocessing/ring_reduction.hpp"
 #include "host/typed_volume.hpp"
 
 namespace CLI {

@@ -1,5 +1,5 @@
 // halocline denoise
-#include "algorithms/denoise.hpp"
+#include "algorithms/denoise/denoise.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,8 +13,8 @@
 #include <memory>
 #include <optional>
 
-#include "algorithms/noise_map.hpp"
-#include "algorithms/registry.hpp"
+#include "algorithms/denoisers/registry.hpp"
+#include "algorithms/noise/noise_map.hpp"
 #include "apps/checkpoint.hpp"
 #include "apps/checkpoint_file.hpp"
 #include "apps/denoise_control.hpp"
@@ -313,8 +313,8 @@ double held_bytes(const DenoiseCommand& command, const Plan& plan, const Grid& g
   return result + (keeps_result ? volume : 0);
 }
 
-// Of host memory, while alpha is chosen (algorithms/strength.hpp): as measured, in volumes of the parts that are
-// judged.
+// Of host memory, while alpha is chosen (algorithms/denoise/strength.hpp): as measured, in volumes of the parts that
+// are judged.
 double judging_bytes(const DenoiseParameters& parameters, const Grid& grid, bool cpu) {
   const bool judges = (parameters.method == "pdu" || parameters.method == "spdu") && !parameters.alpha &&
                       !parameters.alpha_sigma && parameters.alpha_path.empty();

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "algorithms/gap_rule.hpp"
+#include "algorithms/denoisers/gap_rule.hpp"
 #include "apps/validators.hpp"
 #include "host/error.hpp"
 

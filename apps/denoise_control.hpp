@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/denoise.hpp"
+#include "algorithms/denoise/denoise.hpp"
 #include "host/cutout.hpp"
 
 namespace CLI {

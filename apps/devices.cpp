@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <memory>
 
-#include "algorithms/self_check.hpp"
+#include "algorithms/tuning/self_check.hpp"
 #include "apps/job.hpp"
 #include "apps/report.hpp"
 #include "apps/subcommands.hpp"

@@ -1,5 +1,5 @@
 // halocline fdk
-#include "algorithms/fdk.hpp"
+#include "algorithms/fdk/fdk.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,11 +12,11 @@
 #include <memory>
 #include <set>
 
-#include "algorithms/counts_part.hpp"
-#include "algorithms/half_scan.hpp"
-#include "algorithms/hounsfield.hpp"
-#include "algorithms/suspicious_projections.hpp"
-#include "algorithms/view_count.hpp"
+#include "algorithms/checks/suspicious_projections.hpp"
+#include "algorithms/checks/view_count.hpp"
+#include "algorithms/fdk/half_scan.hpp"
+#include "algorithms/preprocessing/counts_part.hpp"
+#include "algorithms/preprocessing/hounsfield.hpp"
 #include "apps/checkpoint_file.hpp"
 #include "apps/counts_options.hpp"
 #include "apps/filter_options.hpp"

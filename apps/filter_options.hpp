@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "algorithms/fdk.hpp"
+#include "algorithms/fdk/fdk.hpp"
 
 namespace CLI {
 class App;

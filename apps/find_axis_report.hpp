@@ -8,9 +8,9 @@
 #include <cmath>
 #include <string>
 
-#include "algorithms/axis_choice.hpp"
-#include "algorithms/find_tilt.hpp"
-#include "algorithms/geometry_check.hpp"
+#include "algorithms/alignment/axis_choice.hpp"
+#include "algorithms/alignment/find_tilt.hpp"
+#include "algorithms/checks/geometry_check.hpp"
 #include "apps/job.hpp"
 
 namespace halocline {

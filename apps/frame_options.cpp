@@ -4,7 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "algorithms/frames.hpp"
+#include "algorithms/denoise/frames.hpp"
 #include "apps/io/image_series.hpp"
 #include "apps/report.hpp"
 #include "apps/validators.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/denoise.hpp"
+#include "algorithms/denoise/denoise.hpp"
 #include "apps/io/image_file.hpp"
 #include "apps/job.hpp"
 

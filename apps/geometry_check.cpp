@@ -1,5 +1,5 @@
 // halocline geometry check
-#include "algorithms/geometry_check.hpp"
+#include "algorithms/checks/geometry_check.hpp"
 
 #include <fmt/format.h>
 
@@ -27,7 +27,7 @@ struct CheckCommand {
 
 void run_check(Job& job, CheckCommand& command) {
   job.input("geometry", command.geometry);
-  std::vector<Finding> findings;
+  std::vector<GeometryFinding> findings;
   std::size_t views = 0;
   if (!command.projections.empty()) {
     const Grid stack = placed_projections(command.detector, job.input_image("-i", command.projections),
@@ -54,7 +54,7 @@ void run_check(Job& job, CheckCommand& command) {
   std::size_t impossible = 0;
   auto& results = job.results();
   results["findings"] = nlohmann::json::array();
-  for (const Finding& finding : findings) {
+  for (const GeometryFinding& finding : findings) {
     impossible += finding.impossible;
     results["findings"].push_back({{"impossible", finding.impossible}, {"text", finding.text}});
     job.print(fmt::format("{}: {}", finding.impossible ? "impossible" : "warning", finding.text));

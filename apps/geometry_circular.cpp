@@ -7,8 +7,8 @@
 #include <optional>
 #include <sstream>
 
-#include "algorithms/geometry.hpp"
-#include "algorithms/geometry_xml.hpp"
+#include "algorithms/geometry/geometry.hpp"
+#include "algorithms/geometry/geometry_xml.hpp"
 #include "apps/geometry_commands.hpp"
 #include "apps/io/atomic_file.hpp"
 #include "apps/job.hpp"

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "algorithms/geometry_xml.hpp"
+#include "algorithms/geometry/geometry_xml.hpp"
 #include "apps/geometry_commands.hpp"
 #include "apps/geometry_file.hpp"
 #include "apps/io/atomic_file.hpp"

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/field_of_view.hpp"
-#include "algorithms/geometry_decompose.hpp"
+#include "algorithms/geometry/field_of_view.hpp"
+#include "algorithms/geometry/geometry_decompose.hpp"
 #include "apps/line_drawing.hpp"
 
 namespace halocline {

@@ -3,8 +3,8 @@
 
 #include <optional>
 
-#include "algorithms/detector_pixels.hpp"
-#include "algorithms/geometry.hpp"
+#include "algorithms/geometry/detector_pixels.hpp"
+#include "algorithms/geometry/geometry.hpp"
 #include "apps/io/png.hpp"
 
 namespace halocline {

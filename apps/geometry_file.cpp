@@ -8,8 +8,8 @@
 #include <cctype>
 #include <filesystem>
 
-#include "algorithms/geometry_vendor.hpp"
-#include "algorithms/geometry_xml.hpp"
+#include "algorithms/geometry/geometry_vendor.hpp"
+#include "algorithms/geometry/geometry_xml.hpp"
 #include "apps/io/hdf5_angles.hpp"
 #include "apps/validators.hpp"
 #include "host/error.hpp"

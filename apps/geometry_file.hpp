@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/geometry_text.hpp"
+#include "algorithms/geometry/geometry_text.hpp"
 
 namespace CLI {
 class App;
@@ -27,9 +27,10 @@ std::optional<GeometryFormat> guess_format(const std::string& path);
 extern const char* const geometry_file_help;
 
 /// Reads a geometry. Without a `format` it goes by the extension (.xtekct, .pca, .h5, .hdf5, .nxs), then by the
-/// content: XML is RTK's, a `# format:` line is that of algorithms/geometry_text.hpp. `detector` are the pixels
-/// that the geometry is wanted for; what it leaves open the file says. A Data Exchange file gives a parallel beam.
-/// Notes become warnings, but for that on the sense of rotation if the user has said what it is. Throws InputError.
+/// content: XML is RTK's, a `# format:` line is that of algorithms/geometry/geometry_text.hpp. `detector` are the
+/// pixels that the geometry is wanted for; what it leaves open the file says. A Data Exchange file gives a parallel
+/// beam. Notes become warnings, but for that on the sense of rotation if the user has said what it is. Throws
+/// InputError.
 ScanFile load_geometry(const std::string& path, std::optional<GeometryFormat> format = {},
                        const DetectorPixels& detector = {}, bool sense_is_known = false);
 

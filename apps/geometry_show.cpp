@@ -8,8 +8,9 @@
 #include <memory>
 #include <numbers>
 
-#include "algorithms/field_of_view.hpp"
-#include "algorithms/geometry_check.hpp"
+#include "algorithms/checks/geometry_check.hpp"
+#include "algorithms/geometry/detector_alignment.hpp"
+#include "algorithms/geometry/field_of_view.hpp"
 #include "apps/geometry_commands.hpp"
 #include "apps/geometry_drawing.hpp"
 #include "apps/geometry_file.hpp"

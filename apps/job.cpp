@@ -11,7 +11,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "algorithms/tune.hpp"
+#include "algorithms/tuning/tune.hpp"
 #include "apps/io/atomic_file.hpp"
 #include "apps/io/image_file.hpp"
 #include "apps/io/image_series.hpp"

@@ -1,5 +1,5 @@
 // halocline metrics
-#include "algorithms/metrics.hpp"
+#include "algorithms/metrics/metrics.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

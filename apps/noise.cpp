@@ -1,5 +1,5 @@
 // halocline noise
-#include "algorithms/noise.hpp"
+#include "algorithms/noise/noise.hpp"
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>

@@ -1,5 +1,5 @@
 // halocline noise-map
-#include "algorithms/noise_map.hpp"
+#include "algorithms/noise/noise_map.hpp"
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "algorithms/fdk.hpp"
+#include "algorithms/fdk/fdk.hpp"
 
 namespace CLI {
 class App;

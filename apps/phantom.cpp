@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "algorithms/phantoms.hpp"
+#include "algorithms/phantoms/phantoms.hpp"
 #include "apps/grid_options.hpp"
 #include "apps/job.hpp"
 #include "apps/report.hpp"

@@ -8,11 +8,11 @@
 #include <optional>
 #include <span>
 
-#include "algorithms/backprojection.hpp"
-#include "algorithms/denoise.hpp"
-#include "algorithms/fdk.hpp"
-#include "algorithms/projector.hpp"
-#include "algorithms/registry.hpp"
+#include "algorithms/denoise/denoise.hpp"
+#include "algorithms/denoisers/registry.hpp"
+#include "algorithms/fdk/fdk.hpp"
+#include "algorithms/projectors/backprojection.hpp"
+#include "algorithms/projectors/projector.hpp"
 #include "apps/grid_options.hpp"
 #include "apps/job.hpp"
 #include "apps/machine_file.hpp"

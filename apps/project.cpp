@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "algorithms/phantoms.hpp"
-#include "algorithms/projector.hpp"
+#include "algorithms/phantoms/phantoms.hpp"
+#include "algorithms/projectors/projector.hpp"
 #include "apps/geometry_file.hpp"
 #include "apps/grid_options.hpp"
 #include "apps/io/image_file.hpp"

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <regex>
 
-#include "algorithms/field_of_view.hpp"
+#include "algorithms/geometry/field_of_view.hpp"
 #include "apps/geometry_file.hpp"
 #include "apps/report.hpp"
 #include "apps/validators.hpp"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/detector_pixels.hpp"
-#include "algorithms/projection_part.hpp"
+#include "algorithms/geometry/detector_pixels.hpp"
+#include "algorithms/preprocessing/projection_part.hpp"
 #include "apps/job.hpp"
 
 namespace CLI {

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "algorithms/default_volume.hpp"
-#include "algorithms/field_of_view.hpp"
+#include "algorithms/geometry/default_volume.hpp"
+#include "algorithms/geometry/field_of_view.hpp"
 #include "apps/report.hpp"
 #include "host/error.hpp"
 

@@ -1,8 +1,8 @@
 // The grid of a volume that a scan is reconstructed on.
 #pragma once
 
-#include "algorithms/geometry_text.hpp"
-#include "algorithms/redundancy.hpp"
+#include "algorithms/fdk/redundancy.hpp"
+#include "algorithms/geometry/geometry_text.hpp"
 #include "apps/grid_options.hpp"
 #include "apps/job.hpp"
 

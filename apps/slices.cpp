@@ -5,7 +5,7 @@
 #include <memory>
 #include <numeric>
 
-#include "algorithms/half_scan.hpp"
+#include "algorithms/fdk/half_scan.hpp"
 #include "apps/chosen_scan.hpp"
 #include "apps/geometry_file.hpp"
 #include "apps/output_type.hpp"

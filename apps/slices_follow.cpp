@@ -10,7 +10,7 @@
 #include <optional>
 #include <utility>
 
-#include "algorithms/counts_part.hpp"
+#include "algorithms/preprocessing/counts_part.hpp"
 #include "apps/geometry_file.hpp"
 #include "apps/io/growing_series.hpp"
 #include "apps/io/image_file.hpp"

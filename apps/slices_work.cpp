@@ -6,10 +6,10 @@
 
 #include <algorithm>
 
-#include "algorithms/half_scan.hpp"
-#include "algorithms/hounsfield.hpp"
-#include "algorithms/slice_planes.hpp"
-#include "algorithms/suspicious_projections.hpp"
+#include "algorithms/checks/suspicious_projections.hpp"
+#include "algorithms/fdk/half_scan.hpp"
+#include "algorithms/geometry/slice_planes.hpp"
+#include "algorithms/preprocessing/hounsfield.hpp"
 #include "apps/geometry_file.hpp"
 #include "apps/report.hpp"
 #include "apps/scan_grid.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/slices.hpp"
+#include "algorithms/fdk/slices.hpp"
 #include "apps/counts_options.hpp"
 #include "apps/filter_options.hpp"
 #include "apps/grid_options.hpp"

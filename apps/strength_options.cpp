@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "algorithms/strength.hpp"
+#include "algorithms/denoise/strength.hpp"
 #include "apps/validators.hpp"
 #include "host/error.hpp"
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <string>
 
-#include "algorithms/denoise.hpp"
+#include "algorithms/denoise/denoise.hpp"
 
 namespace CLI {
 class App;

@@ -1,5 +1,5 @@
 // halocline tune
-#include "algorithms/tune.hpp"
+#include "algorithms/tuning/tune.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/bench_denoise.hpp"
+#include "algorithms/tuning/denoise_loop.hpp"
 #include "apps/job.hpp"
 #include "apps/progress.hpp"
 #include "apps/report.hpp"

@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "algorithms/rays.hpp"
+#include "algorithms/projectors/rays.hpp"
 #include "host/error.hpp"
 #include "host/plural.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "algorithms/geometry.hpp"
+#include "algorithms/geometry/geometry.hpp"
 #include "host/volume.hpp"
 
 namespace halocline {

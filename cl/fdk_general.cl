@@ -19,7 +19,7 @@
 //   max(0, 2 row(last) - row(last - d)) cos(pi/2 d/(extent + 1))^0.75      d columns out,
 // with row the weighted row and RTK's taper. It goes on with the slope that it has and ends at 0; a row that is not truncated gets nothing.
 // UPRIGHT: rows that are not across the rotation axis are interpolated from those that are measured by cubic convolution (Keys 1981): a, b and all above belong to
-//   an upright detector (algorithms/upright_rows.hpp), whose pixel (column, row), column 0 the first of `columns`, meets the measured one
+//   an upright detector (algorithms/fdk/upright_rows.hpp), whose pixel (column, row), column 0 the first of `columns`, meets the measured one
 //   at (X/Z, Y/Z), (X, Y, Z) = map (column, row, 1). A row is measured where X/Z lies between the ends; above and below the measured rows
 //   it goes on with the outermost one.
 // CYLINDER: raw is a cylinder's, and is interpolated bilinearly onto the plane that touches it. In units of SDD its radius is rho, its

@@ -2,7 +2,7 @@
 # include path then needs nothing that could be taken for another library's "host/" or "cl/".
 foreach(folder ${HALOCLINE_FOLDERS})
   string(REGEX REPLACE "^apps/" "" name ${folder})
-  file(GLOB headers RELATIVE ${HALOCLINE_SOURCE}/${folder} ${HALOCLINE_SOURCE}/${folder}/*.hpp ${HALOCLINE_SOURCE}/${folder}/*.clh)
+  file(GLOB_RECURSE headers RELATIVE ${HALOCLINE_SOURCE}/${folder} ${HALOCLINE_SOURCE}/${folder}/*.hpp ${HALOCLINE_SOURCE}/${folder}/*.clh)
   foreach(header ${headers})
     if(header MATCHES "^itk_")
       continue()  # behind halocline::io

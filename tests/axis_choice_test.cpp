@@ -1,12 +1,12 @@
 // labels: unit
 // Which measure of the rotation axis counts, and when they disagree.
-#include "algorithms/axis_choice.hpp"
+#include "algorithms/alignment/axis_choice.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "algorithms/opposite_views.hpp"
+#include "algorithms/geometry/opposite_views.hpp"
 
 namespace halocline {
 namespace {

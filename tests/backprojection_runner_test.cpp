@@ -13,8 +13,8 @@
 #include <string>
 #include <utility>
 
-#include "algorithms/backprojection.hpp"
-#include "algorithms/fdk.hpp"
+#include "algorithms/fdk/fdk.hpp"
+#include "algorithms/projectors/backprojection.hpp"
 #include "host/error.hpp"
 #include "scheduling/backprojection.hpp"
 #include "scheduling/graph.hpp"

@@ -1,6 +1,6 @@
 // labels: device slab
 // Voxel-driven back-projection against double precision, and one slab against many.
-#include "algorithms/backprojection.hpp"
+#include "algorithms/projectors/backprojection.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/turned_views.hpp"
+#include "algorithms/geometry/turned_views.hpp"
 #include "host/error.hpp"
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"

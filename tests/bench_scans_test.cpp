@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "algorithms/bench_projection.hpp"
+#include "benchmarks/harness/bench_projection.hpp"
 #include "host/error.hpp"
 #include "tests/command_runner.hpp"
 

@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "algorithms/bench_denoise.hpp"
-#include "algorithms/denoise_phantom.hpp"
-#include "algorithms/registry.hpp"
+#include "algorithms/denoisers/registry.hpp"
+#include "algorithms/tuning/denoise_loop.hpp"
+#include "algorithms/tuning/denoise_phantom.hpp"
 #include "host/error.hpp"
 #include "tests/command_runner.hpp"
 

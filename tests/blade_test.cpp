@@ -7,11 +7,11 @@
 
 #include <cmath>
 
-#include "algorithms/denoise.hpp"
-#include "algorithms/fdk.hpp"
-#include "algorithms/metrics.hpp"
-#include "algorithms/noise.hpp"
-#include "algorithms/phantoms.hpp"
+#include "algorithms/denoise/denoise.hpp"
+#include "algorithms/fdk/fdk.hpp"
+#include "algorithms/metrics/metrics.hpp"
+#include "algorithms/noise/noise.hpp"
+#include "algorithms/phantoms/phantoms.hpp"
 #include "tests/reference/projector_scenes.hpp"
 
 namespace halocline {

@@ -5,7 +5,7 @@
 #include <cctype>
 #include <string>
 
-#include "algorithms/schedule.hpp"
+#include "algorithms/denoisers/schedule.hpp"
 
 namespace halocline {
 

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/registry.hpp"
-#include "algorithms/weight_code.hpp"
+#include "algorithms/denoisers/registry.hpp"
+#include "algorithms/denoisers/weight_code.hpp"
 #include "tests/reference/variant_reference.hpp"
 
 namespace halocline {

@@ -1,12 +1,12 @@
 // labels: device slow
 // Where float32 puts detector coordinates in the largest scans: 4096^3 voxels, 4096^2 pixels.
-#include "algorithms/coordinate_error.hpp"
+#include "algorithms/projectors/coordinate_error.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "algorithms/backprojection.hpp"
+#include "algorithms/projectors/backprojection.hpp"
 #include "scheduling/measure.hpp"
 
 namespace halocline {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/denoise.hpp"
+#include "algorithms/denoise/denoise.hpp"
 #include "host/error.hpp"
 #include "scheduling/company.hpp"
 #include "scheduling/host_need.hpp"

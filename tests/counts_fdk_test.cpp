@@ -5,9 +5,9 @@
 #include <cmath>
 #include <random>
 
-#include "algorithms/bad_pixels.hpp"
-#include "algorithms/counts.hpp"
-#include "algorithms/fdk.hpp"
+#include "algorithms/fdk/fdk.hpp"
+#include "algorithms/preprocessing/bad_pixels.hpp"
+#include "algorithms/preprocessing/counts.hpp"
 #include "host/error.hpp"
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"

@@ -1,6 +1,6 @@
 // labels: device
 // Counts of parts of a scan: bins by hand, a ball from binned counts, and why they are summed before the logarithm.
-#include "algorithms/counts_part.hpp"
+#include "algorithms/preprocessing/counts_part.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,9 +8,9 @@
 #include <cmath>
 #include <random>
 
-#include "algorithms/bad_pixels.hpp"
-#include "algorithms/fdk.hpp"
-#include "algorithms/phantoms.hpp"
+#include "algorithms/fdk/fdk.hpp"
+#include "algorithms/phantoms/phantoms.hpp"
+#include "algorithms/preprocessing/bad_pixels.hpp"
 #include "host/error.hpp"
 #include "tests/reference/projector_scenes.hpp"
 

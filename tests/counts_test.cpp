@@ -1,6 +1,6 @@
 // labels: unit
 // Counts to line integrals: values by hand, a synthetic scan with all that detectors do wrong, rings, and refusals.
-#include "algorithms/counts.hpp"
+#include "algorithms/preprocessing/counts.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,9 +9,9 @@
 #include <cmath>
 #include <random>
 
-#include "algorithms/calibrate_counts.hpp"
-#include "algorithms/phantoms.hpp"
-#include "algorithms/rings.hpp"
+#include "algorithms/phantoms/phantoms.hpp"
+#include "algorithms/preprocessing/calibrate_counts.hpp"
+#include "algorithms/preprocessing/rings.hpp"
 #include "host/error.hpp"
 #include "tests/reference/projector_scenes.hpp"
 

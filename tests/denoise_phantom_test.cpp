@@ -1,5 +1,5 @@
 // labels: unit
-#include "algorithms/denoise_phantom.hpp"
+#include "algorithms/tuning/denoise_phantom.hpp"
 
 #include <gtest/gtest.h>
 

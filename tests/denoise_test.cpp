@@ -1,5 +1,5 @@
 // labels: device
-#include "algorithms/denoise.hpp"
+#include "algorithms/denoise/denoise.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -8,8 +8,8 @@
 #include <cmath>
 #include <map>
 
-#include "algorithms/noise_estimate.hpp"
-#include "algorithms/volume_sample.hpp"
+#include "algorithms/noise/noise_estimate.hpp"
+#include "algorithms/support/volume_sample.hpp"
 #include "host/error.hpp"
 #include "host/tuning.hpp"
 #include "scheduling/rates.hpp"

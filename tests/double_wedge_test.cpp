@@ -1,6 +1,6 @@
 // labels: unit slow
 // The rotation axis of half a turn, from where its ends meet: objects that reach over the detector, noise and rings.
-#include "algorithms/double_wedge.hpp"
+#include "algorithms/alignment/double_wedge.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

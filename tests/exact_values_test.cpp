@@ -1,6 +1,6 @@
 // labels: unit
 // The evaluators of single voxels and rays against the oracles that compute all of them.
-#include "algorithms/exact_values.hpp"
+#include "algorithms/projectors/exact_values.hpp"
 
 #include <gtest/gtest.h>
 

@@ -9,8 +9,8 @@
 #include <functional>
 #include <numbers>
 
-#include "algorithms/fdk.hpp"
-#include "algorithms/phantoms.hpp"
+#include "algorithms/fdk/fdk.hpp"
+#include "algorithms/phantoms/phantoms.hpp"
 #include "host/error.hpp"
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"

@@ -1,7 +1,7 @@
 // labels: device slab
 // Filtered back-projection: against double precision, in absolute values against analytic phantoms, one slab against
 // many.
-#include "algorithms/fdk.hpp"
+#include "algorithms/fdk/fdk.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,8 +10,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "algorithms/phantoms.hpp"
-#include "algorithms/row_filter.hpp"
+#include "algorithms/fdk/row_filter.hpp"
+#include "algorithms/phantoms/phantoms.hpp"
 #include "host/error.hpp"
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"

@@ -7,9 +7,9 @@
 #include <random>
 #include <string>
 
-#include "algorithms/counts_part.hpp"
-#include "algorithms/fdk.hpp"
-#include "algorithms/phantoms.hpp"
+#include "algorithms/fdk/fdk.hpp"
+#include "algorithms/phantoms/phantoms.hpp"
+#include "algorithms/preprocessing/counts_part.hpp"
 #include "tests/reference/projector_scenes.hpp"
 
 namespace halocline {

@@ -7,7 +7,7 @@
 
 #include <cmath>
 
-#include "algorithms/geometry_xml.hpp"
+#include "algorithms/geometry/geometry_xml.hpp"
 #include "apps/io/image_file.hpp"
 #include "tests/command_runner.hpp"
 #include "tests/reference/real_data.hpp"

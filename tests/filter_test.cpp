@@ -1,13 +1,13 @@
 // labels: device
 // gaussian, median, nlm: the filters that others are compared with.
-#include "algorithms/filter.hpp"
+#include "algorithms/denoisers/filter.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <random>
 
-#include "algorithms/registry.hpp"
+#include "algorithms/denoisers/registry.hpp"
 #include "tests/reference/filter_reference.hpp"
 
 namespace halocline {

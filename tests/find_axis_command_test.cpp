@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "algorithms/geometry_xml.hpp"
+#include "algorithms/geometry/geometry_xml.hpp"
 #include "apps/io/image_file.hpp"
 #include "tests/command_runner.hpp"
 

@@ -1,6 +1,6 @@
 // labels: app device slow
 // The rotation axis from projections of a phantom whose axis is known, and of a measured tooth.
-#include "algorithms/find_axis.hpp"
+#include "algorithms/alignment/find_axis.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@
 #include <cmath>
 #include <random>
 
-#include "algorithms/calibrate_counts.hpp"
-#include "algorithms/phantoms.hpp"
+#include "algorithms/phantoms/phantoms.hpp"
+#include "algorithms/preprocessing/calibrate_counts.hpp"
 #include "apps/io/image_file.hpp"
 #include "host/error.hpp"
 #include "tests/reference/real_data.hpp"

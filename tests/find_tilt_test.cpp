@@ -1,14 +1,14 @@
 // labels: unit slow
 // The turn of the detector about the beam from projections of asymmetric phantoms whose turn is known.
-#include "algorithms/find_tilt.hpp"
+#include "algorithms/alignment/find_tilt.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <random>
 
-#include "algorithms/find_axis.hpp"
-#include "algorithms/phantoms.hpp"
+#include "algorithms/alignment/find_axis.hpp"
+#include "algorithms/phantoms/phantoms.hpp"
 
 namespace halocline {
 namespace {

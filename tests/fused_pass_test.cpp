@@ -1,15 +1,15 @@
 // labels: unit device slab
 // Iterations in single passes: the bits of the kernels that work in place, tiles that fit, the floor of stored duals.
-#include "algorithms/fused_pass.hpp"
+#include "algorithms/denoisers/fused_pass.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstring>
 
-#include "algorithms/form_trial.hpp"
-#include "algorithms/phantoms.hpp"
-#include "algorithms/registry.hpp"
+#include "algorithms/denoisers/registry.hpp"
+#include "algorithms/phantoms/phantoms.hpp"
+#include "algorithms/tuning/form_trial.hpp"
 #include "tests/reference/projector_scenes.hpp"
 #include "tests/reference/tv_reference.hpp"
 

@@ -1,5 +1,5 @@
 // labels: unit
-#include "algorithms/gap_rule.hpp"
+#include "algorithms/denoisers/gap_rule.hpp"
 
 #include <gtest/gtest.h>
 

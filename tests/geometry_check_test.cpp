@@ -1,13 +1,14 @@
 // labels: unit
-#include "algorithms/geometry_check.hpp"
+#include "algorithms/checks/geometry_check.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "algorithms/field_of_view.hpp"
-#include "algorithms/redundancy.hpp"
+#include "algorithms/fdk/redundancy.hpp"
+#include "algorithms/geometry/detector_alignment.hpp"
+#include "algorithms/geometry/field_of_view.hpp"
 #include "host/error.hpp"
 
 namespace halocline {
@@ -28,9 +29,10 @@ DetectorPixels detector(std::size_t columns = 200, std::size_t rows = 100) {
 }
 
 /// One finding of that gravity whose text holds all parts.
-void expect_found(const std::vector<Finding>& findings, bool impossible, const std::vector<std::string>& parts) {
+void expect_found(const std::vector<GeometryFinding>& findings, bool impossible,
+                  const std::vector<std::string>& parts) {
   std::string all;
-  for (const Finding& finding : findings) {
+  for (const GeometryFinding& finding : findings) {
     all += (finding.impossible ? "impossible: " : "warning: ") + finding.text + "\n";
     bool here = finding.impossible == impossible;
     for (const auto& part : parts) here = here && finding.text.find(part) != std::string::npos;
@@ -152,7 +154,7 @@ TEST(Findings, AskForTheArcThatFdkAsksFor) {
     options.arc = 189 + 0.1 * n;  // 180 and the fan to the centres of the outer pixels, 11.09
     const Geometry geometry = scan(options);
     bool impossible = false, too_short = false;
-    for (const Finding& finding : geometry_findings(geometry, detector()))
+    for (const GeometryFinding& finding : geometry_findings(geometry, detector()))
       impossible = impossible || finding.impossible;
     try {
       redundancy_of(geometry, pixels);
@@ -214,7 +216,7 @@ TEST(GeometryCheck, TheAxisOnTheOutermostPixel) {
     CircularOptions options;
     options.projection_offset_x = offset;
     const auto findings = geometry_findings(scan(options), detector());
-    return std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
+    return std::any_of(findings.begin(), findings.end(), [](const GeometryFinding& finding) {
       return finding.impossible && finding.text.find("outermost pixel") != std::string::npos;
     });
   };
@@ -231,7 +233,7 @@ TEST(GeometryCheck, TheVolumeOfADisplacedDetector) {
   const auto warned = [&](double spacing) {
     const auto findings =
         geometry_findings(scan(options), detector(), default_grid({64, 64, 10}, {spacing, spacing, 1}));
-    return std::any_of(findings.begin(), findings.end(), [](const Finding& finding) {
+    return std::any_of(findings.begin(), findings.end(), [](const GeometryFinding& finding) {
       return finding.text.find("% of the volume") != std::string::npos;
     });
   };

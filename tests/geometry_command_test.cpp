@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "algorithms/geometry_xml.hpp"
+#include "algorithms/geometry/geometry_xml.hpp"
 #include "apps/geometry_drawing.hpp"
 #include "apps/geometry_file.hpp"
 #include "apps/io/image_file.hpp"

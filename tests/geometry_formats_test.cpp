@@ -8,10 +8,10 @@
 #include <fstream>
 #include <random>
 
-#include "algorithms/geometry_decompose.hpp"
-#include "algorithms/geometry_text.hpp"
-#include "algorithms/geometry_vendor.hpp"
-#include "algorithms/geometry_xml.hpp"
+#include "algorithms/geometry/geometry_decompose.hpp"
+#include "algorithms/geometry/geometry_text.hpp"
+#include "algorithms/geometry/geometry_vendor.hpp"
+#include "algorithms/geometry/geometry_xml.hpp"
 #include "host/error.hpp"
 
 namespace halocline {

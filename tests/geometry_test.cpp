@@ -1,5 +1,5 @@
 // labels: unit
-#include "algorithms/geometry.hpp"
+#include "algorithms/geometry/geometry.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // labels: unit
-#include "algorithms/geometry_xml.hpp"
+#include "algorithms/geometry/geometry_xml.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // labels: unit
-#include "algorithms/half_scan.hpp"
+#include "algorithms/fdk/half_scan.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -16,7 +16,7 @@
 #include <new>
 #include <utility>
 
-#include "algorithms/geometry.hpp"
+#include "algorithms/geometry/geometry.hpp"
 #include "apps/geometry_file.hpp"
 #include "apps/io/image_file.hpp"
 #include "host/error.hpp"

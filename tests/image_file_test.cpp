@@ -24,7 +24,7 @@
 #include <sstream>
 #include <thread>
 
-#include "algorithms/calibrate_counts.hpp"
+#include "algorithms/preprocessing/calibrate_counts.hpp"
 #include "apps/io/atomic_file.hpp"
 #include "apps/io/meta_image.hpp"
 #include "host/error.hpp"

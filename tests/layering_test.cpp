@@ -19,6 +19,11 @@ namespace fs = std::filesystem;
 // Each folder includes itself and those before it.
 const std::vector<std::string> layers{"cl", "host", "scheduling", "algorithms", "apps"};
 
+// And each room of algorithms/.
+const std::vector<std::string> rooms{"support",    "validation", "geometry",  "phantoms", "preprocessing",
+                                     "projectors", "fdk",        "alignment", "checks",   "noise",
+                                     "denoisers",  "tuning",     "denoise",   "metrics"};
+
 struct Source {
   std::string path;  // from the root of the tree
   std::string text;
@@ -135,6 +140,29 @@ TEST(Layering, includesPointDownwards) {
       EXPECT_TRUE(fs::exists(fs::path(HALOCLINE_SOURCE_DIR) / include)) << source.path << " includes " << include;
     }
   }
+}
+
+// Place of the room of a path below algorithms/ among all rooms.
+std::size_t room_of(const std::string& path) {
+  const std::string below = path.substr(std::string("algorithms/").size());
+  return static_cast<std::size_t>(std::find(rooms.begin(), rooms.end(), below.substr(0, below.find('/'))) -
+                                  rooms.begin());
+}
+
+TEST(Layering, roomsIncludeThoseBeforeThem) {
+  int files = 0;
+  for (const auto& source : tree()) {
+    if (source.folder() != "algorithms" || !is_code(source)) continue;
+    ++files;
+    const std::size_t own = room_of(source.path);
+    EXPECT_LT(own, rooms.size()) << source.path << " is in none of the rooms";
+    for (const auto& include : includes_of(source)) {
+      if (include.starts_with("algorithms/"))
+        EXPECT_LE(room_of(include), own) << source.path << " includes " << include;
+      EXPECT_FALSE(include.starts_with("benchmarks/")) << source.path << " includes " << include;
+    }
+  }
+  EXPECT_GT(files, 100);
 }
 
 TEST(Layering, openClStaysInHost) {

@@ -6,10 +6,10 @@
 #include <limits>
 #include <thread>
 
-#include "algorithms/backprojection.hpp"
-#include "algorithms/denoise.hpp"
-#include "algorithms/fdk.hpp"
-#include "algorithms/projector.hpp"
+#include "algorithms/denoise/denoise.hpp"
+#include "algorithms/fdk/fdk.hpp"
+#include "algorithms/projectors/backprojection.hpp"
+#include "algorithms/projectors/projector.hpp"
 #include "host/error.hpp"
 #include "tests/reference/tv_reference.hpp"
 

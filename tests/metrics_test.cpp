@@ -1,6 +1,6 @@
 // labels: unit
 // Quality measures against brute force, against published software, and at their limits.
-#include "algorithms/metrics.hpp"
+#include "algorithms/metrics/metrics.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 // Back-projection where rows above the mid-plane share texels with those below it: when that is so, against double
 // precision, and one slab against many. PoCL 3.1 has no textures of two channels: a test of its own runs this program
 // under Oclgrind, so scenes are small.
-#include "algorithms/mirrored_rows.hpp"
+#include "algorithms/projectors/mirrored_rows.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/backprojection.hpp"
-#include "algorithms/bench_scan.hpp"
-#include "algorithms/fdk.hpp"
+#include "algorithms/fdk/fdk.hpp"
+#include "algorithms/projectors/backprojection.hpp"
+#include "algorithms/tuning/scan_loop.hpp"
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"
 

@@ -1,12 +1,12 @@
 // labels: unit
-#include "algorithms/noise_estimate.hpp"
+#include "algorithms/noise/noise_estimate.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "algorithms/axis_filter.hpp"
+#include "algorithms/support/axis_filter.hpp"
 #include "tests/noise_volumes.hpp"
 #include "tests/reference/tv_reference.hpp"
 

@@ -1,6 +1,6 @@
 // labels: unit
 // Noise of known variance that changes over the volume, under objects with edges: what the maps say of it.
-#include "algorithms/noise_map.hpp"
+#include "algorithms/noise/noise_map.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@
 #include <limits>
 #include <random>
 
-#include "algorithms/axis_filter.hpp"
-#include "algorithms/phantoms.hpp"
+#include "algorithms/phantoms/phantoms.hpp"
+#include "algorithms/support/axis_filter.hpp"
 #include "host/error.hpp"
 #include "tests/noise_volumes.hpp"
 #include "tests/reference/tv_reference.hpp"

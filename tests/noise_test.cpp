@@ -1,6 +1,6 @@
 // labels: unit
 // The random numbers against published vectors, the distributions against their moments, and pieces against the whole.
-#include "algorithms/noise.hpp"
+#include "algorithms/noise/noise.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -6,13 +6,13 @@
 #include <cstdlib>
 #include <functional>
 
-#include "algorithms/backprojection.hpp"
-#include "algorithms/fdk.hpp"
-#include "algorithms/projector.hpp"
-#include "algorithms/registry.hpp"
-#include "algorithms/row_filter_trial.hpp"
-#include "algorithms/slice_planes.hpp"
-#include "algorithms/slices.hpp"
+#include "algorithms/denoisers/registry.hpp"
+#include "algorithms/fdk/fdk.hpp"
+#include "algorithms/fdk/row_filter_trial.hpp"
+#include "algorithms/fdk/slices.hpp"
+#include "algorithms/geometry/slice_planes.hpp"
+#include "algorithms/projectors/backprojection.hpp"
+#include "algorithms/projectors/projector.hpp"
 #include "host/error.hpp"
 #include "scheduling/measure.hpp"
 #include "tests/reference/projector_scenes.hpp"

@@ -1,5 +1,5 @@
 // labels: device slab
-#include "algorithms/pdu4d.hpp"
+#include "algorithms/denoisers/pdu4d.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 #include <cstring>
 #include <random>
 
-#include "algorithms/denoise.hpp"
-#include "algorithms/frames.hpp"
+#include "algorithms/denoise/denoise.hpp"
+#include "algorithms/denoise/frames.hpp"
 #include "host/error.hpp"
 #include "tests/case_name.hpp"
 #include "tests/reference/frames_reference.hpp"

@@ -1,13 +1,13 @@
 // labels: device
-#include "algorithms/pdu.hpp"
+#include "algorithms/denoisers/pdu.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <random>
 
-#include "algorithms/registry.hpp"
-#include "algorithms/slice_sums.hpp"
+#include "algorithms/denoisers/registry.hpp"
+#include "algorithms/support/slice_sums.hpp"
 #include "tests/case_name.hpp"
 #include "tests/reference/projector_scenes.hpp"
 #include "tests/reference/tv_reference.hpp"

@@ -1,5 +1,5 @@
 // labels: device
-#include "algorithms/pdu_variant.hpp"
+#include "algorithms/denoisers/pdu_variant.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <cmath>
 #include <random>
 
-#include "algorithms/registry.hpp"
+#include "algorithms/denoisers/registry.hpp"
 #include "tests/reference/variant_reference.hpp"
 
 namespace halocline {

@@ -1,5 +1,5 @@
 // labels: unit
-#include "algorithms/phantoms.hpp"
+#include "algorithms/phantoms/phantoms.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

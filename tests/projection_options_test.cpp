@@ -7,9 +7,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "algorithms/geometry_xml.hpp"
-#include "algorithms/half_scan.hpp"
-#include "algorithms/projection_part.hpp"
+#include "algorithms/fdk/half_scan.hpp"
+#include "algorithms/geometry/geometry_xml.hpp"
+#include "algorithms/preprocessing/projection_part.hpp"
 #include "apps/io/image_file.hpp"
 #include "host/cutout.hpp"
 #include "tests/command_runner.hpp"

@@ -18,8 +18,8 @@
 #include <cstdio>
 #include <vector>
 
-#include "algorithms/phantoms.hpp"
-#include "algorithms/projector.hpp"
+#include "algorithms/phantoms/phantoms.hpp"
+#include "algorithms/projectors/projector.hpp"
 #include "tests/reference/projector_scenes.hpp"
 
 namespace halocline {

@@ -1,7 +1,7 @@
 // labels: device slab
 // The matched pairs of projectors: both directions against double precision, each other's adjoint, one slab against
 // many, and line integrals of ellipsoids.
-#include "algorithms/projector.hpp"
+#include "algorithms/projectors/projector.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include <numeric>
 #include <utility>
 
-#include "algorithms/phantoms.hpp"
+#include "algorithms/phantoms/phantoms.hpp"
 #include "host/error.hpp"
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"

@@ -1,6 +1,6 @@
 // labels: unit
 // The filter's transfer functions.
-#include "algorithms/ramp.hpp"
+#include "algorithms/fdk/ramp.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

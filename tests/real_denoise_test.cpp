@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/denoise.hpp"
-#include "algorithms/metrics.hpp"
-#include "algorithms/noise_estimate.hpp"
-#include "algorithms/noise_map.hpp"
+#include "algorithms/denoise/denoise.hpp"
+#include "algorithms/metrics/metrics.hpp"
+#include "algorithms/noise/noise_estimate.hpp"
+#include "algorithms/noise/noise_map.hpp"
 #include "apps/io/image_file.hpp"
 #include "tests/reference/projector_scenes.hpp"
 #include "tests/reference/real_data.hpp"

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/denoise.hpp"
-#include "algorithms/fdk.hpp"
-#include "algorithms/frames.hpp"
-#include "algorithms/geometry.hpp"
+#include "algorithms/denoise/denoise.hpp"
+#include "algorithms/denoise/frames.hpp"
+#include "algorithms/fdk/fdk.hpp"
+#include "algorithms/geometry/geometry.hpp"
 #include "apps/io/image_file.hpp"
 #include "tests/reference/real_data.hpp"
 

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <numeric>
 
-#include "algorithms/calibrate_counts.hpp"
-#include "algorithms/fdk.hpp"
-#include "algorithms/geometry.hpp"
+#include "algorithms/fdk/fdk.hpp"
+#include "algorithms/geometry/geometry.hpp"
+#include "algorithms/preprocessing/calibrate_counts.hpp"
 #include "apps/io/image_file.hpp"
 #include "tests/reference/real_data.hpp"
 

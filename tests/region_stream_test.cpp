@@ -10,7 +10,7 @@
 #include <cmath>
 #include <random>
 
-#include "algorithms/registry.hpp"
+#include "algorithms/denoisers/registry.hpp"
 #include "host/error.hpp"
 
 namespace halocline {

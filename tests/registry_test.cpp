@@ -1,6 +1,6 @@
 // labels: device slab
 // Every iterative method of the registry: however the volume is split, the same bits.
-#include "algorithms/registry.hpp"
+#include "algorithms/denoisers/registry.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -113,7 +113,7 @@ struct Case {
   reference::NamedRegulariser regulariser{};
   std::size_t depth = 1;  // pdu4d
   reference::NamedDescent descent{};
-  int weight_bits = 32;   // spdu
+  int weight_bits = 32;  // spdu
 };
 
 std::string form_name(const Case& c) {

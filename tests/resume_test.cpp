@@ -10,8 +10,8 @@
 #include <map>
 #include <set>
 
-#include "algorithms/pdu.hpp"
-#include "algorithms/registry.hpp"
+#include "algorithms/denoisers/pdu.hpp"
+#include "algorithms/denoisers/registry.hpp"
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
 #include "tests/reference/tv_reference.hpp"

@@ -1,6 +1,6 @@
 // labels: app device
 // Rings of line integrals: --reduce-rings of fdk, slices and find-axis without --counts.
-#include "algorithms/ring_reduction.hpp"
+#include "algorithms/preprocessing/ring_reduction.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -1,6 +1,6 @@
 // labels: device
 // FDK's row filter in local memory against sums in float64, and against transforms in device memory by either library.
-#include "algorithms/row_filter.hpp"
+#include "algorithms/fdk/row_filter.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <cmath>
 #include <string>
 
-#include "algorithms/row_filter_trial.hpp"
+#include "algorithms/fdk/row_filter_trial.hpp"
 #include "host/fft_library.hpp"
 
 namespace halocline {

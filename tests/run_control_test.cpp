@@ -8,9 +8,9 @@
 #include <cmath>
 #include <cstring>
 
-#include "algorithms/pdu.hpp"
-#include "algorithms/registry.hpp"
-#include "algorithms/spdu.hpp"
+#include "algorithms/denoisers/pdu.hpp"
+#include "algorithms/denoisers/registry.hpp"
+#include "algorithms/denoisers/spdu.hpp"
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
 #include "tests/reference/tv_reference.hpp"

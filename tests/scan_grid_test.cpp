@@ -8,9 +8,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "algorithms/default_volume.hpp"
-#include "algorithms/geometry_vendor.hpp"
-#include "algorithms/geometry_xml.hpp"
+#include "algorithms/geometry/default_volume.hpp"
+#include "algorithms/geometry/geometry_vendor.hpp"
+#include "algorithms/geometry/geometry_xml.hpp"
 #include "apps/geometry_file.hpp"
 #include "apps/io/image_file.hpp"
 #include "tests/command_runner.hpp"

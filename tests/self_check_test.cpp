@@ -1,7 +1,7 @@
 // labels: app device error
 // Kernel variants against their twins: right ones pass, and are looked at once only; one that a driver computes wrongly
 // (the OpenCL layer of fault_layer.cpp leaves its kernel out) is found, remembered, not used and reported.
-#include "algorithms/self_check.hpp"
+#include "algorithms/tuning/self_check.hpp"
 
 #include <dlfcn.h>
 #include <gmock/gmock.h>
@@ -15,10 +15,10 @@
 #include <set>
 #include <sstream>
 
-#include "algorithms/fused_variants.hpp"
-#include "algorithms/local_tile.hpp"
-#include "algorithms/row_filter.hpp"
-#include "algorithms/row_filter_variants.hpp"
+#include "algorithms/denoisers/fused_variants.hpp"
+#include "algorithms/fdk/row_filter.hpp"
+#include "algorithms/fdk/row_filter_variants.hpp"
+#include "algorithms/projectors/local_tile.hpp"
 #include "host/error.hpp"
 #include "host/fft_library.hpp"
 #include "host/program_cache.hpp"

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <map>
 
-#include "algorithms/registry.hpp"
+#include "algorithms/denoisers/registry.hpp"
 #include "host/device.hpp"
 #include "scheduling/iteration.hpp"
 

@@ -1,15 +1,15 @@
 // labels: app device
 // Slices from resident projections: the bits of fdk where they lie on its voxels, double precision anywhere, windows
 // that move, and the command.
-#include "algorithms/slices.hpp"
+#include "algorithms/fdk/slices.hpp"
 
 #include <gmock/gmock.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "algorithms/half_scan.hpp"
-#include "algorithms/slice_planes.hpp"
+#include "algorithms/fdk/half_scan.hpp"
+#include "algorithms/geometry/slice_planes.hpp"
 #include "apps/io/image_file.hpp"
 #include "host/error.hpp"
 #include "tests/command_runner.hpp"

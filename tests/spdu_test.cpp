@@ -1,5 +1,5 @@
 // labels: device
-#include "algorithms/spdu.hpp"
+#include "algorithms/denoisers/spdu.hpp"
 
 #include <gtest/gtest.h>
 

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "algorithms/denoise.hpp"
-#include "algorithms/volume_sample.hpp"
+#include "algorithms/denoise/denoise.hpp"
+#include "algorithms/support/volume_sample.hpp"
 #include "host/device.hpp"
 #include "host/error.hpp"
 #include "host/typed_volume.hpp"

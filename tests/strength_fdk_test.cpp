@@ -8,12 +8,12 @@
 #include <cmath>
 #include <limits>
 
-#include "algorithms/denoise.hpp"
-#include "algorithms/fdk.hpp"
-#include "algorithms/half_scan.hpp"
-#include "algorithms/noise.hpp"
-#include "algorithms/noise_map.hpp"
-#include "algorithms/phantoms.hpp"
+#include "algorithms/denoise/denoise.hpp"
+#include "algorithms/fdk/fdk.hpp"
+#include "algorithms/fdk/half_scan.hpp"
+#include "algorithms/noise/noise.hpp"
+#include "algorithms/noise/noise_map.hpp"
+#include "algorithms/phantoms/phantoms.hpp"
 #include "tests/reference/projector_scenes.hpp"
 
 namespace halocline {

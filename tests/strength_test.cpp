@@ -1,6 +1,6 @@
 // labels: device
 // The strengths that the rules choose, against the best by search.
-#include "algorithms/strength.hpp"
+#include "algorithms/denoise/strength.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,9 +11,9 @@
 #include <limits>
 #include <random>
 
-#include "algorithms/denoise.hpp"
-#include "algorithms/noise_estimate.hpp"
-#include "algorithms/phantoms.hpp"
+#include "algorithms/denoise/denoise.hpp"
+#include "algorithms/noise/noise_estimate.hpp"
+#include "algorithms/phantoms/phantoms.hpp"
 #include "host/error.hpp"
 #include "tests/noise_volumes.hpp"
 #include "tests/reference/projector_scenes.hpp"

@@ -1,5 +1,5 @@
 // labels: unit
-#include "algorithms/suspicious_projections.hpp"
+#include "algorithms/checks/suspicious_projections.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,8 +10,8 @@
 #include <functional>
 #include <random>
 
-#include "algorithms/calibrate_counts.hpp"
-#include "algorithms/phantoms.hpp"
+#include "algorithms/phantoms/phantoms.hpp"
+#include "algorithms/preprocessing/calibrate_counts.hpp"
 
 namespace halocline {
 namespace {

@@ -1,13 +1,13 @@
 // labels: unit
-#include "algorithms/suspicious_views.hpp"
+#include "algorithms/geometry/suspicious_views.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "algorithms/geometry_check.hpp"
-#include "algorithms/projection_part.hpp"
+#include "algorithms/checks/geometry_check.hpp"
+#include "algorithms/preprocessing/projection_part.hpp"
 
 namespace halocline {
 namespace {

@@ -1,6 +1,6 @@
 // labels: unit
 // Objects that reach over the detector's edge, in all views or in some.
-#include "algorithms/truncation.hpp"
+#include "algorithms/alignment/truncation.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,17 +1,17 @@
 // labels: app device
 // What is measured to be fastest on a device: chosen, kept, used, and without influence on any result.
-#include "algorithms/tune.hpp"
+#include "algorithms/tuning/tune.hpp"
 
 #include <gmock/gmock.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "algorithms/denoise.hpp"
-#include "algorithms/denoise_phantom.hpp"
-#include "algorithms/fdk.hpp"
-#include "algorithms/projector.hpp"
-#include "algorithms/tune_time.hpp"
+#include "algorithms/denoise/denoise.hpp"
+#include "algorithms/fdk/fdk.hpp"
+#include "algorithms/projectors/projector.hpp"
+#include "algorithms/tuning/denoise_phantom.hpp"
+#include "algorithms/tuning/tune_time.hpp"
 #include "host/error.hpp"
 #include "tests/command_runner.hpp"
 

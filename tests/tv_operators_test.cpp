@@ -6,7 +6,7 @@
 #include <cmath>
 #include <random>
 
-#include "algorithms/schedule.hpp"
+#include "algorithms/denoisers/schedule.hpp"
 #include "host/error.hpp"
 #include "tests/reference/tv_reference.hpp"
 

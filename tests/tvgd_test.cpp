@@ -1,5 +1,5 @@
 // labels: device
-#include "algorithms/tvgd.hpp"
+#include "algorithms/denoisers/tvgd.hpp"
 
 #include <gtest/gtest.h>
 

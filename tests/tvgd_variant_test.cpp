@@ -1,5 +1,5 @@
 // labels: device
-#include "algorithms/tvgd_variant.hpp"
+#include "algorithms/denoisers/tvgd_variant.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // labels: device slab
 // Rows that are not across the rotation axis: where the upright detector's pixels lie on the measured one, and that FDK
 // makes the same of a tilted scan as of a perfect one. A thin plate across the axis shows it best.
-#include "algorithms/upright_rows.hpp"
+#include "algorithms/fdk/upright_rows.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,10 +9,10 @@
 #include <cmath>
 #include <numbers>
 
-#include "algorithms/fdk.hpp"
-#include "algorithms/geometry_check.hpp"
-#include "algorithms/geometry_decompose.hpp"
-#include "algorithms/phantoms.hpp"
+#include "algorithms/checks/geometry_check.hpp"
+#include "algorithms/fdk/fdk.hpp"
+#include "algorithms/geometry/geometry_decompose.hpp"
+#include "algorithms/phantoms/phantoms.hpp"
 #include "tests/reference/projector_scenes.hpp"
 
 namespace halocline {

@@ -1,5 +1,5 @@
 // labels: unit
-#include "algorithms/view_count.hpp"
+#include "algorithms/checks/view_count.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // labels: unit
-#include "algorithms/volume_sample.hpp"
+#include "algorithms/support/volume_sample.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // labels: unit
-#include "algorithms/weight_code.hpp"
+#include "algorithms/denoisers/weight_code.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Lists the devices, writes a small volume, reads it again and denoises it with what is installed.
 #include <cmath>
-#include <halocline/algorithms/denoise.hpp>
+#include <halocline/algorithms/denoise/denoise.hpp>
 #include <halocline/host/device.hpp>
 #include <halocline/host/error.hpp>
 #include <halocline/io/image_file.hpp>

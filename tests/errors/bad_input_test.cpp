@@ -13,7 +13,7 @@
 #include <sstream>
 #include <thread>
 
-#include "algorithms/geometry_xml.hpp"
+#include "algorithms/geometry/geometry_xml.hpp"
 #include "apps/io/image_file.hpp"
 #include "tests/command_runner.hpp"
 

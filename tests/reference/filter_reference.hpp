@@ -12,7 +12,7 @@ Image gaussian(const Lattice& lattice, const Image& f, double sigma);
 /// Median of the cube of 2 radius + 1 voxels (1 along axes of one voxel), faces repeated.
 Image median(const Lattice& lattice, const Image& f, int radius);
 
-/// Non-local means as algorithms/nlm.hpp says; noise and strength as there.
+/// Non-local means as algorithms/denoisers/nlm.hpp says; noise and strength as there.
 Image non_local_means(const Lattice& lattice, const Image& f, int patch_radius, int search_radius, double strength,
                       double noise);
 

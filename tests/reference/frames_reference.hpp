@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "algorithms/schedule.hpp"
+#include "algorithms/denoisers/schedule.hpp"
 #include "tests/reference/tv_reference.hpp"
 
 namespace halocline::reference {

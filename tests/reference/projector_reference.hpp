@@ -5,8 +5,8 @@
 #include <functional>
 #include <vector>
 
-#include "algorithms/fdk.hpp"
-#include "algorithms/projector.hpp"
+#include "algorithms/fdk/fdk.hpp"
+#include "algorithms/projectors/projector.hpp"
 
 namespace halocline::reference {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/geometry.hpp"
+#include "algorithms/geometry/geometry.hpp"
 #include "host/device.hpp"
 
 namespace halocline::reference {
@@ -22,8 +22,8 @@ inline void PrintTo(const Scene& scene, std::ostream* out) {
 }
 
 /// Cone (tilted, displaced source and detector; also untilted), fan and parallel beam, with odd, anisotropic,
-/// off-centre grids along the default axes, along the world's (the rotation axis along j), and turned arbitrarily. Angles avoid those where a ray
-/// follows two axes equally.
+/// off-centre grids along the default axes, along the world's (the rotation axis along j), and turned arbitrarily.
+/// Angles avoid those where a ray follows two axes equally.
 std::vector<Scene> scenes();
 
 /// Values in [0, 1) from a fixed sequence.

@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "algorithms/schedule.hpp"
+#include "algorithms/denoisers/schedule.hpp"
 #include "host/volume.hpp"
 
 namespace halocline::reference {

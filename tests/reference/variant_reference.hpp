@@ -1,11 +1,12 @@
-// Double-precision oracle of the family around total variation (algorithms/regulariser.hpp), from the definitions.
+// Double-precision oracle of the family around total variation (algorithms/denoisers/regulariser.hpp), from the
+// definitions.
 #pragma once
 
 #include <ostream>
 #include <string>
 #include <vector>
 
-#include "algorithms/denoise_method.hpp"
+#include "algorithms/denoisers/denoise_method.hpp"
 #include "tests/reference/tv_reference.hpp"
 
 namespace halocline::reference {

@@ -1,0 +1,24 @@
+// Whether a scan geometry can be true, and what a reconstruction will suffer from.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "algorithms/geometry/detector_pixels.hpp"
+#include "algorithms/geometry/geometry.hpp"
+
+namespace halocline {
+
+struct GeometryFinding {
+  bool impossible = false;  ///< no reconstruction is right with it; otherwise a warning
+  std::string text;         ///< what was found, in which view, and what to do
+};
+
+/// What is wrong with a geometry that check_geometry accepts: a missing arc, views that do not belong together,
+/// a detector turned over, large tilts, and with the detector's pixels the axis outside the detector, with a volume too
+/// how much of it is seen. In the order of gravity: what is impossible first.
+std::vector<GeometryFinding> geometry_findings(const Geometry& geometry, const DetectorPixels& detector = {},
+                                               const std::optional<Grid>& volume = {});
+
+}  // namespace halocline

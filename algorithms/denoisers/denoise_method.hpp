@@ -1,0 +1,99 @@
+// What the denoisers have in common beyond iterating: parameters, and a record of how far they came.
+#pragma once
+
+#include <array>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "algorithms/fdk/filter_parameters.hpp"
+#include "algorithms/denoisers/fused_pass.hpp"
+#include "algorithms/denoisers/regulariser.hpp"
+#include "algorithms/denoisers/schedule.hpp"
+#include "algorithms/support/slice_sums.hpp"
+#include "algorithms/denoisers/time_axis.hpp"
+#include "scheduling/iteration.hpp"
+
+namespace halocline {
+
+/// Parameters of every method of the registry; each takes what it needs. Lengths in mm.
+struct MethodParameters {
+  std::array<std::size_t, 3> size{1, 1, 1};
+  std::array<double, 3> spacing{1, 1, 1};
+  int iterations = 1;
+  // pdu, spdu
+  double lambda = 1;  // grey values times mm
+  double gap = 0;     // stop at this relative duality gap; 0: do all iterations
+  Schedule schedule = Schedule::standard;
+  // spdu: the least positive and the largest weight, and how they are stored (WeightCode)
+  double least_weight = 1, largest_weight = 1;
+  int weight_bits = 32;
+  FusedForm fused;  // pdu, spdu with the default schedule
+  // tvgd
+  double step = 0;                                              // RMS change per voxel and iteration, grey values
+  double epsilon = 1;                                           // smoothing of the gradient's norm, grey values per mm
+  double target_rms = std::numeric_limits<double>::infinity();  // stop when ||u - f||_2 / sqrt(N) is this
+  std::optional<double> adaptive_delta;  // grey values per mm: differences well above are edges, and stay
+  bool statistical = false;              // steps are proportional to the root of the input "w"
+  KernelVariants variants;
+  Regulariser regulariser;  // pdu, spdu; bounds less what was subtracted from the grey values
+  FilterParameters filter;  // gaussian, median, nlm
+  double noise = 1;         // nlm: standard deviation, grey values
+  TimeAxis time;            // pdu4d
+  std::vector<double>
+      path;  // pdu, spdu: values of lambda to do after one another, `iterations` at most each; empty: one
+};
+
+/// What a reduction found after so many iterations. Not a number where a method has no such quantity (tvgd: no dual).
+struct IterationRecord {
+  int iteration = 0;
+  double primal = std::numeric_limits<double>::quiet_NaN();
+  double dual = std::numeric_limits<double>::quiet_NaN();
+  double gap = std::numeric_limits<double>::quiet_NaN();           // primal - dual
+  double relative_gap = std::numeric_limits<double>::quiet_NaN();  // gap / primal
+  double total_variation = 0;
+  double fidelity = 0;           // ||u - f||_2
+  double weighted_fidelity = 0;  // ||u - f||_2 weighted with 1 / w
+};
+
+/// One lambda of a path.
+struct StageRecord {
+  double lambda = 0;
+  bool converged = false, stalled = false;
+  IterationRecord last;  // its result; iterations counted from the stage's beginning
+};
+
+class DenoiseMethod : public IterativeMethod {
+ public:
+  /// One record a reduction, the last one of the result. Of a path those of its last stage.
+  const std::vector<IterationRecord>& history() const { return history_; }
+  /// Whether the stopping criterion was reached.
+  bool converged() const { return converged_; }
+  /// Whether it was given up because float32 (or the type of the duals) gets no nearer.
+  bool stalled() const { return stalled_; }
+  /// The stages of a path, the one that is under way included.
+  const std::vector<StageRecord>& stages() const { return stages_; }
+  /// Arrays that hold the image before the first iteration, for a warm start.
+  virtual std::vector<std::string> image_arrays() const { return {"u"}; }
+  void begin() override {
+    history_.clear();
+    stages_.clear();
+    converged_ = stalled_ = false;
+  }
+
+ protected:
+  std::vector<IterationRecord> history_;
+  std::vector<StageRecord> stages_;
+  bool converged_ = false, stalled_ = false;
+};
+
+/// An array of kind volume, float32.
+inline ArrayNeed volume_array(std::string name, Lifetime lifetime) {
+  ArrayNeed need;
+  need.name = std::move(name);
+  need.lifetime = lifetime;
+  return need;
+}
+
+}  // namespace halocline

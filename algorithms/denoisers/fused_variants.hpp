@@ -1,0 +1,11 @@
+// PDU and S-PDU with several iterations a pass, checked against those with one kernel each.
+#pragma once
+
+#include "algorithms/validation/variant_check.hpp"
+
+namespace halocline {
+
+/// PDU, or if weighted S-PDU, with so many iterations a pass: 1 to 4.
+Variant fused_variant(bool weighted, int stages);
+
+}  // namespace halocline

@@ -1,0 +1,108 @@
+#include "algorithms/denoisers/regulariser.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "algorithms/noise/noise_estimate.hpp"
+#include "algorithms/support/require_positive.hpp"
+#include "algorithms/denoisers/schedule.hpp"
+#include "host/error.hpp"
+
+namespace halocline {
+namespace {
+
+constexpr struct {
+  const char* name;
+  Variation variation;
+} names[] = {{"isotropic", Variation::isotropic}, {"anisotropic", Variation::anisotropic}, {"huber", Variation::huber}};
+
+// The option that makes the problem another than plain total variation.
+const char* first_option(const Regulariser& regulariser) {
+  if (regulariser.variation != Variation::isotropic) return "--tv";
+  if (regulariser.minimum > -std::numeric_limits<double>::infinity()) return "--minimum";
+  if (regulariser.maximum < std::numeric_limits<double>::infinity()) return "--maximum";
+  if (regulariser.guided) return "--reference";
+  return nullptr;
+}
+
+double largest_gradient(const Volume& volume, const std::array<double, 3>& spacing) {
+  const auto& size = volume.grid.size;
+  const std::size_t strides[3] = {1, size[0], size[0] * size[1]};
+  double most = 0;
+  for (std::size_t n = 0; n < volume.voxels.size(); ++n) {
+    const std::size_t position[3] = {n % size[0], n / size[0] % size[1], n / strides[2]};
+    double sum = 0;
+    for (int axis = 0; axis < 3; ++axis) {
+      if (position[axis] + 1 >= size[axis]) continue;
+      const double difference = static_cast<double>(volume.voxels[n + strides[axis]]) - volume.voxels[n];
+      sum += std::pow(difference / spacing[axis], 2);
+    }
+    most = std::max(most, sum);
+  }
+  return std::sqrt(most);
+}
+
+}  // namespace
+
+Variation variation_named(const std::string& name) {
+  std::string list;
+  for (const auto& each : names) {
+    if (name == each.name) return each.variation;
+    list += (list.empty() ? "" : ", ") + std::string(each.name);
+  }
+  throw InputError(fmt::format("--tv is \"{}\"; expected one of: {}", name, list));
+}
+
+std::string variation_name(Variation variation) {
+  return names[static_cast<int>(variation)].name;
+}
+
+void check_regulariser(const Regulariser& regulariser, const std::string& method) {
+  const bool huber = regulariser.variation == Variation::huber;
+  require_positive("--huber-delta", regulariser.huber_delta);
+  constexpr double most_bound = 1e18;  // whose square is a float32 number
+  for (const auto& [option, bound] : {std::pair{"--minimum", regulariser.minimum}, {"--maximum", regulariser.maximum}})
+    if (std::isfinite(bound) && std::abs(bound) > most_bound)
+      throw InputError(fmt::format("{} is {}; expected {:g} to {:g}", option, bound, -most_bound, most_bound));
+  require_positive("--reference-eta", regulariser.reference_eta);
+  require_positive("--reference-strength", regulariser.reference_strength);
+  if (regulariser.reference_strength.value_or(1) > 1)
+    throw InputError(
+        fmt::format("--reference-strength is {}; expected at most 1, where edges of the reference are free",
+                    *regulariser.reference_strength));
+  if (huber && !regulariser.huber_delta)
+    throw InputError(
+        "--tv huber needs --huber-delta, in grey values per mm: slopes below it are kept instead of made into stairs");
+  if (!huber && regulariser.huber_delta) throw InputError("--huber-delta belongs to --tv huber; leave it out");
+  if (!regulariser.guided && regulariser.reference_eta)
+    throw InputError("--reference-eta belongs to --reference; give the reference, or leave it out");
+  if (!regulariser.guided && regulariser.reference_strength)
+    throw InputError("--reference-strength belongs to --reference; give the reference, or leave it out");
+  if (!(regulariser.minimum < regulariser.maximum))
+    throw InputError(fmt::format("--minimum is {} and --maximum {}; expected a minimum below the maximum",
+                                 regulariser.minimum, regulariser.maximum));
+  const char* option = first_option(regulariser);
+  if (option != nullptr && method != "pdu" && method != "spdu")
+    throw InputError(fmt::format("{} belongs to the methods pdu and spdu; {} has no such thing", option, method));
+}
+
+double reference_eta(const Volume& reference, const std::array<double, 3>& spacing,
+                     const std::optional<double>& given) {
+  const double largest = largest_gradient(reference, spacing);
+  if (!(largest > 0))
+    throw InputError("--reference: the volume is constant, so it has no edges to go by; leave it out");
+  if (given) {
+    if (*given < 1e-9 * largest)
+      throw InputError(fmt::format(
+          "--reference-eta is {:g}; expected at least a billionth of the reference's largest gradient, which is {:.3g}",
+          *given, largest));
+    return *given;
+  }
+  // The difference of two voxels has twice the variance of one.
+  const double noise = estimate_noise(reference).sigma * std::sqrt(gradient_norm2(reference.grid.size, spacing) / 2);
+  return std::max(2 * noise, 0.01 * largest);
+}
+
+}  // namespace halocline

@@ -1,0 +1,79 @@
+#include "algorithms/fdk/row_filter.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "algorithms/fdk/row_filter_variants.hpp"
+#include "host/fft_library.hpp"
+#include "host/quirks.hpp"
+#include "host/work_groups.hpp"
+
+namespace halocline {
+namespace {
+
+// Of the stages, from the one with the longest stride on.
+std::vector<std::size_t> radices_of(std::size_t length) {
+  std::vector<std::size_t> radices;
+  for (std::size_t left = length; left > 1;) {
+    const std::size_t over = std::size_t{1} << std::countr_zero(left) % 3;
+    radices.push_back(over > 1 ? over : 8);
+    left /= radices.back();
+  }
+  return radices;
+}
+
+// The frequency that stands at `place` after the forward stages.
+std::size_t frequency_at(std::size_t place, std::size_t length, const std::vector<std::size_t>& radices) {
+  std::size_t frequency = 0, weight = 1;
+  for (const std::size_t radix : radices) {
+    length /= radix;
+    frequency += weight * (place / length);
+    place %= length;
+    weight *= radix;
+  }
+  return frequency;
+}
+
+}  // namespace
+
+std::size_t longest_rows_in(const DeviceInfo& device) {
+  return std::bit_floor(usable_local_memory(device) / (2 * sizeof(float)));
+}
+
+std::size_t longest_local_rows(const std::vector<Device>& devices) {
+  std::size_t longest = std::numeric_limits<std::size_t>::max();
+  for (const Device& device : devices) {
+    const bool wanted = !device.info().cpu() || fft_library(device) != FftLibrary::clfft;
+    longest = std::min(longest, wanted ? longest_rows_in(device.info()) : 0);
+  }
+  if (devices.empty() || longest == 0) return 0;
+  return variant_works(local_rows_variant(), devices, "transforms in device memory serve") ? longest : 0;
+}
+
+std::size_t local_row_items(const DeviceInfo& device, std::size_t length) {
+  return work_group_within({std::clamp<std::size_t>(length / 8, 1, 256), 1, 1}, device)[0];
+}
+
+std::vector<float> local_row_table(std::span<const double> transfer) {
+  const std::size_t length = transfer.size();
+  const auto radices = radices_of(length);
+  std::vector<float> table;
+  for (std::size_t place = 0; place < length; ++place)
+    table.push_back(static_cast<float>(transfer[frequency_at(place, length, radices)] / static_cast<double>(length)));
+  for (std::size_t stage = radices.size(), stride = 1; stage-- > 0;) {
+    const std::size_t block = stride * radices[stage];
+    for (const std::size_t power : {1, 2, 4})
+      for (std::size_t j = 0; j < stride; ++j) {
+        const double angle = -2 * std::numbers::pi * static_cast<double>(power * j) / static_cast<double>(block);
+        table.push_back(static_cast<float>(std::cos(angle)));
+        table.push_back(static_cast<float>(std::sin(angle)));
+      }
+    stride = block;
+  }
+  return table;
+}
+
+}  // namespace halocline

@@ -1,0 +1,56 @@
+// Rows across the rotation axis for scans whose rows are not: every view as a flat detector that stands upright and
+// faces the axis would have measured it. Filtered back-projection filters along such rows, for they hold the rays of
+// the planes through the source and the way that it moves (Feldkamp, Davis & Kress 1984).
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "algorithms/geometry/geometry.hpp"
+#include "scheduling/range.hpp"
+
+namespace halocline {
+
+/// Rows that leave the way of the source by less than so many of them over the detector's width are across the axis.
+constexpr double noticeable_drift = 0.02;
+
+struct UprightRows {
+  /// Where the ray of a pixel of the upright detector meets the measured one.
+  struct Map {
+    /// Row-major, (X, Y, Z) = to_measured (column, row, 1): the pixel (X/Z, Y/Z) of a flat detector; of a cylindrical
+    /// one the slopes (ray_slopes()).
+    std::array<double, 9> to_measured{};
+    /// X/Z of the measured detector's outermost columns, the one on the side of the upright's column 0 first.
+    std::array<double, 2> ends{};
+  };
+
+  /// A cone beam's views have no angle but the gantry's and no source offset x; those of a parallel beam keep the
+  /// out-of-plane angle.
+  Geometry geometry;
+  /// Columns run along the way of the source. The measured pitch, and all that is measured in any view; the centre of
+  /// the measured detector stays in the centre.
+  Grid detector;
+  std::vector<Map> maps;  ///< a view
+};
+
+/// Nothing if rows are across the axis in all views (noticeable_drift; but with `kept`), or if they cannot be made so:
+/// a detector of one row, or rays far from the plane across the axis. kept: columns and rows of the upright detector of
+/// earlier views, if any, which these keep unless they need a good deal more (2 pixels and 1/64).
+std::optional<UprightRows> upright_rows(const Geometry& geometry, const Grid& projections,
+                                        const std::array<std::size_t, 2>& kept = {0, 0});
+
+/// Whether rows leave the way of the source noticeably in some view.
+bool rows_are_slanted(const Geometry& geometry, const Grid& projections);
+
+/// What filtered back-projection suffers from if rows stand at more than a degree to the way of the source and cannot
+/// be made upright; nothing otherwise.
+std::optional<std::string> slant_that_stays(const Geometry& geometry, const Grid& projections);
+
+/// A row each of `plane` (upright->detector, or without it the plane that a cylinder touches): the measured rows that
+/// it is interpolated from, in any view.
+std::vector<Range> measured_rows(const Geometry& geometry, const Grid& projections, const Grid& plane,
+                                 const UprightRows* upright);
+
+}  // namespace halocline

@@ -1,0 +1,190 @@
+#include "algorithms/geometry/geometry_vendor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <numbers>
+#include <optional>
+#include <sstream>
+
+#include "host/error.hpp"
+#include "host/input_file.hpp"
+
+namespace halocline {
+namespace {
+
+constexpr double degree = std::numbers::pi / 180;
+
+std::string trimmed(const std::string& text) {
+  const auto first = text.find_first_not_of(" \t\r\n\"");
+  if (first == std::string::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r\n\"") - first + 1);
+}
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+/// Lines of key=value under [section], compared without regard to case; what else there is, is passed over.
+class Parameters {
+ public:
+  Parameters(const std::string& text, const std::string& name) : name_(name) {
+    std::istringstream stream(text);
+    std::string line, section;
+    while (std::getline(stream, line)) {
+      line = trimmed(line);
+      if (line.size() > 1 && line.front() == '[' && line.back() == ']')
+        section = lower(line.substr(1, line.size() - 2));
+      const auto equals = line.find('=');
+      if (equals == std::string::npos) continue;
+      values_.emplace(section + "/" + lower(trimmed(line.substr(0, equals))), trimmed(line.substr(equals + 1)));
+    }
+  }
+
+  std::optional<double> find(const std::string& section, const std::string& key) const {
+    const auto found = values_.find(lower(section + "/" + key));
+    if (found == values_.end() || found->second.empty()) return {};
+    const std::string& text = found->second;
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
+      throw InputError(
+          fmt::format("{}: {} in [{}] is '{}'; a finite number is expected", name_, key, section, excerpt(text)));
+    return value;
+  }
+
+  double need(const std::string& section, const std::string& key) const {
+    if (const auto value = find(section, key)) return *value;
+    throw InputError(
+        fmt::format("{}: {} in [{}] is missing; without it the scan's geometry is not known", name_, key, section));
+  }
+
+  std::size_t count(const std::string& section, const std::string& key) const {
+    const double value = need(section, key);
+    if (!(value >= 1) || value != std::floor(value) || value > 1e7)
+      throw InputError(
+          fmt::format("{}: {} in [{}] is {}; a whole number from 1 is expected", name_, key, section, value));
+    return static_cast<std::size_t>(value);
+  }
+
+  double positive(const std::string& section, const std::string& key) const {
+    const double value = need(section, key);
+    if (!(value > 0))
+      throw InputError(fmt::format("{}: {} in [{}] is {}; a positive number is expected", name_, key, section, value));
+    return value;
+  }
+
+ private:
+  std::string name_;
+  std::map<std::string, std::string> values_;
+};
+
+// The volume, if all of it is there and makes sense.
+std::optional<Grid> voxels_of(const Parameters& file, const std::string& section) {
+  std::array<std::size_t, 3> size{};
+  std::array<double, 3> spacing{};
+  for (int axis = 0; axis < 3; ++axis) {
+    const char name = "XYZ"[axis];
+    const auto count = file.find(section, fmt::format("Voxels{}", name));
+    const auto width = file.find(section, fmt::format("VoxelSize{}", name));
+    const double offset = file.find(section, fmt::format("Offset{}", name)).value_or(0);
+    if (!count || !width || !(*count >= 1 && *count <= 1e5) || *count != std::floor(*count) || !(*width > 0) ||
+        offset != 0)
+      return {};
+    size[axis] = static_cast<std::size_t>(*count);
+    spacing[axis] = *width;
+  }
+  return default_grid(size, spacing);
+}
+
+}  // namespace
+
+ScanFile read_xtekct(const std::string& text, const std::string& name) {
+  const Parameters file(text, name);
+  const std::string s = "XTekCT";
+  ScanFile out;
+  out.detector.size = {file.count(s, "DetectorPixelsX"), file.count(s, "DetectorPixelsY")};
+  out.detector.spacing = {file.positive(s, "DetectorPixelSizeX"), file.positive(s, "DetectorPixelSizeY")};
+  out.volume = voxels_of(file, s);
+
+  View view;
+  view.sid = file.need(s, "SrcToObject");
+  view.sdd = file.positive(s, "SrcToDetector");
+  const double top = file.find(s, "CentreOfRotationTop").value_or(0),
+               bottom = file.find(s, "CentreOfRotationBottom").value_or(0);
+  const double offset = file.find(s, "ObjectOffsetX").value_or(0.5 * (top + bottom) * view.sid / view.sdd);
+  const double height = static_cast<double>((*out.detector.size)[1]) * (*out.detector.spacing)[1];
+  const auto given_roll = file.find(s, "ObjectRoll");
+  const double roll = given_roll ? *given_roll * degree : -std::atan2(top - bottom, height);
+  const double tilt = file.find(s, "ObjectTilt").value_or(0) * degree;
+
+  // The images' columns run to the left as the source sees them and their rows downwards: that is our u and v, and the
+  // world's y points down. The axis stands at +offset there, and leans like (sin roll, cos roll cos tilt, cos roll sin
+  // tilt) in (u, v, towards the source), which is the y column of the rotation.
+  view.source_offset_x = -offset;
+  view.projection_offset_x = -offset + file.find(s, "DetectorOffsetX").value_or(0);
+  view.projection_offset_y = -file.find(s, "DetectorOffsetY").value_or(0);
+  view.in_plane_angle = std::atan2(std::sin(roll), std::cos(roll) * std::cos(tilt)) / degree;
+  view.out_of_plane_angle = -std::asin(std::cos(roll) * std::sin(tilt)) / degree;
+
+  const std::size_t views = file.count(s, "Projections");
+  const double first = file.find(s, "InitialAngle").value_or(0), step = file.need(s, "AngularStep");
+  if (step == 0 && views > 1)
+    throw InputError(
+        fmt::format("{}: AngularStep is 0 for {} projections; give the step of the turntable", name, views));
+  for (std::size_t n = 0; n < views; ++n) {
+    view.gantry_angle = -(first + step * static_cast<double>(n));
+    out.geometry.views.push_back(view);
+  }
+  check_geometry(out.geometry, name);
+  return out;
+}
+
+ScanFile read_pca(const std::string& text, const std::string& name) {
+  const Parameters file(text, name);
+  ScanFile out;
+  out.detector.size = {file.count("Image", "DimX"), file.count("Image", "DimY")};
+  const double pixel = file.positive("Detector", "PixelsizeX");
+  out.detector.spacing = {pixel, file.find("Detector", "PixelsizeY").value_or(pixel)};
+  for (const char* key : {"Tilt", "DetectorRot"})
+    if (file.find("Geometry", key).value_or(0) != 0)
+      throw InputError(
+          fmt::format("{}: {} in [Geometry] is {} degrees, whose sense is not documented; set it to 0 and "
+                      "give the angle to 'halocline geometry convert' as --out-of-plane or --in-plane",
+                      name, key, *file.find("Geometry", key)));
+  View view;
+  view.sid = file.need("Geometry", "FOD");
+  view.sdd = file.positive("Geometry", "FDD");
+  double* const offsets[] = {&view.projection_offset_x, &view.projection_offset_y};
+  for (int axis = 0; axis < 2; ++axis)
+    if (const auto foot = file.find("Geometry", axis == 0 ? "cx" : "cy"))
+      *offsets[axis] =
+          (0.5 * (static_cast<double>((*out.detector.size)[axis]) - 1) - *foot) * (*out.detector.spacing)[axis];
+  const std::size_t views = file.count("CT", "NumberImages");
+  const double sector = file.need("CT", "RotationSector");
+  if (sector == 0 && views > 1)
+    throw InputError(
+        fmt::format("{}: RotationSector in [CT] is 0 for {} images; give the sector in degrees", name, views));
+  for (std::size_t n = 0; n < views; ++n) {
+    view.gantry_angle = sector * static_cast<double>(n) / static_cast<double>(views);
+    out.geometry.views.push_back(view);
+  }
+  out.sense =
+      "a .pca file does not say which way the table turns: if the volume comes out doubled, negate the "
+      "angles with 'halocline geometry convert --reverse'";
+  if (file.find("Geometry", "CalibValue").value_or(0) != 0)
+    out.notes.push_back(
+        fmt::format("CalibValue {} is not used, as its unit is not documented; find the axis with "
+                    "'halocline geometry find-axis'",
+                    *file.find("Geometry", "CalibValue")));
+  check_geometry(out.geometry, name);
+  return out;
+}
+
+}  // namespace halocline

@@ -1,0 +1,31 @@
+// Scan parameters as CT systems leave them beside their projections: Nikon's .xtekct and Waygate's (phoenix) .pca. Both
+// are lines of key=value under [section] headings, in mm and degrees. Of their many keys these say the geometry:
+//
+// .xtekct, [XTekCT]: SrcToObject, SrcToDetector, Projections, InitialAngle, AngularStep, DetectorPixelsX/Y,
+// DetectorPixelSizeX/Y, DetectorOffsetX/Y, and the axis: ObjectOffsetX (at the axis), ObjectRoll (round the beam) and
+// ObjectTilt (along the beam), or in older files CentreOfRotationTop and CentreOfRotationBottom (at the detector's top
+// and bottom edge). Angles count the turn of the sample, against the gantry's sense for images stored row by row from
+// the top; signs as in the reader of the Core Imaging Library (Jorgensen et al. 2021), but for DetectorOffsetX/Y, which
+// it does not read: theirs are our reading of these names alone. VoxelsX/Y/Z and VoxelSizeX/Y/Z are the volume, of
+// which Z lies along the axis; with an OffsetX/Y/Z, whose sense is not documented, they are not used.
+//
+// .pca: [Geometry] FDD, FOD (focus to detector, to object), cx, cy (foot of the perpendicular from the focus, pixels
+// from 0), [CT] NumberImages, RotationSector, [Detector] PixelsizeX/Y, [Image] DimX, DimY. CalibValue, the system's own
+// correction of the axis, has no documented unit and is not used.
+#pragma once
+
+#include <string>
+
+#include "algorithms/geometry/geometry_text.hpp"
+
+namespace halocline {
+
+/// Reads the text of an .xtekct file. Throws InputError that names `name` and the key that is missing or no number, or
+/// as check_geometry does.
+ScanFile read_xtekct(const std::string& text, const std::string& name);
+
+/// Reads the text of a .pca file. Throws InputError as read_xtekct does, and for a Tilt or DetectorRot that is not 0,
+/// whose sense is not documented. The notes say what is assumed.
+ScanFile read_pca(const std::string& text, const std::string& name);
+
+}  // namespace halocline

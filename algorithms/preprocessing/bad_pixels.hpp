@@ -1,0 +1,37 @@
+// Pixels of a detector that do not measure, and where good ones lie beside them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "algorithms/preprocessing/counts.hpp"
+
+namespace halocline {
+
+/// What a pixel showed over a whole scan.
+struct SeenPixel {
+  float lowest, highest;
+  std::size_t raised = 0, saturated = 0;  ///< views below the floor, and saturated
+};
+
+/// Marks (1) pixels that
+///   - show no signal above the floor in any view,
+///   - show the same count in all of two or more views, and lie between columns of their row that do not; or at an end
+///     of the row, unless these are as bright as what sees the beam and does not have the same count in all views, as
+///     the air beside the object is in a scan without noise, or
+///   - have a flat of less than half or more than double the median of the up to 17 pixels around them in the row.
+/// `open` is the flat minus the dark field, columns by rows, or 1 without flats; what is not above 0 there has been
+/// marked before.
+void mark_bad_pixels(const std::vector<double>& open, const std::vector<double>& dark,
+                     const std::vector<SeenPixel>& seen, std::size_t columns, std::size_t views, bool with_flats,
+                     std::vector<char>& bad);
+
+/// Good pixels that were raised to the floor in a tenth of the views or more, and four times as often as good ones two
+/// columns away on both sides: where nothing comes through an object, it does so for pixels side by side.
+std::vector<std::size_t> failing_pixels(const std::vector<SeenPixel>& seen, const std::vector<char>& bad,
+                                        std::size_t columns, std::size_t views);
+
+/// Sets left and right of all pixels, and bad_rows. Throws InputError for a detector without a good pixel.
+void find_good_neighbours(const std::vector<char>& bad, const std::string& name, CountsCalibration& calibration);
+
+}  // namespace halocline

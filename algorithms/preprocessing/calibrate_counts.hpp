@@ -1,0 +1,82 @@
+// What a scan's flats, darks and the counts themselves say about its detector and its beam.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "algorithms/preprocessing/bad_pixels.hpp"
+#include "algorithms/preprocessing/counts.hpp"
+#include "host/volume.hpp"
+
+namespace halocline {
+
+/// An image that goes with the counts; nullptr: none. The name is for messages.
+struct CountsField {
+  const Volume* stack = nullptr;
+  std::string name;
+};
+
+struct CountsFields {
+  CountsField flats{nullptr, "the flats"};  ///< without the object (u, v, n): their mean is taken
+  CountsField darks{nullptr, "the darks"};  ///< without the beam: their mean; none: 0
+  CountsField bad_pixels{nullptr,
+                         "the bad pixels"};  ///< (u, v, 1), not 0 where bad; none: mark_bad_pixels() finds them
+  std::string counts_name = "the counts";
+};
+
+/// Reads all counts once, once more those of the air region, and all again for rings (then a detector row of all views
+/// at a time is held for each thread). Means are taken in double. Pixels whose flat does not lie above the dark field
+/// are bad whatever the map says. The ring offsets go into `open` and so need nothing more.
+///
+/// Throws InputError for: neither flats nor an air region; another detector size; NaN or infinite values; flats that
+/// lie above the darks in less than half of the pixels; a view without any signal; a detector without a good pixel; an
+/// air region that is empty, reaches beyond the detector, holds no good pixel, or is dark in some view; options out of
+/// range.
+CountsCalibration calibrate_counts(const VolumeSource& counts, const CountsFields& fields,
+                                   const CountsOptions& options = {});
+
+/// The same of a scan that goes on: its first views tell which pixels are bad, and what rings there are.
+class CountsCalibrator {
+ public:
+  /// By the first views, as calibrate_counts() does; the fields are not needed any longer then.
+  CountsCalibrator(const VolumeSource& counts, const CountsFields& fields, const CountsOptions& options = {});
+
+  /// Further views: returns the beam of each, to the bit that calibrate_counts() of all gives for the same bad pixels.
+  /// Throws InputError, with this name, for another detector size, NaN or infinite values, and, with its number in the
+  /// scan, for a view without any signal or one that is dark in the air region.
+  std::vector<float> add(const VolumeSource& counts, const std::string& name);
+
+  /// Of the first views; its report is of all views so far, but for pixels that fail.
+  const CountsCalibration& calibration() const { return out_; }
+  const CountsOptions& options() const { return options_; }
+
+ private:
+  struct Lost {  // counts of good pixels
+    std::size_t raised = 0, saturated = 0;
+  };
+
+  void take_fields(const Grid& grid, const CountsFields& fields);
+  template <typename TakeRow>
+  void look_through(const VolumeSource& counts, const std::string& name, const TakeRow& take_row) const;
+  void mark_bad(const std::vector<SeenPixel>& seen, const Grid& grid, const CountsFields& fields);
+  Lost lost_in(std::span<const SeenPixel> seen, std::size_t first) const;
+  void report_lost(const Lost& lost);
+  std::vector<float> beams_of(const VolumeSource& counts, const std::string& name) const;
+  void take_off_rings(const VolumeSource& counts);
+
+  CountsOptions options_;
+  CountsCalibration out_;
+  std::size_t views_ = 0;            // before those that are being looked at
+  std::vector<double> dark_, open_;  // before they are rounded, and without rings
+  std::vector<char> bad_;
+};
+
+/// The same for the header alone, and throws what can be told from it.
+void check_counts_options(const CountsOptions& options, const Grid& counts, bool with_flats,
+                          const std::string& counts_name);
+/// Throws InputError unless an image's detector (u, v) is that of the counts.
+void require_same_detector(const Grid& image, const std::string& name, const Grid& counts,
+                           const std::string& counts_name);
+
+}  // namespace halocline

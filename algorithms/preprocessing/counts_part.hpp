@@ -1,0 +1,30 @@
+// Counts of a part of a scan, whose pixels are put together before the logarithm is taken, as though a detector with
+// larger pixels had counted.
+//
+//   q = -ln( sum(count - dark) / (beam sum(open)) )      over the pixels of a bin
+//
+// The mean of the pixels' own -ln would count dark pixels, which tell the least, as much as bright ones, and is too
+// high in the mean of noisy ones, as -ln is convex. A sum of counts is as Poisson as they are, so the noise of a bin is
+// told like that of a pixel (cl/fdk.clh).
+//
+// A bad pixel among good ones gets the count, dark and open beam that lie linearly between those of its neighbours
+// (CountsCalibration): to leave it out would move the bin's centre, and a dead column would leave a ring. So the bin is
+// a sum of good pixels with weights w. It is multiplied by sum(w)/sum(w^2), which changes nothing but that var(q) is 1
+// over its photons again.
+#pragma once
+
+#include <string>
+
+#include "algorithms/preprocessing/counts.hpp"
+#include "algorithms/preprocessing/projection_part.hpp"
+
+namespace halocline {
+
+/// What the part's counts need, from the calibration of the whole scan. A bin without a good pixel is bad, and takes
+/// its q from bins of the part. Throws InputError that names the counts if no pixel of the part is good.
+CountsCalibration part_calibration(const CountsCalibration& whole, const ProjectionPart& part, const std::string& name);
+
+/// The part's counts: the sums of its bins, rounded once. Views are read as a whole, each once.
+Volume take_counts(const VolumeSource& counts, const ProjectionPart& part, const CountsCalibration& whole);
+
+}  // namespace halocline

@@ -1,0 +1,401 @@
+#include "algorithms/projectors/backprojection.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "algorithms/validation/check_input.hpp"
+#include "algorithms/projectors/projector_variants.hpp"
+#include "algorithms/geometry/turned_views.hpp"
+#include "host/error.hpp"
+#include "scheduling/company.hpp"
+
+namespace halocline {
+namespace {
+
+constexpr std::int64_t fewest_rows = 32;
+
+std::vector<Matrix34> matrices_of(const Geometry& geometry, const Grid& projections, const Grid& grid) {
+  std::vector<Matrix34> matrices;
+  matrices.reserve(geometry.views.size());
+  for (const View& view : geometry.views) matrices.push_back(index_to_detector(view, grid, projections));
+  return matrices;
+}
+
+bool all_chose(std::span<const DeviceBudget> devices, const char* choice, const char* form) {
+  return !devices.empty() && std::all_of(devices.begin(), devices.end(), [&](const DeviceBudget& device) {
+    const auto tuned = device.choices.find(choice);
+    return tuned != device.choices.end() && tuned->second == form;
+  });
+}
+
+bool mirrored_was_fastest(std::span<const DeviceBudget> devices) {
+  return all_chose(devices, texture_form_choice, mirrored_form) &&
+         std::all_of(devices.begin(), devices.end(), [](const DeviceBudget& device) { return device.texel_pairs; });
+}
+
+bool images_were_fastest(std::span<const DeviceBudget> devices) {
+  return all_chose(devices, exact_form_choice, images_form);
+}
+
+}  // namespace
+
+std::function<Range(Range)> detector_rows_of(const Geometry& geometry, const Grid& projections, const Grid& grid,
+                                             const std::array<double, 3>& reach) {
+  return [reach, matrices = matrices_of(geometry, projections, grid), size = grid.size,
+          limit = static_cast<std::int64_t>(projections.size[1])](Range slices) -> Range {
+    const auto centre = [&](int axis) { return 0.5 * (static_cast<double>(size[axis]) - 1); };
+    double lowest = static_cast<double>(limit), highest = -1;
+    for (const Matrix34& m : matrices)
+      for (int corner = 0; corner < 8; ++corner) {
+        const double half_x = centre(0) + reach[0], half_y = centre(1) + reach[1];
+        const double x = corner & 1 ? half_x : -half_x, y = corner & 2 ? half_y : -half_y;
+        const double z = corner & 4 ? static_cast<double>(slices.end - 1) + reach[2] - centre(2)
+                                    : static_cast<double>(slices.begin) - reach[2] - centre(2);
+        const double w = m[8] * x + m[9] * y + m[10] * z + m[11];
+        if (w <= 0) return {0, limit};
+        const double v = (m[4] * x + m[5] * y + m[6] * z + m[7]) / w;
+        lowest = std::min(lowest, v);
+        highest = std::max(highest, v);
+      }
+    // a tenth of a pixel for what float32 rounds; both neighbours of a coordinate
+    const auto last = static_cast<double>(limit - 1);
+    auto begin = static_cast<std::int64_t>(std::clamp(std::floor(lowest - 0.1), 0.0, last));
+    auto end = static_cast<std::int64_t>(std::clamp(std::floor(highest + 0.1) + 1, 0.0, last)) + 1;
+    end = std::max(end, begin + fewest_rows);
+    begin = std::max<std::int64_t>(0, std::min(begin, limit - fewest_rows));
+    return {begin / 2 * 2, std::min(limit, (end + 1) / 2 * 2)};
+  };
+}
+
+VoxelDriven::VoxelDriven(const Geometry& geometry, const Grid& projections, const Grid& grid, const Options& options)
+    : projections_(projections),
+      grid_(grid),
+      options_(options),
+      detector_rows_(detector_rows_of(geometry, projections, grid)) {
+  const auto matrices = matrices_of(geometry, projections, grid);
+  const auto invariant_along = [&](std::size_t axis) {  // U and W of every view
+    return std::all_of(matrices.begin(), matrices.end(),
+                       [=](const Matrix34& matrix) { return matrix[axis] == 0 && matrix[8 + axis] == 0; });
+  };
+  const bool k_invariant = invariant_along(2);
+  const bool single_row = projections.size[1] == 1;
+  kernel_ = {"backproject.cl", "backproject_exact", ""};
+  layout_options_ = "-D LAYOUT_QUADS";
+  order_.resize(matrices.size());
+  std::iota(order_.begin(), order_.end(), 0);
+  if (options.hardware_interpolation) {
+    layout_ = Layout::texels;
+    // four float32 channels take the texture units four times as long as one, two hardly longer
+    for (const int views : {4, 2})
+      if (views == 4 ? options.half_texels : options.texel_pairs)
+        if (auto order = turned_views(matrices, grid.size, views); pack_ == 1 && !order.empty())
+          pack_ = views, order_ = std::move(order);
+    // Alone they gain nothing, and one channel of half precision is a texel that OpenCL 1.2 does not promise: PoCL 3.1
+    // lists it, but reads the same number everywhere.
+    if (pack_ == 1) options_.half_texels = false;
+    if (options.mirrored && pack_ == 1 && k_invariant && !single_row && grid.size[2] > 1)
+      mirror_ = mirrored_rows(matrices, grid.size, projections.size[1]);
+    kernel_.kernel = mirror_ ? "backproject_image_mirrored" : "backproject_image";
+    layout_options_ = fmt::format("-D PACK={}{}", pack_, options_.half_texels ? " -D HALF_TEXELS" : "");
+  } else if (!options.cpu && std::max(projections.size[0], projections.size[1]) <= options.image_side) {
+    layout_ = Layout::texels;
+    fetched_ = true;
+    kernel_.kernel = "backproject_image";
+    layout_options_ = "-D PACK=1";
+  } else if (options.tile && !options.cpu && !single_row && k_invariant) {
+    layout_ = Layout::columns;
+    tile_ = options.tile;
+    kernel_.kernel = "backproject_tile";
+    layout_options_ = "-D LAYOUT_COLUMNS";
+  } else if (options.cpu && !single_row && (k_invariant || invariant_along(1))) {
+    layout_ = Layout::columns;
+    axial_ = k_invariant ? 2 : 1;
+    kernel_.kernel = "backproject_columns";
+    layout_options_ = "-D LAYOUT_COLUMNS";
+  } else if (options.cpu) {
+    lanes_ = true;
+    kernel_.kernel = "backproject_lanes";
+  }
+  for (const int view : order_)
+    for (const double value : matrices[static_cast<std::size_t>(view)]) matrices_.push_back(static_cast<float>(value));
+  kernel_.options =
+      fmt::format("-D DISTANCE_WEIGHT={} {}{}{}{}{}", options.distance_weight ? 1 : 0, layout_options_,
+                  layout_ == Layout::texels ? " -D USE_IMAGE" : "", options.variance ? " -D VARIANCE" : "",
+                  k_invariant ? " -D K_INVARIANT" : "", single_row ? " -D SINGLE_ROW" : "");
+  if (tile_)
+    kernel_.options += tile_->options();
+  else if (layout_ == Layout::columns)
+    kernel_.options += fmt::format(" -D AXIAL={}", axial_);
+  if (lanes_) kernel_.options += " -D LANES";
+  if (mirror_) kernel_.options += " -D MIRRORED";
+  if (fetched_) kernel_.options += " -D EXACT_TEXELS";
+}
+
+// MORE_ITEMS of filtered.clh.
+std::array<std::size_t, 3> VoxelDriven::filtered_items(const Slab& slab, Range views) const {
+  const std::size_t more = layout_ == Layout::texels ? 0 : layout_ == Layout::quads ? 1 : 2;
+  return {projections_.size[0] + more, static_cast<std::size_t>(slab.rows().count()) + more,
+          static_cast<std::size_t>(views.count())};
+}
+
+void VoxelDriven::declare(Requirements& requirements) const {
+  requirements.size = grid_.size;
+  requirements.stack = projections_.size;
+  // While the last batch is added, slices that are done travel to the host: it has to take as long as that.
+  if (!options_.cpu) requirements.preferred_batch *= 4;
+  if (layout_ == Layout::texels) {
+    const std::size_t bytes = options_.half_texels && !fetched_ ? 2 : 4;
+    requirements.arrays.push_back({.name = "filtered", .kind = ArrayKind::projections, .element_bytes = bytes});
+    ArrayNeed texture{.name = "texture",
+                      .kind = ArrayKind::image,
+                      .element_bytes = bytes,
+                      .components = static_cast<std::size_t>(pack_)};
+    if (mirror_) {
+      texture.components = 2;
+      texture.rows = folded_rows();
+      texture.layer_views = 1;
+      requirements.arrays.push_back(
+          {.name = "folded", .kind = ArrayKind::projections, .components = 2, .rows = texture.rows});
+      requirements.kernels.emplace_back("backproject_fold");
+    }
+    requirements.arrays.push_back(texture);
+    requirements.batch_step = pack_;
+    // The volume goes to and fro once for as many fetches. Not so with mirrored rows: the last batch comes in pieces of
+    // the volume, on one side of the mid-plane each, and gains nothing.
+    requirements.preferred_batch *= pack_;
+  } else {
+    // A border of `more` pixels: the room for more rows is spread over the rows held, which are never fewer.
+    const std::size_t fewest = std::min<std::size_t>(projections_.size[1], fewest_rows);
+    const std::size_t more = layout_ == Layout::quads ? 1 : 2;
+    requirements.arrays.push_back(
+        {.name = "filtered",
+         .kind = ArrayKind::projections,
+         .components = layout_ == Layout::quads ? std::size_t{4} : std::size_t{1},
+         .row_length = ((projections_.size[0] + more) * (fewest + more) + fewest - 1) / fewest});
+  }
+  requirements.arrays.push_back({.name = "volume", .kind = ArrayKind::volume, .lifetime = Lifetime::output});
+  requirements.arrays.push_back({.name = "matrices", .kind = ArrayKind::fixed, .elements = matrices_.size()});
+  requirements.kernels.push_back(kernel_.kernel);
+  // Updates a second on an H200, over its copy's rate (benchmarks/RESULTS.md); columns and lanes on two CPU cores.
+  const auto [form, bytes] = tile_                        ? std::pair{"tile", 4.7}
+                             : layout_ == Layout::columns ? std::pair{"columns", 110.0}
+                             : lanes_                     ? std::pair{"lanes", 40.0}
+                             : layout_ == Layout::quads   ? std::pair{"exact", 5.45}
+                             : fetched_                   ? std::pair{"images", 12.2}
+                             : mirror_                    ? std::pair{"texture of mirrored rows", 2.74}
+                             : pack_ == 4                 ? std::pair{"texture of four", 1.87}
+                             : pack_ == 2                 ? std::pair{"texture of two", 2.67}
+                                                          : std::pair{"texture", 4.5};
+  requirements.cost.name = std::string("voxel ") + form;
+  requirements.cost.bytes = bytes;
+  // Texture units scale coordinates by the image's size before they round them, so bits stay the same from slab to slab
+  // because every slab's image has room for the whole detector; of its rows only those that the slab needs are written.
+  requirements.detector_rows = detector_rows_;
+}
+
+void VoxelDriven::check_device(const DeviceInfo& device) const {
+  if (layout_ != Layout::texels) return;
+  if (!device.images && fetched_)
+    throw InputError(fmt::format("{} has no images; leave them out, for buffers give the same bits", device.name));
+  if (!device.images)
+    throw InputError(
+        fmt::format("{} has no images, so it cannot interpolate in hardware; use exact interpolation", device.name));
+  if (projections_.size[0] > device.image_width || projections_.size[1] > device.image_height)
+    throw InputError(fmt::format("{} takes images up to {} x {}, but a projection has {} x {} pixels; {}", device.name,
+                                 device.image_width, device.image_height, projections_.size[0], projections_.size[1],
+                                 fetched_ ? "leave images out" : "use exact interpolation"));
+}
+
+void VoxelDriven::start(Slab& slab) const {
+  slab.set("matrices", matrices_.data(), matrices_.size() * sizeof(float));
+}
+
+void VoxelDriven::filtered(Slab& slab, Range views) const {
+  if (layout_ != Layout::texels) return;
+  if (mirror_) {
+    // All rows for every slab, zeros too: a texture unit may look at any of them.
+    const auto count = static_cast<std::size_t>(views.count());
+    slab.launch({kernel_.file, "backproject_fold", kernel_.options}, {projections_.size[0], folded_rows(), count},
+                {in("filtered"), out("folded"), static_cast<std::int32_t>(projections_.size[0]),
+                 static_cast<std::int32_t>(slab.rows().begin), static_cast<std::int32_t>(slab.rows().count()),
+                 mirror_->sum, static_cast<std::int32_t>(folded_rows()), static_cast<std::int32_t>(count)});
+  }
+  slab.copy_to_image(mirror_ ? "folded" : "filtered", "texture", static_cast<std::size_t>(views.count() / pack_));
+}
+
+namespace {
+
+float centre(const Grid& grid, int axis) {
+  return static_cast<float>(0.5 * (static_cast<double>(grid.size[axis]) - 1));
+}
+
+std::size_t parts(std::size_t all, std::size_t each) {
+  return (all + each - 1) / each;
+}
+
+// Slices a work-item of textures, by what was fastest on an H200. On CPUs image reads are long functions, and nothing
+// is gained by writing them out several times.
+std::size_t unroll_of_textures(const DeviceInfo& device, int pack) {
+  return pack > 1 ? 4 : device.cpu() ? 1 : 8;
+}
+
+}  // namespace
+
+void VoxelDriven::accumulate_mirrored(Slab& slab, Range views, Range slices) const {
+  const auto [nx, ny, depth] = grid_.size;
+  const auto nz = static_cast<std::int64_t>(depth);
+  // Slices k and nz - 1 - k are a pair; those of which one at least is wanted:
+  const Range pairs{std::min(slices.begin, nz - slices.end), std::min({slices.end, nz - slices.begin, (nz + 1) / 2})};
+  // as many fetches on their way as without pairs
+  const std::size_t unroll = unroll_of_textures(slab.device(), pack_);
+  KernelSpec kernel = kernel_;
+  kernel.options += fmt::format(" -D K_UNROLL={}", unroll);
+  slab.launch(
+      kernel, {nx, ny, parts(static_cast<std::size_t>(pairs.count()), unroll)},
+      {in("texture"), in("matrices"), inout("volume"), slab.nx(), slab.ny(), static_cast<std::int32_t>(nz),
+       static_cast<std::int32_t>(slices.begin), static_cast<std::int32_t>(slices.end), slab.offset(),
+       static_cast<std::int32_t>(pairs.begin), static_cast<std::int32_t>(pairs.end), std::int32_t{mirror_->upwards},
+       centre(grid_, 0), centre(grid_, 1), centre(grid_, 2), mirror_->sum, static_cast<std::int32_t>(views.begin),
+       static_cast<std::int32_t>(views.count()), static_cast<float>(options_.correlation)});
+}
+
+void VoxelDriven::accumulate(Slab& slab, Range views, Range slices) const {
+  if (mirror_) return accumulate_mirrored(slab, views, slices);
+  const bool texels = layout_ == Layout::texels;
+  const Range rows = texels ? Range{0, static_cast<std::int64_t>(projections_.size[1])} : slab.rows();
+  const auto count = static_cast<std::size_t>(slices.count());
+  const std::vector<SlabArgument> arguments{in(texels ? "texture" : "filtered"),
+                                            in("matrices"),
+                                            inout("volume"),
+                                            slab.nx(),
+                                            slab.ny(),
+                                            static_cast<std::int32_t>(slices.begin - slab.offset()),
+                                            static_cast<std::int32_t>(slices.end - slab.offset()),
+                                            slab.offset(),
+                                            centre(grid_, 0),
+                                            centre(grid_, 1),
+                                            centre(grid_, 2),
+                                            static_cast<std::int32_t>(projections_.size[0]),
+                                            static_cast<std::int32_t>(rows.begin),
+                                            static_cast<std::int32_t>(rows.count()),
+                                            static_cast<std::int32_t>(views.begin),
+                                            static_cast<std::int32_t>(views.count()),
+                                            static_cast<float>(options_.correlation)};
+  const auto [nx, ny, nz] = grid_.size;
+  if (tile_)
+    return slab.launch(kernel_, {nx, ny, parts(count, static_cast<std::size_t>(tile_->slices))},
+                       {static_cast<std::size_t>(tile_->width), static_cast<std::size_t>(tile_->height), 1}, arguments);
+  if (layout_ == Layout::columns)  // STRIP and DEPTH of backproject.cl
+    return slab.launch(kernel_,
+                       {parts(nx, 16), axial_ == 2 ? ny : count, axial_ == 2 ? parts(count, 64) : parts(ny, 64)},
+                       {1, 1, 1}, arguments);
+  if (lanes_)  // a block of 16 x 8 x 8 voxels: backproject_lanes.clh
+    return slab.launch(kernel_, {parts(nx, 16), parts(ny, 8), parts(count, 8)}, {1, 1, 1}, arguments);
+  const std::size_t unroll = texels && !fetched_ ? unroll_of_textures(slab.device(), pack_) : 4;
+  KernelSpec kernel = kernel_;
+  kernel.options += fmt::format(" -D K_UNROLL={}", unroll);
+  slab.launch(kernel, {pack_ == 4 ? nx / 2 : nx, pack_ > 1 ? ny / 2 : ny, parts(count, unroll)}, arguments);
+}
+
+void set_device_options(VoxelDriven::Options& options, std::span<const DeviceBudget> devices) {
+  options.cpu =
+      !devices.empty() && std::all_of(devices.begin(), devices.end(), [](const auto& device) { return device.cpu; });
+  options.texel_pairs = !devices.empty() && std::all_of(devices.begin(), devices.end(),
+                                                        [](const auto& device) { return device.texel_pairs; });
+  options.mirrored = mirrored_was_fastest(devices);
+  if (const LocalTile* tile = fastest_tile(devices)) options.tile = *tile;
+  if (images_were_fastest(devices))
+    options.image_side = std::min_element(devices.begin(), devices.end(), [](const auto& a, const auto& b) {
+                           return a.image_side < b.image_side;
+                         })->image_side;
+}
+
+std::vector<DeviceBudget> checked_budgets(const std::vector<Device>& devices) {
+  auto result = budgets(devices);
+  const LocalTile* tile = fastest_tile(result);
+  const bool images = images_were_fastest(result);
+  if ((tile != nullptr || images) &&
+      !variant_works(tile != nullptr ? tile_variant(*tile) : image_variant(), devices, "quads serve"))
+    for (DeviceBudget& budget : result) budget.choices[exact_form_choice] = quads_form;
+  if (mirrored_was_fastest(result) && !variant_works(mirrored_variant(), devices, "a pixel a texel serves"))
+    for (DeviceBudget& budget : result) budget.choices[texture_form_choice] = single_form;
+  return result;
+}
+
+Backprojection::Backprojection(const Geometry& geometry, const Grid& projections, const Grid& grid,
+                               const VoxelDriven::Options& options)
+    : projections_(projections), voxels_(geometry, projections, grid, options) {}
+
+Requirements Backprojection::requirements() const {
+  Requirements requirements;
+  requirements.algorithm = "backproject";
+  requirements.arrays.push_back({.name = "raw", .kind = ArrayKind::projections, .lifetime = Lifetime::input});
+  requirements.kernels = {"backproject_copy"};
+  voxels_.declare(requirements);
+  return requirements;
+}
+
+void Backprojection::start(Slab& slab) const {
+  voxels_.start(slab);
+}
+
+void Backprojection::filter(Slab& slab, Range views) const {
+  slab.launch({"backproject.cl", "backproject_copy", voxels_.layout_options()}, voxels_.filtered_items(slab, views),
+              {in("raw"), out("filtered"), static_cast<std::int32_t>(projections_.size[0]),
+               static_cast<std::int32_t>(slab.rows().count()), static_cast<std::int32_t>(views.count())});
+  voxels_.filtered(slab, views);
+}
+
+void Backprojection::accumulate(Slab& slab, Range views, Range slices) const {
+  voxels_.accumulate(slab, views, slices);
+}
+
+namespace {
+
+Backprojection unfiltered(const Geometry& geometry, const Grid& projections, const Grid& grid,
+                          const BackprojectionParameters& parameters, std::span<const DeviceBudget> devices) {
+  VoxelDriven::Options options;
+  options.hardware_interpolation = parameters.hardware_interpolation;
+  options.half_texels = parameters.half_texels;
+  set_device_options(options, devices);
+  return {geometry, projections, grid, options};
+}
+
+}  // namespace
+
+RunResult backproject(const Volume& projections, const Geometry& geometry, const Grid& grid,
+                      const BackprojectionParameters& parameters, const std::vector<Device>& devices,
+                      const RunOptions& options) {
+  check_devices(devices);
+  check_volume(projections, "the projections");
+  check_projections(projections.grid, "the projections", geometry, "the geometry");
+  check_grid(grid, "the volume");
+  if (parameters.hardware_interpolation)
+    require_variant(parameters.half_texels ? half_texture_variant() : texture_variant(), devices,
+                    parameters.half_texels ? "--interpolation half" : "--interpolation hardware");
+  const auto method_for = [&](const std::vector<Device>& used) {
+    return unfiltered(geometry, projections.grid, grid, parameters, checked_budgets(used));
+  };
+  const auto plan = [&](const std::vector<Device>& used) {
+    return plan_backprojection(method_for(used), budgets(used), options.plan);
+  };
+  return run_in_company(devices, options, plan, [&](const std::vector<Device>& used, const RunOptions& planned) {
+    const auto method = method_for(used);
+    for (const Device& device : used) method.check_device(device.info());
+    return run_backprojection(method, projections, grid, used, planned);
+  });
+}
+
+Plan plan_backproject(const Geometry& geometry, const Grid& projections, const Grid& grid,
+                      const BackprojectionParameters& parameters, const std::vector<DeviceBudget>& budgets,
+                      const PlanOptions& options) {
+  return plan_in_company(budgets, [&](const std::vector<DeviceBudget>& used) {
+    return plan_backprojection(unfiltered(geometry, projections, grid, parameters, used), used, options);
+  });
+}
+
+}  // namespace halocline

@@ -1,0 +1,134 @@
+// Voxel-driven back-projection for parallel, fan and cone beam: the part that FDK and plain back-projection share, and
+// the latter.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "algorithms/geometry/geometry.hpp"
+#include "algorithms/projectors/local_tile.hpp"
+#include "algorithms/projectors/mirrored_rows.hpp"
+#include "scheduling/backprojection.hpp"
+
+namespace halocline {
+
+struct BackprojectionParameters {
+  /// Interpolate in the texture units (8-bit fractions on most GPUs) instead of in float32.
+  bool hardware_interpolation = false;
+  bool half_texels = false;  ///< there, of projections in half precision: faster, see VoxelDriven::Options
+};
+
+/// How projections reach the voxels. Arrays that it declares: "filtered", "volume", "matrices" and, with hardware
+/// interpolation, "texture". Used by every BackprojectionMethod.
+class VoxelDriven {
+ public:
+  struct Options {
+    bool hardware_interpolation = false;
+    bool half_texels = false;      ///< textures hold half precision (11 bits) where views share texels: twice as fast
+    bool distance_weight = false;  ///< 1/w^2, w = (SID - s)/SID, s towards the source (Feldkamp, Davis & Kress 1984)
+    bool variance = false;         ///< squared weights and the variance of an interpolated value
+    double correlation = 0;        ///< of neighbours in a row, for the variance
+    /// What the devices take. The first changes no bit; the next two none but by the rounding of coordinates.
+    bool cpu = false;          ///< they are CPUs: detector columns in a row, or voxels in vectors
+    bool texel_pairs = false;  ///< they have textures of two float32 channels, for views that share texels
+    /// ... and where no views do, but rows mirror each other (mirrored_rows.hpp), those share texels. A slab on one
+    /// side of the mid-plane takes as many fetches as without.
+    bool mirrored = false;
+    /// Exact interpolation reads through local memory; no bit changes. For GPUs, detectors of more than a row, and
+    /// volumes whose axis k is the rotation axis; else nothing comes of it.
+    std::optional<LocalTile> tile = std::nullopt;
+    /// ... or from images of float32, of detectors up to so many pixels wide and high; no bit changes either.
+    std::size_t image_side = 0;
+  };
+
+  VoxelDriven(const Geometry& geometry, const Grid& projections, const Grid& grid, const Options& options);
+
+  /// The views in the order in which they are taken, by number in the geometry.
+  const std::vector<int>& order() const { return order_; }
+  /// Adds sizes, arrays, kernels, detector_rows and batch_step.
+  void declare(Requirements& requirements) const;
+  /// Throws InputError if the device cannot hold projections as images, if that is wanted.
+  void check_device(const DeviceInfo& device) const;
+  /// Matrices.
+  void start(Slab& slab) const;
+  /// Options of a kernel that stores into "filtered" (filtered.clh), and its work-items.
+  const std::string& layout_options() const { return layout_options_; }
+  std::array<std::size_t, 3> filtered_items(const Slab& slab, Range views) const;
+  /// After "filtered" was written: to where accumulate() reads it.
+  void filtered(Slab& slab, Range views) const;
+  void accumulate(Slab& slab, Range views, Range slices) const;
+
+ private:
+  enum class Layout { quads, columns, texels };
+
+  std::size_t folded_rows() const { return static_cast<std::size_t>(mirror_->pairs(projections_.size[1])); }
+  void accumulate_mirrored(Slab& slab, Range views, Range slices) const;
+
+  Grid projections_, grid_;
+  Options options_;
+  Layout layout_ = Layout::quads;
+  int pack_ = 1;                        // views that share a texel
+  std::optional<MirroredRows> mirror_;  // Layout::texels: rows share one
+  bool fetched_ = false;                // Layout::texels: interpolation in float32
+  bool lanes_ = false;                  // Layout::quads: voxels in vectors, for CPUs
+  std::optional<LocalTile> tile_;       // Layout::columns: through local memory
+  int axial_ = 2;                       // Layout::columns, for CPUs: the axis along which U and W do not change
+  std::vector<int> order_;
+  std::vector<float> matrices_;  // 12 a view, in that order
+  std::string layout_options_;
+  KernelSpec kernel_;
+  std::function<Range(Range)> detector_rows_;
+};
+
+/// What tuning keeps in Tuning::choices of hardware interpolation where no views share texels, and its values. Nobody
+/// but tuning takes mirrored rows: on an H200 they are 1.6 times as fast (1531 GUPS, one pixel a texel 962), but in
+/// slabs on one side of the mid-plane a fetch serves one voxel after all, which is a fifth slower; and the choice
+/// cannot hang on the slabs, for they must not change a bit.
+inline constexpr const char* texture_form_choice = "hardware back-projection";
+inline constexpr const char* single_form = "a pixel a texel";
+inline constexpr const char* mirrored_form = "mirrored rows";
+
+/// budgets(), without the forms that one of the devices computes wrongly.
+std::vector<DeviceBudget> checked_budgets(const std::vector<Device>& devices);
+
+/// What all the devices take, for VoxelDriven::Options.
+void set_device_options(VoxelDriven::Options& options, std::span<const DeviceBudget> devices);
+
+/// Detector rows that the slices need for bilinear interpolation, by projecting the range's corner voxels in all views:
+/// even begin, even or last end, at least 32 (fewer only if the detector has fewer); all rows if a corner is not in
+/// front of the source. The range's corners are moved out by `reach` voxels along i, j, k.
+std::function<Range(Range)> detector_rows_of(const Geometry& geometry, const Grid& projections, const Grid& grid,
+                                             const std::array<double, 3>& reach = {});
+
+/// Unfiltered back-projection: each voxel is the sum over the views of the projection at the point that it casts,
+/// interpolated bilinearly, zero outside the detector. No weights.
+class Backprojection : public BackprojectionMethod {
+ public:
+  Backprojection(const Geometry& geometry, const Grid& projections, const Grid& grid,
+                 const VoxelDriven::Options& options = {});
+  Requirements requirements() const override;
+  std::vector<int> order() const override { return voxels_.order(); }
+  void check_device(const DeviceInfo& device) const { voxels_.check_device(device); }
+  void start(Slab& slab) const override;
+  void filter(Slab& slab, Range views) const override;
+  void accumulate(Slab& slab, Range views, Range slices) const override;
+
+ private:
+  Grid projections_;
+  VoxelDriven voxels_;
+};
+
+/// Throws InputError as check_projections and check_grid do, PlanError, ClError, BuildError, Interrupted.
+RunResult backproject(const Volume& projections, const Geometry& geometry, const Grid& grid,
+                      const BackprojectionParameters& parameters, const std::vector<Device>& devices,
+                      const RunOptions& options = {});
+
+/// What that would do.
+Plan plan_backproject(const Geometry& geometry, const Grid& projections, const Grid& grid,
+                      const BackprojectionParameters& parameters, const std::vector<DeviceBudget>& budgets,
+                      const PlanOptions& options = {});
+
+}  // namespace halocline

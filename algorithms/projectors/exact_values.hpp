@@ -1,0 +1,43 @@
+// Single voxels and rays in double, whatever the size of the scan: what benches measure the errors of float32 kernels
+// against. Everything comes from the geometry itself, nothing from the tables that the kernels read.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <functional>
+
+#include "algorithms/geometry/geometry.hpp"
+#include "algorithms/projectors/projector.hpp"
+
+namespace halocline {
+
+using Index3 = std::array<std::size_t, 3>;
+/// The value of pixel (column, row) of a view, or of voxel (i, j, k).
+using ValueAt = std::function<double(std::size_t, std::size_t, std::size_t)>;
+
+/// A flat detector and a grid in a scan.
+struct ExactScan {
+  const Geometry& geometry;
+  const Grid& volume;
+  const Grid& stack;
+};
+
+/// The sum over the views of pixels interpolated bilinearly where the point is seen, zero outside the detector, times
+/// 1/w^2 if the beam diverges (see index_to_detector). `point`: a fractional volume index. value(column, row, view).
+/// The detector has more than one row.
+double exact_backprojection(const ExactScan& scan, const std::array<double, 3>& point, const ValueAt& value);
+
+/// The same of rows that are weighted and filtered for FDK (Fdk, Ram-Lak): upright views of a full circle.
+double exact_fdk(const ExactScan& scan, const std::array<double, 3>& point, const ValueAt& value);
+
+/// A sum of voxels along a ray, or of rays through a voxel, and how many took part with a weight.
+struct ExactSum {
+  double value = 0;
+  std::size_t terms = 0;
+};
+/// The ray through pixel (column, row) of view pixel[2], by the projector's definition. value(i, j, k).
+ExactSum exact_projection(const ExactScan& scan, Projector projector, const Index3& pixel, const ValueAt& value);
+/// The adjoint, at a voxel. value(column, row, view).
+ExactSum exact_adjoint(const ExactScan& scan, Projector projector, const Index3& voxel, const ValueAt& value);
+
+}  // namespace halocline

@@ -1,0 +1,52 @@
+#include "algorithms/projectors/local_tile.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "host/quirks.hpp"
+
+namespace halocline {
+namespace {
+
+constexpr LocalTile tiles[] = {{32, 16, 16, 40 << 10},
+                               {16, 16, 16, 20 << 10}};  // on an H200 897 and 884 GUPS, quads 781
+
+std::string form_of(const DeviceBudget& device) {
+  if (device.cpu) return quads_form;
+  if (const auto tuned = device.choices.find(exact_form_choice); tuned != device.choices.end()) return tuned->second;
+  return is_hopper(device.platform, device.name) ? tiles[0].text() : quads_form;
+}
+
+}  // namespace
+
+std::string LocalTile::options() const {
+  return fmt::format(" -D LOCAL_TILE -D GROUP_WIDTH={} -D GROUP_HEIGHT={} -D K_UNROLL={} -D TILE_BYTES={}", width,
+                     height, slices, bytes);
+}
+
+std::string LocalTile::text() const {
+  return fmt::format("{} x {} x {}, {} KiB", width, height, slices, bytes >> 10);
+}
+
+std::span<const LocalTile> local_tiles() {
+  return tiles;
+}
+
+bool takes_tile(const DeviceInfo& device, const LocalTile& tile) {
+  const auto items = static_cast<std::size_t>(tile.items());
+  const std::size_t corners = items * 8, patches = items / 8 * 20;
+  return items <= device.max_work_group &&
+         static_cast<std::size_t>(tile.bytes) + corners + patches <= usable_local_memory(device);
+}
+
+const LocalTile* fastest_tile(std::span<const DeviceBudget> devices) {
+  const auto found = std::find_if(std::begin(tiles), std::end(tiles), [&](const LocalTile& tile) {
+    return std::all_of(devices.begin(), devices.end(),
+                       [&](const DeviceBudget& device) { return form_of(device) == tile.text(); });
+  });
+  return devices.empty() || found == std::end(tiles) ? nullptr : &*found;
+}
+
+}  // namespace halocline

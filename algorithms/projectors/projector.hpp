@@ -1,0 +1,126 @@
+// Matched pairs of forward and back-projection for parallel, fan and cone beam: named projectors that follow rays, and
+// their exact adjoints. Both directions gather, so nothing depends on the order in which work-items run.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "algorithms/projectors/rays.hpp"
+#include "scheduling/backprojection.hpp"
+#include "scheduling/projection.hpp"
+
+namespace halocline {
+
+/// joseph: bilinear interpolation on the planes of the index axis that a ray follows most (Joseph 1982); the volume is
+/// zero outside the centres of its outermost voxels' neighbours. siddon: exact lengths in voxels of constant value
+/// (Siddon 1985). distance_driven: the overlap of pixels and voxels on those planes (De Man & Basu 2004; for tilted
+/// detectors an approximation, see cl/distance_driven.cl). Detectors are flat or cylinders. Rays run from the source to
+/// the detector; those of a parallel beam are whole lines.
+enum class Projector { joseph, siddon, distance_driven };
+
+std::vector<std::string> projector_names();
+/// "joseph", "siddon" or "distance-driven". Throws InputError that names --projector and lists them.
+Projector projector_from_name(const std::string& name);
+std::string projector_name(Projector projector);
+
+struct ProjectionParameters {
+  Projector projector = Projector::joseph;
+  /// Joseph's interpolation in the texture units (8-bit fractions on most GPUs) instead of in float32. backproject() is
+  /// then the adjoint to those fractions only.
+  bool hardware_interpolation = false;
+  /// Joseph and Siddon read the volume as images, and Joseph interpolates in float32: the same bits as from buffers
+  /// (which are read where a detector is a cylinder or rays end within the volume). project() and plan_project() take
+  /// them for Siddon where they are faster.
+  bool images = false;
+  /// Buffers in the form for GPUs, not in those for CPUs, which take neighbouring pixels in vectors; Joseph's hold a
+  /// second copy of the volume. project() and plan_project() set it by their devices. It changes no bit.
+  bool gpu = false;
+  /// Hardware interpolation: where views lie a half turn apart, two of them share the fetches of textures of two
+  /// channels. project() and plan_project() set it by their devices. It changes no bit but by the rounding of
+  /// coordinates.
+  bool texel_pairs = false;
+};
+
+/// What tuning keeps of Siddon's projection in Tuning::choices, and its values: images_form, too.
+inline constexpr const char* siddon_form_choice = "Siddon's projection";
+inline constexpr const char* buffers_form = "buffers";
+
+/// A x: line integrals through the pixel centres.
+class RayProjection : public ProjectionMethod {
+ public:
+  /// Throws InputError for hardware interpolation with a projector that does not interpolate, with a cylindrical
+  /// detector or where rays end within the volume, and for images with a projector that has no such form.
+  RayProjection(const Geometry& geometry, const Grid& volume, const Grid& projections,
+                const ProjectionParameters& parameters = {});
+  Requirements requirements() const override;
+  void start(Slab& slab) const override;
+  std::vector<int> order() const override { return order_; }
+  void loaded(Slab& slab) const override;
+  void project(Slab& slab, Range views) const override;
+  /// Throws InputError if the device cannot hold the volume as images, if that is wanted.
+  void check_device(const DeviceInfo& device) const;
+
+ private:
+  bool turned() const;
+  /// How buffers are read: the same bits in all of them. portable: a ray a work-item. For CPUs, in vectors: columns of
+  /// the detector, where Joseph's rays share what they read (cl/joseph_columns.clh), or pixels of a row
+  /// (cl/joseph_lanes.clh, cl/siddon_lanes.clh, cl/distance_driven_lanes.clh).
+  enum class Form { portable, columns, lanes };
+  Form form() const;
+  bool images() const { return (parameters_.images || parameters_.hardware_interpolation) && table_.plain(); }
+  /// Whether planes across that axis are read as images.
+  bool planes_across(int axis) const;
+  std::string image_options(int axis) const;
+
+  Grid volume_, projections_;
+  ProjectionParameters parameters_;
+  std::vector<int> order_;  // in pairs of views half a turn apart; empty: as they lie
+  RayTable table_;
+  Form form_;
+};
+
+/// A^T y, of the A that RayProjection computes: <A x, y> = <x, A^T y> to float32's rounding.
+class RayBackprojection : public BackprojectionMethod {
+ public:
+  /// gpu: Joseph's adjoint in a form for GPUs (cl/joseph_stacks.clh), not in that for CPUs (cl/joseph_tiles.clh), and
+  /// fewer slices a work-item of the others. It changes no bit.
+  RayBackprojection(const Geometry& geometry, const Grid& projections, const Grid& volume, Projector projector,
+                    bool gpu = false);
+  Requirements requirements() const override;
+  void start(Slab& slab) const override;
+  void filter(Slab& slab, Range views) const override;
+  void accumulate(Slab& slab, Range views, Range slices) const override;
+
+ private:
+  Grid projections_, volume_;
+  Projector projector_;
+  RayTable table_;
+  bool tiles_, stacks_, upright_;  // forms of Joseph's adjoint: for CPUs, for GPUs where no ray follows k, without tilt
+  int slices_per_item_;            // but for tiles, as measured (benchmarks/RESULTS.md)
+  std::vector<float> matrices_;    // 12 a view
+  std::function<Range(Range)> detector_rows_;
+
+  bool keeps_ends() const;  // in "values"
+};
+
+/// Projections of `volume` on the stack `projections` (u, v, view). Throws InputError as check_projections, check_grid
+/// and make_rays do, PlanError, ClError, BuildError, Interrupted.
+RunResult project(const Volume& volume, const Geometry& geometry, const Grid& projections,
+                  const ProjectionParameters& parameters, const std::vector<Device>& devices,
+                  const RunOptions& options = {});
+/// By Joseph's method.
+RunResult project(const Volume& volume, const Geometry& geometry, const Grid& projections,
+                  const std::vector<Device>& devices, const RunOptions& options = {});
+
+/// The adjoint of project() with the same projector, on the stack `projections`. Throws as project() does.
+RunResult backproject(const Volume& projections, const Geometry& geometry, const Grid& volume, Projector projector,
+                      const std::vector<Device>& devices, const RunOptions& options = {});
+
+/// What they would do.
+Plan plan_project(const Geometry& geometry, const Grid& volume, const Grid& projections,
+                  const ProjectionParameters& parameters, const std::vector<DeviceBudget>& budgets,
+                  const PlanOptions& options = {});
+Plan plan_backproject(const Geometry& geometry, const Grid& projections, const Grid& volume, Projector projector,
+                      const std::vector<DeviceBudget>& budgets, const PlanOptions& options = {});
+
+}  // namespace halocline

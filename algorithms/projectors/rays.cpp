@@ -1,0 +1,263 @@
+#include "algorithms/projectors/rays.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "host/error.hpp"
+
+namespace halocline {
+namespace {
+
+using Vector3 = std::array<double, 3>;
+
+Vector3 minus(const Vector3& a, const Vector3& b) {
+  return {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
+}
+Vector3 cross(const Vector3& a, const Vector3& b) {
+  return {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
+}
+
+/// World mm to volume indices about the volume's centre.
+Vector3 centred_index(const Grid& volume, const Vector3& world) {
+  Vector3 index = volume.index(world[0], world[1], world[2]);
+  for (int axis = 0; axis < 3; ++axis) index[axis] -= 0.5 * (static_cast<double>(volume.size[axis]) - 1);
+  return index;
+}
+
+/// The detector's physical (u, v) of a pixel index.
+Vector3 pixel(const View& view, const Grid& volume, const Grid& projections, double column, double row) {
+  const auto& d = projections.direction;
+  const double a = column * projections.spacing[0], b = row * projections.spacing[1];
+  const double u = projections.origin[0] + d[0] * a + d[1] * b, v = projections.origin[1] + d[3] * a + d[4] * b;
+  return centred_index(volume, detector_point(view, u, v));
+}
+
+/// A point of the detector in pixels from its centre.
+struct Place {
+  double u, v;
+};
+
+/// A view's pixels as the plane has them that touches a cylindrical detector; of a flat one, as they are.
+class Touching {
+ public:
+  Touching(const View& view, const Grid& projections, double radius)
+      : view_(view), radius_(radius), half_(0.5 * (static_cast<double>(projections.size[0]) - 1)) {
+    for (int axis = 0; axis < 2; ++axis) {
+      pitch_[axis] = projections.direction[4 * axis] * projections.spacing[axis];
+      centre_[axis] = projections.origin[axis] + 0.5 * (static_cast<double>(projections.size[axis]) - 1) * pitch_[axis];
+    }
+  }
+
+  /// The share of the way to that plane after which the ray meets the detector.
+  double share(double u) const { return radius_ == 0 ? 1 : 1 - radius_ / view_.sdd * (1 - std::cos(angle(u))); }
+  Place operator()(Place at) const {
+    if (radius_ == 0) return at;
+    const double across = view_.source_offset_x - view_.projection_offset_x,
+                 along = view_.source_offset_y - view_.projection_offset_y;
+    const double u = (radius_ * std::sin(angle(at.u)) - view_.source_offset_x) / share(at.u) + across;
+    const double v = (centre_[1] + pitch_[1] * at.v - along) / share(at.u) + along;
+    return {(u - centre_[0]) / pitch_[0], (v - centre_[1]) / pitch_[1]};
+  }
+  /// cl/rays.clh's, of the places half a column apart.
+  std::vector<float> arc() const {
+    std::vector<float> out;
+    for (double u = -half_ - 0.5; u <= half_ + 0.75; u += 0.5) {
+      const Place middle = (*this)({u, 0});
+      for (const double value : {middle.u, middle.v, 1 / share(u), share(u)}) out.push_back(static_cast<float>(value));
+    }
+    return out;
+  }
+
+ private:
+  double angle(double u) const { return (view_.projection_offset_x + centre_[0] + pitch_[0] * u) / radius_; }
+
+  const View& view_;
+  double radius_, half_;
+  std::array<double, 2> pitch_, centre_;  // mm
+};
+
+/// Direction and moment at the detector's centre and their steps a column and a row: what cl/rays.clh says.
+using ViewVectors = std::array<Vector3, 6>;
+ViewVectors vectors_of(const View& view, const Grid& volume, const Grid& projections) {
+  const double column = 0.5 * (static_cast<double>(projections.size[0]) - 1),
+               row = 0.5 * (static_cast<double>(projections.size[1]) - 1);
+  const Vector3 centre = pixel(view, volume, projections, column, row);
+  const Vector3 step_u = minus(pixel(view, volume, projections, column + 1, row), centre);
+  const Vector3 step_v = minus(pixel(view, volume, projections, column, row + 1), centre);
+  if (view.parallel()) {
+    const Vector3 origin = volume.world(0, 0, 0), along = ray_direction(view);
+    const Vector3 direction =
+        minus(centred_index(volume, {origin[0] + along[0], origin[1] + along[1], origin[2] + along[2]}),
+              centred_index(volume, origin));
+    return {direction, cross(centre, direction), Vector3{}, cross(step_u, direction),
+            Vector3{}, cross(step_v, direction)};
+  }
+  const Vector3 source = centred_index(volume, source_position(view));
+  return {minus(centre, source), cross(source, centre), step_u, cross(source, step_u), step_v, cross(source, step_v)};
+}
+
+struct CentredRay {
+  Vector3 direction, moment;
+};
+CentredRay ray_at(const ViewVectors& view, double u, double v) {
+  CentredRay ray;
+  for (int axis = 0; axis < 3; ++axis) {
+    ray.direction[axis] = view[0][axis] + u * view[2][axis] + v * view[4][axis];
+    ray.moment[axis] = view[1][axis] + u * view[3][axis] + v * view[5][axis];
+  }
+  return ray;
+}
+
+/// The bits of the axes that a ray of the view may follow. Direction components are affine over the detector, so one
+/// axis beats another everywhere if it does so, with one sign, in all corners.
+std::int32_t axes_of(const ViewVectors& view, const Place& low, const Place& high) {
+  std::int32_t axes = 0;
+  for (int axis = 0; axis < 3; ++axis) {
+    bool beaten = false;
+    for (int other = 0; other < 3; ++other)
+      for (const double sign : {-1.0, 1.0}) {
+        bool everywhere = other != axis;
+        for (int corner = 0; corner < 4; ++corner) {
+          const auto d = ray_at(view, (corner & 1 ? high : low).u, (corner & 2 ? high : low).v).direction;
+          everywhere = everywhere && sign * d[other] * (1 - 1e-5) > std::abs(d[axis]);
+        }
+        beaten = beaten || everywhere;
+      }
+    if (!beaten) axes |= 1 << axis;
+  }
+  return axes;
+}
+
+/// Of all pixels' places on the plane that touches the detector, the least and the greatest.
+std::array<Place, 2> bounds(const Touching& touching, double half_u, double half_v) {
+  std::array<Place, 2> all{touching({-half_u, -half_v}), touching({half_u, half_v})};
+  for (double u = -half_u; u <= half_u; u += 0.5)
+    for (const double v : {-half_v, half_v}) {
+      const Place at = touching({u, v});
+      all[0] = {std::min(all[0].u, at.u), std::min(all[0].v, at.v)};
+      all[1] = {std::max(all[1].u, at.u), std::max(all[1].v, at.v)};
+    }
+  return all;
+}
+
+/// Whether a part of the volume, or of what its voxels reach to, may lie behind the source or beyond the detector.
+/// widths: RayTable's.
+bool ends_within(const View& view, double radius, const Grid& volume, const Vector3& widths) {
+  bool between = true;
+  for (int corner = 0; corner < 8; ++corner) {
+    Vector3 index;
+    for (int axis = 0; axis < 3; ++axis) {
+      const double reach = std::max(1.0, 0.5 + 0.5 * widths[axis]);  // of interpolation, and of a pixel's shadow
+      index[axis] = corner >> axis & 1 ? static_cast<double>(volume.size[axis]) - 1 + reach : -reach;
+    }
+    between = between && whereabouts(view, radius, volume.world(index[0], index[1], index[2])) == Whereabouts::between;
+  }
+  return !between;
+}
+
+void add_arc(RayTable& table, const Touching& touching, std::size_t view, std::size_t views) {
+  const std::vector<float> arc = touching.arc();
+  for (std::size_t at = 4; at < arc.size(); at += 4)
+    if (!(arc[at] > arc[at - 4]))
+      throw InputError(
+          fmt::format("the cylindrical detector turns back, as the source of view {} sees it; check its radius and the "
+                      "offsets of source and detector, in mm",
+                      view));
+  if (view == 0) table.arcs = arc;
+  if (table.arcs.size() == arc.size()) {  // the same in all views until now
+    if (table.arcs == arc) return;
+    const std::vector<float> shared = table.arcs;
+    table.arcs.reserve(arc.size() * views);
+    for (std::size_t n = 1; n < view; ++n) table.arcs.insert(table.arcs.end(), shared.begin(), shared.end());
+  }
+  table.arcs.insert(table.arcs.end(), arc.begin(), arc.end());
+}
+
+/// Enlarges `widths` to what pixel (u, v) casts on the first and the last plane across the axis that its ray follows.
+void enlarge(Vector3& widths, const ViewVectors& view, const Touching& touching, const Place& pixel,
+             const Grid& volume) {
+  const auto ray_to = [&](double du, double dv) {
+    const Place at = touching({pixel.u + du, pixel.v + dv});
+    return ray_at(view, at.u, at.v);
+  };
+  const auto direction = ray_to(0, 0).direction;
+  int a = 0;
+  for (int axis = 1; axis < 3; ++axis)
+    if (std::abs(direction[axis]) > std::abs(direction[a])) a = axis;
+  const int b = (a + 1) % 3, c = (a + 2) % 3;
+  const double end = 0.5 * (static_cast<double>(volume.size[a]) - 1);
+  for (const double p : {-end, end}) {
+    const auto point = [&](double du, double dv) -> std::array<double, 2> {
+      const auto ray = ray_to(du, dv);
+      const auto &d = ray.direction, &m = ray.moment;
+      return {(p * d[b] - m[c]) / d[a], (m[b] + p * d[c]) / d[a]};
+    };
+    const auto left = point(-0.5, 0), right = point(0.5, 0), below = point(0, -0.5), above = point(0, 0.5);
+    widths[b] = std::max(widths[b], std::abs(right[0] - left[0]) + std::abs(above[0] - below[0]));
+    widths[c] = std::max(widths[c], std::abs(right[1] - left[1]) + std::abs(above[1] - below[1]));
+  }
+}
+
+}  // namespace
+
+Whereabouts whereabouts(const View& view, double radius, const std::array<double, 3>& point) {
+  if (view.parallel()) return Whereabouts::between;
+  const Vector3 from_source = minus(point, source_position(view)), along = ray_direction(view),
+                across = minus(detector_point(view, 1, 0), detector_point(view, 0, 0));
+  const auto dot = [](const Vector3& a, const Vector3& b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; };
+  const double depth = dot(from_source, along), x = dot(from_source, across) + view.source_offset_x;
+  const double bend = radius == 0 ? 0 : radius - std::sqrt(std::max(0.0, radius * radius - x * x));
+  return depth <= 0                 ? Whereabouts::behind_source
+         : depth >= view.sdd - bend ? Whereabouts::beyond_detector
+                                    : Whereabouts::between;
+}
+
+bool RayTable::any_follows(int axis) const {
+  return std::any_of(axes.begin(), axes.end(), [&](std::int32_t each) { return (each >> axis & 1) != 0; });
+}
+
+int RayTable::axial_rows() const {
+  for (const int axis : {2, 1}) {
+    bool axial = !any_follows(axis);
+    for (std::size_t view = 0; axial && view < axes.size(); ++view) {
+      const float* step = &rays[18 * view + 12];  // of direction and moment, a row
+      for (int other = 0; other < 3; ++other) axial = axial && (other == axis || step[other] == 0);
+      axial = axial && step[3 + axis] == 0;
+    }
+    if (axial) return axis;
+  }
+  return 0;
+}
+
+RayTable make_rays(const Geometry& geometry, const Grid& volume, const Grid& projections) {
+  RayTable table;
+  const double half_u = 0.5 * (static_cast<double>(projections.size[0]) - 1),
+               half_v = 0.5 * (static_cast<double>(projections.size[1]) - 1);
+  const double radius = geometry.radius_cylindrical_detector;
+  for (std::size_t n = 0; n < geometry.views.size(); ++n) {
+    const View& each = geometry.views[n];
+    const ViewVectors view = vectors_of(each, volume, projections);
+    const Touching touching(each, projections, radius);
+    for (const Vector3& vector : view)
+      for (const double value : vector) table.rays.push_back(static_cast<float>(value));
+    const auto [low, high] =
+        radius == 0 ? std::array<Place, 2>{{{-half_u, -half_v}, {half_u, half_v}}} : bounds(touching, half_u, half_v);
+    table.axes.push_back(axes_of(view, low, high));
+    for (int m = 0; m < 81; ++m)
+      enlarge(table.widths, view, touching, {half_u * (m % 9 - 4) / 4, half_v * (m / 9 - 4) / 4}, volume);
+    if (radius != 0) add_arc(table, touching, n, geometry.views.size());
+  }
+  for (double& width : table.widths) width *= 1.05;
+  if (std::any_of(geometry.views.begin(), geometry.views.end(),
+                  [&](const View& view) { return ends_within(view, radius, volume, table.widths); }))
+    for (const View& view : geometry.views) {
+      for (const double value : centred_index(volume, source_position(view)))
+        table.sources.push_back(static_cast<float>(value));
+      table.sources.push_back(0);
+    }
+  return table;
+}
+
+}  // namespace halocline

@@ -1,0 +1,76 @@
+#include "algorithms/support/slice_sums.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "host/work_groups.hpp"
+
+namespace halocline {
+namespace {
+
+constexpr std::size_t march_x = 32;       // MARCH_X there
+constexpr std::size_t march_z = 4;        // MARCH_Z, where groups may be as large
+constexpr std::size_t segment_rows = 32;  // SEGMENT_ROWS there
+constexpr std::size_t reduce_items = 64;  // REDUCE_ITEMS of cl/reduce.cl
+
+}  // namespace
+
+SliceSums::SliceSums(const std::array<std::size_t, 3>& size, int components, KernelVariants variants)
+    : components_(components),
+      nx_(size[0]),
+      groups_((size[0] + lanes - 1) / lanes),
+      segments_(static_cast<int>((size[1] + segment_rows - 1) / segment_rows)),
+      variants_(variants) {}
+
+void SliceSums::declare(Requirements& requirements) const {
+  const auto array = [](std::string name, Lifetime lifetime, std::size_t elements) {
+    ArrayNeed need;
+    need.name = std::move(name);
+    need.kind = ArrayKind::slice;
+    need.lifetime = lifetime;
+    need.element_bytes = 8;  // a double or two floats
+    need.elements = elements;
+    return need;
+  };
+  const auto components = static_cast<std::size_t>(components_);
+  requirements.arrays.push_back(
+      array("partials", Lifetime::scratch,
+            components * std::max(lanes * segments(), std::max(groups_ * segments(), march({}, {0, 1}, 1).sets))));
+  requirements.arrays.push_back(array("sums", Lifetime::sums, 2 * components));
+  requirements.kernels.push_back("reduce_slices");
+}
+
+SliceSums::March SliceSums::march(const DeviceInfo& device, Range slices, int depth) const {
+  March result;
+  result.columns = nx_ % 4 == 0 ? 4 : nx_ % 2 == 0 ? 2 : 1;
+  result.group = work_group_within({march_x, 1, march_z}, device);
+  const std::size_t z = result.group[2];
+  result.options = fmt::format("-D COLUMNS={}{}", result.columns, z < march_z ? fmt::format(" -D MARCH_Z={}", z) : "");
+  const auto columns = static_cast<std::size_t>(result.columns), layers = z * static_cast<std::size_t>(depth);
+  const std::size_t groups = (nx_ / columns + march_x - 1) / march_x;
+  const auto count = static_cast<std::size_t>(slices.count());
+  result.global = {groups * march_x, segments(), (count + layers - 1) / layers * z};
+  result.sets = groups * segments();
+  return result;
+}
+
+void SliceSums::launch(Slab& slab, const std::string& file, const std::string& kernel, Range slices,
+                       const std::vector<SlabArgument>& arguments, const std::string& options) const {
+  const auto count = static_cast<std::size_t>(slices.count());
+  const std::size_t groups = on_cpu(slab) ? 1 : groups_, items = on_cpu(slab) ? 1 : lanes;
+  slab.launch({file, kernel, fp64_option(slab) + " " + lane_option(slab) + " " + options},
+              {items * groups, segments(), count}, {items, 1, 1}, arguments);
+  add_up(slab, slices, segments() * (on_cpu(slab) ? lanes : groups_), components_);
+}
+
+void SliceSums::add_up(Slab& slab, Range slices, std::size_t sets, int components) const {
+  const auto count = static_cast<std::size_t>(slices.count());
+  const std::size_t items = work_group_within({reduce_items, 1, 1}, slab.device())[0];
+  slab.launch({"reduce.cl", "reduce_slices", fp64_option(slab)}, {items, static_cast<std::size_t>(components), count},
+              {items, 1, 1},
+              {in("partials"), out("sums"), static_cast<std::int32_t>(sets), components_, slab.offset(),
+               static_cast<std::int32_t>(slices.begin)});
+}
+
+}  // namespace halocline

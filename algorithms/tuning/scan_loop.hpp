@@ -1,0 +1,70 @@
+// The scan that benches measure, and loops over all its views on one device, without the runner.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "algorithms/projectors/backprojection.hpp"
+#include "algorithms/projectors/projector.hpp"
+#include "scheduling/measure.hpp"
+
+namespace halocline {
+
+struct BenchScan {
+  Geometry geometry;
+  Grid volume, stack;
+};
+
+/// size^3 voxels and `views` views of size^2 pixels, a full circle. Cone angle about 9 degrees; the volume just fits
+/// the field of view. `tilt` (of the detector in its plane, degrees) makes every matrix entry count.
+BenchScan bench_scan(std::size_t size, std::size_t views, double tilt = 0);
+
+/// Value of element (x, y, z) of an array of that size: pseudo-random, in [0, 1). The kernel bench_fill has the same.
+float bench_number(const std::array<std::size_t, 3>& size, std::size_t x, std::size_t y, std::size_t z);
+/// All of them.
+Volume bench_numbers(const Grid& grid);
+
+class BackprojectionLoop {
+ public:
+  /// with_filter: method.filter() belongs to a run; otherwise every batch finds the first one's projections. Throws
+  /// PlanError if it does not fit as one slab.
+  BackprojectionLoop(const Device& device, std::unique_ptr<BackprojectionMethod> method, bool with_filter);
+  /// Enqueues all views once more.
+  void run();
+  /// What the voxels are after one run over bench_numbers() of the stack.
+  std::vector<float> of_numbers(std::span<const std::array<std::size_t, 3>> voxels);
+  /// Read and written in the device's memory by a run if every kernel takes every value of its arrays once.
+  double bytes() const;
+  Slab& slab() { return slab_; }
+
+ private:
+  Range batch(std::int64_t first) const;
+
+  std::unique_ptr<BackprojectionMethod> method_;
+  bool with_filter_;
+  Plan plan_;
+  Slab slab_;
+};
+
+class ProjectionLoop {
+ public:
+  /// As BackprojectionLoop. Throws InputError if the device does not hold the volume as images and is to.
+  ProjectionLoop(const Device& device, std::unique_ptr<RayProjection> method);
+  /// Enqueues all views once, with what is made of the volume before.
+  void run();
+  /// What the pixels (column, row, view) are, of bench_numbers() of the volume.
+  std::vector<float> of_numbers(std::span<const std::array<std::size_t, 3>> pixels);
+  double bytes() const;
+  Slab& slab() { return slab_; }
+
+ private:
+  Range batch(std::int64_t first) const;
+
+  std::unique_ptr<RayProjection> method_;
+  Plan plan_;
+  Slab slab_;
+};
+
+}  // namespace halocline

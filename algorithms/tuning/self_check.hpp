@@ -1,0 +1,13 @@
+// All kernel variants that are checked against their twins (variant_check.hpp), as `halocline devices --check` does.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "algorithms/validation/variant_check.hpp"
+
+namespace halocline {
+
+const std::vector<Variant>& all_variants();
+
+}  // namespace halocline

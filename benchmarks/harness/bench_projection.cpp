@@ -1,0 +1,486 @@
+#include "benchmarks/harness/bench_projection.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "algorithms/tuning/scan_loop.hpp"
+#include "algorithms/projectors/coordinate_error.hpp"
+#include "algorithms/projectors/exact_values.hpp"
+#include "algorithms/fdk/fdk.hpp"
+#include "algorithms/support/philox.hpp"
+#include "algorithms/geometry/slice_planes.hpp"
+#include "algorithms/fdk/slices.hpp"
+#include "host/error.hpp"
+#include "host/interrupt.hpp"
+#include "host/thread_pool.hpp"
+
+namespace halocline {
+namespace {
+
+constexpr std::size_t places = 256;       // where results are compared with fp64
+constexpr std::size_t smallest_size = 8;  // that a missing --size may come to
+constexpr std::size_t most_size = 8192, most_views = 65536;
+
+const char* const names[] = {"project", "backproject", "fdk", "slices"};
+
+// A line of the table.
+struct Mode {
+  std::string name;
+  std::optional<Projector> projector = std::nullopt;  // a ray-driven one, else voxel-driven
+  bool images = false, hardware = false, half = false;
+  int pack = 1;           // views that share a fetch
+  bool mirrored = false;  // or two rows do
+  bool columns = false;   // CPUs: detector columns
+  bool local = false;     // GPUs: through local memory
+
+  int shared() const { return mirrored ? 2 : pack; }  // voxels of a fetch, channels of a texel
+};
+
+std::vector<Mode> all_modes(ScanBench bench) {
+  const Mode exact{.name = "exact"}, texture{.name = "texture", .images = true, .hardware = true},
+      half{.name = "half", .images = true, .hardware = true, .half = true, .pack = 4};
+  switch (bench) {
+    case ScanBench::backproject:
+      return {exact,
+              {.name = "columns", .columns = true},
+              {.name = "local", .local = true},
+              {.name = "images", .images = true},
+              texture,
+              {.name = "pairs", .images = true, .hardware = true, .pack = 2},
+              half,
+              {.name = "mirrored-pairs", .images = true, .hardware = true, .mirrored = true},
+              {.name = "joseph-adjoint", .projector = Projector::joseph},
+              {.name = "siddon-adjoint", .projector = Projector::siddon},
+              {.name = "distance-driven-adjoint", .projector = Projector::distance_driven}};
+    case ScanBench::project:
+      return {{.name = "joseph", .projector = Projector::joseph},
+              {.name = "joseph-images", .projector = Projector::joseph, .images = true},
+              {.name = "joseph-texture", .projector = Projector::joseph, .images = true, .hardware = true},
+              {.name = "joseph-pairs", .projector = Projector::joseph, .images = true, .hardware = true, .pack = 2},
+              {.name = "siddon", .projector = Projector::siddon},
+              {.name = "siddon-images", .projector = Projector::siddon, .images = true},
+              {.name = "distance-driven", .projector = Projector::distance_driven}};
+    case ScanBench::fdk:
+      return {exact, texture, half};
+    case ScanBench::slices:
+      return {exact, texture};
+  }
+  return {};
+}
+
+FdkParameters fdk_parameters(const Mode& mode) {
+  FdkParameters parameters;
+  parameters.hardware_interpolation = mode.hardware;
+  parameters.half_texels = mode.half;
+  return parameters;
+}
+
+// The fastest as far as is known, or the first of those that the device takes.
+LocalTile bench_tile(const Device& device) {
+  if (const LocalTile* fastest = fastest_tile(budgets({device}))) return *fastest;
+  for (const LocalTile& tile : local_tiles())
+    if (takes_tile(device.info(), tile)) return tile;
+  throw InputError("the device has too little local memory");
+}
+
+std::unique_ptr<BackprojectionMethod> backprojection(const Mode& mode, const BenchScan& scan, const Device& device) {
+  if (mode.projector)
+    return std::make_unique<RayBackprojection>(scan.geometry, scan.stack, scan.volume, *mode.projector,
+                                               !device.info().cpu());
+  VoxelDriven::Options options;
+  options.distance_weight = true;
+  options.hardware_interpolation = mode.hardware;
+  options.half_texels = mode.half;
+  options.texel_pairs = mode.pack == 2;
+  options.mirrored = mode.mirrored;
+  options.cpu = mode.columns;
+  if (mode.images && !mode.hardware) options.image_side = std::max(scan.stack.size[0], scan.stack.size[1]);
+  if (mode.local) options.tile = bench_tile(device);
+  return std::make_unique<Backprojection>(scan.geometry, scan.stack, scan.volume, options);
+}
+
+std::unique_ptr<RayProjection> projection(const Mode& mode, const BenchScan& scan, const Device& device) {
+  ProjectionParameters parameters{.projector = *mode.projector};
+  parameters.hardware_interpolation = mode.hardware;
+  parameters.images = mode.images;
+  parameters.gpu = !device.info().cpu();
+  parameters.texel_pairs = mode.pack == 2;
+  return std::make_unique<RayProjection>(scan.geometry, scan.volume, scan.stack, parameters);
+}
+
+std::vector<Grid> three_planes(const BenchScan& scan) {
+  std::vector<Grid> planes;
+  for (int axis = 0; axis < 3; ++axis) planes.push_back(plane_across(scan.volume, axis, centre_of(scan.volume)));
+  return planes;
+}
+
+std::size_t pixels_of(const std::vector<Grid>& planes) {
+  std::size_t pixels = 0;
+  for (const Grid& plane : planes) pixels += plane.count();
+  return pixels;
+}
+
+// Device memory of a mode; throws an Error that says why the device does not take it.
+std::size_t bytes_of(ScanBench bench, const Mode& mode, const BenchScan& scan, const Device& device) {
+  const DeviceInfo& info = device.info();
+  if (mode.columns && !info.cpu()) throw InputError("for CPUs only");
+  if (mode.local && info.cpu()) throw InputError("for GPUs only");
+  if (mode.images && !info.images) throw InputError("the device has no images");
+  if (mode.images && (scan.stack.size[0] > info.image_width || scan.stack.size[1] > info.image_height))
+    throw InputError("the device's images are too small for it");
+  if (mode.shared() == 2 && !info.texel_pairs) throw InputError("the device has no textures of two channels");
+  const auto resident = [&](const Requirements& need) {
+    if (mode.pack > 1 && need.batch_step != mode.pack)
+      throw InputError(fmt::format("{} views of {}^2 pixels do not lie in {}s a turn apart", scan.stack.size[2],
+                                   scan.stack.size[0], mode.pack == 2 ? "pair" : "quartet"));
+    const auto plan = resident_plan(device, need);
+    if (!plan) throw PlanError("does not fit the device's memory as one slab");
+    return plan->slabs[0].bytes;
+  };
+  const auto budget = budgets({device});
+  switch (bench) {
+    case ScanBench::backproject:
+      return resident(backprojection(mode, scan, device)->requirements());
+    case ScanBench::project: {
+      const auto method = projection(mode, scan, device);
+      method->check_device(info);
+      return resident(method->requirements());
+    }
+    case ScanBench::fdk: {
+      const Plan plan = plan_fdk(scan.geometry, scan.stack, scan.volume, fdk_parameters(mode), budget);
+      return plan.slabs[0].bytes;
+    }
+    case ScanBench::slices: {
+      const Plan plan = plan_slices(scan.geometry, scan.stack, scan.volume, fdk_parameters(mode),
+                                    pixels_of(three_planes(scan)), budget[0]);
+      return plan.slabs[0].bytes;
+    }
+  }
+  return 0;
+}
+
+std::vector<Mode> wanted_modes(ScanBench bench, const ScanBenchOptions& options) {
+  const auto known = scan_bench_modes(bench);
+  for (const auto& name : options.modes)
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      throw InputError(fmt::format("--modes has \"{}\"; expected some of: {}", name, fmt::join(known, ", ")));
+  std::vector<Mode> wanted;
+  for (auto& mode : all_modes(bench))
+    if (options.modes.empty() ||
+        std::find(options.modes.begin(), options.modes.end(), mode.name) != options.modes.end())
+      wanted.push_back(std::move(mode));
+  return wanted;
+}
+
+std::string first_line(const std::string& text) {
+  return text.substr(0, text.find('\n'));
+}
+
+// fp64 results at some places.
+struct Exact {
+  std::vector<double> values;
+  double terms = 0;  // of a place, on average
+
+  double relative_rmse(const std::vector<float>& found) const {
+    double squares = 0, largest = 0;
+    for (std::size_t n = 0; n < values.size(); ++n) {
+      const double difference = static_cast<double>(found[n]) - values[n];
+      squares += difference * difference;
+      largest = std::max(largest, std::abs(values[n]));
+    }
+    return std::sqrt(squares / static_cast<double>(values.size())) / largest;
+  }
+};
+
+Exact exact_at(std::size_t count, const std::function<ExactSum(std::size_t)>& sum) {
+  std::vector<ExactSum> sums(count);
+  parallel_parts(count, [&](std::size_t n) {
+    check_interrupt();
+    sums[n] = sum(n);
+  });
+  Exact exact;
+  for (const ExactSum& each : sums) {
+    exact.values.push_back(each.value);
+    exact.terms += static_cast<double>(each.terms) / static_cast<double>(count);
+  }
+  return exact;
+}
+
+// Pseudo-random elements of an array of that size.
+std::vector<Index3> elements_of(const Index3& size) {
+  PhiloxStream random(1, 0, 0);
+  std::vector<Index3> result(places);
+  for (Index3& element : result)
+    for (int axis = 0; axis < 3; ++axis)
+      element[axis] =
+          std::min(size[axis] - 1, static_cast<std::size_t>(random.uniform() * static_cast<double>(size[axis])));
+  return result;
+}
+
+ValueAt numbers_of(const Grid& grid) {
+  return [size = grid.size](std::size_t x, std::size_t y, std::size_t z) {
+    return static_cast<double>(bench_number(size, x, y, z));
+  };
+}
+
+std::array<double, 3> as_doubles(const Index3& index) {
+  return {static_cast<double>(index[0]), static_cast<double>(index[1]), static_cast<double>(index[2])};
+}
+
+// All the modes of a bench on a device, with what they share.
+class Runner {
+ public:
+  Runner(ScanBench bench, const Device& device, const ScanBenchPlan& plan, double seconds)
+      : bench_(bench),
+        device_(device),
+        seconds_(seconds),
+        scan_(bench_scan(plan.size, plan.views)),
+        exact_scan_{scan_.geometry, scan_.volume, scan_.stack} {}
+
+  const BenchScan& scan() const { return scan_; }
+
+  ScanRate run(const Mode& mode) {
+    ScanRate rate;
+    rate.mode = mode.name;
+    rate.updates = static_cast<double>(scan_.volume.count()) * static_cast<double>(scan_.stack.size[2]);
+    rate.rays = static_cast<double>(scan_.stack.count());
+    switch (bench_) {
+      case ScanBench::backproject:
+        backproject(mode, rate);
+        break;
+      case ScanBench::project:
+        project(mode, rate);
+        break;
+      case ScanBench::fdk:
+        reconstruct(mode, rate);
+        return rate;
+      case ScanBench::slices:
+        slice(mode, rate);
+        break;
+    }
+    auto found = limit_of(rate.fetch);
+    if (found == limits_.end()) found = limits_.insert(limits_.end(), {rate.fetch, 0});
+    found->second = std::max(found->second, fetch_rate(device_, rate.fetch, seconds_));
+    // volumes that no cache holds
+    rate.copy_limit = copy_bandwidth(device_, std::clamp<std::size_t>(sizeof(float) * scan_.volume.count(),
+                                                                      std::size_t{32} << 20, std::size_t{1} << 30));
+    return rate;
+  }
+
+  /// Fetches a second: the best of those measured beside each mode, for a machine with other users may be slow in
+  /// between.
+  void set_limit(ScanRate& rate) {
+    if (const auto found = limit_of(rate.fetch); found != limits_.end()) rate.fetch_limit = found->second;
+  }
+
+ private:
+  std::vector<std::pair<Fetch, double>>::iterator limit_of(const Fetch& fetch) {
+    return std::find_if(limits_.begin(), limits_.end(), [&](const auto& each) { return each.first == fetch; });
+  }
+
+  const Exact& exact(const std::string& key, std::size_t count, const std::function<ExactSum(std::size_t)>& sum) {
+    if (!exact_.contains(key)) exact_[key] = exact_at(count, sum);
+    return exact_[key];
+  }
+
+  void backproject(const Mode& mode, ScanRate& rate) {
+    const auto voxels = elements_of(scan_.volume.size);
+    const auto value = numbers_of(scan_.stack);
+    const Exact& expected = exact(mode.projector ? mode.name : "", places, [&](std::size_t n) -> ExactSum {
+      if (mode.projector) return exact_adjoint(exact_scan_, *mode.projector, voxels[n], value);
+      return {exact_backprojection(exact_scan_, as_doubles(voxels[n]), value), 0};
+    });
+    BackprojectionLoop loop(device_, backprojection(mode, scan_, device_), mode.projector.has_value());
+    rate.relative_rmse = expected.relative_rmse(loop.of_numbers(voxels));
+    rate.seconds = best_seconds(
+        loop.slab(), [&] { loop.run(); }, seconds_);
+    rate.bytes = loop.bytes();
+    if (mode.projector) {  // 16 bytes at a time of a pixel's lines and value, which serve 8, 4 and 4 slices
+      constexpr double reads[] = {1.0 / 8, 3.0 / 4, 4.0 / 4};
+      rate.fetch = {.channels = 4};
+      rate.fetches =
+          expected.terms * static_cast<double>(scan_.volume.count()) * reads[static_cast<int>(*mode.projector)];
+    } else if (mode.images) {
+      rate.fetch = {.image = true, .channels = mode.shared(), .half = mode.half, .nearest = !mode.hardware};
+      rate.fetches = rate.updates / mode.shared() * (mode.hardware ? 1 : 4);
+    } else {
+      rate.fetch = {.channels = mode.columns ? 1 : 4};
+      rate.fetches = rate.updates * (mode.columns ? 2 : 1);
+    }
+  }
+
+  void project(const Mode& mode, ScanRate& rate) {
+    const auto pixels = elements_of(scan_.stack.size);
+    const auto value = numbers_of(scan_.volume);
+    const Exact& expected = exact(projector_name(*mode.projector), places, [&](std::size_t n) {
+      return exact_projection(exact_scan_, *mode.projector, pixels[n], value);
+    });
+    ProjectionLoop loop(device_, projection(mode, scan_, device_));
+    rate.relative_rmse = expected.relative_rmse(loop.of_numbers(pixels));
+    rate.seconds = best_seconds(
+        loop.slab(), [&] { loop.run(); }, seconds_);
+    rate.bytes = loop.bytes();
+    rate.fetch = {.image = mode.images, .channels = mode.pack, .nearest = mode.images && !mode.hardware};
+    // the sampler reads four voxels at a time
+    rate.fetches = expected.terms * rate.rays / (mode.hardware ? 4.0 * mode.pack : 1.0);
+  }
+
+  const Volume& projections() {
+    if (projections_.voxels.empty()) projections_ = bench_numbers(scan_.stack);
+    return projections_;
+  }
+
+  void reconstruct(const Mode& mode, ScanRate& rate) {
+    constexpr int most_runs = 5;
+    const auto voxels = elements_of(scan_.volume.size);
+    const auto run = [&] {
+      check_interrupt();
+      return fdk(projections(), scan_.geometry, scan_.volume, fdk_parameters(mode), {device_});
+    };
+    const RunResult first = run();  // compiles
+    std::vector<float> found;
+    for (const auto& [i, j, k] : voxels) found.push_back(first.output.at(i, j, k));
+    double spent = 0;
+    for (int n = 0; n < most_runs && (n == 0 || spent < seconds_); ++n) {
+      const auto trace = std::make_shared<Trace>();
+      device_.record(trace);
+      const auto ran = run();
+      device_.record(nullptr);
+      spent += ran.seconds;
+      if (n > 0 && ran.seconds >= rate.seconds) continue;
+      rate.seconds = ran.seconds;
+      rate.host = commands(*trace);
+    }
+    const auto value = numbers_of(scan_.stack);
+    rate.relative_rmse = exact("", places, [&](std::size_t n) -> ExactSum {
+                           return {exact_fdk(exact_scan_, as_doubles(voxels[n]), value), 0};
+                         }).relative_rmse(found);
+  }
+
+  static HostToHost commands(const Trace& trace) {
+    HostToHost result;
+    std::uint64_t start = UINT64_MAX, end = 0;
+    for (const TraceEntry& each : trace.entries()) {
+      const double seconds = 1e-9 * static_cast<double>(each.end_ns - each.start_ns);
+      (each.queue == "upload"     ? result.upload_seconds
+       : each.queue == "download" ? result.download_seconds
+                                  : result.kernel_seconds) += seconds;
+      start = std::min(start, each.start_ns);
+      end = std::max(end, each.end_ns);
+    }
+    if (end > start) result.device_seconds = 1e-9 * static_cast<double>(end - start);
+    return result;
+  }
+
+  void slice(const Mode& mode, ScanRate& rate) {
+    const auto planes = three_planes(scan_);
+    const std::size_t pixels = pixels_of(planes);
+    rate.updates = static_cast<double>(pixels) * static_cast<double>(scan_.stack.size[2]);
+    Slices resident(device_, projections(), scan_.geometry, scan_.volume, fdk_parameters(mode), pixels);
+    const auto images = resident.reconstruct(planes);
+    const auto elements = elements_of({planes[0].size[0], planes[0].size[1], planes.size()});
+    std::vector<float> found;
+    for (const auto& [i, j, plane] : elements) found.push_back(images[plane].at(i, j, 0));
+    const auto value = numbers_of(scan_.stack);
+    rate.relative_rmse = exact("", places, [&](std::size_t n) -> ExactSum {
+                           const auto& [i, j, plane] = elements[n];
+                           const auto x = planes[plane].world(static_cast<double>(i), static_cast<double>(j), 0);
+                           return {exact_fdk(exact_scan_, scan_.volume.index(x[0], x[1], x[2]), value), 0};
+                         }).relative_rmse(found);
+    rate.seconds = best_seconds(
+        resident.slab(), [&] { resident.enqueue(planes); }, seconds_);
+    rate.fetch = {.image = mode.images, .channels = mode.images ? 1 : 4};
+    rate.fetches = rate.updates;
+    rate.bytes = sizeof(float) * (rate.rays * (mode.images ? 1 : 4) + static_cast<double>(pixels));
+  }
+
+  ScanBench bench_;
+  Device device_;
+  double seconds_;
+  BenchScan scan_;
+  ExactScan exact_scan_;  // refers to scan_
+  std::map<std::string, Exact> exact_;
+  std::vector<std::pair<Fetch, double>> limits_;
+  Volume projections_;
+};
+
+}  // namespace
+
+std::string scan_bench_name(ScanBench bench) {
+  return names[static_cast<int>(bench)];
+}
+
+std::vector<std::string> scan_bench_modes(ScanBench bench) {
+  std::vector<std::string> result;
+  for (const auto& mode : all_modes(bench)) result.push_back(mode.name);
+  return result;
+}
+
+ScanBenchPlan plan_scan_bench(ScanBench bench, const Device& device, const ScanBenchOptions& options) {
+  const auto wanted = wanted_modes(bench, options);
+  if (options.size && (*options.size < 2 || *options.size > most_size))
+    throw InputError(fmt::format("--size is {}; expected 2 to {} voxels along each edge", *options.size, most_size));
+  if (options.views && (*options.views < least_bench_views || *options.views > most_views))
+    throw InputError(fmt::format("--views is {}; expected {} to {}", *options.views, least_bench_views, most_views));
+  const bool cpu = device.info().cpu(), slices = bench == ScanBench::slices;
+  ScanBenchPlan plan;
+  for (std::size_t size = options.size.value_or(cpu ? 128 : slices ? 1024 : 512);; size = size * 3 / 4 / 4 * 4) {
+    plan = {};
+    plan.size = size;
+    plan.views = options.views.value_or(slices ? 128 : std::max(size, least_bench_views));
+    const BenchScan scan = bench_scan(plan.size, plan.views);
+    bool all_fit = true;
+    for (const Mode& mode : wanted) {
+      try {
+        plan.bytes = std::max(plan.bytes, bytes_of(bench, mode, scan, device));
+        plan.modes.push_back(mode.name);
+      } catch (const PlanError& error) {
+        all_fit = false;
+        plan.left_out.push_back(fmt::format("{}: {}", mode.name, first_line(error.what())));
+      } catch (const InputError& error) {
+        plan.left_out.push_back(fmt::format("{}: {}", mode.name, first_line(error.what())));
+      }
+    }
+    if (all_fit || options.size || size <= smallest_size) break;
+  }
+  if (plan.modes.empty())
+    throw PlanError(fmt::format(
+        "bench {}: nothing of what was asked for runs on {} with {}^3 voxels and {} views:\n  "
+        "{}\nGive a smaller --size or --views, more --device-memory, or other --modes.",
+        scan_bench_name(bench), device.info().name, plan.size, plan.views, fmt::join(plan.left_out, "\n  ")));
+  return plan;
+}
+
+ScanBenchResult run_scan_bench(ScanBench bench, const Device& device, const ScanBenchOptions& options,
+                               const Progress& progress) {
+  ScanBenchResult result;
+  result.device = device.info();
+  result.plan = plan_scan_bench(bench, device, options);
+  Runner runner(bench, device, result.plan, options.seconds);
+  if (bench == ScanBench::backproject) {
+    const auto& scan = runner.scan();
+    const auto worst = worst_coordinate_error(scan.geometry, scan.volume, scan.stack);
+    result.coordinate_error = worst.error;
+    result.coordinate_bound = worst.bound;
+  }
+  const auto modes = all_modes(bench);
+  double done = 0;
+  for (const auto& name : result.plan.modes) {
+    check_interrupt();
+    if (progress) progress({"bench", done++, static_cast<double>(result.plan.modes.size()), name});
+    result.rates.push_back(
+        runner.run(*std::find_if(modes.begin(), modes.end(), [&](const Mode& mode) { return mode.name == name; })));
+  }
+  for (ScanRate& rate : result.rates) runner.set_limit(rate);
+  return result;
+}
+
+}  // namespace halocline
