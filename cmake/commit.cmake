@@ -1,4 +1,5 @@
 # Writes OUTPUT, a header that names the commit of the sources in SOURCE; leaves it alone if it says so already.
+cmake_minimum_required(VERSION 3.25)
 set(commit unknown)
 find_program(GIT git)
 if(GIT AND EXISTS ${SOURCE}/.git)
