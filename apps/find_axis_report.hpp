@@ -10,7 +10,7 @@
 
 #include "algorithms/alignment/axis_choice.hpp"
 #include "algorithms/alignment/find_tilt.hpp"
-#include "algorithms/checks/geometry_check.hpp"
+#include "algorithms/geometry/detector_alignment.hpp"
 #include "apps/job.hpp"
 
 namespace halocline {
