@@ -70,9 +70,10 @@ double mean_of(const Volume& volume, const NoiseWindow& window) {
 }
 
 // Where neighbours share noise, the map magnifies what structure leaves in the details of some windows. These get at
-// most the variance that nine tenths of those have which hold only noise and are at least as dense: air may be quieter
-// than what it surrounds. Where these are too few to tell, there is no limit.
+// most one and a half times the variance that nine tenths of those have which hold only noise and are at least as
+// dense: air may be quieter than what it surrounds. Where these are too few to tell, there is no limit.
 void limit_structure(Coarse& coarse, const std::vector<Content>& contents) {
+  constexpr float most = 1.5f;
   constexpr std::size_t least_count = 20;
   std::vector<std::size_t> windows(contents.size());
   std::iota(windows.begin(), windows.end(), std::size_t{0});
@@ -83,7 +84,7 @@ void limit_structure(Coarse& coarse, const std::vector<Content>& contents) {
     float& value = coarse.values[n];
     if (!(value > 0)) continue;
     if (!contents[n].only_noise) {
-      if (lower.size() + upper.size() >= least_count) value = std::min(value, *lower.rbegin());
+      if (lower.size() + upper.size() >= least_count) value = std::min(value, most * *lower.rbegin());
       continue;
     }
     lower.insert(value);

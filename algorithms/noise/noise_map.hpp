@@ -20,9 +20,9 @@ struct NoiseMap {
 /// takes out windows that edges or texture fill; between the windows' centres the variance is linear. Where all of a
 /// window is filled uniformly (masked background) it is 0. Where neighbours share noise, details see only part of it,
 /// and the whole map is scaled by the excess that estimate_noise() reports. This magnifies what structure leaves in the
-/// details, so windows that do not hold noise alone (holds_only_noise()) get at most the variance of nine
-/// tenths of the denser ones that do. A map whose RMS comes within 5 % of its sigma for the whole volume is scaled to
-/// that.
+/// details, so windows that do not hold noise alone (holds_only_noise()) get at most 1.5 times the variance
+/// of nine tenths of the denser ones that do. A map whose RMS comes within 5 % of its sigma for the whole volume is
+/// scaled to that.
 ///
 /// Less reliable than propagated variances or two halves: texture as fine as the voxels passes for noise, noise that
 /// changes within a window is averaged, and the share that neighbours have in noise is taken for the same everywhere.
