@@ -1,8 +1,8 @@
 #include "algorithms/tuning/self_check.hpp"
 
 #include "algorithms/denoisers/fused_variants.hpp"
-#include "algorithms/projectors/projector_variants.hpp"
 #include "algorithms/fdk/row_filter_variants.hpp"
+#include "algorithms/projectors/projector_variants.hpp"
 
 namespace halocline {
 

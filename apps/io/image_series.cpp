@@ -87,9 +87,9 @@ std::vector<std::string> tiff_files(const std::string& folder, std::error_code& 
 }
 
 [[noreturn]] void refuse_folder(const fs::path& folder, const std::error_code& code) {
-  throw InputError(fmt::format("the folder '{}' cannot be read: {}; {}", folder.string(), code.message(),
-                               code == std::errc::permission_denied ? "allow it (chmod +rx), or give another"
-                                                                    : "check the path and the disk"));
+  throw InputError(fmt::format(
+      "the folder '{}' cannot be read: {}; {}", folder.string(), code.message(),
+      code == std::errc::permission_denied ? "allow it (chmod +rx), or give another" : "check the path and the disk"));
 }
 
 }  // namespace
