@@ -37,6 +37,16 @@ Volume with_noise(Volume volume, const Volume& variance, double factor, unsigned
   return volume;
 }
 
+/// Noise of standard deviation 1 that went through a Gaussian kernel of that many voxels.
+Volume shared_noise(const Grid& grid, double reach) {
+  Volume noise = gaussian_smoothed(with_noise(Volume(grid), Volume(grid, 1), 1, 1), reach);
+  double squares = 0;
+  for (const float value : noise.voxels) squares += static_cast<double>(value) * value;
+  const double scale = std::sqrt(static_cast<double>(noise.voxels.size()) / squares);
+  for (float& value : noise.voxels) value = static_cast<float>(scale * value);
+  return noise;
+}
+
 /// Small balls of one, like vessels in a lung, in the first quarter of x.
 Volume small_balls(const Grid& grid) {
   Volume volume(grid);
@@ -147,12 +157,9 @@ TEST(NoiseMap, NoiseThatVariesAndReachesOverThreeVoxelsIsFound) {
   const Volume clean = object("balls", 64);
   const Volume variance = threefold(clean.grid, 0.05);
   for (const double reach : {1.1, 1.3}) {
-    Volume noise = gaussian_smoothed(with_noise(Volume(clean.grid), Volume(clean.grid, 1), 1, 1), reach);
-    double squares = 0;
-    for (const float value : noise.voxels) squares += static_cast<double>(value) * value;
-    const double scale = std::sqrt(static_cast<double>(noise.voxels.size()) / squares);
+    Volume noise = shared_noise(clean.grid, reach);
     for (std::size_t n = 0; n < noise.voxels.size(); ++n)
-      noise.voxels[n] = static_cast<float>(clean.voxels[n] + scale * std::sqrt(variance.voxels[n]) * noise.voxels[n]);
+      noise.voxels[n] = static_cast<float>(clean.voxels[n] + std::sqrt(variance.voxels[n]) * noise.voxels[n]);
     const auto map = noise_map(noise);
     EXPECT_TRUE(map.correlated);
     EXPECT_NEAR(ratios(map.variance, variance).all, 1, 0.15) << reach;
@@ -164,13 +171,11 @@ TEST(NoiseMap, StructureIsNotMagnifiedWithNoiseThatReachesOverThreeVoxels) {
   const double sigma = 0.05;
   Grid grid;
   grid.size = {96, 72, 72};
-  Volume f = gaussian_smoothed(with_noise(Volume(grid), Volume(grid, 1), 1, 1), 1.3);
-  double squares = 0, structured = 0, plain = 0;
-  for (const float value : f.voxels) squares += static_cast<double>(value) * value;
-  const double scale = sigma / std::sqrt(squares / static_cast<double>(f.voxels.size()));
+  Volume f = shared_noise(grid, 1.3);
+  double structured = 0, plain = 0;
   const Volume structure = gaussian_smoothed(small_balls(grid), 0.6);
   for (std::size_t n = 0; n < f.voxels.size(); ++n)
-    f.voxels[n] = static_cast<float>(scale * f.voxels[n] + (n % 96 < 24 ? 2 * structure.voxels[n] : 1.5));
+    f.voxels[n] = static_cast<float>(sigma * f.voxels[n] + (n % 96 < 24 ? 2 * structure.voxels[n] : 1.5));
   const auto map = noise_map(f);
   ASSERT_TRUE(map.correlated);
   for (std::size_t n = 0; n < f.voxels.size(); ++n) (n % 96 < 24 ? structured : plain) += map.variance.voxels[n];
@@ -182,16 +187,14 @@ TEST(NoiseMap, StructureIsNotMagnifiedWithNoiseThatReachesOverThreeVoxels) {
 TEST(NoiseMap, QuietAirSetsNoLimit) {
   Grid grid;
   grid.size = {72, 60, 60};
-  Volume f = gaussian_smoothed(with_noise(Volume(grid), Volume(grid, 1), 1, 1), 1.1);
-  double squares = 0, inside = 0, count = 0;
-  for (const float value : f.voxels) squares += static_cast<double>(value) * value;
-  const double scale = std::sqrt(static_cast<double>(f.voxels.size()) / squares);
+  Volume f = shared_noise(grid, 1.1);
+  double inside = 0, count = 0;
   const auto radius = [&](std::size_t n) {
     return std::hypot(static_cast<double>(n % 72) - 36, static_cast<double>(n / 72 % 60) - 30,
                       static_cast<double>(n / 72 / 60) - 30);
   };
   for (std::size_t n = 0; n < f.voxels.size(); ++n) {
-    const double r = radius(n), noise = scale * f.voxels[n];
+    const double r = radius(n), noise = f.voxels[n];
     f.voxels[n] = static_cast<float>(r < 27 ? 100 + 60 * (r / 27) * (r / 27) + noise : 0.1 * noise);
   }
   const auto map = noise_map(f);

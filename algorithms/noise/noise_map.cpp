@@ -173,7 +173,7 @@ NoiseMap noise_map(const Volume& volume) {
     auto details = smooth_details(found.details, stencil.differences(), edges);
     const double sigma = median_sigma(details);
     coarse.values[n] = static_cast<float>(scale * sigma * scale * sigma);
-    contents[n] = {mean_of(volume, windows.at(n)), holds_only_noise(estimate, found, sigma)};
+    if (estimate.correlated) contents[n] = {mean_of(volume, windows.at(n)), holds_only_noise(estimate, found, sigma)};
   });
   if (estimate.correlated) limit_structure(coarse, contents);
   NoiseMap map;
