@@ -6,8 +6,8 @@
 #include <limits>
 #include <optional>
 
-#include "algorithms/geometry/opposite_views.hpp"
 #include "algorithms/alignment/seam_likelihood.hpp"
+#include "algorithms/geometry/opposite_views.hpp"
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
 

@@ -9,8 +9,8 @@
 #include <numbers>
 #include <numeric>
 
-#include "algorithms/geometry/detector_pixels.hpp"
 #include "algorithms/fdk/fdk.hpp"
+#include "algorithms/geometry/detector_pixels.hpp"
 #include "algorithms/geometry/field_of_view.hpp"
 #include "algorithms/geometry/opposite_views.hpp"
 #include "host/error.hpp"

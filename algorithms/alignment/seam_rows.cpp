@@ -6,8 +6,8 @@
 #include <numbers>
 
 #include "algorithms/geometry/opposite_views.hpp"
-#include "algorithms/support/parallel_slices.hpp"
 #include "algorithms/preprocessing/rings.hpp"
+#include "algorithms/support/parallel_slices.hpp"
 
 namespace halocline {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "algorithms/preprocessing/counts.hpp"
 #include "algorithms/fdk/redundancy.hpp"
+#include "algorithms/preprocessing/counts.hpp"
 #include "host/volume_source.hpp"
 
 namespace halocline {

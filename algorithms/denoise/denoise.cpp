@@ -8,16 +8,16 @@
 #include <limits>
 #include <optional>
 
-#include "algorithms/validation/check_input.hpp"
-#include "algorithms/tuning/form_trial.hpp"
 #include "algorithms/denoise/frames.hpp"
-#include "algorithms/denoisers/fused_variants.hpp"
-#include "algorithms/noise/noise_estimate.hpp"
-#include "algorithms/denoisers/registry.hpp"
-#include "algorithms/support/require_positive.hpp"
 #include "algorithms/denoise/strength.hpp"
-#include "algorithms/tuning/tune.hpp"
+#include "algorithms/denoisers/fused_variants.hpp"
+#include "algorithms/denoisers/registry.hpp"
+#include "algorithms/noise/noise_estimate.hpp"
+#include "algorithms/support/require_positive.hpp"
 #include "algorithms/support/volume_sample.hpp"
+#include "algorithms/tuning/form_trial.hpp"
+#include "algorithms/tuning/tune.hpp"
+#include "algorithms/validation/check_input.hpp"
 #include "host/error.hpp"
 #include "host/thread_pool.hpp"
 #include "scheduling/company.hpp"

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/denoisers/denoise_method.hpp"
 #include "algorithms/denoise/strength.hpp"
+#include "algorithms/denoisers/denoise_method.hpp"
 
 namespace halocline {
 

@@ -5,8 +5,8 @@
 
 #include "algorithms/denoise/discrepancy.hpp"
 #include "algorithms/denoisers/frame_stack.hpp"
-#include "algorithms/noise/noise_estimate.hpp"
 #include "algorithms/denoisers/time_axis.hpp"
+#include "algorithms/noise/noise_estimate.hpp"
 #include "host/volume.hpp"
 
 namespace halocline {

@@ -8,16 +8,16 @@
 #include <limits>
 #include <numbers>
 
-#include "algorithms/support/axis_filter.hpp"
 #include "algorithms/denoise/discrepancy.hpp"
 #include "algorithms/denoise/halves_streaks.hpp"
+#include "algorithms/denoisers/registry.hpp"
 #include "algorithms/noise/noise.hpp"
 #include "algorithms/noise/noise_details.hpp"
 #include "algorithms/noise/noise_estimate.hpp"
 #include "algorithms/noise/noise_map.hpp"
+#include "algorithms/support/axis_filter.hpp"
 #include "algorithms/support/parallel_slices.hpp"
 #include "algorithms/support/philox.hpp"
-#include "algorithms/denoisers/registry.hpp"
 #include "algorithms/support/volume_sample.hpp"
 #include "host/error.hpp"
 

@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/fdk/filter_parameters.hpp"
 #include "algorithms/denoisers/fused_pass.hpp"
 #include "algorithms/denoisers/regulariser.hpp"
 #include "algorithms/denoisers/schedule.hpp"
-#include "algorithms/support/slice_sums.hpp"
 #include "algorithms/denoisers/time_axis.hpp"
+#include "algorithms/fdk/filter_parameters.hpp"
+#include "algorithms/support/slice_sums.hpp"
 #include "scheduling/iteration.hpp"
 
 namespace halocline {

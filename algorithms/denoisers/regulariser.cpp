@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "algorithms/denoisers/schedule.hpp"
 #include "algorithms/noise/noise_estimate.hpp"
 #include "algorithms/support/require_positive.hpp"
-#include "algorithms/denoisers/schedule.hpp"
 #include "host/error.hpp"
 
 namespace halocline {

@@ -8,10 +8,10 @@
 #include <limits>
 #include <numbers>
 
-#include "algorithms/validation/check_input.hpp"
-#include "algorithms/projectors/projector_variants.hpp"
 #include "algorithms/fdk/row_filter.hpp"
 #include "algorithms/geometry/suspicious_views.hpp"
+#include "algorithms/projectors/projector_variants.hpp"
+#include "algorithms/validation/check_input.hpp"
 #include "host/error.hpp"
 #include "host/plural.hpp"
 #include "scheduling/company.hpp"

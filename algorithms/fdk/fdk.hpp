@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/projectors/backprojection.hpp"
-#include "algorithms/preprocessing/counts.hpp"
 #include "algorithms/fdk/ramp.hpp"
 #include "algorithms/fdk/redundancy.hpp"
 #include "algorithms/fdk/upright_rows.hpp"
+#include "algorithms/preprocessing/counts.hpp"
+#include "algorithms/projectors/backprojection.hpp"
 #include "host/typed_volume.hpp"
 
 namespace halocline {

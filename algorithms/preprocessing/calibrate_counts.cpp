@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "algorithms/preprocessing/bad_pixels.hpp"
-#include "algorithms/support/parallel_slices.hpp"
 #include "algorithms/preprocessing/ring_reduction.hpp"
 #include "algorithms/preprocessing/rings.hpp"
+#include "algorithms/support/parallel_slices.hpp"
 #include "host/error.hpp"
 #include "host/finite_source.hpp"
 #include "host/plural.hpp"

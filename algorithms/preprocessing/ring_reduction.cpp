@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/support/parallel_slices.hpp"
 #include "algorithms/preprocessing/rings.hpp"
+#include "algorithms/support/parallel_slices.hpp"
 #include "host/error.hpp"
 #include "host/finite_source.hpp"
 #include "host/interrupt.hpp"

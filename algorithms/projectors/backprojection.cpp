@@ -7,9 +7,9 @@
 #include <numeric>
 #include <utility>
 
-#include "algorithms/validation/check_input.hpp"
-#include "algorithms/projectors/projector_variants.hpp"
 #include "algorithms/geometry/turned_views.hpp"
+#include "algorithms/projectors/projector_variants.hpp"
+#include "algorithms/validation/check_input.hpp"
 #include "host/error.hpp"
 #include "scheduling/company.hpp"
 

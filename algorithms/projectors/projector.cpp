@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algorithms/projectors/backprojection.hpp"
-#include "algorithms/validation/check_input.hpp"
-#include "algorithms/projectors/projector_variants.hpp"
 #include "algorithms/geometry/turned_views.hpp"
+#include "algorithms/projectors/backprojection.hpp"
+#include "algorithms/projectors/projector_variants.hpp"
+#include "algorithms/validation/check_input.hpp"
 #include "host/error.hpp"
 #include "host/quirks.hpp"
 #include "host/work_groups.hpp"

@@ -7,9 +7,9 @@
 #include <cmath>
 #include <tuple>
 
-#include "algorithms/tuning/denoise_phantom.hpp"
 #include "algorithms/denoisers/frame_stack.hpp"
 #include "algorithms/denoisers/registry.hpp"
+#include "algorithms/tuning/denoise_phantom.hpp"
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
 

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "algorithms/noise/noise.hpp"
-#include "algorithms/support/parallel_slices.hpp"
 #include "algorithms/phantoms/phantoms.hpp"
+#include "algorithms/support/parallel_slices.hpp"
 #include "host/interrupt.hpp"
 
 namespace halocline {

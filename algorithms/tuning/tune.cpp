@@ -9,14 +9,14 @@
 #include <limits>
 #include <memory>
 
-#include "algorithms/tuning/denoise_loop.hpp"
-#include "algorithms/tuning/scan_loop.hpp"
-#include "algorithms/tuning/denoise_phantom.hpp"
 #include "algorithms/fdk/fdk.hpp"
-#include "algorithms/tuning/form_trial.hpp"
 #include "algorithms/projectors/local_tile.hpp"
 #include "algorithms/projectors/projector.hpp"
 #include "algorithms/projectors/projector_variants.hpp"
+#include "algorithms/tuning/denoise_loop.hpp"
+#include "algorithms/tuning/denoise_phantom.hpp"
+#include "algorithms/tuning/form_trial.hpp"
+#include "algorithms/tuning/scan_loop.hpp"
 #include "algorithms/tuning/tune_time.hpp"
 #include "host/error.hpp"
 #include "host/interrupt.hpp"

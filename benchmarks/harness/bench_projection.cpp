@@ -11,13 +11,13 @@
 #include <optional>
 #include <utility>
 
-#include "algorithms/tuning/scan_loop.hpp"
+#include "algorithms/fdk/fdk.hpp"
+#include "algorithms/fdk/slices.hpp"
+#include "algorithms/geometry/slice_planes.hpp"
 #include "algorithms/projectors/coordinate_error.hpp"
 #include "algorithms/projectors/exact_values.hpp"
-#include "algorithms/fdk/fdk.hpp"
 #include "algorithms/support/philox.hpp"
-#include "algorithms/geometry/slice_planes.hpp"
-#include "algorithms/fdk/slices.hpp"
+#include "algorithms/tuning/scan_loop.hpp"
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
 #include "host/thread_pool.hpp"

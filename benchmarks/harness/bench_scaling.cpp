@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "algorithms/tuning/scan_loop.hpp"
 #include "algorithms/denoise/denoise.hpp"
 #include "algorithms/fdk/fdk.hpp"
+#include "algorithms/tuning/scan_loop.hpp"
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
 #include "scheduling/cost.hpp"
