@@ -44,6 +44,8 @@ const char* name_of(Lifetime lifetime) {
       return "output";
     case Lifetime::sums:
       return "sums";
+    case Lifetime::iteration:
+      return "iteration";
   }
   return "";
 }

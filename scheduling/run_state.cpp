@@ -6,7 +6,9 @@ std::vector<RunState::Array> state_arrays(const Requirements& requirements) {
   std::vector<RunState::Array> result;
   for (const auto& need : requirements.arrays)
     if (need.lifetime == Lifetime::state || need.lifetime == Lifetime::output)
-      result.push_back({need.name, array_bytes(need, requirements, 1, 1, 1) * requirements.size[2]});
+      result.push_back({need.name, array_bytes(need, requirements, static_cast<std::int64_t>(requirements.size[2]),
+                                               static_cast<std::int64_t>(requirements.stack[1]),
+                                               static_cast<std::int64_t>(requirements.stack[2]))});
   return result;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <stdexcept>
+#include <utility>
 
 #include "host/stream_copy.hpp"
 #include "host/thread_pool.hpp"
@@ -55,8 +56,21 @@ void Slab::move_to(const SlabPlan& slab) {
   plan_ = slab;
 }
 
+Slab::Names::Names(Slab& slab, const std::map<std::string, std::string>& names)
+    : slab_(slab), before_(std::exchange(slab.names_, &names)) {}
+
+Slab::Names::~Names() {
+  slab_.names_ = before_;
+}
+
+const std::string& Slab::resolved(const std::string& name) const {
+  if (names_ == nullptr) return name;
+  const auto found = names_->find(name);
+  return found == names_->end() ? name : found->second;
+}
+
 Slab::Array& Slab::array(const std::string& name) {
-  const auto found = arrays_.find(name);
+  const auto found = arrays_.find(resolved(name));
   if (found == arrays_.end())
     throw std::logic_error(fmt::format("{} did not declare an array {}", requirements_.algorithm, name));
   return found->second;
@@ -68,9 +82,11 @@ const Slab::Array& Slab::array(const std::string& name) const {
 
 Event Slab::enqueue(Queue queue, const std::vector<std::pair<std::string, Access>>& accesses,
                     const std::function<Event(std::span<const Event>)>& command) {
-  const auto waits = graph_.waits(accesses);
+  std::vector<std::pair<std::string, Access>> named = accesses;
+  for (auto& [name, access] : named) name = resolved(name);
+  const auto waits = graph_.waits(named);
   const Event event = command(waits);
-  graph_.add(accesses, event, static_cast<int>(queue));
+  graph_.add(named, event, static_cast<int>(queue));
   if (timed_ && queue == Queue::compute) computed_.push_back(event);
   last_ = event;
   return event;
@@ -131,7 +147,7 @@ void Slab::fill(const std::string& name, float value, Range slices) {
 
 void Slab::swap(const std::string& a, const std::string& b) {
   std::swap(array(a).buffer, array(b).buffer);
-  graph_.swap(a, b);
+  graph_.swap(resolved(a), resolved(b));
 }
 
 void Slab::fft(const std::string& name, std::size_t length, std::size_t batch, bool inverse) {
@@ -325,6 +341,12 @@ void Slab::download_bytes(const std::string& name, std::size_t offset, void* hos
   const Buffer& buffer = array(name).buffer;
   enqueue(Queue::download, {{name, Access::in}},
           [&](std::span<const Event> waits) { return staging_.read(buffer, offset, host, bytes, waits); });
+}
+
+void Slab::download_bytes(const std::string& name, std::size_t offset, std::size_t bytes, const Staging::Piece& take) {
+  const Buffer& buffer = array(name).buffer;
+  enqueue(Queue::download, {{name, Access::in}},
+          [&](std::span<const Event> waits) { return staging_.read(buffer, offset, bytes, take, waits); });
 }
 
 void Slab::upload_bytes(const std::string& name, std::size_t bytes, const Staging::Piece& fill) {

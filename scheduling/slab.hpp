@@ -84,6 +84,20 @@ class Slab {
   /// Host memory into a `fixed` array (a filter, matrices). The data is copied before the call returns.
   void set(const std::string& name, const void* data, std::size_t bytes);
 
+  /// While it lives, `names.at(n)` stands for an array that is called n: a step of a program that was written with
+  /// names of its own works on the program's arrays. Other names stand for themselves.
+  class Names {
+   public:
+    Names(Slab& slab, const std::map<std::string, std::string>& names);
+    Names(const Names&) = delete;
+    Names& operator=(const Names&) = delete;
+    ~Names();
+
+   private:
+    Slab& slab_;
+    const std::map<std::string, std::string>* before_;
+  };
+
   // For the runners:
   /// From now on the arrays hold another slab of the same device. Contents stay as they are.
   void move_to(const SlabPlan& slab);
@@ -115,6 +129,8 @@ class Slab {
   void download_bytes(const std::string& name, std::size_t offset, void* host, std::size_t bytes);
   /// `bytes` into the beginning of an array, which `fill` writes piece by piece into the memory that the bus reads.
   void upload_bytes(const std::string& name, std::size_t bytes, const Staging::Piece& fill);
+  /// `bytes` at `offset` of an array, which `take` gets piece by piece; all have arrived when the call returns.
+  void download_bytes(const std::string& name, std::size_t offset, std::size_t bytes, const Staging::Piece& take);
   /// Whether an upload of so many bytes takes them from where they lie.
   bool direct(std::size_t bytes) const { return staging_.direct(bytes); }
   /// The last command that was enqueued here.
@@ -160,7 +176,10 @@ class Slab {
   Event enqueue(Queue queue, const std::vector<std::pair<std::string, Access>>& accesses,
                 const std::function<Event(std::span<const Event>)>& command);
 
+  const std::string& resolved(const std::string& name) const;
+
   Device device_;
+  const std::map<std::string, std::string>* names_ = nullptr;
   Staging staging_, later_, fetching_;  // later_: of download_later(), whose chunks stay busy longer
   Requirements requirements_;
   SlabPlan plan_;

@@ -137,7 +137,9 @@ bool images_pay(const Geometry& geometry, const Grid& volume, const Grid& projec
   }
 }
 
-void check(const Geometry& geometry, const Grid& volume, const Grid& projections) {
+}  // namespace
+
+void check_projection_grids(const Geometry& geometry, const Grid& volume, const Grid& projections) {
   check_grid(volume, "the volume");
   check_projections(projections, "the projections", geometry, "the geometry", DetectorShape::flat_or_cylinder);
   const auto& d = projections.direction;
@@ -146,8 +148,6 @@ void check(const Geometry& geometry, const Grid& volume, const Grid& projections
         "the projections: the direction matrix turns the images in their plane, but a cylindrical detector bends along "
         "their rows; resample the projections along u and v");
 }
-
-}  // namespace
 
 std::vector<std::string> projector_names() {
   std::vector<std::string> names;
@@ -481,7 +481,7 @@ RunResult project(const Volume& volume, const Geometry& geometry, const Grid& pr
                   const RunOptions& options) {
   check_devices(devices);
   check_volume(volume, "the volume");
-  check(geometry, volume.grid, projections);
+  check_projection_grids(geometry, volume.grid, projections);
   if (parameters.hardware_interpolation)
     require_variant(texture_projection_variant(), devices, "--interpolation hardware");
   const auto plan = [&](const std::vector<Device>& used) {
@@ -507,7 +507,7 @@ RunResult backproject(const Volume& projections, const Geometry& geometry, const
                       const std::vector<Device>& devices, const RunOptions& options) {
   check_devices(devices);
   check_volume(projections, "the projections");
-  check(geometry, volume, projections.grid);
+  check_projection_grids(geometry, volume, projections.grid);
   const auto method_for = [&](const std::vector<DeviceBudget>& used) {
     return RayBackprojection(geometry, projections.grid, volume, projector, !all_cpu(used));
   };
@@ -522,7 +522,7 @@ RunResult backproject(const Volume& projections, const Geometry& geometry, const
 Plan plan_project(const Geometry& geometry, const Grid& volume, const Grid& projections,
                   const ProjectionParameters& parameters, const std::vector<DeviceBudget>& budgets,
                   const PlanOptions& options) {
-  check(geometry, volume, projections);
+  check_projection_grids(geometry, volume, projections);
   return plan_in_company(budgets, [&](const std::vector<DeviceBudget>& used) {
     return projection_plan(geometry, volume, projections, parameters, used, options);
   });
@@ -530,7 +530,7 @@ Plan plan_project(const Geometry& geometry, const Grid& volume, const Grid& proj
 
 Plan plan_backproject(const Geometry& geometry, const Grid& projections, const Grid& volume, Projector projector,
                       const std::vector<DeviceBudget>& budgets, const PlanOptions& options) {
-  check(geometry, volume, projections);
+  check_projection_grids(geometry, volume, projections);
   return plan_in_company(budgets, [&](const std::vector<DeviceBudget>& used) {
     return plan_backprojection(RayBackprojection(geometry, projections, volume, projector, !all_cpu(used)), used,
                                options);

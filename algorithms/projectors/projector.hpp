@@ -103,6 +103,10 @@ class RayBackprojection : public BackprojectionMethod {
   bool keeps_ends() const;  // in "values"
 };
 
+/// Throws InputError as check_grid and check_projections do, and for a cylindrical detector whose images are turned in
+/// their plane.
+void check_projection_grids(const Geometry& geometry, const Grid& volume, const Grid& projections);
+
 /// Projections of `volume` on the stack `projections` (u, v, view). Throws InputError as check_projections, check_grid
 /// and make_rays do, PlanError, ClError, BuildError, Interrupted.
 RunResult project(const Volume& volume, const Geometry& geometry, const Grid& projections,

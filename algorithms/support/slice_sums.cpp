@@ -33,12 +33,26 @@ void SliceSums::declare(Requirements& requirements) const {
     need.elements = elements;
     return need;
   };
-  const auto components = static_cast<std::size_t>(components_);
-  requirements.arrays.push_back(
-      array("partials", Lifetime::scratch,
-            components * std::max(lanes * segments(), std::max(groups_ * segments(), march({}, {0, 1}, 1).sets))));
-  requirements.arrays.push_back(array("sums", Lifetime::sums, 2 * components));
+  requirements.arrays.push_back(array("partials", Lifetime::scratch, partials()));
+  requirements.arrays.push_back(array("sums", Lifetime::sums, 2 * static_cast<std::size_t>(components_)));
   requirements.kernels.push_back("reduce_slices");
+}
+
+void SliceSums::declare_views(Requirements& requirements) const {
+  const auto add = [&](std::string name, std::size_t elements) {
+    requirements.arrays.push_back({.name = std::move(name),
+                                   .kind = ArrayKind::projections,
+                                   .element_bytes = 8,
+                                   .row_length = elements,
+                                   .rows = 1});
+  };
+  add("view_partials", partials());
+  add("view_sums", 2 * static_cast<std::size_t>(components_));
+}
+
+std::size_t SliceSums::partials() const {
+  return static_cast<std::size_t>(components_) *
+         std::max(lanes * segments(), std::max(groups_ * segments(), march({}, {0, 1}, 1).sets));
 }
 
 SliceSums::March SliceSums::march(const DeviceInfo& device, Range slices, int depth) const {
@@ -57,19 +71,25 @@ SliceSums::March SliceSums::march(const DeviceInfo& device, Range slices, int de
 
 void SliceSums::launch(Slab& slab, const std::string& file, const std::string& kernel, Range slices,
                        const std::vector<SlabArgument>& arguments, const std::string& options) const {
+  launch(slab, file, kernel, slices, slab.offset(), arguments, options);
+}
+
+void SliceSums::launch(Slab& slab, const std::string& file, const std::string& kernel, Range slices,
+                       std::int32_t offset, const std::vector<SlabArgument>& arguments,
+                       const std::string& options) const {
   const auto count = static_cast<std::size_t>(slices.count());
   const std::size_t groups = on_cpu(slab) ? 1 : groups_, items = on_cpu(slab) ? 1 : lanes;
   slab.launch({file, kernel, fp64_option(slab) + " " + lane_option(slab) + " " + options},
               {items * groups, segments(), count}, {items, 1, 1}, arguments);
-  add_up(slab, slices, segments() * (on_cpu(slab) ? lanes : groups_), components_);
+  add_up(slab, slices, offset, segments() * (on_cpu(slab) ? lanes : groups_), components_);
 }
 
-void SliceSums::add_up(Slab& slab, Range slices, std::size_t sets, int components) const {
+void SliceSums::add_up(Slab& slab, Range slices, std::int32_t offset, std::size_t sets, int components) const {
   const auto count = static_cast<std::size_t>(slices.count());
   const std::size_t items = work_group_within({reduce_items, 1, 1}, slab.device())[0];
   slab.launch({"reduce.cl", "reduce_slices", fp64_option(slab)}, {items, static_cast<std::size_t>(components), count},
               {items, 1, 1},
-              {in("partials"), out("sums"), static_cast<std::int32_t>(sets), components_, slab.offset(),
+              {in("partials"), out("sums"), static_cast<std::int32_t>(sets), components_, offset,
                static_cast<std::int32_t>(slices.begin)});
 }
 

@@ -26,9 +26,15 @@ class SliceSums {
 
   /// Adds the arrays "partials" (scratch) and "sums" to what a method declares.
   void declare(Requirements& requirements) const;
+  /// The same for sums over projections, view by view: "view_partials" and "view_sums". What launches then calls
+  /// partials and sums has to stand for these (Slab::Names).
+  void declare_views(Requirements& requirements) const;
   /// Launches `kernel` of `file`, which fills "partials" for `slices` with STORE_SUMS, with its arguments in
   /// order and more compiler options; then adds those up to "sums".
   void launch(Slab& slab, const std::string& file, const std::string& kernel, Range slices,
+              const std::vector<SlabArgument>& arguments, const std::string& options = "") const;
+  /// The same where the first slice in the arrays is number `offset`.
+  void launch(Slab& slab, const std::string& file, const std::string& kernel, Range slices, std::int32_t offset,
               const std::vector<SlabArgument>& arguments, const std::string& options = "") const;
   /// Work-items of a march along the rows on a GPU, each with `columns` along x and `depth` slices.
   struct March {
@@ -39,7 +45,9 @@ class SliceSums {
   };
   March march(const DeviceInfo& device, Range slices, int depth) const;
   /// The rest of a launch: adds up the first `components` of `sets` partial sums a slice to "sums".
-  void add_up(Slab& slab, Range slices, std::size_t sets, int components) const;
+  void add_up(Slab& slab, Range slices, std::size_t sets, int components) const {
+    add_up(slab, slices, slab.offset(), sets, components);
+  }
   std::string fp64_option(const Slab& slab) const { return on_fp64(slab) ? "-D USE_FP64" : ""; }
   bool on_fp64(const Slab& slab) const { return variants_.fp64 && slab.device().fp64; }
   /// Whether the kernels for CPUs run on this slab's device, and the option that says so to them.
@@ -54,6 +62,9 @@ class SliceSums {
   static double value(std::span<const double> sums, int c) { return sums[2 * c] + sums[2 * c + 1]; }
 
  private:
+  std::size_t partials() const;
+  void add_up(Slab& slab, Range slices, std::int32_t offset, std::size_t sets, int components) const;
+
   int components_;
   std::size_t nx_;
   std::size_t groups_;  // of columns, on GPUs

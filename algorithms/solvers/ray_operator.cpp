@@ -1,0 +1,91 @@
+#include "algorithms/solvers/ray_operator.hpp"
+
+#include <algorithm>
+
+#include "scheduling/cost.hpp"
+
+namespace halocline {
+namespace {
+
+// Names of a method's own arrays, and those that they get in the program beside the other method's.
+std::map<std::string, std::string> own_names(const Requirements& needs, const std::string& prefix,
+                                             std::map<std::string, std::string> given) {
+  for (const auto& need : needs.arrays) given.try_emplace(need.name, prefix + need.name);
+  return given;
+}
+
+void add_own_arrays(Program& program, const Requirements& needs, const std::string& prefix) {
+  for (ArrayNeed need : needs.arrays) {
+    if (need.lifetime != Lifetime::scratch) continue;  // volume and projections, which are the program's
+    need.name = prefix + need.name;
+    program.needs.arrays.push_back(std::move(need));
+  }
+  program.needs.kernels.insert(program.needs.kernels.end(), needs.kernels.begin(), needs.kernels.end());
+  program.needs.preferred_batch = std::max(program.needs.preferred_batch, needs.preferred_batch);
+}
+
+constexpr const char* forward_prefix = "forward ";
+constexpr const char* adjoint_prefix = "adjoint ";
+
+}  // namespace
+
+RayOperator::RayOperator(const Geometry& geometry, const Grid& volume, const Grid& projections, Projector projector,
+                         std::span<const DeviceBudget> devices) {
+  const bool gpu = !std::all_of(devices.begin(), devices.end(), [](const DeviceBudget& device) { return device.cpu; });
+  ProjectionParameters parameters;
+  parameters.projector = projector;
+  parameters.gpu = gpu;
+  forward_ = std::make_shared<RayProjection>(geometry, volume, projections, parameters);
+  adjoint_ = std::make_shared<RayBackprojection>(geometry, projections, volume, projector, gpu);
+}
+
+Program RayOperator::program(const std::string& name) const {
+  const Requirements forward = forward_->requirements(), adjoint = adjoint_->requirements();
+  Program program;
+  program.name = name;
+  program.needs.algorithm = name;
+  program.needs.size = forward.size;
+  program.needs.stack = forward.stack;
+  program.needs.halo_high = forward.halo_high;
+  add_own_arrays(program, forward, forward_prefix);
+  add_own_arrays(program, adjoint, adjoint_prefix);
+  program.detector_rows = adjoint.detector_rows;
+  program.start.push_back([method = forward_, names = own_names(forward, forward_prefix, {})](Slab& slab) {
+    const Slab::Names scope(slab, names);
+    method->start(slab);
+  });
+  program.start.push_back([method = adjoint_, names = own_names(adjoint, adjoint_prefix, {})](Slab& slab) {
+    const Slab::Names scope(slab, names);
+    method->start(slab);
+  });
+  return program;
+}
+
+Step RayOperator::project(const std::string& from, const std::string& to) const {
+  const Requirements needs = forward_->requirements();
+  return {.name = "project",
+          .over = Domain::ray_sums,
+          .arrays = {in(from), out(to)},
+          .names = own_names(needs, forward_prefix, {{"volume", from}, {"projections", to}}),
+          .prepare = [method = forward_](Slab& slab) { method->loaded(slab); },
+          .work = [method = forward_](Slab& slab, Range views, const Scalars&) { method->project(slab, views); },
+          .cost = needs.cost,
+          .units = count_units(needs)};
+}
+
+Step RayOperator::backproject(const std::string& from, const std::string& to) const {
+  const Requirements needs = adjoint_->requirements();
+  return {.name = "backproject",
+          .over = Domain::voxel_sums,
+          .arrays = {in(from), out(to)},
+          .names = own_names(needs, adjoint_prefix, {{"raw", from}, {"volume", to}}),
+          .work =
+              [method = adjoint_](Slab& slab, Range views, const Scalars&) {
+                method->filter(slab, views);
+                method->accumulate(slab, views, slab.interior());
+              },
+          .cost = needs.cost,
+          .units = count_units(needs)};
+}
+
+}  // namespace halocline

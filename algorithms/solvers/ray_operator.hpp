@@ -1,0 +1,32 @@
+// The pair A, A^T of a projector as steps of a program.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include "algorithms/projectors/projector.hpp"
+#include "scheduling/planning/program.hpp"
+
+namespace halocline {
+
+class RayOperator {
+ public:
+  /// Line integrals of `volume` on the stack `projections` (u, v, view) and their exact adjoint, in the form for these
+  /// devices. Throws as project() does.
+  RayOperator(const Geometry& geometry, const Grid& volume, const Grid& projections, Projector projector,
+              std::span<const DeviceBudget> devices);
+
+  /// A program without steps: sizes, and what the kernels of A and A^T need.
+  Program program(const std::string& name) const;
+  /// to = A from: `from` a volume, `to` projections.
+  Step project(const std::string& from, const std::string& to) const;
+  /// to = A^T from.
+  Step backproject(const std::string& from, const std::string& to) const;
+
+ private:
+  std::shared_ptr<const RayProjection> forward_;
+  std::shared_ptr<const RayBackprojection> adjoint_;
+};
+
+}  // namespace halocline

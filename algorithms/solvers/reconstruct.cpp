@@ -1,0 +1,118 @@
+#include "algorithms/solvers/reconstruct.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "algorithms/solvers/cgls.hpp"
+#include "algorithms/solvers/sirt.hpp"
+#include "algorithms/validation/check_input.hpp"
+#include "host/error.hpp"
+#include "scheduling/company.hpp"
+#include "scheduling/planning/program_plan.hpp"
+
+namespace halocline {
+namespace {
+
+struct Method {
+  const char* name;
+  int iterations;  // by default
+  Program (*program)(const RayOperator&, const ReconstructionParameters&, int iterations);
+};
+
+constexpr Method methods[] = {
+    {"sirt", 100,
+     [](const RayOperator& A, const ReconstructionParameters& p, int iterations) {
+       return sirt(A, {iterations, p.relaxation, p.non_negative});
+     }},
+    {"cgls", 12, [](const RayOperator& A, const ReconstructionParameters& p, int iterations) {
+       return cgls(A, {iterations, p.tolerance});
+     }}};
+
+const Method& method_of(const std::string& name) {
+  for (const Method& method : methods)
+    if (name == method.name) return method;
+  throw InputError(
+      fmt::format("`method` is \"{}\"; expected one of: {}", name, fmt::join(reconstruction_methods(), ", ")));
+}
+
+void check(const ReconstructionParameters& parameters) {
+  const std::string& method = method_of(parameters.method).name;
+  const ReconstructionParameters defaults;
+  if (parameters.iterations < 0)
+    throw InputError(fmt::format("`iterations` is {}; expected at least 1", parameters.iterations));
+  if (!(parameters.relaxation > 0 && parameters.relaxation < 2))
+    throw InputError(
+        fmt::format("`relaxation` is {:g}; sirt converges for numbers between 0 and 2", parameters.relaxation));
+  if (!(parameters.tolerance >= 0 && parameters.tolerance < 1))
+    throw InputError(fmt::format("`tolerance` is {:g}; expected a number from 0 to below 1", parameters.tolerance));
+  if (method != "sirt" && (parameters.relaxation != defaults.relaxation || parameters.non_negative))
+    throw InputError(fmt::format("`relaxation` and `non_negative` are parameters of sirt; {} has none of them", method));
+  if (method != "cgls" && parameters.tolerance != 0)
+    throw InputError(fmt::format("`tolerance` is a parameter of cgls; {} has none", method));
+}
+
+Program program_of(const Grid& projections, const Geometry& geometry, const Grid& volume,
+                   const ReconstructionParameters& parameters, const std::vector<DeviceBudget>& devices) {
+  const Method& method = method_of(parameters.method);
+  const RayOperator A(geometry, volume, projections, parameters.projector, devices);
+  Program program = method.program(A, parameters, parameters.iterations > 0 ? parameters.iterations : method.iterations);
+  program.note = [](const Scalars& known) { return fmt::format("residual {:.4g}", known.at("residual")); };
+  return program;
+}
+
+double norm(const VolumeSource& source) {
+  const std::size_t count = source.grid().count();
+  std::vector<float> piece(std::min(count, voxels_in_a_piece));
+  double sum = 0;
+  for (std::size_t first = 0; first < count; first += piece.size()) {
+    const std::size_t now = std::min(piece.size(), count - first);
+    source.read(first, now, piece.data());
+    for (std::size_t n = 0; n < now; ++n) sum += static_cast<double>(piece[n]) * piece[n];
+  }
+  return std::sqrt(sum);
+}
+
+}  // namespace
+
+std::vector<std::string> reconstruction_methods() {
+  std::vector<std::string> names;
+  for (const Method& method : methods) names.emplace_back(method.name);
+  return names;
+}
+
+ReconstructionResult reconstruct(const VolumeSource& projections, const Geometry& geometry, VolumeSink& output,
+                                 const ReconstructionParameters& parameters, const std::vector<Device>& devices,
+                                 const RunOptions& options) {
+  check_devices(devices);
+  check(parameters);
+  const Grid &stack = projections.grid(), &grid = output.grid();
+  check_projection_grids(geometry, grid, stack);
+  ReconstructionResult result;
+  result.projections = norm(projections);
+  const auto plan = [&](const std::vector<Device>& used) {
+    const auto limits = budgets(used);
+    return plan_program(program_of(stack, geometry, grid, parameters, limits), limits, options.plan);
+  };
+  result.run = run_in_company(devices, options, plan, [&](const std::vector<Device>& used, const RunOptions& planned) {
+    const Program program = program_of(stack, geometry, grid, parameters, budgets(used));
+    auto [run, known] = run_program(program, {{"b", &projections}}, output, used, planned);
+    result.residual = known.at("residual");
+    return std::move(run);
+  });
+  return result;
+}
+
+Plan plan_reconstruct(const Grid& projections, const Geometry& geometry, const Grid& volume,
+                      const ReconstructionParameters& parameters, const std::vector<DeviceBudget>& devices,
+                      const PlanOptions& options) {
+  check(parameters);
+  check_projection_grids(geometry, volume, projections);
+  return plan_in_company(devices, [&](const std::vector<DeviceBudget>& used) {
+    return plan_program(program_of(projections, geometry, volume, parameters, used), used, options);
+  });
+}
+
+}  // namespace halocline

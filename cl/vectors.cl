@@ -1,0 +1,61 @@
+// Voxel by voxel and pixel by pixel, for solvers (algorithms/solvers/vector_steps.hpp):
+//
+//   vectors_set         y = a
+//   vectors_scale       y = a x
+//   vectors_combine     y = a x + b y
+//   vectors_reciprocal  y = 1 / y, 0 where y <= 0
+//   vectors_residual    r = (b - r) w
+//   vectors_update      x = max(lower, x + a u w)
+//   vectors_dot         per slice or view: the sum of x y
+//   vectors_distance    per slice or view: the sum of (x - y)^2
+//
+// Arrays: volumes or projections, as long as the range; no halo. Work-items: one an element; of the sums, see sums.clh.
+// Tunables: group shape (host); sums.clh's.
+#pragma OPENCL FP_CONTRACT OFF
+#include "sums.clh"
+
+__kernel void vectors_set(__global float* restrict y, float a, ulong count) {
+  const size_t i = get_global_id(0);
+  if (i < count) y[i] = a;
+}
+
+__kernel void vectors_scale(__global const float* restrict x, __global float* restrict y, float a, ulong count) {
+  const size_t i = get_global_id(0);
+  if (i < count) y[i] = a * x[i];
+}
+
+__kernel void vectors_combine(__global const float* restrict x, __global float* restrict y, float a, float b,
+                              ulong count) {
+  const size_t i = get_global_id(0);
+  if (i < count) y[i] = fma(a, x[i], b * y[i]);
+}
+
+__kernel void vectors_reciprocal(__global float* restrict y, ulong count) {
+  const size_t i = get_global_id(0);
+  if (i < count) y[i] = y[i] > 0.0f ? 1.0f / y[i] : 0.0f;
+}
+
+__kernel void vectors_residual(__global const float* restrict b, __global const float* restrict w,
+                               __global float* restrict r, ulong count) {
+  const size_t i = get_global_id(0);
+  if (i < count) r[i] = (b[i] - r[i]) * w[i];
+}
+
+__kernel void vectors_update(__global const float* restrict u, __global const float* restrict w,
+                             __global float* restrict x, float a, float lower, ulong count) {
+  const size_t i = get_global_id(0);
+  if (i < count) x[i] = fmax(lower, fma(a * u[i], w[i], x[i]));
+}
+
+#define AT(x, y, z) ((size_t)(x) + (size_t)nx * ((size_t)(y) + (size_t)ny * (size_t)((z)-offset)))
+
+__kernel void vectors_dot(__global const float* restrict a, __global const float* restrict b,
+                          __global sum_t* restrict partials, int nx, int ny, int offset, int begin, int end) {
+  STORE_SUMS(1, (real4)((real)a[AT(x, y, z)] * (real)b[AT(x, y, z)], 0, 0, 0))
+}
+
+__kernel void vectors_distance(__global const float* restrict a, __global const float* restrict b,
+                               __global sum_t* restrict partials, int nx, int ny, int offset, int begin, int end) {
+  STORE_SUMS(1, (real4)(((real)a[AT(x, y, z)] - (real)b[AT(x, y, z)]) * ((real)a[AT(x, y, z)] - (real)b[AT(x, y, z)]),
+                        0, 0, 0))
+}

@@ -1,0 +1,179 @@
+#include "scheduling/planning/program_plan.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "host/error.hpp"
+#include "scheduling/cost.hpp"
+#include "scheduling/layout.hpp"
+#include "scheduling/planning/visits.hpp"
+#include "scheduling/skew.hpp"
+
+namespace halocline {
+namespace {
+
+// With room for all views of kept projections beside the batches that kernels use.
+Requirements with_stores(Requirements requirements) {
+  std::vector<ArrayNeed> stores;
+  for (const auto& need : requirements.arrays) {
+    if (need.kind != ArrayKind::projections || !is_kept(need)) continue;
+    ArrayNeed store = need;
+    store.name = stored_name(need.name);
+    store.kind = ArrayKind::fixed;
+    store.lifetime = Lifetime::scratch;
+    store.elements = whole_bytes(need, requirements) / (need.element_bytes * need.components);
+    stores.push_back(std::move(store));
+  }
+  requirements.arrays.insert(requirements.arrays.end(), stores.begin(), stores.end());
+  return requirements;
+}
+
+std::vector<int> batch_sizes(const Requirements& requirements, const PlanOptions& options) {
+  const int views = static_cast<int>(requirements.stack[2]);
+  const int step = requirements.batch_step;
+  const auto in_steps = [&](int batch) { return std::min(views, std::max(batch / step, 1) * step); };
+  if (options.batch > 0) return {in_steps(options.batch)};
+  std::vector<int> result;
+  for (int batch = std::min(views, requirements.preferred_batch); batch > 0; batch /= 2)
+    if (result.empty() || in_steps(batch) < result.back()) result.push_back(in_steps(batch));
+  return result;
+}
+
+class ProgramPlanner {
+ public:
+  ProgramPlanner(const Program& program, std::span<const DeviceBudget> devices, const PlanOptions& options)
+      : program_(program), options_(options) {
+    common_.requirements = program.needs;
+    common_.devices.assign(devices.begin(), devices.end());
+    common_.host_bandwidth = options.host_bandwidth;
+    common_.notes = options.notes;
+    if (!options.speeds.empty())
+      for (auto& device : common_.devices) device.speed = options.speeds.at(device.name);
+    else
+      for (auto& device : common_.devices) device.speed = 1 / step_seconds(device);
+  }
+
+  Plan plan() const {
+    std::optional<Plan> best;
+    if (common_.devices.size() > 1)  // the fastest alone is best where it holds everything and the others gain nothing
+      for (std::size_t n = 0; n < common_.devices.size() && options_.minimum_slabs <= 1 && options_.speeds.empty(); ++n)
+        take_better(best, best_on({static_cast<int>(n)}));
+    std::vector<int> all;
+    for (std::size_t n = 0; n < common_.devices.size(); ++n) all.push_back(static_cast<int>(n));
+    take_better(best, best_on(all));
+    if (!best) throw_too_small();
+    return *std::move(best);
+  }
+
+ private:
+  static void take_better(std::optional<Plan>& best, std::optional<Plan> other) {
+    if (other && (!best || other->seconds < (1 - worth_another) * best->seconds)) best = std::move(other);
+  }
+
+  // Of all steps of all iterations on one device, transfers aside.
+  double step_seconds(const DeviceBudget& device) const {
+    double seconds = 1e-9;
+    const auto add = [&](const std::vector<Step>& steps, int times) {
+      for (const Step& step : steps) {
+        if (!(step.units > 0)) continue;
+        Requirements needs = program_.needs;
+        needs.cost = step.cost;
+        seconds += times * step.units / unit_rate(needs, device);
+      }
+    };
+    add(program_.first, 1);
+    add(program_.each, program_.needs.iterations);
+    return seconds;
+  }
+
+  std::optional<Plan> best_on(const std::vector<int>& numbers) const {
+    const auto& needs = common_.requirements;
+    const int views = static_cast<int>(needs.stack[2]);
+    const bool may_be_whole = numbers.size() == 1 && options_.minimum_slabs <= 1;
+    if (may_be_whole && options_.batch == 0)
+      if (auto whole = try_resident(numbers, needs, views)) return whole;
+    const auto batches = batch_sizes(needs, options_);
+    if (may_be_whole)
+      for (const int batch : batches)
+        if (auto stored = try_resident(numbers, with_stores(needs), batch)) return stored;
+    for (const int batch : batches)
+      if (auto resident = try_resident(numbers, needs, batch)) return resident;
+    for (const int batch : batches)
+      if (auto slabs = lay_out_visited(needs, devices_of(numbers), 1, batch, options_.minimum_slabs))
+        return finished(numbers, needs, *std::move(slabs), batch);
+    return std::nullopt;
+  }
+
+  std::vector<DeviceBudget> devices_of(const std::vector<int>& numbers) const {
+    std::vector<DeviceBudget> result;
+    for (const int n : numbers) result.push_back(common_.devices[static_cast<std::size_t>(n)]);
+    return result;
+  }
+
+  std::optional<Plan> try_resident(const std::vector<int>& numbers, const Requirements& needs, int batch) const {
+    auto slabs = lay_out_resident(needs, devices_of(numbers), 1, batch, options_.minimum_slabs);
+    if (!slabs) return std::nullopt;
+    return finished(numbers, needs, *std::move(slabs), batch);
+  }
+
+  Plan finished(const std::vector<int>& numbers, const Requirements& needs, std::vector<SlabPlan> slabs,
+                int batch) const {
+    Plan plan = common_;
+    plan.requirements = needs;
+    plan.resident = one_slab_a_device(slabs);
+    plan.slabs = std::move(slabs);
+    for (auto& slab : plan.slabs) slab.device = numbers[static_cast<std::size_t>(slab.device)];
+    plan.batch = batch;
+    plan.passes = needs.iterations;
+    plan.bus_bytes = count_program_bytes(program_, plan);
+    plan.host_bytes = host_bytes(plan);
+    double speed = 0, bandwidth = 0;
+    for (const int n : used_devices(plan)) {
+      const auto& device = plan.devices[static_cast<std::size_t>(n)];
+      speed += device.speed;
+      bandwidth = std::max(bandwidth, device.bus_bandwidth);
+    }
+    const double transfers = bandwidth > 0 ? plan.bus_bytes / bandwidth : 0;
+    plan.seconds = (options_.speeds.empty() ? 1 / speed : step_seconds(plan.devices.front())) + transfers;
+    return plan;
+  }
+
+  // Kept arrays that lie with the host; inputs are there anyway.
+  static double host_bytes(const Plan& plan) {
+    double bytes = 0;
+    for (const auto& [name, place] : places_of(plan)) {
+      const ArrayNeed& need = array_of(plan.requirements, name);
+      if (place == Place::home && need.lifetime != Lifetime::input)
+        bytes += static_cast<double>(whole_bytes(need, plan.requirements));
+    }
+    for (const int n : used_devices(plan))
+      if (plan.devices[static_cast<std::size_t>(n)].shares_memory)
+        for (const auto& slab : plan.slabs)
+          if (slab.device == n) {
+            bytes += static_cast<double>(slab.bytes);
+            break;
+          }
+    return bytes;
+  }
+
+  // What make_plan() says of the smallest piece of work, in its table.
+  [[noreturn]] void throw_too_small() const {
+    PlanOptions smallest = options_;
+    smallest.batch = program_.needs.batch_step;
+    make_plan(program_.needs, common_.devices, smallest);
+    throw PlanError(program_.name + ": the devices have too little memory");
+  }
+
+  const Program& program_;
+  const PlanOptions& options_;
+  Plan common_;
+};
+
+}  // namespace
+
+Plan plan_program(const Program& program, std::span<const DeviceBudget> devices, const PlanOptions& options) {
+  if (devices.empty()) return make_plan(program.needs, devices, options);  // which says what is missing
+  return ProgramPlanner(program, devices, options).plan();
+}
+
+}  // namespace halocline

@@ -1,0 +1,205 @@
+#include "scheduling/planning/visits.hpp"
+
+#include <algorithm>
+
+namespace halocline {
+namespace {
+
+std::vector<std::size_t> slabs_on(const Plan& plan, int device) {
+  std::vector<std::size_t> result;
+  for (std::size_t n = 0; n < plan.slabs.size(); ++n)
+    if (plan.slabs[n].device == device) result.push_back(n);
+  return result;
+}
+
+std::vector<Range> batches_of(const Plan& plan) {
+  std::vector<Range> result;
+  const auto views = static_cast<std::int64_t>(plan.requirements.stack[2]);
+  for (std::int64_t first = 0; first < views; first += plan.batch)
+    result.push_back({first, std::min(views, first + plan.batch)});
+  return result;
+}
+
+// Devices in order of their slabs.
+std::vector<int> devices_of(const Plan& plan) {
+  std::vector<int> result;
+  for (const auto& slab : plan.slabs)
+    if (result.empty() || result.back() != slab.device) result.push_back(slab.device);
+  return result;
+}
+
+Range all_rows(const Plan& plan) {
+  return {0, static_cast<std::int64_t>(plan.requirements.stack[1])};
+}
+
+// Of one device alone: whether its slabs come once each with all batches, or each batch with all slabs.
+bool slabs_come_once(const Plan& plan, int device, const std::vector<std::size_t>& slabs) {
+  if (slabs.size() < 2) return false;
+  for (const auto& slab : plan.slabs)
+    if (slab.device != device) return false;
+  const auto& r = plan.requirements;
+  const double volume = static_cast<double>(r.size[0]) * static_cast<double>(r.size[1]) * static_cast<double>(r.size[2]);
+  const double stack = static_cast<double>(r.stack[0]) * static_cast<double>(r.stack[1]) * static_cast<double>(r.stack[2]);
+  const auto batches = static_cast<double>(batches_of(plan).size()), count = static_cast<double>(slabs.size());
+  return volume + 2 * count * stack < batches * volume + 2 * stack;
+}
+
+std::vector<Visit> ray_visits(const Plan& plan, int device, const std::vector<std::size_t>& slabs) {
+  std::vector<Visit> result;
+  const auto add = [&](std::size_t slab, Range views, bool prepares) {
+    result.push_back({slab, views, all_rows(plan), prepares, slab == 0, slab == slabs.back()});
+  };
+  const auto batches = batches_of(plan);
+  if (slabs_come_once(plan, device, slabs)) {
+    for (const auto slab : slabs)
+      for (const Range views : batches) add(slab, views, views.begin == 0);
+  } else {
+    for (const Range views : batches)
+      for (const auto slab : slabs) add(slab, views, slabs.size() > 1 || views.begin == 0);
+  }
+  return result;
+}
+
+std::vector<Visit> voxel_visits(const Program& program, const Plan& plan, const std::vector<std::size_t>& slabs) {
+  std::vector<Visit> result;
+  for (const auto slab : slabs) {
+    const bool band = plan.slabs.size() > 1 && program.detector_rows;
+    const Range rows = band ? program.detector_rows(plan.slabs[slab].extended) : all_rows(plan);
+    for (const Range views : batches_of(plan))
+      result.push_back({slab, views, rows, views.begin == 0, views.begin == 0, false});
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string stored_name(const std::string& name) {
+  return name + " (all views)";
+}
+
+std::map<std::string, Place> places_of(const Plan& plan) {
+  std::map<std::string, Place> result;
+  const auto& needs = plan.requirements.arrays;
+  const bool one_slab = plan.slabs.size() == 1, one_batch = plan.batch >= static_cast<int>(plan.requirements.stack[2]);
+  for (const auto& need : needs) {
+    if (!is_kept(need)) continue;
+    const bool stored = std::any_of(needs.begin(), needs.end(),
+                                    [&](const ArrayNeed& other) { return other.name == stored_name(need.name); });
+    if (need.kind == ArrayKind::volume)
+      result[need.name] = plan.resident ? Place::working : Place::home;
+    else
+      result[need.name] = one_slab && one_batch ? Place::working : stored ? Place::device : Place::home;
+  }
+  return result;
+}
+
+std::vector<Visit> visits_of(const Program& program, const Step& step, const Plan& plan, int device) {
+  const auto slabs = slabs_on(plan, device);
+  std::vector<Visit> result;
+  switch (step.over) {
+    case Domain::slices:
+      for (const auto slab : slabs) result.push_back({slab, {}, all_rows(plan)});
+      return result;
+    case Domain::views: {
+      const auto devices = devices_of(plan);
+      const auto own = static_cast<std::size_t>(std::find(devices.begin(), devices.end(), device) - devices.begin());
+      const auto batches = batches_of(plan);
+      for (std::size_t n = own; n < batches.size(); n += devices.size())
+        result.push_back({slabs.front(), batches[n], all_rows(plan)});
+      return result;
+    }
+    case Domain::ray_sums:
+      return ray_visits(plan, device, slabs);
+    case Domain::voxel_sums:
+      return voxel_visits(program, plan, slabs);
+  }
+  return result;
+}
+
+std::vector<Residence::Move> Residence::enter(const std::string& name, const Part& part, Access access, bool zero) {
+  using Kind = Move::Kind;
+  std::vector<Move> result;
+  const bool stays = places_.at(name) == Place::working;
+  const auto held = held_.find(name);
+  const bool here = stays || (held != held_.end() && held->second.part == part);
+  if (!here && held != held_.end() && held->second.changed) result.push_back({Kind::store, name, held->second.part});
+  if (zero)
+    result.push_back({Kind::zero, name, part});
+  else if (!here && access != Access::out)
+    result.push_back({Kind::load, name, part});
+  if (stays) return result;
+  Held& now = held_[name];
+  now.changed = (here && now.changed) || access != Access::in;
+  now.part = part;
+  return result;
+}
+
+std::vector<Residence::Move> Residence::leave() {
+  std::vector<Move> result;
+  for (const auto& [name, held] : held_)
+    if (held.changed) result.push_back({Move::Kind::store, name, held.part});
+  held_.clear();
+  return result;
+}
+
+std::size_t part_bytes(const ArrayNeed& need, const Requirements& requirements, const Residence::Part& part) {
+  return need.kind == ArrayKind::volume ? array_bytes(need, requirements, part.range.count(), 0, 0)
+                                        : array_bytes(need, requirements, 0, part.rows.count(), part.range.count());
+}
+
+Residence::Part part_of_visit(const ArrayNeed& need, const Plan& plan, const Visit& visit) {
+  if (need.kind == ArrayKind::volume) return {plan.slabs[visit.slab].interior, {}};
+  return {visit.views, visit.rows};
+}
+
+namespace {
+
+double bytes_of(const Program& program, const Step& step, const Plan& plan, int device) {
+  const auto places = places_of(plan);
+  Residence residence(places);
+  double bytes = 0;
+  const auto count = [&](const std::vector<Residence::Move>& moves) {
+    for (const auto& move : moves) {
+      if (move.kind == Residence::Move::Kind::zero || places.at(move.name) != Place::home) continue;
+      const ArrayNeed& need = array_of(plan.requirements, move.name);
+      auto part = move.part;
+      if (need.kind == ArrayKind::volume && move.kind == Residence::Move::Kind::load)
+        part.range = part.range.grown(0, plan.requirements.halo_high, static_cast<std::int64_t>(program.needs.size[2]));
+      bytes += static_cast<double>(part_bytes(need, plan.requirements, part));
+    }
+  };
+  for (const Visit& visit : visits_of(program, step, plan, device)) {
+    for (const auto& [name, access] : step.arrays)
+      count(residence.enter(name, part_of_visit(array_of(plan.requirements, name), plan, visit), access,
+                            visit.begins && access == Access::out));
+    const bool hands_on = visit.passes_on && plan.slabs.size() > 1;
+    if (hands_on) count(residence.leave());
+  }
+  count(residence.leave());
+  return bytes;
+}
+
+}  // namespace
+
+double count_program_bytes(const Program& program, const Plan& plan) {
+  const auto devices = devices_of(plan);
+  const auto steps = [&](const std::vector<Step>& all) {
+    double bytes = 0;
+    for (const Step& step : all) {
+      for (const int device : devices) bytes += bytes_of(program, step, plan, device);
+      if (step.over == Domain::ray_sums && plan.resident)  // halos of the volume, from device to device
+        bytes += 2.0 * static_cast<double>(devices.size() - 1) * plan.requirements.halo_high * 4.0 *
+                 static_cast<double>(program.needs.size[0] * program.needs.size[1]);
+    }
+    return bytes;
+  };
+  double bytes = steps(program.first) + program.needs.iterations * steps(program.each);
+  for (const auto& [name, place] : places_of(plan)) {  // inputs that stay, and the result
+    const ArrayNeed& need = array_of(plan.requirements, name);
+    if (place == Place::home) continue;
+    if (need.lifetime != Lifetime::state) bytes += static_cast<double>(whole_bytes(need, plan.requirements));
+  }
+  return bytes;
+}
+
+}  // namespace halocline

@@ -1,0 +1,74 @@
+// The order in which a device works on the slabs and batches of a program's step, and what has to move for it. Pure
+// C++: the executor carries it out and the planner counts it.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "scheduling/planning/program.hpp"
+
+namespace halocline {
+
+/// Where a kept array lies between two visits.
+enum class Place {
+  working,  ///< it is whole in the array that kernels use (volumes: the device's part of them)
+  device,   ///< in another array of the device
+  home,     ///< with the transport (scheduling/transport/transport.hpp), in host memory
+};
+
+/// The array that holds all of one whose place is `device`.
+std::string stored_name(const std::string& name);
+
+/// Places of the kept arrays of a plan, by name.
+std::map<std::string, Place> places_of(const Plan& plan);
+
+/// One slab and, but for Domain::slices, one batch of views.
+struct Visit {
+  std::size_t slab = 0;  ///< in Plan::slabs
+  Range views, rows;
+  bool prepares = false;  ///< the slab's first of this step
+  bool begins = false;    ///< what the step writes is to be 0
+  bool passes_on = false; ///< ray_sums: after it the batch goes on to the device with the next slabs
+};
+/// Those of one device, in order.
+std::vector<Visit> visits_of(const Program& program, const Step& step, const Plan& plan, int device);
+
+/// What an array of a device holds, and what has to move for it to hold something else.
+class Residence {
+ public:
+  struct Part {
+    Range range, rows;  ///< slices of a volume, views and rows of projections
+    bool operator==(const Part&) const = default;
+  };
+  struct Move {
+    enum class Kind { load, store, zero } kind;
+    std::string name;
+    Part part;
+  };
+
+  explicit Residence(std::map<std::string, Place> places) : places_(std::move(places)) {}
+  /// Before kernels use `part` of the array. zero: they are to find zeros there.
+  std::vector<Move> enter(const std::string& name, const Part& part, Access access, bool zero);
+  /// What has changed goes to where it lies, and nothing counts as held any more.
+  std::vector<Move> leave();
+
+ private:
+  struct Held {
+    Part part;
+    bool changed = false;
+  };
+  std::map<std::string, Place> places_;
+  std::map<std::string, Held> held_;
+};
+
+/// Bytes of a part of an array, `halo` slices above the slab's included.
+std::size_t part_bytes(const ArrayNeed& need, const Requirements& requirements, const Residence::Part& part);
+
+/// Slices of a slab that a load brings, and those that a store takes.
+Residence::Part part_of_visit(const ArrayNeed& need, const Plan& plan, const Visit& visit);
+
+/// Bytes over the bus, both ways, of the whole program.
+double count_program_bytes(const Program& program, const Plan& plan);
+
+}  // namespace halocline

@@ -1,0 +1,57 @@
+#include "scheduling/transport/in_process.hpp"
+
+#include <cstring>
+
+#include "host/error.hpp"
+
+namespace halocline {
+namespace {
+
+constexpr int failed_before = -14;  // CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST: the error to report is another's
+
+}  // namespace
+
+void InProcessTransport::hold(const std::string& array, std::size_t bytes) {
+  arrays_[array].resize(bytes);
+}
+
+void InProcessTransport::hold(const std::string& array, const VolumeSource& source) {
+  sources_[array] = &source;
+}
+
+void InProcessTransport::put(const std::string& array, std::size_t first, std::size_t count, const std::byte* from) {
+  std::memcpy(arrays_.at(array).data() + first, from, count);
+}
+
+void InProcessTransport::get(const std::string& array, std::size_t first, std::size_t count, std::byte* to) const {
+  if (const auto source = sources_.find(array); source != sources_.end())
+    source->second->read(first / sizeof(float), count / sizeof(float), reinterpret_cast<float*>(to));
+  else
+    std::memcpy(to, arrays_.at(array).data() + first, count);
+}
+
+void InProcessTransport::pass_on(std::size_t slab, std::int64_t batch) {
+  const std::lock_guard lock(mutex_);
+  passed_on_.insert({slab, batch});
+  changed_.notify_all();
+}
+
+void InProcessTransport::await(std::size_t slab, std::int64_t batch) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return failed_ || passed_on_.contains({slab, batch}); });
+  if (!passed_on_.contains({slab, batch})) throw ClError("the device with the slabs below has failed", failed_before, {});
+}
+
+void InProcessTransport::begin_step() {
+  const std::lock_guard lock(mutex_);
+  passed_on_.clear();
+  failed_ = false;
+}
+
+void InProcessTransport::fail() {
+  const std::lock_guard lock(mutex_);
+  failed_ = true;
+  changed_.notify_all();
+}
+
+}  // namespace halocline

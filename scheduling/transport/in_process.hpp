@@ -1,0 +1,38 @@
+// Partitions are threads of one process: arrays lie in host memory.
+#pragma once
+
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "host/uninitialised.hpp"
+#include "host/volume_source.hpp"
+#include "scheduling/transport/transport.hpp"
+
+namespace halocline {
+
+class InProcessTransport : public Transport {
+ public:
+  /// Before the run: an array of so many bytes, and one of float32 that only is read.
+  void hold(const std::string& array, std::size_t bytes);
+  void hold(const std::string& array, const VolumeSource& source);
+
+  void put(const std::string& array, std::size_t first, std::size_t count, const std::byte* from) override;
+  void get(const std::string& array, std::size_t first, std::size_t count, std::byte* to) const override;
+  void pass_on(std::size_t slab, std::int64_t batch) override;
+  void await(std::size_t slab, std::int64_t batch) override;
+  void begin_step() override;
+  void fail() override;
+
+ private:
+  std::map<std::string, UninitialisedVector<std::byte>> arrays_;
+  std::map<std::string, const VolumeSource*> sources_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::set<std::pair<std::size_t, std::int64_t>> passed_on_;
+  bool failed_ = false;
+};
+
+}  // namespace halocline

@@ -1,0 +1,31 @@
+// What moves data between the partitions of a run: halos of volumes, parts of ray sums, values that are added up.
+// Partitions share nothing else, so a form that passes messages between processes can stand beside the one for the
+// devices of one process.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace halocline {
+
+class Transport {
+ public:
+  virtual ~Transport() = default;
+
+  /// Bytes [first, first + count) of an array that belongs to all partitions. put() is seen by those that pass a
+  /// barrier, or await a ticket, that this partition comes to later. By several threads.
+  virtual void put(const std::string& array, std::size_t first, std::size_t count, const std::byte* from) = 0;
+  virtual void get(const std::string& array, std::size_t first, std::size_t count, std::byte* to) const = 0;
+
+  /// The parts of the rays of a batch that lie in the slabs up to and including `slab` are there.
+  virtual void pass_on(std::size_t slab, std::int64_t batch) = 0;
+  /// Waits for that. Throws ClError if the partition that was to pass it on has failed.
+  virtual void await(std::size_t slab, std::int64_t batch) = 0;
+  /// A step begins: nothing has been passed on.
+  virtual void begin_step() = 0;
+  /// This partition cannot go on: those who wait for it are let go.
+  virtual void fail() = 0;
+};
+
+}  // namespace halocline
