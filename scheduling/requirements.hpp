@@ -22,7 +22,8 @@ enum class ArrayKind { volume, slice, projections, image, planes, fixed };
 /// input: comes from the host. state: lives from iteration to iteration, saved between passes. scratch: contents do not
 /// matter afterwards. output: a state that is the result. sums: a `slice` array of doubles that the host adds up over
 /// the volume.
-enum class Lifetime { input, state, scratch, output, sums };
+/// iteration: of a program (planning/program.hpp), lives from step to step but not from iteration to iteration.
+enum class Lifetime { input, state, scratch, output, sums, iteration };
 
 struct ArrayNeed {
   std::string name;
