@@ -40,21 +40,25 @@ Program cgls(const RayOperator& A, const CglsParameters& parameters) {
     known["gradient"] = std::sqrt(sum);
   };
   const auto minus_length = [](const Scalars& known) { return -step_length(known); };
-  program.first = {vectors.scale(views, 1, "b", "r"), A.backproject("r", "s"), vectors.dot(slices, "s", "s", begin),
+  program.first = {vectors.scale(views, 1, "b", "r"),
+                   A.backproject("r", "s"),
+                   vectors.dot(slices, "s", "s", begin),
                    vectors.scale(slices, 1, "s", "p"),
-                   vectors.scale(slices, [](const Scalars& known) { return ratio(1, std::sqrt(known.at("gamma"))); }, "s", "e"),
+                   vectors.scale(
+                       slices, [](const Scalars& known) { return ratio(1, std::sqrt(known.at("gamma"))); }, "s", "e"),
                    vectors.set(slices, 0, "x")};
-  program.each = {
-      A.project("p", "q"),
-      vectors.dot(views, "q", "q", [](double sum, Scalars& known) { known["qq"] = sum; }),
-      vectors.combine(slices, step_length, "p", 1, "x"),
-      vectors.combine(views, minus_length, "q", 1, "r"),
-      vectors.dot(views, "r", "r", [](double sum, Scalars& known) { known["residual"] = std::sqrt(sum); }),
-      A.backproject("r", "s"),
-      vectors.dot(slices, "e", "s", [](double sum, Scalars& known) { known["es"] = sum; }),
-      vectors.combine(slices, [](const Scalars& known) { return -known.at("es"); }, "e", 1, "s"),
-      vectors.dot(slices, "s", "s", go_on),
-      vectors.combine(slices, 1, "s", [](const Scalars& known) { return known.at("beta"); }, "p")};
+  program.each = {A.project("p", "q"),
+                  vectors.dot(views, "q", "q", [](double sum, Scalars& known) { known["qq"] = sum; }),
+                  vectors.combine(slices, step_length, "p", 1, "x"),
+                  vectors.combine(views, minus_length, "q", 1, "r"),
+                  vectors.dot(views, "r", "r", [](double sum, Scalars& known) { known["residual"] = std::sqrt(sum); }),
+                  A.backproject("r", "s"),
+                  vectors.dot(slices, "e", "s", [](double sum, Scalars& known) { known["es"] = sum; }),
+                  vectors.combine(
+                      slices, [](const Scalars& known) { return -known.at("es"); }, "e", 1, "s"),
+                  vectors.dot(slices, "s", "s", go_on),
+                  vectors.combine(
+                      slices, 1, "s", [](const Scalars& known) { return known.at("beta"); }, "p")};
   program.ends = [limit = parameters.tolerance](int, const Scalars& known) {
     return known.at("gamma") <= limit * limit * known.at("start");
   };

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "scheduling/cost.hpp"
+#include "scheduling/planning/cost.hpp"
 
 namespace halocline {
 namespace {
@@ -30,8 +30,8 @@ constexpr const char* adjoint_prefix = "adjoint ";
 }  // namespace
 
 RayOperator::RayOperator(const Geometry& geometry, const Grid& volume, const Grid& projections, Projector projector,
-                         std::span<const DeviceBudget> devices) {
-  const bool gpu = !std::all_of(devices.begin(), devices.end(), [](const DeviceBudget& device) { return device.cpu; });
+                         std::span<const DeviceModel> devices) {
+  const bool gpu = !std::all_of(devices.begin(), devices.end(), [](const DeviceModel& device) { return device.cpu; });
   ProjectionParameters parameters;
   parameters.projector = projector;
   parameters.gpu = gpu;

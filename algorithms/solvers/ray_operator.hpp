@@ -15,7 +15,7 @@ class RayOperator {
   /// Line integrals of `volume` on the stack `projections` (u, v, view) and their exact adjoint, in the form for these
   /// devices. Throws as project() does.
   RayOperator(const Geometry& geometry, const Grid& volume, const Grid& projections, Projector projector,
-              std::span<const DeviceBudget> devices);
+              std::span<const DeviceModel> devices);
 
   /// A program without steps: sizes, and what the kernels of A and A^T need.
   Program program(const std::string& name) const;

@@ -10,8 +10,9 @@
 #include "algorithms/solvers/sirt.hpp"
 #include "algorithms/validation/check_input.hpp"
 #include "host/error.hpp"
-#include "scheduling/company.hpp"
+#include "scheduling/execution/device_selection.hpp"
 #include "scheduling/planning/program_plan.hpp"
+#include "scheduling/profiling/rates.hpp"
 
 namespace halocline {
 namespace {
@@ -22,14 +23,13 @@ struct Method {
   Program (*program)(const RayOperator&, const ReconstructionParameters&, int iterations);
 };
 
-constexpr Method methods[] = {
-    {"sirt", 100,
-     [](const RayOperator& A, const ReconstructionParameters& p, int iterations) {
-       return sirt(A, {iterations, p.relaxation, p.non_negative});
-     }},
-    {"cgls", 12, [](const RayOperator& A, const ReconstructionParameters& p, int iterations) {
-       return cgls(A, {iterations, p.tolerance});
-     }}};
+constexpr Method methods[] = {{"sirt", 100,
+                               [](const RayOperator& A, const ReconstructionParameters& p, int iterations) {
+                                 return sirt(A, {iterations, p.relaxation, p.non_negative});
+                               }},
+                              {"cgls", 12, [](const RayOperator& A, const ReconstructionParameters& p, int iterations) {
+                                 return cgls(A, {iterations, p.tolerance});
+                               }}};
 
 const Method& method_of(const std::string& name) {
   for (const Method& method : methods)
@@ -49,16 +49,18 @@ void check(const ReconstructionParameters& parameters) {
   if (!(parameters.tolerance >= 0 && parameters.tolerance < 1))
     throw InputError(fmt::format("`tolerance` is {:g}; expected a number from 0 to below 1", parameters.tolerance));
   if (method != "sirt" && (parameters.relaxation != defaults.relaxation || parameters.non_negative))
-    throw InputError(fmt::format("`relaxation` and `non_negative` are parameters of sirt; {} has none of them", method));
+    throw InputError(
+        fmt::format("`relaxation` and `non_negative` are parameters of sirt; {} has none of them", method));
   if (method != "cgls" && parameters.tolerance != 0)
     throw InputError(fmt::format("`tolerance` is a parameter of cgls; {} has none", method));
 }
 
 Program program_of(const Grid& projections, const Geometry& geometry, const Grid& volume,
-                   const ReconstructionParameters& parameters, const std::vector<DeviceBudget>& devices) {
+                   const ReconstructionParameters& parameters, const std::vector<DeviceModel>& devices) {
   const Method& method = method_of(parameters.method);
   const RayOperator A(geometry, volume, projections, parameters.projector, devices);
-  Program program = method.program(A, parameters, parameters.iterations > 0 ? parameters.iterations : method.iterations);
+  Program program =
+      method.program(A, parameters, parameters.iterations > 0 ? parameters.iterations : method.iterations);
   program.note = [](const Scalars& known) { return fmt::format("residual {:.4g}", known.at("residual")); };
   return program;
 }
@@ -93,24 +95,25 @@ ReconstructionResult reconstruct(const VolumeSource& projections, const Geometry
   ReconstructionResult result;
   result.projections = norm(projections);
   const auto plan = [&](const std::vector<Device>& used) {
-    const auto limits = budgets(used);
+    const auto limits = device_models(used);
     return plan_program(program_of(stack, geometry, grid, parameters, limits), limits, options.plan);
   };
-  result.run = run_in_company(devices, options, plan, [&](const std::vector<Device>& used, const RunOptions& planned) {
-    const Program program = program_of(stack, geometry, grid, parameters, budgets(used));
-    auto [run, known] = run_program(program, {{"b", &projections}}, output, used, planned);
-    result.residual = known.at("residual");
-    return std::move(run);
-  });
+  result.run =
+      run_on_selection(devices, options, plan, [&](const std::vector<Device>& used, const RunOptions& planned) {
+        const Program program = program_of(stack, geometry, grid, parameters, device_models(used));
+        auto [run, known] = run_program(program, {{"b", &projections}}, output, used, planned);
+        result.residual = known.at("residual");
+        return std::move(run);
+      });
   return result;
 }
 
 Plan plan_reconstruct(const Grid& projections, const Geometry& geometry, const Grid& volume,
-                      const ReconstructionParameters& parameters, const std::vector<DeviceBudget>& devices,
+                      const ReconstructionParameters& parameters, const std::vector<DeviceModel>& devices,
                       const PlanOptions& options) {
   check(parameters);
   check_projection_grids(geometry, volume, projections);
-  return plan_in_company(devices, [&](const std::vector<DeviceBudget>& used) {
+  return plan_on_selection(devices, [&](const std::vector<DeviceModel>& used) {
     return plan_program(program_of(projections, geometry, volume, parameters, used), used, options);
   });
 }

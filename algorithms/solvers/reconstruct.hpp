@@ -29,14 +29,14 @@ struct ReconstructionResult {
 std::vector<std::string> reconstruction_methods();
 
 /// x with A x = b in the sense of the method, from x = 0: `projections` b (u, v, view) are line integrals, the volume
-/// (the inverse of their unit of length) goes to `output`. Bitwise identical for any number of slabs and devices. Throws
-/// InputError as project() does and for parameters out of range, PlanError, ClError, BuildError, Interrupted.
+/// (the inverse of their unit of length) goes to `output`. Bitwise identical for any number of slabs and devices.
+/// Throws InputError as project() does and for parameters out of range, PlanError, ClError, BuildError, Interrupted.
 ReconstructionResult reconstruct(const VolumeSource& projections, const Geometry& geometry, VolumeSink& output,
                                  const ReconstructionParameters& parameters, const std::vector<Device>& devices,
                                  const RunOptions& options = {});
 /// What it would do.
 Plan plan_reconstruct(const Grid& projections, const Geometry& geometry, const Grid& volume,
-                      const ReconstructionParameters& parameters, const std::vector<DeviceBudget>& devices,
+                      const ReconstructionParameters& parameters, const std::vector<DeviceModel>& devices,
                       const PlanOptions& options = {});
 
 }  // namespace halocline

@@ -16,8 +16,7 @@ class Factor {
  public:
   Factor(double value) : value_([value](const Scalars&) { return value; }) {}
   template <class Function>
-    requires std::invocable<Function, const Scalars&>
-  Factor(Function value) : value_(std::move(value)) {}
+  requires std::invocable<Function, const Scalars&> Factor(Function value) : value_(std::move(value)) {}
   float operator()(const Scalars& scalars) const { return static_cast<float>(value_(scalars)); }
 
  private:
@@ -32,15 +31,15 @@ class VectorSteps {
   /// Adds the arrays of the sums to the program.
   explicit VectorSteps(Program& program);
 
-  Step set(Domain over, double a, const std::string& y) const;                                         ///< y = a
-  Step scale(Domain over, Factor a, const std::string& x, const std::string& y) const;                 ///< y = a x
-  Step combine(Domain over, Factor a, const std::string& x, Factor b, const std::string& y) const;     ///< y = a x + b y
-  Step reciprocal(Domain over, const std::string& y) const;                                            ///< 1 / y, or 0
-  Step residual(const std::string& b, const std::string& w, const std::string& r) const;               ///< r = (b - r) w
+  Step set(Domain over, double a, const std::string& y) const;                                      ///< y = a
+  Step scale(Domain over, Factor a, const std::string& x, const std::string& y) const;              ///< y = a x
+  Step combine(Domain over, Factor a, const std::string& x, Factor b, const std::string& y) const;  ///< y = a x + b y
+  Step reciprocal(Domain over, const std::string& y) const;                                         ///< 1 / y, or 0
+  Step residual(const std::string& b, const std::string& w, const std::string& r) const;            ///< r = (b - r) w
   /// x = max(lower, x + a u w), of volumes.
   Step update(double a, const std::string& u, const std::string& w, const std::string& x, double lower) const;
-  Step dot(Domain over, const std::string& x, const std::string& y, Told told) const;                  ///< <x, y>
-  Step distance(Domain over, const std::string& x, const std::string& y, Told told) const;             ///< ||x - y||^2
+  Step dot(Domain over, const std::string& x, const std::string& y, Told told) const;       ///< <x, y>
+  Step distance(Domain over, const std::string& x, const std::string& y, Told told) const;  ///< ||x - y||^2
 
  private:
   Step elementwise(Domain over, const std::string& kernel, std::vector<ArrayAccess> arrays,

@@ -51,7 +51,7 @@ void Partition::perform(const Step& step, const Scalars& scalars, const std::fun
       transport_.await(visit.slab - 1, visit.views.begin);
     for (const auto& [name, access] : step.arrays)
       for (const auto& move : residence_.enter(name, part_of_visit(array_of(plan_.requirements, name), plan_, visit),
-                                               access, visit.begins && access == Access::out))
+                                               access_in(visit, step, access), visit.begins && access == Access::out))
         carry_out(move);
     if (visit.prepares && step.prepare) step.prepare(slab_);
     if (step.work) step.work(slab_, step.over == Domain::slices ? slab_.interior() : visit.views, scalars);
@@ -73,9 +73,9 @@ SlabPlan Partition::at(const Visit& visit) const {
 }
 
 std::size_t Partition::bytes_at(const ArrayNeed& need, std::int64_t begin) const {
-  return need.kind == ArrayKind::volume ? array_bytes(need, plan_.requirements, begin, 0, 0)
-                                        : array_bytes(need, plan_.requirements, 0,
-                                                      static_cast<std::int64_t>(plan_.requirements.stack[1]), begin);
+  return need.kind == ArrayKind::volume
+             ? array_bytes(need, plan_.requirements, begin, 0, 0)
+             : array_bytes(need, plan_.requirements, 0, static_cast<std::int64_t>(plan_.requirements.stack[1]), begin);
 }
 
 void Partition::carry_out(const Residence::Move& move) {
@@ -107,8 +107,8 @@ void Partition::load(const ArrayNeed& need, const Residence::Part& part) {
   slab_.upload_bytes(need.name, bytes, [&](std::byte* at, std::size_t first, std::size_t count) {
     while (count > 0) {
       const std::size_t within = first % band, now = std::min(count, band - within);
-      transport_.get(need.name,
-                     view * (size(part.range.begin) + first / band) + row * size(part.rows.begin) + within, now, at);
+      transport_.get(need.name, view * (size(part.range.begin) + first / band) + row * size(part.rows.begin) + within,
+                     now, at);
       at += now;
       first += now;
       count -= now;
@@ -171,10 +171,9 @@ void Partition::save(const std::string& name) {
   const ArrayNeed& need = array_of(plan_.requirements, name);
   if (need.kind == ArrayKind::volume) return store(need, {slab_.interior(), {}});
   const std::size_t bytes = whole_bytes(need, plan_.requirements);
-  slab_.download_bytes(places_.at(name) == Place::device ? stored_name(name) : name, 0, bytes,
-                       [&](std::byte* at, std::size_t first, std::size_t count) {
-                         transport_.put(name, first, count, at);
-                       });
+  slab_.download_bytes(
+      places_.at(name) == Place::device ? stored_name(name) : name, 0, bytes,
+      [&](std::byte* at, std::size_t first, std::size_t count) { transport_.put(name, first, count, at); });
   traffic_.down += bytes;
 }
 

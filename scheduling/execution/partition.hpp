@@ -5,8 +5,9 @@
 #include <memory>
 #include <string>
 
-#include "scheduling/bus_traffic.hpp"
 #include "scheduling/planning/visits.hpp"
+#include "scheduling/slabs/slab.hpp"
+#include "scheduling/transport/bus_traffic.hpp"
 #include "scheduling/transport/transport.hpp"
 
 namespace halocline {

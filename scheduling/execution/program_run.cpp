@@ -7,11 +7,12 @@
 
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
-#include "scheduling/device_threads.hpp"
+#include "scheduling/execution/checkpoint_store.hpp"
 #include "scheduling/execution/checkpoint_timer.hpp"
+#include "scheduling/execution/device_threads.hpp"
 #include "scheduling/execution/partition.hpp"
+#include "scheduling/execution/run_support.hpp"
 #include "scheduling/planning/program_plan.hpp"
-#include "scheduling/run_support.hpp"
 #include "scheduling/transport/in_process.hpp"
 
 namespace halocline {
@@ -31,7 +32,7 @@ class ProgramRun {
         options_(options),
         timer_(options.keep_every),
         time_(options.time_limit),
-        stop_(options.keep_partial || options.keeper != nullptr),
+        stop_(options.keep_partial || options.checkpoint_store != nullptr),
         scalars_(program.scalars) {
     hold_arrays();
   }
@@ -68,7 +69,7 @@ class ProgramRun {
       const bool ends = program_.ends && program_.ends(done, scalars_);
       if (ends) by = StoppedBy::method;
       if (ends) break;
-      if (options_.keeper != nullptr && done < program_.needs.iterations && timer_.is_due()) keep(done);
+      if (options_.checkpoint_store != nullptr && done < program_.needs.iterations && timer_.is_due()) keep(done);
     }
     return done;
   }
@@ -78,7 +79,7 @@ class ProgramRun {
     stop_.end();
     if (stop_.interrupted()) by = StoppedBy::interrupt;
     const bool cut = by == StoppedBy::time || by == StoppedBy::interrupt;
-    if (cut && options_.keeper != nullptr && done > 0) keep(done);
+    if (cut && options_.checkpoint_store != nullptr && done > 0) keep(done);
     if (by == StoppedBy::interrupt && !options_.keep_partial) throw_interrupted();
     deliver();
   }
@@ -169,14 +170,14 @@ class ProgramRun {
     state.read = [this](const std::string& name, std::size_t first, std::size_t count, std::byte* to) {
       transport_.get(name, first, count, to);
     };
-    options_.keeper->keep(state);
+    options_.checkpoint_store->keep(state);
     timer_.kept(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
   }
 
   // Iterations that an earlier run has done, -1: none. Its state is then with the transport.
   int restore() {
-    if (options_.keeper == nullptr) return -1;
-    const auto kept = options_.keeper->kept();
+    if (options_.checkpoint_store == nullptr) return -1;
+    const auto kept = options_.checkpoint_store->kept();
     if (!kept) return -1;
     if (kept->arrays != state_arrays(plan_.requirements) || kept->iterations > program_.needs.iterations ||
         kept->reductions.size() != 1 || kept->reductions.front().sums.size() != scalars_.size())
@@ -244,7 +245,7 @@ ProgramResult run_program(const Program& program, const Sources& inputs, VolumeS
   check_sizes(program, inputs, output);
   ProgramResult result;
   Attempts attempts;
-  attempts.plan = [&](const std::vector<DeviceBudget>& available) {
+  attempts.plan = [&](const std::vector<DeviceModel>& available) {
     return plan_program(program, available, options.plan);
   };
   attempts.run = [&](const Plan& plan, const std::vector<Device>& used) {

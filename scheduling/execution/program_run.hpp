@@ -4,7 +4,9 @@
 #include <map>
 #include <string>
 
-#include "scheduling/iteration.hpp"
+#include "host/device.hpp"
+#include "host/volume_source.hpp"
+#include "scheduling/execution/run.hpp"
 #include "scheduling/planning/program.hpp"
 
 namespace halocline {
@@ -18,8 +20,8 @@ struct ProgramResult {
 /// Plans and runs. `inputs`: by the names of arrays of lifetime input; volumes and projections of the program's sizes.
 /// The output goes to `output`. The result is bitwise identical for any number of slabs, batches and devices. Where the
 /// options have a checkpoint, a run goes on from it; where a device fails or memory runs out it is planned again, and
-/// goes on from the last checkpoint or begins anew. RunOptions: plan, progress, time_limit, keep_partial, keeper,
-/// keep_every. Throws PlanError, ClError, BuildError, Interrupted.
+/// goes on from the last checkpoint or begins anew. RunOptions: plan, progress, time_limit, keep_partial,
+/// checkpoint_store, keep_every. Throws PlanError, ClError, BuildError, Interrupted.
 ProgramResult run_program(const Program& program, const std::map<std::string, const VolumeSource*>& inputs,
                           VolumeSink& output, const std::vector<Device>& devices, const RunOptions& options = {});
 

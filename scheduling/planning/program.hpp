@@ -1,6 +1,6 @@
-// Programs: algorithms of several steps over volumes and projections, as they declare them. A step names the arrays that
-// it reads and writes; where these lie, on how many devices and in how many pieces is the planner's and the executor's
-// business.
+// Programs: algorithms of several steps over volumes and projections, as they declare them. A step names the arrays
+// that it reads and writes; where these lie, on how many devices and in how many pieces is the planner's and the
+// executor's business.
 #pragma once
 
 #include <functional>
@@ -9,9 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "scheduling/slab.hpp"
+#include "scheduling/planning/array_access.hpp"
+#include "scheduling/planning/requirements.hpp"
 
 namespace halocline {
+
+class Slab;
 
 /// Values that the host knows, by name. They follow from sums over whole arrays in a fixed order, so they are the same
 /// for any split.
@@ -19,9 +22,9 @@ using Scalars = std::map<std::string, double>;
 
 /// What a step goes over.
 enum class Domain {
-  slices,      ///< every slab of the volume: reads and writes volumes, voxel by voxel
-  views,       ///< every batch of views: reads and writes projections, pixel by pixel
-  ray_sums,    ///< each slab adds its part to every ray, in ascending order of slices: reads a volume, writes projections
+  slices,    ///< every slab of the volume: reads and writes volumes, voxel by voxel
+  views,     ///< every batch of views: reads and writes projections, pixel by pixel
+  ray_sums,  ///< each slab adds its part to every ray, in ascending order of slices: reads a volume, writes projections
   voxel_sums,  ///< every batch of views adds to each slab, in order: reads projections, writes a volume
 };
 

@@ -4,10 +4,9 @@
 #include <optional>
 
 #include "host/error.hpp"
-#include "scheduling/cost.hpp"
-#include "scheduling/layout.hpp"
+#include "scheduling/planning/cost.hpp"
+#include "scheduling/planning/layout.hpp"
 #include "scheduling/planning/visits.hpp"
-#include "scheduling/skew.hpp"
 
 namespace halocline {
 namespace {
@@ -41,7 +40,7 @@ std::vector<int> batch_sizes(const Requirements& requirements, const PlanOptions
 
 class ProgramPlanner {
  public:
-  ProgramPlanner(const Program& program, std::span<const DeviceBudget> devices, const PlanOptions& options)
+  ProgramPlanner(const Program& program, std::span<const DeviceModel> devices, const PlanOptions& options)
       : program_(program), options_(options) {
     common_.requirements = program.needs;
     common_.devices.assign(devices.begin(), devices.end());
@@ -71,7 +70,7 @@ class ProgramPlanner {
   }
 
   // Of all steps of all iterations on one device, transfers aside.
-  double step_seconds(const DeviceBudget& device) const {
+  double step_seconds(const DeviceModel& device) const {
     double seconds = 1e-9;
     const auto add = [&](const std::vector<Step>& steps, int times) {
       for (const Step& step : steps) {
@@ -104,8 +103,8 @@ class ProgramPlanner {
     return std::nullopt;
   }
 
-  std::vector<DeviceBudget> devices_of(const std::vector<int>& numbers) const {
-    std::vector<DeviceBudget> result;
+  std::vector<DeviceModel> devices_of(const std::vector<int>& numbers) const {
+    std::vector<DeviceModel> result;
     for (const int n : numbers) result.push_back(common_.devices[static_cast<std::size_t>(n)]);
     return result;
   }
@@ -171,7 +170,7 @@ class ProgramPlanner {
 
 }  // namespace
 
-Plan plan_program(const Program& program, std::span<const DeviceBudget> devices, const PlanOptions& options) {
+Plan plan_program(const Program& program, std::span<const DeviceModel> devices, const PlanOptions& options) {
   if (devices.empty()) return make_plan(program.needs, devices, options);  // which says what is missing
   return ProgramPlanner(program, devices, options).plan();
 }

@@ -38,8 +38,10 @@ bool slabs_come_once(const Plan& plan, int device, const std::vector<std::size_t
   for (const auto& slab : plan.slabs)
     if (slab.device != device) return false;
   const auto& r = plan.requirements;
-  const double volume = static_cast<double>(r.size[0]) * static_cast<double>(r.size[1]) * static_cast<double>(r.size[2]);
-  const double stack = static_cast<double>(r.stack[0]) * static_cast<double>(r.stack[1]) * static_cast<double>(r.stack[2]);
+  const double volume =
+      static_cast<double>(r.size[0]) * static_cast<double>(r.size[1]) * static_cast<double>(r.size[2]);
+  const double stack =
+      static_cast<double>(r.stack[0]) * static_cast<double>(r.stack[1]) * static_cast<double>(r.stack[2]);
   const auto batches = static_cast<double>(batches_of(plan).size()), count = static_cast<double>(slabs.size());
   return volume + 2 * count * stack < batches * volume + 2 * stack;
 }
@@ -142,6 +144,11 @@ std::vector<Residence::Move> Residence::leave() {
   return result;
 }
 
+Access access_in(const Visit& visit, const Step& step, Access access) {
+  const bool sums = step.over == Domain::ray_sums || step.over == Domain::voxel_sums;
+  return sums && access == Access::out && !visit.begins ? Access::inout : access;
+}
+
 std::size_t part_bytes(const ArrayNeed& need, const Requirements& requirements, const Residence::Part& part) {
   return need.kind == ArrayKind::volume ? array_bytes(need, requirements, part.range.count(), 0, 0)
                                         : array_bytes(need, requirements, 0, part.rows.count(), part.range.count());
@@ -170,8 +177,8 @@ double bytes_of(const Program& program, const Step& step, const Plan& plan, int 
   };
   for (const Visit& visit : visits_of(program, step, plan, device)) {
     for (const auto& [name, access] : step.arrays)
-      count(residence.enter(name, part_of_visit(array_of(plan.requirements, name), plan, visit), access,
-                            visit.begins && access == Access::out));
+      count(residence.enter(name, part_of_visit(array_of(plan.requirements, name), plan, visit),
+                            access_in(visit, step, access), visit.begins && access == Access::out));
     const bool hands_on = visit.passes_on && plan.slabs.size() > 1;
     if (hands_on) count(residence.leave());
   }
@@ -197,7 +204,8 @@ double count_program_bytes(const Program& program, const Plan& plan) {
   for (const auto& [name, place] : places_of(plan)) {  // inputs that stay, and the result
     const ArrayNeed& need = array_of(plan.requirements, name);
     if (place == Place::home) continue;
-    if (need.lifetime != Lifetime::state) bytes += static_cast<double>(whole_bytes(need, plan.requirements));
+    if (need.lifetime == Lifetime::input || need.lifetime == Lifetime::output)
+      bytes += static_cast<double>(whole_bytes(need, plan.requirements));
   }
   return bytes;
 }

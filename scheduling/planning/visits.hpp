@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "scheduling/planning/plan.hpp"
 #include "scheduling/planning/program.hpp"
 
 namespace halocline {
@@ -27,9 +28,9 @@ std::map<std::string, Place> places_of(const Plan& plan);
 struct Visit {
   std::size_t slab = 0;  ///< in Plan::slabs
   Range views, rows;
-  bool prepares = false;  ///< the slab's first of this step
-  bool begins = false;    ///< what the step writes is to be 0
-  bool passes_on = false; ///< ray_sums: after it the batch goes on to the device with the next slabs
+  bool prepares = false;   ///< the slab's first of this step
+  bool begins = false;     ///< what the step writes is to be 0
+  bool passes_on = false;  ///< ray_sums: after it the batch goes on to the device with the next slabs
 };
 /// Those of one device, in order.
 std::vector<Visit> visits_of(const Program& program, const Step& step, const Plan& plan, int device);
@@ -61,6 +62,9 @@ class Residence {
   std::map<std::string, Place> places_;
   std::map<std::string, Held> held_;
 };
+
+/// What a visit does with an array of its step: sums go on from what other visits left.
+Access access_in(const Visit& visit, const Step& step, Access access);
 
 /// Bytes of a part of an array, `halo` slices above the slab's included.
 std::size_t part_bytes(const ArrayNeed& need, const Requirements& requirements, const Residence::Part& part);

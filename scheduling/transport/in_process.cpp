@@ -39,7 +39,8 @@ void InProcessTransport::pass_on(std::size_t slab, std::int64_t batch) {
 void InProcessTransport::await(std::size_t slab, std::int64_t batch) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return failed_ || passed_on_.contains({slab, batch}); });
-  if (!passed_on_.contains({slab, batch})) throw ClError("the device with the slabs below has failed", failed_before, {});
+  if (!passed_on_.contains({slab, batch}))
+    throw ClError("the device with the slabs below has failed", failed_before, {});
 }
 
 void InProcessTransport::begin_step() {
