@@ -21,6 +21,7 @@ void add_backproject(CLI::App& app, Action& action);
 void add_noise(CLI::App& app, Action& action);
 void add_counts(CLI::App& app, Action& action);
 void add_fdk(CLI::App& app, Action& action);
+void add_reconstruct(CLI::App& app, Action& action);
 void add_slices(CLI::App& app, Action& action);
 void add_noise_map(CLI::App& app, Action& action);
 void add_denoise(CLI::App& app, Action& action);

@@ -101,8 +101,10 @@ class ProgramRun {
   // On every device: inputs that stay, and after a restart the state.
   void open(bool restored) {
     std::vector<std::string> to_load;
-    for (const auto& [name, place] : places_of(plan_))
-      if (restored || array_of(plan_.requirements, name).lifetime == Lifetime::input) to_load.push_back(name);
+    for (const auto& [name, place] : places_of(plan_)) {
+      const Lifetime lifetime = array_of(plan_.requirements, name).lifetime;
+      if (lifetime == Lifetime::input || (restored && lifetime != Lifetime::iteration)) to_load.push_back(name);
+    }
     for (const auto& slab : plan_.slabs) partitions_[slab.device] = nullptr;
     threads_.each(plan_, [&](int device) {
       auto partition = std::make_unique<Partition>(program_, plan_, device, devices_[static_cast<std::size_t>(device)],
