@@ -51,12 +51,13 @@ class ProgramRun {
   }
 
  private:
-  // Iterations done at the end.
-  int iterate(int done) {
+  // From `begun_at` iterations on, at least one: those done at the end.
+  int iterate(const int begun_at) {
+    int done = begun_at;
     auto& by = result_.run.stopped_by;
     by = StoppedBy::iterations;
     while (done < program_.needs.iterations) {
-      if (time_.count(1) == 0) {
+      if (done > begun_at && time_.count(1) == 0) {
         by = StoppedBy::time;
         break;
       }

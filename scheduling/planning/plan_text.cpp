@@ -72,8 +72,7 @@ std::string header_text(const Plan& plan) {
   std::string text = fmt::format("Plan of {}: volume {} x {} x {}", r.algorithm, r.size[0], r.size[1], r.size[2]);
   if (plan.batch > 0)
     text += fmt::format(", {} of {} x {}, {} at a time", views_text(r.stack[2]), r.stack[0], r.stack[1], plan.batch);
-  else
-    text += ", " + plural(r.iterations, "iteration", "iterations");
+  if (plan.batch == 0 || r.iterations > 1) text += ", " + plural(r.iterations, "iteration", "iterations");
   return text + "\n";
 }
 
@@ -151,7 +150,7 @@ std::string summary_text(const Plan& plan) {
   text += fmt::format("\n  over the bus: {}\n", bytes_text(plan.bus_bytes));
   text += fmt::format("  host memory besides inputs and result: {}\n", bytes_text(plan.host_bytes));
   text += fmt::format("  predicted: {:.3g} s for {}\n", plan.seconds,
-                      plan.batch > 0 ? "all views" : "all " + plural(r.iterations, "iteration", "iterations"));
+                      plan.batch > 0 && r.iterations <= 1 ? "all views" : "all " + plural(r.iterations, "iteration", "iterations"));
   if (!r.kernels.empty()) text += fmt::format("  kernels: {}\n", fmt::join(r.kernels, ", "));
   return text;
 }
