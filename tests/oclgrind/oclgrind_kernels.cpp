@@ -13,6 +13,7 @@
 #include "algorithms/geometry/slice_planes.hpp"
 #include "algorithms/projectors/backprojection.hpp"
 #include "algorithms/projectors/projector.hpp"
+#include "algorithms/solvers/reconstruct.hpp"
 #include "host/error.hpp"
 #include "scheduling/profiling/measure.hpp"
 #include "tests/reference/projector_scenes.hpp"
@@ -106,6 +107,20 @@ void run_projectors(const Devices& devices, const std::string& name) {
     backproject(stack, scene.geometry, scene.grid, {}, devices, options);
     if (devices.front().info().images)
       backproject(stack, scene.geometry, scene.grid, {.hardware_interpolation = true}, devices, options);
+  }
+}
+
+// All steps of the solvers, on one slab and streamed.
+void run_solvers(const Devices& devices, const std::string& method) {
+  auto scene = reference::scenes().front();
+  scene.geometry.views.resize(3);
+  scene.projections.size[2] = 3;
+  const Volume stack = reference::random_volume(scene.projections, 4);
+  Volume volume = Volume::uninitialised(scene.grid);
+  for (auto options : {RunOptions(), two_slabs()}) {
+    options.plan.batch = 2;
+    MemorySink sink(volume);
+    reconstruct(MemorySource(stack), scene.geometry, sink, {.method = method, .iterations = 2}, devices, options);
   }
 }
 
@@ -318,6 +333,8 @@ std::vector<std::function<void(const Devices&)>> cases() {
           [=](const Devices& devices) { run_denoiser(devices, name, Schedule::standard, for_gpus, {}, columns); });
   for (const char* name : {"cone_tilted", "cone", "cone_axis_along_j", "fan"})
     all.push_back([=](const Devices& devices) { run_projectors(devices, name); });
+  for (const std::string& method : reconstruction_methods())
+    all.push_back([=](const Devices& devices) { run_solvers(devices, method); });
   for (const auto& scan : {std::array{0.0, 43.0}, {50.0, 60.0}, {50.0, 43.0}})
     all.push_back([=](const Devices& devices) { run_ends(devices, scan[0], scan[1]); });
   for (const std::size_t slices : {3, 4}) all.push_back([=](const Devices& devices) { run_mirrored(devices, slices); });

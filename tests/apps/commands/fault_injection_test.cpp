@@ -105,6 +105,8 @@ const Words tvgd{"denoise", "-i", "volume.mha", "--method", "tvgd", "--step", "0
 const Words fdk{"fdk", "-i", "views.mha", "--geometry", "circle.xml", "--size", "24,22,26", "--spacing", "8,8,8"};
 const Words project{"project",    "-i",    "volume.mha", "--geometry", "circle.xml",
                     "--detector", "24,18", "--pixel",    "12,12"};
+const Words cgls{"reconstruct", "-i",    "views.mha", "--geometry", "circle.xml",   "--size", "24,22,26",
+                 "--spacing",   "8,8,8", "--method",  "cgls",       "--iterations", "3"};
 const Words two{"--sub-devices", "2"};
 const std::string state = "state.checkpoint", scratch = "scratch";  // in the folder of the test
 const Words keeping{"--checkpoint", state, "--checkpoint-every", "0"};
@@ -322,7 +324,11 @@ INSTANTIATE_TEST_SUITE_P(
         Family{"fdk_slabs", fdk + Words{"--device-memory", "150K"}, false, false, "fdk"},
         Family{"fdk_two_devices", fdk + two, true, false, "fdk"}, Family{"fdk_kept", kept_fdk, false, false, "fdk"},
         Family{"fdk_kept_gpu", large_fdk, false, true, ""},
-        Family{"fdk_kept_two_devices", kept_fdk + two, true, false, "fdk"},
+        Family{"fdk_kept_two_devices", kept_fdk + two, true, false, "fdk"}, Family{"cgls", cgls, false, false, ""},
+        Family{"cgls_out_of_core", cgls + Words{"--device-memory", "250K"}, false, false, "cgls"},
+        Family{"cgls_two_devices", cgls + two, true, false, "cgls"},
+        Family{"cgls_kept_two_devices", cgls + two + Words{"--checkpoint", state, "--checkpoint-every", "0"}, true,
+               false, "cgls"},
         Family{"project", project, false, false, ""},
         Family{"project_two_devices", project + two, true, false, "project"}),
     [](const auto& info) { return std::string(info.param.name); });

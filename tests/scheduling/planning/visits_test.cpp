@@ -1,0 +1,177 @@
+// labels: unit
+// The visits of a program's steps: every ray and voxel gets every part once, in an order that no split changes.
+#include "scheduling/planning/visits.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "host/error.hpp"
+#include "scheduling/planning/program_plan.hpp"
+
+namespace halocline {
+namespace {
+
+using Move = Residence::Move;
+
+Program program_of(std::array<std::size_t, 3> size, std::array<std::size_t, 3> stack) {
+  Program program;
+  program.name = program.needs.algorithm = "example";
+  program.needs.size = size;
+  program.needs.stack = stack;
+  program.needs.halo_high = 1;
+  program.needs.iterations = 4;
+  program.needs.arrays = {{.name = "x", .kind = ArrayKind::volume, .lifetime = Lifetime::output},
+                          {.name = "u", .kind = ArrayKind::volume, .lifetime = Lifetime::iteration},
+                          {.name = "b", .kind = ArrayKind::projections, .lifetime = Lifetime::input},
+                          {.name = "r", .kind = ArrayKind::projections, .lifetime = Lifetime::state},
+                          {.name = "lines", .kind = ArrayKind::projections, .components = 4}};
+  program.each = {{.name = "project", .over = Domain::ray_sums, .arrays = {in("x"), out("r")}},
+                  {.name = "residual", .over = Domain::views, .arrays = {in("b"), inout("r")}},
+                  {.name = "backproject", .over = Domain::voxel_sums, .arrays = {in("r"), out("u")}},
+                  {.name = "update", .over = Domain::slices, .arrays = {in("u"), inout("x")}}};
+  return program;
+}
+
+std::vector<DeviceModel> devices_of(int count, std::size_t memory) {
+  std::vector<DeviceModel> devices;
+  for (int n = 0; n < count; ++n) {
+    DeviceModel device;
+    device.name = std::to_string(n);
+    device.memory = device.max_allocation = memory;
+    devices.push_back(device);
+  }
+  return devices;
+}
+
+struct Split {
+  int devices, slabs, batch;
+};
+std::vector<Split> splits() {
+  std::vector<Split> all;
+  for (const int devices : {1, 2, 3})
+    for (const int slabs : {0, 3, 7})
+      for (const int batch : {0, 1, 2, 5}) all.push_back({devices, slabs, batch});
+  return all;
+}
+Plan plan_of(const Program& program, const Split& split) {
+  PlanOptions options;
+  options.minimum_slabs = split.slabs;
+  options.batch = split.batch;
+  const auto devices = devices_of(split.devices, std::size_t{1} << 30);
+  for (const auto& device : devices) options.speeds[device.name] = 1;
+  return plan_program(program, devices, options);
+}
+
+TEST(Visits, GiveEveryRayEverySlabOnceInOrder) {
+  const Program program = program_of({5, 4, 7}, {6, 5, 9});
+  for (const Split& split : splits()) {
+    const Plan plan = plan_of(program, split);
+    std::map<std::int64_t, std::vector<std::size_t>> slabs_of_view;
+    std::int64_t views = 0;
+    std::map<std::int64_t, int> begun;
+    for (int device = 0; device < split.devices; ++device)
+      for (const Visit& visit : visits_of(program, program.each[0], plan, device)) {
+        EXPECT_EQ(plan.slabs[visit.slab].device, device);
+        EXPECT_LE(visit.views.count(), plan.batch);
+        EXPECT_EQ(visit.rows, (Range{0, 5}));
+        for (auto view = visit.views.begin; view < visit.views.end; ++view) {
+          slabs_of_view[view].push_back(visit.slab);
+          begun[view] += visit.begins ? 1 : 0;
+          ++views;
+        }
+      }
+    EXPECT_EQ(views, 9 * static_cast<std::int64_t>(plan.slabs.size()));
+    for (const auto& [view, slabs] : slabs_of_view) {
+      EXPECT_TRUE(std::is_sorted(slabs.begin(), slabs.end()));
+      EXPECT_EQ(begun[view], 1) << "set to 0 by the first slab alone";
+    }
+  }
+}
+
+TEST(Visits, GiveEveryVoxelEveryViewOnceInOrder) {
+  Program program = program_of({5, 4, 7}, {6, 5, 9});
+  program.detector_rows = [](Range slices) { return Range{slices.begin / 2, std::min<std::int64_t>(5, slices.end)}; };
+  for (const Split& split : splits()) {
+    const Plan plan = plan_of(program, split);
+    std::map<std::size_t, std::int64_t> next;
+    for (int device = 0; device < split.devices; ++device)
+      for (const Visit& visit : visits_of(program, program.each[2], plan, device)) {
+        EXPECT_EQ(visit.views.begin, next[visit.slab]);
+        EXPECT_EQ(visit.begins, visit.views.begin == 0);
+        next[visit.slab] = visit.views.end;
+        if (plan.slabs.size() > 1) {
+          EXPECT_EQ(visit.rows, program.detector_rows(plan.slabs[visit.slab].extended));
+        }
+      }
+    ASSERT_EQ(next.size(), plan.slabs.size());
+    for (const auto& [slab, end] : next) EXPECT_EQ(end, 9);
+  }
+}
+
+TEST(Visits, GoOverEveryViewAndSliceOnce) {
+  const Program program = program_of({5, 4, 7}, {6, 5, 9});
+  for (const Split& split : splits()) {
+    const Plan plan = plan_of(program, split);
+    std::multiset<std::int64_t> views, slices;
+    for (int device = 0; device < split.devices; ++device) {
+      for (const Visit& visit : visits_of(program, program.each[1], plan, device))
+        for (auto view = visit.views.begin; view < visit.views.end; ++view) views.insert(view);
+      for (const Visit& visit : visits_of(program, program.each[3], plan, device))
+        for (auto z = plan.slabs[visit.slab].interior.begin; z < plan.slabs[visit.slab].interior.end; ++z)
+          slices.insert(z);
+    }
+    EXPECT_THAT(views, testing::ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8));
+    EXPECT_THAT(slices, testing::ElementsAre(0, 1, 2, 3, 4, 5, 6));
+  }
+}
+
+TEST(Residence, BringsWhatIsReadAndTakesBackWhatChanged) {
+  Residence residence({{"r", Place::home}, {"x", Place::working}});
+  const Residence::Part first{{0, 2}, {0, 5}}, second{{2, 4}, {0, 5}};
+  const auto kinds = [](const std::vector<Move>& moves) {
+    std::string text;
+    for (const auto& move : moves)
+      text += move.kind == Move::Kind::load ? 'L' : move.kind == Move::Kind::store ? 'S' : 'Z';
+    return text;
+  };
+  EXPECT_EQ(kinds(residence.enter("r", first, Access::in, false)), "L");
+  EXPECT_EQ(kinds(residence.enter("r", first, Access::inout, false)), "") << "it is there";
+  EXPECT_EQ(kinds(residence.enter("r", second, Access::out, false)), "S") << "the first has changed";
+  EXPECT_EQ(kinds(residence.enter("r", first, Access::out, true)), "SZ");
+  EXPECT_EQ(kinds(residence.leave()), "S");
+  EXPECT_EQ(kinds(residence.leave()), "");
+  EXPECT_EQ(kinds(residence.enter("r", first, Access::in, false)), "L") << "nothing is held after leave()";
+  EXPECT_EQ(kinds(residence.enter("r", second, Access::in, false)), "L") << "nothing had changed";
+  EXPECT_EQ(kinds(residence.enter("x", first, Access::inout, false)), "");
+  EXPECT_EQ(kinds(residence.enter("x", first, Access::out, true)), "Z");
+  EXPECT_EQ(kinds(residence.leave()), "");
+}
+
+TEST(ProgramPlan, KeepsEverythingOnTheDeviceWhereItFits) {
+  const Program program = program_of({64, 64, 64}, {64, 64, 60});
+  const auto all = plan_program(program, devices_of(1, std::size_t{1} << 30));
+  EXPECT_EQ(all.slabs.size(), 1u);
+  for (const auto& [name, place] : places_of(all)) EXPECT_EQ(place, Place::working) << name;
+  EXPECT_EQ(all.bus_bytes, 4.0 * (64 * 64 * 64 + 64 * 64 * 60)) << "b up and x down";
+  // less memory: scratch arrays for batches alone, then projections at home, then the volume in slabs
+  const auto stored = plan_program(program, devices_of(1, std::size_t{7} << 20));
+  EXPECT_EQ(places_of(stored).at("r"), Place::device);
+  EXPECT_EQ(stored.bus_bytes, all.bus_bytes);
+  const auto batches = plan_program(program, devices_of(1, std::size_t{3} << 20));
+  EXPECT_EQ(places_of(batches).at("r"), Place::home);
+  EXPECT_EQ(places_of(batches).at("x"), Place::working);
+  EXPECT_GT(batches.bus_bytes, all.bus_bytes);
+  const auto slabs = plan_program(program, devices_of(1, std::size_t{1} << 20));
+  EXPECT_EQ(places_of(slabs).at("x"), Place::home);
+  EXPECT_GT(slabs.slabs.size(), 1u);
+  for (const Plan* plan : {&all, &stored, &batches, &slabs})
+    for (const auto& slab : plan->slabs) EXPECT_LE(slab.bytes, plan->devices.front().memory);
+  EXPECT_THROW(plan_program(program, devices_of(1, 1000)), PlanError);
+  EXPECT_THROW(plan_program(program, {}), PlanError);
+}
+
+}  // namespace
+}  // namespace halocline
