@@ -235,6 +235,7 @@ Requirements RayProjection::requirements() const {
   Requirements requirements;
   requirements.algorithm = "project";
   requirements.size = volume_.size;
+  requirements.over = Domain::ray_sums;
   requirements.stack = projections_.size;
   requirements.arrays = {{.name = "volume", .kind = ArrayKind::volume, .lifetime = Lifetime::input},
                          {.name = "projections", .kind = ArrayKind::projections, .lifetime = Lifetime::output}};
@@ -391,6 +392,7 @@ Requirements RayBackprojection::requirements() const {
   Requirements requirements;
   requirements.algorithm = "backproject";
   requirements.size = volume_.size;
+  requirements.over = Domain::voxel_sums;
   requirements.stack = projections_.size;
   requirements.arrays = {{.name = "raw", .kind = ArrayKind::projections, .lifetime = Lifetime::input},
                          {.name = "lines",

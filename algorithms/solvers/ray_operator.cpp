@@ -45,6 +45,7 @@ Program RayOperator::program(const std::string& name) const {
   program.name = name;
   program.needs.algorithm = name;
   program.needs.size = forward.size;
+  program.needs.over = Domain::views;
   program.needs.stack = forward.stack;
   program.needs.halo_high = forward.halo_high;
   add_own_arrays(program, forward, forward_prefix);

@@ -43,7 +43,7 @@ double slices_of(const Requirements& requirements) {
 
 // Units of work on one slice.
 double slice_units(const Requirements& requirements) {
-  if (requirements.stack[2] == 0) return slice_voxels(requirements) * std::max(1, requirements.iterations);
+  if (is_iterative(requirements)) return slice_voxels(requirements) * std::max(1, requirements.iterations);
   if (!shares_views(requirements)) return slice_voxels(requirements) * views_of(requirements);
   // A ray crosses as many planes as the volume has along the axis that it follows most.
   const auto planes = static_cast<double>(std::max(requirements.size[0], requirements.size[1]));
@@ -210,7 +210,7 @@ std::vector<Work> work_by_device(const Plan& plan) {
     return work;
   }
   for (const auto& slab : plan.slabs)
-    work[static_cast<std::size_t>(slab.device)].add(plan.requirements.stack[2] == 0 ? iterative_work(plan, slab)
+    work[static_cast<std::size_t>(slab.device)].add(is_iterative(plan.requirements) ? iterative_work(plan, slab)
                                                                                     : backprojection_work(plan, slab));
   return work;
 }
@@ -265,7 +265,7 @@ double exchange_bytes(const Plan& plan) {
 double touched_staging(const Plan& plan, const SlabPlan& slab) {
   constexpr int chunks = 4;
   constexpr double chunk = staging_bytes / chunks;
-  if (plan.requirements.stack[2] > 0) return 0;
+  if (!is_iterative(plan.requirements)) return 0;
   std::vector<double> largest;
   for (const auto& need : plan.requirements.arrays) {
     if (need.lifetime != Lifetime::input && need.lifetime != Lifetime::output) continue;
@@ -298,9 +298,7 @@ SliceBytes slice_bytes(const Requirements& requirements) {
 }
 
 bool shares_views(const Requirements& requirements) {
-  return std::any_of(requirements.arrays.begin(), requirements.arrays.end(), [](const ArrayNeed& need) {
-    return need.kind == ArrayKind::projections && need.lifetime == Lifetime::output;
-  });
+  return requirements.over == Domain::ray_sums;
 }
 
 double count_passes(const Requirements& requirements, int iterations_per_exchange) {
@@ -418,7 +416,7 @@ std::vector<int> used_devices(const Plan& plan) {
 }
 
 double count_bus_bytes(const Plan& plan) {
-  if (!plan.resident && plan.requirements.stack[2] == 0) return visit_bus_bytes(plan);
+  if (!plan.resident && is_iterative(plan.requirements)) return visit_bus_bytes(plan);
   double result = 0;
   for (const auto& work : work_by_device(plan)) result += work.bytes();
   return result;
@@ -426,7 +424,7 @@ double count_bus_bytes(const Plan& plan) {
 
 // Between passes. The result's memory holds the output.
 double host_state_bytes(const Plan& plan) {
-  if (plan.requirements.stack[2] > 0 || plan.resident || (plan.passes <= 1 && !plan.may_end_early)) return 0;
+  if (!is_iterative(plan.requirements) || plan.resident || (plan.passes <= 1 && !plan.may_end_early)) return 0;
   const auto bytes = slice_bytes(plan.requirements);
   return (bytes.state - bytes.output) * slices_of(plan.requirements);
 }
@@ -439,7 +437,7 @@ bool result_leaves_at_once(const Plan& plan) {
 
 double count_host_bytes(const Plan& plan) {
   double result = host_state_bytes(plan);
-  const bool iterative = plan.requirements.stack[2] == 0;
+  const bool iterative = is_iterative(plan.requirements);
   if (iterative && plan.slabs.size() > 1 && plan.resident) result += exchange_bytes(plan);
   for (std::size_t d = 0; d < plan.devices.size(); ++d) {
     std::size_t held = 0;
@@ -470,7 +468,7 @@ double move_seconds(const Plan& from, const Plan& to) {
 }
 
 double estimate_seconds(const Plan& plan) {
-  if (!plan.resident && plan.requirements.stack[2] == 0) return visit_seconds(plan);
+  if (!plan.resident && is_iterative(plan.requirements)) return visit_seconds(plan);
   return seconds_of_work(plan, work_by_device(plan));
 }
 

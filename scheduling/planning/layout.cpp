@@ -205,7 +205,7 @@ class Layouter {
     return slab(device, interior);
   }
 
-  bool iterative() const { return requirements_.stack[2] == 0; }
+  bool iterative() const { return is_iterative(requirements_); }
 
   bool slab_fits(std::size_t device, Range interior) const {
     Extent extent;

@@ -25,7 +25,7 @@ constexpr double worth_more_slabs = 0.05, nearly_as_fast = 0.01;
 // Iterations per exchange that are tried: all small ones, then steps of a sixteenth.
 std::vector<int> exchange_candidates(const Requirements& requirements, const PlanOptions& options) {
   const int iterations = std::max(1, requirements.iterations);
-  if (requirements.stack[2] > 0 || requirements.reduction_every_iteration) return {1};
+  if (!is_iterative(requirements) || requirements.reduction_every_iteration) return {1};
   if (options.iterations_per_exchange > 0) return {std::min(options.iterations_per_exchange, iterations)};
   int longest = 0, before = 0;  // between reductions: wider halos would never be used up
   for (const int due : requirements.reductions) {
@@ -54,7 +54,7 @@ int most_views(const Requirements& requirements, std::span<const DeviceModel> de
 // Views in a batch: from the preferred number down by halves.
 std::vector<int> batch_candidates(const Requirements& requirements, std::span<const DeviceModel> devices,
                                   const PlanOptions& options) {
-  if (requirements.stack[2] == 0) return {0};
+  if (is_iterative(requirements)) return {0};
   const int views = most_views(requirements, devices);
   const int step = requirements.batch_step;
   const auto in_steps = [&](int batch) { return std::max(batch / step, 1) * step; };
@@ -88,9 +88,9 @@ void finish_plan(Plan& plan, const Team& team, std::vector<SlabPlan> slabs, bool
   plan.iterations_per_exchange = iterations;
   plan.batch = batch;
   plan.resident = resident;
-  plan.passes = plan.requirements.stack[2] > 0 ? 1
-                : resident                     ? count_passes(plan.requirements, iterations)
-                                               : count_visits(plan.requirements, iterations);
+  plan.passes = !is_iterative(plan.requirements) ? 1
+                : resident                       ? count_passes(plan.requirements, iterations)
+                                                 : count_visits(plan.requirements, iterations);
   plan.seconds = estimate_seconds(plan);
 }
 
@@ -130,7 +130,7 @@ std::optional<Plan> try_plan(const Plan& common, const Team& team, int iteration
 bool may_stream(const Plan& common, const Team& team, const PlanOptions& options) {
   const auto& r = common.requirements;
   return options.may_stream && !options.may_end_early && options.minimum_slabs == 0 &&
-         options.iterations_per_exchange == 0 && r.stack[2] == 0 && !r.reductions_steer &&
+         options.iterations_per_exchange == 0 && is_iterative(r) && !r.reductions_steer &&
          !r.reduction_every_iteration && is_one_pass(r, r.iterations) &&
          std::none_of(team.devices.begin(), team.devices.end(),
                       [](const DeviceModel& device) { return device.shares_memory; });

@@ -20,14 +20,6 @@ class Slab;
 /// for any split.
 using Scalars = std::map<std::string, double>;
 
-/// What a step goes over.
-enum class Domain {
-  slices,    ///< every slab of the volume: reads and writes volumes, voxel by voxel
-  views,     ///< every batch of views: reads and writes projections, pixel by pixel
-  ray_sums,  ///< each slab adds its part to every ray, in ascending order of slices: reads a volume, writes projections
-  voxel_sums,  ///< every batch of views adds to each slab, in order: reads projections, writes a volume
-};
-
 struct Step {
   std::string name;
   Domain over = Domain::slices;

@@ -25,6 +25,14 @@ enum class ArrayKind { volume, slice, projections, image, planes, fixed };
 /// iteration: of a program (planning/program.hpp), lives from step to step but not from iteration to iteration.
 enum class Lifetime { input, state, scratch, output, sums, iteration };
 
+/// What a job, or a step of a program, goes over.
+enum class Domain {
+  slices,    ///< every slab of the volume: reads and writes volumes, voxel by voxel
+  views,     ///< every batch of views: reads and writes projections, pixel by pixel
+  ray_sums,  ///< each slab adds its part to every ray, in ascending order of slices: reads a volume, writes projections
+  voxel_sums,  ///< every batch of views adds to each slab, in order: reads projections, writes a volume
+};
+
 struct ArrayNeed {
   std::string name;
   ArrayKind kind = ArrayKind::volume;
@@ -51,7 +59,10 @@ struct KernelCost {
 
 struct Requirements {
   std::string algorithm;
-  std::array<std::size_t, 3> size{1, 1, 1};   // of the volume; slabs are ranges of the last axis
+  std::array<std::size_t, 3> size{1, 1, 1};  // of the volume; slabs are ranges of the last axis
+  /// slices: iterations over a volume. ray_sums: projections of a volume. voxel_sums: a volume from projections. views:
+  /// a program (program.hpp), whose steps say for themselves.
+  Domain over = Domain::slices;
   std::array<std::size_t, 3> stack{0, 0, 0};  // of the projections (columns, rows, views); 0: none
   std::vector<ArrayNeed> arrays;
   int iterations = 1;
@@ -72,6 +83,11 @@ struct Requirements {
   int batch_step = 1;        // a batch has a multiple of it, and so has the stack
   KernelCost cost;
 };
+
+/// A method that improves a volume by iterations.
+inline bool is_iterative(const Requirements& requirements) {
+  return requirements.over == Domain::slices;
+}
 
 /// Width, height and layers of an array of kind planes for a slab of `slices`: a layer for each plane across index axis
 /// `axis`, with (j, k), (i, k) or (i, j) along width and height. Slices along the height are rounded up to a power of

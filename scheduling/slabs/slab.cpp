@@ -17,7 +17,7 @@ Slab::Slab(Device device, const Plan& plan, int device_index)
       later_(device),
       fetching_(device),
       requirements_(plan.requirements),
-      timed_(plan.resident && plan.slabs.size() > 1 && plan.requirements.stack[2] == 0) {
+      timed_(plan.resident && plan.slabs.size() > 1 && is_iterative(plan.requirements)) {
   std::int64_t slices = 0, rows = 0;
   const SlabPlan* first = nullptr;
   for (const auto& slab : plan.slabs) {

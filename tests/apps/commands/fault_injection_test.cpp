@@ -325,7 +325,7 @@ INSTANTIATE_TEST_SUITE_P(
         Family{"fdk_two_devices", fdk + two, true, false, "fdk"}, Family{"fdk_kept", kept_fdk, false, false, "fdk"},
         Family{"fdk_kept_gpu", large_fdk, false, true, ""},
         Family{"fdk_kept_two_devices", kept_fdk + two, true, false, "fdk"}, Family{"cgls", cgls, false, false, ""},
-        Family{"cgls_out_of_core", cgls + Words{"--device-memory", "250K"}, false, false, "cgls"},
+        Family{"cgls_out_of_core", cgls + Words{"--device-memory", "500K"}, false, false, "cgls"},
         Family{"cgls_two_devices", cgls + two, true, false, "cgls"},
         Family{"cgls_kept_two_devices", cgls + two + Words{"--checkpoint", state, "--checkpoint-every", "0"}, true,
                false, "cgls"},

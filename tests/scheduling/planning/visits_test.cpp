@@ -20,6 +20,7 @@ Program program_of(std::array<std::size_t, 3> size, std::array<std::size_t, 3> s
   Program program;
   program.name = program.needs.algorithm = "example";
   program.needs.size = size;
+  program.needs.over = Domain::views;
   program.needs.stack = stack;
   program.needs.halo_high = 1;
   program.needs.iterations = 4;
