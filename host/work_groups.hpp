@@ -1,5 +1,5 @@
 // The shape of work-groups: within what the device and the compiled kernel allow; per kernel by device -> vendor ->
-// default, as measured (benchmarks/RESULTS.md).
+// default, as measured (benchmarks/results/nvidia-h200.md).
 #pragma once
 
 #include <array>

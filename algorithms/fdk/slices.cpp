@@ -14,7 +14,7 @@
 namespace halocline {
 namespace {
 
-// J_UNROLL of slices.cl, as measured on an H200 (benchmarks/RESULTS.md).
+// J_UNROLL of slices.cl, as measured on an H200 (benchmarks/results/nvidia-h200.md).
 std::size_t unroll_of(const FdkParameters& parameters) {
   return parameters.hardware_interpolation ? 8 : 4;
 }

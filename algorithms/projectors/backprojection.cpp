@@ -181,7 +181,8 @@ void VoxelDriven::declare(Requirements& requirements) const {
   requirements.arrays.push_back({.name = "volume", .kind = ArrayKind::volume, .lifetime = Lifetime::output});
   requirements.arrays.push_back({.name = "matrices", .kind = ArrayKind::fixed, .elements = matrices_.size()});
   requirements.kernels.push_back(kernel_.kernel);
-  // Updates a second on an H200, over its copy's rate (benchmarks/RESULTS.md); columns and lanes on two CPU cores.
+  // Updates a second on an H200, over its copy's rate (benchmarks/results/nvidia-h200.md); columns and lanes on two CPU
+  // cores.
   const auto [form, bytes] = tile_                        ? std::pair{"tile", 4.7}
                              : layout_ == Layout::columns ? std::pair{"columns", 110.0}
                              : lanes_                     ? std::pair{"lanes", 40.0}

@@ -91,7 +91,7 @@ bool all_cpu(const std::vector<DeviceModel>& models) {
   return std::all_of(models.begin(), models.end(), [](const DeviceModel& each) { return each.cpu; });
 }
 
-// On an H200 a quarter faster (benchmarks/RESULTS.md).
+// On an H200 a quarter faster (benchmarks/results/nvidia-h200.md).
 bool siddon_from_images(const std::vector<DeviceModel>& models, const Grid& volume) {
   const auto takes = [side = std::max(volume.size[0], volume.size[1]), layers = volume.size[2]](const auto& device) {
     if (device.cpu || side > device.image_side || layers > device.image_layers) return false;
@@ -260,7 +260,7 @@ Requirements RayProjection::requirements() const {
     requirements.batch_step = order_.empty() ? 1 : 2;
   }
   requirements.halo_high = parameters_.projector == Projector::joseph ? 1 : 0;
-  // As measured on an H200 (benchmarks/RESULTS.md).
+  // As measured on an H200 (benchmarks/results/nvidia-h200.md).
   const double bytes = parameters_.projector == Projector::siddon            ? (images() ? 5.9 : 7.3)
                        : parameters_.projector == Projector::distance_driven ? 63
                        : !images()                                           ? 12

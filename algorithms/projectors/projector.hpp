@@ -96,7 +96,7 @@ class RayBackprojection : public BackprojectionMethod {
   Projector projector_;
   RayTable table_;
   bool tiles_, stacks_, upright_;  // forms of Joseph's adjoint: for CPUs, for GPUs where no ray follows k, without tilt
-  int slices_per_item_;            // but for tiles, as measured (benchmarks/RESULTS.md)
+  int slices_per_item_;            // but for tiles, as measured (benchmarks/results/nvidia-h200.md)
   std::vector<float> matrices_;    // 12 a view
   std::function<Range(Range)> detector_rows_;
 
