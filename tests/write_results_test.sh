@@ -20,6 +20,11 @@ write --add device "Projection" project.out halocline bench project --size 12
 write --add device "FDK" fdk.out halocline bench fdk --size 12
 write --add device "Scaling" scaling.out halocline bench scaling --size 16
 write --add device "FDK" fdk.out halocline bench fdk --size 12 # in place of the first
+cat >kernels.out <<'JSON'
+{"context": {"device": "some GPU", "copy_GB_per_s": "40.0", "host_name": "whose"},
+ "benchmarks": [{"name": "iterate/pdu", "real_time": 1.25, "cpu_time": 1, "time_unit": "ms", "iterations": 9, "GUPS": 3.5}]}
+JSON
+write --add device "Kernels" kernels.out halocline_bench --benchmark_format=json
 write --check
 
 expect() {
@@ -35,7 +40,12 @@ expect '^| pdu | in-place | '
 expect '^| joseph | '
 expect '^| exact | '
 expect '^| pdu | 1 device | 1 | 1 | '
-[ "$(grep -c '^## ' device.md)" -eq 4 ]
+expect '^| iterate/pdu | 1.25 ms | 3.5 |$'
+[ "$(grep -c '^## ' device.md)" -eq 5 ]
+if grep -q 'whose' device.json; then
+  echo "the name of the computer was kept" >&2
+  exit 1
+fi
 
 echo >>device.md
 if write --check 2>stale.txt; then
