@@ -18,12 +18,12 @@
 #include <string_view>
 #include <vector>
 
-#include "apps/common_options.hpp"
-#include "apps/job.hpp"
-#include "apps/option_names.hpp"
-#include "apps/report.hpp"
-#include "apps/subcommands.hpp"
-#include "apps/unknown_option.hpp"
+#include "apps/commands/subcommands.hpp"
+#include "apps/job/common_options.hpp"
+#include "apps/job/job.hpp"
+#include "apps/job/option_names.hpp"
+#include "apps/job/report.hpp"
+#include "apps/options/unknown_option.hpp"
 #include "apps/version.hpp"
 #include "host/captured_stderr.hpp"
 #include "host/error.hpp"

@@ -6,7 +6,7 @@
 
 #include <functional>
 
-#include "scheduling/measure.hpp"
+#include "scheduling/profiling/measure.hpp"
 
 namespace halocline {
 

@@ -6,6 +6,7 @@
 #include "algorithms/projectors/projector.hpp"
 #include "algorithms/tuning/scan_loop.hpp"
 #include "benchmarks/bench.hpp"
+#include "scheduling/profiling/rates.hpp"
 
 namespace halocline {
 namespace {
@@ -24,7 +25,7 @@ void backproject(benchmark::State& state, VoxelDriven::Options options, bool sha
   if (options.mirrored && !bench_device().info().texel_pairs) return state.SkipWithError("no textures of two channels");
   const BenchScan scan = make_scan(tilt);
   options.distance_weight = true;
-  if (shared) set_device_options(options, budgets({bench_device()}));
+  if (shared) set_device_options(options, device_models({bench_device()}));
   BackprojectionLoop loop(bench_device(),
                           std::make_unique<Backprojection>(scan.geometry, scan.stack, scan.volume, options), false);
   measure(state, loop.slab(), [&] { loop.run(); });

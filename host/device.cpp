@@ -81,7 +81,7 @@ void throw_cause(const DeviceState& state) {
   if (state.seen_failed) throw_failed(*state.seen_failed, status_of(*state.seen_failed));
 }
 
-// A command that fails while it runs does not stop those after it in its queue, and drivers need not tell of it when
+// A command that fails while it runs does not stop those after it in its queue, and drivers need not report it when
 // they are waited for: so every command is looked at. Queues keep their order: what has ended stands in front.
 void check_running(DeviceState& state) {
   std::lock_guard lock(state.running_mutex);
@@ -392,11 +392,11 @@ void Device::check() {
   if (state_->seen_failed) throw_failed(*state_->seen_failed, status_of(*state_->seen_failed));
 }
 
-void Device::leave_out() {
-  state_->left_out = true;
+void Device::exclude() {
+  state_->excluded = true;
 }
-bool Device::left_out() const {
-  return state_->left_out;
+bool Device::excluded() const {
+  return state_->excluded;
 }
 
 void Device::record(std::shared_ptr<Trace> trace) {

@@ -180,8 +180,8 @@ class Device {
   /// Throws ClError if a command that has ended failed.
   void check();
   /// The device has failed: runs on several devices do without it from now on.
-  void leave_out();
-  bool left_out() const;
+  void exclude();
+  bool excluded() const;
   /// From now on commands are recorded there (nullptr: no longer).
   void record(std::shared_ptr<Trace> trace);
 

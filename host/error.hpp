@@ -1,7 +1,7 @@
 // The errors that Halocline throws. Each says what was found, what was expected and what to do. Texts name parameters
 // as this library does, in backticks: fields of parameter structs and arguments of functions, as `alpha`; with the
 // member that holds them where the name alone is not clear, as `time.weight`; with a value as `method = spdu`. apps/
-// puts the flags of the command in their place (apps/option_names.hpp).
+// puts the flags of the command in their place (apps/job/option_names.hpp).
 #pragma once
 
 #include <memory>

@@ -60,7 +60,7 @@ struct DeviceState : std::enable_shared_from_this<DeviceState> {
   std::mutex fft_mutex;
   std::optional<FftLibrary> fft_library;  // once it is known
   std::shared_ptr<Trace> trace;
-  std::atomic<bool> left_out{false};
+  std::atomic<bool> excluded{false};
   std::mutex running_mutex;
   std::deque<std::shared_ptr<EventState>> running[3];  // by Queue: commands that have not been seen to end well
   std::shared_ptr<EventState> seen_failed;             // the last one seen to fail, under the same mutex

@@ -21,7 +21,7 @@ Quirks quirks_of(const DeviceInfo& device);
 std::string program_options(const DeviceInfo& device, const std::string& file, const std::string& options);
 
 /// Why no job can run on the device, and what does; "": jobs can. For drivers that end the process, which no error of
-/// OpenCL tells of.
+/// OpenCL reports.
 std::string refusal(const DeviceInfo& device);
 
 /// NVIDIA's H100 and H200 under its own driver, for which defaults were measured (on an H200).

@@ -15,7 +15,7 @@ namespace halocline {
 struct Tuning {
   /// Shapes of work-groups by kernel, instead of those of work_group_shape(). For kernels launched without one.
   std::map<std::string, std::array<std::size_t, 3>> groups;
-  /// Of several ways to the same bits the fastest, as whoever offers them names them.
+  /// Of several ways to bitwise identical results the fastest, as whoever offers them names them.
   std::map<std::string, std::string> choices;
   /// Kinds of work for which was measured.
   std::set<std::string> classes;

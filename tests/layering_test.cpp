@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/source_text.hpp"
+#include "tests/support/source_text.hpp"
 
 namespace {
 
@@ -21,10 +21,13 @@ namespace fs = std::filesystem;
 // Each folder includes itself and those before it.
 const std::vector<std::string> layers{"cl", "host", "scheduling", "algorithms", "apps"};
 
-// And each room of algorithms/.
-const std::vector<std::string> rooms{"support",    "validation", "geometry",  "phantoms", "preprocessing",
-                                     "projectors", "fdk",        "alignment", "checks",   "noise",
-                                     "denoisers",  "tuning",     "denoise",   "metrics"};
+// And each room of a layer; files in the layer's own folder include all of its rooms.
+const std::map<std::string, std::vector<std::string>> rooms{
+    {"scheduling", {"planning", "slabs", "profiling", "transport", "execution"}},
+    {"algorithms",
+     {"support", "validation", "geometry", "phantoms", "preprocessing", "projectors", "fdk", "alignment", "checks",
+      "noise", "denoisers", "tuning", "denoise", "metrics"}},
+    {"apps", {"io", "drawing", "job", "checkpoint", "options", "commands"}}};
 
 struct Source {
   std::string path;  // from the root of the tree
@@ -144,27 +147,53 @@ TEST(Layering, includesPointDownwards) {
   }
 }
 
-// Place of the room of a path below algorithms/ among all rooms.
+bool lies_in_layer_itself(const std::string& path) {
+  return std::count(path.begin(), path.end(), '/') == 1;
+}
+
+// Place of the room of a path among those of its layer; as many as there are for none of them.
 std::size_t room_of(const std::string& path) {
-  const std::string below = path.substr(std::string("algorithms/").size());
-  return static_cast<std::size_t>(std::find(rooms.begin(), rooms.end(), below.substr(0, below.find('/'))) -
-                                  rooms.begin());
+  const auto first = path.find('/') + 1;
+  const auto& order = rooms.at(path.substr(0, first - 1));
+  const auto found = std::find(order.begin(), order.end(), path.substr(first, path.find('/', first) - first));
+  return static_cast<std::size_t>(found - order.begin());
 }
 
 TEST(Layering, roomsIncludeThoseBeforeThem) {
-  int files = 0;
+  std::map<std::string, int> files;
   for (const auto& source : tree()) {
-    if (source.folder() != "algorithms" || !is_code(source)) continue;
-    ++files;
+    const auto layer = rooms.find(source.folder());
+    if (layer == rooms.end() || !is_code(source)) continue;
+    ++files[layer->first];
     const std::size_t own = room_of(source.path);
-    EXPECT_LT(own, rooms.size()) << source.path << " is in none of the rooms";
+    const bool in_room = own < layer->second.size();
+    EXPECT_TRUE(in_room || (layer->first == "apps" && lies_in_layer_itself(source.path)))
+        << source.path << " is in none of the rooms";
     for (const auto& include : includes_of(source)) {
-      if (include.starts_with("algorithms/"))
+      if (include.starts_with(layer->first + "/"))
         EXPECT_LE(room_of(include), own) << source.path << " includes " << include;
-      EXPECT_FALSE(include.starts_with("benchmarks/")) << source.path << " includes " << include;
+      if (layer->first != "apps")
+        EXPECT_FALSE(include.starts_with("benchmarks/")) << source.path << " includes " << include;
     }
   }
-  EXPECT_GT(files, 100);
+  EXPECT_GT(files["scheduling"], 50);
+  EXPECT_GT(files["algorithms"], 100);
+  EXPECT_GT(files["apps"], 100);
+}
+
+// tests/<layer>/<room> tests <layer>/<room>; what they share lies in folders of its own.
+TEST(Layering, testsMirrorTheRooms) {
+  static const std::vector<std::string> shared{"consumer", "oclgrind", "reference", "support"};
+  int mirrored = 0;
+  for (const auto& source : tree()) {
+    if (source.folder() != "tests" || lies_in_layer_itself(source.path)) continue;
+    const auto below = fs::path(source.path).lexically_relative("tests").parent_path();
+    if (std::find(shared.begin(), shared.end(), below.begin()->string()) != shared.end()) continue;
+    ++mirrored;
+    EXPECT_LT(layer_of(below.begin()->string()), layers.size()) << source.path;
+    EXPECT_TRUE(fs::is_directory(fs::path(HALOCLINE_SOURCE_DIR) / below)) << source.path << " mirrors no room";
+  }
+  EXPECT_GT(mirrored, 100);
 }
 
 TEST(Layering, openClStaysInHost) {
@@ -217,7 +246,7 @@ TEST(Layering, kernelsAreNamedAfterTheirFile) {
 }
 
 // Who calls the library knows no command line: what it says names parameters (host/error.hpp), and apps/ says which
-// flag that is (apps/option_names.hpp). apps/io is a library, too.
+// flag that is (apps/job/option_names.hpp). apps/io is a library, too.
 TEST(Layering, noFlagOfTheCommandStandsBelowApps) {
   static const std::regex flag("(^|[^-\\w])--[a-z]"), short_flag("(^|[ '\"(])-[giom]($|[ '\",;)])");
   int files = 0;

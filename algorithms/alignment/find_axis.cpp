@@ -378,7 +378,7 @@ double correlation_bytes(const Grid& projections, const Geometry& geometry) {
   return sizeof(float) * static_cast<double>(projections.size[0] * rows * projections.size[2]);
 }
 
-double sharpness_bytes(const Grid& projections, const Geometry& geometry, const std::vector<DeviceBudget>& devices) {
+double sharpness_bytes(const Grid& projections, const Geometry& geometry, const std::vector<DeviceModel>& devices) {
   try {
     const Slices slices = slices_of(projections, geometry);
     const Grid grid = slices.grid(voxels_across(projections, true));

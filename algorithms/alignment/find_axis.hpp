@@ -7,7 +7,7 @@
 #include "algorithms/geometry/geometry.hpp"
 #include "host/device.hpp"
 #include "host/volume.hpp"
-#include "scheduling/plan.hpp"
+#include "scheduling/planning/plan.hpp"
 
 namespace halocline {
 
@@ -45,7 +45,7 @@ AxisEstimate axis_by_sharpness(const Volume& projections, const Geometry& geomet
 /// Host memory that these take beside the projections, bytes; by sharpness the runner's included, 0 where that would
 /// throw InputError.
 double correlation_bytes(const Grid& projections, const Geometry& geometry);
-double sharpness_bytes(const Grid& projections, const Geometry& geometry, const std::vector<DeviceBudget>& devices);
+double sharpness_bytes(const Grid& projections, const Geometry& geometry, const std::vector<DeviceModel>& devices);
 
 /// The geometry whose isocentre falls `shift` mm further along u in every view: its projection offset x is that much
 /// smaller.

@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "algorithms/denoise/frames.hpp"
-#include "algorithms/denoise/strength.hpp"
+#include "algorithms/denoise/parameter_choice.hpp"
 #include "algorithms/denoisers/fused_variants.hpp"
 #include "algorithms/denoisers/registry.hpp"
 #include "algorithms/noise/noise_estimate.hpp"
@@ -20,8 +20,9 @@
 #include "algorithms/validation/check_input.hpp"
 #include "host/error.hpp"
 #include "host/thread_pool.hpp"
-#include "scheduling/company.hpp"
-#include "scheduling/without_failed.hpp"
+#include "scheduling/execution/device_selection.hpp"
+#include "scheduling/execution/failover.hpp"
+#include "scheduling/profiling/rates.hpp"
 
 namespace halocline {
 namespace {
@@ -129,10 +130,10 @@ bool fuses(const DenoiseParameters& parameters) {
   return primal_dual && is_dimensionless(parameters.schedule) && parameters.regulariser.plain();
 }
 
-// The fastest form takes twice the memory or so: not where it would have to come and go, and the one in place would
+// The fastest form takes twice the memory or so: not where it would have to be streamed, and the one in place would
 // stay, unless that takes longer all the same.
 FusedForm form_for(const Grid& grid, const DenoiseParameters& parameters, FusedForm fastest,
-                   std::span<const DeviceBudget> devices, const PlanOptions& options) {
+                   std::span<const DeviceModel> devices, const PlanOptions& options) {
   if (!fuses(parameters)) return {};
   FusedForm form = fastest;
   if (parameters.stages) form.stages = *parameters.stages;
@@ -176,14 +177,14 @@ RunOptions shifted_options(const RunOptions& given, const DenoiseMethod& method,
 // second, which is then kept.
 FusedForm fastest_form(const std::vector<Device>& devices, const Grid& grid, const DenoiseParameters& parameters) {
   if (const auto stages = tuned_stages(devices, parameters.method)) return {*stages, 32};
-  if (const auto known = known_form(budgets(devices))) return *known;
+  if (const auto known = known_form(device_models(devices))) return *known;
   constexpr double worth_a_trial = 5e9;  // voxel-iterations: 464^3 voxels and more, as often as is usual
   constexpr double usual_iterations = 50;
   const double work = static_cast<double>(grid.count()) * std::min<double>(usual_iterations, parameters.iterations);
   if (!fuses(parameters) || parameters.stages || parameters.dual_bits || work < worth_a_trial) return {};
-  return without_failed(devices, [&](const std::vector<Device>& working) {
+  return with_failover(devices, [&](const std::vector<Device>& working) {
     const auto trial = [&](const Device& device) {
-      if (const auto known = known_form(budgets({device}))) return known->stages;
+      if (const auto known = known_form(device_models({device}))) return known->stages;
       return tried_form({device}, parameters.method == "spdu", grid.size).stages;
     };
     return FusedForm{tuned_or_tried_stages(working, parameters.method, trial), 32};
@@ -214,11 +215,11 @@ FusedForm form_on(const std::vector<Device>& devices, FusedForm form, const Grid
 FusedForm form_of_run(const std::vector<Device>& devices, const Grid& grid, const DenoiseParameters& parameters,
                       const PlanOptions& options) {
   const FusedForm fastest = fastest_form(devices, grid, parameters);
-  return form_on(devices, form_for(grid, parameters, fastest, budgets(devices), options), grid, parameters);
+  return form_on(devices, form_for(grid, parameters, fastest, device_models(devices), options), grid, parameters);
 }
 
 Plan plan_with(FusedForm form, const Grid& grid, const DenoiseParameters& parameters,
-               std::span<const DeviceBudget> devices, const PlanOptions& options) {
+               std::span<const DeviceModel> devices, const PlanOptions& options) {
   MethodParameters method = common(grid, parameters);
   method.fused = form;
   return make_plan(requirements_with_reductions(*make_denoiser(parameters.method, method)), devices, options);
@@ -685,7 +686,7 @@ DenoiseResult denoise_on(const VolumeSource& f, const VolumeSource* weights, Vol
       result.alpha_choice = "any: the volume is constant";
       result.rule_met = !parameters.target_fidelity;
     } else {
-      const auto choice = [&]() -> StrengthChoice {
+      const auto choice = [&]() -> ParameterChoice {
         if (parameters.chosen) return *parameters.chosen;
         if (frames && parameters.alpha_sigma) {
           if (!(noise.sigma > 0))
@@ -697,14 +698,14 @@ DenoiseResult denoise_on(const VolumeSource& f, const VolumeSource* weights, Vol
                   {}};
         }
         if (frames) {
-          auto found = without_failed(devices, [&](const std::vector<Device>& working) {
+          auto found = with_failover(devices, [&](const std::vector<Device>& working) {
             return choose_lambda_of_frames(part, parameters.time, parameters.target_fidelity, working);
           });
-          StrengthChoice strength{found.lambda, 0, found.how, found.warning.empty(), {}};
+          ParameterChoice strength{found.lambda, 0, found.how, found.warning.empty(), {}};
           if (!strength.met) strength.warnings.push_back(found.warning);
           return strength;
         }
-        StrengthProblem problem;
+        ParameterProblem problem;
         problem.method = parameters.method;
         problem.parameters = method;
         problem.inputs["f"] = &part;
@@ -724,13 +725,13 @@ DenoiseResult denoise_on(const VolumeSource& f, const VolumeSource* weights, Vol
           require_same_grid(grid, "the volume", parameters.half_b->grid, "`half_b`");
           problem.half_b = &(half_b = central_part(*parameters.half_b, most_judged_voxels));
         }
-        return without_failed(devices, [&](const std::vector<Device>& working) {
-          return choose_strength(parameters.strength, problem, working);
+        return with_failover(devices, [&](const std::vector<Device>& working) {
+          return choose_parameter(parameters.strength, problem, working);
         });
       }();
       if (parameters.alpha_sigma)
         check_alpha(fmt::format("`alpha_sigma = {}`", *parameters.alpha_sigma), 1 / choice.lambda);
-      if (parameters.tell_choice) parameters.tell_choice(choice);
+      if (parameters.on_parameter_chosen) parameters.on_parameter_chosen(choice);
       method.lambda = choice.lambda;
       if (choice.sigma > 0) result.noise_sigma = choice.sigma;
       result.alpha_choice = choice.how;
@@ -805,7 +806,7 @@ DenoiseResult denoise_on(const VolumeSource& f, const VolumeSource* weights, Vol
 
 Plan plan_on(const Grid& grid, const DenoiseParameters& parameters, const std::vector<Device>& devices,
              const PlanOptions& options) {
-  return plan_with(form_of_run(devices, grid, parameters, options), grid, parameters, budgets(devices), options);
+  return plan_with(form_of_run(devices, grid, parameters, options), grid, parameters, device_models(devices), options);
 }
 
 }  // namespace
@@ -815,7 +816,7 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
                            const RunOptions& options, const Volume* reference) {
   check_devices(devices);
   RunOptions wanted = options;
-  if (ends_when_it_likes(options)) wanted.plan.may_stream = false;
+  if (can_end_early(options)) wanted.plan.may_stream = false;
   DenoiseParameters full = parameters;  // as they are used
   full.regulariser.guided = reference != nullptr;
   full.statistical = descends(parameters) && weights != nullptr;
@@ -824,11 +825,11 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
     return plan_on(f.grid(), full, used, wanted.plan);
   };
   DenoiseParameters told = parameters;
-  told.tell_choice = [&](const StrengthChoice& choice) {
+  told.on_parameter_chosen = [&](const ParameterChoice& choice) {
     told.chosen = choice;  // whatever becomes of the devices, it is not made again
-    if (parameters.tell_choice) parameters.tell_choice(choice);
+    if (parameters.on_parameter_chosen) parameters.on_parameter_chosen(choice);
   };
-  return run_in_company(devices, wanted, plan, [&](const std::vector<Device>& used, const RunOptions& planned) {
+  return run_on_selection(devices, wanted, plan, [&](const std::vector<Device>& used, const RunOptions& planned) {
     return denoise_on(f, weights, output, told, used, planned, reference);
   });
 }
@@ -836,14 +837,14 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
 Plan plan_denoise(const Grid& grid, const DenoiseParameters& parameters, const std::vector<Device>& devices,
                   const PlanOptions& options) {
   check_denoise_parameters(parameters);
-  return plan_in_company(devices,
-                         [&](const std::vector<Device>& used) { return plan_on(grid, parameters, used, options); });
+  return plan_on_selection(devices,
+                           [&](const std::vector<Device>& used) { return plan_on(grid, parameters, used, options); });
 }
 
-Plan plan_denoise(const Grid& grid, const DenoiseParameters& parameters, std::span<const DeviceBudget> devices,
+Plan plan_denoise(const Grid& grid, const DenoiseParameters& parameters, std::span<const DeviceModel> devices,
                   const PlanOptions& options) {
   check_denoise_parameters(parameters);
-  return plan_in_company(std::vector(devices.begin(), devices.end()), [&](const std::vector<DeviceBudget>& used) {
+  return plan_on_selection(std::vector(devices.begin(), devices.end()), [&](const std::vector<DeviceModel>& used) {
     const FusedForm form = form_for(grid, parameters, known_form(used).value_or(FusedForm{}), used, options);
     return plan_with(form, grid, parameters, used, options);
   });

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/denoise/strength.hpp"
+#include "algorithms/denoise/parameter_choice.hpp"
 #include "algorithms/denoisers/denoise_method.hpp"
 
 namespace halocline {
@@ -17,7 +17,7 @@ constexpr int most_iterations = 1000000;
 /// What denoise() takes. Lengths in mm.
 struct DenoiseParameters {
   std::string method = "pdu";
-  std::optional<double> alpha;  // pdu, spdu: 1 / lambda; none: chosen by `strength` (choose_strength)
+  std::optional<double> alpha;  // pdu, spdu: 1 / lambda; none: chosen by `strength` (choose_parameter)
   /// Instead of it, without a unit: alpha = alpha_sigma / (sigma h), where sigma is the noise that `strength` "auto"
   /// goes by (pdu with weights: their RMS; pdu4d: estimate_noise_of_frames()) and h mean_spacing(), in space. The same
   /// number does the same to a volume in other grey values, with an offset or in other lengths.
@@ -44,13 +44,14 @@ struct DenoiseParameters {
   /// to the gap or to `iterations`. RunOptions::stage_output gets the results but the last.
   std::vector<double> alpha_path;
   const Volume* init = nullptr;   // the image to start from instead of f, on f's grid; the caller keeps it alive
-  std::string strength = "auto";  // pdu, spdu without alpha: one of strength_rules()
+  std::string strength = "auto";  // pdu, spdu without alpha: one of parameter_rules()
   /// Reconstructions of the odd and even views on f's grid, for the rules "halves" and "auto". The caller's.
   const Volume* half_a = nullptr;
   const Volume* half_b = nullptr;
-  /// What an earlier run has chosen that RunOptions::keeper goes on with, instead of choosing again.
-  std::optional<StrengthChoice> chosen;
-  std::function<void(const StrengthChoice&)> tell_choice;  // called before the run if there was something to choose
+  /// What an earlier run has chosen that RunOptions::checkpoint_store goes on with, instead of choosing again.
+  std::optional<ParameterChoice> chosen;
+  /// Called before the run if there was something to choose.
+  std::function<void(const ParameterChoice&)> on_parameter_chosen;
 };
 
 struct DenoiseResult {
@@ -81,7 +82,7 @@ struct DenoiseResult {
   bool stalled = false;             // given up, because float32 (or the type of the duals) gets no nearer
   StoppedBy stopped_by = StoppedBy::iterations;
   Regulariser regulariser;  // as used: reference_eta is there if there was a reference
-  bool rule_met = true;     // false: alpha is an end of the search for it (StrengthChoice::met)
+  bool rule_met = true;     // false: alpha is an end of the search for it (ParameterChoice::met)
   double rounding = 0;      // tvgd: grey values; a step below it is lost in float32
   double spread = 0;        // of the input: RMS about its mean, of a sample where it is large
   double largest = 0;       // of the input's grey values, without their sign
@@ -130,7 +131,7 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
 Plan plan_denoise(const Grid& grid, const DenoiseParameters& parameters, const std::vector<Device>& devices,
                   const PlanOptions& options = {});
 /// The same for devices that need not be there either.
-Plan plan_denoise(const Grid& grid, const DenoiseParameters& parameters, std::span<const DeviceBudget> devices,
+Plan plan_denoise(const Grid& grid, const DenoiseParameters& parameters, std::span<const DeviceModel> devices,
                   const PlanOptions& options = {});
 
 /// Divides by the mean of the positive values. InputError for negative and non-finite ones, and if there is no positive

@@ -17,7 +17,7 @@ using Smoothing = std::function<Volume(const Volume& volume, double lambda)>;
 /// which suits d; it goes down with d, and u0 with it, until the bands stay as they are.
 ///
 /// A parametric bootstrap (Efron & Tibshirani 1993, chapter 6) of the size of the noise. Bands are never made larger;
-/// one that does not change is the same, bit for bit, if no other changes.
+/// one that does not change is bitwise identical if no other changes.
 Volume noise_without_streaks(const Volume& f, const Volume& d, double lambda, const Smoothing& smooth);
 
 }  // namespace halocline

@@ -13,7 +13,7 @@
 #include "algorithms/denoisers/time_axis.hpp"
 #include "algorithms/fdk/filter_parameters.hpp"
 #include "algorithms/support/slice_sums.hpp"
-#include "scheduling/iteration.hpp"
+#include "scheduling/execution/iteration.hpp"
 
 namespace halocline {
 

@@ -94,8 +94,8 @@ int fused_chunk(const FusedTile& tile, const DeviceInfo& device, std::size_t nx,
   return static_cast<int>(best);
 }
 
-std::optional<FusedForm> known_form(std::span<const DeviceBudget> devices) {
-  // Duals stay float32: then the bits are those of the kernels in place, whichever the plan takes.
+std::optional<FusedForm> known_form(std::span<const DeviceModel> devices) {
+  // Duals stay float32: then results are bitwise identical to the kernels in place, whichever the plan takes.
   std::optional<FusedForm> best;
   for (const auto& device : devices) {
     FusedForm form;  // CPUs: work-groups with barriers in a loop are slow there

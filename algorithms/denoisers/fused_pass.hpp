@@ -10,11 +10,11 @@
 
 #include "algorithms/denoisers/weight_code.hpp"
 #include "host/device_info.hpp"
-#include "scheduling/slab.hpp"
+#include "scheduling/slabs/slab.hpp"
 
 namespace halocline {
 
-/// How PDU and S-PDU iterate. Every form gives the same bits for the same dual_bits.
+/// How PDU and S-PDU iterate. Every form gives bitwise identical results for the same dual_bits.
 struct FusedForm {
   int stages = 0;      ///< iterations a pass, 1 to 4; 0: two kernels that work in place, with the least memory
   int dual_bits = 32;  ///< of a stored component of the dual: 32 (float), 16 or 8 (parts of lambda); 32 with 0 stages
@@ -47,9 +47,9 @@ bool has_fused_tile(const DeviceInfo& device, int stages, std::size_t nx);
 /// Slices a work-group streams through so that all compute units end at about the same time.
 int fused_chunk(const FusedTile& tile, const DeviceInfo& device, std::size_t nx, std::size_t ny, std::int64_t slices);
 
-/// What was measured to be fastest on devices like all of these (see benchmarks/RESULTS.md) and has the bits of the
-/// kernels in place; nothing if one of them is of a kind that was not measured.
-std::optional<FusedForm> known_form(std::span<const DeviceBudget> devices);
+/// What was measured to be fastest on devices like all of these (see benchmarks/RESULTS.md) and is bitwise identical to
+/// the kernels in place; nothing if one of them is of a kind that was not measured.
+std::optional<FusedForm> known_form(std::span<const DeviceModel> devices);
 
 /// One pass of steps.size() iterations on `core`, or a part of one. The arrays are those of Pdu (with weights: and
 /// "w"), and a "new_" one for each of u, qx, qy, qz, which gets the result. steps: dual steps along x, y, z and theta

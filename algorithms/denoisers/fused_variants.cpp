@@ -6,7 +6,7 @@
 
 #include "algorithms/denoisers/fused_pass.hpp"
 #include "algorithms/denoisers/registry.hpp"
-#include "scheduling/iteration.hpp"
+#include "scheduling/execution/iteration.hpp"
 
 namespace halocline {
 namespace {

@@ -1,9 +1,9 @@
 // The smallest iterative method: copy it to add one.
 //
 // A new method "abc" is: cl/abc.cl (kernels abc_<verb>), algorithms/denoisers/abc.hpp and abc.cpp (a class like this
-// one), one line in algorithms/denoisers/registry.cpp, tests/abc_test.cpp. The registry's test then runs it on one
-// slab, many slabs and two devices and wants the same bits; the planner, the runner and the transfers need not know of
-// it.
+// one), one line in algorithms/denoisers/registry.cpp, tests/algorithms/denoisers/abc_test.cpp. The registry's test
+// then runs it on one slab, many slabs and two devices and wants bitwise identical results; the planner, the runner and
+// the transfers need not know of it.
 #pragma once
 
 #include "algorithms/denoisers/denoise_method.hpp"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "scheduling/requirements.hpp"
-#include "scheduling/slab.hpp"
+#include "scheduling/planning/requirements.hpp"
+#include "scheduling/slabs/slab.hpp"
 
 namespace halocline {
 

@@ -14,7 +14,8 @@
 #include "algorithms/validation/check_input.hpp"
 #include "host/error.hpp"
 #include "host/plural.hpp"
-#include "scheduling/company.hpp"
+#include "scheduling/execution/device_selection.hpp"
+#include "scheduling/profiling/rates.hpp"
 
 namespace halocline {
 namespace {
@@ -136,7 +137,7 @@ std::array<std::array<float, 4>, 2> interpolated_correlations(const FdkParameter
 }
 
 VoxelDriven::Options voxel_options(const Geometry& geometry, const FdkParameters& parameters, std::size_t length,
-                                   std::span<const DeviceBudget> devices) {
+                                   std::span<const DeviceModel> devices) {
   VoxelDriven::Options options;
   options.hardware_interpolation = parameters.hardware_interpolation;
   options.half_texels = parameters.half_texels;
@@ -540,7 +541,7 @@ void FdkFilter::unpack(Slab& slab, Range views, const std::string& layout, std::
 }
 
 Fdk::Fdk(const Geometry& geometry, const Grid& projections, const Grid& grid, const FdkParameters& parameters,
-         std::span<const DeviceBudget> devices)
+         std::span<const DeviceModel> devices)
     : variance_(parameters.variance.has_value()),
       filter_(geometry, projections, parameters),
       voxels_(filter_.rows().geometry, filter_.rows().padded, grid,
@@ -685,9 +686,9 @@ RunResult fdk_of(const ProjectionStack& projections, const Geometry& geometry, O
     return Fdk(geometry, stack, grid, with_row_filter(parameters, used), checked_budgets(used));
   };
   const auto plan = [&](const std::vector<Device>& used) {
-    return plan_backprojection(method_for(used), budgets(used), options.plan);
+    return plan_backprojection(method_for(used), device_models(used), options.plan);
   };
-  return run_in_company(devices, options, plan, [&](const std::vector<Device>& used, const RunOptions& planned) {
+  return run_on_selection(devices, options, plan, [&](const std::vector<Device>& used, const RunOptions& planned) {
     const Fdk method = method_for(used);
     for (const Device& device : used) method.check_device(device.info());
     return run_backprojection(method, projections, output, used, planned);
@@ -740,10 +741,10 @@ RunResult fdk_into(const VolumeSource& projections, const Grid& stack, const Geo
 }
 
 Plan plan_fdk(const Geometry& geometry, const Grid& projections, const Grid& grid, const FdkParameters& parameters,
-              const std::vector<DeviceBudget>& budgets, const PlanOptions& options) {
+              const std::vector<DeviceModel>& models, const PlanOptions& options) {
   check_fdk_parameters(parameters);
   check_fdk(geometry, projections, grid, "the projections", "the geometry", parameters.redundancy);
-  return plan_in_company(budgets, [&](const std::vector<DeviceBudget>& used) {
+  return plan_on_selection(models, [&](const std::vector<DeviceModel>& used) {
     return plan_backprojection(Fdk(geometry, projections, grid, parameters, used), used, options);
   });
 }

@@ -125,7 +125,7 @@ class Fdk : public BackprojectionMethod {
  public:
   /// devices: that are to run it; they decide how projections lie in memory.
   Fdk(const Geometry& geometry, const Grid& projections, const Grid& grid, const FdkParameters& parameters,
-      std::span<const DeviceBudget> devices = {});
+      std::span<const DeviceModel> devices = {});
   Requirements requirements() const override;
   std::vector<int> order() const override { return voxels_.order(); }
   void check_device(const DeviceInfo& device) const { voxels_.check_device(device); }
@@ -183,6 +183,6 @@ RunResult fdk_into(const VolumeSource& projections, const Grid& stack, const Geo
 
 /// What fdk() would do.
 Plan plan_fdk(const Geometry& geometry, const Grid& projections, const Grid& grid, const FdkParameters& parameters,
-              const std::vector<DeviceBudget>& budgets, const PlanOptions& options = {});
+              const std::vector<DeviceModel>& models, const PlanOptions& options = {});
 
 }  // namespace halocline

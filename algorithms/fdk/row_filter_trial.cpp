@@ -6,7 +6,7 @@
 
 #include "algorithms/fdk/fdk.hpp"
 #include "host/trial_values.hpp"
-#include "scheduling/measure.hpp"
+#include "scheduling/profiling/measure.hpp"
 
 namespace halocline {
 namespace {

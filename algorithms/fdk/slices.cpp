@@ -8,7 +8,8 @@
 
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
-#include "scheduling/plan_text.hpp"
+#include "scheduling/planning/plan_text.hpp"
+#include "scheduling/profiling/rates.hpp"
 
 namespace halocline {
 namespace {
@@ -89,8 +90,8 @@ Requirements requirements_of(const FdkFilter& filter, const FdkParameters& param
 }
 
 Plan plan_of(const FdkFilter& filter, const FdkParameters& parameters, std::size_t most_pixels,
-             const DeviceBudget& budget) {
-  Plan plan = make_plan(requirements_of(filter, parameters, most_pixels), std::span(&budget, 1));
+             const DeviceModel& model) {
+  Plan plan = make_plan(requirements_of(filter, parameters, most_pixels), std::span(&model, 1));
   if (plan.slabs.size() == 1) return plan;
   const auto& need = plan.requirements;
   const auto resident = std::find_if(need.arrays.begin(), need.arrays.end(),
@@ -100,8 +101,8 @@ Plan plan_of(const FdkFilter& filter, const FdkParameters& parameters, std::size
       "slices: the {} filtered projections take {} with {}, and stay on the device together; the budget of {} is {}, "
       "its largest allocation {}. Take fewer views at a time (`window_views`), {}or give more with `device_memory`",
       need.stack[2], bytes_text(static_cast<double>(bytes)),
-      parameters.hardware_interpolation ? "hardware interpolation" : "exact interpolation", budget.name,
-      bytes_text(static_cast<double>(budget.memory)), bytes_text(static_cast<double>(budget.max_allocation)),
+      parameters.hardware_interpolation ? "hardware interpolation" : "exact interpolation", model.name,
+      bytes_text(static_cast<double>(model.memory)), bytes_text(static_cast<double>(model.max_allocation)),
       parameters.hardware_interpolation ? "" : "`hardware_interpolation` (4 bytes a pixel, not 16), "));
 }
 
@@ -195,9 +196,9 @@ Slices::Slices(const Device& device, const Volume& projections, const Geometry& 
   if (parameters.variance)
     correlation_ = static_cast<float>(
         neighbour_correlation(ramp_transfer(parameters.window, parameters.cutoff, filter_.rows().length)));
-  DeviceBudget budget = budgets({device}).front();
-  budget.memory -= std::min(budget.memory, device.ledger().in_use());  // others' windows stay where they are
-  const Plan plan = plan_of(filter_, parameters, most_pixels, budget);
+  DeviceModel model = device_models({device}).front();
+  model.memory -= std::min(model.memory, device.ledger().in_use());  // others' windows stay where they are
+  const Plan plan = plan_of(filter_, parameters, most_pixels, model);
   batch_ = plan.batch;
   slab_ = std::make_unique<Slab>(device, plan, 0);
   gaps_.resize(padded[2]);
@@ -338,10 +339,10 @@ std::vector<Volume> Slices::reconstruct(std::span<const Grid> slices) {
 }
 
 Plan plan_slices(const Geometry& geometry, const Grid& projections, const Grid& volume, const FdkParameters& parameters,
-                 std::size_t most_pixels, const DeviceBudget& budget) {
+                 std::size_t most_pixels, const DeviceModel& model) {
   check_slice_parameters(parameters);
   check_fdk(geometry, projections, volume, "the projections", "the geometry", parameters.redundancy);
-  return plan_of(FdkFilter(geometry, projections, parameters), parameters, most_pixels, budget);
+  return plan_of(FdkFilter(geometry, projections, parameters), parameters, most_pixels, model);
 }
 
 Geometry views_of(const Geometry& geometry, Range views) {

@@ -11,9 +11,9 @@
 
 namespace halocline {
 
-/// A window of the last N views of a scan. They are uploaded and filtered once, and serve every slice: the bits are
-/// those that fdk() of the window's projections gives a volume, where a slice lies on a plane of its voxels (exact
-/// interpolation).
+/// A window of the last N views of a scan. They are uploaded and filtered once, and serve every slice: bitwise
+/// identical to the volume that fdk() makes of the window's projections, where a slice lies on a plane of its voxels
+/// (exact interpolation).
 class Slices {
  public:
   /// The first window. `volume`: the grid whose planes these are; any others are computed in its coordinates, too.
@@ -70,7 +70,7 @@ class Slices {
 
 /// What the first window needs. Throws InputError as Slices() does for the scan, and PlanError.
 Plan plan_slices(const Geometry& geometry, const Grid& projections, const Grid& volume, const FdkParameters& parameters,
-                 std::size_t most_pixels, const DeviceBudget& budget);
+                 std::size_t most_pixels, const DeviceModel& model);
 
 /// The part of a scan.
 Geometry views_of(const Geometry& geometry, Range views);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "algorithms/geometry/geometry.hpp"
-#include "scheduling/range.hpp"
+#include "scheduling/planning/range.hpp"
 
 namespace halocline {
 

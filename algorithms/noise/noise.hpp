@@ -27,9 +27,9 @@ struct NoiseReport {
 /// `electronic_sigma` is in counts.
 ///
 /// Every pixel has its own stream of random numbers, keyed by the seed and its place in the whole stack; `first_pixel`
-/// is the place of projections.voxels[0] there. So pieces of a stack get the same bits as the whole, for any number of
-/// threads. Throws InputError if photons is not in (0, 1e10], electronic_sigma is negative or not finite, or a pixel's
-/// mean count would exceed 1e10 (the data are no line integrals); the voxels are of no use then.
+/// is the place of projections.voxels[0] there. So pieces of a stack are bitwise identical to the whole, for any number
+/// of threads. Throws InputError if photons is not in (0, 1e10], electronic_sigma is negative or not finite, or a
+/// pixel's mean count would exceed 1e10 (the data are no line integrals); the voxels are of no use then.
 NoiseReport add_noise(Volume& projections, double photons, double electronic_sigma, std::uint64_t seed,
                       std::uint64_t first_pixel = 0);
 

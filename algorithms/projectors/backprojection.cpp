@@ -11,7 +11,8 @@
 #include "algorithms/projectors/projector_variants.hpp"
 #include "algorithms/validation/check_input.hpp"
 #include "host/error.hpp"
-#include "scheduling/company.hpp"
+#include "scheduling/execution/device_selection.hpp"
+#include "scheduling/profiling/rates.hpp"
 
 namespace halocline {
 namespace {
@@ -25,19 +26,19 @@ std::vector<Matrix34> matrices_of(const Geometry& geometry, const Grid& projecti
   return matrices;
 }
 
-bool all_chose(std::span<const DeviceBudget> devices, const char* choice, const char* form) {
-  return !devices.empty() && std::all_of(devices.begin(), devices.end(), [&](const DeviceBudget& device) {
+bool all_chose(std::span<const DeviceModel> devices, const char* choice, const char* form) {
+  return !devices.empty() && std::all_of(devices.begin(), devices.end(), [&](const DeviceModel& device) {
     const auto tuned = device.choices.find(choice);
     return tuned != device.choices.end() && tuned->second == form;
   });
 }
 
-bool mirrored_was_fastest(std::span<const DeviceBudget> devices) {
+bool mirrored_was_fastest(std::span<const DeviceModel> devices) {
   return all_chose(devices, texture_form_choice, mirrored_form) &&
-         std::all_of(devices.begin(), devices.end(), [](const DeviceBudget& device) { return device.texel_pairs; });
+         std::all_of(devices.begin(), devices.end(), [](const DeviceModel& device) { return device.texel_pairs; });
 }
 
-bool images_were_fastest(std::span<const DeviceBudget> devices) {
+bool images_were_fastest(std::span<const DeviceModel> devices) {
   return all_chose(devices, exact_form_choice, images_form);
 }
 
@@ -301,7 +302,7 @@ void VoxelDriven::accumulate(Slab& slab, Range views, Range slices) const {
   slab.launch(kernel, {pack_ == 4 ? nx / 2 : nx, pack_ > 1 ? ny / 2 : ny, parts(count, unroll)}, arguments);
 }
 
-void set_device_options(VoxelDriven::Options& options, std::span<const DeviceBudget> devices) {
+void set_device_options(VoxelDriven::Options& options, std::span<const DeviceModel> devices) {
   options.cpu =
       !devices.empty() && std::all_of(devices.begin(), devices.end(), [](const auto& device) { return device.cpu; });
   options.texel_pairs = !devices.empty() && std::all_of(devices.begin(), devices.end(),
@@ -314,15 +315,15 @@ void set_device_options(VoxelDriven::Options& options, std::span<const DeviceBud
                          })->image_side;
 }
 
-std::vector<DeviceBudget> checked_budgets(const std::vector<Device>& devices) {
-  auto result = budgets(devices);
+std::vector<DeviceModel> checked_budgets(const std::vector<Device>& devices) {
+  auto result = device_models(devices);
   const LocalTile* tile = fastest_tile(result);
   const bool images = images_were_fastest(result);
   if ((tile != nullptr || images) &&
       !variant_works(tile != nullptr ? tile_variant(*tile) : image_variant(), devices, "quads serve"))
-    for (DeviceBudget& budget : result) budget.choices[exact_form_choice] = quads_form;
+    for (DeviceModel& model : result) model.choices[exact_form_choice] = quads_form;
   if (mirrored_was_fastest(result) && !variant_works(mirrored_variant(), devices, "a pixel a texel serves"))
-    for (DeviceBudget& budget : result) budget.choices[texture_form_choice] = single_form;
+    for (DeviceModel& model : result) model.choices[texture_form_choice] = single_form;
   return result;
 }
 
@@ -357,7 +358,7 @@ void Backprojection::accumulate(Slab& slab, Range views, Range slices) const {
 namespace {
 
 Backprojection unfiltered(const Geometry& geometry, const Grid& projections, const Grid& grid,
-                          const BackprojectionParameters& parameters, std::span<const DeviceBudget> devices) {
+                          const BackprojectionParameters& parameters, std::span<const DeviceModel> devices) {
   VoxelDriven::Options options;
   options.hardware_interpolation = parameters.hardware_interpolation;
   options.half_texels = parameters.half_texels;
@@ -381,9 +382,9 @@ RunResult backproject(const Volume& projections, const Geometry& geometry, const
     return unfiltered(geometry, projections.grid, grid, parameters, checked_budgets(used));
   };
   const auto plan = [&](const std::vector<Device>& used) {
-    return plan_backprojection(method_for(used), budgets(used), options.plan);
+    return plan_backprojection(method_for(used), device_models(used), options.plan);
   };
-  return run_in_company(devices, options, plan, [&](const std::vector<Device>& used, const RunOptions& planned) {
+  return run_on_selection(devices, options, plan, [&](const std::vector<Device>& used, const RunOptions& planned) {
     const auto method = method_for(used);
     for (const Device& device : used) method.check_device(device.info());
     return run_backprojection(method, projections, grid, used, planned);
@@ -391,9 +392,9 @@ RunResult backproject(const Volume& projections, const Geometry& geometry, const
 }
 
 Plan plan_backproject(const Geometry& geometry, const Grid& projections, const Grid& grid,
-                      const BackprojectionParameters& parameters, const std::vector<DeviceBudget>& budgets,
+                      const BackprojectionParameters& parameters, const std::vector<DeviceModel>& models,
                       const PlanOptions& options) {
-  return plan_in_company(budgets, [&](const std::vector<DeviceBudget>& used) {
+  return plan_on_selection(models, [&](const std::vector<DeviceModel>& used) {
     return plan_backprojection(unfiltered(geometry, projections, grid, parameters, used), used, options);
   });
 }

@@ -11,7 +11,7 @@
 #include "algorithms/geometry/geometry.hpp"
 #include "algorithms/projectors/local_tile.hpp"
 #include "algorithms/projectors/mirrored_rows.hpp"
-#include "scheduling/backprojection.hpp"
+#include "scheduling/execution/backprojection.hpp"
 
 namespace halocline {
 
@@ -91,11 +91,11 @@ inline constexpr const char* texture_form_choice = "hardware back-projection";
 inline constexpr const char* single_form = "a pixel a texel";
 inline constexpr const char* mirrored_form = "mirrored rows";
 
-/// budgets(), without the forms that one of the devices computes wrongly.
-std::vector<DeviceBudget> checked_budgets(const std::vector<Device>& devices);
+/// device_models(), without the forms that one of the devices computes wrongly.
+std::vector<DeviceModel> checked_budgets(const std::vector<Device>& devices);
 
 /// What all the devices take, for VoxelDriven::Options.
-void set_device_options(VoxelDriven::Options& options, std::span<const DeviceBudget> devices);
+void set_device_options(VoxelDriven::Options& options, std::span<const DeviceModel> devices);
 
 /// Detector rows that the slices need for bilinear interpolation, by projecting the range's corner voxels in all views:
 /// even begin, even or last end, at least 32 (fewer only if the detector has fewer); all rows if a corner is not in
@@ -128,7 +128,7 @@ RunResult backproject(const Volume& projections, const Geometry& geometry, const
 
 /// What that would do.
 Plan plan_backproject(const Geometry& geometry, const Grid& projections, const Grid& grid,
-                      const BackprojectionParameters& parameters, const std::vector<DeviceBudget>& budgets,
+                      const BackprojectionParameters& parameters, const std::vector<DeviceModel>& models,
                       const PlanOptions& options = {});
 
 }  // namespace halocline

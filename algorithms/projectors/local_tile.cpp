@@ -13,7 +13,7 @@ namespace {
 constexpr LocalTile tiles[] = {{32, 16, 16, 40 << 10},
                                {16, 16, 16, 20 << 10}};  // on an H200 897 and 884 GUPS, quads 781
 
-std::string form_of(const DeviceBudget& device) {
+std::string form_of(const DeviceModel& device) {
   if (device.cpu) return quads_form;
   if (const auto tuned = device.choices.find(exact_form_choice); tuned != device.choices.end()) return tuned->second;
   return is_hopper(device.platform, device.name) ? tiles[0].text() : quads_form;
@@ -41,10 +41,10 @@ bool takes_tile(const DeviceInfo& device, const LocalTile& tile) {
          static_cast<std::size_t>(tile.bytes) + corners + patches <= usable_local_memory(device);
 }
 
-const LocalTile* fastest_tile(std::span<const DeviceBudget> devices) {
+const LocalTile* fastest_tile(std::span<const DeviceModel> devices) {
   const auto found = std::find_if(std::begin(tiles), std::end(tiles), [&](const LocalTile& tile) {
     return std::all_of(devices.begin(), devices.end(),
-                       [&](const DeviceBudget& device) { return form_of(device) == tile.text(); });
+                       [&](const DeviceModel& device) { return form_of(device) == tile.text(); });
   });
   return devices.empty() || found == std::end(tiles) ? nullptr : &*found;
 }

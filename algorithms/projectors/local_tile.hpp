@@ -5,7 +5,7 @@
 #include <string>
 
 #include "host/device_info.hpp"
-#include "scheduling/plan.hpp"
+#include "scheduling/planning/plan.hpp"
 
 namespace halocline {
 
@@ -34,6 +34,6 @@ inline constexpr const char* images_form = "images";
 
 /// The one that tuning found the fastest on all of the devices, or that was measured to be on devices like them; null:
 /// none, or not the same, or one is a CPU.
-const LocalTile* fastest_tile(std::span<const DeviceBudget> devices);
+const LocalTile* fastest_tile(std::span<const DeviceModel> devices);
 
 }  // namespace halocline

@@ -13,7 +13,8 @@
 #include "host/error.hpp"
 #include "host/quirks.hpp"
 #include "host/work_groups.hpp"
-#include "scheduling/company.hpp"
+#include "scheduling/execution/device_selection.hpp"
+#include "scheduling/profiling/rates.hpp"
 
 namespace halocline {
 namespace {
@@ -86,24 +87,23 @@ void add_table(std::vector<SlabArgument>& arguments, const RayTable& table, std:
   if (ends && !table.sources.empty()) arguments.emplace_back(in("sources"));
 }
 
-bool all_cpu(const std::vector<DeviceBudget>& budgets) {
-  return std::all_of(budgets.begin(), budgets.end(), [](const DeviceBudget& each) { return each.cpu; });
+bool all_cpu(const std::vector<DeviceModel>& models) {
+  return std::all_of(models.begin(), models.end(), [](const DeviceModel& each) { return each.cpu; });
 }
 
 // On an H200 a quarter faster (benchmarks/RESULTS.md).
-bool siddon_from_images(const std::vector<DeviceBudget>& budgets, const Grid& volume) {
+bool siddon_from_images(const std::vector<DeviceModel>& models, const Grid& volume) {
   const auto takes = [side = std::max(volume.size[0], volume.size[1]), layers = volume.size[2]](const auto& device) {
     if (device.cpu || side > device.image_side || layers > device.image_layers) return false;
     const auto tuned = device.choices.find(siddon_form_choice);
     return tuned != device.choices.end() ? tuned->second == images_form : is_hopper(device.platform, device.name);
   };
-  return !budgets.empty() && std::all_of(budgets.begin(), budgets.end(), takes);
+  return !models.empty() && std::all_of(models.begin(), models.end(), takes);
 }
 
-ProjectionParameters for_devices(ProjectionParameters parameters, const std::vector<DeviceBudget>& budgets) {
-  parameters.gpu = parameters.gpu || !all_cpu(budgets);
-  parameters.texel_pairs =
-      std::all_of(budgets.begin(), budgets.end(), [](const auto& each) { return each.texel_pairs; });
+ProjectionParameters for_devices(ProjectionParameters parameters, const std::vector<DeviceModel>& models) {
+  parameters.gpu = parameters.gpu || !all_cpu(models);
+  parameters.texel_pairs = std::all_of(models.begin(), models.end(), [](const auto& each) { return each.texel_pairs; });
   return parameters;
 }
 
@@ -124,11 +124,11 @@ Geometry in_order(Geometry geometry, const std::vector<int>& order) {
 
 // Siddon's images need as much memory again: not where that makes more slabs of the volume.
 bool images_pay(const Geometry& geometry, const Grid& volume, const Grid& projections, ProjectionParameters parameters,
-                const std::vector<DeviceBudget>& budgets, const PlanOptions& options) {
-  if (parameters.projector != Projector::siddon || !siddon_from_images(budgets, volume)) return false;
+                const std::vector<DeviceModel>& models, const PlanOptions& options) {
+  if (parameters.projector != Projector::siddon || !siddon_from_images(models, volume)) return false;
   const auto slabs = [&](bool images) {
     parameters.images = images;
-    return plan_projection(RayProjection(geometry, volume, projections, parameters), budgets, options).slabs.size();
+    return plan_projection(RayProjection(geometry, volume, projections, parameters), models, options).slabs.size();
   };
   try {
     return slabs(true) <= slabs(false);
@@ -469,7 +469,7 @@ void RayBackprojection::accumulate(Slab& slab, Range views, Range slices) const 
 namespace {
 
 Plan projection_plan(const Geometry& geometry, const Grid& volume, const Grid& projections,
-                     const ProjectionParameters& parameters, const std::vector<DeviceBudget>& devices,
+                     const ProjectionParameters& parameters, const std::vector<DeviceModel>& devices,
                      const PlanOptions& options) {
   ProjectionParameters taken = for_devices(parameters, devices);
   if (images_pay(geometry, volume, projections, taken, devices, options)) taken.images = true;
@@ -487,10 +487,10 @@ RunResult project(const Volume& volume, const Geometry& geometry, const Grid& pr
   if (parameters.hardware_interpolation)
     require_variant(texture_projection_variant(), devices, "`hardware_interpolation`");
   const auto plan = [&](const std::vector<Device>& used) {
-    return projection_plan(geometry, volume.grid, projections, parameters, budgets(used), options.plan);
+    return projection_plan(geometry, volume.grid, projections, parameters, device_models(used), options.plan);
   };
-  return run_in_company(devices, options, plan, [&](const std::vector<Device>& used, const RunOptions& planned) {
-    const auto limits = budgets(used);
+  return run_on_selection(devices, options, plan, [&](const std::vector<Device>& used, const RunOptions& planned) {
+    const auto limits = device_models(used);
     ProjectionParameters taken = for_devices(parameters, limits);
     if (!taken.images && images_pay(geometry, volume.grid, projections, taken, limits, planned.plan))
       taken.images = variant_works(siddon_image_variant(), used, "buffers serve");
@@ -510,30 +510,30 @@ RunResult backproject(const Volume& projections, const Geometry& geometry, const
   check_devices(devices);
   check_volume(projections, "the projections");
   check(geometry, volume, projections.grid);
-  const auto method_for = [&](const std::vector<DeviceBudget>& used) {
+  const auto method_for = [&](const std::vector<DeviceModel>& used) {
     return RayBackprojection(geometry, projections.grid, volume, projector, !all_cpu(used));
   };
   const auto plan = [&](const std::vector<Device>& used) {
-    return plan_backprojection(method_for(budgets(used)), budgets(used), options.plan);
+    return plan_backprojection(method_for(device_models(used)), device_models(used), options.plan);
   };
-  return run_in_company(devices, options, plan, [&](const std::vector<Device>& used, const RunOptions& planned) {
-    return run_backprojection(method_for(budgets(used)), projections, volume, used, planned);
+  return run_on_selection(devices, options, plan, [&](const std::vector<Device>& used, const RunOptions& planned) {
+    return run_backprojection(method_for(device_models(used)), projections, volume, used, planned);
   });
 }
 
 Plan plan_project(const Geometry& geometry, const Grid& volume, const Grid& projections,
-                  const ProjectionParameters& parameters, const std::vector<DeviceBudget>& budgets,
+                  const ProjectionParameters& parameters, const std::vector<DeviceModel>& models,
                   const PlanOptions& options) {
   check(geometry, volume, projections);
-  return plan_in_company(budgets, [&](const std::vector<DeviceBudget>& used) {
+  return plan_on_selection(models, [&](const std::vector<DeviceModel>& used) {
     return projection_plan(geometry, volume, projections, parameters, used, options);
   });
 }
 
 Plan plan_backproject(const Geometry& geometry, const Grid& projections, const Grid& volume, Projector projector,
-                      const std::vector<DeviceBudget>& budgets, const PlanOptions& options) {
+                      const std::vector<DeviceModel>& models, const PlanOptions& options) {
   check(geometry, volume, projections);
-  return plan_in_company(budgets, [&](const std::vector<DeviceBudget>& used) {
+  return plan_on_selection(models, [&](const std::vector<DeviceModel>& used) {
     return plan_backprojection(RayBackprojection(geometry, projections, volume, projector, !all_cpu(used)), used,
                                options);
   });

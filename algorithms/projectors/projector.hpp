@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "algorithms/projectors/rays.hpp"
-#include "scheduling/backprojection.hpp"
-#include "scheduling/projection.hpp"
+#include "scheduling/execution/backprojection.hpp"
+#include "scheduling/execution/projection.hpp"
 
 namespace halocline {
 
@@ -28,9 +28,9 @@ struct ProjectionParameters {
   /// Joseph's interpolation in the texture units (8-bit fractions on most GPUs) instead of in float32. backproject() is
   /// then the adjoint to those fractions only.
   bool hardware_interpolation = false;
-  /// Joseph and Siddon read the volume as images, and Joseph interpolates in float32: the same bits as from buffers
-  /// (which are read where a detector is a cylinder or rays end within the volume). project() and plan_project() take
-  /// them for Siddon where they are faster.
+  /// Joseph and Siddon read the volume as images, and Joseph interpolates in float32: bitwise identical to reading
+  /// buffers (which are read where a detector is a cylinder or rays end within the volume). project() and
+  /// plan_project() take them for Siddon where they are faster.
   bool images = false;
   /// Buffers in the form for GPUs, not in those for CPUs, which take neighbouring pixels in vectors; Joseph's hold a
   /// second copy of the volume. project() and plan_project() set it by their devices. It changes no bit.
@@ -62,9 +62,9 @@ class RayProjection : public ProjectionMethod {
 
  private:
   bool turned() const;
-  /// How buffers are read: the same bits in all of them. portable: a ray a work-item. For CPUs, in vectors: columns of
-  /// the detector, where Joseph's rays share what they read (cl/joseph_columns.clh), or pixels of a row
-  /// (cl/joseph_lanes.clh, cl/siddon_lanes.clh, cl/distance_driven_lanes.clh).
+  /// How buffers are read: results are bitwise identical in all of them. portable: a ray a work-item. For CPUs, in
+  /// vectors: columns of the detector, where Joseph's rays share what they read (cl/joseph_columns.clh), or pixels of a
+  /// row (cl/joseph_lanes.clh, cl/siddon_lanes.clh, cl/distance_driven_lanes.clh).
   enum class Form { portable, columns, lanes };
   Form form() const;
   bool images() const { return (parameters_.images || parameters_.hardware_interpolation) && table_.plain(); }
@@ -118,9 +118,9 @@ RunResult backproject(const Volume& projections, const Geometry& geometry, const
 
 /// What they would do.
 Plan plan_project(const Geometry& geometry, const Grid& volume, const Grid& projections,
-                  const ProjectionParameters& parameters, const std::vector<DeviceBudget>& budgets,
+                  const ProjectionParameters& parameters, const std::vector<DeviceModel>& models,
                   const PlanOptions& options = {});
 Plan plan_backproject(const Geometry& geometry, const Grid& projections, const Grid& volume, Projector projector,
-                      const std::vector<DeviceBudget>& budgets, const PlanOptions& options = {});
+                      const std::vector<DeviceModel>& models, const PlanOptions& options = {});
 
 }  // namespace halocline

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "scheduling/slab.hpp"
+#include "scheduling/slabs/slab.hpp"
 
 namespace halocline {
 

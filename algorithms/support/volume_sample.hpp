@@ -1,4 +1,4 @@
-// What can be told of a volume without reading all of it.
+// What can be known of a volume without reading all of it.
 #pragma once
 
 #include <string>

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "algorithms/denoisers/denoise_method.hpp"
-#include "scheduling/measure.hpp"
+#include "scheduling/profiling/measure.hpp"
 
 namespace halocline {
 

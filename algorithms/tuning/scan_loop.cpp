@@ -8,7 +8,7 @@
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
 #include "host/thread_pool.hpp"
-#include "scheduling/plan_text.hpp"
+#include "scheduling/planning/plan_text.hpp"
 
 namespace halocline {
 namespace {

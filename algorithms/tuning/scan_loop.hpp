@@ -8,7 +8,7 @@
 
 #include "algorithms/projectors/backprojection.hpp"
 #include "algorithms/projectors/projector.hpp"
-#include "scheduling/measure.hpp"
+#include "scheduling/profiling/measure.hpp"
 
 namespace halocline {
 

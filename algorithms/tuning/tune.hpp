@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "host/tuning.hpp"
-#include "scheduling/progress.hpp"
+#include "scheduling/execution/progress.hpp"
 
 namespace halocline {
 

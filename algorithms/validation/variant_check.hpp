@@ -14,7 +14,7 @@ namespace halocline {
 
 enum class Verdict {
   right,
-  last_bits,  ///< rounded another way than the twin, which has the same bits elsewhere: as good, but not the same
+  last_bits,  ///< rounded another way than the twin, which is bitwise identical elsewhere: as good, but not the same
   wrong,
   not_taken
 };
@@ -39,7 +39,7 @@ std::function<std::string(const DeviceInfo&)> unless(bool (*taken)(const DeviceI
 /// Values in [0, 1) that repeat nowhere, the same in every run.
 Volume trial_volume(const Grid& grid);
 
-/// Right if no two values are farther apart than `tolerance`; 0: if they have the same bits.
+/// Right if no two values are farther apart than `tolerance`; 0: if they are bitwise identical.
 Finding compared(const Volume& values, const Volume& expected, double tolerance);
 
 /// Runs the variant's check on a small volume; a kernel that does not compile is wrong. Throws ClError if the device

@@ -36,7 +36,7 @@ std::uint64_t unpacked_bytes(const std::string& path) {
     const int got = gzread(file.get(), buffer.data(), static_cast<unsigned>(buffer.size()));
     if (gzdirect(file.get()) != 0) return fs::file_size(path);
     int code = Z_OK;
-    gzerror(file.get(), &code);  // also tells of an end that came too early
+    gzerror(file.get(), &code);  // also reports an end that came too early
     if (got < 0 || code != Z_OK)
       throw InputError(
           fmt::format("'{}' is truncated or damaged: its gzip stream breaks after {} unpacked bytes", path, bytes));

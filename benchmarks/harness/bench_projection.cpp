@@ -15,12 +15,13 @@
 #include "algorithms/fdk/slices.hpp"
 #include "algorithms/geometry/slice_planes.hpp"
 #include "algorithms/projectors/coordinate_error.hpp"
-#include "algorithms/projectors/exact_values.hpp"
+#include "algorithms/projectors/float64_reference.hpp"
 #include "algorithms/support/philox.hpp"
 #include "algorithms/tuning/scan_loop.hpp"
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
 #include "host/thread_pool.hpp"
+#include "scheduling/profiling/rates.hpp"
 
 namespace halocline {
 namespace {
@@ -85,7 +86,7 @@ FdkParameters fdk_parameters(const Mode& mode) {
 
 // The fastest as far as is known, or the first of those that the device takes.
 LocalTile bench_tile(const Device& device) {
-  if (const LocalTile* fastest = fastest_tile(budgets({device}))) return *fastest;
+  if (const LocalTile* fastest = fastest_tile(device_models({device}))) return *fastest;
   for (const LocalTile& tile : local_tiles())
     if (takes_tile(device.info(), tile)) return tile;
   throw InputError("the device has too little local memory");
@@ -145,7 +146,7 @@ std::size_t bytes_of(ScanBench bench, const Mode& mode, const BenchScan& scan, c
     if (!plan) throw PlanError("does not fit the device's memory as one slab");
     return plan->slabs[0].bytes;
   };
-  const auto budget = budgets({device});
+  const auto model = device_models({device});
   switch (bench) {
     case ScanBench::backproject:
       return resident(backprojection(mode, scan, device)->requirements());
@@ -155,12 +156,12 @@ std::size_t bytes_of(ScanBench bench, const Mode& mode, const BenchScan& scan, c
       return resident(method->requirements());
     }
     case ScanBench::fdk: {
-      const Plan plan = plan_fdk(scan.geometry, scan.stack, scan.volume, fdk_parameters(mode), budget);
+      const Plan plan = plan_fdk(scan.geometry, scan.stack, scan.volume, fdk_parameters(mode), model);
       return plan.slabs[0].bytes;
     }
     case ScanBench::slices: {
       const Plan plan = plan_slices(scan.geometry, scan.stack, scan.volume, fdk_parameters(mode),
-                                    pixels_of(three_planes(scan)), budget[0]);
+                                    pixels_of(three_planes(scan)), model[0]);
       return plan.slabs[0].bytes;
     }
   }

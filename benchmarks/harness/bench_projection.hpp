@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "host/device.hpp"
-#include "scheduling/measure.hpp"
-#include "scheduling/progress.hpp"
+#include "scheduling/execution/progress.hpp"
+#include "scheduling/profiling/measure.hpp"
 
 namespace halocline {
 

@@ -10,7 +10,7 @@
 #include "algorithms/tuning/scan_loop.hpp"
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
-#include "scheduling/cost.hpp"
+#include "scheduling/planning/cost.hpp"
 
 namespace halocline {
 namespace {

@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "scheduling/iteration.hpp"
+#include "host/device.hpp"
+#include "scheduling/execution/run.hpp"
 
 namespace halocline {
 

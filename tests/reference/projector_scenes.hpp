@@ -32,7 +32,7 @@ Volume random_volume(const Grid& grid, unsigned seed);
 /// A detector of `columns` x `rows` pixels centred on the central ray, `views` views.
 Grid detector(std::size_t columns, std::size_t rows, std::size_t views, double du, double dv);
 
-/// The CPU device that sub_devices() splits: results are the same bits on one kind of device only.
+/// The CPU device that sub_devices() splits: results are bitwise identical on one kind of device only.
 const std::vector<Device>& undivided();
 
 /// The default device, opened once; `parts` >= 2: its sub-devices.

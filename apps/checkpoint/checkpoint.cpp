@@ -1,0 +1,187 @@
+#include "apps/checkpoint/checkpoint.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <bit>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <system_error>
+#include <vector>
+
+#include "apps/checkpoint/checkpoint_file.hpp"
+#include "apps/io/atomic_file.hpp"
+#include "host/error.hpp"
+#include "host/thread_pool.hpp"
+#include "scheduling/planning/plan_text.hpp"
+
+namespace halocline {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char magic[] = {'h', 'a', 'l', 'o', 's', 't', 'a', 't'};
+constexpr std::size_t part_bytes = std::size_t{4} << 20;  // that have a checksum
+
+nlohmann::json text_of(const CheckpointReader& file, const std::string& path) {
+  return read_checkpoint_text(file, read_checkpoint_head(file, magic, path, true), path);
+}
+
+struct Place {
+  std::uint64_t at = 0;
+  std::size_t bytes = 0;
+};
+
+// Where the arrays lie. Every part is as it was written.
+std::map<std::string, Place> checked_arrays(const CheckpointReader& file, const nlohmann::json& text,
+                                            const std::string& path) {
+  std::map<std::string, Place> places;
+  for (const auto& array : text.at("arrays")) {
+    const std::string name = array.at("name");
+    const Place place = places[name] = {array.at("at"), array.at("bytes")};
+    const std::vector<std::uint32_t> sums = array.at("crc32");
+    parallel_ranges(place.bytes, part_bytes, [&](std::size_t first, std::size_t count) {
+      std::vector<std::byte> part(count);
+      file.read(place.at + first, count, part.data());
+      if (crc_of(part.data(), count) != sums.at(first / part_bytes))
+        refuse_checkpoint(path, fmt::format("is damaged: the checksum of array {} is wrong", name));
+    });
+  }
+  return places;
+}
+
+nlohmann::json strength_json(const ParameterChoice& choice) {
+  return {{"lambda", choice.lambda},
+          {"sigma", choice.sigma},
+          {"how", choice.how},
+          {"met", choice.met},
+          {"warnings", choice.warnings}};
+}
+
+ParameterChoice strength_of(const nlohmann::json& kept) {
+  ParameterChoice choice;
+  choice.lambda = kept.at("lambda");
+  if (kept.at("sigma").is_number()) choice.sigma = kept.at("sigma");
+  choice.how = kept.at("how");
+  choice.met = kept.at("met");
+  choice.warnings = kept.at("warnings").get<std::vector<std::string>>();
+  return choice;
+}
+
+// Bits, for sums may be infinite.
+nlohmann::json reductions_json(const std::vector<RunState::Reduction>& reductions) {
+  auto result = nlohmann::json::array();
+  for (const auto& reduction : reductions) {
+    auto entry = nlohmann::json::array({reduction.done});
+    for (const double sum : reduction.sums) entry.push_back(std::bit_cast<std::uint64_t>(sum));
+    result.push_back(std::move(entry));
+  }
+  return result;
+}
+
+std::vector<RunState::Reduction> reductions_of(const nlohmann::json& kept) {
+  std::vector<RunState::Reduction> result;
+  for (const auto& entry : kept) {
+    result.push_back({entry.at(0), {}});
+    for (std::size_t n = 1; n < entry.size(); ++n)
+      result.back().sums.push_back(std::bit_cast<double>(entry[n].get<std::uint64_t>()));
+  }
+  return result;
+}
+
+void write_state(const RunState& state, nlohmann::json text, const std::string& path) {
+  TemporaryFile file(path, ".tmp");
+  std::uint64_t at = sizeof(CheckpointHead), all = at;  // and then the text
+  for (const auto& array : state.arrays) all += array.bytes;
+  file.reserve(all);
+  std::vector<std::byte> chunk;  // in memory, whatever --scratch says of whole volumes
+  for (const auto& [name, bytes] : state.arrays) {
+    std::vector<std::uint32_t> sums((bytes + part_bytes - 1) / part_bytes);
+    for (std::size_t begin = 0; begin < bytes; begin += checkpoint_buffer) {
+      chunk.resize(std::min(bytes - begin, checkpoint_buffer));
+      state.read(name, begin, chunk.size(), chunk.data());
+      parallel_ranges(chunk.size(), part_bytes, [&](std::size_t first, std::size_t count) {
+        sums[(begin + first) / part_bytes] = crc_of(chunk.data() + first, count);
+        file.write_at(at + begin + first, reinterpret_cast<const char*>(chunk.data()) + first, count);
+      });
+    }
+    text["arrays"].push_back({{"name", name}, {"at", at}, {"bytes", bytes}, {"crc32", std::move(sums)}});
+    at += bytes;
+  }
+  const std::string written = checkpoint_text(text);
+  const CheckpointHead head = checkpoint_head(magic, written, at);
+  file.write_at(at, written.data(), written.size());
+  file.write_at(0, reinterpret_cast<const char*>(&head), sizeof head);
+  file.commit();
+}
+
+}  // namespace
+
+void Checkpoint::check(std::size_t state_bytes, bool resume) const {
+  const auto bytes = static_cast<double>(state_bytes);
+  check_checkpoint(path_, 2 * bytes,
+                   fmt::format("the state of this run takes {}, twice while one replaces the other", bytes_text(bytes)),
+                   resume);
+}
+
+bool Checkpoint::resume() {
+  std::error_code code;
+  if (!fs::exists(path_, code)) return false;
+  const CheckpointReader file(path_);
+  const auto text = text_of(file, path_);
+  require_same_job(text.at("job"), job_, path_);
+  if (text.contains("strength")) strength = strength_of(text["strength"]);
+  iterations_ = text.at("iterations").get<int>();
+  return true;
+}
+
+void Checkpoint::keep(const RunState& state) {
+  nlohmann::json text{{"job", job_},
+                      {"iterations", state.iterations},
+                      {"reductions", reductions_json(state.reductions)},
+                      {"arrays", nlohmann::json::array()}};
+  if (strength) text["strength"] = strength_json(*strength);
+  try {
+    write_state(state, std::move(text), path_);
+    iterations_ = state.iterations;
+    told_ = false;
+  } catch (const FileError& error) {
+    if (!told_)
+      spdlog::warn(
+          "{} The run goes on without a checkpoint after {} iterations, and tries again when the next is due{}",
+          error.what(), state.iterations,
+          iterations_ ? fmt::format("; the one after {} stays until then", *iterations_) : "");
+    told_ = true;
+  }
+}
+
+std::optional<RunState> Checkpoint::kept() {
+  if (!iterations_) return std::nullopt;
+  const auto file = std::make_shared<const CheckpointReader>(path_);
+  const auto text = text_of(*file, path_);
+  RunState state;
+  state.iterations = text.at("iterations");
+  state.reductions = reductions_of(text.at("reductions"));
+  for (const auto& array : text.at("arrays")) state.arrays.push_back({array.at("name"), array.at("bytes")});
+  state.read = [file, places = checked_arrays(*file, text, path_)](const std::string& name, std::size_t first,
+                                                                   std::size_t count, std::byte* to) {
+    file->read(places.at(name).at + first, count, to);
+  };
+  return state;
+}
+
+std::string Checkpoint::how_to_resume() const {
+  if (!iterations_) return {};
+  return fmt::format("the state after {} iterations is in '{}': the same command with --resume goes on from there",
+                     *iterations_, path_);
+}
+
+void Checkpoint::remove() {
+  std::error_code code;
+  fs::remove(file_behind(path_), code);
+  fs::remove(file_behind(path_) + ".tmp", code);  // of a process that was killed
+}
+
+}  // namespace halocline

@@ -1,0 +1,93 @@
+// What all files of --checkpoint have in common: 32 bytes (magic, format, checksum, place and length of a JSON text
+// that says what job they are of), and what they say when they are not to be used.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "host/error.hpp"
+#include "host/volume_source.hpp"
+
+namespace halocline {
+
+class Job;
+
+struct CheckpointHead {
+  char magic[8] = {};
+  std::uint32_t format = 0, crc = 0;  // crc: of the text
+  std::uint64_t begin = 0, bytes = 0;
+};
+static_assert(sizeof(CheckpointHead) == 32);
+
+std::uint32_t crc_of(const void* data, std::size_t bytes);
+
+/// CRC-32 of a file, which is read piece by piece: a Data Exchange file holds projections, too. Throws InputError.
+std::uint32_t file_checksum(const std::string& path);
+
+/// CRC-32 of the voxels, all of which are read.
+std::uint32_t voxel_checksum(const VolumeSource& source);
+
+/// Bytes at any place of a checkpoint, by any thread. Throws FileError.
+class CheckpointReader {
+ public:
+  explicit CheckpointReader(const std::string& path);
+  ~CheckpointReader();
+  CheckpointReader(const CheckpointReader&) = delete;
+  CheckpointReader& operator=(const CheckpointReader&) = delete;
+
+  std::uint64_t bytes() const { return bytes_; }
+  void read(std::uint64_t at, std::size_t count, void* to) const;
+
+ private:
+  [[noreturn]] void fail(const char* what) const;
+  std::string path_;
+  int descriptor_;
+  std::uint64_t bytes_ = 0;
+};
+
+/// Throws InputError: the file is not to be used, and why.
+[[noreturn]] void refuse_checkpoint(const std::string& path, const std::string& why);
+
+/// A head of these 8 letters for the text at byte `begin`.
+CheckpointHead checkpoint_head(const char* magic, const std::string& text, std::uint64_t begin);
+std::string checkpoint_text(const nlohmann::json& text);
+/// The head of such a file. ends_with_text: nothing comes after the text. Throws InputError if it is another one, of
+/// another format, cut short or damaged.
+CheckpointHead read_checkpoint_head(const CheckpointReader& file, const char* magic, const std::string& path,
+                                    bool ends_with_text);
+nlohmann::json read_checkpoint_text(const CheckpointReader& file, const CheckpointHead& head, const std::string& path);
+
+/// Options of the command line by name, and the version of this program: those that a result depends on,
+/// which is all but those that choose devices and what is told, and `others`.
+nlohmann::json options_of_bits(const Job& job, std::initializer_list<const char*> others);
+
+/// Throws InputError that names all that differs.
+void require_same_job(const nlohmann::json& there, const nlohmann::json& here, const std::string& path);
+
+/// Throws InputError that names --checkpoint if the file is there and `resume` is not given, or if the disk has less
+/// than `bytes` for it. what: that takes so many, for the message.
+void check_checkpoint(const std::string& path, double bytes, const std::string& what, bool resume);
+
+/// The work, whose errors say how to go on (empty: there is nothing to go on from). Their kind stays only where the
+/// exit code depends on it.
+template <class How, class Work>
+auto resumable(const How& how, Work&& work) {
+  try {
+    return work();
+  } catch (const Interrupted&) {
+    if (how().empty()) throw;
+    throw Interrupted("interrupted: " + how());
+  } catch (const InputError&) {
+    throw;
+  } catch (const PlanError&) {
+    throw;
+  } catch (const Error& error) {
+    if (how().empty()) throw;
+    throw Error(std::string(error.what()) + "\n" + how());
+  }
+}
+
+}  // namespace halocline

@@ -1,0 +1,306 @@
+#include "apps/checkpoint/output_checkpoint.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <optional>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+#include "apps/checkpoint/checkpoint_file.hpp"
+#include "apps/io/atomic_file.hpp"
+#include "host/error.hpp"
+#include "host/interrupt.hpp"
+#include "host/plural.hpp"
+#include "host/thread_pool.hpp"
+#include "scheduling/execution/delivered.hpp"
+#include "scheduling/planning/plan_text.hpp"
+
+namespace halocline {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char magic[] = {'h', 'a', 'l', 'o', 's', 'l', 'a', 'b'};
+constexpr std::chrono::seconds between_syncs{5};
+
+struct PieceHead {
+  std::uint32_t crc = 0, result = 0;  // crc: of the rest of this
+  std::uint64_t first = 0, count = 0;
+  std::uint32_t voxels_crc = 0, zero = 0;
+};
+static_assert(sizeof(PieceHead) == 32);
+
+std::uint32_t crc_of_rest(const PieceHead& head) {
+  return crc_of(reinterpret_cast<const char*>(&head) + sizeof head.crc, sizeof head - sizeof head.crc);
+}
+
+Range range_of(std::size_t first, std::size_t count) {
+  return {static_cast<std::int64_t>(first), static_cast<std::int64_t>(first + count)};
+}
+
+// The voxels of each slice that is there as a whole.
+std::vector<Range> whole_slices(const RangeSet& voxels, const Grid& grid) {
+  const auto slice = static_cast<std::int64_t>(grid.slice());
+  std::vector<Range> result;
+  for (std::int64_t begin = 0; begin < static_cast<std::int64_t>(grid.count()); begin += slice)
+    if (voxels.contains({begin, begin + slice})) result.push_back({begin, begin + slice});
+  return result;
+}
+
+void write_at(int descriptor, const std::string& path, std::uint64_t at, const void* from, std::size_t bytes) {
+  const auto* next = static_cast<const char*>(from);
+  while (bytes > 0) {
+    const ssize_t done = ::pwrite(descriptor, next, std::min(bytes, std::size_t{1} << 26), static_cast<off_t>(at));
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0)
+      throw FileError(
+          fmt::format("cannot write --checkpoint '{}': {}; free some space, or choose a name on another disk.", path,
+                      std::generic_category().message(errno)));
+    next += done;
+    at += static_cast<std::uint64_t>(done);
+    bytes -= static_cast<std::size_t>(done);
+  }
+}
+
+}  // namespace
+
+// Voxels [first, first + count) that lie at byte `at` of the file.
+struct OutputCheckpoint::Piece {
+  std::size_t result = 0, first = 0, count = 0;
+  std::uint64_t at = 0;
+  std::uint32_t crc = 0;
+};
+
+class OutputCheckpoint::Result : public OutputStore {
+ public:
+  Result(OutputCheckpoint& checkpoint, std::string name, std::size_t number)
+      : checkpoint_(checkpoint), name_(std::move(name)), number_(number) {}
+  const std::string& name() const { return name_; }
+
+  RangeSet give_back(VolumeSink& output) override {
+    RangeSet given;
+    if (pieces.empty()) return given;
+    const CheckpointReader file(checkpoint_.path_);
+    RangeSet found, slices;  // not what was kept since
+    for (const auto& piece : pieces) found.add(range_of(piece.first, piece.count));
+    for (const auto& slice : whole_slices(found, checkpoint_.grid_)) slices.add(slice);
+    std::vector<std::pair<const Piece*, Range>> parts;  // a voxel may have been kept twice, and is given back once
+    for (const auto& piece : pieces)
+      for (const auto& fresh : given.missing(range_of(piece.first, piece.count))) {
+        std::int64_t at = fresh.begin;
+        for (const auto& gap : slices.missing(fresh)) {
+          if (at < gap.begin) parts.emplace_back(&piece, Range{at, gap.begin});
+          at = gap.end;
+        }
+        if (at < fresh.end) parts.emplace_back(&piece, Range{at, fresh.end});
+        given.add(fresh);
+      }
+    parallel_parts(parts.size(), [&](std::size_t n) {
+      check_interrupt();
+      const auto& [piece, part] = parts[n];
+      const auto first = static_cast<std::size_t>(part.begin), count = static_cast<std::size_t>(part.count());
+      UninitialisedVector<float> values(count);
+      file.read(piece->at + (first - piece->first) * sizeof(float), count * sizeof(float), values.data());
+      output.write(first, count, values.data());
+    });
+    return slices;
+  }
+
+  void keep(std::size_t first, std::size_t count, const float* values) override {
+    checkpoint_.append(number_, first, count, values);
+  }
+
+  std::vector<Piece> pieces;  // that resume() found
+  RangeSet kept;              // voxels
+
+ private:
+  OutputCheckpoint& checkpoint_;
+  std::string name_;
+  std::size_t number_;
+};
+
+OutputCheckpoint::OutputCheckpoint(std::string path, const Grid& grid, std::vector<std::string> results)
+    : path_(std::move(path)), grid_(grid) {
+  for (auto& name : results) results_.push_back(std::make_unique<Result>(*this, std::move(name), results_.size()));
+}
+
+OutputCheckpoint::~OutputCheckpoint() {
+  close();
+}
+
+std::size_t OutputCheckpoint::most_bytes() const {
+  return results_.size() * grid_.count() * sizeof(float);
+}
+
+void OutputCheckpoint::check(bool resume) const {
+  const auto bytes = static_cast<double>(most_bytes());
+  check_checkpoint(path_, bytes, fmt::format("the slices of this run take up to {}", bytes_text(bytes)), resume);
+}
+
+bool OutputCheckpoint::resume() {
+  std::error_code code;
+  if (!fs::exists(path_, code)) return false;
+  const CheckpointReader file(path_);
+  const auto head = read_checkpoint_head(file, magic, path_, false);
+  const auto text = read_checkpoint_text(file, head, path_);
+  require_same_job(text.at("job"), job_, path_);
+  frame_ = text.at("frame");
+  clamped_ = text.at("clamped");
+
+  std::vector<Piece> pieces;
+  std::uint64_t end = head.begin + head.bytes;
+  for (PieceHead next; file.bytes() - end >= sizeof next;) {
+    file.read(end, sizeof next, &next);
+    const std::uint64_t left = file.bytes() - end - sizeof next;
+    const bool good = next.crc == crc_of_rest(next) && next.result < results_.size() && next.first < grid_.count() &&
+                      next.count <= grid_.count() - next.first;
+    if (!good || next.count > left / sizeof(float)) break;  // it was being written, or all from here on is lost
+    pieces.push_back({next.result, next.first, next.count, end + sizeof next, next.voxels_crc});
+    end += sizeof next + next.count * sizeof(float);
+  }
+  std::vector<char> good(pieces.size(), 0);
+  parallel_parts(pieces.size(), [&](std::size_t n) {
+    check_interrupt();
+    UninitialisedVector<float> values(pieces[n].count);
+    file.read(pieces[n].at, values.size() * sizeof(float), values.data());
+    good[n] = crc_of(values.data(), values.size() * sizeof(float)) == pieces[n].crc ? 1 : 0;
+  });
+  std::size_t damaged = 0;
+  for (std::size_t n = 0; n < pieces.size(); ++n) {
+    damaged += good[n] != 0 ? 0 : 1;
+    if (good[n] == 0) continue;
+    Result& result = *results_[pieces[n].result];
+    result.pieces.push_back(pieces[n]);
+    result.kept.add(range_of(pieces[n].first, pieces[n].count));
+  }
+  if (damaged > 0)
+    spdlog::warn("--checkpoint '{}': {} the wrong checksum and will be computed again", path_,
+                 plural(damaged, "piece has", "pieces have"));
+  open(end);
+  return true;
+}
+
+void OutputCheckpoint::begin_frame(std::size_t frame, std::size_t clamped) {
+  clamped_ = clamped;
+  if (frame == frame_) return;
+  frame_ = frame;
+  const std::lock_guard lock(mutex_);
+  close();
+  failed_ = false;
+  for (auto& result : results_) {
+    result->pieces.clear();
+    result->kept = {};
+  }
+}
+
+OutputStore& OutputCheckpoint::result(const std::string& name) {
+  const auto found =
+      std::find_if(results_.begin(), results_.end(), [&](const auto& result) { return result->name() == name; });
+  if (found == results_.end()) throw std::logic_error("no result " + name + " was announced to the checkpoint");
+  return **found;
+}
+
+double OutputCheckpoint::left(const std::string& name) const {
+  for (const auto& result : results_)
+    if (result->name() == name)
+      return 1 - static_cast<double>(whole_slices(result->kept, grid_).size()) / static_cast<double>(grid_.size[2]);
+  return 1;
+}
+
+// Under its name only with the whole head.
+void OutputCheckpoint::create() {
+  const std::string text = checkpoint_text({{"job", job_}, {"frame", frame_}, {"clamped", clamped_}});
+  const CheckpointHead head = checkpoint_head(magic, text, sizeof head);
+  TemporaryFile file(path_, ".tmp");
+  file.write_at(0, reinterpret_cast<const char*>(&head), sizeof head);
+  file.write_at(sizeof head, text.data(), text.size());
+  file.commit();
+  open(sizeof head + text.size());
+}
+
+// What lies beyond `end` goes.
+void OutputCheckpoint::open(std::uint64_t end) {
+  descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+  if (descriptor_ < 0 || ::ftruncate(descriptor_, static_cast<off_t>(end)) != 0)
+    throw FileError(fmt::format("cannot write --checkpoint '{}': {}; choose a file that you may write to.", path_,
+                                std::generic_category().message(errno)));
+  end_ = end;
+  synced_ = Clock::now();
+}
+
+void OutputCheckpoint::close() {
+  if (descriptor_ < 0) return;
+  ::fdatasync(descriptor_);
+  ::close(descriptor_);
+  descriptor_ = -1;
+}
+
+// Heads are written one after the other, so that the way to the next piece is there whatever becomes of the voxels.
+void OutputCheckpoint::append(std::size_t result, std::size_t first, std::size_t count, const float* values) {
+  PieceHead head;
+  head.result = static_cast<std::uint32_t>(result);
+  head.first = first;
+  head.count = count;
+  head.voxels_crc = crc_of(values, count * sizeof(float));
+  head.crc = crc_of_rest(head);
+  try {
+    std::uint64_t at = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      if (failed_) return;
+      if (descriptor_ < 0) create();
+      write_at(descriptor_, path_, end_, &head, sizeof head);
+      at = end_ + sizeof head;
+      end_ = at + count * sizeof(float);
+    }
+    write_at(descriptor_, path_, at, values, count * sizeof(float));
+  } catch (const FileError& error) {
+    const std::lock_guard lock(mutex_);
+    if (!std::exchange(failed_, true)) spdlog::warn("{} The run goes on and keeps nothing more", error.what());
+    return;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    results_[result]->kept.add(range_of(first, count));
+    if (Clock::now() - synced_ < between_syncs) return;
+    synced_ = Clock::now();
+  }
+  ::fdatasync(descriptor_);
+}
+
+std::size_t OutputCheckpoint::slices() const {
+  const std::lock_guard lock(mutex_);
+  std::size_t kept = 0;
+  for (const auto& result : results_) kept += whole_slices(result->kept, grid_).size();
+  return kept;
+}
+
+std::string OutputCheckpoint::kept_text() const {
+  return fmt::format("{} of {} slices{}", slices(), results_.size() * grid_.size[2],
+                     frame_ > 0 ? fmt::format(" of frame {}", frame_) : "");
+}
+
+std::string OutputCheckpoint::how_to_resume() const {
+  std::error_code code;
+  if (slices() == 0 && frame_ > 0 && fs::exists(path_, code))
+    return fmt::format("{} finished: the same command with --resume goes on from there",
+                       plural(static_cast<double>(frame_), "frame is", "frames are"));
+  if (slices() == 0) return {};
+  return fmt::format("{} are in '{}': the same command with --resume goes on from there", kept_text(), path_);
+}
+
+void OutputCheckpoint::remove() {
+  close();
+  std::error_code code;
+  fs::remove(file_behind(path_), code);
+  fs::remove(file_behind(path_) + ".tmp", code);  // of a process that was killed
+}
+
+}  // namespace halocline

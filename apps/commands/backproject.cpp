@@ -1,0 +1,116 @@
+// halocline backproject
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <optional>
+
+#include "algorithms/projectors/backprojection.hpp"
+#include "algorithms/projectors/projector.hpp"
+#include "apps/commands/subcommands.hpp"
+#include "apps/commands/visibility.hpp"
+#include "apps/io/image_file.hpp"
+#include "apps/job/job.hpp"
+#include "apps/job/report.hpp"
+#include "apps/options/geometry_file.hpp"
+#include "apps/options/grid_options.hpp"
+#include "apps/options/projection_options.hpp"
+#include "apps/options/scan_grid.hpp"
+#include "host/error.hpp"
+#include "host/plural.hpp"
+#include "scheduling/profiling/rates.hpp"
+
+namespace halocline {
+namespace {
+
+constexpr const char* voxel_driven = "voxel";
+
+struct BackprojectCommand {
+  std::string input, geometry, output, projector = "joseph", interpolation = "exact";
+  DetectorPixels detector;
+  GridOptions grid;
+};
+
+void run_backproject(Job& job, const BackprojectCommand& command) {
+  const bool voxels = command.projector == voxel_driven, half = command.interpolation == "half";
+  const bool hardware = half || command.interpolation == "hardware";
+  const BackprojectionParameters parameters{hardware, half};
+  if (hardware && !voxels)
+    throw InputError(
+        fmt::format("--interpolation {} goes with --projector voxel; the adjoint of {} is exact, so leave it out",
+                    command.interpolation, command.projector));
+  const ImageInfo input = job.input_image("-i", command.input);
+  job.input("--geometry", command.geometry);
+  const Grid stack = placed_projections(command.detector, input, "'" + command.input + "'", command.geometry);
+  job.input("--like", command.grid.like);
+  job.output_image("-o", command.output);
+  std::optional<Grid> stated;
+  if (!leaves_grid(command.grid)) stated = make_grid(command.grid);
+  const ScanFile scan = load_geometry(command.geometry, {}, DetectorPixels::of(stack));
+  const Geometry& geometry = scan.geometry;
+  if (voxels && geometry.radius_cylindrical_detector > 0)
+    throw InputError(
+        fmt::format("--projector voxel takes flat detectors only, but that of '{}' is a cylinder of radius {} mm; the "
+                    "adjoints of joseph, siddon and distance-driven take it",
+                    command.geometry, geometry.radius_cylindrical_detector));
+  const Grid grid =
+      stated ? *stated : make_grid(command.grid, [&] { return scan_grid(job, command.grid, scan, geometry, stack); });
+  check_projections(stack, "'" + command.input + "'", geometry, "'" + command.geometry + "'",
+                    DetectorShape::flat_or_cylinder);
+  require_seen(grid, "the volume", stack, "'" + command.input + "'", geometry, !voxels);
+  job.tune_first_run(voxels ? "fdk" : "project");
+  const Plan plan = voxels ? plan_backproject(geometry, stack, grid, parameters, device_models(job.devices()))
+                           : plan_backproject(geometry, stack, grid, projector_from_name(command.projector),
+                                              device_models(job.devices()));
+  job.forecast(plan, grid_bytes(stack) + grid_bytes(grid));
+  if (job.dry_run()) return;
+  ReservedImage image(command.output, grid);
+  const RunOptions options =
+      job.run_options({0, static_cast<double>(grid.count()) * static_cast<double>(stack.size[2]), "updates"});
+  Volume projections = job.read(command.input);
+  projections.grid = stack;
+  const RunResult result = job.timed("backproject", [&] {
+    return voxels ? backproject(projections, geometry, grid, parameters, job.devices(), options)
+                  : backproject(projections, geometry, grid, projector_from_name(command.projector), job.devices(),
+                                options);
+  });
+  job.write(result.output, image);
+  job.record(result, "backproject");
+  job.results()["grid"] = grid_json(grid);
+  job.say(fmt::format("{}: {}, {} of {}{}", command.output, grid_summary(grid),
+                      voxels ? fmt::format("voxel-driven back-projection ({} interpolation)", command.interpolation)
+                             : fmt::format("the adjoint of the projector {}", command.projector),
+                      views_text(stack.size[2]), job.how(result)));
+}
+
+}  // namespace
+
+void add_backproject(CLI::App& app, Action& action) {
+  auto* sub = app.add_subcommand("backproject", "Unfiltered back-projection: the adjoint of project (A^T y)");
+  auto command = std::make_shared<BackprojectCommand>();
+  sub->add_option("-i,--input", command->input, "Projections (u, v, view)")->required()->type_name("FILE");
+  sub->add_option("-g,--geometry", command->geometry, geometry_file_help)->required()->type_name("FILE");
+  auto names = projector_names();
+  names.emplace_back(voxel_driven);
+  sub->add_option("--projector", command->projector,
+                  "The projector whose exact adjoint this is; or voxel: bilinear at the projected voxel centres, as in "
+                  "fdk, the adjoint of none")
+      ->check(CLI::IsMember(names));
+  sub->add_option(
+         "--interpolation", command->interpolation,
+         "For --projector voxel. exact: float32; hardware: texture units (8-bit fractions on most GPUs); half: "
+         "the same of projections in half precision")
+      ->check(CLI::IsMember({"exact", "hardware", "half"}));
+  add_pixel_options(*sub, command->detector);
+  add_grid_options(*sub, command->grid, true);
+  sub->add_option("-o,--output", command->output, std::string("Volume to write") + slice_files_help)
+      ->required()
+      ->type_name("FILE");
+  sub->footer(
+      "Example:\n  halocline backproject -i projections.mha --geometry geometry.xml --size 128,128,128 --spacing "
+      "1.5,1.5,1.5 -o volume.mha");
+  sub->callback([&action, command] { action = [command](Job& job) { run_backproject(job, *command); }; });
+}
+
+}  // namespace halocline

@@ -1,0 +1,182 @@
+// halocline bench scaling
+#include "benchmarks/harness/bench_scaling.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "apps/commands/bench_commands.hpp"
+#include "apps/job/job.hpp"
+#include "apps/job/report.hpp"
+#include "apps/job/validators.hpp"
+#include "host/error.hpp"
+#include "scheduling/planning/plan_text.hpp"
+
+namespace halocline {
+namespace {
+
+struct ScalingCommand {
+  ScalingOptions options;
+  std::string jobs;
+  std::size_t out_of_core = 0;
+  bool weak = false, json = false, markdown = false;
+};
+
+// The first device alone and with a budget, the first 2, 4, ... and all together; then the same with as many times the
+// slices.
+std::vector<ScalingTeam> teams_of(Job& job, const ScalingCommand& command) {
+  const auto& devices = job.devices();
+  std::vector<ScalingTeam> teams{{"1 device", {devices[0]}}};
+  if (command.out_of_core > 0) {
+    if (is_part(devices[0].info())) throw InputError("bench scaling: --out-of-core is not for a device in parts");
+    teams.push_back(
+        {fmt::format("1 device, {}", bytes_text(static_cast<double>(command.out_of_core))),
+         open_devices({.device = std::to_string(devices[0].info().index), .device_memory = command.out_of_core})});
+    job.trace(teams.back().devices.front());
+  }
+  for (std::size_t count = 2; count < 2 * devices.size(); count *= 2) {
+    const auto together = std::min(count, devices.size());
+    teams.push_back({fmt::format("{} devices", together),
+                     {devices.begin(), devices.begin() + static_cast<std::ptrdiff_t>(together)}});
+    if (command.weak) {
+      teams.push_back(teams.back());
+      teams.back().times = together;
+      teams.back().name += fmt::format(", {} times the slices", together);
+    }
+  }
+  return teams;
+}
+
+// Updates a second and device, over those of the first team.
+double efficiency(const ScalingRate& rate, const ScalingRate& first, double seconds, double first_seconds) {
+  return rate.updates / first.updates * first_seconds / seconds / static_cast<double>(rate.devices);
+}
+
+struct Shares {
+  double host_to_host = 0, iterations = 0;
+};
+
+Shares shares_of(const ScalingRate& rate, const std::vector<ScalingRate>& rates, int iterations) {
+  const auto& first = *std::find_if(rates.begin(), rates.end(), [&](const auto& each) { return each.job == rate.job; });
+  // out of core all of the run has to keep up with the iterations of the run in core
+  const double own = std::isnan(rate.iteration_seconds) ? rate.seconds / iterations : rate.iteration_seconds;
+  return {efficiency(rate, first, rate.seconds, first.seconds), efficiency(rate, first, own, first.iteration_seconds)};
+}
+
+nlohmann::json scaling_json(const std::vector<ScalingRate>& rates, const ScalingCommand& command) {
+  nlohmann::json result{
+      {"size", command.options.size}, {"iterations", command.options.iterations}, {"runs", nlohmann::json::array()}};
+  for (const auto& rate : rates) {
+    const auto shares = shares_of(rate, rates, command.options.iterations);
+    nlohmann::json run{{"job", rate.job},
+                       {"team", rate.team},
+                       {"devices", rate.devices},
+                       {"slabs", rate.slabs},
+                       {"resident", rate.resident},
+                       {"updates", rate.updates},
+                       {"seconds", rate.seconds},
+                       {"predicted_seconds", rate.predicted},
+                       {"efficiency", shares.host_to_host}};
+    if (!std::isnan(rate.iteration_seconds)) run["iteration_seconds"] = rate.iteration_seconds;
+    if (!std::isnan(shares.iterations)) run["efficiency_of_iterations"] = shares.iterations;
+    result["runs"].push_back(std::move(run));
+  }
+  return result;
+}
+
+std::string table(const std::vector<ScalingRate>& rates, const ScalingCommand& command) {
+  const bool markdown = command.markdown;
+  std::string text;
+  const auto line = [&](const std::vector<std::string>& cells) {
+    if (markdown) {
+      text += fmt::format("| {} |\n", fmt::join(cells, " | "));
+      return;
+    }
+    constexpr int widths[] = {-12, -32, 8, 6, 16, 10, 12, 15, 13, 14};
+    std::string row;
+    for (std::size_t n = 0; n < cells.size(); ++n)
+      row += widths[n] < 0 ? fmt::format("{:<{}}", cells[n], -widths[n]) : fmt::format("{:>{}}", cells[n], widths[n]);
+    text += row + "\n";
+  };
+  line({"job", "devices", "used", "slabs", "s host to host", "predicted", "Gupdates/s", "efficiency, %", "iterations/s",
+        "efficiency, %"});
+  if (markdown) text += "|---|---|---|---|---|---|---|---|---|---|\n";
+  const auto percent = [](double share) {
+    return std::isnan(share) ? std::string("") : fmt::format("{:.1f}", 100 * share);
+  };
+  for (const auto& rate : rates) {
+    const auto shares = shares_of(rate, rates, command.options.iterations);
+    line({rate.job, rate.team, std::to_string(rate.devices), std::to_string(rate.slabs),
+          fmt::format("{:.4g}", rate.seconds), fmt::format("{:.4g}", rate.predicted),
+          fmt::format("{:.4g}", 1e-9 * rate.rate()), percent(shares.host_to_host),
+          std::isnan(rate.iteration_seconds) ? "" : fmt::format("{:.4g}", 1 / rate.iteration_seconds),
+          percent(shares.iterations)});
+  }
+  return text;
+}
+
+void run_bench_scaling(Job& job, ScalingCommand& command) {
+  command.options.jobs = words_of(command.jobs);
+  const auto teams = teams_of(job, command);
+  std::size_t times = 1;
+  for (const auto& team : teams) times = std::max(times, team.times);
+  job.require_host_memory(scaling_bytes(command.options, times), smaller_size);
+  if (job.dry_run()) {
+    std::vector<std::string> names;
+    for (const auto& team : teams) names.push_back(team.name);
+    job.print(fmt::format("would run {}, {}^3, on: {}\n",
+                          fmt::join(command.options.jobs.empty() ? scaling_jobs() : command.options.jobs, ", "),
+                          command.options.size, fmt::join(names, "; ")));
+    return;
+  }
+  const auto rates =
+      job.timed("bench", [&] { return bench_scaling(teams, command.options, job.run_options().progress); });
+  job.results() = scaling_json(rates, command);
+  if (command.json)
+    job.print(job.results().dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  else
+    job.print(table(rates, command));
+}
+
+}  // namespace
+
+void add_bench_scaling(CLI::App& app, Action& action) {
+  auto* sub = app.add_subcommand("scaling", "Whole runs on several devices together, and out of core");
+  auto command = std::make_shared<ScalingCommand>();
+  sub->add_option("--size", command->options.size,
+                  "Voxels along each edge, and for fdk as many views of as many pixels. Default: 512")
+      ->check(whole_number_from(8, 8192))
+      ->type_name("N");
+  sub->add_option(
+         "--jobs", command->jobs,
+         fmt::format("Comma list of {}. Default: all that the devices can do", fmt::join(scaling_jobs(), ", ")))
+      ->type_name("LIST");
+  sub->add_option("--iterations", command->options.iterations, "pdu, tvgd: iterations, without a gap. Default: 60")
+      ->check(whole_number_from(1, 100000))
+      ->type_name("N");
+  sub->add_option_function<std::string>(
+         "--out-of-core",
+         [command](const std::string& text) { command->out_of_core = parse_bytes("--out-of-core", text); },
+         "Also the first device with this budget, with which the volume comes and goes in slabs")
+      ->type_name("BYTES");
+  sub->add_flag("--weak", command->weak, "Also N times the slices on N devices");
+  sub->add_flag("--stay", command->options.stay,
+                "Slabs that fit stay on the devices, also where it is faster that they come and go beside the kernels");
+  sub->add_option("--runs", command->options.runs, "Of which the best counts, after one that compiles. Default: 2")
+      ->check(whole_number_from(1, 100))
+      ->type_name("N");
+  auto* json = sub->add_flag("--json", command->json, "Print JSON");
+  sub->add_flag("--markdown", command->markdown, "Print a Markdown table")->excludes(json);
+  sub->footer(
+      "From host memory that has been touched to host memory: the first of the devices alone, the first 2, 4, ... and "
+      "all.\nEfficiency: updates a second and device, over those of the first alone; the second column is that of the "
+      "iterations alone, from\nruns of once and three times as many, but out of core that of the whole run over the "
+      "first device's iterations.\nExample:\n  halocline bench scaling --device 0,1 --size 1024 --out-of-core 10G");
+  sub->callback([&action, command] { action = [command](Job& job) { run_bench_scaling(job, *command); }; });
+}
+
+}  // namespace halocline

@@ -1,0 +1,241 @@
+// halocline bench project, backproject, fdk and slices
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "apps/commands/bench_commands.hpp"
+#include "apps/job/job.hpp"
+#include "apps/job/report.hpp"
+#include "apps/job/validators.hpp"
+#include "benchmarks/harness/bench_projection.hpp"
+#include "host/error.hpp"
+#include "host/plural.hpp"
+#include "scheduling/planning/plan_text.hpp"
+
+namespace halocline {
+namespace {
+
+struct BenchCommand {
+  ScanBenchOptions options;
+  std::string modes;
+  bool json = false, markdown = false;
+};
+
+nlohmann::json bench_json(ScanBench kind, const ScanBenchResult& bench) {
+  nlohmann::json result{{"device", device_json(bench.device)},
+                        {"size", bench.plan.size},
+                        {"views", bench.plan.views},
+                        {"modes", nlohmann::json::array()},
+                        {"left_out", bench.plan.left_out}};
+  if (bench.coordinate_bound > 0)
+    result["float32_coordinates"] = {{"worst_error_px", bench.coordinate_error}, {"bound_px", bench.coordinate_bound}};
+  for (const auto& rate : bench.rates) {
+    nlohmann::json mode{{"mode", rate.mode},
+                        {"seconds", rate.seconds},
+                        {"updates_per_s", rate.updates / rate.seconds},
+                        {"relative_rmse", rate.relative_rmse}};
+    if (kind != ScanBench::slices) mode["rays_per_s"] = rate.rays / rate.seconds;
+    if (rate.host) {
+      mode["device_seconds"] = rate.host->device_seconds;
+      mode["kernel_seconds"] = rate.host->kernel_seconds;
+      mode["upload_seconds"] = rate.host->upload_seconds;
+      mode["download_seconds"] = rate.host->download_seconds;
+      mode["ratio_to_least"] = rate.seconds / rate.host->least_seconds();
+    } else {
+      mode["fetch"] = fetch_name(rate.fetch);
+      mode["fetches_per_s"] = rate.fetches / rate.seconds;
+      mode["fetch_limit_per_s"] = rate.fetch_limit;
+      mode["share_of_fetches"] = rate.share_of_fetches();
+      mode["bytes_per_s"] = rate.bytes / rate.seconds;
+      mode["copy_bytes_per_s"] = rate.copy_limit;
+      mode["share_of_copy"] = rate.share_of_copy();
+      mode["limit"] = rate.share_of_fetches() >= rate.share_of_copy() ? "fetches" : "copy";
+    }
+    result["modes"].push_back(mode);
+  }
+  return result;
+}
+
+std::string heading(ScanBench bench, const DeviceInfo& device, const ScanBenchPlan& plan) {
+  return fmt::format("{}, {}, {} of {}^2 pixels", device_heading(device),
+                     bench == ScanBench::slices ? fmt::format("three slices of {}^2 pixels", plan.size)
+                                                : fmt::format("{}^3 voxels", plan.size),
+                     views_text(plan.views), plan.size);
+}
+
+using Row = std::vector<std::string>;
+
+// The limit that counts: the one that is nearer.
+Row limit_cells(const ScanRate& rate) {
+  if (rate.share_of_fetches() >= rate.share_of_copy())
+    return {fmt::format("{:.3g} %", 100 * rate.share_of_fetches()),
+            fmt::format("{:.4g} G/s {}", 1e-9 * rate.fetch_limit, fetch_name(rate.fetch))};
+  return {fmt::format("{:.3g} %", 100 * rate.share_of_copy()), fmt::format("{:.4g} GB/s copy", 1e-9 * rate.copy_limit)};
+}
+
+// A heading and a row a mode.
+std::vector<Row> rows_of(ScanBench bench, const ScanBenchResult& result) {
+  const auto g = [](double value) { return fmt::format("{:.4g}", value); };
+  std::vector<Row> rows;
+  if (bench == ScanBench::fdk)
+    rows.push_back({"mode", "s host to host", "GUPS", "first to last command", "s kernels", "s up", "s down",
+                    "over the larger of kernels and transfers", "RMSE/max"});
+  else if (bench == ScanBench::slices)
+    rows.push_back({"mode", "ms", "GUPS", "of the limit", "limit", "RMSE/max"});
+  else
+    rows.push_back({"mode", "ms", "GUPS", "Grays/s", "of the limit", "limit", "RMSE/max"});
+  for (const auto& rate : result.rates) {
+    Row row{rate.mode};
+    if (rate.host) {
+      const HostToHost& host = *rate.host;
+      row.insert(row.end(), {g(rate.seconds), g(1e-9 * rate.updates / rate.seconds),
+                             fmt::format("{:.3g} %", 100 * host.device_seconds / rate.seconds), g(host.kernel_seconds),
+                             g(host.upload_seconds), g(host.download_seconds),
+                             fmt::format("{:.3g}", rate.seconds / host.least_seconds())});
+    } else {
+      row.insert(row.end(), {g(1e3 * rate.seconds), g(1e-9 * rate.updates / rate.seconds)});
+      if (bench != ScanBench::slices) row.push_back(g(1e-9 * rate.rays / rate.seconds));
+      for (auto& cell : limit_cells(rate)) row.push_back(std::move(cell));
+    }
+    row.push_back(fmt::format("{:.2e}", rate.relative_rmse));
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::string notes(const ScanBenchResult& result) {
+  std::string text;
+  if (result.coordinate_bound > 0)
+    text += fmt::format("float32 coordinates: {:.2g} pixels off at most where looked at, {:.2g} anywhere\n",
+                        result.coordinate_error, result.coordinate_bound);
+  for (const auto& each : result.plan.left_out) text += fmt::format("left out: {}\n", each);
+  return text;
+}
+
+std::string table(ScanBench bench, const ScanBenchResult& result) {
+  const auto rows = rows_of(bench, result);
+  std::vector<std::size_t> widths(rows.front().size(), 0);
+  for (const Row& row : rows)
+    for (std::size_t n = 0; n < row.size(); ++n) widths[n] = std::max(widths[n], row[n].size());
+  std::string text = heading(bench, result.device, result.plan) + "\n";
+  for (const Row& row : rows) {
+    text += fmt::format("{:<{}}", row[0], widths[0]);
+    for (std::size_t n = 1; n < row.size(); ++n) text += fmt::format("  {:>{}}", row[n], widths[n]);
+    text += "\n";
+  }
+  return text + notes(result);
+}
+
+std::string markdown(ScanBench bench, const ScanBenchResult& result) {
+  const auto rows = rows_of(bench, result);
+  std::string text = heading(bench, result.device, result.plan) + "\n\n";
+  for (const Row& row : rows) {
+    text += fmt::format("| {} |\n", fmt::join(row, " | "));
+    if (&row == &rows.front()) {
+      for (std::size_t n = 0; n < row.size(); ++n) text += "|---";
+      text += "|\n";
+    }
+  }
+  return text + "\n" + notes(result);
+}
+
+std::string plan_text(ScanBench bench, const DeviceInfo& device, const ScanBenchPlan& plan) {
+  std::string text = fmt::format("would measure on {}, up to {} of device memory: {}\n", heading(bench, device, plan),
+                                 bytes_text(static_cast<double>(plan.bytes)), fmt::join(plan.modes, ", "));
+  for (const auto& each : plan.left_out) text += fmt::format("left out: {}\n", each);
+  return text;
+}
+
+void run_bench(ScanBench bench, Job& job, BenchCommand& command) {
+  command.options.modes = words_of(command.modes);
+  if (bench == ScanBench::fdk && !job.common().trace.empty())
+    throw InputError(
+        "bench fdk records the devices' commands itself, so there is no --trace; \"halocline fdk\" has it");
+  const auto& devices = job.devices("all");
+  for (const auto& device : devices) {
+    const auto plan = plan_scan_bench(bench, device, command.options);
+    const auto n = static_cast<double>(plan.size);
+    const double result = bench == ScanBench::slices ? 3 * n * n : n * n * n;
+    job.require_host_memory(sizeof(float) * (n * n * static_cast<double>(plan.views) + result), smaller_size);
+  }
+  if (job.dry_run()) {
+    for (const auto& device : devices)
+      job.print(plan_text(bench, device.info(), plan_scan_bench(bench, device, command.options)));
+    return;
+  }
+  auto& results = job.results();
+  results["benches"] = nlohmann::json::array();
+  const auto options = job.run_options();
+  for (const auto& device : devices) {
+    const auto result =
+        job.timed("bench", [&] { return run_scan_bench(bench, device, command.options, options.progress); });
+    results["benches"].push_back(bench_json(bench, result));
+    if (!command.json) job.print(command.markdown ? markdown(bench, result) : table(bench, result));
+  }
+  if (command.json) job.print(results.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+const char* description(ScanBench bench) {
+  switch (bench) {
+    case ScanBench::project:
+      return "Forward projection by every projector";
+    case ScanBench::backproject:
+      return "Back-projection in every mode, and the projectors' adjoints";
+    case ScanBench::fdk:
+      return "FDK from host to host, and how much of that is the device's";
+    case ScanBench::slices:
+      return "Three orthogonal slices of projections that stay on the device";
+  }
+  return "";
+}
+
+void add(CLI::App& app, Action& action, ScanBench bench) {
+  auto* sub = app.add_subcommand(scan_bench_name(bench), description(bench));
+  auto command = std::make_shared<BenchCommand>();
+  const bool slices = bench == ScanBench::slices;
+  sub->add_option("--size", command->options.size,
+                  fmt::format("N: {} and views of N^2 pixels. Default: {} on GPUs, 128 on CPUs, less if the device's "
+                              "memory is too small",
+                              slices ? "slices of N^2 pixels" : "a volume of N^3 voxels", slices ? 1024 : 512))
+      ->check(whole_number_from(2, 8192))
+      ->type_name("N");
+  sub->add_option("--views", command->options.views,
+                  fmt::format("Views on the circle. Default: {}", slices ? "128" : "as many as N"))
+      ->check(whole_number_from(least_bench_views, 65536))
+      ->type_name("N");
+  sub->add_option(
+         "--modes", command->modes,
+         fmt::format("Comma list of {}. Default: all that the device has", fmt::join(scan_bench_modes(bench), ", ")))
+      ->type_name("LIST");
+  sub->add_option("--seconds", command->options.seconds,
+                  "How long each mode is measured, of which the best counts; slow ones take one run")
+      ->check(positive_number())
+      ->type_name("S");
+  auto* json = sub->add_flag("--json", command->json, "Print JSON");
+  sub->add_flag("--markdown", command->markdown, "Print Markdown tables")->excludes(json);
+  sub->footer(fmt::format(
+      "Runs on every OpenCL device unless --device or HALOCLINE_DEVICE chooses. {}\nRMSE/max: of 256 places, to fp64, "
+      "over "
+      "the largest value there, of pseudo-random data between 0 and 1.\nExample:\n  halocline bench {} --device gpu "
+      "--size 512 --report bench.json",
+      bench == ScanBench::fdk
+          ? "Kernels, up and down: sums over the commands of the best run."
+          : "The limit is the nearer of two that are measured beside\neach mode: fetches by a kernel that does little "
+            "else (of texels, or of so many bytes of a buffer), and a plain\ncopy, over the fetches and bytes that the "
+            "formula needs.",
+      scan_bench_name(bench)));
+  sub->callback(
+      [&action, command, bench] { action = [command, bench](Job& job) { run_bench(bench, job, *command); }; });
+}
+
+}  // namespace
+
+void add_bench_scans(CLI::App& app, Action& action) {
+  for (const auto bench : {ScanBench::project, ScanBench::backproject, ScanBench::fdk, ScanBench::slices})
+    add(app, action, bench);
+}
+
+}  // namespace halocline

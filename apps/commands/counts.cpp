@@ -1,0 +1,56 @@
+// halocline counts
+#include "algorithms/preprocessing/counts.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "apps/commands/subcommands.hpp"
+#include "apps/job/job.hpp"
+#include "apps/job/report.hpp"
+#include "apps/options/counts_options.hpp"
+#include "apps/options/projection_options.hpp"
+#include "host/plural.hpp"
+
+namespace halocline {
+namespace {
+
+struct CountsCommand {
+  std::string input, output;
+  DetectorPixels detector;
+  CountsArguments arguments;
+};
+
+void run_counts(Job& job, const CountsCommand& command) {
+  const ImageInfo info = job.input_image("-i", command.input);
+  const Grid stack = placed_projections(command.detector, info, "'" + command.input + "'");
+  const double fields = check_counts_arguments(job, command.arguments, info, command.input);
+  job.output_image("-o", command.output);
+  const std::string what = fmt::format("line integrals of {}", views_text(info.grid.size[2]));
+  job.require_host_memory(grid_bytes(stack) + fields);
+  if (job.dry_run()) return job.print(fmt::format("would write {}: {}", command.output, what));
+  Volume counts = job.read(command.input);
+  counts.grid = stack;
+  const auto calibration = calibrate(job, command.arguments, MemorySource(counts), info, command.input);
+  job.timed("counts", [&] { counts_to_line_integrals(counts, calibration, "'" + command.input + "'"); });
+  job.write(counts, command.output, info.notes);
+  job.say(fmt::format("{}: {}; {}", command.output, what, counts_summary(calibration)));
+}
+
+}  // namespace
+
+void add_counts(CLI::App& app, Action& action) {
+  auto* sub = app.add_subcommand("counts", "A detector's counts to line integrals, which fdk --counts does by itself");
+  auto command = std::make_shared<CountsCommand>();
+  sub->add_option("-i,--input", command->input, "Counts (u, v, view)")->required()->type_name("FILE");
+  add_counts_options(*sub, command->arguments);
+  add_pixel_options(*sub, command->detector);
+  sub->add_option("-o,--output", command->output, std::string("Line integrals to write") + slice_files_help)
+      ->required()
+      ->type_name("FILE");
+  sub->footer("Example:\n  halocline counts -i counts.mha --flat flats.mha --dark darks.mha -o projections.mha");
+  sub->callback([&action, command] { action = [command](Job& job) { run_counts(job, *command); }; });
+}
+
+}  // namespace halocline

@@ -1,0 +1,116 @@
+// halocline devices
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+
+#include "algorithms/tuning/self_check.hpp"
+#include "apps/commands/subcommands.hpp"
+#include "apps/job/job.hpp"
+#include "apps/job/report.hpp"
+#include "host/error.hpp"
+#include "host/interrupt.hpp"
+#include "host/quirks.hpp"
+#include "host/select_devices.hpp"
+#include "host/work_groups.hpp"
+#include "scheduling/planning/plan_text.hpp"
+
+namespace halocline {
+namespace {
+
+std::string table(const std::vector<DeviceInfo>& devices, const std::vector<int>& chosen) {
+  std::size_t name_width = 4, platform_width = 8;
+  for (const auto& device : devices) {
+    name_width = std::max(name_width, device.name.size());
+    platform_width = std::max(platform_width, device.platform.size());
+  }
+  std::string text =
+      fmt::format("     {:<{}}  {:<{}}  {:<11}  {:>5}  {:>10}  {:>10}  {:<6}  {:<4}  {}\n", "name", name_width,
+                  "platform", platform_width, "type", "units", "memory", "one array", "images", "fp64", "driver");
+  for (const auto& device : devices) {
+    const bool is_chosen = std::find(chosen.begin(), chosen.end(), device.index) != chosen.end();
+    text += fmt::format("{} {:>2} {:<{}}  {:<{}}  {:<11}  {:>5}  {:>10}  {:>10}  {:<6}  {:<4}  {}\n",
+                        is_chosen ? '*' : ' ', device.index, device.name, name_width, device.platform, platform_width,
+                        device.type, device.compute_units, bytes_text(static_cast<double>(device.global_memory)),
+                        bytes_text(static_cast<double>(device.max_allocation)), device.images ? "yes" : "no",
+                        device.fp64 ? "yes" : "no", device.driver);
+  }
+  text += "* used by the other subcommands with these options\n";
+  for (const auto& device : devices)
+    if (const std::string reason = refusal(device); !reason.empty())
+      text += fmt::format("{} cannot be used: {}\n", device.index, reason);
+  return text;
+}
+
+Finding finding_on(const Device& device, const Variant& variant) {
+  try {
+    return check_variant(variant, device, true);
+  } catch (const ClError& error) {
+    return {exceeds_group_limits(error) ? Verdict::not_taken : Verdict::wrong, error.what()};
+  }
+}
+
+// Runs every kernel variant and its portable twin on the chosen devices; `list` gets the answers.
+std::string check_table(Job& job, nlohmann::json& list) {
+  std::string text;
+  std::size_t width = 0;
+  bool wrong = false, rounded = false;
+  for (const auto& variant : all_variants()) width = std::max(width, variant.name.size());
+  for (const auto& device : job.devices()) {
+    const DeviceInfo& info = device.info();
+    text += fmt::format("{}, driver {}\n", info.name, info.driver);
+    for (const auto& variant : all_variants()) {
+      check_interrupt();
+      const Finding finding = finding_on(device, variant);
+      wrong = wrong || finding.verdict == Verdict::wrong;
+      rounded = rounded || finding.verdict == Verdict::last_bits;
+      const std::string answer = finding.text();
+      text += fmt::format("  {:<{}}  {}\n", variant.name, width, answer);
+      list[static_cast<std::size_t>(info.index)]["check"][variant.name] = answer;
+    }
+  }
+  if (rounded)
+    text += "What differs in the last bits is as good; it is used where an option asks for it, never by itself.\n";
+  return text + (wrong ? "What came out wrong is not used with this driver.\n" : "");
+}
+
+}  // namespace
+
+void add_devices(CLI::App& app, Action& action) {
+  auto* sub = app.add_subcommand("devices", "List the OpenCL devices, and which of them would be used");
+  auto json = std::make_shared<bool>(false);
+  sub->add_flag("--json", *json, "Print a JSON list");
+  auto check = std::make_shared<bool>(false);
+  sub->add_flag("--check", *check,
+                "Run the faster variants of the kernels and their portable twins on the chosen devices, and tell which "
+                "results differ: wrong ones are not used with this driver from then on, those that differ in the last "
+                "bits only where an option asks for them. Variants are also checked before "
+                "their first use, so this is for after a repair of a driver");
+  sub->footer("Example:\n  halocline devices --json\nWithout any OpenCL device the exit code is 2.");
+  sub->callback([&action, json, check] {
+    action = [json, check](Job& job) {
+      const auto devices = list_devices();
+      if (*json && devices.empty()) job.print("[]");
+      std::string wanted = job.common().devices.device;
+      const char* environment = std::getenv("HALOCLINE_DEVICE");
+      if (wanted.empty() && environment != nullptr) wanted = environment;
+      const auto chosen = select_devices(devices, wanted);  // refuses an empty list
+      if (!*check)                                          // which opens them, and warns then
+        for (const auto& text : repeated_devices(wanted)) spdlog::warn("{}", text);
+      auto list = nlohmann::json::array();
+      for (const auto& device : devices) {
+        list.push_back(device_json(device));
+        list.back()["selected"] = std::find(chosen.begin(), chosen.end(), device.index) != chosen.end();
+      }
+      const std::string checked = *check ? "\n" + check_table(job, list) : "";
+      job.results()["devices"] = list;
+      job.print(*json ? list.dump(2, ' ', false, nlohmann::json::error_handler_t::replace)
+                      : table(devices, chosen) + checked);
+    };
+  });
+}
+
+}  // namespace halocline

@@ -1,0 +1,117 @@
+// halocline geometry circular
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <sstream>
+
+#include "algorithms/geometry/geometry.hpp"
+#include "algorithms/geometry/geometry_xml.hpp"
+#include "apps/commands/geometry_commands.hpp"
+#include "apps/io/atomic_file.hpp"
+#include "apps/job/job.hpp"
+#include "apps/job/validators.hpp"
+#include "host/error.hpp"
+#include "host/input_file.hpp"
+#include "host/plural.hpp"
+
+namespace halocline {
+namespace {
+
+struct CircularCommand {
+  CircularOptions circular;
+  std::optional<std::size_t> projections;
+  std::string angles, output;
+};
+
+// One angle in degrees a line; empty lines and what follows a # are passed over.
+std::vector<double> read_angles(const std::string& path) {
+  constexpr std::uint64_t most_bytes = std::uint64_t{1} << 26;  // a million lines of 64
+  std::istringstream file(read_text_file(path, fmt::format("--angles '{}'", path), most_bytes));
+  std::vector<double> angles;
+  std::string line;
+  for (int number = 1; std::getline(file, line); ++number) {
+    line.resize(std::min(line.find('#'), line.size()));
+    const std::string where = fmt::format("--angles '{}', line {}:", path, number);
+    if (line.size() > 1000)
+      throw InputError(fmt::format("{} {} characters, one angle in degrees is expected", where, line.size()));
+    const auto values = parse_numbers(where, {line});
+    if (values.size() > 1)
+      throw InputError(fmt::format("{} {} numbers, one angle in degrees is expected", where, values.size()));
+    angles.insert(angles.end(), values.begin(), values.end());
+  }
+  if (angles.empty())
+    throw InputError(fmt::format("--angles '{}' holds no angle; one angle in degrees a line is expected", path));
+  return angles;
+}
+
+void run_circular(Job& job, CircularCommand& command) {
+  job.input("--angles", command.angles);
+  job.output("-o", command.output);
+  if (!command.angles.empty()) {
+    command.circular.angles = read_angles(command.angles);
+    if (command.projections && *command.projections != command.circular.angles.size())
+      throw InputError(fmt::format("--projections {}, but --angles '{}' holds {} angles; leave --projections out",
+                                   *command.projections, command.angles, command.circular.angles.size()));
+  } else if (!command.projections) {
+    throw InputError("the number of views is not known; give --projections N, or --angles with a file of them");
+  } else {
+    command.circular.projections = *command.projections;
+  }
+  const Geometry geometry = circular_geometry(command.circular);
+  job.results() = {{"views", geometry.views.size()}, {"parallel", geometry.parallel()}};
+  const std::string what = fmt::format("{}, {}", views_text(geometry.views.size()),
+                                       geometry.parallel() ? "parallel beam" : "divergent beam");
+  if (job.dry_run()) return job.print(fmt::format("would write {}: {}", command.output, what));
+  write_file_atomically(command.output, [&](std::ostream& out) { write_geometry(geometry, out); });
+  job.say(fmt::format("{}: {}", command.output, what));
+}
+
+}  // namespace
+
+void add_geometry_circular(CLI::App& app, Action& action) {
+  auto* sub = app.add_subcommand("circular", "Make the geometry of a circular scan (RTK's XML)");
+  auto command = std::make_shared<CircularCommand>();
+  auto& c = command->circular;
+  sub->add_option("--sid", c.sid, "Source to isocentre distance, mm")
+      ->check(positive_number())
+      ->required()
+      ->default_str("")
+      ->type_name("D");
+  sub->add_option("--sdd", c.sdd,
+                  "Source to detector distance, mm, no less than --sid (equal: a virtual detector through the "
+                  "rotation axis); 0 for a parallel beam")
+      ->check(not_negative())
+      ->required()
+      ->default_str("")
+      ->type_name("D");
+  sub->add_option("--projections", command->projections, "Number of views, at first-angle + i * arc / N")
+      ->check(whole_number_from(1, 1000000))
+      ->type_name("N");
+  auto* arc = sub->add_option("--arc", c.arc, "Degrees that the gantry turns; negative: backwards")
+                  ->check(finite_number())
+                  ->type_name("A");
+  auto* first = sub->add_option("--first-angle", c.first_angle, "Gantry angle of the first view, degrees")
+                    ->check(finite_number())
+                    ->type_name("A");
+  sub->add_option("--angles", command->angles, "Text file with the gantry angles, degrees, one a line")
+      ->type_name("FILE")
+      ->excludes(arc)
+      ->excludes(first);
+  const auto offset = [&](const char* name, double& value, const char* description) {
+    sub->add_option(name, value, description)->check(finite_number())->type_name("D");
+  };
+  offset("--proj-offset-x", c.projection_offset_x, "Detector's offset along u, mm");
+  offset("--proj-offset-y", c.projection_offset_y, "Detector's offset along v, mm");
+  offset("--source-offset-x", c.source_offset_x, "Source's offset along u, mm");
+  offset("--source-offset-y", c.source_offset_y, "Source's offset along v, mm");
+  offset("--out-of-plane", c.out_of_plane_angle, "Out-of-plane angle, degrees");
+  offset("--in-plane", c.in_plane_angle, "In-plane angle, degrees");
+  sub->add_option("-o,--output", command->output, "Geometry file to write (.xml)")->required()->type_name("FILE");
+  sub->footer("Example:\n  halocline geometry circular --sid 1000 --sdd 1536 --projections 360 -o geometry.xml");
+  sub->callback([&action, command] { action = [command](Job& job) { run_circular(job, *command); }; });
+}
+
+}  // namespace halocline

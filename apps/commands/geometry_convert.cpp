@@ -1,0 +1,120 @@
+// halocline geometry convert
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <filesystem>
+#include <memory>
+
+#include "algorithms/geometry/geometry_xml.hpp"
+#include "apps/commands/geometry_commands.hpp"
+#include "apps/io/atomic_file.hpp"
+#include "apps/job/job.hpp"
+#include "apps/job/validators.hpp"
+#include "apps/options/geometry_file.hpp"
+#include "host/error.hpp"
+#include "host/plural.hpp"
+
+namespace halocline {
+namespace {
+
+struct ConvertCommand {
+  std::string input, output, from, to;
+  DetectorPixels detector;
+  bool reverse = false;
+  std::optional<double> projection_offset_x, projection_offset_y, out_of_plane_angle, in_plane_angle;
+};
+
+// What is written is to be read again, and that goes by the extension first.
+GeometryFormat output_format(const ConvertCommand& command) {
+  std::string extension = std::filesystem::path(command.output).extension().string();
+  std::transform(extension.begin(), extension.end(), extension.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
+  const bool xml = extension == ".xml";
+  if (command.to.empty() && !xml)
+    throw InputError(
+        fmt::format("-o '{}': its extension does not say a format; give --to astra or --to matrices, or .xml, which "
+                    "means rtk",
+                    command.output));
+  const GeometryFormat format = command.to.empty() ? GeometryFormat::rtk : geometry_format(command.to);
+  if (format == GeometryFormat::rtk && !xml)
+    throw InputError(fmt::format("-o '{}': --to rtk writes XML; give a name that ends in .xml", command.output));
+  const std::array<const char*, 7> of_others{".xml", ".xtekct", ".pca", ".h5", ".hdf5", ".nxs", ".hdf"};
+  if (format != GeometryFormat::rtk && std::find(of_others.begin(), of_others.end(), extension) != of_others.end())
+    throw InputError(
+        fmt::format("-o '{}': --to {} writes text, which would not be read from a file that ends in {}; give a name "
+                    "that ends in .txt{}",
+                    command.output, command.to, extension, xml ? ", or --to rtk" : ""));
+  return format;
+}
+
+// Of a scanner's parameters, or of XML in which they were noted: the XML stands in for them.
+DetectorPixels pixels_to_note(std::optional<GeometryFormat> from, const ScanFile& scan) {
+  const bool notes = from == GeometryFormat::rtk || from == GeometryFormat::xtekct || from == GeometryFormat::pca;
+  return notes ? scan.detector : DetectorPixels();
+}
+
+void change_views(const ConvertCommand& command, Geometry& geometry) {
+  for (View& view : geometry.views) {
+    if (command.reverse) view.gantry_angle = -view.gantry_angle;
+    if (command.projection_offset_x) view.projection_offset_x = *command.projection_offset_x;
+    if (command.projection_offset_y) view.projection_offset_y = *command.projection_offset_y;
+    if (command.out_of_plane_angle) view.out_of_plane_angle = *command.out_of_plane_angle;
+    if (command.in_plane_angle) view.in_plane_angle = *command.in_plane_angle;
+  }
+}
+
+void run_convert(Job& job, const ConvertCommand& command) {
+  job.input("-i", command.input);
+  job.output("-o", command.output);
+  const GeometryFormat format = output_format(command);
+  const auto from = command.from.empty() ? std::nullopt : std::optional(geometry_format(command.from));
+  ScanFile scan = load_geometry(command.input, from, command.detector, command.reverse);
+  change_views(command, scan.geometry);
+  const std::string text =
+      format == GeometryFormat::rtk
+          ? geometry_xml(scan.geometry, pixels_to_note(from ? from : guess_format(command.input), scan))
+          : geometry_text(scan.geometry, format == GeometryFormat::astra ? TextFormat::astra : TextFormat::matrices,
+                          scan.detector);
+  job.results() = {{"views", scan.geometry.views.size()}, {"parallel", scan.geometry.parallel()}};
+  const std::string what = fmt::format("{}, {}, as {}", views_text(scan.geometry.views.size()),
+                                       scan.geometry.parallel() ? "parallel beam" : "divergent beam",
+                                       geometry_format_names()[static_cast<std::size_t>(format)]);
+  if (job.dry_run()) return job.print(fmt::format("would write {}: {}", command.output, what));
+  write_file_atomically(command.output, [&](std::ostream& out) { out << text; });
+  job.say(fmt::format("{}: {}", command.output, what));
+}
+
+}  // namespace
+
+void add_geometry_convert(CLI::App& app, Action& action) {
+  auto* sub = app.add_subcommand("convert",
+                                 "Convert a geometry between RTK's XML, ASTRA's vectors and matrices; read "
+                                 ".xtekct, .pca and Data Exchange files");
+  auto command = std::make_shared<ConvertCommand>();
+  sub->add_option("-i,--input", command->input, "Geometry to read")->required()->type_name("FILE");
+  sub->add_option("--from", command->from, "Format of the input. Default: by its extension and content")
+      ->check(CLI::IsMember(geometry_format_names()));
+  sub->add_option("--to", command->to, "Format of the output: rtk to .xml, the others to .txt. Default: rtk for .xml")
+      ->check(CLI::IsMember({"rtk", "astra", "matrices"}));
+  add_detector_options(*sub, command->detector);
+  const std::string changes = "Changes to all views";
+  sub->add_flag("--reverse", command->reverse, "Negate the gantry angles: the scanner turned the other way")
+      ->group(changes);
+  const auto change = [&](const char* name, std::optional<double>& value, const char* description, const char* type) {
+    sub->add_option(name, value, description)->check(finite_number())->type_name(type)->group(changes);
+  };
+  change("--proj-offset-x", command->projection_offset_x, "Set the detector's offset along u, mm", "D");
+  change("--proj-offset-y", command->projection_offset_y, "Set the detector's offset along v, mm", "D");
+  change("--out-of-plane", command->out_of_plane_angle, "Set the out-of-plane angle, degrees", "A");
+  change("--in-plane", command->in_plane_angle, "Set the in-plane angle, degrees", "A");
+  sub->add_option("-o,--output", command->output, "Geometry file to write")->required()->type_name("FILE");
+  sub->footer(
+      "Example:\n  halocline geometry convert -i geometry.xml --to astra --detector 512,384 --pixel 0.4,0.4 -o "
+      "vectors.txt");
+  sub->callback([&action, command] { action = [command](Job& job) { run_convert(job, *command); }; });
+}
+
+}  // namespace halocline

@@ -1,0 +1,301 @@
+// halocline plan
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "algorithms/denoise/denoise.hpp"
+#include "algorithms/denoisers/registry.hpp"
+#include "algorithms/fdk/fdk.hpp"
+#include "algorithms/projectors/backprojection.hpp"
+#include "algorithms/projectors/projector.hpp"
+#include "apps/commands/subcommands.hpp"
+#include "apps/job/job.hpp"
+#include "apps/job/report.hpp"
+#include "apps/job/validators.hpp"
+#include "apps/options/grid_options.hpp"
+#include "apps/options/machine_file.hpp"
+#include "host/error.hpp"
+#include "host/process_memory.hpp"
+#include "scheduling/planning/cost.hpp"
+#include "scheduling/planning/host_memory.hpp"
+#include "scheduling/planning/machine.hpp"
+#include "scheduling/planning/plan_text.hpp"
+#include "scheduling/profiling/rates.hpp"
+
+namespace halocline {
+namespace {
+
+struct PlanCommand {
+  std::string machine, method, interpolation, duals;
+  std::vector<std::string> size, counts;
+  std::optional<std::array<std::size_t, 2>> detector;
+  std::optional<int> stages, iterations;
+  std::optional<double> gap;
+  std::size_t views = 0;
+  bool json = false;
+};
+
+// The last devices' plan with what the host needs for it.
+struct Forecast {
+  std::size_t devices = 0;
+  Plan plan;
+  HostMemoryEstimate need;
+};
+
+std::vector<std::string> methods() {
+  auto names = denoiser_names();
+  std::erase(names, "pdu4d");  // goes by its frames: denoise --dry-run
+  for (const char* name : {"fdk", "project", "backproject"}) names.emplace_back(name);
+  return names;
+}
+
+bool projects(const PlanCommand& command) {
+  return command.method == "fdk" || command.method == "project" || command.method == "backproject";
+}
+
+// What says nothing about such a job is refused.
+void check_options(const PlanCommand& command) {
+  const std::array<std::pair<const char*, bool>, 4> of_denoise{{{"--iterations", command.iterations.has_value()},
+                                                                {"--gap", command.gap.has_value()},
+                                                                {"--stages", command.stages.has_value()},
+                                                                {"--duals", !command.duals.empty()}}};
+  const std::array<std::pair<const char*, bool>, 3> of_scans{{{"--views", command.views > 0},
+                                                              {"--detector", command.detector.has_value()},
+                                                              {"--interpolation", !command.interpolation.empty()}}};
+  const auto wrong = projects(command) ? std::span<const std::pair<const char*, bool>>(of_denoise) : of_scans;
+  for (const auto& [option, given] : wrong)
+    if (given)
+      throw InputError(fmt::format("{} does not go with --method {}: it is for {}", option, command.method,
+                                   projects(command) ? "the methods of denoise" : "fdk, project and backproject"));
+  if (command.gap && command.method != "pdu" && command.method != "spdu")
+    throw InputError(fmt::format("--gap does not go with --method {}: it is for pdu and spdu", command.method));
+  if (command.method == "project" && command.interpolation == "half")
+    throw InputError("--interpolation half is for fdk and backproject; project takes exact or hardware");
+}
+
+// "512", a cube, or "512,512,720".
+Grid volume_of(const PlanCommand& command) {
+  const auto numbers = parse_numbers("--size", command.size);
+  require_whole("--size", numbers, 1);
+  if (numbers.size() != 1 && numbers.size() != 3)
+    throw InputError(fmt::format("--size has {} numbers; expected N for a cube, or NX,NY,NZ", numbers.size()));
+  Grid grid;
+  for (int axis = 0; axis < 3; ++axis)
+    grid.size[axis] = static_cast<std::size_t>(numbers[numbers.size() == 1 ? 0 : static_cast<std::size_t>(axis)]);
+  if (projects(command)) grid.direction = {1, 0, 0, 0, 0, 1, 0, -1, 0};  // slices lie across the axis of rotation, y
+  for (int row = 0; row < 3; ++row) {
+    grid.origin[row] = 0;
+    for (int axis = 0; axis < 3; ++axis)
+      grid.origin[row] -= 0.5 * grid.direction[3 * row + axis] * (static_cast<double>(grid.size[axis]) - 1);
+  }
+  require_reasonable(grid, "--size");
+  return grid;
+}
+
+// A full circle about a volume of 1 mm voxels, magnified by 1.5 onto a detector that sees all of it.
+struct Scan {
+  Geometry geometry;
+  Grid stack;
+};
+Scan scan_of(const PlanCommand& command, const Grid& volume) {
+  const std::size_t across = std::max(volume.size[0], volume.size[1]);
+  Scan scan;
+  auto& size = scan.stack.size;
+  size = {across, volume.size[2], command.views > 0 ? command.views : across};
+  if (command.detector) size = {(*command.detector)[0], (*command.detector)[1], size[2]};
+  const double width = 1.8 * static_cast<double>(across), height = 1.8 * static_cast<double>(volume.size[2]);
+  scan.stack.spacing = {width / static_cast<double>(size[0]), height / static_cast<double>(size[1]), 1};
+  for (int axis = 0; axis < 2; ++axis)
+    scan.stack.origin[axis] = -0.5 * scan.stack.spacing[axis] * (static_cast<double>(size[axis]) - 1);
+  CircularOptions circle;
+  circle.sid = 4 * static_cast<double>(across);
+  circle.sdd = 6 * static_cast<double>(across);
+  circle.projections = size[2];
+  scan.geometry = circular_geometry(circle);
+  return scan;
+}
+
+// `here`: the devices, if they are there.
+Plan plan_for(const PlanCommand& command, const Grid& volume, const std::vector<DeviceModel>& devices,
+              const std::vector<Device>& here, const PlanOptions& options) {
+  if (!projects(command)) {
+    DenoiseParameters parameters;
+    parameters.method = command.method;
+    parameters.iterations = command.iterations.value_or(200);
+    parameters.stages = command.stages;
+    if (command.gap) parameters.gap = *command.gap;
+    if (!command.duals.empty()) parameters.dual_bits = dual_bits_named(command.duals);
+    if (command.method == "tvgd") parameters.step = 1;
+    if (!here.empty()) return plan_denoise(volume, parameters, here, options);
+    return plan_denoise(volume, parameters, devices, options);
+  }
+  const Scan scan = scan_of(command, volume);
+  const bool half = command.interpolation == "half", hardware = half || command.interpolation == "hardware";
+  if (command.method == "project")
+    return plan_project(scan.geometry, volume, scan.stack, {Projector::joseph, hardware}, devices, options);
+  if (command.method == "backproject")
+    return plan_backproject(scan.geometry, scan.stack, volume, BackprojectionParameters{hardware, half}, devices,
+                            options);
+  FdkParameters parameters;
+  parameters.hardware_interpolation = hardware;
+  parameters.half_texels = half;
+  return plan_fdk(scan.geometry, scan.stack, volume, parameters, devices, options);
+}
+
+// Input and result in memory.
+double volumes_of(const Plan& plan) {
+  const auto& r = plan.requirements;
+  const auto product = [](const std::array<std::size_t, 3>& size) {
+    return sizeof(float) * static_cast<double>(size[0]) * static_cast<double>(size[1]) * static_cast<double>(size[2]);
+  };
+  if (r.stack[2] > 0) return product(r.size) + product(r.stack);
+  const auto inputs = std::count_if(r.arrays.begin(), r.arrays.end(), [](const ArrayNeed& need) {
+    return need.kind == ArrayKind::volume && need.lifetime == Lifetime::input;
+  });
+  return static_cast<double>(1 + inputs) * product(r.size);
+}
+
+std::vector<std::size_t> device_counts(const PlanCommand& command, std::size_t most) {
+  if (command.counts.empty()) return {most};
+  const auto numbers = parse_numbers("--device-count", command.counts);
+  require_whole("--device-count", numbers, 1);
+  std::vector<std::size_t> result;
+  for (const double number : numbers) {
+    result.push_back(static_cast<std::size_t>(number));
+    if (result.back() > most)
+      throw InputError(
+          fmt::format("--device-count {}: there {} only {}", result.back(), most == 1 ? "is" : "are", most));
+  }
+  return result;
+}
+
+std::string table(const std::vector<Forecast>& forecasts) {
+  std::string text = fmt::format("{:>7}  {:>5}  {:>9}  {:>6}  {:>9}  {:>9}  {:>10}  {:>10}  {:>12}  {:>12}  {:>12}\n",
+                                 "devices", "slabs", "exchange", "passes", "seconds", "G/s", "speed-up", "efficiency",
+                                 "on a device", "on the host", "over the bus");
+  const auto& first = forecasts.front();
+  for (const auto& [devices, plan, need] : forecasts) {
+    std::size_t bytes = 0;
+    for (const auto& slab : plan.slabs) bytes = std::max(bytes, slab.bytes);
+    const double faster = first.plan.seconds / plan.seconds;
+    text +=
+        fmt::format("{:>7}  {:>5}  {:>9}  {:>6}  {:>9.4g}  {:>9.4g}  {:>10.3g}  {:>8.1f} %  {:>12}  {:>12}  {:>12}\n",
+                    devices, plan.slabs.size(), plan.iterations_per_exchange, plan.passes, plan.seconds,
+                    1e-9 * count_units(plan.requirements) / plan.seconds, faster,
+                    100 * faster * static_cast<double>(first.devices) / static_cast<double>(devices),
+                    bytes_text(static_cast<double>(bytes)), bytes_text(need.peak()), bytes_text(plan.bus_bytes));
+    for (const auto& note : plan.notes) text += fmt::format("{:>9}{}\n", "", note);
+  }
+  return text;
+}
+
+nlohmann::json json_of(const Forecast& forecast) {
+  return {{"devices", forecast.devices},
+          {"plan", forecast.plan.json()},
+          {"units", count_units(forecast.plan.requirements)},
+          {"host_peak_bytes", forecast.need.peak()},
+          {"scratch_bytes", forecast.need.on_scratch()}};
+}
+
+void run_plan(Job& job, const PlanCommand& command) {
+  const auto names = methods();
+  if (std::find(names.begin(), names.end(), command.method) == names.end())
+    throw InputError(fmt::format("--method is \"{}\"; expected one of: {}", command.method, fmt::join(names, ", ")));
+  check_options(command);
+  const std::string described = command.machine.empty() ? "" : machine_file(command.machine);
+  job.input("--machine", described);
+  Machine machine;
+  std::vector<Device> here;
+  if (!described.empty()) {
+    if (job.common().devices.sub_devices > 0)
+      throw InputError("--sub-devices splits a device that is here; --machine describes others");
+    machine = read_machine(described);
+  } else {
+    here = job.devices();
+    machine = {"this computer", "", host_memory_bytes(), 0, device_models(here)};
+  }
+  if (job.common().host_memory > 0) machine.host_memory = job.common().host_memory;
+  if (const std::size_t memory = job.common().devices.device_memory; memory > 0)
+    for (auto& device : machine.devices) device.memory = memory;
+  const Grid volume = volume_of(command);
+  PlanOptions options;
+  options.host_bandwidth = machine.host_bandwidth;
+  std::vector<Forecast> forecasts;
+  for (const std::size_t count : device_counts(command, machine.devices.size())) {
+    const std::vector<DeviceModel> devices(machine.devices.begin(),
+                                           machine.devices.begin() + static_cast<std::ptrdiff_t>(count));
+    const std::vector<Device> first(here.begin(), here.begin() + static_cast<std::ptrdiff_t>(here.empty() ? 0 : count));
+    Plan plan = plan_for(command, volume, devices, first, options);
+    const double volumes = volumes_of(plan);
+    const double process = here.empty() ? 0 : static_cast<double>(process_bytes());
+    const HostMemoryEstimate need{
+        process, volumes, plan.host_bytes, volumes, host_state_bytes(plan), !job.common().scratch.empty()};
+    forecasts.push_back({count, std::move(plan), need});
+  }
+  auto list = nlohmann::json::array();
+  for (const auto& forecast : forecasts) list.push_back(json_of(forecast));
+  job.results() = {{"machine", machine.name}, {"forecasts", list}};
+  if (command.json)
+    job.print(job.results().dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  else if (!command.counts.empty())
+    job.print(fmt::format("{}\n{}", machine.name, table(forecasts)));
+  else
+    job.print(fmt::format("{}\n{}{}", machine.name, forecasts[0].plan.text(),
+                          host_text(forecasts[0].need, machine.host_memory)));
+  for (const auto& forecast : forecasts)
+    require_host_memory(forecast.plan, forecast.need, machine.host_memory, "--host-memory stands for another host.");
+}
+
+}  // namespace
+
+void add_plan(CLI::App& app, Action& action) {
+  auto* sub = app.add_subcommand("plan", "Predict slabs, memory and time of a job, also on machines that are not here");
+  auto command = std::make_shared<PlanCommand>();
+  sub->add_option(
+         "--machine", command->machine,
+         "A described machine: a JSON file, or the name of one that comes with Halocline (h200, h200x8, w8100x4, "
+         "laptop, cluster-node). Default: the devices here, as --device chooses them")
+      ->type_name("FILE|NAME");
+  sub->add_option("--method", command->method, fmt::format("One of {}", fmt::join(methods(), ", ")))
+      ->required()
+      ->default_str("");
+  sub->add_option("--size", command->size, "Voxels: N for a cube, or NX,NY,NZ")
+      ->required()
+      ->default_str("")
+      ->type_name("N|NX,NY,NZ");
+  sub->add_option("--iterations", command->iterations, "Of a method of denoise; all are counted. Default: 200")
+      ->check(whole_number_from(1))
+      ->type_name("N");
+  sub->add_option("--gap", command->gap,
+                  "pdu, spdu: as for denoise. 0: nothing is evaluated before the end, so slabs may come and go beside "
+                  "the kernels. Default: 0.001")
+      ->check(CLI::Range(0.0, 1.0))
+      ->type_name("G");
+  sub->add_option("--stages", command->stages, "pdu, spdu: as for denoise")->type_name("N");
+  sub->add_option("--duals", command->duals, "pdu, spdu: as for denoise")->check(CLI::IsMember(dual_names()));
+  sub->add_option("--views", command->views, "Of a full circle. Default: as many as the volume is wide")
+      ->check(whole_number_from(1))
+      ->default_str("")
+      ->type_name("N");
+  add_list(*sub, "--detector", command->detector, "NU,NV", Numbers::sizes,
+           "Detector pixels. Default: as many as the volume has voxels across and along the axis");
+  sub->add_option("--interpolation", command->interpolation, "fdk, project, backproject: as there. Default: exact")
+      ->check(CLI::IsMember({"exact", "hardware", "half"}));
+  sub->add_option("--device-count", command->counts,
+                  "Comma list: a table with the first N devices for each N, and how they scale. Default: all devices, "
+                  "and the whole plan")
+      ->type_name("LIST");
+  sub->add_flag("--json", command->json, "Print JSON");
+  sub->footer(
+      "Nothing is computed. Times are those of the cost model, from inputs in host memory to the result there, with "
+      "kernels compiled.\nExample:\n  halocline plan --machine h200x8 --method pdu --size 2048 "
+      "--device-count 1,2,4,8");
+  sub->callback([&action, command] { action = [command](Job& job) { run_plan(job, *command); }; });
+}
+
+}  // namespace halocline

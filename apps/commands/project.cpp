@@ -1,0 +1,151 @@
+// halocline project
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+
+#include "algorithms/phantoms/phantoms.hpp"
+#include "algorithms/projectors/projector.hpp"
+#include "apps/commands/subcommands.hpp"
+#include "apps/commands/visibility.hpp"
+#include "apps/io/image_file.hpp"
+#include "apps/job/job.hpp"
+#include "apps/job/report.hpp"
+#include "apps/job/validators.hpp"
+#include "apps/options/geometry_file.hpp"
+#include "apps/options/grid_options.hpp"
+#include "host/error.hpp"
+#include "host/plural.hpp"
+#include "scheduling/profiling/rates.hpp"
+
+namespace halocline {
+namespace {
+
+struct ProjectCommand {
+  std::string input, phantom, geometry, output, projector = "joseph", interpolation = "exact";
+  std::optional<double> phantom_width;
+  double mu = 0.02;
+  std::optional<std::array<std::size_t, 2>> detector;
+  std::optional<std::array<double, 2>> pixel, origin;
+};
+
+Grid detector_grid(const ProjectCommand& command, std::size_t views) {
+  Grid grid;
+  const auto& size = *command.detector;
+  const auto& pixel = *command.pixel;
+  grid.size = {size[0], size[1], views};
+  grid.spacing = {pixel[0], pixel[1], 1};
+  for (int axis = 0; axis < 2; ++axis)
+    grid.origin[axis] =
+        command.origin ? (*command.origin)[axis] : -0.5 * (static_cast<double>(size[axis]) - 1) * pixel[axis];
+  require_reasonable(grid, "--detector and the number of views");
+  return grid;
+}
+
+std::string stack_summary(const Grid& stack) {
+  return fmt::format("{} of {} x {} pixels of {} x {} mm", views_text(stack.size[2]), stack.size[0], stack.size[1],
+                     stack.spacing[0], stack.spacing[1]);
+}
+
+void project_phantom(Job& job, const ProjectCommand& command, const Geometry& geometry, const Grid& stack) {
+  if (!command.phantom_width)
+    throw InputError("--phantom-size is missing: the analytic phantom needs its full width in mm");
+  const auto primitives = phantom_primitives(phantom_type(command.phantom), *command.phantom_width, command.mu);
+  job.results() = {{"type", command.phantom},
+                   {"phantom_size_mm", *command.phantom_width},
+                   {"mu_per_mm", command.mu},
+                   {"grid", grid_json(stack)}};
+  const std::string what = fmt::format("{}, exact line integrals of the {} phantom {:.6g} mm wide, mu {:.6g} per mm",
+                                       stack_summary(stack), command.phantom, *command.phantom_width, command.mu);
+  if (job.dry_run()) return job.print(fmt::format("would write {}: {}; computed on the host", command.output, what));
+  ReservedImage image(command.output, stack);
+  const Volume projections = job.timed("project", [&] { return project_analytic(primitives, geometry, stack); });
+  job.write(projections, image);
+  job.say(fmt::format("{}: {}", command.output, what));
+}
+
+void project_volume(Job& job, const ProjectCommand& command, const Geometry& geometry, const Grid& stack) {
+  const Grid grid = job.input_volume("-i", command.input).grid;
+  require_seen(grid, "the volume '" + command.input + "'", stack, "--detector and --pixel", geometry);
+  const ProjectionParameters parameters{projector_from_name(command.projector), command.interpolation == "hardware"};
+  job.tune_first_run("project");
+  const Plan plan = plan_project(geometry, grid, stack, parameters, device_models(job.devices()));
+  job.forecast(plan, grid_bytes(grid) + grid_bytes(stack));
+  if (job.dry_run()) return;
+  ReservedImage image(command.output, stack);
+  const double rays = static_cast<double>(stack.count());
+  const Volume volume = job.read(command.input);
+  const RunResult result = job.timed("project", [&] {
+    return project(volume, geometry, stack, parameters, job.devices(), job.run_options({0, rays, "rays"}));
+  });
+  job.write(result.output, image);
+  job.record(result, "project");
+  job.results()["grid"] = grid_json(stack);
+  job.say(fmt::format("{}: {}, line integrals of {} by the projector {}{}{}", command.output, stack_summary(stack),
+                      command.input, command.projector,
+                      parameters.hardware_interpolation ? " with hardware interpolation" : "", job.how(result)));
+}
+
+void run_project(Job& job, const ProjectCommand& command) {
+  if (command.input.empty() == command.phantom.empty())
+    throw InputError(
+        "what is to be projected is not clear; give either -i with a volume, or --phantom with a phantom's name");
+  job.input("--geometry", command.geometry);
+  job.output_image("-o", command.output);
+  const Geometry geometry = load_geometry(command.geometry, {}, DetectorPixels::of(detector_grid(command, 1))).geometry;
+  const Grid stack = detector_grid(command, geometry.views.size());
+  check_projections(stack, "--detector", geometry, "'" + command.geometry + "'", DetectorShape::flat_or_cylinder);
+  if (command.input.empty())
+    project_phantom(job, command, geometry, stack);
+  else
+    project_volume(job, command, geometry, stack);
+}
+
+}  // namespace
+
+void add_project(CLI::App& app, Action& action) {
+  auto* sub = app.add_subcommand("project", "Line integrals of a volume (by a projector) or of a phantom (exact)");
+  auto command = std::make_shared<ProjectCommand>();
+  sub->add_option("-i,--input", command->input, "Volume of attenuations, 1/mm")->type_name("FILE");
+  auto* phantom = sub->add_option("--phantom", command->phantom, "Project this phantom exactly, instead of -i")
+                      ->check(CLI::IsMember(phantom_names()));
+  sub->add_option("--phantom-size", command->phantom_width, "Full width of the phantom, mm; required with --phantom")
+      ->check(positive_number())
+      ->type_name("MM")
+      ->needs(phantom);
+  sub->add_option("--mu", command->mu, "Attenuation of the phantom's value 1, 1/mm")
+      ->check(positive_number())
+      ->type_name("MU")
+      ->needs(phantom);
+  sub->add_option("--projector", command->projector,
+                  "joseph: bilinear interpolation on the planes that a ray crosses; siddon: exact lengths in voxels; "
+                  "distance-driven: the overlap of pixels and voxels")
+      ->check(CLI::IsMember(projector_names()))
+      ->excludes(phantom);
+  sub->add_option("--interpolation", command->interpolation,
+                  "For --projector joseph. exact: float32; hardware: texture units (8-bit fractions on most GPUs)")
+      ->check(CLI::IsMember({"exact", "hardware"}))
+      ->excludes(phantom);
+  sub->add_option("-g,--geometry", command->geometry,
+                  std::string(geometry_file_help) +
+                      ". Of -i, rays run from the source to the detector (flat or cylindrical), those of a parallel "
+                      "beam through all of it; of --phantom, they are whole lines")
+      ->required()
+      ->type_name("FILE");
+  add_list(*sub, "--detector", command->detector, "NU,NV", Numbers::sizes, "Detector pixels: columns (u), rows (v)")
+      ->required();
+  add_list(*sub, "--pixel", command->pixel, "DU,DV", Numbers::positive, "Pixel pitch, mm")->required();
+  add_list(*sub, "--detector-origin", command->origin, "U,V", Numbers::any,
+           "Position of the centre of pixel (0,0), mm. Default: the detector is centred");
+  sub->add_option("-o,--output", command->output, std::string("Projections (u, v, view) to write") + slice_files_help)
+      ->required()
+      ->type_name("FILE");
+  sub->footer(
+      "Example:\n  halocline project -i phantom.mha --geometry geometry.xml --detector 256,192 --pixel 1.2,1.2 -o "
+      "projections.mha");
+  sub->callback([&action, command] { action = [command](Job& job) { run_project(job, *command); }; });
+}
+
+}  // namespace halocline

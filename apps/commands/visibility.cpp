@@ -1,0 +1,131 @@
+#include "apps/commands/visibility.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "algorithms/projectors/rays.hpp"
+#include "host/error.hpp"
+#include "host/plural.hpp"
+
+namespace halocline {
+namespace {
+
+struct Interval {
+  double low = std::numeric_limits<double>::max(), high = std::numeric_limits<double>::lowest();
+  void add(double value) {
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  void add(const Interval& other) {
+    add(other.low);
+    add(other.high);
+  }
+  bool meets(const Interval& other) const { return low <= other.high && high >= other.low; }
+};
+
+// The stack's physical coordinate along an axis (0: u, 1: v) of pixel indices.
+double physical(const Grid& projections, int axis, double column, double row) {
+  const auto& d = projections.direction;
+  return projections.origin[axis] + d[3 * axis] * projections.spacing[0] * column +
+         d[3 * axis + 1] * projections.spacing[1] * row;
+}
+
+// Where the corner pixels' outer corners and the middles of their edges are on the plane that touches the detector: u
+// and v in mm. A flat detector is that plane.
+std::array<Interval, 2> extent(const View& view, double radius, const Grid& projections) {
+  std::array<Interval, 2> out;
+  const auto columns = static_cast<double>(projections.size[0]), rows = static_cast<double>(projections.size[1]);
+  for (const double column : {-0.5, columns / 2 - 0.5, columns - 0.5})
+    for (const double row : {-0.5, rows - 0.5}) {
+      double u = physical(projections, 0, column, row), v = physical(projections, 1, column, row);
+      if (radius > 0) {
+        const auto [across, along] = ray_slopes(view, radius, u, v);
+        u = across * view.sdd + view.source_offset_x - view.projection_offset_x;
+        v = along * view.sdd + view.source_offset_y - view.projection_offset_y;
+      }
+      out[0].add(u);
+      out[1].add(v);
+    }
+  return out;
+}
+
+// What the corners of the volume are to one view.
+struct Corners {
+  std::array<Interval, 2> shadow;  // u and v in mm, on that plane
+  bool behind = false;             // the source: the shadow has no end
+  bool beyond = false;             // the detector
+};
+
+Corners corners_of(const Grid& volume, const View& view, double radius) {
+  Corners out;
+  const Matrix34 matrix = projection_matrix(view);
+  for (int corner = 0; corner < 8; ++corner) {
+    const auto edge = [&](int axis) {
+      return corner >> axis & 1 ? static_cast<double>(volume.size[axis]) - 0.5 : -0.5;
+    };
+    const auto point = volume.world(edge(0), edge(1), edge(2));
+    out.beyond = out.beyond || whereabouts(view, radius, point) == Whereabouts::beyond_detector;
+    std::array<double, 3> image{};
+    for (int row = 0; row < 3; ++row)
+      image[row] = matrix[4 * row] * point[0] + matrix[4 * row + 1] * point[1] + matrix[4 * row + 2] * point[2] +
+                   matrix[4 * row + 3];
+    out.behind = out.behind || (!view.parallel() && image[2] > -1e-9);
+    for (int axis = 0; axis < 2; ++axis) out.shadow[axis].add(image[axis] / image[2]);
+  }
+  return out;
+}
+
+std::string in_views(const std::vector<std::size_t>& views, const Geometry& geometry) {
+  return fmt::format("in {} of {} (the first: view {}", views.size(), views_text(geometry.views.size()), views.front());
+}
+
+void warn_of_ends(const std::string& volume_name, const std::vector<std::size_t>& reached,
+                  const std::vector<std::size_t>& passed, const Geometry& geometry, bool rays_end) {
+  if (!reached.empty())
+    spdlog::warn(
+        "{} reaches to the source or behind it {}, SID {:.6g} mm){}, so choose a smaller volume, or check its spacing "
+        "and origin and the geometry's SID (mm)",
+        volume_name, in_views(reached, geometry), geometry.views[reached.front()].sid,
+        rays_end ? ", and rays begin at the source: what lies behind it does not count" : "");
+  if (!passed.empty() && rays_end)
+    spdlog::warn(
+        "{} reaches to the detector or beyond it {}, SID {:.6g} mm, SDD {:.6g} mm), and rays end at the detector: what "
+        "lies beyond it does not count, so choose a smaller volume, or give the detector's real distance and pixel "
+        "pitch if it is a virtual one on the axis",
+        volume_name, in_views(passed, geometry), geometry.views[passed.front()].sid,
+        geometry.views[passed.front()].sdd);
+}
+
+}  // namespace
+
+void require_seen(const Grid& volume, const std::string& volume_name, const Grid& projections,
+                  const std::string& projections_name, const Geometry& geometry, bool rays_end) {
+  std::array<Interval, 2> detector, shadow;  // u and v in mm
+  bool seen = false;
+  std::vector<std::size_t> reached, passed;  // views whose source, or detector, the volume reaches, or what is beyond
+  for (std::size_t n = 0; n < geometry.views.size(); ++n) {
+    const auto here = extent(geometry.views[n], geometry.radius_cylindrical_detector, projections);
+    const Corners corners = corners_of(volume, geometry.views[n], geometry.radius_cylindrical_detector);
+    for (int axis = 0; axis < 2; ++axis) detector[axis].add(here[axis]);
+    if (corners.beyond) passed.push_back(n);
+    if (corners.behind) reached.push_back(n);
+    seen = seen || corners.behind || (corners.shadow[0].meets(here[0]) && corners.shadow[1].meets(here[1]));
+    if (corners.behind) continue;
+    for (int axis = 0; axis < 2; ++axis) shadow[axis].add(corners.shadow[axis]);
+  }
+  warn_of_ends(volume_name, reached, passed, geometry, rays_end);
+  if (seen) return;
+  throw InputError(
+      fmt::format("{} is never seen by the detector of {}: over {} it is cast on u {:.6g} to {:.6g} mm, v "
+                  "{:.6g} to {:.6g} mm, but the "
+                  "detector covers u {:.6g} to {:.6g} mm, v {:.6g} to {:.6g} mm; check the origins and spacings of "
+                  "both (mm) and the geometry",
+                  volume_name, projections_name, views_text(geometry.views.size()), shadow[0].low, shadow[0].high,
+                  shadow[1].low, shadow[1].high, detector[0].low, detector[0].high, detector[1].low, detector[1].high));
+}
+
+}  // namespace halocline

@@ -1,0 +1,84 @@
+#include "apps/job/common_options.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "apps/job/log_sink.hpp"
+#include "apps/job/validators.hpp"
+
+namespace halocline {
+
+void add_common_options(CLI::App& app, CommonOptions& options) {
+  const char* devices = "Devices";
+  app.add_option("--device", options.devices.device,
+                 "Comma list of: index, cpu, gpu, accelerator, all, or a part of a name (see 'halocline devices'). "
+                 "Default: the "
+                 "environment's HALOCLINE_DEVICE, else the first GPU, else the first device")
+      ->type_name("LIST")
+      ->group(devices);
+  app.add_option("--sub-devices", options.devices.sub_devices, "Split the one chosen CPU device into N (tests, NUMA)")
+      ->check(whole_number_from(1))
+      ->type_name("N")
+      ->default_str("")
+      ->group(devices);
+  app.add_option_function<std::string>(
+         "--device-memory",
+         [&options](const std::string& text) { options.devices.device_memory = parse_bytes("--device-memory", text); },
+         "Budget of each device in bytes, with K, M, G or T (powers of 1024), e.g. 64M or 1.5G. Default: 90 % of what "
+         "it has")
+      ->type_name("BYTES")
+      ->group(devices);
+  app.add_flag(
+         "--no-tune", options.no_tune,
+         "Use the defaults: nothing that 'halocline tune' found, and no two seconds of it on the first run on a GPU "
+         "that nobody has measured")
+      ->group(devices);
+  app.add_option_function<std::string>(
+         "--host-memory",
+         [&options](const std::string& text) { options.host_memory = parse_bytes("--host-memory", text); },
+         "Host memory that a job may take, as for --device-memory: one that would need more is refused before it "
+         "begins. Default: what the computer has")
+      ->type_name("BYTES")
+      ->group(devices);
+  app.add_option("--scratch", options.scratch,
+                 "Let whole volumes and the state of slabs that come and go lie in files of this folder instead of "
+                 "host memory, for volumes that are too large for it. Fast disks help; nothing is left there")
+      ->check(not_empty("a folder"))
+      ->type_name("FOLDER")
+      ->group(devices);
+  const char* output = "What is told";
+  app.add_flag("--dry-run", options.dry_run, "Print the plan, or what would be done, and write nothing")->group(output);
+  app.add_option("--trace", options.trace,
+                 "Write the times of all device commands there (JSON, for chrome://tracing or Perfetto)")
+      ->type_name("FILE")
+      ->group(output);
+  app.add_option("--report", options.report, "Write options, devices, plan, iterations, gap and times there (JSON)")
+      ->type_name("FILE")
+      ->group(output);
+  app.add_flag("--quiet", options.quiet,
+               "No progress and no result lines; only what was asked for, warnings and errors")
+      ->group(output);
+  app.add_option("--log-level", options.log_level,
+                 "From this level on, log lines go to stderr; debug: what drivers and readers of images say, too. "
+                 "Default: info, or "
+                 "warn with --quiet")
+      ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}))
+      ->group(output);
+  app.add_flag(
+      "--allow-nonfinite", options.allow_nonfinite,
+      "Set NaN and infinite values of inputs to 0 instead of refusing them. Only what is read is looked at: fdk "
+      "and slices may read no more rows of the detector than the grid needs");
+}
+
+void set_up_logging(const CommonOptions& options) {
+  auto logger = std::make_shared<spdlog::logger>("halocline", make_stderr_sink());
+  logger->set_pattern("halocline: %^%l%$: %v");
+  logger->set_level(!options.log_level.empty() ? spdlog::level::from_str(options.log_level)
+                    : options.quiet            ? spdlog::level::warn
+                                               : spdlog::level::info);
+  spdlog::set_default_logger(std::move(logger));
+}
+
+}  // namespace halocline

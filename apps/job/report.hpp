@@ -1,0 +1,37 @@
+// What a run did, for --report: options as understood, inputs, devices, plan, iterations, times, results. Times and
+// devices stand only here, never in an image.
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "apps/io/image_info.hpp"
+#include "host/device_info.hpp"
+#include "scheduling/execution/run.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace halocline {
+
+/// The command line as it was understood: every option of `app` and of those above it that has a value, defaults
+/// included.
+nlohmann::json options_json(const CLI::App& app);
+nlohmann::json grid_json(const Grid& grid);
+nlohmann::json device_json(const DeviceInfo& info);
+
+/// "3 slabs, 4 iterations per exchange" for result lines.
+std::string plan_summary(const Plan& plan);
+/// "24 x 24 x 24 of 1 x 1 x 1 mm" for result lines.
+/// Of its voxels as float32.
+inline double grid_bytes(const Grid& grid) {
+  return sizeof(float) * static_cast<double>(grid.count());
+}
+std::string grid_summary(const Grid& grid);
+/// "0.31 s", "2 min 5 s".
+std::string seconds_text(double seconds);
+
+}  // namespace halocline

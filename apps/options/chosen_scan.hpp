@@ -1,0 +1,25 @@
+// The projections that the options choose from a file, in host memory.
+#pragma once
+
+#include <string>
+
+#include "algorithms/preprocessing/counts.hpp"
+#include "apps/options/counts_options.hpp"
+#include "apps/options/projection_options.hpp"
+#include "host/volume.hpp"
+
+namespace halocline {
+
+/// Line integrals; or counts, and what makes line integrals of them.
+struct ChosenScan {
+  Volume projections;  ///< where the options say that they lie
+  CountsCalibration calibration;
+};
+
+/// Reads the one part of the file that is chosen. counts: the file holds these, else line integrals, from which
+/// rings are taken off if `arguments` say so. Counts are calibrated as a whole, put together before the logarithm and
+/// not yet turned into line integrals.
+ChosenScan read_chosen(Job& job, const ChosenProjections& chosen, const ImageInfo& info, const std::string& path,
+                       const CountsArguments& arguments, bool counts);
+
+}  // namespace halocline

@@ -1,0 +1,31 @@
+#include "apps/options/output_type.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+
+#include "apps/job/validators.hpp"
+
+namespace halocline {
+
+void add_water_option(CLI::App& app, std::optional<double>& water) {
+  app.add_option(
+         "--hu", water,
+         "Write Hounsfield units, 1000 (mu - WATER)/WATER, given water's attenuation in 1/mm (0.0206 at 60 keV)")
+      ->check(CLI::Range(0.0, 1e3))
+      ->check(positive_number())  // looked at first
+      ->type_name("WATER");
+}
+
+void tell_of_clamping(Job& job, const ImageStorage& storage, std::size_t clamped, const std::string& remedy) {
+  const std::string type = component_name(storage.component);
+  const auto& [slope, offset] = storage.scaling;
+  job.results()["output"] = {{"component", type}, {"slope", slope}, {"offset", offset}, {"clamped", clamped}};
+  if (clamped > 0)
+    spdlog::warn("{} voxels lay beyond what {} can hold ({:g} to {:g}) and became the nearest that it can; give {}",
+                 clamped, type, component_lowest(storage.component) * slope + offset,
+                 component_highest(storage.component) * slope + offset, remedy);
+}
+
+}  // namespace halocline

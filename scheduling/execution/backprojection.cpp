@@ -1,0 +1,336 @@
+#include "scheduling/execution/backprojection.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <deque>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+
+#include "host/interrupt.hpp"
+#include "scheduling/execution/delivered.hpp"
+#include "scheduling/execution/device_threads.hpp"
+#include "scheduling/execution/rate_validation.hpp"
+#include "scheduling/execution/run_support.hpp"
+#include "scheduling/execution/slab_queue.hpp"
+#include "scheduling/planning/cost.hpp"
+#include "scheduling/planning/missing_slices.hpp"
+#include "scheduling/profiling/rates.hpp"
+#include "scheduling/transport/bus_traffic.hpp"
+
+namespace halocline {
+namespace {
+
+constexpr const char* next_raw = "raw_next";
+constexpr std::int64_t pieces_of_a_slab = 8, fewest_slices = 16;  // a multiple of what a work-item takes
+constexpr int slabs_of_unlike_devices = 4;                        // each, in the mean
+
+Requirements requirements_of(const BackprojectionMethod& method) {
+  return with_double_buffer(method.requirements(), "raw", next_raw);
+}
+
+PlanOptions options_for(const Requirements& requirements, const std::vector<DeviceModel>& devices,
+                        PlanOptions options) {
+  const auto speeds = throughputs(requirements, devices);
+  const auto alike = [&](const std::vector<int>& numbers) {
+    return std::all_of(numbers.begin(), numbers.end(), [&](int n) { return speeds[n] == speeds[numbers.front()]; });
+  };
+  PlanOptions divided = options;
+  divided.minimum_slabs = std::max(options.minimum_slabs, slabs_of_unlike_devices * static_cast<int>(devices.size()));
+  // where one of them does it all, slabs are no use
+  for (const auto& each : {options, divided})
+    if (alike(used_devices(make_plan(requirements, devices, each)))) return options;
+  return divided;
+}
+
+/// Slices of a device's volume that are on their way to the host. The thread that brings them is not the one that feeds
+/// the device: the next slab's projections are uploaded and filtered meanwhile.
+class Drain {
+ public:
+  /// To be fetched after those added before; `slices` as they lie in the array.
+  void add(Range slices, std::function<void()> fetch) {
+    tasks_.emplace_back(std::move(fetch));
+    coming_.emplace_back(slices, tasks_.back().get_future());
+  }
+
+  /// Fetches what was added. All that was on its way before must have been waited for.
+  void start() {
+    worker_ = std::async(std::launch::async, [tasks = std::move(tasks_)]() mutable {
+      for (auto& task : tasks) task();
+    });
+    tasks_.clear();
+    under_way_ = std::move(coming_);
+    coming_.clear();
+  }
+
+  bool empty() const { return under_way_.empty(); }
+
+  /// Returns when none of `slices` is on its way any more; throws what went wrong with any of them.
+  void wait(Range slices) {
+    while (!under_way_.empty() && under_way_.front().first.begin < slices.end) {
+      under_way_.front().second.get();
+      under_way_.pop_front();
+    }
+  }
+  void wait() {
+    while (!under_way_.empty()) wait(under_way_.front().first);
+  }
+
+ private:
+  using Piece = std::pair<Range, std::future<void>>;
+  std::vector<std::packaged_task<void()>> tasks_;
+  std::deque<Piece> coming_, under_way_;  // each in order of slices
+  std::future<void> worker_;
+};
+
+// Takes slices that a slab fetches. A command that failed does not stop those after it, and only what is known to come
+// of commands that all ended well counts as delivered: those that made the slices have ended when the first voxels
+// arrive, and those that bring them are waited for.
+class CheckedSink : public VolumeSink {
+ public:
+  CheckedSink(Slab& slab, Delivered& delivered) : slab_(slab), delivered_(delivered) {}
+  const Grid& grid() const override { return delivered_.output().grid(); }
+  void write(std::size_t first, std::size_t count, float* from) override {
+    std::call_once(checked_, [&] { slab_.check(); });
+    delivered_.write(first, count, from);
+  }
+  float* data() override { return delivered_.output().data(); }
+
+ private:
+  Slab& slab_;
+  Delivered& delivered_;
+  std::once_flag checked_;
+};
+
+class Run {
+ public:
+  Run(const BackprojectionMethod& method, const ProjectionStack& projections, Delivered& delivered,
+      const std::vector<Device>& devices, const Plan& plan, const RunOptions& options)
+      : method_(method),
+        projections_(projections),
+        delivered_(delivered),
+        devices_(devices),
+        plan_(plan),
+        options_(options),
+        order_(method.order()),
+        views_(static_cast<std::int64_t>(plan.requirements.stack[2])),
+        queue_(plan) {
+    for (const auto& need : plan.requirements.arrays)
+      if (need.name == next_raw) element_bytes_ = need.element_bytes;
+  }
+
+  RunResult run() {
+    DeviceThreads().each(plan_, [&](int device) {
+      try {
+        work(device);
+      } catch (...) {
+        queue_.stop();
+        throw;
+      }
+    });
+    RunResult result;
+    result.iterations = 1;
+    result.bus_bytes = traffic_.total();
+    result.taken_by = queue_.taken_by();
+    return result;
+  }
+
+ private:
+  void work(int device) {
+    Slab slab(devices_[static_cast<std::size_t>(device)], plan_, device);
+    Drain drain;  // ends before the slab does
+    std::int64_t most = 0;
+    for (const auto& each : slabs_of(plan_, device)) most = std::max(most, each.interior.count());
+    const std::int64_t piece =
+        std::max(fewest_slices, (most / pieces_of_a_slab + fewest_slices - 1) / fewest_slices * fewest_slices);
+    method_.start(slab);
+    while (const auto number = queue_.take(device, seconds())) {
+      slab.move_to(plan_.slabs[*number]);
+      reconstruct(slab, drain, piece);
+    }
+    drain.wait();
+    slab.wait();
+  }
+
+  void reconstruct(Slab& slab, Drain& drain, std::int64_t piece) {
+    // Rows are filtered again for each slab: the bands of neighbouring slabs hardly overlap, so that costs less than
+    // keeping filtered projections on the host would.
+    const auto batch_at = [&](std::int64_t first) { return Range{first, std::min(views_, first + plan_.batch)}; };
+    upload(slab, batch_at(0));
+    for (std::int64_t first = 0; first < views_; first += plan_.batch) {
+      check_interrupt();
+      const Range batch = batch_at(first);
+      slab.swap("raw", next_raw);
+      method_.filter(slab, batch);
+      const bool begins = first == 0, ends = batch.end == views_;
+      // Piece by piece where slices of the slab before may still be on their way, and where these may set off.
+      const std::int64_t step = ends || (begins && !drain.empty()) ? piece : slab.interior().count();
+      for (std::int64_t at = slab.interior().begin; at < slab.interior().end; at += step) {
+        const Range slices{at, std::min(at + step, slab.interior().end)};
+        const Range held{slices.begin - slab.extended().begin, slices.end - slab.extended().begin};
+        if (begins) {
+          drain.wait(held);
+          slab.fill("volume", 0, slices);
+        }
+        method_.accumulate(slab, batch, slices);
+        if (ends) drain.add(held, fetch_of(slab, slices));
+      }
+      slab.mark_step();
+      if (!ends) upload(slab, batch_at(batch.end));  // after the kernels of this batch, which need not wait for it
+      tell(batch.count());
+    }
+    drain.wait();  // of a thicker slab before
+    drain.start();
+  }
+
+  std::function<void()> fetch_of(Slab& slab, Range slices) {
+    auto sink = std::make_shared<CheckedSink>(slab, delivered_);
+    auto fetch = slab.fetch("volume", slices, slab.last(), *sink);
+    return [this, sink, fetch = std::move(fetch),
+            bytes = slab.slice_bytes("volume") * static_cast<std::size_t>(slices.count())] {
+      fetch();
+      delivered_.end_if_failed();
+      traffic_.down += bytes;
+    };
+  }
+
+  // The band of rows that the slab needs of each view of the batch, one after the other.
+  void upload(Slab& slab, Range views) {
+    const Range rows = method_.rows_read(slab.rows());
+    const std::size_t row = element_bytes_ * projections_.grid.size[0], view = row * projections_.grid.size[1],
+                      band = row * static_cast<std::size_t>(rows.count()),
+                      start = row * static_cast<std::size_t>(rows.begin),
+                      bytes = band * static_cast<std::size_t>(views.count());
+    traffic_.up += bytes;
+    if (projections_.values != nullptr && slab.direct(bytes)) {
+      for (std::int64_t n = views.begin; n < views.end;) {
+        const Range run = run_of(order_, {n, band == view ? views.end : n + 1});
+        slab.upload_bytes(next_raw, band * static_cast<std::size_t>(n - views.begin),
+                          projections_.values + view * static_cast<std::size_t>(run.begin) + start,
+                          band * static_cast<std::size_t>(run.count()));
+        n += run.count();
+      }
+      return;
+    }
+    slab.upload_bytes(next_raw, bytes, [=, this](std::byte* at, std::size_t begin, std::size_t count) {
+      while (count > 0) {
+        const auto n = static_cast<std::size_t>(views.begin) + begin / band;
+        const std::size_t within = begin % band, now = std::min(count, band - within),
+                          from = view * (order_.empty() ? n : static_cast<std::size_t>(order_[n])) + start + within;
+        if (projections_.values != nullptr)
+          std::memcpy(at, projections_.values + from, now);
+        else
+          projections_.source->read(from / sizeof(float), now / sizeof(float), reinterpret_cast<float*>(at));
+        at += now;
+        begin += now;
+        count -= now;
+      }
+    });
+  }
+
+  void tell(std::int64_t views) {
+    const std::lock_guard lock(progress_mutex_);
+    done_ += static_cast<double>(views);
+    if (!options_.progress) return;
+    ProgressState state{
+        plan_.requirements.algorithm, done_, static_cast<double>(plan_.slabs.size()) * static_cast<double>(views_), {}};
+    if (!plan_.resident) state.up = static_cast<double>(traffic_.up), state.down = static_cast<double>(traffic_.down);
+    options_.progress(state);
+  }
+
+  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+
+  const BackprojectionMethod& method_;
+  const ProjectionStack& projections_;
+  Delivered& delivered_;
+  const std::vector<Device>& devices_;
+  const Plan& plan_;
+  const RunOptions& options_;
+  std::vector<int> order_;
+  std::int64_t views_;
+  std::size_t element_bytes_ = 0;
+  SlabQueue queue_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  BusTraffic traffic_;
+  std::mutex progress_mutex_;
+  double done_ = 0;
+};
+
+// Everything was there before: kept by an earlier run, or all had arrived when a device failed.
+RunResult nothing_to_do(const Plan& plan) {
+  RunResult result;
+  result.iterations = 1;
+  result.taken_by.assign(plan.slabs.size(), -1);
+  return result;
+}
+
+// Accumulation alone; filtering has a cost of its own (KernelCost::pixel_bytes).
+KernelTrial trial_of(const BackprojectionMethod& method) {
+  KernelTrial trial;
+  trial.prepare = [&method](Slab& slab, Range views) {
+    method.start(slab);
+    slab.fill("raw", 1);
+    slab.fill("volume", 0);
+    method.filter(slab, views);
+  };
+  trial.work = [&method](Slab& slab, Range views) { method.accumulate(slab, views, slab.interior()); };
+  trial.units = [](const Slab& slab, Range views) {
+    return static_cast<double>(slab.nx()) * slab.ny() * static_cast<double>(slab.interior().count() * views.count());
+  };
+  return trial;
+}
+
+}  // namespace
+
+Plan plan_backprojection(const BackprojectionMethod& method, const std::vector<DeviceModel>& devices,
+                         const PlanOptions& options) {
+  const Requirements requirements = requirements_of(method);
+  return make_plan(requirements, devices, options_for(requirements, devices, options));
+}
+
+RunResult run_backprojection(const BackprojectionMethod& method, const ProjectionStack& projections, VolumeSink& output,
+                             const std::vector<Device>& devices, const RunOptions& options) {
+  const Requirements requirements = requirements_of(method);
+  if (output.grid().size != requirements.size) throw std::logic_error("the result has another size than the method");
+  learn_kernel_rate(requirements, devices, trial_of(method));
+  const PlanOptions with_slabs = options_for(requirements, device_models(devices), options.plan);
+  const Range all{0, static_cast<std::int64_t>(requirements.size[2])};
+  Delivered delivered(output, options.output_store);
+  std::vector<Range> missing;
+  Attempts attempts;
+  std::optional<Plan> last;
+  attempts.plan = [&](const std::vector<DeviceModel>& available) {
+    missing = delivered.missing();
+    if (missing.empty() && last) return *last;
+    last = plan_missing(requirements, available, with_slabs, missing.empty() ? std::vector{all} : missing);
+    return *last;
+  };
+  attempts.run = [&](const Plan& plan, const std::vector<Device>& used) {
+    if (missing.empty()) return nothing_to_do(plan);
+    return Run(method, projections, delivered, used, plan, options).run();
+  };
+  attempts.done = [&] { return delivered.text(); };
+  RunResult result = run_replanning(devices, attempts);
+  if (missing == std::vector{all}) validate_rates(result, devices);
+  return result;
+}
+
+RunResult run_backprojection(const BackprojectionMethod& method, const ProjectionStack& projections, const Grid& grid,
+                             const std::vector<Device>& devices, const RunOptions& options) {
+  Volume output = Volume::uninitialised(grid);
+  MemorySink sink(output);
+  RunResult result = run_backprojection(method, projections, sink, devices, options);
+  result.output = std::move(output);
+  return result;
+}
+
+RunResult run_backprojection(const BackprojectionMethod& method, const Volume& projections, const Grid& grid,
+                             const std::vector<Device>& devices, const RunOptions& options) {
+  return run_backprojection(method, {projections.grid, reinterpret_cast<const std::byte*>(projections.voxels.data())},
+                            grid, devices, options);
+}
+
+}  // namespace halocline

@@ -1,0 +1,76 @@
+#include "scheduling/execution/delivered.hpp"
+
+#include <fmt/format.h>
+
+namespace halocline {
+namespace {
+
+Range range_of(std::size_t first, std::size_t count) {
+  return {static_cast<std::int64_t>(first), static_cast<std::int64_t>(first + count)};
+}
+
+}  // namespace
+
+std::int64_t count_all(const std::vector<Range>& ranges) {
+  std::int64_t result = 0;
+  for (const auto& range : ranges) result += range.count();
+  return result;
+}
+
+Delivered::Delivered(VolumeSink& output, OutputStore* store) : output_(output), store_(store) {
+  output_.begin();
+  if (store_ != nullptr) voxels_ = store_->give_back(output_);
+}
+
+void Delivered::write(std::size_t first, std::size_t count, float* from) {
+  const auto parts = [&] {
+    const std::lock_guard lock(mutex_);
+    return voxels_.missing(range_of(first, count));
+  }();
+  const auto at = [&](const Range& part) { return from + (static_cast<std::size_t>(part.begin) - first); };
+  if (store_ != nullptr)
+    for (const auto& part : parts)
+      store_->keep(static_cast<std::size_t>(part.begin), static_cast<std::size_t>(part.count()), at(part));
+  try {
+    end_if_failed();
+    // In memory the new values may lie in place of the old ones already, so the sink gets all of them.
+    if (output_.data() != nullptr)
+      output_.write(first, count, from);
+    else
+      for (const auto& part : parts)
+        output_.write(static_cast<std::size_t>(part.begin), static_cast<std::size_t>(part.count()), at(part));
+  } catch (...) {
+    if (store_ == nullptr) throw;
+    const std::lock_guard lock(mutex_);
+    if (!failure_) failure_ = std::current_exception();
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  voxels_.add(range_of(first, count));
+}
+
+void Delivered::end_if_failed() {
+  const std::lock_guard lock(mutex_);
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+std::vector<Range> Delivered::missing() const {
+  const auto slice = static_cast<std::int64_t>(output_.grid().slice());
+  std::vector<Range> result;
+  const std::lock_guard lock(mutex_);
+  for (const auto& voxels : voxels_.missing(range_of(0, output_.grid().count()))) {
+    const Range lacking{voxels.begin / slice, (voxels.end + slice - 1) / slice};
+    if (!result.empty() && lacking.begin <= result.back().end)
+      result.back().end = std::max(result.back().end, lacking.end);
+    else
+      result.push_back(lacking);
+  }
+  return result;
+}
+
+std::string Delivered::text() const {
+  const auto slices = static_cast<std::int64_t>(output_.grid().size[2]), done = slices - count_all(missing());
+  return done > 0 ? fmt::format("{} of {} slices are done", done, slices) : std::string();
+}
+
+}  // namespace halocline

@@ -1,0 +1,91 @@
+// Which of the devices that a user named take part in a job: GPUs and CPUs together take the kernels that all of them
+// can run, which may be slower than those of GPUs.
+#pragma once
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host/device.hpp"
+#include "host/error.hpp"
+#include "scheduling/execution/failover.hpp"
+#include "scheduling/execution/run.hpp"
+#include "scheduling/planning/plan.hpp"
+
+namespace halocline {
+
+inline bool is_cpu(const DeviceModel& device) {
+  return device.cpu;
+}
+inline bool is_cpu(const Device& device) {
+  return device.info().cpu();
+}
+
+/// Devices that are no CPUs.
+template <class AnyDevice>
+std::vector<AnyDevice> without_cpus(const std::vector<AnyDevice>& devices) {
+  std::vector<AnyDevice> result;
+  std::copy_if(devices.begin(), devices.end(), std::back_inserter(result),
+               [](const AnyDevice& device) { return !is_cpu(device); });
+  return result;
+}
+
+/// What Plan::notes say where GPUs take `alone` seconds, which are as few as `together` with some CPUs but for 2 %; or
+/// where the CPUs cannot do the job. Nothing if the CPUs are worth having.
+std::optional<std::string> note_on_selection(double alone, std::optional<double> together, std::size_t cpus);
+
+/// Compares forecasts: `plan(devices)` with the kernels that all of these can run. Devices: DeviceModel or Device.
+template <class AnyDevice, class PlanOf>
+std::optional<std::string> better_without_cpus(const std::vector<AnyDevice>& devices, PlanOf&& plan) {
+  const auto gpus = without_cpus(devices);
+  if (gpus.empty() || gpus.size() == devices.size()) return std::nullopt;
+  double alone = 0;
+  std::optional<double> together;
+  try {
+    alone = plan(gpus).seconds;
+  } catch (const PlanError&) {
+    return std::nullopt;
+  }
+  try {
+    together = plan(devices).seconds;
+  } catch (const PlanError&) {   // it does not fit them
+  } catch (const InputError&) {  // nor can CPUs do it that way
+  }
+  return note_on_selection(alone, together, devices.size() - gpus.size());
+}
+
+/// The forecast for the devices that are selected.
+template <class AnyDevice, class PlanOf>
+Plan plan_on_selection(const std::vector<AnyDevice>& devices, PlanOf&& plan) {
+  const auto note = better_without_cpus(devices, plan);
+  if (!note) return plan(devices);
+  Plan result = plan(without_cpus(devices));
+  result.notes.push_back(*note);
+  return result;
+}
+
+/// `run(devices, options)` of the devices that are selected; of the others when these fail.
+template <class PlanOf, class Run>
+auto run_on_selection(const std::vector<Device>& devices, const RunOptions& options, PlanOf&& plan, Run&& run) {
+  return with_failover(devices, [&](const std::vector<Device>& working) {
+    const auto note = better_without_cpus(working, plan);
+    if (!note) return run(working, options);
+    RunOptions alone = options;
+    alone.plan.notes.push_back(*note);
+    try {
+      return run(without_cpus(working), alone);
+    } catch (const PlanError& too_small) {  // the GPUs that are left cannot
+      const auto left = working_devices(working);
+      if (left.size() == working.size()) throw;
+      try {
+        return run(left, options);
+      } catch (const InputError&) {  // nor can the CPUs
+        throw too_small;
+      }
+    }
+  });
+}
+
+}  // namespace halocline

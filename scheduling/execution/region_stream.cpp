@@ -1,0 +1,326 @@
+#include "scheduling/execution/region_stream.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "host/scratch_folder.hpp"
+#include "host/thread_pool.hpp"
+
+namespace halocline {
+namespace {
+
+constexpr std::size_t piece_bytes = std::size_t{16} << 20;
+
+Range common(Range a, Range b) {
+  return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
+}
+
+std::size_t size(std::int64_t slices) {
+  return static_cast<std::size_t>(slices);
+}
+
+}  // namespace
+
+RegionStream::RegionStream(const Device& device, const Plan& plan, int device_index, const IterativeMethod& method,
+                           const HostArrays& host, CommonStop& stop)
+    : method_(method),
+      host_(host),
+      stop_(stop),
+      requirements_(plan.requirements),
+      device_(device_index),
+      slab_(device, plan, device_index) {
+  for (const auto& slab : plan.slabs)
+    if (slab.device == device_index) regions_.push_back(slab.interior);
+  block_ = {regions_.front().begin, regions_.back().end};
+  for (const auto& need : requirements_.arrays) {
+    if (need.lifetime == Lifetime::input && need.kind == ArrayKind::volume) inputs_.push_back(need.name);
+    if (need.lifetime == Lifetime::state || need.lifetime == Lifetime::output) states_.push_back(need.name);
+    if (need.lifetime == Lifetime::output) output_name_ = need.name;
+    if (need.lifetime == Lifetime::sums) sums_name_ = need.name, components_ = need.elements;
+  }
+}
+
+void RegionStream::gather(const Pass& pass) {
+  if (pass.steps.starts) return;
+  const auto work = skewed_work(requirements_, pass.steps, regions_);
+  const Range low{work.front().levels.front().made.begin, block_.begin},
+      high{block_.end, work.back().levels.front().made.end};
+  for (const auto& name : states_) {
+    const std::size_t slice = slab_.slice_bytes(name);
+    const auto copy = [&](Range slices, UninitialisedVector<std::byte>& to) {
+      to.resize(slice * size(std::max<std::int64_t>(0, slices.count())));
+      if (to.empty()) return;
+      const std::byte* from = host_.state(name) + slice * size(slices.begin);
+      parallel_ranges(to.size(), piece_bytes, [&](std::size_t first, std::size_t count) {
+        std::memcpy(to.data() + first, from + first, count);
+      });
+    };
+    copy(low, halos_[name].low);
+    copy(high, halos_[name].high);
+  }
+}
+
+void RegionStream::run(const Pass& pass, std::vector<double>& sums) {
+  work_ = skewed_work(requirements_, pass.steps, regions_);
+  seams_.assign(1, 0);
+  logged_.assign(1, 0);
+  for (std::size_t level = 0; level < pass.steps.levels(); ++level) {
+    std::int64_t widest = 0;
+    for (const auto& region : work_) widest = std::max(widest, region.levels[level].seam.count());
+    seams_.push_back(seams_.back() + widest);
+    logged_.push_back(logged_.back() + (pass.steps.reduce[level] ? 1 : 0));
+  }
+  for (auto& load : loads(pass, 0, true)) load.work();
+  for (std::size_t region = 0; region < regions_.size(); ++region) {
+    enter(pass, region);
+    overlap_with(pass, region);
+    compute(pass, region);
+    if (region > 0) leave(pass, {block_.begin, work_[region - 1].window.end});
+  }
+  for (auto& store : stores(pass, regions_.size() - 1, stored(pass), false)) store.work();
+  for (std::size_t level = 0; level <= ended_at_; ++level) {
+    if (!pass.steps.reduce[level]) continue;
+    const std::size_t slice = slab_.slice_bytes(sums_name_), first = logged_[level] * requirements_.size[2];
+    slab_.download_bytes(sums_of_pass, slice * (first + size(block_.begin)),
+                         sums.data() + components_ * (first + size(block_.begin)), slice * size(block_.count()));
+    count_down(sums_name_, block_);
+  }
+  slab_.wait();
+  leave(pass, block_);
+  handed_over_ = hands_over(pass);
+}
+
+// What the host holds of these slices is not wanted again in this pass. Every time of all that lies behind, for a CPU
+// writes its part later than it was told to.
+void RegionStream::leave(const Pass& pass, Range slices) const {
+  slices = common(slices, block_);
+  const auto done_with = [&](const std::string& name, const void* volume) {
+    if (volume == nullptr || slices.empty()) return;
+    const std::size_t slice = slab_.slice_bytes(name);
+    give_back(static_cast<const std::byte*>(volume) + slice * size(slices.begin), slice * size(slices.count()));
+  };
+  for (const auto& name : inputs_) done_with(name, host_.input(name).data());
+  if (hands_over(pass)) done_with(output_name_, host_.output->data());
+  const auto kept = hands_over(pass) ? std::vector<std::string>{} : stored(pass);
+  for (const auto& name : pass.steps.starts ? kept : states_) done_with(name, host_.state(name));
+}
+
+SlabPlan RegionStream::plan_of(std::size_t region) const {
+  return {.device = device_, .interior = regions_[region], .extended = work_[region].window, .rows = {}, .bytes = 0};
+}
+
+// Transfers of another region than the one that is computed: its arrays begin at another slice.
+void RegionStream::at(std::size_t region, const std::function<void()>& work) {
+  const SlabPlan now{
+      .device = device_, .interior = slab_.interior(), .extended = slab_.extended(), .rows = {}, .bytes = 0};
+  slab_.move_to(plan_of(region));
+  work();
+  slab_.move_to(now);
+}
+
+// The region's arrays take their places.
+void RegionStream::enter(const Pass& pass, std::size_t region) {
+  if (region > 0)
+    for (auto& store : stores(pass, region - 1, moving(stored(pass), false), false)) store.work();
+  for (auto& load : loads(pass, region, false)) load.work();
+  for (const auto* names : {&inputs_, &states_})
+    for (const auto& name : moving(*names, true)) slab_.swap(name, second_buffer_of(name));
+  slab_.move_to(plan_of(region));
+  if (region > 0) copy_inputs_below(region);
+  if (pass.steps.starts) start(region);
+}
+
+void RegionStream::copy_inputs_below(std::size_t region) {
+  const Range below{work_[region].window.begin, work_[region].levels.front().made.begin};
+  std::vector<Slab::Copy> copies;
+  for (const auto& name : moving(inputs_, true)) {
+    const std::size_t slice = slab_.slice_bytes(name);
+    copies.push_back({second_buffer_of(name), slice * size(below.begin - work_[region - 1].window.begin), name, 0,
+                      slice * size(below.count())});
+  }
+  slab_.copy(copies);
+}
+
+void RegionStream::start(std::size_t region) {
+  method_.start(slab_);
+  for (const auto& [name, volume] : *host_.initial) {
+    slab_.upload(name, work_[region].window, volume->voxels.data(), 0);
+    count_up(name, work_[region].window);
+  }
+}
+
+void RegionStream::compute(const Pass& pass, std::size_t region) {
+  const auto& levels = work_[region].levels;
+  const auto& steps = pass.steps;
+  int done = 0;
+  std::size_t level = 0;
+  for (;; ++level) {
+    seam_copies(level, levels[level].seam, false);
+    seam_copies(level, levels[level].keep, true);
+    if (steps.reduce[level]) reduce(level, pass.first + done, levels[level].reduced);
+    if (level + 1 == levels.size()) break;
+    const int now = steps.iterations[level];
+    if (!stop_.go(done, now)) break;
+    if (!levels[level + 1].made.empty())
+      method_.iterate_together(slab_, pass.first + done, now, levels[level + 1].made);
+    done += now;
+    // About half an iteration of all regions ahead: steps of thin ones are short. Transfers can keep the host busy for
+    // longer than the device: most are seen to while it has that much to do.
+    slab_.mark_step(std::clamp<std::size_t>(regions_.size() / 2, 2, 8), [&] { return move_one(); });
+    host_.progressed(std::max<std::int64_t>(0, common(levels[level + 1].made, block_).count()), now);
+    move_due(level + 1, steps.iterations.size());
+  }
+  ended_at_ = level;
+  while (move_one()) {
+  }
+}
+
+// Between the window and the seam arrays: every level's slices of the borders have a place of their own there.
+void RegionStream::seam_copies(std::size_t level, Range slices, bool keep) {
+  if (slices.empty()) return;
+  std::vector<Slab::Copy> copies;
+  for (const auto& name : states_) {
+    const std::size_t slice = slab_.slice_bytes(name), in_seam = slice * size(seams_[level]),
+                      in_window = slice * size(slices.begin - slab_.extended().begin),
+                      bytes = slice * size(slices.count());
+    if (keep)
+      copies.push_back({name, in_window, seam_of(name), in_seam, bytes});
+    else
+      copies.push_back({seam_of(name), in_seam, name, in_window, bytes});
+  }
+  slab_.copy(copies);
+}
+
+void RegionStream::reduce(std::size_t level, int done, Range slices) {
+  if (slices.empty()) return;
+  method_.reduce(slab_, done, slices);
+  const std::size_t slice = slab_.slice_bytes(sums_name_);
+  slab_.copy({{sums_name_, slice * size(slices.begin - slab_.extended().begin), sums_of_pass,
+               slice * (logged_[level] * requirements_.size[2] + size(slices.begin)), slice * size(slices.count())}});
+}
+
+std::vector<std::string> RegionStream::moving(const std::vector<std::string>& names, bool into_second) const {
+  std::vector<std::string> result;
+  std::copy_if(names.begin(), names.end(), std::back_inserter(result),
+               [&](const std::string& name) { return is_double_buffered(name) == into_second; });
+  return result;
+}
+
+// What is kept of a pass. Known once its first region has been worked on.
+std::vector<std::string> RegionStream::stored(const Pass& pass) const {
+  if (pass.last && ended_at_ + 1 == pass.steps.levels()) return {output_name_};
+  return states_;
+}
+
+// A state that goes through memory which the device shares or writes by itself is handed over afterwards: nobody would
+// know when a piece of it has arrived.
+bool RegionStream::hands_over(const Pass& pass) const {
+  return host_.output != nullptr && pass.last && ended_at_ + 1 == pass.steps.levels() && !slab_.direct(piece_bytes);
+}
+
+std::vector<Range> RegionStream::pieces(const std::string& name, Range slices) const {
+  const auto step = static_cast<std::int64_t>(std::max<std::size_t>(1, piece_bytes / slab_.slice_bytes(name)));
+  std::vector<Range> result;
+  for (auto begin = slices.begin; begin < slices.end; begin += step)
+    result.push_back({begin, std::min(slices.end, begin + step)});
+  return result;
+}
+
+// Inputs, and after the first pass the state, of a region: in the order in which stores() frees the arrays.
+std::deque<RegionStream::Task> RegionStream::loads(const Pass& pass, std::size_t region, bool into_second) {
+  std::deque<Task> tasks;
+  const auto into = [&](const std::string& name) { return into_second ? second_buffer_of(name) : name; };
+  const Range fresh = work_[region].levels.front().made;
+  for (const auto& name : moving(inputs_, into_second))
+    for (const Range piece : pieces(name, into_second && region > 0 ? fresh : work_[region].window))
+      tasks.push_back({into(name), [this, region, name, piece, target = into(name)] {
+                         at(region, [&] { slab_.upload(target, piece, host_.input(name)); });
+                         count_up(name, piece);
+                       }});
+  if (pass.steps.starts) return tasks;
+  for (const auto& name : moving(states_, into_second))
+    for (const Range piece : pieces(name, fresh))
+      tasks.push_back({into(name), [this, region, name, piece, target = into(name)] {
+                         at(region, [&] { upload_state(name, target, piece); });
+                       }});
+  return tasks;
+}
+
+// The device's own part lies in the whole volume, its neighbours' as it was before the pass.
+void RegionStream::upload_state(const std::string& name, const std::string& into, Range slices) {
+  const auto& [low, high] = halos_.at(name);
+  const auto from = [&](Range part, const std::byte* host, std::int64_t host_begin) {
+    part = common(part, slices);
+    if (part.empty()) return;
+    slab_.upload(into, part, host, host_begin);
+    count_up(name, part);
+  };
+  const auto low_begin = block_.begin - static_cast<std::int64_t>(low.size() / slab_.slice_bytes(name));
+  from({low_begin, block_.begin}, low.data(), low_begin);
+  from(block_, host_.state(name), 0);
+  from({block_.end, slices.end}, high.data(), block_.end);
+}
+
+std::deque<RegionStream::Task> RegionStream::stores(const Pass& pass, std::size_t region,
+                                                    const std::vector<std::string>& names, bool from_second) {
+  std::deque<Task> tasks;
+  const bool to_output = hands_over(pass);
+  const Range result = common(work_[region].levels[ended_at_].made, block_);
+  for (const auto& name : names) {
+    const std::string source = from_second ? second_buffer_of(name) : name;
+    for (const Range piece : pieces(name, result))
+      tasks.push_back({source, [this, region, name, piece, source, to_output] {
+                         at(region, [&] {
+                           if (to_output)
+                             slab_.download_later(source, piece, *host_.output);
+                           else
+                             slab_.download_later(source, piece, host_.state(name), 0);
+                         });
+                         count_down(name, piece);
+                       }});
+  }
+  return tasks;
+}
+
+// What is moved while the kernels of `region` run: down from the region before and up for the next one, in turn. An
+// array is filled again when all of it is on its way down.
+void RegionStream::overlap_with(const Pass& pass, std::size_t region) {
+  std::deque<Task> down, up;
+  if (region > 0) down = stores(pass, region - 1, moving(stored(pass), true), true);
+  if (region + 1 < regions_.size()) up = loads(pass, region + 1, true);
+  tasks_.clear();
+  const auto take = [&](std::deque<Task>& from) {
+    tasks_.push_back(std::move(from.front()));
+    from.pop_front();
+  };
+  while (!down.empty() || !up.empty()) {
+    if (!down.empty()) take(down);
+    const auto reads_it = [&](const Task& task) { return task.array == up.front().array; };
+    if (!up.empty() && std::none_of(down.begin(), down.end(), reads_it)) take(up);
+  }
+  tasks_in_all_ = tasks_.size();
+}
+
+// Three quarters are spread over the steps.
+void RegionStream::move_due(std::size_t step, std::size_t steps) {
+  const std::size_t due = (3 * tasks_in_all_ * step + 4 * steps - 1) / (4 * steps);
+  while (tasks_in_all_ - tasks_.size() < due && move_one()) {
+  }
+}
+
+bool RegionStream::move_one() {
+  if (tasks_.empty()) return false;
+  tasks_.front().work();
+  tasks_.pop_front();
+  return true;
+}
+
+void RegionStream::count_up(const std::string& name, Range slices) {
+  host_.traffic->up += slab_.slice_bytes(name) * size(slices.count());
+}
+
+void RegionStream::count_down(const std::string& name, Range slices) {
+  host_.traffic->down += slab_.slice_bytes(name) * size(slices.count());
+}
+
+}  // namespace halocline

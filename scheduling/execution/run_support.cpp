@@ -1,0 +1,131 @@
+#include "scheduling/execution/run_support.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <stdexcept>
+
+#include "host/error.hpp"
+#include "scheduling/execution/failover.hpp"
+#include "scheduling/profiling/rates.hpp"
+
+namespace halocline {
+namespace {
+
+constexpr int most_tries = 8;
+constexpr std::size_t smallest_worth_splitting = std::size_t{1} << 16;
+
+}  // namespace
+
+std::vector<SlabPlan> slabs_of(const Plan& plan, int device) {
+  std::vector<SlabPlan> result;
+  for (const auto& slab : plan.slabs)
+    if (slab.device == device) result.push_back(slab);
+  return result;
+}
+
+Requirements with_double_buffer(Requirements requirements, const std::string& name, const std::string& second) {
+  auto& arrays = requirements.arrays;
+  const auto found =
+      std::find_if(arrays.begin(), arrays.end(), [&](const ArrayNeed& need) { return need.name == name; });
+  if (found == arrays.end()) throw std::logic_error(requirements.algorithm + " did not declare an array " + name);
+  ArrayNeed second_buffer = *found;
+  second_buffer.name = second;
+  second_buffer.lifetime = Lifetime::scratch;  // the planner counts its traffic once
+  arrays.insert(found + 1, std::move(second_buffer));
+  return requirements;
+}
+
+Range run_of(const std::vector<int>& order, Range places) {
+  if (order.empty()) return places;
+  const auto at = [&](std::int64_t place) { return std::int64_t{order[static_cast<std::size_t>(place)]}; };
+  const std::int64_t first = at(places.begin);
+  std::int64_t count = 1;
+  while (places.begin + count < places.end && at(places.begin + count) == first + count) ++count;
+  return {first, first + count};
+}
+
+namespace {
+
+// Three quarters of the memory for the device that ran out of it, or for all if it is not known which did. False if
+// their slabs cannot well be split further.
+bool plan_smaller(std::vector<DeviceModel>& available, const Plan& plan, const std::string& device) {
+  bool smaller = false;
+  for (std::size_t n = 0; n < available.size(); ++n) {
+    if (!device.empty() && available[n].name != device) continue;
+    std::size_t largest = 0;
+    for (const auto& slab : plan.slabs)
+      if (slab.device == static_cast<int>(n)) largest = std::max(largest, slab.bytes);
+    if (largest < smallest_worth_splitting) continue;
+    available[n].memory = std::min(available[n].memory, largest / 4 * 3);
+    smaller = true;
+  }
+  return smaller;
+}
+
+}  // namespace
+
+RunResult run_replanning(const Requirements& requirements, const std::vector<Device>& devices,
+                         const RunOptions& options,
+                         const std::function<RunResult(const Plan&, const std::vector<Device>&)>& attempt) {
+  const auto plan = [&](const std::vector<DeviceModel>& models) {
+    return make_plan(requirements, models, options.plan);
+  };
+  return run_replanning(devices, {plan, attempt, [] { return std::string(); }});
+}
+
+RunResult run_replanning(const std::vector<Device>& all_devices, const Attempts& attempts) {
+  const auto attempt = [&](const std::vector<Device>& devices) {
+    auto available = device_models(devices);
+    // Some drivers report faults of kernels as a lack of resources, so trying has an end.
+    int tries = most_tries * static_cast<int>(devices.size());
+    std::exception_ptr out_of_memory;
+    const auto next_plan = [&] {
+      try {
+        return attempts.plan(available);
+      } catch (const PlanError&) {
+        if (out_of_memory) std::rethrow_exception(out_of_memory);  // the budgets are no longer the user's
+        throw;
+      }
+    };
+    for (;;) {
+      const Plan plan = next_plan();
+      const auto again = [&](const Error& error, const std::string& device) {
+        if (--tries <= 0 || !plan_smaller(available, plan, device)) return false;
+        out_of_memory = std::current_exception();
+        const std::string done = attempts.done();
+        spdlog::info("{}; {}planning again with three quarters of the memory", error.what(),
+                     done.empty() ? done : done + ", ");
+        return true;
+      };
+      try {
+        reset_peaks(devices);
+        const auto start = std::chrono::steady_clock::now();
+        RunResult result = attempts.run(plan, devices);
+        result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+        result.peak_bytes = peak_bytes(devices);
+        if (result.plan.slabs.empty()) result.plan = plan;
+        return result;
+      } catch (const ClError& error) {
+        if (!is_out_of_memory(error) || !again(error, error.device())) throw;
+      } catch (const BudgetError& error) {
+        if (!again(error, {})) throw;
+      }
+    }
+  };
+  return with_failover(all_devices, attempt, attempts.done);
+}
+
+void reset_peaks(const std::vector<Device>& devices) {
+  for (const auto& device : devices) device.ledger().reset_peak();
+}
+
+std::size_t peak_bytes(const std::vector<Device>& devices) {
+  std::size_t result = 0;
+  for (const auto& device : devices) result = std::max(result, device.ledger().peak());
+  return result;
+}
+
+}  // namespace halocline

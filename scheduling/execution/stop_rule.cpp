@@ -1,0 +1,58 @@
+#include "scheduling/execution/stop_rule.hpp"
+
+#include <algorithm>
+
+#include "host/interrupt.hpp"
+
+namespace halocline {
+
+int TimeLimit::count(int wanted) const {
+  if (!(seconds_ > 0) || wanted < 1) return wanted;
+  const double left = seconds_ - elapsed();
+  if (left <= 0) return 0;
+  int most = passes_ == 0 ? 1 : 2 * count_;
+  if (per_iteration_ > 0) {
+    const double fit = left / per_iteration_;
+    if (fit < 0.5) return 0;  // nearer to the limit than with one more
+    most = std::min(most, std::max(1, static_cast<int>(std::min(fit, 1e9))));
+  }
+  return std::min(wanted, most);
+}
+
+void TimeLimit::did(int count) {
+  const double now = elapsed();
+  if (passes_ > 0 && count > 0) per_iteration_ = (now - last_) / count;
+  last_ = now;
+  if (count > 0) count_ = count;
+  ++passes_;
+}
+
+void CommonStop::begin(int count) {
+  const std::lock_guard lock(mutex_);
+  limit_ = count;
+  begun_ = 0;
+}
+
+bool CommonStop::go(int n, int together) {
+  const std::lock_guard lock(mutex_);
+  if (interrupt_requested()) {
+    if (!keep_ || interrupted_) throw_interrupted();
+    take_interrupt();
+    interrupted_ = true;
+    limit_ = std::min(limit_, begun_);
+  }
+  if (n >= limit_) return false;
+  begun_ = std::max(begun_, n + together);
+  return true;
+}
+
+int CommonStop::count() const {
+  const std::lock_guard lock(mutex_);
+  return limit_;
+}
+
+void CommonStop::end() {
+  if (keep_ && take_interrupt()) interrupted_ = true;
+}
+
+}  // namespace halocline

@@ -1,0 +1,226 @@
+// The plan as a table and as JSON.
+#include "scheduling/planning/plan_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "host/plural.hpp"
+#include "scheduling/planning/cost.hpp"
+
+namespace halocline {
+namespace {
+
+constexpr std::size_t listed_slabs = 16;  // a longer list is cut in its middle
+
+const char* name_of(ArrayKind kind) {
+  switch (kind) {
+    case ArrayKind::volume:
+      return "volume";
+    case ArrayKind::slice:
+      return "slices";
+    case ArrayKind::projections:
+      return "projections";
+    case ArrayKind::image:
+      return "image";
+    case ArrayKind::planes:
+      return "planes";
+    case ArrayKind::fixed:
+      return "fixed";
+  }
+  return "";
+}
+
+const char* name_of(Lifetime lifetime) {
+  switch (lifetime) {
+    case Lifetime::input:
+      return "input";
+    case Lifetime::state:
+      return "state";
+    case Lifetime::scratch:
+      return "scratch";
+    case Lifetime::output:
+      return "output";
+    case Lifetime::sums:
+      return "sums";
+  }
+  return "";
+}
+
+std::string range_text(Range range) {
+  return range.empty() ? "-" : fmt::format("{}..{}", range.begin, range.end - 1);
+}
+
+// Slices and rows that the arrays of the fullest device are made for.
+std::pair<std::int64_t, std::int64_t> largest_extent(const Plan& plan) {
+  const auto fullest = std::max_element(plan.slabs.begin(), plan.slabs.end(),
+                                        [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
+  std::int64_t slices = 0, rows = 0;
+  for (const auto& slab : plan.slabs) {
+    if (slab.device != fullest->device) continue;
+    slices = std::max(slices, slab.extended.count());
+    rows = std::max(rows, slab.rows.count());
+  }
+  return {slices, rows};
+}
+
+std::string header_text(const Plan& plan) {
+  const auto& r = plan.requirements;
+  std::string text = fmt::format("Plan of {}: volume {} x {} x {}", r.algorithm, r.size[0], r.size[1], r.size[2]);
+  if (plan.batch > 0)
+    text += fmt::format(", {} of {} x {}, {} at a time", views_text(r.stack[2]), r.stack[0], r.stack[1], plan.batch);
+  else
+    text += ", " + plural(r.iterations, "iteration", "iterations");
+  return text + "\n";
+}
+
+// Slices of a device, and what its arrays take; where devices share the views, all of them have the same.
+struct DevicePart {
+  std::int64_t slices = 0;
+  std::size_t bytes = 0;
+};
+DevicePart part_of(const Plan& plan, std::size_t device) {
+  DevicePart part;
+  if (shares_views(plan.requirements) && view_shares(plan)[device] <= 0) return part;
+  for (const auto& slab : plan.slabs) {
+    if (slab.device != static_cast<int>(device) && !shares_views(plan.requirements)) continue;
+    part.slices += slab.interior.count();
+    part.bytes = std::max(part.bytes, slab.bytes);
+  }
+  return part;
+}
+
+std::string devices_text(const Plan& plan) {
+  std::size_t width = 6;
+  for (const auto& device : plan.devices) width = std::max(width, device.name.size());
+  std::string text = fmt::format("\n  device  {:<{}}  {:>12}  {:>12}  {:>18}  {:>8}  {:>10}\n", "name", width, "used",
+                                 "budget", "largest allocation", "slices", "copy GB/s");
+  for (std::size_t d = 0; d < plan.devices.size(); ++d) {
+    const auto& device = plan.devices[d];
+    const DevicePart part = part_of(plan, d);
+    text += fmt::format("  {:>6}  {:<{}}  {:>12}  {:>12}  {:>18}  {:>8}  {:>10.4g}\n", d, device.name, width,
+                        bytes_text(static_cast<double>(part.bytes)), bytes_text(static_cast<double>(device.memory)),
+                        bytes_text(static_cast<double>(device.max_allocation)), part.slices,
+                        1e-9 * device.memory_bandwidth);
+  }
+  for (const auto& note : plan.notes) text += "  " + note + "\n";
+  return text;
+}
+
+std::string slabs_text(const Plan& plan) {
+  std::string text = fmt::format("\n  {:>6}  {:>6}  {:>13}  {:>13}  {:>13}  {:>12}\n", "slab", "device", "slices",
+                                 "with halos", "detector rows", "memory");
+  const auto count = plan.slabs.size();
+  for (std::size_t n = 0; n < count; ++n) {
+    if (count > listed_slabs && n == listed_slabs / 2) {
+      text += fmt::format("  {:>6}  ({} more)\n", "...", count - listed_slabs);
+      n = count - listed_slabs / 2;
+    }
+    const auto& slab = plan.slabs[n];
+    text += fmt::format("  {:>6}  {:>6}  {:>13}  {:>13}  {:>13}  {:>12}\n", n, slab.device, range_text(slab.interior),
+                        range_text(slab.extended), range_text(slab.rows), bytes_text(static_cast<double>(slab.bytes)));
+  }
+  return text;
+}
+
+std::string arrays_text(const Plan& plan) {
+  const auto [slices, rows] = largest_extent(plan);
+  std::size_t width = 5;
+  for (const auto& need : plan.requirements.arrays) width = std::max(width, need.name.size());
+  std::string text = fmt::format("\n  {:<{}}  {:<11}  {:<8}  {:>12}\n", "array", width, "kind", "lifetime", "memory");
+  for (const auto& need : plan.requirements.arrays)
+    text +=
+        fmt::format("  {:<{}}  {:<11}  {:<8}  {:>12}\n", need.name, width, name_of(need.kind), name_of(need.lifetime),
+                    bytes_text(static_cast<double>(array_bytes(need, plan.requirements, slices, rows, plan.batch))));
+  return text;
+}
+
+std::string summary_text(const Plan& plan) {
+  const auto& r = plan.requirements;
+  std::string text = fmt::format("\n  halo: {} below and {} above", plural(r.halo_low, "slice", "slices"), r.halo_high);
+  if (plan.batch == 0)
+    text += fmt::format(" an iteration, {} for sums; {}", r.reduction_halo,
+                        plural(plan.iterations_per_exchange, "iteration an exchange", "iterations an exchange"));
+  text += plan.resident   ? "\n  slabs stay on their devices"
+          : plan.streamed ? "\n  slabs come and go, which hides their transfers"
+                          : "\n  slabs come and go: the work is larger than the devices";
+  if (plan.batch == 0) text += ", " + plural(plan.passes, "pass", "passes");
+  text += fmt::format("\n  over the bus: {}\n", bytes_text(plan.bus_bytes));
+  text += fmt::format("  host memory besides inputs and result: {}\n", bytes_text(plan.host_bytes));
+  text += fmt::format("  predicted: {:.3g} s for {}\n", plan.seconds,
+                      plan.batch > 0 ? "all views" : "all " + plural(r.iterations, "iteration", "iterations"));
+  if (!r.kernels.empty()) text += fmt::format("  kernels: {}\n", fmt::join(r.kernels, ", "));
+  return text;
+}
+
+nlohmann::json json_of(Range range) {
+  return nlohmann::json::array({range.begin, range.end});
+}
+
+}  // namespace
+
+std::string bytes_text(double bytes) {
+  if (bytes >= 1024.0 * 1024 * 1024) return fmt::format("{:.2f} GiB", bytes / (1024.0 * 1024 * 1024));
+  if (bytes >= 1024.0 * 1024) return fmt::format("{:.2f} MiB", bytes / (1024.0 * 1024));
+  if (bytes >= 1024.0) return fmt::format("{:.2f} KiB", bytes / 1024.0);
+  return fmt::format("{:.0f} B", bytes);
+}
+
+std::string Plan::text() const {
+  return header_text(*this) + devices_text(*this) + slabs_text(*this) + arrays_text(*this) + summary_text(*this);
+}
+
+nlohmann::json Plan::json() const {
+  nlohmann::json result{{"algorithm", requirements.algorithm},
+                        {"size", requirements.size},
+                        {"iterations", requirements.iterations},
+                        {"halo_low", requirements.halo_low},
+                        {"halo_high", requirements.halo_high},
+                        {"iterations_per_exchange", iterations_per_exchange},
+                        {"resident", resident},
+                        {"streamed", streamed},
+                        {"passes", passes},
+                        {"bus_bytes", bus_bytes},
+                        {"seconds", seconds},
+                        {"host_bytes", host_bytes},
+                        {"notes", notes},
+                        {"kernels", requirements.kernels}};
+  if (batch > 0) {
+    result["stack"] = requirements.stack;
+    result["batch"] = batch;
+  }
+  result["devices"] = nlohmann::json::array();
+  for (std::size_t d = 0; d < devices.size(); ++d) {
+    const auto& device = devices[d];
+    const DevicePart part = part_of(*this, d);
+    result["devices"].push_back({{"name", device.name},
+                                 {"slices", part.slices},
+                                 {"bytes", part.bytes},
+                                 {"memory", device.memory},
+                                 {"max_allocation", device.max_allocation},
+                                 {"speed", device.speed},
+                                 {"bus_bandwidth", device.bus_bandwidth},
+                                 {"download_bandwidth", device.download_bandwidth},
+                                 {"memory_bandwidth", device.memory_bandwidth},
+                                 {"latency", device.latency},
+                                 {"rates", device.rates}});
+  }
+  result["slabs"] = nlohmann::json::array();
+  for (const auto& slab : slabs)
+    result["slabs"].push_back({{"device", slab.device},
+                               {"interior", json_of(slab.interior)},
+                               {"extended", json_of(slab.extended)},
+                               {"rows", json_of(slab.rows)},
+                               {"bytes", slab.bytes}});
+  const auto [slices, rows] = largest_extent(*this);
+  result["arrays"] = nlohmann::json::array();
+  for (const auto& need : requirements.arrays)
+    result["arrays"].push_back({{"name", need.name},
+                                {"kind", name_of(need.kind)},
+                                {"lifetime", name_of(need.lifetime)},
+                                {"bytes", array_bytes(need, requirements, slices, rows, batch)}});
+  return result;
+}
+
+}  // namespace halocline

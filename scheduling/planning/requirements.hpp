@@ -1,0 +1,88 @@
+// What an algorithm declares; the scheduler decides. Pure C++, no OpenCL.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "scheduling/planning/range.hpp"
+
+namespace halocline {
+
+/// volume: nx * ny elements a slice of the slab with its halos. slice: `elements` a slice of the slab with its halos.
+/// projections: `row_length` (default: detector columns) * `rows` (default: those of the slab) * views of the batch.
+/// image: an image array as wide as the detector and `rows` high (default: as the detector, whatever rows the slab
+/// needs), of a layer for every `layer_views` views of the batch (default: `components`, which is one each). planes:
+/// the volume's voxels as an image array of float32, `components` a texel, see plane_extent(). fixed: `elements` in
+/// all.
+enum class ArrayKind { volume, slice, projections, image, planes, fixed };
+
+/// input: comes from the host. state: lives from iteration to iteration, saved between passes. scratch: contents do not
+/// matter afterwards. output: a state that is the result. sums: a `slice` array of doubles that the host adds up over
+/// the volume.
+enum class Lifetime { input, state, scratch, output, sums };
+
+struct ArrayNeed {
+  std::string name;
+  ArrayKind kind = ArrayKind::volume;
+  Lifetime lifetime = Lifetime::scratch;
+  std::size_t element_bytes = 4;
+  std::size_t components = 1;
+  std::size_t elements = 0;    // kinds slice and fixed
+  std::size_t row_length = 0;  // kind projections: 0 = detector columns
+  std::size_t rows = 0;        // kinds projections and image, whatever the slab needs; 0: see above
+  int layer_views = 0;         // kind image: 0 = components
+  int axis = 0;                // kind planes
+  /// Volumes of lifetime input: `count` float32 to so many elements as they are stored. Empty: they are float32.
+  std::function<void(const float* from, std::byte* to, std::size_t count)> encode = {};
+};
+
+/// How long the kernels take, for the planner. A unit of work is a voxel and an iteration, with projections a voxel and
+/// a view, and of methods that make projections a pixel and a plane of voxels across its ray.
+struct KernelCost {
+  std::string name;        ///< under which a device's measured rate is kept (DeviceModel::rates); empty: never measured
+  double bytes = 0;        ///< that a plain copy reads and writes in the time of one unit; 0: every array twice
+  double pixel_bytes = 0;  ///< the same for filtering one pixel of a view
+  double reduction_bytes = 0;  ///< the same for a voxel and a reduction
+};
+
+struct Requirements {
+  std::string algorithm;
+  std::array<std::size_t, 3> size{1, 1, 1};   // of the volume; slabs are ranges of the last axis
+  std::array<std::size_t, 3> stack{0, 0, 0};  // of the projections (columns, rows, views); 0: none
+  std::vector<ArrayNeed> arrays;
+  int iterations = 1;
+  int halo_low = 0, halo_high = 0;         // slices that one iteration needs beyond those it computes
+  int reduction_halo = 0;                  // slices on both sides of the interior that a reduction needs computed
+  bool reduction_every_iteration = false;  // every iteration is a barrier over all slabs
+  std::vector<int>
+      reductions;  // numbers of iterations done at which one is due, ascending; another is taken at the end
+  /// What reductions say can change or end what follows. false: they only tell, and iterations need not wait for them.
+  bool reductions_steer = true;
+  int together = 1;          // iterations that a step can take at once
+  bool takes_parts = false;  // IterativeMethod::takes_parts()
+  int border_slices = 0;     // of its parts those at the border have at least as many, up to a quarter of the slab
+  std::vector<std::string> kernels;  // for the plan's text
+  /// Detector rows that a range of slices needs; empty function: all.
+  std::function<Range(Range slices)> detector_rows;
+  int preferred_batch = 16;  // views at a time, memory allowing
+  int batch_step = 1;        // a batch has a multiple of it, and so has the stack
+  KernelCost cost;
+};
+
+/// Width, height and layers of an array of kind planes for a slab of `slices`: a layer for each plane across index axis
+/// `axis`, with (j, k), (i, k) or (i, j) along width and height. Slices along the height are rounded up to a power of
+/// two: texture units may scale coordinates by the height, and results must not depend on the slab's.
+std::array<std::size_t, 3> plane_extent(const ArrayNeed& need, const Requirements& requirements, std::int64_t slices);
+
+/// Width, height and layers of an array of kind image for `views` in a batch.
+std::array<std::size_t, 3> image_extent(const ArrayNeed& need, const Requirements& requirements, std::int64_t views);
+
+/// Bytes of one array for a slab of `slices` (halos included), `rows` detector rows and `views` in a batch. The planner
+/// and the allocation both use this function, so what is declared is what is allocated.
+std::size_t array_bytes(const ArrayNeed& need, const Requirements& requirements, std::int64_t slices, std::int64_t rows,
+                        std::int64_t views);
+
+}  // namespace halocline

@@ -1,0 +1,162 @@
+#include "scheduling/profiling/measure.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+
+#include "host/error.hpp"
+#include "host/interrupt.hpp"
+#include "scheduling/profiling/rates.hpp"
+
+namespace halocline {
+namespace {
+
+constexpr std::size_t copied_together = 16;  // bytes, by a work-item
+
+}  // namespace
+
+Plan whole_plan(const Requirements& requirements, int batch) {
+  Plan plan;
+  plan.requirements = requirements;
+  plan.batch = batch;
+  const auto slices = static_cast<std::int64_t>(requirements.size[2]);
+  const auto rows = static_cast<std::int64_t>(requirements.stack[1]);
+  plan.slabs.push_back({.device = 0, .interior = {0, slices}, .extended = {0, slices}, .rows = {0, rows}});
+  return plan;
+}
+
+double seconds_of(Slab& slab, const std::function<void()>& work) {
+  slab.wait();
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  slab.wait();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+double best_of_tries(const std::function<double()>& seconds) {
+  constexpr int most = 12, enough = 3;
+  constexpr double longest = 0.3, close = 1.1, stalled = 5;
+  double best = seconds(), spent = best;
+  // The first one alone may be a stall of a driver's.
+  for (int n = 0, alike = 0; n < most && alike < enough && spent < (n == 0 ? stalled : longest); ++n) {
+    const double now = seconds();
+    spent += now;
+    alike = now * close < best ? 1 : now <= close * best ? alike + 1 : alike;
+    best = std::min(best, now);
+  }
+  return best;
+}
+
+double best_seconds(Slab& slab, const std::function<void()>& work, double seconds) {
+  const auto run = [&](int calls) {
+    check_interrupt();
+    return seconds_of(slab, [&] {
+      for (int n = 0; n < calls; ++n) work();
+    });
+  };
+  run(1);  // compiles
+  double best = run(1);
+  if (best > seconds) return best;
+  const int calls = std::clamp(static_cast<int>(seconds / 5 / best), 1, 1000);
+  best = run(calls) / calls;
+  for (double spent = best * calls; spent < seconds; spent += best * calls) best = std::min(best, run(calls) / calls);
+  return best;
+}
+
+std::optional<Plan> resident_plan(const Device& device, const Requirements& requirements) {
+  try {
+    Plan plan = make_plan(requirements, device_models({device}));
+    if (plan.slabs.size() == 1) return plan;
+  } catch (const PlanError&) {  // not even in slabs
+  }
+  return std::nullopt;
+}
+
+Requirements copy_requirements(std::size_t bytes) {
+  Requirements requirements;
+  requirements.algorithm = "copy";
+  for (const char* name : {"from", "to"}) {
+    ArrayNeed need;
+    need.name = name;
+    need.kind = ArrayKind::fixed;
+    need.element_bytes = copied_together;
+    need.elements = bytes / copied_together;
+    requirements.arrays.push_back(need);
+  }
+  return requirements;
+}
+
+void copy_once(Slab& slab, std::size_t bytes) {
+  constexpr std::size_t group = 256;
+  slab.launch({"copy.cl", "copy_vector", ""}, {bytes / copied_together, 1, 1}, {group, 1, 1},
+              {in("from"), out("to"), static_cast<std::uint64_t>(bytes / copied_together)});
+}
+
+double copy_bandwidth(const Device& device, std::size_t bytes) {
+  bytes = std::max<std::size_t>(bytes / copied_together, 1024) * copied_together;
+  Slab slab(device, whole_plan(copy_requirements(bytes)), 0);
+  const auto copy = [&](int times) {
+    for (int n = 0; n < times; ++n) copy_once(slab, bytes);
+  };
+  slab.fill("from", 1);
+  copy(1);
+  // so many copies that starting and ending them does not count, and no more than a tenth of a second if they are slow
+  const double one = seconds_of(slab, [&] { copy(1); });
+  const int times = std::clamp(static_cast<int>(0.1 / one), 1, 20);
+  double best = std::numeric_limits<double>::infinity();
+  for (int run = 0; run < 5; ++run) best = std::min(best, seconds_of(slab, [&] { copy(times); }) / times);
+  return 2 * static_cast<double>(bytes) / best;
+}
+
+std::string fetch_name(const Fetch& fetch) {
+  if (!fetch.image) return fmt::format("reads of {} B", 4 * fetch.channels);
+  return fmt::format("{}texels of {} x {}", fetch.nearest ? "nearest " : "", fetch.channels,
+                     fetch.half ? "float16" : "float32");
+}
+
+double fetch_rate(const Device& device, const Fetch& fetch, double seconds) {
+  // on GPUs enough to keep all of it busy for a millisecond; images of CPUs are slow
+  constexpr std::size_t width = 512, edge = 384;
+  const std::size_t layers = device.info().cpu() ? 1 : 16;
+  const int fetches = device.info().cpu() ? 16 : 256;
+  const auto channels = static_cast<std::size_t>(fetch.channels);
+  Requirements requirements;
+  requirements.algorithm = "fetches";
+  requirements.stack = {edge, edge, layers * channels};
+  const auto declare = [&](const char* name, ArrayKind kind, std::size_t components, std::size_t elements) {
+    ArrayNeed need;
+    need.name = name;
+    need.kind = kind;
+    need.components = components;
+    need.elements = elements;
+    if (fetch.half && kind != ArrayKind::fixed) need.element_bytes = 2;
+    requirements.arrays.push_back(need);
+  };
+  declare("from", ArrayKind::projections, 1, 0);
+  if (fetch.image) declare("texture", ArrayKind::image, channels, 0);
+  declare("sums", ArrayKind::fixed, 1, width * width * layers);
+  Slab slab(device, whole_plan(requirements, static_cast<int>(layers * channels)), 0);
+  slab.fill("from", 0);
+  const auto number = [](std::size_t value) { return static_cast<std::int32_t>(value); };
+  std::vector<SlabArgument> arguments{in(fetch.image ? "texture" : "from"), out("sums"), number(width), number(width),
+                                      number(layers)};
+  if (fetch.image)
+    slab.copy_to_image("from", "texture", layers);
+  else
+    arguments.emplace_back(number(edge));
+  KernelSpec kernel{"bench.cl", fetch.image ? "bench_fetch" : "bench_gather", fmt::format("-D FETCHES={}", fetches)};
+  if (device.info().cpu()) kernel.options += " -D UNROLL=1";  // their image reads are long functions
+  if (fetch.image) kernel.options += fetch.nearest ? " -D USE_IMAGE -D NEAREST" : " -D USE_IMAGE";
+  if (!fetch.image && fetch.channels > 1) kernel.options += " -D WIDE";
+  const double best = best_seconds(
+      slab,
+      [&] {
+        slab.launch(kernel, {width, width, layers}, arguments);
+      },
+      seconds);
+  return static_cast<double>(width * width * layers) * fetches / best;
+}
+
+}  // namespace halocline

@@ -1,0 +1,372 @@
+#include "scheduling/slabs/slab.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <stdexcept>
+
+#include "host/stream_copy.hpp"
+#include "host/thread_pool.hpp"
+
+namespace halocline {
+
+Slab::Slab(Device device, const Plan& plan, int device_index)
+    : device_(device),
+      staging_(device),
+      later_(device),
+      fetching_(device),
+      requirements_(plan.requirements),
+      timed_(plan.resident && plan.slabs.size() > 1 && plan.requirements.stack[2] == 0) {
+  std::int64_t slices = 0, rows = 0;
+  const SlabPlan* first = nullptr;
+  for (const auto& slab : plan.slabs) {
+    if (slab.device != device_index) continue;
+    if (first == nullptr) first = &slab;
+    slices = std::max(slices, slab.extended.count());
+    rows = std::max(rows, slab.rows.count());
+  }
+  if (first == nullptr) throw std::logic_error(fmt::format("the plan has no slab for device {}", device_index));
+  plan_ = *first;
+  for (const auto& need : requirements_.arrays) {
+    Array array;
+    array.need = need;
+    if (need.kind == ArrayKind::image) {
+      array.image = device_.image_array(need.name, halocline::image_extent(need, requirements_, plan.batch),
+                                        {static_cast<int>(need.components), need.element_bytes == 2});
+    } else if (need.kind == ArrayKind::planes) {
+      array.image = device_.image_array(need.name, plane_extent(need, requirements_, slices),
+                                        {static_cast<int>(need.components), false});
+    } else {
+      array.buffer = device_.buffer(need.name, array_bytes(need, requirements_, slices, rows, plan.batch));
+    }
+    arrays_.emplace(need.name, std::move(array));
+  }
+}
+
+Slab::~Slab() {
+  try {
+    device_.finish();
+    for (auto& [name, array] : arrays_) array.buffer.retire();
+  } catch (const std::exception&) {  // the error that ended the run is already on its way
+  }
+}
+
+void Slab::move_to(const SlabPlan& slab) {
+  plan_ = slab;
+}
+
+Slab::Array& Slab::array(const std::string& name) {
+  const auto found = arrays_.find(name);
+  if (found == arrays_.end())
+    throw std::logic_error(fmt::format("{} did not declare an array {}", requirements_.algorithm, name));
+  return found->second;
+}
+
+const Slab::Array& Slab::array(const std::string& name) const {
+  return const_cast<Slab*>(this)->array(name);
+}
+
+Event Slab::enqueue(Queue queue, const std::vector<std::pair<std::string, Access>>& accesses,
+                    const std::function<Event(std::span<const Event>)>& command) {
+  const auto waits = graph_.waits(accesses);
+  const Event event = command(waits);
+  graph_.add(accesses, event, static_cast<int>(queue));
+  if (timed_ && queue == Queue::compute) computed_.push_back(event);
+  last_ = event;
+  return event;
+}
+
+void Slab::launch(const KernelSpec& spec, std::array<std::size_t, 3> global,
+                  const std::vector<SlabArgument>& arguments) {
+  launch(spec, global, {0, 0, 0}, arguments);
+}
+
+void Slab::launch(const KernelSpec& spec, Range slices, const std::vector<SlabArgument>& arguments) {
+  if (slices.empty()) return;
+  launch(spec, {requirements_.size[0], requirements_.size[1], static_cast<std::size_t>(slices.count())}, arguments);
+}
+
+void Slab::launch(const KernelSpec& spec, std::array<std::size_t, 3> global, std::array<std::size_t, 3> group,
+                  const std::vector<SlabArgument>& arguments) {
+  std::vector<KernelArgument> kernel_arguments;
+  std::vector<std::pair<std::string, Access>> accesses;
+  for (const auto& argument : arguments)
+    std::visit(
+        [&](const auto& value) {
+          using Type = std::decay_t<decltype(value)>;
+          if constexpr (std::is_same_v<Type, ArrayAccess>) {
+            const Array& named = array(value.name);
+            accesses.emplace_back(value.name, value.access);
+            if (named.need.kind == ArrayKind::image || named.need.kind == ArrayKind::planes) {
+              kernel_arguments.emplace_back(&named.image);
+            } else {
+              kernel_arguments.emplace_back(&named.buffer);
+            }
+          } else {
+            kernel_arguments.emplace_back(value);
+          }
+        },
+        argument);
+  enqueue(Queue::compute, accesses, [&](std::span<const Event> waits) {
+    return device_.launch(spec, global, kernel_arguments, waits,
+                          group[0] == 0 ? std::nullopt : std::optional<std::array<std::size_t, 3>>(group));
+  });
+}
+
+void Slab::fill(const std::string& name, float value) {
+  const Buffer& buffer = array(name).buffer;
+  enqueue(Queue::compute, {{name, Access::out}},
+          [&](std::span<const Event> waits) { return device_.fill(buffer, value, 0, buffer.bytes(), waits); });
+}
+
+void Slab::fill(const std::string& name, float value, Range slices) {
+  if (slices.empty()) return;
+  const Buffer& buffer = array(name).buffer;
+  const std::size_t slice = slice_bytes(name);
+  enqueue(Queue::compute, {{name, Access::out}}, [&](std::span<const Event> waits) {
+    return device_.fill(buffer, value, slice * static_cast<std::size_t>(slices.begin - plan_.extended.begin),
+                        slice * static_cast<std::size_t>(slices.count()), waits);
+  });
+}
+
+void Slab::swap(const std::string& a, const std::string& b) {
+  std::swap(array(a).buffer, array(b).buffer);
+  graph_.swap(a, b);
+}
+
+void Slab::fft(const std::string& name, std::size_t length, std::size_t batch, bool inverse) {
+  const auto key = std::pair(length, batch);
+  auto found = ffts_.find(key);
+  if (found == ffts_.end()) found = ffts_.emplace(key, Fft(device_, length, batch)).first;
+  const Buffer& buffer = array(name).buffer;
+  enqueue(Queue::compute, {{name, Access::inout}}, [&](std::span<const Event> waits) {
+    return inverse ? found->second.inverse(buffer, waits) : found->second.forward(buffer, waits);
+  });
+}
+
+void Slab::copy_to_image(const std::string& from, const std::string& to, std::size_t layers) {
+  const ArrayNeed& need = array(from).need;
+  const Buffer& source = array(from).buffer;
+  const ImageArray& target = array(to).image;
+  const std::size_t begin = need.rows > 0 ? 0 : static_cast<std::size_t>(rows().begin),
+                    count = need.rows > 0 ? need.rows : static_cast<std::size_t>(rows().count());
+  enqueue(Queue::compute, {{from, Access::in}, {to, Access::out}},
+          [&](std::span<const Event> waits) { return device_.copy(source, target, begin, count, layers, waits); });
+}
+
+void Slab::set(const std::string& name, const void* data, std::size_t bytes) {
+  auto copy = std::make_shared<std::vector<std::byte>>(bytes);
+  std::memcpy(copy->data(), data, bytes);
+  keep_.push_back(copy);
+  upload_bytes(name, 0, copy->data(), bytes);
+}
+
+std::array<std::size_t, 3> Slab::image_extent(const std::string& name) const {
+  return array(name).image.extent();
+}
+
+std::size_t Slab::slice_bytes(const std::string& name) const {
+  return array_bytes(array(name).need, requirements_, 1, 1, 1);
+}
+
+void Slab::upload(const std::string& name, Range slices, const void* host, std::int64_t host_begin) {
+  if (slices.empty()) return;
+  const std::size_t slice = slice_bytes(name);
+  upload_bytes(name, slice * static_cast<std::size_t>(slices.begin - plan_.extended.begin),
+               static_cast<const std::byte*>(host) + slice * static_cast<std::size_t>(slices.begin - host_begin),
+               slice * static_cast<std::size_t>(slices.count()));
+}
+
+void Slab::download(const std::string& name, Range slices, void* host, std::int64_t host_begin) {
+  if (slices.empty()) return;
+  const std::size_t slice = slice_bytes(name);
+  download_bytes(name, slice * static_cast<std::size_t>(slices.begin - plan_.extended.begin),
+                 static_cast<std::byte*>(host) + slice * static_cast<std::size_t>(slices.begin - host_begin),
+                 slice * static_cast<std::size_t>(slices.count()));
+}
+
+void Slab::download_later(const std::string& name, Range slices, void* host, std::int64_t host_begin) {
+  if (slices.empty()) return;
+  const std::size_t slice = slice_bytes(name), bytes = slice * static_cast<std::size_t>(slices.count());
+  if (later_.direct(bytes)) return download(name, slices, host, host_begin);
+  auto* to = static_cast<std::byte*>(host) + slice * static_cast<std::size_t>(slices.begin - host_begin);
+  const Buffer& buffer = array(name).buffer;
+  enqueue(Queue::download, {{name, Access::in}}, [&](std::span<const Event> waits) {
+    return later_.read_later(
+        buffer, slice * static_cast<std::size_t>(slices.begin - plan_.extended.begin), bytes,
+        [to](std::byte* at, std::size_t begin, std::size_t count) { stream_copy(to + begin, at, count); }, waits);
+  });
+}
+
+void Slab::download_later(const std::string& name, Range slices, VolumeSink& sink) {
+  require_float_volume(name);
+  if (slices.empty()) return;
+  const Buffer& buffer = array(name).buffer;
+  const std::size_t slice = slice_bytes(name), start = slice * static_cast<std::size_t>(slices.begin);
+  enqueue(Queue::download, {{name, Access::in}}, [&](std::span<const Event> waits) {
+    return later_.read_later(
+        buffer, slice * static_cast<std::size_t>(slices.begin - plan_.extended.begin),
+        slice * static_cast<std::size_t>(slices.count()),
+        [&sink, start](std::byte* at, std::size_t begin, std::size_t count) {
+          sink.write((start + begin) / sizeof(float), count / sizeof(float), reinterpret_cast<float*>(at));
+        },
+        waits);
+  });
+}
+
+void Slab::settle() {
+  later_.settle();
+}
+
+void Slab::copy(const std::vector<Copy>& copies) {
+  std::vector<BufferCopy> parts;
+  std::vector<std::pair<std::string, Access>> accesses;
+  for (const auto& each : copies) {
+    if (each.bytes == 0) continue;
+    parts.push_back({&array(each.from).buffer, each.from_offset, &array(each.to).buffer, each.to_offset, each.bytes});
+    accesses.insert(accesses.end(), {{each.from, Access::in}, {each.to, Access::inout}});
+  }
+  if (parts.empty()) return;
+  enqueue(Queue::compute, accesses, [&](std::span<const Event> waits) { return device_.copy(parts, waits); });
+}
+
+void Slab::require_float_volume(const std::string& name) const {
+  const ArrayNeed& need = array(name).need;
+  if (need.kind != ArrayKind::volume || need.element_bytes * need.components != sizeof(float))
+    throw std::logic_error(fmt::format("{} is no volume of float32", name));
+}
+
+// Pieces are encoded by the threads that fill the memory for the bus.
+void Slab::upload_encoded(const Array& array, Range slices, const VolumeSource& source) {
+  const std::size_t slice = slice_bytes(array.need.name), element = array.need.element_bytes;
+  enqueue(Queue::upload, {{array.need.name, Access::out}}, [&](std::span<const Event> waits) {
+    return staging_.write(
+        array.buffer, slice * static_cast<std::size_t>(slices.begin - plan_.extended.begin),
+        slice * static_cast<std::size_t>(slices.count()),
+        [&](std::byte* at, std::size_t begin, std::size_t bytes) {
+          const std::size_t first = (slice * static_cast<std::size_t>(slices.begin) + begin) / element,
+                            count = bytes / element;
+          UninitialisedVector<float> values(source.data() == nullptr ? count : 0);
+          if (source.data() == nullptr) source.read(first, count, values.data());
+          array.need.encode(source.data() == nullptr ? values.data() : source.data() + first, at, count);
+        },
+        waits);
+  });
+}
+
+void Slab::upload(const std::string& name, Range slices, const VolumeSource& source) {
+  if (array(name).need.encode) {
+    if (!slices.empty()) upload_encoded(array(name), slices, source);
+    return;
+  }
+  require_float_volume(name);
+  if (slices.empty()) return;
+  if (source.data() != nullptr) return upload(name, slices, source.data(), 0);
+  const std::size_t slice = slice_bytes(name), start = slice * static_cast<std::size_t>(slices.begin);
+  const Buffer& buffer = array(name).buffer;
+  enqueue(Queue::upload, {{name, Access::out}}, [&](std::span<const Event> waits) {
+    return staging_.write(
+        buffer, slice * static_cast<std::size_t>(slices.begin - plan_.extended.begin),
+        slice * static_cast<std::size_t>(slices.count()),
+        [&](std::byte* at, std::size_t begin, std::size_t count) {
+          source.read((start + begin) / sizeof(float), count / sizeof(float), reinterpret_cast<float*>(at));
+        },
+        waits);
+  });
+}
+
+void Slab::download(const std::string& name, Range slices, VolumeSink& sink) {
+  require_float_volume(name);
+  if (slices.empty()) return;
+  const Buffer& buffer = array(name).buffer;
+  enqueue(Queue::download, {{name, Access::in}}, [&](std::span<const Event> waits) {
+    return read_slices(staging_, buffer, slice_bytes(name), slices, plan_.extended.begin, sink, waits);
+  });
+}
+
+std::function<void()> Slab::fetch(const std::string& name, Range slices, Event written, VolumeSink& sink) {
+  require_float_volume(name);
+  return [this, &buffer = array(name).buffer, slice = slice_bytes(name), slices, begin = plan_.extended.begin,
+          written = std::move(written),
+          &sink] { read_slices(fetching_, buffer, slice, slices, begin, sink, std::span(&written, 1)); };
+}
+
+// Of a buffer whose first slice is number `buffer_begin`. Static: fetch() runs it on another thread.
+Event Slab::read_slices(Staging& staging, const Buffer& buffer, std::size_t slice, Range slices,
+                        std::int64_t buffer_begin, VolumeSink& sink, std::span<const Event> waits) {
+  const std::size_t start = slice * static_cast<std::size_t>(slices.begin),
+                    offset = slice * static_cast<std::size_t>(slices.begin - buffer_begin),
+                    bytes = slice * static_cast<std::size_t>(slices.count());
+  if (sink.data() != nullptr && staging.direct(bytes)) {
+    const std::size_t first_of_all = start / sizeof(float);
+    const Event read = staging.read(buffer, offset, sink.data() + first_of_all, bytes, waits);
+    read.wait();
+    parallel_ranges(bytes / sizeof(float), voxels_in_a_piece, [&](std::size_t first, std::size_t count) {
+      sink.write(first_of_all + first, count, sink.data() + first_of_all + first);
+    });
+    return read;
+  }
+  return staging.read(
+      buffer, offset, bytes,
+      [&](std::byte* at, std::size_t begin, std::size_t count) {
+        sink.write((start + begin) / sizeof(float), count / sizeof(float), reinterpret_cast<float*>(at));
+      },
+      waits);
+}
+
+void Slab::upload_bytes(const std::string& name, std::size_t offset, const void* host, std::size_t bytes) {
+  const Buffer& buffer = array(name).buffer;
+  // Two uploads to parts of one array need no order between them: both are on the upload queue, which is in order.
+  enqueue(Queue::upload, {{name, Access::out}},
+          [&](std::span<const Event> waits) { return staging_.write(buffer, offset, host, bytes, waits); });
+}
+
+void Slab::download_bytes(const std::string& name, std::size_t offset, void* host, std::size_t bytes) {
+  const Buffer& buffer = array(name).buffer;
+  enqueue(Queue::download, {{name, Access::in}},
+          [&](std::span<const Event> waits) { return staging_.read(buffer, offset, host, bytes, waits); });
+}
+
+void Slab::upload_bytes(const std::string& name, std::size_t bytes, const Staging::Piece& fill) {
+  const Buffer& buffer = array(name).buffer;
+  enqueue(Queue::upload, {{name, Access::out}},
+          [&](std::span<const Event> waits) { return staging_.write(buffer, 0, bytes, fill, waits); });
+}
+
+void Slab::wait() {
+  settle();
+  device_.finish();
+  for (const auto& event : computed_) busy_seconds_ += event.seconds();
+  computed_.clear();
+  graph_.clear();
+  steps_.clear();
+  keep_.clear();
+}
+
+void Slab::release_staging() {
+  staging_.release();
+  later_.release();
+}
+
+Event Slab::read_part(const std::string& name, std::size_t begin, std::size_t bytes, std::byte* to,
+                      const Event& made) const {
+  const std::size_t before = slice_bytes(name) * static_cast<std::size_t>(plan_.extended.begin);
+  return Device(device_).read(array(name).buffer, begin - before, to, bytes, std::span(&made, 1));
+}
+
+Event Slab::write_part(const std::string& name, std::size_t begin, std::size_t bytes, const std::byte* from,
+                       const Event& free) const {
+  const std::size_t before = slice_bytes(name) * static_cast<std::size_t>(plan_.extended.begin);
+  return Device(device_).write(array(name).buffer, begin - before, from, bytes, std::span(&free, 1));
+}
+
+void Slab::mark_step(std::size_t newer, const std::function<bool()>& meanwhile) {
+  steps_.push_back(last_);
+  while (steps_.size() > newer) {
+    if (meanwhile && !steps_.front().ended() && meanwhile()) continue;
+    steps_.front().wait();
+    steps_.pop_front();
+  }
+}
+
+}  // namespace halocline

@@ -1,0 +1,66 @@
+// labels: app device
+// halocline bench scaling: the runs it makes, and what it refuses.
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/command_runner.hpp"
+
+namespace halocline {
+namespace {
+
+using nlohmann::json;
+
+class BenchScaling : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (list_devices().empty()) GTEST_SKIP() << "no OpenCL device";
+  }
+};
+
+TEST_F(BenchScaling, OneDeviceOutOfCoreToo) {
+  Folder folder;
+  const Ran ran = run({"bench", "scaling", "--size", "24", "--jobs", "pdu, fdk", "--iterations", "6", "--runs", "1",
+                       "--out-of-core", "200K", "--no-tune", "--json", "--trace", folder / "trace.json"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  // of the runs out of core, too: in core no duals travel
+  EXPECT_NE(content(folder / "trace.json").find("write qx"), std::string::npos);
+  const json runs = json::parse(ran.out)["runs"];
+  ASSERT_EQ(runs.size(), 4u);
+  for (const auto& each : runs) {
+    EXPECT_GT(each["seconds"].get<double>(), 0) << each;
+    EXPECT_EQ(each["updates"].get<double>(), 24.0 * 24 * 24 * (each["job"] == "pdu" ? 6 : 24)) << each;
+    if (each["job"] == "pdu") {
+      EXPECT_EQ(each["slabs"] == 1, each["team"] == "1 device") << each;
+    }
+    EXPECT_EQ(each.contains("iteration_seconds"), each["job"] == "pdu" && each["team"] == "1 device") << each;
+  }
+  // of the whole run over the first device's iterations alone
+  EXPECT_NEAR(runs[1]["efficiency_of_iterations"].get<double>(),
+              6 * runs[0]["iteration_seconds"].get<double>() / runs[1]["seconds"].get<double>(), 1e-9);
+  EXPECT_NEAR(runs[3]["efficiency"].get<double>(), runs[2]["seconds"].get<double>() / runs[3]["seconds"].get<double>(),
+              1e-9);
+}
+
+TEST_F(BenchScaling, DevicesTogetherAndMoreSlices) {
+  if (list_devices()[0].type != "cpu") GTEST_SKIP() << "the first device is no CPU to be split";
+  const Ran ran = run({"bench", "scaling", "--device", "0", "--sub-devices", "2", "--size", "40", "--jobs", "tvgd",
+                       "--iterations", "4", "--runs", "1", "--weak", "--no-tune", "--json"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const json runs = json::parse(ran.out)["runs"];
+  ASSERT_EQ(runs.size(), 3u);
+  EXPECT_EQ(runs[1]["updates"], runs[0]["updates"]);
+  EXPECT_EQ(runs[2]["updates"].get<double>(), 2 * runs[0]["updates"].get<double>());
+}
+
+TEST_F(BenchScaling, RefusesWhatItDoesNotKnow) {
+  const Ran ran = run({"bench", "scaling", "--jobs", "pdu,nlm", "--size", "16"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_NE(ran.err.find("--jobs has \"nlm\"; expected some of: pdu, tvgd, fdk, fdk-texture"), std::string::npos)
+      << ran.err;
+  const Ran dry = run({"bench", "scaling", "--size", "16", "--dry-run", "--out-of-core", "1M"});
+  EXPECT_EQ(dry.code, 0) << dry.err;
+  EXPECT_NE(dry.out.find("16^3, on: 1 device; 1 device, 1.00 MiB"), std::string::npos) << dry.out;
+}
+
+}  // namespace
+}  // namespace halocline

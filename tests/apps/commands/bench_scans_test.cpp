@@ -1,0 +1,144 @@
+// labels: app device
+// halocline bench project, backproject, fdk and slices: what they measure, say and refuse.
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "benchmarks/harness/bench_projection.hpp"
+#include "host/error.hpp"
+#include "tests/support/command_runner.hpp"
+
+namespace halocline {
+namespace {
+
+using nlohmann::json;
+
+class BenchScans : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    if (!has_device()) GTEST_SKIP() << "no OpenCL device";
+  }
+};
+
+// float32 and its coordinates: a few units in the last place of a sum. Texture units with fractions of 8 bits are wrong
+// by 1/512 of neighbours' difference along both axes at most, half precision by 1/2048; neighbours differ by twice the
+// mean.
+double tolerance(const std::string& mode) {
+  const bool coarse =
+      mode.find("texture") != std::string::npos || mode.find("pairs") != std::string::npos || mode == "half";
+  return coarse ? 2 * (2.0 / 512 + 1.0 / 2048) : 5e-6;
+}
+
+TEST_P(BenchScans, MeasuresEveryModeOnEveryDevice) {
+  const Folder f;
+  const Ran ran = run({"bench", GetParam(), "--size", "20", "--views", "16", "--seconds", "0.001", "--json", "--report",
+                       f / "report.json"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const json results = json::parse(ran.out), report = json::parse(content(f / "report.json"));
+  EXPECT_EQ(report["results"], results);
+  const std::size_t devices = std::getenv("HALOCLINE_DEVICE") == nullptr ? list_devices().size() : 1;
+  ASSERT_GE(results["benches"].size(), devices);
+  const std::map<std::string, std::size_t> count{{"project", 7}, {"backproject", 11}, {"fdk", 3}, {"slices", 2}};
+  for (const auto& bench : results["benches"]) {
+    EXPECT_EQ(bench["size"], 20);
+    EXPECT_EQ(bench["views"], 16);
+    EXPECT_EQ(bench["modes"].size() + bench["left_out"].size(), count.at(GetParam()));
+    std::set<std::string> names;
+    for (const auto& mode : bench["modes"]) {
+      const std::string name = mode["mode"];
+      names.insert(name);
+      const double seconds = mode["seconds"], updates = GetParam() == "slices" ? 3 * 20 * 20 * 16 : 20 * 20 * 20 * 16;
+      EXPECT_NEAR(mode["updates_per_s"].get<double>() * seconds, updates, 1e-9 * updates) << name;
+      EXPECT_EQ(mode.contains("rays_per_s"), GetParam() != "slices");
+      EXPECT_NEAR(mode.value("rays_per_s", 20 * 20 * 16 / seconds) * seconds, 20 * 20 * 16, 1e-5) << name;
+      EXPECT_LT(mode["relative_rmse"].get<double>(), tolerance(name)) << name;
+      EXPECT_GT(mode["relative_rmse"].get<double>(), 1e-9) << name;  // fp64 is not float32's own
+      if (GetParam() == "fdk") {
+        const double kernels = mode["kernel_seconds"], up = mode["upload_seconds"], down = mode["download_seconds"];
+        EXPECT_GT(std::min({kernels, up, down}), 0) << name;
+        EXPECT_LE(kernels, mode["device_seconds"].get<double>()) << name;  // one queue, one after the other
+        EXPECT_LE(mode["device_seconds"].get<double>(), 1.01 * seconds) << name;
+        EXPECT_NEAR(mode["ratio_to_least"].get<double>(), seconds / std::max(kernels, up + down), 1e-9) << name;
+      } else {
+        const double fetches = mode["share_of_fetches"], copy = mode["share_of_copy"];
+        EXPECT_NEAR(fetches * mode["fetch_limit_per_s"].get<double>(), mode["fetches_per_s"].get<double>(), 1) << name;
+        EXPECT_NEAR(copy * mode["copy_bytes_per_s"].get<double>(), mode["bytes_per_s"].get<double>(), 1) << name;
+        EXPECT_GT(fetches, 0) << name;
+        EXPECT_GT(copy, 0) << name;
+        EXPECT_EQ(mode["limit"], fetches >= copy ? "fetches" : "copy") << name;
+      }
+    }
+    EXPECT_EQ(names.size(), bench["modes"].size());
+    EXPECT_TRUE(names.contains(GetParam() == "project" ? "joseph" : "exact"));
+    EXPECT_EQ(bench.contains("float32_coordinates"), GetParam() == "backproject");
+  }
+}
+
+TEST_P(BenchScans, PrintsTables) {
+  const std::string mode = GetParam() == "project" ? "siddon" : "exact";
+  const std::vector<std::string> words{"bench", GetParam(), "--size", "8", "--modes", mode, "--seconds", "0.001"};
+  const Ran table = run(words);
+  ASSERT_EQ(table.code, 0) << table.err;
+  const std::string views = GetParam() == "slices" ? "128" : "12";  // no fewer than those
+  EXPECT_NE(table.out.find((GetParam() == "slices" ? "slices of 8^2 pixels, " : "8^3 voxels, ") + views +
+                           " views of 8^2 pixels\n"),
+            std::string::npos)
+      << table.out;
+  EXPECT_NE(table.out.find("\n" + mode + " "), std::string::npos) << table.out;
+  EXPECT_NE(table.out.find(GetParam() == "fdk" ? "host to host" : "of the limit"), std::string::npos) << table.out;
+  auto more = words;
+  more.push_back("--markdown");
+  const Ran markdown = run(more);
+  ASSERT_EQ(markdown.code, 0) << markdown.err;
+  EXPECT_NE(markdown.out.find("\n| " + mode + " | "), std::string::npos) << markdown.out;
+}
+
+TEST_P(BenchScans, ADryRunMeasuresNothing) {
+  const Folder f;
+  const Ran ran = run({"bench", GetParam(), "--size", "16", "--dry-run", "--report", f / "report.json"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("would measure"), std::string::npos) << ran.out;
+  EXPECT_TRUE(f.files().empty());
+}
+
+TEST_P(BenchScans, RefusesWhatIsNotThere) {
+  const auto refuses = [](const std::vector<std::string>& options, const std::string& part) {
+    std::vector<std::string> words{"bench", GetParam()};
+    words.insert(words.end(), options.begin(), options.end());
+    const Ran ran = run(words);
+    EXPECT_EQ(ran.code, 2) << part;
+    EXPECT_NE(ran.err.find(part), std::string::npos) << ran.err;
+  };
+  refuses({"--size", "1"}, "--size");
+  refuses({"--size", "100000"}, "--size");
+  refuses({"--views", "3"}, "--views");
+  refuses({"--modes", "magic"}, "--modes has \"magic\"");
+  refuses({"--seconds", "0"}, "--seconds");
+  if (GetParam() == "fdk") {
+    const Folder f;
+    refuses({"--trace", f / "trace.json"}, "--trace");
+  }
+  refuses({"--json", "--markdown"}, "--markdown");
+  refuses({"--size", "2048", "--device-memory", "1M"}, "smaller --size");
+  refuses({"--size", "2048", "--device-memory", "1M", "--dry-run"}, "--device-memory");
+}
+
+INSTANTIATE_TEST_SUITE_P(All, BenchScans, testing::Values("project", "backproject", "fdk", "slices"),
+                         [](const auto& each) { return each.param; });
+
+TEST(BenchScansPlan, FitsTheDevice) {
+  if (!has_device()) GTEST_SKIP() << "no OpenCL device";
+  DeviceSelection selection;
+  selection.device_memory = std::size_t{6} << 20;  // 128^3 voxels are 8 MiB
+  const auto devices = open_devices(selection);
+  const auto plan = plan_scan_bench(ScanBench::backproject, devices.front(), {});
+  EXPECT_LT(plan.size, 128u);
+  EXPECT_GT(plan.size, 32u);
+  EXPECT_LE(plan.bytes, selection.device_memory);
+  EXPECT_EQ(plan.views, plan.size);
+}
+
+}  // namespace
+}  // namespace halocline

@@ -1,0 +1,120 @@
+// labels: app device
+// geometry find-axis on half a turn of objects that reach over the detector, in noise, and where its measures disagree.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "algorithms/geometry/geometry_xml.hpp"
+#include "apps/io/image_file.hpp"
+#include "tests/support/command_runner.hpp"
+
+namespace halocline {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class FindAxisCommand : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!has_device()) GTEST_SKIP() << "no OpenCL device";
+  }
+  /// p.mha: half a turn of 180 views of 256 x 2 pixels of 1 mm; the axis at column 127.5 - offset, while g.xml has it
+  /// in the middle.
+  void scan(const std::string& phantom, int size, double offset) {
+    const Words circular{"geometry", "circular", "--sid", "500", "--sdd", "0", "--projections", "180", "--arc", "180"};
+    ASSERT_EQ(run(circular + Words{"--proj-offset-x", fmt::format("{}", offset), "-o", f / "true.xml"}).code, 0);
+    ASSERT_EQ(run(circular + Words{"-o", f / "g.xml"}).code, 0);
+    const Ran ran = run({"project", "--phantom", phantom, "--phantom-size", fmt::format("{}", size), "--detector",
+                         "256,2", "--pixel", "1,1", "-g", f / "true.xml", "-o", f / "p.mha"});
+    ASSERT_EQ(ran.code, 0) << ran.err;
+  }
+  Ran find(const Words& more = {}) const {
+    return run(Words{"geometry", "find-axis", "-i", f / "p.mha", "-g", f / "g.xml", "--report", f / "r.json"} + more);
+  }
+  nlohmann::json results() const { return nlohmann::json::parse(content(f / "r.json")).at("results"); }
+  Folder f;
+};
+
+TEST_F(FindAxisCommand, IsRightWhereTheObjectReachesOverBothEdges) {
+  for (const auto& [phantom, size, offset] :
+       {std::tuple{"shepp-logan-hc", 500, 5.3}, {"shepp-logan-hc", 420, -9.6}, {"blade", 600, -2.7}}) {
+    scan(phantom, size, offset);
+    const Ran ran = find({"-o", f / "found.xml"});
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    EXPECT_NEAR(results().at("column").get<double>(), 127.5 - offset, 0.5) << phantom;
+    EXPECT_NEAR(read_geometry(f / "found.xml").views[9].projection_offset_x, offset, 0.5) << phantom;
+    EXPECT_THAT(ran.err, HasSubstr("reaches over the detector's edge"));
+    EXPECT_FALSE(results().contains("sharpness"));
+    ASSERT_EQ(find({"--bin", "2,1"}).code, 0);
+    EXPECT_NEAR(results().at("column").get<double>(), 127.5 - offset, 0.5) << phantom;
+  }
+}
+
+TEST_F(FindAxisCommand, LooksThroughTheRangeThatIsAskedFor) {
+  scan("shepp-logan-hc", 500, -33.4);
+  EXPECT_THAT(find({"--range", "20", "-o", f / "x.xml"}).err, HasSubstr("end of the range"));
+  ASSERT_EQ(find({"--range", "50"}).code, 0);
+  EXPECT_NEAR(results().at("column").get<double>(), 127.5 + 33.4, 0.5);
+  // sharpness, too, wherever opposite views found the axis
+  scan("shepp-logan-hc", 180, 0);
+  Volume stack = read_image(f / "p.mha");
+  for (std::size_t row = 0; row < 2; ++row)  // the last view, 16 columns too far: the pair's axis moves by half of that
+    for (std::size_t n = 255; n >= 16; --n) stack.at(n, row, 179) = stack.at(n - 16, row, 179);
+  write_image(stack, f / "p.mha");
+  find({"--range", "24"});
+  EXPECT_NEAR(results().at("sharpness").at("column").get<double>(), 127.5, 0.5);
+  EXPECT_GT(std::abs(results().at("correlation").at("column").get<double>() - 127.5), 6);
+}
+
+TEST_F(FindAxisCommand, WritesNothingWhereMeasuresDisagreeUnlessForced) {
+  scan("shepp-logan-hc", 180, 4.3);
+  Volume stack = read_image(f / "p.mha");
+  for (std::size_t row = 0; row < 2; ++row)
+    for (std::size_t n = 255; n >= 12; --n) stack.at(n, row, 179) = stack.at(n - 12, row, 179);
+  write_image(stack, f / "p.mha");
+  const Ran refused = find({"-o", f / "found.xml"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("found.xml' was not written, for the measures disagree"),
+                                 HasSubstr("by sharpness by"), HasSubstr("--method"), HasSubstr("--force")));
+  EXPECT_FALSE(std::filesystem::exists(f / "found.xml"));
+  EXPECT_FALSE(results().at("agreed").get<bool>());
+  EXPECT_EQ(find().code, 0);  // it is told
+  const Ran forced = find({"-o", f / "found.xml", "--force"});
+  ASSERT_EQ(forced.code, 0) << forced.err;
+  EXPECT_TRUE(std::filesystem::exists(f / "found.xml"));
+  ASSERT_EQ(find({"-o", f / "found.xml", "--method", "sharpness"}).code, 0);
+  EXPECT_NEAR(read_geometry(f / "found.xml").views[0].projection_offset_x, 4.3, 0.5);
+}
+
+TEST_F(FindAxisCommand, WritesNoAxisThatIsUncertainUnlessForced) {
+  scan("shepp-logan-hc", 500, 5.3);
+  Volume stack = read_image(f / "p.mha");
+  std::mt19937 random(1);
+  const float greatest = *std::max_element(stack.voxels.begin(), stack.voxels.end());
+  std::normal_distribution<float> noise(0, 0.2f * greatest);
+  for (float& value : stack.voxels) value += noise(random);
+  write_image(stack, f / "p.mha");
+  const Ran refused = find({"-o", f / "found.xml"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("found.xml' was not written"), HasSubstr("--force")));
+  EXPECT_FALSE(std::filesystem::exists(f / "found.xml"));
+  EXPECT_EQ(find({"-o", f / "found.xml", "--force"}).code, 0);
+}
+
+TEST_F(FindAxisCommand, SaysNothingOfEdgesThatTheObjectDoesNotReach) {
+  scan("shepp-logan-hc", 180, 4.3);
+  const Ran ran = find({"-o", f / "found.xml"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.err, Not(HasSubstr("edge")));
+  EXPECT_NEAR(read_geometry(f / "found.xml").views[0].projection_offset_x, 4.3, 0.1);
+  EXPECT_EQ(results().at("method"), "sharpness");
+}
+
+}  // namespace
+}  // namespace halocline

@@ -1,0 +1,178 @@
+// labels: app
+// What headers say beside grid and type goes from input to output where both have one format.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+
+#include "apps/io/image_file.hpp"
+#include "tests/support/command_runner.hpp"
+
+#ifdef HALOCLINE_WITH_ITK
+
+namespace halocline {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+// nifti1.h
+template <typename T>
+void put(std::string& bytes, std::size_t at, T value) {
+  std::memcpy(bytes.data() + at, &value, sizeof value);
+}
+template <typename T>
+T value_at(const std::string& bytes, std::size_t at) {
+  T value;
+  std::memcpy(&value, bytes.data() + at, sizeof value);
+  return value;
+}
+
+struct Codes {
+  std::int16_t qform = 1, sform = 4;
+  float sform_shift = 0;  // mm, by which the second transform differs from the first
+};
+
+// 5 x 4 x 3 of int16 that mean 0.123456789 stored - 1000.
+std::string nifti_file(const Codes& codes = {}, float slope = 0.123456789f) {
+  std::string bytes(352, '\0');
+  put<std::int32_t>(bytes, 0, 348);
+  for (const auto& [n, size] : {std::pair(0, 3), {1, 5}, {2, 4}, {3, 3}, {4, 1}, {5, 1}, {6, 1}, {7, 1}})
+    put<std::int16_t>(bytes, static_cast<std::size_t>(40 + 2 * n), static_cast<std::int16_t>(size));
+  put<std::int16_t>(bytes, 70, 4);  // int16
+  put<std::int16_t>(bytes, 72, 16);
+  const float spacing[] = {1, 1.5f, 2, 2.5f};
+  for (std::size_t n = 0; n < 4; ++n) put<float>(bytes, 76 + 4 * n, spacing[n]);
+  put<float>(bytes, 108, 352);
+  put<float>(bytes, 112, slope);
+  put<float>(bytes, 116, -1000);
+  bytes[123] = 2;  // mm
+  std::memcpy(bytes.data() + 148, "a tooth, scanned on a Monday", 28);
+  std::memcpy(bytes.data() + 228, "tooth.aux", 9);
+  put<std::int16_t>(bytes, 252, codes.qform);
+  put<std::int16_t>(bytes, 254, codes.sform);
+  const float offset[] = {-1, -2, -3};
+  for (std::size_t n = 0; n < 3; ++n) {
+    put<float>(bytes, 268 + 4 * n, offset[n]);
+    put<float>(bytes, 280 + 16 * n + 4 * n, spacing[n + 1]);
+    put<float>(bytes, 280 + 16 * n + 12, offset[n] + codes.sform_shift);
+  }
+  std::memcpy(bytes.data() + 344, "n+1", 4);
+  for (std::int16_t n = 0; n < 60; ++n) {
+    const auto value = static_cast<std::int16_t>(n % 2 == 0 ? 8000 : 8003);
+    bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  return bytes;
+}
+
+std::string unpacked(const std::string& path) {
+  std::string bytes(1 << 16, '\0');
+  gzFile file = gzopen(path.c_str(), "rb");
+  const int got = gzread(file, bytes.data(), static_cast<unsigned>(bytes.size()));
+  gzclose(file);
+  bytes.resize(static_cast<std::size_t>(std::max(got, 0)));
+  return bytes;
+}
+
+Ran denoise(const std::string& input, const std::string& output, const std::string& type) {
+  return run({"denoise", "-i", input, "--method", "median", "-o", output, "--output-type", type});
+}
+
+TEST(HeaderNotes, ScaledNiftiIsReadAsBefore) {
+  const Folder f;
+  write_text(f / "v.nii", nifti_file());
+  const ImageInfo info = read_image_info(f / "v.nii");
+  EXPECT_EQ(info.component, "int16");
+  EXPECT_EQ(info.scaling.slope, 0.123456789f);
+  EXPECT_EQ(info.scaling.offset, -1000);
+  const Volume volume = read_image(f / "v.nii");
+  EXPECT_EQ(volume.voxels[0], static_cast<float>(8000 * static_cast<double>(0.123456789f) - 1000));
+  EXPECT_EQ(volume.voxels[1], static_cast<float>(8003 * static_cast<double>(0.123456789f) - 1000));
+}
+
+TEST(HeaderNotes, NiftiKeepsSlopeDescriptionAndCodes) {
+  if (!has_device()) GTEST_SKIP() << "no OpenCL device";
+  const Folder f;
+  write_text(f / "v.nii", nifti_file());
+  const std::string input = content(f / "v.nii");
+  for (const char* name : {"same.nii", "same.nii.gz"}) {
+    SCOPED_TRACE(name);
+    const Ran ran = denoise(f / "v.nii", f / name, "same");
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    const std::string header = unpacked(f / name);
+    ASSERT_EQ(header.size(), 352u + 120);
+    EXPECT_EQ(value_at<std::int16_t>(header, 70), 4);
+    EXPECT_EQ(value_at<float>(header, 112), 0.123456789f);
+    EXPECT_EQ(value_at<float>(header, 116), -1000);
+    EXPECT_STREQ(header.c_str() + 148, "a tooth, scanned on a Monday");
+    EXPECT_STREQ(header.c_str() + 228, "tooth.aux");
+    EXPECT_EQ(value_at<std::int16_t>(header, 252), 1);
+    EXPECT_EQ(value_at<std::int16_t>(header, 254), 4);
+    EXPECT_EQ(header.substr(280, 48), input.substr(280, 48));
+    EXPECT_EQ(value_at<std::int16_t>(header, 352 + 2 * 31) % 8000 % 3, 0);  // a number that was there
+    EXPECT_EQ(read_image_info(f / name).component, "int16");
+  }
+  // also as float32, where there is nothing to scale
+  ASSERT_EQ(denoise(f / "v.nii", f / "float.nii", "float32").code, 0);
+  const std::string header = unpacked(f / "float.nii");
+  EXPECT_STREQ(header.c_str() + 148, "a tooth, scanned on a Monday");
+  EXPECT_EQ(value_at<std::int16_t>(header, 254), 4);
+  EXPECT_EQ(value_at<std::int16_t>(header, 70), 16);
+}
+
+TEST(HeaderNotes, ACodeOfAnotherTransformIsNotKept) {
+  const Folder f;
+  write_text(f / "v.nii", nifti_file({2, 4, 10}));  // two places: ITK takes one and writes it twice
+  const Grid grid = read_image_info(f / "v.nii").grid;
+  ASSERT_EQ(run({"noise", "-i", f / "v.nii", "--photons", "1e4", "-o", f / "n.nii"}).code, 0);
+  const std::string header = unpacked(f / "n.nii");
+  const auto taken = static_cast<std::int16_t>(grid.origin[2] == -3 ? 2 : 4);
+  EXPECT_EQ(value_at<std::int16_t>(header, 252), taken);
+  EXPECT_EQ(value_at<std::int16_t>(header, 254), taken);
+}
+
+TEST(HeaderNotes, NrrdKeepsKeysOfItsWriters) {
+  const Folder f;
+  std::string text =
+      "NRRD0004\ntype: float\ndimension: 3\nspace: right-anterior-superior\nsizes: 2 2 2\n"
+      "space directions: (1.5,0,0) (0,2,0) (0,0,2.5)\nspace origin: (1,2,3)\nencoding: raw\nendian: little\n"
+      "content: a tooth\nscanner:=number 7\nnote:=two words\n\n";
+  const std::vector<float> values{1, 2, 3, 4, 5, 6, 7, 8};
+  text.append(reinterpret_cast<const char*>(values.data()), 4 * values.size());
+  write_text(f / "p.nrrd", text);
+  ASSERT_EQ(run({"noise", "-i", f / "p.nrrd", "--photons", "1e4", "-o", f / "n.nrrd"}).code, 0);
+  const std::string written = content(f / "n.nrrd");
+  EXPECT_THAT(written,
+              AllOf(HasSubstr("content: a tooth\n"), HasSubstr("scanner:=number 7\n"), HasSubstr("note:=two words\n")));
+  const Grid before = read_image_info(f / "p.nrrd").grid, after = read_image_info(f / "n.nrrd").grid;
+  EXPECT_EQ(before.origin, after.origin);
+  EXPECT_EQ(before.direction, after.direction);
+  // to another format they do not go
+  ASSERT_EQ(run({"noise", "-i", f / "p.nrrd", "--photons", "1e4", "-o", f / "n.nii"}).code, 0);
+  EXPECT_THAT(unpacked(f / "n.nii"), testing::Not(HasSubstr("tooth")));
+}
+
+TEST(HeaderNotes, RescaledValuesInNifti) {
+  if (!has_device()) GTEST_SKIP() << "no OpenCL device";
+  const Folder f;
+  Grid grid;
+  grid.size = {5, 4, 3};
+  Volume volume(grid);
+  for (std::size_t n = 0; n < volume.voxels.size(); ++n) volume.voxels[n] = 0.01f * static_cast<float>(n % 7);
+  write_image(volume, f / "v.mha");
+  const Ran ran = run({"denoise", "-i", f / "v.mha", "--method", "gaussian", "-o", f / "d.nii", "--output-type",
+                       "uint16", "--rescale"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  ASSERT_EQ(run({"denoise", "-i", f / "v.mha", "--method", "gaussian", "-o", f / "d.mha"}).code, 0);
+  const Volume found = read_image(f / "d.nii"), expected = read_image(f / "d.mha");
+  EXPECT_EQ(read_image_info(f / "d.nii").component, "uint16");
+  for (std::size_t n = 0; n < found.voxels.size(); ++n) EXPECT_NEAR(found.voxels[n], expected.voxels[n], 0.06 / 65535);
+}
+
+}  // namespace
+}  // namespace halocline
+
+#endif

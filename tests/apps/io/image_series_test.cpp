@@ -1,0 +1,168 @@
+// labels: app unit error
+#include "apps/io/image_series.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "apps/io/image_file.hpp"
+#include "tests/support/command_runner.hpp"
+#include "tests/support/image_actions.hpp"
+
+namespace halocline {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(ImageSeries, NumbersInNamesAreNumbers) {
+  std::vector<std::string> names{"p10.tif", "p9.tif", "p09b.tif", "a/2/x7",  "a/10/x1",
+                                 "p9a.tif", "q1",     "p",        "p009.tif"};
+  std::sort(names.begin(), names.end(), natural_less);
+  EXPECT_THAT(names,
+              ElementsAre("a/2/x7", "a/10/x1", "p", "p9.tif", "p009.tif", "p9a.tif", "p09b.tif", "p10.tif", "q1"));
+  EXPECT_TRUE(natural_less("x99999999999999999999998", "x99999999999999999999999"));
+  EXPECT_FALSE(natural_less("a1", "a1"));
+}
+
+TEST(ImageSeries, PatternsNameFiles) {
+  const Folder f;
+  for (const char* name : {"p1.tif", "p2.tif", "p10.tif", "n_08.tif", "n_09.tif", "n_10.tif", "n_100.tif", "n_9.tif",
+                           "n_0a.tif", "other.txt"})
+    write_text(f / name, "x");
+  EXPECT_THAT(series_files(f / "p*.tif"), ElementsAre(f / "p1.tif", f / "p2.tif", f / "p10.tif"));
+  EXPECT_THAT(series_files(f / "p?.tif"), ElementsAre(f / "p1.tif", f / "p2.tif"));
+  EXPECT_THAT(error_of([&] { series_files(f / "n_%02d.tif"); }),
+              AllOf(HasSubstr("n_11.tif' is missing"), HasSubstr("8 to 100")));
+  std::filesystem::remove(f / "n_100.tif");
+  EXPECT_THAT(series_files(f / "n_%02d.tif"), ElementsAre(f / "n_08.tif", f / "n_09.tif", f / "n_10.tif"));
+  EXPECT_THAT(error_of([&] { series_files(f / "p%d.tif"); }), HasSubstr("p3.tif' is missing"));
+}
+
+TEST(ImageSeries, WhatIsNoSeries) {
+  const Folder f;
+  write_text(f / "a[1].tif", "x");
+  EXPECT_TRUE(series_files(f / "a[1].tif").empty());  // a file of that name
+  EXPECT_TRUE(series_files(f / "none.tif").empty());
+  EXPECT_TRUE(series_files(f.path()).empty());
+  for (const std::string pattern : {"x*.tif", "x%04d.tif", "no/x%d.tif"})
+    EXPECT_THAT(error_of([&] { series_files(f / pattern); }),
+                HasSubstr("InputError: '" + (f / pattern) + "' names no"));
+}
+
+#ifdef HALOCLINE_WITH_ITK
+
+Volume scan() {
+  Grid grid;
+  grid.size = {9, 7, 12};
+  grid.spacing = {6, 7, 1};
+  grid.origin = {-24, -21, 0};
+  Volume stack(grid);
+  for (std::size_t n = 0; n < stack.voxels.size(); ++n)
+    stack.voxels[n] = 0.5f + 0.3f * std::sin(0.37f * static_cast<float>(n));
+  return stack;
+}
+
+// One file a view, whose numbers sort otherwise as text.
+void write_views(const Volume& stack, const Folder& f) {
+  Grid grid = stack.grid;
+  grid.size[2] = 1;
+  for (std::size_t k = 0; k < stack.grid.size[2]; ++k) {
+    Volume view(grid);
+    std::copy_n(stack.voxels.begin() + static_cast<std::ptrdiff_t>(k * grid.count()), grid.count(),
+                view.voxels.begin());
+    write_image(view, f / fmt::format("p{}.tif", k));
+  }
+}
+
+TEST(ImageSeries, TiffFilesAreTheStack) {
+  const Volume stack = scan();
+  const Folder views;
+  write_views(stack, views);
+  for (const std::string& name : {views.path(), views / "p*.tif", views / "p%d.tif"}) {
+    SCOPED_TRACE(name);
+    const ImageInfo info = read_image_info(name);
+    EXPECT_EQ(info.format, "TIFF series");
+    EXPECT_EQ(info.component, "float32");
+    EXPECT_EQ(info.grid.size, stack.grid.size);
+    EXPECT_TRUE(read_image(name).voxels == stack.voxels);
+    // pieces that end anywhere
+    const auto source = open_image(name);
+    std::vector<float> piece(150);
+    for (const std::size_t first : {0, 62, 63, 100, 606}) {
+      source->read(first, piece.size(), piece.data());
+      EXPECT_TRUE(std::equal(piece.begin(), piece.end(), stack.voxels.begin() + static_cast<std::ptrdiff_t>(first)))
+          << first;
+    }
+  }
+}
+
+TEST(ImageSeries, FilesThatDoNotBelongAreNamed) {
+  const Folder f;
+  write_views(scan(), f);
+  Grid grid = scan().grid;
+  grid.size = {9, 6, 1};
+  write_image(Volume(grid, 1), f / "p5.tif");
+  for (const std::string& name : {f.path(), f / "p*.tif"})
+    EXPECT_THAT(error_of([&] { read_image_info(name); }),
+                AllOf(HasSubstr("InputError: '" + (f / "p5.tif") + "' has 9 x 6 pixels"), HasSubstr("p0.tif"),
+                      HasSubstr("9 x 7")));
+  grid.size = {9, 7, 2};
+  write_image(Volume(grid, 1), f / "p5.tif");
+  EXPECT_THAT(error_of([&] { read_image(f / "p*.tif"); }), AllOf(HasSubstr("p5.tif"), HasSubstr("2 slices")));
+  std::filesystem::resize_file(f / "p5.tif", 100);
+  EXPECT_THAT(error_of([&] { read_image(f / "p*.tif"); }), AllOf(HasSubstr("InputError"), HasSubstr("p5.tif")));
+  std::filesystem::remove(f / "p5.tif");
+  EXPECT_THAT(error_of([&] { read_image(f / "p%d.tif"); }), HasSubstr("p5.tif' is missing"));
+  EXPECT_EQ(read_image(f / "p*.tif").grid.size[2], 11u);
+  Volume bad = scan();
+  bad.voxels[63 * 3 + 10] = std::nanf("");
+  write_views(bad, f);
+  EXPECT_THAT(error_of([&] { read_image(f.path()); }), HasSubstr("(1,1,3)"));
+}
+
+TEST(ImageSeries, FdkOfTiffFilesIsThatOfTheStack) {
+  if (!has_device()) GTEST_SKIP() << "no OpenCL device";
+  const Folder f, views;
+  Volume stack = scan();
+  // 36 views
+  stack.grid.size[2] = 36;
+  const std::vector<float> once = stack.voxels;
+  for (int n = 0; n < 2; ++n) stack.voxels.insert(stack.voxels.end(), once.begin(), once.end());
+  write_views(stack, views);
+  write_image(stack, f / "stack.mha");
+  ASSERT_EQ(
+      run({"geometry", "circular", "--sid", "500", "--sdd", "800", "--projections", "36", "-o", f / "g.xml"}).code, 0);
+  const auto fdk = [&](const std::string& input, const std::string& output, Words more) {
+    Words words{"fdk", "-i", input, "--geometry", f / "g.xml", "--size", "5,6,3", "--spacing", "3,3,3", "-o", output};
+    words.insert(words.end(), more.begin(), more.end());
+    return run(words);
+  };
+  ASSERT_EQ(fdk(f / "stack.mha", f / "expected.mha", {}).code, 0);
+  for (const std::string& name : {views.path(), views / "p*.tif", views / "p%d.tif"}) {
+    const Ran ran = fdk(name, f / "found.mha", {"--pixel", "6,7"});
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    EXPECT_TRUE(content(f / "found.mha") == content(f / "expected.mha")) << name;
+  }
+  const Ran without = fdk(views.path(), f / "x.mha", {});
+  EXPECT_EQ(without.code, 2);
+  EXPECT_THAT(without.err, AllOf(HasSubstr(views.path()), HasSubstr("--pixel DU,DV")));
+  // none of its files may be replaced
+  const std::string before = content(views / "p3.tif");
+  for (const std::string& name : {views.path(), views / "p*.tif"}) {
+    const Ran ran = fdk(name, views / "p3.tif", {"--pixel", "6,7"});
+    EXPECT_EQ(ran.code, 2);
+    EXPECT_THAT(ran.err, HasSubstr("is the input of -i"));
+  }
+  EXPECT_TRUE(content(views / "p3.tif") == before);
+  EXPECT_EQ(fdk(views / "q*.tif", f / "x.mha", {"--pixel", "6,7"}).code, 2);
+}
+
+#endif
+
+}  // namespace
+}  // namespace halocline

@@ -1,0 +1,357 @@
+// Every kernel, at small odd sizes and in slabs: run under Oclgrind by oclgrind_kernels.cmake, which looks for races,
+// uninitialised values and accesses out of bounds. Not a test by itself.
+//   oclgrind_kernels      the number of cases
+//   oclgrind_kernels N    runs case N
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+
+#include "algorithms/denoisers/registry.hpp"
+#include "algorithms/fdk/fdk.hpp"
+#include "algorithms/fdk/row_filter_trial.hpp"
+#include "algorithms/fdk/slices.hpp"
+#include "algorithms/geometry/slice_planes.hpp"
+#include "algorithms/projectors/backprojection.hpp"
+#include "algorithms/projectors/projector.hpp"
+#include "host/error.hpp"
+#include "scheduling/profiling/measure.hpp"
+#include "tests/reference/projector_scenes.hpp"
+#include "tests/reference/variant_reference.hpp"
+
+using namespace halocline;
+
+namespace {
+
+using Devices = std::vector<Device>;
+
+RunOptions two_slabs() {
+  RunOptions options;
+  options.plan.minimum_slabs = 2;
+  return options;
+}
+
+void run_denoiser(const Devices& devices, const std::string& name, Schedule schedule, KernelVariants variants,
+                  FusedForm fused = {}, std::size_t columns = 9, const Regulariser& regulariser = {},
+                  const reference::NamedDescent& descent = {}, int weight_bits = 32) {
+  const Grid grid = default_grid({columns, 5, 7}, {1, 2, 0.5});
+  MethodParameters parameters;
+  parameters.size = grid.size;
+  parameters.spacing = grid.spacing;
+  parameters.iterations = 3;
+  parameters.lambda = 0.2;
+  parameters.schedule = schedule;
+  parameters.step = 1e-2;
+  parameters.variants = variants;
+  parameters.regulariser = regulariser;
+  parameters.fused = fused;
+  descent.put_into(parameters);
+  parameters.weight_bits = weight_bits;
+  const Volume f = reference::random_volume(grid, 1), w = reference::random_volume(grid, 2);
+  const auto method = make_method(name, parameters);
+  std::map<std::string, const Volume*> inputs;
+  for (const auto& need : method->requirements().arrays)
+    if (need.lifetime == Lifetime::input) inputs[need.name] = need.name == "w" ? &w : &f;
+  run_iterations(*method, inputs, grid, devices, two_slabs());
+}
+
+// Frames of 5 x 3 rows of 9 voxels.
+void run_frames(const Devices& devices, Schedule schedule, KernelVariants variants) {
+  Grid grid = default_grid({9, 15, 5}, {1, 2, 0.5});
+  MethodParameters parameters;
+  parameters.size = grid.size;
+  parameters.iterations = 3;
+  parameters.lambda = 0.2;
+  parameters.schedule = schedule;
+  parameters.time = {0.7, 3};
+  parameters.variants = variants;
+  const Volume f = reference::random_volume(grid, 1);
+  run_iterations(*make_method("pdu4d", parameters), {{"f", &f}}, grid, devices, two_slabs());
+}
+
+void run_projectors(const Devices& devices, const std::string& name) {
+  for (auto scene : reference::scenes()) {
+    if (scene.name != name) continue;
+    scene.geometry.views.resize(4);
+    scene.projections.size[2] = 4;
+    RunOptions options = two_slabs();
+    if (scene.grid.size[2] < 2) options.plan.minimum_slabs = 1;
+    options.plan.batch = 2;
+    const Volume volume = reference::random_volume(scene.grid, 3),
+                 stack = reference::random_volume(scene.projections, 4);
+    for (const auto projector : {Projector::joseph, Projector::siddon, Projector::distance_driven}) {
+      project(volume, scene.geometry, scene.projections, {projector}, devices, options);
+      backproject(stack, scene.geometry, scene.grid, projector, devices, options);
+    }
+    for (const auto projector : {Projector::joseph, Projector::siddon})
+      project(volume, scene.geometry, scene.projections, {.projector = projector, .gpu = true}, devices, options);
+    run_backprojection(RayBackprojection(scene.geometry, scene.projections, scene.grid, Projector::joseph, true), stack,
+                       scene.grid, devices, options);
+    run_backprojection(Backprojection(scene.geometry, scene.projections, scene.grid), stack, scene.grid, devices,
+                       options);
+    if (devices.front().info().images) {
+      for (const auto projector : {Projector::joseph, Projector::siddon})
+        project(volume, scene.geometry, scene.projections, {.projector = projector, .images = true}, devices, options);
+      VoxelDriven::Options images;
+      images.image_side = 100;
+      run_backprojection(Backprojection(scene.geometry, scene.projections, scene.grid, images), stack, scene.grid,
+                         devices, options);
+      project(volume, scene.geometry, scene.projections, {.hardware_interpolation = true}, devices, options);
+    }
+    for (const LocalTile tile : {LocalTile{8, 4, 3, 2048}, LocalTile{8, 2, 2, 256}}) {
+      VoxelDriven::Options local;
+      local.tile = tile;
+      run_backprojection(Backprojection(scene.geometry, scene.projections, scene.grid, local), stack, scene.grid,
+                         devices, options);
+    }
+    backproject(stack, scene.geometry, scene.grid, {}, devices, options);
+    if (devices.front().info().images)
+      backproject(stack, scene.geometry, scene.grid, {.hardware_interpolation = true}, devices, options);
+  }
+}
+
+// Rows that mirror each other, and slices of which one may be in the middle.
+void run_mirrored(const Devices& devices, std::size_t slices) {
+  if (!devices.front().info().texel_pairs) return;
+  CircularOptions circle;
+  circle.sid = 100;
+  circle.sdd = 150;
+  circle.projections = 5;
+  circle.projection_offset_y = -1.5;
+  const Volume stack = reference::random_volume(reference::detector(9, 5, 5, 3, 3), 5);
+  const Grid grid = default_grid({7, 5, slices}, {2, 2, 2});
+  const VoxelDriven::Options options{.hardware_interpolation = true, .mirrored = true};
+  const Backprojection method(circular_geometry(circle), stack.grid, grid, options);
+  RunOptions split = two_slabs();
+  split.plan.batch = 2;
+  run_backprojection(method, stack, grid, devices, split);
+  run_backprojection(method, stack, grid, devices);
+}
+
+// Of whole counts; the first column, one in the middle and the last row are bad.
+CountsCalibration some_calibration(const Grid& stack) {
+  CountsCalibration calibration;
+  calibration.size = stack.size;
+  calibration.pixels.assign(stack.slice(), {2, 1000, 0, 0});
+  for (std::size_t n = 0; n < stack.slice(); n += stack.size[0]) {
+    calibration.pixels[n].left = calibration.pixels[n].right = 1;
+    calibration.pixels[n + 4].left = -1;
+    calibration.pixels[n + 4].right = 1;
+  }
+  const auto columns = static_cast<float>(stack.size[0]);
+  calibration.bad_rows = {stack.size[1] - 1};  // from the row before
+  for (std::size_t n = stack.slice() - stack.size[0]; n < stack.slice(); ++n)
+    calibration.pixels[n].left = calibration.pixels[n].right = -columns + calibration.pixels[n - stack.size[0]].left;
+  calibration.beams.assign(stack.size[2], 1.1f);
+  calibration.coefficients = {1, 0.1f};
+  return calibration;
+}
+
+TypedVolume some_counts(Volume values) {
+  for (float& value : values.voxels) value *= 900;
+  TypedVolume counts(values.grid, Component::uint16);
+  convert_from_float(Component::uint16, values.voxels.data(), counts.bytes(), values.voxels.size());
+  return counts;
+}
+
+// Rows in local memory, and in device memory.
+void run_fdk(const Devices& devices, const Volume& stack, const Geometry& geometry, FdkParameters parameters,
+             bool counts) {
+  if (!parameters.longest_local_rows) {
+    for (const std::size_t longest : {0, 1024}) {
+      parameters.longest_local_rows = longest;
+      run_fdk(devices, stack, geometry, parameters, counts);
+    }
+    return;
+  }
+  const Grid grid = default_grid({7, 5, 3}, {2, 2, 2});
+  if (!counts) {
+    fdk(stack, geometry, grid, parameters, devices, two_slabs());
+    return;
+  }
+  const CountsCalibration calibration = some_calibration(stack.grid);
+  parameters.counts = {&calibration};
+  fdk(some_counts(stack), geometry, grid, parameters, devices, two_slabs());
+}
+
+void run_fdk(const Devices& devices, bool variance, bool counts) {
+  CircularOptions circle;
+  circle.sid = 100;
+  circle.sdd = 150;
+  circle.projections = 24;
+  const Volume stack = reference::random_volume(reference::detector(9, 5, 24, 3, 3), 5);
+  FdkParameters parameters;
+  if (variance) parameters.variance = FdkParameters::Noise{1000, 5};
+  run_fdk(devices, stack, circular_geometry(circle), parameters, counts);
+}
+
+// Groups of several work-items, stages of every radix.
+void run_rows(const Devices& devices, std::size_t length) {
+  row_filter_trial(devices.front(), length);
+}
+
+// A window that moves past the end of the ring, slices of different sizes.
+void run_slices(const Devices& devices, bool hardware, bool variance) {
+  CircularOptions circle;
+  circle.sid = 100;
+  circle.sdd = 150;
+  circle.projections = 12;
+  if (hardware && !devices.front().info().images) return;
+  const Volume stack = reference::random_volume(reference::detector(9, 5, 12, 3, 3), 5);
+  const Grid volume = default_grid({7, 5, 3}, {2, 2, 2});
+  std::vector<Grid> planes{oblique_plane(volume, centre_of(volume), {1, 2, 3})};
+  for (int axis = 0; axis < 3; ++axis) planes.push_back(plane_across(volume, axis, centre_of(volume)));
+  FdkParameters parameters;
+  parameters.hardware_interpolation = hardware;
+  if (variance) parameters.variance = FdkParameters::Noise{1000, 5};
+  Slices slices(devices.front(), stack, circular_geometry(circle), volume, parameters, 1000);
+  slices.reconstruct(planes);
+  for (int n = 0; n < 2; ++n) {
+    circle.first_angle = 210.0 * n;
+    circle.projections = 7;
+    circle.arc = 210;
+    slices.add(reference::random_volume(reference::detector(9, 5, 7, 3, 3), 6), circular_geometry(circle));
+  }
+  slices.reconstruct(planes);
+}
+
+// A cylindrical detector, rays that end within the volume, and both.
+void run_ends(const Devices& devices, double radius, double sdd) {
+  CircularOptions circle;
+  circle.sid = 40;
+  circle.sdd = sdd;
+  circle.angles = {3, 95};
+  circle.out_of_plane_angle = 2;
+  Geometry geometry = circular_geometry(circle);
+  geometry.radius_cylindrical_detector = radius;
+  const Volume volume = reference::random_volume(default_grid({9, 7, 5}, {1, 1.5, 2}), 1),
+               stack = reference::random_volume(reference::detector(11, 5, 2, 2, 2.5), 2);
+  for (const auto projector : {Projector::joseph, Projector::siddon, Projector::distance_driven}) {
+    for (const bool gpu : {false, true})
+      project(volume, geometry, stack.grid, {.projector = projector, .gpu = gpu}, devices, two_slabs());
+    backproject(stack, geometry, volume.grid, projector, devices, two_slabs());
+  }
+}
+
+// The weights of short, displaced and curved scans, tilted and truncated; half of them with rows across the axis.
+void run_general_fdk(const Devices& devices, bool variance, bool displaced, double radius, bool counts) {
+  CircularOptions circle;
+  circle.sid = 100;
+  circle.sdd = 150;
+  circle.projections = 12;
+  circle.arc = displaced ? 360 : 230;
+  circle.source_offset_x = 2;
+  circle.in_plane_angle = displaced == counts ? 6 : 0;
+  circle.projection_offset_x = displaced ? 6 : -1;
+  Geometry geometry = circular_geometry(circle);
+  geometry.radius_cylindrical_detector = radius;
+  const Volume stack = reference::random_volume(reference::detector(9, 5, 12, 3, 3), 5);
+  FdkParameters parameters;
+  parameters.pad = 0.4;
+  if (variance) parameters.variance = FdkParameters::Noise{1000, 5};
+  run_fdk(devices, stack, geometry, parameters, counts);
+}
+
+// What benches run beside the kernels that they measure, of 9 x 5 work-items.
+void run_bench(const Devices& devices, bool image) {
+  Requirements requirements;
+  requirements.stack = {40, 40, 2};
+  requirements.arrays = {{.name = "from", .kind = ArrayKind::projections, .components = 4},
+                         {.name = "sums", .kind = ArrayKind::fixed, .elements = 9 * 5 * 2},
+                         {.name = "others", .kind = ArrayKind::fixed, .elements = 300}};
+  if (image) {
+    if (!devices.front().info().images) return;
+    requirements.arrays.push_back({.name = "texture", .kind = ArrayKind::image});
+  }
+  Slab slab(devices.front(), whole_plan(requirements, 2), 0);
+  slab.launch({"bench.cl", "bench_fill", ""}, {40, 7, 1}, {out("from"), 40, 7, 1, 3, 40, 1, 1});
+  slab.fill("from", 1);
+  if (image) {
+    slab.copy_to_image("from", "texture", 2);
+    slab.launch({"bench.cl", "bench_fetch", "-D USE_IMAGE"}, {9, 5, 2}, {in("texture"), out("sums"), 9, 5, 2});
+    return;
+  }
+  for (const char* options : {"", "-D WIDE"})
+    slab.launch({"bench.cl", "bench_gather", options}, {9, 5, 2}, {in("from"), out("sums"), 9, 5, 2, 40});
+  slab.copy({{"from", 16, "sums", 32, 160}, {"from", 64, "others", 0, 1200}});  // whole words, in one command
+}
+
+std::vector<std::function<void(const Devices&)>> cases() {
+  std::vector<std::function<void(const Devices&)>> all;
+  const KernelVariants plain, float_pairs{.fp64 = false}, for_gpus{.gpu = true};
+  for (const auto& name : method_names())
+    for (const auto variants : {plain, float_pairs, for_gpus})
+      all.push_back([=](const Devices& devices) { run_denoiser(devices, name, Schedule::standard, variants); });
+  for (const char* name : {"pdu", "spdu"})
+    for (const auto schedule : {Schedule::seed, Schedule::chambolle_pock})
+      all.push_back([=](const Devices& devices) { run_denoiser(devices, name, schedule, plain); });
+  for (const auto& [name, regulariser] : reference::regularisers())
+    for (const char* method : {"pdu", "spdu"})
+      all.push_back([=](const Devices& devices) {
+        run_denoiser(devices, method, Schedule::standard, plain, {}, 9, regulariser);
+        run_denoiser(devices, method, Schedule::chambolle_pock, for_gpus, {}, 9, regulariser);
+      });
+  for (const auto& descent : reference::descents())
+    for (const auto variants : {plain, float_pairs, for_gpus})
+      all.push_back([=](const Devices& devices) {
+        run_denoiser(devices, "tvgd", Schedule::standard, variants, {}, 9, {}, descent);
+      });
+  for (const auto variants : {plain, float_pairs, for_gpus})
+    all.push_back([=](const Devices& devices) { run_frames(devices, Schedule::standard, variants); });
+  all.push_back([=](const Devices& devices) { run_frames(devices, Schedule::chambolle_pock, plain); });
+  for (const char* name : {"pdu", "spdu"})
+    for (const auto form : {FusedForm{2, 16}, FusedForm{3, 8}, FusedForm{1, 32}})
+      for (const std::size_t columns : {9, 20})
+        all.push_back(
+            [=](const Devices& devices) { run_denoiser(devices, name, Schedule::standard, for_gpus, form, columns); });
+  for (const int bits : {16, 8})
+    all.push_back([=](const Devices& devices) {
+      for (const auto variants : {plain, for_gpus})
+        run_denoiser(devices, "spdu", Schedule::standard, variants, {}, 9, {}, {}, bits);
+      run_denoiser(devices, "spdu", Schedule::chambolle_pock, plain, {}, 9, reference::regularisers()[5].regulariser,
+                   {}, bits);
+      for (const std::size_t columns : {9, 10, 20})
+        run_denoiser(devices, "spdu", Schedule::standard, for_gpus, {2, 16}, columns, {}, {}, bits);
+    });
+  for (const char* name : {"tvgd", "pdu"})
+    for (const std::size_t columns : {10, 20})
+      all.push_back(
+          [=](const Devices& devices) { run_denoiser(devices, name, Schedule::standard, for_gpus, {}, columns); });
+  for (const char* name : {"cone_tilted", "cone", "cone_axis_along_j", "fan"})
+    all.push_back([=](const Devices& devices) { run_projectors(devices, name); });
+  for (const auto& scan : {std::array{0.0, 43.0}, {50.0, 60.0}, {50.0, 43.0}})
+    all.push_back([=](const Devices& devices) { run_ends(devices, scan[0], scan[1]); });
+  for (const std::size_t slices : {3, 4}) all.push_back([=](const Devices& devices) { run_mirrored(devices, slices); });
+  for (const bool hardware : {false, true})
+    for (const bool variance : {false, true})
+      all.push_back([=](const Devices& devices) { run_slices(devices, hardware, variance); });
+  for (const bool image : {false, true}) all.push_back([=](const Devices& devices) { run_bench(devices, image); });
+  for (const std::size_t length : {128, 256, 512})
+    all.push_back([=](const Devices& devices) { run_rows(devices, length); });
+  for (const bool variance : {false, true}) {
+    for (const bool counts : {false, true})
+      all.push_back([=](const Devices& devices) { run_fdk(devices, variance, counts); });
+    for (const bool displaced : {false, true})
+      for (const double radius : {0.0, 150.0})
+        for (const bool counts : {false, true})
+          all.push_back([=](const Devices& devices) { run_general_fdk(devices, variance, displaced, radius, counts); });
+  }
+  return all;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto all = cases();
+  if (argc < 2) {
+    std::printf("%zu", all.size());
+    return 0;
+  }
+  try {
+    const auto devices = open_devices({});
+    all.at(static_cast<std::size_t>(std::atoi(argv[1])))(devices);
+    std::printf("ran on %s\n", devices.front().info().name.c_str());
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,122 @@
+// labels: unit
+#include "scheduling/execution/stop_rule.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "host/error.hpp"
+#include "host/interrupt.hpp"
+
+namespace halocline {
+namespace {
+
+void wait(double seconds) {
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+}
+
+class Stopping : public testing::Test {
+ protected:
+  void SetUp() override { request_interrupt(false); }
+  void TearDown() override { request_interrupt(false); }
+};
+
+TEST_F(Stopping, WithoutALimitAllIterationsFit) {
+  TimeLimit time(0);
+  EXPECT_EQ(time.count(7), 7);
+  time.did(7);
+  EXPECT_EQ(time.count(1000), 1000);
+}
+
+TEST_F(Stopping, PassesGrowUntilTheSpeedIsKnownAndEndWithTheTime) {
+  TimeLimit time(1.0);
+  EXPECT_EQ(time.count(100), 1);
+  time.did(1);  // tells nothing of the speed
+  EXPECT_EQ(time.count(100), 2);
+  wait(0.2);
+  time.did(2);  // 0.1 s each: four or fewer, of the seven that fit
+  EXPECT_LE(time.count(100), 4);
+  EXPECT_GE(time.count(100), 1);
+  EXPECT_EQ(time.count(1), 1);
+  wait(0.75);
+  EXPECT_EQ(time.count(100), 0);  // less than half of one is left
+  wait(0.1);
+  EXPECT_EQ(time.count(100), 0);
+}
+
+TEST_F(Stopping, ATimeThatIsOverBeforeTheFirstIterationAllowsNone) {
+  TimeLimit time(1e-9);
+  wait(0.001);
+  EXPECT_EQ(time.count(10), 0);
+}
+
+TEST_F(Stopping, WithoutKeepingCtrlCThrows) {
+  CommonStop stop(false);
+  stop.begin(5);
+  EXPECT_TRUE(stop.go(0));
+  request_interrupt(true);
+  EXPECT_THROW(stop.go(1), Interrupted);
+}
+
+TEST_F(Stopping, CtrlCEndsThePassAfterTheFarthestIteration) {
+  CommonStop stop(true);
+  stop.begin(9);
+  for (int n = 0; n < 4; ++n) EXPECT_TRUE(stop.go(n));
+  EXPECT_TRUE(stop.go(0));  // another slab
+  request_interrupt(true);
+  EXPECT_TRUE(stop.go(1));
+  EXPECT_TRUE(stop.interrupted());
+  EXPECT_EQ(stop.count(), 4);
+  EXPECT_TRUE(stop.go(3));
+  EXPECT_FALSE(stop.go(4));
+  EXPECT_FALSE(interrupt_requested());  // answered; the next one ends it
+  request_interrupt(true);
+  EXPECT_THROW(stop.go(2), Interrupted);
+}
+
+TEST_F(Stopping, IterationsThatAreTakenTogetherEndTogether) {
+  CommonStop stop(true);
+  stop.begin(9);
+  EXPECT_TRUE(stop.go(0, 3));
+  EXPECT_TRUE(stop.go(3, 3));
+  request_interrupt(true);
+  EXPECT_FALSE(stop.go(6, 3));
+  EXPECT_EQ(stop.count(), 6);
+}
+
+TEST_F(Stopping, CtrlCAfterTheLastIterationIsNotLost) {
+  CommonStop stop(true);
+  stop.begin(2);
+  EXPECT_TRUE(stop.go(0));
+  EXPECT_TRUE(stop.go(1));
+  request_interrupt(true);
+  stop.end();
+  EXPECT_TRUE(stop.interrupted());
+  EXPECT_EQ(stop.count(), 2);
+  EXPECT_FALSE(interrupt_requested());
+}
+
+TEST_F(Stopping, ThreadsAgree) {
+  CommonStop stop(true);
+  stop.begin(100000);
+  std::atomic<bool> pressed{false};
+  std::vector<int> done(4, 0);
+  {
+    std::vector<std::jthread> threads;
+    for (int& mine : done)
+      threads.emplace_back([&] {
+        for (int n = 0; n < 100000 && stop.go(n); ++n) {
+          mine = n + 1;
+          if (n == 500 && !pressed.exchange(true)) request_interrupt(true);
+        }
+      });
+  }
+  for (const int mine : done) EXPECT_EQ(mine, stop.count());
+  EXPECT_LT(stop.count(), 100000);
+}
+
+}  // namespace
+}  // namespace halocline

@@ -1,0 +1,193 @@
+// An OpenCL layer (CL/cl_layer.h; OPENCL_LAYERS names it to the loader) that lets devices report smaller limits, and
+// refuses what breaks them with the error of a real device. HALOCLINE_LIMITS is a list with commas, e.g.
+// "gpu=1,group=64,layers=16":
+//   gpu=1       the devices are GPUs
+//   group=N     work-items of a work-group: CL_INVALID_WORK_GROUP_SIZE
+//   kernel=N    the same of each kernel that is not compiled for a size (CL_KERNEL_WORK_GROUP_SIZE)
+//   items=N     work-items of a group along each axis: CL_INVALID_WORK_ITEM_SIZE
+//   local=N     bytes of local memory: CL_OUT_OF_RESOURCES
+//   array=N     bytes of a buffer: CL_INVALID_BUFFER_SIZE
+//   side=N      width and height of an image, layers=N layers of an array: CL_INVALID_IMAGE_SIZE
+//   images=0    no images: CL_INVALID_OPERATION
+//   pointers=0  compilers refuse a pointer to float2 for one to float4, as clang 22 does: CL_BUILD_PROGRAM_FAILURE
+//   fp64=0      no float64: programs that are to use it do not compile
+#define CL_TARGET_OPENCL_VERSION 120
+#define CL_USE_DEPRECATED_OPENCL_1_1_APIS
+#include <CL/cl_layer.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+
+#include "tests/support/opencl_layer.hpp"
+
+namespace {
+
+const cl_icd_dispatch* target = nullptr;  // the next layer, or the drivers
+std::map<std::string, std::size_t> limits;
+
+bool has(const char* name) {
+  return limits.contains(name);
+}
+
+std::size_t limit(const char* name) {
+  const auto found = limits.find(name);
+  return found == limits.end() ? static_cast<std::size_t>(-1) : found->second;
+}
+
+void read(const std::string& text) {
+  std::istringstream in(text);
+  for (std::string entry; std::getline(in, entry, ',');)
+    if (const auto equals = entry.find('='); equals != std::string::npos)
+      limits[entry.substr(0, equals)] = std::strtoull(entry.c_str() + equals + 1, nullptr, 10);
+}
+
+template <class Number>
+void lower(void* value, std::size_t most) {
+  auto* number = static_cast<Number*>(value);
+  *number = std::min(*number, static_cast<Number>(most));
+}
+
+void lower_sizes(void* value, std::size_t bytes, std::size_t most) {
+  for (std::size_t n = 0; n < bytes / sizeof(std::size_t); ++n)
+    lower<std::size_t>(static_cast<std::size_t*>(value) + n, most);
+}
+
+// Spaces instead of the name: the length stays.
+void take_out(char* list, const char* name) {
+  if (char* found = std::strstr(list, name)) std::memset(found, ' ', std::strlen(name));
+}
+
+cl_int CL_API_CALL get_device_info(cl_device_id device, cl_device_info name, size_t size, void* value,
+                                   size_t* size_ret) {
+  std::size_t bytes = 0;
+  const cl_int code = target->clGetDeviceInfo(device, name, size, value, &bytes);
+  if (size_ret != nullptr) *size_ret = bytes;
+  if (code != CL_SUCCESS || value == nullptr) return code;
+  if (name == CL_DEVICE_TYPE && has("gpu")) *static_cast<cl_device_type*>(value) = CL_DEVICE_TYPE_GPU;
+  if (name == CL_DEVICE_MAX_WORK_GROUP_SIZE) lower<std::size_t>(value, limit("group"));
+  if (name == CL_DEVICE_MAX_WORK_ITEM_SIZES) lower_sizes(value, bytes, limit("items"));
+  if (name == CL_DEVICE_LOCAL_MEM_SIZE) lower<cl_ulong>(value, limit("local"));
+  if (name == CL_DEVICE_MAX_MEM_ALLOC_SIZE) lower<cl_ulong>(value, limit("array"));
+  if (name == CL_DEVICE_IMAGE_MAX_ARRAY_SIZE) lower<std::size_t>(value, limit("layers"));
+  if (name == CL_DEVICE_IMAGE2D_MAX_WIDTH || name == CL_DEVICE_IMAGE2D_MAX_HEIGHT)
+    lower<std::size_t>(value, limit("side"));
+  if (name == CL_DEVICE_IMAGE_SUPPORT && has("images")) lower<cl_bool>(value, limit("images"));
+  if (name == CL_DEVICE_EXTENSIONS && has("fp64")) take_out(static_cast<char*>(value), "cl_khr_fp64");
+  return code;
+}
+
+bool compiled_for_a_size(cl_kernel kernel, cl_device_id device) {
+  std::size_t compiled[3] = {};
+  target->clGetKernelWorkGroupInfo(kernel, device, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof compiled, compiled,
+                                   nullptr);
+  return compiled[0] > 0;
+}
+
+cl_int CL_API_CALL get_kernel_info(cl_kernel kernel, cl_device_id device, cl_kernel_work_group_info name, size_t size,
+                                   void* value, size_t* size_ret) {
+  const cl_int code = target->clGetKernelWorkGroupInfo(kernel, device, name, size, value, size_ret);
+  if (code != CL_SUCCESS || value == nullptr || name != CL_KERNEL_WORK_GROUP_SIZE) return code;
+  lower<std::size_t>(value, limit("group"));
+  if (!compiled_for_a_size(kernel, device)) lower<std::size_t>(value, limit("kernel"));
+  return code;
+}
+
+cl_int CL_API_CALL launch(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t* offset,
+                          const size_t* global, const size_t* local, cl_uint count, const cl_event* list,
+                          cl_event* event) {
+  cl_device_id device = nullptr;
+  target->clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, nullptr);
+  std::size_t items = 1;
+  for (cl_uint axis = 0; local != nullptr && axis < dimensions; ++axis) {
+    if (local[axis] > limit("items")) return CL_INVALID_WORK_ITEM_SIZE;
+    items *= local[axis];
+  }
+  const std::size_t most =
+      std::min(limit("group"), compiled_for_a_size(kernel, device) ? limit("group") : limit("kernel"));
+  if (items > most) return CL_INVALID_WORK_GROUP_SIZE;
+  cl_ulong bytes = 0;
+  target->clGetKernelWorkGroupInfo(kernel, device, CL_KERNEL_LOCAL_MEM_SIZE, sizeof bytes, &bytes, nullptr);
+  if (bytes > limit("local")) return CL_OUT_OF_RESOURCES;
+  return target->clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local, count, list, event);
+}
+
+cl_mem refuse(cl_int* code, cl_int with) {
+  if (code != nullptr) *code = with;
+  return nullptr;
+}
+
+cl_mem CL_API_CALL create_buffer(cl_context context, cl_mem_flags flags, size_t size, void* host, cl_int* code) {
+  if (size > limit("array")) return refuse(code, CL_INVALID_BUFFER_SIZE);
+  return target->clCreateBuffer(context, flags, size, host, code);
+}
+
+cl_mem CL_API_CALL create_image(cl_context context, cl_mem_flags flags, const cl_image_format* format,
+                                const cl_image_desc* description, void* host, cl_int* code) {
+  if (limit("images") == 0) return refuse(code, CL_INVALID_OPERATION);
+  if (std::max(description->image_width, description->image_height) > limit("side") ||
+      description->image_array_size > limit("layers"))
+    return refuse(code, CL_INVALID_IMAGE_SIZE);
+  return target->clCreateImage(context, flags, format, description, host, code);
+}
+
+std::mutex mutex;
+std::set<cl_program> refused;
+
+cl_program CL_API_CALL create_program(cl_context context, cl_uint count, const char** texts, const size_t* lengths,
+                                      cl_int* code) {
+  const cl_program program = target->clCreateProgramWithSource(context, count, texts, lengths, code);
+  static const std::regex without_cast("float4 ?\\* ?\\w+ ?= ?\\w+;");
+  const std::lock_guard lock(mutex);
+  refused.erase(program);
+  for (cl_uint n = 0; n < count; ++n) {
+    const std::string text =
+        lengths != nullptr && lengths[n] > 0 ? std::string(texts[n], lengths[n]) : std::string(texts[n]);
+    if (limit("pointers") == 0 && std::regex_search(text, without_cast)) refused.insert(program);
+  }
+  return program;
+}
+
+cl_int CL_API_CALL build(cl_program program, cl_uint count, const cl_device_id* devices, const char* options,
+                         void(CL_CALLBACK* notify)(cl_program, void*), void* data) {
+  if (const std::lock_guard lock(mutex); refused.contains(program)) return CL_BUILD_PROGRAM_FAILURE;
+  if (limit("fp64") == 0 && options != nullptr && std::strstr(options, "USE_FP64") != nullptr)
+    return CL_BUILD_PROGRAM_FAILURE;
+  return target->clBuildProgram(program, count, devices, options, notify, data);
+}
+
+}  // namespace
+
+extern "C" {
+
+__attribute__((visibility("default"))) cl_int CL_API_CALL clGetLayerInfo(cl_layer_info name, size_t size, void* value,
+                                                                         size_t* size_ret) {
+  return layer_info("halocline limits", name, size, value, size_ret);
+}
+
+__attribute__((visibility("default"))) cl_int CL_API_CALL clInitLayer(cl_uint, const cl_icd_dispatch* next,
+                                                                      cl_uint* count_ret,
+                                                                      const cl_icd_dispatch** table_ret) {
+  static cl_icd_dispatch table;
+  target = next;
+  table = *next;
+  table.clGetDeviceInfo = get_device_info;
+  table.clGetKernelWorkGroupInfo = get_kernel_info;
+  table.clEnqueueNDRangeKernel = launch;
+  table.clCreateBuffer = create_buffer;
+  table.clCreateImage = create_image;
+  table.clCreateProgramWithSource = create_program;
+  table.clBuildProgram = build;
+  if (const char* text = std::getenv("HALOCLINE_LIMITS")) read(text);
+  *count_ret = sizeof table / sizeof(void*);
+  *table_ret = &table;
+  return CL_SUCCESS;
+}
+
+}  // extern "C"
