@@ -24,9 +24,9 @@ struct DeviceInfo {
 
 /// Which devices to open, and how much of their memory may be used.
 struct DeviceSelection {
-  std::string device;   // comma list of: index, cpu, gpu, all, or a part of the vendor's or device's name; "":
-                        // HALOCLINE_DEVICE, else the default
-  int sub_devices = 0;  // n >= 2: split the one chosen device into n (clCreateSubDevices), for tests and NUMA
+  std::string device = {};  // comma list of: index, cpu, gpu, all, or a part of the vendor's or device's name; "":
+                            // HALOCLINE_DEVICE, else the default
+  int sub_devices = 0;      // n >= 2: split the one chosen device into n (clCreateSubDevices), for tests and NUMA
   std::size_t device_memory = 0;  // budget of each device in bytes; 0: what the device has, less a reserve
 };
 

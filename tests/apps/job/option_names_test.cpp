@@ -17,14 +17,14 @@
 
 #include "algorithms/denoise/denoise.hpp"
 #include "algorithms/geometry/geometry_text.hpp"
-#include "apps/common_options.hpp"
+#include "apps/commands/subcommands.hpp"
 #include "apps/io/image_file.hpp"
-#include "apps/subcommands.hpp"
+#include "apps/job/common_options.hpp"
 #include "host/error.hpp"
 #include "host/finite_source.hpp"
 #include "host/scratch_folder.hpp"
 #include "host/select_devices.hpp"
-#include "tests/command_runner.hpp"
+#include "tests/support/command_runner.hpp"
 #include "tests/support/source_text.hpp"
 
 namespace halocline {
@@ -52,10 +52,6 @@ std::map<std::string, std::string> names_in_sources() {
           result[(*at)[1]] = fs::relative(entry.path(), root).generic_string();
     }
   return result;
-}
-
-std::string flat(const std::string& text) {
-  return std::regex_replace(text, std::regex("\\s+"), " ");
 }
 
 // The whole command line.
@@ -184,12 +180,10 @@ TEST(Errors, SayTheirPartsAndParameters) {
 class SaidTwice : public testing::Test {
  protected:
   void SetUp() override {
-    write_image(Volume(default_grid({12, 12, 12}, {4, 4, 4}), 0.02f), f / "v.mha");
-    Grid stack;
-    stack.size = {24, 20, 36};
-    stack.spacing = {4, 4, 1};
-    stack.origin = {-46, -38, 0};
-    write_image(Volume(stack, 0.5f), f / "p.mha");
+    Volume volume(default_grid({12, 12, 12}, {4, 4, 4}));
+    for (std::size_t n = 0; n < volume.voxels.size(); ++n)
+      volume.voxels[n] = 0.02f + 0.001f * static_cast<float>(n * 7919 % 13);
+    write_image(volume, f / "v.mha");
   }
 
   void expect(const std::function<void()>& call, const std::vector<std::string>& parameters, const std::string& said,
@@ -205,8 +199,8 @@ class SaidTwice : public testing::Test {
     EXPECT_EQ(ran.code, 2) << ran.err;
     EXPECT_THAT(ran.err, AllOf(HasSubstr(flags), Not(HasSubstr("`"))));
   }
-  Words denoise_file(const Words& options) const {
-    return Words{"denoise", "-i", f / "v.mha", "-o", f / "out.mha"} + options;
+  Words denoise_file(const Words& options, const std::string& method = "pdu") const {
+    return Words{"denoise", "-i", f / "v.mha", "-o", f / "out.mha", "--method", method} + options;
   }
 
   Folder f;
@@ -223,14 +217,20 @@ TEST_F(SaidTwice, DenoiseParameters) {
   expect(with([](auto& p) { p.gap = 1; }), {"gap", "iterations"}, "`gap` is 1; expected a number below 1",
          denoise_file({"--gap", "1"}), "error: --gap is 1; expected a number below 1, as the gap is relative");
   expect(with([](auto& p) { p.method = "tvgd", p.alpha_path = {3}; }), {"alpha_path"}, "`alpha_path` belongs to",
-         denoise_file({"--method", "tvgd", "--alpha-path", "3"}), "error: --alpha-path belongs to");
+         denoise_file({"--alpha-path", "3"}, "tvgd"), "error: --alpha-path belongs to");
   expect(with([](auto& p) { p.method = "nlm", p.filter.radius = 1; }), {"radius"}, "`radius` belongs to the method",
-         denoise_file({"--method", "nlm", "--radius", "1"}), "error: --radius belongs to the method median");
+         denoise_file({"--radius", "1"}, "nlm"), "error: --radius belongs to the method median");
   expect(with([](auto& p) { p.regulariser.huber_delta = 1; }), {"huber_delta", "variation"},
          "`huber_delta` belongs to `variation = huber`", denoise_file({"--huber-delta", "1"}),
          "error: --huber-delta belongs to --tv huber; leave it out");
-  expect([] { check_use_of_weights({.method = "nlm"}, false); }, {"weights"}, "`weights` belongs to the methods",
-         denoise_file({"--method", "nlm", "--weights", f / "v.mha"}), "error: --weights belongs to the methods");
+  expect(
+      [] {
+        DenoiseParameters parameters;
+        parameters.method = "nlm";
+        check_use_of_weights(parameters, false);
+      },
+      {"weights"}, "`weights` belongs to the methods", denoise_file({"--weights", f / "v.mha"}, "nlm"),
+      "error: --weights belongs to the methods");
 }
 
 TEST_F(SaidTwice, DeviceSelections) {
@@ -241,12 +241,16 @@ TEST_F(SaidTwice, DeviceSelections) {
          "`sub_devices` 10000: ", denoise_file({"--sub-devices", "10000"}), "error: --sub-devices 10000: ");
 }
 
-TEST_F(SaidTwice, WarningsOfTheLog) {
+TEST_F(SaidTwice, WarningsOfTheLogAndTheReport) {
   if (!has_device()) GTEST_SKIP() << "no device";
   EXPECT_THAT(repeated_devices("0,0"), ElementsAre("`device` names '0' twice; it is used once"));
-  const Ran ran = run(denoise_file({"--alpha", "1", "--device", "0,0", "--report", f / "r.json"}));
+  const Ran ran = run(denoise_file({"--alpha", "1e17", "--device", "0,0", "--report", f / "r.json"}));
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.err, HasSubstr("halocline: warning: --device names '0' twice; it is used once\n"));
+  const std::string advice = "an --alpha below 1e+17 smooths more";
+  EXPECT_THAT(ran.err, HasSubstr(advice));
+  const auto report = nlohmann::json::parse(content(f / "r.json"));
+  EXPECT_THAT(report.at("results").at("warnings").dump(), AllOf(HasSubstr(advice), Not(HasSubstr("`"))));
 }
 
 TEST_F(SaidTwice, PlansThatDoNotFit) {
@@ -285,7 +289,7 @@ TEST_F(SaidTwice, Inputs) {
   write_image(volume, f / "nan.mha");
   expect([&] { require_finite(MemorySource(volume), "the volume"); }, {"allow_nonfinite"},
          "give `allow_nonfinite` to set them to 0",
-         {"denoise", "-i", f / "nan.mha", "--alpha", "1", "-o", f / "out.mha"},
+         {"denoise", "-i", f / "nan.mha", "--method", "pdu", "--alpha", "1", "-o", f / "out.mha"},
          "give --allow-nonfinite to set them to 0");
 }
 
