@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <utility>
 
 #include "algorithms/denoise/discrepancy.hpp"
 #include "algorithms/denoise/halves_streaks.hpp"
@@ -279,8 +280,8 @@ void check_halves(const ParameterProblem& problem) {
     throw InputError(
         "`strength = halves` needs `half_a, half_b`, the reconstructions of the odd and of the even views (make them "
         "with `half_scans()`)");
-  for (const Volume* half : {problem.half_a, problem.half_b})
-    require_same_grid(problem.inputs.at("f")->grid, "the volume", half->grid, "`half_a, half_b`");
+  for (const auto& [half, name] : {std::pair{problem.half_a, "`half_a`"}, {problem.half_b, "`half_b`"}})
+    require_same_grid(problem.inputs.at("f")->grid, "the volume", half->grid, name);
 }
 
 // (A - B) / 2, which is like the noise of f.

@@ -476,7 +476,7 @@ TEST(Strength, HalvesMustBeThoseOfTheVolume) {
   moved.grid.origin[2] = 1;
   expect_refused("halves", a, nullptr, nullptr, "`strength = halves` needs `half_a, half_b`");
   expect_refused("halves", a, &a, nullptr, "`strength = halves` needs `half_a, half_b`");
-  expect_refused("auto", a, &a, &moved, "`half_a, half_b`");
+  expect_refused("auto", a, &a, &moved, "the volume and `half_b` must lie");
   expect_refused("auto", doubled, &a, &b, "their mean is not the volume that is denoised");
   const Volume other = with_noise(phantom("balls", {16, 16, 16}), 0.1, 3);
   expect_refused("halves", a, &a, &other, "their mean is not the volume that is denoised");  // one half is

@@ -284,7 +284,7 @@ TEST(Formats, SayWhatIsWrongWithAText) {
   refused(head + "# origin: 1\n" + row, {"line 2", "two numbers"});
   refused(head + row + "0 -500 0 0 250 0 0.6 0 0 0 0 0.25\n", {"projection 1 of 2", "0.6", "one pixel size"});
   refused(head + "# origin: -3 -4\n" + row, {"`detector.size = NU,NV`"});
-  refused("# format: matrices pixels\n" + row, {"`detector.spacing`"});
+  refused("# format: matrices pixels\n" + row, {"`detector.spacing = DU,DV`"});
   refused("# format: matrices mm\n1 2 3 4\n5 6 7 8\n", {"8 numbers", "12"});
   DetectorPixels other;
   other.spacing = {0.5, 0.5};
@@ -293,7 +293,7 @@ TEST(Formats, SayWhatIsWrongWithAText) {
   refused(head + "# detector: 100 100\n" + row, {"100 x 100", "517 x 389"}, other);
   const TextFormat matrices = TextFormat::matrices;
   expect_refused([&] { read_geometry_text(head + row, "rows.txt", {}, &matrices); }, {"leave `format` out"});
-  expect_refused([&] { geometry_text(tilted(), TextFormat::astra, {}); }, {"`detector.spacing`"});
+  expect_refused([&] { geometry_text(tilted(), TextFormat::astra, {}); }, {"`detector.spacing = DU,DV`"});
   Geometry cylinder = tilted();
   cylinder.radius_cylindrical_detector = 900;
   expect_refused([&] { geometry_text(cylinder, TextFormat::astra, pixels()); }, {"cylinder", "900"});
