@@ -378,7 +378,7 @@ RunResult backproject(const Volume& projections, const Geometry& geometry, const
   check_grid(grid, "the volume");
   if (parameters.hardware_interpolation)
     require_variant(parameters.half_texels ? half_texture_variant() : texture_variant(), devices,
-                    parameters.half_texels ? "--interpolation half" : "--interpolation hardware");
+                    parameters.half_texels ? "`half_texels`" : "`hardware_interpolation`");
   const auto method_for = [&](const std::vector<Device>& used) {
     return unfiltered(geometry, projections.grid, grid, parameters, checked_budgets(used));
   };

@@ -158,7 +158,9 @@ std::vector<std::string> projector_names() {
 Projector projector_from_name(const std::string& name) {
   for (int n = 0; n < static_cast<int>(std::size(kinds)); ++n)
     if (name == kinds[n].name) return static_cast<Projector>(n);
-  throw InputError(fmt::format("--projector is \"{}\"; expected one of: {}", name, fmt::join(projector_names(), ", ")));
+  throw InputError({.what = "`projector`",
+                    .found = '"' + name + '"',
+                    .expected = fmt::format("one of: {}", fmt::join(projector_names(), ", "))});
 }
 
 std::string projector_name(Projector projector) {
@@ -177,12 +179,12 @@ RayProjection::RayProjection(const Geometry& geometry, const Grid& volume, const
     throw InputError("distance-driven projection reads buffers only, so leave the images out");
   if (parameters.hardware_interpolation && parameters.projector != Projector::joseph)
     throw InputError(
-        fmt::format("hardware interpolation (--interpolation hardware) goes with --projector joseph; {} does not "
+        fmt::format("hardware interpolation (`hardware_interpolation`) goes with `projector = joseph`; {} does not "
                     "interpolate, so leave it out",
                     projector_name(parameters.projector)));
   if (parameters.hardware_interpolation && !table_.plain())
     throw InputError(
-        fmt::format("hardware interpolation (--interpolation hardware) does not go with {}; use exact interpolation",
+        fmt::format("hardware interpolation (`hardware_interpolation`) does not go with {}; use exact interpolation",
                     table_.arcs.empty() ? "a volume that reaches to the source or to the detector, where rays end"
                                         : "a cylindrical detector"));
 }
@@ -483,7 +485,7 @@ RunResult project(const Volume& volume, const Geometry& geometry, const Grid& pr
   check_volume(volume, "the volume");
   check(geometry, volume.grid, projections);
   if (parameters.hardware_interpolation)
-    require_variant(texture_projection_variant(), devices, "--interpolation hardware");
+    require_variant(texture_projection_variant(), devices, "`hardware_interpolation`");
   const auto plan = [&](const std::vector<Device>& used) {
     return projection_plan(geometry, volume.grid, projections, parameters, device_models(used), options.plan);
   };

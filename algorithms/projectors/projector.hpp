@@ -19,7 +19,7 @@ namespace halocline {
 enum class Projector { joseph, siddon, distance_driven };
 
 std::vector<std::string> projector_names();
-/// "joseph", "siddon" or "distance-driven". Throws InputError that names --projector and lists them.
+/// "joseph", "siddon" or "distance-driven". Throws InputError that names `projector` and lists them.
 Projector projector_from_name(const std::string& name);
 std::string projector_name(Projector projector);
 

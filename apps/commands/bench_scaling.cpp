@@ -35,7 +35,7 @@ std::vector<ScalingTeam> teams_of(Job& job, const ScalingCommand& command) {
     if (is_part(devices[0].info())) throw InputError("bench scaling: --out-of-core is not for a device in parts");
     teams.push_back(
         {fmt::format("1 device, {}", bytes_text(static_cast<double>(command.out_of_core))),
-         open_devices({.devices = std::to_string(devices[0].info().index), .memory = command.out_of_core})});
+         open_devices({.device = std::to_string(devices[0].info().index), .device_memory = command.out_of_core})});
     job.trace(teams.back().devices.front());
   }
   for (std::size_t count = 2; count < 2 * devices.size(); count *= 2) {
