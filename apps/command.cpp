@@ -21,6 +21,7 @@
 #include "apps/commands/subcommands.hpp"
 #include "apps/job/common_options.hpp"
 #include "apps/job/job.hpp"
+#include "apps/job/option_names.hpp"
 #include "apps/job/report.hpp"
 #include "apps/options/unknown_option.hpp"
 #include "apps/version.hpp"
@@ -197,6 +198,7 @@ int run_command(int argc, const char* const* argv) {
     }
     command = command_name(app);
     refuse_empty_values(app);
+    set_running_command(command);
     set_up_logging(common);
     run(command, common, options_json(innermost(app)), action);
     return 0;
@@ -206,9 +208,9 @@ int run_command(int argc, const char* const* argv) {
                             command.empty() ? "" : " "),
                 2);
   } catch (const InputError& error) {
-    return fail(command, error.what(), 2);
+    return fail(command, in_options(error.what(), command), 2);
   } catch (const PlanError& error) {
-    return fail(command, error.what(), 2);
+    return fail(command, in_options(error.what(), command), 2);
   } catch (const std::bad_alloc&) {
     return fail(command, "this computer has not enough free memory for the volumes; choose smaller sizes", 1);
   } catch (const std::length_error&) {
@@ -221,7 +223,7 @@ int run_command(int argc, const char* const* argv) {
                             error.path1().string()),
                 2);
   } catch (const std::exception& error) {
-    return fail(command, error.what(), 1);
+    return fail(command, in_options(error.what(), command), 1);
   }
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How near a rule of `denoise --alpha` comes to the best alpha found by search, on objects with white noise: a table for RESULTS.md.
+"""How near a rule of `denoise --alpha` comes to the best alpha found by search, on objects with white noise: as Markdown.
 
 Foam is finely structured all over: ones with round holes of a given radius to twice that, as many as leave 0.4 of it solid. For every
 size, radius, noise and seed the command denoises it with the alpha that it chooses (once), and with alphas of a ladder of factors

@@ -327,7 +327,7 @@ Event Device::launch(const KernelSpec& spec, std::array<std::size_t, 3> global,
                                               tuned == state_->tuning.groups.end() ? nullptr : &tuned->second, limits);
   if (!limits.take(local))
     throw ClError(fmt::format("{} of cl/{} needs work-groups of {} work-items, but {} takes {} in one at most, and {} "
-                              "along the axes; choose another --device",
+                              "along the axes; choose another `device`",
                               spec.kernel, spec.file, fmt::join(local, " x "), state_->info.name, limits.items,
                               fmt::join(limits.axes, " x ")),
                   CL_INVALID_WORK_GROUP_SIZE, state_->info.name);

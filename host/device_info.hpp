@@ -22,12 +22,12 @@ struct DeviceInfo {
   bool cpu() const { return type == "cpu"; }
 };
 
-/// What `--device`, `--sub-devices` and `--device-memory` say.
+/// Which devices to open, and how much of their memory may be used.
 struct DeviceSelection {
-  std::string devices;     // comma list of: index, cpu, gpu, all, or a part of the vendor's or device's name; "":
-                           // HALOCLINE_DEVICE, else the default
-  int sub_devices = 0;     // n >= 2: split the one chosen device into n (clCreateSubDevices), for tests and NUMA
-  std::size_t memory = 0;  // budget of each device in bytes; 0: what the device has, less a reserve
+  std::string device = {};  // comma list of: index, cpu, gpu, all, or a part of the vendor's or device's name; "":
+                            // HALOCLINE_DEVICE, else the default
+  int sub_devices = 0;      // n >= 2: split the one chosen device into n (clCreateSubDevices), for tests and NUMA
+  std::size_t device_memory = 0;  // budget of each device in bytes; 0: what the device has, less a reserve
 };
 
 /// The name without what tells devices of a kind apart: "Name #2", "Name (part 1 of 2)".

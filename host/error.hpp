@@ -1,26 +1,51 @@
-// The errors that Halocline throws. Each says what was found, what was expected and what to do; apps/main.cpp catches
-// them once.
+// The errors that Halocline throws. Each says what was found, what was expected and what to do. Texts name parameters
+// as this library does, in backticks: fields of parameter structs and arguments of functions, as `alpha`; with the
+// member that holds them where the name alone is not clear, as `time.weight`; with a value as `method = spdu`. apps/
+// puts the flags of the command in their place (apps/job/option_names.hpp).
 #pragma once
 
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace halocline {
+
+/// An error in parts. Each may be empty.
+struct Problem {
+  std::string what = {};      ///< that is wrong: a parameter in backticks, or a file
+  std::string found = {};     ///< its value
+  std::string expected = {};  ///< values that are right
+  std::string remedy = {};    ///< what to do
+
+  /// "`what` is found; expected expected; remedy".
+  std::string text() const;
+};
 
 /// Base of all errors of this library.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
+  explicit Error(Problem problem);
+
+  /// All parts are empty where the error was thrown as a text alone.
+  const Problem& problem() const;
+  /// The parameters that the text names, in its order, each as often as it does.
+  std::vector<std::string> parameters() const;
+
+ private:
+  std::shared_ptr<const Problem> problem_;
 };
 
-/// A file, an option or an array given by the user is wrong. Exit code 2.
+/// A file, a parameter or an array given by the user is wrong. Exit code 2.
 class InputError : public Error {
  public:
   using Error::Error;
 };
 
-/// The work does not fit the devices: the text holds a table of needed and available bytes and the option that helps.
+/// The work does not fit the devices: the text holds a table of needed and available bytes and the parameter that
+/// helps.
 /// Exit code 2.
 class PlanError : public Error {
  public:

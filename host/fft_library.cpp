@@ -108,7 +108,7 @@ FftLibrary find_library(const Device& device) {
     spdlog::debug("{}: VkFFT transforms, for clFFT does not work here: {}", state.info.name, fault);
     if (const std::string other = fft_fault(device, FftLibrary::vkfft); !other.empty())
       throw ClError(fmt::format("neither clFFT ({}) nor VkFFT ({}) transforms rightly on {} with the driver {}; choose "
-                                "another --device, or try another driver",
+                                "another `device`, or try another driver",
                                 fault, other, state.info.name, state.info.driver),
                     CL_INVALID_OPERATION, state.info.name);
   }

@@ -45,7 +45,7 @@ void require_finite(const VolumeSource& source, const std::string& name) {
   const auto& size = source.grid().size;
   throw InputError(
       fmt::format("{}: {} {} NaN or infinite, the first at index ({},{},{}); mend the file, or give "
-                  "--allow-nonfinite to set them to 0",
+                  "`allow_nonfinite` to set them to 0",
                   name, bad, bad == 1 ? "value is" : "values are", first_bad % size[0], first_bad / size[0] % size[1],
                   first_bad / source.grid().slice()));
 }

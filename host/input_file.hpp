@@ -8,8 +8,9 @@
 
 namespace halocline {
 
-/// Throws InputError that begins with `what` (such as "-i 'scan.mha'") unless `path` leads to a regular file that this
-/// user may read: a pipe keeps its reader waiting, and a device may never end. Nothing is read, and nothing waits.
+/// Throws InputError that begins with `what` (such as "the volume 'scan.mha'") unless `path` leads to a regular file
+/// that this user may read: a pipe keeps its reader waiting, and a device may never end. Nothing is read, and nothing
+/// waits.
 void check_input_file(const std::string& path, const std::string& what);
 
 /// The same, but `path` may lead to a folder, too.

@@ -29,7 +29,7 @@ void MemoryLedger::book(const std::string& name, std::size_t bytes) {
     table += row("in use", in_use_);
     table += row("needed for " + name, bytes);
     table += row("budget", budget_);
-    throw BudgetError(table + "Give a larger --device-memory if the device has more, or choose another --device.");
+    throw BudgetError(table + "Give a larger `device_memory` if the device has more, or choose another `device`.");
   }
   in_use_ += bytes;
   peak_ = std::max(peak_, in_use_);

@@ -155,7 +155,7 @@ std::vector<int> usable(const std::vector<DeviceInfo>& devices, const std::vecto
       continue;
     }
     const std::string text = fmt::format("{} cannot be used: {}", devices[index].name, reason);
-    if (result.empty() && index == chosen.back()) throw InputError(text + "; choose another --device");
+    if (result.empty() && index == chosen.back()) throw InputError(text + "; choose another `device`");
     spdlog::warn("{}; it is left out", text);
   }
   return result;
@@ -173,7 +173,7 @@ std::vector<Device> open_devices(const DeviceSelection& selection) {
   const auto found = find_devices();
   std::vector<DeviceInfo> infos;
   for (const auto& each : found) infos.push_back(each.info);
-  std::string wanted = selection.devices;
+  std::string wanted = selection.device;
   if (wanted.empty()) {
     const char* environment = std::getenv("HALOCLINE_DEVICE");
     if (environment != nullptr) wanted = environment;
@@ -190,16 +190,16 @@ std::vector<Device> open_devices(const DeviceSelection& selection) {
       if (twins > 1) info.name += fmt::format(" #{}", index);  // two cards of one model, in plans, traces and reports
       wanted_devices.push_back({info, found[index].device});
     }
-    return open_all(wanted_devices, selection.memory);
+    return open_all(wanted_devices, selection.device_memory);
   }
   if (chosen.size() != 1)
     throw InputError(
-        fmt::format("--sub-devices {} splits one device, but --device names {}", selection.sub_devices, chosen.size()));
+        fmt::format("`sub_devices` {} splits one device, but `device` names {}", selection.sub_devices, chosen.size()));
   DeviceInfo info = infos[chosen[0]];
   const auto parts = static_cast<unsigned>(selection.sub_devices);
   if (info.compute_units < parts)
     throw InputError(
-        fmt::format("--sub-devices {}: {} has only {} compute units", parts, info.name, info.compute_units));
+        fmt::format("`sub_devices` {}: {} has only {} compute units", parts, info.name, info.compute_units));
   cl::Device whole = found[chosen[0]].device;
   std::vector<cl::Device> split;
   const cl_device_partition_property properties[] = {
@@ -207,7 +207,7 @@ std::vector<Device> open_devices(const DeviceSelection& selection) {
   try {
     whole.createSubDevices(properties, &split);
   } catch (const cl::Error& error) {
-    throw InputError(fmt::format("--sub-devices {}: {} cannot be split ({}); this works on CPU devices", parts,
+    throw InputError(fmt::format("`sub_devices` {}: {} cannot be split ({}); this works on CPU devices", parts,
                                  info.name, cl_error_name(error.err())));
   }
   split.resize(parts);
@@ -220,7 +220,7 @@ std::vector<Device> open_devices(const DeviceSelection& selection) {
     info.name = fmt::format("{} (part {} of {})", name, part + 1, parts);
     wanted_devices.push_back({info, split[part]});
   }
-  return open_all(wanted_devices, selection.memory);
+  return open_all(wanted_devices, selection.device_memory);
 }
 
 }  // namespace halocline

@@ -82,7 +82,7 @@ File open_file(const std::string& folder) {
     if (descriptor >= 0) ::unlink(name.c_str());
   }
   if (descriptor < 0)
-    throw InputError(fmt::format("--scratch '{}' cannot be written: {}; give a folder that you may write to", folder,
+    throw InputError(fmt::format("`scratch` '{}' cannot be written: {}; give a folder that you may write to", folder,
                                  std::generic_category().message(errno)));
   return File(descriptor);
 }
@@ -104,10 +104,10 @@ void take_room(const std::string& folder, const File& file, std::size_t bytes, s
   if (code == 0) return;
   if (code == ENOSPC || code == EDQUOT)
     throw InputError(
-        fmt::format("--scratch '{}': {} are needed there, and the disk has {} free; free some space, or give a folder "
+        fmt::format("`scratch` '{}': {} are needed there, and the disk has {} free; free some space, or give a folder "
                     "on another disk",
                     folder, text_of(more), text_of(has)));
-  throw InputError(fmt::format("--scratch '{}': a file of {} cannot be made there: {}; {}", folder, text_of(bytes),
+  throw InputError(fmt::format("`scratch` '{}': a file of {} cannot be made there: {}; {}", folder, text_of(bytes),
                                std::generic_category().message(code),
                                code == EFBIG
                                    ? "the file system or a limit (ulimit -f) does not allow so large a file: raise the "
@@ -122,9 +122,9 @@ ScratchFolder::ScratchFolder(const std::string& folder) {
   const auto status = fs::status(folder, code);
   if (!fs::exists(status))
     throw InputError(
-        fmt::format("--scratch '{}' does not exist; create the folder (mkdir -p) or give another", folder));
+        fmt::format("`scratch` '{}' does not exist; create the folder (mkdir -p) or give another", folder));
   if (!fs::is_directory(status))
-    throw InputError(fmt::format("--scratch '{}' is not a folder; give the folder for the files", folder));
+    throw InputError(fmt::format("`scratch` '{}' is not a folder; give the folder for the files", folder));
   File reservation = open_file(folder);
   Arrays& all = arrays();
   const std::lock_guard lock(all.mutex);

@@ -12,13 +12,13 @@ namespace halocline {
 /// a time.
 class ScratchFolder {
  public:
-  /// Throws InputError that names --scratch if the folder is not there, is none or cannot be written.
+  /// Throws InputError that names `scratch` if the folder is not there, is none or cannot be written.
   explicit ScratchFolder(const std::string& folder);
   ~ScratchFolder();
   ScratchFolder(const ScratchFolder&) = delete;
   ScratchFolder& operator=(const ScratchFolder&) = delete;
 
-  /// Takes room on the disk for so many bytes of arrays that are going to come. Throws InputError that names --scratch
+  /// Takes room on the disk for so many bytes of arrays that are going to come. Throws InputError that names `scratch`
   /// and the bytes if there is none. More than was reserved is taken as it comes, with the same error.
   void reserve(std::size_t bytes);
   /// The most bytes that its arrays had at a time.

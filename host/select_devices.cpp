@@ -106,7 +106,7 @@ std::vector<int> select_devices(const std::vector<DeviceInfo>& devices, const st
     const auto found = wanted.empty() ? std::vector<int>{} : matches(devices, wanted);
     if (found.empty())
       throw InputError(fmt::format(
-          "--device \"{}\": {}; expected a list of indices, cpu, gpu, accelerator, all, or parts of names, with commas "
+          "`device` \"{}\": {}; expected a list of indices, cpu, gpu, accelerator, all, or parts of names, with commas "
           "between.\n{}",
           selection, wanted.empty() ? "an entry is empty" : "no device matches \"" + wanted + "\"", list_of(devices)));
     for (const int index : found)
@@ -129,7 +129,7 @@ std::vector<std::string> repeated_devices(const std::string& selection) {
     const auto times = std::count_if(entries.begin(), entries.end(),
                                      [&](const std::string& other) { return !other.empty() && key_of(other) == key; });
     if (times > 1)
-      result.push_back(fmt::format("--device names '{}' {}; it is used once", entry,
+      result.push_back(fmt::format("`device` names '{}' {}; it is used once", entry,
                                    times == 2 ? "twice" : fmt::format("{} times", times)));
   }
   return result;

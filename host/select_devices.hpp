@@ -1,4 +1,4 @@
-// What a list of devices (--device, HALOCLINE_DEVICE) says; select_devices() itself is in host/device_info.hpp.
+// What a list of devices (`device`, HALOCLINE_DEVICE) says; select_devices() itself is in host/device_info.hpp.
 #pragma once
 
 #include <string>

@@ -59,7 +59,7 @@ void require_same_grid(const Grid& a, const std::string& name_a, const Grid& b, 
   const auto differ = [&](const char* property, const auto& values_a, const auto& values_b) {
     throw InputError(
         fmt::format("{} and {} must lie on the same grid, but their {} differs: {} against {}; resample one "
-                    "of them, or make it with --like",
+                    "of them, or make it with `grid = the other's`",
                     name_a, name_b, property, fmt::join(values_a, ","), fmt::join(values_b, ",")));
   };
   if (a.size != b.size) differ("size", a.size, b.size);

@@ -1,5 +1,5 @@
 // The shape of work-groups: within what the device and the compiled kernel allow; per kernel by device -> vendor ->
-// default, as measured (benchmarks/RESULTS.md).
+// default, as measured (benchmarks/results/nvidia-h200.md).
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ std::array<std::size_t, 3> work_group_within(std::array<std::size_t, 3> shape, c
 std::array<std::size_t, 3> work_group_within(std::array<std::size_t, 3> shape, const DeviceInfo& device);
 
 /// Shape of a group for `kernel` on `device`; never larger than the device and `limits` allow, and not longer than
-/// `global` along any axis needs. `tuned`: what `halocline tune` found for it, instead of the table's.
+/// `global` along any axis needs. `tuned`: what tuning found for it, instead of the table's.
 std::array<std::size_t, 3> work_group_shape(const DeviceInfo& device, const std::string& kernel,
                                             const std::array<std::size_t, 3>& global,
                                             const std::array<std::size_t, 3>* tuned = nullptr,

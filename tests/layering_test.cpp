@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/source_text.hpp"
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -241,6 +243,33 @@ TEST(Layering, kernelsAreNamedAfterTheirFile) {
       EXPECT_TRUE(kernel.starts_with(source.stem() + "_")) << source.path << " has " << kernel;
   }
   EXPECT_GT(files, 5);
+}
+
+// Who calls the library knows no command line: what it says names parameters (host/error.hpp), and apps/ says which
+// flag that is (apps/job/option_names.hpp). apps/io is a library, too.
+TEST(Layering, noFlagOfTheCommandStandsBelowApps) {
+  static const std::regex flag("(^|[^-\\w])--[a-z]"), short_flag("(^|[ '\"(])-[giom]($|[ '\",;)])");
+  int files = 0;
+  for (const auto& source : tree()) {
+    const bool below = source.folder() != "apps" && layer_of(source.folder()) < layers.size();
+    if (!is_code(source) ||
+        !(below || source.path.starts_with("apps/io/") || source.path.starts_with("benchmarks/harness/")))
+      continue;
+    ++files;
+    const auto [literals, comments] = halocline::text_of_source(source.text);
+    for (const auto& texts : {literals, comments})
+      for (const auto& text : texts) EXPECT_FALSE(std::regex_search(text, flag)) << source.path << " says " << text;
+    for (const auto& text : literals)
+      EXPECT_FALSE(std::regex_search(text, short_flag)) << source.path << " says " << text;
+  }
+  EXPECT_GT(files, 300);
+}
+
+TEST(Layering, textsOfSourcesAreFound) {
+  const auto [literals, comments] = halocline::text_of_source(
+      "f('\"', \"a \\\"b\\\" \"\n  // of c\n  \"c\", \"d\"); x = 1'000 - --y; /* e\n */ g('\\'', R\"q(--h \"i\")q\");");
+  EXPECT_EQ(literals, (std::vector<std::string>{"a \"b\" c", "d", "--h \"i\""}));
+  EXPECT_EQ(comments, (std::vector<std::string>{" of c", " e\n "}));
 }
 
 TEST(Layering, mathIsNeverRelaxed) {

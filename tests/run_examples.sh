@@ -10,7 +10,7 @@ set -euo pipefail
 halocline=$(realpath "$1")
 page=$(realpath "$2")
 folder=$3
-EXAMPLES=$(dirname "$(realpath "$0")")
+EXAMPLES=$(dirname "$(realpath "$0")")/support
 export EXAMPLES  # where what examples are given is made
 rm -rf "$folder"
 mkdir -p "$folder"

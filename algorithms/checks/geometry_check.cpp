@@ -71,7 +71,7 @@ void check_coverage(const Geometry& geometry, const std::optional<Grid>& detecto
   if (coverage.missing_inside > 0)
     findings.impossible(
         "the views leave {} gap{} of up to {:.6g} degrees, so that an arc inside the scan is missing; give the missing "
-        "views, or reconstruct with --allow-incomplete-arc",
+        "views, or reconstruct with `allow_incomplete_arc`",
         coverage.missing_arcs, coverage.missing_arcs == 1 ? "" : "s", coverage.largest_gap / degree);
   else if (coverage.inner_gap > largest_view_gap)
     findings.impossible("the views leave a gap of {:.6g} degrees; no more than {:.6g} can be reconstructed",

@@ -106,7 +106,7 @@ std::string constant_text(const std::string& name, float value, bool counts) {
     return fmt::format("{}: all line integrals are {:.6g}, so nothing was measured; check the file", name, value);
   return fmt::format(
       "{}: all line integrals are 0, so nothing was measured and the volume will be empty; check the file{}", name,
-      counts ? ", and that --flat names images without the object" : "");
+      counts ? ", and that `flats` names images without the object" : "");
 }
 
 std::string truncated_text(const std::string& name, const std::array<double, 2>& shares, bool counts) {
@@ -117,28 +117,28 @@ std::string truncated_text(const std::string& name, const std::array<double, 2>&
                            side == 0 ? "first" : "last");
   return fmt::format(
       "{}: the object seems to reach over the detector's edge: of the greatest line integral the mean over rows and "
-      "views is {}. Rows that are cut off make a bright rim, which --pad 1 takes away for the most part; if there is "
+      "views is {}. Rows that are cut off make a bright rim, which `pad = 1` takes away for the most part; if there is "
       "air at the edge, {}",
-      name, where, counts ? "give it as --air" : "its line integrals should be 0");
+      name, where, counts ? "give it as `air`" : "its line integrals should be 0");
 }
 
 std::string negated_text(const std::string& name, const Spread& spread, bool counts) {
-  return fmt::format(
-      "{}: most line integrals are negative, from {:.4g} to {:.4g}, so the volume will be, too; {}", name, spread.least,
-      spread.greatest,
-      counts ? "the projections are brighter than the beam, so check that -i and --flat are not exchanged, and --dark"
-             : "they seem to be ln(I/I0), so change their sign, for -ln(I/I0) is wanted");
+  return fmt::format("{}: most line integrals are negative, from {:.4g} to {:.4g}, so the volume will be, too; {}",
+                     name, spread.least, spread.greatest,
+                     counts ? "the projections are brighter than the beam, so check that `projections` and `flats` are "
+                              "not exchanged, and `darks`"
+                            : "they seem to be ln(I/I0), so change their sign, for -ln(I/I0) is wanted");
 }
 
 std::string intensities_text(const std::string& name, const Spread& spread) {
   const bool transmissions = std::abs(spread.air - 1) < near_air;
   return fmt::format(
       "{}: the values seem to be {} (from {:.4g} to {:.4g}, and {:.4g} at the edges), but line integrals -ln(I/I0) are "
-      "wanted; \"--counts --air U0,V0,U1,V1 --floor {:.1g}\" with a box of pixels that see the beam alone takes them "
-      "for counts{}",
+      "wanted; \"`counts` `air = U0,V0,U1,V1` `floor = {:.1g}`\" with a box of pixels that see the beam alone takes "
+      "them for counts{}",
       name, transmissions ? "transmissions I/I0" : "intensities", spread.least, spread.greatest, spread.air,
       1e-4 * spread.air,
-      transmissions ? "" : "; if they are line integrals, the object reaches over the detector's edge: --pad 1");
+      transmissions ? "" : "; if they are line integrals, the object reaches over the detector's edge: `pad = 1`");
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ void set_descent(const Grid& grid, const NoiseEstimate& noise, const DenoisePara
   const auto count = static_cast<double>(grid.count());
   const auto rms = [&](double fidelity) { return fidelity / std::sqrt(count); };
   if (!(noise.sigma > 0) && !parameters.step)
-    throw InputError("no noise can be measured in the volume, so there is nothing to choose the step by: give --step");
+    throw InputError("no noise can be measured in the volume, so there is nothing to choose the step by: give `step`");
   const double scale = noise.sigma > 0 ? noise.sigma : 10 * *parameters.step;
   method.step = parameters.step.value_or(0.1 * scale);
   method.epsilon = 0.05 * scale / coarsest_spacing(grid.size, grid.spacing);
@@ -100,7 +100,7 @@ Regulariser within_float32(Regulariser regulariser) {
   regulariser.minimum = round(asked.minimum, infinity);
   regulariser.maximum = round(asked.maximum, -infinity);
   if (regulariser.minimum > regulariser.maximum && asked.minimum <= asked.maximum)
-    throw InputError(fmt::format("--minimum {} and --maximum {}: no number of float32 lies between them", asked.minimum,
+    throw InputError(fmt::format("`minimum` {} and `maximum` {}: no number of float32 lies between them", asked.minimum,
                                  asked.maximum));
   return regulariser;
 }
@@ -198,14 +198,14 @@ FusedForm form_on(const std::vector<Device>& devices, FusedForm form, const Grid
     for (int stages = 1; stages <= form.stages; ++stages)
       if (!has_fused_tile(device.info(), stages, grid.size[0])) {
         if (parameters.stages || parameters.dual_bits)
-          throw InputError(fmt::format("--stages {}: the work-groups of {} are too small; give fewer", form.stages,
+          throw InputError(fmt::format("`stages = {}`: the work-groups of {} are too small; give fewer", form.stages,
                                        device.info().name));
         return {};
       }
   if (form.stages == 0) return form;
   const Variant variant = fused_variant(parameters.method == "spdu", form.stages);
   if (parameters.stages || parameters.dual_bits) {
-    require_variant(variant, devices, parameters.stages ? fmt::format("--stages {}", form.stages) : "--duals");
+    require_variant(variant, devices, parameters.stages ? fmt::format("`stages = {}`", form.stages) : "`dual_bits`");
   } else if (!variant_works(variant, devices, "two kernels in place do the iterations")) {
     return {};
   }
@@ -231,7 +231,7 @@ void check_start(const Volume& start, const VolumeSample& volume) {
   const double away = std::hypot(sample.spread, sample.mean - volume.mean);
   if (!(away <= most_spread))
     throw InputError(
-        fmt::format("--init: the grey values lie {:.3g} from the mean of the volume's; float32 arithmetic takes at "
+        fmt::format("`init`: the grey values lie {:.3g} from the mean of the volume's; float32 arithmetic takes at "
                     "most {:g}: give an image like the volume",
                     away, most_spread));
 }
@@ -274,7 +274,7 @@ WeightStatistics weight_statistics(const VolumeSource& weights) {
     const std::size_t first = n * voxels_in_a_piece, bad = first + pieces[n].bad;
     if (pieces[n].bad < std::min(voxels_in_a_piece, grid.count() - first))
       throw InputError(fmt::format(
-          "--weights: the variance at voxel ({}, {}, {}) is {}; expected finite values, positive or 0 (0: seen by no "
+          "`weights`: the variance at voxel ({}, {}, {}) is {}; expected finite values, positive or 0 (0: seen by no "
           "view)",
           bad % grid.size[0], bad / grid.size[0] % grid.size[1], bad / grid.slice(), pieces[n].found));
     sum += pieces[n].sum;
@@ -282,7 +282,7 @@ WeightStatistics weight_statistics(const VolumeSource& weights) {
     result.least = std::min(result.least, pieces[n].least);
     result.largest = std::max(result.largest, pieces[n].largest);
   }
-  if (positive == 0) throw InputError("--weights: the variances are all 0; expected positive ones");
+  if (positive == 0) throw InputError("`weights`: the variances are all 0; expected positive ones");
   result.mean = sum / static_cast<double>(positive);
   return result;
 }
@@ -321,9 +321,9 @@ void warn_of_few_places(const NoiseEstimate& noise, const Grid& grid, const Deno
   warnings.push_back(
       fmt::format("the noise of {:.3g} was estimated at {} places only, too few to be sure of it; give {}", noise.sigma,
                   noise.places,
-                  parameters.method == "nlm" ? "a --strength that suits"
-                  : descends(parameters)     ? "--step and --target-fidelity"
-                                             : "--alpha a number"));
+                  parameters.method == "nlm" ? "a `filter.strength` that suits"
+                  : descends(parameters)     ? "`step` and `target_fidelity`"
+                                             : "`alpha` a number"));
 }
 
 // Half a unit in the last place of the largest value that is calculated with.
@@ -355,7 +355,7 @@ std::string rounding_warning(const ValueRange& output, double offset, const Grid
   if (!matters) return {};
   return fmt::format(
       "the grey values lie about {:.3g}, where float32 has steps of {:.2g}: rounded to them, the file can have a "
-      "relative gap of up to {:.2g} instead of {:.2g}; subtract an offset from the grey values, or give a larger --gap",
+      "relative gap of up to {:.2g} instead of {:.2g}; subtract an offset from the grey values, or give a larger `gap`",
       offset, step, result.relative_gap + rise / result.primal, result.relative_gap);
 }
 
@@ -364,13 +364,12 @@ void require_finite_result(const DenoiseParameters& parameters, const DenoiseRes
   if (std::isfinite(result.fidelity) && std::isfinite(output.least) && std::isfinite(output.greatest)) return;
   if (descends(parameters))
     throw InputError(fmt::format(
-        "--step: with steps of {:g} the result left the range of float32 after {} iterations; give a smaller one",
+        "`step`: with steps of {:g} the result left the range of float32 after {} iterations; give a smaller one",
         result.step, result.iterations));
   throw InputError(
-      fmt::format("the result left the range of float32 after {} iterations with alpha {:.3g}; give {}another --alpha, "
-                  "or scale the "
-                  "volume's values to about 1",
-                  result.iterations, result.alpha, parameters.method == "spdu" ? "--weights that span less, " : ""));
+      fmt::format("the result left the range of float32 after {} iterations with alpha {:.3g}; give {}another `alpha`, "
+                  "or scale the volume's values to about 1",
+                  result.iterations, result.alpha, parameters.method == "spdu" ? "`weights` that span less, " : ""));
 }
 
 EffectAdvice effect_advice(const DenoiseParameters& parameters, const DenoiseResult& result) {
@@ -378,17 +377,17 @@ EffectAdvice effect_advice(const DenoiseParameters& parameters, const DenoiseRes
   if (cut && !result.converged) return {};  // it says nothing of the strength
   if (!descends(parameters)) {
     if (!result.rule_met) return {};  // there is nothing beyond
-    return {fmt::format("an --alpha below {:.4g} smooths more", result.alpha),
-            fmt::format("an --alpha above {:.4g} smooths less", result.alpha)};
+    return {fmt::format("an `alpha` below {:.4g} smooths more", result.alpha),
+            fmt::format("an `alpha` above {:.4g} smooths less", result.alpha)};
   }
   if (result.step < result.rounding)
     return {fmt::format("steps of {:.3g} are lost in float32, which rounds these grey values by up to {:.3g}; give a "
-                        "larger --step",
+                        "larger `step`",
                         result.step, result.rounding),
             ""};
   if (std::isfinite(result.target_fidelity))
-    return {"a larger --target-fidelity smooths more", "a smaller --target-fidelity smooths less"};
-  return {"a larger --step or more --iterations smooth more", "a smaller --step or fewer --iterations smooth less"};
+    return {"a larger `target_fidelity` smooths more", "a smaller `target_fidelity` smooths less"};
+  return {"a larger `step` or more `iterations` smooth more", "a smaller `step` or fewer `iterations` smooth less"};
 }
 
 // What there is to say of a result as a whole; empty: nothing. Total variation leaves a box alone that holds all
@@ -399,18 +398,18 @@ std::string result_warning(const ValueRange& input, const ValueRange& output, co
   const bool above = box.minimum > input.greatest;
   if (above || box.maximum < input.least)
     return fmt::format("{} {:g} leaves no value as it was: those of the volume lie between {:g} and {:g}",
-                       above ? "--minimum" : "--maximum", above ? box.minimum : box.maximum, input.least,
+                       above ? "`minimum`" : "`maximum`", above ? box.minimum : box.maximum, input.least,
                        input.greatest);
   const auto range = [](const ValueRange& values) { return static_cast<double>(values.greatest) - values.least; };
   if (descends(parameters) && range(input) > 0 && range(output) > 2 * range(input))
     return fmt::format(
-        "the steps of {:.3g} overshoot: the grey values span {:.3g} after and {:.3g} before; give a smaller --step",
+        "the steps of {:.3g} overshoot: the grey values span {:.3g} after and {:.3g} before; give a smaller `step`",
         result.step, range(output), range(input));
   if (descends(parameters) && parameters.init != nullptr && result.iterations == 0 && result.converged &&
       std::isfinite(result.target_fidelity))
     return fmt::format(
-        "--init lies beyond the target already, at ||u - f|| = {:.4g} instead of {:.4g}, and is the result as it is; "
-        "give a larger --target-fidelity, or leave --init out",
+        "`init` lies beyond the target already, at ||u - f|| = {:.4g} instead of {:.4g}, and is the result as it is; "
+        "give a larger `target_fidelity`, or leave `init` out",
         result.fidelity, result.target_fidelity);
   return effect_warning(input, output, rms_change, noise, effect_advice(parameters, result));
 }
@@ -431,23 +430,28 @@ double strength_spacing(Grid grid, const DenoiseParameters& parameters) {
 }
 
 // 1 / alpha and its square must be float32 numbers.
-void check_alpha(const std::string& option, const std::optional<double>& alpha) {
+void check_alpha(const std::string& parameter, const std::optional<double>& alpha) {
   constexpr double least = 1e-18, most = 1e18;
   if (alpha && !(*alpha >= least && *alpha <= most))
-    throw InputError(fmt::format("{} is {}; expected a number from {:g} to {:g}", option, *alpha, least, most));
+    throw InputError({.what = parameter,
+                      .found = fmt::to_string(*alpha),
+                      .expected = fmt::format("a number from {:g} to {:g}", least, most)});
 }
 
 void check_alpha_path(const DenoiseParameters& parameters) {
   constexpr std::size_t most_stages = 1000;
   const auto& path = parameters.alpha_path;
   if (path.empty()) return;
-  for (const double alpha : path) check_alpha("--alpha-path", alpha);
+  for (const double alpha : path) check_alpha("`alpha_path`", alpha);
   if (path.size() > most_stages)
-    throw InputError(fmt::format("--alpha-path has {} values; expected at most {}", path.size(), most_stages));
-  if (descends(parameters)) throw InputError("--alpha-path belongs to the methods pdu and spdu; tvgd has no alpha");
+    throw InputError(fmt::format("`alpha_path` has {} values; expected at most {}", path.size(), most_stages));
+  if (descends(parameters)) throw InputError("`alpha_path` belongs to the methods pdu and spdu; tvgd has no alpha");
   if (gives_alpha(parameters) || parameters.target_fidelity || parameters.strength != "auto")
-    throw InputError(fmt::format("--alpha-path and {} exclude each other: the path names every alpha",
-                                 parameters.target_fidelity ? "--target-fidelity" : "--alpha"));
+    throw InputError(fmt::format("`alpha_path` and {} exclude each other: the path names every alpha",
+                                 parameters.target_fidelity ? "`target_fidelity`"
+                                 : parameters.alpha         ? "`alpha`"
+                                 : parameters.alpha_sigma   ? "`alpha_sigma`"
+                                                            : "`strength`"));
 }
 
 }  // namespace
@@ -463,69 +467,73 @@ int dual_bits_named(const std::string& name) {
 
 std::string own_options(const std::string& method) {
   if (is_filter(method)) return filter_options(method);
-  return method == "tvgd" ? "--step, --iterations and --target-fidelity" : "--alpha";
+  return method == "tvgd" ? "`step`, `iterations` and `target_fidelity`" : "`alpha`";
 }
 
 void check_denoise_parameters(const DenoiseParameters& parameters) {
   const auto names = denoiser_names();
   if (std::find(names.begin(), names.end(), parameters.method) == names.end())
     make_denoiser(parameters.method, {});  // throws with the list
-  check_alpha("--alpha", parameters.alpha);
+  check_alpha("`alpha`", parameters.alpha);
   if (parameters.alpha_sigma && !(*parameters.alpha_sigma > 0 && std::isfinite(*parameters.alpha_sigma)))
-    throw InputError(fmt::format("--alpha is {}/sigma; expected a positive number before /sigma, as in 1.5/sigma",
-                                 *parameters.alpha_sigma));
-  if (parameters.alpha && parameters.alpha_sigma)
-    throw InputError("--alpha is given twice, as a number and in units of the noise; leave one of them out");
-  if (!(parameters.gap >= 0 && parameters.gap < 1))
     throw InputError(
-        fmt::format("--gap is {}; expected a number below 1, as the gap is relative, or 0 for all of --iterations",
-                    parameters.gap));
-  require_positive("--step", parameters.step);
-  require_positive("--target-fidelity", parameters.target_fidelity);
-  require_positive("--adaptive-delta", parameters.adaptive_delta);
+        {.what = "`alpha_sigma`", .found = fmt::to_string(*parameters.alpha_sigma), .expected = "a positive number"});
+  if (parameters.alpha && parameters.alpha_sigma)
+    throw InputError("`alpha` and `alpha_sigma` exclude each other; leave one of them out");
+  if (!(parameters.gap >= 0 && parameters.gap < 1))
+    throw InputError({.what = "`gap`",
+                      .found = fmt::to_string(parameters.gap),
+                      .expected = "a number below 1, as the gap is relative, or 0 for all of `iterations`"});
+  require_positive("`step`", parameters.step);
+  require_positive("`target_fidelity`", parameters.target_fidelity);
+  require_positive("`adaptive_delta`", parameters.adaptive_delta);
   if (parameters.iterations < 1 || parameters.iterations > most_iterations)
-    throw InputError(fmt::format("--iterations is {}; expected 1 to {}", parameters.iterations, most_iterations));
+    throw InputError({.what = "`iterations`",
+                      .found = fmt::to_string(parameters.iterations),
+                      .expected = fmt::format("1 to {}", most_iterations)});
   const bool filters = is_filter(parameters.method);
   if ((filters || parameters.method == "pdu4d") && (!parameters.alpha_path.empty() || parameters.init != nullptr))
-    throw InputError(fmt::format("--alpha-path and --init do not go with --method {}", parameters.method));
+    throw InputError(fmt::format("`alpha_path` and `init` do not go with `method = {}`", parameters.method));
   if ((descends(parameters) || filters) && gives_alpha(parameters))
-    throw InputError(fmt::format("--alpha belongs to the methods pdu, spdu and pdu4d; {} takes {}", parameters.method,
+    throw InputError(fmt::format("{} belongs to the methods pdu, spdu and pdu4d; {} takes {}",
+                                 parameters.alpha ? "`alpha`" : "`alpha_sigma`", parameters.method,
                                  own_options(parameters.method)));
   check_alpha_path(parameters);
   if (!descends(parameters) && (parameters.step || parameters.adaptive_delta))
     throw InputError(fmt::format("{} belongs to the method tvgd; {} takes {}",
-                                 parameters.step ? "--step" : "--adaptive-delta", parameters.method,
+                                 parameters.step ? "`step`" : "`adaptive_delta`", parameters.method,
                                  own_options(parameters.method)));
   if (parameters.stages && (*parameters.stages < 0 || *parameters.stages > 4))
-    throw InputError(fmt::format("--stages is {}; expected 0 to 4", *parameters.stages));
+    throw InputError({.what = "`stages`", .found = fmt::to_string(*parameters.stages), .expected = "0 to 4"});
   if (parameters.dual_bits && *parameters.dual_bits != 32 && *parameters.dual_bits != 16 && *parameters.dual_bits != 8)
-    throw InputError(fmt::format("--duals has {} bits; expected 32, 16 or 8", *parameters.dual_bits));
+    throw InputError(fmt::format("`dual_bits` has {} bits; expected 32, 16 or 8", *parameters.dual_bits));
   if ((parameters.stages || parameters.dual_bits) && !fuses(parameters))
     throw InputError(
-        "--stages and --duals belong to the methods pdu and spdu with the schedules default or zhu-chan and plain "
+        "`stages` and `dual_bits` belong to the methods pdu and spdu with the schedules default or zhu-chan and plain "
         "total variation");
   if (parameters.stages && *parameters.stages == 0 && parameters.dual_bits && *parameters.dual_bits != 32)
     throw InputError(
-        "--stages 0, the kernels in place, keep duals as float32; give --stages 1 to 4 with other --duals");
+        "`stages = 0`, the kernels in place, keep duals as float32; give `stages` 1 to 4 with other `dual_bits`");
   if (parameters.weight_bits != 32 && parameters.weight_bits != 16 && parameters.weight_bits != 8)
-    throw InputError(fmt::format("--weight-bits is {}; expected 32, 16 or 8", parameters.weight_bits));
+    throw InputError(
+        {.what = "`weight_bits`", .found = fmt::to_string(parameters.weight_bits), .expected = "32, 16 or 8"});
   if (parameters.weight_bits != 32 && parameters.method != "spdu")
     throw InputError(
-        fmt::format("--weight-bits belongs to the method spdu; {} has no weights to store", parameters.method));
+        fmt::format("`weight_bits` belongs to the method spdu; {} has no weights to store", parameters.method));
   if (filters && parameters.target_fidelity)
-    throw InputError(fmt::format("--target-fidelity belongs to the methods pdu, spdu, pdu4d and tvgd; {} takes {}",
+    throw InputError(fmt::format("`target_fidelity` belongs to the methods pdu, spdu, pdu4d and tvgd; {} takes {}",
                                  parameters.method, own_options(parameters.method)));
   const bool no_alpha = descends(parameters) || filters;
   if (parameters.strength != "auto" && (no_alpha || gives_alpha(parameters) || parameters.target_fidelity))
-    throw InputError(fmt::format("--alpha {}: {}", parameters.strength,
+    throw InputError(fmt::format("`strength = {}`: {}", parameters.strength,
                                  no_alpha ? parameters.method + " takes no alpha"
-                                          : "alpha is given or chosen to meet --target-fidelity already"));
+                                          : "alpha is given or chosen to meet `target_fidelity` already"));
   if (parameters.method == "pdu4d" && (parameters.strength == "sure" || parameters.strength == "halves"))
     throw InputError(fmt::format(
-        "--alpha {} is a rule for pdu and spdu; pdu4d takes a number, discrepancy (which auto is, too) or target",
+        "`strength = {}` is a rule for pdu and spdu; pdu4d takes a number, discrepancy (which auto is, too) or target",
         parameters.strength));
   if (!descends(parameters) && gives_alpha(parameters) && parameters.target_fidelity)
-    throw InputError("--alpha and --target-fidelity exclude each other: alpha is chosen to meet the target");
+    throw InputError("`alpha` and `target_fidelity` exclude each other: alpha is chosen to meet the target");
   check_regulariser(parameters.regulariser, parameters.method);
   check_filter_parameters(parameters.filter, parameters.method);
   check_time_axis(parameters.time, parameters.method);
@@ -535,18 +543,18 @@ void check_use_of_weights(const DenoiseParameters& parameters, bool halves) {
   const auto& method = parameters.method;
   if (method == "spdu" || descends(parameters)) return;
   if (method != "pdu")
-    throw InputError(fmt::format("--weights belongs to the methods spdu, tvgd and pdu; {} takes none", method));
+    throw InputError(fmt::format("`weights` belongs to the methods spdu, tvgd and pdu; {} takes none", method));
   const bool by_halves = parameters.strength == "halves" || (parameters.strength == "auto" && halves);
-  const char* otherwise = parameters.alpha                 ? "--alpha is a number"
-                          : !parameters.alpha_path.empty() ? "--alpha-path names every alpha"
-                          : parameters.target_fidelity     ? "--target-fidelity says what alpha is to reach"
-                          : by_halves                      ? "--alpha goes by --halves"
+  const char* otherwise = parameters.alpha                 ? "`alpha` is a number"
+                          : !parameters.alpha_path.empty() ? "`alpha_path` names every alpha"
+                          : parameters.target_fidelity     ? "`target_fidelity` says what alpha is to reach"
+                          : by_halves                      ? "`alpha` goes by `half_a, half_b`"
                                                            : nullptr;
   if (otherwise != nullptr)
-    throw InputError(
-        fmt::format("--weights serves nothing here: pdu takes variances to choose alpha by, and {}; leave it out, or "
-                    "give --alpha sure or discrepancy{}, or weight the problem with it by --method spdu",
-                    otherwise, by_halves ? " (with weights from a file, leave --halves out)" : " or A/sigma"));
+    throw InputError(fmt::format(
+        "`weights` serves nothing here: pdu takes variances to choose alpha by, and {}; leave it out, or "
+        "give `strength` sure or discrepancy{}, or weight the problem with it by `method = spdu`",
+        otherwise, by_halves ? " (with weights from a file, leave `half_a, half_b` out)" : " or `alpha_sigma`"));
 }
 
 Volume normalised_weights(const Volume& weights) {
@@ -560,7 +568,7 @@ DenoiseResult denoise(const Volume& f, const Volume* weights, const DenoiseParam
   const MemorySource source(f);
   std::optional<MemorySource> weight_source;
   if (weights != nullptr) {
-    check_size(*weights, "--weights");  // what they are is looked at as variances
+    check_size(*weights, "`weights`");  // what they are is looked at as variances
     weight_source.emplace(*weights);
   }
   Volume output = Volume::uninitialised(f.grid);
@@ -578,32 +586,32 @@ DenoiseResult denoise_on(const VolumeSource& f, const VolumeSource* weights, Vol
                          const Volume* reference) {
   DenoiseParameters parameters = given;
   check_grid(f.grid(), "the volume");
-  for (const auto& [volume, name] : {std::pair{parameters.init, "--init"},
-                                     {parameters.half_a, "--halves"},
-                                     {parameters.half_b, "--halves"},
-                                     {reference, "--reference"}})
+  for (const auto& [volume, name] : {std::pair{parameters.init, "`init`"},
+                                     {parameters.half_a, "`half_a`"},
+                                     {parameters.half_b, "`half_b`"},
+                                     {reference, "`reference`"}})
     if (volume != nullptr) check_volume(*volume, name);
   if (parameters.regulariser.guided && reference == nullptr)
-    throw InputError("directional total variation goes by a --reference, and none was given");
+    throw InputError("directional total variation goes by a `reference`, and none was given");
   parameters.regulariser.guided = reference != nullptr;
   parameters.statistical = descends(parameters) && weights != nullptr;
   check_denoise_parameters(parameters);
   parameters.regulariser = within_float32(parameters.regulariser);
-  if (reference != nullptr) require_same_grid(f.grid(), "the volume", reference->grid, "--reference");
+  if (reference != nullptr) require_same_grid(f.grid(), "the volume", reference->grid, "`reference`");
   const bool weighted = parameters.method == "spdu" || parameters.statistical;
   if (weighted && weights == nullptr)
     throw InputError(
-        "--method spdu needs --weights, the noise variance at every voxel (make it with halocline fdk --variance-out)");
+        "`method = spdu` needs `weights`, the noise variance at every voxel (make it with `FdkParameters::variance`)");
   if (weights != nullptr) check_use_of_weights(parameters, parameters.half_a != nullptr);
   const Grid& grid = f.grid();
   if (parameters.time.weight && parameters.method != "pdu4d" && grid.size[2] == 1)
-    throw InputError("--time-axis z: the volume has one slice, and one frame can be made like no other; leave it out");
+    throw InputError("`time`: the volume has one slice, and one frame can be made like no other; leave it out");
   MethodParameters method = common(grid, parameters);
   DenoiseResult result;
   std::optional<DividedSource> normalised;
   double propagated = 0;  // the noise that the weights, taken for variances, say
   if (weights != nullptr) {
-    require_same_grid(grid, "the volume", weights->grid(), "--weights");
+    require_same_grid(grid, "the volume", weights->grid(), "`weights`");
     const auto statistics = weight_statistics(*weights);
     propagated = std::sqrt(statistics.mean);
     weights = &normalised.emplace(*weights, statistics.mean);
@@ -656,8 +664,8 @@ DenoiseResult denoise_on(const VolumeSource& f, const VolumeSource* weights, Vol
   const bool agree = agrees();
   if (variances && !agree && !constant && !few_places(noise, part.grid))
     result.warnings.push_back(fmt::format(
-        "--weights say that the noise is {:.3g}, and {:.3g} is seen in the volume; pdu takes them for variances in "
-        "squared grey values: give those of this volume (--weights estimate finds them), or --alpha a number",
+        "`weights` say that the noise is {:.3g}, and {:.3g} is seen in the volume; pdu takes them for variances in "
+        "squared grey values: give those of this volume (`noise_map()` finds them), or `alpha` a number",
         propagated, noise.sigma));
   if (descends(parameters)) {
     if (agree) result.noise_sigma = noise.sigma = propagated;
@@ -668,7 +676,7 @@ DenoiseResult denoise_on(const VolumeSource& f, const VolumeSource* weights, Vol
     method.noise = constant ? 1 : noise.sigma;
     if (constant) result.warnings.push_back(constant_warning);
     if (parameters.method == "nlm" && !(method.noise > 0))
-      throw InputError("no noise can be measured in the volume, and nlm goes by it: choose another --method");
+      throw InputError("no noise can be measured in the volume, and nlm goes by it: choose another `method`");
   } else {
     if (parameters.alpha || !method.path.empty()) {
       method.lambda = parameters.alpha ? 1 / *parameters.alpha : method.path.back();
@@ -682,7 +690,7 @@ DenoiseResult denoise_on(const VolumeSource& f, const VolumeSource* weights, Vol
         if (parameters.chosen) return *parameters.chosen;
         if (frames && parameters.alpha_sigma) {
           if (!(noise.sigma > 0))
-            throw InputError("no noise can be measured in the frames, so --alpha has no /sigma: give a number");
+            throw InputError("no noise can be measured in the frames, so `alpha` has no /sigma: give a number");
           return {h / *parameters.alpha_sigma * noise.sigma,
                   noise.sigma,
                   fmt::format("for a noise of {:.4g}", noise.sigma),
@@ -710,11 +718,11 @@ DenoiseResult denoise_on(const VolumeSource& f, const VolumeSource* weights, Vol
         if (parameters.alpha_sigma) problem.lambda_by_noise = h / *parameters.alpha_sigma;
         Volume half_a, half_b;
         if (parameters.half_a != nullptr) {
-          require_same_grid(grid, "the volume", parameters.half_a->grid, "--halves");
+          require_same_grid(grid, "the volume", parameters.half_a->grid, "`half_a`");
           problem.half_a = &(half_a = central_part(*parameters.half_a, most_judged_voxels));
         }
         if (parameters.half_b != nullptr) {
-          require_same_grid(grid, "the volume", parameters.half_b->grid, "--halves");
+          require_same_grid(grid, "the volume", parameters.half_b->grid, "`half_b`");
           problem.half_b = &(half_b = central_part(*parameters.half_b, most_judged_voxels));
         }
         return with_failover(devices, [&](const std::vector<Device>& working) {
@@ -722,7 +730,7 @@ DenoiseResult denoise_on(const VolumeSource& f, const VolumeSource* weights, Vol
         });
       }();
       if (parameters.alpha_sigma)
-        check_alpha(fmt::format("--alpha {}/sigma", *parameters.alpha_sigma), 1 / choice.lambda);
+        check_alpha(fmt::format("`alpha_sigma = {}`", *parameters.alpha_sigma), 1 / choice.lambda);
       if (parameters.on_parameter_chosen) parameters.on_parameter_chosen(choice);
       method.lambda = choice.lambda;
       if (choice.sigma > 0) result.noise_sigma = choice.sigma;
@@ -741,9 +749,9 @@ DenoiseResult denoise_on(const VolumeSource& f, const VolumeSource* weights, Vol
   if (result.form.stages > 0 && on_cpu && (parameters.stages || parameters.dual_bits))
     result.warnings.push_back(fmt::format(
         "{} takes kernels that are made for GPUs, and CPUs are many times slower with them; leave it out there",
-        parameters.stages && parameters.dual_bits ? "--stages with --duals"
-        : parameters.stages                       ? "--stages"
-                                                  : "--duals"));
+        parameters.stages && parameters.dual_bits ? "`stages` with `dual_bits`"
+        : parameters.stages                       ? "`stages`"
+                                                  : "`dual_bits`"));
 
   const auto denoiser = make_denoiser(parameters.method, method);
   std::map<std::string, const VolumeSource*> inputs{{"f", &centred}};
@@ -752,7 +760,7 @@ DenoiseResult denoise_on(const VolumeSource& f, const VolumeSource* weights, Vol
   if (reference != nullptr) inputs["reference"] = &reference_source.emplace(*reference);
   Volume init;
   if (parameters.init != nullptr) {
-    require_same_grid(grid, "the volume", parameters.init->grid, "--init");
+    require_same_grid(grid, "the volume", parameters.init->grid, "`init`");
     init = shifted_by(*parameters.init, -offset);
   }
   const RunOptions run_options =
@@ -770,12 +778,12 @@ DenoiseResult denoise_on(const VolumeSource& f, const VolumeSource* weights, Vol
   if (is_filter(parameters.method)) {
     // Of a filter nobody sums up the change.
     const double change = std::numeric_limits<double>::infinity();
-    const char* option = parameters.method == "gaussian" ? "--sigma"
-                         : parameters.method == "median" ? "--radius"
-                                                         : "--strength";
+    const char* parameter = parameters.method == "gaussian" ? "`sigma`"
+                            : parameters.method == "median" ? "`radius`"
+                                                            : "`filter.strength`";
     std::string text = constant ? ""
                                 : effect_warning(watched_input.range(), watched_output.range(), change, 0,
-                                                 {"", fmt::format("a smaller {} smooths less", option)});
+                                                 {"", fmt::format("a smaller {} smooths less", parameter)});
     if (!text.empty()) result.warnings.push_back(std::move(text));
     return result;
   }

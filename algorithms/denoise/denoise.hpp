@@ -14,7 +14,7 @@ namespace halocline {
 
 constexpr int most_iterations = 1000000;
 
-/// What `halocline denoise` takes. Lengths in mm.
+/// What denoise() takes. Lengths in mm.
 struct DenoiseParameters {
   std::string method = "pdu";
   std::optional<double> alpha;  // pdu, spdu: 1 / lambda; none: chosen by `strength` (choose_parameter)
@@ -95,13 +95,14 @@ struct DenoiseResult {
 const std::vector<std::string>& dual_names();
 int dual_bits_named(const std::string& name);
 
-/// Throws InputError that names --method, --alpha, --alpha-path, --iterations, --gap, --step, --target-fidelity,
-/// --adaptive-delta, --stages, --duals, --weight-bits or what check_regulariser() and check_filter_parameters() and
+/// Throws InputError that names `method`, `alpha`, `alpha_path`, `iterations`, `gap`, `step`, `target_fidelity`,
+/// `adaptive_delta`, `stages`, `dual_bits`, `weight_bits` or what check_regulariser() and check_filter_parameters() and
 /// check_time_axis() name if a value is out of range or belongs to another method.
 void check_denoise_parameters(const DenoiseParameters& parameters);
-/// Throws InputError that names --weights where they would serve nothing. `halves`: there are some.
+/// Throws InputError that names `weights` where they would serve nothing. `halves`: there are some.
 void check_use_of_weights(const DenoiseParameters& parameters, bool halves);
-/// "--step, --iterations and --target-fidelity" for tvgd, and so on: what to give instead of another method's option.
+/// "`step`, `iterations` and `target_fidelity`" for tvgd, and so on: what to give instead of another method's
+/// parameter.
 std::string own_options(const std::string& method);
 
 /// Denoises `f`. weights: the noise variance at every voxel up to a factor, on f's grid; spdu needs it, tvgd takes it

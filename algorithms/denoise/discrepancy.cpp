@@ -46,10 +46,10 @@ LambdaSolution solve_for_lambda(const std::function<double(double)>& distance, d
 
 // The distance is that of a noise of `sigma`, or target_fidelity.
 std::string unreached_warning(const LambdaSolution& solution, double sigma, std::optional<double> target_fidelity) {
-  const std::string target = target_fidelity ? fmt::format("--target-fidelity {:g} asks", *target_fidelity)
+  const std::string target = target_fidelity ? fmt::format("`target_fidelity` {:g} asks", *target_fidelity)
                                              : fmt::format("the estimated noise of {:.4g} says", sigma);
   const std::string remedy =
-      target_fidelity ? "give another --target-fidelity, or --alpha a number" : "give --alpha a number";
+      target_fidelity ? "give another `target_fidelity`, or `alpha` a number" : "give `alpha` a number";
   const double alpha = 1 / solution.lambda;
   return solution.flat
              ? fmt::format("no alpha takes away as much as {}: at {:.3g} the volume is as flat as it gets; {}", target,
@@ -78,7 +78,7 @@ double typical_spacing(const Grid& grid) {
 LambdaChoice choose_lambda(DiscrepancyProblem problem, const Device& device) {
   if (!(problem.sigma > 0) && !problem.target_fidelity)
     throw InputError(
-        fmt::format("no noise can be measured in the {}, so there is nothing to choose alpha by: give --alpha a number",
+        fmt::format("no noise can be measured in the {}, so there is nothing to choose alpha by: give `alpha` a number",
                     problem.object));
   const Grid& grid = problem.inputs.at("f")->grid;
   const auto count = static_cast<double>(grid.count());

@@ -43,7 +43,7 @@ struct DiscrepancyProblem {
 /// Morozov's discrepancy principle (1966; for total variation Chambolle 2004): the lambda for which the denoised u has
 /// ||u - f||^2 = sigma^2 variance N, N voxels; with target_fidelity, for which ||u - f||_2 is that. Found by secants on
 /// the logarithms with runs to a relative gap of 3e-3 on `device`, and rounded to three digits: it does not depend on
-/// devices or slabs. Throws InputError that names --alpha where there is no noise to go by.
+/// devices or slabs. Throws InputError that names `alpha` where there is no noise to go by.
 LambdaChoice choose_lambda(DiscrepancyProblem problem, const Device& device);
 
 /// 1 mm for unit voxels; where differences along the finest axes weigh most, their spacing: lambda over it goes with

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <utility>
 
 #include "algorithms/denoise/discrepancy.hpp"
 #include "algorithms/denoise/halves_streaks.hpp"
@@ -56,7 +57,7 @@ struct Part {
 };
 
 [[noreturn]] void refuse(const std::string& what) {
-  throw InputError(fmt::format("{}, so there is nothing to choose alpha by: give --alpha a number", what));
+  throw InputError(fmt::format("{}, so there is nothing to choose alpha by: give `alpha` a number", what));
 }
 
 double mean_square(const Volume& volume) {
@@ -277,10 +278,10 @@ ParameterChoice by_sure(const Part& part, const std::vector<Device>& devices) {
 void check_halves(const ParameterProblem& problem) {
   if (problem.half_a == nullptr || problem.half_b == nullptr)
     throw InputError(
-        "--alpha halves needs --halves, the reconstructions of the odd and of the even views (make them with halocline "
-        "fdk --halves-out)");
-  for (const Volume* half : {problem.half_a, problem.half_b})
-    require_same_grid(problem.inputs.at("f")->grid, "the volume", half->grid, "--halves");
+        "`strength = halves` needs `half_a, half_b`, the reconstructions of the odd and of the even views (make them "
+        "with `half_scans()`)");
+  for (const auto& [half, name] : {std::pair{problem.half_a, "`half_a`"}, {problem.half_b, "`half_b`"}})
+    require_same_grid(problem.inputs.at("f")->grid, "the volume", half->grid, name);
 }
 
 // (A - B) / 2, which is like the noise of f.
@@ -298,15 +299,15 @@ Volume noise_of_halves(const Part& part) {
   if (!std::isfinite(sigma)) refuse("the halves hold values that are not finite");
   if (!(sigma > 0))
     throw InputError(
-        "--halves: the two volumes are the same, so their difference tells no noise; give reconstructions of different "
-        "views (halocline fdk --halves-out)");
+        "`half_a, half_b`: the two volumes are the same, so their difference tells no noise; give reconstructions of "
+        "different views (`half_scans()`)");
   // A half that is not of this reconstruction is about as far from it as the halves are from each other.
   constexpr double most_apart = 0.3;
   const double apart = std::sqrt(std::max(0.0, squares / count - sum / count * (sum / count)));
   if (apart > most_apart * sigma)
     throw InputError(fmt::format(
-        "--halves: their mean is not the volume that is denoised: the two differ by {:.4g} (RMS), more than {} of the "
-        "noise of {:.4g} that the halves tell; give the halves of the same reconstruction (halocline fdk --halves-out)",
+        "`half_a, half_b`: their mean is not the volume that is denoised: the two differ by {:.4g} (RMS), more than {} "
+        "of the noise of {:.4g} that the halves tell; give the halves of the same reconstruction (`half_scans()`)",
         apart, most_apart, sigma));
   return noise;
 }
@@ -328,8 +329,8 @@ ParameterChoice by_halves(const Part& part, const std::vector<Device>& devices) 
   choice.sigma = sigma;
   if (share < mostly)
     choice.warnings.push_back(fmt::format(
-        "--halves differ by more than the noise of the volume: {:.0f} % of their difference (RMS) is streaks of "
-        "half the views; alpha was chosen without them, and is less certain than with enough views",
+        "`half_a, half_b` differ by more than the noise of the volume: {:.0f} % of their difference (RMS) is streaks "
+        "of half the views; alpha was chosen without them, and is less certain than with enough views",
         100 * std::sqrt(1 - share * share)));
   return choice;
 }
@@ -409,9 +410,9 @@ std::string weights_warning(const Part& part) {
   const double apart = spread(values);
   if (apart < most_apart) return {};
   return fmt::format(
-      "--weights do not agree with the noise that is seen in the volume: the one varies against the other by a factor "
-      "of {:.2g}, and alpha cannot be right for all of it; give the variances of this volume (--weights estimate finds "
-      "them), or --alpha a number",
+      "`weights` do not agree with the noise that is seen in the volume: the one varies against the other by a factor "
+      "of {:.2g}, and alpha cannot be right for all of it; give the variances of this volume (`noise_map()` finds "
+      "them), or `alpha` a number",
       apart);
 }
 
@@ -426,7 +427,9 @@ ParameterChoice choose_parameter(const std::string& rule, const ParameterProblem
                                  const std::vector<Device>& devices) {
   const auto& rules = parameter_rules();
   if (std::find(rules.begin(), rules.end(), rule) == rules.end())
-    throw InputError(fmt::format("--alpha is \"{}\"; expected a number or one of {}", rule, fmt::join(rules, ", ")));
+    throw InputError({.what = "`strength`",
+                      .found = '"' + rule + '"',
+                      .expected = fmt::format("one of {}", fmt::join(rules, ", "))});
   const bool automatic = rule == "auto";
   const bool target = automatic && problem.target_fidelity, noise = automatic && problem.lambda_by_noise;
   const bool halves = rule == "halves" || (automatic && !target && problem.half_a != nullptr);

@@ -72,12 +72,12 @@ struct ParameterChoice {
 /// 2e4 photons on 0 to 8 %, from 20 views 17 to 40 %); sure 2 % for S-PDU with propagated variances and 2 % for PDU,
 /// but on the blade, whose noise is gathered in a small part of the volume, 45 %; discrepancy 23 %.
 ///
-/// InputError that names --alpha where there is nothing to choose by: no noise, a single voxel, values that are not
-/// finite; or --halves, if they are missing, on another grid, the same, or not those of f.
+/// InputError that names `alpha` where there is nothing to choose by: no noise, a single voxel, values that are not
+/// finite; or `half_a, half_b`, if they are missing, on another grid, the same, or not those of f.
 ParameterChoice choose_parameter(const std::string& rule, const ParameterProblem& problem,
                                  const std::vector<Device>& devices);
 
-/// What changes how much is smoothed, in words as "an --alpha below 7 smooths more"; empty: not known.
+/// What changes how much is smoothed, in words as "an `alpha` below 7 smooths more"; empty: not known.
 struct EffectAdvice {
   std::string smoother, gentler;
 };

@@ -28,7 +28,8 @@ std::string fused_form_name(const FusedForm& form);
 /// f (and w) and writes u, and reads and writes q as it is stored, once for all its stages.
 double fused_bytes(bool weighted, const FusedForm& form);
 
-/// The same for the planner: over the share of a copy's rate that the form reaches on an H200 (benchmarks/RESULTS.md).
+/// The same for the planner: over the share of a copy's rate that the form reaches on an H200
+/// (benchmarks/results/nvidia-h200.md).
 KernelCost fused_cost(bool weighted, const FusedForm& form);
 
 /// Work-groups of one compilation of the kernel.
@@ -47,8 +48,8 @@ bool has_fused_tile(const DeviceInfo& device, int stages, std::size_t nx);
 /// Slices a work-group streams through so that all compute units end at about the same time.
 int fused_chunk(const FusedTile& tile, const DeviceInfo& device, std::size_t nx, std::size_t ny, std::int64_t slices);
 
-/// What was measured to be fastest on devices like all of these (see benchmarks/RESULTS.md) and is bitwise identical to
-/// the kernels in place; nothing if one of them is of a kind that was not measured.
+/// What was measured to be fastest on devices like all of these (see benchmarks/results/nvidia-h200.md) and is bitwise
+/// identical to the kernels in place; nothing if one of them is of a kind that was not measured.
 std::optional<FusedForm> known_form(std::span<const DeviceModel> devices);
 
 /// One pass of steps.size() iterations on `core`, or a part of one. The arrays are those of Pdu (with weights: and

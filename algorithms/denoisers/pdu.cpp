@@ -227,7 +227,7 @@ bool Pdu::reduced(int done, std::span<const double> sums) {
   now.primal = now.weighted_fidelity * now.weighted_fidelity / 2 + parameters_.lambda * now.total_variation;
   if (!std::isfinite(now.primal) || !std::isfinite(now.gap))
     throw InputError(
-        fmt::format("the energy is not finite after {} iterations: float32 does not hold what the grey values, --alpha "
+        fmt::format("the energy is not finite after {} iterations: float32 does not hold what the grey values, `alpha` "
                     "and bounds come to; scale them",
                     now.iteration));
   now.gap = std::max(least_certain_gap * now.primal, now.gap);

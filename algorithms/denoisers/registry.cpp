@@ -57,7 +57,9 @@ constexpr Entry entries[] = {
 const Entry& entry(const std::string& name, bool denoises) {
   for (const auto& each : entries)
     if (name == each.name && (each.denoises || !denoises)) return each;
-  throw InputError(fmt::format("--method is \"{}\"; expected one of: {}", name, fmt::join(denoiser_names(), ", ")));
+  throw InputError({.what = "`method`",
+                    .found = '"' + name + '"',
+                    .expected = fmt::format("one of: {}", fmt::join(denoiser_names(), ", "))});
 }
 
 }  // namespace

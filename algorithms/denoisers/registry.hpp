@@ -9,9 +9,9 @@
 
 namespace halocline {
 
-/// Throws InputError that names --method and lists the denoisers.
+/// Throws InputError that names `method` and lists the denoisers.
 std::unique_ptr<IterativeMethod> make_method(const std::string& name, const MethodParameters& parameters);
-/// A method that `halocline denoise` offers; InputError as above for other names.
+/// A method that denoise() offers; InputError as above for other names.
 std::unique_ptr<DenoiseMethod> make_denoiser(const std::string& name, const MethodParameters& parameters);
 /// All methods, the skeleton among them.
 std::vector<std::string> method_names();

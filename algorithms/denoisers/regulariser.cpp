@@ -18,12 +18,12 @@ constexpr struct {
   Variation variation;
 } names[] = {{"isotropic", Variation::isotropic}, {"anisotropic", Variation::anisotropic}, {"huber", Variation::huber}};
 
-// The option that makes the problem another than plain total variation.
-const char* first_option(const Regulariser& regulariser) {
-  if (regulariser.variation != Variation::isotropic) return "--tv";
-  if (regulariser.minimum > -std::numeric_limits<double>::infinity()) return "--minimum";
-  if (regulariser.maximum < std::numeric_limits<double>::infinity()) return "--maximum";
-  if (regulariser.guided) return "--reference";
+// The parameter that makes the problem another than plain total variation.
+const char* first_parameter(const Regulariser& regulariser) {
+  if (regulariser.variation != Variation::isotropic) return "`variation`";
+  if (regulariser.minimum > -std::numeric_limits<double>::infinity()) return "`minimum`";
+  if (regulariser.maximum < std::numeric_limits<double>::infinity()) return "`maximum`";
+  if (regulariser.guided) return "`reference`";
   return nullptr;
 }
 
@@ -52,7 +52,7 @@ Variation variation_named(const std::string& name) {
     if (name == each.name) return each.variation;
     list += (list.empty() ? "" : ", ") + std::string(each.name);
   }
-  throw InputError(fmt::format("--tv is \"{}\"; expected one of: {}", name, list));
+  throw InputError({.what = "`variation`", .found = '"' + name + '"', .expected = "one of: " + list});
 }
 
 std::string variation_name(Variation variation) {
@@ -61,42 +61,46 @@ std::string variation_name(Variation variation) {
 
 void check_regulariser(const Regulariser& regulariser, const std::string& method) {
   const bool huber = regulariser.variation == Variation::huber;
-  require_positive("--huber-delta", regulariser.huber_delta);
+  require_positive("`huber_delta`", regulariser.huber_delta);
   constexpr double most_bound = 1e18;  // whose square is a float32 number
-  for (const auto& [option, bound] : {std::pair{"--minimum", regulariser.minimum}, {"--maximum", regulariser.maximum}})
+  for (const auto& [parameter, bound] :
+       {std::pair{"`minimum`", regulariser.minimum}, {"`maximum`", regulariser.maximum}})
     if (std::isfinite(bound) && std::abs(bound) > most_bound)
-      throw InputError(fmt::format("{} is {}; expected {:g} to {:g}", option, bound, -most_bound, most_bound));
-  require_positive("--reference-eta", regulariser.reference_eta);
-  require_positive("--reference-strength", regulariser.reference_strength);
+      throw InputError({.what = parameter,
+                        .found = fmt::to_string(bound),
+                        .expected = fmt::format("{:g} to {:g}", -most_bound, most_bound)});
+  require_positive("`reference_eta`", regulariser.reference_eta);
+  require_positive("`reference_strength`", regulariser.reference_strength);
   if (regulariser.reference_strength.value_or(1) > 1)
     throw InputError(
-        fmt::format("--reference-strength is {}; expected at most 1, where edges of the reference are free",
+        fmt::format("`reference_strength` is {}; expected at most 1, where edges of the reference are free",
                     *regulariser.reference_strength));
   if (huber && !regulariser.huber_delta)
     throw InputError(
-        "--tv huber needs --huber-delta, in grey values per mm: slopes below it are kept instead of made into stairs");
-  if (!huber && regulariser.huber_delta) throw InputError("--huber-delta belongs to --tv huber; leave it out");
+        "`variation = huber` needs `huber_delta`, in grey values per mm: slopes below it are kept instead of made into "
+        "stairs");
+  if (!huber && regulariser.huber_delta) throw InputError("`huber_delta` belongs to `variation = huber`; leave it out");
   if (!regulariser.guided && regulariser.reference_eta)
-    throw InputError("--reference-eta belongs to --reference; give the reference, or leave it out");
+    throw InputError("`reference_eta` belongs to `reference`; give the reference, or leave it out");
   if (!regulariser.guided && regulariser.reference_strength)
-    throw InputError("--reference-strength belongs to --reference; give the reference, or leave it out");
+    throw InputError("`reference_strength` belongs to `reference`; give the reference, or leave it out");
   if (!(regulariser.minimum < regulariser.maximum))
-    throw InputError(fmt::format("--minimum is {} and --maximum {}; expected a minimum below the maximum",
+    throw InputError(fmt::format("`minimum` is {} and `maximum` {}; expected a minimum below the maximum",
                                  regulariser.minimum, regulariser.maximum));
-  const char* option = first_option(regulariser);
-  if (option != nullptr && method != "pdu" && method != "spdu")
-    throw InputError(fmt::format("{} belongs to the methods pdu and spdu; {} has no such thing", option, method));
+  const char* parameter = first_parameter(regulariser);
+  if (parameter != nullptr && method != "pdu" && method != "spdu")
+    throw InputError(fmt::format("{} belongs to the methods pdu and spdu; {} has no such thing", parameter, method));
 }
 
 double reference_eta(const Volume& reference, const std::array<double, 3>& spacing,
                      const std::optional<double>& given) {
   const double largest = largest_gradient(reference, spacing);
   if (!(largest > 0))
-    throw InputError("--reference: the volume is constant, so it has no edges to go by; leave it out");
+    throw InputError("`reference`: the volume is constant, so it has no edges to go by; leave it out");
   if (given) {
     if (*given < 1e-9 * largest)
       throw InputError(fmt::format(
-          "--reference-eta is {:g}; expected at least a billionth of the reference's largest gradient, which is {:.3g}",
+          "`reference_eta` is {:g}; expected at least a billionth of the reference's largest gradient, which is {:.3g}",
           *given, largest));
     return *given;
   }

@@ -14,7 +14,7 @@ namespace halocline {
 /// stay slopes where total variation makes stairs (Chambolle & Pock 2011, section 6.2).
 enum class Variation { isotropic, anisotropic, huber };
 
-/// Throws InputError that names --tv and lists the names.
+/// Throws InputError that names `variation` and lists the names.
 Variation variation_named(const std::string& name);
 std::string variation_name(Variation variation);
 
@@ -37,13 +37,14 @@ struct Regulariser {
   bool plain() const { return variation == Variation::isotropic && !boxed() && !guided; }
 };
 
-/// Throws InputError that names the option (--tv, --huber-delta, --minimum, --maximum, --reference, --reference-eta,
-/// --reference-strength) if a value is out of range, missing, or of no use, or if `method` knows no regularisers.
+/// Throws InputError that names the parameter (`variation`, `huber_delta`, `minimum`, `maximum`, `reference`,
+/// `reference_eta`, `reference_strength`) if a value is out of range, missing, or of no use, or if `method` knows no
+/// regularisers.
 void check_regulariser(const Regulariser& regulariser, const std::string& method);
 
 /// `given`, or twice the gradient that the reference's noise makes, and at least a hundredth of its largest gradient:
 /// noise is no edge, and in a noiseless reference nearly everything is. `spacing`: mm between voxels. Throws InputError
-/// that names --reference if the volume is constant, or --reference-eta if it is below a billionth of the largest
+/// that names `reference` if the volume is constant, or `reference_eta` if it is below a billionth of the largest
 /// gradient.
 double reference_eta(const Volume& reference, const std::array<double, 3>& spacing, const std::optional<double>& given);
 

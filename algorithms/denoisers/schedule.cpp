@@ -56,7 +56,7 @@ Schedule schedule_named(const std::string& name) {
     if (name == each.name) return each.schedule;
     list += (list.empty() ? "" : ", ") + std::string(each.name);
   }
-  throw InputError(fmt::format("--schedule is \"{}\"; expected one of: {}", name, list));
+  throw InputError({.what = "`schedule`", .found = '"' + name + '"', .expected = "one of: " + list});
 }
 
 std::string schedule_name(Schedule schedule) {

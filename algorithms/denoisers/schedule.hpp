@@ -15,7 +15,7 @@ namespace halocline {
 /// 2011, algorithm 2, with its proof of O(1/n^2).
 enum class Schedule { standard, seed, chambolle_pock, zhu_chan };
 
-/// Throws InputError that names --schedule and lists the names.
+/// Throws InputError that names `schedule` and lists the names.
 Schedule schedule_named(const std::string& name);
 std::string schedule_name(Schedule schedule);
 

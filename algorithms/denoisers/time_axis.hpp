@@ -16,7 +16,7 @@ struct TimeAxis {
   std::size_t depth = 1;
 };
 
-/// Throws InputError that names --time-weight if it is missing, out of range or of no use to `method`.
+/// Throws InputError that names `time.weight` if it is missing, out of range or of no use to `method`.
 void check_time_axis(const TimeAxis& time, const std::string& method);
 
 }  // namespace halocline

@@ -299,7 +299,7 @@ FilteredRows filtered_rows(const Geometry& geometry, const Grid& projections, co
 void check_fdk_parameters(const FdkParameters& parameters) {
   if (!(parameters.pad >= 0 && parameters.pad <= 1))
     throw InputError(
-        fmt::format("truncated rows are to go on by {} of their length (--pad); it must be 0 to 1", parameters.pad));
+        fmt::format("truncated rows are to go on by {} of their length (`pad`); it must be 0 to 1", parameters.pad));
   if (!(parameters.cutoff > 0 && parameters.cutoff <= 1))
     throw InputError(
         fmt::format("the filter's cut-off is {}; it must be a fraction of the highest frequency, above 0 and at most 1",
@@ -677,7 +677,7 @@ RunResult fdk_of(const ProjectionStack& projections, const Geometry& geometry, O
   const auto notes = check_fdk(geometry, stack, grid, "the projections", "the geometry", parameters.redundancy);
   if (parameters.hardware_interpolation)
     require_variant(parameters.half_texels ? half_texture_variant() : texture_variant(), devices,
-                    parameters.half_texels ? "--interpolation half" : "--interpolation hardware");
+                    parameters.half_texels ? "`half_texels`" : "`hardware_interpolation`");
   if (parameters.tell && !parameters.variance) {  // which follows the reconstruction
     for (const auto& note : check_fdk_views(geometry, grid)) spdlog::warn("{}", note);
     for (const auto& note : notes) spdlog::warn("{}", note);

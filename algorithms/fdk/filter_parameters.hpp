@@ -23,11 +23,11 @@ constexpr double default_nlm_strength = 0.8;
 
 /// Whether the method is a filter: gaussian, median or nlm.
 bool is_filter(const std::string& method);
-/// "--sigma" for gaussian, and so on: the options that are its own.
+/// "`sigma`" for gaussian, and so on: the parameters that are its own.
 std::string filter_options(const std::string& method);
 
-/// Throws InputError that names the option (--sigma, --radius, --patch-radius, --search-radius, --strength) if a value
-/// is out of range or belongs to another method.
+/// Throws InputError that names the parameter (`sigma`, `radius`, `patch_radius`, `search_radius`, `filter.strength`)
+/// if a value is out of range or belongs to another method.
 void check_filter_parameters(const FilterParameters& parameters, const std::string& method);
 
 }  // namespace halocline

@@ -88,7 +88,7 @@ Redundancy wang(const Geometry& geometry, const Grid& projections, const Fan& fa
   if (fan.to_both_sides())
     throw InputError(fmt::format(
         "{}: the detector is displaced to the left in {} views and to the right in {}; a displaced detector "
-        "must stand to one side, so reconstruct the two parts apart, or give --nodisplaced",
+        "must stand to one side, so reconstruct the two parts apart, or give `displaced = false`",
         name, fan.left, fan.right));
   if (fan.without_axis > 0)
     throw InputError(fmt::format(
@@ -111,7 +111,7 @@ Redundancy wang(const Geometry& geometry, const Grid& projections, const Fan& fa
   }
   out.notes.push_back(
       fmt::format("{}: the detector is displaced; at the isocentre it spans {}. Rays within {:.6g} mm of the axis are "
-                  "seen twice and share their weight (Wang 2002); --nodisplaced leaves that out",
+                  "seen twice and share their weight (Wang 2002); `displaced = false` leaves that out",
                   name, span(geometry, projections, fan.widest), source_distance(geometry.views.front()) * both));
   return out;
 }
@@ -148,7 +148,7 @@ Redundancy parker(const AngularCoverage& coverage, const Fan& fan, const Redunda
   if (too_short && !options.allow_incomplete_arc)
     throw InputError(fmt::format(
         "{}; a cone or fan beam is reconstructed from the full circle or from an arc of at least {}, so give "
-        "the missing views, or --allow-incomplete-arc to go on without",
+        "the missing views, or `allow_incomplete_arc` to go on without",
         what, needed));
   Redundancy out;
   out.kind = Redundancy::Kind::parker;
@@ -217,7 +217,7 @@ Redundancy redundancy_of(const Geometry& geometry, const Grid& projections, cons
     if (!options.allow_incomplete_arc)
       throw InputError(
           fmt::format("{}, so that an arc inside the scan is missing; give the missing views, or "
-                      "--allow-incomplete-arc to go on without",
+                      "`allow_incomplete_arc` to go on without",
                       what));
     notes.push_back(what + "; what the missing views would show is lost" +
                     (out.factor != 1 ? ", and " + factor_text(out) : ""));
@@ -239,7 +239,7 @@ Redundancy redundancy_of(const Geometry& geometry, const Grid& projections, cons
       throw InputError(fmt::format(
           "{}: the detector is displaced (at the isocentre it spans {}) and the scan is short ({:.6g} degrees); a ray "
           "that the detector misses on its short side is then seen from no other side. Give the full circle, or "
-          "--nodisplaced (best with --pad) for what all views see",
+          "`displaced = false` (best with `pad`) for what all views see",
           name, span(geometry, projections, fan.widest), degrees(coverage.range)));
     if (displaced) out = wang(geometry, projections, fan, name);
     if (!coverage.full_circle) out = parker(coverage, fan, options, name);

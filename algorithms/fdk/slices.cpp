@@ -14,7 +14,7 @@
 namespace halocline {
 namespace {
 
-// J_UNROLL of slices.cl, as measured on an H200 (benchmarks/RESULTS.md).
+// J_UNROLL of slices.cl, as measured on an H200 (benchmarks/results/nvidia-h200.md).
 std::size_t unroll_of(const FdkParameters& parameters) {
   return parameters.hardware_interpolation ? 8 : 4;
 }
@@ -99,19 +99,19 @@ Plan plan_of(const FdkFilter& filter, const FdkParameters& parameters, std::size
   const auto bytes = array_bytes(*resident, need, static_cast<std::int64_t>(need.size[2]), 0, 0);
   throw PlanError(fmt::format(
       "slices: the {} filtered projections take {} with {}, and stay on the device together; the budget of {} is {}, "
-      "its largest allocation {}. Take fewer views at a time (--views), {}or give more with --device-memory",
+      "its largest allocation {}. Take fewer views at a time (`window_views`), {}or give more with `device_memory`",
       need.stack[2], bytes_text(static_cast<double>(bytes)),
       parameters.hardware_interpolation ? "hardware interpolation" : "exact interpolation", model.name,
       bytes_text(static_cast<double>(model.memory)), bytes_text(static_cast<double>(model.max_allocation)),
-      parameters.hardware_interpolation ? "" : "--interpolation hardware (4 bytes a pixel, not 16), "));
+      parameters.hardware_interpolation ? "" : "`hardware_interpolation` (4 bytes a pixel, not 16), "));
 }
 
 void check_slice_parameters(const FdkParameters& parameters) {
   check_fdk_parameters(parameters);
   if (parameters.half_texels)
     throw InputError(
-        "half precision (--interpolation half) is faster where views share texels, as they do for fdk; slices take "
-        "--interpolation exact or hardware");
+        "half precision (`half_texels`) is faster where views share texels, as they do for fdk; slices take "
+        "`half_texels = false`");
 }
 
 void require_circle(const Geometry& window, const FdkParameters& parameters, const std::string& name) {
@@ -119,7 +119,7 @@ void require_circle(const Geometry& window, const FdkParameters& parameters, con
   if (!coverage.full_circle)
     throw InputError(fmt::format(
         "{}: {} views cover {:.6g} degrees; a window that moves must cover {} of them, as the weights of a shorter arc "
-        "depend on where in it a view lies: choose another number of views (--views)",
+        "depend on where in it a view lies: choose another number of views (`window_views`)",
         name, window.views.size(), coverage.range * 180 / std::numbers::pi, window.parallel() ? 180 : 360));
 }
 
@@ -351,14 +351,18 @@ Geometry views_of(const Geometry& geometry, Range views) {
   return part;
 }
 
-std::vector<Range> windows_of(std::size_t views, std::size_t window, std::size_t step) {
-  if (window < 1 || window > views)
-    throw InputError(fmt::format("--views is {}; expected 1 to {}, the views that there are", window, views));
-  if (step < 1 || step > window)
-    throw InputError(fmt::format("--step is {}; expected 1 to {}, the views of a window (--views)", step, window));
+std::vector<Range> windows_of(std::size_t views, std::size_t window_views, std::size_t step) {
+  if (window_views < 1 || window_views > views)
+    throw InputError({.what = "`window_views`",
+                      .found = fmt::to_string(window_views),
+                      .expected = fmt::format("1 to {}, the views that there are", views)});
+  if (step < 1 || step > window_views)
+    throw InputError({.what = "`step`",
+                      .found = fmt::to_string(step),
+                      .expected = fmt::format("1 to {}, the views of a window (`window_views`)", window_views)});
   std::vector<Range> windows;
-  for (std::size_t first = 0; first + window <= views; first += step)
-    windows.push_back({static_cast<std::int64_t>(first), static_cast<std::int64_t>(first + window)});
+  for (std::size_t first = 0; first + window_views <= views; first += step)
+    windows.push_back({static_cast<std::int64_t>(first), static_cast<std::int64_t>(first + window_views)});
   return windows;
 }
 

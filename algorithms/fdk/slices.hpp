@@ -75,9 +75,9 @@ Plan plan_slices(const Geometry& geometry, const Grid& projections, const Grid& 
 /// The part of a scan.
 Geometry views_of(const Geometry& geometry, Range views);
 
-/// The windows of N views, `step` apart. Throws InputError that names --views and --step unless 1 <= step <= N <= the
-/// number of views there are.
-std::vector<Range> windows_of(std::size_t views, std::size_t window, std::size_t step);
+/// The windows of `window_views` views, `step` apart. Throws InputError that names them unless 1 <= step <=
+/// window_views <= the number of views there are.
+std::vector<Range> windows_of(std::size_t views, std::size_t window_views, std::size_t step);
 
 /// Throws InputError unless every window can be reconstructed and, if there are several, is a full circle (parallel
 /// beam: half circle). Returns what is worth telling of all their views (check_fdk_views) and of the first window

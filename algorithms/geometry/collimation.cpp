@@ -62,7 +62,7 @@ void require_open_jaws(const Grid& projections, const Geometry& geometry, const 
       if (reach < jaw) return;
       throw InputError(fmt::format(
           "{}: in projection {} <Collimation{}> is {:.6g} mm, but the {} reach to {:.6g} mm there; what jaws hide is "
-          "not left out, so keep to {} that the jaws leave (--crop, or a smaller detector), or remove the entry from "
+          "not left out, so keep to {} that the jaws leave (`Cutout`, or a smaller detector), or remove the entry from "
           "the file if all pixels count",
           geometry_name, n, name, jaw, axis == 0 ? "columns" : "rows", reach, axis == 0 ? "columns" : "rows"));
     };

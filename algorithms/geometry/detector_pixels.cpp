@@ -13,8 +13,8 @@ std::array<double, 2> half_extent(const std::optional<std::array<std::size_t, 2>
                                   const std::optional<std::array<double, 2>>& spacing) {
   if (!size)
     throw InputError(
-        "the number of detector pixels is not known; give --detector NU,NV to place the detector's centre");
-  if (!spacing) throw InputError("the size of a detector pixel is not known; give --pixel DU,DV in mm");
+        "the number of detector pixels is not known; give `detector.size = NU,NV` to place the detector's centre");
+  if (!spacing) throw InputError("the size of a detector pixel is not known; give `detector.spacing = DU,DV` in mm");
   std::array<double, 2> half;
   for (int axis = 0; axis < 2; ++axis) half[axis] = 0.5 * (static_cast<double>((*size)[axis]) - 1) * (*spacing)[axis];
   return half;

@@ -378,7 +378,7 @@ AngularCoverage angular_coverage(const Geometry& geometry, bool allow_incomplete
     throw InputError(
         fmt::format("the geometry leaves a gap of {:.4g} degrees after gantry angle {:.6g} (modulo 180, as "
                     "opposite views of a parallel beam see the same rays); at most 20 degrees can be filled, "
-                    "so give the views that are missing, or --allow-incomplete-arc to go on without",
+                    "so give the views that are missing, or `allow_incomplete_arc` to go on without",
                     out.largest_gap * 180 / pi, distinct.angles[at_largest] * 180 / pi));
 
   const double missing = parallel ? widest : std::max(widest, 3 * median);

@@ -127,7 +127,7 @@ View view_from_matrix(const Matrix34& matrix, const std::string& name) {
     const Vector3 u = scaled(1 / t[2], a[0]), v = scaled(1 / t[2], a[1]);
     if (std::abs(length(u) - 1) > tolerance || std::abs(length(v) - 1) > tolerance)
       fail(name, fmt::format("one mm across the parallel beam becomes {:.9g} along u and {:.9g} along v; 1 and 1 are "
-                             "expected, so say with --pixel how large a pixel is, if that is the unit",
+                             "expected, so say with `detector.spacing` how large a pixel is, if that is the unit",
                              length(u), length(v)));
     set_angles(view, axes_from(u, v, name));
     view.sid = parallel_sid;
@@ -150,10 +150,11 @@ View view_from_matrix(const Matrix34& matrix, const std::string& name) {
   Axes axes = axes_from(axis[0], axis[1], name);
   const double scale_u = length(axis[0]), scale_v = length(axis[1]);
   if (std::abs(scale_u / scale_v - 1) > tolerance)
-    fail(name, fmt::format("the source is {:.9g} units of u but {:.9g} units of v from the detector; no geometry of "
-                           "RTK's nine parameters has different scales, so give both in mm, or say with --pixel how "
-                           "wide and high a pixel is",
-                           scale_u, scale_v));
+    fail(name, fmt::format(
+                   "the source is {:.9g} units of u but {:.9g} units of v from the detector; no geometry of "
+                   "RTK's nine parameters has different scales, so give both in mm, or say with `detector.spacing` how "
+                   "wide and high a pixel is",
+                   scale_u, scale_v));
   if (dot(axes.to_source, to_source) < 0) {
     // The matrix is only known up to a factor; with its sign turned, r3 and the offsets are those of a rotation.
     axes.u = scaled(-1, axes.u);

@@ -186,8 +186,8 @@ void read_astra(const std::vector<Row>& rows, const std::string& format, const s
 void read_matrices(const std::vector<Row>& rows, const std::string& format, const std::string& name, ScanFile& out) {
   const bool pixels = format.empty() ? out.detector.spacing.has_value() : format == format_names[3];
   if (pixels && !out.detector.spacing)
-    throw InputError(
-        fmt::format("{}: the matrices are in pixels, whose size is not known; give --pixel DU,DV in mm", name));
+    throw InputError(fmt::format(
+        "{}: the matrices are in pixels, whose size is not known; give `detector.spacing = DU,DV` in mm", name));
   const std::array<double, 2> spacing = pixels ? *out.detector.spacing : std::array<double, 2>{1, 1};
   const std::array<double, 2> first = pixels ? out.detector.first() : std::array<double, 2>{0, 0};
   for (std::size_t n = 0; n < rows.size(); ++n) {
@@ -245,15 +245,15 @@ ScanFile read_geometry_text(const std::string& text, const std::string& name, co
                             const TextFormat* format) {
   Parsed parsed = parse(text, name);
   if (parsed.format.empty() && format == nullptr)
-    throw InputError(fmt::format(
-        "{}: it is not clear what the numbers are; put '# format: astra cone_vec' (or "
-        "astra parallel3d_vec, matrices mm, matrices pixels) in the first line, or give 'halocline geometry "
-        "convert' --from astra or --from matrices",
-        name));
+    throw InputError(
+        fmt::format("{}: it is not clear what the numbers are; put '# format: astra cone_vec' (or "
+                    "astra parallel3d_vec, matrices mm, matrices pixels) in the first line, or give `format = astra` "
+                    "or `format = matrices`",
+                    name));
   const bool matrices =
       parsed.format.empty() ? *format == TextFormat::matrices : parsed.format.substr(0, 8) == "matrices";
   if (format != nullptr && matrices != (*format == TextFormat::matrices))
-    throw InputError(fmt::format("{} says that its format is '{}'; leave --from out", name, parsed.format));
+    throw InputError(fmt::format("{} says that its format is '{}'; leave `format` out", name, parsed.format));
   ScanFile out;
   require_same_pixels(parsed.detector, detector, name);
   out.detector = detector.or_else(parsed.detector);
@@ -272,7 +272,8 @@ std::string geometry_text(const Geometry& geometry, TextFormat format, const Det
     throw InputError(fmt::format("the detector is a cylinder of radius {} mm, which only RTK's XML can say",
                                  geometry.radius_cylindrical_detector));
   if (format == TextFormat::astra && !detector.spacing)
-    throw InputError("ASTRA's vectors hold the steps between pixels, which are not known; give --pixel DU,DV in mm");
+    throw InputError(
+        "ASTRA's vectors hold the steps between pixels, which are not known; give `detector.spacing = DU,DV` in mm");
   const bool astra = format == TextFormat::astra;
   std::string text = fmt::format("# format: {}\n", astra              ? format_names[geometry.parallel() ? 1 : 0]
                                                    : detector.spacing ? format_names[3]

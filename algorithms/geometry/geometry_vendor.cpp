@@ -156,7 +156,7 @@ ScanFile read_pca(const std::string& text, const std::string& name) {
     if (file.find("Geometry", key).value_or(0) != 0)
       throw InputError(
           fmt::format("{}: {} in [Geometry] is {} degrees, whose sense is not documented; set it to 0 and "
-                      "give the angle to 'halocline geometry convert' as --out-of-plane or --in-plane",
+                      "give the angle to `Geometry::views` as `out_of_plane_angle` or `in_plane_angle`",
                       name, key, *file.find("Geometry", key)));
   View view;
   view.sid = file.need("Geometry", "FOD");
@@ -177,11 +177,11 @@ ScanFile read_pca(const std::string& text, const std::string& name) {
   }
   out.sense =
       "a .pca file does not say which way the table turns: if the volume comes out doubled, negate the "
-      "angles with 'halocline geometry convert --reverse'";
+      "angles with `gantry_angle = -gantry_angle`";
   if (file.find("Geometry", "CalibValue").value_or(0) != 0)
     out.notes.push_back(
         fmt::format("CalibValue {} is not used, as its unit is not documented; find the axis with "
-                    "'halocline geometry find-axis'",
+                    "`find_axis()`",
                     *file.find("Geometry", "CalibValue")));
   check_geometry(out.geometry, name);
   return out;

@@ -25,7 +25,7 @@ Vector3 index_inside(const Grid& volume, const Vector3& position) {
   for (int axis = 0; axis < 3; ++axis)
     if (!(index[axis] >= -0.5 && index[axis] <= static_cast<double>(volume.size[axis]) - 0.5))
       throw InputError(
-          fmt::format("the position {:.6g}, {:.6g}, {:.6g} mm (--position) lies outside of the volume: its index along "
+          fmt::format("the position {:.6g}, {:.6g}, {:.6g} mm (`position`) lies outside of the volume: its index along "
                       "axis {} is {:.6g}, but the {} voxels there span -0.5 to {:.6g}",
                       position[0], position[1], position[2], "ijk"[axis], index[axis], volume.size[axis],
                       static_cast<double>(volume.size[axis]) - 0.5));
@@ -60,7 +60,7 @@ Grid oblique_plane(const Grid& volume, const Vector3& position, const Vector3& n
   const double size = length(normal);
   if (!(size > 0) || !std::isfinite(size))
     throw InputError(
-        fmt::format("the direction {}, {}, {} (--normal) is none: expected three finite numbers that are not all 0",
+        fmt::format("the direction {}, {}, {} (`normal`) is none: expected three finite numbers that are not all 0",
                     normal[0], normal[1], normal[2]));
   constexpr double least_sine = 1e-6;
   const Vector3 n = scaled(1 / size, normal), k = axis_of(volume, 2);

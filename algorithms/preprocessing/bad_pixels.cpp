@@ -128,7 +128,7 @@ void find_good_neighbours(const std::vector<char>& bad, const std::string& name,
     if (before == 0 && after == 0)
       throw InputError(
           fmt::format("{}: all pixels of the detector are bad, or all of row {} and thousands beside it, so that there "
-                      "is nothing to interpolate them from; give the map of bad pixels yourself (--bad-pixels)",
+                      "is nothing to interpolate them from; give the map of bad pixels yourself (`bad_pixels`)",
                       name, row));
     if (before == 0) before = after;
     if (after == 0) after = before;

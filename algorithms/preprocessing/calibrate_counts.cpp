@@ -133,7 +133,7 @@ void CountsCalibrator::look_through(const VolumeSource& counts, const std::strin
     if (!any)
       throw InputError(fmt::format(
           "{}: view {} has no count of {:.4g} or more above the dark field: the beam was off, the view is lost, or "
-          "these are no counts; leave the view out of the stack and of the geometry (or set --floor)",
+          "these are no counts; leave the view out of the stack and of the geometry (or set `floor`)",
           name, views_ + view, options_.floor));
   }
 }
@@ -241,36 +241,36 @@ void check_counts_options(const CountsOptions& options, const Grid& counts, bool
                           const std::string& counts_name) {
   if (!with_flats && !options.air)
     throw InputError(
-        fmt::format("{}: what the beam alone gives is not known; give images without the object (--flat), a region of "
-                    "the detector that sees the beam alone in every view (--air), or both",
+        fmt::format("{}: what the beam alone gives is not known; give images without the object (`flats`), a region of "
+                    "the detector that sees the beam alone in every view (`air`), or both",
                     counts_name));
   if (!(options.floor > 0) || !std::isfinite(options.floor))
-    throw InputError(fmt::format("the floor of the counts (--floor) is {}; it must be above 0", options.floor));
+    throw InputError(fmt::format("the floor of the counts (`floor`) is {}; it must be above 0", options.floor));
   if (options.hardening.size() > most_hardening_coefficients)
-    throw InputError(fmt::format("--beam-hardening has {} coefficients; expected at most {}", options.hardening.size(),
+    throw InputError(fmt::format("`hardening` has {} coefficients; expected at most {}", options.hardening.size(),
                                  most_hardening_coefficients));
   for (const double c : options.hardening)
     if (!std::isfinite(c))
-      throw InputError(fmt::format("a coefficient of --beam-hardening is {}; it must be a finite number", c));
+      throw InputError(fmt::format("a coefficient of `hardening` is {}; it must be a finite number", c));
   if (!options.hardening.empty() && !(options.hardening.front() > 0))
     throw InputError(
-        fmt::format("--beam-hardening begins with C1 = {}; it must be positive, or thin parts would not attenuate "
+        fmt::format("`hardening` begins with C1 = {}; it must be positive, or thin parts would not attenuate "
                     "(1 where the line integrals of thin parts are right)",
                     options.hardening.front()));
   for (const double c : options.hardening)
     if (std::abs(c) > 1e6)
-      throw InputError(fmt::format("a coefficient of --beam-hardening is {:g}; no more than 1e+06 is expected", c));
+      throw InputError(fmt::format("a coefficient of `hardening` is {:g}; no more than 1e+06 is expected", c));
   check_ring_width(options.ring_width, counts, counts_name);
   if (!options.air) return;
   const auto [u0, v0, u1, v1] = *options.air;
   if (u0 >= u1 || v0 >= v1)
     throw InputError(
-        fmt::format("the air region {},{},{},{} (--air) holds no pixel; expected U0,V0,U1,V1 with U0 < U1 and V0 < V1, "
+        fmt::format("the air region {},{},{},{} (`air`) holds no pixel; expected U0,V0,U1,V1 with U0 < U1 and V0 < V1, "
                     "upper ends not included",
                     u0, v0, u1, v1));
   if (u1 > counts.size[0] || v1 > counts.size[1])
     throw InputError(
-        fmt::format("the air region {},{},{},{} (--air) reaches beyond the detector of {}, which has {} x "
+        fmt::format("the air region {},{},{},{} (`air`) reaches beyond the detector of {}, which has {} x "
                     "{} pixels",
                     u0, v0, u1, v1, counts_name, counts.size[0], counts.size[1]));
 }

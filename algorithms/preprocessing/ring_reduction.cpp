@@ -64,12 +64,12 @@ void RingFreeSource::read(std::size_t first, std::size_t count, float* to) const
 void check_ring_width(int width, const Grid& projections, const std::string& name) {
   if (width > 0 && projections.size[2] < fewest_views_for_rings)
     throw InputError(
-        fmt::format("{}: rings (--reduce-rings) are told from the object by what moves over the views, and {} "
+        fmt::format("{}: rings (`ring_width`) are told from the object by what moves over the views, and {} "
                     "too few; at least {} are needed",
                     name, plural(projections.size[2], "view is", "views are"), fewest_views_for_rings));
   if (width < 0 || (width > 0 && 4 * static_cast<std::size_t>(width) + 3 > projections.size[0]))
     throw InputError(
-        fmt::format("{}: rings {} pixels wide (--reduce-rings) need a detector of {} columns or more, and it has {}",
+        fmt::format("{}: rings {} pixels wide (`ring_width`) need a detector of {} columns or more, and it has {}",
                     name, width, 4 * width + 3, projections.size[0]));
 }
 

@@ -37,7 +37,7 @@ class RingFreeSource : public VolumeSource {
 };
 
 /// Throws InputError that names `name` if the projections have too few views or columns for rings `width` wide
-/// (--reduce-rings); 0: none are looked for.
+/// (`ring_width`); 0: none are looked for.
 void check_ring_width(int width, const Grid& projections, const std::string& name);
 
 }  // namespace halocline

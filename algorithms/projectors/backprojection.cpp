@@ -182,7 +182,8 @@ void VoxelDriven::declare(Requirements& requirements) const {
   requirements.arrays.push_back({.name = "volume", .kind = ArrayKind::volume, .lifetime = Lifetime::output});
   requirements.arrays.push_back({.name = "matrices", .kind = ArrayKind::fixed, .elements = matrices_.size()});
   requirements.kernels.push_back(kernel_.kernel);
-  // Updates a second on an H200, over its copy's rate (benchmarks/RESULTS.md); columns and lanes on two CPU cores.
+  // Updates a second on an H200, over its copy's rate (benchmarks/results/nvidia-h200.md); columns and lanes on two CPU
+  // cores.
   const auto [form, bytes] = tile_                        ? std::pair{"tile", 4.7}
                              : layout_ == Layout::columns ? std::pair{"columns", 110.0}
                              : lanes_                     ? std::pair{"lanes", 40.0}
@@ -378,7 +379,7 @@ RunResult backproject(const Volume& projections, const Geometry& geometry, const
   check_grid(grid, "the volume");
   if (parameters.hardware_interpolation)
     require_variant(parameters.half_texels ? half_texture_variant() : texture_variant(), devices,
-                    parameters.half_texels ? "--interpolation half" : "--interpolation hardware");
+                    parameters.half_texels ? "`half_texels`" : "`hardware_interpolation`");
   const auto method_for = [&](const std::vector<Device>& used) {
     return unfiltered(geometry, projections.grid, grid, parameters, checked_budgets(used));
   };

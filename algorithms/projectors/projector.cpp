@@ -91,7 +91,7 @@ bool all_cpu(const std::vector<DeviceModel>& models) {
   return std::all_of(models.begin(), models.end(), [](const DeviceModel& each) { return each.cpu; });
 }
 
-// On an H200 a quarter faster (benchmarks/RESULTS.md).
+// On an H200 a quarter faster (benchmarks/results/nvidia-h200.md).
 bool siddon_from_images(const std::vector<DeviceModel>& models, const Grid& volume) {
   const auto takes = [side = std::max(volume.size[0], volume.size[1]), layers = volume.size[2]](const auto& device) {
     if (device.cpu || side > device.image_side || layers > device.image_layers) return false;
@@ -158,7 +158,9 @@ std::vector<std::string> projector_names() {
 Projector projector_from_name(const std::string& name) {
   for (int n = 0; n < static_cast<int>(std::size(kinds)); ++n)
     if (name == kinds[n].name) return static_cast<Projector>(n);
-  throw InputError(fmt::format("--projector is \"{}\"; expected one of: {}", name, fmt::join(projector_names(), ", ")));
+  throw InputError({.what = "`projector`",
+                    .found = '"' + name + '"',
+                    .expected = fmt::format("one of: {}", fmt::join(projector_names(), ", "))});
 }
 
 std::string projector_name(Projector projector) {
@@ -177,12 +179,12 @@ RayProjection::RayProjection(const Geometry& geometry, const Grid& volume, const
     throw InputError("distance-driven projection reads buffers only, so leave the images out");
   if (parameters.hardware_interpolation && parameters.projector != Projector::joseph)
     throw InputError(
-        fmt::format("hardware interpolation (--interpolation hardware) goes with --projector joseph; {} does not "
+        fmt::format("hardware interpolation (`hardware_interpolation`) goes with `projector = joseph`; {} does not "
                     "interpolate, so leave it out",
                     projector_name(parameters.projector)));
   if (parameters.hardware_interpolation && !table_.plain())
     throw InputError(
-        fmt::format("hardware interpolation (--interpolation hardware) does not go with {}; use exact interpolation",
+        fmt::format("hardware interpolation (`hardware_interpolation`) does not go with {}; use exact interpolation",
                     table_.arcs.empty() ? "a volume that reaches to the source or to the detector, where rays end"
                                         : "a cylindrical detector"));
 }
@@ -261,7 +263,7 @@ Requirements RayProjection::requirements() const {
     requirements.batch_step = order_.empty() ? 1 : 2;
   }
   requirements.halo_high = parameters_.projector == Projector::joseph ? 1 : 0;
-  // As measured on an H200 (benchmarks/RESULTS.md).
+  // As measured on an H200 (benchmarks/results/nvidia-h200.md).
   const double bytes = parameters_.projector == Projector::siddon            ? (images() ? 5.9 : 7.3)
                        : parameters_.projector == Projector::distance_driven ? 63
                        : !images()                                           ? 12
@@ -485,7 +487,7 @@ RunResult project(const Volume& volume, const Geometry& geometry, const Grid& pr
   check_volume(volume, "the volume");
   check_projection_grids(geometry, volume.grid, projections);
   if (parameters.hardware_interpolation)
-    require_variant(texture_projection_variant(), devices, "--interpolation hardware");
+    require_variant(texture_projection_variant(), devices, "`hardware_interpolation`");
   const auto plan = [&](const std::vector<Device>& used) {
     return projection_plan(geometry, volume.grid, projections, parameters, device_models(used), options.plan);
   };

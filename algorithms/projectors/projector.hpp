@@ -19,7 +19,7 @@ namespace halocline {
 enum class Projector { joseph, siddon, distance_driven };
 
 std::vector<std::string> projector_names();
-/// "joseph", "siddon" or "distance-driven". Throws InputError that names --projector and lists them.
+/// "joseph", "siddon" or "distance-driven". Throws InputError that names `projector` and lists them.
 Projector projector_from_name(const std::string& name);
 std::string projector_name(Projector projector);
 
@@ -96,7 +96,7 @@ class RayBackprojection : public BackprojectionMethod {
   Projector projector_;
   RayTable table_;
   bool tiles_, stacks_, upright_;  // forms of Joseph's adjoint: for CPUs, for GPUs where no ray follows k, without tilt
-  int slices_per_item_;            // but for tiles, as measured (benchmarks/RESULTS.md)
+  int slices_per_item_;            // but for tiles, as measured (benchmarks/results/nvidia-h200.md)
   std::vector<float> matrices_;    // 12 a view
   std::function<Range(Range)> detector_rows_;
 

@@ -1,4 +1,4 @@
-// The check of every option that takes a positive number.
+// The check of every parameter that takes a positive number.
 #pragma once
 
 #include <fmt/format.h>
@@ -10,10 +10,10 @@
 
 namespace halocline {
 
-/// Throws InputError that names `option` if there is a value and it is not positive and finite.
-inline void require_positive(const char* option, const std::optional<double>& value) {
+/// Throws InputError that names `parameter`, given in backticks, if there is a value and it is not positive and finite.
+inline void require_positive(const char* parameter, const std::optional<double>& value) {
   if (value && !(*value > 0 && std::isfinite(*value)))
-    throw InputError(fmt::format("{} is {}; expected a positive number", option, *value));
+    throw InputError({.what = parameter, .found = fmt::to_string(*value), .expected = "a positive number"});
 }
 
 }  // namespace halocline

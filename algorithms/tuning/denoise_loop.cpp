@@ -19,7 +19,7 @@ namespace {
 constexpr double noise = 0.1, lambda = 1.0 / 15;
 constexpr int most_iterations = 1000;        // to a gap
 constexpr int endless_iterations = 1 << 18;  // of a rate
-constexpr std::size_t smallest_size = 8;     // that a missing --size may come to
+constexpr std::size_t smallest_size = 8;     // that a missing `size` may come to
 const std::vector<BenchForm> descents{{"tvgd", {}}, {"tvgd", {}, true, false}, {"tvgd", {}, false, true}};
 constexpr std::size_t frames = 8;  // of pdu4d
 const std::vector<std::string> methods{"pdu", "spdu", "tvgd", "pdu4d"};
@@ -95,7 +95,7 @@ std::optional<std::size_t> whole_bytes(const Device& device, const BenchForm& fo
 std::vector<BenchForm> wanted_forms(const DenoiseBenchOptions& options) {
   for (const auto& method : options.methods)
     if (std::find(methods.begin(), methods.end(), method) == methods.end())
-      throw InputError(fmt::format("--method is \"{}\"; the bench has: {}", method, fmt::join(methods, ", ")));
+      throw InputError(fmt::format("`methods` is \"{}\"; the bench has: {}", method, fmt::join(methods, ", ")));
   const auto has = [](const std::vector<std::string>& list, const std::string& name) {
     return std::find(list.begin(), list.end(), name) != list.end();
   };
@@ -114,12 +114,12 @@ std::vector<BenchForm> wanted_forms(const DenoiseBenchOptions& options) {
       chosen = true;
     }
     if (!chosen && !options.methods.empty())
-      throw InputError(fmt::format("--forms {}: {} has none of them; it has {}, or leave it out of --method",
+      throw InputError(fmt::format("`forms` {}: {} has none of them; it has {}, or leave it out of `methods`",
                                    fmt::join(options.forms, ","), method, fmt::join(own, ", ")));
   }
   for (const auto& name : options.forms)
     if (name != "all" && !has(names, name))
-      throw InputError(fmt::format("--forms has \"{}\"; expected all or some of: {}", name, fmt::join(names, ", ")));
+      throw InputError(fmt::format("`forms` has \"{}\"; expected all or some of: {}", name, fmt::join(names, ", ")));
   return wanted;
 }
 
@@ -332,8 +332,9 @@ IterationRecord DenoiseLoop::run() {
 DenoiseBenchPlan plan_denoise_bench(const Device& device, const DenoiseBenchOptions& options) {
   const auto wanted = wanted_forms(options);
   if (options.size && (*options.size < 1 || *options.size > most_bench_size))
-    throw InputError(
-        fmt::format("--size is {}; expected 1 to {} voxels along each edge", *options.size, most_bench_size));
+    throw InputError({.what = "`size`",
+                      .found = fmt::to_string(*options.size),
+                      .expected = fmt::format("1 to {} voxels along each edge", most_bench_size)});
   DenoiseBenchPlan plan;
   plan.size = options.size.value_or(device.info().cpu() ? 192 : 512);
   const auto all_fit = [&] {
@@ -358,7 +359,7 @@ DenoiseBenchPlan plan_denoise_bench(const Device& device, const DenoiseBenchOpti
   if (plan.forms.empty())
     throw PlanError(
         fmt::format("bench: nothing of what was asked for runs on {} with {}^3 voxels:\n  {}\nGive a "
-                    "smaller --size, more --device-memory, or other --forms.",
+                    "smaller `size`, more `device_memory`, or other `forms`.",
                     device.info().name, plan.size, fmt::join(plan.left_out, "\n  ")));
   return plan;
 }

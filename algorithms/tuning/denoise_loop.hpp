@@ -117,7 +117,7 @@ struct DenoiseBench {
 };
 
 /// What bench_denoise() would run. Without a size it is made smaller until all forms lie in the device's memory as one
-/// slab; forms too large for a given size are left out. Throws InputError that names --size, --method or --forms, and
+/// slab; forms too large for a given size are left out. Throws InputError that names `size`, `methods` or `forms`, and
 /// PlanError if nothing fits.
 DenoiseBenchPlan plan_denoise_bench(const Device& device, const DenoiseBenchOptions& options);
 

@@ -1,4 +1,4 @@
-// All kernel variants that are checked against their twins (variant_check.hpp), as `halocline devices --check` does.
+// All kernel variants that are checked against their twins (variant_check.hpp).
 #pragma once
 
 #include <string>

@@ -156,7 +156,7 @@ class Tuner {
     const auto classes = options_.classes.empty() ? tune_classes() : options_.classes;
     for (const auto& name : classes) {
       if (!time_.begin(static_cast<std::size_t>(&classes.back() - &name + 1))) {
-        result_.left_out.push_back(fmt::format("{}: no time was left (--seconds)", name));
+        result_.left_out.push_back(fmt::format("{}: no time was left (`seconds`)", name));
         continue;
       }
       try {
@@ -166,7 +166,7 @@ class Tuner {
       } catch (const OutOfTime&) {
         device_.record(nullptr);
         result_.left_out.push_back(
-            fmt::format("{}: no time was left to compile its kernels and to measure them (--seconds)", name));
+            fmt::format("{}: no time was left to compile its kernels and to measure them (`seconds`)", name));
       }
     }
     result_.seconds = seconds();
@@ -420,9 +420,10 @@ double tune_host_bytes(const DeviceInfo& device, const TuneOptions& options) {
 TuneResult tune(Device device, const TuneOptions& options, const Progress& progress) {
   for (const auto& name : options.classes)
     if (std::find(tune_classes().begin(), tune_classes().end(), name) == tune_classes().end())
-      throw InputError(fmt::format("--class '{}' is unknown; give some of {}", name, fmt::join(tune_classes(), ", ")));
+      throw InputError(
+          fmt::format("`classes` '{}' is unknown; give some of {}", name, fmt::join(tune_classes(), ", ")));
   if (options.size > most_bench_size)
-    throw InputError(fmt::format("--size {} is too large; give at most {}", options.size, most_bench_size));
+    throw InputError(fmt::format("`size` {} is too large; give at most {}", options.size, most_bench_size));
   return Tuner(std::move(device), options, progress).run();
 }
 
@@ -452,7 +453,7 @@ int tuned_or_tried_stages(std::span<const Device> devices, const std::string& me
 }
 
 void keep_stages(const Device& device, const std::string& method, int stages) {
-  // What is in use may be less than what is kept (--no-tune).
+  // What is in use may be less than what is kept: use_tuning() leaves the disk as it is.
   for (const bool kept : {true, false}) {
     Tuning tuning = kept ? stored_tuning(device.info()).value_or(Tuning{}) : tuning_of(device);
     tuning.choices["stages of " + method] = std::to_string(stages);

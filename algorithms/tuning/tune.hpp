@@ -44,7 +44,7 @@ double tune_host_bytes(const DeviceInfo& device, const TuneOptions& options);
 
 /// Measures on `device`, which afterwards uses what it had before. A shape replaces the default only if it was faster
 /// by more than a thirtieth when the two were measured again in turns, so nothing becomes slower. Throws InputError
-/// that names --class or --size, ClError, Interrupted.
+/// that names `classes` or `size`, ClError, Interrupted.
 TuneResult tune(Device device, const TuneOptions& options, const Progress& progress = {});
 
 /// The form (iterations a pass; 0: in place) that tuning found for "pdu" or "spdu" on all of `devices`: the least of

@@ -44,7 +44,7 @@ std::optional<Finding> checked(const Variant& variant, const Device& device) {
   try {
     return variant.check(device);
   } catch (const PlanError&) {
-    return std::nullopt;         // --device-memory is too small even for these volumes
+    return std::nullopt;         // `device_memory` is too small even for these volumes
   } catch (const InputError&) {  // nothing is wrong with these inputs
     return Finding{Verdict::wrong, "its result is not finite"};
   } catch (const BuildError& error) {
@@ -135,7 +135,7 @@ Finding check_variant(const Variant& variant, const Device& device, bool afresh)
     if (const auto stored = cache.load(key)) return known[key] = finding_of(*stored);
   }
   const auto finding = checked(variant, device);
-  if (!finding) return {Verdict::not_taken, "--device-memory is too small for the check"};
+  if (!finding) return {Verdict::not_taken, "`device_memory` is too small for the check"};
   cache.store(key, stored_form(*finding));
   return known[key] = *finding;
 }
@@ -150,13 +150,13 @@ bool variant_works(const Variant& variant, const std::vector<Device>& devices, c
   return true;
 }
 
-void require_variant(const Variant& variant, const std::vector<Device>& devices, const std::string& option) {
+void require_variant(const Variant& variant, const std::vector<Device>& devices, const std::string& parameter) {
   for (const auto& device : devices) {
     if (const std::string found = obstacle(variant, device, false); !found.empty())
-      throw InputError(fmt::format(
-          "{}: {}. Leave the option out, choose another --device, or try another driver; 'halocline devices "
-          "--check' then checks again",
-          option, found));
+      throw InputError(
+          fmt::format("{}: {}. Leave the option out, choose another `device`, or try another driver; `check_variant()` "
+                      "then checks again",
+                      parameter, found));
   }
 }
 

@@ -52,8 +52,8 @@ Finding check_variant(const Variant& variant, const Device& device, bool afresh 
 /// for.
 bool variant_works(const Variant& variant, const std::vector<Device>& devices, const std::string& instead);
 
-/// Throws InputError that names the option which asked for the variant, and the device on which it is wrong. One that
-/// differs in the last bits serves.
-void require_variant(const Variant& variant, const std::vector<Device>& devices, const std::string& option);
+/// Throws InputError that names the `parameter` which asked for the variant, and the device on which it is wrong. One
+/// that differs in the last bits serves.
+void require_variant(const Variant& variant, const std::vector<Device>& devices, const std::string& parameter);
 
 }  // namespace halocline

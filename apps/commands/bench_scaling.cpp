@@ -35,7 +35,7 @@ std::vector<ScalingTeam> teams_of(Job& job, const ScalingCommand& command) {
     if (is_part(devices[0].info())) throw InputError("bench scaling: --out-of-core is not for a device in parts");
     teams.push_back(
         {fmt::format("1 device, {}", bytes_text(static_cast<double>(command.out_of_core))),
-         open_devices({.devices = std::to_string(devices[0].info().index), .memory = command.out_of_core})});
+         open_devices({.device = std::to_string(devices[0].info().index), .device_memory = command.out_of_core})});
     job.trace(teams.back().devices.front());
   }
   for (std::size_t count = 2; count < 2 * devices.size(); count *= 2) {
@@ -67,9 +67,13 @@ Shares shares_of(const ScalingRate& rate, const std::vector<ScalingRate>& rates,
   return {efficiency(rate, first, rate.seconds, first.seconds), efficiency(rate, first, own, first.iteration_seconds)};
 }
 
-nlohmann::json scaling_json(const std::vector<ScalingRate>& rates, const ScalingCommand& command) {
-  nlohmann::json result{
-      {"size", command.options.size}, {"iterations", command.options.iterations}, {"runs", nlohmann::json::array()}};
+// `device`: the one that runs alone.
+nlohmann::json scaling_json(const std::vector<ScalingRate>& rates, const DeviceInfo& device,
+                            const ScalingCommand& command) {
+  nlohmann::json result{{"device", device_json(device)},
+                        {"size", command.options.size},
+                        {"iterations", command.options.iterations},
+                        {"runs", nlohmann::json::array()}};
   for (const auto& rate : rates) {
     const auto shares = shares_of(rate, rates, command.options.iterations);
     nlohmann::json run{{"job", rate.job},
@@ -135,7 +139,7 @@ void run_bench_scaling(Job& job, ScalingCommand& command) {
   }
   const auto rates =
       job.timed("bench", [&] { return bench_scaling(teams, command.options, job.run_options().progress); });
-  job.results() = scaling_json(rates, command);
+  job.results() = scaling_json(rates, teams.front().devices.front().info(), command);
   if (command.json)
     job.print(job.results().dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   else

@@ -94,7 +94,7 @@ void add_devices(CLI::App& app, Action& action) {
     action = [json, check](Job& job) {
       const auto devices = list_devices();
       if (*json && devices.empty()) job.print("[]");
-      std::string wanted = job.common().devices.devices;
+      std::string wanted = job.common().devices.device;
       const char* environment = std::getenv("HALOCLINE_DEVICE");
       if (wanted.empty() && environment != nullptr) wanted = environment;
       const auto chosen = select_devices(devices, wanted);  // refuses an empty list

@@ -220,7 +220,7 @@ void run_plan(Job& job, const PlanCommand& command) {
     machine = {"this computer", "", host_memory_bytes(), 0, device_models(here)};
   }
   if (job.common().host_memory > 0) machine.host_memory = job.common().host_memory;
-  if (const std::size_t memory = job.common().devices.memory; memory > 0)
+  if (const std::size_t memory = job.common().devices.device_memory; memory > 0)
     for (auto& device : machine.devices) device.memory = memory;
   const Grid volume = volume_of(command);
   PlanOptions options;

@@ -98,7 +98,7 @@ GrowingSeries::Clock::time_point GrowingSeries::arrival(const Stamp& stamp) cons
 
 void GrowingSeries::give_up(double patience, const std::string& reason) const {
   const auto file = next();
-  std::string text = fmt::format("view {} of '{}' did not come in {:.6g} s (--wait): ", taken_, name_, patience);
+  std::string text = fmt::format("view {} of '{}' did not come in {:.6g} s (`patience`): ", taken_, name_, patience);
   if (file) {
     text += fmt::format("'{}' is there, but not whole: {}", *file, reason);
   } else if (!ahead_.empty()) {
@@ -121,7 +121,7 @@ void GrowingSeries::give_up(double patience, const std::string& reason) const {
   text += expected_ == SIZE_MAX ? fmt::format("; {} came", views_text(taken_))
                                 : fmt::format("; {} of {} came", taken_, views_text(expected_));
   if (taken_ > 0) text += fmt::format(", '{}' the last", last_);
-  throw FileError(text + ". Give a longer --wait if the scan goes on, else see what became of it");
+  throw FileError(text + ". Give a longer `patience` if the scan goes on, else see what became of it");
 }
 
 GrowingSeries::File GrowingSeries::take(std::chrono::duration<double> patience, const Read& read) {

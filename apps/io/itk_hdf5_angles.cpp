@@ -50,8 +50,7 @@ std::vector<double> read_hdf5_angles(const std::string& path) {
   } catch (const H5::Exception& error) {
     throw InputError(
         fmt::format("{}: /exchange/theta cannot be read ({}); a Data Exchange file (HDF5) with one angle in "
-                    "degrees a view is expected, or write the angles to a text file and use 'halocline "
-                    "geometry circular --angles'",
+                    "degrees a view is expected, or write the angles to a text file and use `CircularOptions::angles`",
                     path, error.getDetailMsg()));
   }
 }

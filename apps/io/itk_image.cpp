@@ -325,7 +325,7 @@ TypedVolume allocate(const Grid& grid, Component component, const std::string& p
   check_grid(grid, "'" + path + "'");
   try {
     return TypedVolume(grid, component, scaling);
-  } catch (const InputError&) {  // of --scratch
+  } catch (const InputError&) {  // of `scratch`
     throw;
   } catch (const std::exception&) {
     throw InputError(

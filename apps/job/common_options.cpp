@@ -12,7 +12,7 @@ namespace halocline {
 
 void add_common_options(CLI::App& app, CommonOptions& options) {
   const char* devices = "Devices";
-  app.add_option("--device", options.devices.devices,
+  app.add_option("--device", options.devices.device,
                  "Comma list of: index, cpu, gpu, accelerator, all, or a part of a name (see 'halocline devices'). "
                  "Default: the "
                  "environment's HALOCLINE_DEVICE, else the first GPU, else the first device")
@@ -25,7 +25,7 @@ void add_common_options(CLI::App& app, CommonOptions& options) {
       ->group(devices);
   app.add_option_function<std::string>(
          "--device-memory",
-         [&options](const std::string& text) { options.devices.memory = parse_bytes("--device-memory", text); },
+         [&options](const std::string& text) { options.devices.device_memory = parse_bytes("--device-memory", text); },
          "Budget of each device in bytes, with K, M, G or T (powers of 1024), e.g. 64M or 1.5G. Default: 90 % of what "
          "it has")
       ->type_name("BYTES")

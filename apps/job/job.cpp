@@ -17,6 +17,7 @@
 #include "apps/io/image_series.hpp"
 #include "apps/io/meta_image.hpp"
 #include "apps/io/slice_files.hpp"
+#include "apps/job/option_names.hpp"
 #include "apps/job/progress.hpp"
 #include "apps/job/report.hpp"
 #include "host/error.hpp"
@@ -242,7 +243,7 @@ void Job::commit(ImageSink& image) {
 const std::vector<Device>& Job::devices(const std::string& otherwise) {
   if (devices_.empty()) {
     auto selection = common_.devices;
-    if (selection.devices.empty() && std::getenv("HALOCLINE_DEVICE") == nullptr) selection.devices = otherwise;
+    if (selection.device.empty() && std::getenv("HALOCLINE_DEVICE") == nullptr) selection.device = otherwise;
     devices_ = open_devices(selection);
     for (auto& device : devices_) {
       device_rates(device);  // before the trace begins
@@ -361,7 +362,7 @@ void Job::say(const std::string& line) const {
 }
 
 void Job::print(const std::string& text) const {
-  std::fputs((text + (text.ends_with('\n') ? "" : "\n")).c_str(), stdout);
+  std::fputs((in_options(text) + (text.ends_with('\n') ? "" : "\n")).c_str(), stdout);
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
     throw FileError(fmt::format("the standard output could not be written: {}", std::strerror(errno)));
 }
@@ -411,6 +412,8 @@ void Job::finish(bool failed) {
   if (trace_)
     for (const auto& [name, total] : trace_->totals())
       report_["commands"][name] = {{"seconds", total.first}, {"calls", total.second}};
+  for (const auto& [name, value] : report_.items())
+    if (name != "options" && name != "inputs" && name != "outputs") put_in_options(value);  // those are the user's
   write_file_atomically(common_.report, [&](std::ostream& out) {
     out << report_.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
   });

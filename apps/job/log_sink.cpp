@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 
+#include "apps/job/option_names.hpp"
 #include "host/captured_stderr.hpp"
 
 namespace halocline {
@@ -26,7 +27,7 @@ class StderrSink : public spdlog::sinks::base_sink<std::mutex> {
       text.insert(message.color_range_end, "\033[m");
       text.insert(message.color_range_start, colours[static_cast<std::size_t>(message.level)]);
     }
-    write_stderr(text);
+    write_stderr(in_options(text));
   }
   void flush_() override {}
 

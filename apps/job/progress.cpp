@@ -7,6 +7,7 @@
 #include <chrono>
 #include <memory>
 
+#include "apps/job/option_names.hpp"
 #include "host/captured_stderr.hpp"
 
 namespace halocline {
@@ -68,7 +69,7 @@ class Printer {
       line += fmt::format(", {} left", time_text(elapsed * (1 - fraction) / fraction));
     if (state.work > 0 && elapsed > 0.5) line += fmt::format(", {:.3g} G{}/s", 1e-9 * state.work / elapsed, state.unit);
     line += transfers(state);
-    if (!state.note.empty()) line += ", " + state.note;
+    if (!state.note.empty()) line += ", " + in_options(state.note);
     write_stderr(terminal_ ? fmt::format("\r{}\x1b[K", line) : line + "\n");
     shown_ = terminal_;
     last_ = Clock::now();

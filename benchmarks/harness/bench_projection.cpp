@@ -27,7 +27,7 @@ namespace halocline {
 namespace {
 
 constexpr std::size_t places = 256;       // where results are compared with fp64
-constexpr std::size_t smallest_size = 8;  // that a missing --size may come to
+constexpr std::size_t smallest_size = 8;  // that a missing `size` may come to
 constexpr std::size_t most_size = 8192, most_views = 65536;
 
 const char* const names[] = {"project", "backproject", "fdk", "slices"};
@@ -172,7 +172,7 @@ std::vector<Mode> wanted_modes(ScanBench bench, const ScanBenchOptions& options)
   const auto known = scan_bench_modes(bench);
   for (const auto& name : options.modes)
     if (std::find(known.begin(), known.end(), name) == known.end())
-      throw InputError(fmt::format("--modes has \"{}\"; expected some of: {}", name, fmt::join(known, ", ")));
+      throw InputError(fmt::format("`modes` has \"{}\"; expected some of: {}", name, fmt::join(known, ", ")));
   std::vector<Mode> wanted;
   for (auto& mode : all_modes(bench))
     if (options.modes.empty() ||
@@ -428,9 +428,13 @@ std::vector<std::string> scan_bench_modes(ScanBench bench) {
 ScanBenchPlan plan_scan_bench(ScanBench bench, const Device& device, const ScanBenchOptions& options) {
   const auto wanted = wanted_modes(bench, options);
   if (options.size && (*options.size < 2 || *options.size > most_size))
-    throw InputError(fmt::format("--size is {}; expected 2 to {} voxels along each edge", *options.size, most_size));
+    throw InputError({.what = "`size`",
+                      .found = fmt::to_string(*options.size),
+                      .expected = fmt::format("2 to {} voxels along each edge", most_size)});
   if (options.views && (*options.views < least_bench_views || *options.views > most_views))
-    throw InputError(fmt::format("--views is {}; expected {} to {}", *options.views, least_bench_views, most_views));
+    throw InputError({.what = "`views`",
+                      .found = fmt::to_string(*options.views),
+                      .expected = fmt::format("{} to {}", least_bench_views, most_views)});
   const bool cpu = device.info().cpu(), slices = bench == ScanBench::slices;
   ScanBenchPlan plan;
   for (std::size_t size = options.size.value_or(cpu ? 128 : slices ? 1024 : 512);; size = size * 3 / 4 / 4 * 4) {
@@ -455,7 +459,7 @@ ScanBenchPlan plan_scan_bench(ScanBench bench, const Device& device, const ScanB
   if (plan.modes.empty())
     throw PlanError(fmt::format(
         "bench {}: nothing of what was asked for runs on {} with {}^3 voxels and {} views:\n  "
-        "{}\nGive a smaller --size or --views, more --device-memory, or other --modes.",
+        "{}\nGive a smaller `size` or `views`, more `device_memory`, or other `modes`.",
         scan_bench_name(bench), device.info().name, plan.size, plan.views, fmt::join(plan.left_out, "\n  ")));
   return plan;
 }

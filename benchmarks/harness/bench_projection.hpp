@@ -17,7 +17,7 @@ namespace halocline {
 /// three orthogonal ones of projections that are filtered and lie on the device.
 enum class ScanBench { project, backproject, fdk, slices };
 std::string scan_bench_name(ScanBench bench);
-/// What --modes may hold; some devices lack some.
+/// What `modes` may hold; some devices lack some.
 std::vector<std::string> scan_bench_modes(ScanBench bench);
 
 struct ScanBenchOptions {
@@ -71,7 +71,7 @@ struct ScanBenchResult {
 };
 
 /// What run_scan_bench() would run. Without a size it is made smaller until all modes fit; modes too large for a given
-/// one are left out. Throws InputError that names --size, --views or --modes, and PlanError that names --size if
+/// one are left out. Throws InputError that names `size`, `views` or `modes`, and PlanError that names `size` if
 /// nothing fits.
 ScanBenchPlan plan_scan_bench(ScanBench bench, const Device& device, const ScanBenchOptions& options);
 

@@ -104,8 +104,9 @@ std::vector<ScalingRate> bench_scaling(const std::vector<ScalingTeam>& teams, co
     std::erase(jobs, "fdk-texture");
   for (const auto& job : jobs)
     if (std::find(known.begin(), known.end(), job) == known.end())
-      throw InputError(fmt::format("--jobs has \"{}\"; expected some of: {}", job, fmt::join(known, ", ")));
-  if (options.size < 8) throw InputError(fmt::format("--size is {}; expected 8 or more", options.size));
+      throw InputError(fmt::format("`jobs` has \"{}\"; expected some of: {}", job, fmt::join(known, ", ")));
+  if (options.size < 8)
+    throw InputError({.what = "`size`", .found = fmt::to_string(options.size), .expected = "8 or more"});
 
   std::vector<ScalingRate> rates;
   double done = 0;

@@ -45,7 +45,7 @@ struct ScalingRate {
 /// Bytes of host memory that inputs and results of the largest team take.
 double scaling_bytes(const ScalingOptions& options, std::size_t times);
 
-/// Throws InputError that names --jobs or --size, and what the runs throw.
+/// Throws InputError that names `jobs` or `size`, and what the runs throw.
 std::vector<ScalingRate> bench_scaling(const std::vector<ScalingTeam>& teams, const ScalingOptions& options,
                                        const Progress& progress = {});
 

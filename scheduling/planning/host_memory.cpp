@@ -20,7 +20,7 @@ std::string scratch_remedy(HostMemoryEstimate need, double memory) {
   need.scratch = true;
   if (need.on_scratch() <= 0 || need.peak() > memory) return {};
   return fmt::format(
-      " With --scratch FOLDER {} of it lie in files of that folder while the job runs, and {} in memory.",
+      " With `scratch` FOLDER {} of it lie in files of that folder while the job runs, and {} in memory.",
       bytes_text(need.on_scratch()), bytes_text(need.peak()));
 }
 
@@ -72,7 +72,7 @@ void require_host_memory(const Plan& plan, const HostMemoryEstimate& need, std::
       plan.requirements.algorithm, size[0], size[1], size[2], host_text(need, 0), who_has(memory), bytes_text(has),
       fits,
       comes_and_goes ? " Slabs that stay on their devices need no copy of the state on the host: give more devices, or "
-                       "more of their memory with --device-memory."
+                       "more of their memory with `device_memory`."
                      : "",
       option, scratch_remedy(need, has)));
 }

@@ -24,7 +24,7 @@ struct HostMemoryEstimate {
 /// A line for people, and another one of what lies in a scratch folder.
 std::string host_text(const HostMemoryEstimate& need, std::size_t memory);
 
-/// Throws PlanError, which names --scratch if that would help, if the need is more than `memory` bytes; 0: not known,
+/// Throws PlanError, which names `scratch` if that would help, if the need is more than `memory` bytes; 0: not known,
 /// anything fits.
 void require_host_memory(const HostMemoryEstimate& need, std::size_t memory, const std::string& option);
 /// The same with a plan: says how many slices would fit if the need is more than `memory` bytes; 0: not known, anything

@@ -142,9 +142,9 @@ Machine parse_machine(const std::string& text, const std::string& file) {
 Machine read_machine(const std::string& path) {
   if (std::filesystem::is_directory(path))
     throw InputError(
-        fmt::format("--machine '{}' is a folder; give one of its JSON files that describe a machine", path));
+        fmt::format("`machine` '{}' is a folder; give one of its JSON files that describe a machine", path));
   constexpr std::uint64_t most_bytes = std::uint64_t{1} << 20;
-  return parse_machine(read_text_file(path, fmt::format("--machine '{}'", path), most_bytes), path);
+  return parse_machine(read_text_file(path, fmt::format("`machine` '{}'", path), most_bytes), path);
 }
 
 }  // namespace halocline

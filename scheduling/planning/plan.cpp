@@ -253,9 +253,9 @@ Team others(const Team& all, const Team& team) {
     row("  largest allocation", device.max_allocation, "");
   }
   if (array_too_large)
-    text += "Choose another --device, or fewer voxels; --device-memory does not change the largest allocation.";
+    text += "Choose another `device`, or fewer voxels; `device_memory` does not change the largest allocation.";
   else
-    text += "Give more with --device-memory if the device has it, choose another --device, or fewer voxels.";
+    text += "Give more with `device_memory` if the device has it, choose another `device`, or fewer voxels.";
   if (iterations > 1)
     text += fmt::format(" {} iterations per exchange were asked for: fewer need thinner halos.", iterations);
   if (options.batch > 1) text += fmt::format(" {} views at a time were asked for: fewer need less.", batch);
@@ -266,7 +266,7 @@ Team others(const Team& all, const Team& team) {
 
 Plan make_plan(const Requirements& requirements, std::span<const DeviceModel> devices, const PlanOptions& options) {
   if (devices.empty())
-    throw PlanError("there is no device to plan for: choose one with --device; --device-memory sets what it may use");
+    throw PlanError("there is no device to plan for: choose one with `device`; `device_memory` sets what it may use");
   if (std::any_of(requirements.size.begin(), requirements.size.end(), [](std::size_t n) { return n == 0; }))
     throw InputError(fmt::format("{}: the volume has size {} x {} x {}; every size must be at least 1",
                                  requirements.algorithm, requirements.size[0], requirements.size[1],

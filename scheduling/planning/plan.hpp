@@ -71,7 +71,7 @@ struct Plan {
   bool may_end_early = false;      // as in PlanOptions
   std::vector<std::string> notes;  // why a device was excluded
 
-  /// The table that --dry-run prints: devices, slabs, halo, iterations per exchange, bytes per array, passes over the
+  /// A table for people: devices, slabs, halo, iterations per exchange, bytes per array, passes over the
   /// bus.
   std::string text() const;
   nlohmann::json json() const;

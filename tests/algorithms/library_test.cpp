@@ -100,7 +100,7 @@ TEST(Library, GuidanceNeedsAReference) {
   DenoiseParameters parameters;
   parameters.regulariser.guided = true;
   EXPECT_THAT(refusal([&] { denoise(reference::two_balls(12, 0.1), nullptr, parameters, device()); }),
-              HasSubstr("--reference"));
+              HasSubstr("`reference`"));
 }
 
 // The arguments of one thread's kernels must not be those of another's.

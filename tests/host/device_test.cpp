@@ -121,7 +121,7 @@ TEST(Device, CopiesPastTheEndOfAnArrayAreRefused) {
 }
 
 TEST(Device, BooksMemoryAndKeepsTheBudget) {
-  Device device = open_devices({.devices = "", .sub_devices = 0, .memory = 1 << 20}).front();
+  Device device = open_devices({.device = "", .sub_devices = 0, .device_memory = 1 << 20}).front();
   {
     Buffer a = device.buffer("first", 600000);
     EXPECT_EQ(device.ledger().in_use(), 600000u);
@@ -246,13 +246,13 @@ TEST(Device, PinnedMemoryCanBeWrittenFrom) {
 }
 
 TEST(Device, SubDevicesShareTheComputeUnits) {
-  const auto whole = open_devices({.devices = "cpu", .sub_devices = 0, .memory = 0}).front().info();
+  const auto whole = open_devices({.device = "cpu", .sub_devices = 0, .device_memory = 0}).front().info();
   if (whole.compute_units < 2) GTEST_SKIP() << "one compute unit cannot be split";
-  const auto parts = open_devices({.devices = "cpu", .sub_devices = 2, .memory = 0});
+  const auto parts = open_devices({.device = "cpu", .sub_devices = 2, .device_memory = 0});
   ASSERT_EQ(parts.size(), 2u);
   EXPECT_EQ(parts[0].info().compute_units, whole.compute_units / 2);
   EXPECT_NE(parts[0].info().name, parts[1].info().name);
-  EXPECT_THROW(open_devices({.devices = "cpu", .sub_devices = 10000, .memory = 0}), InputError);
+  EXPECT_THROW(open_devices({.device = "cpu", .sub_devices = 10000, .device_memory = 0}), InputError);
 }
 
 TEST(Fft, LengthsArePowersOfTwo) {

@@ -47,7 +47,7 @@ TEST(MemoryLedger, tellsWhatIsBookedWhenTheBudgetWouldBePassed) {
     FAIL() << "booked beyond the budget";
   } catch (const PlanError& error) {
     for (const char* part : {"Card X", "primal", "4.000 MiB", "dual", "5.000 MiB", "scratch", "2.000 MiB", "in use",
-                             "9.000 MiB", "10.000 MiB", "--device-memory"})
+                             "9.000 MiB", "10.000 MiB", "`device_memory`"})
       EXPECT_THAT(error.what(), HasSubstr(part));
   }
 }

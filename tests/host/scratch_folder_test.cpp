@@ -138,11 +138,11 @@ TEST_F(ScratchFolderErrors, nameTheFolder) {
   const std::string file = folder / "file";
   std::ofstream(file) << "x";
   EXPECT_THAT(error_of([&] { const ScratchFolder scratch(folder / "none"); }),
-              AllOf(HasSubstr("--scratch '" + (folder / "none").string() + "' does not exist"), HasSubstr("mkdir -p")));
+              AllOf(HasSubstr("`scratch` '" + (folder / "none").string() + "' does not exist"), HasSubstr("mkdir -p")));
   EXPECT_THAT(error_of([&] { const ScratchFolder scratch(file); }),
-              HasSubstr("--scratch '" + file + "' is not a folder"));
+              HasSubstr("`scratch` '" + file + "' is not a folder"));
   EXPECT_THAT(error_of([] { const ScratchFolder scratch("/proc/self"); }),  // where even root makes no files
-              AllOf(HasSubstr("--scratch '/proc/self' cannot be written"), HasSubstr("may write to")));
+              AllOf(HasSubstr("`scratch` '/proc/self' cannot be written"), HasSubstr("may write to")));
   EXPECT_EQ(mapped(), 0u);
 }
 

@@ -81,9 +81,9 @@ TEST(SelectDevices, keepsTheOrderOfAListAndEachDeviceOnce) {
 }
 
 TEST(SelectDevices, tellsOfEntriesThatAreThereTwice) {
-  EXPECT_THAT(repeated_devices("0,0"), ElementsAre("--device names '0' twice; it is used once"));
-  EXPECT_THAT(repeated_devices("cpu, 1,CPU ,cpu,01,7"), ElementsAre("--device names 'cpu' 3 times; it is used once",
-                                                                    "--device names '1' twice; it is used once"));
+  EXPECT_THAT(repeated_devices("0,0"), ElementsAre("`device` names '0' twice; it is used once"));
+  EXPECT_THAT(repeated_devices("cpu, 1,CPU ,cpu,01,7"), ElementsAre("`device` names 'cpu' 3 times; it is used once",
+                                                                    "`device` names '1' twice; it is used once"));
   EXPECT_THAT(repeated_devices("00,0"), ElementsAre(HasSubstr("'00' twice")));
   for (const char* unions : {"", "0", "0,cpu,all", "nvidia,h200,1", "1,10,100", ",,"})
     EXPECT_THAT(repeated_devices(unions), ElementsAre()) << unions;

@@ -155,7 +155,7 @@ TEST(RequireFinite, saysWhereAndHowMany) {
   const auto text = error_of([&] { require_finite(volume, "in.mha"); });
   EXPECT_THAT(text, HasSubstr("in.mha: 2 values"));
   EXPECT_THAT(text, HasSubstr("(2,1,3)"));
-  EXPECT_THAT(text, HasSubstr("--allow-nonfinite"));
+  EXPECT_THAT(text, HasSubstr("`allow_nonfinite`"));
 }
 
 TEST(Cutout, GrowsWithinTheVolumeAndKeepsItsPlace) {

@@ -100,7 +100,7 @@ const std::vector<Device>& device() {
 }
 
 const std::vector<Device>& undivided() {
-  static const std::vector<Device> opened = open_devices({.devices = "cpu", .sub_devices = 0, .memory = 0});
+  static const std::vector<Device> opened = open_devices({.device = "cpu", .sub_devices = 0, .device_memory = 0});
   return opened;
 }
 
@@ -109,7 +109,7 @@ const std::vector<Device>& sub_devices(int parts) {
   const auto found = opened.find(parts);
   if (found != opened.end()) return found->second;
   DeviceSelection selection;
-  selection.devices = "cpu";
+  selection.device = "cpu";
   selection.sub_devices = parts;
   return opened.emplace(parts, open_devices(selection)).first->second;
 }

@@ -246,7 +246,7 @@ TEST(GeometryCheck, GapsInsideTheScan) {
   for (int n = 0; n < 180; ++n)
     if ((n < 20 || n >= 32) && (n < 100 || n >= 112)) options.angles.push_back(2.0 * n);
   expect_found(geometry_findings(scan(options), detector()), true,
-               {"2 gaps of up to 26 degrees", "--allow-incomplete-arc"});
+               {"2 gaps of up to 26 degrees", "`allow_incomplete_arc`"});
   options.angles.clear();
   for (int n = 0; n < 180; ++n)
     if (n < 20 || n >= 27) options.angles.push_back(2.0 * n);

@@ -99,7 +99,7 @@ TEST(SuspiciousProjections, ReachOverTheEdge) {
   EXPECT_EQ(found.constant, "");
   EXPECT_THAT(found.truncated, AllOf(HasSubstr("'p.mha': the object seems to reach over the detector's edge"),
                                      HasSubstr("% in the first columns and"), HasSubstr("% in the last columns"),
-                                     HasSubstr("--pad 1"), HasSubstr("should be 0")));
+                                     HasSubstr("`pad = 1`"), HasSubstr("should be 0")));
 }
 
 // The short side of a displaced detector lies within the object by design, unless nothing is done about it.
@@ -147,7 +147,7 @@ TEST(SuspiciousProjections, AreTransmissions) {
         add_noise(projections, noise);
         const auto found = look(projections);
         EXPECT_THAT(found.unlike_integrals, AllOf(HasSubstr("'p.mha': the values seem to be transmissions"),
-                                                  HasSubstr("--counts --air U0,V0,U1,V1")));
+                                                  HasSubstr("`counts` `air = U0,V0,U1,V1`")));
         EXPECT_EQ(found.truncated, "");
       }
   Volume thin = cylinder(20, detector());  // within 0..1, but 0 at the edges
@@ -172,8 +172,8 @@ TEST(SuspiciousProjections, AreIntensitiesInAnyUnit) {
     add_noise(projections, c.noise);
     change(projections, [&](double p) { return c.air * p; });
     const auto found = look(projections);
-    EXPECT_THAT(found.unlike_integrals,
-                AllOf(HasSubstr(c.air == 1 ? "transmissions" : "intensities"), HasSubstr("--counts --air U0,V0,U1,V1")))
+    EXPECT_THAT(found.unlike_integrals, AllOf(HasSubstr(c.air == 1 ? "transmissions" : "intensities"),
+                                              HasSubstr("`counts` `air = U0,V0,U1,V1`")))
         << c.air;
     EXPECT_EQ(found.truncated, "") << c.air;
   }
@@ -195,12 +195,12 @@ TEST(SuspiciousProjections, OfCountsAreThoseOfTheirLineIntegrals) {
   };
   expect_nothing(of_counts(cylinder(20, detector())));
   EXPECT_THAT(of_counts(cylinder(60, detector())).truncated,
-              AllOf(HasSubstr("'c.mha': the object seems to reach over"), HasSubstr("give it as --air")));
+              AllOf(HasSubstr("'c.mha': the object seems to reach over"), HasSubstr("give it as `air`")));
   Volume brighter = cylinder(20, detector());
   change(brighter, [](double p) { return -p; });
   EXPECT_THAT(of_counts(brighter).unlike_integrals,
-              AllOf(HasSubstr("'c.mha': most line integrals are negative"), HasSubstr("--flat are not exchanged")));
-  EXPECT_THAT(of_counts(Volume(detector())).constant, HasSubstr("--flat names images without the object"));
+              AllOf(HasSubstr("'c.mha': most line integrals are negative"), HasSubstr("`flats` are not exchanged")));
+  EXPECT_THAT(of_counts(Volume(detector())).constant, HasSubstr("`flats` names images without the object"));
 }
 
 class CountingSource : public VolumeSource {

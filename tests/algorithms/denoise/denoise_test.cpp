@@ -561,63 +561,65 @@ TEST(Denoise, WrongParametersAreNamed) {
     change(parameters);
     return parameters;
   };
-  expect_refused(with([](auto& p) { p.alpha = 0; }), "--alpha is 0; expected a number from 1e-18 to 1e+18");
-  expect_refused(with([](auto& p) { p.alpha = 1e-39; }), "--alpha is 1e-39; expected a number from 1e-18");
+  expect_refused(with([](auto& p) { p.alpha = 0; }), "`alpha` is 0; expected a number from 1e-18 to 1e+18");
+  expect_refused(with([](auto& p) { p.alpha = 1e-39; }), "`alpha` is 1e-39; expected a number from 1e-18");
   expect_refused(with([](auto& p) { p.regulariser.minimum = 1e30, p.alpha = 1; }),
-                 "--minimum is 1e+30; expected -1e+18");
-  expect_refused(with([](auto& p) { p.alpha = -2; }), "--alpha is -2");
-  expect_refused(with([](auto& p) { p.alpha = std::numeric_limits<double>::infinity(); }), "--alpha is inf");
-  expect_refused(with([](auto& p) { p.alpha = std::numeric_limits<double>::quiet_NaN(); }), "--alpha is nan");
-  expect_refused(with([](auto& p) { p.gap = -1e-3; }), "--gap is -0.001; expected a number below 1");
-  expect_refused(with([](auto& p) { p.gap = 1; }), "--gap is 1; expected a number below 1");
-  expect_refused(with([](auto& p) { p.gap = std::numeric_limits<double>::quiet_NaN(); }), "--gap is nan");
-  expect_refused(with([](auto& p) { p.iterations = 0; }), "--iterations is 0; expected 1 to 1000000");
-  expect_refused(with([](auto& p) { p.method = "wavelet"; }), "--method is \"wavelet\"");
-  expect_refused(with([](auto& p) { p.method = "skeleton"; }), "--method is \"skeleton\"");
-  expect_refused(with([](auto& p) { p.method = "tvgd", p.alpha = 3; }), "--alpha belongs to");
-  expect_refused(with([](auto& p) { p.method = "tvgd", p.step = 0; }), "--step is 0");
-  expect_refused(with([](auto& p) { p.step = 1; }), "--step belongs to");
+                 "`minimum` is 1e+30; expected -1e+18");
+  expect_refused(with([](auto& p) { p.alpha = -2; }), "`alpha` is -2");
+  expect_refused(with([](auto& p) { p.alpha = std::numeric_limits<double>::infinity(); }), "`alpha` is inf");
+  expect_refused(with([](auto& p) { p.alpha = std::numeric_limits<double>::quiet_NaN(); }), "`alpha` is nan");
+  expect_refused(with([](auto& p) { p.gap = -1e-3; }), "`gap` is -0.001; expected a number below 1");
+  expect_refused(with([](auto& p) { p.gap = 1; }), "`gap` is 1; expected a number below 1");
+  expect_refused(with([](auto& p) { p.gap = std::numeric_limits<double>::quiet_NaN(); }), "`gap` is nan");
+  expect_refused(with([](auto& p) { p.iterations = 0; }), "`iterations` is 0; expected 1 to 1000000");
+  expect_refused(with([](auto& p) { p.method = "wavelet"; }), "`method` is \"wavelet\"");
+  expect_refused(with([](auto& p) { p.method = "skeleton"; }), "`method` is \"skeleton\"");
+  expect_refused(with([](auto& p) { p.method = "tvgd", p.alpha = 3; }), "`alpha` belongs to");
+  expect_refused(with([](auto& p) { p.method = "tvgd", p.step = 0; }), "`step` is 0");
+  expect_refused(with([](auto& p) { p.step = 1; }), "`step` belongs to");
   for (const double delta : {0.0, -0.5, std::numeric_limits<double>::infinity()})
     expect_refused(with([&](auto& p) { p.method = "tvgd", p.adaptive_delta = delta; }),
-                   fmt::format("--adaptive-delta is {}; expected a positive number", delta));
-  expect_refused(with([](auto& p) { p.adaptive_delta = 1; }), "--adaptive-delta belongs to the method tvgd; pdu takes");
-  expect_refused(with([](auto& p) { p.target_fidelity = -1; }), "--target-fidelity is -1");
+                   fmt::format("`adaptive_delta` is {}; expected a positive number", delta));
+  expect_refused(with([](auto& p) { p.adaptive_delta = 1; }), "`adaptive_delta` belongs to the method tvgd; pdu takes");
+  expect_refused(with([](auto& p) { p.target_fidelity = -1; }), "`target_fidelity` is -1");
   expect_refused(with([](auto& p) { p.target_fidelity = 1, p.alpha = 1; }), "exclude each other");
   for (const double noises : {0.0, -1.5, std::numeric_limits<double>::infinity()})
     expect_refused(with([&](auto& p) { p.alpha_sigma = noises; }),
-                   fmt::format("--alpha is {}/sigma; expected a positive number before /sigma", noises));
-  expect_refused(with([](auto& p) { p.alpha_sigma = 1e300; }), "--alpha 1e+300/sigma is ");
-  expect_refused(with([](auto& p) { p.alpha_sigma = 1, p.alpha = 1; }), "--alpha is given twice");
-  expect_refused(with([](auto& p) { p.alpha_sigma = 1, p.strength = "sure"; }), "--alpha sure: alpha is given");
+                   fmt::format("`alpha_sigma` is {}; expected a positive number", noises));
+  expect_refused(with([](auto& p) { p.alpha_sigma = 1e300; }), "`alpha_sigma = 1e+300` is ");
+  expect_refused(with([](auto& p) { p.alpha_sigma = 1, p.alpha = 1; }), "`alpha` and `alpha_sigma` exclude each other");
+  expect_refused(with([](auto& p) { p.alpha_sigma = 1, p.strength = "sure"; }), "`strength = sure`: alpha is given");
   expect_refused(with([](auto& p) { p.alpha_sigma = 1, p.target_fidelity = 1; }), "exclude each other");
-  expect_refused(with([](auto& p) { p.alpha_sigma = 1, p.alpha_path = {3}; }), "--alpha-path and --alpha exclude");
-  expect_refused(with([](auto& p) { p.alpha_sigma = 1, p.method = "tvgd"; }), "--alpha belongs to");
-  expect_refused(with([](auto& p) { p.strength = "best"; }), "--alpha is \"best\"; expected a number or one of auto");
-  expect_refused(with([](auto& p) { p.strength = "sure", p.alpha = 1; }), "--alpha sure: alpha is given");
-  expect_refused(with([](auto& p) { p.strength = "sure", p.target_fidelity = 1; }), "--alpha sure: alpha is given");
+  expect_refused(with([](auto& p) { p.alpha_sigma = 1, p.alpha_path = {3}; }),
+                 "`alpha_path` and `alpha_sigma` exclude");
+  expect_refused(with([](auto& p) { p.alpha_sigma = 1, p.method = "tvgd"; }), "`alpha_sigma` belongs to");
+  expect_refused(with([](auto& p) { p.strength = "best"; }), "`strength` is \"best\"; expected one of auto");
+  expect_refused(with([](auto& p) { p.strength = "sure", p.alpha = 1; }), "`strength = sure`: alpha is given");
+  expect_refused(with([](auto& p) { p.strength = "sure", p.target_fidelity = 1; }),
+                 "`strength = sure`: alpha is given");
   for (const std::string method : {"tvgd", "median"})
     expect_refused(with([&](auto& p) { p.strength = "sure", p.method = method; }),
-                   "--alpha sure: " + method + " takes no alpha");
-  expect_refused(with([](auto& p) { p.strength = "sure", p.alpha_path = {3}; }), "--alpha-path and --alpha exclude");
-  expect_refused(with([](auto& p) { p.strength = "halves"; }), "needs --halves");
-  expect_refused(with([](auto& p) { p.method = "spdu"; }), "needs --weights");
-  expect_refused(with([](auto& p) { p.alpha_path = {3, 0}; }), "--alpha-path is 0");
-  expect_refused(with([](auto& p) { p.alpha_path.assign(1001, 2); }), "--alpha-path has 1001 values");
+                   "`strength = sure`: " + method + " takes no alpha");
+  expect_refused(with([](auto& p) { p.strength = "sure", p.alpha_path = {3}; }), "`alpha_path` and `strength` exclude");
+  expect_refused(with([](auto& p) { p.strength = "halves"; }), "needs `half_a, half_b`");
+  expect_refused(with([](auto& p) { p.method = "spdu"; }), "needs `weights`");
+  expect_refused(with([](auto& p) { p.alpha_path = {3, 0}; }), "`alpha_path` is 0");
+  expect_refused(with([](auto& p) { p.alpha_path.assign(1001, 2); }), "`alpha_path` has 1001 values");
   expect_refused(with([](auto& p) { p.method = "tvgd", p.alpha_path = {3}; }), "tvgd has no alpha");
-  expect_refused(with([](auto& p) { p.alpha = 2, p.alpha_path = {3}; }), "--alpha-path and --alpha exclude each other");
+  expect_refused(with([](auto& p) { p.alpha = 2, p.alpha_path = {3}; }), "`alpha_path` and `alpha` exclude each other");
   const Volume larger = reference::two_balls(9, 0);
-  expect_refused(with([&](auto& p) { p.alpha = 2, p.init = &larger; }), "--init");
+  expect_refused(with([&](auto& p) { p.alpha = 2, p.init = &larger; }), "`init`");
   const Volume f = reference::two_balls(8, 0.1);
   Volume w(f.grid, 1);
   for (const std::string method : {"gaussian", "median", "nlm"})
     expect_refused(with([&](auto& p) { p.method = method; }),
-                   "--weights belongs to the methods spdu, tvgd and pdu; " + method + " takes none", &w);
-  const std::string nothing = "--weights serves nothing here: pdu takes variances to choose alpha by, and --";
-  expect_refused(with([](auto& p) { p.alpha = 15; }), nothing + "alpha is a number", &w);
-  expect_refused(with([](auto& p) { p.alpha_path = {15, 9}; }), nothing + "alpha-path names every alpha", &w);
-  expect_refused(with([](auto& p) { p.target_fidelity = 1; }), nothing + "target-fidelity says", &w);
-  expect_refused(with([](auto& p) { p.strength = "halves"; }), nothing + "alpha goes by --halves", &w);
-  expect_refused(with([&](auto& p) { p.half_a = p.half_b = &f; }), nothing + "alpha goes by --halves", &w);
+                   "`weights` belongs to the methods spdu, tvgd and pdu; " + method + " takes none", &w);
+  const std::string nothing = "`weights` serves nothing here: pdu takes variances to choose alpha by, and `";
+  expect_refused(with([](auto& p) { p.alpha = 15; }), nothing + "alpha` is a number", &w);
+  expect_refused(with([](auto& p) { p.alpha_path = {15, 9}; }), nothing + "alpha_path` names every alpha", &w);
+  expect_refused(with([](auto& p) { p.target_fidelity = 1; }), nothing + "target_fidelity` says", &w);
+  expect_refused(with([](auto& p) { p.strength = "halves"; }), nothing + "alpha` goes by `half_a, half_b`", &w);
+  expect_refused(with([&](auto& p) { p.half_a = p.half_b = &f; }), nothing + "alpha` goes by `half_a, half_b`", &w);
   const auto spdu = with([](auto& p) { p.method = "spdu"; });
   w.voxels[8 * 8 * 2 + 8 * 3 + 4] = -1;
   expect_refused(spdu, "voxel (4, 3, 2) is -1", &w);
@@ -626,9 +628,9 @@ TEST(Denoise, WrongParametersAreNamed) {
   expect_refused(spdu, "all 0", &w);
   w.voxels.assign(w.voxels.size(), 1);
   w.grid.spacing[1] = 2;
-  expect_refused(spdu, "--weights", &w);
-  expect_refused({}, "--weights", &w);
-  expect_refused(with([](auto& p) { p.method = "tvgd"; }), "--weights", &w);
+  expect_refused(spdu, "`weights`", &w);
+  expect_refused({}, "`weights`", &w);
+  expect_refused(with([](auto& p) { p.method = "tvgd"; }), "`weights`", &w);
   EXPECT_THROW(plan_denoise(f.grid, with([](auto& p) { p.alpha = 0; }), device_models(device())), InputError);
 }
 
@@ -639,29 +641,29 @@ TEST(Denoise, WrongRegularisersAreNamed) {
     return parameters;
   };
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  expect_refused(with([](auto&, auto& r) { r.variation = Variation::huber; }), "--huber-delta, in grey values per mm");
-  expect_refused(with([](auto&, auto& r) { r.huber_delta = 1; }), "--huber-delta belongs to --tv huber");
-  expect_refused(with([](auto&, auto& r) { r.variation = Variation::huber, r.huber_delta = 0; }), "--huber-delta is 0");
-  expect_refused(with([](auto&, auto& r) { r.minimum = 2, r.maximum = 1; }), "--minimum is 2 and --maximum 1");
+  expect_refused(with([](auto&, auto& r) { r.variation = Variation::huber; }), "`huber_delta`, in grey values per mm");
+  expect_refused(with([](auto&, auto& r) { r.huber_delta = 1; }), "`huber_delta` belongs to `variation = huber`");
+  expect_refused(with([](auto&, auto& r) { r.variation = Variation::huber, r.huber_delta = 0; }), "`huber_delta` is 0");
+  expect_refused(with([](auto&, auto& r) { r.minimum = 2, r.maximum = 1; }), "`minimum` is 2 and `maximum` 1");
   expect_refused(with([](auto&, auto& r) { r.minimum = r.maximum = 1; }), "expected a minimum below the maximum");
-  expect_refused(with([&](auto&, auto& r) { r.minimum = nan; }), "--minimum is nan");
+  expect_refused(with([&](auto&, auto& r) { r.minimum = nan; }), "`minimum` is nan");
   expect_refused(with([](auto& p, auto& r) { p.method = "tvgd", r.minimum = 0; }),
-                 "--minimum belongs to the methods pdu");
+                 "`minimum` belongs to the methods pdu");
   expect_refused(with([](auto& p, auto& r) { p.method = "tvgd", r.maximum = 0; }),
-                 "--maximum belongs to the methods pdu");
+                 "`maximum` belongs to the methods pdu");
   expect_refused(with([](auto& p, auto& r) { p.method = "tvgd", r.variation = Variation::anisotropic; }),
-                 "--tv belongs to the methods pdu");
-  expect_refused(with([](auto&, auto& r) { r.reference_eta = 1; }), "--reference-eta belongs to --reference");
-  expect_refused(with([](auto&, auto& r) { r.reference_strength = 1; }), "--reference-strength belongs to --reference");
+                 "`variation` belongs to the methods pdu");
+  expect_refused(with([](auto&, auto& r) { r.reference_eta = 1; }), "`reference_eta` belongs to `reference`");
+  expect_refused(with([](auto&, auto& r) { r.reference_strength = 1; }), "`reference_strength` belongs to `reference`");
   Volume reference = reference::two_balls(8, 0.1);
-  expect_refused(with([](auto&, auto& r) { r.reference_strength = 1.5; }), "--reference-strength is 1.5", nullptr,
+  expect_refused(with([](auto&, auto& r) { r.reference_strength = 1.5; }), "`reference_strength` is 1.5", nullptr,
                  &reference);
-  expect_refused(with([](auto&, auto& r) { r.reference_eta = 1e-12; }), "--reference-eta is 1e-12", nullptr,
+  expect_refused(with([](auto&, auto& r) { r.reference_eta = 1e-12; }), "`reference_eta` is 1e-12", nullptr,
                  &reference);
-  expect_refused(with([](auto& p, auto&) { p.method = "tvgd"; }), "--reference belongs to the methods pdu", nullptr,
+  expect_refused(with([](auto& p, auto&) { p.method = "tvgd"; }), "`reference` belongs to the methods pdu", nullptr,
                  &reference);
   reference.grid.origin[2] = 3;
-  expect_refused({}, "--reference", nullptr, &reference);
+  expect_refused({}, "`reference`", nullptr, &reference);
   expect_refused({}, "constant", nullptr, [] {
     static const Volume flat(reference::two_balls(8, 0).grid, 1);
     return &flat;
@@ -675,23 +677,23 @@ TEST(Denoise, WrongFilterParametersAreNamed) {
     change(parameters);
     return parameters;
   };
-  expect_refused(with("gaussian", [](auto& p) { p.filter.sigma = 0; }), "--sigma is 0; expected a positive number");
-  expect_refused(with("median", [](auto& p) { p.filter.radius = 0; }), "--radius is 0; expected 1 to 5 voxels");
-  expect_refused(with("median", [](auto& p) { p.filter.radius = 6; }), "--radius is 6");
-  expect_refused(with("nlm", [](auto& p) { p.filter.patch_radius = -1; }), "--patch-radius is -1");
-  expect_refused(with("nlm", [](auto& p) { p.filter.search_radius = 21; }), "--search-radius is 21");
-  expect_refused(with("nlm", [](auto& p) { p.filter.strength = -1; }), "--strength is -1");
-  expect_refused(with("median", [](auto& p) { p.filter.sigma = 1; }), "--sigma belongs to the method gaussian; median");
-  expect_refused(with("pdu", [](auto& p) { p.filter.radius = 1; }), "--radius belongs to the method median");
-  expect_refused(with("tvgd", [](auto& p) { p.filter.patch_radius = 1; }), "--patch-radius belongs to the method nlm");
+  expect_refused(with("gaussian", [](auto& p) { p.filter.sigma = 0; }), "`sigma` is 0; expected a positive number");
+  expect_refused(with("median", [](auto& p) { p.filter.radius = 0; }), "`radius` is 0; expected 1 to 5 voxels");
+  expect_refused(with("median", [](auto& p) { p.filter.radius = 6; }), "`radius` is 6");
+  expect_refused(with("nlm", [](auto& p) { p.filter.patch_radius = -1; }), "`patch_radius` is -1");
+  expect_refused(with("nlm", [](auto& p) { p.filter.search_radius = 21; }), "`search_radius` is 21");
+  expect_refused(with("nlm", [](auto& p) { p.filter.strength = -1; }), "`filter.strength` is -1");
+  expect_refused(with("median", [](auto& p) { p.filter.sigma = 1; }), "`sigma` belongs to the method gaussian; median");
+  expect_refused(with("pdu", [](auto& p) { p.filter.radius = 1; }), "`radius` belongs to the method median");
+  expect_refused(with("tvgd", [](auto& p) { p.filter.patch_radius = 1; }), "`patch_radius` belongs to the method nlm");
   expect_refused(with("gaussian", [](auto& p) { p.filter.search_radius = 1; }),
-                 "--search-radius belongs to the method");
-  expect_refused(with("spdu", [](auto& p) { p.filter.strength = 1; }), "--strength belongs to the method nlm");
-  expect_refused(with("gaussian", [](auto& p) { p.alpha = 1; }), "--alpha belongs to the methods pdu, spdu and pdu4d");
+                 "`search_radius` belongs to the method");
+  expect_refused(with("spdu", [](auto& p) { p.filter.strength = 1; }), "`filter.strength` belongs to the method nlm");
+  expect_refused(with("gaussian", [](auto& p) { p.alpha = 1; }), "`alpha` belongs to the methods pdu, spdu and pdu4d");
   expect_refused(with("median", [](auto& p) { p.step = 1; }),
-                 "--step belongs to the method tvgd; median takes --radius");
-  expect_refused(with("nlm", [](auto& p) { p.target_fidelity = 1; }), "--target-fidelity belongs to");
-  expect_refused(with("nlm", [](auto& p) { p.regulariser.minimum = 0; }), "--minimum belongs to");
+                 "`step` belongs to the method tvgd; median takes `radius`");
+  expect_refused(with("nlm", [](auto& p) { p.target_fidelity = 1; }), "`target_fidelity` belongs to");
+  expect_refused(with("nlm", [](auto& p) { p.regulariser.minimum = 0; }), "`minimum` belongs to");
 }
 
 TEST(Denoise, WithoutNoiseAlphaMustBeGiven) {
@@ -823,11 +825,11 @@ TEST(Denoise, ImpossibleWeightBitsAreRefused) {
   DenoiseParameters parameters;
   parameters.method = "spdu";
   parameters.weight_bits = 12;
-  EXPECT_EQ(message(parameters), "--weight-bits is 12; expected 32, 16 or 8");
+  EXPECT_EQ(message(parameters), "`weight_bits` is 12; expected 32, 16 or 8");
   parameters.weight_bits = 8;
   EXPECT_EQ(message(parameters), "");
   parameters.method = "pdu";
-  EXPECT_EQ(message(parameters), "--weight-bits belongs to the method spdu; pdu has no weights to store");
+  EXPECT_EQ(message(parameters), "`weight_bits` belongs to the method spdu; pdu has no weights to store");
 }
 
 TEST(Denoise, ImpossibleFormsAreRefused) {

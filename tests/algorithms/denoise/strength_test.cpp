@@ -298,7 +298,7 @@ TEST(Strength, VariancesTellPduTheNoise) {
     for (const auto& [rule, plain] : {std::pair("discrepancy", &discrepancy), {"sure", &sure}})
       EXPECT_NEAR(run(scaled, rule, larger).lambda / 37, plain->lambda, 0.006 * plain->lambda) << rule;
     EXPECT_THAT(run(f, "sure", larger).warnings,
-                testing::Contains(HasSubstr(fmt::format("--weights say that the noise is {:.3g}, and", 37 * sigma))));
+                testing::Contains(HasSubstr(fmt::format("`weights` say that the noise is {:.3g}, and", 37 * sigma))));
   }
 }
 
@@ -474,9 +474,9 @@ TEST(Strength, HalvesMustBeThoseOfTheVolume) {
   Volume doubled = a, moved = b;
   for (auto& value : doubled.voxels) value *= 2;
   moved.grid.origin[2] = 1;
-  expect_refused("halves", a, nullptr, nullptr, "--alpha halves needs --halves");
-  expect_refused("halves", a, &a, nullptr, "--alpha halves needs --halves");
-  expect_refused("auto", a, &a, &moved, "--halves");
+  expect_refused("halves", a, nullptr, nullptr, "`strength = halves` needs `half_a, half_b`");
+  expect_refused("halves", a, &a, nullptr, "`strength = halves` needs `half_a, half_b`");
+  expect_refused("auto", a, &a, &moved, "the volume and `half_b` must lie");
   expect_refused("auto", doubled, &a, &b, "their mean is not the volume that is denoised");
   const Volume other = with_noise(phantom("balls", {16, 16, 16}), 0.1, 3);
   expect_refused("halves", a, &a, &other, "their mean is not the volume that is denoised");  // one half is
@@ -498,9 +498,9 @@ TEST(Strength, WhereNothingHappensItIsSaid) {
     EXPECT_THAT(warning(1e6, method), HasSubstr("hardly anything was changed"));
     EXPECT_THAT(warning(1e6, method),
                 HasSubstr(fmt::format("below 1/1000 of the noise of {:.3g}", estimate_noise(f).sigma)));
-    EXPECT_THAT(warning(1e6, method), HasSubstr("an --alpha below 1e+06 smooths more"));
+    EXPECT_THAT(warning(1e6, method), HasSubstr("an `alpha` below 1e+06 smooths more"));
     EXPECT_THAT(warning(0.01, method), HasSubstr("nothing is left"));
-    EXPECT_THAT(warning(0.01, method), HasSubstr("an --alpha above 0.01 smooths less"));
+    EXPECT_THAT(warning(0.01, method), HasSubstr("an `alpha` above 0.01 smooths less"));
   }
   DenoiseParameters parameters;
   parameters.alpha = 1;

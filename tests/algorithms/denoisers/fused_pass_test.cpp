@@ -185,7 +185,7 @@ TEST(FormTrial, LeavesNothingBehindAndTakesWhatFits) {
     EXPECT_EQ(devices[0].ledger().in_use(), 0u);
   }
   DeviceSelection options;
-  options.memory = 5 * 4 * 32 * 12 * 7 + 40000;  // f, u and q, but not twice u and q
+  options.device_memory = 5 * 4 * 32 * 12 * 7 + 40000;  // f, u and q, but not twice u and q
   EXPECT_EQ(tried_form(open_devices(options), false, {32, 12, 7}).stages, 0);
 }
 

@@ -187,7 +187,7 @@ TEST(Pdu4d, RangesOfFramesGiveTheBitsOfAll) {
         expect_same(run(f, parameters, device(), {.minimum_slabs = slabs, .iterations_per_exchange = exchange}));
     if (device().front().info().cpu()) {
       DeviceSelection two;
-      two.devices = std::to_string(device().front().info().index);
+      two.device = std::to_string(device().front().info().index);
       two.sub_devices = 2;
       expect_same(run(f, parameters, open_devices(two), {.minimum_slabs = 2}));
     }
@@ -347,15 +347,15 @@ TEST(Frames, WrongOptionsAreNamed) {
   DenoiseParameters parameters;
   parameters.method = "pdu4d";
   parameters.time.depth = 4;
-  expect_refused(parameters, "--time-weight is missing");
+  expect_refused(parameters, "`time.weight` is missing");
   parameters.time.weight = -1;
-  expect_refused(parameters, "--time-weight is -1");
+  expect_refused(parameters, "`time.weight` is -1");
   parameters.time.weight = 1;
   parameters.regulariser.minimum = 0;
-  expect_refused(parameters, "--minimum belongs to the methods pdu and spdu");
+  expect_refused(parameters, "`minimum` belongs to the methods pdu and spdu");
   parameters.regulariser = {};
   parameters.method = "tvgd";
-  expect_refused(parameters, "--time-weight belongs to the methods pdu4d, pdu and spdu");
+  expect_refused(parameters, "`time.weight` belongs to the methods pdu4d, pdu and spdu");
 }
 
 }  // namespace

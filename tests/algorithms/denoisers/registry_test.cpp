@@ -204,7 +204,7 @@ TEST_P(EveryMethod, TwoDevicesGiveTheBitsOfOne) {
   const auto cpu = std::find_if(all.begin(), all.end(), [](const DeviceInfo& info) { return info.cpu(); });
   if (cpu == all.end()) GTEST_SKIP() << "no CPU device to split in two";
   DeviceSelection whole;
-  whole.devices = std::to_string(cpu->index);
+  whole.device = std::to_string(cpu->index);
   DeviceSelection two = whole;
   two.sub_devices = 2;
   const auto devices = open_devices(two);
@@ -222,11 +222,11 @@ TEST_P(EveryMethod, TwoDevicesGiveTheBitsOfOne) {
 TEST_P(EveryMethod, ATinyBudgetIsKept) {
   const auto one = job_.run(device_);
   DeviceSelection small;
-  small.memory = planned_peak(one.plan) * 8 / 10;
+  small.device_memory = planned_peak(one.plan) * 8 / 10;
   const auto devices = open_devices(small);
   const auto split = job_.run(devices);
   EXPECT_GE(split.plan.slabs.size(), 2u);
-  EXPECT_LE(devices.front().ledger().peak(), small.memory);
+  EXPECT_LE(devices.front().ledger().peak(), small.device_memory);
   expect_same(one, split);
 }
 
@@ -257,7 +257,7 @@ TEST(Registry, UnknownMethodsAreRefusedWithAList) {
     make_denoiser("wavelet", {});
     FAIL();
   } catch (const InputError& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr("--method is \"wavelet\"; expected one of: pdu, spdu, tvgd"));
+    EXPECT_THAT(error.what(), testing::HasSubstr("`method` is \"wavelet\"; expected one of: pdu, spdu, tvgd"));
   }
   EXPECT_THROW(make_denoiser("skeleton", {}), InputError);
   EXPECT_NO_THROW(make_method("skeleton", {}));

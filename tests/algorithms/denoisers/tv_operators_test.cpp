@@ -137,7 +137,7 @@ TEST(Schedule, NamesGoBothWays) {
     FAIL();
   } catch (const InputError& error) {
     EXPECT_THAT(error.what(),
-                testing::HasSubstr("--schedule is \"fast\"; expected one of: default, zhu-chan, seed, chambolle-pock"));
+                testing::HasSubstr("`schedule` is \"fast\"; expected one of: default, zhu-chan, seed, chambolle-pock"));
   }
 }
 

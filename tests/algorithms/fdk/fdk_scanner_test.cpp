@@ -485,7 +485,7 @@ TEST(Refused, ArcsThatAreTooShort) {
   const Grid detector = reference::detector(112, 8, 60, 1, 1);
   const Geometry geometry = circular_geometry(circle(60, 190));  // 186.8 of 194.06 degrees
   EXPECT_THAT(refusal(geometry, detector), AllOf(HasSubstr("scan.xml"), HasSubstr("186.833 degrees"),
-                                                 HasSubstr("194.0"), HasSubstr("--allow-incomplete-arc")));
+                                                 HasSubstr("194.0"), HasSubstr("`allow_incomplete_arc`")));
   EXPECT_THAT(told(geometry, detector, {.allow_incomplete_arc = true}),
               ElementsAre(HasSubstr("weighted as the middle")));
   const Redundancy redundancy = redundancy_of(geometry, detector, {.allow_incomplete_arc = true});
@@ -547,7 +547,7 @@ TEST(Refused, ArcsMissingInside) {
   Geometry geometry = circular_geometry(circle(110, 220));
   geometry.views.erase(geometry.views.begin() + 30, geometry.views.begin() + 43);  // 28 degrees
   const Grid detector = reference::detector(112, 8, geometry.views.size(), 1, 1);
-  EXPECT_THAT(refusal(geometry, detector), AllOf(HasSubstr("2 gaps"), HasSubstr("--allow-incomplete-arc")));
+  EXPECT_THAT(refusal(geometry, detector), AllOf(HasSubstr("2 gaps"), HasSubstr("`allow_incomplete_arc`")));
   EXPECT_THAT(told(geometry, detector, {.allow_incomplete_arc = true}),
               ElementsAre(HasSubstr("2 gaps"), HasSubstr("Parker")));
   const Geometry parallel = [] {
@@ -556,14 +556,14 @@ TEST(Refused, ArcsMissingInside) {
     return circular_geometry(options);
   }();
   const Grid stack = reference::detector(112, 8, 60, 1, 1);
-  EXPECT_THAT(refusal(parallel, stack), AllOf(HasSubstr("parallel"), HasSubstr("--allow-incomplete-arc")));
+  EXPECT_THAT(refusal(parallel, stack), AllOf(HasSubstr("parallel"), HasSubstr("`allow_incomplete_arc`")));
   EXPECT_THAT(told(parallel, stack, {.allow_incomplete_arc = true}), ElementsAre(HasSubstr("1 gap of up to 62")));
 }
 
 TEST(Refused, DisplacedDetectorsInAShortScan) {
   const Grid detector = displaced(72, 16, 110, 8);
   EXPECT_THAT(refusal(circular_geometry(circle(110, 220)), detector),
-              AllOf(HasSubstr("displaced"), HasSubstr("short"), HasSubstr("--nodisplaced")));
+              AllOf(HasSubstr("displaced"), HasSubstr("short"), HasSubstr("`displaced = false`")));
   EXPECT_EQ(refusal(circular_geometry(circle(110, 220)), detector, {.displaced = false}), "");
   EXPECT_THAT(told(circular_geometry(circle(110)), detector),
               ElementsAre(AllOf(HasSubstr("Wang"), HasSubstr("13 mm"))));

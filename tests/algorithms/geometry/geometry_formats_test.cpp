@@ -235,7 +235,7 @@ TEST(Formats, RefuseWhatNoGeometryExpresses) {
   expect_refused(changed([](Matrix34& m) {
                    for (int n = 0; n < 4; ++n) m[n] *= 1.01;
                  }),
-                 {name, "different scales", "--pixel"});
+                 {name, "different scales", "`detector.spacing`"});
   for (const int row : {0, 4})  // either axis turned over
     expect_refused(changed([row](Matrix34& m) {
                      for (int n = 0; n < 4; ++n) m[row + n] *= -1;
@@ -245,7 +245,7 @@ TEST(Formats, RefuseWhatNoGeometryExpresses) {
   expect_refused(changed([](Matrix34& m) { m[0] = m[1] = m[2] = 0; }), {name, "singular"});
   expect_refused(changed([](Matrix34& m) { m[5] = NAN; }), {name, "finite"});
   const Matrix34 parallel{0.5, 0, 0, 1, 0, 0.5, 0, 2, 0, 0, 0, 1};
-  expect_refused([&] { view_from_matrix(parallel, "m"); }, {"parallel beam", "0.5", "--pixel"});
+  expect_refused([&] { view_from_matrix(parallel, "m"); }, {"parallel beam", "0.5", "`detector.spacing`"});
 
   Placement p = placement_of(view);
   p.u = scaled(-1, p.u);
@@ -273,7 +273,7 @@ TEST(Formats, SayWhatIsWrongWithAText) {
     expect_refused([&] { read_geometry_text(text, "rows.txt", detector); }, parts);
   };
   const std::string row = "0 -500 0 0 250 0 0.5 0 0 0 0 0.25\n", head = "# format: astra cone_vec\n";
-  refused(row, {"rows.txt", "--from astra", "--from matrices"});
+  refused(row, {"rows.txt", "`format = astra`", "`format = matrices`"});
   refused(head, {"rows.txt", "holds no view"});
   refused(head + row + "1 2 3\n", {"rows.txt, line 3", "3 numbers", "12"});
   refused(head + row + "1 2 x 4", {"rows.txt, line 3", "'x'"});
@@ -283,8 +283,8 @@ TEST(Formats, SayWhatIsWrongWithAText) {
   refused(head + "# pixel: 0 1\n" + row, {"line 2", "positive"});
   refused(head + "# origin: 1\n" + row, {"line 2", "two numbers"});
   refused(head + row + "0 -500 0 0 250 0 0.6 0 0 0 0 0.25\n", {"projection 1 of 2", "0.6", "one pixel size"});
-  refused(head + "# origin: -3 -4\n" + row, {"--detector NU,NV"});
-  refused("# format: matrices pixels\n" + row, {"--pixel"});
+  refused(head + "# origin: -3 -4\n" + row, {"`detector.size = NU,NV`"});
+  refused("# format: matrices pixels\n" + row, {"`detector.spacing = DU,DV`"});
   refused("# format: matrices mm\n1 2 3 4\n5 6 7 8\n", {"8 numbers", "12"});
   DetectorPixels other;
   other.spacing = {0.5, 0.5};
@@ -292,8 +292,8 @@ TEST(Formats, SayWhatIsWrongWithAText) {
   other = pixels();
   refused(head + "# detector: 100 100\n" + row, {"100 x 100", "517 x 389"}, other);
   const TextFormat matrices = TextFormat::matrices;
-  expect_refused([&] { read_geometry_text(head + row, "rows.txt", {}, &matrices); }, {"leave --from out"});
-  expect_refused([&] { geometry_text(tilted(), TextFormat::astra, {}); }, {"--pixel"});
+  expect_refused([&] { read_geometry_text(head + row, "rows.txt", {}, &matrices); }, {"leave `format` out"});
+  expect_refused([&] { geometry_text(tilted(), TextFormat::astra, {}); }, {"`detector.spacing = DU,DV`"});
   Geometry cylinder = tilted();
   cylinder.radius_cylindrical_detector = 900;
   expect_refused([&] { geometry_text(cylinder, TextFormat::astra, pixels()); }, {"cylinder", "900"});
@@ -369,12 +369,12 @@ TEST(Pca, SaysTheGeometry) {
   const Matrix34 m = projection_matrix(view);
   EXPECT_NEAR(m[3] / m[11] / 0.2 + 1001.5, 1011.5, 1e-9);
   EXPECT_NEAR(m[7] / m[11] / 0.25 + 1011.5, 900.5, 1e-9);
-  EXPECT_THAT(scan.sense, HasSubstr("--reverse"));
+  EXPECT_THAT(scan.sense, HasSubstr("`gantry_angle = -gantry_angle`"));
   ASSERT_EQ(scan.notes.size(), 1u);
   EXPECT_THAT(scan.notes[0], HasSubstr("-1.231"));
   std::string tilted = pca;
   tilted.replace(tilted.find("Tilt=0.0"), 8, "Tilt=2.5");
-  expect_refused([&] { read_pca(tilted, "scan.pca"); }, {"scan.pca", "Tilt", "2.5", "--out-of-plane"});
+  expect_refused([&] { read_pca(tilted, "scan.pca"); }, {"scan.pca", "Tilt", "2.5", "`out_of_plane_angle`"});
   std::string still = pca;
   still.replace(still.find("RotationSector=360.0"), 20, "RotationSector=0");
   expect_refused([&] { read_pca(still, "scan.pca"); }, {"RotationSector", "0"});

@@ -258,7 +258,7 @@ TEST(CheckProjections, RefusesPixelsBehindJaws) {
   EXPECT_NO_THROW(check_projections(part(6, 31, 69, 75), "p.mha", geometry, "g.xml"));
   const auto refused = [&](const Grid& stack, const std::string& entry) {
     expect_input_error([&] { check_projections(stack, "p.mha", geometry, "g.xml"); },
-                       {"g.xml: in projection 1 <" + entry + ">", "--crop", "remove the entry"});
+                       {"g.xml: in projection 1 <" + entry + ">", "`Cutout`", "remove the entry"});
   };
   refused(part(5, 31, 69, 75), "CollimationUInf");
   refused(part(6, 31, 70, 75), "CollimationUSup");

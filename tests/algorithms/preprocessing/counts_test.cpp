@@ -530,18 +530,18 @@ TEST(Counts, BadFieldsAndCountsAreRefused) {
   };
   const Volume counts = filled({5, 3, 4}, 60), flat = filled({5, 3, 1}, 100), dark = filled({5, 3, 1}, 10);
   EXPECT_EQ(refusal(counts, &flat, &dark), "");
-  EXPECT_THAT(refusal(counts, nullptr, &dark), AllOf(HasSubstr("--flat"), HasSubstr("--air")));
+  EXPECT_THAT(refusal(counts, nullptr, &dark), AllOf(HasSubstr("`flats`"), HasSubstr("`air`")));
   EXPECT_THAT(refusal(counts, &dark, &flat),
               AllOf(HasSubstr("flat.mha"), HasSubstr("dark.mha"), HasSubstr("exchanged"), HasSubstr("15 of 15")));
   Volume lost = counts;
   for (std::size_t n = 0; n < 15; ++n) lost.voxels[2 * 15 + n] = n == 3 ? 10.25f : 0.0f;
-  EXPECT_THAT(refusal(lost, &flat, &dark), AllOf(HasSubstr("scan.mha"), HasSubstr("view 2"), HasSubstr("--floor")));
+  EXPECT_THAT(refusal(lost, &flat, &dark), AllOf(HasSubstr("scan.mha"), HasSubstr("view 2"), HasSubstr("`floor`")));
   Volume row = flat;
   for (std::size_t n = 5; n < 10; ++n) row.voxels[n] = 3;
   EXPECT_EQ(refusal(counts, &row, &dark), "");  // those above and below stand in for it
   const Volume nothing = filled({5, 3, 1}, 1);
   EXPECT_THAT(refusal(counts, &flat, &dark, {}, &nothing),
-              AllOf(HasSubstr("scan.mha"), HasSubstr("all pixels of the detector are bad"), HasSubstr("--bad-pixels")));
+              AllOf(HasSubstr("scan.mha"), HasSubstr("all pixels of the detector are bad"), HasSubstr("`bad_pixels`")));
   for (const float value : {std::nanf(""), INFINITY}) {
     Volume broken = counts, broken_flat = flat, broken_dark = dark;
     broken.at(2, 1, 3) = broken_flat.at(2, 1, 0) = broken_dark.at(4, 2, 0) = value;
@@ -562,10 +562,10 @@ TEST(Counts, BadOptionsAreRefused) {
   };
   EXPECT_THAT(with([](auto& o) { o.air = {3, 0, 3, 3}; }), AllOf(HasSubstr("3,0,3,3"), HasSubstr("no pixel")));
   EXPECT_THAT(with([](auto& o) { o.air = {0, 0, 6, 3}; }), AllOf(HasSubstr("beyond"), HasSubstr("5 x 3")));
-  EXPECT_THAT(with([](auto& o) { o.floor = 0; }), HasSubstr("--floor"));
-  EXPECT_THAT(with([](auto& o) { o.hardening = {1, NAN}; }), HasSubstr("--beam-hardening"));
+  EXPECT_THAT(with([](auto& o) { o.floor = 0; }), HasSubstr("`floor`"));
+  EXPECT_THAT(with([](auto& o) { o.hardening = {1, NAN}; }), HasSubstr("`hardening`"));
   EXPECT_THAT(with([](auto& o) { o.hardening.assign(17, 1); }), AllOf(HasSubstr("17"), HasSubstr("16")));
-  EXPECT_THAT(with([](auto& o) { o.ring_width = 2; }), AllOf(HasSubstr("--reduce-rings"), HasSubstr("4 views")));
+  EXPECT_THAT(with([](auto& o) { o.ring_width = 2; }), AllOf(HasSubstr("`ring_width`"), HasSubstr("4 views")));
   const Volume many = stack({5, 3, 30}, std::vector<float>(450, 50.0f));
   CountsOptions wide;
   wide.ring_width = 1;

@@ -433,7 +433,7 @@ TEST(Projector, UnknownNamesAreRefusedWithAList) {
     FAIL();
   } catch (const InputError& error) {
     EXPECT_THAT(error.what(),
-                testing::HasSubstr("--projector is \"footprint\"; expected one of: joseph, siddon, distance-driven"));
+                testing::HasSubstr("`projector` is \"footprint\"; expected one of: joseph, siddon, distance-driven"));
   }
 }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "host/device.hpp"
 #include "tests/support/command_runner.hpp"
 
 namespace halocline {
@@ -24,7 +25,9 @@ TEST_F(BenchScaling, OneDeviceOutOfCoreToo) {
   ASSERT_EQ(ran.code, 0) << ran.err;
   // of the runs out of core, too: in core no duals travel
   EXPECT_NE(content(folder / "trace.json").find("write qx"), std::string::npos);
-  const json runs = json::parse(ran.out)["runs"];
+  const json results = json::parse(ran.out);
+  EXPECT_EQ(results["device"]["name"], open_devices({}).front().info().name);
+  const json runs = results["runs"];
   ASSERT_EQ(runs.size(), 4u);
   for (const auto& each : runs) {
     EXPECT_GT(each["seconds"].get<double>(), 0) << each;

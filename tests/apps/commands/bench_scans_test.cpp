@@ -131,12 +131,12 @@ INSTANTIATE_TEST_SUITE_P(All, BenchScans, testing::Values("project", "backprojec
 TEST(BenchScansPlan, FitsTheDevice) {
   if (!has_device()) GTEST_SKIP() << "no OpenCL device";
   DeviceSelection selection;
-  selection.memory = std::size_t{6} << 20;  // 128^3 voxels are 8 MiB
+  selection.device_memory = std::size_t{6} << 20;  // 128^3 voxels are 8 MiB
   const auto devices = open_devices(selection);
   const auto plan = plan_scan_bench(ScanBench::backproject, devices.front(), {});
   EXPECT_LT(plan.size, 128u);
   EXPECT_GT(plan.size, 32u);
-  EXPECT_LE(plan.bytes, selection.memory);
+  EXPECT_LE(plan.bytes, selection.device_memory);
   EXPECT_EQ(plan.views, plan.size);
 }
 

@@ -179,7 +179,7 @@ TEST_F(Bench, RefusesWhatIsNotThere) {
 TEST_F(Bench, FitsTheDevice) {
   DenoiseBenchOptions options;
   DeviceSelection selection;
-  selection.memory = std::size_t{64} << 20;
+  selection.device_memory = std::size_t{64} << 20;
   const auto devices = open_devices(selection);
   const auto small = plan_denoise_bench(devices.front(), options);
   EXPECT_LT(small.size, 192u);

@@ -320,8 +320,8 @@ TEST(SlicePlanes, LieWhereTheyAreAsked) {
   EXPECT_NEAR(across_z.direction[4], 1, 1e-12);
   // across k itself
   EXPECT_EQ(oblique_plane(volume, at, {0, 1, 0}).size, (std::array<std::size_t, 3>{8, 10, 1}));
-  EXPECT_THAT([&] { oblique_plane(volume, at, {0, 0, 0}); }, ThrowsMessage<InputError>(HasSubstr("--normal")));
-  EXPECT_THAT([&] { plane_across(volume, 0, {0, 100, 0}); }, ThrowsMessage<InputError>(HasSubstr("--position")));
+  EXPECT_THAT([&] { oblique_plane(volume, at, {0, 0, 0}); }, ThrowsMessage<InputError>(HasSubstr("`normal`")));
+  EXPECT_THAT([&] { plane_across(volume, 0, {0, 100, 0}); }, ThrowsMessage<InputError>(HasSubstr("`position`")));
 }
 
 TEST(Slices, RefuseWhatCannotBe) {
@@ -348,7 +348,7 @@ TEST(Slices, RefuseWhatCannotBe) {
   // ten degrees a view no longer: an arc opens
   Geometry same = views_of(scene.geometry, {36, 40});
   for (View& view : same.views) view.gantry_angle = 350;
-  refuses([&] { slices.add(part_of(projections, 36, 40), same); }, "--views");
+  refuses([&] { slices.add(part_of(projections, 36, 40), same); }, "`window_views`");
   Volume other = part_of(projections, 36, 40);
   other.grid.spacing[0] *= 2;
   refuses([&] { slices.add(other, views_of(scene.geometry, {36, 40})); }, "spacing");
@@ -370,9 +370,9 @@ TEST(Slices, RefuseWhatCannotBe) {
   auto model = device_models(device()).front();
   model.memory = 700 << 10;  // quads: 34 x 42 x 40 x 16 bytes
   EXPECT_THAT([&] { plan_slices(scene.geometry, scene.projections, scene.grid, {}, 1000, model); },
-              ThrowsMessage<PlanError>(HasSubstr("--interpolation hardware")));
-  refuses([] { windows_of(10, 11, 1); }, "--views");
-  refuses([] { windows_of(10, 5, 6); }, "--step");
+              ThrowsMessage<PlanError>(HasSubstr("`hardware_interpolation`")));
+  refuses([] { windows_of(10, 11, 1); }, "`window_views`");
+  refuses([] { windows_of(10, 5, 6); }, "`step`");
   EXPECT_EQ(windows_of(10, 4, 3), (std::vector<Range>{{0, 4}, {3, 7}, {6, 10}}));
 }
 

@@ -175,7 +175,7 @@ TEST(StreamedImage, NonFiniteValuesAreFoundAsTheyAreRead) {
     EXPECT_EQ(first, volume.voxels[0]);
     EXPECT_THAT(
         error_of([&] { read_volume(*source); }),
-        AllOf(HasSubstr("n.mha"), HasSubstr("1 value is"), HasSubstr("(90,60,50)"), HasSubstr("--allow-nonfinite")));
+        AllOf(HasSubstr("n.mha"), HasSubstr("1 value is"), HasSubstr("(90,60,50)"), HasSubstr("`allow_nonfinite`")));
     volume.at(90, 60, 50) = 0;
     EXPECT_EQ(read_volume(*open_image(f / "n.mha", true)).voxels, volume.voxels);
   }

@@ -335,7 +335,8 @@ constexpr int device_not_available = -2, out_of_memory = -4;  // codes of OpenCL
 TEST_F(TallVolume, ALostDevicesSlabsAreMadeByTheOthersAndNoOther) {
   const auto whole = backproject(projections, scene.geometry, scene.grid, {}, reference::undivided()).output;
   for (const int lost_after : {0, 1, 3}) {
-    const auto parts = open_devices({.devices = "cpu", .sub_devices = 2, .memory = 0});  // the lost one stays left out
+    const auto parts =
+        open_devices({.device = "cpu", .sub_devices = 2, .device_memory = 0});  // the lost one stays left out
     const std::string lost = parts.back().info().name;
     const Backprojection method(scene.geometry, scene.projections, scene.grid);
     const FailingMethod failing(method, [&](const Slab& slab, int slabs) {

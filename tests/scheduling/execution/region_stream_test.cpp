@@ -100,7 +100,7 @@ TEST_P(Regions, OfAnyThicknessAndPassGiveTheBitsOfOne) {
 
 TEST_P(Regions, OfTwoDevicesGiveTheBitsOfOne) {
   DeviceSelection cpu, two;
-  cpu.devices = two.devices = "cpu";
+  cpu.device = two.device = "cpu";
   two.sub_devices = 2;
   std::vector<Device> whole, halves;
   try {

@@ -156,7 +156,7 @@ class Resume : public testing::TestWithParam<Split> {
     const auto cpu = std::find_if(all.begin(), all.end(), [](const DeviceInfo& info) { return info.cpu(); });
     if (cpu == all.end()) GTEST_SKIP() << "no CPU device to split in two";
     DeviceSelection selection;
-    selection.devices = std::to_string(cpu->index);
+    selection.device = std::to_string(cpu->index);
     devices_.one = open_devices(selection);
     selection.sub_devices = 2;
     devices_.two = open_devices(selection);

@@ -67,7 +67,7 @@ class Splits : public testing::TestWithParam<Split> {
       const auto all = list_devices();
       const auto cpu = std::find_if(all.begin(), all.end(), [](const DeviceInfo& info) { return info.cpu(); });
       if (cpu == all.end()) GTEST_SKIP() << "no CPU device to split in two";
-      selection.devices = std::to_string(cpu->index);
+      selection.device = std::to_string(cpu->index);
       whole_ = open_devices(selection);
       selection.sub_devices = 2;
     }

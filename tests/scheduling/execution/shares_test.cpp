@@ -34,10 +34,10 @@ class TwoEqualParts : public testing::TestWithParam<Case> {
         std::find_if(all.begin(), all.end(), [](const auto& info) { return info.cpu() && info.compute_units > 1; });
     if (cpu == all.end()) GTEST_SKIP() << "no CPU device to split in two";
     DeviceSelection selection;
-    selection.devices = std::to_string(cpu->index);
+    selection.device = std::to_string(cpu->index);
     whole_ = open_devices(selection);
     selection.sub_devices = 2;
-    selection.memory = GetParam().memory;
+    selection.device_memory = GetParam().memory;
     parts_ = open_devices(selection);
     f_ = Volume(default_grid({96, 96, 96}, {1, 1, 1}));
     for (std::size_t n = 0; n < f_.voxels.size(); ++n)

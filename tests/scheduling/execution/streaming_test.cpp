@@ -25,7 +25,7 @@ const std::vector<Device>& device() {
 
 std::vector<Device> two_devices() {
   DeviceSelection two;
-  two.devices = "cpu";
+  two.device = "cpu";
   two.sub_devices = 2;
   try {
     return open_devices(two);
@@ -137,7 +137,7 @@ TEST_P(Streaming, ManySlabsAndTwoDevicesGiveTheBitsOfOne) {
   EXPECT_TRUE(both_result.plan.resident);
   // one of the same kind, which need not be the default device
   DeviceSelection cpu;
-  cpu.devices = "cpu";
+  cpu.device = "cpu";
   EXPECT_EQ(both.voxels, run(open_devices(cpu)).first.voxels);
 }
 

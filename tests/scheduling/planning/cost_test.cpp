@@ -349,15 +349,15 @@ TEST(HostNeedErrors, nameTheScratchFolderWhereItHelps) {
     return result;
   };
   const std::string remedy =
-      "With --scratch FOLDER 2.33 GiB of it lie in files of that folder while the job runs, and "
+      "With `scratch` FOLDER 2.33 GiB of it lie in files of that folder while the job runs, and "
       "2.33 GiB in memory.";
   const std::string fits = text(2'600'000'000);
   EXPECT_NE(fits.find(remedy), fits.rfind(remedy)) << fits;             // in both texts
-  EXPECT_EQ(text(2'400'000'000).find("--scratch"), std::string::npos);  // too little even so
+  EXPECT_EQ(text(2'400'000'000).find("`scratch`"), std::string::npos);  // too little even so
   need.scratch = true;
   EXPECT_EQ(text(2'600'000'000), "");
   EXPECT_THAT(text(2'400'000'000), AllOf(HasSubstr("scratch files: 2.33 GiB"), HasSubstr("of 512 x 512 voxels would"),
-                                         Not(HasSubstr("--scratch"))));
+                                         Not(HasSubstr("`scratch`"))));
 }
 
 TEST(HostNeedErrors, sayHowManySlicesWouldFit) {

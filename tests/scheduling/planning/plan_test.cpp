@@ -218,7 +218,7 @@ TEST_P(RandomPlans, keepTheirPromises) {
       EXPECT_EQ(plan.json().at("slabs").size(), plan.slabs.size());
       ++planned;
     } catch (const PlanError& error) {
-      EXPECT_THAT(error.what(), HasSubstr("--device-memory"));
+      EXPECT_THAT(error.what(), HasSubstr("`device_memory`"));
       ++refused;
       // Nothing must be refused that one slice, one view and one iteration at a time would have fitted.
       if (options.iterations_per_exchange > 1 || options.batch > 1 || kind != 0) continue;
@@ -517,14 +517,14 @@ TEST(PlanErrors, showNeededAndAvailableBytes) {
   EXPECT_THAT(text, HasSubstr("seam of p"));
   EXPECT_THAT(text, HasSubstr("64.00 MiB"));
   EXPECT_THAT(text, HasSubstr("32.00 MiB"));
-  EXPECT_THAT(text, HasSubstr("Give more with --device-memory"));
-  EXPECT_THAT(text, HasSubstr("--device,"));
+  EXPECT_THAT(text, HasSubstr("Give more with `device_memory`"));
+  EXPECT_THAT(text, HasSubstr("`device`,"));
 }
 
 TEST(PlanErrors, tellALargestAllocationFromABudget) {
   const auto text = plan_error(stencil({1024, 1024, 100}), {device(gibi, 1, 16 * mebi)});
   EXPECT_THAT(text, HasSubstr("more than one allocation may have"));
-  EXPECT_THAT(text, HasSubstr("--device-memory does not change"));
+  EXPECT_THAT(text, HasSubstr("`device_memory` does not change"));
 }
 
 TEST(PlanErrors, nameWhatWasAskedForTooMuch) {
@@ -538,7 +538,7 @@ TEST(PlanErrors, nameWhatWasAskedForTooMuch) {
 }
 
 TEST(PlanErrors, wantADeviceAndAVolume) {
-  EXPECT_THAT(plan_error(stencil({8, 8, 8}), {}), HasSubstr("--device"));
+  EXPECT_THAT(plan_error(stencil({8, 8, 8}), {}), HasSubstr("`device`"));
   EXPECT_THROW(make_plan(stencil({8, 0, 8}), std::vector{device(gibi)}), InputError);
 }
 

@@ -44,7 +44,7 @@ TEST_F(Rates, areMeasuredOnceAndInTheBudgets) {
 
 TEST_F(Rates, areThoseOfTheModelForEqualDevices) {
   DeviceSelection selection;
-  selection.devices = "cpu";
+  selection.device = "cpu";
   selection.sub_devices = 2;
   std::vector<Device> parts;
   try {
@@ -61,7 +61,7 @@ TEST_F(Rates, areThoseOfTheModelForEqualDevices) {
 
 TEST_F(Rates, areDoneWithoutWhereTheBudgetIsTiny) {
   DeviceSelection selection;
-  selection.memory = 1024;
+  selection.device_memory = 1024;
   // Known of another run or not: nothing is thrown, and the budget is kept.
   const auto devices = opened(selection);
   EXPECT_EQ(device_models(devices).front().memory, 1024u);

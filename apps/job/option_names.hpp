@@ -1,0 +1,35 @@
+// The library's errors, warnings and notes name its parameters in backticks (host/error.hpp). Users of the command know
+// flags: this is the one table of which parameter is which flag, and the one translation, where text leaves the
+// command.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace halocline {
+
+struct OptionName {
+  /// As between the library's backticks: a parameter, one with a value ("displaced = false"; "alpha_sigma = *": with
+  /// any value), or a function or class that the command has a flag for.
+  std::string_view name;
+  std::string_view words;         ///< of the command line instead; "*" stands for the value
+  std::string_view command = {};  ///< the subcommand for which that counts, as "geometry convert"; empty: all others
+};
+
+std::span<const OptionName> option_names();
+
+/// The text in the words of that subcommand's command line. A name with a value that is in no entry becomes the name's
+/// words and the value, as "`method = spdu`" becomes "--method spdu". What stands between single quotes is the user's,
+/// and stays; so do names without an entry.
+std::string in_options(std::string_view text, std::string_view command);
+
+/// The same for the subcommand that runs.
+std::string in_options(std::string_view text);
+void set_running_command(std::string command);
+
+/// The same for all strings of a value.
+void put_in_options(nlohmann::json& value);
+
+}  // namespace halocline
