@@ -58,6 +58,10 @@ constexpr OptionName names[] = {
     {"FdkParameters::variance", "halocline fdk --variance-out"},
     {"half_scans()", "halocline fdk --halves-out"},
     {"window_views", "--views"},
+    // iterative reconstruction
+    {"relaxation", "--relaxation"},
+    {"non_negative", "--non-negative"},
+    {"tolerance", "--tolerance"},
     // denoising
     {"method", "--method"},
     {"alpha", "--alpha"},

@@ -302,12 +302,12 @@ TEST(Solvers, AreStreamedWhereTheDeviceIsSmall) {
   const auto whole = run(cone_projections(), cone(), {.method = "cgls", .iterations = 3});
   std::size_t bytes = 0;
   for (const auto& slab : whole.result.run.plan.slabs) bytes += slab.bytes;
-  const auto small = open_devices({.devices = "cpu", .sub_devices = 0, .memory = bytes / 3});
+  const auto small = open_devices({.device = "cpu", .sub_devices = 0, .device_memory = bytes / 3});
   const auto found = run(cone_projections(), cone(), {.method = "cgls", .iterations = 3}, small);
   EXPECT_TRUE(found.result.run.plan.slabs.size() > 1 || found.result.run.plan.batch < 7);
   EXPECT_LE(found.result.run.peak_bytes, bytes / 3);
   EXPECT_TRUE(found.volume.voxels == whole.volume.voxels);
-  const auto none = open_devices({.devices = "cpu", .sub_devices = 0, .memory = 2000});
+  const auto none = open_devices({.device = "cpu", .sub_devices = 0, .device_memory = 2000});
   EXPECT_THROW(run(cone_projections(), cone(), {.method = "cgls"}, none), PlanError);
 }
 
