@@ -299,7 +299,7 @@ TEST(Solvers, KeepWhatThereIsWhenTheyAreInterrupted) {
 }
 
 TEST(Solvers, AreStreamedWhereTheDeviceIsSmall) {
-  const auto whole = run(cone_projections(), cone(), {.method = "cgls", .iterations = 3});
+  const auto whole = run(cone_projections(), cone(), {.method = "cgls", .iterations = 3}, reference::undivided());
   std::size_t bytes = 0;
   for (const auto& slab : whole.result.run.plan.slabs) bytes += slab.bytes;
   const auto small = open_devices({.device = "cpu", .sub_devices = 0, .device_memory = bytes / 3});
