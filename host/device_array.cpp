@@ -1,6 +1,7 @@
 #include "host/device_array.hpp"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <cstring>
@@ -224,6 +225,27 @@ std::optional<ValueRange> DistributedArray::value_range() const {
     range = {std::min(range.least, static_cast<float>(each.least)),
              std::max(range.greatest, static_cast<float>(each.greatest))};
   return range;
+}
+
+void with_room(std::span<DistributedArray* const> arrays, const std::function<void()>& work) {
+  const auto spill_all = [&](const Error& error) {
+    bool spilled = false;
+    for (auto* array : arrays) {
+      if (array == nullptr || array->spilled()) continue;
+      array->spill();
+      spilled = true;
+    }
+    if (spilled) spdlog::info("{}; volumes that stayed on devices go to host memory", error.what());
+    return spilled;
+  };
+  try {
+    return work();
+  } catch (const PlanError& error) {
+    if (!spill_all(error)) throw;
+  } catch (const ClError& error) {
+    if (!is_out_of_memory(error) || !spill_all(error)) throw;
+  }
+  work();
 }
 
 namespace {

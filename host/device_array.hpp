@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -98,6 +99,10 @@ class DistributedArray : public VolumeSource, public VolumeSink {
   mutable std::mutex mutex_;          // of Piece::last
   mutable std::atomic<std::size_t> bus_bytes_{0};
 };
+
+/// Does `work`. Where it fails for a lack of device memory (PlanError, or ClError of a driver that has none) while some
+/// of the arrays (nullptr: none) lie on devices, spills these and does it once more.
+void with_room(std::span<DistributedArray* const> arrays, const std::function<void()>& work);
 
 /// `count` voxels at a place, less `shift`, or divided by `divisor` in float64: once `after` has ended. The end of it.
 Event subtract_on_device(const DevicePlace& at, std::size_t count, float shift, const Event& after);

@@ -370,12 +370,19 @@ std::size_t run_denoised_frame(Job& job, const FdkCommand& command, const FdkWor
   };
   const auto undenoised = created(frame.undenoised_output), variances = created(frame.variance_output);
   const auto volume = work.denoised->make("volume");
-  reconstruct(job, work, frame.geometry, attenuation, input, ArraySink(*volume, command, false).sink(), "fdk", suffix);
+  DistributedArray* arrays[] = {volume.get(), nullptr};
+  with_room(arrays, [&] {
+    reconstruct(job, work, frame.geometry, attenuation, input, ArraySink(*volume, command, false).sink(), "fdk",
+                suffix);
+  });
   std::unique_ptr<DistributedArray> variance;
   if (command.denoise.weighted()) {
     variance = work.denoised->make("variance");
-    reconstruct(job, work, frame.geometry, noise, input, ArraySink(*variance, command, true).sink(), "variance",
-                suffix);
+    arrays[1] = variance.get();
+    with_room(arrays, [&] {
+      reconstruct(job, work, frame.geometry, noise, input, ArraySink(*variance, command, true).sink(), "variance",
+                  suffix);
+    });
     if (variances) write_array(job, *variance, *variances);
   } else if (variances) {
     std::optional<HounsfieldSink> in_units;

@@ -103,18 +103,24 @@ std::unique_ptr<DistributedArray> DenoisedPlan::make(const std::string& name) co
   } catch (const ClError& error) {
     if (!is_out_of_memory(error)) throw;
     spdlog::info("{}; the {} waits in host memory", error.what(), name);
-    return std::make_unique<DistributedArray>(booked, grid_, std::vector<DistributedArray::Share>{});
+  } catch (const BudgetError& error) {
+    spdlog::info("{}; the {} waits in host memory", error.what(), name);
   }
+  return std::make_unique<DistributedArray>(booked, grid_, std::vector<DistributedArray::Share>{});
 }
 
-DenoiseResult denoise_reconstruction(Job& job, const FdkDenoise& denoise, const DistributedArray& volume,
-                                     const DistributedArray* variance, VolumeSink& output, const std::string& name) {
+DenoiseResult denoise_reconstruction(Job& job, const FdkDenoise& denoise, DistributedArray& volume,
+                                     DistributedArray* variance, VolumeSink& output, const std::string& name) {
   const std::string& guide = denoise.regulariser.reference;
   const Volume reference = guide.empty() ? Volume() : job.read(guide);
   const RunOptions options = job.run_options({static_cast<double>(volume.grid().count()), 0, "voxel-iterations"});
-  DenoiseResult result = job.timed("denoise", [&] {
-    return denoise_into(volume, variance, output, denoise.parameters, job.devices(), options,
-                        guide.empty() ? nullptr : &reference);
+  DenoiseResult result;
+  DistributedArray* const arrays[] = {&volume, variance};
+  job.timed("denoise", [&] {
+    with_room(arrays, [&] {
+      result = denoise_into(volume, variance, output, denoise.parameters, job.devices(), options,
+                            guide.empty() ? nullptr : &reference);
+    });
   });
   RunResult run;
   run.iterations = result.iterations;

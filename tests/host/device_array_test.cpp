@@ -179,6 +179,33 @@ TEST_P(Arrays, AreSummedUpWhereTheyLie) {
   EXPECT_EQ(array.bus_bytes(), before);
 }
 
+TEST(DistributedArray, MakesRoomForWorkThatNeedsIt) {
+  if (list_devices().empty()) GTEST_SKIP() << "no OpenCL device";
+  DeviceSelection selection;
+  selection.memory = 100000;
+  Device device = open_devices(selection).front();
+  const Volume volume = sample(20);  // 32000 bytes
+  DistributedArray array("test", volume.grid, {{device, 0, 20}});
+  copy_voxels(MemorySource(volume), array);
+  DistributedArray* const arrays[] = {&array, nullptr};
+  int tries = 0;
+  with_room(arrays, [&] {
+    ++tries;
+    device.buffer("fits", 60000);
+  });
+  EXPECT_EQ(tries, 1);
+  EXPECT_FALSE(array.spilled());
+  with_room(arrays, [&] {
+    ++tries;
+    device.buffer("does not fit", 80000);
+  });
+  EXPECT_EQ(tries, 3);
+  EXPECT_TRUE(array.spilled());
+  EXPECT_TRUE(same_bits(read_volume(array).voxels, volume.voxels));
+  EXPECT_THROW(with_room(arrays, [&] { device.buffer("too large", 200000); }), BudgetError);
+  EXPECT_THROW(with_room(arrays, [&] { throw InputError("other"); }), InputError);
+}
+
 TEST(DistributedArray, RefusesWhatIsNoPartitionOrDoesNotFit) {
   if (list_devices().empty()) GTEST_SKIP() << "no OpenCL device";
   DeviceSelection selection;

@@ -126,7 +126,7 @@ TEST_F(FdkDenoise, MovesNoVolumeInBetween) {
 
 TEST_F(FdkDenoise, TakesTheWayThroughTheHostWhereItDoesNotFit) {
   const json found = report(fdk(path("out.mha")) + Words{"--denoise", "pdu", "--alpha", "3000", "--iterations", "10",
-                                                         "--device-memory", "1600K"});
+                                                         "--device-memory", "1150K"});
   for (const auto& [name, each] : found["runs"].items())
     EXPECT_EQ(each["actual"]["bus_bytes"], each["predicted"]["bus_bytes"]) << name;
   EXPECT_FALSE(found["results"]["denoise"]["volume"]["on_devices"]);
