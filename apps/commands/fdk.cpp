@@ -417,7 +417,16 @@ std::size_t run_frame(Job& job, const FdkCommand& command, const FdkWork& work, 
     attenuation.counts->calibration = noise.counts->calibration = &calibration;
   }
   warnings.look_at(command, work, frame, input, command.counts ? &calibration : nullptr, n);
-  if (work.denoised) return run_denoised_frame(job, command, work, n, std::move(input), attenuation, noise);
+  const auto tell_of_counts = [&] {
+    if (command.counts && n == 0)
+      job.say(fmt::format("  from {}: {}{}", command.input, scan != nullptr ? "of the whole scan, " : "",
+                          counts_summary(calibration)));
+  };
+  if (work.denoised) {
+    const std::size_t changed = run_denoised_frame(job, command, work, n, std::move(input), attenuation, noise);
+    tell_of_counts();
+    return changed;
+  }
   // The room of all outputs is taken before the first run.
   Output volume(job, command, work.grid, frame.output, work.storage, false);
   std::optional<Output> variance;
@@ -436,9 +445,7 @@ std::size_t run_frame(Job& job, const FdkCommand& command, const FdkWork& work, 
 
   job.say(fmt::format("{}: {}{}", frame.output, made_of(command, work, suffix),
                       n + 1 == work.frames.size() ? job.how(result) : ""));
-  if (command.counts && n == 0)
-    job.say(fmt::format("  from {}: {}{}", command.input, scan != nullptr ? "of the whole scan, " : "",
-                        counts_summary(calibration)));
+  tell_of_counts();
   if (variance)
     job.say(fmt::format("{}: noise variance of the same in {}^2, for {}", frame.variance_output,
                         command.water ? "HU" : "1/mm", command.noise.text()));

@@ -29,7 +29,7 @@ void expect_same(const std::vector<Device>& devices, const std::string& method, 
   const MemorySource f(volume), w(variance);
   DenoiseParameters parameters;
   parameters.method = method;
-  if (method != "tvgd") parameters.alpha = 3;
+  if (method == "pdu" || method == "spdu") parameters.alpha = 3;
   parameters.iterations = 12;
   parameters.gap = 0;
   RunOptions options;

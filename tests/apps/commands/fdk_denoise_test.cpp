@@ -100,6 +100,25 @@ TEST_F(FdkDenoise, ChoosesTheSameStrength) {
   expect_same("spdu", {"--iterations", "20", "--weight-bits", "16", "--alpha", "1.5/sigma"}, {}, {});
 }
 
+TEST_F(FdkDenoise, DenoisesEveryFrame) {
+  const Words frames{"--views-per-frame", "20"}, how{"--alpha", "3000", "--iterations", "10"};
+  write_text(path("angles.txt"), [] {
+    std::string text;
+    for (int n = 0; n < 40; ++n) text += fmt::format("{}\n", 18 * (n % 20));
+    return text;
+  }());
+  done(
+      {"geometry", "circular", "--sid", "1000", "--sdd", "1500", "--angles", path("angles.txt"), "-o", path("g2.xml")});
+  const Words words = Words{"fdk", "-i", path("p.mha"), "-g", path("g2.xml"), "--quiet"} + grid + frames;
+  done(words + Words{"-o", path("f_%d.mha")});
+  done(words + how + Words{"--denoise", "pdu", "-o", path("one_%d.mha")});
+  for (const char* n : {"0", "1"}) {
+    done(Words{"denoise", "-i", path(fmt::format("f_{}.mha", n)), "--method", "pdu", "-o", path("two.mha")} + how);
+    EXPECT_EQ(content(path(fmt::format("one_{}.mha", n))), content(path("two.mha"))) << n;
+  }
+  EXPECT_NE(content(path("one_0.mha")), content(path("one_1.mha")));
+}
+
 // Projections go up, once for the volume and once for its variances, and one volume comes down.
 TEST_F(FdkDenoise, MovesNoVolumeInBetween) {
   for (const std::string method : {"pdu", "spdu", "tvgd"}) {
