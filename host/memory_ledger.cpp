@@ -45,6 +45,21 @@ void MemoryLedger::release(const std::string& name, std::size_t bytes) {
   booked_.erase(entry);
 }
 
+void MemoryLedger::hold(std::size_t bytes) {
+  std::lock_guard lock(mutex_);
+  held_ += bytes;
+}
+
+void MemoryLedger::let_go(std::size_t bytes) {
+  std::lock_guard lock(mutex_);
+  held_ -= bytes;
+}
+
+std::size_t MemoryLedger::available() const {
+  std::lock_guard lock(mutex_);
+  return budget_ - held_;
+}
+
 std::size_t MemoryLedger::in_use() const {
   std::lock_guard lock(mutex_);
   return in_use_;

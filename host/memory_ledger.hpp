@@ -18,6 +18,11 @@ class MemoryLedger {
   void release(const std::string& name, std::size_t bytes);
 
   std::size_t budget() const { return budget_; }
+  /// Of what is booked, so much stays from job to job (DistributedArray), and so much no longer.
+  void hold(std::size_t bytes);
+  void let_go(std::size_t bytes);
+  /// What of the budget a job may plan with.
+  std::size_t available() const;
   std::size_t in_use() const;
   std::size_t peak() const;
   void reset_peak();
@@ -26,7 +31,7 @@ class MemoryLedger {
   std::string device_;
   std::size_t budget_;
   mutable std::mutex mutex_;
-  std::size_t in_use_ = 0, peak_ = 0;
+  std::size_t in_use_ = 0, peak_ = 0, held_ = 0;
   std::multimap<std::string, std::size_t> booked_;
 };
 

@@ -4,11 +4,21 @@
 #include <array>
 #include <cstring>
 #include <mutex>
+#include <stdexcept>
 
+#include "host/device_array.hpp"
 #include "host/stream_copy.hpp"
 #include "host/thread_pool.hpp"
 
 namespace halocline {
+
+Event VolumeSource::copy_to(const DevicePlace&, std::size_t, std::size_t, std::span<const Event>) const {
+  throw std::logic_error("none of these voxels lies on a device");
+}
+
+void VolumeSink::take_from(const DevicePlace&, std::size_t, std::size_t, std::span<const Event>) {
+  throw std::logic_error("none of these voxels has a place on a device");
+}
 
 void MemorySource::read(std::size_t first, std::size_t count, float* to) const {
   if (count > 0 && voxels_ + first != to) std::memcpy(to, voxels_ + first, count * sizeof(float));
@@ -29,6 +39,11 @@ void ShiftedSource::read(std::size_t first, std::size_t count, float* to) const 
   for (std::size_t n = 0; n < count; ++n) to[n] = from[n] - shift_;
 }
 
+Event ShiftedSource::copy_to(const DevicePlace& to, std::size_t first, std::size_t count,
+                             std::span<const Event> waits) const {
+  return subtract_on_device(to, count, shift_, source_.copy_to(to, first, count, waits));
+}
+
 void ShiftedSink::write(std::size_t first, std::size_t count, float* from) {
   // In parts that are still in the cache when they are written, where that costs nothing.
   constexpr std::size_t part = std::size_t{1} << 15;
@@ -43,6 +58,15 @@ void ShiftedSink::write(std::size_t first, std::size_t count, float* from) {
 void DividedSource::read(std::size_t first, std::size_t count, float* to) const {
   source_.read(first, count, to);
   for (std::size_t n = 0; n < count; ++n) to[n] = static_cast<float>(to[n] / divisor_);
+}
+
+VoxelRange DividedSource::voxels_on(const Device& device) const {
+  return device.info().fp64 ? source_.voxels_on(device) : VoxelRange{};
+}
+
+Event DividedSource::copy_to(const DevicePlace& to, std::size_t first, std::size_t count,
+                             std::span<const Event> waits) const {
+  return divide_on_device(to, count, divisor_, source_.copy_to(to, first, count, waits));
 }
 
 void copy_voxels(const VolumeSource& source, VolumeSink& sink) {
@@ -62,6 +86,8 @@ Volume read_volume(const VolumeSource& source) {
 }
 
 ValueRange value_range(const VolumeSource& source) {
+  if (const auto* array = dynamic_cast<const DistributedArray*>(&source))
+    if (const auto range = array->value_range()) return *range;
   ValueRange range;
   bool any = false;
   std::mutex mutex;

@@ -4,10 +4,26 @@
 
 #include <cstddef>
 #include <mutex>
+#include <span>
 
+#include "host/device.hpp"
 #include "host/volume.hpp"
 
 namespace halocline {
+
+/// Voxels [begin, end), numbered as in Volume::voxels.
+struct VoxelRange {
+  std::size_t begin = 0, end = 0;
+  bool empty() const { return end <= begin; }
+  std::size_t count() const { return empty() ? 0 : end - begin; }
+};
+
+/// A place in a device's memory for float32 voxels.
+struct DevicePlace {
+  Device& device;
+  const Buffer& buffer;
+  std::size_t offset = 0;  ///< in bytes
+};
 
 class VolumeSource {
  public:
@@ -18,6 +34,18 @@ class VolumeSource {
   virtual void read(std::size_t first, std::size_t count, float* to) const = 0;
   /// All voxels, if they lie in host memory just so; nullptr otherwise.
   virtual const float* data() const { return nullptr; }
+
+  // Of voxels that lie on devices already (see DistributedArray); a source that wraps another one passes these on.
+  /// Those that lie on `device`, whole slices: copy_to() brings them to another place there without the bus.
+  virtual VoxelRange voxels_on(const Device& /*device*/) const { return {}; }
+  /// Copies voxels [first, first + count), all of which are in voxels_on(to.device), once `waits` have ended. The event
+  /// is the end of the copy, on the device's compute queue.
+  virtual Event copy_to(const DevicePlace& to, std::size_t first, std::size_t count,
+                        std::span<const Event> waits) const;
+  /// Whether voxels_on() has something for any device.
+  virtual bool on_devices() const { return false; }
+  /// Bytes that calls of read() have moved over the bus so far.
+  virtual std::size_t bus_bytes() const { return 0; }
 };
 
 class VolumeSink {
@@ -32,6 +60,17 @@ class VolumeSink {
   /// Host memory in which all voxels will lie, if that is where they go; nullptr otherwise. It may hold anything until
   /// write(first, count, data() + first) says that these voxels are there.
   virtual float* data() { return nullptr; }
+
+  // The counterparts of those of VolumeSource:
+  /// Voxels whose place is on `device`, whole slices: take_from() brings them there without the bus.
+  virtual VoxelRange voxels_on(const Device& /*device*/) const { return {}; }
+  /// Copies voxels [first, first + count), all of which are in voxels_on(from.device), once `waits` have ended; the
+  /// copy has ended when the call returns. It stands for the write() of these voxels.
+  virtual void take_from(const DevicePlace& from, std::size_t first, std::size_t count, std::span<const Event> waits);
+  /// Whether voxels_on() has something for any device.
+  virtual bool on_devices() const { return false; }
+  /// Bytes that calls of write() have moved over the bus so far.
+  virtual std::size_t bus_bytes() const { return 0; }
 };
 
 /// Host memory of a caller, who keeps it alive: grid.count() values.
@@ -67,6 +106,11 @@ class ShiftedSource : public VolumeSource {
   ShiftedSource(const VolumeSource& source, float shift) : source_(source), shift_(shift) {}
   const Grid& grid() const override { return source_.grid(); }
   void read(std::size_t first, std::size_t count, float* to) const override;
+  VoxelRange voxels_on(const Device& device) const override { return source_.voxels_on(device); }
+  Event copy_to(const DevicePlace& to, std::size_t first, std::size_t count,
+                std::span<const Event> waits) const override;
+  bool on_devices() const override { return source_.on_devices(); }
+  std::size_t bus_bytes() const override { return source_.bus_bytes(); }
 
  private:
   const VolumeSource& source_;
@@ -86,12 +130,17 @@ class ShiftedSink : public VolumeSink {
   float shift_;
 };
 
-/// What `source` gives, divided by `divisor` in double.
+/// What `source` gives, divided by `divisor` in double. Devices without float64 do not divide.
 class DividedSource : public VolumeSource {
  public:
   DividedSource(const VolumeSource& source, double divisor) : source_(source), divisor_(divisor) {}
   const Grid& grid() const override { return source_.grid(); }
   void read(std::size_t first, std::size_t count, float* to) const override;
+  VoxelRange voxels_on(const Device& device) const override;
+  Event copy_to(const DevicePlace& to, std::size_t first, std::size_t count,
+                std::span<const Event> waits) const override;
+  bool on_devices() const override { return source_.on_devices(); }
+  std::size_t bus_bytes() const override { return source_.bus_bytes(); }
 
  private:
   const VolumeSource& source_;
@@ -110,7 +159,7 @@ Volume read_volume(const VolumeSource& source);
 struct ValueRange {
   float least = 0, greatest = 0;
 };
-/// All voxels are read.
+/// All voxels are read, those of a DistributedArray where they lie.
 ValueRange value_range(const VolumeSource& source);
 
 /// The range of what passes, from all threads.
@@ -132,7 +181,15 @@ class WatchedSource : public VolumeSource {
   explicit WatchedSource(const VolumeSource& source) : source_(source) {}
   const Grid& grid() const override { return source_.grid(); }
   void read(std::size_t first, std::size_t count, float* to) const override;
-  ValueRange range() const { return watch_.range(); }
+  VoxelRange voxels_on(const Device& device) const override { return source_.voxels_on(device); }
+  Event copy_to(const DevicePlace& to, std::size_t first, std::size_t count,
+                std::span<const Event> waits) const override {
+    return source_.copy_to(to, first, count, waits);
+  }
+  bool on_devices() const override { return source_.on_devices(); }
+  std::size_t bus_bytes() const override { return source_.bus_bytes(); }
+  /// Of a source whose voxels lie on devices, of all of them.
+  ValueRange range() const { return on_devices() ? value_range(source_) : watch_.range(); }
 
  private:
   const VolumeSource& source_;

@@ -18,6 +18,7 @@
 #include "algorithms/tuning/form_trial.hpp"
 #include "algorithms/tuning/tune.hpp"
 #include "algorithms/validation/check_input.hpp"
+#include "host/device_array.hpp"
 #include "host/error.hpp"
 #include "host/thread_pool.hpp"
 #include "scheduling/execution/device_selection.hpp"
@@ -241,6 +242,16 @@ bool is_constant(const VolumeSource& volume) {
   return least == greatest;
 }
 
+// Of the pieces of an array whose voxels lie on devices; nothing where it has to be read.
+std::optional<std::vector<RunSums>> sums_where_they_lie(const VolumeSource& weights) {
+  const auto* array = dynamic_cast<const DistributedArray*>(&weights);
+  if (array == nullptr) return std::nullopt;
+  std::vector<VoxelRange> runs;
+  for (std::size_t at = 0; at < weights.grid().count(); at += voxels_in_a_piece)
+    runs.push_back({at, std::min(at + voxels_in_a_piece, weights.grid().count())});
+  return array->sums_of_runs(runs);
+}
+
 // Looks at every weight: the mean, the least and the largest of the positive ones.
 WeightStatistics weight_statistics(const VolumeSource& weights) {
   struct Piece {
@@ -250,22 +261,35 @@ WeightStatistics weight_statistics(const VolumeSource& weights) {
   };
   const Grid& grid = weights.grid();
   std::vector<Piece> pieces((grid.count() + voxels_in_a_piece - 1) / voxels_in_a_piece);
-  parallel_ranges(grid.count(), voxels_in_a_piece, [&](std::size_t first, std::size_t count) {
-    UninitialisedVector<float> values(count);
-    weights.read(first, count, values.data());
-    Piece& piece = pieces[first / voxels_in_a_piece];
-    for (; piece.bad < count; ++piece.bad) {
-      const float weight = values[piece.bad];
-      if (!(weight >= 0) || !std::isfinite(weight)) {
-        piece.found = weight;
-        return;
+  const auto sums = sums_where_they_lie(weights);
+  for (std::size_t n = 0; sums && n < pieces.size(); ++n) {
+    const RunSums& run = (*sums)[n];
+    const std::size_t first = n * voxels_in_a_piece, count = std::min(voxels_in_a_piece, grid.count() - first);
+    pieces[n] = {run.sum,
+                 static_cast<std::size_t>(run.positive),
+                 run.bad < 0 ? count : static_cast<std::size_t>(run.bad),
+                 static_cast<float>(run.least_positive),
+                 static_cast<float>(run.largest),
+                 0};
+    if (pieces[n].bad < count) weights.read(first + pieces[n].bad, 1, &pieces[n].found);
+  }
+  if (!sums)
+    parallel_ranges(grid.count(), voxels_in_a_piece, [&](std::size_t first, std::size_t count) {
+      UninitialisedVector<float> values(count);
+      weights.read(first, count, values.data());
+      Piece& piece = pieces[first / voxels_in_a_piece];
+      for (; piece.bad < count; ++piece.bad) {
+        const float weight = values[piece.bad];
+        if (!(weight >= 0) || !std::isfinite(weight)) {
+          piece.found = weight;
+          return;
+        }
+        piece.sum += weight;
+        piece.positive += weight > 0 ? 1 : 0;
+        if (weight > 0) piece.least = std::min(piece.least, weight);
+        piece.largest = std::max(piece.largest, weight);
       }
-      piece.sum += weight;
-      piece.positive += weight > 0 ? 1 : 0;
-      if (weight > 0) piece.least = std::min(piece.least, weight);
-      piece.largest = std::max(piece.largest, weight);
-    }
-  });
+    });
   WeightStatistics result;
   result.least = std::numeric_limits<float>::infinity();
   double sum = 0;
@@ -817,6 +841,8 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
   check_devices(devices);
   RunOptions wanted = options;
   if (can_end_early(options)) wanted.plan.may_stream = false;
+  if (f.on_devices()) wanted.plan.on_devices.insert("f");
+  if (weights != nullptr && weights->on_devices()) wanted.plan.on_devices.insert("w");
   DenoiseParameters full = parameters;  // as they are used
   full.regulariser.guided = reference != nullptr;
   full.statistical = descends(parameters) && weights != nullptr;

@@ -685,10 +685,13 @@ RunResult fdk_of(const ProjectionStack& projections, const Geometry& geometry, O
   const auto method_for = [&](const std::vector<Device>& used) {
     return Fdk(geometry, stack, grid, with_row_filter(parameters, used), checked_budgets(used));
   };
+  RunOptions wanted = options;
+  if constexpr (std::is_base_of_v<VolumeSink, Output>)
+    if (output.on_devices()) wanted.plan.on_devices.insert("volume");
   const auto plan = [&](const std::vector<Device>& used) {
-    return plan_backprojection(method_for(used), device_models(used), options.plan);
+    return plan_backprojection(method_for(used), device_models(used), wanted.plan);
   };
-  return run_on_selection(devices, options, plan, [&](const std::vector<Device>& used, const RunOptions& planned) {
+  return run_on_selection(devices, wanted, plan, [&](const std::vector<Device>& used, const RunOptions& planned) {
     const Fdk method = method_for(used);
     for (const Device& device : used) method.check_device(device.info());
     return run_backprojection(method, projections, output, used, planned);

@@ -12,4 +12,18 @@ void HounsfieldSink::write(std::size_t first, std::size_t count, float* from) {
   sink_.write(first, count, to);
 }
 
+VoxelRange HounsfieldSink::voxels_on(const Device& device) const {
+  return device.info().fp64 ? sink_.voxels_on(device) : VoxelRange{};
+}
+
+void HounsfieldSink::take_from(const DevicePlace& from, std::size_t first, std::size_t count,
+                               std::span<const Event> waits) {
+  if (count == 0) return;
+  const KernelArgument arguments[] = {&from.buffer, std::uint64_t{from.offset / sizeof(float)}, std::uint64_t{count},
+                                      water_};
+  const KernelSpec kernel{"voxels.cl", "voxels_hounsfield", variance_ ? "-D USE_FP64 -D VARIANCE" : "-D USE_FP64"};
+  const Event converted = from.device.launch(kernel, {count, 1, 1}, arguments, waits);
+  sink_.take_from(from, first, count, std::span(&converted, 1));
+}
+
 }  // namespace halocline

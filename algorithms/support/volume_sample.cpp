@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "host/device_array.hpp"
 #include "host/error.hpp"
 #include "host/thread_pool.hpp"
 
@@ -13,11 +14,6 @@ namespace halocline {
 namespace {
 
 constexpr std::size_t runs = 256, run_length = 1024, uniform_stretch = 27;
-
-struct RunSums {
-  double sum = 0, squares = 0;
-  std::size_t finite = 0, uniform = 0;
-};
 
 RunSums look_at(const std::vector<float>& values) {
   RunSums sums;
@@ -41,18 +37,30 @@ std::size_t place_of(std::size_t run, std::size_t last_place) {
   return static_cast<std::size_t>((static_cast<double>(run) + within) / runs * static_cast<double>(last_place));
 }
 
+std::vector<RunSums> look_at_runs(const VolumeSource& source, const std::vector<VoxelRange>& places) {
+  if (const auto* array = dynamic_cast<const DistributedArray*>(&source))
+    if (auto found = array->sums_of_runs(places)) return *std::move(found);
+  std::vector<RunSums> found(places.size());
+  parallel_parts(found.size(), [&](std::size_t run) {
+    std::vector<float> values(places[run].count());
+    source.read(places[run].begin, values.size(), values.data());
+    found[run] = look_at(values);
+  });
+  return found;
+}
+
 }  // namespace
 
 VolumeSample sample_volume(const VolumeSource& source) {
   const std::size_t voxels = source.grid().count();
   const bool all = voxels <= runs * run_length;
   const std::size_t length = all ? voxels : run_length;
-  std::vector<RunSums> found(all ? 1 : runs);
-  parallel_parts(found.size(), [&](std::size_t run) {
-    std::vector<float> values(length);
-    source.read(all ? 0 : place_of(run, voxels - length), length, values.data());
-    found[run] = look_at(values);
-  });
+  std::vector<VoxelRange> places;
+  for (std::size_t run = 0; run < (all ? 1 : runs); ++run) {
+    const std::size_t begin = all ? 0 : place_of(run, voxels - length);
+    places.push_back({begin, begin + length});
+  }
+  const auto found = look_at_runs(source, places);
   RunSums sums;
   for (const auto& run : found) {
     sums.sum += run.sum;
@@ -62,12 +70,11 @@ VolumeSample sample_volume(const VolumeSource& source) {
   }
   VolumeSample sample;
   if (sums.finite > 0) {
-    const auto count = static_cast<double>(sums.finite);
+    const double count = sums.finite;
     sample.mean = sums.sum / count;
     sample.spread = std::sqrt(std::max(0.0, sums.squares / count - sample.mean * sample.mean));
   }
-  sample.active_fraction =
-      1 - static_cast<double>(sums.uniform) / static_cast<double>(std::max<std::size_t>(1, length * found.size()));
+  sample.active_fraction = 1 - sums.uniform / static_cast<double>(std::max<std::size_t>(1, length * found.size()));
   return sample;
 }
 

@@ -25,6 +25,7 @@
 #include "apps/job/report.hpp"
 #include "apps/job/validators.hpp"
 #include "apps/options/denoise_control.hpp"
+#include "apps/options/denoise_methods.hpp"
 #include "apps/options/family_options.hpp"
 #include "apps/options/frame_options.hpp"
 #include "apps/options/output_type.hpp"
@@ -37,12 +38,12 @@ namespace halocline {
 namespace {
 
 struct DenoiseCommand {
-  std::string input, weights, output, schedule = "default", duals;
+  std::string input, weights, output;
   std::string output_type = "float32";
   bool rescale = false;
   FrameOptions frames;  // its first input is `input`
-  bool gap_given = false, schedule_given = false, iterations_given = false;
   DenoiseParameters parameters;
+  MethodOptions options;
   RegulariserOptions regulariser;
   DenoiseControl control;
   StrengthOptions strength;
@@ -61,14 +62,11 @@ void check_options(const DenoiseCommand& command) {
         "--weights is missing: spdu needs the noise variance of each voxel; 'halocline fdk --variance-out' makes it, "
         "--weights halves or estimate finds it, or use --method pdu");
   if (!command.weights.empty()) check_use_of_weights(command.parameters, !command.strength.halves.empty());
-  if (command.descends() && (command.gap_given || command.schedule_given))
-    throw InputError(
-        fmt::format("{} is for --method pdu, spdu and pdu4d; tvgd takes --step, --iterations and --target-fidelity",
-                    command.gap_given ? "--gap" : "--schedule"));
+  check_method_options(command.options, command.parameters);
   if (!command.filters()) return;
-  for (const auto& [option, given] : {std::pair("--gap", command.gap_given),
-                                      {"--schedule", command.schedule_given},
-                                      {"--iterations", command.iterations_given},
+  for (const auto& [option, given] : {std::pair("--gap", command.options.given("--gap")),
+                                      {"--schedule", command.options.given("--schedule")},
+                                      {"--iterations", command.options.given("--iterations")},
                                       {"--time-limit", command.control.time_limit > 0},
                                       {"--keep-partial", command.control.keep_partial},
                                       {"--checkpoint", !command.control.checkpoint.empty()},
@@ -78,52 +76,9 @@ void check_options(const DenoiseCommand& command) {
           fmt::format("{} is for methods that iterate; {} takes {}", option, method, filter_options(method)));
 }
 
-// No dual, no gap: nothing of such quantities in the report.
-void put(nlohmann::json& results, const char* name, double value) {
-  if (std::isfinite(value)) results[name] = value;
-}
-
 nlohmann::json results_json(const DenoiseCommand& command, const DenoiseResult& result) {
-  nlohmann::json results{{"method", command.parameters.method},
-                         {"iterations", result.iterations},
-                         {"converged", result.converged},
-                         {"chosen_by", result.alpha_choice},
-                         {"fidelity", result.fidelity}};
-  put(results, "noise_sigma", result.noise_sigma);
-  if (!result.warnings.empty()) results["warnings"] = result.warnings;
-  if (command.filters()) {  // nothing was chosen, and there is nothing to converge to
-    results.erase("converged");
-    results.erase("chosen_by");
-    return results;
-  }
-  put(results, "alpha", result.alpha);
-  put(results, "alpha_sigma", result.alpha_sigma);
-  put(results, "lambda", result.lambda);
-  put(results, "gap", result.gap);
-  put(results, "relative_gap", result.relative_gap);
-  put(results, "primal", result.primal);
-  put(results, "dual", result.dual);
-  if (command.parameters.target_fidelity) results["target_fidelity"] = *command.parameters.target_fidelity;
-  if (command.frames.inputs.size() > 1) results["frames"] = command.frames.inputs.size();
-  if (command.parameters.time.weight) results["time_weight"] = *command.parameters.time.weight;
-  if (command.descends()) {
-    put(results, "step", result.step);
-    put(results, "epsilon", result.epsilon);
-    put(results, "target_fidelity", result.target_fidelity);
-    if (command.parameters.adaptive_delta) results["adaptive_delta"] = *command.parameters.adaptive_delta;
-    results["statistical"] = command.parameters.statistical;
-  } else {
-    results["rule_met"] = result.rule_met;
-    results["schedule"] = command.schedule;
-    results["iterations_a_pass"] = result.form.stages;
-    results["dual_bits"] = result.form.dual_bits;
-    if (command.parameters.method == "spdu") {
-      results["weight_bits"] = command.parameters.weight_bits;
-      results["weight_change"] = result.weight_change;
-    }
-    results.update(regulariser_json(result.regulariser));
-  }
-  results["stopped_by"] = what_ended(result, command.descends());
+  nlohmann::json results = denoise_results(command.parameters, command.options, result);
+  if (!command.filters() && command.frames.inputs.size() > 1) results["frames"] = command.frames.inputs.size();
   for (std::size_t n = 0; n < result.stages.size(); ++n) {
     const auto& stage = result.stages[n];
     results["stages"].push_back({{"alpha", command.parameters.alpha_path[n]},
@@ -133,41 +88,7 @@ nlohmann::json results_json(const DenoiseCommand& command, const DenoiseResult& 
                                  {"fidelity", stage.last.fidelity},
                                  {"converged", stage.converged}});
   }
-  for (const auto& record : result.history) {
-    nlohmann::json entry{
-        {"iteration", record.iteration}, {"total_variation", record.total_variation}, {"fidelity", record.fidelity}};
-    put(entry, "primal", record.primal);
-    put(entry, "relative_gap", record.relative_gap);
-    results["history"].push_back(std::move(entry));
-  }
   return results;
-}
-
-std::string what_was_done(const DenoiseCommand& command, const DenoiseResult& result, double voxels) {
-  if (command.filters())
-    return fmt::format(
-        "{}; RMS change {:.4g}{}", command.parameters.method, result.fidelity / std::sqrt(voxels),
-        std::isfinite(result.noise_sigma) ? fmt::format(", estimated noise {:.4g}", result.noise_sigma) : "");
-  if (command.descends()) {
-    const auto& delta = command.parameters.adaptive_delta;
-    return fmt::format("tvgd with steps of {:.4g}{}{}, target: {}; ended by {} after {} iterations, RMS change {:.4g}",
-                       result.step, command.parameters.statistical ? ", larger where there is more noise" : "",
-                       delta ? fmt::format(", adaptive with delta {:g}", *delta) : "", result.alpha_choice,
-                       descent_end(result), result.iterations, result.fidelity / std::sqrt(voxels));
-  }
-  const int bits = command.parameters.weight_bits;
-  const std::string weights =
-      bits == 32
-          ? ""
-          : fmt::format(
-                ", weights of {} bits (changed by at most {:.2g} %: the certificate is of the problem with these)",
-                bits, 100 * result.weight_change);
-  return fmt::format(
-      "{} with alpha {:.6g}{} ({}){}{}, schedule {}; {} iterations, relative gap {:.3g}, RMS change {:.4g}",
-      command.parameters.method, result.alpha,
-      std::isfinite(result.alpha_sigma) ? fmt::format(" = {:.4g}/sigma", result.alpha_sigma) : "", result.alpha_choice,
-      regulariser_text(result.regulariser, command.regulariser.reference), weights, command.schedule, result.iterations,
-      result.relative_gap, result.fidelity / std::sqrt(voxels));
 }
 
 // Where the result goes: of a path, the file of its last alpha.
@@ -353,11 +274,10 @@ void begin_checkpoint(Job& job, Checkpoint& checkpoint, DenoiseCommand& command,
 
 void run_denoise(Job& job, DenoiseCommand& command) {
   const auto& control = command.control;
-  command.parameters.schedule = schedule_named(command.schedule);
   command.input = command.frames.inputs.front();
   command.regulariser.put_into(command.parameters.regulariser, command.parameters.method);
   check_frame_options(command.frames, command.parameters);
-  if (!command.duals.empty()) command.parameters.dual_bits = dual_bits_named(command.duals);
+  take_method_options(command.options, command.parameters);
   command.parameters.alpha_path = control.alphas();
   take_strength(command.strength, command.weights, command.parameters);
   check_options(command);
@@ -547,7 +467,7 @@ void run_denoise(Job& job, DenoiseCommand& command) {
   tell_of_storage(job, storage, command.rescale, changed, result.fidelity / std::sqrt(voxels));
   job.say(fmt::format("{}: {}, {}{}{}", output,
                       region ? grid_summary(cut_out(whole, *region)) : frames_summary(command.frames, first),
-                      what_was_done(command, result, voxels),
+                      what_was_done(command.parameters, command.options, command.regulariser.reference, result, voxels),
                       region ? fmt::format(" (with a margin of {} voxels)", roi_margin) : "", job.how(run)));
   if (!result.stages.empty()) job.say(path_table(result, command.parameters.alpha_path, voxels));
   if (interrupted) end_interrupted(job, command, result);
@@ -581,56 +501,7 @@ void add_denoise(CLI::App& app, Action& action) {
          "deviation; pdu does without, or chooses --alpha sure, discrepancy or A/sigma by it, its problem having no "
          "weights")
       ->type_name("FILE|halves|estimate");
-  auto* iterations =
-      sub->add_option("--iterations", p.iterations, "At most so many iterations; with --alpha-path, for each alpha")
-          ->check(whole_number_from(1, most_iterations))
-          ->type_name("N");
-  auto* gap = sub->add_option("--gap", p.gap,
-                              "pdu, spdu, pdu4d: stop at this relative duality gap, below 1; 0: "
-                              "make all of --iterations, the fastest, for the gap is then evaluated at the end alone")
-                  ->check(not_negative())
-                  ->type_name("G");
-  auto* schedule = sub->add_option("--schedule", command->schedule,
-                                   "pdu, spdu, pdu4d: step sizes. default: the fastest; zhu-chan: a published one; "
-                                   "chambolle-pock: with proof; "
-                                   "seed: a published one that starts in the wrong direction, for comparison")
-                       ->check(CLI::IsMember({"default", "zhu-chan", "seed", "chambolle-pock"}));
-  sub->add_option(
-         "--stages", p.stages,
-         "pdu, spdu, with the schedules default or zhu-chan: iterations in one pass over the device's memory, 1 to 4; "
-         "0: two kernels in place, which "
-         "need the least memory. The result has the same bits. Default: what was measured to be fastest and fits")
-      ->check(whole_number_from(0, 4))
-      ->type_name("N");
-  sub->add_option("--duals", command->duals,
-                  "pdu, spdu: how dual variables are stored: float32; snorm16, good to a gap of 1e-5 (1e-3 where alpha "
-                  "is forty times smaller than the noise asks for); snorm8, for previews, to 1e-3. Made for GPUs: on "
-                  "CPUs float32 is many times faster")
-      ->default_str("float32")
-      ->check(CLI::IsMember(dual_names()));
-  sub->add_option(
-         "--weight-bits", p.weight_bits,
-         "spdu: how weights are stored on the device: 32, float; 16, half, changes them by at most 0.05 % "
-         "between 6e-5 and 65504 times their mean; 8, by about 0.2 % for every factor of 2 that they span. Gap and "
-         "certificate are of the problem with the weights as stored; --report has the largest change")
-      ->check(CLI::IsMember({"32", "16", "8"}))
-      ->type_name("BITS");
-  sub->add_option("--step", p.step,
-                  "tvgd: RMS change of a voxel in one iteration, grey values. Default: a tenth of the estimated noise")
-      ->check(positive_number())
-      ->type_name("S");
-  sub->add_option(
-         "--target-fidelity", p.target_fidelity,
-         "||u-f||_2 (grey value times the root of the number of voxels). tvgd: stop there; pdu, spdu, pdu4d: choose "
-         "alpha so that it is "
-         "reached. Default for tvgd without --step: the estimated noise")
-      ->check(positive_number())
-      ->type_name("F");
-  sub->add_option("--adaptive-delta", p.adaptive_delta,
-                  "tvgd: differences between neighbours well above it are edges and stay (adaptive-weighted total "
-                  "variation); noise has to lie below, or it stays, too. Grey values/mm. Default: all are smoothed")
-      ->check(positive_number())
-      ->type_name("D");
+  add_method_options(*sub, p, command->options);
   add_control_options(*sub, command->control);
   add_regulariser_options(*sub, command->regulariser, p.regulariser);
   add_compared_filters(*sub, p.filter);
@@ -659,12 +530,7 @@ void add_denoise(CLI::App& app, Action& action) {
   sub->footer(
       "Example:\n  halocline denoise -i volume.mha --method pdu -o denoised.mha\n"
       "  halocline denoise -i volume.mha --method pdu --alpha 1.5/sigma -o denoised.mha");
-  sub->callback([&action, command, gap, schedule, iterations] {
-    command->iterations_given = iterations->count() > 0;
-    command->gap_given = gap->count() > 0;
-    command->schedule_given = schedule->count() > 0;
-    action = [command](Job& job) { run_denoise(job, *command); };
-  });
+  sub->callback([&action, command] { action = [command](Job& job) { run_denoise(job, *command); }; });
 }
 
 }  // namespace halocline

@@ -19,6 +19,7 @@
 #include "algorithms/preprocessing/hounsfield.hpp"
 #include "apps/checkpoint/checkpoint_file.hpp"
 #include "apps/checkpoint/output_checkpoint.hpp"
+#include "apps/commands/fdk_denoise.hpp"
 #include "apps/commands/subcommands.hpp"
 #include "apps/io/image_file.hpp"
 #include "apps/job/job.hpp"
@@ -55,6 +56,7 @@ struct FdkCommand {
   std::string output_type = "float32";
   std::string checkpoint;  // the file that keeps finished slices; empty: none
   bool resume = false;
+  FdkDenoise denoise;
 
   const char* unit() const { return water ? "HU" : "1/mm"; }
 };
@@ -63,7 +65,7 @@ struct FdkCommand {
 struct FdkFrame {
   Geometry geometry;
   std::vector<HalfScan> halves;  // two, with --halves-out
-  std::string output, variance_output;
+  std::string output, variance_output, undenoised_output;
   std::array<std::string, 2> half_outputs;
 };
 
@@ -77,6 +79,7 @@ struct FdkWork {
   bool streamed = false;  // projections are read as they are wanted
   OutputCheckpoint* checkpoint = nullptr;
   int minimum_slabs = 0;
+  std::optional<DenoisedPlan> denoised;  // with --denoise
 };
 
 constexpr const char* half_names[] = {"odd", "even"};
@@ -132,6 +135,7 @@ FdkFrame claim_frame(Job& job, const FdkCommand& command, std::size_t n) {
   FdkFrame frame;
   frame.output = claimed("-o", command.output);
   frame.variance_output = claimed("--variance-out", command.noise.output);
+  frame.undenoised_output = claimed("--undenoised", command.denoise.undenoised);
   if (command.halves_output.empty()) return frame;
   const auto halves = parse_pair("--halves-out", command.halves_output);
   for (int half = 0; half < 2; ++half) frame.half_outputs[half] = claimed("--halves-out", halves[half]);
@@ -248,7 +252,7 @@ struct FdkInput {
 };
 
 RunResult reconstruct(Job& job, const FdkWork& work, const Geometry& geometry, const FdkParameters& parameters,
-                      const FdkInput& input, Output& output, const std::string& name, const std::string& frame) {
+                      const FdkInput& input, VolumeSink& output, const std::string& name, const std::string& frame) {
   job.tune_first_run("fdk");
   double updates = static_cast<double>(work.grid.count()) * static_cast<double>(work.stack.size[2]);
   if (work.checkpoint != nullptr) updates *= work.checkpoint->left(name);
@@ -256,8 +260,8 @@ RunResult reconstruct(Job& job, const FdkWork& work, const Geometry& geometry, c
   options.plan.minimum_slabs = work.minimum_slabs;
   if (work.checkpoint != nullptr) options.output_store = &work.checkpoint->result(name);
   auto result = job.timed(name, [&] {
-    return input.file ? fdk_into(*input.file, work.stack, geometry, output.sink(), parameters, job.devices(), options)
-                      : fdk_into(input.memory.volume(), geometry, output.sink(), parameters, job.devices(), options);
+    return input.file ? fdk_into(*input.file, work.stack, geometry, output, parameters, job.devices(), options)
+                      : fdk_into(input.memory.volume(), geometry, output, parameters, job.devices(), options);
   });
   job.record(result, name + frame);
   return result;
@@ -265,7 +269,7 @@ RunResult reconstruct(Job& job, const FdkWork& work, const Geometry& geometry, c
 
 // One half; its projections are copied.
 void reconstruct_half(Job& job, const FdkWork& work, const HalfScan& half, FdkParameters parameters,
-                      const FdkInput& input, Output& output, const std::string& name, const std::string& frame) {
+                      const FdkInput& input, VolumeSink& output, const std::string& name, const std::string& frame) {
   CountsCalibration calibration;
   if (parameters.counts) {
     calibration = parameters.counts->calibration->of_views(half.views);
@@ -326,6 +330,77 @@ class ProjectionWarnings {
   bool constant_ = false, unlike_integrals_ = false, truncated_ = false;
 };
 
+// The line that says what a frame was made of.
+std::string made_of(const FdkCommand& command, const FdkWork& work, const std::string& suffix) {
+  return fmt::format("{}, FDK of {}{} ({}), window {} with cut-off {:.4g}, {} interpolation{}", grid_summary(work.grid),
+                     views_text(work.stack.size[2]), suffix, beam_of(work), command.filter.window,
+                     command.filter.cutoff, command.filter.interpolation,
+                     command.water ? fmt::format(", HU with water at {:.6g}/mm", *command.water) : "");
+}
+
+// On its way to an array, in the units of the output.
+class ArraySink {
+ public:
+  ArraySink(DistributedArray& array, const FdkCommand& command, bool variance) : sink_(array) {
+    if (command.water) in_units_.emplace(array, *command.water, variance);
+  }
+  VolumeSink& sink() { return in_units_ ? static_cast<VolumeSink&>(*in_units_) : sink_; }
+
+ private:
+  VolumeSink& sink_;
+  std::optional<HounsfieldSink> in_units_;
+};
+
+void write_array(Job& job, const DistributedArray& array, ImageSink& image) {
+  job.timed("write", [&] {
+    image.begin();
+    copy_voxels(array, image);
+  });
+  job.commit(image);
+}
+
+// run_frame() with --denoise.
+std::size_t run_denoised_frame(Job& job, const FdkCommand& command, const FdkWork& work, std::size_t n, FdkInput input,
+                               const FdkParameters& attenuation, const FdkParameters& noise) {
+  const FdkFrame& frame = work.frames[n];
+  const std::string suffix = work.frames.size() > 1 ? fmt::format(" of frame {}", n) : "";
+  const auto image = job.create(frame.output, work.grid, work.storage);
+  const auto created = [&](const std::string& path) {
+    return path.empty() ? nullptr : job.create(path, work.grid, ImageStorage{});
+  };
+  const auto undenoised = created(frame.undenoised_output), variances = created(frame.variance_output);
+  const auto volume = work.denoised->make("volume");
+  DistributedArray* arrays[] = {volume.get(), nullptr};
+  with_room(arrays, [&] {
+    reconstruct(job, work, frame.geometry, attenuation, input, ArraySink(*volume, command, false).sink(), "fdk",
+                suffix);
+  });
+  std::unique_ptr<DistributedArray> variance;
+  if (command.denoise.weighted()) {
+    variance = work.denoised->make("variance");
+    arrays[1] = variance.get();
+    with_room(arrays, [&] {
+      reconstruct(job, work, frame.geometry, noise, input, ArraySink(*variance, command, true).sink(), "variance",
+                  suffix);
+    });
+    if (variances) write_array(job, *variance, *variances);
+  } else if (variances) {
+    std::optional<HounsfieldSink> in_units;
+    if (command.water) in_units.emplace(*variances, *command.water, true);
+    reconstruct(job, work, frame.geometry, noise, input, in_units ? static_cast<VolumeSink&>(*in_units) : *variances,
+                "variance", suffix);
+    job.commit(*variances);
+  }
+  input = {};
+  if (undenoised) write_array(job, *volume, *undenoised);
+  const DenoiseResult result =
+      denoise_reconstruction(job, command.denoise, *volume, variance.get(), *image, "denoise" + suffix);
+  job.commit(*image);
+  job.say(fmt::format("{}: {}\n  denoised: {}", frame.output, made_of(command, work, suffix),
+                      tell_of_denoising(job, command.denoise, result, static_cast<double>(work.grid.count()))));
+  return image->changed();
+}
+
 // Returns how many voxels the type of the output could not hold.
 std::size_t run_frame(Job& job, const FdkCommand& command, const FdkWork& work, std::size_t n, const WholeScan* scan,
                       ProjectionWarnings& warnings) {
@@ -342,6 +417,16 @@ std::size_t run_frame(Job& job, const FdkCommand& command, const FdkWork& work, 
     attenuation.counts->calibration = noise.counts->calibration = &calibration;
   }
   warnings.look_at(command, work, frame, input, command.counts ? &calibration : nullptr, n);
+  const auto tell_of_counts = [&] {
+    if (command.counts && n == 0)
+      job.say(fmt::format("  from {}: {}{}", command.input, scan != nullptr ? "of the whole scan, " : "",
+                          counts_summary(calibration)));
+  };
+  if (work.denoised) {
+    const std::size_t changed = run_denoised_frame(job, command, work, n, std::move(input), attenuation, noise);
+    tell_of_counts();
+    return changed;
+  }
   // The room of all outputs is taken before the first run.
   Output volume(job, command, work.grid, frame.output, work.storage, false);
   std::optional<Output> variance;
@@ -349,23 +434,18 @@ std::size_t run_frame(Job& job, const FdkCommand& command, const FdkWork& work, 
   std::vector<Output> halves;
   for (std::size_t half = 0; half < frame.halves.size(); ++half)
     halves.emplace_back(job, command, work.grid, frame.half_outputs[half], ImageStorage{}, false);
-  const RunResult result = reconstruct(job, work, frame.geometry, attenuation, input, volume, "fdk", suffix);
-  if (variance) reconstruct(job, work, frame.geometry, noise, input, *variance, "variance", suffix);
+  const RunResult result = reconstruct(job, work, frame.geometry, attenuation, input, volume.sink(), "fdk", suffix);
+  if (variance) reconstruct(job, work, frame.geometry, noise, input, variance->sink(), "variance", suffix);
   for (std::size_t half = 0; half < halves.size(); ++half)
-    reconstruct_half(job, work, frame.halves[half], attenuation, input, halves[half], half_name(half), suffix);
+    reconstruct_half(job, work, frame.halves[half], attenuation, input, halves[half].sink(), half_name(half), suffix);
   input = {};
   job.commit(volume.image());
   if (variance) job.commit(variance->image());
   for (Output& half : halves) job.commit(half.image());
 
-  job.say(fmt::format("{}: {}, FDK of {}{} ({}), window {} with cut-off {:.4g}, {} interpolation{}{}", frame.output,
-                      grid_summary(work.grid), views_text(work.stack.size[2]), suffix, beam_of(work),
-                      command.filter.window, command.filter.cutoff, command.filter.interpolation,
-                      command.water ? fmt::format(", HU with water at {:.6g}/mm", *command.water) : "",
+  job.say(fmt::format("{}: {}{}", frame.output, made_of(command, work, suffix),
                       n + 1 == work.frames.size() ? job.how(result) : ""));
-  if (command.counts && n == 0)
-    job.say(fmt::format("  from {}: {}{}", command.input, scan != nullptr ? "of the whole scan, " : "",
-                        counts_summary(calibration)));
+  tell_of_counts();
   if (variance)
     job.say(fmt::format("{}: noise variance of the same in {}^2, for {}", frame.variance_output,
                         command.water ? "HU" : "1/mm", command.noise.text()));
@@ -423,18 +503,45 @@ void begin_checkpoint(Job& job, OutputCheckpoint& checkpoint, const FdkCommand& 
   if (checkpoint.frame() > 0) job.results()["resumed_after_frames"] = checkpoint.frame();
 }
 
+void check_with_denoise(const FdkCommand& command) {
+  if (!command.denoise.wanted()) return;
+  if (!command.checkpoint.empty())
+    throw InputError(
+        "--checkpoint keeps slices of fdk alone, not what --denoise makes of them; leave one of them out, and run "
+        "halocline denoise --checkpoint on the volume");
+  if (!command.halves_output.empty())
+    throw InputError("--halves-out does not go with --denoise; write the halves in a run of their own");
+}
+
 void run_fdk(Job& job, const FdkCommand& command) {
+  check_with_denoise(command);
   FdkWork work = prepare(job, command);
   if (!command.checkpoint.empty()) work.minimum_slabs = slabs_to_keep;
   PlanOptions options;
   options.minimum_slabs = work.minimum_slabs;
+  const auto plan_with = [&](const Geometry& geometry, const Grid& stack, const FdkParameters& parameters,
+                             const PlanOptions& how) {
+    return plan_fdk(geometry, stack, work.grid, parameters, device_models(job.devices()), how);
+  };
   const auto plan = [&](const Geometry& geometry, const Grid& stack, const FdkParameters& parameters) {
-    return plan_fdk(geometry, stack, work.grid, parameters, device_models(job.devices()), options);
+    return plan_with(geometry, stack, parameters, options);
   };
   const FdkFrame& first = work.frames.front();
-  const Plan attenuation = plan(first.geometry, work.stack, work.attenuation);
-  const std::optional<Plan> variance =
-      work.variance.variance ? std::optional(plan(first.geometry, work.stack, work.variance)) : std::nullopt;
+  if (command.denoise.wanted()) {
+    if (const std::string& guide = command.denoise.regulariser.reference; !guide.empty())
+      require_same_grid(work.grid, "the volume", job.input_volume("--reference", guide).grid,
+                        "--reference '" + guide + "'");
+    if (command.denoise.parameters.method != "tvgd") job.tune_first_run(command.denoise.parameters.method);
+    const auto of = [&](const FdkParameters& parameters) {
+      return [&](const PlanOptions& how) { return plan_with(first.geometry, work.stack, parameters, how); };
+    };
+    work.denoised.emplace(job, command.denoise, work.grid, of(work.attenuation),
+                          work.variance.variance ? DenoisedPlan::FdkPlan(of(work.variance)) : nullptr);
+  }
+  const Plan attenuation = work.denoised ? work.denoised->fdk() : plan(first.geometry, work.stack, work.attenuation);
+  std::optional<Plan> variance;
+  if (work.variance.variance)
+    variance = work.denoised ? work.denoised->variance() : plan(first.geometry, work.stack, work.variance);
   // What is read only once need not lie in host memory; nor can what is too large for it.
   work.streamed = work.chosen.whole && !command.counts && first.halves.empty() &&
                   ((attenuation.resident && !variance) || 4 * work.stack.count() > job.host_memory() / 2);
@@ -447,8 +554,11 @@ void run_fdk(Job& job, const FdkCommand& command) {
                input = work.streamed && is_streamable(command.input) ? 0 : views,
                results = is_streamable(first.output) ? 0 : volumes,
                pieces = (input > 0 ? 0 : std::min(views, chunks)) + (results > 0 ? 0 : std::min(volumes, chunks));
-  job.forecast(attenuation, input + results, pieces);
-  if (variance) job.forecast(*variance, input + results, pieces);
+  const double spilled = work.denoised ? work.denoised->spilled_bytes() : 0;
+  job.forecast(attenuation, input + results + spilled, pieces);
+  if (variance) job.forecast(*variance, input + results + spilled, pieces);
+  if (work.denoised)
+    job.forecast(work.denoised->denoise(), results + work.denoised->denoise_bytes(command.denoise), pieces);
   for (const auto& half : first.halves)  // which are never streamed
     job.forecast(plan(half.geometry, half_stack(work, half), work.attenuation), 1.5 * input + results, pieces);
   std::optional<OutputCheckpoint> checkpoint;
@@ -532,6 +642,7 @@ void add_fdk(CLI::App& app, Action& action) {
          "type's range are clamped and counted")
       ->check(CLI::IsMember({"uint8", "int16", "uint16", "float16", "float32"}))
       ->type_name("TYPE");
+  add_fdk_denoise_options(*sub, command->denoise);
   const char* control = "Interruptions";
   auto* checkpoint =
       sub->add_option(
@@ -549,7 +660,13 @@ void add_fdk(CLI::App& app, Action& action) {
   sub->footer(
       "Example:\n  halocline fdk -i projections.mha --geometry geometry.xml --size 128,128,128 --spacing 1.5,1.5,1.5 "
       "-o volume.mha\n  halocline fdk -i 'scan/*.tif' --geometry scan.xtekct -o volume.mha");
-  sub->callback([&action, command] { action = [command](Job& job) { run_fdk(job, *command); }; });
+  sub->callback([&action, command] {
+    action = [command](Job& job) {
+      take_fdk_denoise(command->denoise);
+      command->noise.for_weights = command->denoise.weighted();
+      run_fdk(job, *command);
+    };
+  });
 }
 
 }  // namespace halocline

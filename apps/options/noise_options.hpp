@@ -18,8 +18,12 @@ struct NoiseOptions {
   std::string output;  // --variance-out; empty: none
   double electronic = 0, photons_per_count = 1;
   std::optional<double> photons;
+  CLI::Option* per_count = nullptr;
+  bool for_weights = false;  ///< variances are wanted, whether they are written or not
 
-  bool wanted() const { return !output.empty(); }
+  bool wanted() const { return !output.empty() || for_weights; }
+  /// What the variances are for.
+  const char* purpose() const { return output.empty() && for_weights ? "--denoise spdu" : "--variance-out"; }
   /// "2.5 photons a count and electronic noise 3"
   std::string text() const;
 };

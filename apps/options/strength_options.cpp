@@ -23,7 +23,7 @@ bool is_rule(const std::string& word) {
 
 }  // namespace
 
-void add_strength_options(CLI::App& app, StrengthOptions& options) {
+void add_alpha_option(CLI::App& app, StrengthOptions& options) {
   app.add_option(
          "--alpha", options.alpha,
          "pdu, spdu, pdu4d: weight of the data, 1/(grey value mm), smaller is smoother; 1.5/sigma: the same in units "
@@ -36,6 +36,10 @@ void add_strength_options(CLI::App& app, StrengthOptions& options) {
          "discrepancy: takes away as much as there is noise\n"
          "target: meets --target-fidelity; the default if that is given")
       ->type_name("A|A/sigma|RULE");
+}
+
+void add_strength_options(CLI::App& app, StrengthOptions& options) {
+  add_alpha_option(app, options);
   app.add_option(
          "--halves", options.halves,
          "Reconstructions of the odd and of the even views, as fdk --halves-out makes them: for --alpha halves, "

@@ -18,7 +18,9 @@ struct StrengthOptions {
   std::array<std::string, 2> files;  // A and B, once take_strength() has looked
 };
 
+/// --alpha and --halves, or --alpha alone.
 void add_strength_options(CLI::App& app, StrengthOptions& options);
+void add_alpha_option(CLI::App& app, StrengthOptions& options);
 
 /// Puts them into the parameters, all but the halves' voxels. `weights`: what --weights says. InputError that names
 /// the option if a word is none, --halves is missing or serves nothing, or --alpha contradicts the method,

@@ -98,6 +98,12 @@ class CheckedSink : public VolumeSink {
     delivered_.write(first, count, from);
   }
   float* data() override { return delivered_.output().data(); }
+  VoxelRange voxels_on(const Device& device) const override { return delivered_.voxels_on(device); }
+  void take_from(const DevicePlace& from, std::size_t first, std::size_t count, std::span<const Event> waits) override {
+    for (const Event& event : waits) event.wait();
+    std::call_once(checked_, [&] { slab_.check(); });
+    delivered_.take_from(from, first, count, waits);
+  }
 
  private:
   Slab& slab_;
@@ -189,9 +195,8 @@ class Run {
   std::function<void()> fetch_of(Slab& slab, Range slices) {
     auto sink = std::make_shared<CheckedSink>(slab, delivered_);
     auto fetch = slab.fetch("volume", slices, slab.last(), *sink);
-    return [this, sink, fetch = std::move(fetch),
-            bytes = slab.slice_bytes("volume") * static_cast<std::size_t>(slices.count())] {
-      fetch();
+    return [this, sink, fetch = std::move(fetch)] {
+      const std::size_t bytes = fetch();
       delivered_.end_if_failed();
       traffic_.down += bytes;
     };
@@ -293,7 +298,9 @@ Plan plan_backprojection(const BackprojectionMethod& method, const std::vector<D
 
 RunResult run_backprojection(const BackprojectionMethod& method, const ProjectionStack& projections, VolumeSink& output,
                              const std::vector<Device>& devices, const RunOptions& options) {
-  const Requirements requirements = requirements_of(method);
+  Requirements requirements = requirements_of(method);
+  for (auto& need : requirements.arrays)
+    need.on_device = need.on_device || (need.lifetime == Lifetime::output && output.on_devices());
   if (output.grid().size != requirements.size) throw std::logic_error("the result has another size than the method");
   learn_kernel_rate(requirements, devices, trial_of(method));
   const PlanOptions with_slabs = options_for(requirements, device_models(devices), options.plan);
@@ -310,7 +317,10 @@ RunResult run_backprojection(const BackprojectionMethod& method, const Projectio
   };
   attempts.run = [&](const Plan& plan, const std::vector<Device>& used) {
     if (missing.empty()) return nothing_to_do(plan);
-    return Run(method, projections, delivered, used, plan, options).run();
+    const auto before = static_cast<double>(output.bus_bytes());
+    RunResult run = Run(method, projections, delivered, used, plan, options).run();
+    run.bus_bytes += static_cast<double>(output.bus_bytes()) - before;
+    return run;
   };
   attempts.done = [&] { return delivered.text(); };
   RunResult result = run_replanning(devices, attempts);

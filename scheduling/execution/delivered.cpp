@@ -49,6 +49,12 @@ void Delivered::write(std::size_t first, std::size_t count, float* from) {
   voxels_.add(range_of(first, count));
 }
 
+void Delivered::take_from(const DevicePlace& from, std::size_t first, std::size_t count, std::span<const Event> waits) {
+  output_.take_from(from, first, count, waits);
+  const std::lock_guard lock(mutex_);
+  voxels_.add(range_of(first, count));
+}
+
 void Delivered::end_if_failed() {
   const std::lock_guard lock(mutex_);
   if (failure_) std::rethrow_exception(failure_);

@@ -21,6 +21,11 @@ class Delivered {
   /// computed is kept first, and end_if_failed() throws.
   void write(std::size_t first, std::size_t count, float* from);
   void end_if_failed();
+  /// As those of the sink; of a store, which is to have the voxels, none is on a device.
+  VoxelRange voxels_on(const Device& device) const {
+    return store_ == nullptr ? output_.voxels_on(device) : VoxelRange{};
+  }
+  void take_from(const DevicePlace& from, std::size_t first, std::size_t count, std::span<const Event> waits);
   /// Slices of which voxels have not arrived.
   std::vector<Range> missing() const;
   /// "12 of 26 slices are done"; empty if none is.

@@ -483,8 +483,7 @@ class Run {
     if (plan_.resident)
       return threads_.each(plan_, [&](int device) {
         Slab& slab = *resident_.at(device);
-        slab.download(output_name_, slab.interior(), output_);
-        traffic_.down += slab.slice_bytes(output_name_) * static_cast<std::size_t>(slab.interior().count());
+        traffic_.down += slab.download(output_name_, slab.interior(), output_);
         slab.wait();
       });
     const std::size_t slice = requirements_.size[0] * requirements_.size[1];
@@ -518,8 +517,7 @@ class Run {
   void load_inputs(Slab& slab) {
     for (const auto& need : requirements_.arrays) {
       if (need.lifetime != Lifetime::input || need.kind != ArrayKind::volume) continue;
-      slab.upload(need.name, slab.extended(), *inputs_.at(need.name));
-      traffic_.up += slab.slice_bytes(need.name) * static_cast<std::size_t>(slab.extended().count());
+      traffic_.up += slab.upload(need.name, slab.extended(), *inputs_.at(need.name));
     }
   }
 
@@ -656,6 +654,13 @@ Requirements requirements_with_reductions(const IterativeMethod& method) {
 
 namespace {
 
+// What sources and sinks that lie on devices have moved over the bus.
+double host_traffic(const std::map<std::string, const VolumeSource*>& inputs, const VolumeSink& output) {
+  auto bytes = static_cast<double>(output.bus_bytes());
+  for (const auto& [name, source] : inputs) bytes += static_cast<double>(source->bus_bytes());
+  return bytes;
+}
+
 // As many iterations as the method takes together, and the reduction without which the next ones cannot begin.
 KernelTrial trial_of(IterativeMethod& method, const Requirements& requirements) {
   KernelTrial trial;
@@ -681,7 +686,12 @@ KernelTrial trial_of(IterativeMethod& method, const Requirements& requirements) 
 
 RunResult run_iterations(IterativeMethod& method, const std::map<std::string, const VolumeSource*>& inputs,
                          VolumeSink& output, const std::vector<Device>& devices, const RunOptions& options) {
-  const Requirements requirements = requirements_with_reductions(method);
+  Requirements requirements = requirements_with_reductions(method);
+  for (auto& need : requirements.arrays) {
+    const auto input = inputs.find(need.name);
+    need.on_device = need.on_device || (input != inputs.end() && !need.encode && input->second->on_devices()) ||
+                     (need.lifetime == Lifetime::output && output.on_devices());
+  }
   if (output.grid().size != requirements.size) throw std::logic_error("the result has another size than the method");
   for (const auto& [name, source] : inputs)
     if (source->grid().size != requirements.size)
@@ -694,7 +704,10 @@ RunResult run_iterations(IterativeMethod& method, const std::map<std::string, co
   if (can_end_early(options)) planned.plan.may_stream = false;
   RunResult result =
       run_replanning(requirements, devices, planned, [&](const Plan& plan, const std::vector<Device>& used) {
-        return Run(method, inputs, output, used, plan, options).run();
+        const double before = host_traffic(inputs, output);
+        RunResult run = Run(method, inputs, output, used, plan, options).run();
+        run.bus_bytes += host_traffic(inputs, output) - before;
+        return run;
       });
   // Where a run goes on from that keeps its state, and what that takes, is not in the plan.
   if (options.checkpoint_store == nullptr) validate_rates(result, devices);

@@ -178,9 +178,8 @@ void Partition::save(const std::string& name) {
 }
 
 void Partition::deliver(const std::string& name, VolumeSink& sink) {
-  slab_.download(name, slab_.interior(), sink);
+  traffic_.down += slab_.download(name, slab_.interior(), sink);
   slab_.wait();
-  traffic_.down += bytes_at(array_of(plan_.requirements, name), slab_.interior().count());
 }
 
 }  // namespace halocline

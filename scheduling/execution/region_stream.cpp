@@ -234,8 +234,7 @@ std::deque<RegionStream::Task> RegionStream::loads(const Pass& pass, std::size_t
   for (const auto& name : moving(inputs_, into_second))
     for (const Range piece : pieces(name, into_second && region > 0 ? fresh : work_[region].window))
       tasks.push_back({into(name), [this, region, name, piece, target = into(name)] {
-                         at(region, [&] { slab_.upload(target, piece, host_.input(name)); });
-                         count_up(name, piece);
+                         at(region, [&] { host_.traffic->up += slab_.upload(target, piece, host_.input(name)); });
                        }});
   if (pass.steps.starts) return tasks;
   for (const auto& name : moving(states_, into_second))
@@ -271,12 +270,13 @@ std::deque<RegionStream::Task> RegionStream::stores(const Pass& pass, std::size_
     for (const Range piece : pieces(name, result))
       tasks.push_back({source, [this, region, name, piece, source, to_output] {
                          at(region, [&] {
-                           if (to_output)
-                             slab_.download_later(source, piece, *host_.output);
-                           else
-                             slab_.download_later(source, piece, host_.state(name), 0);
+                           if (to_output) {
+                             host_.traffic->down += slab_.download_later(source, piece, *host_.output);
+                             return;
+                           }
+                           slab_.download_later(source, piece, host_.state(name), 0);
+                           count_down(name, piece);
                          });
-                         count_down(name, piece);
                        }});
   }
   return tasks;

@@ -99,6 +99,10 @@ Work resident_work(const Plan& plan, const SlabPlan& slab) {
   Work work;
   work.uploaded = bytes.input * static_cast<double>(slab.extended.count());
   work.downloaded = bytes.output * static_cast<double>(slab.interior.count());
+  // what lies on the neighbours' devices comes through the host
+  const double elsewhere = bytes.held * static_cast<double>(slab.extended.count() - slab.interior.count());
+  work.uploaded += elsewhere;
+  work.downloaded += elsewhere;
   const double halos = bytes.state * exchanged_slices(plan, slab), together = plan.requirements.together;
   if (plan.requirements.takes_parts) {
     work.exchanged = halos;
@@ -268,7 +272,7 @@ double touched_staging(const Plan& plan, const SlabPlan& slab) {
   if (!is_iterative(plan.requirements)) return 0;
   std::vector<double> largest;
   for (const auto& need : plan.requirements.arrays) {
-    if (need.lifetime != Lifetime::input && need.lifetime != Lifetime::output) continue;
+    if (need.on_device || (need.lifetime != Lifetime::input && need.lifetime != Lifetime::output)) continue;
     const bool copied = !plan.resident && is_overlapped(plan.requirements);  // halos from the slab before
     const auto& sent = copied ? slab.interior : slab.extended;
     const auto bytes = static_cast<double>(array_bytes(need, plan.requirements, sent.count(), 0, 0));
@@ -288,8 +292,8 @@ SliceBytes slice_bytes(const Requirements& requirements) {
     if ((need.kind != ArrayKind::volume && need.kind != ArrayKind::slice) || is_second_buffer(need)) continue;
     const auto bytes = static_cast<double>(array_bytes(need, requirements, 1, 0, 0));
     result.all += bytes;
-    if (need.lifetime == Lifetime::input) result.input += bytes;
-    if (need.lifetime == Lifetime::output) result.output += bytes;
+    if (need.lifetime == Lifetime::input) (need.on_device ? result.held : result.input) += bytes;
+    if (need.lifetime == Lifetime::output && !need.on_device) result.output += bytes;
     if (need.lifetime != Lifetime::state && need.lifetime != Lifetime::output) continue;
     result.state += bytes;
     ++result.states;

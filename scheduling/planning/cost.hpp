@@ -44,6 +44,7 @@ std::vector<int> used_devices(const Plan& plan);
 /// turns (skew.hpp) do not count.
 struct SliceBytes {
   double input = 0, state = 0, output = 0, all = 0;  // state: outputs too
+  double held = 0;                                   // inputs that lie on the devices; outputs there count nowhere else
   int states = 0;                                    // arrays of state
 };
 SliceBytes slice_bytes(const Requirements& requirements);

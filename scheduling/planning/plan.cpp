@@ -273,7 +273,12 @@ Plan make_plan(const Requirements& requirements, std::span<const DeviceModel> de
                                  requirements.size[2]));
   Plan common;
   common.requirements = requirements;
+  for (auto& need : common.requirements.arrays)
+    need.on_device = need.on_device || (options.on_devices.contains(need.name) && !need.encode);
   common.devices.assign(devices.begin(), devices.end());
+  for (auto& device : common.devices)
+    if (const auto held = options.reserved.find(device.name); held != options.reserved.end())
+      device.memory -= std::min(device.memory, held->second);
   common.host_bandwidth = options.host_bandwidth;
   common.may_end_early = options.may_end_early;
   common.notes = options.notes;

@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -44,6 +45,9 @@ struct PlanOptions {
   bool may_stream = true;                // slabs that could stay may be streamed where that hides their transfers
   std::vector<std::string> notes;        // for Plan::notes
   std::map<std::string, double> speeds;  // DeviceModel::speed by name, of all devices, instead of theirs; empty: none
+  std::set<std::string> on_devices;      // names of arrays that get ArrayNeed::on_device
+  /// Bytes of a device's memory, by its name, that others will hold while the job runs.
+  std::map<std::string, std::size_t> reserved;
 };
 
 /// One slab: the slices it computes, those it holds (halos included, cut at the volume's faces), the detector rows it

@@ -132,8 +132,11 @@ std::string arrays_text(const Plan& plan) {
   std::string text = fmt::format("\n  {:<{}}  {:<11}  {:<8}  {:>12}\n", "array", width, "kind", "lifetime", "memory");
   for (const auto& need : plan.requirements.arrays)
     text +=
-        fmt::format("  {:<{}}  {:<11}  {:<8}  {:>12}\n", need.name, width, name_of(need.kind), name_of(need.lifetime),
-                    bytes_text(static_cast<double>(array_bytes(need, plan.requirements, slices, rows, plan.batch))));
+        fmt::format("  {:<{}}  {:<11}  {:<8}  {:>12}{}\n", need.name, width, name_of(need.kind), name_of(need.lifetime),
+                    bytes_text(static_cast<double>(array_bytes(need, plan.requirements, slices, rows, plan.batch))),
+                    !need.on_device                     ? ""
+                    : need.lifetime == Lifetime::output ? "  stays on the devices"
+                                                        : "  is on the devices already");
   return text;
 }
 
@@ -216,11 +219,13 @@ nlohmann::json Plan::json() const {
                                {"bytes", slab.bytes}});
   const auto [slices, rows] = largest_extent(*this);
   result["arrays"] = nlohmann::json::array();
-  for (const auto& need : requirements.arrays)
+  for (const auto& need : requirements.arrays) {
     result["arrays"].push_back({{"name", need.name},
                                 {"kind", name_of(need.kind)},
                                 {"lifetime", name_of(need.lifetime)},
                                 {"bytes", array_bytes(need, requirements, slices, rows, batch)}});
+    if (need.on_device) result["arrays"].back()["on_device"] = true;
+  }
   return result;
 }
 

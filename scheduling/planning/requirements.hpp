@@ -44,6 +44,7 @@ struct ArrayNeed {
   std::size_t rows = 0;        // kinds projections and image, whatever the slab needs; 0: see above
   int layer_views = 0;         // kind image: 0 = components
   int axis = 0;                // kind planes
+  bool on_device = false;      // volumes of lifetime input and output that stay on the devices: they need no bus
   /// Volumes of lifetime input: `count` float32 to so many elements as they are stored. Empty: they are float32.
   std::function<void(const float* from, std::byte* to, std::size_t count)> encode = {};
 };

@@ -46,8 +46,9 @@ struct Moved {
 
 // Bytes of one pass (or the seconds that they take). The first makes the state, the last stores the output alone.
 Moved moved(const SliceBytes& bytes, const Part& part, bool first, bool last) {
-  return {bytes.input * part.inputs + (first ? 0 : bytes.state * (part.interior + part.halo)),
-          (last ? bytes.output : bytes.state) * part.interior};
+  const double elsewhere = bytes.held * part.halo;  // on the neighbours' devices
+  return {bytes.input * part.inputs + elsewhere + (first ? 0 : bytes.state * (part.interior + part.halo)),
+          (last ? bytes.output : bytes.state) * part.interior + elsewhere};
 }
 
 // Each kind of pass there is, and how many there are of it.

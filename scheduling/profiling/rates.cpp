@@ -83,7 +83,7 @@ Timed time_arrays(const Device& device, std::size_t bytes, std::vector<std::byte
 // Arrays grow until they take long enough, or reach what the budget lets them.
 // `small`: the budget did not let them grow so far; the rates are then those of caches and latencies.
 DeviceRates measure(const Device& device, bool* small) {
-  const std::size_t most = std::min({most_bytes, device.ledger().budget() / 4, device.max_allocation()});
+  const std::size_t most = std::min({most_bytes, device.ledger().available() / 4, device.max_allocation()});
   if (most < least_bytes) throw PlanError("the budget is too small to measure anything");
   DeviceRates rates;
   rates.latency = std::numeric_limits<double>::infinity();
@@ -165,7 +165,7 @@ bool unlike(const std::vector<Device>& devices) {
 Plan trial_plan(const Requirements& requirements, const Device& device, int iterations) {
   // As thick as a GPU needs to be busy: of slices as large as 1024^2 a few would be timed as a fraction of its rate.
   const std::size_t most = device.info().cpu() ? std::size_t{256} << 20 : std::size_t{4} << 30;
-  const std::size_t budget = std::min(most, device.ledger().budget() / (device.info().cpu() ? 1 : 2));
+  const std::size_t budget = std::min(most, device.ledger().available() / (device.info().cpu() ? 1 : 2));
   const auto slices = static_cast<std::int64_t>(requirements.size[2]);
   const int step = requirements.batch_step;
   Plan plan;
@@ -228,7 +228,7 @@ std::vector<DeviceModel> device_models(const std::vector<Device>& devices) {
   for (const auto& device : devices) {
     DeviceModel model;
     model.name = device.info().name;
-    model.memory = device.ledger().budget();
+    model.memory = device.ledger().available();
     model.max_allocation = device.max_allocation();
     model.platform = device.info().platform;
     model.cpu = device.info().cpu();

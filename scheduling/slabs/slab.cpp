@@ -86,6 +86,7 @@ Event Slab::enqueue(Queue queue, const std::vector<std::pair<std::string, Access
   for (auto& [name, access] : named) name = resolved(name);
   const auto waits = graph_.waits(named);
   const Event event = command(waits);
+  if (!event) return event;  // it has ended
   graph_.add(named, event, static_cast<int>(queue));
   if (timed_ && queue == Queue::compute) computed_.push_back(event);
   last_ = event;
@@ -214,9 +215,10 @@ void Slab::download_later(const std::string& name, Range slices, void* host, std
   });
 }
 
-void Slab::download_later(const std::string& name, Range slices, VolumeSink& sink) {
+std::size_t Slab::download_later(const std::string& name, Range slices, VolumeSink& sink) {
   require_float_volume(name);
-  if (slices.empty()) return;
+  if (slices.empty()) return 0;
+  if (!slices_here(sink, slice_bytes(name), slices).empty()) return download(name, slices, sink);
   const Buffer& buffer = array(name).buffer;
   const std::size_t slice = slice_bytes(name), start = slice * static_cast<std::size_t>(slices.begin);
   enqueue(Queue::download, {{name, Access::in}}, [&](std::span<const Event> waits) {
@@ -228,6 +230,7 @@ void Slab::download_later(const std::string& name, Range slices, VolumeSink& sin
         },
         waits);
   });
+  return slice * static_cast<std::size_t>(slices.count());
 }
 
 void Slab::settle() {
@@ -270,13 +273,38 @@ void Slab::upload_encoded(const Array& array, Range slices, const VolumeSource& 
   });
 }
 
-void Slab::upload(const std::string& name, Range slices, const VolumeSource& source) {
-  if (array(name).need.encode) {
-    if (!slices.empty()) upload_encoded(array(name), slices, source);
-    return;
+// Of voxels that lie, or have a place, on this device.
+template <class Voxels>
+Range Slab::slices_here(const Voxels& voxels, std::size_t slice, Range slices) const {
+  const VoxelRange here = voxels.voxels_on(device_);
+  if (here.empty()) return {slices.begin, slices.begin};
+  const auto at = [&](std::size_t voxel) { return static_cast<std::int64_t>(voxel * sizeof(float) / slice); };
+  const Range common{std::max(slices.begin, at(here.begin)), std::min(slices.end, at(here.end))};
+  return common.empty() ? Range{slices.begin, slices.begin} : common;
+}
+
+std::size_t Slab::upload(const std::string& name, Range slices, const VolumeSource& source) {
+  if (!array(name).need.encode) require_float_volume(name);
+  if (slices.empty()) return 0;
+  const std::size_t slice = slice_bytes(name);
+  const Range here = array(name).need.encode ? Range{slices.begin, slices.begin} : slices_here(source, slice, slices);
+  if (!here.empty()) {
+    const DevicePlace place{device_, array(name).buffer,
+                            slice * static_cast<std::size_t>(here.begin - plan_.extended.begin)};
+    const std::size_t voxels = slice / sizeof(float);
+    enqueue(Queue::compute, {{name, Access::out}}, [&](std::span<const Event> waits) {
+      return source.copy_to(place, voxels * static_cast<std::size_t>(here.begin),
+                            voxels * static_cast<std::size_t>(here.count()), waits);
+    });
   }
-  require_float_volume(name);
+  upload_over_bus(name, {slices.begin, here.begin}, source);
+  upload_over_bus(name, {here.end, slices.end}, source);
+  return slice * static_cast<std::size_t>(slices.count() - here.count());
+}
+
+void Slab::upload_over_bus(const std::string& name, Range slices, const VolumeSource& source) {
   if (slices.empty()) return;
+  if (array(name).need.encode) return upload_encoded(array(name), slices, source);
   if (source.data() != nullptr) return upload(name, slices, source.data(), 0);
   const std::size_t slice = slice_bytes(name), start = slice * static_cast<std::size_t>(slices.begin);
   const Buffer& buffer = array(name).buffer;
@@ -291,20 +319,45 @@ void Slab::upload(const std::string& name, Range slices, const VolumeSource& sou
   });
 }
 
-void Slab::download(const std::string& name, Range slices, VolumeSink& sink) {
+std::size_t Slab::download(const std::string& name, Range slices, VolumeSink& sink) {
   require_float_volume(name);
-  if (slices.empty()) return;
+  if (slices.empty()) return 0;
   const Buffer& buffer = array(name).buffer;
-  enqueue(Queue::download, {{name, Access::in}}, [&](std::span<const Event> waits) {
-    return read_slices(staging_, buffer, slice_bytes(name), slices, plan_.extended.begin, sink, waits);
-  });
+  const std::size_t slice = slice_bytes(name);
+  const Range here = slices_here(sink, slice, slices);
+  if (!here.empty())
+    enqueue(Queue::compute, {{name, Access::in}}, [&](std::span<const Event> waits) {
+      hand_over(buffer, slice, here, plan_.extended.begin, sink, waits);
+      return Event();
+    });
+  for (const Range part : {Range{slices.begin, here.begin}, Range{here.end, slices.end}})
+    if (!part.empty())
+      enqueue(Queue::download, {{name, Access::in}}, [&](std::span<const Event> waits) {
+        return read_slices(staging_, buffer, slice, part, plan_.extended.begin, sink, waits);
+      });
+  return slice * static_cast<std::size_t>(slices.count() - here.count());
 }
 
-std::function<void()> Slab::fetch(const std::string& name, Range slices, Event written, VolumeSink& sink) {
+std::function<std::size_t()> Slab::fetch(const std::string& name, Range slices, Event written, VolumeSink& sink) {
   require_float_volume(name);
   return [this, &buffer = array(name).buffer, slice = slice_bytes(name), slices, begin = plan_.extended.begin,
-          written = std::move(written),
-          &sink] { read_slices(fetching_, buffer, slice, slices, begin, sink, std::span(&written, 1)); };
+          written = std::move(written), &sink] {
+    const Range here = slices_here(sink, slice, slices);
+    if (!here.empty()) hand_over(buffer, slice, here, begin, sink, std::span(&written, 1));
+    for (const Range part : {Range{slices.begin, here.begin}, Range{here.end, slices.end}})
+      if (!part.empty()) read_slices(fetching_, buffer, slice, part, begin, sink, std::span(&written, 1));
+    return slice * static_cast<std::size_t>(slices.count() - here.count());
+  };
+}
+
+// To a sink that has its place on this device. By any thread.
+void Slab::hand_over(const Buffer& buffer, std::size_t slice, Range slices, std::int64_t buffer_begin, VolumeSink& sink,
+                     std::span<const Event> waits) const {
+  Device device = device_;
+  const std::size_t voxels = slice / sizeof(float);
+  sink.take_from({device, buffer, slice * static_cast<std::size_t>(slices.begin - buffer_begin)},
+                 voxels * static_cast<std::size_t>(slices.begin), voxels * static_cast<std::size_t>(slices.count()),
+                 waits);
 }
 
 // Of a buffer whose first slice is number `buffer_begin`. Static: fetch() runs it on another thread.

@@ -93,7 +93,8 @@ class Slab {
   void download(const std::string& name, Range slices, void* host, std::int64_t host_begin);
   /// As download(), but what goes through page-locked memory may arrive later: when settle() or wait() returns.
   void download_later(const std::string& name, Range slices, void* host, std::int64_t host_begin);
-  void download_later(const std::string& name, Range slices, VolumeSink& sink);
+  /// Returns the bytes that cross the bus, as download() does.
+  std::size_t download_later(const std::string& name, Range slices, VolumeSink& sink);
   void settle();
   /// `bytes` from one array into another, on the device.
   struct Copy {
@@ -107,9 +108,10 @@ class Slab {
   bool has(const std::string& name) const { return arrays_.contains(name); }
   /// upload() and download() of a volume array of float32 (an upload: or one that declares how it is encoded), from
   /// where the voxels come from, piece by piece into the memory that the bus reads; and to where they go, all of which
-  /// have arrived when the call returns.
-  void upload(const std::string& name, Range slices, const VolumeSource& source);
-  void download(const std::string& name, Range slices, VolumeSink& sink);
+  /// have arrived when the call returns. Voxels that lie on this device, or go to a place there, are copied without the
+  /// bus. Both return the bytes that crossed it.
+  std::size_t upload(const std::string& name, Range slices, const VolumeSource& source);
+  std::size_t download(const std::string& name, Range slices, VolumeSink& sink);
   /// `bytes` at `offset` of an array (projections).
   void upload_bytes(const std::string& name, std::size_t offset, const void* host, std::size_t bytes);
   void download_bytes(const std::string& name, std::size_t offset, void* host, std::size_t bytes);
@@ -121,10 +123,11 @@ class Slab {
   bool direct(std::size_t bytes) const { return staging_.direct(bytes); }
   /// The last command that was enqueued here.
   const Event& last() const { return last_; }
-  /// What downloads slices of a volume of float32 to `sink` once `written` has ended, and returns when all have
-  /// arrived. One other thread at a time may call such functions while this one goes on: no command waits for them, so
-  /// whoever writes these slices again does so after their return. Not after a swap() of the array.
-  std::function<void()> fetch(const std::string& name, Range slices, Event written, VolumeSink& sink);
+  /// What downloads slices of a volume of float32 to `sink` once `written` has ended, and returns the bytes that
+  /// crossed the bus when all have arrived. One other thread at a time may call such functions while this one goes on:
+  /// no command waits for them, so whoever writes these slices again does so after their return. Not after a swap() of
+  /// the array.
+  std::function<std::size_t()> fetch(const std::string& name, Range slices, Event written, VolumeSink& sink);
   /// `bytes` of an array, `begin` counted from the volume's first slice, to host memory once `made` has ended, and from
   /// there once `free` has: not ordered with other commands, so that other threads may call these at any time.
   Event read_part(const std::string& name, std::size_t begin, std::size_t bytes, std::byte* to,
@@ -157,6 +160,11 @@ class Slab {
   const Array& array(const std::string& name) const;
   void require_float_volume(const std::string& name) const;
   void upload_encoded(const Array& array, Range slices, const VolumeSource& source);
+  template <class Voxels>
+  Range slices_here(const Voxels& voxels, std::size_t slice, Range slices) const;
+  void upload_over_bus(const std::string& name, Range slices, const VolumeSource& source);
+  void hand_over(const Buffer& buffer, std::size_t slice, Range slices, std::int64_t buffer_begin, VolumeSink& sink,
+                 std::span<const Event> waits) const;
   static Event read_slices(Staging& staging, const Buffer& buffer, std::size_t slice, Range slices,
                            std::int64_t buffer_begin, VolumeSink& sink, std::span<const Event> waits);
   Event enqueue(Queue queue, const std::vector<std::pair<std::string, Access>>& accesses,

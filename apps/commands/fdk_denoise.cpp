@@ -1,0 +1,151 @@
+#include "apps/commands/fdk_denoise.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+
+#include "apps/job/report.hpp"
+#include "apps/options/denoise_control.hpp"
+#include "host/error.hpp"
+#include "scheduling/planning/cost.hpp"
+
+namespace halocline {
+namespace {
+
+const std::vector<std::string> methods{"pdu", "spdu", "tvgd"};
+constexpr const char* volume_name = "volume";
+constexpr const char* variance_name = "variance";
+
+}  // namespace
+
+void add_fdk_denoise_options(CLI::App& app, FdkDenoise& denoise) {
+  denoise.parameters.method.clear();
+  const auto before = app.get_options();
+  auto* method =
+      app.add_option(
+             "--denoise", denoise.parameters.method,
+             "Denoise the volume before it is written, as 'halocline denoise --method' does, without writing it "
+             "in between: it stays on the devices where it fits. spdu weights with the variances that the "
+             "noise of the projections makes (--photons, or --counts), as --variance-out writes them")
+          ->check(CLI::IsMember(methods))
+          ->type_name("METHOD");
+  app.add_option("--undenoised", denoise.undenoised, "With --denoise: also write the volume as it was before, float32")
+      ->type_name("FILE");
+  add_alpha_option(app, denoise.strength);
+  add_method_options(app, denoise.parameters, denoise.options);
+  add_regulariser_options(app, denoise.regulariser, denoise.parameters.regulariser);
+  for (auto* option : app.get_options()) {
+    if (std::find(before.begin(), before.end(), option) != before.end()) continue;
+    option->group("Denoising the volume");
+    if (option != method) option->needs(method);
+  }
+}
+
+void take_fdk_denoise(FdkDenoise& denoise) {
+  auto& parameters = denoise.parameters;
+  if (!denoise.wanted()) return;
+  if (denoise.strength.alpha == "halves")
+    throw InputError(
+        "--alpha halves goes by volumes of half of the views: write them with --halves-out, without --denoise, and "
+        "give "
+        "them to halocline denoise --halves");
+  denoise.regulariser.put_into(parameters.regulariser, parameters.method);
+  take_method_options(denoise.options, parameters);
+  take_strength(denoise.strength, {}, parameters);
+  check_denoise_parameters(parameters);
+  check_method_options(denoise.options, parameters);
+}
+
+DenoisedPlan::DenoisedPlan(Job& job, const FdkDenoise& denoise, const Grid& grid, const FdkPlan& fdk,
+                           const FdkPlan& variance)
+    : devices_(job.devices()), grid_(grid) {
+  std::vector<std::function<Plan(const PlanOptions&)>> jobs{fdk};
+  if (variance) jobs.emplace_back(variance);
+  jobs.emplace_back(
+      [&](const PlanOptions& options) { return plan_denoise(grid, denoise.parameters, devices_, options); });
+  const std::size_t last = jobs.size() - 1;
+  if (denoise.weighted()) ++volumes_;
+  std::vector<PassedVolume> volumes;
+  // What is computed of whole volumes needs float64, there or on the host.
+  if (std::all_of(devices_.begin(), devices_.end(), [](const Device& device) { return device.info().fp64; })) {
+    volumes.push_back({volume_name, {{0, "volume"}, {last, "f"}}});
+    // Weights of fewer bits are made on the host.
+    if (denoise.weighted() && denoise.parameters.weight_bits == 32)
+      volumes.push_back({variance_name, {{1, "volume"}, {last, "w"}}});
+  }
+  chosen_ = plan_staying(jobs, volumes);
+}
+
+double DenoisedPlan::spilled_bytes() const {
+  return grid_bytes(grid_) * static_cast<double>(volumes_ - chosen_.staying.size());
+}
+
+double DenoisedPlan::denoise_bytes(const FdkDenoise& denoise) const {
+  const double whole =
+      (denoise.regulariser.reference.empty() ? 0 : 1) + (result_leaves_at_once(this->denoise()) ? 0 : 1);
+  return spilled_bytes() + grid_bytes(grid_) * whole;
+}
+
+std::unique_ptr<DistributedArray> DenoisedPlan::make(const std::string& name) const {
+  std::vector<DistributedArray::Share> shares;
+  if (chosen_.staying.contains(name))
+    for (const auto& share : chosen_.shares) {
+      const auto device = std::find_if(devices_.begin(), devices_.end(),
+                                       [&](const Device& each) { return each.info().name == share.device; });
+      shares.push_back({*device, share.slices.begin, share.slices.end});
+    }
+  const std::string booked = "kept " + name;
+  try {
+    return std::make_unique<DistributedArray>(booked, grid_, shares);
+  } catch (const ClError& error) {
+    if (!is_out_of_memory(error)) throw;
+    spdlog::info("{}; the {} waits in host memory", error.what(), name);
+  } catch (const BudgetError& error) {
+    spdlog::info("{}; the {} waits in host memory", error.what(), name);
+  }
+  return std::make_unique<DistributedArray>(booked, grid_, std::vector<DistributedArray::Share>{});
+}
+
+DenoiseResult denoise_reconstruction(Job& job, const FdkDenoise& denoise, DistributedArray& volume,
+                                     DistributedArray* variance, VolumeSink& output, const std::string& name) {
+  const std::string& guide = denoise.regulariser.reference;
+  const Volume reference = guide.empty() ? Volume() : job.read(guide);
+  const RunOptions options = job.run_options({static_cast<double>(volume.grid().count()), 0, "voxel-iterations"});
+  DenoiseResult result;
+  DistributedArray* const arrays[] = {&volume, variance};
+  job.timed("denoise", [&] {
+    with_room(arrays, [&] {
+      result = denoise_into(volume, variance, output, denoise.parameters, job.devices(), options,
+                            guide.empty() ? nullptr : &reference);
+    });
+  });
+  RunResult run;
+  run.iterations = result.iterations;
+  run.plan = result.plan;
+  run.seconds = result.seconds;
+  run.peak_bytes = result.peak_bytes;
+  run.bus_bytes = result.bus_bytes;
+  job.record(run, name);
+  job.results()[name] = denoise_results(denoise.parameters, denoise.options, result);
+  // Besides what the runs count: to look at the noise, to write it.
+  job.results()[name]["volume"] = {{"on_devices", volume.on_devices()}, {"bus_bytes", volume.bus_bytes()}};
+  if (variance != nullptr)
+    job.results()[name]["variance"] = {{"on_devices", variance->on_devices()}, {"bus_bytes", variance->bus_bytes()}};
+  return result;
+}
+
+std::string tell_of_denoising(Job& job, const FdkDenoise& denoise, const DenoiseResult& result, double voxels) {
+  for (const auto& text : shortfalls(result, denoise.parameters, DenoiseControl{}, voxels)) spdlog::warn("{}", text);
+  for (const auto& text : result.warnings) spdlog::warn("{}", text);
+  RunResult run;
+  run.plan = result.plan;
+  run.seconds = result.seconds;
+  run.iterations = result.iterations;
+  return what_was_done(denoise.parameters, denoise.options, denoise.regulariser.reference, result, voxels) +
+         job.how(run);
+}
+
+}  // namespace halocline
