@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "algorithms/solvers/cgls.hpp"
 #include "algorithms/solvers/sirt.hpp"
 #include "algorithms/validation/check_input.hpp"
 #include "host/error.hpp"
+#include "host/thread_pool.hpp"
 #include "scheduling/execution/device_selection.hpp"
 #include "scheduling/planning/program_plan.hpp"
 #include "scheduling/profiling/rates.hpp"
@@ -67,14 +69,14 @@ Program program_of(const Grid& projections, const Geometry& geometry, const Grid
 
 double norm(const VolumeSource& source) {
   const std::size_t count = source.grid().count();
-  std::vector<float> piece(std::min(count, voxels_in_a_piece));
-  double sum = 0;
-  for (std::size_t first = 0; first < count; first += piece.size()) {
-    const std::size_t now = std::min(piece.size(), count - first);
-    source.read(first, now, piece.data());
-    for (std::size_t n = 0; n < now; ++n) sum += static_cast<double>(piece[n]) * piece[n];
-  }
-  return std::sqrt(sum);
+  std::vector<double> sums((count + voxels_in_a_piece - 1) / voxels_in_a_piece, 0.0);
+  parallel_ranges(count, voxels_in_a_piece, [&](std::size_t first, std::size_t now) {
+    std::vector<float> values(now);
+    source.read(first, now, values.data());
+    double& sum = sums[first / voxels_in_a_piece];
+    for (const float value : values) sum += static_cast<double>(value) * value;
+  });
+  return std::sqrt(std::accumulate(sums.begin(), sums.end(), 0.0));
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ bool same_bits(const Voxels& a, const Voxels& b) {
 // One device, or the parts of a CPU.
 std::vector<Device> devices(int parts) {
   DeviceSelection selection;
-  if (parts > 1) selection.devices = "cpu", selection.sub_devices = parts;
+  if (parts > 1) selection.device = "cpu", selection.sub_devices = parts;
   return open_devices(selection);
 }
 
@@ -182,7 +182,7 @@ TEST_P(Arrays, AreSummedUpWhereTheyLie) {
 TEST(DistributedArray, MakesRoomForWorkThatNeedsIt) {
   if (list_devices().empty()) GTEST_SKIP() << "no OpenCL device";
   DeviceSelection selection;
-  selection.memory = 100000;
+  selection.device_memory = 100000;
   Device device = open_devices(selection).front();
   const Volume volume = sample(20);  // 32000 bytes
   DistributedArray array("test", volume.grid, {{device, 0, 20}});
@@ -209,7 +209,7 @@ TEST(DistributedArray, MakesRoomForWorkThatNeedsIt) {
 TEST(DistributedArray, RefusesWhatIsNoPartitionOrDoesNotFit) {
   if (list_devices().empty()) GTEST_SKIP() << "no OpenCL device";
   DeviceSelection selection;
-  selection.memory = 1 << 16;
+  selection.device_memory = 1 << 16;
   const auto opened = open_devices(selection);
   EXPECT_THROW(DistributedArray("test", cube(7), {{opened.front(), 0, 6}}), std::logic_error);
   EXPECT_THROW(DistributedArray("test", cube(93), shares({opened.front()}, 93)), BudgetError);
