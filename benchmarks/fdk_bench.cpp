@@ -22,7 +22,6 @@ double cube(std::size_t n) {
 // shared: views may share texels (hardware), or detector columns serve (exact, on CPUs).
 void backproject(benchmark::State& state, VoxelDriven::Options options, bool shared, double tilt) {
   if (options.hardware_interpolation && !bench_device().info().images) return state.SkipWithError("no images");
-  if (options.mirrored && !bench_device().info().texel_pairs) return state.SkipWithError("no textures of two channels");
   const BenchScan scan = make_scan(tilt);
   options.distance_weight = true;
   if (shared) set_device_options(options, device_models({bench_device()}));
@@ -115,8 +114,7 @@ constexpr std::array<std::size_t, 3> small_stack{1024, 1024, 128}, large_stack{2
 constexpr ProjectionParameters joseph_hardware{.hardware_interpolation = true}, joseph_images{.images = true};
 
 constexpr VoxelDriven::Options exact{}, hardware{.hardware_interpolation = true},
-    half{.hardware_interpolation = true, .half_texels = true},
-    mirrored{.hardware_interpolation = true, .mirrored = true};
+    half{.hardware_interpolation = true, .half_texels = true};
 
 FdkParameters hardware_slices() {
   FdkParameters parameters;
@@ -126,7 +124,6 @@ FdkParameters hardware_slices() {
 
 BENCHMARK_CAPTURE(backproject, hardware, hardware, true, 0.0)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(backproject, hardware_one, hardware, false, 0.0)->UseManualTime()->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(backproject, hardware_mirrored, mirrored, false, 0.0)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(backproject, half, half, true, 0.0)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(backproject, exact, exact, true, 0.0)->UseManualTime()->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(backproject, exact_quads, exact, false, 0.0)->UseManualTime()->Unit(benchmark::kMillisecond);

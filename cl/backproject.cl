@@ -24,8 +24,7 @@
 //     turned with it sees the next, so a fetch serves PACK voxels. nx and ny are even, PACK 4: and the same, the first two columns of the
 //     matrices follow the turn (host), and `views` and `first_view` are multiples of PACK;
 //   with EXACT_TEXELS the four pixels are fetched as they are and blended in float32: the bits of backproject_exact, from a layout that
-//     takes a quarter of the memory;
-//   backproject_image_mirrored  ... or where the rows above the mid-plane mirror those below it, pixels of both: backproject_mirrored.clh.
+//     takes a quarter of the memory.
 // No halo. U, V and W always come from the global slice number, and the sum starts from the stored voxel, so neither slabs nor batches
 // change a bit of the result.
 //
@@ -68,10 +67,7 @@ inline float4 texel_at(__read_only image2d_array_t filtered, float u, float v, i
 }
 #endif
 
-#if defined(MIRRORED)
-#include "backproject_mirrored.clh"
-
-#elif defined(USE_IMAGE)
+#if defined(USE_IMAGE)
 // Work-items: (nx, ny, slices / K_UNROLL), with PACK 2 half of ny, with PACK 4 half of nx too.
 __kernel void backproject_image(__read_only image2d_array_t filtered, __global const float4* restrict matrices,
                                 __global float* restrict volume, int nx, int ny, int first, int slices, int offset,

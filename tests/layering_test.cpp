@@ -9,9 +9,11 @@
 #include <iterator>
 #include <map>
 #include <regex>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "tests/support/source_functions.hpp"
 #include "tests/support/source_text.hpp"
 
 namespace {
@@ -256,7 +258,7 @@ TEST(Layering, noFlagOfTheCommandStandsBelowApps) {
         !(below || source.path.starts_with("apps/io/") || source.path.starts_with("benchmarks/harness/")))
       continue;
     ++files;
-    const auto [literals, comments] = halocline::text_of_source(source.text);
+    const auto [literals, comments, code] = halocline::text_of_source(source.text);
     for (const auto& texts : {literals, comments})
       for (const auto& text : texts) EXPECT_FALSE(std::regex_search(text, flag)) << source.path << " says " << text;
     for (const auto& text : literals)
@@ -266,10 +268,77 @@ TEST(Layering, noFlagOfTheCommandStandsBelowApps) {
 }
 
 TEST(Layering, textsOfSourcesAreFound) {
-  const auto [literals, comments] = halocline::text_of_source(
+  const auto [literals, comments, code] = halocline::text_of_source(
       "f('\"', \"a \\\"b\\\" \"\n  // of c\n  \"c\", \"d\"); x = 1'000 - --y; /* e\n */ g('\\'', R\"q(--h \"i\")q\");");
   EXPECT_EQ(literals, (std::vector<std::string>{"a \"b\" c", "d", "--h \"i\""}));
   EXPECT_EQ(comments, (std::vector<std::string>{" of c", " e\n "}));
+  EXPECT_EQ(code, "f(\"\", \"\"\n  \n  \"\", \"\"); x = 1'000 - --y; \n g(\"\", R\"\");");
+}
+
+constexpr std::size_t most_lines_of_file = 500, most_lines_of_function = 80;
+
+// Files, and functions as "path: name", that are longer, and why. This may only get shorter.
+const std::map<std::string, std::string> longer{
+    {"apps/commands/denoise.cpp", "the options and the run of a command with many"},
+    {"apps/commands/denoise.cpp: add_denoise", "a statement an option"},
+    {"apps/commands/denoise.cpp: run_denoise", "the job from its inputs to its report in one"},
+    {"apps/commands/fdk.cpp", "the options and the run of a command with many"},
+    {"scheduling/execution/iteration.cpp", "resident and streamed iteration share their state"},
+    {"scheduling/execution/projection.cpp: project_on", "the pipeline of a device, whose steps share its buffers"},
+};
+
+TEST(Layering, filesAndFunctionsAreShort) {
+  std::map<std::string, std::size_t> found;
+  std::size_t functions = 0;
+  for (const auto& source : tree()) {
+    const bool library = layer_of(source.folder()) < layers.size() && source.folder() != "cl";
+    if (!library || !is_code(source)) continue;
+    const auto lines = static_cast<std::size_t>(std::count(source.text.begin(), source.text.end(), '\n'));
+    if (lines > most_lines_of_file) found[source.path] = lines;
+    std::vector<halocline::SourceFunction> all;
+    ASSERT_NO_THROW(all = halocline::functions_of_source(source.text)) << source.path;
+    functions += all.size();
+    for (const auto& function : all)
+      if (function.lines > most_lines_of_function) found[source.path + ": " + function.name] = function.lines;
+  }
+  EXPECT_GT(functions, 2000u);
+  for (const auto& [what, lines] : found)
+    EXPECT_TRUE(longer.contains(what)) << what << " has " << lines << " lines: split it";
+  for (const auto& [what, reason] : longer)
+    EXPECT_TRUE(found.contains(what)) << what << " is short enough: take it from the list";
+}
+
+TEST(Layering, functionsOfSourcesAreFound) {
+  const auto functions = halocline::functions_of_source(R"(// {
+#define MANY(a) { a; \
+  {
+namespace a {
+enum class Kind { one, two };
+constexpr int sizes[] = {f(1), 2}, more = {3};
+struct Point : Base {
+  explicit Point(int x) : x_{x}, y_(0) {}
+  bool operator==(const Point& o) const { return x_ == o.x_; }
+  int x_{0};
+};
+const auto lambda = [](int n = 0) {
+  return n;
+};
+std::function<int(int)> of(
+    const std::vector<int>& v = {}) {
+  if (v.empty()) { throw "}"; }
+  struct Inner {
+    int g() { return '{'; }
+  };
+  return {};
+}
+Point::~Point() {}
+}  // namespace a
+)");
+  std::vector<std::string> found;
+  for (const auto& function : functions) found.push_back(function.name + " " + std::to_string(function.lines));
+  EXPECT_EQ(found, (std::vector<std::string>{"Point 1", "operator== 1", "lambda 3", "of 8", "Point::~Point 1"}));
+  EXPECT_THROW(halocline::functions_of_source("void f() {"), std::logic_error);
+  EXPECT_THROW(halocline::functions_of_source("}"), std::logic_error);
 }
 
 TEST(Layering, mathIsNeverRelaxed) {

@@ -33,11 +33,6 @@ bool all_chose(std::span<const DeviceModel> devices, const char* choice, const c
   });
 }
 
-bool mirrored_was_fastest(std::span<const DeviceModel> devices) {
-  return all_chose(devices, texture_form_choice, mirrored_form) &&
-         std::all_of(devices.begin(), devices.end(), [](const DeviceModel& device) { return device.texel_pairs; });
-}
-
 bool images_were_fastest(std::span<const DeviceModel> devices) {
   return all_chose(devices, exact_form_choice, images_form);
 }
@@ -98,9 +93,7 @@ VoxelDriven::VoxelDriven(const Geometry& geometry, const Grid& projections, cons
     // Alone they gain nothing, and one channel of half precision is a texel that OpenCL 1.2 does not promise: PoCL 3.1
     // lists it, but reads the same number everywhere.
     if (pack_ == 1) options_.half_texels = false;
-    if (options.mirrored && pack_ == 1 && k_invariant && !single_row && grid.size[2] > 1)
-      mirror_ = mirrored_rows(matrices, grid.size, projections.size[1]);
-    kernel_.kernel = mirror_ ? "backproject_image_mirrored" : "backproject_image";
+    kernel_.kernel = "backproject_image";
     layout_options_ = fmt::format("-D PACK={}{}", pack_, options_.half_texels ? " -D HALF_TEXELS" : "");
   } else if (!options.cpu && std::max(projections.size[0], projections.size[1]) <= options.image_side) {
     layout_ = Layout::texels;
@@ -132,7 +125,6 @@ VoxelDriven::VoxelDriven(const Geometry& geometry, const Grid& projections, cons
   else if (layout_ == Layout::columns)
     kernel_.options += fmt::format(" -D AXIAL={}", axial_);
   if (lanes_) kernel_.options += " -D LANES";
-  if (mirror_) kernel_.options += " -D MIRRORED";
   if (fetched_) kernel_.options += " -D EXACT_TEXELS";
 }
 
@@ -152,22 +144,12 @@ void VoxelDriven::declare(Requirements& requirements) const {
   if (layout_ == Layout::texels) {
     const std::size_t bytes = options_.half_texels && !fetched_ ? 2 : 4;
     requirements.arrays.push_back({.name = "filtered", .kind = ArrayKind::projections, .element_bytes = bytes});
-    ArrayNeed texture{.name = "texture",
-                      .kind = ArrayKind::image,
-                      .element_bytes = bytes,
-                      .components = static_cast<std::size_t>(pack_)};
-    if (mirror_) {
-      texture.components = 2;
-      texture.rows = folded_rows();
-      texture.layer_views = 1;
-      requirements.arrays.push_back(
-          {.name = "folded", .kind = ArrayKind::projections, .components = 2, .rows = texture.rows});
-      requirements.kernels.emplace_back("backproject_fold");
-    }
-    requirements.arrays.push_back(texture);
+    requirements.arrays.push_back({.name = "texture",
+                                   .kind = ArrayKind::image,
+                                   .element_bytes = bytes,
+                                   .components = static_cast<std::size_t>(pack_)});
     requirements.batch_step = pack_;
-    // The volume goes to and fro once for as many fetches. Not so with mirrored rows: the last batch comes in pieces of
-    // the volume, on one side of the mid-plane each, and gains nothing.
+    // The volume goes to and fro once for as many fetches.
     requirements.preferred_batch *= pack_;
   } else {
     // A border of `more` pixels: the room for more rows is spread over the rows held, which are never fewer.
@@ -189,7 +171,6 @@ void VoxelDriven::declare(Requirements& requirements) const {
                              : lanes_                     ? std::pair{"lanes", 40.0}
                              : layout_ == Layout::quads   ? std::pair{"exact", 5.45}
                              : fetched_                   ? std::pair{"images", 12.2}
-                             : mirror_                    ? std::pair{"texture of mirrored rows", 2.74}
                              : pack_ == 4                 ? std::pair{"texture of four", 1.87}
                              : pack_ == 2                 ? std::pair{"texture of two", 2.67}
                                                           : std::pair{"texture", 4.5};
@@ -219,15 +200,7 @@ void VoxelDriven::start(Slab& slab) const {
 
 void VoxelDriven::filtered(Slab& slab, Range views) const {
   if (layout_ != Layout::texels) return;
-  if (mirror_) {
-    // All rows for every slab, zeros too: a texture unit may look at any of them.
-    const auto count = static_cast<std::size_t>(views.count());
-    slab.launch({kernel_.file, "backproject_fold", kernel_.options}, {projections_.size[0], folded_rows(), count},
-                {in("filtered"), out("folded"), static_cast<std::int32_t>(projections_.size[0]),
-                 static_cast<std::int32_t>(slab.rows().begin), static_cast<std::int32_t>(slab.rows().count()),
-                 mirror_->sum, static_cast<std::int32_t>(folded_rows()), static_cast<std::int32_t>(count)});
-  }
-  slab.copy_to_image(mirror_ ? "folded" : "filtered", "texture", static_cast<std::size_t>(views.count() / pack_));
+  slab.copy_to_image("filtered", "texture", static_cast<std::size_t>(views.count() / pack_));
 }
 
 namespace {
@@ -248,26 +221,7 @@ std::size_t unroll_of_textures(const DeviceInfo& device, int pack) {
 
 }  // namespace
 
-void VoxelDriven::accumulate_mirrored(Slab& slab, Range views, Range slices) const {
-  const auto [nx, ny, depth] = grid_.size;
-  const auto nz = static_cast<std::int64_t>(depth);
-  // Slices k and nz - 1 - k are a pair; those of which one at least is wanted:
-  const Range pairs{std::min(slices.begin, nz - slices.end), std::min({slices.end, nz - slices.begin, (nz + 1) / 2})};
-  // as many fetches on their way as without pairs
-  const std::size_t unroll = unroll_of_textures(slab.device(), pack_);
-  KernelSpec kernel = kernel_;
-  kernel.options += fmt::format(" -D K_UNROLL={}", unroll);
-  slab.launch(
-      kernel, {nx, ny, parts(static_cast<std::size_t>(pairs.count()), unroll)},
-      {in("texture"), in("matrices"), inout("volume"), slab.nx(), slab.ny(), static_cast<std::int32_t>(nz),
-       static_cast<std::int32_t>(slices.begin), static_cast<std::int32_t>(slices.end), slab.offset(),
-       static_cast<std::int32_t>(pairs.begin), static_cast<std::int32_t>(pairs.end), std::int32_t{mirror_->upwards},
-       centre(grid_, 0), centre(grid_, 1), centre(grid_, 2), mirror_->sum, static_cast<std::int32_t>(views.begin),
-       static_cast<std::int32_t>(views.count()), static_cast<float>(options_.correlation)});
-}
-
 void VoxelDriven::accumulate(Slab& slab, Range views, Range slices) const {
-  if (mirror_) return accumulate_mirrored(slab, views, slices);
   const bool texels = layout_ == Layout::texels;
   const Range rows = texels ? Range{0, static_cast<std::int64_t>(projections_.size[1])} : slab.rows();
   const auto count = static_cast<std::size_t>(slices.count());
@@ -309,7 +263,6 @@ void set_device_options(VoxelDriven::Options& options, std::span<const DeviceMod
       !devices.empty() && std::all_of(devices.begin(), devices.end(), [](const auto& device) { return device.cpu; });
   options.texel_pairs = !devices.empty() && std::all_of(devices.begin(), devices.end(),
                                                         [](const auto& device) { return device.texel_pairs; });
-  options.mirrored = mirrored_was_fastest(devices);
   if (const LocalTile* tile = fastest_tile(devices)) options.tile = *tile;
   if (images_were_fastest(devices))
     options.image_side = std::min_element(devices.begin(), devices.end(), [](const auto& a, const auto& b) {
@@ -324,8 +277,6 @@ std::vector<DeviceModel> checked_budgets(const std::vector<Device>& devices) {
   if ((tile != nullptr || images) &&
       !variant_works(tile != nullptr ? tile_variant(*tile) : image_variant(), devices, "quads serve"))
     for (DeviceModel& model : result) model.choices[exact_form_choice] = quads_form;
-  if (mirrored_was_fastest(result) && !variant_works(mirrored_variant(), devices, "a pixel a texel serves"))
-    for (DeviceModel& model : result) model.choices[texture_form_choice] = single_form;
   return result;
 }
 

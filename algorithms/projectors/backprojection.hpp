@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,7 +11,6 @@
 
 #include "algorithms/geometry/geometry.hpp"
 #include "algorithms/projectors/local_tile.hpp"
-#include "algorithms/projectors/mirrored_rows.hpp"
 #include "scheduling/execution/backprojection.hpp"
 
 namespace halocline {
@@ -34,9 +34,6 @@ class VoxelDriven {
     /// What the devices take. The first changes no bit; the next two none but by the rounding of coordinates.
     bool cpu = false;          ///< they are CPUs: detector columns in a row, or voxels in vectors
     bool texel_pairs = false;  ///< they have textures of two float32 channels, for views that share texels
-    /// ... and where no views do, but rows mirror each other (mirrored_rows.hpp), those share texels. A slab on one
-    /// side of the mid-plane takes as many fetches as without.
-    bool mirrored = false;
     /// Exact interpolation reads through local memory; no bit changes. For GPUs, detectors of more than a row, and
     /// volumes whose axis k is the rotation axis; else nothing comes of it.
     std::optional<LocalTile> tile = std::nullopt;
@@ -64,32 +61,20 @@ class VoxelDriven {
  private:
   enum class Layout { quads, columns, texels };
 
-  std::size_t folded_rows() const { return static_cast<std::size_t>(mirror_->pairs(projections_.size[1])); }
-  void accumulate_mirrored(Slab& slab, Range views, Range slices) const;
-
   Grid projections_, grid_;
   Options options_;
   Layout layout_ = Layout::quads;
-  int pack_ = 1;                        // views that share a texel
-  std::optional<MirroredRows> mirror_;  // Layout::texels: rows share one
-  bool fetched_ = false;                // Layout::texels: interpolation in float32
-  bool lanes_ = false;                  // Layout::quads: voxels in vectors, for CPUs
-  std::optional<LocalTile> tile_;       // Layout::columns: through local memory
-  int axial_ = 2;                       // Layout::columns, for CPUs: the axis along which U and W do not change
+  int pack_ = 1;                   // views that share a texel
+  bool fetched_ = false;           // Layout::texels: interpolation in float32
+  bool lanes_ = false;             // Layout::quads: voxels in vectors, for CPUs
+  std::optional<LocalTile> tile_;  // Layout::columns: through local memory
+  int axial_ = 2;                  // Layout::columns, for CPUs: the axis along which U and W do not change
   std::vector<int> order_;
   std::vector<float> matrices_;  // 12 a view, in that order
   std::string layout_options_;
   KernelSpec kernel_;
   std::function<Range(Range)> detector_rows_;
 };
-
-/// What tuning keeps in Tuning::choices of hardware interpolation where no views share texels, and its values. Nobody
-/// but tuning takes mirrored rows: on an H200 they are 1.6 times as fast (1531 GUPS, one pixel a texel 962), but in
-/// slabs on one side of the mid-plane a fetch serves one voxel after all, which is a fifth slower; and the choice
-/// cannot hang on the slabs, for they must not change a bit.
-inline constexpr const char* texture_form_choice = "hardware back-projection";
-inline constexpr const char* single_form = "a pixel a texel";
-inline constexpr const char* mirrored_form = "mirrored rows";
 
 /// device_models(), without the forms that one of the devices computes wrongly.
 std::vector<DeviceModel> checked_budgets(const std::vector<Device>& devices);

@@ -151,15 +151,6 @@ Variant half_texture_variant() {
       with_images, texture_error + half_error);
 }
 
-Variant mirrored_variant() {
-  Variant variant = back_projection_variant(
-      "back-projection by textures of mirrored rows",
-      [](auto& options, const auto&) { options.hardware_interpolation = options.mirrored = true; },
-      unless([](const DeviceInfo& info) { return info.texel_pairs; }, "no images of two channels"), texture_error);
-  variant.files.emplace_back("backproject_mirrored.clh");
-  return variant;
-}
-
 Variant texture_projection_variant() {
   return projection_variant(
       "projection by textures", [](auto& parameters, const DeviceInfo& info) { set_textures(parameters, info); },

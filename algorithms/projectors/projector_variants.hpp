@@ -12,7 +12,6 @@ Variant tile_variant(const LocalTile& tile);  ///< one of local_tiles()
 Variant image_variant();
 Variant texture_variant();
 Variant half_texture_variant();
-Variant mirrored_variant();
 Variant texture_projection_variant();
 Variant siddon_image_variant();
 Variant turned_projection_variant();

@@ -220,7 +220,6 @@ class Tuner {
     measuring_ = false;
     if (name == "pdu" || name == "spdu") tune_form(name);
     if (name == "fdk") tune_exact_form();
-    if (name == "fdk") tune_texture_form();
     if (name == "project") tune_siddon_form();
     const double begin = seconds();
     const Workload work = workload_of(device_, name, size());
@@ -371,26 +370,6 @@ class Tuner {
     const std::string form = better ? images_form : buffers_form;
     result_.tuning.choices[siddon_form_choice] = form;
     result_.items.push_back({"project", siddon_form_choice, buffers_form, form, buffers, better ? images : buffers});
-  }
-
-  // Back-projection with hardware interpolation where no views share texels: whether mirrored rows are to.
-  void tune_texture_form() {
-    if (device_.info().cpu() || !device_.info().texel_pairs) return;
-    tell("fdk, hardware back-projection");
-    const double single = seconds_with({.hardware_interpolation = true});
-    double mirrored = std::numeric_limits<double>::infinity();
-    try {
-      mirrored = seconds_with({.hardware_interpolation = true, .mirrored = true});
-    } catch (const PlanError&) {   // it takes more memory
-    } catch (const BuildError&) {  // as above
-    } catch (const ClError&) {
-    }
-    const double trials[] = {mirrored};
-    const bool better =
-        clearly_fastest(trials, single) && check_variant(mirrored_variant(), device_).verdict == Verdict::right;
-    const std::string form = better ? mirrored_form : single_form;
-    result_.tuning.choices[texture_form_choice] = form;
-    result_.items.push_back({"fdk", texture_form_choice, single_form, form, single, better ? mirrored : single});
   }
 
   Device device_;

@@ -58,6 +58,32 @@ void run_slices(Job& job, const SlicesCommand& command) {
   }
 }
 
+void add_window_options(CLI::App& sub, const std::shared_ptr<SlicesCommand>& command) {
+  const std::string scan = "Windows that move along the scan";
+  sub.add_option("--views", command->views,
+                 "Reconstruct from so many views at a time. Default: all. Windows that move must be full circles "
+                 "(parallel beam: half circles)")
+      ->check(whole_number_from(1))
+      ->type_name("N")
+      ->group(scan);
+  sub.add_option("--step", command->step,
+                 "Once so many new views are there, let them take the place of the oldest and reconstruct again. "
+                 "Default: as many as --views")
+      ->check(whole_number_from(1))
+      ->type_name("M")
+      ->group(scan);
+  auto* follow = sub.add_flag("--follow", command->follow,
+                              "Work while the scan goes on: wait for its files, one view each, and write the slices "
+                              "anew for each window. Takes --size and --spacing, or --like. See below")
+                     ->group(scan);
+  sub.add_option("--wait", command->wait,
+                 "With --follow: end if the next view does not come, or grow, for so long; 0.5 s at least")
+      ->check(positive_number())
+      ->needs(follow)
+      ->type_name("SECONDS")
+      ->group(scan);
+}
+
 }  // namespace
 
 void add_slices(CLI::App& app, Action& action) {
@@ -72,7 +98,7 @@ void add_slices(CLI::App& app, Action& action) {
   sub->add_option("-g,--geometry", command->geometry, geometry_file_help)->required()->type_name("FILE");
   add_detector_options(*sub, command->projections);
   add_grid_options(*sub, command->grid, true);
-  const std::string slices = "Slices through that volume", scan = "Windows that move along the scan";
+  const std::string slices = "Slices through that volume";
   auto* plane = sub->add_option("--plane", command->planes,
                                 "Comma list of axial (across k, the rotation axis), coronal (across j) and sagittal "
                                 "(across i); their pixels lie as the voxels do")
@@ -87,28 +113,7 @@ void add_slices(CLI::App& app, Action& action) {
            "World position in mm that all slices go through. Default: the middle of the volume, which lies between two "
            "voxels where their number is even")
       ->group(slices);
-  sub->add_option("--views", command->views,
-                  "Reconstruct from so many views at a time. Default: all. Windows that move must be full circles "
-                  "(parallel beam: half circles)")
-      ->check(whole_number_from(1))
-      ->type_name("N")
-      ->group(scan);
-  sub->add_option("--step", command->step,
-                  "Once so many new views are there, let them take the place of the oldest and reconstruct again. "
-                  "Default: as many as --views")
-      ->check(whole_number_from(1))
-      ->type_name("M")
-      ->group(scan);
-  auto* follow = sub->add_flag("--follow", command->follow,
-                               "Work while the scan goes on: wait for its files, one view each, and write the slices "
-                               "anew for each window. Takes --size and --spacing, or --like. See below")
-                     ->group(scan);
-  sub->add_option("--wait", command->wait,
-                  "With --follow: end if the next view does not come, or grow, for so long; 0.5 s at least")
-      ->check(positive_number())
-      ->needs(follow)
-      ->type_name("SECONDS")
-      ->group(scan);
+  add_window_options(*sub, command);
   add_filter_options(*sub, command->filter, false);
   auto* counts = add_counts_flag(*sub, command->counts, command->counts_arguments);
   add_noise_options(*sub, command->noise, counts,

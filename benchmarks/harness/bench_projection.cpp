@@ -37,12 +37,9 @@ struct Mode {
   std::string name;
   std::optional<Projector> projector = std::nullopt;  // a ray-driven one, else voxel-driven
   bool images = false, hardware = false, half = false;
-  int pack = 1;           // views that share a fetch
-  bool mirrored = false;  // or two rows do
-  bool columns = false;   // CPUs: detector columns
-  bool local = false;     // GPUs: through local memory
-
-  int shared() const { return mirrored ? 2 : pack; }  // voxels of a fetch, channels of a texel
+  int pack = 1;          // views that share a fetch
+  bool columns = false;  // CPUs: detector columns
+  bool local = false;    // GPUs: through local memory
 };
 
 std::vector<Mode> all_modes(ScanBench bench) {
@@ -57,7 +54,6 @@ std::vector<Mode> all_modes(ScanBench bench) {
               texture,
               {.name = "pairs", .images = true, .hardware = true, .pack = 2},
               half,
-              {.name = "mirrored-pairs", .images = true, .hardware = true, .mirrored = true},
               {.name = "joseph-adjoint", .projector = Projector::joseph},
               {.name = "siddon-adjoint", .projector = Projector::siddon},
               {.name = "distance-driven-adjoint", .projector = Projector::distance_driven}};
@@ -101,7 +97,6 @@ std::unique_ptr<BackprojectionMethod> backprojection(const Mode& mode, const Ben
   options.hardware_interpolation = mode.hardware;
   options.half_texels = mode.half;
   options.texel_pairs = mode.pack == 2;
-  options.mirrored = mode.mirrored;
   options.cpu = mode.columns;
   if (mode.images && !mode.hardware) options.image_side = std::max(scan.stack.size[0], scan.stack.size[1]);
   if (mode.local) options.tile = bench_tile(device);
@@ -137,7 +132,7 @@ std::size_t bytes_of(ScanBench bench, const Mode& mode, const BenchScan& scan, c
   if (mode.images && !info.images) throw InputError("the device has no images");
   if (mode.images && (scan.stack.size[0] > info.image_width || scan.stack.size[1] > info.image_height))
     throw InputError("the device's images are too small for it");
-  if (mode.shared() == 2 && !info.texel_pairs) throw InputError("the device has no textures of two channels");
+  if (mode.pack == 2 && !info.texel_pairs) throw InputError("the device has no textures of two channels");
   const auto resident = [&](const Requirements& need) {
     if (mode.pack > 1 && need.batch_step != mode.pack)
       throw InputError(fmt::format("{} views of {}^2 pixels do not lie in {}s a turn apart", scan.stack.size[2],
@@ -310,8 +305,8 @@ class Runner {
       rate.fetches =
           expected.terms * static_cast<double>(scan_.volume.count()) * reads[static_cast<int>(*mode.projector)];
     } else if (mode.images) {
-      rate.fetch = {.image = true, .channels = mode.shared(), .half = mode.half, .nearest = !mode.hardware};
-      rate.fetches = rate.updates / mode.shared() * (mode.hardware ? 1 : 4);
+      rate.fetch = {.image = true, .channels = mode.pack, .half = mode.half, .nearest = !mode.hardware};
+      rate.fetches = rate.updates / mode.pack * (mode.hardware ? 1 : 4);
     } else {
       rate.fetch = {.channels = mode.columns ? 1 : 4};
       rate.fetches = rate.updates * (mode.columns ? 2 : 1);

@@ -124,24 +124,6 @@ void run_solvers(const Devices& devices, const std::string& method) {
   }
 }
 
-// Rows that mirror each other, and slices of which one may be in the middle.
-void run_mirrored(const Devices& devices, std::size_t slices) {
-  if (!devices.front().info().texel_pairs) return;
-  CircularOptions circle;
-  circle.sid = 100;
-  circle.sdd = 150;
-  circle.projections = 5;
-  circle.projection_offset_y = -1.5;
-  const Volume stack = reference::random_volume(reference::detector(9, 5, 5, 3, 3), 5);
-  const Grid grid = default_grid({7, 5, slices}, {2, 2, 2});
-  const VoxelDriven::Options options{.hardware_interpolation = true, .mirrored = true};
-  const Backprojection method(circular_geometry(circle), stack.grid, grid, options);
-  RunOptions split = two_slabs();
-  split.plan.batch = 2;
-  run_backprojection(method, stack, grid, devices, split);
-  run_backprojection(method, stack, grid, devices);
-}
-
 // Of whole counts; the first column, one in the middle and the last row are bad.
 CountsCalibration some_calibration(const Grid& stack) {
   CountsCalibration calibration;
@@ -337,7 +319,6 @@ std::vector<std::function<void(const Devices&)>> cases() {
     all.push_back([=](const Devices& devices) { run_solvers(devices, method); });
   for (const auto& scan : {std::array{0.0, 43.0}, {50.0, 60.0}, {50.0, 43.0}})
     all.push_back([=](const Devices& devices) { run_ends(devices, scan[0], scan[1]); });
-  for (const std::size_t slices : {3, 4}) all.push_back([=](const Devices& devices) { run_mirrored(devices, slices); });
   for (const bool hardware : {false, true})
     for (const bool variance : {false, true})
       all.push_back([=](const Devices& devices) { run_slices(devices, hardware, variance); });

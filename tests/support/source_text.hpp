@@ -1,6 +1,8 @@
-// What C++ and OpenCL C sources say to people: the texts of their string literals and comments.
+// What C++ and OpenCL C sources say to people: the texts of their string literals and comments; and what they say to
+// compilers.
 #pragma once
 
+#include <algorithm>
 #include <cctype>
 #include <string>
 #include <utility>
@@ -11,6 +13,7 @@ namespace halocline {
 struct SourceText {
   std::vector<std::string> literals;  ///< those that follow each other as one; escapes as they stand, but for quotes
   std::vector<std::string> comments;  ///< a line, or a block
+  std::string code;                   ///< the rest: of literals "" and of comments the line breaks are left
 };
 
 inline SourceText text_of_source(const std::string& source) {
@@ -21,6 +24,8 @@ inline SourceText text_of_source(const std::string& source) {
     return end == std::string::npos ? source.size() : end;
   };
   for (std::size_t at = 0; at < source.size();) {
+    const std::size_t begin = at;
+    const char kind = source[at];
     if (source.compare(at, 2, "//") == 0) {
       const auto end = end_of(at, "\n");
       result.comments.push_back(source.substr(at + 2, end - at - 2));
@@ -54,8 +59,14 @@ inline SourceText text_of_source(const std::string& source) {
       follows = false;
     } else {
       if (std::isspace(static_cast<unsigned char>(source[at])) == 0) follows = false;
-      ++at;
+      result.code += source[at++];
+      continue;
     }
+    at = std::min(at, source.size());
+    if (kind != '/') result.code += "\"\"";
+    result.code.append(static_cast<std::size_t>(std::count(source.begin() + static_cast<std::ptrdiff_t>(begin),
+                                                           source.begin() + static_cast<std::ptrdiff_t>(at), '\n')),
+                       '\n');
   }
   return result;
 }

@@ -171,6 +171,22 @@ TEST(Backprojection, ImagesAreTakenWhereTheyWereFoundFastestAndAreLargeEnough) {
   EXPECT_EQ(kernel_of({tuned, plain}), "backproject_exact");
 }
 
+// As tuned caches may name them.
+TEST(Backprojection, ChoicesOfFormsThatAreNotThereAreIgnored) {
+  DeviceModel tuned;
+  tuned.texel_pairs = true;
+  tuned.choices["hardware back-projection"] = "mirrored rows";
+  tuned.choices[exact_form_choice] = "mirrored rows";
+  const auto scene = reference::scenes().front();
+  for (const auto& [hardware, kernel] : {std::pair{true, "backproject_image"}, {false, "backproject_exact"}}) {
+    VoxelDriven::Options options;
+    options.hardware_interpolation = hardware;
+    set_device_options(options, std::vector{tuned});
+    const Backprojection method(scene.geometry, scene.projections, scene.grid, options);
+    EXPECT_EQ(method.requirements().kernels.back(), kernel);
+  }
+}
+
 TEST(Backprojection, ImagesTooSmallForTheDetectorAreRefusedBeforeTheyAreMade) {
   if (!device().front().info().images) GTEST_SKIP() << device().front().info().name << " has no images";
   reference::Scene scene = reference::scenes().front();

@@ -1,0 +1,25 @@
+// How many iterations a pass over memory does, and how duals are stored.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "algorithms/denoise/denoise.hpp"
+
+namespace halocline {
+
+/// The fastest form takes twice the memory or so: not where it would have to be streamed, and the one in place would
+/// stay, unless that takes longer all the same.
+/// fastest: as known of these devices, or tried.
+FusedForm form_for(const Grid& grid, const DenoiseParameters& parameters, FusedForm fastest,
+                   std::span<const DeviceModel> devices, const PlanOptions& options);
+
+/// The form for these devices, which may have to be tried first. Throws InputError that names `stages` or `dual_bits`
+/// if a form is given that one of them cannot take or computes wrongly.
+FusedForm form_of_run(const std::vector<Device>& devices, const Grid& grid, const DenoiseParameters& parameters,
+                      const PlanOptions& options);
+
+Plan plan_with(FusedForm form, const Grid& grid, const DenoiseParameters& parameters,
+               std::span<const DeviceModel> devices, const PlanOptions& options);
+
+}  // namespace halocline

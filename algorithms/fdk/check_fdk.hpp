@@ -1,0 +1,29 @@
+// Whether a scan can be reconstructed by filtered back-projection, and what is worth telling of it.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "algorithms/fdk/redundancy.hpp"
+
+namespace halocline {
+
+/// Throws InputError unless the scan can be reconstructed: the stack has as many views as the geometry, its rows lie
+/// along u, the arc is long enough and the detector well placed (redundancy_of; a parallel beam needs 180 degrees), and
+/// the detector sees some of the volume. Returns what is worth telling of the views together: repeated or disordered
+/// ones, slanted rows that stay so (slant_that_stays()), a short scan, a displaced detector.
+std::vector<std::string> check_fdk(const Geometry& geometry, const Grid& projections, const Grid& grid,
+                                   const std::string& projections_name = "the projections",
+                                   const std::string& geometry_name = "the geometry",
+                                   const RedundancyOptions& redundancy = {});
+
+/// Throws InputError if the detector's rows stand far too steep in some view, as check_fdk does. Returns what is worth
+/// telling of single views, by their numbers: steep rays, suspicious_views(). For all views of a scan at
+/// once, of which check_fdk may get a part. numbers: see suspicious_views().
+std::vector<std::string> check_fdk_views(const Geometry& geometry, const Grid& grid,
+                                         const std::string& geometry_name = "the geometry",
+                                         std::span<const std::size_t> numbers = {});
+
+}  // namespace halocline

@@ -1,0 +1,272 @@
+#include "algorithms/fdk/fdk_filter.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "algorithms/fdk/fdk_weights.hpp"
+#include "algorithms/fdk/row_filter.hpp"
+
+namespace halocline {
+namespace {
+
+std::vector<float> to_float(const std::vector<double>& values) {
+  return {values.begin(), values.end()};
+}
+
+std::vector<double> transfer_of(const FdkParameters& parameters, std::size_t length) {
+  const auto transfer = ramp_transfer(parameters.window, parameters.cutoff, length);
+  return parameters.variance ? squared_transfer(transfer) : transfer;
+}
+
+/// Whether the source moves along the rows, straight across the line to the axis.
+bool is_upright(const View& view) {
+  const SourceOrbit orbit = source_orbit(view);
+  const double length = view.parallel() ? 1 : view.sid;
+  return orbit.tangent == std::array<double, 3>{length, 0, 0};
+}
+
+/// Of a pixel with the next three along u and along v, once the filter and an interpolation at any fraction f, all
+/// equally frequent, have passed white noise: the latter multiplies its power by 1 - 2 f (1 - f)(1 - cos w), 2/3 +
+/// cos(w)/3 in the mean.
+std::array<std::array<float, 4>, 2> interpolated_correlations(const FdkParameters& parameters, std::size_t length) {
+  const auto transfer = ramp_transfer(parameters.window, parameters.cutoff, length);
+  double products[3] = {0, 0, 0}, power = 0;
+  for (std::size_t n = 0; n < length; ++n) {
+    const double w = 2 * std::numbers::pi * static_cast<double>(n) / static_cast<double>(length);
+    const double each = transfer[n] * transfer[n] * (2 + std::cos(w));
+    for (int lag = 0; lag < 3; ++lag) products[lag] += each * std::cos((lag + 1) * w);
+    power += each;
+  }
+  const auto of = [&](int lag) { return static_cast<float>(products[lag] / power); };
+  return {{{of(0), of(1), of(2), 0}, {0.25f, 0, 0, 0}}};
+}
+
+}  // namespace
+
+FdkFilter::FdkFilter(const Geometry& geometry, const Grid& projections, const FdkParameters& parameters,
+                     const FdkFilter* before)
+    : parameters_(parameters),
+      raw_columns_(projections.size[0]),
+      raw_rows_(projections.size[1]),
+      rows_(filtered_rows(geometry, projections, parameters, before == nullptr ? nullptr : &before->rows_)),
+      redundancy_(redundancy_of(geometry, projections, parameters.redundancy)),
+      general_(redundancy_.kind != Redundancy::Kind::none || rows_.low_extent + rows_.high_extent > 0 ||
+               geometry.radius_cylindrical_detector > 0 || rows_.upright ||
+               (!geometry.parallel() && !std::all_of(geometry.views.begin(), geometry.views.end(), is_upright))),
+      cylinder_(geometry.radius_cylindrical_detector > 0),
+      local_(rows_.length <= parameters.longest_local_rows.value_or(0)),
+      filter_(local_ ? local_row_table(transfer_of(parameters, rows_.length))
+                     : to_float(transfer_of(parameters, rows_.length))),
+      weights_(fdk_weights(geometry, projections, rows_, redundancy_, general_)),
+      correlations_(resampled() && parameters.variance ? interpolated_correlations(parameters, rows_.length)
+                                                       : std::array<std::array<float, 4>, 2>{}) {
+  if (parameters.counts && parameters.counts->calibration != nullptr) beams_ = parameters.counts->calibration->beams;
+  if (resampled()) find_rows_read(geometry, projections);
+}
+
+void FdkFilter::take_in_order(const std::vector<int>& order) {
+  std::vector<float> in_order;
+  const auto each = static_cast<std::ptrdiff_t>(weights_.size() / order.size());
+  for (const int view : order)
+    in_order.insert(in_order.end(), weights_.begin() + each * view, weights_.begin() + each * (view + 1));
+  weights_ = std::move(in_order);
+  const auto beams = beams_;
+  for (std::size_t n = 0; n < beams_.size(); ++n) beams_[n] = beams[static_cast<std::size_t>(order[n])];
+}
+
+bool FdkFilter::fits(const FdkFilter& other) const {
+  return raw_columns_ == other.raw_columns_ && rows_.padded.size == other.rows_.padded.size &&
+         rows_.padded.origin == other.rows_.padded.origin && rows_.length == other.rows_.length &&
+         general_ == other.general_ && redundancy_.kind == other.redundancy_.kind &&
+         rows_.upright.has_value() == other.rows_.upright.has_value();
+}
+
+void FdkFilter::declare(Requirements& requirements) const {
+  requirements.arrays.push_back({.name = "raw",
+                                 .kind = ArrayKind::projections,
+                                 .lifetime = Lifetime::input,
+                                 .element_bytes = component_bytes(stored_as(parameters_)),
+                                 .row_length = raw_columns_,
+                                 .rows = resampled() ? raw_rows_ : 0});
+  // Two rows share a complex one. An odd number of rows is held only at the end of a detector with an odd
+  // number, and is then at least 33 or all of them (detector_rows_of): room for the half pair is spread over those.
+  std::size_t row_length = rows_.length;
+  if (const std::size_t rows = rows_.padded.size[1]; rows % 2 == 1) {
+    const std::size_t fewest = std::min<std::size_t>(rows, 33);
+    row_length = (row_length * (fewest + 1) + fewest - 1) / fewest;
+  }
+  requirements.arrays.push_back({.name = "spectrum", .kind = ArrayKind::projections, .row_length = row_length});
+  requirements.arrays.push_back({.name = "filter", .kind = ArrayKind::fixed, .elements = filter_.size()});
+  requirements.arrays.push_back({.name = "weights", .kind = ArrayKind::fixed, .elements = weights_.size()});
+  if (parameters_.counts) {
+    requirements.arrays.push_back({.name = "counts_pixels",
+                                   .kind = ArrayKind::fixed,
+                                   .element_bytes = sizeof(CountsCalibration::Pixel),
+                                   .elements = raw_columns_ * raw_rows_});
+    requirements.arrays.push_back(
+        {.name = "counts_beams", .kind = ArrayKind::fixed, .elements = rows_.measured.size[2]});
+    requirements.arrays.push_back(
+        {.name = "counts_coefficients", .kind = ArrayKind::fixed, .elements = most_hardening_coefficients});
+  }
+  if (local_) {
+    requirements.kernels.emplace_back("fdk_rows_filter");
+  } else {
+    for (const char* kernel : {general_ ? "fdk_general_weight" : "fdk_weight", "fdk_filter"})
+      requirements.kernels.emplace_back(kernel);
+  }
+  requirements.preferred_batch = 32;
+  requirements.cost.pixel_bytes = 420;  // 10 Gpixel/s on an H200
+}
+
+namespace {
+
+/// And those that replacements of bad pixels in them come from.
+Range with_replacements(Range rows, const std::vector<std::size_t>& bad,
+                        const std::vector<std::array<std::size_t, 2>>& read) {
+  Range held = rows;
+  for (std::size_t n = 0; n < bad.size(); ++n) {
+    if (!rows.contains(static_cast<std::int64_t>(bad[n]))) continue;
+    held.begin = std::min(held.begin, static_cast<std::int64_t>(read[n][0]));
+    held.end = std::max(held.end, static_cast<std::int64_t>(read[n][1]) + 1);
+  }
+  return held;
+}
+
+}  // namespace
+
+void FdkFilter::hold_rows_read(Requirements& requirements) const {
+  const auto* calibration = parameters_.counts ? parameters_.counts->calibration : nullptr;
+  if (resampled() || !requirements.detector_rows || calibration == nullptr || calibration->bad_rows.empty()) return;
+  requirements.detector_rows = [bad = calibration->bad_rows, read = calibration->rows_read(),
+                                limit = static_cast<std::int64_t>(raw_rows_),
+                                rows_of = requirements.detector_rows](Range slices) -> Range {
+    const Range held = with_replacements(rows_of(slices), bad, read);
+    // the first is even, for rows pair by their numbers
+    return {held.begin / 2 * 2, std::min(limit, (held.end + 1) / 2 * 2)};
+  };
+}
+
+void FdkFilter::find_rows_read(const Geometry& geometry, const Grid& projections) {
+  rows_read_ = measured_rows(geometry, projections, rows_.measured, rows_.upright ? &*rows_.upright : nullptr);
+  const auto* calibration = parameters_.counts ? parameters_.counts->calibration : nullptr;
+  if (calibration == nullptr || calibration->bad_rows.empty()) return;
+  const auto read = calibration->rows_read();
+  for (Range& rows : rows_read_) rows = with_replacements(rows, calibration->bad_rows, read);
+}
+
+Range FdkFilter::rows_read(Range rows) const {
+  if (!resampled()) return rows;
+  if (rows.count() == static_cast<std::int64_t>(rows_read_.size())) return {0, static_cast<std::int64_t>(raw_rows_)};
+  Range read = rows_read_[static_cast<std::size_t>(rows.begin)];
+  for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+    const Range& each = rows_read_[static_cast<std::size_t>(row)];
+    read = {std::min(read.begin, each.begin), std::max(read.end, each.end)};
+  }
+  return read;
+}
+
+void FdkFilter::start(Slab& slab) const {
+  slab.set("filter", filter_.data(), filter_.size() * sizeof(float));
+  slab.set("weights", weights_.data(), weights_.size() * sizeof(float));
+  if (parameters_.counts) {
+    const CountsCalibration& calibration = *parameters_.counts->calibration;
+    const auto set = [&slab](const std::string& name, const auto* data, std::size_t count) {
+      slab.set(name, data, count * sizeof(*data));
+    };
+    set("counts_pixels", calibration.pixels.data(), raw_columns_ * raw_rows_);
+    set("counts_beams", beams_.data(), beams_.size());
+    set("counts_coefficients", calibration.coefficients.data(), calibration.coefficients.size());
+  }
+}
+
+std::string FdkFilter::count_options() const {
+  if (!parameters_.counts) return "";
+  return parameters_.counts->stored == Component::uint16 ? " -D COUNTS -D COUNTS_USHORT" : " -D COUNTS";
+}
+
+// FDK_WEIGHT_ARGUMENTS of fdk_weight.clh or fdk_general.clh.
+std::vector<SlabArgument> FdkFilter::weight_arguments(Slab& slab, Range views) const {
+  const auto number = [](auto value) { return static_cast<std::int32_t>(value); };
+  const auto noise = parameters_.variance.value_or(FdkParameters::Noise{});
+  const auto photons = static_cast<float>(noise.photons), electronic = static_cast<float>(noise.electronic);
+  const Range rows = slab.rows(), read = rows_read(rows);
+  std::vector<SlabArgument> arguments{in("raw"), in("weights"), number(raw_columns_)};
+  const auto add = [&](std::initializer_list<SlabArgument> more) {
+    arguments.insert(arguments.end(), more.begin(), more.end());
+  };
+  if (general_)
+    add({number(raw_rows_), number(read.begin), number(read.count()), number(rows_.measured.size[0]),
+         number(rows_.before), number(rows_.low_extent), number(rows_.high_extent)});
+  add({number(rows.begin), number(rows.count()), number(views.begin)});
+  if (general_) add({static_cast<float>(redundancy_.limit)});
+  add({photons, electronic});
+  if (general_) add({correlations_[0], correlations_[1]});
+  if (parameters_.counts) {
+    const CountsCalibration& calibration = *parameters_.counts->calibration;
+    add({in("counts_pixels"), in("counts_beams"), in("counts_coefficients"), number(calibration.coefficients.size()),
+         calibration.floor});
+  }
+  return arguments;
+}
+
+std::string FdkFilter::weight_options() const {
+  std::string options = (parameters_.variance ? "-D VARIANCE" : "") + count_options();
+  if (!general_) return options;
+  if (redundancy_.kind == Redundancy::Kind::parker) options += " -D PARKER";
+  if (redundancy_.kind == Redundancy::Kind::wang) options += " -D WANG";
+  if (cylinder_) options += " -D CYLINDER";
+  if (rows_.upright) options += " -D UPRIGHT";
+  return options;
+}
+
+// One array element a work-item: "raw" to "spectrum".
+void FdkFilter::weight(Slab& slab, Range views) const {
+  const auto number = [](auto value) { return static_cast<std::int32_t>(value); };
+  const auto pairs = (static_cast<std::size_t>(slab.rows().count()) + 1) / 2;
+  const auto count = static_cast<std::size_t>(views.count());
+  std::vector<SlabArgument> arguments{out("spectrum"), number(rows_.length), number(pairs), number(count)};
+  const auto more = weight_arguments(slab, views);
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  slab.launch(general_ ? KernelSpec{"fdk_general.cl", "fdk_general_weight", weight_options()}
+                       : KernelSpec{"fdk.cl", "fdk_weight", weight_options()},
+              {rows_.length, pairs, count}, arguments);
+}
+
+void FdkFilter::run_local(Slab& slab, Range views) const {
+  const auto number = [](auto value) { return static_cast<std::int32_t>(value); };
+  const auto pairs = (static_cast<std::size_t>(slab.rows().count()) + 1) / 2;
+  const std::size_t items = local_row_items(slab.device(), rows_.length);
+  std::vector<SlabArgument> arguments{out("spectrum"), in("filter"), number(rows_.padded.size[0]), number(pairs)};
+  const auto more = weight_arguments(slab, views);
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  slab.launch({"fdk_rows.cl", "fdk_rows_filter",
+               fmt::format("-D LENGTH={} -D GROUP={}{} {}", rows_.length, items, general_ ? " -D GENERAL" : "",
+                           weight_options())},
+              {items, pairs, static_cast<std::size_t>(views.count())}, {items, 1, 1}, arguments);
+}
+
+void FdkFilter::run(Slab& slab, Range views) const {
+  if (local_) return run_local(slab, views);
+  const auto number = [](auto value) { return static_cast<std::int32_t>(value); };
+  const auto length = rows_.length;
+  const auto pairs = (static_cast<std::size_t>(slab.rows().count()) + 1) / 2;
+  const auto count = static_cast<std::size_t>(views.count());
+  weight(slab, views);
+  slab.fft("spectrum", length, pairs * count, false);
+  slab.launch({"fdk.cl", "fdk_filter", parameters_.variance ? "-D VARIANCE" : ""}, {length, pairs, count},
+              {inout("spectrum"), in("filter"), number(length), number(pairs), number(count)});
+  slab.fft("spectrum", length, pairs * count, true);
+}
+
+void FdkFilter::unpack(Slab& slab, Range views, const std::string& layout, std::array<std::size_t, 3> items) const {
+  const auto number = [](auto value) { return static_cast<std::int32_t>(value); };
+  const auto rows = slab.rows().count();
+  slab.launch({"fdk.cl", "fdk_unpack", (parameters_.variance ? "-D VARIANCE " : " ") + layout}, items,
+              {in("spectrum"), out("filtered"), number(rows_.padded.size[0]), number(rows), number(rows_.length),
+               number((rows + 1) / 2), number(views.count())});
+}
+
+}  // namespace halocline

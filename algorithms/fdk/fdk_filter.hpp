@@ -1,0 +1,60 @@
+// From projections as they are measured to filtered rows: the first half of filtered back-projection.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "algorithms/fdk/filtered_rows.hpp"
+#include "scheduling/execution/backprojection.hpp"
+
+namespace halocline {
+
+/// The weights and the ramp filter of FDK: from "raw" (projections, input) to "spectrum", whose pairs of real rows are
+/// then filtered (cl/fdk.cl). What back-projects takes them from there.
+class FdkFilter {
+ public:
+  /// before: the filter of views that came earlier (filtered_rows()).
+  FdkFilter(const Geometry& geometry, const Grid& projections, const FdkParameters& parameters,
+            const FdkFilter* before = nullptr);
+  /// From now on view n is order[n] of the geometry.
+  void take_in_order(const std::vector<int>& order);
+  const FilteredRows& rows() const { return rows_; }
+  const Redundancy& redundancy() const { return redundancy_; }
+  /// Whether arrays that the other declared serve this one, and its rows stand in the same columns.
+  bool fits(const FdkFilter& other) const;
+  /// Adds arrays and kernels.
+  void declare(Requirements& requirements) const;
+  /// Lets slabs hold the detector rows as well that replacements of bad pixels come from; unless resampled() they are
+  /// the rows that are filtered.
+  void hold_rows_read(Requirements& requirements) const;
+  /// Whether the rows that are filtered lie between those that are measured.
+  bool resampled() const { return cylinder_ || rows_.upright.has_value(); }
+  /// The measured rows that these rows need.
+  Range rows_read(Range rows) const;
+  void start(Slab& slab) const;
+  void run(Slab& slab, Range views) const;
+  /// Rows of "spectrum" to "filtered", as `layout` (options of filtered.clh) says, with its work-items.
+  void unpack(Slab& slab, Range views, const std::string& layout, std::array<std::size_t, 3> items) const;
+
+ private:
+  void find_rows_read(const Geometry& geometry, const Grid& projections);
+  void weight(Slab& slab, Range views) const;
+  std::string count_options() const;
+  std::string weight_options() const;
+  /// "raw" to "spectrum" in one kernel.
+  void run_local(Slab& slab, Range views) const;
+  std::vector<SlabArgument> weight_arguments(Slab& slab, Range views) const;
+
+  FdkParameters parameters_;
+  std::size_t raw_columns_, raw_rows_;
+  FilteredRows rows_;
+  Redundancy redundancy_;
+  bool general_, cylinder_;                           // weighted by fdk_general.cl; from a cylindrical detector
+  bool local_;                                        // filtered by fdk_rows.cl
+  std::vector<float> filter_, weights_, beams_;       // the latter two: of the views in their order
+  std::array<std::array<float, 4>, 2> correlations_;  // of pixels along u and v, see fdk_general.cl
+  std::vector<Range> rows_read_;                      // a row, if resampled
+};
+
+}  // namespace halocline

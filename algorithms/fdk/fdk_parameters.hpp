@@ -1,0 +1,56 @@
+// What filtered back-projection takes.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include "algorithms/fdk/ramp.hpp"
+#include "algorithms/fdk/redundancy.hpp"
+#include "algorithms/preprocessing/counts.hpp"
+#include "host/component.hpp"
+
+namespace halocline {
+
+struct FdkParameters {
+  Window window = Window::ram_lak;
+  double cutoff = 1;                    ///< fraction of the detector's highest frequency, in (0, 1]
+  bool hardware_interpolation = false;  ///< interpolate in the texture units (8-bit fractions on most GPUs)
+  bool half_texels = false;             ///< there, of projections in half precision: faster, see VoxelDriven::Options
+  RedundancyOptions redundancy = {};    ///< short scans and displaced detectors are weighted by themselves
+  /// Rows that the detector cuts off go on by this fraction of their length, in [0, 1], before they are filtered, with
+  /// the slope that they have and down to 0 (Ohnesorge et al. 2000). Not on the short side of a displaced detector.
+  double pad = 0;
+  /// If set, the projections are a detector's counts, which become line integrals as they are read. A plan needs no
+  /// calibration.
+  struct Counts {
+    const CountsCalibration* calibration = nullptr;
+    Component stored = Component::float32;  ///< or uint16, which takes half the time on the bus
+  };
+  std::optional<Counts> counts = std::nullopt;
+  /// The detector's noise: I ~ Poisson(photons * exp(-p)) + N(0, electronic^2). With counts I is the signal, and
+  /// `photons` those that a count stands for; the noise of flats and darks is left out.
+  struct Noise {
+    double photons = 1e5;
+    double electronic = 0;
+  };
+  /// If set, the result is not the attenuation but the variance of each voxel, in 1/mm^2, for projections with this
+  /// noise, independent from pixel to pixel.
+  std::optional<Noise> variance = std::nullopt;
+  /// Warn of what check_fdk() and check_fdk_views() return, but for a variance; false where the caller has, or
+  /// reconstructs again and again.
+  bool tell = true;
+  /// Filter across the rotation axis where the detector's rows are not (UprightRows); false: along the rows, which is
+  /// an approximation for small angles, but leaves pixels as they are.
+  bool upright_rows = true;
+  /// Rows whose transform is no longer than this, a power of two, are filtered in local memory (row_filter.hpp); 0:
+  /// none. Unless it is set, fdk() and Slices take longest_local_rows() of their devices, and plans none.
+  std::optional<std::size_t> longest_local_rows = std::nullopt;
+};
+
+/// Throws InputError for a cut-off, a padding or a noise that cannot be.
+void check_fdk_parameters(const FdkParameters& parameters);
+
+/// The type of the projections that is uploaded.
+Component stored_as(const FdkParameters& parameters);
+
+}  // namespace halocline

@@ -1,0 +1,32 @@
+// The detector that filtered back-projection filters on: where its rows lie and how long their transform is.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include "algorithms/fdk/fdk_parameters.hpp"
+#include "algorithms/fdk/upright_rows.hpp"
+
+namespace halocline {
+
+/// The rows that are filtered: on a flat detector (a cylindrical one is projected onto the plane that touches it), or
+/// on an upright one where rows are not across the rotation axis, as wide as back-projection reads them.
+struct FilteredRows {
+  std::optional<UprightRows> upright;  ///< if rows are not across the axis
+  Geometry geometry;                   ///< of the views on that detector
+  Grid measured;                       ///< the stack on it
+  Grid padded;                         ///< the same with the columns that a displaced detector lacks
+  std::size_t before = 0;              ///< of these, how many come before the measured ones
+  std::size_t low_extent = 0;          ///< columns that a truncated row goes on by, on either side
+  std::size_t high_extent = 0;
+  std::size_t length = 0;  ///< of the Fourier transform
+};
+/// earlier: the rows of views that came before, whose upright detector is kept if it is large enough.
+FilteredRows filtered_rows(const Geometry& geometry, const Grid& projections, const FdkParameters& parameters,
+                           const FilteredRows* earlier = nullptr);
+
+/// Columns of the same pitch on the plane that a cylindrical detector touches, over all that some view measures; its
+/// rows. A flat detector is its own.
+Grid flat_detector(const Geometry& geometry, const Grid& projections);
+
+}  // namespace halocline

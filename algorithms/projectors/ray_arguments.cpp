@@ -1,0 +1,87 @@
+#include "algorithms/projectors/ray_arguments.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <iterator>
+
+#include "host/error.hpp"
+
+namespace halocline {
+namespace {
+
+constexpr ProjectorKind kinds[] = {{"joseph", "joseph", 1, 1, false},
+                                   {"siddon", "siddon", 2, 0.5, false},
+                                   {"distance-driven", "distance_driven", 3, 0.5, true}};
+
+}  // namespace
+
+const ProjectorKind& kind_of(Projector projector) {
+  return kinds[static_cast<int>(projector)];
+}
+
+KernelSpec ray_kernel(Projector projector, const char* verb, const std::string& options) {
+  const std::string stem = kind_of(projector).stem;
+  return {stem + ".cl", stem + "_" + verb, options};
+}
+
+std::vector<std::string> projector_names() {
+  std::vector<std::string> names;
+  for (const ProjectorKind& kind : kinds) names.emplace_back(kind.name);
+  return names;
+}
+
+Projector projector_from_name(const std::string& name) {
+  for (int n = 0; n < static_cast<int>(std::size(kinds)); ++n)
+    if (name == kinds[n].name) return static_cast<Projector>(n);
+  throw InputError({.what = "`projector`",
+                    .found = '"' + name + '"',
+                    .expected = fmt::format("one of: {}", fmt::join(projector_names(), ", "))});
+}
+
+std::string projector_name(Projector projector) {
+  return kind_of(projector).name;
+}
+
+void add_spacing(std::vector<SlabArgument>& arguments, const Grid& volume) {
+  for (const double spacing : volume.spacing) arguments.emplace_back(static_cast<float>(spacing));
+}
+
+void add_widths(std::vector<SlabArgument>& arguments, Projector projector, const RayTable& table) {
+  if (kind_of(projector).widths)
+    for (const double width : table.widths) arguments.emplace_back(static_cast<float>(width));
+}
+
+std::string table_options(const RayTable& table) {
+  return std::string(table.arcs.empty() ? "" : " -D ARC") + (table.sources.empty() ? "" : " -D ENDS");
+}
+
+void add_table_arrays(Requirements& requirements, const RayTable& table) {
+  const auto add = [&](const char* name, const auto& values) {
+    if (!values.empty())
+      requirements.arrays.push_back({.name = name, .kind = ArrayKind::fixed, .elements = values.size()});
+  };
+  add("rays", table.rays);
+  add("arcs", table.arcs);
+  add("sources", table.sources);
+}
+
+void set_table(Slab& slab, const RayTable& table) {
+  const auto set = [&](const char* name, const auto& values) {
+    if (!values.empty()) slab.set(name, values.data(), values.size() * sizeof(float));
+  };
+  set("rays", table.rays);
+  set("arcs", table.arcs);
+  set("sources", table.sources);
+}
+
+void add_table(std::vector<SlabArgument>& arguments, const RayTable& table, std::size_t columns, bool ends) {
+  if (!table.arcs.empty()) {
+    const std::size_t arc = 2 * columns + 1;
+    arguments.emplace_back(in("arcs"));
+    arguments.emplace_back(number(table.arcs.size() == 4 * arc ? 0 : arc));
+  }
+  if (ends && !table.sources.empty()) arguments.emplace_back(in("sources"));
+}
+
+}  // namespace halocline

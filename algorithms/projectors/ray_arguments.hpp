@@ -1,0 +1,39 @@
+// What the kernels of all ray-driven projectors take, forward and adjoint.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "algorithms/projectors/projector.hpp"
+
+namespace halocline {
+
+/// What is peculiar to a projector.
+struct ProjectorKind {
+  const char *name, *stem;  ///< of the option; of cl/<stem>.cl and its kernels
+  int lines;                ///< float4s that the adjoint keeps of a ray
+  double reach;             ///< voxels from a ray to the centres of those that it may meet, along each axis
+  bool widths;              ///< ... and half of the pixel's width; the kernels take the widths
+};
+const ProjectorKind& kind_of(Projector projector);
+
+/// <stem>_<verb> of cl/<stem>.cl.
+KernelSpec ray_kernel(Projector projector, const char* verb, const std::string& options = {});
+
+inline std::int32_t number(auto value) {
+  return static_cast<std::int32_t>(value);
+}
+
+void add_spacing(std::vector<SlabArgument>& arguments, const Grid& volume);
+/// Of a pixel, if the projector takes them.
+void add_widths(std::vector<SlabArgument>& arguments, Projector projector, const RayTable& table);
+
+/// What cylindrical detectors and rays that end in the volume want beside the rays: cl/rays.clh.
+std::string table_options(const RayTable& table);
+void add_table_arrays(Requirements& requirements, const RayTable& table);
+void set_table(Slab& slab, const RayTable& table);
+/// ARC_PARAMETERS, and ENDS_PARAMETERS if the kernel has them.
+void add_table(std::vector<SlabArgument>& arguments, const RayTable& table, std::size_t columns, bool ends = true);
+
+}  // namespace halocline

@@ -1,0 +1,115 @@
+#include <fmt/format.h>
+
+#include "algorithms/projectors/backprojection.hpp"
+#include "algorithms/projectors/projector.hpp"
+#include "algorithms/projectors/ray_arguments.hpp"
+#include "host/work_groups.hpp"
+
+namespace halocline {
+
+RayBackprojection::RayBackprojection(const Geometry& geometry, const Grid& projections, const Grid& volume,
+                                     Projector projector, bool gpu)
+    : projections_(projections),
+      volume_(volume),
+      projector_(projector),
+      table_(make_rays(geometry, volume, projections)),
+      tiles_(!gpu && projector == Projector::joseph && table_.plain()),
+      stacks_(gpu && projector == Projector::joseph && table_.plain() && !table_.any_follows(2)),
+      upright_(stacks_ && table_.axial_rows() == 2),
+      slices_per_item_(stacks_ ? 16
+                       : gpu   ? 4
+                               : 8) {
+  std::array<double, 3> reach{};
+  for (int axis = 0; axis < 3; ++axis)
+    reach[axis] = kind_of(projector).reach + (kind_of(projector).widths ? 0.5 * table_.widths[axis] : 0);
+  // seen from the source, a cylinder's rows are not those of the plane that touches it
+  if (table_.arcs.empty()) detector_rows_ = detector_rows_of(geometry, projections, volume, reach);
+  for (const View& view : geometry.views)
+    for (const double value : index_to_detector(view, volume, projections))
+      matrices_.push_back(static_cast<float>(value));
+}
+
+bool RayBackprojection::keeps_ends() const {
+  return !table_.sources.empty() && projector_ != Projector::siddon;
+}
+
+Requirements RayBackprojection::requirements() const {
+  Requirements requirements;
+  requirements.algorithm = "backproject";
+  requirements.size = volume_.size;
+  requirements.over = Domain::voxel_sums;
+  requirements.stack = projections_.size;
+  requirements.arrays = {{.name = "raw", .kind = ArrayKind::projections, .lifetime = Lifetime::input},
+                         {.name = "lines",
+                          .kind = ArrayKind::projections,
+                          .components = 4 * static_cast<std::size_t>(kind_of(projector_).lines)},
+                         {.name = "values", .kind = ArrayKind::projections, .components = keeps_ends() ? 4u : 2u},
+                         {.name = "volume", .kind = ArrayKind::volume, .lifetime = Lifetime::output},
+                         {.name = "matrices", .kind = ArrayKind::fixed, .elements = matrices_.size()},
+                         {.name = "axes", .kind = ArrayKind::fixed, .elements = table_.axes.size()}};
+  add_table_arrays(requirements, table_);
+  requirements.kernels = {ray_kernel(projector_, "table").kernel,
+                          ray_kernel(projector_, tiles_    ? "backproject_tiles"
+                                                 : stacks_ ? "backproject_stacks"
+                                                           : "backproject")
+                              .kernel};
+  requirements.detector_rows = detector_rows_;
+  requirements.cost.name = "adjoint " + projector_name(projector_);
+  requirements.cost.bytes = projector_ == Projector::distance_driven ? 68 : 35;  // as measured on an H200
+  if (stacks_) requirements.cost.name += " stacks", requirements.cost.bytes = 23.5;
+  if (upright_) requirements.cost.name += " upright", requirements.cost.bytes = 14.5;
+  if (tiles_) requirements.cost.name += " tiles", requirements.cost.bytes = 40;  // on two CPU cores
+  return requirements;
+}
+
+void RayBackprojection::start(Slab& slab) const {
+  set_table(slab, table_);
+  slab.set("matrices", matrices_.data(), matrices_.size() * sizeof(float));
+  slab.set("axes", table_.axes.data(), table_.axes.size() * sizeof(std::int32_t));
+}
+
+void RayBackprojection::filter(Slab& slab, Range views) const {
+  const Range rows = slab.rows();
+  std::vector<SlabArgument> arguments{in("raw"), in("rays")};
+  add_table(arguments, table_, projections_.size[0]);
+  arguments.insert(arguments.end(), {out("lines"), out("values"), slab.nx(), slab.ny(), slab.nz()});
+  add_spacing(arguments, volume_);
+  arguments.insert(arguments.end(), {number(projections_.size[0]), number(projections_.size[1]), number(rows.begin),
+                                     number(rows.count()), number(views.begin), number(views.count())});
+  slab.launch(ray_kernel(projector_, "table", stacks_ ? "-D STACKS" : table_options(table_)),
+              {projections_.size[0], static_cast<std::size_t>(rows.count()), static_cast<std::size_t>(views.count())},
+              arguments);
+}
+
+void RayBackprojection::accumulate(Slab& slab, Range views, Range slices) const {
+  const Range rows = slab.rows();
+  std::vector<SlabArgument> arguments{in("lines"), in("values"), in("matrices"), in("axes")};
+  add_table(arguments, table_, projections_.size[0], false);
+  arguments.insert(arguments.end(), {inout("volume"), slab.nx(), slab.ny(), slab.nz(), slab.offset(),
+                                     number(slices.begin - slab.offset()), number(slices.end - slab.offset()),
+                                     number(projections_.size[0]), number(rows.begin), number(rows.count()),
+                                     number(views.begin), number(views.count())});
+  add_widths(arguments, projector_, table_);
+  if (tiles_) {
+    constexpr std::size_t tile = 16;  // TILE of joseph_tiles.clh
+    const auto parts = [](std::size_t all) { return (all + tile - 1) / tile; };
+    return slab.launch(
+        ray_kernel(projector_, "backproject_tiles", "-D TILES"),
+        {parts(volume_.size[0]), parts(volume_.size[1]), parts(static_cast<std::size_t>(slices.count()))}, {1, 1, 1},
+        arguments);
+  }
+  const auto items = static_cast<std::size_t>((slices.count() + slices_per_item_ - 1) / slices_per_item_);
+  const std::array<std::size_t, 3> global{volume_.size[0], volume_.size[1], items};
+  const std::string options = fmt::format("-D K_UNROLL={}", slices_per_item_);
+  if (stacks_) {
+    const auto group = work_group_within({8, 16, 1}, slab.device());
+    const std::string shape =
+        group[1] < 16 ? fmt::format(" -D GROUP_WIDTH={} -D GROUP_HEIGHT={}", group[0], group[1]) : "";
+    return slab.launch(
+        ray_kernel(projector_, "backproject_stacks", options + " -D STACKS" + (upright_ ? " -D UPRIGHT" : "") + shape),
+        global, group, arguments);
+  }
+  slab.launch(ray_kernel(projector_, "backproject", options + table_options(table_)), global, arguments);
+}
+
+}  // namespace halocline

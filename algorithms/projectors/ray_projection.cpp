@@ -1,0 +1,230 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "algorithms/geometry/turned_views.hpp"
+#include "algorithms/projectors/projector.hpp"
+#include "algorithms/projectors/ray_arguments.hpp"
+#include "host/error.hpp"
+#include "host/work_groups.hpp"
+
+namespace halocline {
+namespace {
+
+constexpr const char* planes_names[] = {"planes_i", "planes_j", "planes_k"};
+
+// The order in which views share fetches, if they do.
+std::vector<int> shared_order(const Geometry& geometry, const Grid& volume, const Grid& projections,
+                              const ProjectionParameters& parameters) {
+  if (!parameters.hardware_interpolation || !parameters.texel_pairs) return {};
+  std::vector<Matrix34> matrices;
+  for (const View& view : geometry.views) matrices.push_back(index_to_detector(view, volume, projections));
+  return turned_views(matrices, volume.size, 2);
+}
+
+Geometry in_order(Geometry geometry, const std::vector<int>& order) {
+  const auto views = geometry.views;
+  for (std::size_t n = 0; n < order.size(); ++n) geometry.views[n] = views[static_cast<std::size_t>(order[n])];
+  return geometry;
+}
+
+}  // namespace
+
+RayProjection::RayProjection(const Geometry& geometry, const Grid& volume, const Grid& projections,
+                             const ProjectionParameters& parameters)
+    : volume_(volume),
+      projections_(projections),
+      parameters_(parameters),
+      order_(shared_order(geometry, volume, projections, parameters)),
+      table_(make_rays(in_order(geometry, order_), volume, projections)),
+      form_(form()) {
+  if (parameters.images && parameters.projector == Projector::distance_driven)
+    throw InputError("distance-driven projection reads buffers only, so leave the images out");
+  if (parameters.hardware_interpolation && parameters.projector != Projector::joseph)
+    throw InputError(
+        fmt::format("hardware interpolation (`hardware_interpolation`) goes with `projector = joseph`; {} does not "
+                    "interpolate, so leave it out",
+                    projector_name(parameters.projector)));
+  if (parameters.hardware_interpolation && !table_.plain())
+    throw InputError(
+        fmt::format("hardware interpolation (`hardware_interpolation`) does not go with {}; use exact interpolation",
+                    table_.arcs.empty() ? "a volume that reaches to the source or to the detector, where rays end"
+                                        : "a cylindrical detector"));
+}
+
+bool RayProjection::turned() const {
+  return (parameters_.gpu || form_ == Form::lanes) && table_.any_follows(0) &&
+         parameters_.projector == Projector::joseph && !images();
+}
+
+RayProjection::Form RayProjection::form() const {
+  if (parameters_.gpu || images() || !table_.plain()) return Form::portable;
+  if (parameters_.projector != Projector::joseph) return Form::lanes;
+  constexpr std::size_t fewest = 8;  // rows that make a vector
+  if (projections_.size[1] >= fewest && table_.axial_rows() > 0) return Form::columns;
+  // which reads pairs of voxels along x and along y
+  return volume_.size[0] > 1 && volume_.size[1] > 1 ? Form::lanes : Form::portable;
+}
+
+bool RayProjection::planes_across(int axis) const {
+  if (!images()) return false;
+  return parameters_.projector == Projector::joseph ? table_.any_follows(axis) : axis == 2;
+}
+
+void RayProjection::check_device(const DeviceInfo& device) const {
+  if (!images()) return;
+  const bool hardware = parameters_.hardware_interpolation;
+  if (!device.images && !hardware)
+    throw InputError(fmt::format("{} has no images; leave them out, for buffers give the same bits", device.name));
+  if (!device.images)
+    throw InputError(
+        fmt::format("{} has no images, so it cannot interpolate in hardware; use exact interpolation", device.name));
+  const Requirements all = requirements();
+  for (const ArrayNeed& need : all.arrays) {
+    if (need.kind != ArrayKind::planes) continue;
+    const auto [width, height, layers] = plane_extent(need, all, need.axis == 2 ? 1 : 2);  // of the thinnest slab
+    if (width > device.image_width || height > device.image_height || layers > device.image_layers)
+      throw InputError(
+          fmt::format("{} takes images up to {} x {} in {} layers, but the planes of the volume have {} x {} in {}; {}",
+                      device.name, device.image_width, device.image_height, device.image_layers, width, height, layers,
+                      hardware ? "use exact interpolation" : "leave images out"));
+  }
+}
+
+std::string RayProjection::image_options(int axis) const {
+  return fmt::format("-D IMAGE -D AXIS={} -D PACK={}{}", axis, order_.empty() ? 1 : 2,
+                     parameters_.hardware_interpolation ? " -D HARDWARE" : "");
+}
+
+Requirements RayProjection::requirements() const {
+  Requirements requirements;
+  requirements.algorithm = "project";
+  requirements.size = volume_.size;
+  requirements.over = Domain::ray_sums;
+  requirements.stack = projections_.size;
+  requirements.arrays = {{.name = "volume", .kind = ArrayKind::volume, .lifetime = Lifetime::input},
+                         {.name = "projections", .kind = ArrayKind::projections, .lifetime = Lifetime::output}};
+  add_table_arrays(requirements, table_);
+  requirements.kernels = {ray_kernel(parameters_.projector, "project").kernel};
+  if (form_ == Form::lanes) requirements.kernels = {ray_kernel(parameters_.projector, "project_lanes").kernel};
+  if (form_ == Form::columns) {
+    requirements.kernels = {"joseph_project_columns"};
+    requirements.arrays.push_back({.name = "lines", .kind = ArrayKind::volume});
+  }
+  if (turned()) requirements.arrays.push_back({.name = "turned", .kind = ArrayKind::volume});
+  if (images()) {
+    if (parameters_.projector == Projector::joseph) {
+      requirements.kernels = {"joseph_project_image"};
+      requirements.arrays.push_back({.name = "axes", .kind = ArrayKind::fixed, .elements = table_.axes.size()});
+    }
+    for (int axis = 0; axis < 3; ++axis)
+      if (planes_across(axis))
+        requirements.arrays.push_back({.name = planes_names[axis],
+                                       .kind = ArrayKind::planes,
+                                       .components = order_.empty() ? std::size_t{1} : std::size_t{2},
+                                       .axis = axis});
+    requirements.batch_step = order_.empty() ? 1 : 2;
+  }
+  requirements.halo_high = parameters_.projector == Projector::joseph ? 1 : 0;
+  // As measured on an H200 (benchmarks/results/nvidia-h200.md).
+  const double bytes = parameters_.projector == Projector::siddon            ? (images() ? 5.9 : 7.3)
+                       : parameters_.projector == Projector::distance_driven ? 63
+                       : !images()                                           ? 12
+                       : order_.empty()                                      ? 5.6
+                                                                             : 4.5;
+  requirements.cost.name = fmt::format("project {}{}", projector_name(parameters_.projector),
+                                       !images()        ? ""
+                                       : order_.empty() ? " images"
+                                                        : " pairs");
+  requirements.cost.bytes = bytes;
+  return requirements;
+}
+
+void RayProjection::start(Slab& slab) const {
+  set_table(slab, table_);
+  if (images() && parameters_.projector == Projector::joseph)
+    slab.set("axes", table_.axes.data(), table_.axes.size() * sizeof(std::int32_t));
+}
+
+void RayProjection::loaded(Slab& slab) const {
+  const auto held = slab.extended().count();
+  std::size_t tile = 16;  // TILE of joseph.cl
+  while (tile * tile > std::max<std::size_t>(1, slab.device().max_work_group)) tile /= 2;
+  const std::string options = tile < 16 ? fmt::format("-D TILE={}", tile) : "";
+  const auto turn = [&](const char* name) {
+    slab.launch({"joseph.cl", "joseph_turn", options},
+                {volume_.size[0], volume_.size[1], static_cast<std::size_t>(held)}, {tile, tile, 1},
+                {in("volume"), out(name), slab.nx(), slab.ny()});
+  };
+  if (turned()) turn("turned");
+  if (form_ == Form::columns && table_.axial_rows() == 1) turn("lines");
+  if (form_ == Form::columns && table_.axial_rows() == 2)
+    slab.launch({"joseph.cl", "joseph_stand", options},
+                {volume_.size[0], static_cast<std::size_t>(held), volume_.size[1]}, {tile, tile, 1},
+                {in("volume"), out("lines"), slab.nx(), slab.ny(), number(held)});
+  for (int axis = 0; axis < 3; ++axis) {
+    if (!planes_across(axis)) continue;
+    const auto extent = slab.image_extent(planes_names[axis]);
+    slab.launch({"joseph.cl", "joseph_planes", image_options(axis)}, extent,
+                {in("volume"), out(planes_names[axis]), slab.nx(), slab.ny(), number(held), number(extent[0]),
+                 number(extent[1]), number(extent[2])});
+  }
+}
+
+void RayProjection::project(Slab& slab, Range views) const {
+  const auto held = volume_.slice() * static_cast<std::size_t>(slab.extended().count());
+  const bool narrow = held < std::size_t{1} << 30;  // a ray may look a slice beyond before it is told to stop
+  const auto columns = projections_.size[0], rows = projections_.size[1];
+  const auto count = static_cast<std::size_t>(views.count());
+  const auto parts = [](std::size_t all, std::size_t each) { return (all + each - 1) / each; };
+  const auto add_common = [&](std::vector<SlabArgument>& arguments) {
+    arguments.emplace_back(in("rays"));
+    add_table(arguments, table_, columns);
+    arguments.insert(arguments.end(), {inout("projections"), slab.nx(), slab.ny(), slab.nz(), slab.offset(),
+                                       number(slab.interior().begin), number(slab.interior().end)});
+    if (form_ == Form::columns) arguments.emplace_back(number(slab.extended().count()));
+    add_spacing(arguments, volume_);
+    arguments.insert(arguments.end(), {number(columns), number(rows), number(views.begin), number(count)});
+    add_widths(arguments, parameters_.projector, table_);
+  };
+  const std::string index = fmt::format("-D INDEX={}", narrow ? "int" : "long");
+  const auto launch = [&](const std::string& options, std::vector<SlabArgument> arguments) {
+    add_common(arguments);
+    // Views first: those of a detector row, a few degrees apart, read nearly the same voxels, which caches then hold.
+    const std::size_t strip = parameters_.projector == Projector::joseph ? 32 : 8;  // STRIP of joseph_lanes.clh
+    if (form_ == Form::lanes)
+      slab.launch(ray_kernel(parameters_.projector, "project_lanes", options + " -D LANES"),
+                  {count, parts(columns, strip), rows}, {1, 1, 1}, arguments);
+    else
+      slab.launch(ray_kernel(parameters_.projector, "project", options + table_options(table_)), {columns, rows, count},
+                  arguments);
+  };
+  if (images() && parameters_.projector == Projector::siddon) {
+    launch("-D IMAGE", {in(planes_names[2])});
+  } else if (images()) {
+    for (int axis = 0; axis < 3; ++axis) {
+      if (!planes_across(axis)) continue;
+      std::vector<SlabArgument> arguments{in(planes_names[axis]), in("axes")};
+      add_common(arguments);
+      const auto group = work_group_within({16, 8, 2}, slab.device());  // a tile of pixels, and turns: see the kernel
+      const std::size_t turns = count / (order_.empty() ? 1 : 2);
+      slab.launch({"joseph.cl", "joseph_project_image", image_options(axis)},
+                  {parts(columns, group[0]) * parts(turns, group[2]) * group[0], rows, group[2]}, group, arguments);
+    }
+  } else if (form_ == Form::columns) {  // STRIP and DEPTH of joseph_columns.clh
+    std::vector<SlabArgument> arguments{in("lines")};
+    add_common(arguments);
+    slab.launch(
+        {"joseph.cl", "joseph_project_columns", fmt::format("{} -D COLUMNS -D AXIAL={}", index, table_.axial_rows())},
+        {count, parts(columns, 8), parts(rows, 128)}, {1, 1, 1}, arguments);
+  } else if (parameters_.projector == Projector::joseph) {
+    if (turned())
+      launch(index + " -D TURNED", {in("volume"), in("turned")});
+    else
+      launch(index, {in("volume")});
+  } else {
+    launch(form_ == Form::lanes ? index : "", {in("volume")});
+  }
+}
+
+}  // namespace halocline
