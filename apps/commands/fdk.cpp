@@ -513,67 +513,103 @@ void check_with_denoise(const FdkCommand& command) {
     throw InputError("--halves-out does not go with --denoise; write the halves in a run of their own");
 }
 
+// Plans of a run, and what they hold of host memory.
+class FdkPlans {
+ public:
+  FdkPlans(Job& job, const FdkCommand& command, FdkWork& work) : job_(job), command_(command), work_(work) {
+    if (command.denoise.wanted()) plan_denoised();
+    const FdkFrame& first = work.frames.front();
+    attenuation_ = work.denoised ? work.denoised->fdk() : plan(first.geometry, work.stack, work.attenuation);
+    if (work.variance.variance)
+      variance_ = work.denoised ? work.denoised->variance() : plan(first.geometry, work.stack, work.variance);
+    // What is read only once need not lie in host memory; nor can what is too large for it.
+    work.streamed = work.chosen.whole && !command.counts && first.halves.empty() &&
+                    ((attenuation_.resident && !variance_) || 4 * work.stack.count() > job.host_memory() / 2);
+  }
+
+  // Projections and results, or the page-locked chunks that they pass through on their way from and to files
+  // (host/staging.hpp); half of the projections are copied.
+  void forecast() const {
+    constexpr double chunks = 64 << 20;
+    const FdkFrame& first = work_.frames.front();
+    const auto stored = command_.counts ? work_.attenuation.counts->stored : Component::float32;
+    const double views = static_cast<double>(component_bytes(stored)) * static_cast<double>(work_.stack.count()),
+                 volumes = grid_bytes(work_.grid) * static_cast<double>(1 + (variance_ ? 1 : 0) + first.halves.size()),
+                 input = work_.streamed && is_streamable(command_.input) ? 0 : views,
+                 results = is_streamable(first.output) ? 0 : volumes,
+                 pieces = (input > 0 ? 0 : std::min(views, chunks)) + (results > 0 ? 0 : std::min(volumes, chunks)),
+                 spilled = work_.denoised ? work_.denoised->spilled_bytes() : 0;
+    job_.forecast(attenuation_, input + results + spilled, pieces);
+    if (variance_) job_.forecast(*variance_, input + results + spilled, pieces);
+    if (work_.denoised)
+      job_.forecast(work_.denoised->denoise(), results + work_.denoised->denoise_bytes(command_.denoise), pieces);
+    for (const auto& half : first.halves)  // which are never streamed
+      job_.forecast(plan(half.geometry, half_stack(work_, half), work_.attenuation), 1.5 * input + results, pieces);
+  }
+
+ private:
+  Plan plan(const Geometry& geometry, const Grid& stack, const FdkParameters& parameters) const {
+    PlanOptions options;
+    options.minimum_slabs = work_.minimum_slabs;
+    return plan_with(geometry, stack, parameters, options);
+  }
+  Plan plan_with(const Geometry& geometry, const Grid& stack, const FdkParameters& parameters,
+                 const PlanOptions& options) const {
+    return plan_fdk(geometry, stack, work_.grid, parameters, device_models(job_.devices()), options);
+  }
+
+  void plan_denoised() {
+    if (const std::string& guide = command_.denoise.regulariser.reference; !guide.empty())
+      require_same_grid(work_.grid, "the volume", job_.input_volume("--reference", guide).grid,
+                        "--reference '" + guide + "'");
+    if (command_.denoise.parameters.method != "tvgd") job_.tune_first_run(command_.denoise.parameters.method);
+    const auto of = [&](const FdkParameters& parameters) {
+      return [&](const PlanOptions& how) {
+        return plan_with(work_.frames.front().geometry, work_.stack, parameters, how);
+      };
+    };
+    work_.denoised.emplace(job_, command_.denoise, work_.grid, of(work_.attenuation),
+                           work_.variance.variance ? DenoisedPlan::FdkPlan(of(work_.variance)) : nullptr);
+  }
+
+  Job& job_;
+  const FdkCommand& command_;
+  FdkWork& work_;
+  Plan attenuation_;
+  std::optional<Plan> variance_;
+};
+
+std::unique_ptr<OutputCheckpoint> make_checkpoint(Job& job, const FdkCommand& command, const FdkWork& work) {
+  if (command.checkpoint.empty()) return nullptr;
+  job.output("--checkpoint", command.checkpoint);
+  auto checkpoint = std::make_unique<OutputCheckpoint>(command.checkpoint, work.grid, results_of(work));
+  if (job.dry_run())
+    job.print(fmt::format("  checkpoint: up to {}", bytes_text(static_cast<double>(checkpoint->most_bytes()))));
+  checkpoint->check(command.resume || job.dry_run());
+  return checkpoint;
+}
+
+std::optional<WholeScan> open_whole_scan(Job& job, const FdkCommand& command, const FdkWork& work) {
+  if (work.chosen.whole) return std::nullopt;
+  std::optional<WholeScan> scan;
+  scan.emplace(WholeScan{
+      command.counts ? job.open(command.input) : open_line_integrals(job, command.counts_arguments, command.input),
+      {}});
+  if (command.counts)
+    scan->calibration = calibrate(job, command.counts_arguments, *scan->file, work.input, command.input);
+  return scan;
+}
+
 void run_fdk(Job& job, const FdkCommand& command) {
   check_with_denoise(command);
   FdkWork work = prepare(job, command);
   if (!command.checkpoint.empty()) work.minimum_slabs = slabs_to_keep;
-  PlanOptions options;
-  options.minimum_slabs = work.minimum_slabs;
-  const auto plan_with = [&](const Geometry& geometry, const Grid& stack, const FdkParameters& parameters,
-                             const PlanOptions& how) {
-    return plan_fdk(geometry, stack, work.grid, parameters, device_models(job.devices()), how);
-  };
-  const auto plan = [&](const Geometry& geometry, const Grid& stack, const FdkParameters& parameters) {
-    return plan_with(geometry, stack, parameters, options);
-  };
-  const FdkFrame& first = work.frames.front();
-  if (command.denoise.wanted()) {
-    if (const std::string& guide = command.denoise.regulariser.reference; !guide.empty())
-      require_same_grid(work.grid, "the volume", job.input_volume("--reference", guide).grid,
-                        "--reference '" + guide + "'");
-    if (command.denoise.parameters.method != "tvgd") job.tune_first_run(command.denoise.parameters.method);
-    const auto of = [&](const FdkParameters& parameters) {
-      return [&](const PlanOptions& how) { return plan_with(first.geometry, work.stack, parameters, how); };
-    };
-    work.denoised.emplace(job, command.denoise, work.grid, of(work.attenuation),
-                          work.variance.variance ? DenoisedPlan::FdkPlan(of(work.variance)) : nullptr);
-  }
-  const Plan attenuation = work.denoised ? work.denoised->fdk() : plan(first.geometry, work.stack, work.attenuation);
-  std::optional<Plan> variance;
-  if (work.variance.variance)
-    variance = work.denoised ? work.denoised->variance() : plan(first.geometry, work.stack, work.variance);
-  // What is read only once need not lie in host memory; nor can what is too large for it.
-  work.streamed = work.chosen.whole && !command.counts && first.halves.empty() &&
-                  ((attenuation.resident && !variance) || 4 * work.stack.count() > job.host_memory() / 2);
-  // Projections and results, or the page-locked chunks that they pass through on their way from and to files
-  // (host/staging.hpp); half of the projections are copied.
-  constexpr double chunks = 64 << 20;
-  const auto stored = command.counts ? work.attenuation.counts->stored : Component::float32;
-  const double views = static_cast<double>(component_bytes(stored)) * static_cast<double>(work.stack.count()),
-               volumes = grid_bytes(work.grid) * static_cast<double>(1 + (variance ? 1 : 0) + first.halves.size()),
-               input = work.streamed && is_streamable(command.input) ? 0 : views,
-               results = is_streamable(first.output) ? 0 : volumes,
-               pieces = (input > 0 ? 0 : std::min(views, chunks)) + (results > 0 ? 0 : std::min(volumes, chunks));
-  const double spilled = work.denoised ? work.denoised->spilled_bytes() : 0;
-  job.forecast(attenuation, input + results + spilled, pieces);
-  if (variance) job.forecast(*variance, input + results + spilled, pieces);
-  if (work.denoised)
-    job.forecast(work.denoised->denoise(), results + work.denoised->denoise_bytes(command.denoise), pieces);
-  for (const auto& half : first.halves)  // which are never streamed
-    job.forecast(plan(half.geometry, half_stack(work, half), work.attenuation), 1.5 * input + results, pieces);
-  std::optional<OutputCheckpoint> checkpoint;
-  if (!command.checkpoint.empty()) {
-    job.output("--checkpoint", command.checkpoint);
-    checkpoint.emplace(command.checkpoint, work.grid, results_of(work));
-    if (job.dry_run())
-      job.print(fmt::format("  checkpoint: up to {}", bytes_text(static_cast<double>(checkpoint->most_bytes()))));
-    checkpoint->check(command.resume || job.dry_run());
-  }
+  FdkPlans(job, command, work).forecast();
+  const auto checkpoint = make_checkpoint(job, command, work);
   if (job.dry_run()) {
     if (work.frames.size() > 1) job.print(fmt::format("and so for each of {} frames", work.frames.size()));
     return;
   }
-
   job.results().update({{"grid", grid_json(work.grid)},
                         {"projections", grid_json(work.stack)},
                         {"views", work.stack.size[2]},
@@ -581,13 +617,7 @@ void run_fdk(Job& job, const FdkCommand& command) {
                         {"beam", beam_of(work)},
                         {"unit", command.unit()}});
   if (command.water) job.results()["water_per_mm"] = *command.water;
-  std::optional<WholeScan> scan;
-  if (!work.chosen.whole)
-    scan.emplace(WholeScan{
-        command.counts ? job.open(command.input) : open_line_integrals(job, command.counts_arguments, command.input),
-        {}});
-  if (scan && command.counts)
-    scan->calibration = calibrate(job, command.counts_arguments, *scan->file, work.input, command.input);
+  const std::optional<WholeScan> scan = open_whole_scan(job, command, work);
   if (checkpoint) begin_checkpoint(job, *checkpoint, command, work);
   std::size_t clamped = checkpoint ? checkpoint->clamped() : 0;
   const std::size_t first_frame = checkpoint ? checkpoint->frame() : 0;
