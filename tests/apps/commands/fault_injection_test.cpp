@@ -106,7 +106,7 @@ const Words fdk{"fdk", "-i", "views.mha", "--geometry", "circle.xml", "--size", 
 const Words project{"project",    "-i",    "volume.mha", "--geometry", "circle.xml",
                     "--detector", "24,18", "--pixel",    "12,12"};
 const Words cgls{"reconstruct", "-i",    "views.mha", "--geometry", "circle.xml",   "--size", "24,22,26",
-                 "--spacing",   "8,8,8", "--method",  "cgls",       "--iterations", "3"};
+                 "--spacing",   "8,8,8", "--method",  "cgls",       "--iterations", "2"};
 const Words two{"--sub-devices", "2"};
 const std::string state = "state.checkpoint", scratch = "scratch";  // in the folder of the test
 const Words keeping{"--checkpoint", state, "--checkpoint-every", "0"};
