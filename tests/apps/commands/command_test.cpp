@@ -946,7 +946,7 @@ TEST(CommandLine, AnUnknownSubcommandIsToldWithTheOneSpeltLikeIt) {
   EXPECT_THAT(told({"denoize"}), HasSubstr("did you mean 'denoise'?"));
   EXPECT_THAT(told({"fkd", "-i", "p.mha"}), HasSubstr("did you mean 'fdk'?"));
   EXPECT_THAT(told({"geometry", "find_axis"}), HasSubstr("did you mean 'find-axis'?"));
-  EXPECT_THAT(told({"reconstruct-it"}), AllOf(HasSubstr("there is no subcommand"), Not(HasSubstr("did you mean"))));
+  EXPECT_THAT(told({"levitate-it"}), AllOf(HasSubstr("there is no subcommand"), Not(HasSubstr("did you mean"))));
 }
 
 TEST(CommandLine, HelpTellsWhichValuesMayNotBeNan) {
