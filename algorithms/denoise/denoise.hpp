@@ -9,6 +9,7 @@
 
 #include "algorithms/denoise/parameter_choice.hpp"
 #include "algorithms/denoisers/denoise_method.hpp"
+#include "scheduling/execution/run.hpp"
 
 namespace halocline {
 
@@ -115,7 +116,7 @@ std::string own_options(const std::string& method);
 /// For pdu4d f is stacked frames (see algorithms/denoise/frames.hpp), and so is the output.
 /// A constant volume, or a single voxel, needs no alpha, no step and no noise (unless there are halves): it stays as it
 /// is, with a warning.
-/// RunOptions::initial is not for this; see DenoiseParameters::init. Throws what run_iterations() throws, too.
+/// RunOptions::initial is not for this; see DenoiseParameters::init. Throws what run_program() throws, too.
 DenoiseResult denoise(const Volume& f, const Volume* weights, const DenoiseParameters& parameters,
                       const std::vector<Device>& devices, const RunOptions& options = {},
                       const Volume* reference = nullptr);

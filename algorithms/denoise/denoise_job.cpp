@@ -19,6 +19,7 @@
 #include "algorithms/validation/check_input.hpp"
 #include "host/error.hpp"
 #include "scheduling/execution/failover.hpp"
+#include "scheduling/execution/program_run.hpp"
 
 namespace halocline {
 namespace {
@@ -353,10 +354,10 @@ void DenoiseJob::choose_form(const PlanOptions& options) {
 
 void DenoiseJob::iterate(VolumeSink& output, const RunOptions& options) {
   const auto denoiser = make_denoiser(parameters_.method, method_);
-  std::map<std::string, const VolumeSource*> inputs{{"f", &*centred_}};
-  if (weighted_) inputs["w"] = weights_;
+  ProgramInputs inputs{{"f", &*centred_}};
+  if (weighted_) inputs.emplace("w", weights_);
   std::optional<MemorySource> reference_source;
-  if (reference_ != nullptr) inputs["reference"] = &reference_source.emplace(*reference_);
+  if (reference_ != nullptr) inputs.emplace("reference", &reference_source.emplace(*reference_));
   Volume init;
   if (parameters_.init != nullptr) {
     require_same_grid(grid_, "the volume", parameters_.init->grid, "`init`");
@@ -367,7 +368,7 @@ void DenoiseJob::iterate(VolumeSink& output, const RunOptions& options) {
   WatchedSink watched_output(output);
   BoundedSink bounded(watched_output, parameters_.regulariser);
   ShiftedSink shifted(parameters_.regulariser.boxed() ? static_cast<VolumeSink&>(bounded) : watched_output, offset_);
-  take_result(*denoiser, method_, run_iterations(*denoiser, inputs, shifted, devices_, run_options), result_);
+  take_result(*denoiser, method_, run_program(denoiser->program(), inputs, shifted, devices_, run_options), result_);
   if (!method_.path.empty()) {
     result_.stages = denoiser->stages();
     result_.lambda = result_.stages.back().lambda;

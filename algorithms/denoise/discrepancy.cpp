@@ -8,6 +8,7 @@
 
 #include "algorithms/denoisers/registry.hpp"
 #include "host/error.hpp"
+#include "scheduling/execution/program_run.hpp"
 
 namespace halocline {
 namespace {
@@ -90,7 +91,7 @@ LambdaChoice choose_lambda(DiscrepancyProblem problem, const Device& device) {
   const auto distance = [&](double lambda) {
     problem.parameters.lambda = lambda;
     const auto method = make_denoiser(problem.method, problem.parameters);
-    run_iterations(*method, problem.inputs, grid, {device});
+    run_program(method->program(), problem.inputs, grid, {device});
     return method->history().back().fidelity;
   };
   const auto solution = solve_for_lambda(distance, rms * std::sqrt(count), 0.7 * rms * problem.spacing);

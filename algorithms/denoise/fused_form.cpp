@@ -11,6 +11,7 @@
 #include "algorithms/tuning/tune.hpp"
 #include "host/error.hpp"
 #include "scheduling/execution/failover.hpp"
+#include "scheduling/planning/program_plan.hpp"
 #include "scheduling/profiling/rates.hpp"
 
 namespace halocline {
@@ -29,7 +30,7 @@ FusedForm form_for(const Grid& grid, const DenoiseParameters& parameters, FusedF
   staying.may_stream = false;
   const auto plan = [&](FusedForm each, const PlanOptions& how) {
     method.fused = each;
-    return make_plan(requirements_with_reductions(*make_denoiser(parameters.method, method)), devices, how);
+    return plan_program(make_denoiser(parameters.method, method)->program(), devices, how);
   };
   try {
     if (plan(form, staying).resident || !plan({}, staying).resident) return form;
@@ -92,7 +93,7 @@ Plan plan_with(FusedForm form, const Grid& grid, const DenoiseParameters& parame
                std::span<const DeviceModel> devices, const PlanOptions& options) {
   MethodParameters method = method_parameters(grid, parameters);
   method.fused = form;
-  return make_plan(requirements_with_reductions(*make_denoiser(parameters.method, method)), devices, options);
+  return plan_program(make_denoiser(parameters.method, method)->program(), devices, options);
 }
 
 }  // namespace halocline

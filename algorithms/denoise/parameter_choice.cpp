@@ -21,6 +21,7 @@
 #include "algorithms/support/philox.hpp"
 #include "algorithms/support/volume_sample.hpp"
 #include "host/error.hpp"
+#include "scheduling/execution/program_run.hpp"
 
 namespace halocline {
 namespace {
@@ -133,7 +134,7 @@ class Smoother {
     problem_.inputs["f"] = &f;
     problem_.parameters.lambda = lambda;
     const auto method = make_denoiser(problem_.method, problem_.parameters);
-    return run_iterations(*method, problem_.inputs, f.grid, devices_).output;
+    return run_program(method->program(), problem_.inputs, f.grid, devices_).output;
   }
 
  private:

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "algorithms/denoisers/fused_pass.hpp"
+#include "algorithms/denoisers/iterative_method.hpp"
 #include "algorithms/denoisers/regulariser.hpp"
 #include "algorithms/denoisers/schedule.hpp"
 #include "algorithms/denoisers/time_axis.hpp"
 #include "algorithms/fdk/filter_parameters.hpp"
 #include "algorithms/support/slice_sums.hpp"
-#include "scheduling/execution/iteration.hpp"
 
 namespace halocline {
 

@@ -6,7 +6,7 @@
 
 #include "algorithms/denoisers/fused_pass.hpp"
 #include "algorithms/denoisers/registry.hpp"
-#include "scheduling/execution/iteration.hpp"
+#include "scheduling/execution/program_run.hpp"
 
 namespace halocline {
 namespace {
@@ -33,7 +33,8 @@ Variant fused_variant(bool weighted, int stages) {
     parameters.fused.stages = stages_of_it;
     std::map<std::string, const Volume*> inputs{{"f", &f}};
     if (weighted) inputs["w"] = &w;
-    return run_iterations(*make_denoiser(weighted ? "spdu" : "pdu", parameters), inputs, f.grid, {device}).output;
+    const auto method = make_denoiser(weighted ? "spdu" : "pdu", parameters);
+    return run_program(method->program(), inputs, f.grid, {device}).output;
   };
   return {fmt::format("{}, {} iteration{} a pass", weighted ? "S-PDU" : "PDU", stages, stages > 1 ? "s" : ""),
           {"pdu_fused.cl", "pdu.cl", "spdu.cl"},

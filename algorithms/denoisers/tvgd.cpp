@@ -8,7 +8,7 @@
 namespace halocline {
 namespace {
 
-constexpr int window = 32;                  // iterations whose sums the device keeps
+constexpr int records = 32;                 // iterations whose sums the device keeps
 constexpr std::size_t slices_at_once = 16;  // SLICES_AT_ONCE of cl/tvgd_rows.clh
 constexpr std::size_t steer_items = 64;     // STEER_ITEMS of cl/tvgd.cl
 constexpr std::size_t row_lanes = 16;       // WIDTH of cl/rows.clh
@@ -38,7 +38,7 @@ Requirements Tvgd::requirements() const {
   need.algorithm = "tvgd";
   need.size = parameters_.size;
   need.arrays = {volume_array("f", Lifetime::input), volume_array("u", Lifetime::output),
-                 volume_array("v", Lifetime::scratch), fixed_array("control", 8), fixed_array("records", window * 64)};
+                 volume_array("v", Lifetime::scratch), fixed_array("control", 8), fixed_array("records", records * 64)};
   need.kernels = {"tvgd_step", "tvgd_sums", "tvgd_steer"};
   sums_.declare(need);
   need.iterations = parameters_.iterations;
@@ -76,7 +76,7 @@ Tvgd::Shape Tvgd::shape(const Slab& slab, Range slices, int depth) const {
 }
 
 void Tvgd::push_factor(std::vector<SlabArgument>& arguments, const Slab& slab) const {
-  arguments.insert(arguments.end(), {in("control"), std::int32_t{steered(slab) != 0}, static_cast<float>(factor_)});
+  arguments.insert(arguments.end(), {in("control"), std::int32_t{window(slab) != 0}, static_cast<float>(factor_)});
 }
 
 void Tvgd::iterate(Slab& slab, int iteration, Range core) const {
@@ -141,26 +141,26 @@ void Tvgd::reduce(Slab& slab, int done, Range interior) const {
 }
 
 // Where the host has to see every iteration's sums: it sets the factor of the next one.
-int Tvgd::steered(const Slab& slab) const {
+int Tvgd::window(const Slab& slab) const {
   const bool takes = slab.device().max_work_group >= steer_items;
-  return takes && sums_.on_fp64(slab) && slab.interior().count() == slab.nz() ? window : 0;
+  return takes && sums_.on_fp64(slab) && slab.interior().count() == slab.nz() ? records : 0;
 }
 
 void Tvgd::steer(Slab& slab, int done) const {
   const std::size_t items = steer_items;
   slab.launch({"tvgd.cl", "tvgd_steer", sums_.fp64_option(slab)}, {items, 1, 1}, {items, 1, 1},
-              {in("sums"), inout("control"), inout("records"), slab.nz(), measures(done) ? 4 : 1, done % window, count_,
-               parameters_.step, std::isfinite(parameters_.target_rms) ? parameters_.target_rms : 0.0,
+              {in("sums"), inout("control"), inout("records"), slab.nz(), measures(done) ? 4 : 1, done % records,
+               count_, parameters_.step, std::isfinite(parameters_.target_rms) ? parameters_.target_rms : 0.0,
                std::isfinite(parameters_.target_rms) ? 1 : 0});
 }
 
-std::vector<std::vector<double>> Tvgd::steered_sums(Slab& slab, int done, int count) const {
-  std::vector<double> records(8 * window);
-  slab.download_bytes("records", 0, records.data(), sizeof(double) * records.size());
+std::vector<std::vector<double>> Tvgd::sums(Slab& slab, int done, int count) const {
+  std::vector<double> values(8 * records);
+  slab.download_bytes("records", 0, values.data(), sizeof(double) * values.size());
   slab.wait();
   std::vector<std::vector<double>> result;
   for (int n = done - count + 1; n <= done; ++n) {
-    const auto* from = &records[8 * static_cast<std::size_t>(n % window)];
+    const auto* from = &values[8 * static_cast<std::size_t>(n % records)];
     result.emplace_back(from, from + 8);
   }
   return result;

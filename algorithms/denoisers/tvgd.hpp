@@ -11,7 +11,7 @@ namespace halocline {
 /// iteration. Input "f", result "u". There is no minimum to converge to short of a flat image: the run stops when ||u -
 /// f||_2 / sqrt(N) reaches target_rms, or after the iterations. On the way steps are no longer than three tenths of
 /// what is left to the target (but at least a twentieth of `step`), and the last one is shortened to meet the target.
-class Tvgd : public DenoiseMethod {
+class Tvgd : public DenoiseMethod, private DeviceSteering {
  public:
   /// Uses size, spacing, iterations, step, epsilon, target_rms, variants.
   explicit Tvgd(const MethodParameters& parameters);
@@ -30,9 +30,10 @@ class Tvgd : public DenoiseMethod {
   bool reduced(int done, std::span<const double> sums) override;
   std::string note() const override;
 
-  int steered(const Slab& slab) const override;
+  const DeviceSteering* on_device() const override { return this; }
+  int window(const Slab& slab) const override;
   void steer(Slab& slab, int done) const override;
-  std::vector<std::vector<double>> steered_sums(Slab& slab, int done, int count) const override;
+  std::vector<std::vector<double>> sums(Slab& slab, int done, int count) const override;
 
  protected:
   /// v = the next u on `core`, of a slab that keeps no gradient.
@@ -46,7 +47,7 @@ class Tvgd : public DenoiseMethod {
     std::size_t sets;  // of partial sums a slice
   };
   Shape shape(const Slab& slab, Range slices, int depth) const;
-  /// What a kernel that steps takes of the factor: control, steered, given.
+  /// What a kernel that steps takes of the factor: control, whether it counts, given.
   void push_factor(std::vector<SlabArgument>& arguments, const Slab& slab) const;
 
   MethodParameters parameters_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <memory>
 #include <stdexcept>
 
 #include "algorithms/fdk/row_filter.hpp"
@@ -72,11 +73,10 @@ FdkParameters with_row_filter(const FdkParameters& parameters, const std::vector
 
 namespace {
 
-// Projections in the type that the parameters say, to a sink or to a volume on a grid.
+// Projections as `raw` gives them, in the type that the parameters say, to a sink, or to a volume on a grid.
 template <class Output>
-RunResult fdk_of(const ProjectionStack& projections, const Geometry& geometry, Output& output, const Grid& grid,
+RunResult fdk_of(const ArraySource& raw, const Grid& stack, const Geometry& geometry, Output& output, const Grid& grid,
                  const FdkParameters& parameters, const std::vector<Device>& devices, const RunOptions& options) {
-  const Grid& stack = projections.grid;
   check_devices(devices);
   check_fdk_parameters(parameters);
   if (parameters.counts) {
@@ -92,20 +92,13 @@ RunResult fdk_of(const ProjectionStack& projections, const Geometry& geometry, O
     for (const auto& note : check_fdk_views(geometry, grid)) spdlog::warn("{}", note);
     for (const auto& note : notes) spdlog::warn("{}", note);
   }
-  const auto method_for = [&](const std::vector<Device>& used) {
-    return Fdk(geometry, stack, grid, with_row_filter(parameters, used), checked_budgets(used));
+  const auto program_for = [&](const std::vector<Device>& used) {
+    const auto method =
+        std::make_shared<Fdk>(geometry, stack, grid, with_row_filter(parameters, used), checked_budgets(used));
+    for (const Device& device : used) method->check_device(device.info());
+    return program_of(method);
   };
-  RunOptions wanted = options;
-  if constexpr (std::is_base_of_v<VolumeSink, Output>)
-    if (output.on_devices()) wanted.plan.on_devices.insert("volume");
-  const auto plan = [&](const std::vector<Device>& used) {
-    return plan_backprojection(method_for(used), device_models(used), wanted.plan);
-  };
-  return run_on_selection(devices, wanted, plan, [&](const std::vector<Device>& used, const RunOptions& planned) {
-    const Fdk method = method_for(used);
-    for (const Device& device : used) method.check_device(device.info());
-    return run_backprojection(method, projections, output, used, planned);
-  });
+  return run_on_selection(program_for, {{"raw", raw}}, output, devices, options);
 }
 
 }  // namespace
@@ -115,8 +108,8 @@ RunResult fdk(const Volume& projections, const Geometry& geometry, const Grid& g
   check_volume(projections, "the projections");
   FdkParameters stored = parameters;
   if (stored.counts) stored.counts->stored = Component::float32;
-  return fdk_of({projections.grid, reinterpret_cast<const std::byte*>(projections.voxels.data())}, geometry, grid, grid,
-                stored, devices, options);
+  const MemorySource source(projections);
+  return fdk_of(&source, projections.grid, geometry, grid, grid, stored, devices, options);
 }
 
 namespace {
@@ -134,13 +127,13 @@ FdkParameters stored_in(const TypedVolume& projections, const FdkParameters& par
 
 RunResult fdk(const TypedVolume& projections, const Geometry& geometry, const Grid& grid,
               const FdkParameters& parameters, const std::vector<Device>& devices, const RunOptions& options) {
-  return fdk_of({projections.grid, projections.bytes()}, geometry, grid, grid, stored_in(projections, parameters),
-                devices, options);
+  return fdk_of(ArraySource(projections.bytes()), projections.grid, geometry, grid, grid,
+                stored_in(projections, parameters), devices, options);
 }
 
 RunResult fdk_into(const TypedVolume& projections, const Geometry& geometry, VolumeSink& output,
                    const FdkParameters& parameters, const std::vector<Device>& devices, const RunOptions& options) {
-  return fdk_of({projections.grid, projections.bytes()}, geometry, output, output.grid(),
+  return fdk_of(ArraySource(projections.bytes()), projections.grid, geometry, output, output.grid(),
                 stored_in(projections, parameters), devices, options);
 }
 
@@ -149,17 +142,17 @@ RunResult fdk_into(const VolumeSource& projections, const Grid& stack, const Geo
   if (projections.grid().size != stack.size) throw std::logic_error("the source has another size than the stack");
   FdkParameters stored = parameters;
   if (stored.counts) stored.counts->stored = Component::float32;
-  return fdk_of({stack, reinterpret_cast<const std::byte*>(projections.data()), &projections}, geometry, output,
-                output.grid(), stored, devices, options);
+  return fdk_of(&projections, stack, geometry, output, output.grid(), stored, devices, options);
 }
 
 Plan plan_fdk(const Geometry& geometry, const Grid& projections, const Grid& grid, const FdkParameters& parameters,
               const std::vector<DeviceModel>& models, const PlanOptions& options) {
   check_fdk_parameters(parameters);
   check_fdk(geometry, projections, grid, "the projections", "the geometry", parameters.redundancy);
-  return plan_on_selection(models, [&](const std::vector<DeviceModel>& used) {
-    return plan_backprojection(Fdk(geometry, projections, grid, parameters, used), used, options);
-  });
+  const auto program_for = [&](const std::vector<DeviceModel>& used) {
+    return program_of(std::make_shared<Fdk>(geometry, projections, grid, parameters, used));
+  };
+  return plan_on_selection(program_for, models, options);
 }
 
 }  // namespace halocline

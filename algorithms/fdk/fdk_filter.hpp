@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "algorithms/fdk/filtered_rows.hpp"
-#include "scheduling/execution/backprojection.hpp"
+#include "scheduling/planning/requirements.hpp"
+#include "scheduling/slabs/slab.hpp"
 
 namespace halocline {
 

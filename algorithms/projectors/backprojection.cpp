@@ -310,13 +310,14 @@ void Backprojection::accumulate(Slab& slab, Range views, Range slices) const {
 
 namespace {
 
-Backprojection unfiltered(const Geometry& geometry, const Grid& projections, const Grid& grid,
-                          const BackprojectionParameters& parameters, std::span<const DeviceModel> devices) {
+std::shared_ptr<const Backprojection> unfiltered(const Geometry& geometry, const Grid& projections, const Grid& grid,
+                                                 const BackprojectionParameters& parameters,
+                                                 std::span<const DeviceModel> devices) {
   VoxelDriven::Options options;
   options.hardware_interpolation = parameters.hardware_interpolation;
   options.half_texels = parameters.half_texels;
   set_device_options(options, devices);
-  return {geometry, projections, grid, options};
+  return std::make_shared<Backprojection>(geometry, projections, grid, options);
 }
 
 }  // namespace
@@ -331,25 +332,22 @@ RunResult backproject(const Volume& projections, const Geometry& geometry, const
   if (parameters.hardware_interpolation)
     require_variant(parameters.half_texels ? half_texture_variant() : texture_variant(), devices,
                     parameters.half_texels ? "`half_texels`" : "`hardware_interpolation`");
-  const auto method_for = [&](const std::vector<Device>& used) {
-    return unfiltered(geometry, projections.grid, grid, parameters, checked_budgets(used));
+  const MemorySource source(projections);
+  const auto program_for = [&](const std::vector<Device>& used) {
+    const auto method = unfiltered(geometry, projections.grid, grid, parameters, checked_budgets(used));
+    for (const Device& device : used) method->check_device(device.info());
+    return program_of(method);
   };
-  const auto plan = [&](const std::vector<Device>& used) {
-    return plan_backprojection(method_for(used), device_models(used), options.plan);
-  };
-  return run_on_selection(devices, options, plan, [&](const std::vector<Device>& used, const RunOptions& planned) {
-    const auto method = method_for(used);
-    for (const Device& device : used) method.check_device(device.info());
-    return run_backprojection(method, projections, grid, used, planned);
-  });
+  return run_on_selection(program_for, {{"raw", &source}}, grid, devices, options);
 }
 
 Plan plan_backproject(const Geometry& geometry, const Grid& projections, const Grid& grid,
                       const BackprojectionParameters& parameters, const std::vector<DeviceModel>& models,
                       const PlanOptions& options) {
-  return plan_on_selection(models, [&](const std::vector<DeviceModel>& used) {
-    return plan_backprojection(unfiltered(geometry, projections, grid, parameters, used), used, options);
-  });
+  const auto program_for = [&](const std::vector<DeviceModel>& used) {
+    return program_of(unfiltered(geometry, projections, grid, parameters, used));
+  };
+  return plan_on_selection(program_for, models, options);
 }
 
 }  // namespace halocline

@@ -10,8 +10,9 @@
 #include <vector>
 
 #include "algorithms/geometry/geometry.hpp"
+#include "algorithms/projectors/backprojection_method.hpp"
 #include "algorithms/projectors/local_tile.hpp"
-#include "scheduling/execution/backprojection.hpp"
+#include "scheduling/execution/run.hpp"
 
 namespace halocline {
 

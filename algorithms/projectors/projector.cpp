@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
 #include "algorithms/projectors/local_tile.hpp"
 #include "algorithms/projectors/projector_variants.hpp"
@@ -9,6 +10,7 @@
 #include "host/error.hpp"
 #include "host/quirks.hpp"
 #include "scheduling/execution/device_selection.hpp"
+#include "scheduling/planning/program_plan.hpp"
 #include "scheduling/profiling/rates.hpp"
 
 namespace halocline {
@@ -40,7 +42,8 @@ bool images_pay(const Geometry& geometry, const Grid& volume, const Grid& projec
   if (parameters.projector != Projector::siddon || !siddon_from_images(models, volume)) return false;
   const auto slabs = [&](bool images) {
     parameters.images = images;
-    return plan_projection(RayProjection(geometry, volume, projections, parameters), models, options).slabs.size();
+    return plan_program(program_of(RayProjection(geometry, volume, projections, parameters)), models, options)
+        .slabs.size();
   };
   try {
     return slabs(true) <= slabs(false);
@@ -49,12 +52,10 @@ bool images_pay(const Geometry& geometry, const Grid& volume, const Grid& projec
   }
 }
 
-Plan projection_plan(const Geometry& geometry, const Grid& volume, const Grid& projections,
-                     const ProjectionParameters& parameters, const std::vector<DeviceModel>& devices,
-                     const PlanOptions& options) {
-  ProjectionParameters taken = for_devices(parameters, devices);
-  if (images_pay(geometry, volume, projections, taken, devices, options)) taken.images = true;
-  return plan_projection(RayProjection(geometry, volume, projections, taken), devices, options);
+bool has_images_that_pay(const Geometry& geometry, const Grid& volume, const Grid& projections,
+                         const ProjectionParameters& parameters, const std::vector<DeviceModel>& models,
+                         const PlanOptions& options) {
+  return !parameters.images && images_pay(geometry, volume, projections, parameters, models, options);
 }
 
 }  // namespace
@@ -77,18 +78,17 @@ RunResult project(const Volume& volume, const Geometry& geometry, const Grid& pr
   check_projection_grids(geometry, volume.grid, projections);
   if (parameters.hardware_interpolation)
     require_variant(texture_projection_variant(), devices, "`hardware_interpolation`");
-  const auto plan = [&](const std::vector<Device>& used) {
-    return projection_plan(geometry, volume.grid, projections, parameters, device_models(used), options.plan);
-  };
-  return run_on_selection(devices, options, plan, [&](const std::vector<Device>& used, const RunOptions& planned) {
-    const auto limits = device_models(used);
-    ProjectionParameters taken = for_devices(parameters, limits);
-    if (!taken.images && images_pay(geometry, volume.grid, projections, taken, limits, planned.plan))
+  const MemorySource source(volume);
+  const auto program_for = [&](const std::vector<Device>& used) {
+    const auto models = device_models(used);
+    ProjectionParameters taken = for_devices(parameters, models);
+    if (has_images_that_pay(geometry, volume.grid, projections, taken, models, options.plan))
       taken.images = variant_works(siddon_image_variant(), used, "buffers serve");
-    const RayProjection method(geometry, volume.grid, projections, taken);
-    for (const Device& device : used) method.check_device(device.info());
-    return run_projection(method, volume, projections, used, planned);
-  });
+    auto method = std::make_shared<RayProjection>(geometry, volume.grid, projections, taken);
+    for (const Device& device : used) method->check_device(device.info());
+    return program_of(std::move(method));
+  };
+  return run_on_selection(program_for, {{"volume", &source}}, projections, devices, options);
 }
 
 RunResult project(const Volume& volume, const Geometry& geometry, const Grid& projections,
@@ -101,33 +101,33 @@ RunResult backproject(const Volume& projections, const Geometry& geometry, const
   check_devices(devices);
   check_volume(projections, "the projections");
   check_projection_grids(geometry, volume, projections.grid);
-  const auto method_for = [&](const std::vector<DeviceModel>& used) {
-    return RayBackprojection(geometry, projections.grid, volume, projector, !all_cpu(used));
+  const MemorySource source(projections);
+  const auto program_for = [&](const std::vector<Device>& used) {
+    return program_of(std::make_shared<RayBackprojection>(geometry, projections.grid, volume, projector,
+                                                          !all_cpu(device_models(used))));
   };
-  const auto plan = [&](const std::vector<Device>& used) {
-    return plan_backprojection(method_for(device_models(used)), device_models(used), options.plan);
-  };
-  return run_on_selection(devices, options, plan, [&](const std::vector<Device>& used, const RunOptions& planned) {
-    return run_backprojection(method_for(device_models(used)), projections, volume, used, planned);
-  });
+  return run_on_selection(program_for, {{"raw", &source}}, volume, devices, options);
 }
 
 Plan plan_project(const Geometry& geometry, const Grid& volume, const Grid& projections,
                   const ProjectionParameters& parameters, const std::vector<DeviceModel>& models,
                   const PlanOptions& options) {
   check_projection_grids(geometry, volume, projections);
-  return plan_on_selection(models, [&](const std::vector<DeviceModel>& used) {
-    return projection_plan(geometry, volume, projections, parameters, used, options);
-  });
+  const auto program_for = [&](const std::vector<DeviceModel>& used) {
+    ProjectionParameters taken = for_devices(parameters, used);
+    if (has_images_that_pay(geometry, volume, projections, taken, used, options)) taken.images = true;
+    return program_of(std::make_shared<RayProjection>(geometry, volume, projections, taken));
+  };
+  return plan_on_selection(program_for, models, options);
 }
 
 Plan plan_backproject(const Geometry& geometry, const Grid& projections, const Grid& volume, Projector projector,
                       const std::vector<DeviceModel>& models, const PlanOptions& options) {
   check_projection_grids(geometry, volume, projections);
-  return plan_on_selection(models, [&](const std::vector<DeviceModel>& used) {
-    return plan_backprojection(RayBackprojection(geometry, projections, volume, projector, !all_cpu(used)), used,
-                               options);
-  });
+  const auto program_for = [&](const std::vector<DeviceModel>& used) {
+    return program_of(std::make_shared<RayBackprojection>(geometry, projections, volume, projector, !all_cpu(used)));
+  };
+  return plan_on_selection(program_for, models, options);
 }
 
 }  // namespace halocline

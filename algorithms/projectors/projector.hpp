@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/projectors/backprojection_method.hpp"
 #include "algorithms/projectors/rays.hpp"
-#include "scheduling/execution/backprojection.hpp"
-#include "scheduling/execution/projection.hpp"
+#include "scheduling/execution/run.hpp"
 
 namespace halocline {
 
@@ -46,17 +46,22 @@ inline constexpr const char* siddon_form_choice = "Siddon's projection";
 inline constexpr const char* buffers_form = "buffers";
 
 /// A x: line integrals through the pixel centres.
-class RayProjection : public ProjectionMethod {
+class RayProjection {
  public:
   /// Throws InputError for hardware interpolation with a projector that does not interpolate, with a cylindrical
   /// detector or where rays end within the volume, and for images with a projector that has no such form.
   RayProjection(const Geometry& geometry, const Grid& volume, const Grid& projections,
                 const ProjectionParameters& parameters = {});
-  Requirements requirements() const override;
-  void start(Slab& slab) const override;
-  std::vector<int> order() const override { return order_; }
-  void loaded(Slab& slab) const override;
-  void project(Slab& slab, Range views) const override;
+  /// Arrays: "volume" (volume, input), "projections" (projections, output; the whole detector), and its own.
+  Requirements requirements() const;
+  /// Fills fixed arrays (matrices).
+  void start(Slab& slab) const;
+  /// The views in the order in which project() wants them (Step::order).
+  const std::vector<int>& order() const { return order_; }
+  /// The volume's slices of the slab have just been put into "volume": makes what it needs of them in another form.
+  void loaded(Slab& slab) const;
+  /// Adds the part of the line integrals of `views` that lies in slab.interior() to "projections".
+  void project(Slab& slab, Range views) const;
   /// Throws InputError if the device cannot hold the volume as images, if that is wanted.
   void check_device(const DeviceInfo& device) const;
 
@@ -78,6 +83,11 @@ class RayProjection : public ProjectionMethod {
   RayTable table_;
   Form form_;
 };
+
+/// One step over ray sums, from "volume" to "projections".
+Program program_of(std::shared_ptr<const RayProjection> method);
+/// Of a method that outlives it.
+Program program_of(const RayProjection& method);
 
 /// A^T y, of the A that RayProjection computes: <A x, y> = <x, A^T y> to float32's rounding.
 class RayBackprojection : public BackprojectionMethod {

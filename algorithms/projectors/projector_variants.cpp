@@ -8,6 +8,7 @@
 #include "algorithms/projectors/backprojection.hpp"
 #include "algorithms/projectors/projector.hpp"
 #include "host/error.hpp"
+#include "scheduling/execution/program_run.hpp"
 
 namespace halocline {
 namespace {
@@ -40,7 +41,8 @@ constexpr double texture_error = 2.0 / 256, half_error = 1.0 / 2048;
 
 Volume back_projection(const Device& device, const VoxelDriven::Options& options) {
   const auto& [geometry, stack, volume] = scan();
-  return run_backprojection(Backprojection(geometry, stack, volume, options), trial_volume(stack), volume, {device})
+  const Volume values = trial_volume(stack);
+  return run_program(program_of(Backprojection(geometry, stack, volume, options)), {{"raw", &values}}, volume, {device})
       .output;
 }
 
@@ -86,7 +88,9 @@ Variant projection_variant(const char* name, const std::function<void(Projection
             const auto& [geometry, stack, volume] = scan();
             const Volume values = trial_volume(volume);
             const auto run = [&](const ProjectionParameters& parameters) {
-              return run_projection(RayProjection(geometry, volume, stack, parameters), values, stack, {device}).output;
+              return run_program(program_of(RayProjection(geometry, volume, stack, parameters)), {{"volume", &values}},
+                                 stack, {device})
+                  .output;
             };
             ProjectionParameters parameters;
             set(parameters, device.info());

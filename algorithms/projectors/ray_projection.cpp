@@ -227,4 +227,19 @@ void RayProjection::project(Slab& slab, Range views) const {
   }
 }
 
+Program program_of(std::shared_ptr<const RayProjection> method) {
+  Step step{.name = "project",
+            .over = Domain::ray_sums,
+            .arrays = {in("volume"), out("projections")},
+            .prepare = [method](Slab& slab) { method->loaded(slab); },
+            .work = [method](Slab& slab, const WorkRange& part, const Scalars&) { method->project(slab, part.views); },
+            .order = method->order()};
+  return single_step(
+      method->requirements(), [method](Slab& slab) { method->start(slab); }, std::move(step));
+}
+
+Program program_of(const RayProjection& method) {
+  return program_of(std::shared_ptr<const RayProjection>(std::shared_ptr<void>(), &method));
+}
+
 }  // namespace halocline

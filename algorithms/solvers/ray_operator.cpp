@@ -62,31 +62,27 @@ Program RayOperator::program(const std::string& name) const {
   return program;
 }
 
+namespace {
+
+// The only step of a method's program, of the program's arrays.
+Step step_of(const auto& method, const std::string& from, const std::string& to, const std::string& prefix) {
+  const Requirements needs = method->requirements();
+  Step step = program_of(method).first.front();
+  step.names = own_names(needs, prefix, {{read_by(step), from}, {written_by(step), to}});
+  step.arrays = {in(from), out(to)};
+  step.cost = needs.cost;
+  step.units = count_units(needs);
+  return step;
+}
+
+}  // namespace
+
 Step RayOperator::project(const std::string& from, const std::string& to) const {
-  const Requirements needs = forward_->requirements();
-  return {.name = "project",
-          .over = Domain::ray_sums,
-          .arrays = {in(from), out(to)},
-          .names = own_names(needs, forward_prefix, {{"volume", from}, {"projections", to}}),
-          .prepare = [method = forward_](Slab& slab) { method->loaded(slab); },
-          .work = [method = forward_](Slab& slab, Range views, const Scalars&) { method->project(slab, views); },
-          .cost = needs.cost,
-          .units = count_units(needs)};
+  return step_of(forward_, from, to, forward_prefix);
 }
 
 Step RayOperator::backproject(const std::string& from, const std::string& to) const {
-  const Requirements needs = adjoint_->requirements();
-  return {.name = "backproject",
-          .over = Domain::voxel_sums,
-          .arrays = {in(from), out(to)},
-          .names = own_names(needs, adjoint_prefix, {{"raw", from}, {"volume", to}}),
-          .work =
-              [method = adjoint_](Slab& slab, Range views, const Scalars&) {
-                method->filter(slab, views);
-                method->accumulate(slab, views, slab.interior());
-              },
-          .cost = needs.cost,
-          .units = count_units(needs)};
+  return step_of(adjoint_, from, to, adjoint_prefix);
 }
 
 }  // namespace halocline

@@ -96,17 +96,11 @@ ReconstructionResult reconstruct(const VolumeSource& projections, const Geometry
   check_projection_grids(geometry, grid, stack);
   ReconstructionResult result;
   result.projections = norm(projections);
-  const auto plan = [&](const std::vector<Device>& used) {
-    const auto limits = device_models(used);
-    return plan_program(program_of(stack, geometry, grid, parameters, limits), limits, options.plan);
+  const auto program_for = [&](const std::vector<Device>& used) {
+    return program_of(stack, geometry, grid, parameters, device_models(used));
   };
-  result.run =
-      run_on_selection(devices, options, plan, [&](const std::vector<Device>& used, const RunOptions& planned) {
-        const Program program = program_of(stack, geometry, grid, parameters, device_models(used));
-        auto [run, known] = run_program(program, {{"b", &projections}}, output, used, planned);
-        result.residual = known.at("residual");
-        return std::move(run);
-      });
+  result.run = run_on_selection(program_for, {{"b", &projections}}, output, devices, options);
+  result.residual = result.run.scalars.at("residual");
   return result;
 }
 
@@ -115,9 +109,10 @@ Plan plan_reconstruct(const Grid& projections, const Geometry& geometry, const G
                       const PlanOptions& options) {
   check(parameters);
   check_projection_grids(geometry, volume, projections);
-  return plan_on_selection(devices, [&](const std::vector<DeviceModel>& used) {
-    return plan_program(program_of(projections, geometry, volume, parameters, used), used, options);
-  });
+  const auto program_for = [&](const std::vector<DeviceModel>& used) {
+    return program_of(projections, geometry, volume, parameters, used);
+  };
+  return plan_on_selection(program_for, devices, options);
 }
 
 }  // namespace halocline

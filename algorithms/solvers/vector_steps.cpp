@@ -25,7 +25,8 @@ Step VectorSteps::elementwise(Domain over, const std::string& kernel, std::vecto
   const auto& size = over == Domain::slices ? volume_ : stack_;
   const std::size_t layer = size[0] * size[1];
   Step step{.name = kernel, .over = over, .arrays = arrays};
-  step.work = [=, factors = std::move(factors)](Slab& slab, Range range, const Scalars& scalars) {
+  step.work = [=, factors = std::move(factors)](Slab& slab, const WorkRange& part, const Scalars& scalars) {
+    const Range range = over == Domain::slices ? part.slices : part.views;
     const std::size_t count = layer * static_cast<std::size_t>(range.count());
     std::vector<SlabArgument> arguments(arrays.begin(), arrays.end());
     for (const Factor& factor : factors) arguments.emplace_back(factor(scalars));
@@ -67,7 +68,8 @@ Step VectorSteps::sum(Domain over, const std::string& kernel, const std::string&
   const bool slices = over == Domain::slices;
   if (!slices) step.names = {{"partials", "view_partials"}, {"sums", "view_sums"}};
   const auto& size = slices ? volume_ : stack_;
-  step.work = [=, sums = slices ? slices_ : views_](Slab& slab, Range range, const Scalars&) {
+  step.work = [=, sums = slices ? slices_ : views_](Slab& slab, const WorkRange& part, const Scalars&) {
+    const Range range = slices ? part.slices : part.views;
     const std::int32_t offset = slices ? slab.offset() : number(range.begin);
     sums.launch(slab, file, kernel, range, offset,
                 {in(x), in(y), out("partials"), number(size[0]), number(size[1]), offset, number(range.begin),

@@ -12,6 +12,8 @@
 #include "algorithms/tuning/denoise_phantom.hpp"
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
+#include "scheduling/execution/program_run.hpp"
+#include "scheduling/planning/program_plan.hpp"
 
 namespace halocline {
 namespace {
@@ -83,7 +85,7 @@ MethodParameters parameters_for(const BenchForm& form, std::size_t n, int iterat
 }
 
 Requirements requirements_of(const BenchForm& form, std::size_t n) {
-  return requirements_with_reductions(*make_denoiser(form.method, parameters_for(form, n, most_iterations, 0)));
+  return planned_requirements(make_denoiser(form.method, parameters_for(form, n, most_iterations, 0))->program());
 }
 
 // Bytes on the device in one slab; nothing if it does not fit.
@@ -202,7 +204,7 @@ TimeToGap measure_time(const Device& device, const BenchForm& form, const Inputs
   double spent = 0;
   for (int n = 0; n < most_runs && (n == 0 || spent < seconds); ++n) {
     const auto method = make_denoiser(form.method, parameters);
-    const auto ran = run_iterations(*method, inputs.named, inputs.f.grid, {device});
+    const auto ran = run_program(method->program(), inputs.named, inputs.f.grid, {device});
     spent += ran.seconds;
     result.seconds_host_to_host = n == 0 ? ran.seconds : std::min(result.seconds_host_to_host, ran.seconds);
   }
@@ -302,7 +304,8 @@ void DenoiseLoop::warm_up() {
 
 void DenoiseLoop::reduce() {
   method_->reduce(slab_, done_, slab_.interior());
-  if (method_->steered(slab_) > 0) method_->steer(slab_, done_);
+  if (const DeviceSteering* steering = method_->on_device(); steering != nullptr && steering->window(slab_) > 0)
+    steering->steer(slab_, done_);
 }
 
 IterationRecord DenoiseLoop::run() {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "algorithms/denoisers/denoise_method.hpp"
+#include "scheduling/execution/progress.hpp"
 #include "scheduling/profiling/measure.hpp"
 
 namespace halocline {

@@ -11,7 +11,9 @@ class CheckpointTimer {
   /// every: seconds; 0: whenever it is asked.
   explicit CheckpointTimer(double every) : every_(every), due_(Clock::now() + span(every)) {}
 
-  bool is_due() const { return !(every_ > 0) || Clock::now() >= due_; }
+  /// Or will be after a twentieth of that time.
+  bool is_due() const { return !(every_ > 0) || Clock::now() + span(every_ / 20) >= due_; }
+  double seconds_left() const { return std::chrono::duration<double>(due_ - Clock::now()).count(); }
   /// Keeping the state took so many seconds.
   void kept(double seconds) { due_ = Clock::now() + span(std::max(every_, least_between * seconds)); }
 

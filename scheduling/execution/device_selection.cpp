@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "scheduling/planning/cost.hpp"
+#include "scheduling/planning/program_plan.hpp"
+#include "scheduling/profiling/rates.hpp"
 
 namespace halocline {
 
@@ -14,6 +16,31 @@ std::optional<std::string> note_on_selection(double alone, std::optional<double>
     return fmt::format("left out: {}; {} the job would take no less time", who, with);
   return fmt::format("left out: {}; {}, and kernels for both, it would take {:.3g} s instead of {:.3g} s", who, with,
                      *together, alone);
+}
+
+Plan plan_on_selection(const ProgramForModels& program_for, const std::vector<DeviceModel>& devices,
+                       const PlanOptions& options) {
+  return plan_on_selection(
+      devices, [&](const std::vector<DeviceModel>& used) { return plan_program(program_for(used), used, options); });
+}
+
+RunResult run_on_selection(const ProgramForDevices& program_for, const ProgramInputs& inputs, VolumeSink& output,
+                           const std::vector<Device>& devices, const RunOptions& options) {
+  const auto plan = [&](const std::vector<Device>& used) {
+    return plan_program(placed_program(program_for(used), inputs, output), device_models(used), options.plan);
+  };
+  return run_on_selection(devices, options, plan, [&](const std::vector<Device>& used, const RunOptions& planned) {
+    return run_program(program_for(used), inputs, output, used, planned);
+  });
+}
+
+RunResult run_on_selection(const ProgramForDevices& program_for, const ProgramInputs& inputs, const Grid& grid,
+                           const std::vector<Device>& devices, const RunOptions& options) {
+  Volume output = Volume::uninitialised(grid);
+  MemorySink sink(output);
+  RunResult result = run_on_selection(program_for, inputs, sink, devices, options);
+  result.output = std::move(output);
+  return result;
 }
 
 }  // namespace halocline

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -11,7 +12,7 @@
 #include "host/device.hpp"
 #include "host/error.hpp"
 #include "scheduling/execution/failover.hpp"
-#include "scheduling/execution/run.hpp"
+#include "scheduling/execution/program_run.hpp"
 #include "scheduling/planning/plan.hpp"
 
 namespace halocline {
@@ -87,5 +88,20 @@ auto run_on_selection(const std::vector<Device>& devices, const RunOptions& opti
     }
   });
 }
+
+/// The program in the form for these devices, as models or open. Throws InputError where one of them cannot run it.
+using ProgramForModels = std::function<Program(const std::vector<DeviceModel>&)>;
+using ProgramForDevices = std::function<Program(const std::vector<Device>&)>;
+
+/// The forecast of a program for the devices that are selected.
+Plan plan_on_selection(const ProgramForModels& program_for, const std::vector<DeviceModel>& devices,
+                       const PlanOptions& options);
+
+/// run_program() on the devices that are selected; on the others when these fail.
+RunResult run_on_selection(const ProgramForDevices& program_for, const ProgramInputs& inputs, VolumeSink& output,
+                           const std::vector<Device>& devices, const RunOptions& options);
+/// The same to RunResult::output on `grid`.
+RunResult run_on_selection(const ProgramForDevices& program_for, const ProgramInputs& inputs, const Grid& grid,
+                           const std::vector<Device>& devices, const RunOptions& options);
 
 }  // namespace halocline

@@ -54,7 +54,8 @@ void Partition::perform(const Step& step, const Scalars& scalars, const std::fun
                                                access_in(visit, step, access), visit.begins && access == Access::out))
         carry_out(move);
     if (visit.prepares && step.prepare) step.prepare(slab_);
-    if (step.work) step.work(slab_, step.over == Domain::slices ? slab_.interior() : visit.views, scalars);
+    if (step.filter) step.filter(slab_, visit.views);
+    if (step.work) step.work(slab_, {slab_.interior(), visit.views}, scalars);
     if (step.reduced) send_sums(step, visit);
     slab_.mark_step();
     if (!visit.passes_on || plan_.slabs.size() == 1) continue;

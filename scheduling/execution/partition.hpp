@@ -12,9 +12,6 @@
 
 namespace halocline {
 
-/// Where the sums of a step's slices or views go, by Transport::put(): two doubles each.
-inline constexpr const char* sums_home = "(sums)";
-
 class Partition {
  public:
   Partition(const Program& program, const Plan& plan, int device, const Device& on, Transport& transport,

@@ -1,7 +1,6 @@
 #include "scheduling/execution/region_stream.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "host/scratch_folder.hpp"
 #include "host/thread_pool.hpp"
@@ -21,9 +20,10 @@ std::size_t size(std::int64_t slices) {
 
 }  // namespace
 
-RegionStream::RegionStream(const Device& device, const Plan& plan, int device_index, const IterativeMethod& method,
-                           const HostArrays& host, CommonStop& stop)
-    : method_(method),
+RegionStream::RegionStream(const Device& device, const Plan& plan, int device_index, const StencilLoop& loop,
+                           const Reduction& reduction, const HostArrays& host, CommonStop& stop)
+    : loop_(loop),
+      reduction_(reduction),
       host_(host),
       stop_(stop),
       requirements_(plan.requirements),
@@ -36,7 +36,7 @@ RegionStream::RegionStream(const Device& device, const Plan& plan, int device_in
     if (need.lifetime == Lifetime::input && need.kind == ArrayKind::volume) inputs_.push_back(need.name);
     if (need.lifetime == Lifetime::state || need.lifetime == Lifetime::output) states_.push_back(need.name);
     if (need.lifetime == Lifetime::output) output_name_ = need.name;
-    if (need.lifetime == Lifetime::sums) sums_name_ = need.name, components_ = need.elements;
+    if (need.lifetime == Lifetime::sums) sums_name_ = need.name;
   }
 }
 
@@ -50,9 +50,9 @@ void RegionStream::gather(const Pass& pass) {
     const auto copy = [&](Range slices, UninitialisedVector<std::byte>& to) {
       to.resize(slice * size(std::max<std::int64_t>(0, slices.count())));
       if (to.empty()) return;
-      const std::byte* from = host_.state(name) + slice * size(slices.begin);
+      const std::size_t begin = slice * size(slices.begin);
       parallel_ranges(to.size(), piece_bytes, [&](std::size_t first, std::size_t count) {
-        std::memcpy(to.data() + first, from + first, count);
+        host_.transport->get(name, begin + first, count, to.data() + first);
       });
     };
     copy(low, halos_[name].low);
@@ -60,7 +60,7 @@ void RegionStream::gather(const Pass& pass) {
   }
 }
 
-void RegionStream::run(const Pass& pass, std::vector<double>& sums) {
+void RegionStream::run(const Pass& pass) {
   work_ = skewed_work(requirements_, pass.steps, regions_);
   seams_.assign(1, 0);
   logged_.assign(1, 0);
@@ -78,16 +78,24 @@ void RegionStream::run(const Pass& pass, std::vector<double>& sums) {
     if (region > 0) leave(pass, {block_.begin, work_[region - 1].window.end});
   }
   for (auto& store : stores(pass, regions_.size() - 1, stored(pass), false)) store.work();
+  send_sums(pass);
+  leave(pass, block_);
+  handed_over_ = hands_over(pass);
+}
+
+// Waits for all that was enqueued.
+void RegionStream::send_sums(const Pass& pass) {
+  const std::size_t slice = slab_.slice_bytes(sums_name_), bytes = slice * size(block_.count());
+  std::deque<std::pair<std::size_t, std::vector<std::byte>>> all;  // where they go, and what they are
   for (std::size_t level = 0; level <= ended_at_; ++level) {
     if (!pass.steps.reduce[level]) continue;
-    const std::size_t slice = slab_.slice_bytes(sums_name_), first = logged_[level] * requirements_.size[2];
-    slab_.download_bytes(sums_of_pass, slice * (first + size(block_.begin)),
-                         sums.data() + components_ * (first + size(block_.begin)), slice * size(block_.count()));
+    const std::size_t begin = slice * (logged_[level] * requirements_.size[2] + size(block_.begin));
+    all.emplace_back(begin, bytes);
+    slab_.download_bytes(sums_of_pass, begin, all.back().second.data(), bytes);
     count_down(sums_name_, block_);
   }
   slab_.wait();
-  leave(pass, block_);
-  handed_over_ = hands_over(pass);
+  for (const auto& [begin, sums] : all) host_.transport->put(sums_home, begin, sums.size(), sums.data());
 }
 
 // What the host holds of these slices is not wanted again in this pass. Every time of all that lies behind, for a CPU
@@ -142,7 +150,7 @@ void RegionStream::copy_inputs_below(std::size_t region) {
 }
 
 void RegionStream::start(std::size_t region) {
-  method_.start(slab_);
+  loop_.start(slab_);
   for (const auto& [name, volume] : *host_.initial) {
     slab_.upload(name, work_[region].window, volume->voxels.data(), 0);
     count_up(name, work_[region].window);
@@ -161,8 +169,7 @@ void RegionStream::compute(const Pass& pass, std::size_t region) {
     if (level + 1 == levels.size()) break;
     const int now = steps.iterations[level];
     if (!stop_.go(done, now)) break;
-    if (!levels[level + 1].made.empty())
-      method_.iterate_together(slab_, pass.first + done, now, levels[level + 1].made);
+    if (!levels[level + 1].made.empty()) loop_.iterate_together(slab_, pass.first + done, now, levels[level + 1].made);
     done += now;
     // About half an iteration of all regions ahead: steps of thin ones are short. Transfers can keep the host busy for
     // longer than the device: most are seen to while it has that much to do.
@@ -193,7 +200,7 @@ void RegionStream::seam_copies(std::size_t level, Range slices, bool keep) {
 
 void RegionStream::reduce(std::size_t level, int done, Range slices) {
   if (slices.empty()) return;
-  method_.reduce(slab_, done, slices);
+  reduction_.reduce(slab_, done, slices);
   const std::size_t slice = slab_.slice_bytes(sums_name_);
   slab_.copy({{sums_name_, slice * size(slices.begin - slab_.extended().begin), sums_of_pass,
                slice * (logged_[level] * requirements_.size[2] + size(slices.begin)), slice * size(slices.count())}});

@@ -10,16 +10,22 @@
 #include <string>
 #include <vector>
 
-#include "scheduling/execution/iteration.hpp"
+#include "host/uninitialised.hpp"
+#include "host/volume.hpp"
+#include "host/volume_source.hpp"
+#include "scheduling/execution/stop_rule.hpp"
 #include "scheduling/planning/skew.hpp"
+#include "scheduling/planning/stencil_loop.hpp"
+#include "scheduling/slabs/slab.hpp"
 #include "scheduling/transport/bus_traffic.hpp"
+#include "scheduling/transport/transport.hpp"
 
 namespace halocline {
 
 /// Where the stream's data come from and go.
 struct HostArrays {
   std::function<const VolumeSource&(const std::string& name)> input;
-  std::function<std::byte*(const std::string& name)> state;  // of the whole volume
+  std::function<std::byte*(const std::string& name)> state;  // of the whole volume; the device's part of it is used
   /// Where the result of the last pass may go at once instead of into the state; begin() has been called. Or nullptr.
   VolumeSink* output = nullptr;
   /// What the arrays hold before the first iteration instead of what start() writes: RunOptions::initial.
@@ -27,13 +33,15 @@ struct HostArrays {
   /// Told, by the thread of each device, how many slices have been taken through how many more iterations.
   std::function<void(std::int64_t slices, int iterations)> progressed;
   BusTraffic* traffic = nullptr;  // of all devices
+  /// Gives the state of other devices' parts, and takes the sums (sums_home).
+  Transport* transport = nullptr;
 };
 
 class RegionStream {
  public:
   /// For device number `device_index` of the plan. All references are kept.
-  RegionStream(const Device& device, const Plan& plan, int device_index, const IterativeMethod& method,
-               const HostArrays& host, CommonStop& stop);
+  RegionStream(const Device& device, const Plan& plan, int device_index, const StencilLoop& loop,
+               const Reduction& reduction, const HostArrays& host, CommonStop& stop);
 
   struct Pass {
     int first = 0;  // iterations done before
@@ -43,9 +51,9 @@ class RegionStream {
 
   /// Copies what the device needs of its neighbours' part of the state. Before any device begins the pass.
   void gather(const Pass& pass);
-  /// Does the pass, or as many of its steps as `stop` lets. `sums`: for every reduction (in order) and slice of the
-  /// volume the components; this device's slices are written.
-  void run(const Pass& pass, std::vector<double>& sums);
+  /// Does the pass, or as many of its steps as `stop` lets. For every reduction (in order) the sums of this device's
+  /// slices go to the transport.
+  void run(const Pass& pass);
   /// The device's part of the volume.
   Range block() const { return block_; }
   /// Whether the last pass has given it to the output.
@@ -63,6 +71,7 @@ class RegionStream {
   SlabPlan plan_of(std::size_t region) const;
   void at(std::size_t region, const std::function<void()>& work);
 
+  void send_sums(const Pass& pass);
   void leave(const Pass& pass, Range slices) const;
   void enter(const Pass& pass, std::size_t region);
   void copy_inputs_below(std::size_t region);
@@ -85,7 +94,8 @@ class RegionStream {
   void count_up(const std::string& name, Range slices);
   void count_down(const std::string& name, Range slices);
 
-  const IterativeMethod& method_;
+  const StencilLoop& loop_;
+  const Reduction& reduction_;
   const HostArrays& host_;
   CommonStop& stop_;
   Requirements requirements_;
@@ -94,7 +104,6 @@ class RegionStream {
   Range block_;
   std::vector<std::string> inputs_, states_;
   std::string output_name_, sums_name_;
-  std::size_t components_ = 0;
   std::map<std::string, Halos> halos_;
   Slab slab_;  // after what its transfers read and write
 

@@ -1,4 +1,4 @@
-// Options and results of a run, whatever it computes: iterations, back-projections, projections.
+// Options and results of a run of a program, whatever it computes.
 #pragma once
 
 #include <cstddef>
@@ -22,9 +22,10 @@ struct RunResult {
   int iterations = 0;
   Plan plan;  // the last one used, if memory ran out or the devices were not as fast as was thought
   double seconds = 0;
-  std::size_t peak_bytes = 0;  // on the device that used most
-  double bus_bytes = 0;        // moved in fact
-  std::vector<int> taken_by;   // of back-projections, by slab of the plan: the device that worked on it
+  std::size_t peak_bytes = 0;             // on the device that used most
+  double bus_bytes = 0;                   // moved in fact
+  std::vector<int> taken_by;              // of voxel sums, by slab of the plan: the device that worked on it
+  std::map<std::string, double> scalars;  // of a program's steps, as they are after the last iteration
   StoppedBy stopped_by = StoppedBy::iterations;
 };
 
@@ -52,7 +53,7 @@ struct RunOptions {
   /// Seconds from one time to the next; longer where more than a tenth of the run would go into it. 0: after every
   /// pass.
   double keep_every = 60;
-  /// Of back-projections: keeps slices as they are done, and gives back those that an earlier run has.
+  /// Of voxel sums: keeps slices as they are done, and gives back those that an earlier run has.
   OutputStore* output_store = nullptr;
 };
 

@@ -26,18 +26,6 @@ std::vector<SlabPlan> slabs_of(const Plan& plan, int device) {
   return result;
 }
 
-Requirements with_double_buffer(Requirements requirements, const std::string& name, const std::string& second) {
-  auto& arrays = requirements.arrays;
-  const auto found =
-      std::find_if(arrays.begin(), arrays.end(), [&](const ArrayNeed& need) { return need.name == name; });
-  if (found == arrays.end()) throw std::logic_error(requirements.algorithm + " did not declare an array " + name);
-  ArrayNeed second_buffer = *found;
-  second_buffer.name = second;
-  second_buffer.lifetime = Lifetime::scratch;  // the planner counts its traffic once
-  arrays.insert(found + 1, std::move(second_buffer));
-  return requirements;
-}
-
 Range run_of(const std::vector<int>& order, Range places) {
   if (order.empty()) return places;
   const auto at = [&](std::int64_t place) { return std::int64_t{order[static_cast<std::size_t>(place)]}; };

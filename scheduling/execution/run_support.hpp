@@ -1,4 +1,4 @@
-// What the three runners share.
+// What the forms of a run share.
 #pragma once
 
 #include <atomic>
@@ -16,9 +16,6 @@ std::vector<SlabPlan> slabs_of(const Plan& plan, int device);
 /// The numbers order[n] for n from `places.begin` on that follow each other by one, before `places.end`. An empty order
 /// leaves all as they are.
 Range run_of(const std::vector<int>& order, Range places);
-
-/// With a second array like the one of this name, which takes turns with it.
-Requirements with_double_buffer(Requirements requirements, const std::string& name, const std::string& second);
 
 /// Plans and runs attempt(plan, its devices). When a driver runs out of memory although the plan kept the budget, plans
 /// again with a smaller one; when a device fails otherwise, or goes on doing so, plans again with the others (see

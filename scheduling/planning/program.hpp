@@ -1,6 +1,6 @@
-// Programs: algorithms of several steps over volumes and projections, as they declare them. A step names the arrays
-// that it reads and writes; where these lie, on how many devices and in how many pieces is the planner's and the
-// executor's business.
+// Programs: algorithms over volumes and projections, as they declare them: steps, iterations of steps, iterations of a
+// stencil. A step names the arrays that it reads and writes; where these lie, on how many devices and in how many
+// pieces is the planner's and the executor's business.
 #pragma once
 
 #include <functional>
@@ -11,6 +11,7 @@
 
 #include "scheduling/planning/array_access.hpp"
 #include "scheduling/planning/requirements.hpp"
+#include "scheduling/planning/stencil_loop.hpp"
 
 namespace halocline {
 
@@ -19,6 +20,12 @@ class Slab;
 /// Values that the host knows, by name. They follow from sums over whole arrays in a fixed order, so they are the same
 /// for any split.
 using Scalars = std::map<std::string, double>;
+
+/// What a step's kernels are launched for: slices of the slab, views of a batch, the first of which lie first in the
+/// arrays. Steps over slices have no views.
+struct WorkRange {
+  Range slices, views;
+};
 
 struct Step {
   std::string name;
@@ -29,9 +36,16 @@ struct Step {
   std::map<std::string, std::string> names = {};
   /// ray_sums: once for every slab, before its first batch.
   std::function<void(Slab&)> prepare = {};
-  /// Launches the kernels, for slices of the slab's interior or for the views of a batch, the first of which lie first
-  /// in the arrays. slices: the volume's slices of the slab; views, ray_sums, voxel_sums: the views.
-  std::function<void(Slab&, Range, const Scalars&)> work = {};
+  /// voxel_sums: once for every batch and slab, before `work` adds the batch to slices (FDK's row filter).
+  std::function<void(Slab&, Range views)> filter = {};
+  /// Launches the kernels for a part of the arrays. voxel_sums: may be called for several parts of a slab's interior.
+  std::function<void(Slab&, const WorkRange&, const Scalars&)> work = {};
+  /// ray_sums, voxel_sums, where they are the only step of a program: the views in the order in which they are taken
+  /// (what the step calls view n is order[n]); empty: as they lie.
+  std::vector<int> order = {};
+  /// The same of voxel_sums: rows of the projections that it reads for a slab's detector rows: others where `filter`
+  /// resamples them. The array then has room for all (ArrayNeed::rows). Empty: the slab's.
+  std::function<Range(Range rows)> rows_read = {};
   /// If there is one, `work` leaves two doubles a slice in the array "sums", or a view in "view_sums", whose sum is a
   /// value. This is told the value added up over all slices or views, in order.
   std::function<void(double sum, Scalars&)> reduced = {};
@@ -40,6 +54,8 @@ struct Step {
   double units = 0;
 };
 
+/// One of three kinds: iterations of a stencil (`loop`), steps of which some are repeated (`first`, `each`), and as a
+/// special case of these one step over ray or voxel sums, for which the executor has faster forms.
 struct Program {
   std::string name;
   /// Sizes, arrays, kernels, the number of iterations, and how many slices beyond its interior a slab needs of a volume
@@ -54,11 +70,30 @@ struct Program {
   std::vector<std::function<void(Slab&)>> start = {};
   std::vector<Step> first = {};  ///< once
   std::vector<Step> each = {};   ///< an iteration
+  /// Instead of steps: iterations of a stencil and the sums that steer them, which outlive the program.
+  const StencilLoop* loop = nullptr;
+  Reduction* reduction = nullptr;
   /// After each iteration: whether to stop.
   std::function<bool(int done, const Scalars&)> ends = {};
   /// For progress lines.
   std::function<std::string(const Scalars&)> note = {};
 };
+
+/// How the executor runs a program.
+enum class Form {
+  stencil,     ///< iterations over slabs that stay on their devices, or are streamed in time-skewed regions
+  voxel_sums,  ///< batches of views into slabs, which devices take from a queue
+  ray_sums,    ///< slabs into batches of views, which devices share
+  steps        ///< all others: visits to slabs and batches (visits.hpp)
+};
+Form form_of(const Program& program);
+
+/// A program that has its only step, which goes over ray or voxel sums from inputs to the output.
+Program single_step(Requirements needs, std::function<void(Slab&)> start, Step step);
+
+/// The array of the only step of a program that it reads, and that it writes.
+const std::string& read_by(const Step& step);
+const std::string& written_by(const Step& step);
 
 /// Whether an array outlives a step.
 inline bool is_kept(const ArrayNeed& need) {

@@ -6,6 +6,7 @@
 #include "host/error.hpp"
 #include "scheduling/planning/cost.hpp"
 #include "scheduling/planning/layout.hpp"
+#include "scheduling/planning/missing_slices.hpp"
 #include "scheduling/planning/visits.hpp"
 
 namespace halocline {
@@ -170,9 +171,73 @@ class ProgramPlanner {
 
 }  // namespace
 
+namespace {
+
+constexpr int slabs_of_unlike_devices = 4;  // each, in the mean
+
+Requirements with_double_buffer(Requirements requirements, const std::string& name) {
+  auto& arrays = requirements.arrays;
+  ArrayNeed second = array_of(requirements, name);
+  const auto found =
+      std::find_if(arrays.begin(), arrays.end(), [&](const ArrayNeed& need) { return need.name == name; });
+  second.name = next_name(name);
+  second.lifetime = Lifetime::scratch;  // the planner counts its traffic once
+  arrays.insert(found + 1, std::move(second));
+  return requirements;
+}
+
+}  // namespace
+
+// Where one device does it all, slabs are no use.
+int slabs_to_share(const Program& program, std::span<const DeviceModel> devices, const PlanOptions& options) {
+  const Requirements requirements = planned_requirements(program);
+  const auto speeds = throughputs(requirements, devices);
+  const auto alike = [&](const std::vector<int>& numbers) {
+    return std::all_of(numbers.begin(), numbers.end(), [&](int n) {
+      return speeds[static_cast<std::size_t>(n)] == speeds[static_cast<std::size_t>(numbers.front())];
+    });
+  };
+  PlanOptions divided = options;
+  divided.minimum_slabs = std::max(options.minimum_slabs, slabs_of_unlike_devices * static_cast<int>(devices.size()));
+  for (const auto& each : {options, divided})
+    if (alike(used_devices(make_plan(requirements, devices, each)))) return options.minimum_slabs;
+  return divided.minimum_slabs;
+}
+
+std::string next_name(const std::string& name) {
+  return name + " (next)";
+}
+
+Requirements planned_requirements(const Program& program) {
+  Requirements requirements = program.needs;
+  switch (form_of(program)) {
+    case Form::stencil:
+      requirements.together = program.loop->together();
+      requirements.reductions = program.reduction->expected_reductions(requirements.iterations);
+      return requirements;
+    case Form::voxel_sums:
+      return with_double_buffer(std::move(requirements), read_by(program.first.front()));
+    case Form::ray_sums:
+      return with_double_buffer(std::move(requirements), written_by(program.first.front()));
+    case Form::steps:
+      return requirements;
+  }
+  return requirements;
+}
+
 Plan plan_program(const Program& program, std::span<const DeviceModel> devices, const PlanOptions& options) {
-  if (devices.empty()) return make_plan(program.needs, devices, options);  // which says what is missing
-  return ProgramPlanner(program, devices, options).plan();
+  PlanOptions planned = options;
+  if (!devices.empty()) {  // else make_plan() says what is missing
+    const Form form = form_of(program);
+    if (form == Form::steps) return ProgramPlanner(program, devices, options).plan();
+    if (form == Form::voxel_sums) planned.minimum_slabs = slabs_to_share(program, devices, options);
+  }
+  return make_plan(planned_requirements(program), devices, planned);
+}
+
+Plan plan_missing(const Program& program, std::span<const DeviceModel> devices, const PlanOptions& options,
+                  std::span<const Range> missing) {
+  return plan_missing(planned_requirements(program), devices, options, missing);
 }
 
 }  // namespace halocline

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "host/error.hpp"
+#include "scheduling/transport/in_process_halos.hpp"
 
 namespace halocline {
 namespace {
@@ -19,15 +20,24 @@ void InProcessTransport::hold(const std::string& array, const VolumeSource& sour
   sources_[array] = &source;
 }
 
+void InProcessTransport::hold(const std::string& array, std::byte* memory) {
+  elsewhere_[array] = memory;
+}
+
+const std::byte* InProcessTransport::memory_of(const std::string& array) const {
+  const auto found = elsewhere_.find(array);
+  return found != elsewhere_.end() ? found->second : arrays_.at(array).data();
+}
+
 void InProcessTransport::put(const std::string& array, std::size_t first, std::size_t count, const std::byte* from) {
-  std::memcpy(arrays_.at(array).data() + first, from, count);
+  std::memcpy(const_cast<std::byte*>(memory_of(array)) + first, from, count);
 }
 
 void InProcessTransport::get(const std::string& array, std::size_t first, std::size_t count, std::byte* to) const {
   if (const auto source = sources_.find(array); source != sources_.end())
     source->second->read(first / sizeof(float), count / sizeof(float), reinterpret_cast<float*>(to));
   else
-    std::memcpy(to, arrays_.at(array).data() + first, count);
+    std::memcpy(to, memory_of(array) + first, count);
 }
 
 void InProcessTransport::pass_on(std::size_t slab, std::int64_t batch) {
@@ -53,6 +63,11 @@ void InProcessTransport::fail() {
   const std::lock_guard lock(mutex_);
   failed_ = true;
   changed_.notify_all();
+}
+
+std::unique_ptr<HaloExchange> InProcessTransport::exchange(const Plan& plan, const std::vector<Device>& devices,
+                                                           std::vector<std::string> names, BusTraffic& traffic) {
+  return std::make_unique<InProcessHalos>(plan, devices, std::move(names), traffic);
 }
 
 }  // namespace halocline

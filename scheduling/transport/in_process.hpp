@@ -18,6 +18,8 @@ class InProcessTransport : public Transport {
   /// Before the run: an array of so many bytes, and one of float32 that only is read.
   void hold(const std::string& array, std::size_t bytes);
   void hold(const std::string& array, const VolumeSource& source);
+  /// One that lies there already.
+  void hold(const std::string& array, std::byte* memory);
 
   void put(const std::string& array, std::size_t first, std::size_t count, const std::byte* from) override;
   void get(const std::string& array, std::size_t first, std::size_t count, std::byte* to) const override;
@@ -25,9 +27,14 @@ class InProcessTransport : public Transport {
   void await(std::size_t slab, std::int64_t batch) override;
   void begin_step() override;
   void fail() override;
+  std::unique_ptr<HaloExchange> exchange(const Plan& plan, const std::vector<Device>& devices,
+                                         std::vector<std::string> names, BusTraffic& traffic) override;
 
  private:
+  const std::byte* memory_of(const std::string& array) const;
+
   std::map<std::string, UninitialisedVector<std::byte>> arrays_;
+  std::map<std::string, std::byte*> elsewhere_;
   std::map<std::string, const VolumeSource*> sources_;
   std::mutex mutex_;
   std::condition_variable changed_;

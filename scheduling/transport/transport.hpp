@@ -5,9 +5,20 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <vector>
+
+#include "host/device.hpp"
+#include "scheduling/planning/plan.hpp"
+#include "scheduling/transport/bus_traffic.hpp"
 
 namespace halocline {
+
+class HaloExchange;
+
+/// The array that takes the sums of a step's or pass' slices, or of its views.
+inline constexpr const char* sums_home = "(sums)";
 
 class Transport {
  public:
@@ -26,6 +37,11 @@ class Transport {
   virtual void begin_step() = 0;
   /// This partition cannot go on: those who wait for it are let go.
   virtual void fail() = 0;
+
+  /// What exchanges halos of the volumes `names` between slabs that stay on their devices, while these compute. The
+  /// traffic is kept.
+  virtual std::unique_ptr<HaloExchange> exchange(const Plan& plan, const std::vector<Device>& devices,
+                                                 std::vector<std::string> names, BusTraffic& traffic) = 0;
 };
 
 }  // namespace halocline

@@ -15,6 +15,7 @@
 #include "algorithms/projectors/projector.hpp"
 #include "algorithms/solvers/reconstruct.hpp"
 #include "host/error.hpp"
+#include "scheduling/execution/program_run.hpp"
 #include "scheduling/profiling/measure.hpp"
 #include "tests/reference/projector_scenes.hpp"
 #include "tests/reference/variant_reference.hpp"
@@ -52,7 +53,7 @@ void run_denoiser(const Devices& devices, const std::string& name, Schedule sche
   std::map<std::string, const Volume*> inputs;
   for (const auto& need : method->requirements().arrays)
     if (need.lifetime == Lifetime::input) inputs[need.name] = need.name == "w" ? &w : &f;
-  run_iterations(*method, inputs, grid, devices, two_slabs());
+  run_program(method->program(), inputs, grid, devices, two_slabs());
 }
 
 // Frames of 5 x 3 rows of 9 voxels.
@@ -66,7 +67,7 @@ void run_frames(const Devices& devices, Schedule schedule, KernelVariants varian
   parameters.time = {0.7, 3};
   parameters.variants = variants;
   const Volume f = reference::random_volume(grid, 1);
-  run_iterations(*make_method("pdu4d", parameters), {{"f", &f}}, grid, devices, two_slabs());
+  run_program(make_method("pdu4d", parameters)->program(), {{"f", &f}}, grid, devices, two_slabs());
 }
 
 void run_projectors(const Devices& devices, const std::string& name) {
@@ -85,24 +86,24 @@ void run_projectors(const Devices& devices, const std::string& name) {
     }
     for (const auto projector : {Projector::joseph, Projector::siddon})
       project(volume, scene.geometry, scene.projections, {.projector = projector, .gpu = true}, devices, options);
-    run_backprojection(RayBackprojection(scene.geometry, scene.projections, scene.grid, Projector::joseph, true), stack,
-                       scene.grid, devices, options);
-    run_backprojection(Backprojection(scene.geometry, scene.projections, scene.grid), stack, scene.grid, devices,
-                       options);
+    run_program(program_of(RayBackprojection(scene.geometry, scene.projections, scene.grid, Projector::joseph, true)),
+                {{"raw", &stack}}, scene.grid, devices, options);
+    run_program(program_of(Backprojection(scene.geometry, scene.projections, scene.grid)), {{"raw", &stack}},
+                scene.grid, devices, options);
     if (devices.front().info().images) {
       for (const auto projector : {Projector::joseph, Projector::siddon})
         project(volume, scene.geometry, scene.projections, {.projector = projector, .images = true}, devices, options);
       VoxelDriven::Options images;
       images.image_side = 100;
-      run_backprojection(Backprojection(scene.geometry, scene.projections, scene.grid, images), stack, scene.grid,
-                         devices, options);
+      run_program(program_of(Backprojection(scene.geometry, scene.projections, scene.grid, images)), {{"raw", &stack}},
+                  scene.grid, devices, options);
       project(volume, scene.geometry, scene.projections, {.hardware_interpolation = true}, devices, options);
     }
     for (const LocalTile tile : {LocalTile{8, 4, 3, 2048}, LocalTile{8, 2, 2, 256}}) {
       VoxelDriven::Options local;
       local.tile = tile;
-      run_backprojection(Backprojection(scene.geometry, scene.projections, scene.grid, local), stack, scene.grid,
-                         devices, options);
+      run_program(program_of(Backprojection(scene.geometry, scene.projections, scene.grid, local)), {{"raw", &stack}},
+                  scene.grid, devices, options);
     }
     backproject(stack, scene.geometry, scene.grid, {}, devices, options);
     if (devices.front().info().images)

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "algorithms/denoisers/registry.hpp"
+#include "scheduling/execution/program_run.hpp"
 #include "tests/reference/filter_reference.hpp"
 
 namespace halocline {
@@ -44,7 +45,7 @@ Outcome run(const std::string& name, const Volume& f, const FilterParameters& fi
   parameters.noise = 0.2;
   parameters.variants = variants;
   const auto method = make_denoiser(name, parameters);
-  const auto result = run_iterations(*method, {{"f", &f}}, f.grid, open_devices({}));
+  const auto result = run_program(method->program(), {{"f", &f}}, f.grid, open_devices({}));
   EXPECT_EQ(result.iterations, 1);
   return {image_of(result.output), method->history(), method->converged()};
 }

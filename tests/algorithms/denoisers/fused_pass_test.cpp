@@ -11,6 +11,7 @@
 #include "algorithms/denoisers/registry.hpp"
 #include "algorithms/phantoms/phantoms.hpp"
 #include "algorithms/tuning/form_trial.hpp"
+#include "scheduling/execution/program_run.hpp"
 #include "tests/reference/projector_scenes.hpp"
 #include "tests/reference/tv_reference.hpp"
 
@@ -31,7 +32,7 @@ Outcome run(const std::string& name, const Volume& f, const Volume& w, MethodPar
   const auto method = make_denoiser(name, parameters);
   std::map<std::string, const Volume*> inputs{{"f", &f}};
   if (name == "spdu") inputs["w"] = &w;
-  return {run_iterations(*method, inputs, f.grid, open_devices({})).output, method->history()};
+  return {run_program(method->program(), inputs, f.grid, open_devices({})).output, method->history()};
 }
 
 Volume weights_with_holes(const Grid& grid) {

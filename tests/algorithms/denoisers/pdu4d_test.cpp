@@ -11,6 +11,7 @@
 #include "algorithms/denoise/denoise.hpp"
 #include "algorithms/denoise/frames.hpp"
 #include "host/error.hpp"
+#include "scheduling/execution/program_run.hpp"
 #include "tests/reference/frames_reference.hpp"
 #include "tests/support/case_name.hpp"
 
@@ -77,7 +78,7 @@ Outcome run(const Volume& stack, const MethodParameters& parameters, const std::
   Pdu4d method(parameters);
   RunOptions options;
   options.plan = plan;
-  auto result = run_iterations(method, {{"f", &stack}}, stack.grid, devices, options);
+  auto result = run_program(method.program(), {{"f", &stack}}, stack.grid, devices, options);
   EXPECT_GE(result.plan.slabs.size(), static_cast<std::size_t>(plan.minimum_slabs));
   return {std::move(result.output), method.history()};
 }
@@ -161,14 +162,14 @@ TEST(Pdu4d, OneFrameIsPduAndTwoDimensionsWithTimeAreThree) {
   const auto of_one = run(one, parameters);
   parameters.size = frame.grid.size;
   Pdu pdu(parameters);
-  EXPECT_EQ(run_iterations(pdu, {{"f", &frame}}, frame.grid, device()).output.voxels, of_one.u.voxels);
+  EXPECT_EQ(run_program(pdu.program(), {{"f", &frame}}, frame.grid, device()).output.voxels, of_one.u.voxels);
 
   const Volume flat = growing_ball({17, 11, 1, 9}, {0.5, 0.8, 1.7}, 0.2);
   parameters = parameters_for(flat, 1, 0.1, 30);
   const auto of_flat = run(flat, parameters);
   parameters.spacing[2] = time_weight;
   Pdu three(parameters);
-  const auto output = run_iterations(three, {{"f", &flat}}, flat.grid, device()).output;
+  const auto output = run_program(three.program(), {{"f", &flat}}, flat.grid, device()).output;
   for (std::size_t n = 0; n < output.voxels.size(); ++n) ASSERT_NEAR(output.voxels[n], of_flat.u.voxels[n], 1e-6) << n;
 }
 

@@ -8,6 +8,7 @@
 
 #include "algorithms/denoisers/registry.hpp"
 #include "algorithms/support/slice_sums.hpp"
+#include "scheduling/execution/program_run.hpp"
 #include "tests/reference/projector_scenes.hpp"
 #include "tests/reference/tv_reference.hpp"
 #include "tests/support/case_name.hpp"
@@ -55,7 +56,7 @@ struct Outcome {
 
 Outcome run(const Volume& f, const MethodParameters& parameters) {
   Pdu method(parameters);
-  auto result = run_iterations(method, {{"f", &f}}, f.grid, open_devices({}));
+  auto result = run_program(method.program(), {{"f", &f}}, f.grid, open_devices({}));
   return {std::move(result.output), result.iterations, method.converged(), method.history()};
 }
 
@@ -196,7 +197,7 @@ TEST(Pdu, LongOddRowsHaveRoomForTheirSums) {
   const auto last = [&](KernelVariants variants) {
     parameters.variants = variants;
     const auto method = make_denoiser("pdu", parameters);
-    run_iterations(*method, {{"f", &f}}, grid, open_devices({}));
+    run_program(method->program(), {{"f", &f}}, grid, open_devices({}));
     return method->history().back();
   };
   const auto cpu = last({}), gpu = last({true, true});

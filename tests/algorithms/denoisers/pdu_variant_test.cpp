@@ -8,6 +8,7 @@
 #include <random>
 
 #include "algorithms/denoisers/registry.hpp"
+#include "scheduling/execution/program_run.hpp"
 #include "tests/reference/variant_reference.hpp"
 
 namespace halocline {
@@ -69,7 +70,7 @@ struct Scene {
     for (const auto& need : method->requirements().arrays)
       if (need.lifetime == Lifetime::input)
         inputs[need.name] = need.name == "f" ? &f : need.name == "w" ? &w : &reference;
-    const auto result = run_iterations(*method, inputs, f.grid, open_devices({}));
+    const auto result = run_program(method->program(), inputs, f.grid, open_devices({}));
     return {image_of(result.output), method->history()};
   }
 };

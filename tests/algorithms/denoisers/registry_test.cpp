@@ -11,6 +11,7 @@
 #include <random>
 
 #include "host/error.hpp"
+#include "scheduling/execution/program_run.hpp"
 #include "tests/reference/variant_reference.hpp"
 
 namespace halocline {
@@ -71,7 +72,7 @@ class Job {
     const auto method = make_method(name_, parameters_);
     RunOptions options;
     options.plan = plan;
-    auto result = run_iterations(*method, inputs, grid_, devices, options);
+    auto result = run_program(method->program(), inputs, grid_, devices, options);
     Outcome outcome{std::move(result.output), {}, result.plan, result.peak_bytes};
     if (const auto* denoiser = dynamic_cast<const DenoiseMethod*>(method.get())) {
       const auto& last = denoiser->history().back();

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <random>
 
+#include "scheduling/execution/program_run.hpp"
 #include "tests/reference/tv_reference.hpp"
 #include "tests/support/case_name.hpp"
 
@@ -70,7 +71,7 @@ Outcome run(const Volume& f, const Volume& w, double lambda, int iterations, Sch
   parameters.fused = form;
   parameters.variants.fp64 = fp64;
   Spdu method(parameters);
-  auto result = run_iterations(method, {{"f", &f}, {"w", &w}}, f.grid, open_devices({}));
+  auto result = run_program(method.program(), {{"f", &f}, {"w", &w}}, f.grid, open_devices({}));
   return {std::move(result.output), method.history()};
 }
 
@@ -169,7 +170,7 @@ TEST(Spdu, WeightsOfOneGivePdu) {
   parameters.lambda = 0.1;
   parameters.iterations = 30;
   Pdu method(parameters);
-  const auto plain = run_iterations(method, {{"f", &f}}, f.grid, open_devices({}));
+  const auto plain = run_program(method.program(), {{"f", &f}}, f.grid, open_devices({}));
   // s = 1 / (1 + 1) in the middle; on the far edge, where there is no neighbour ahead, there is no step either
   for (std::size_t n = 0; n < f.voxels.size(); ++n)
     ASSERT_NEAR(weighted.u.voxels[n], plain.output.voxels[n], 2e-6) << n;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <random>
 
+#include "scheduling/execution/program_run.hpp"
 #include "tests/reference/tv_reference.hpp"
 
 namespace halocline {
@@ -42,7 +43,7 @@ struct Outcome {
 
 Outcome run(const Volume& f, const MethodParameters& parameters) {
   Tvgd method(parameters);
-  auto result = run_iterations(method, {{"f", &f}}, f.grid, open_devices({}));
+  auto result = run_program(method.program(), {{"f", &f}}, f.grid, open_devices({}));
   return {std::move(result.output), result.iterations, method.converged(), method.history()};
 }
 

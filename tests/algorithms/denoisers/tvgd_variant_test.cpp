@@ -6,6 +6,7 @@
 #include <cmath>
 #include <random>
 
+#include "scheduling/execution/program_run.hpp"
 #include "tests/reference/variant_reference.hpp"
 
 namespace halocline {
@@ -55,7 +56,7 @@ struct Outcome {
 Outcome outcome_of(Tvgd& method, const Volume& f, const Volume* w, const RunOptions& options = {}) {
   std::map<std::string, const Volume*> inputs{{"f", &f}};
   if (w != nullptr) inputs["w"] = w;
-  auto result = run_iterations(method, inputs, f.grid, open_devices({}), options);
+  auto result = run_program(method.program(), inputs, f.grid, open_devices({}), options);
   return {std::move(result.output), result.iterations, method.converged(), method.stalled(), method.history()};
 }
 

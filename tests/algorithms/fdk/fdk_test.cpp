@@ -13,6 +13,7 @@
 #include "algorithms/fdk/row_filter.hpp"
 #include "algorithms/phantoms/phantoms.hpp"
 #include "host/error.hpp"
+#include "scheduling/execution/program_run.hpp"
 #include "scheduling/profiling/rates.hpp"
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"
@@ -220,7 +221,8 @@ TEST_P(FdkCases, ThroughLocalMemoryBitsAreTheSame) {
     RunOptions options;
     options.plan.minimum_slabs = std::min(slabs, static_cast<int>(scene.grid.size[2]));
     options.plan.batch = batch;
-    EXPECT_TRUE(run_backprojection(method, projections, scene.grid, device(), options).output.voxels == whole)
+    EXPECT_TRUE(run_program(program_of(method), {{"raw", &projections}}, scene.grid, device(), options).output.voxels ==
+                whole)
         << slabs << " slabs";
   }
 }

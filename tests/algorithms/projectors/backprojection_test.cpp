@@ -10,6 +10,7 @@
 
 #include "algorithms/geometry/turned_views.hpp"
 #include "host/error.hpp"
+#include "scheduling/execution/program_run.hpp"
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"
 
@@ -90,8 +91,8 @@ TEST_P(BackprojectionScenes, TheFormsForCpusGiveTheBitsOfThatForGpus) {
         RunOptions split;
         split.plan.minimum_slabs = std::min(slabs, static_cast<int>(scene.grid.size[2]));
         split.plan.batch = 4;
-        return run_backprojection(Backprojection(scene.geometry, scene.projections, scene.grid, options), projections,
-                                  scene.grid, reference::device(), split)
+        return run_program(program_of(Backprojection(scene.geometry, scene.projections, scene.grid, options)),
+                           {{"raw", &projections}}, scene.grid, reference::device(), split)
             .output.voxels;
       };
       const auto whole = run(true, 1);
@@ -108,8 +109,8 @@ TEST_P(BackprojectionScenes, TheFormThroughLocalMemoryGivesTheBitsOfThatWithout)
     RunOptions split;
     split.plan.minimum_slabs = std::min(slabs, static_cast<int>(scene.grid.size[2]));
     split.plan.batch = batch;
-    return run_backprojection(Backprojection(scene.geometry, scene.projections, scene.grid, options), projections,
-                              scene.grid, reference::device(), split)
+    return run_program(program_of(Backprojection(scene.geometry, scene.projections, scene.grid, options)),
+                       {{"raw", &projections}}, scene.grid, reference::device(), split)
         .output.voxels;
   };
   const auto compare = [&](const LocalTile& tile) {
@@ -137,7 +138,7 @@ TEST_P(BackprojectionScenes, TheFormFromImagesGivesTheBitsOfThatFromBuffers) {
     RunOptions split;
     split.plan.minimum_slabs = std::min(slabs, static_cast<int>(scene.grid.size[2]));
     split.plan.batch = batch;
-    return run_backprojection(method, projections, scene.grid, device(), split).output.voxels;
+    return run_program(program_of(method), {{"raw", &projections}}, scene.grid, device(), split).output.voxels;
   };
   const std::size_t side = std::max(scene.projections.size[0], scene.projections.size[1]);
   for (const bool variance : {false, true})

@@ -13,6 +13,7 @@
 
 #include "algorithms/phantoms/phantoms.hpp"
 #include "host/error.hpp"
+#include "scheduling/execution/program_run.hpp"
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"
 
@@ -178,8 +179,8 @@ class ProjectorScenes : public testing::TestWithParam<Case> {
     return backproject(stack, scene.geometry, scene.grid, projector, devices, options).output.voxels;
   }
   Voxels backprojected_as_on_gpus(const RunOptions& options = {}) const {
-    return run_backprojection(RayBackprojection(scene.geometry, scene.projections, scene.grid, projector, true), stack,
-                              scene.grid, device(), options)
+    return run_program(program_of(RayBackprojection(scene.geometry, scene.projections, scene.grid, projector, true)),
+                       {{"raw", &stack}}, scene.grid, device(), options)
         .output.voxels;
   }
 };
@@ -254,9 +255,10 @@ TEST_P(ProjectorScenes, Images) {
     return;
   }
   // project() may take images by itself
-  const auto buffers = run_projection(RayProjection(scene.geometry, scene.grid, scene.projections, {projector}), volume,
-                                      scene.projections, device())
-                           .output.voxels;
+  const auto buffers =
+      run_program(program_of(RayProjection(scene.geometry, scene.grid, scene.projections, {projector})),
+                  {{"volume", &volume}}, scene.projections, device())
+          .output.voxels;
   EXPECT_TRUE(projected(device(), {}, exact) == buffers);
   for (const int slabs : {2, 3})
     if (slabs <= static_cast<int>(scene.grid.size[2]))

@@ -11,6 +11,7 @@
 #include "algorithms/tuning/denoise_loop.hpp"
 #include "algorithms/tuning/denoise_phantom.hpp"
 #include "host/error.hpp"
+#include "scheduling/execution/program_run.hpp"
 #include "tests/support/command_runner.hpp"
 
 namespace halocline {
@@ -209,7 +210,7 @@ TEST_F(Bench, TheLoopIsTheMethod) {
     loop.warm_up();
     const auto looped = loop.run();
     const auto method = make_denoiser("pdu", parameters);
-    const auto ran = run_iterations(*method, {{"f", &f}}, f.grid, {device});
+    const auto ran = run_program(method->program(), {{"f", &f}}, f.grid, {device});
     EXPECT_EQ(looped.iteration, ran.iterations);
     EXPECT_EQ(looped.relative_gap, method->history().back().relative_gap);
     Volume u(f.grid);

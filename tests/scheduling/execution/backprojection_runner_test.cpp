@@ -16,8 +16,8 @@
 #include "algorithms/fdk/fdk.hpp"
 #include "algorithms/projectors/backprojection.hpp"
 #include "host/error.hpp"
-#include "scheduling/execution/backprojection.hpp"
 #include "scheduling/execution/output_store.hpp"
+#include "scheduling/execution/program_run.hpp"
 #include "scheduling/execution/slab_queue.hpp"
 #include "scheduling/planning/missing_slices.hpp"
 #include "scheduling/profiling/rates.hpp"
@@ -103,14 +103,14 @@ TEST(BackprojectionOrder, ABatchIsUploadedWhileTheOneBeforeIsFilteredAndAdded) {
     graph.add(accesses, name, lane);
     return std::set<std::string>(waits.begin(), waits.end());
   };
-  enqueue({{"raw_next", Access::out}}, "upload 0", 0);
+  enqueue({{"raw (next)", Access::out}}, "upload 0", 0);
   for (int n = 0; n < 4; ++n) {
     const std::string number = std::to_string(n);
-    graph.swap("raw", "raw_next");
+    graph.swap("raw", "raw (next)");
     EXPECT_THAT(enqueue({{"raw", Access::in}, {"filtered", Access::out}}, "filter " + number, 1),
                 testing::Contains("upload " + number));
     enqueue({{"filtered", Access::in}, {"volume", Access::inout}}, "add " + number, 1);
-    const auto waits = enqueue({{"raw_next", Access::out}}, "upload " + std::to_string(n + 1), 0);
+    const auto waits = enqueue({{"raw (next)", Access::out}}, "upload " + std::to_string(n + 1), 0);
     if (n == 0)
       EXPECT_THAT(waits, testing::IsEmpty());
     else  // the filter that read this array, and the upload before it: neither of this batch
@@ -198,7 +198,7 @@ TEST_F(TallVolume, KernelsOfABatchAreEnqueuedBeforeTheNextIsRead) {
   const LoggedSource source(projections, &log);
   Volume output = Volume::uninitialised(scene.grid);
   MemorySink sink(output);
-  run_backprojection(logged, {scene.projections, nullptr, &source}, sink, device(), split(0, 8));
+  run_program(program_of(logged), {{"raw", &source}}, sink, device(), split(0, 8));
   std::vector<std::string> expected;
   for (std::size_t first = 0; first < scene.projections.size[2]; first += 8)
     for (const char* what : {"read ", "filter ", "add "}) expected.push_back(what + std::to_string(first));
@@ -345,9 +345,9 @@ TEST_F(TallVolume, ALostDevicesSlabsAreMadeByTheOthersAndNoOther) {
     CountingSink sink(scene.grid);
     testing::internal::CaptureStderr();
     testing::internal::CaptureStdout();
-    const auto result =
-        run_backprojection(failing, {projections.grid, reinterpret_cast<const std::byte*>(projections.voxels.data())},
-                           sink, parts, split(12, 8));
+    const auto result = run_program(
+        program_of(failing), {{"raw", ArraySource(reinterpret_cast<const std::byte*>(projections.voxels.data()))}},
+        sink, parts, split(12, 8));
     const std::string told = testing::internal::GetCapturedStderr() + testing::internal::GetCapturedStdout();
     EXPECT_TRUE(sink.volume().voxels == whole.voxels);
     EXPECT_THAT(sink.times(), testing::Each(1));
@@ -373,8 +373,9 @@ TEST_F(TallVolume, SlicesThatAreDoneStayWhenMemoryRunsOut) {
     if (slabs == 2 && !std::exchange(failed, true)) throw ClError("full", out_of_memory, slab.device().name);
   });
   CountingSink sink(scene.grid);
-  run_backprojection(failing, {projections.grid, reinterpret_cast<const std::byte*>(projections.voxels.data())}, sink,
-                     device(), split(5, 0));  // fewer views at a time take less
+  run_program(program_of(failing),
+              {{"raw", ArraySource(reinterpret_cast<const std::byte*>(projections.voxels.data()))}}, sink, device(),
+              split(5, 0));  // fewer views at a time take less
   EXPECT_TRUE(failed);
   EXPECT_TRUE(sink.volume().voxels == whole.voxels);
   EXPECT_THAT(sink.times(), testing::Each(1));
@@ -413,17 +414,17 @@ class MemoryStore : public OutputStore {
 TEST_F(TallVolume, WhatAnEarlierRunKeptIsNotComputedAgain) {
   const Backprojection method(scene.geometry, scene.projections, scene.grid);
   MemoryStore store(scene.grid);
-  const ProjectionStack stack{projections.grid, reinterpret_cast<const std::byte*>(projections.voxels.data())};
+  const ArraySource stack(reinterpret_cast<const std::byte*>(projections.voxels.data()));
   CountingSink first(scene.grid);
   auto options = split(4, 8);
   options.output_store = &store;
-  run_backprojection(method, stack, first, device(), options);
+  run_program(program_of(method), {{"raw", stack}}, first, device(), options);
   EXPECT_EQ(store.kept, scene.grid.count());
   for (const auto& kept : {std::vector<Range>{{0, 203}}, {{0, 1}, {5, 60}, {202, 203}}, {{100, 203}}}) {
     store.remember(kept);
     const FailingMethod counting(method, [](const Slab&, int) {});
     CountingSink again(scene.grid);
-    const auto result = run_backprojection(counting, stack, again, device(), options);
+    const auto result = run_program(program_of(counting), {{"raw", stack}}, again, device(), options);
     EXPECT_TRUE(again.volume().voxels == first.volume().voxels);
     EXPECT_THAT(again.times(), testing::Each(1));
     std::vector<int> missing(203, 1);
@@ -433,8 +434,9 @@ TEST_F(TallVolume, WhatAnEarlierRunKeptIsNotComputedAgain) {
     EXPECT_EQ(result.taken_by.size(), result.plan.slabs.size());
     // The same into memory, where values may be read in their place.
     RunOptions to_memory = options;
-    EXPECT_TRUE(run_backprojection(method, projections, scene.grid, device(), to_memory).output.voxels ==
-                first.volume().voxels);
+    EXPECT_TRUE(
+        run_program(program_of(method), {{"raw", &projections}}, scene.grid, device(), to_memory).output.voxels ==
+        first.volume().voxels);
   }
 }
 

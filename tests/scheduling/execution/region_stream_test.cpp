@@ -12,6 +12,7 @@
 
 #include "algorithms/denoisers/registry.hpp"
 #include "host/error.hpp"
+#include "scheduling/execution/program_run.hpp"
 
 namespace halocline {
 namespace {
@@ -64,7 +65,7 @@ Outcome run(const Form& form, const std::vector<Device>& devices, int slabs, int
   RunOptions options;
   options.plan.minimum_slabs = slabs;
   options.plan.iterations_per_exchange = exchange;
-  Outcome outcome{run_iterations(*method, {{"f", &f}}, grid, devices, options), {}};
+  Outcome outcome{run_program(method->program(), {{"f", &f}}, grid, devices, options), {}};
   if (const auto* denoiser = dynamic_cast<const DenoiseMethod*>(method.get()))
     for (const auto& record : denoiser->history()) {
       outcome.numbers.push_back({static_cast<double>(record.iteration)});
@@ -155,7 +156,7 @@ TEST(RegionStream, tellsWhatHasMoved) {
     options.plan.minimum_slabs = slabs;
     options.plan.iterations_per_exchange = 7;
     options.progress = [&](const ProgressState& state) { states.push_back(state); };
-    const auto result = run_iterations(*method, {{"f", &f}}, grid, open_devices({}), options);
+    const auto result = run_program(method->program(), {{"f", &f}}, grid, open_devices({}), options);
     ASSERT_EQ(result.plan.resident, slabs == 1);
     ASSERT_GE(states.size(), 2u);
     for (std::size_t n = 1; n < states.size(); ++n) {

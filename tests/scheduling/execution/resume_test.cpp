@@ -15,6 +15,7 @@
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
 #include "scheduling/execution/checkpoint_store.hpp"
+#include "scheduling/execution/program_run.hpp"
 #include "tests/reference/tv_reference.hpp"
 
 namespace halocline {
@@ -168,7 +169,8 @@ class Resume : public testing::TestWithParam<Split> {
     if (weighted) inputs["w"] = &weights();
     options.plan.minimum_slabs = split.slabs;
     options.plan.iterations_per_exchange = split.exchange;
-    return run_iterations(method, inputs, image().grid, split.two_devices ? devices_.two : devices_.one, options);
+    return run_program(method.program(), inputs, image().grid, split.two_devices ? devices_.two : devices_.one,
+                       options);
   }
 
   Devices devices_;

@@ -13,6 +13,7 @@
 #include "algorithms/denoisers/spdu.hpp"
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
+#include "scheduling/execution/program_run.hpp"
 #include "tests/reference/tv_reference.hpp"
 
 namespace halocline {
@@ -82,7 +83,7 @@ class Splits : public testing::TestWithParam<Split> {
     std::map<std::string, const Volume*> inputs{{"f", &image()}};
     const Volume w = weights();
     if (weighted) inputs["w"] = &w;
-    return run_iterations(method, inputs, image().grid, devices_, options_);
+    return run_program(method.program(), inputs, image().grid, devices_, options_);
   }
 
   // On one slab of a device of the same kind.
@@ -90,7 +91,7 @@ class Splits : public testing::TestWithParam<Split> {
     std::map<std::string, const Volume*> inputs{{"f", &image()}};
     const Volume w = weights();
     if (weighted) inputs["w"] = &w;
-    return run_iterations(method, inputs, image().grid, whole_, options);
+    return run_program(method.program(), inputs, image().grid, whole_, options);
   }
 
   Volume plain_run(const std::string& method, const MethodParameters& parameters) const {
@@ -353,13 +354,13 @@ TEST(RunControl, PathsNeedFewerIterationsThanColdStarts) {
     EXPECT_EQ(stage, static_cast<int>(outputs.size()));
     outputs.push_back(output);
   };
-  outputs.push_back(run_iterations(method, {{"f", &f}}, f.grid, open_devices({}), options).output);
+  outputs.push_back(run_program(method.program(), {{"f", &f}}, f.grid, open_devices({}), options).output);
   parameters.path.clear();
   for (std::size_t n = 0; n < 3; ++n) {
     const auto& stage = method.stages()[n];
     parameters.lambda = stage.lambda;
     Pdu single(parameters);
-    const auto result = run_iterations(single, {{"f", &f}}, f.grid, open_devices({}));
+    const auto result = run_program(single.program(), {{"f", &f}}, f.grid, open_devices({}));
     if (n == 0) {
       EXPECT_TRUE(same(result.output, outputs[0]));
     } else {
@@ -382,7 +383,7 @@ TEST(RunControl, AStageThatDoesNotConvergeHandsOverAfterItsIterations) {
   int outputs = 0;
   RunOptions options;
   options.stage_output = [&](int, const Volume&) { ++outputs; };
-  const auto result = run_iterations(method, {{"f", &image()}}, image().grid, open_devices({}), options);
+  const auto result = run_program(method.program(), {{"f", &image()}}, image().grid, open_devices({}), options);
   EXPECT_EQ(result.iterations, 21);
   EXPECT_EQ(outputs, 2);
   EXPECT_FALSE(method.converged());
@@ -402,7 +403,7 @@ TEST(RunControl, AnInterruptedPathHasTheStagesUntilThen) {
     ++outputs;
     request_interrupt(true);
   };
-  const auto result = run_iterations(method, {{"f", &image()}}, image().grid, open_devices({}), options);
+  const auto result = run_program(method.program(), {{"f", &image()}}, image().grid, open_devices({}), options);
   request_interrupt(false);
   EXPECT_EQ(result.stopped_by, StoppedBy::interrupt);
   EXPECT_EQ(outputs, 1);
@@ -412,7 +413,7 @@ TEST(RunControl, AnInterruptedPathHasTheStagesUntilThen) {
 
 TEST(RunControl, AnUnreachableGapIsGivenUp) {
   Pdu method(parameters_for(image(), 100000, 1e-12));
-  const auto result = run_iterations(method, {{"f", &image()}}, image().grid, open_devices({}));
+  const auto result = run_program(method.program(), {{"f", &image()}}, image().grid, open_devices({}));
   EXPECT_TRUE(method.stalled());
   EXPECT_FALSE(method.converged());
   EXPECT_EQ(result.stopped_by, StoppedBy::method);
@@ -425,7 +426,7 @@ TEST(RunControl, ProgressTellsWhatIsExpected) {
   RunOptions options;
   std::vector<ProgressState> states;
   options.progress = [&](const ProgressState& state) { states.push_back(state); };
-  const auto result = run_iterations(method, {{"f", &image()}}, image().grid, open_devices({}), options);
+  const auto result = run_program(method.program(), {{"f", &image()}}, image().grid, open_devices({}), options);
   ASSERT_GE(states.size(), 3u);
   EXPECT_LT(states[1].total, 4.0 * result.iterations);
   EXPECT_GT(states[1].total, result.iterations / 4.0);

@@ -9,7 +9,7 @@
 
 #include "algorithms/denoisers/registry.hpp"
 #include "host/device.hpp"
-#include "scheduling/execution/iteration.hpp"
+#include "scheduling/execution/program_run.hpp"
 #include "scheduling/profiling/rates.hpp"
 
 namespace halocline {
@@ -53,7 +53,7 @@ class TwoEqualParts : public testing::TestWithParam<Case> {
     parameters.epsilon = 0.05;
     parameters.fused = GetParam().fused;
     const auto method = make_method(GetParam().method, parameters);
-    return run_iterations(*method, {{"f", &f_}}, f_.grid, devices, options);
+    return run_program(method->program(), {{"f", &f_}}, f_.grid, devices, options);
   }
 
   std::vector<Device> whole_, parts_;

@@ -1,5 +1,4 @@
-#include "scheduling/execution/backprojection.hpp"
-
+// Batches of views into slabs, which devices take from a queue (Form::voxel_sums).
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -13,38 +12,18 @@
 #include "host/interrupt.hpp"
 #include "scheduling/execution/delivered.hpp"
 #include "scheduling/execution/device_threads.hpp"
+#include "scheduling/execution/forms.hpp"
 #include "scheduling/execution/rate_validation.hpp"
 #include "scheduling/execution/run_support.hpp"
 #include "scheduling/execution/slab_queue.hpp"
-#include "scheduling/planning/cost.hpp"
-#include "scheduling/planning/missing_slices.hpp"
+#include "scheduling/planning/program_plan.hpp"
 #include "scheduling/profiling/rates.hpp"
 #include "scheduling/transport/bus_traffic.hpp"
 
 namespace halocline {
 namespace {
 
-constexpr const char* next_raw = "raw_next";
 constexpr std::int64_t pieces_of_a_slab = 8, fewest_slices = 16;  // a multiple of what a work-item takes
-constexpr int slabs_of_unlike_devices = 4;                        // each, in the mean
-
-Requirements requirements_of(const BackprojectionMethod& method) {
-  return with_double_buffer(method.requirements(), "raw", next_raw);
-}
-
-PlanOptions options_for(const Requirements& requirements, const std::vector<DeviceModel>& devices,
-                        PlanOptions options) {
-  const auto speeds = throughputs(requirements, devices);
-  const auto alike = [&](const std::vector<int>& numbers) {
-    return std::all_of(numbers.begin(), numbers.end(), [&](int n) { return speeds[n] == speeds[numbers.front()]; });
-  };
-  PlanOptions divided = options;
-  divided.minimum_slabs = std::max(options.minimum_slabs, slabs_of_unlike_devices * static_cast<int>(devices.size()));
-  // where one of them does it all, slabs are no use
-  for (const auto& each : {options, divided})
-    if (alike(used_devices(make_plan(requirements, devices, each)))) return options;
-  return divided;
-}
 
 /// Slices of a device's volume that are on their way to the host. The thread that brings them is not the one that feeds
 /// the device: the next slab's projections are uploaded and filtered meanwhile.
@@ -111,22 +90,23 @@ class CheckedSink : public VolumeSink {
   std::once_flag checked_;
 };
 
-class Run {
+class VoxelSumRun {
  public:
-  Run(const BackprojectionMethod& method, const ProjectionStack& projections, Delivered& delivered,
-      const std::vector<Device>& devices, const Plan& plan, const RunOptions& options)
-      : method_(method),
-        projections_(projections),
+  VoxelSumRun(const Program& program, const ProgramInputs& inputs, Delivered& delivered,
+              const std::vector<Device>& devices, const Plan& plan, const RunOptions& options)
+      : program_(program),
+        step_(program.first.front()),
+        raw_(read_by(step_)),
+        next_raw_(next_name(raw_)),
+        volume_(written_by(step_)),
+        projections_(input_of(inputs, program, raw_)),
         delivered_(delivered),
         devices_(devices),
         plan_(plan),
         options_(options),
-        order_(method.order()),
         views_(static_cast<std::int64_t>(plan.requirements.stack[2])),
-        queue_(plan) {
-    for (const auto& need : plan.requirements.arrays)
-      if (need.name == next_raw) element_bytes_ = need.element_bytes;
-  }
+        element_bytes_(array_of(plan.requirements, raw_).element_bytes),
+        queue_(plan) {}
 
   RunResult run() {
     DeviceThreads().each(plan_, [&](int device) {
@@ -152,7 +132,7 @@ class Run {
     for (const auto& each : slabs_of(plan_, device)) most = std::max(most, each.interior.count());
     const std::int64_t piece =
         std::max(fewest_slices, (most / pieces_of_a_slab + fewest_slices - 1) / fewest_slices * fewest_slices);
-    method_.start(slab);
+    for (const auto& fill : program_.start) fill(slab);
     while (const auto number = queue_.take(device, seconds())) {
       slab.move_to(plan_.slabs[*number]);
       reconstruct(slab, drain, piece);
@@ -169,8 +149,8 @@ class Run {
     for (std::int64_t first = 0; first < views_; first += plan_.batch) {
       check_interrupt();
       const Range batch = batch_at(first);
-      slab.swap("raw", next_raw);
-      method_.filter(slab, batch);
+      slab.swap(raw_, next_raw_);
+      if (step_.filter) step_.filter(slab, batch);
       const bool begins = first == 0, ends = batch.end == views_;
       // Piece by piece where slices of the slab before may still be on their way, and where these may set off.
       const std::int64_t step = ends || (begins && !drain.empty()) ? piece : slab.interior().count();
@@ -179,9 +159,9 @@ class Run {
         const Range held{slices.begin - slab.extended().begin, slices.end - slab.extended().begin};
         if (begins) {
           drain.wait(held);
-          slab.fill("volume", 0, slices);
+          slab.fill(volume_, 0, slices);
         }
-        method_.accumulate(slab, batch, slices);
+        step_.work(slab, {slices, batch}, program_.scalars);
         if (ends) drain.add(held, fetch_of(slab, slices));
       }
       slab.mark_step();
@@ -194,7 +174,7 @@ class Run {
 
   std::function<void()> fetch_of(Slab& slab, Range slices) {
     auto sink = std::make_shared<CheckedSink>(slab, delivered_);
-    auto fetch = slab.fetch("volume", slices, slab.last(), *sink);
+    auto fetch = slab.fetch(volume_, slices, slab.last(), *sink);
     return [this, sink, fetch = std::move(fetch)] {
       const std::size_t bytes = fetch();
       delivered_.end_if_failed();
@@ -204,27 +184,29 @@ class Run {
 
   // The band of rows that the slab needs of each view of the batch, one after the other.
   void upload(Slab& slab, Range views) {
-    const Range rows = method_.rows_read(slab.rows());
-    const std::size_t row = element_bytes_ * projections_.grid.size[0], view = row * projections_.grid.size[1],
+    const Range rows = step_.rows_read ? step_.rows_read(slab.rows()) : slab.rows();
+    const auto& stack = plan_.requirements.stack;
+    const auto& order = step_.order;
+    const std::size_t row = element_bytes_ * stack[0], view = row * stack[1],
                       band = row * static_cast<std::size_t>(rows.count()),
                       start = row * static_cast<std::size_t>(rows.begin),
                       bytes = band * static_cast<std::size_t>(views.count());
     traffic_.up += bytes;
     if (projections_.values != nullptr && slab.direct(bytes)) {
       for (std::int64_t n = views.begin; n < views.end;) {
-        const Range run = run_of(order_, {n, band == view ? views.end : n + 1});
-        slab.upload_bytes(next_raw, band * static_cast<std::size_t>(n - views.begin),
+        const Range run = run_of(order, {n, band == view ? views.end : n + 1});
+        slab.upload_bytes(next_raw_, band * static_cast<std::size_t>(n - views.begin),
                           projections_.values + view * static_cast<std::size_t>(run.begin) + start,
                           band * static_cast<std::size_t>(run.count()));
         n += run.count();
       }
       return;
     }
-    slab.upload_bytes(next_raw, bytes, [=, this](std::byte* at, std::size_t begin, std::size_t count) {
+    slab.upload_bytes(next_raw_, bytes, [=, &order, this](std::byte* at, std::size_t begin, std::size_t count) {
       while (count > 0) {
         const auto n = static_cast<std::size_t>(views.begin) + begin / band;
         const std::size_t within = begin % band, now = std::min(count, band - within),
-                          from = view * (order_.empty() ? n : static_cast<std::size_t>(order_[n])) + start + within;
+                          from = view * (order.empty() ? n : static_cast<std::size_t>(order[n])) + start + within;
         if (projections_.values != nullptr)
           std::memcpy(at, projections_.values + from, now);
         else
@@ -248,15 +230,16 @@ class Run {
 
   double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
 
-  const BackprojectionMethod& method_;
-  const ProjectionStack& projections_;
+  const Program& program_;
+  const Step& step_;
+  const std::string raw_, next_raw_, volume_;
+  const ArraySource& projections_;
   Delivered& delivered_;
   const std::vector<Device>& devices_;
   const Plan& plan_;
   const RunOptions& options_;
-  std::vector<int> order_;
   std::int64_t views_;
-  std::size_t element_bytes_ = 0;
+  std::size_t element_bytes_;
   SlabQueue queue_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   BusTraffic traffic_;
@@ -273,15 +256,18 @@ RunResult nothing_to_do(const Plan& plan) {
 }
 
 // Accumulation alone; filtering has a cost of its own (KernelCost::pixel_bytes).
-KernelTrial trial_of(const BackprojectionMethod& method) {
+KernelTrial trial_of(const Program& program) {
+  const Step& step = program.first.front();
   KernelTrial trial;
-  trial.prepare = [&method](Slab& slab, Range views) {
-    method.start(slab);
-    slab.fill("raw", 1);
-    slab.fill("volume", 0);
-    method.filter(slab, views);
+  trial.prepare = [&program, &step](Slab& slab, Range views) {
+    for (const auto& fill : program.start) fill(slab);
+    slab.fill(read_by(step), 1);
+    slab.fill(written_by(step), 0);
+    if (step.filter) step.filter(slab, views);
   };
-  trial.work = [&method](Slab& slab, Range views) { method.accumulate(slab, views, slab.interior()); };
+  trial.work = [&program, &step](Slab& slab, Range views) {
+    step.work(slab, {slab.interior(), views}, program.scalars);
+  };
   trial.units = [](const Slab& slab, Range views) {
     return static_cast<double>(slab.nx()) * slab.ny() * static_cast<double>(slab.interior().count() * views.count());
   };
@@ -290,57 +276,34 @@ KernelTrial trial_of(const BackprojectionMethod& method) {
 
 }  // namespace
 
-Plan plan_backprojection(const BackprojectionMethod& method, const std::vector<DeviceModel>& devices,
-                         const PlanOptions& options) {
-  const Requirements requirements = requirements_of(method);
-  return make_plan(requirements, devices, options_for(requirements, devices, options));
-}
-
-RunResult run_backprojection(const BackprojectionMethod& method, const ProjectionStack& projections, VolumeSink& output,
-                             const std::vector<Device>& devices, const RunOptions& options) {
-  Requirements requirements = requirements_of(method);
-  for (auto& need : requirements.arrays)
-    need.on_device = need.on_device || (need.lifetime == Lifetime::output && output.on_devices());
-  if (output.grid().size != requirements.size) throw std::logic_error("the result has another size than the method");
-  learn_kernel_rate(requirements, devices, trial_of(method));
-  const PlanOptions with_slabs = options_for(requirements, device_models(devices), options.plan);
-  const Range all{0, static_cast<std::int64_t>(requirements.size[2])};
+RunResult run_voxel_sums(const Program& program, const ProgramInputs& inputs, VolumeSink& output,
+                         const std::vector<Device>& devices, const RunOptions& options) {
+  learn_kernel_rate(planned_requirements(program), devices, trial_of(program));
+  const Range all{0, static_cast<std::int64_t>(program.needs.size[2])};
   Delivered delivered(output, options.output_store);
   std::vector<Range> missing;
   Attempts attempts;
   std::optional<Plan> last;
+  // The slabs of all attempts are as thick as those of the first.
+  PlanOptions planned = options.plan;
+  planned.minimum_slabs = slabs_to_share(program, device_models(devices), options.plan);
   attempts.plan = [&](const std::vector<DeviceModel>& available) {
     missing = delivered.missing();
     if (missing.empty() && last) return *last;
-    last = plan_missing(requirements, available, with_slabs, missing.empty() ? std::vector{all} : missing);
+    last = plan_missing(program, available, planned, missing.empty() ? std::vector{all} : missing);
     return *last;
   };
   attempts.run = [&](const Plan& plan, const std::vector<Device>& used) {
     if (missing.empty()) return nothing_to_do(plan);
-    const auto before = static_cast<double>(output.bus_bytes());
-    RunResult run = Run(method, projections, delivered, used, plan, options).run();
-    run.bus_bytes += static_cast<double>(output.bus_bytes()) - before;
+    const double before = bus_bytes_of(inputs, output);
+    RunResult run = VoxelSumRun(program, inputs, delivered, used, plan, options).run();
+    run.bus_bytes += bus_bytes_of(inputs, output) - before;
     return run;
   };
   attempts.done = [&] { return delivered.text(); };
   RunResult result = run_replanning(devices, attempts);
   if (missing == std::vector{all}) validate_rates(result, devices);
   return result;
-}
-
-RunResult run_backprojection(const BackprojectionMethod& method, const ProjectionStack& projections, const Grid& grid,
-                             const std::vector<Device>& devices, const RunOptions& options) {
-  Volume output = Volume::uninitialised(grid);
-  MemorySink sink(output);
-  RunResult result = run_backprojection(method, projections, sink, devices, options);
-  result.output = std::move(output);
-  return result;
-}
-
-RunResult run_backprojection(const BackprojectionMethod& method, const Volume& projections, const Grid& grid,
-                             const std::vector<Device>& devices, const RunOptions& options) {
-  return run_backprojection(method, {projections.grid, reinterpret_cast<const std::byte*>(projections.voxels.data())},
-                            grid, devices, options);
 }
 
 }  // namespace halocline

@@ -1,0 +1,24 @@
+// Methods that improve a volume by iterations of a stencil (PDU, S-PDU, TV-GD, filters).
+#pragma once
+
+#include "scheduling/planning/program.hpp"
+#include "scheduling/slabs/slab.hpp"
+
+namespace halocline {
+
+class IterativeMethod : public StencilLoop, public Reduction {
+ public:
+  virtual Requirements requirements() const = 0;
+  /// For run_program(): inputs and the output by the names of requirements(). The method outlives it, and knows
+  /// afterwards what reduced() was told.
+  Program program() {
+    Program program;
+    program.needs = requirements();
+    program.name = program.needs.algorithm;
+    program.loop = this;
+    program.reduction = this;
+    return program;
+  }
+};
+
+}  // namespace halocline

@@ -1,0 +1,22 @@
+#include "algorithms/projectors/backprojection_method.hpp"
+
+namespace halocline {
+
+Program program_of(std::shared_ptr<const BackprojectionMethod> method) {
+  Step step{.name = "backproject",
+            .over = Domain::voxel_sums,
+            .arrays = {in("raw"), out("volume")},
+            .filter = [method](Slab& slab, Range views) { method->filter(slab, views); },
+            .work = [method](Slab& slab, const WorkRange& part,
+                             const Scalars&) { method->accumulate(slab, part.views, part.slices); },
+            .order = method->order(),
+            .rows_read = [method](Range rows) { return method->rows_read(rows); }};
+  return single_step(
+      method->requirements(), [method](Slab& slab) { method->start(slab); }, std::move(step));
+}
+
+Program program_of(const BackprojectionMethod& method) {
+  return program_of(std::shared_ptr<const BackprojectionMethod>(std::shared_ptr<void>(), &method));
+}
+
+}  // namespace halocline

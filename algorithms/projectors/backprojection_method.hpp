@@ -1,0 +1,35 @@
+// Methods that build a volume up from projections: FDK and its variance, plain back-projection, adjoints of projectors.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "scheduling/planning/program.hpp"
+#include "scheduling/slabs/slab.hpp"
+
+namespace halocline {
+
+/// Arrays by convention: "raw" (projections, input: a batch of rows_read() x views), "filtered" (projections, scratch:
+/// what filter() leaves and accumulate() reads), "volume" (volume, output).
+class BackprojectionMethod {
+ public:
+  virtual ~BackprojectionMethod() = default;
+  virtual Requirements requirements() const = 0;
+  /// Once a device: fills fixed arrays (filter, matrices).
+  virtual void start(Slab& slab) const = 0;
+  /// The views in the order in which filter() and accumulate() want them (Step::order).
+  virtual std::vector<int> order() const { return {}; }
+  /// Rows of the projections that "raw" holds of a slab's detector rows (Step::rows_read).
+  virtual Range rows_read(Range rows) const { return rows; }
+  /// "raw" -> "filtered" for `views` (global numbers; the first lies first in the arrays) and the slab's rows.
+  virtual void filter(Slab& slab, Range views) const = 0;
+  /// Adds `views` to `slices` of the slab in their order, voxel by voxel, starting from the stored value.
+  virtual void accumulate(Slab& slab, Range views, Range slices) const = 0;
+};
+
+/// One step over voxel sums, from "raw" to "volume".
+Program program_of(std::shared_ptr<const BackprojectionMethod> method);
+/// Of a method that outlives it.
+Program program_of(const BackprojectionMethod& method);
+
+}  // namespace halocline

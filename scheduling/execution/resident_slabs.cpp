@@ -1,0 +1,234 @@
+#include "scheduling/execution/resident_slabs.hpp"
+
+#include <algorithm>
+
+#include "host/error.hpp"
+#include "host/interrupt.hpp"
+#include "host/process_memory.hpp"
+#include "host/scratch_folder.hpp"
+#include "host/uninitialised.hpp"
+
+namespace halocline {
+namespace {
+
+// Passes after which the host waits until the devices have nothing to do, and looks at what each of them did: that
+// takes a tenth of a millisecond, and otherwise the next pass is there when one ends. Or sooner, where slabs may get
+// other borders by it.
+constexpr int passes_to_settle = 8;
+
+std::size_t size(std::int64_t slices) {
+  return static_cast<std::size_t>(slices);
+}
+
+}  // namespace
+
+void ResidentSlabs::prepare() {
+  if (!slabs_.empty()) return;
+  for (const auto& slab : job_.plan.slabs) slabs_[slab.device] = nullptr;
+  job_.threads.each(job_.plan, [&](int device) {
+    auto slab = std::make_unique<Slab>(job_.devices[static_cast<std::size_t>(device)], job_.plan, device);
+    load_inputs(*slab);
+    start(*slab);
+    slab->wait();
+    slab->release_staging();
+    slabs_.at(device) = std::move(slab);
+  });
+  if (job_.plan.slabs.size() > 1)
+    exchange_ = job_.transport.exchange(job_.plan, job_.devices, job_.states, job_.traffic);
+  halos_are_there_ = true;  // slabs begin with them
+}
+
+void ResidentSlabs::load_inputs(Slab& slab) {
+  for (const auto& need : job_.requirements.arrays) {
+    if (need.lifetime != Lifetime::input || need.kind != ArrayKind::volume) continue;
+    job_.traffic.up += slab.upload(need.name, slab.extended(), job_.input(need.name));
+  }
+}
+
+void ResidentSlabs::start(Slab& slab) {
+  job_.loop.start(slab);
+  if (job_.kept) return load_kept(slab);
+  for (const auto& [name, volume] : job_.options.initial) {
+    slab.upload(name, slab.extended(), volume->voxels.data(), 0);
+    job_.traffic.up += slab.slice_bytes(name) * size(slab.extended().count());
+  }
+}
+
+// All that a slab holds of the state that was kept.
+void ResidentSlabs::load_kept(Slab& slab) {
+  for (const auto& array : job_.kept->arrays) {
+    const std::size_t slice = slab.slice_bytes(array.name), begin = slice * size(slab.extended().begin),
+                      bytes = slice * size(slab.extended().count());
+    slab.upload_bytes(array.name, bytes, [&](std::byte* at, std::size_t first, std::size_t count) {
+      job_.kept->read(array.name, begin + first, count, at);
+    });
+    job_.traffic.up += bytes;
+  }
+}
+
+// The halos of the next pass, or of a reduction, travel while the last step of this one is computed.
+void ResidentSlabs::pass(int first, int count, const std::vector<int>& due, bool) {
+  const bool reduce = !due.empty();
+  if (reduce) job_.hold_sums(1);
+  job_.stop.begin(count);
+  if (slabs_.empty()) {
+    prepare();
+  } else if (!halos_are_there_) {
+    begin_exchange(first);
+    job_.threads.each(job_.plan, [&](int device) { receive(device, *slabs_.at(device), slabs_.at(device)->last()); });
+    halos_are_there_ = true;
+  }
+  if (count > 0) begin_exchange(first + count);
+  settled_ = !exchange_ || first <= job_.begun_at || job_.balance.looks_after_next_pass() ||
+             ++passes_unsettled_ == passes_to_settle;
+  if (settled_) passes_unsettled_ = 0;
+  job_.threads.each(job_.plan, [&](int device) { work(device, first, count, reduce); });
+  if (exchange_ && count > 0) halos_are_there_ = job_.stop.count() == count;
+}
+
+// Of the state after `done` iterations.
+void ResidentSlabs::begin_exchange(int done) {
+  if (!exchange_) return;
+  const auto& need = job_.requirements;
+  const std::int64_t extra = need.reduction_halo,
+                     next = std::min(job_.plan.iterations_per_exchange, need.iterations - done);
+  exchange_->begin(std::max(next * need.halo_low, extra), std::max(next * need.halo_high, extra));
+}
+
+// A device's part of a pass.
+void ResidentSlabs::work(int device, int first, int count, bool reduce) {
+  Slab& slab = *slabs_.at(device);
+  try {
+    const Event made = iterate(slab, device, first, count);
+    if (job_.stop.count() < count || (exchange_ && count > 0 && !receive(device, slab, made))) {
+      if (exchange_) exchange_->withdraw(device);
+      return slab.wait();
+    }
+  } catch (...) {
+    if (exchange_) exchange_->withdraw(device);  // or others would wait for ever
+    throw;
+  }
+  if (!job_.options.keep_partial) check_interrupt();
+  if (reduce) {
+    job_.reduction.reduce(slab, first + count, slab.interior());
+    send_sums(slab);
+  }
+  if (!settled_ || !(reduce || exchange_)) return;
+  slab.wait();
+  busy(device, first, slab.take_busy_seconds());
+}
+
+void ResidentSlabs::send_sums(Slab& slab) {
+  const Range slices = slab.interior();
+  const std::size_t slice = slab.slice_bytes(job_.sums_name);
+  std::vector<std::byte> sums(slice * size(slices.count()));
+  slab.download(job_.sums_name, slices, sums.data(), slices.begin);
+  slab.last().wait();
+  slab.check();  // the sums would be there if what they are of had failed, too
+  job_.transport.put(sums_home, slice * size(slices.begin), sums.size(), sums.data());
+}
+
+// The first pass that iterates compiles kernels and tells nothing.
+void ResidentSlabs::busy(int device, int first, double seconds) {
+  if (first > 0 && job_.plan.slabs.size() > 1) job_.balance.add(device, seconds);
+}
+
+// The end of what other devices need of it.
+Event ResidentSlabs::iterate(Slab& slab, int device, int first, int count) {
+  const auto& need = job_.requirements;
+  const auto limit = static_cast<std::int64_t>(need.size[2]);
+  Event made;
+  int now = 0;
+  for (int n = 0; n < count; n += now) {
+    now = std::min(job_.loop.together(), count - n);
+    if (!job_.stop.go(n, now)) break;
+    const std::int64_t later = count - now - n;  // iterations of this pass that need more than the interior
+    if (later > 0 || !exchange_ || !job_.loop.takes_parts(slab)) {
+      job_.loop.iterate_together(slab, first + n, now,
+                                 slab.interior().grown(later * need.halo_low, later * need.halo_high, limit));
+      made = slab.last();
+    } else {
+      const auto parts = exchange_->parts(device);
+      job_.loop.iterate_parts(slab, first + n, now, parts, [&](std::size_t part) {
+        if (part + 1 < parts.size() || parts.size() == 1) made = slab.last();
+      });
+    }
+    slab.mark_step();
+  }
+  return made;
+}
+
+// What others need of the slab is there after `made`; it gets what it needs of them.
+bool ResidentSlabs::receive(int device, Slab& slab, const Event& made) {
+  exchange_->offer(device, slab, made);
+  return exchange_->fetch(device, slab, made);
+}
+
+void ResidentSlabs::read_state(const std::string& name, std::size_t first, std::size_t count, std::byte* to) {
+  for (auto& [device, slab] : slabs_) {
+    const std::size_t slice = slab->slice_bytes(name);
+    const std::size_t begin = std::max(first, slice * size(slab->interior().begin)),
+                      end = std::min(first + count, slice * size(slab->interior().end));
+    if (begin >= end) continue;
+    slab->download_bytes(name, begin - slice * size(slab->extended().begin), to + (begin - first), end - begin);
+    slab->wait();
+    job_.traffic.down += end - begin;
+  }
+}
+
+Volume ResidentSlabs::current_output() {
+  Volume output = Volume::uninitialised(job_.output.grid());
+  job_.threads.each(job_.plan, [&](int device) {
+    Slab& slab = *slabs_.at(device);
+    slab.download(job_.output_name, slab.interior(), output.voxels.data(), 0);
+    job_.traffic.down += slab.slice_bytes(job_.output_name) * size(slab.interior().count());
+    slab.wait();
+  });
+  return output;
+}
+
+// The state goes through the host, if it has room.
+void ResidentSlabs::move_to(const Plan& better) {
+  std::map<std::string, UninitialisedVector<std::byte>> states;
+  const auto whole = [&](const std::string& name) { return job_.slice_bytes(name) * job_.requirements.size[2]; };
+  std::size_t bytes = process_bytes();
+  for (const auto& name : job_.states) bytes += whole(name);
+  if (bytes > (job_.options.host_memory > 0 ? job_.options.host_memory : host_memory_bytes())) return;
+  try {
+    for (const auto& name : job_.states) states[name].resize(whole(name));
+  } catch (const InputError&) {  // no room in the scratch folder: the borders stay as they are
+    return;
+  }
+  job_.threads.each(job_.plan, [&](int device) {
+    Slab& slab = *slabs_.at(device);
+    for (const auto& name : job_.states) {
+      slab.download(name, slab.interior(), states.at(name).data(), 0);
+      job_.traffic.down += slab.slice_bytes(name) * size(slab.interior().count());
+    }
+    slab.wait();
+  });
+  slabs_.clear();
+  exchange_.reset();
+  job_.plan = better;
+  prepare();
+  job_.threads.each(job_.plan, [&](int device) {
+    Slab& slab = *slabs_.at(device);
+    for (const auto& name : job_.states) {
+      slab.upload(name, slab.extended(), states.at(name).data(), 0);
+      job_.traffic.up += slab.slice_bytes(name) * size(slab.extended().count());
+    }
+    slab.wait();
+  });
+}
+
+void ResidentSlabs::hand_over() {
+  job_.output.begin();
+  exchange_.reset();  // its page-locked memory serves the result
+  job_.threads.each(job_.plan, [&](int device) {
+    Slab& slab = *slabs_.at(device);
+    job_.traffic.down += slab.download(job_.output_name, slab.interior(), job_.output);
+    slab.wait();
+  });
+}
+
+}  // namespace halocline

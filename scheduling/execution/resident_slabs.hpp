@@ -1,0 +1,48 @@
+// Slabs of a stencil loop that stay on their devices: one each, halos are exchanged between passes.
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "scheduling/execution/stencil_job.hpp"
+#include "scheduling/slabs/slab.hpp"
+#include "scheduling/transport/halo_exchange.hpp"
+
+namespace halocline {
+
+class ResidentSlabs : public StencilSlabs {
+ public:
+  explicit ResidentSlabs(StencilJob& job) : job_(job) {}
+
+  /// Before the first pass: slabs get their memory and inputs. No effect if they have them.
+  void prepare();
+  /// The slab of a plan that has one.
+  Slab& only() { return *slabs_.begin()->second; }
+
+  void pass(int first, int count, const std::vector<int>& due, bool last) override;
+  bool settled() const override { return settled_; }
+  void read_state(const std::string& name, std::size_t first, std::size_t count, std::byte* to) override;
+  Volume current_output() override;
+  void move_to(const Plan& better) override;
+  void hand_over() override;
+
+ private:
+  void load_inputs(Slab& slab);
+  void load_kept(Slab& slab);
+  void start(Slab& slab);
+  void begin_exchange(int done);
+  void work(int device, int first, int count, bool reduce);
+  Event iterate(Slab& slab, int device, int first, int count);
+  bool receive(int device, Slab& slab, const Event& made);
+  void send_sums(Slab& slab);
+  void busy(int device, int first, double seconds);
+
+  StencilJob& job_;
+  std::unique_ptr<HaloExchange> exchange_;      // outlives the slabs, whose commands use its memory
+  std::map<int, std::unique_ptr<Slab>> slabs_;  // by device
+  bool halos_are_there_ = false;
+  bool settled_ = true;
+  int passes_unsettled_ = 0;
+};
+
+}  // namespace halocline

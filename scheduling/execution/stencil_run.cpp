@@ -1,0 +1,324 @@
+// Iterations of a stencil over slabs that stay, or are streamed (Form::stencil).
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+
+#include "host/error.hpp"
+#include "host/interrupt.hpp"
+#include "scheduling/execution/checkpoint_timer.hpp"
+#include "scheduling/execution/forms.hpp"
+#include "scheduling/execution/rate_validation.hpp"
+#include "scheduling/execution/resident_slabs.hpp"
+#include "scheduling/execution/run_support.hpp"
+#include "scheduling/execution/streamed_slabs.hpp"
+#include "scheduling/planning/cost.hpp"
+#include "scheduling/planning/program_plan.hpp"
+#include "scheduling/planning/skew.hpp"
+#include "scheduling/profiling/rates.hpp"
+
+namespace halocline {
+namespace {
+
+class StencilRun {
+  using Clock = std::chrono::steady_clock;
+
+ public:
+  StencilRun(const Program& program, const ProgramInputs& inputs, VolumeSink& output,
+             const std::vector<Device>& devices, const Plan& plan, const RunOptions& options)
+      : job_(program, inputs, output, devices, plan, options),
+        requirements_(job_.requirements),
+        options_(options),
+        time_(options.time_limit),
+        timer_(options.keep_every) {
+    job_.progressed = [this](std::int64_t slices, int iterations) { report_part(slices, iterations); };
+    if (plan.resident)
+      slabs_.reset(resident_ = new ResidentSlabs(job_));
+    else
+      slabs_.reset(streamed_ = new StreamedSlabs(job_));
+  }
+
+  RunResult run() {
+    job_.reduction.begin();
+    bool stop = restore();
+    if (const auto steered = run_steered()) return finish(*steered);
+    const int iterations = requirements_.iterations;
+    int done = job_.begun_at;
+    if (begins_with_reduction()) stop = pass(done, 0, true);
+    auto& by = result_.stopped_by;
+    by = stop ? StoppedBy::method : StoppedBy::iterations;
+    while (!stop && done < iterations) {
+      const int due = due_after(done);
+      const int count = time_.count(most_of_next_pass(done, due));
+      if (count == 0) by = StoppedBy::time;
+      if (count == 0) break;
+      const bool ends = pass(done, count, done + count == due);
+      const int did = job_.stop.count();
+      done += did;
+      time_.did(did);
+      stop = ends || job_.stop.interrupted();
+      if (ends) by = StoppedBy::method;
+      if (!stop && job_.reduction.stage_ended() && reduced_at_ == done && options_.stage_output)
+        options_.stage_output(stages_++, slabs_->current_output());
+      report(done);
+      if (!stop) keep(done);
+      if (!stop && done < iterations)
+        if (const auto better = job_.balance.better(job_.plan, did, iterations - done, slabs_->settled()))
+          slabs_->move_to(*better);
+    }
+    return finish(done);
+  }
+
+ private:
+  RunResult finish(int done) {
+    auto& by = result_.stopped_by;
+    job_.stop.end();
+    if (job_.stop.interrupted()) by = StoppedBy::interrupt;
+    if (by == StoppedBy::time || by == StoppedBy::interrupt) keep(done, true);
+    if (by == StoppedBy::interrupt && !options_.keep_partial) throw_interrupted();
+    if ((by == StoppedBy::time || by == StoppedBy::interrupt) && done < requirements_.iterations)
+      if (job_.reduction.ends_early(done)) reduced_at_ = -1;
+    if (resident_ != nullptr) resident_->prepare();
+    if (reduced_at_ != done) pass(done, 0, true);  // the result never goes without its certificate
+    slabs_->hand_over();
+    result_.plan = job_.plan;
+    result_.iterations = done;
+    result_.bus_bytes = job_.traffic.total();
+    return std::move(result_);
+  }
+
+  // What was kept: the method is told again what it was told. Whether it was to end there.
+  bool restore() {
+    auto& kept = job_.kept;
+    if (options_.checkpoint_store != nullptr) kept = options_.checkpoint_store->kept();
+    if (!kept) return false;
+    if (kept->arrays != state_arrays(requirements_) || kept->iterations > requirements_.iterations)
+      throw InputError("the state that was kept is of another method, size or number of iterations");
+    job_.begun_at = kept_at_ = kept->iterations;
+    // Where every iteration waits for a reduction, it also needs what that leaves on the device.
+    if (requirements_.reduction_every_iteration)
+      std::erase_if(kept->reductions, [&](const auto& each) { return each.done >= job_.begun_at; });
+    bool ends = false;
+    for (auto& [done, sums] : kept->reductions) {
+      ends = tell(done, std::move(sums));
+      if (job_.reduction.stage_ended()) ++stages_;
+    }
+    if (streamed_ != nullptr) streamed_->take_kept();
+    return ends;
+  }
+
+  bool begins_with_reduction() const {
+    return job_.begun_at == 0 ? job_.reduction.next_reduction(-1) <= 0 : requirements_.reduction_every_iteration;
+  }
+
+  // The state after `done` iterations, if it is time to, or `now`. All slabs have done as many.
+  void keep(int done, bool now = false) {
+    if (options_.checkpoint_store == nullptr || done >= requirements_.iterations || done <= kept_at_) return;
+    if (!now && !timer_.is_due()) return;
+    const auto begin = Clock::now();
+    RunState state;
+    state.iterations = kept_at_ = done;
+    state.reductions = told_;
+    state.arrays = state_arrays(requirements_);
+    state.read = [this](const std::string& name, std::size_t first, std::size_t count, std::byte* to) {
+      slabs_->read_state(name, first, count, to);
+    };
+    options_.checkpoint_store->keep(state);
+    timer_.kept(seconds(Clock::now() - begin));
+  }
+
+  // A pass over streamed slabs may be the whole run, but the state is kept between passes alone.
+  int iterations_until_kept(int done) const {
+    constexpr int no_limit = std::numeric_limits<int>::max();
+    if (options_.checkpoint_store == nullptr || !(options_.keep_every > 0)) return no_limit;
+    const double each = done > job_.begun_at ? seconds(Clock::now() - begun_) / (done - job_.begun_at)
+                                             : job_.plan.seconds / std::max(1, requirements_.iterations);
+    const double fit = timer_.seconds_left() / each;
+    return fit < no_limit ? std::max(1, static_cast<int>(fit)) : no_limit;
+  }
+
+  int most_of_next_pass(int done, int due) const {
+    const Plan& plan = job_.plan;
+    const bool waits = plan.resident || requirements_.reductions_steer;
+    int most = std::min(plan.iterations_per_exchange, iterations_until_kept(done));
+    if (plan.resident && plan.slabs.size() == 1) most = std::min(most, iterations_untold);
+    return std::min(most, (waits ? due : requirements_.iterations) - done);
+  }
+
+  // Tells the method of sums over the volume: whether it ends.
+  bool tell(int done, std::vector<double> sums) {
+    reduced_at_ = done;
+    const bool ends = job_.reduction.reduced(done, sums);
+    if (options_.checkpoint_store != nullptr) told_.push_back({done, std::move(sums)});
+    return ends;
+  }
+
+  // A volume on one device whose loop needs no look from the host at every iteration: the host reads the sums of many
+  // iterations at once. Number of iterations done, nothing if this is another case.
+  std::optional<int> run_steered() {
+    const DeviceSteering* steering = job_.reduction.on_device();
+    if (steering == nullptr || !job_.plan.resident || job_.plan.slabs.size() != 1) return std::nullopt;
+    resident_->prepare();
+    Slab& slab = resident_->only();
+    const int window = steering->window(slab), iterations = requirements_.iterations;
+    if (window == 0) return std::nullopt;
+    auto& by = result_.stopped_by;
+    by = StoppedBy::iterations;
+    job_.reduction.reduce(slab, job_.begun_at, slab.interior());
+    steering->steer(slab, job_.begun_at);
+    bool ends = tell(job_.begun_at, steering->sums(slab, job_.begun_at, 1).front());
+    if (ends) by = StoppedBy::method;
+    while (!ends && !job_.stop.interrupted() && reduced_at_ < iterations) {
+      const int first = reduced_at_, count = time_.count(std::min(window, iterations - first));
+      if (count == 0) by = StoppedBy::time;
+      if (count == 0) break;
+      const int done = steer(*steering, slab, first, count);
+      if (!options_.keep_partial) check_interrupt();
+      if (done == 0) break;
+      for (auto& sums : steering->sums(slab, first + done, done))
+        if ((ends = tell(reduced_at_ + 1, std::move(sums)))) break;
+      time_.did(done);
+      if (ends) by = StoppedBy::method;
+      report(reduced_at_);
+      if (!ends && !job_.stop.interrupted()) keep(reduced_at_);
+    }
+    return reduced_at_;
+  }
+
+  // `count` iterations from number `first`, or as many as Ctrl-C lets: those done.
+  int steer(const DeviceSteering& steering, Slab& slab, int first, int count) {
+    job_.stop.begin(count);
+    int done = 0;
+    for (; done < count && job_.stop.go(done); ++done) {
+      job_.loop.iterate(slab, first + done, slab.interior());
+      job_.reduction.reduce(slab, first + done + 1, slab.interior());
+      steering.steer(slab, first + done + 1);
+      slab.mark_step();
+    }
+    return done;
+  }
+
+  // After `done` iterations: those done when the next reduction is due.
+  int due_after(int done) const {
+    return std::min(requirements_.iterations, std::max(done + 1, job_.reduction.next_reduction(done)));
+  }
+
+  // Reductions of a pass, counted from its first iteration. Over streamed slabs those that only report are taken on the
+  // way, and a pass has no more iterations than it has room for sums.
+  std::vector<int> due_in_pass(int first, int& count, bool reduce) const {
+    std::vector<int> due;
+    if (!job_.plan.resident)
+      for (int n = first; n < first + count;)
+        if ((n = due_after(n)) <= first + count) due.push_back(n - first);
+    if (reduce && due.empty()) due.push_back(count);
+    const auto most = static_cast<std::size_t>(reductions_of_pass(requirements_, job_.plan.iterations_per_exchange));
+    while (due.size() > most) {
+      due.pop_back();
+      count = due.back();
+    }
+    return due;
+  }
+
+  // `count` iterations from number `first` over all slabs, then a reduction if it is due: whether to stop.
+  bool pass(int first, int count, bool reduce) {
+    const std::vector<int> due = due_in_pass(first, count, reduce);
+    const bool last = first + count == requirements_.iterations && !due.empty() && due.back() == count;
+    pass_begin_ = first;
+    pass_done_ = 0;
+    slabs_->pass(first, count, due, last);
+    bool ends = false;
+    for (std::size_t n = 0; n < due.size() && due[n] <= job_.stop.count(); ++n)
+      ends = tell(first + due[n], job_.added_sums(n));
+    return ends;
+  }
+
+  void report(double done) const {
+    if (!options_.progress) return;
+    const double iterations = requirements_.iterations, expected = job_.reduction.expected_iterations();
+    const double total = expected > 0 ? std::clamp(expected, done, iterations) : iterations;
+    ProgressState state{requirements_.algorithm, done, total, job_.reduction.note()};
+    if (!job_.plan.resident)
+      state.up = static_cast<double>(job_.traffic.up), state.down = static_cast<double>(job_.traffic.down);
+    options_.progress(state);
+  }
+
+  // In a pass over streamed slabs, which may be the whole run. By the threads of all devices.
+  void report_part(std::int64_t slices, int iterations) {
+    const std::lock_guard lock(report_mutex_);
+    pass_done_ += static_cast<double>(slices) * iterations / static_cast<double>(requirements_.size[2]);
+    report(std::min<double>(pass_begin_ + pass_done_, requirements_.iterations));
+  }
+
+  static double seconds(Clock::duration span) { return std::chrono::duration<double>(span).count(); }
+
+  // Of one slab between two reports; a multiple of what passes over memory take together.
+  static constexpr int iterations_untold = 24;
+
+  StencilJob job_;
+  const Requirements& requirements_;
+  const RunOptions& options_;
+  TimeLimit time_;
+  CheckpointTimer timer_;
+  std::unique_ptr<StencilSlabs> slabs_;
+  ResidentSlabs* resident_ = nullptr;  // one of these two is slabs_
+  StreamedSlabs* streamed_ = nullptr;
+  int reduced_at_ = -1;  // iterations done at the last reduction
+  std::vector<RunState::Reduction> told_;
+  int kept_at_ = 0;  // iterations done when the state was last kept
+  int stages_ = 0;   // of the method that have ended
+  const Clock::time_point begun_ = Clock::now();
+  RunResult result_;
+  std::mutex report_mutex_;
+  int pass_begin_ = 0;  // iterations done before the pass, and since: on average over the volume
+  double pass_done_ = 0;
+};
+
+// As many iterations as the loop takes together, and the reduction without which the next ones cannot begin.
+KernelTrial trial_of(const Program& program, const Requirements& requirements) {
+  KernelTrial trial;
+  const StencilLoop& loop = *program.loop;
+  Reduction& reduction = *program.reduction;
+  const int together = std::min(loop.together(), std::max(1, requirements.iterations));
+  trial.iterations = together;
+  trial.prepare = [&](Slab& slab, Range) {
+    for (const auto& need : requirements.arrays)
+      if (need.lifetime == Lifetime::input && need.kind == ArrayKind::volume) slab.fill(need.name, 1);
+    reduction.begin();
+    loop.start(slab);
+  };
+  trial.work = [&, together](Slab& slab, Range) {
+    loop.iterate_together(slab, 0, together, slab.interior());
+    if (requirements.reduction_every_iteration) reduction.reduce(slab, 1, slab.interior());
+  };
+  trial.units = [together](const Slab& slab, Range) {
+    return static_cast<double>(slab.nx()) * slab.ny() * static_cast<double>(slab.interior().count()) * together;
+  };
+  return trial;
+}
+
+}  // namespace
+
+RunResult run_stencil(const Program& program, const ProgramInputs& inputs, VolumeSink& output,
+                      const std::vector<Device>& devices, const RunOptions& options) {
+  for (const auto& [name, volume] : options.initial)
+    if (volume->grid.size != program.needs.size)
+      throw std::logic_error("initial " + name + " has another size than the result");
+  const Requirements requirements = planned_requirements(program);
+  learn_kernel_rate(requirements, devices, trial_of(program, requirements));
+  RunOptions planned = options;
+  if (can_end_early(options)) planned.plan.may_stream = false;
+  RunResult result =
+      run_replanning(requirements, devices, planned, [&](const Plan& plan, const std::vector<Device>& used) {
+        const double before = bus_bytes_of(inputs, output);
+        RunResult run = StencilRun(program, inputs, output, used, plan, options).run();
+        run.bus_bytes += bus_bytes_of(inputs, output) - before;
+        return run;
+      });
+  // Where a run goes on from that keeps its state, and what that takes, is not in the plan.
+  if (options.checkpoint_store == nullptr) validate_rates(result, devices);
+  return result;
+}
+
+}  // namespace halocline

@@ -1,0 +1,111 @@
+#include "scheduling/execution/streamed_slabs.hpp"
+
+#include <chrono>
+#include <cstring>
+
+#include "host/interrupt.hpp"
+#include "host/scratch_folder.hpp"
+#include "host/thread_pool.hpp"
+
+namespace halocline {
+namespace {
+
+constexpr std::size_t state_piece = std::size_t{4} << 20;  // bytes
+
+}  // namespace
+
+StreamedSlabs::StreamedSlabs(StencilJob& job) : job_(job) {
+  host_.input = [&job](const std::string& name) -> const VolumeSource& { return job.input(name); };
+  host_.state = [this](const std::string& name) { return state(name); };
+  host_.initial = &job.options.initial;
+  host_.traffic = &job.traffic;
+  host_.transport = &job.transport;
+  host_.progressed = [&job](std::int64_t slices, int iterations) { job.progressed(slices, iterations); };
+}
+
+// Where the slabs keep an array of the state. By any thread.
+std::byte* StreamedSlabs::state(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  if (name == job_.output_name && job_.output.data() != nullptr)
+    return reinterpret_cast<std::byte*>(job_.output.data());
+  auto& state = states_[name];
+  if (state.empty()) state.resize(job_.slice_bytes(name) * job_.requirements.size[2]);
+  return state.data();
+}
+
+void StreamedSlabs::take_kept() {
+  for (const auto& array : job_.kept->arrays)
+    parallel_ranges(array.bytes, state_piece, [&, to = state(array.name)](std::size_t first, std::size_t count) {
+      job_.kept->read(array.name, first, count, to + first);
+      give_back(to + first, count);
+    });
+  started_ = true;
+}
+
+// Reductions that only report are taken on the way.
+void StreamedSlabs::pass(int first, int count, const std::vector<int>& due, bool last) {
+  const RegionStream::Pass work{first, PassSteps::of(count, job_.loop.together(), due, !started_), last};
+  job_.hold_sums(due.size());
+  // Where stages are reported, the result of the last one is looked at once more.
+  host_.output = last && !job_.options.stage_output ? &job_.output : nullptr;
+  if (host_.output != nullptr) job_.output.begin();
+  job_.stop.begin(count);
+  if (streams_.empty()) {
+    for (const auto& slab : job_.plan.slabs) streams_[slab.device] = nullptr;
+    job_.threads.each(job_.plan, [&](int device) {
+      streams_.at(device) = std::make_unique<RegionStream>(job_.devices[static_cast<std::size_t>(device)], job_.plan,
+                                                           device, job_.loop, job_.reduction, host_, job_.stop);
+    });
+  }
+  if (!work.steps.starts)
+    for (const auto& name : job_.states) job_.transport.hold(name, state(name));
+  for (auto& [device, stream] : streams_) stream->gather(work);
+  job_.threads.each(job_.plan, [&](int device) {
+    const auto start = std::chrono::steady_clock::now();
+    streams_.at(device)->run(work);
+    // the first pass compiles kernels and tells nothing
+    if (first > 0 && job_.plan.slabs.size() > 1)
+      job_.balance.add(device, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  });
+  started_ = true;
+  if (!job_.options.keep_partial) check_interrupt();
+}
+
+void StreamedSlabs::read_state(const std::string& name, std::size_t first, std::size_t count, std::byte* to) {
+  std::memcpy(to, state(name) + first, count);
+  give_back(state(name) + first, count);
+}
+
+Volume StreamedSlabs::current_output() {
+  Volume output = Volume::uninitialised(job_.output.grid());
+  std::memcpy(output.voxels.data(), state(job_.output_name), output.voxels.size() * sizeof(float));
+  return output;
+}
+
+// The host has the state.
+void StreamedSlabs::move_to(const Plan& better) {
+  streams_.clear();
+  job_.plan = better;
+}
+
+// What devices have not handed over in the last pass.
+void StreamedSlabs::hand_over() {
+  const auto& size = job_.requirements.size;
+  std::vector<Range> left;
+  for (const auto& [device, stream] : streams_)
+    if (!stream->handed_over()) left.push_back(stream->block());
+  if (streams_.empty()) left.push_back({0, static_cast<std::int64_t>(size[2])});
+  if (left.size() >= streams_.size()) job_.output.begin();
+  const std::size_t slice = size[0] * size[1];
+  for (const Range slices : left) {
+    const std::size_t begin = slice * static_cast<std::size_t>(slices.begin);
+    auto* from = reinterpret_cast<float*>(state(job_.output_name)) + begin;
+    parallel_ranges(slice * static_cast<std::size_t>(slices.count()), voxels_in_a_piece,
+                    [&](std::size_t first, std::size_t count) {
+                      job_.output.write(begin + first, count, from + first);
+                      give_back(from + first, count * sizeof(float));
+                    });
+  }
+}
+
+}  // namespace halocline

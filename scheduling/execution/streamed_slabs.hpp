@@ -1,0 +1,36 @@
+// Slabs of a stencil loop that are streamed through their devices in time-skewed regions (region_stream.hpp).
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "scheduling/execution/region_stream.hpp"
+#include "scheduling/execution/stencil_job.hpp"
+
+namespace halocline {
+
+class StreamedSlabs : public StencilSlabs {
+ public:
+  explicit StreamedSlabs(StencilJob& job);
+
+  /// The state that an earlier run has kept.
+  void take_kept();
+
+  void pass(int first, int count, const std::vector<int>& due, bool last) override;
+  void read_state(const std::string& name, std::size_t first, std::size_t count, std::byte* to) override;
+  Volume current_output() override;
+  void move_to(const Plan& better) override;
+  void hand_over() override;
+
+ private:
+  std::byte* state(const std::string& name);
+
+  StencilJob& job_;
+  HostArrays host_;
+  std::map<std::string, UninitialisedVector<std::byte>> states_;
+  std::mutex mutex_;
+  std::map<int, std::unique_ptr<RegionStream>> streams_;  // by device
+  bool started_ = false;
+};
+
+}  // namespace halocline
