@@ -1,5 +1,5 @@
-// Where the voxels of a volume come from and where they go, as float32, wherever and in whatever type they lie: the
-// runners read and write pieces, so that nothing needs the whole volume as float32 in host memory.
+// Where the voxels of a volume come from and where they go, as float32, wherever and in whatever type they lie: runs
+// read and write pieces, so that nothing needs the whole volume as float32 in host memory.
 #pragma once
 
 #include <cstddef>

@@ -282,8 +282,6 @@ const std::map<std::string, std::string> longer{
     {"apps/commands/denoise.cpp", "the options and the run of a command with many"},
     {"apps/commands/denoise.cpp: run_denoise", "the job from its inputs to its report in one"},
     {"apps/commands/fdk.cpp", "the options and the run of a command with many"},
-    {"scheduling/execution/iteration.cpp", "resident and streamed iteration share their state"},
-    {"scheduling/execution/projection.cpp: project_on", "the pipeline of a device, whose steps share its buffers"},
 };
 
 TEST(Layering, filesAndFunctionsAreShort) {

@@ -42,7 +42,7 @@ AxisEstimate axis_by_correlation(const Volume& projections, const Geometry& geom
 AxisEstimate axis_by_sharpness(const Volume& projections, const Geometry& geometry, const AxisSearch& search,
                                const std::vector<Device>& devices);
 
-/// Host memory that these take beside the projections, bytes; by sharpness the runner's included, 0 where that would
+/// Host memory that these take beside the projections, bytes; by sharpness the executor's included, 0 where that would
 /// throw InputError.
 double correlation_bytes(const Grid& projections, const Geometry& geometry);
 double sharpness_bytes(const Grid& projections, const Geometry& geometry, const std::vector<DeviceModel>& devices);

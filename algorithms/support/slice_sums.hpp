@@ -1,5 +1,5 @@
 // Sums over the volume that are the same for every number of slabs and devices: a fixed tree in every slice on the
-// device, the slices added in order in double by the runner.
+// device, the slices added in order in double by the executor.
 #pragma once
 
 #include <array>
@@ -58,7 +58,7 @@ class SliceSums {
   std::string lane_option(const Slab& slab) const { return on_cpu(slab) ? "-D LANES_PER_ITEM=64" : ""; }
   /// Segments of rows in a slice.
   std::size_t segments() const { return static_cast<std::size_t>(segments_); }
-  /// Component `c` of what the runner added up.
+  /// Component `c` of what the executor added up.
   static double value(std::span<const double> sums, int c) { return sums[2 * c] + sums[2 * c + 1]; }
 
  private:

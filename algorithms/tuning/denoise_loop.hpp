@@ -45,7 +45,7 @@ struct IterationCost {
 /// cpu: the kernels for CPUs run (they make a difference for tvgd alone).
 IterationCost iteration_cost(const BenchForm& form, bool cpu);
 
-/// A method on a volume that lies on one device, iterated without the runner.
+/// A method on a volume that lies on one device, iterated without the executor.
 class DenoiseLoop {
  public:
   /// Loads the inputs and brings the method to its start. inputs: by name, of the method's size. Throws PlanError if

@@ -1,4 +1,4 @@
-// The scan that benches measure, and loops over all its views on one device, without the runner.
+// The scan that benches measure, and loops over all its views on one device, without the executor.
 #pragma once
 
 #include <array>

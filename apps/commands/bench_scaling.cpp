@@ -169,7 +169,7 @@ void add_bench_scaling(CLI::App& app, Action& action) {
       ->type_name("BYTES");
   sub->add_flag("--weak", command->weak, "Also N times the slices on N devices");
   sub->add_flag("--stay", command->options.stay,
-                "Slabs that fit stay on the devices, also where it is faster that they come and go beside the kernels");
+                "Slabs that fit stay on the devices, also where it is faster to stream them beside the kernels");
   sub->add_option("--runs", command->options.runs, "Of which the best counts, after one that compiles. Default: 2")
       ->check(whole_number_from(1, 100))
       ->type_name("N");

@@ -272,7 +272,7 @@ void add_plan(CLI::App& app, Action& action) {
       ->check(whole_number_from(1))
       ->type_name("N");
   sub->add_option("--gap", command->gap,
-                  "pdu, spdu: as for denoise. 0: nothing is evaluated before the end, so slabs may come and go beside "
+                  "pdu, spdu: as for denoise. 0: nothing is evaluated before the end, so slabs may be streamed beside "
                   "the kernels. Default: 0.001")
       ->check(CLI::Range(0.0, 1.0))
       ->type_name("G");

@@ -15,7 +15,7 @@ namespace halocline {
 namespace {
 
 // ITK's own series reader wants all slices in memory at once. Slices that were read in part are kept for a while,
-// because the pieces that the runners ask for do not end where slices do.
+// because the pieces that runs ask for do not end where slices do.
 class SeriesSource : public VolumeSource {
  public:
   SeriesSource(std::vector<std::string> files, const Grid& grid) : files_(std::move(files)), grid_(grid) {}

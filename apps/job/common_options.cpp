@@ -43,7 +43,7 @@ void add_common_options(CLI::App& app, CommonOptions& options) {
       ->type_name("BYTES")
       ->group(devices);
   app.add_option("--scratch", options.scratch,
-                 "Let whole volumes and the state of slabs that come and go lie in files of this folder instead of "
+                 "Let whole volumes and the state of streamed slabs lie in files of this folder instead of "
                  "host memory, for volumes that are too large for it. Fast disks help; nothing is left there")
       ->check(not_empty("a folder"))
       ->type_name("FOLDER")

@@ -91,7 +91,7 @@ class Job {
   /// Measures for two seconds what is fastest for such work (tune_classes()) on devices whose defaults nobody has
   /// measured and for which that was not done before, unless --no-tune; and keeps it.
   void tune_first_run(const std::string& tune_class);
-  /// For the runners: progress on stderr unless --quiet, with the rate of the work if it is told.
+  /// For runs: progress on stderr unless --quiet, with the rate of the work if it is told.
   RunOptions run_options(const WorkRate& rate = {}) const;
   /// Before the volumes are in memory: prints the plan after --dry-run, and keeps what it predicts for the report.
   /// volumes: bytes of the inputs and results that will lie whole on the host; pieces: of what others pass through.

@@ -26,7 +26,7 @@ struct RunState {
   int iterations = 0;  // done
   std::vector<Reduction> reductions;
   std::vector<Array> arrays;
-  /// Bytes [first, first + count) of an array. What run_iterations() hands out: by one thread at a time; what it is
+  /// Bytes [first, first + count) of an array. What a run hands out: by one thread at a time; what it is
   /// given: by several.
   std::function<void(const std::string& name, std::size_t first, std::size_t count, std::byte* to)> read;
 };

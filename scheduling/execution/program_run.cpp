@@ -16,20 +16,15 @@ const ArrayNeed* output_of(const Program& program) {
   return nullptr;
 }
 
-const std::array<std::size_t, 3>& size_of(const ArrayNeed& need, const Program& program) {
-  return need.kind == ArrayKind::projections ? program.needs.stack : program.needs.size;
-}
-
 void check_sizes(const Program& program, const ProgramInputs& inputs, const VolumeSink& output) {
   const ArrayNeed* result = output_of(program);
   if (result == nullptr) throw std::logic_error(program.name + " declares no output");
-  if (output.grid().size != size_of(*result, program))
+  if (output.grid().size != program.needs.extent(space_of(result->kind)))
     throw std::logic_error("the result has another size than " + program.name);
   for (const auto& need : program.needs.arrays) {
-    if (need.lifetime != Lifetime::input || (need.kind != ArrayKind::volume && need.kind != ArrayKind::projections))
-      continue;
+    if (need.lifetime != Lifetime::input || space_of(need.kind) == Space::fixed) continue;
     const ArraySource& input = input_of(inputs, program, need.name);
-    if (input.source != nullptr && input.source->grid().size != size_of(need, program))
+    if (input.source != nullptr && input.source->grid().size != program.needs.extent(space_of(need.kind)))
       throw std::logic_error(fmt::format("the input {} has another size than {}", need.name, program.name));
   }
 }

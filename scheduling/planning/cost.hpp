@@ -1,5 +1,5 @@
-// What a plan costs: bytes over the bus, host memory and time. Every part is a small function, so that a runner which
-// learns to do things at once changes one line here.
+// What a plan costs: bytes over the bus, host memory and time. Every part is a small function, so that an executor
+// which learns to do things at once changes one line here.
 #pragma once
 
 #include <vector>
@@ -52,7 +52,7 @@ SliceBytes slice_bytes(const Requirements& requirements);
 /// Bytes over the bus, both ways, of a plan whose other fields are set.
 double count_bus_bytes(const Plan& plan);
 
-/// Bytes of host memory that the runner of a plan holds besides inputs and result: the state of streamed slabs,
+/// Bytes of host memory that a run of a plan holds besides inputs and result: the state of streamed slabs,
 /// halos, memory for the bus, and the arrays of CPU devices.
 double count_host_bytes(const Plan& plan);
 /// Of these, the arrays that hold the state of streamed slabs: what a scratch folder can take
@@ -63,7 +63,7 @@ double host_state_bytes(const Plan& plan);
 /// that streamed slabs have on the host.
 bool result_leaves_at_once(const Plan& plan);
 
-/// Seconds that it takes the runner of `from`, whose slabs stay, to go on with those of `to`: the state through the
+/// Seconds that it takes a run of `from`, whose slabs stay, to go on with those of `to`: the state through the
 /// host, and the inputs again.
 double move_seconds(const Plan& from, const Plan& to);
 

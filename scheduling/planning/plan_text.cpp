@@ -147,8 +147,8 @@ std::string summary_text(const Plan& plan) {
     text += fmt::format(" an iteration, {} for sums; {}", r.reduction_halo,
                         plural(plan.iterations_per_exchange, "iteration an exchange", "iterations an exchange"));
   text += plan.resident   ? "\n  slabs stay on their devices"
-          : plan.streamed ? "\n  slabs come and go, which hides their transfers"
-                          : "\n  slabs come and go: the work is larger than the devices";
+          : plan.streamed ? "\n  slabs are streamed, which hides their transfers"
+                          : "\n  slabs are streamed: the work is larger than the devices";
   if (plan.batch == 0) text += ", " + plural(plan.passes, "pass", "passes");
   text += fmt::format("\n  over the bus: {}\n", bytes_text(plan.bus_bytes));
   text += fmt::format("  host memory besides inputs and result: {}\n", bytes_text(plan.host_bytes));

@@ -19,6 +19,24 @@ namespace halocline {
 /// all.
 enum class ArrayKind { volume, slice, projections, image, planes, fixed };
 
+/// Where an array lies. volume: on the grid of the voxels, which slabs of slices with halos share. projections: on the
+/// stack (u, v, view), in batches of views and bands of detector rows. fixed: each device has all of it.
+enum class Space { volume, projections, fixed };
+constexpr Space space_of(ArrayKind kind) {
+  switch (kind) {
+    case ArrayKind::volume:
+    case ArrayKind::slice:
+    case ArrayKind::planes:
+      return Space::volume;
+    case ArrayKind::projections:
+    case ArrayKind::image:
+      return Space::projections;
+    case ArrayKind::fixed:
+      break;
+  }
+  return Space::fixed;
+}
+
 /// input: comes from the host. state: lives from iteration to iteration, saved between passes. scratch: contents do not
 /// matter afterwards. output: a state that is the result. sums: a `slice` array of doubles that the host adds up over
 /// the volume.
@@ -65,6 +83,8 @@ struct Requirements {
   /// a program (program.hpp), whose steps say for themselves.
   Domain over = Domain::slices;
   std::array<std::size_t, 3> stack{0, 0, 0};  // of the projections (columns, rows, views); 0: none
+  /// Elements of a space along its axes.
+  const std::array<std::size_t, 3>& extent(Space space) const { return space == Space::projections ? stack : size; }
   std::vector<ArrayNeed> arrays;
   int iterations = 1;
   int halo_low = 0, halo_high = 0;         // slices that one iteration needs beyond those it computes
@@ -75,7 +95,7 @@ struct Requirements {
   /// What reductions say can change or end what follows. false: they only tell, and iterations need not wait for them.
   bool reductions_steer = true;
   int together = 1;          // iterations that a step can take at once
-  bool takes_parts = false;  // IterativeMethod::takes_parts()
+  bool takes_parts = false;  // StencilLoop::takes_parts()
   int border_slices = 0;     // of its parts those at the border have at least as many, up to a quarter of the slab
   std::vector<std::string> kernels;  // for the plan's text
   /// Detector rows that a range of slices needs; empty function: all.

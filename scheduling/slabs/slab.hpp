@@ -84,7 +84,7 @@ class Slab {
     const std::map<std::string, std::string>* before_;
   };
 
-  // For the runners:
+  // For the executor:
   /// From now on the arrays hold another slab of the same device. Contents stay as they are.
   void move_to(const SlabPlan& slab);
   /// Copies slices (global numbers) of a volume or slice array from/to host memory that holds slices from `host_begin`

@@ -133,7 +133,7 @@ TEST(VolumeSource, AShiftIsUndoneAndRoundedOnce) {
     ASSERT_EQ(there.voxels[n], shifted.voxels[n] + shift);
   }
   EXPECT_EQ(to_volume(typed).voxels, there.voxels);
-  // a runner may have the sink's own memory hold what it then says is there
+  // a run may have the sink's own memory hold what it then says is there
   ShiftedSink in_place(other_sink, shift);
   ASSERT_EQ(in_place.data(), piecewise.voxels.data());
   piecewise.voxels = shifted.voxels;

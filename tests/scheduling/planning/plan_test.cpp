@@ -415,7 +415,7 @@ TEST(Plan, streamsSlabsThatFitWhereThatHidesTheirTransfers) {
     if (count == 1) {
       EXPECT_EQ(plan.bus_bytes, staying.bus_bytes);
     }
-    EXPECT_THAT(plan.text(), HasSubstr("slabs come and go, which hides their transfers"));
+    EXPECT_THAT(plan.text(), HasSubstr("slabs are streamed, which hides their transfers"));
   }
 }
 

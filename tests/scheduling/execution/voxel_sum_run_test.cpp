@@ -1,5 +1,5 @@
 // labels: device slab error
-// The runner of back-projections: which device takes which slab, what waits for what, and where the volume goes.
+// Runs of voxel sums: which device takes which slab, what waits for what, and where the volume goes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -94,7 +94,7 @@ TEST(SlabQueue, NobodyTakesAnythingOnceADeviceHasFailed) {
 
 // ---- what waits for what
 
-// The order of commands that the runner keeps: upload of the next batch after this one's kernels.
+// The order of commands that the executor keeps: upload of the next batch after this one's kernels.
 TEST(BackprojectionOrder, ABatchIsUploadedWhileTheOneBeforeIsFilteredAndAdded) {
   DependencyGraph<std::string> graph;
   const auto enqueue = [&](const std::vector<std::pair<std::string, Access>>& accesses, const std::string& name,
