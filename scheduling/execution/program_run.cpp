@@ -19,12 +19,12 @@ const ArrayNeed* output_of(const Program& program) {
 void check_sizes(const Program& program, const ProgramInputs& inputs, const VolumeSink& output) {
   const ArrayNeed* result = output_of(program);
   if (result == nullptr) throw std::logic_error(program.name + " declares no output");
-  if (output.grid().size != program.needs.extent(space_of(result->kind)))
+  if (output.grid().size != whole_extent(*result, program.needs))
     throw std::logic_error("the result has another size than " + program.name);
   for (const auto& need : program.needs.arrays) {
     if (need.lifetime != Lifetime::input || space_of(need.kind) == Space::fixed) continue;
     const ArraySource& input = input_of(inputs, program, need.name);
-    if (input.source != nullptr && input.source->grid().size != program.needs.extent(space_of(need.kind)))
+    if (input.source != nullptr && input.source->grid().size != whole_extent(need, program.needs))
       throw std::logic_error(fmt::format("the input {} has another size than {}", need.name, program.name));
   }
 }

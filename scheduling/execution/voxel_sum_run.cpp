@@ -106,6 +106,7 @@ class VoxelSumRun {
         options_(options),
         views_(static_cast<std::int64_t>(plan.requirements.stack[2])),
         element_bytes_(array_of(plan.requirements, raw_).element_bytes),
+        size_(whole_extent(array_of(plan.requirements, raw_), plan.requirements)),
         queue_(plan) {}
 
   RunResult run() {
@@ -185,9 +186,8 @@ class VoxelSumRun {
   // The band of rows that the slab needs of each view of the batch, one after the other.
   void upload(Slab& slab, Range views) {
     const Range rows = step_.rows_read ? step_.rows_read(slab.rows()) : slab.rows();
-    const auto& stack = plan_.requirements.stack;
     const auto& order = step_.order;
-    const std::size_t row = element_bytes_ * stack[0], view = row * stack[1],
+    const std::size_t row = element_bytes_ * size_[0], view = row * size_[1],
                       band = row * static_cast<std::size_t>(rows.count()),
                       start = row * static_cast<std::size_t>(rows.begin),
                       bytes = band * static_cast<std::size_t>(views.count());
@@ -240,6 +240,7 @@ class VoxelSumRun {
   const RunOptions& options_;
   std::int64_t views_;
   std::size_t element_bytes_;
+  std::array<std::size_t, 3> size_;  // of the projections
   SlabQueue queue_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   BusTraffic traffic_;

@@ -4,6 +4,12 @@
 
 namespace halocline {
 
+std::array<std::size_t, 3> whole_extent(const ArrayNeed& need, const Requirements& requirements) {
+  if (space_of(need.kind) != Space::projections) return requirements.size;
+  const auto& stack = requirements.stack;
+  return {need.row_length > 0 ? need.row_length : stack[0], need.rows > 0 ? need.rows : stack[1], stack[2]};
+}
+
 std::array<std::size_t, 3> plane_extent(const ArrayNeed& need, const Requirements& requirements, std::int64_t slices) {
   const auto nz = static_cast<std::size_t>(slices);
   const auto& size = requirements.size;

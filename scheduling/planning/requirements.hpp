@@ -83,8 +83,6 @@ struct Requirements {
   /// a program (program.hpp), whose steps say for themselves.
   Domain over = Domain::slices;
   std::array<std::size_t, 3> stack{0, 0, 0};  // of the projections (columns, rows, views); 0: none
-  /// Elements of a space along its axes.
-  const std::array<std::size_t, 3>& extent(Space space) const { return space == Space::projections ? stack : size; }
   std::vector<ArrayNeed> arrays;
   int iterations = 1;
   int halo_low = 0, halo_high = 0;         // slices that one iteration needs beyond those it computes
@@ -109,6 +107,10 @@ struct Requirements {
 inline bool is_iterative(const Requirements& requirements) {
   return requirements.over == Domain::slices;
 }
+
+/// Elements along the axes of all of an array in the space of the volume or the projections: voxels, or columns (of which
+/// it may have fewer than the stack, see ArrayNeed::row_length), rows and views.
+std::array<std::size_t, 3> whole_extent(const ArrayNeed& need, const Requirements& requirements);
 
 /// Width, height and layers of an array of kind planes for a slab of `slices`: a layer for each plane across index axis
 /// `axis`, with (j, k), (i, k) or (i, j) along width and height. Slices along the height are rounded up to a power of
