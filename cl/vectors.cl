@@ -9,42 +9,43 @@
 //   vectors_dot         per slice or view: the sum of x y
 //   vectors_distance    per slice or view: the sum of (x - y)^2
 //
-// Arrays: volumes or projections, as long as the range; no halo. Work-items: one an element; of the sums, see sums.clh.
+// Arrays: volumes or projections; elements first to end - 1 of them, no halo. Work-items: one an element; of the sums,
+// see sums.clh.
 // Tunables: group shape (host); sums.clh's.
 #pragma OPENCL FP_CONTRACT OFF
 #include "sums.clh"
 
-__kernel void vectors_set(__global float* restrict y, float a, ulong count) {
-  const size_t i = get_global_id(0);
-  if (i < count) y[i] = a;
+__kernel void vectors_set(__global float* restrict y, float a, ulong first, ulong end) {
+  const size_t i = first + get_global_id(0);
+  if (i < end) y[i] = a;
 }
 
-__kernel void vectors_scale(__global const float* restrict x, __global float* restrict y, float a, ulong count) {
-  const size_t i = get_global_id(0);
-  if (i < count) y[i] = a * x[i];
+__kernel void vectors_scale(__global const float* restrict x, __global float* restrict y, float a, ulong first, ulong end) {
+  const size_t i = first + get_global_id(0);
+  if (i < end) y[i] = a * x[i];
 }
 
 __kernel void vectors_combine(__global const float* restrict x, __global float* restrict y, float a, float b,
-                              ulong count) {
-  const size_t i = get_global_id(0);
-  if (i < count) y[i] = fma(a, x[i], b * y[i]);
+                              ulong first, ulong end) {
+  const size_t i = first + get_global_id(0);
+  if (i < end) y[i] = fma(a, x[i], b * y[i]);
 }
 
-__kernel void vectors_reciprocal(__global float* restrict y, ulong count) {
-  const size_t i = get_global_id(0);
-  if (i < count) y[i] = y[i] > 0.0f ? 1.0f / y[i] : 0.0f;
+__kernel void vectors_reciprocal(__global float* restrict y, ulong first, ulong end) {
+  const size_t i = first + get_global_id(0);
+  if (i < end) y[i] = y[i] > 0.0f ? 1.0f / y[i] : 0.0f;
 }
 
 __kernel void vectors_residual(__global const float* restrict b, __global const float* restrict w,
-                               __global float* restrict r, ulong count) {
-  const size_t i = get_global_id(0);
-  if (i < count) r[i] = (b[i] - r[i]) * w[i];
+                               __global float* restrict r, ulong first, ulong end) {
+  const size_t i = first + get_global_id(0);
+  if (i < end) r[i] = (b[i] - r[i]) * w[i];
 }
 
 __kernel void vectors_update(__global const float* restrict u, __global const float* restrict w,
-                             __global float* restrict x, float a, float lower, ulong count) {
-  const size_t i = get_global_id(0);
-  if (i < count) x[i] = fmax(lower, fma(a * u[i], w[i], x[i]));
+                             __global float* restrict x, float a, float lower, ulong first, ulong end) {
+  const size_t i = first + get_global_id(0);
+  if (i < end) x[i] = fmax(lower, fma(a * u[i], w[i], x[i]));
 }
 
 #define AT(x, y, z) ((size_t)(x) + (size_t)nx * ((size_t)(y) + (size_t)ny * (size_t)((z)-offset)))

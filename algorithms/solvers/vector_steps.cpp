@@ -30,7 +30,10 @@ Step VectorSteps::elementwise(Domain over, const std::string& kernel, std::vecto
     const std::size_t count = layer * static_cast<std::size_t>(range.count());
     std::vector<SlabArgument> arguments(arrays.begin(), arrays.end());
     for (const Factor& factor : factors) arguments.emplace_back(factor(scalars));
-    arguments.emplace_back(std::uint64_t{count});
+    const std::size_t first =
+        over == Domain::slices ? layer * static_cast<std::size_t>(range.begin - slab.offset()) : 0;
+    arguments.emplace_back(std::uint64_t{first});
+    arguments.emplace_back(std::uint64_t{first + count});
     slab.launch({file, kernel, ""}, {count, 1, 1}, arguments);
   };
   return step;

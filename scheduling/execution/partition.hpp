@@ -2,9 +2,9 @@
 #pragma once
 
 #include <map>
-#include <memory>
 #include <string>
 
+#include "scheduling/execution/mover.hpp"
 #include "scheduling/planning/visits.hpp"
 #include "scheduling/slabs/slab.hpp"
 #include "scheduling/transport/bus_traffic.hpp"
@@ -21,35 +21,33 @@ class Partition {
   void start(const std::vector<std::string>& to_load);
   /// The visits of a step. `checked` is called before each.
   void perform(const Step& step, const Scalars& scalars, const std::function<void()>& checked);
-  /// Slices of a volume at the lower border of the interior, which the device below needs, go to the transport; those
-  /// above the interior come from there.
-  void offer_halo(const std::string& name);
-  void fetch_halo(const std::string& name);
+  /// Slices of a volume that neighbours read in this step go to the transport; those that this device reads of theirs
+  /// come from there.
+  void offer_halo(const Step& step, const std::string& name);
+  void fetch_halo(const Step& step, const std::string& name);
   /// What stays here of a kept array goes to the transport.
   void save(const std::string& name);
   /// The interior of the output goes to the sink.
   void deliver(const std::string& name, VolumeSink& sink);
-  bool holds(const std::string& name) const { return places_.at(name) != Place::home; }
+  bool holds(const std::string& name) const { return mover_.place(name) != Place::home; }
 
  private:
-  void carry_out(const Residence::Move& move);
-  void load(const ArrayNeed& need, const Residence::Part& part);
-  void store(const ArrayNeed& need, const Residence::Part& part);
-  void from_store(const ArrayNeed& need, const Residence::Part& part, bool back);
-  void load_whole(const std::string& name);
-  void send_sums(const Step& step, const Visit& visit);
-  std::size_t bytes_at(const ArrayNeed& need, std::int64_t begin) const;
-  SlabPlan at(const Visit& visit) const;
-  Range extended() const { return slab_.extended(); }
+  void work(const Step& step, const Visit& visit, const Scalars& scalars);
+  void bring(const Visit& visit, const VisitMoves& moves);
+  bool follows_another(const Step& step, const Visit& visit) const;
+  bool passes_on(const Visit& visit) const { return visit.passes_on && plan_.slabs.size() > 1; }
+  void keep_sums(const Step& step, const Visit& visit);
+  void send_sums(const Step& step, const std::vector<Visit>& visits);
+  Range summed(const Step& step, const Visit& visit) const;
+  std::size_t number() const;
 
   const Program& program_;
   const Plan& plan_;
   int device_;
   Transport& transport_;
   BusTraffic& traffic_;
-  std::map<std::string, Place> places_;
-  Residence residence_;
   Slab slab_;
+  Mover mover_;
 };
 
 }  // namespace halocline

@@ -113,7 +113,7 @@ class StepRun {
   }
 
   void perform(const Step& step) {
-    if (step.over == Domain::ray_sums) exchange_halos(step);
+    exchange_halos(step);
     transport_.begin_step();
     threads_.each(plan_, [&](int device) {
       try {
@@ -127,12 +127,9 @@ class StepRun {
   }
 
   void exchange_halos(const Step& step) {
-    if (!plan_.resident || plan_.slabs.size() == 1) return;
-    for (const auto& [name, access] : step.arrays) {
-      const ArrayNeed& need = array_of(plan_.requirements, name);
-      if (need.kind != ArrayKind::volume || need.lifetime == Lifetime::input) continue;
-      threads_.each(plan_, [&, &array = name](int device) { partitions_.at(device)->offer_halo(array); });
-      threads_.each(plan_, [&, &array = name](int device) { partitions_.at(device)->fetch_halo(array); });
+    for (const auto& name : volumes_to_share(program_, step, plan_)) {
+      threads_.each(plan_, [&](int device) { partitions_.at(device)->offer_halo(step, name); });
+      threads_.each(plan_, [&](int device) { partitions_.at(device)->fetch_halo(step, name); });
     }
   }
 

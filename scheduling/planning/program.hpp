@@ -34,6 +34,9 @@ struct Step {
   std::vector<ArrayAccess> arrays;
   /// Names that `prepare` and `work` use, and the program's arrays that they stand for.
   std::map<std::string, std::string> names = {};
+  /// slices: how many slices below and above its own `work` reads of the volumes that the step only reads. At the
+  /// volume's faces there are fewer. The program's halos are at least as large.
+  int halo_low = 0, halo_high = 0;
   /// ray_sums: once for every slab, before its first batch.
   std::function<void(Slab&)> prepare = {};
   /// voxel_sums: once for every batch and slab, before `work` adds the batch to slices (FDK's row filter).
@@ -58,9 +61,10 @@ struct Step {
 /// special case of these one step over ray or voxel sums, for which the executor has faster forms.
 struct Program {
   std::string name;
-  /// Sizes, arrays, kernels, the number of iterations, and how many slices beyond its interior a slab needs of a volume
-  /// that ray_sums read (halo_high). Volumes and projections of lifetime scratch are lost after a
-  /// step's work on one slab and batch, others outlive it. One volume is the output.
+  /// Sizes, arrays, kernels, the number of iterations, and for how many slices beyond its interior a slab has room:
+  /// halo_high slices of a volume that ray_sums read, and those that steps read (Step::halo_low, halo_high). Volumes
+  /// and projections of lifetime scratch are lost after a step's work on one slab and batch, others outlive it. One
+  /// volume is the output.
   Requirements needs;
   /// Detector rows that voxel_sums need for slices; empty: all.
   std::function<Range(Range slices)> detector_rows = {};

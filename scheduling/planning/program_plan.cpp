@@ -7,6 +7,7 @@
 #include "scheduling/planning/cost.hpp"
 #include "scheduling/planning/layout.hpp"
 #include "scheduling/planning/missing_slices.hpp"
+#include "scheduling/planning/second_buffers.hpp"
 #include "scheduling/planning/visits.hpp"
 
 namespace halocline {
@@ -43,6 +44,7 @@ class ProgramPlanner {
  public:
   ProgramPlanner(const Program& program, std::span<const DeviceModel> devices, const PlanOptions& options)
       : program_(program), options_(options) {
+    check_halos(program);
     common_.requirements = program.needs;
     common_.devices.assign(devices.begin(), devices.end());
     common_.host_bandwidth = options.host_bandwidth;
@@ -70,19 +72,25 @@ class ProgramPlanner {
     if (other && (!best || other->seconds < (1 - worth_another) * best->seconds)) best = std::move(other);
   }
 
-  // Of all steps of all iterations on one device, transfers aside.
+  // What is done with each step of the program, how often it runs.
+  template <class Function>
+  void for_each_step(Function&& function) const {
+    for (const Step& step : program_.first) function(step, 1);
+    for (const Step& step : program_.each) function(step, program_.needs.iterations);
+  }
+
+  // Of one device, transfers aside.
+  double step_seconds(const Step& step, const DeviceModel& device) const {
+    if (!(step.units > 0)) return 0;
+    Requirements needs = program_.needs;
+    needs.cost = step.cost;
+    return step.units / unit_rate(needs, device);
+  }
+
+  // The same of all steps of all iterations.
   double step_seconds(const DeviceModel& device) const {
     double seconds = 1e-9;
-    const auto add = [&](const std::vector<Step>& steps, int times) {
-      for (const Step& step : steps) {
-        if (!(step.units > 0)) continue;
-        Requirements needs = program_.needs;
-        needs.cost = step.cost;
-        seconds += times * step.units / unit_rate(needs, device);
-      }
-    };
-    add(program_.first, 1);
-    add(program_.each, program_.needs.iterations);
+    for_each_step([&](const Step& step, int times) { seconds += times * step_seconds(step, device); });
     return seconds;
   }
 
@@ -93,15 +101,25 @@ class ProgramPlanner {
     if (may_be_whole && options_.batch == 0)
       if (auto whole = try_resident(numbers, needs, views)) return whole;
     const auto batches = batch_sizes(needs, options_);
+    const Requirements visited = with_step_sums(program_, needs);
     if (may_be_whole)
       for (const int batch : batches)
-        if (auto stored = try_resident(numbers, with_stores(needs), batch)) return stored;
+        if (auto stored = try_resident(numbers, with_stores(visited), batch)) return stored;
+    // Transfers that hide behind kernels are worth a smaller batch, and the few kernels of steps over views are not.
+    const Requirements all = with_spares(program_, visited, true), sums = with_spares(program_, visited, false);
     for (const int batch : batches)
-      if (auto resident = try_resident(numbers, needs, batch)) return resident;
+      for (const Requirements* each : {&all, &sums})
+        if (auto resident = try_resident(numbers, batch < views ? *each : visited, batch)) return resident;
     for (const int batch : batches)
-      if (auto slabs = lay_out_visited(needs, devices_of(numbers), 1, batch, options_.minimum_slabs))
-        return finished(numbers, needs, *std::move(slabs), batch);
-    return std::nullopt;
+      if (auto resident = try_resident(numbers, visited, batch)) return resident;
+    std::optional<Plan> best;
+    for (const Requirements* each : {&all, &sums, &visited})
+      for (const int batch : batches)
+        if (auto slabs = lay_out_visited(*each, devices_of(numbers), 1, batch, options_.minimum_slabs)) {
+          Plan plan = finished(numbers, *each, *std::move(slabs), batch);
+          if (!best || plan.seconds < best->seconds) best = std::move(plan);
+        }
+    return best;
   }
 
   std::vector<DeviceModel> devices_of(const std::vector<int>& numbers) const {
@@ -133,9 +151,23 @@ class ProgramPlanner {
       speed += device.speed;
       bandwidth = std::max(bandwidth, device.bus_bandwidth);
     }
-    const double transfers = bandwidth > 0 ? plan.bus_bytes / bandwidth : 0;
-    plan.seconds = (options_.speeds.empty() ? 1 / speed : step_seconds(plan.devices.front())) + transfers;
+    const double kernels = options_.speeds.empty() ? 1 / speed : step_seconds(plan.devices.front());
+    plan.seconds = kernels;
+    if (bandwidth > 0) plan.seconds += plan.bus_bytes / bandwidth - hidden_seconds(plan, kernels, bandwidth);
     return plan;
+  }
+
+  // Seconds of transfers while kernels of the same step run, which take `kernels` in all steps.
+  double hidden_seconds(const Plan& plan, double kernels, double bandwidth) const {
+    const auto& device = plan.devices[static_cast<std::size_t>(plan.slabs.front().device)];
+    const double scale = kernels / step_seconds(device);
+    double seconds = 0;
+    for_each_step([&](const Step& step, int times) {
+      if (step.units > 0 && overlaps(step, plan))
+        seconds +=
+            times * std::min(scale * step_seconds(step, device), count_step_bytes(program_, step, plan) / bandwidth);
+    });
+    return seconds;
   }
 
   // Kept arrays that lie with the host; inputs are there anyway.

@@ -1,6 +1,7 @@
 #include "scheduling/planning/visits.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace halocline {
 namespace {
@@ -149,58 +150,127 @@ Access access_in(const Visit& visit, const Step& step, Access access) {
   return sums && access == Access::out && !visit.begins ? Access::inout : access;
 }
 
-std::size_t part_bytes(const ArrayNeed& need, const Requirements& requirements, const Residence::Part& part) {
-  return need.kind == ArrayKind::volume ? array_bytes(need, requirements, part.range.count(), 0, 0)
-                                        : array_bytes(need, requirements, 0, part.rows.count(), part.range.count());
+Halo halo_of(const Program& program, const Step& step) {
+  if (step.over == Domain::slices) return {step.halo_low, step.halo_high};
+  if (step.over == Domain::ray_sums) return {0, program.needs.halo_high};
+  return {};
 }
 
-Residence::Part part_of_visit(const ArrayNeed& need, const Plan& plan, const Visit& visit) {
-  if (need.kind == ArrayKind::volume) return {plan.slabs[visit.slab].interior, {}};
-  return {visit.views, visit.rows};
+Residence::Part part_of_visit(const Program& program, const Step& step, const ArrayAccess& array, const Plan& plan,
+                              const Visit& visit) {
+  if (array_of(plan.requirements, array.name).kind != ArrayKind::volume) return {visit.views, visit.rows};
+  const Range interior = plan.slabs[visit.slab].interior;
+  const Halo halo = array.access == Access::in ? halo_of(program, step) : Halo{};
+  return {interior, {}, interior.grown(halo.low, halo.high, static_cast<std::int64_t>(program.needs.size[2]))};
+}
+
+std::vector<VisitMoves> moves_of(const Program& program, const Step& step, const Plan& plan,
+                                 const std::vector<Visit>& visits) {
+  Residence residence(places_of(plan));
+  std::vector<VisitMoves> result(visits.size());
+  const auto add = [](std::vector<Residence::Move>& moves, const std::vector<Residence::Move>& more) {
+    moves.insert(moves.end(), more.begin(), more.end());
+  };
+  for (std::size_t n = 0; n < visits.size(); ++n) {
+    const Visit& visit = visits[n];
+    for (const auto& array : step.arrays)
+      add(result[n].before,
+          residence.enter(array.name, part_of_visit(program, step, array, plan, visit),
+                          access_in(visit, step, array.access), visit.begins && array.access == Access::out));
+    if ((visit.passes_on && plan.slabs.size() > 1) || n + 1 == visits.size()) add(result[n].after, residence.leave());
+  }
+  return result;
+}
+
+SharedHalo shared_halo(const Halo& halo, const Plan& plan, std::size_t slab) {
+  const Range own = plan.slabs[slab].interior;
+  const auto slices = static_cast<std::int64_t>(plan.requirements.size[2]);
+  const Range held = own.grown(halo.low, halo.high, slices);
+  const Range low{own.begin, own.begin == 0 ? own.begin : std::min(own.end, own.begin + halo.high)},
+      high{own.end == slices ? own.end : std::max(low.end, own.end - halo.low), own.end};
+  SharedHalo result;
+  for (const Range range : {low, high})
+    if (!range.empty()) result.offered.push_back(range);
+  for (const Range range : {Range{held.begin, own.begin}, Range{own.end, held.end}})
+    if (!range.empty()) result.fetched.push_back(range);
+  return result;
+}
+
+std::vector<std::string> volumes_to_share(const Program& program, const Step& step, const Plan& plan) {
+  std::vector<std::string> result;
+  const Halo halo = halo_of(program, step);
+  if (!plan.resident || plan.slabs.size() == 1 || halo.low + halo.high == 0) return result;
+  for (const auto& [name, access] : step.arrays) {
+    const ArrayNeed& need = array_of(plan.requirements, name);
+    if (need.kind == ArrayKind::volume && access == Access::in && need.lifetime != Lifetime::input)
+      result.push_back(name);
+  }
+  return result;
+}
+
+void check_halos(const Program& program) {
+  for (const auto* steps : {&program.first, &program.each})
+    for (const Step& step : *steps) {
+      if (step.halo_low == 0 && step.halo_high == 0) continue;
+      if (step.over != Domain::slices || step.halo_low > program.needs.halo_low ||
+          step.halo_high > program.needs.halo_high)
+        throw std::logic_error(program.name + ": slabs have no room for the halo of " + step.name);
+      for (const auto& [name, access] : step.arrays)
+        if (access == Access::inout)
+          throw std::logic_error(program.name + ": " + step.name + " reads neighbours in " + name +
+                                 ", which it writes");
+    }
 }
 
 namespace {
 
-double bytes_of(const Program& program, const Step& step, const Plan& plan, int device) {
+std::size_t part_bytes(const ArrayNeed& need, const Requirements& requirements, const Residence::Move& move) {
+  if (need.kind != ArrayKind::volume)
+    return array_bytes(need, requirements, 0, move.part.rows.count(), move.part.range.count());
+  const bool load = move.kind == Residence::Move::Kind::load;
+  return array_bytes(need, requirements, (load ? move.part.held : move.part.range).count(), 0, 0);
+}
+
+double visit_bytes(const Program& program, const Step& step, const Plan& plan, int device) {
   const auto places = places_of(plan);
-  Residence residence(places);
   double bytes = 0;
   const auto count = [&](const std::vector<Residence::Move>& moves) {
-    for (const auto& move : moves) {
-      if (move.kind == Residence::Move::Kind::zero || places.at(move.name) != Place::home) continue;
-      const ArrayNeed& need = array_of(plan.requirements, move.name);
-      auto part = move.part;
-      if (need.kind == ArrayKind::volume && move.kind == Residence::Move::Kind::load)
-        part.range = part.range.grown(0, plan.requirements.halo_high, static_cast<std::int64_t>(program.needs.size[2]));
-      bytes += static_cast<double>(part_bytes(need, plan.requirements, part));
-    }
+    for (const auto& move : moves)
+      if (move.kind != Residence::Move::Kind::zero && places.at(move.name) == Place::home)
+        bytes += static_cast<double>(part_bytes(array_of(plan.requirements, move.name), plan.requirements, move));
   };
-  for (const Visit& visit : visits_of(program, step, plan, device)) {
-    for (const auto& [name, access] : step.arrays)
-      count(residence.enter(name, part_of_visit(array_of(plan.requirements, name), plan, visit),
-                            access_in(visit, step, access), visit.begins && access == Access::out));
-    const bool hands_on = visit.passes_on && plan.slabs.size() > 1;
-    if (hands_on) count(residence.leave());
+  for (const VisitMoves& moves : moves_of(program, step, plan, visits_of(program, step, plan, device))) {
+    count(moves.before);
+    count(moves.after);
   }
-  count(residence.leave());
+  return bytes;
+}
+
+double halo_bytes(const Program& program, const Step& step, const Plan& plan) {
+  double bytes = 0;
+  for (const auto& name : volumes_to_share(program, step, plan))
+    for (std::size_t n = 0; n < plan.slabs.size(); ++n) {
+      const auto [offered, fetched] = shared_halo(halo_of(program, step), plan, n);
+      for (const auto* ranges : {&offered, &fetched})
+        for (const Range range : *ranges)
+          bytes += static_cast<double>(
+              array_bytes(array_of(plan.requirements, name), plan.requirements, range.count(), 0, 0));
+    }
   return bytes;
 }
 
 }  // namespace
 
+double count_step_bytes(const Program& program, const Step& step, const Plan& plan) {
+  double bytes = halo_bytes(program, step, plan);
+  for (const int device : devices_of(plan)) bytes += visit_bytes(program, step, plan, device);
+  return bytes;
+}
+
 double count_program_bytes(const Program& program, const Plan& plan) {
-  const auto devices = devices_of(plan);
-  const auto steps = [&](const std::vector<Step>& all) {
-    double bytes = 0;
-    for (const Step& step : all) {
-      for (const int device : devices) bytes += bytes_of(program, step, plan, device);
-      if (step.over == Domain::ray_sums && plan.resident)  // halos of the volume, from device to device
-        bytes += 2.0 * static_cast<double>(devices.size() - 1) * plan.requirements.halo_high * 4.0 *
-                 static_cast<double>(program.needs.size[0] * program.needs.size[1]);
-    }
-    return bytes;
-  };
-  double bytes = steps(program.first) + program.needs.iterations * steps(program.each);
+  double bytes = 0;
+  for (const Step& step : program.first) bytes += count_step_bytes(program, step, plan);
+  for (const Step& step : program.each) bytes += program.needs.iterations * count_step_bytes(program, step, plan);
   for (const auto& [name, place] : places_of(plan)) {  // inputs that stay, and the result
     const ArrayNeed& need = array_of(plan.requirements, name);
     if (place == Place::home) continue;

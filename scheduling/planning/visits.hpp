@@ -40,6 +40,7 @@ class Residence {
  public:
   struct Part {
     Range range, rows;  ///< slices of a volume, views and rows of projections
+    Range held = {};    ///< slices with the halos that the step reads, which a load brings
     bool operator==(const Part&) const = default;
   };
   struct Move {
@@ -66,13 +67,38 @@ class Residence {
 /// What a visit does with an array of its step: sums go on from what other visits left.
 Access access_in(const Visit& visit, const Step& step, Access access);
 
-/// Bytes of a part of an array, `halo` slices above the slab's included.
-std::size_t part_bytes(const ArrayNeed& need, const Requirements& requirements, const Residence::Part& part);
+/// The part of an array of its step that a visit works on.
+Residence::Part part_of_visit(const Program& program, const Step& step, const ArrayAccess& array, const Plan& plan,
+                              const Visit& visit);
 
-/// Slices of a slab that a load brings, and those that a store takes.
-Residence::Part part_of_visit(const ArrayNeed& need, const Plan& plan, const Visit& visit);
+/// What has to move before a visit's kernels, and after them for the device that it passes on to.
+struct VisitMoves {
+  std::vector<Residence::Move> before, after;
+};
+/// For each of a step's visits.
+std::vector<VisitMoves> moves_of(const Program& program, const Step& step, const Plan& plan,
+                                 const std::vector<Visit>& visits);
 
-/// Bytes over the bus, both ways, of the whole program.
+/// Slices beside those that a step's kernels work on which they read.
+struct Halo {
+  int low = 0, high = 0;
+};
+Halo halo_of(const Program& program, const Step& step);
+
+/// Halos of a volume between slabs that stay on their devices: slices of the slab that others read, and those of others
+/// that it reads. No range is empty.
+struct SharedHalo {
+  std::vector<Range> offered, fetched;
+};
+SharedHalo shared_halo(const Halo& halo, const Plan& plan, std::size_t slab);
+/// Volumes whose halos have to be brought up to date before a step.
+std::vector<std::string> volumes_to_share(const Program& program, const Step& step, const Plan& plan);
+
+/// Throws std::logic_error where a step reads more halo than the program has room for, or of a volume that it writes.
+void check_halos(const Program& program);
+
+/// Bytes of a step over the bus, both ways, and of the whole program.
+double count_step_bytes(const Program& program, const Step& step, const Plan& plan);
 double count_program_bytes(const Program& program, const Plan& plan);
 
 }  // namespace halocline

@@ -402,10 +402,10 @@ void Slab::download_bytes(const std::string& name, std::size_t offset, std::size
           [&](std::span<const Event> waits) { return staging_.read(buffer, offset, bytes, take, waits); });
 }
 
-void Slab::upload_bytes(const std::string& name, std::size_t bytes, const Staging::Piece& fill) {
+void Slab::upload_bytes(const std::string& name, std::size_t offset, std::size_t bytes, const Staging::Piece& fill) {
   const Buffer& buffer = array(name).buffer;
   enqueue(Queue::upload, {{name, Access::out}},
-          [&](std::span<const Event> waits) { return staging_.write(buffer, 0, bytes, fill, waits); });
+          [&](std::span<const Event> waits) { return staging_.write(buffer, offset, bytes, fill, waits); });
 }
 
 void Slab::wait() {

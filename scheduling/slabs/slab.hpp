@@ -115,8 +115,12 @@ class Slab {
   /// `bytes` at `offset` of an array (projections).
   void upload_bytes(const std::string& name, std::size_t offset, const void* host, std::size_t bytes);
   void download_bytes(const std::string& name, std::size_t offset, void* host, std::size_t bytes);
-  /// `bytes` into the beginning of an array, which `fill` writes piece by piece into the memory that the bus reads.
-  void upload_bytes(const std::string& name, std::size_t bytes, const Staging::Piece& fill);
+  /// `bytes` into an array, at its beginning or at `offset`, which `fill` writes piece by piece into the memory that
+  /// the bus reads.
+  void upload_bytes(const std::string& name, std::size_t offset, std::size_t bytes, const Staging::Piece& fill);
+  void upload_bytes(const std::string& name, std::size_t bytes, const Staging::Piece& fill) {
+    upload_bytes(name, 0, bytes, fill);
+  }
   /// `bytes` at `offset` of an array, which `take` gets piece by piece; all have arrived when the call returns.
   void download_bytes(const std::string& name, std::size_t offset, std::size_t bytes, const Staging::Piece& take);
   /// Whether an upload of so many bytes takes them from where they lie.

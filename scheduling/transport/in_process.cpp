@@ -46,6 +46,11 @@ void InProcessTransport::pass_on(std::size_t slab, std::int64_t batch) {
   changed_.notify_all();
 }
 
+bool InProcessTransport::passed_on(std::size_t slab, std::int64_t batch) {
+  const std::lock_guard lock(mutex_);
+  return passed_on_.contains({slab, batch});
+}
+
 void InProcessTransport::await(std::size_t slab, std::int64_t batch) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return failed_ || passed_on_.contains({slab, batch}); });

@@ -24,6 +24,7 @@ class InProcessTransport : public Transport {
   void put(const std::string& array, std::size_t first, std::size_t count, const std::byte* from) override;
   void get(const std::string& array, std::size_t first, std::size_t count, std::byte* to) const override;
   void pass_on(std::size_t slab, std::int64_t batch) override;
+  bool passed_on(std::size_t slab, std::int64_t batch) override;
   void await(std::size_t slab, std::int64_t batch) override;
   void begin_step() override;
   void fail() override;

@@ -31,6 +31,8 @@ class Transport {
 
   /// The parts of the rays of a batch that lie in the slabs up to and including `slab` are there.
   virtual void pass_on(std::size_t slab, std::int64_t batch) = 0;
+  /// Whether that has been said.
+  virtual bool passed_on(std::size_t slab, std::int64_t batch) = 0;
   /// Waits for that. Throws ClError if the partition that was to pass it on has failed.
   virtual void await(std::size_t slab, std::int64_t batch) = 0;
   /// A step begins: nothing has been passed on.

@@ -1,0 +1,166 @@
+#include "scheduling/execution/mover.hpp"
+
+#include <algorithm>
+
+namespace halocline {
+
+using Move = Residence::Move;
+
+Mover::Mover(const Plan& plan, Slab& slab, Transport& transport, BusTraffic& traffic)
+    : plan_(plan), slab_(slab), transport_(transport), traffic_(traffic), places_(places_of(plan)) {}
+
+void Mover::begin(std::map<std::string, std::string> second_buffers) {
+  seconds_ = std::move(second_buffers);
+  left_.clear();
+  to_turn_.clear();
+}
+
+void Mover::bring(const std::vector<Move>& moves) {
+  for (const Move& move : moves) {
+    const auto second = seconds_.find(move.name);
+    if (second == seconds_.end()) continue;
+    to_turn_.insert(move.name);
+    if (move.kind == Move::Kind::store)
+      left_[move.name] = {move.part};
+    else
+      carry_out(move, second->second);
+  }
+  // these wait for the kernels
+  for (const Move& move : moves)
+    if (!seconds_.contains(move.name)) carry_out(move, move.name);
+}
+
+void Mover::turn() {
+  for (const auto& name : to_turn_) {
+    slab_.swap(name, seconds_.at(name));
+    if (const auto left = left_.find(name); left != left_.end()) left->second.turned = true;
+  }
+  to_turn_.clear();
+}
+
+void Mover::leave(const std::vector<Move>& stores) {
+  for (const Move& move : stores)
+    if (seconds_.contains(move.name))
+      left_[move.name] = {move.part};
+    else
+      carry_out(move, move.name);
+}
+
+void Mover::flush() {
+  for (const auto& [name, left] : left_) store(name, left.part, left.turned ? seconds_.at(name) : name);
+  left_.clear();
+}
+
+void Mover::carry_out(const Move& move, const std::string& array) {
+  switch (move.kind) {
+    case Move::Kind::zero:
+      return need_of(move.name).kind == ArrayKind::volume ? slab_.fill(array, 0, move.part.range)
+                                                          : slab_.fill(array, 0);
+    case Move::Kind::load:
+      return load(move.name, move.part, array);
+    case Move::Kind::store:
+      return store(move.name, move.part, array);
+  }
+}
+
+void Mover::load(const std::string& name, const Residence::Part& part, const std::string& array) {
+  const ArrayNeed& need = need_of(name);
+  if (places_.at(name) == Place::device)
+    copy_stored(need, part, false);
+  else if (need.kind == ArrayKind::volume)
+    load_volume(need, part.held, array);
+  else
+    load_rows(need, part, array);
+}
+
+void Mover::store(const std::string& name, const Residence::Part& part, const std::string& array) {
+  const ArrayNeed& need = need_of(name);
+  if (places_.at(name) == Place::device) return copy_stored(need, part, true);
+  const bool volume = need.kind == ArrayKind::volume;
+  store_bytes(need, volume ? bytes_of(need, part.range.begin - held_with(part.range).begin) : 0, part.range, array);
+}
+
+// What a slab with this interior holds.
+Range Mover::held_with(Range interior) const {
+  const Requirements& all = plan_.requirements;
+  return interior.grown(all.halo_low, all.halo_high, static_cast<std::int64_t>(all.size[2]));
+}
+
+// Of slices of a volume, or views.
+std::size_t Mover::bytes_of(const ArrayNeed& need, std::int64_t count) const {
+  return need.kind == ArrayKind::volume
+             ? array_bytes(need, plan_.requirements, count, 0, 0)
+             : array_bytes(need, plan_.requirements, 0, static_cast<std::int64_t>(plan_.requirements.stack[1]), count);
+}
+
+void Mover::load_volume(const ArrayNeed& need, Range slices, const std::string& array) {
+  const std::size_t begin = bytes_of(need, slices.begin), bytes = bytes_of(need, slices.count());
+  slab_.upload_bytes(array, bytes_of(need, slices.begin - slab_.extended().begin), bytes,
+                     [&](std::byte* at, std::size_t first, std::size_t count) {
+                       transport_.get(need.name, begin + first, count, at);
+                     });
+  traffic_.up += bytes;
+}
+
+// A band of the rows of each view, one after the other.
+void Mover::load_rows(const ArrayNeed& need, const Residence::Part& part, const std::string& array) {
+  const auto size = [](std::int64_t count) { return static_cast<std::size_t>(count); };
+  const std::size_t view = bytes_of(need, 1), row = view / plan_.requirements.stack[1],
+                    band = row * size(part.rows.count()), bytes = band * size(part.range.count());
+  slab_.upload_bytes(array, bytes, [&](std::byte* at, std::size_t first, std::size_t count) {
+    while (count > 0) {
+      const std::size_t within = first % band, now = std::min(count, band - within);
+      transport_.get(need.name, view * (size(part.range.begin) + first / band) + row * size(part.rows.begin) + within,
+                     now, at);
+      at += now;
+      first += now;
+      count -= now;
+    }
+  });
+  traffic_.up += bytes;
+}
+
+void Mover::store_bytes(const ArrayNeed& need, std::size_t offset, Range range, const std::string& array) {
+  const std::size_t begin = bytes_of(need, range.begin), bytes = bytes_of(need, range.count());
+  slab_.download_bytes(array, offset, bytes, [&](std::byte* at, std::size_t first, std::size_t count) {
+    transport_.put(need.name, begin + first, count, at);
+  });
+  traffic_.down += bytes;
+}
+
+void Mover::copy_stored(const ArrayNeed& need, const Residence::Part& part, bool back) {
+  const std::size_t begin = bytes_of(need, part.range.begin), bytes = bytes_of(need, part.range.count());
+  const std::string stored = stored_name(need.name);
+  if (back)
+    slab_.copy({{need.name, 0, stored, begin, bytes}});
+  else
+    slab_.copy({{stored, begin, need.name, 0, bytes}});
+}
+
+void Mover::load_slices(const std::string& name, Range slices) {
+  load_volume(need_of(name), slices, name);
+}
+
+void Mover::store_slices(const std::string& name, Range slices) {
+  const ArrayNeed& need = need_of(name);
+  store_bytes(need, bytes_of(need, slices.begin - slab_.extended().begin), slices, name);
+}
+
+void Mover::load_whole(const std::string& name) {
+  const ArrayNeed& need = need_of(name);
+  if (need.kind == ArrayKind::volume) return load_slices(name, slab_.extended());
+  const std::size_t bytes = whole_bytes(need, plan_.requirements);
+  slab_.upload_bytes(
+      places_.at(name) == Place::device ? stored_name(name) : name, bytes,
+      [&](std::byte* at, std::size_t first, std::size_t count) { transport_.get(name, first, count, at); });
+  traffic_.up += bytes;
+}
+
+void Mover::save_whole(const std::string& name) {
+  const ArrayNeed& need = need_of(name);
+  if (need.kind == ArrayKind::volume) return store_slices(name, slab_.interior());
+  const auto views = static_cast<std::int64_t>(plan_.requirements.stack[2]);
+  store_bytes(need, 0, {0, views}, places_.at(name) == Place::device ? stored_name(name) : name);
+}
+
+}  // namespace halocline

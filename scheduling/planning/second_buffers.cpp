@@ -1,0 +1,110 @@
+#include "scheduling/planning/second_buffers.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "scheduling/planning/visits.hpp"
+
+namespace halocline {
+namespace {
+
+std::string spare_name(std::size_t number) {
+  return "spare projections " + std::to_string(number);
+}
+
+bool is_spare(const ArrayNeed& need) {
+  return need.lifetime == Lifetime::scratch && need.name.starts_with("spare projections ");
+}
+
+bool alike(const ArrayNeed& a, const ArrayNeed& b) {
+  return a.kind == b.kind && a.element_bytes == b.element_bytes && a.components == b.components &&
+         a.row_length == b.row_length && a.rows == b.rows;
+}
+
+bool names(const Step& step, const std::string& array) {
+  return std::any_of(step.arrays.begin(), step.arrays.end(),
+                     [&](const ArrayAccess& each) { return each.name == array; });
+}
+
+// Arrays of the step that are like `need`.
+std::size_t count_alike(const Step& step, const Requirements& requirements, const ArrayNeed& need) {
+  return static_cast<std::size_t>(std::count_if(step.arrays.begin(), step.arrays.end(), [&](const ArrayAccess& each) {
+    return alike(array_of(requirements, each.name), need);
+  }));
+}
+
+std::vector<const Step*> steps_of(const Program& program) {
+  std::vector<const Step*> result;
+  for (const Step& step : program.first) result.push_back(&step);
+  for (const Step& step : program.each) result.push_back(&step);
+  return result;
+}
+
+}  // namespace
+
+std::map<std::string, std::string> second_buffers(const Step& step, const Plan& plan) {
+  const auto places = places_of(plan);
+  const auto at_home = [&](const std::string& name) {
+    const auto place = places.find(name);
+    return place != places.end() && place->second == Place::home;
+  };
+  std::map<std::string, std::string> result;
+  std::set<std::string> taken;
+  for (const auto& [name, access] : step.arrays) {
+    if (!at_home(name)) continue;
+    const ArrayNeed& need = array_of(plan.requirements, name);
+    for (const ArrayNeed& other : plan.requirements.arrays) {
+      const bool free = is_spare(other) || (at_home(other.name) && !names(step, other.name));
+      if (!free || !alike(need, other) || taken.contains(other.name)) continue;
+      taken.insert(other.name);
+      result[name] = other.name;
+      break;
+    }
+  }
+  return result;
+}
+
+bool overlaps(const Step& step, const Plan& plan) {
+  const auto places = places_of(plan);
+  const auto seconds = second_buffers(step, plan);
+  return std::all_of(step.arrays.begin(), step.arrays.end(), [&](const ArrayAccess& each) {
+    return places.at(each.name) != Place::home || seconds.contains(each.name);
+  });
+}
+
+Requirements with_spares(const Program& program, Requirements requirements, bool all) {
+  std::vector<ArrayNeed> spares, seen;
+  for (const ArrayNeed& need : requirements.arrays) {
+    if (need.kind != ArrayKind::projections || !is_kept(need)) continue;
+    if (std::any_of(seen.begin(), seen.end(), [&](const ArrayNeed& other) { return alike(need, other); })) continue;
+    seen.push_back(need);
+    const auto there = static_cast<std::size_t>(
+        std::count_if(requirements.arrays.begin(), requirements.arrays.end(),
+                      [&](const ArrayNeed& other) { return is_kept(other) && alike(need, other); }));
+    std::size_t wanted = there;
+    for (const Step* step : steps_of(program))
+      if (all || step->over == Domain::ray_sums || step->over == Domain::voxel_sums)
+        wanted = std::max(wanted, 2 * count_alike(*step, requirements, need));
+    for (std::size_t n = there; n < wanted; ++n) {
+      ArrayNeed spare = need;
+      spare.name = spare_name(spares.size() + 1);
+      spare.lifetime = Lifetime::scratch;
+      spares.push_back(std::move(spare));
+    }
+  }
+  requirements.arrays.insert(requirements.arrays.end(), spares.begin(), spares.end());
+  return requirements;
+}
+
+Requirements with_step_sums(const Program& program, Requirements requirements) {
+  const auto steps = steps_of(program);
+  if (std::none_of(steps.begin(), steps.end(), [](const Step* step) { return bool(step->reduced); }))
+    return requirements;
+  requirements.arrays.push_back({.name = step_sums,
+                                 .kind = ArrayKind::fixed,
+                                 .element_bytes = sizeof(double),
+                                 .elements = 2 * std::max(requirements.size[2], requirements.stack[2])});
+  return requirements;
+}
+
+}  // namespace halocline
