@@ -31,6 +31,7 @@ Requirements with_stores(Requirements requirements) {
 
 std::vector<int> batch_sizes(const Requirements& requirements, const PlanOptions& options) {
   const int views = static_cast<int>(requirements.stack[2]);
+  if (views == 0) return {0};  // of volumes alone
   const int step = requirements.batch_step;
   const auto in_steps = [&](int batch) { return std::min(views, std::max(batch / step, 1) * step); };
   if (options.batch > 0) return {in_steps(options.batch)};

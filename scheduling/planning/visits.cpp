@@ -274,7 +274,10 @@ double count_program_bytes(const Program& program, const Plan& plan) {
   for (const auto& [name, place] : places_of(plan)) {  // inputs that stay, and the result
     const ArrayNeed& need = array_of(plan.requirements, name);
     if (place == Place::home) continue;
-    if (need.lifetime == Lifetime::input || need.lifetime == Lifetime::output)
+    if (need.kind == ArrayKind::volume && need.lifetime == Lifetime::input)
+      for (const auto& slab : plan.slabs)
+        bytes += static_cast<double>(array_bytes(need, plan.requirements, slab.extended.count(), 0, 0));
+    else if (need.lifetime == Lifetime::input || need.lifetime == Lifetime::output)
       bytes += static_cast<double>(whole_bytes(need, plan.requirements));
   }
   return bytes;

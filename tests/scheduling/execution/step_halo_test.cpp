@@ -1,0 +1,220 @@
+// labels: device slab
+// Steps over slices that read neighbours: the bits of a plain loop, however the volume is split.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "algorithms/solvers/ray_operator.hpp"
+#include "algorithms/solvers/vector_steps.hpp"
+#include "host/error.hpp"
+#include "scheduling/execution/program_run.hpp"
+#include "scheduling/planning/program_plan.hpp"
+#include "scheduling/planning/visits.hpp"
+#include "scheduling/profiling/rates.hpp"
+#include "tests/reference/projector_scenes.hpp"
+
+namespace halocline {
+namespace {
+
+constexpr const char* kernel = R"(
+#pragma OPENCL FP_CONTRACT OFF
+__kernel void weighted_z(__global const float* restrict from, __global const float* restrict add,
+                         __global float* restrict to, int nx, int ny, int nz, int offset, int begin, int end, int low,
+                         int high, float scale) {
+  const int x = (int)get_global_id(0), y = (int)get_global_id(1), z = begin + (int)get_global_id(2);
+  if (x >= nx || y >= ny || z >= end) return;
+  const size_t layer = (size_t)nx * ny, i = x + (size_t)nx * y + layer * (z - offset);
+  float sum = 0.0f;
+  for (int d = -low; d <= high; ++d)
+    if (z + d >= 0 && z + d < nz) sum = fma((float)(d + 5), from[i + d * (long)layer], sum);
+  to[i] = fma(sum, scale, add[i]);
+}
+)";
+
+struct Halos {
+  int low, high;
+};
+
+// to = add + scale * the sum of (d + 5) from(z + d).
+Step weighted(const std::string& from, const std::string& add, const std::string& to, Halos halo) {
+  return {.name = "weighted_z",
+          .over = Domain::slices,
+          .arrays = {in(from), in(add), out(to)},
+          .halo_low = halo.low,
+          .halo_high = halo.high,
+          .work = [=](Slab& slab, const auto&, const Scalars&) {
+            const Range slices = slab.interior();
+            slab.launch({"weighted_z.cl", "weighted_z", ""}, slices,
+                        {in(from), in(add), out(to), slab.nx(), slab.ny(), slab.nz(), slab.offset(),
+                         static_cast<std::int32_t>(slices.begin), static_cast<std::int32_t>(slices.end), halo.low,
+                         halo.high, 0.0625f});
+          }};
+}
+
+Volume weighted(const Volume& from, const Volume& add, Halos halo) {
+  Volume to(from.grid);
+  const std::size_t layer = from.grid.size[0] * from.grid.size[1];
+  const auto slices = static_cast<std::int64_t>(from.grid.size[2]);
+  for (std::int64_t z = 0; z < slices; ++z)
+    for (std::size_t n = 0; n < layer; ++n) {
+      float sum = 0;
+      for (int d = -halo.low; d <= halo.high; ++d)
+        if (z + d >= 0 && z + d < slices)
+          sum = std::fma(static_cast<float>(d + 5), from.voxels[n + layer * static_cast<std::size_t>(z + d)], sum);
+      const std::size_t i = n + layer * static_cast<std::size_t>(z);
+      to.voxels[i] = std::fma(sum, 0.0625f, add.voxels[i]);
+    }
+  return to;
+}
+
+const Grid grid{{7, 5, 11}, {1, 1, 1}};
+
+Program stencils(Halos first, Halos second) {
+  Program program;
+  program.name = program.needs.algorithm = "stencils";
+  program.needs.size = grid.size;
+  program.needs.over = Domain::views;
+  program.needs.halo_low = std::max(first.low, second.low);
+  program.needs.halo_high = std::max(first.high, second.high);
+  program.needs.iterations = 3;
+  program.needs.arrays = {{.name = "f", .kind = ArrayKind::volume, .lifetime = Lifetime::input},
+                          {.name = "x", .kind = ArrayKind::volume, .lifetime = Lifetime::output},
+                          {.name = "u", .kind = ArrayKind::volume, .lifetime = Lifetime::iteration}};
+  program.scalars = {{"x x", 0}};
+  const VectorSteps vectors(program);
+  program.first = {weighted("f", "f", "x", first)};
+  program.each = {weighted("x", "f", "u", first), weighted("u", "f", "x", second),
+                  vectors.dot(Domain::slices, "x", "x", [](double sum, Scalars& known) { known["x x"] = sum; })};
+  return program;
+}
+
+// Devices and the number of slabs.
+struct Split {
+  int devices, slabs;
+};
+const std::vector<Split> splits = {{1, 2}, {1, 3}, {1, 11}, {2, 0}, {3, 0}, {2, 5}, {3, 11}};
+
+class StepHalo : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::create_directories(folder_);
+    std::ofstream(folder_ / "weighted_z.cl") << kernel;
+    ::setenv("HALOCLINE_CL_PATH", folder_.c_str(), 1);
+  }
+  void TearDown() override { ::unsetenv("HALOCLINE_CL_PATH"); }
+  std::filesystem::path folder_ = std::filesystem::path(testing::TempDir()) / "halocline_step_halo";
+};
+
+// The third of three is the first again, for a CPU may have only two parts.
+std::vector<Device> devices_of(const Split& split) {
+  if (split.devices == 1) return reference::undivided();
+  std::vector<Device> devices = reference::sub_devices(2);
+  if (split.devices == 3) devices.push_back(devices.front());
+  return devices;
+}
+
+struct Done {
+  Volume volume;
+  ProgramResult result;
+};
+Done run(const Program& program, const std::string& input, const Volume& f, const Grid& output,
+         const std::vector<Device>& devices, int slabs = 0, int batch = 0) {
+  Done done{Volume::uninitialised(output), {}};
+  MemorySink sink(done.volume);
+  RunOptions options;
+  options.plan.minimum_slabs = slabs;
+  options.plan.batch = batch;
+  if (devices.size() > 1)
+    for (const Device& device : devices) options.plan.speeds[device.info().name] = 1;
+  const MemorySource source(f);
+  done.result = run_program(program, {{input, &source}}, sink, devices, options);
+  EXPECT_EQ(done.result.run.bus_bytes, done.result.run.plan.bus_bytes);
+  std::size_t declared = 0;
+  for (const auto& slab : done.result.run.plan.slabs) declared = std::max(declared, slab.bytes);
+  if (devices.size() < 3) {
+    EXPECT_EQ(done.result.run.peak_bytes, declared);
+  }
+  return done;
+}
+
+TEST_F(StepHalo, HasTheBitsOfAPlainLoop) {
+  const Volume f = reference::random_volume(grid, 3);
+  for (const auto& [first, second] : {std::pair<Halos, Halos>{{1, 1}, {1, 1}},
+                                      {{2, 2}, {1, 1}},
+                                      {{0, 1}, {2, 0}},
+                                      {{2, 1}, {0, 2}},
+                                      {{0, 0}, {3, 0}}}) {
+    Volume x = weighted(f, f, first);
+    for (int n = 0; n < 3; ++n) x = weighted(weighted(x, f, first), f, second);
+    const Program program = stencils(first, second);
+    const auto whole = run(program, "f", f, grid, reference::undivided());
+    EXPECT_TRUE(whole.volume.voxels == x.voxels);
+    for (const Split& split : splits) {
+      SCOPED_TRACE(testing::Message() << first.low << first.high << second.low << second.high << ": " << split.devices
+                                      << " devices, " << split.slabs << " slabs");
+      const auto found = run(program, "f", f, grid, devices_of(split), split.slabs);
+      EXPECT_GE(found.result.run.plan.slabs.size(), std::max<std::size_t>(split.slabs, split.devices));
+      EXPECT_TRUE(found.volume.voxels == x.voxels);
+      EXPECT_EQ(found.result.scalars, whole.result.scalars);
+    }
+  }
+}
+
+TEST_F(StepHalo, IsStreamedWhereTheDeviceIsSmall) {
+  const Volume f = reference::random_volume(grid, 3);
+  const Program program = stencils({1, 2}, {2, 0});
+  const auto whole = run(program, "f", f, grid, reference::undivided());
+  const std::size_t bytes = whole.result.run.plan.slabs.front().bytes;
+  const auto small = open_devices({.device = "cpu", .sub_devices = 0, .device_memory = bytes * 3 / 4});
+  const auto found = run(program, "f", f, grid, small);
+  EXPECT_GT(found.result.run.plan.slabs.size(), 1u);
+  EXPECT_TRUE(found.volume.voxels == whole.volume.voxels);
+}
+
+// A stencil between a projection and its adjoint: ray sums of slabs that hold slices below their own, too.
+TEST_F(StepHalo, StandsBesideRaySums) {
+  for (const auto& scene : reference::scenes())
+    for (const Projector projector : {Projector::joseph, Projector::siddon, Projector::distance_driven}) {
+      SCOPED_TRACE(scene.name + " " + projector_name(projector));
+      const auto models = device_models(reference::undivided());
+      const RayOperator A(scene.geometry, scene.grid, scene.projections, projector, models);
+      Program program = A.program("smoothed");
+      program.needs.halo_low = 2;
+      program.needs.halo_high = std::max(1, program.needs.halo_high);
+      program.needs.iterations = 2;
+      program.needs.arrays.insert(program.needs.arrays.end(),
+                                  {{.name = "x", .kind = ArrayKind::volume, .lifetime = Lifetime::output},
+                                   {.name = "u", .kind = ArrayKind::volume, .lifetime = Lifetime::iteration},
+                                   {.name = "b", .kind = ArrayKind::projections, .lifetime = Lifetime::input},
+                                   {.name = "r", .kind = ArrayKind::projections, .lifetime = Lifetime::state}});
+      const VectorSteps vectors(program);
+      program.first = {A.backproject("b", "x")};
+      program.each = {weighted("x", "x", "u", {2, 1}), vectors.scale(Domain::slices, 0.01, "u", "x"),
+                      A.project("x", "r"), A.backproject("r", "u"), vectors.combine(Domain::slices, 0.1, "u", 1, "x")};
+      const Volume b = reference::random_volume(scene.projections, 5);
+      const auto whole = run(program, "b", b, scene.grid, reference::undivided());
+      for (const Split& split : {Split{1, 3}, Split{2, 0}, Split{3, 0}, Split{2, 4}})
+        for (const int batch : {0, 2}) {
+          SCOPED_TRACE(testing::Message() << split.devices << " devices, " << split.slabs << " slabs, " << batch);
+          const auto found = run(program, "b", b, scene.grid, devices_of(split), split.slabs, batch);
+          EXPECT_TRUE(found.volume.voxels == whole.volume.voxels);
+        }
+    }
+}
+
+TEST_F(StepHalo, NeedsRoomAndAnotherArray) {
+  const auto models = device_models(reference::undivided());
+  Program program = stencils({1, 1}, {1, 1});
+  EXPECT_NO_THROW(plan_program(program, models));
+  program.each.front().halo_low = 2;
+  EXPECT_THROW(plan_program(program, models), std::logic_error);
+  program.each.front().halo_low = 1;
+  program.each.front().arrays = {in("f"), inout("x")};
+  EXPECT_THROW(plan_program(program, models), std::logic_error);
+}
+
+}  // namespace
+}  // namespace halocline
