@@ -194,7 +194,7 @@ __kernel void distance_driven_table(__global const float* restrict raw, __global
   values[at] = VALUE_OF(path_mm(ray, axis, voxel) * raw[at], axis);
 }
 
-// Work-items: (nx, ny, slices / K_UNROLL), for the slices `offset + first` to `offset + slices`.
+// Work-items: (nx, ny, slices / K_UNROLL), for the slices of `extent`.
 __kernel void distance_driven_backproject(__global const float4* restrict lines, __global const VALUE* restrict values,
                                           __global const float4* restrict matrices, __global const int* restrict axes,
                                           ARC_PARAMETERS __global float* restrict volume, Extent extent, Batch batch,

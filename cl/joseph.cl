@@ -211,7 +211,7 @@ INLINE float hat(float at, float voxel) {
 #elif defined(STACKS)
 #include "joseph_stacks.clh"
 #else
-// Work-items: (nx, ny, slices / K_UNROLL), for the slices `offset + first` to `offset + slices`.
+// Work-items: (nx, ny, slices / K_UNROLL), for the slices of `extent`.
 __kernel void joseph_backproject(__global const float4* restrict lines, __global const VALUE* restrict values,
                                  __global const float4* restrict matrices, __global const int* restrict axes,
                                  ARC_PARAMETERS __global float* restrict volume, Extent extent, Batch batch) {

@@ -204,7 +204,7 @@ __kernel void siddon_table(__global const float* restrict raw, __global const fl
   values[at] = (float2)(length_mm(ray, voxel) * raw[at], 0.0f);
 }
 
-// Work-items: (nx, ny, slices / K_UNROLL), for the slices `offset + first` to `offset + slices`.
+// Work-items: (nx, ny, slices / K_UNROLL), for the slices of `extent`.
 __kernel void siddon_backproject(__global const float4* restrict lines, __global const float2* restrict values,
                                  __global const float4* restrict matrices, __global const int* restrict axes,
                                  ARC_PARAMETERS __global float* restrict volume, Extent extent, Batch batch) {
