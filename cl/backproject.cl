@@ -11,8 +11,8 @@
 // The weight is squared, and the variance of an interpolated value is the interpolated variance times
 //   kappa = (1-a)^2 + a^2 + 2 a (1-a) r    for each axis, a the fraction (r = 0 along v): Borsdorf et al. 2008.
 //
-// Arrays: matrices[view][12]; volume[slice][y][x] from slice `offset` on, of which `first` to `slices` are wanted; filtered, rows `row_begin` to `row_begin + rows` of
-// the detector, as filtered.clh lays it out for one of these kernels:
+// Arrays: matrices[view][12]; volume[slice][y][x], of whose slices those of `extent` are wanted; filtered, the rows of the detector that are
+// held (`batch`), as filtered.clh lays them out for one of these kernels:
 //   backproject_exact    quads of 2 x 2 pixels: one aligned load a voxel and view instead of four (1.7 times as fast on an H200), and no
 //     border to guard;
 //   backproject_columns  detector columns one after the other, for CPUs: two columns are blended into one, which then serves all voxels
@@ -35,6 +35,7 @@
 #ifdef EXACT_TEXELS
 #undef RECIPROCAL
 #endif
+#include "extent.clh"
 #include "filtered.clh"
 #include "lanes.clh"
 #include "voxel_driven.clh"
@@ -70,35 +71,37 @@ inline float4 texel_at(__read_only image2d_array_t filtered, float u, float v, i
 #if defined(USE_IMAGE)
 // Work-items: (nx, ny, slices / K_UNROLL), with PACK 2 half of ny, with PACK 4 half of nx too.
 __kernel void backproject_image(__read_only image2d_array_t filtered, __global const float4* restrict matrices,
-                                __global float* restrict volume, int nx, int ny, int first, int slices, int offset,
-                                float cx, float cy, float cz, int columns, int row_begin, int rows, int first_view,
-                                int views, float correlation) {
-  const int i = get_global_id(0), j = get_global_id(1), slice = first + K_UNROLL * (int)get_global_id(2);
-  if (i >= (PACK == 4 ? nx / 2 : nx) || j >= (PACK > 1 ? ny / 2 : ny) || slice >= slices) return;
-  const size_t plane = (size_t)nx * ny;
-  const float x = (float)i - cx, y = (float)j - cy;
+                                __global float* restrict volume, Extent extent, PerAxis centre, Batch batch,
+                                float correlation) {
+  const int i = get_global_id(0), j = get_global_id(1), slice = extent.begin + K_UNROLL * (int)get_global_id(2);
+  if (i >= (PACK == 4 ? extent.nx / 2 : extent.nx) || j >= (PACK > 1 ? extent.ny / 2 : extent.ny) ||
+      slice >= extent.end)
+    return;
+  const size_t plane = (size_t)extent.nx * extent.ny;
+  const float x = (float)i - centre.x, y = (float)j - centre.y;
   // a voxel and those that it turns into
 #if PACK == 1
   const float xs[1] = {x}, ys[1] = {y};
-  const size_t voxels[1] = {(size_t)j * nx + i};
+  const size_t voxels[1] = {(size_t)j * extent.nx + i};
 #elif PACK == 2
   const float xs[2] = {x, -x}, ys[2] = {y, -y};
-  const size_t voxels[2] = {(size_t)j * nx + i, (size_t)(ny - 1 - j) * nx + (nx - 1 - i)};
+  const size_t voxels[2] = {(size_t)j * extent.nx + i, (size_t)(extent.ny - 1 - j) * extent.nx + (extent.nx - 1 - i)};
 #else
   const float xs[4] = {x, y, -x, -y}, ys[4] = {y, -x, -y, x};
-  const size_t voxels[4] = {(size_t)j * nx + i, (size_t)(ny - 1 - i) * nx + j, (size_t)(ny - 1 - j) * nx + (nx - 1 - i),
-                            (size_t)i * nx + (nx - 1 - j)};
+  const size_t voxels[4] = {(size_t)j * extent.nx + i, (size_t)(extent.ny - 1 - i) * extent.nx + j,
+                            (size_t)(extent.ny - 1 - j) * extent.nx + (extent.nx - 1 - i),
+                            (size_t)i * extent.nx + (extent.nx - 1 - j)};
 #endif
-  volume += plane * slice;
+  volume += plane * (slice - extent.offset);
 
   float sum[K_UNROLL][PACK];
 #pragma unroll
   for (int s = 0; s < K_UNROLL; ++s)
 #pragma unroll
-    for (int q = 0; q < PACK; ++q) sum[s][q] = slice + s < slices ? volume[plane * s + voxels[q]] : 0.0f;
+    for (int q = 0; q < PACK; ++q) sum[s][q] = slice + s < extent.end ? volume[plane * s + voxels[q]] : 0.0f;
 
-  for (int pack = 0; pack < views / PACK; ++pack) {
-    const size_t row = 3 * (size_t)(first_view + PACK * pack);
+  for (int pack = 0; pack < batch.views / PACK; ++pack) {
+    const size_t row = 3 * (size_t)(batch.first_view + PACK * pack);
     const float4 mu = matrices[row], mv = matrices[row + 1], mw = matrices[row + 2];
 #pragma unroll
     for (int q = 0; q < PACK; ++q) {
@@ -113,7 +116,7 @@ __kernel void backproject_image(__read_only image2d_array_t filtered, __global c
 #endif
 #pragma unroll
       for (int s = 0; s < K_UNROLL; ++s) {
-        const float z = (float)(offset + slice + s) - cz;
+        const float z = (float)(slice + s) - centre.z;
 #ifndef K_INVARIANT
         const float w = fma(z, mw.z, base_w);
         const bool in_front = w > 0.0f;
@@ -122,7 +125,7 @@ __kernel void backproject_image(__read_only image2d_array_t filtered, __global c
         const float u = fma(z, mu.z, base_u) * inverse_w;
 #endif
         const float v = row_of(fma(z, mv.z, base_v) * inverse_w);
-        const float4 texel = texel_at(filtered, u, v, pack, columns, rows);
+        const float4 texel = texel_at(filtered, u, v, pack, batch.columns, batch.held);
         const float values[4] = {texel.x, texel.y, texel.z, texel.w};
 #ifdef VARIANCE
         const float factor = kappa(u, correlation) * kappa(v, 0.0f);
@@ -144,7 +147,7 @@ __kernel void backproject_image(__read_only image2d_array_t filtered, __global c
   for (int s = 0; s < K_UNROLL; ++s)
 #pragma unroll
     for (int q = 0; q < PACK; ++q)
-      if (slice + s < slices) volume[plane * s + voxels[q]] = sum[s][q];
+      if (slice + s < extent.end) volume[plane * s + voxels[q]] = sum[s][q];
 }
 
 #elif defined(LOCAL_TILE)
@@ -162,37 +165,36 @@ __kernel void backproject_image(__read_only image2d_array_t filtered, __global c
 
 // Work-items: (nx / STRIP, ny, slices / DEPTH), or if AXIAL is 1 (nx / STRIP, slices, ny / DEPTH), not rounded up further.
 __kernel void backproject_columns(__global const float* restrict filtered, __global const float4* restrict matrices,
-                                  __global float* restrict volume, int nx, int ny, int first, int slices, int offset,
-                                  float cx, float cy, float cz, int columns, int row_begin, int rows, int first_view,
-                                  int views, float correlation) {
+                                  __global float* restrict volume, Extent extent, PerAxis centre, Batch batch,
+                                  float correlation) {
   const int i = STRIP * (int)get_global_id(0);
   const int j = AXIAL == 2 ? (int)get_global_id(1) : DEPTH * (int)get_global_id(2);
-  const int slice = first + (AXIAL == 2 ? DEPTH * (int)get_global_id(2) : (int)get_global_id(1));
-  const size_t plane = (size_t)nx * ny, next = AXIAL == 2 ? plane : (size_t)nx;
-  const int width = min(STRIP, nx - i), depth = min(DEPTH, AXIAL == 2 ? slices - slice : ny - j);
-  volume += plane * slice + (size_t)j * nx + i;
+  const int slice = extent.begin + (AXIAL == 2 ? DEPTH * (int)get_global_id(2) : (int)get_global_id(1));
+  const size_t plane = (size_t)extent.nx * extent.ny, next = AXIAL == 2 ? plane : (size_t)extent.nx;
+  const int width = min(STRIP, extent.nx - i), depth = min(DEPTH, AXIAL == 2 ? extent.end - slice : extent.ny - j);
+  volume += plane * (slice - extent.offset) + (size_t)j * extent.nx + i;
 
   float sum[STRIP][DEPTH];
   for (int s = 0; s < DEPTH; ++s)
     for (int n = 0; n < width; ++n) sum[n][s] = s < depth ? volume[next * s + n] : 0.0f;
 
   float blended[BLENDED + 1];  // rows from `lowest` on
-  const float y = (float)j - cy, z = (float)(offset + slice) - cz;
+  const float y = (float)j - centre.y, z = (float)slice - centre.z;
   const float last_y = AXIAL == 2 ? y : y + (float)(depth - 1), last_z = AXIAL == 2 ? z + (float)(depth - 1) : z;
-  for (int view = 0; view < views; ++view) {
-    const size_t row = 3 * (size_t)(first_view + view);
+  for (int view = 0; view < batch.views; ++view) {
+    const size_t row = 3 * (size_t)(batch.first_view + view);
     const float4 mu = matrices[row], mv = matrices[row + 1], mw = matrices[row + 2];
     for (int n = 0; n < width; ++n) {
-      const float x = (float)(i + n) - cx;
+      const float x = (float)(i + n) - centre.x;
       const float w = fma(z, mw.z, fma(x, mw.x, fma(y, mw.y, mw.w)));
       const bool in_front = w > 0.0f;
       const float inverse_w = in_front ? 1.0f / w : 0.0f;
       const float weight = voxel_weight(inverse_w, in_front);
       const float u = fma(z, mu.z, fma(x, mu.x, fma(y, mu.y, mu.w))) * inverse_w;
-      const Position across = position(u, 0, columns);
+      const Position across = position(u, 0, batch.columns);
       if (!across.inside) continue;
-      __global const float* left = filtered + ((size_t)(columns + 2) * view + across.quad) * (rows + 2);
-      __global const float* right = left + rows + 2;
+      __global const float* left = filtered + ((size_t)(batch.columns + 2) * view + across.quad) * (batch.held + 2);
+      __global const float* right = left + batch.held + 2;
       const float high = across.fraction, low = 1.0f - high;
 #ifdef VARIANCE
       const float across_kappa = kappa(u, correlation);
@@ -200,9 +202,9 @@ __kernel void backproject_columns(__global const float* restrict filtered, __glo
       // v goes one way along the axis; rows are numbered as in `left`, whose border holds zeros
       const float first_v = fma(z, mv.z, fma(x, mv.x, fma(y, mv.y, mv.w)));
       const float last_v = fma(last_z, mv.z, fma(x, mv.x, fma(last_y, mv.y, mv.w)));
-      const int top = position(first_v * inverse_w, row_begin, rows).quad;
-      const int bottom = position(last_v * inverse_w, row_begin, rows).quad;
-      const int lowest = clamp(min(top, bottom), 0, rows), highest = clamp(max(top, bottom), 0, rows);
+      const int top = position(first_v * inverse_w, batch.row_begin, batch.held).quad;
+      const int bottom = position(last_v * inverse_w, batch.row_begin, batch.held).quad;
+      const int lowest = clamp(min(top, bottom), 0, batch.held), highest = clamp(max(top, bottom), 0, batch.held);
       for (int part = lowest; part <= highest; part += BLENDED) {
         const int count = min(BLENDED, highest - part + 1);
         for (int r = 0; r <= count; ++r) blended[r] = fma(high, right[part + r], low * left[part + r]);
@@ -212,7 +214,7 @@ __kernel void backproject_columns(__global const float* restrict filtered, __glo
           const lanes v =
               fma(zs, (lanes)(mv.z), fma((lanes)(x), (lanes)(mv.x), fma(ys, (lanes)(mv.y), (lanes)(mv.w)))) * inverse_w;
           lanes fraction;
-          const int8 quad = split(v, &fraction) - (row_begin - 1) - part,
+          const int8 quad = split(v, &fraction) - (batch.row_begin - 1) - part,
                      at = clamp(quad, (int8)(0), (int8)(count - 1));
           const float16 pairs = PAIRS(blended, at);
           lanes value = fma(fraction, pairs.odd, (1.0f - fraction) * pairs.even);
@@ -235,48 +237,47 @@ __kernel void backproject_columns(__global const float* restrict filtered, __glo
 
 #else
 __kernel void backproject_exact(__global const float4* restrict filtered, __global const float4* restrict matrices,
-                                __global float* restrict volume, int nx, int ny, int first, int slices, int offset,
-                                float cx, float cy, float cz, int columns, int row_begin, int rows, int first_view,
-                                int views, float correlation) {
-  const int i = get_global_id(0), j = get_global_id(1), slice = first + K_UNROLL * (int)get_global_id(2);
-  if (i >= nx || j >= ny || slice >= slices) return;
-  const size_t plane = (size_t)nx * ny;
-  __global float* voxel = volume + plane * slice + (size_t)j * nx + i;
+                                __global float* restrict volume, Extent extent, PerAxis centre, Batch batch,
+                                float correlation) {
+  const int i = get_global_id(0), j = get_global_id(1), slice = extent.begin + K_UNROLL * (int)get_global_id(2);
+  if (i >= extent.nx || j >= extent.ny || slice >= extent.end) return;
+  const size_t plane = (size_t)extent.nx * extent.ny;
+  __global float* voxel = volume + plane * (slice - extent.offset) + (size_t)j * extent.nx + i;
 
   float sum[K_UNROLL];
 #pragma unroll
-  for (int s = 0; s < K_UNROLL; ++s) sum[s] = slice + s < slices ? voxel[plane * s] : 0.0f;
+  for (int s = 0; s < K_UNROLL; ++s) sum[s] = slice + s < extent.end ? voxel[plane * s] : 0.0f;
 
-  const float x = (float)i - cx, y = (float)j - cy;
-  for (int view = 0; view < views; ++view) {
-    const size_t row = 3 * (size_t)(first_view + view);
+  const float x = (float)i - centre.x, y = (float)j - centre.y;
+  for (int view = 0; view < batch.views; ++view) {
+    const size_t row = 3 * (size_t)(batch.first_view + view);
     const float4 mu = matrices[row], mv = matrices[row + 1], mw = matrices[row + 2];
     const float base_u = fma(x, mu.x, fma(y, mu.y, mu.w));
     const float base_v = fma(x, mv.x, fma(y, mv.y, mv.w));
     const float base_w = fma(x, mw.x, fma(y, mw.y, mw.w));
-    __global const float4* restrict quads = filtered + (size_t)(columns + 1) * (rows + 1) * view;
+    __global const float4* restrict quads = filtered + (size_t)(batch.columns + 1) * (batch.held + 1) * view;
 #ifdef K_INVARIANT
     const bool in_front = base_w > 0.0f;
     const float inverse_w = in_front ? 1.0f / base_w : 0.0f;
     const float weight = voxel_weight(inverse_w, in_front);
     const float u = base_u * inverse_w;
-    const Position across = position(u, 0, columns);
+    const Position across = position(u, 0, batch.columns);
 #endif
 #pragma unroll
     for (int s = 0; s < K_UNROLL; ++s) {
-      const float z = (float)(offset + slice + s) - cz;
+      const float z = (float)(slice + s) - centre.z;
 #ifndef K_INVARIANT
       const float w = fma(z, mw.z, base_w);
       const bool in_front = w > 0.0f;
       const float inverse_w = in_front ? 1.0f / w : 0.0f;
       const float weight = voxel_weight(inverse_w, in_front);
       const float u = fma(z, mu.z, base_u) * inverse_w;
-      const Position across = position(u, 0, columns);
+      const Position across = position(u, 0, batch.columns);
 #endif
       const float v = row_of(fma(z, mv.z, base_v) * inverse_w);
-      const Position along = position(v, row_begin, rows);
+      const Position along = position(v, batch.row_begin, batch.held);
       const bool inside = across.inside && along.inside;
-      const float4 quad = quads[inside ? along.quad * (columns + 1) + across.quad : 0];
+      const float4 quad = quads[inside ? along.quad * (batch.columns + 1) + across.quad : 0];
       const float low = fma(across.fraction, quad.y, (1.0f - across.fraction) * quad.x);
       const float high = fma(across.fraction, quad.w, (1.0f - across.fraction) * quad.z);
       float value = inside ? fma(along.fraction, high, (1.0f - along.fraction) * low) : 0.0f;
@@ -289,7 +290,7 @@ __kernel void backproject_exact(__global const float4* restrict filtered, __glob
 
 #pragma unroll
   for (int s = 0; s < K_UNROLL; ++s)
-    if (slice + s < slices) voxel[plane * s] = sum[s];
+    if (slice + s < extent.end) voxel[plane * s] = sum[s];
 }
 #endif
 

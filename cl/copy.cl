@@ -1,11 +1,12 @@
+#include "extent.clh"
+
 // to = from on slices begin <= z < end.
 //
-// Arrays: two volumes, x fastest, the first slice in the buffers is `offset`. No halo.
-__kernel void copy_slices(__global const float* restrict from, __global float* restrict to, int nx, int ny, int offset,
-                          int begin, int end) {
-  const int x = (int)get_global_id(0), y = (int)get_global_id(1), z = begin + (int)get_global_id(2);
-  if (x >= nx || y >= ny || z >= end) return;
-  const size_t i = x + (size_t)nx * (y + (size_t)ny * (z - offset));
+// Arrays: two volumes, x fastest, the first slice in the buffers is `offset` (extent.clh). No halo.
+__kernel void copy_slices(__global const float* restrict from, __global float* restrict to, Extent extent) {
+  const int x = (int)get_global_id(0), y = (int)get_global_id(1), z = extent.begin + (int)get_global_id(2);
+  if (x >= extent.nx || y >= extent.ny || z >= extent.end) return;
+  const size_t i = x + (size_t)extent.nx * (y + (size_t)extent.ny * (z - extent.offset));
   to[i] = from[i];
 }
 

@@ -8,7 +8,7 @@
 //
 // Where the detector's rows and columns run along b and c this is the method of De Man & Basu; otherwise the rectangle is the bounding box
 // of the pixel's shadow on the plane, which blurs by its excess over the shadow: an approximation, and the same in both directions. The
-// weights of a plane that the shadow does not leave add up to path. w is kept between LEAST_WIDTH and the given most_x, most_y, most_z.
+// weights of a plane that the shadow does not leave add up to path. w is kept between LEAST_WIDTH and the given `widest`.
 //
 // Arrays: volume[slice][y][x] with slices from `offset`; rays[view][18] as in rays.clh; projections and raw[view][row][column]. No halo: a
 // ray adds slice after slice, and within a slice plane after plane, so slabs in increasing order add the same numbers in the same order as
@@ -79,14 +79,17 @@ typedef struct {
   INDEX stride_a, stride_b;
 } Planes;
 
-INLINE Planes planes_of(int axis, int nx, int ny, int nz, float most_x, float most_y, float most_z) {
+INLINE Planes planes_of(int axis, Extent extent, PerAxis widest) {
   Planes p;
   p.axis = axis;
-  p.na = axis == 2 ? nz : axis == 0 ? nx : ny, p.nb = axis == 0 ? ny : nx, p.nc = axis == 2 ? ny : nz;
+  p.na = axis == 2   ? extent.nz
+         : axis == 0 ? extent.nx
+                     : extent.ny,
+  p.nb = axis == 0 ? extent.ny : extent.nx, p.nc = axis == 2 ? extent.ny : extent.nz;
   p.ca = 0.5f * (float)(p.na - 1);
-  p.most_b = axis == 0 ? most_y : most_x, p.most_c = axis == 2 ? most_y : most_z;
+  p.most_b = axis == 0 ? widest.y : widest.x, p.most_c = axis == 2 ? widest.y : widest.z;
   p.reach_b = fma(0.5f, p.most_b, 0.5f), p.reach_c = fma(0.5f, p.most_c, 0.5f);
-  p.stride_a = axis == 0 ? 1 : nx, p.stride_b = axis == 0 ? nx : 1;
+  p.stride_a = axis == 0 ? 1 : extent.nx, p.stride_b = axis == 0 ? extent.nx : 1;
   return p;
 }
 
@@ -96,9 +99,9 @@ typedef struct {
   int first, last;
 } Reach;
 
-INLINE Reach reach_of(float4 centre, Planes p, int begin, int end) {
+INLINE Reach reach_of(float4 centre, Planes p, Extent extent) {
   Reach r;
-  r.low = -p.ca, r.high = (float)(p.na - 1) - p.ca, r.first = end, r.last = begin - 1;
+  r.low = -p.ca, r.high = (float)(p.na - 1) - p.ca, r.first = extent.end, r.last = extent.begin - 1;
   narrow(centre.x, centre.y, -p.reach_b, (float)(p.nb - 1) + p.reach_b, (float)p.na, &r.low, &r.high);
   narrow(centre.z, centre.w, -p.reach_c, (float)(p.nc - 1) + p.reach_c, (float)p.na, &r.low, &r.high);
   if (r.low > r.high + 2.0f) return r;
@@ -108,7 +111,8 @@ INLINE Reach reach_of(float4 centre, Planes p, int begin, int end) {
                 more = fabs(centre.z) + p.reach_c;
     lowest = fmin(c0, c1) - more, highest = fmax(c0, c1) + more;
   }
-  r.first = clamped(floor(lowest) - 1.0f, begin, end), r.last = clamped(ceil(highest) + 1.0f, begin - 1, end - 1);
+  r.first = clamped(floor(lowest) - 1.0f, extent.begin, extent.end),
+  r.last = clamped(ceil(highest) + 1.0f, extent.begin - 1, extent.end - 1);
   return r;
 }
 
@@ -123,24 +127,22 @@ INLINE int2 planes_within(float4 centre, Planes p, Reach r, int k) {
 #include "distance_driven_lanes.clh"
 #else
 __kernel void distance_driven_project(__global const float* restrict volume, __global const float* restrict rays,
-                                      ARC_PARAMETERS ENDS_PARAMETERS __global float* restrict projections, int nx,
-                                      int ny, int nz, int offset, int begin, int end, float hx, float hy, float hz,
-                                      int columns, int rows, int first_view, int views, float most_x, float most_y,
-                                      float most_z) {
+                                      ARC_PARAMETERS ENDS_PARAMETERS __global float* restrict projections,
+                                      Extent extent, PerAxis voxel, Batch batch, PerAxis widest) {
   const int column = get_global_id(0), row = get_global_id(1), view = get_global_id(2);
-  if (column >= columns || row >= rows || view >= views) return;
-  const float v = from_centre(row, rows);
-  const Ray ray = RAY_AT(first_view + view, 2 * column, v);
+  if (column >= batch.columns || row >= batch.rows || view >= batch.views) return;
+  const float v = from_centre(row, batch.rows);
+  const Ray ray = RAY_AT(batch.first_view + view, 2 * column, v);
   const int axis = main_axis(ray);
-  const Shadow s = PIXEL_SHADOW(ray, first_view + view, column, v, axis, 0.5f * (float)(nx - 1), 0.5f * (float)(ny - 1),
-                                0.5f * (float)(nz - 1));
-  const float path = path_mm(ray, axis, hx, hy, hz);
-  const Planes planes = planes_of(axis, nx, ny, nz, most_x, most_y, most_z);
-  const Reach reach = reach_of(s.centre, planes, begin, end);
-  ENDS_OF(ray, axis, first_view + view, column);
-  const size_t plane = (size_t)nx * ny;
+  const Shadow s = PIXEL_SHADOW(ray, batch.first_view + view, column, v, axis, 0.5f * (float)(extent.nx - 1),
+                                0.5f * (float)(extent.ny - 1), 0.5f * (float)(extent.nz - 1));
+  const float path = path_mm(ray, axis, voxel);
+  const Planes planes = planes_of(axis, extent, widest);
+  const Reach reach = reach_of(s.centre, planes, extent);
+  ENDS_OF(ray, axis, batch.first_view + view, column);
+  const size_t plane = (size_t)extent.nx * extent.ny;
 
-  const size_t pixel = ((size_t)view * rows + row) * columns + column;
+  const size_t pixel = ((size_t)view * batch.rows + row) * batch.columns + column;
   float sum = projections[pixel];
   for (int k = reach.first; k <= reach.last; ++k) {
     const int2 within = planes_within(s.centre, planes, reach, k);
@@ -160,8 +162,8 @@ __kernel void distance_driven_project(__global const float* restrict volume, __g
         const float scaled_c = scale * overlap(c, half_c, (float)at_c);
         if (scaled_c <= 0.0f) continue;
         __global const float* restrict line =
-            volume + plane * (size_t)(k - offset) +
-            (axis == 2 ? (size_t)nx * (size_t)at_c : (size_t)planes.stride_a * (size_t)m);
+            volume + plane * (size_t)(k - extent.offset) +
+            (axis == 2 ? (size_t)extent.nx * (size_t)at_c : (size_t)planes.stride_a * (size_t)m);
         for (int at_b = first_b; at_b <= last_b; ++at_b) {
           const float overlap_b = overlap(b, half_b, (float)at_b);
           if (overlap_b > 0.0f) sum = fma(overlap_b * scaled_c, line[(size_t)planes.stride_b * (size_t)at_b], sum);
@@ -176,52 +178,50 @@ __kernel void distance_driven_project(__global const float* restrict volume, __g
 // One work-item a pixel of the rows held: what the back-projection needs of its ray.
 __kernel void distance_driven_table(__global const float* restrict raw, __global const float* restrict rays,
                                     ARC_PARAMETERS ENDS_PARAMETERS __global float4* restrict lines,
-                                    __global VALUE* restrict values, int nx, int ny, int nz, float hx, float hy,
-                                    float hz, int columns, int rows, int row_begin, int held, int first_view,
-                                    int views) {
+                                    __global VALUE* restrict values, Extent extent, PerAxis voxel, Batch batch) {
   const int column = get_global_id(0), row = get_global_id(1), view = get_global_id(2);
-  if (column >= columns || row >= held || view >= views) return;
-  const size_t at = ((size_t)view * held + row) * columns + column;
-  const float v = from_centre(row_begin + row, rows);
-  const Ray ray = RAY_AT(first_view + view, 2 * column, v);
+  if (column >= batch.columns || row >= batch.held || view >= batch.views) return;
+  const size_t at = ((size_t)view * batch.held + row) * batch.columns + column;
+  const float v = from_centre(batch.row_begin + row, batch.rows);
+  const Ray ray = RAY_AT(batch.first_view + view, 2 * column, v);
   const int axis = main_axis(ray);
-  const Shadow s = PIXEL_SHADOW(ray, first_view + view, column, v, axis, 0.5f * (float)(nx - 1), 0.5f * (float)(ny - 1),
-                                0.5f * (float)(nz - 1));
+  const Shadow s = PIXEL_SHADOW(ray, batch.first_view + view, column, v, axis, 0.5f * (float)(extent.nx - 1),
+                                0.5f * (float)(extent.ny - 1), 0.5f * (float)(extent.nz - 1));
   lines[3 * at] = s.centre;
   lines[3 * at + 1] = s.steps_b;
   lines[3 * at + 2] = s.steps_c;
-  ENDS_OF(ray, axis, first_view + view, column);
-  values[at] = VALUE_OF(path_mm(ray, axis, hx, hy, hz) * raw[at], axis);
+  ENDS_OF(ray, axis, batch.first_view + view, column);
+  values[at] = VALUE_OF(path_mm(ray, axis, voxel) * raw[at], axis);
 }
 
-// Work-items: (nx, ny, slices / K_UNROLL), for the slices `offset + first` to `offset + slices`.
+// Work-items: (nx, ny, slices / K_UNROLL), for the slices of `extent`.
 __kernel void distance_driven_backproject(__global const float4* restrict lines, __global const VALUE* restrict values,
                                           __global const float4* restrict matrices, __global const int* restrict axes,
-                                          ARC_PARAMETERS __global float* restrict volume, int nx, int ny, int nz,
-                                          int offset, int first, int slices, int columns, int row_begin, int held,
-                                          int first_view, int views, float most_x, float most_y, float most_z) {
-  const int i = get_global_id(0), j = get_global_id(1), slice = first + K_UNROLL * (int)get_global_id(2);
-  if (i >= nx || j >= ny || slice >= slices) return;
-  const int k = offset + slice;
-  const float x = from_centre(i, nx), y = from_centre(j, ny), z = from_centre(k, nz), half_k = 0.5f * (K_UNROLL - 1);
-  const float reach_x = fma(0.5f, most_x, 0.5f), reach_y = fma(0.5f, most_y, 0.5f), reach_z = fma(0.5f, most_z, 0.5f);
-  const size_t plane = (size_t)nx * ny;
-  __global float* voxel = volume + plane * slice + (size_t)j * nx + i;
+                                          ARC_PARAMETERS __global float* restrict volume, Extent extent, Batch batch,
+                                          PerAxis widest) {
+  const int i = get_global_id(0), j = get_global_id(1), k = extent.begin + K_UNROLL * (int)get_global_id(2);
+  if (i >= extent.nx || j >= extent.ny || k >= extent.end) return;
+  const float x = from_centre(i, extent.nx), y = from_centre(j, extent.ny), z = from_centre(k, extent.nz),
+              half_k = 0.5f * (K_UNROLL - 1);
+  const float reach_x = fma(0.5f, widest.x, 0.5f), reach_y = fma(0.5f, widest.y, 0.5f),
+              reach_z = fma(0.5f, widest.z, 0.5f);
+  const size_t plane = (size_t)extent.nx * extent.ny;
+  __global float* voxel = volume + plane * (k - extent.offset) + (size_t)j * extent.nx + i;
   float sum[K_UNROLL];
 #pragma unroll
-  for (int s = 0; s < K_UNROLL; ++s) sum[s] = slice + s < slices ? voxel[plane * s] : 0.0f;
+  for (int s = 0; s < K_UNROLL; ++s) sum[s] = k + s < extent.end ? voxel[plane * s] : 0.0f;
 
-  for (int view = 0; view < views; ++view)
+  for (int view = 0; view < batch.views; ++view)
     for (int axis = 0; axis < 3; ++axis) {
-      if ((axes[first_view + view] >> axis & 1) == 0) continue;
+      if ((axes[batch.first_view + view] >> axis & 1) == 0) continue;
       const Pixels pixels =
-          shadow(matrices + 3 * (size_t)(first_view + view), x, y, z + half_k, axis == 0 ? 0.0f : reach_x,
-                 axis == 1 ? 0.0f : reach_y, half_k + (axis == 2 ? 0.0f : reach_z), columns, row_begin,
-                 held SHADOW_ARC(first_view + view));
+          shadow(matrices + 3 * (size_t)(batch.first_view + view), x, y, z + half_k, axis == 0 ? 0.0f : reach_x,
+                 axis == 1 ? 0.0f : reach_y, half_k + (axis == 2 ? 0.0f : reach_z), batch.columns, batch.row_begin,
+                 batch.held SHADOW_ARC(batch.first_view + view));
       const float voxel_b = (float)(axis == 0 ? j : i);
-      const float most_b = axis == 0 ? most_y : most_x, most_c = axis == 2 ? most_y : most_z;
+      const float most_b = axis == 0 ? widest.y : widest.x, most_c = axis == 2 ? widest.y : widest.z;
       for (int row = pixels.first_row; row <= pixels.last_row; ++row) {
-        const size_t start = ((size_t)view * held + (row - row_begin)) * columns;
+        const size_t start = ((size_t)view * batch.held + (row - batch.row_begin)) * batch.columns;
         for (int column = pixels.first_column; column <= pixels.last_column; ++column) {
           const VALUE value = values[start + column];
           if (value.y != (float)axis) continue;
@@ -254,5 +254,5 @@ __kernel void distance_driven_backproject(__global const float4* restrict lines,
 
 #pragma unroll
   for (int s = 0; s < K_UNROLL; ++s)
-    if (slice + s < slices) voxel[plane * s] = sum[s];
+    if (k + s < extent.end) voxel[plane * s] = sum[s];
 }

@@ -10,16 +10,17 @@
 #include "tv.clh"
 
 // Work-items (pitch, rows, slices).
-__kernel void filter_pad(__global const float* restrict f, __global float* restrict padded, int nx, int ny, int offset,
-                         int begin, int end, int pitch, int rows, int pad_x, int pad_y) {
-  const int column = (int)get_global_id(0), line = (int)get_global_id(1), z = begin + (int)get_global_id(2);
-  if (column >= pitch || line >= rows || z >= end) return;
-  const int x = clamp(column - pad_x, 0, nx - 1), y = clamp(line - pad_y, 0, ny - 1);
-  padded[(size_t)column + (size_t)pitch * ((size_t)line + (size_t)rows * (size_t)(z - offset))] = f[VOXEL(x, y, z)];
+__kernel void filter_pad(__global const float* restrict f, __global float* restrict padded, Extent extent, int pitch,
+                         int rows, int pad_x, int pad_y) {
+  const int column = (int)get_global_id(0), line = (int)get_global_id(1), z = extent.begin + (int)get_global_id(2);
+  if (column >= pitch || line >= rows || z >= extent.end) return;
+  const int x = clamp(column - pad_x, 0, extent.nx - 1), y = clamp(line - pad_y, 0, extent.ny - 1);
+  padded[(size_t)column + (size_t)pitch * ((size_t)line + (size_t)rows * (size_t)(z - extent.offset))] =
+      f[VOXEL(x, y, z)];
 }
 
 __kernel void filter_fidelity(__global const float* restrict u, __global const float* restrict f,
-                              __global sum_t* restrict partials, int nx, int ny, int offset, int begin, int end) {
+                              __global sum_t* restrict partials, Extent extent) {
 #define SQUARE(i) ((real)u[i] - f[i]) * ((real)u[i] - f[i])
   STORE_SUMS(1, (real4)(SQUARE(VOXEL(x, y, z)), 0, 0, 0))
 }

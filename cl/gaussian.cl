@@ -11,16 +11,15 @@
 #include "tv.clh"
 
 __kernel void gaussian_blur(__global const float* restrict from, __global float* restrict to,
-                            __global const float* restrict weights, int nx, int ny, int nz, int offset, int begin,
-                            int end, int axis, int first, int radius) {
+                            __global const float* restrict weights, Extent extent, int axis, int first, int radius) {
   const int start = (int)get_global_id(0) * LANES_PER_ITEM, y = (int)get_global_id(1),
-            z = begin + (int)get_global_id(2);
-  if (start >= nx || y >= ny || z >= end) return;
-  const int count = min(LANES_PER_ITEM, nx - start);
+            z = extent.begin + (int)get_global_id(2);
+  if (start >= extent.nx || y >= extent.ny || z >= extent.end) return;
+  const int count = min(LANES_PER_ITEM, extent.nx - start);
   const size_t base = VOXEL(start, y, z);
-  const long stride = axis == 0 ? 1 : axis == 1 ? (long)nx : (long)nx * (long)ny;
+  const long stride = axis == 0 ? 1 : axis == 1 ? (long)extent.nx : (long)extent.nx * (long)extent.ny;
   // along x every lane has its own place in its row; along the others all have the same
-  const int position = axis == 1 ? y : z, size = axis == 1 ? ny : nz;
+  const int position = axis == 1 ? y : z, size = axis == 1 ? extent.ny : extent.nz;
   const int low = axis == 0 ? -radius : -min(radius, position),
             high = axis == 0 ? radius : min(radius, size - 1 - position);
   float sum[LANES_PER_ITEM], total[LANES_PER_ITEM];
@@ -29,7 +28,7 @@ __kernel void gaussian_blur(__global const float* restrict from, __global float*
     const float weight = weights[first + abs(k)];
     __global const float* there = from + base + k * stride;
     const int begin_lane = axis == 0 ? max(0, -k - start) : 0,
-              end_lane = axis == 0 ? min(count, nx - start - k) : count;
+              end_lane = axis == 0 ? min(count, extent.nx - start - k) : count;
     for (int n = begin_lane; n < end_lane; ++n) {
       sum[n] = fma(weight, there[n], sum[n]);
       total[n] += weight;

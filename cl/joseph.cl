@@ -51,25 +51,28 @@ typedef struct {
   INDEX stride_a, stride_b, stride_c, base;
 } Planes;
 
-INLINE Planes planes_of(int axis, int nx, int ny, int nz, int offset, int begin, int end) {
+INLINE Planes planes_of(int axis, Extent extent) {
   // planes along a; interpolation along b and c, c being k unless the ray follows k
-  const INDEX plane = (INDEX)nx * ny;
+  const INDEX plane = (INDEX)extent.nx * extent.ny;
   const bool follows_k = axis == 2, follows_i = axis == 0;
   Planes p;
-  p.na = follows_k ? nz : follows_i ? nx : ny, p.nb = follows_i ? ny : nx, p.nc = follows_k ? ny : nz;
+  p.na = follows_k   ? extent.nz
+         : follows_i ? extent.nx
+                     : extent.ny,
+  p.nb = follows_i ? extent.ny : extent.nx, p.nc = follows_k ? extent.ny : extent.nz;
   p.ca = 0.5f * (float)(p.na - 1);
-  p.stride_c = follows_k ? nx : plane;
+  p.stride_c = follows_k ? extent.nx : plane;
 #ifdef TURNED
-  p.stride_a = follows_k ? plane : follows_i ? ny : nx, p.stride_b = 1;
+  p.stride_a = follows_k ? plane : follows_i ? extent.ny : extent.nx, p.stride_b = 1;
 #else
-  p.stride_a = follows_k ? plane : follows_i ? 1 : nx, p.stride_b = follows_i ? nx : 1;
+  p.stride_a = follows_k ? plane : follows_i ? 1 : extent.nx, p.stride_b = follows_i ? extent.nx : 1;
 #endif
   // lowest and highest c that this slab interpolates from (floor)
-  p.from = follows_k || begin == 0 ? -1 : begin, p.to = follows_k ? ny : end;
-  p.lowest = follows_k ? begin : 0, p.highest = follows_k ? end - 1 : p.na - 1;
+  p.from = follows_k || extent.begin == 0 ? -1 : extent.begin, p.to = follows_k ? extent.ny : extent.end;
+  p.lowest = follows_k ? extent.begin : 0, p.highest = follows_k ? extent.end - 1 : p.na - 1;
   // slices held: `offset` on; numbers along c are moved so that they index the buffer
-  p.move_c = follows_k ? 0 : offset;
-  p.base = follows_k ? -(INDEX)offset * plane : 0;
+  p.move_c = follows_k ? 0 : extent.offset;
+  p.base = follows_k ? -(INDEX)extent.offset * plane : 0;
   return p;
 }
 
@@ -103,23 +106,23 @@ __kernel void joseph_project(__global const float* restrict volume,
                              __global const float* restrict turned,
 #endif
                              __global const float* restrict rays,
-                             ARC_PARAMETERS ENDS_PARAMETERS __global float* restrict projections, int nx, int ny,
-                             int nz, int offset, int begin, int end, float hx, float hy, float hz, int columns,
-                             int rows, int first_view, int views) {
+                             ARC_PARAMETERS ENDS_PARAMETERS __global float* restrict projections, Extent extent,
+                             PerAxis voxel, Batch batch) {
   const int column = get_global_id(0), row = get_global_id(1), view = get_global_id(2);
-  if (column >= columns || row >= rows || view >= views) return;
+  if (column >= batch.columns || row >= batch.rows || view >= batch.views) return;
 
-  const Ray ray = RAY_AT(first_view + view, 2 * column, from_centre(row, rows));
+  const Ray ray = RAY_AT(batch.first_view + view, 2 * column, from_centre(row, batch.rows));
   const int axis = main_axis(ray);
-  const Line line = line_of(ray, axis, 0.5f * (float)(nx - 1), 0.5f * (float)(ny - 1), 0.5f * (float)(nz - 1));
-  const float path = path_mm(ray, axis, hx, hy, hz);
-  const Planes planes = planes_of(axis, nx, ny, nz, offset, begin, end);
+  const Line line =
+      line_of(ray, axis, 0.5f * (float)(extent.nx - 1), 0.5f * (float)(extent.ny - 1), 0.5f * (float)(extent.nz - 1));
+  const float path = path_mm(ray, axis, voxel);
+  const Planes planes = planes_of(axis, extent);
   const int2 range = range_of(line, planes);
   const bool descending = descends(line, axis);
   __global const float* restrict voxels = VOXELS_OF(axis);
-  ENDS_OF(ray, axis, first_view + view, column);
+  ENDS_OF(ray, axis, batch.first_view + view, column);
 
-  const size_t pixel = ((size_t)view * rows + row) * columns + column;
+  const size_t pixel = ((size_t)view * batch.rows + row) * batch.columns + column;
   float sum = projections[pixel];
   for (int step = range.x; step <= range.y; ++step) {
     const int m = descending ? range.y - (step - range.x) : step;
@@ -179,21 +182,21 @@ __kernel __attribute__((reqd_work_group_size(TILE, TILE, 1))) void joseph_stand(
 // One work-item a pixel of the rows held: what the back-projection needs of its ray.
 __kernel void joseph_table(__global const float* restrict raw, __global const float* restrict rays,
                            ARC_PARAMETERS ENDS_PARAMETERS __global float4* restrict lines,
-                           __global VALUE* restrict values, int nx, int ny, int nz, float hx, float hy, float hz,
-                           int columns, int rows, int row_begin, int held, int first_view, int views) {
+                           __global VALUE* restrict values, Extent extent, PerAxis voxel, Batch batch) {
   const int column = get_global_id(0), row = get_global_id(1), view = get_global_id(2);
-  if (column >= columns || row >= held || view >= views) return;
-  const size_t at = ((size_t)view * held + row) * columns + column;
-  const Ray ray = RAY_AT(first_view + view, 2 * column, from_centre(row_begin + row, rows));
+  if (column >= batch.columns || row >= batch.held || view >= batch.views) return;
+  const size_t at = ((size_t)view * batch.held + row) * batch.columns + column;
+  const Ray ray = RAY_AT(batch.first_view + view, 2 * column, from_centre(batch.row_begin + row, batch.rows));
   const int axis = main_axis(ray);
-  const Line line = line_of(ray, axis, 0.5f * (float)(nx - 1), 0.5f * (float)(ny - 1), 0.5f * (float)(nz - 1));
-  const float value = path_mm(ray, axis, hx, hy, hz) * raw[at];
+  const Line line =
+      line_of(ray, axis, 0.5f * (float)(extent.nx - 1), 0.5f * (float)(extent.ny - 1), 0.5f * (float)(extent.nz - 1));
+  const float value = path_mm(ray, axis, voxel) * raw[at];
 #ifdef STACKS
   lines[at] = (float4)(line.slope_c, line.shift_c, value, (float)axis);
   values[at] = (float2)(line.slope_b, line.shift_b);
 #else
   lines[at] = (float4)(line.slope_b, line.shift_b, line.slope_c, line.shift_c);
-  ENDS_OF(ray, axis, first_view + view, column);
+  ENDS_OF(ray, axis, batch.first_view + view, column);
   values[at] = VALUE_OF(value, axis);
 #endif
 }
@@ -208,32 +211,30 @@ INLINE float hat(float at, float voxel) {
 #elif defined(STACKS)
 #include "joseph_stacks.clh"
 #else
-// Work-items: (nx, ny, slices / K_UNROLL), for the slices `offset + first` to `offset + slices`.
+// Work-items: (nx, ny, slices / K_UNROLL), for the slices of `extent`.
 __kernel void joseph_backproject(__global const float4* restrict lines, __global const VALUE* restrict values,
                                  __global const float4* restrict matrices, __global const int* restrict axes,
-                                 ARC_PARAMETERS __global float* restrict volume, int nx, int ny, int nz, int offset,
-                                 int first, int slices, int columns, int row_begin, int held, int first_view,
-                                 int views) {
-  const int i = get_global_id(0), j = get_global_id(1), slice = first + K_UNROLL * (int)get_global_id(2);
-  if (i >= nx || j >= ny || slice >= slices) return;
-  const int k = offset + slice;
-  const float x = from_centre(i, nx), y = from_centre(j, ny), z = from_centre(k, nz), half_k = 0.5f * (K_UNROLL - 1);
-  const size_t plane = (size_t)nx * ny;
-  __global float* voxel = volume + plane * slice + (size_t)j * nx + i;
+                                 ARC_PARAMETERS __global float* restrict volume, Extent extent, Batch batch) {
+  const int i = get_global_id(0), j = get_global_id(1), k = extent.begin + K_UNROLL * (int)get_global_id(2);
+  if (i >= extent.nx || j >= extent.ny || k >= extent.end) return;
+  const float x = from_centre(i, extent.nx), y = from_centre(j, extent.ny), z = from_centre(k, extent.nz),
+              half_k = 0.5f * (K_UNROLL - 1);
+  const size_t plane = (size_t)extent.nx * extent.ny;
+  __global float* voxel = volume + plane * (k - extent.offset) + (size_t)j * extent.nx + i;
   float sum[K_UNROLL];
 #pragma unroll
-  for (int s = 0; s < K_UNROLL; ++s) sum[s] = slice + s < slices ? voxel[plane * s] : 0.0f;
+  for (int s = 0; s < K_UNROLL; ++s) sum[s] = k + s < extent.end ? voxel[plane * s] : 0.0f;
 
-  for (int view = 0; view < views; ++view)
+  for (int view = 0; view < batch.views; ++view)
     for (int axis = 0; axis < 3; ++axis) {
-      if ((axes[first_view + view] >> axis & 1) == 0) continue;
-      const Pixels pixels = shadow(matrices + 3 * (size_t)(first_view + view), x, y, z + half_k,
+      if ((axes[batch.first_view + view] >> axis & 1) == 0) continue;
+      const Pixels pixels = shadow(matrices + 3 * (size_t)(batch.first_view + view), x, y, z + half_k,
                                    axis == 0 ? 0.0f : 1.0f, axis == 1 ? 0.0f : 1.0f, half_k + (axis == 2 ? 0.0f : 1.0f),
-                                   columns, row_begin, held SHADOW_ARC(first_view + view));
+                                   batch.columns, batch.row_begin, batch.held SHADOW_ARC(batch.first_view + view));
       const float p = axis == 0 ? x : y, whole_b = (float)(axis == 0 ? j : i);
-      const size_t begin = (size_t)view * held * columns;
+      const size_t begin = (size_t)view * batch.held * batch.columns;
       for (int row = pixels.first_row; row <= pixels.last_row; ++row) {
-        const size_t start = begin + (size_t)(row - row_begin) * columns;
+        const size_t start = begin + (size_t)(row - batch.row_begin) * batch.columns;
         for (int column = pixels.first_column; column <= pixels.last_column; ++column) {
           const float4 line = lines[start + column];
           const VALUE value = values[start + column];
@@ -260,7 +261,7 @@ __kernel void joseph_backproject(__global const float4* restrict lines, __global
 
 #pragma unroll
   for (int s = 0; s < K_UNROLL; ++s)
-    if (slice + s < slices) voxel[plane * s] = sum[s];
+    if (k + s < extent.end) voxel[plane * s] = sum[s];
 }
 #endif
 #endif
@@ -332,24 +333,26 @@ INLINE float2 sample(__read_only image2d_array_t planes, float p, Line line, flo
 // Groups of (width, height, turns) over (tiles along u * groups of turns, tiles along v, 1), a turn being PACK views: the rays of a group's
 // turns meet much the same voxels while these are in its cache, and those of the groups that follow it while they are in the device's.
 __kernel void joseph_project_image(__read_only image2d_array_t planes, __global const int* restrict axes,
-                                   __global const float* restrict rays, __global float* restrict projections, int nx,
-                                   int ny, int nz, int offset, int begin, int end, float hx, float hy, float hz,
-                                   int columns, int rows, int first_view, int views) {
-  const int together = get_local_size(2), groups = (views / PACK + together - 1) / together, group = get_group_id(0);
+                                   __global const float* restrict rays, __global float* restrict projections,
+                                   Extent extent, PerAxis voxel, Batch batch) {
+  const int together = get_local_size(2), groups = (batch.views / PACK + together - 1) / together,
+            group = get_group_id(0);
   const int view = (group % groups * together + (int)get_local_id(2)) * PACK;
   const int column = group / groups * (int)get_local_size(0) + (int)get_local_id(0), row = get_global_id(1);
-  if (column >= columns || row >= rows || view >= views) return;
-  if ((axes[first_view + view] >> AXIS & 1) == 0) return;
-  const Ray ray =
-      ray_of(rays + RAY_FLOATS * (size_t)(first_view + view), from_centre(column, columns), from_centre(row, rows));
+  if (column >= batch.columns || row >= batch.rows || view >= batch.views) return;
+  if ((axes[batch.first_view + view] >> AXIS & 1) == 0) return;
+  const Ray ray = ray_of(rays + RAY_FLOATS * (size_t)(batch.first_view + view), from_centre(column, batch.columns),
+                         from_centre(row, batch.rows));
   if (main_axis(ray) != AXIS) return;
-  const Line line = line_of(ray, AXIS, 0.5f * (float)(nx - 1), 0.5f * (float)(ny - 1), 0.5f * (float)(nz - 1));
-  const float path = path_mm(ray, AXIS, hx, hy, hz);
+  const Line line =
+      line_of(ray, AXIS, 0.5f * (float)(extent.nx - 1), 0.5f * (float)(extent.ny - 1), 0.5f * (float)(extent.nz - 1));
+  const float path = path_mm(ray, AXIS, voxel);
 
-  const int na = AXIS == 2 ? nz : AXIS == 0 ? nx : ny, nb = AXIS == 0 ? ny : nx;
+  const int na = AXIS == 2 ? extent.nz : AXIS == 0 ? extent.nx : extent.ny, nb = AXIS == 0 ? extent.ny : extent.nx;
   const float ca = 0.5f * (float)(na - 1);
-  const float from = AXIS == 2 || begin == 0 ? -1.0f : (float)begin, to = AXIS == 2 ? (float)ny : (float)end;
-  const int lowest = AXIS == 2 ? begin : 0, highest = AXIS == 2 ? end - 1 : na - 1;
+  const float from = AXIS == 2 || extent.begin == 0 ? -1.0f : (float)extent.begin,
+              to = AXIS == 2 ? (float)extent.ny : (float)extent.end;
+  const int lowest = AXIS == 2 ? extent.begin : 0, highest = AXIS == 2 ? extent.end - 1 : na - 1;
   float low = (float)lowest - ca, high = (float)highest - ca;
   narrow(line.slope_b, line.shift_b, -1.0f, (float)nb, (float)na, &low, &high);
   narrow(line.slope_c, line.shift_c, from, to, (float)na, &low, &high);
@@ -363,9 +366,10 @@ __kernel void joseph_project_image(__read_only image2d_array_t planes, __global 
   const bool descending = AXIS != 2 && line.slope_c < 0.0f;
   const float step = descending ? -1.0f : 1.0f;
   float p = (float)(descending ? last : first) - ca;
-  float layer = (float)((descending ? last : first) - (AXIS == 2 ? offset : 0));
-  const float move_c = AXIS == 2 ? 0.0f : (float)offset;
-  const size_t pixel = ((size_t)view * rows + row) * columns + column, next = pixel + (size_t)rows * columns;
+  float layer = (float)((descending ? last : first) - (AXIS == 2 ? extent.offset : 0));
+  const float move_c = AXIS == 2 ? 0.0f : (float)extent.offset;
+  const size_t pixel = ((size_t)view * batch.rows + row) * batch.columns + column,
+               next = pixel + (size_t)batch.rows * batch.columns;
   float2 sum = (float2)(projections[pixel], PACK == 2 ? projections[next] : 0.0f);
   int left = last - first + 1;
   for (; left >= FETCHES; left -= FETCHES) {

@@ -16,11 +16,11 @@ INLINE float value_of(uint key) {
   return as_float(key & 0x80000000u ? key ^ 0x80000000u : ~key);
 }
 
-__kernel void median_filter(__global const float* restrict padded, __global float* restrict u, int nx, int ny, int nz,
-                            int offset, int begin, int end, int pitch, int rows) {
+__kernel void median_filter(__global const float* restrict padded, __global float* restrict u, Extent extent, int pitch,
+                            int rows) {
   const int start = (int)get_global_id(0) * LANES_PER_ITEM, y = (int)get_global_id(1),
-            z = begin + (int)get_global_id(2);
-  if (start >= nx || y >= ny || z >= end) return;
+            z = extent.begin + (int)get_global_id(2);
+  if (start >= extent.nx || y >= extent.ny || z >= extent.end) return;
   const int half_window = (2 * RX + 1) * (2 * RY + 1) * (2 * RZ + 1) / 2;
   uint key[LANES_PER_ITEM];
   float value[LANES_PER_ITEM];
@@ -38,6 +38,6 @@ __kernel void median_filter(__global const float* restrict padded, __global floa
       }
     FOR_LANES key[n] |= below[n] <= half_window ? bit : 0;
   }
-  const int count = min(LANES_PER_ITEM, nx - start);
+  const int count = min(LANES_PER_ITEM, extent.nx - start);
   for (int n = 0; n < count; ++n) u[VOXEL(start + n, y, z)] = value_of(key[n]);
 }

@@ -11,15 +11,15 @@
 #include "tv.clh"
 
 // scale: 1 / (voxels of the patch h^2); bias: 2 sigma^2 / h^2.
-__kernel void nlm_filter(__global const float* restrict padded, __global float* restrict u, int nx, int ny, int nz,
-                         int offset, int begin, int end, int pitch, int rows, float scale, float bias) {
+__kernel void nlm_filter(__global const float* restrict padded, __global float* restrict u, Extent extent, int pitch,
+                         int rows, float scale, float bias) {
   const int start = (int)get_global_id(0) * LANES_PER_ITEM, y = (int)get_global_id(1),
-            z = begin + (int)get_global_id(2);
-  if (start >= nx || y >= ny || z >= end) return;
+            z = extent.begin + (int)get_global_id(2);
+  if (start >= extent.nx || y >= extent.ny || z >= extent.end) return;
   float sum[LANES_PER_ITEM], total[LANES_PER_ITEM], d2[LANES_PER_ITEM];
   FOR_LANES sum[n] = total[n] = 0.0f;
-  for (int dz = max(-SZ, -z); dz <= min(SZ, nz - 1 - z); ++dz)
-    for (int dy = max(-SY, -y); dy <= min(SY, ny - 1 - y); ++dy)
+  for (int dz = max(-SZ, -z); dz <= min(SZ, extent.nz - 1 - z); ++dz)
+    for (int dy = max(-SY, -y); dy <= min(SY, extent.ny - 1 - y); ++dy)
       for (int dx = -SX; dx <= SX; ++dx) {
         FOR_LANES d2[n] = 0.0f;
         for (int kz = -TZ; kz <= TZ; ++kz)
@@ -34,11 +34,11 @@ __kernel void nlm_filter(__global const float* restrict padded, __global float* 
         __global const float* there = padded + PADDED(start + dx, y + dy, z + dz);
         FOR_LANES {
           const int x = start + n + dx;
-          const float weight = x >= 0 && x < nx ? exp(-fmax(fma(d2[n], scale, -bias), 0.0f)) : 0.0f;
+          const float weight = x >= 0 && x < extent.nx ? exp(-fmax(fma(d2[n], scale, -bias), 0.0f)) : 0.0f;
           sum[n] = fma(weight, there[n], sum[n]);
           total[n] += weight;
         }
       }
-  const int count = min(LANES_PER_ITEM, nx - start);
+  const int count = min(LANES_PER_ITEM, extent.nx - start);
   for (int n = 0; n < count; ++n) u[VOXEL(start + n, y, z)] = sum[n] / total[n];
 }

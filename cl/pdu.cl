@@ -18,16 +18,15 @@
 #if LANES_PER_ITEM == 1
 
 __kernel void pdu_dual(__global const float* restrict u, __global float* restrict qx, __global float* restrict qy,
-                       __global float* restrict qz, int nx, int ny, int nz, int offset, int begin, int end,
-                       float step_x, float step_y, float step_z, float lambda) {
-  const int x = (int)get_global_id(0), y = (int)get_global_id(1), z = begin + (int)get_global_id(2);
-  if (x >= nx || y >= ny || z >= end) return;
-  const size_t row = (size_t)nx, plane = row * (size_t)ny, i = VOXEL(x, y, z);
+                       __global float* restrict qz, Extent extent, PerAxis step, float lambda) {
+  const int x = (int)get_global_id(0), y = (int)get_global_id(1), z = extent.begin + (int)get_global_id(2);
+  if (x >= extent.nx || y >= extent.ny || z >= extent.end) return;
+  const size_t row = (size_t)extent.nx, plane = row * (size_t)extent.ny, i = VOXEL(x, y, z);
   const float here = u[i];
   float px = qx[i], py = qy[i], pz = qz[i];
-  if (x + 1 < nx) px = fma(step_x, u[i + 1] - here, px);
-  if (y + 1 < ny) py = fma(step_y, u[i + row] - here, py);
-  if (z + 1 < nz) pz = fma(step_z, u[i + plane] - here, pz);
+  if (x + 1 < extent.nx) px = fma(step.x, u[i + 1] - here, px);
+  if (y + 1 < extent.ny) py = fma(step.y, u[i + row] - here, py);
+  if (z + 1 < extent.nz) pz = fma(step.z, u[i + plane] - here, pz);
   const float scale = ball_scale(px, py, pz, lambda);
   qx[i] = px * scale;
   qy[i] = py * scale;
@@ -40,12 +39,13 @@ __kernel void pdu_primal(__global const float* restrict f, __global const float*
 #ifdef EXTRAPOLATE
                          __global float* restrict ubar, float factor,
 #endif
-                         int nx, int ny, int offset, int begin, int end, float rx, float ry, float rz, float theta) {
-  const int x = (int)get_global_id(0), y = (int)get_global_id(1), z = begin + (int)get_global_id(2);
-  if (x >= nx || y >= ny || z >= end) return;
-  const size_t row = (size_t)nx, plane = row * (size_t)ny, i = VOXEL(x, y, z);
+                         Extent extent, PerAxis r, float theta) {
+  const int x = (int)get_global_id(0), y = (int)get_global_id(1), z = extent.begin + (int)get_global_id(2);
+  if (x >= extent.nx || y >= extent.ny || z >= extent.end) return;
+  const size_t row = (size_t)extent.nx, plane = row * (size_t)extent.ny, i = VOXEL(x, y, z);
   const float before = u[i];
-  const float after = fma(theta, (f[i] - before) + divergence(qx, qy, qz, i, row, plane, x, y, z, rx, ry, rz), before);
+  const float after =
+      fma(theta, (f[i] - before) + divergence(qx, qy, qz, i, row, plane, x, y, z, r.x, r.y, r.z), before);
   u[i] = after;
 #ifdef EXTRAPOLATE
   ubar[i] = fma(factor, after - before, after);
@@ -57,21 +57,21 @@ __kernel void pdu_primal(__global const float* restrict f, __global const float*
 #include "rows.clh"
 
 __kernel void pdu_dual(__global const float* restrict u, __global float* restrict qx, __global float* restrict qy,
-                       __global float* restrict qz, int nx, int ny, int nz, int offset, int begin, int end,
-                       float step_x, float step_y, float step_z, float lambda) {
-  const int y = (int)get_global_id(1), z = begin + (int)get_global_id(2);
-  const size_t row = (size_t)nx, plane = row * (size_t)ny, i = VOXEL(0, y, z);
-  __global const float *here = u + i, *up = y + 1 < ny ? here + row : here, *over = z + 1 < nz ? here + plane : here;
+                       __global float* restrict qz, Extent extent, PerAxis step, float lambda) {
+  const int y = (int)get_global_id(1), z = extent.begin + (int)get_global_id(2);
+  const size_t row = (size_t)extent.nx, plane = row * (size_t)extent.ny, i = VOXEL(0, y, z);
+  __global const float *here = u + i, *up = y + 1 < extent.ny ? here + row : here,
+                       *over = z + 1 < extent.nz ? here + plane : here;
   qx += i, qy += i, qz += i;
-  for (int x = 0; x < nx; x += WIDTH) {
-    const vector value = load_columns(here, x, nx);
-    const vector px = fma((vector)(step_x), load_right(here, x, nx) - value, load_columns(qx, x, nx));
-    const vector py = fma((vector)(step_y), load_columns(up, x, nx) - value, load_columns(qy, x, nx));
-    const vector pz = fma((vector)(step_z), load_columns(over, x, nx) - value, load_columns(qz, x, nx));
+  for (int x = 0; x < extent.nx; x += WIDTH) {
+    const vector value = load_columns(here, x, extent.nx);
+    const vector px = fma((vector)(step.x), load_right(here, x, extent.nx) - value, load_columns(qx, x, extent.nx));
+    const vector py = fma((vector)(step.y), load_columns(up, x, extent.nx) - value, load_columns(qy, x, extent.nx));
+    const vector pz = fma((vector)(step.z), load_columns(over, x, extent.nx) - value, load_columns(qz, x, extent.nx));
     const vector scale = ball_scales(px, py, pz, lambda);
-    store_columns(px * scale, qx, x, nx);
-    store_columns(py * scale, qy, x, nx);
-    store_columns(pz * scale, qz, x, nx);
+    store_columns(px * scale, qx, x, extent.nx);
+    store_columns(py * scale, qy, x, extent.nx);
+    store_columns(pz * scale, qz, x, extent.nx);
   }
 }
 
@@ -81,17 +81,17 @@ __kernel void pdu_primal(__global const float* restrict f, __global const float*
 #ifdef EXTRAPOLATE
                          __global float* restrict ubar, float factor,
 #endif
-                         int nx, int ny, int offset, int begin, int end, float rx, float ry, float rz, float theta) {
-  const int y = (int)get_global_id(1), z = begin + (int)get_global_id(2);
-  const size_t row = (size_t)nx, plane = row * (size_t)ny, i = VOXEL(0, y, z);
+                         Extent extent, PerAxis r, float theta) {
+  const int y = (int)get_global_id(1), z = extent.begin + (int)get_global_id(2);
+  const size_t row = (size_t)extent.nx, plane = row * (size_t)extent.ny, i = VOXEL(0, y, z);
   f += i, qx += i, qy += i, qz += i, u += i;
-  for (int x = 0; x < nx; x += WIDTH) {
-    const vector before = load_columns(u, x, nx);
-    const vector divergence = divergences(qx, qy, qz, row, plane, x, y, z, nx, rx, ry, rz);
-    const vector after = fma((vector)(theta), (load_columns(f, x, nx) - before) + divergence, before);
-    store_columns(after, u, x, nx);
+  for (int x = 0; x < extent.nx; x += WIDTH) {
+    const vector before = load_columns(u, x, extent.nx);
+    const vector divergence = divergences(qx, qy, qz, row, plane, x, y, z, extent.nx, r.x, r.y, r.z);
+    const vector after = fma((vector)(theta), (load_columns(f, x, extent.nx) - before) + divergence, before);
+    store_columns(after, u, x, extent.nx);
 #ifdef EXTRAPOLATE
-    store_columns(fma((vector)(factor), after - before, after), ubar + i, x, nx);
+    store_columns(fma((vector)(factor), after - before, after), ubar + i, x, extent.nx);
 #endif
   }
 }

@@ -13,23 +13,25 @@
 // one frame low and one high an iteration.
 // Tunables: group shape (host); EXTRAPOLATE; sums.clh's.
 #pragma OPENCL FP_CONTRACT OFF
+#include "pdu4d.clh"
 #include "sums.clh"
 #include "tv.clh"
 
 __kernel void pdu4d_dual(__global const float* restrict u, __global float* restrict qx, __global float* restrict qy,
-                         __global float* restrict qz, __global float* restrict qt, int nx, int ny, int nz, int rows,
-                         int offset, int begin, int end, float step_x, float step_y, float step_z, float step_t,
+                         __global float* restrict qz, __global float* restrict qt, Extent extent, FrameAxes step,
                          float lambda) {
-  const int depth = ny / rows, slice = (int)get_global_id(2) % depth, z = begin + (int)get_global_id(2) / depth;
-  const int x = (int)get_global_id(0), line = (int)get_global_id(1), y = line + rows * slice;
-  if (x >= nx || line >= rows || z >= end) return;
-  const size_t row = (size_t)nx, plane = row * (size_t)rows, frame = row * (size_t)ny, i = VOXEL(x, y, z);
+  const int depth = extent.ny / step.rows, slice = (int)get_global_id(2) % depth,
+            z = extent.begin + (int)get_global_id(2) / depth;
+  const int x = (int)get_global_id(0), line = (int)get_global_id(1), y = line + step.rows * slice;
+  if (x >= extent.nx || line >= step.rows || z >= extent.end) return;
+  const size_t row = (size_t)extent.nx, plane = row * (size_t)step.rows, frame = row * (size_t)extent.ny,
+               i = VOXEL(x, y, z);
   const float here = u[i];
   float px = qx[i], py = qy[i], pz = qz[i], pt = qt[i];
-  if (x + 1 < nx) px = fma(step_x, u[i + 1] - here, px);
-  if (line + 1 < rows) py = fma(step_y, u[i + row] - here, py);
-  if (slice + 1 < depth) pz = fma(step_z, u[i + plane] - here, pz);
-  if (z + 1 < nz) pt = fma(step_t, u[i + frame] - here, pt);
+  if (x + 1 < extent.nx) px = fma(step.x, u[i + 1] - here, px);
+  if (line + 1 < step.rows) py = fma(step.y, u[i + row] - here, py);
+  if (slice + 1 < depth) pz = fma(step.z, u[i + plane] - here, pz);
+  if (z + 1 < extent.nz) pt = fma(step.t, u[i + frame] - here, pt);
   const float norm2 = fma(pt, pt, fma(pz, pz, fma(py, py, px * px)));
   const float scale = norm2 > lambda * lambda ? lambda * rsqrt(norm2) : 1.0f;
   qx[i] = px * scale;
@@ -44,18 +46,19 @@ __kernel void pdu4d_primal(__global const float* restrict f, __global const floa
 #ifdef EXTRAPOLATE
                            __global float* restrict ubar, float factor,
 #endif
-                           int nx, int ny, int rows, int offset, int begin, int end, float rx, float ry, float rz,
-                           float rt, float theta) {
-  const int depth = ny / rows, slice = (int)get_global_id(2) % depth, z = begin + (int)get_global_id(2) / depth;
-  const int x = (int)get_global_id(0), line = (int)get_global_id(1), y = line + rows * slice;
-  if (x >= nx || line >= rows || z >= end) return;
-  const size_t row = (size_t)nx, plane = row * (size_t)rows, frame = row * (size_t)ny, i = VOXEL(x, y, z);
+                           Extent extent, FrameAxes r, float theta) {
+  const int depth = extent.ny / r.rows, slice = (int)get_global_id(2) % depth,
+            z = extent.begin + (int)get_global_id(2) / depth;
+  const int x = (int)get_global_id(0), line = (int)get_global_id(1), y = line + r.rows * slice;
+  if (x >= extent.nx || line >= r.rows || z >= extent.end) return;
+  const size_t row = (size_t)extent.nx, plane = row * (size_t)r.rows, frame = row * (size_t)extent.ny,
+               i = VOXEL(x, y, z);
   const float dx = qx[i] - (x > 0 ? qx[i - 1] : 0.0f);
   const float dy = qy[i] - (line > 0 ? qy[i - row] : 0.0f);
   const float dz = qz[i] - (slice > 0 ? qz[i - plane] : 0.0f);
   const float dt = qt[i] - (z > 0 ? qt[i - frame] : 0.0f);
   const float before = u[i];
-  const float after = fma(theta, (f[i] - before) + fma(rt, dt, fma(rz, dz, fma(ry, dy, rx * dx))), before);
+  const float after = fma(theta, (f[i] - before) + fma(r.t, dt, fma(r.z, dz, fma(r.y, dy, r.x * dx))), before);
   u[i] = after;
 #ifdef EXTRAPOLATE
   ubar[i] = fma(factor, after - before, after);
@@ -65,13 +68,13 @@ __kernel void pdu4d_primal(__global const float* restrict f, __global const floa
 INLINE real4 gap_terms(__global const float* restrict u, __global const float* restrict f,
                        __global const float* restrict qx, __global const float* restrict qy,
                        __global const float* restrict qz, __global const float* restrict qt, int x, int y, int z,
-                       int nx, int ny, int nz, int rows, int offset, real rx, real ry, real rz, real rt, real lambda) {
-  const size_t row = (size_t)nx, plane = row * (size_t)rows, frame = row * (size_t)ny, i = VOXEL(x, y, z);
+                       Extent extent, int rows, real rx, real ry, real rz, real rt, real lambda) {
+  const size_t row = (size_t)extent.nx, plane = row * (size_t)rows, frame = row * (size_t)extent.ny, i = VOXEL(x, y, z);
   const real here = u[i], px = qx[i], py = qy[i], pz = qz[i], pt = qt[i];
-  const real dx = x + 1 < nx ? rx * ((real)u[i + 1] - here) : 0;
+  const real dx = x + 1 < extent.nx ? rx * ((real)u[i + 1] - here) : 0;
   const real dy = y % rows + 1 < rows ? ry * ((real)u[i + row] - here) : 0;
-  const real dz = y + rows < ny ? rz * ((real)u[i + plane] - here) : 0;
-  const real dt = z + 1 < nz ? rt * ((real)u[i + frame] - here) : 0;
+  const real dz = y + rows < extent.ny ? rz * ((real)u[i + plane] - here) : 0;
+  const real dt = z + 1 < extent.nz ? rt * ((real)u[i + frame] - here) : 0;
   const real length = sqrt(dx * dx + dy * dy + dz * dz + dt * dt);
   const real div = rx * (px - (x > 0 ? qx[i - 1] : 0)) + ry * (py - (y % rows > 0 ? qy[i - row] : 0)) +
                    rz * (pz - (y >= rows ? qz[i - plane] : 0)) + rt * (pt - (z > 0 ? qt[i - frame] : 0));
@@ -83,7 +86,6 @@ INLINE real4 gap_terms(__global const float* restrict u, __global const float* r
 __kernel void pdu4d_gap(__global const float* restrict u, __global const float* restrict f,
                         __global const float* restrict qx, __global const float* restrict qy,
                         __global const float* restrict qz, __global const float* restrict qt,
-                        __global sum_t* restrict partials, int nx, int ny, int nz, int rows, int offset, int begin,
-                        int end, float rx, float ry, float rz, float rt, float lambda) {
-  STORE_SUMS(3, gap_terms(u, f, qx, qy, qz, qt, x, y, z, nx, ny, nz, rows, offset, rx, ry, rz, rt, lambda))
+                        __global sum_t* restrict partials, Extent extent, FrameAxes r, float lambda) {
+  STORE_SUMS(3, gap_terms(u, f, qx, qy, qz, qt, x, y, z, extent, r.rows, r.x, r.y, r.z, r.t, lambda))
 }

@@ -17,9 +17,9 @@
 
 __kernel void pdu_state_start(__global const float* restrict f, __global float* restrict u,
                               __global dual_t* restrict qx, __global dual_t* restrict qy, __global dual_t* restrict qz,
-                              int nx, int ny, int offset, int begin, int end) {
-  const int x = (int)get_global_id(0), y = (int)get_global_id(1), z = begin + (int)get_global_id(2);
-  if (x >= nx || y >= ny || z >= end) return;
+                              Extent extent) {
+  const int x = (int)get_global_id(0), y = (int)get_global_id(1), z = extent.begin + (int)get_global_id(2);
+  if (x >= extent.nx || y >= extent.ny || z >= extent.end) return;
   const size_t i = VOXEL(x, y, z);
   u[i] = f[i];
   qx[i] = qy[i] = qz[i] = DUAL_ZERO;
@@ -71,24 +71,23 @@ INLINE float dual_x_at(__global const dual_t* qx, __global const dual_t* qy, __g
 __kernel __attribute__((reqd_work_group_size(MARCH_X, 1, MARCH_Z))) void pdu_state_gap(
     __global const float* restrict u, __global const float* restrict f,
     WEIGHTS_DECLARED __global const dual_t* restrict qx, __global const dual_t* restrict qy,
-    __global const dual_t* restrict qz, __global sum_t* restrict partials, int nx, int ny, int nz, int offset,
-    int begin, int end, float rx, float ry, float rz, float lambda) {
+    __global const dual_t* restrict qz, __global sum_t* restrict partials, Extent extent, PerAxis r, float lambda) {
   __local sum_t room[MARCH_X * MARCH_Z];
   const int x = (int)get_global_id(0) * COLUMNS, first = (int)get_global_id(1) * SEGMENT_ROWS;
-  const int z = begin + (int)get_global_id(2);
-  const size_t row = (size_t)nx, plane = row * (size_t)ny;
+  const int z = extent.begin + (int)get_global_id(2);
+  const size_t row = (size_t)extent.nx, plane = row * (size_t)extent.ny;
   sum_t sums[COMPONENTS];
   for (int n = 0; n < COMPONENTS; ++n) sums[n] = NO_SUM;
-  if (x < nx && z < end) {
-    const int last = min(ny, first + SEGMENT_ROWS);
-    const bool more_x = x + COLUMNS < nx, more_z = z + 1 < nz;
+  if (x < extent.nx && z < extent.end) {
+    const int last = min(extent.ny, first + SEGMENT_ROWS);
+    const bool more_x = x + COLUMNS < extent.nx, more_z = z + 1 < extent.nz;
     size_t i = VOXEL(x, first, z);
     Columns here, qy_below;
     here.all = LOAD(floats, u, i);
     qy_below.all = (floats)(0.0f);
     if (first > 0) qy_below = load_dual(qx, qy, qz, i - row, lambda).y;
     for (int y = first; y < last; ++y, i += row) {
-      const bool more_y = y + 1 < ny;
+      const bool more_y = y + 1 < extent.ny;
       Columns up, over, data, under;
       up.all = more_y ? LOAD(floats, u, i + row) : here.all;
       over.all = more_z ? LOAD(floats, u, i + plane) : here.all;
@@ -108,12 +107,12 @@ __kernel __attribute__((reqd_work_group_size(MARCH_X, 1, MARCH_Z))) void pdu_sta
       float excess = 0.0f, variation = 0.0f, fidelity = 0.0f, weighted = 0.0f;
       EACH_COLUMN {
         const float value = here.at[c];
-        const float dx = rx * ((c + 1 < COLUMNS ? here.at[c + 1 < COLUMNS ? c + 1 : 0] : right) - value);
-        const float dy = ry * (up.at[c] - value), dz = rz * (over.at[c] - value);
+        const float dx = r.x * ((c + 1 < COLUMNS ? here.at[c + 1 < COLUMNS ? c + 1 : 0] : right) - value);
+        const float dy = r.y * (up.at[c] - value), dz = r.z * (over.at[c] - value);
         const float length = sqrt(fma(dz, dz, fma(dy, dy, dx * dx)));
         const float div =
-            fma(rz, q.z.at[c] - under.at[c],
-                fma(ry, q.y.at[c] - qy_below.at[c], rx * (q.x.at[c] - (c > 0 ? q.x.at[c > 0 ? c - 1 : 0] : left))));
+            fma(r.z, q.z.at[c] - under.at[c],
+                fma(r.y, q.y.at[c] - qy_below.at[c], r.x * (q.x.at[c] - (c > 0 ? q.x.at[c > 0 ? c - 1 : 0] : left))));
         const float bound = fma(lambda, length, -fma(q.z.at[c], dz, fma(q.y.at[c], dy, q.x.at[c] * dx)));
         const float change = value - data.at[c];
         fidelity = fma(change, change, fidelity);
@@ -141,7 +140,8 @@ __kernel __attribute__((reqd_work_group_size(MARCH_X, 1, MARCH_Z))) void pdu_sta
     }
   }
 #pragma unroll
-  for (int n = 0; n < COMPONENTS; ++n) store_march_sum(partials, room, z - offset, z < end, COMPONENTS, n, sums[n]);
+  for (int n = 0; n < COMPONENTS; ++n)
+    store_march_sum(partials, room, z - extent.offset, z < extent.end, COMPONENTS, n, sums[n]);
 }
 
 #else
@@ -159,10 +159,10 @@ INLINE real4 dual_at(__global const dual_t* restrict qx, __global const dual_t* 
 
 INLINE real4 gap_terms(__global const float* restrict u, __global const float* restrict f,
                        WEIGHTS_DECLARED __global const dual_t* restrict qx, __global const dual_t* restrict qy,
-                       __global const dual_t* restrict qz, int x, int y, int z, int nx, int ny, int nz, int offset,
-                       real rx, real ry, real rz, real lambda) {
-  const size_t row = (size_t)nx, plane = row * (size_t)ny, i = VOXEL(x, y, z);
-  const bool more_x = x + 1 < nx, more_y = y + 1 < ny, more_z = z + 1 < nz;
+                       __global const dual_t* restrict qz, int x, int y, int z, Extent extent, real rx, real ry,
+                       real rz, real lambda) {
+  const size_t row = (size_t)extent.nx, plane = row * (size_t)extent.ny, i = VOXEL(x, y, z);
+  const bool more_x = x + 1 < extent.nx, more_y = y + 1 < extent.ny, more_z = z + 1 < extent.nz;
   const real here = u[i];
   const real4 q = dual_at(qx, qy, qz, i, lambda);
   const real dx = more_x ? rx * ((real)u[i + 1] - here) : 0;
@@ -176,7 +176,7 @@ INLINE real4 gap_terms(__global const float* restrict u, __global const float* r
   const real change = here - f[i], bound = lambda * length - (q.x * dx + q.y * dy + q.z * dz);
 #ifdef WEIGHT_BITS
   const real weight = WEIGHT(i), inverse = weight > 0 ? 1 / weight : 0, rest = change - weight * div;
-  const bool counts = fmax(WEIGHT(i), largest_ahead(WEIGHTS_PASSED i, row, plane, x, y, z, nx, ny, nz)) > 0;
+  const bool counts = fmax(WEIGHT(i), largest_ahead(WEIGHTS_PASSED i, row, plane, x, y, z, extent)) > 0;
   return (real4)((counts ? bound : 0) + rest * rest * inverse / 2, counts ? length : 0, change * change,
                  change * change * inverse);
 #else
@@ -187,12 +187,12 @@ INLINE real4 gap_terms(__global const float* restrict u, __global const float* r
 
 __kernel void pdu_state_gap(__global const float* restrict u, __global const float* restrict f,
                             WEIGHTS_DECLARED __global const dual_t* restrict qx, __global const dual_t* restrict qy,
-                            __global const dual_t* restrict qz, __global sum_t* restrict partials, int nx, int ny,
-                            int nz, int offset, int begin, int end, float rx, float ry, float rz, float lambda) {
+                            __global const dual_t* restrict qz, __global sum_t* restrict partials, Extent extent,
+                            PerAxis r, float lambda) {
 #ifdef WEIGHT_BITS
-  STORE_SUMS(4, gap_terms(u, f, WEIGHTS_PASSED qx, qy, qz, x, y, z, nx, ny, nz, offset, rx, ry, rz, lambda))
+  STORE_SUMS(4, gap_terms(u, f, WEIGHTS_PASSED qx, qy, qz, x, y, z, extent, r.x, r.y, r.z, lambda))
 #else
-  STORE_SUMS(3, gap_terms(u, f, qx, qy, qz, x, y, z, nx, ny, nz, offset, rx, ry, rz, lambda))
+  STORE_SUMS(3, gap_terms(u, f, qx, qy, qz, x, y, z, extent, r.x, r.y, r.z, lambda))
 #endif
 }
 #endif

@@ -56,12 +56,12 @@
 #endif
 
 // `real` is float, but where the gap is compiled with USE_FP64: the functions serve both.
-INLINE real4 gradient(__global const float* u, size_t i, size_t row, size_t plane, int x, int y, int z, int nx, int ny,
-                      int nz, real rx, real ry, real rz) {
+INLINE real4 gradient(__global const float* u, size_t i, size_t row, size_t plane, int x, int y, int z, Extent extent,
+                      real rx, real ry, real rz) {
   const real here = u[i];
-  const real dx = x + 1 < nx ? rx * ((real)u[i + 1] - here) : 0;
-  const real dy = y + 1 < ny ? ry * ((real)u[i + row] - here) : 0;
-  const real dz = z + 1 < nz ? rz * ((real)u[i + plane] - here) : 0;
+  const real dx = x + 1 < extent.nx ? rx * ((real)u[i + 1] - here) : 0;
+  const real dy = y + 1 < extent.ny ? ry * ((real)u[i + row] - here) : 0;
+  const real dz = z + 1 < extent.nz ? rz * ((real)u[i + plane] - here) : 0;
   return (real4)(dx, dy, dz, 0);
 }
 
@@ -70,11 +70,11 @@ INLINE real product(real4 a, real4 b) {
 }
 
 // P d at voxel i. On a far face D v has no component across it, so that d keeps its 0 there.
-INLINE real4 off_edges(real4 d, REFERENCE_DECLARED size_t i, size_t row, size_t plane, int x, int y, int z, int nx,
-                       int ny, int nz, real rx, real ry, real rz) {
+INLINE real4 off_edges(real4 d, REFERENCE_DECLARED size_t i, size_t row, size_t plane, int x, int y, int z,
+                       Extent extent, real rx, real ry, real rz) {
 #ifdef REFERENCE
   const real4 edge =
-      gradient(reference, i, row, plane, x, y, z, nx, ny, nz, rx * inverse_eta, ry * inverse_eta, rz * inverse_eta);
+      gradient(reference, i, row, plane, x, y, z, extent, rx * inverse_eta, ry * inverse_eta, rz * inverse_eta);
   const real along = gamma * product(edge, d) / (product(edge, edge) + 1);
   // component by component: CPU compilers do not vectorise loops over work-items that hold vectors
   return (real4)(fma(-along, edge.x, d.x), fma(-along, edge.y, d.y), fma(-along, edge.z, d.z), 0);
@@ -85,10 +85,10 @@ INLINE real4 off_edges(real4 d, REFERENCE_DECLARED size_t i, size_t row, size_t 
 
 // div P q.
 INLINE real divergence_off_edges(__global const float* qx, __global const float* qy, __global const float* qz,
-                                 REFERENCE_DECLARED size_t i, size_t row, size_t plane, int x, int y, int z, int nx,
-                                 int ny, int nz, real rx, real ry, real rz) {
+                                 REFERENCE_DECLARED size_t i, size_t row, size_t plane, int x, int y, int z,
+                                 Extent extent, real rx, real ry, real rz) {
 #define P_Q(i, x, y, z) \
-  off_edges((real4)(qx[i], qy[i], qz[i], 0), REFERENCE_PASSED i, row, plane, x, y, z, nx, ny, nz, rx, ry, rz)
+  off_edges((real4)(qx[i], qy[i], qz[i], 0), REFERENCE_PASSED i, row, plane, x, y, z, extent, rx, ry, rz)
   const real4 here = P_Q(i, x, y, z);
   const real dx = here.x - (x > 0 ? P_Q(i - 1, x - 1, y, z).x : 0);
   const real dy = here.y - (y > 0 ? P_Q(i - row, x, y - 1, z).y : 0);
@@ -100,23 +100,22 @@ INLINE real divergence_off_edges(__global const float* qx, __global const float*
 // damping: step * delta / lambda.
 __kernel void pdu_variant_dual(__global const float* restrict u,
                                WEIGHTS_DECLARED REFERENCE_DECLARED __global float* restrict qx,
-                               __global float* restrict qy, __global float* restrict qz, int nx, int ny, int nz,
-                               int offset, int begin, int end, float rx, float ry, float rz,
+                               __global float* restrict qy, __global float* restrict qz, Extent extent, PerAxis r,
 #ifdef HUBER
                                float damping,
 #endif
                                float step, float lambda) {
-  const int x = (int)get_global_id(0), y = (int)get_global_id(1), z = begin + (int)get_global_id(2);
-  if (x >= nx || y >= ny || z >= end) return;
-  const size_t row = (size_t)nx, plane = row * (size_t)ny, i = VOXEL(x, y, z);
+  const int x = (int)get_global_id(0), y = (int)get_global_id(1), z = extent.begin + (int)get_global_id(2);
+  if (x >= extent.nx || y >= extent.ny || z >= extent.end) return;
+  const size_t row = (size_t)extent.nx, plane = row * (size_t)extent.ny, i = VOXEL(x, y, z);
 #ifdef VOXEL_STEPS
-  const float weight = WEIGHT(i) + largest_ahead(WEIGHTS_PASSED i, row, plane, x, y, z, nx, ny, nz);
+  const float weight = WEIGHT(i) + largest_ahead(WEIGHTS_PASSED i, row, plane, x, y, z, extent);
   const float s = weight > 0.0f ? 1.0f / weight : 0.0f;
 #else
   const float s = 1.0f;
 #endif
-  const real4 d = off_edges(gradient(u, i, row, plane, x, y, z, nx, ny, nz, rx, ry, rz), REFERENCE_PASSED i, row, plane,
-                            x, y, z, nx, ny, nz, rx, ry, rz);
+  const real4 d = off_edges(gradient(u, i, row, plane, x, y, z, extent, r.x, r.y, r.z), REFERENCE_PASSED i, row, plane,
+                            x, y, z, extent, r.x, r.y, r.z);
   const float scaled = step * s;
   float px = fma(scaled, (float)d.x, qx[i]), py = fma(scaled, (float)d.y, qy[i]), pz = fma(scaled, (float)d.z, qz[i]);
 #ifdef ANISOTROPIC
@@ -144,13 +143,12 @@ __kernel void pdu_variant_primal(__global const float* restrict f,
 #ifdef EXTRAPOLATE
                                  __global float* restrict ubar, float factor,
 #endif
-                                 int nx, int ny, int nz, int offset, int begin, int end, float rx, float ry, float rz,
-                                 BOX_DECLARED float theta) {
-  const int x = (int)get_global_id(0), y = (int)get_global_id(1), z = begin + (int)get_global_id(2);
-  if (x >= nx || y >= ny || z >= end) return;
-  const size_t row = (size_t)nx, plane = row * (size_t)ny, i = VOXEL(x, y, z);
+                                 Extent extent, PerAxis r, BOX_DECLARED float theta) {
+  const int x = (int)get_global_id(0), y = (int)get_global_id(1), z = extent.begin + (int)get_global_id(2);
+  if (x >= extent.nx || y >= extent.ny || z >= extent.end) return;
+  const size_t row = (size_t)extent.nx, plane = row * (size_t)extent.ny, i = VOXEL(x, y, z);
   const float before = u[i], weight = WEIGHT(i);
-  const float div = divergence_off_edges(qx, qy, qz, REFERENCE_PASSED i, row, plane, x, y, z, nx, ny, nz, rx, ry, rz);
+  const float div = divergence_off_edges(qx, qy, qz, REFERENCE_PASSED i, row, plane, x, y, z, extent, r.x, r.y, r.z);
 #ifdef EXTRAPOLATE
   const float step = theta / (weight + theta);
 #else
@@ -177,14 +175,13 @@ INLINE real phi(HUBER_DECLARED real4 d) {
 INLINE real4 gap_terms(__global const float* restrict u, __global const float* restrict f,
                        WEIGHTS_DECLARED REFERENCE_DECLARED __global const float* restrict qx,
                        __global const float* restrict qy, __global const float* restrict qz, int x, int y, int z,
-                       int nx, int ny, int nz, int offset, real rx, real ry, real rz,
-                       HUBER_DECLARED BOX_DECLARED real lambda) {
-  const size_t row = (size_t)nx, plane = row * (size_t)ny, i = VOXEL(x, y, z);
+                       Extent extent, real rx, real ry, real rz, HUBER_DECLARED BOX_DECLARED real lambda) {
+  const size_t row = (size_t)extent.nx, plane = row * (size_t)extent.ny, i = VOXEL(x, y, z);
   const real here = u[i], weight = WEIGHT(i), inverse = weight > 0 ? 1 / weight : 0;
   const real4 q = (real4)(qx[i], qy[i], qz[i], 0);
-  const real4 d = off_edges(gradient(u, i, row, plane, x, y, z, nx, ny, nz, rx, ry, rz), REFERENCE_PASSED i, row, plane,
-                            x, y, z, nx, ny, nz, rx, ry, rz);
-  const real div = divergence_off_edges(qx, qy, qz, REFERENCE_PASSED i, row, plane, x, y, z, nx, ny, nz, rx, ry, rz);
+  const real4 d = off_edges(gradient(u, i, row, plane, x, y, z, extent, rx, ry, rz), REFERENCE_PASSED i, row, plane, x,
+                            y, z, extent, rx, ry, rz);
+  const real div = divergence_off_edges(qx, qy, qz, REFERENCE_PASSED i, row, plane, x, y, z, extent, rx, ry, rz);
   const real change = here - f[i], outside = change - weight * div;  // u - c
 #ifdef BOX
   const real best = here - outside, rest = here - CUT(best), beyond = CUT(best) - best;
@@ -192,7 +189,7 @@ INLINE real4 gap_terms(__global const float* restrict u, __global const float* r
   const real rest = outside, beyond = 0;
 #endif
 #ifdef WEIGHT_BITS
-  const bool counts = fmax(WEIGHT(i), largest_ahead(WEIGHTS_PASSED i, row, plane, x, y, z, nx, ny, nz)) > 0;
+  const bool counts = fmax(WEIGHT(i), largest_ahead(WEIGHTS_PASSED i, row, plane, x, y, z, extent)) > 0;
 #else
   const bool counts = true;
 #endif
@@ -208,8 +205,8 @@ INLINE real4 gap_terms(__global const float* restrict u, __global const float* r
 __kernel void pdu_variant_gap(__global const float* restrict u, __global const float* restrict f,
                               WEIGHTS_DECLARED REFERENCE_DECLARED __global const float* restrict qx,
                               __global const float* restrict qy, __global const float* restrict qz,
-                              __global sum_t* restrict partials, int nx, int ny, int nz, int offset, int begin, int end,
-                              float rx, float ry, float rz, HUBER_DECLARED BOX_DECLARED float lambda) {
-  STORE_SUMS(4, gap_terms(u, f, WEIGHTS_PASSED REFERENCE_PASSED qx, qy, qz, x, y, z, nx, ny, nz, offset, rx, ry, rz,
+                              __global sum_t* restrict partials, Extent extent, PerAxis r,
+                              HUBER_DECLARED BOX_DECLARED float lambda) {
+  STORE_SUMS(4, gap_terms(u, f, WEIGHTS_PASSED REFERENCE_PASSED qx, qy, qz, x, y, z, extent, r.x, r.y, r.z,
                           HUBER_PASSED BOX_PASSED lambda))
 }

@@ -75,12 +75,12 @@ typedef struct {
   float from, to;
 } Passage;
 
-INLINE Passage passage_of(Crossings c, int nx, int ny, int begin, int end) {
-  const float x0 = c.shift_x, x1 = crossing(nx, c.inverse_x, c.shift_x), y0 = c.shift_y,
-              y1 = crossing(ny, c.inverse_y, c.shift_y);
+INLINE Passage passage_of(Crossings c, Extent extent) {
+  const float x0 = c.shift_x, x1 = crossing(extent.nx, c.inverse_x, c.shift_x), y0 = c.shift_y,
+              y1 = crossing(extent.ny, c.inverse_y, c.shift_y);
   Passage passage;
-  passage.from = fmax(fmax(fmin(x0, x1), fmin(y0, y1)), crossing(begin, c.inverse_z, c.shift_z));
-  passage.to = fmin(fmin(fmax(x0, x1), fmax(y0, y1)), crossing(end, c.inverse_z, c.shift_z));
+  passage.from = fmax(fmax(fmin(x0, x1), fmin(y0, y1)), crossing(extent.begin, c.inverse_z, c.shift_z));
+  passage.to = fmin(fmin(fmax(x0, x1), fmax(y0, y1)), crossing(extent.end, c.inverse_z, c.shift_z));
   return passage;
 }
 
@@ -99,10 +99,11 @@ typedef struct {
   int i, j, k;
 } Voxel;
 
-INLINE Voxel first_voxel(Crossings c, float t, int nx, int ny, int nz, int begin, int end) {
+INLINE Voxel first_voxel(Crossings c, float t, Extent extent) {
   Voxel voxel;
-  voxel.i = voxel_after(t, c.inverse_x, c.shift_x, nx), voxel.j = voxel_after(t, c.inverse_y, c.shift_y, ny);
-  voxel.k = min(max(voxel_after(t, c.inverse_z, c.shift_z, nz), begin), end - 1);
+  voxel.i = voxel_after(t, c.inverse_x, c.shift_x, extent.nx),
+  voxel.j = voxel_after(t, c.inverse_y, c.shift_y, extent.ny);
+  voxel.k = min(max(voxel_after(t, c.inverse_z, c.shift_z, extent.nz), extent.begin), extent.end - 1);
   return voxel;
 }
 
@@ -119,41 +120,41 @@ __kernel void siddon_project(
 #else
     __global const float* restrict volume,
 #endif
-    __global const float* restrict rays, ARC_PARAMETERS ENDS_PARAMETERS __global float* restrict projections, int nx,
-    int ny, int nz, int offset, int begin, int end, float hx, float hy, float hz, int columns, int rows, int first_view,
-    int views) {
+    __global const float* restrict rays, ARC_PARAMETERS ENDS_PARAMETERS __global float* restrict projections,
+    Extent extent, PerAxis voxel, Batch batch) {
   const int column = get_global_id(0), row = get_global_id(1), view = get_global_id(2);
-  if (column >= columns || row >= rows || view >= views) return;
-  const Ray ray = RAY_AT(first_view + view, 2 * column, from_centre(row, rows));
-  const Crossings c = crossings_of(ray, 0.5f * (float)(nx - 1), 0.5f * (float)(ny - 1), 0.5f * (float)(nz - 1));
-  const float scale = length_mm(ray, hx, hy, hz);
+  if (column >= batch.columns || row >= batch.rows || view >= batch.views) return;
+  const Ray ray = RAY_AT(batch.first_view + view, 2 * column, from_centre(row, batch.rows));
+  const Crossings c =
+      crossings_of(ray, 0.5f * (float)(extent.nx - 1), 0.5f * (float)(extent.ny - 1), 0.5f * (float)(extent.nz - 1));
+  const float scale = length_mm(ray, voxel);
 
-  Passage passage = passage_of(c, nx, ny, begin, end);
+  Passage passage = passage_of(c, extent);
 #ifdef ENDS
-  const Passage ends = ends_in_t(ray, sources[first_view + view], SHARE(first_view + view, column));
+  const Passage ends = ends_in_t(ray, sources[batch.first_view + view], SHARE(batch.first_view + view, column));
   passage.from = fmax(passage.from, ends.from), passage.to = fmin(passage.to, ends.to);
 #endif
   float t = passage.from;
   const float stop = passage.to;
   if (!(t < stop)) return;
 
-  const Voxel first = first_voxel(c, t, nx, ny, nz, begin, end);
+  const Voxel first = first_voxel(c, t, extent);
   const int step_i = c.inverse_x > 0.0f ? 1 : -1, step_j = c.inverse_y > 0.0f ? 1 : -1;
   // numbers of the planes that are crossed next
   int plane_i = first.i + (step_i > 0), plane_j = first.j + (step_j > 0), plane_k = first.k + 1;
   float next_x = crossing(plane_i, c.inverse_x, c.shift_x), next_y = crossing(plane_j, c.inverse_y, c.shift_y),
         next_z = crossing(plane_k, c.inverse_z, c.shift_z);
 #ifdef IMAGE
-  int4 at = (int4)(first.i, first.j, first.k - offset, 0);
+  int4 at = (int4)(first.i, first.j, first.k - extent.offset, 0);
   const int4 along_i = (int4)(step_i, 0, 0, 0), along_j = (int4)(0, step_j, 0, 0), along_k = (int4)(0, 0, 1, 0);
 #define VOXEL read_imagef(planes, nearest, at).x
 #else
-  const size_t along_k = (size_t)nx * ny;
-  const long along_i = step_i, along_j = (long)step_j * nx;
-  size_t at = along_k * (first.k - offset) + (size_t)nx * first.j + first.i;
+  const size_t along_k = (size_t)extent.nx * extent.ny;
+  const long along_i = step_i, along_j = (long)step_j * extent.nx;
+  size_t at = along_k * (first.k - extent.offset) + (size_t)extent.nx * first.j + first.i;
 #define VOXEL volume[at]
 #endif
-  const size_t pixel = ((size_t)view * rows + row) * columns + column;
+  const size_t pixel = ((size_t)view * batch.rows + row) * batch.columns + column;
   float sum = projections[pixel];
   while (t < stop) {
 #ifdef ENDS
@@ -186,44 +187,43 @@ __kernel void siddon_project(
 // One work-item a pixel of the rows held: what the back-projection needs of its ray.
 __kernel void siddon_table(__global const float* restrict raw, __global const float* restrict rays,
                            ARC_PARAMETERS ENDS_PARAMETERS __global float4* restrict lines,
-                           __global float2* restrict values, int nx, int ny, int nz, float hx, float hy, float hz,
-                           int columns, int rows, int row_begin, int held, int first_view, int views) {
+                           __global float2* restrict values, Extent extent, PerAxis voxel, Batch batch) {
   const int column = get_global_id(0), row = get_global_id(1), view = get_global_id(2);
-  if (column >= columns || row >= held || view >= views) return;
-  const size_t at = ((size_t)view * held + row) * columns + column;
-  const Ray ray = RAY_AT(first_view + view, 2 * column, from_centre(row_begin + row, rows));
-  const Crossings c = crossings_of(ray, 0.5f * (float)(nx - 1), 0.5f * (float)(ny - 1), 0.5f * (float)(nz - 1));
+  if (column >= batch.columns || row >= batch.held || view >= batch.views) return;
+  const size_t at = ((size_t)view * batch.held + row) * batch.columns + column;
+  const Ray ray = RAY_AT(batch.first_view + view, 2 * column, from_centre(batch.row_begin + row, batch.rows));
+  const Crossings c =
+      crossings_of(ray, 0.5f * (float)(extent.nx - 1), 0.5f * (float)(extent.ny - 1), 0.5f * (float)(extent.nz - 1));
 #ifdef ENDS
-  const Passage ends = ends_in_t(ray, sources[first_view + view], SHARE(first_view + view, column));
+  const Passage ends = ends_in_t(ray, sources[batch.first_view + view], SHARE(batch.first_view + view, column));
 #else
   const Passage ends = {0.0f, 0.0f};
 #endif
   lines[2 * at] = (float4)(c.inverse_x, c.inverse_y, c.inverse_z, ends.from);
   lines[2 * at + 1] = (float4)(c.shift_x, c.shift_y, c.shift_z, ends.to);
-  values[at] = (float2)(length_mm(ray, hx, hy, hz) * raw[at], 0.0f);
+  values[at] = (float2)(length_mm(ray, voxel) * raw[at], 0.0f);
 }
 
-// Work-items: (nx, ny, slices / K_UNROLL), for the slices `offset + first` to `offset + slices`.
+// Work-items: (nx, ny, slices / K_UNROLL), for the slices of `extent`.
 __kernel void siddon_backproject(__global const float4* restrict lines, __global const float2* restrict values,
                                  __global const float4* restrict matrices, __global const int* restrict axes,
-                                 ARC_PARAMETERS __global float* restrict volume, int nx, int ny, int nz, int offset,
-                                 int first, int slices, int columns, int row_begin, int held, int first_view,
-                                 int views) {
-  const int i = get_global_id(0), j = get_global_id(1), slice = first + K_UNROLL * (int)get_global_id(2);
-  if (i >= nx || j >= ny || slice >= slices) return;
-  const int k = offset + slice;
-  const float x = from_centre(i, nx), y = from_centre(j, ny), z = from_centre(k, nz), half_k = 0.5f * (K_UNROLL - 1);
-  const size_t plane = (size_t)nx * ny;
-  __global float* voxel = volume + plane * slice + (size_t)j * nx + i;
+                                 ARC_PARAMETERS __global float* restrict volume, Extent extent, Batch batch) {
+  const int i = get_global_id(0), j = get_global_id(1), k = extent.begin + K_UNROLL * (int)get_global_id(2);
+  if (i >= extent.nx || j >= extent.ny || k >= extent.end) return;
+  const float x = from_centre(i, extent.nx), y = from_centre(j, extent.ny), z = from_centre(k, extent.nz),
+              half_k = 0.5f * (K_UNROLL - 1);
+  const size_t plane = (size_t)extent.nx * extent.ny;
+  __global float* voxel = volume + plane * (k - extent.offset) + (size_t)j * extent.nx + i;
   float sum[K_UNROLL];
 #pragma unroll
-  for (int s = 0; s < K_UNROLL; ++s) sum[s] = slice + s < slices ? voxel[plane * s] : 0.0f;
+  for (int s = 0; s < K_UNROLL; ++s) sum[s] = k + s < extent.end ? voxel[plane * s] : 0.0f;
 
-  for (int view = 0; view < views; ++view) {
-    const Pixels pixels = shadow(matrices + 3 * (size_t)(first_view + view), x, y, z + half_k, 0.5f, 0.5f,
-                                 half_k + 0.5f, columns, row_begin, held SHADOW_ARC(first_view + view));
+  for (int view = 0; view < batch.views; ++view) {
+    const Pixels pixels =
+        shadow(matrices + 3 * (size_t)(batch.first_view + view), x, y, z + half_k, 0.5f, 0.5f, half_k + 0.5f,
+               batch.columns, batch.row_begin, batch.held SHADOW_ARC(batch.first_view + view));
     for (int row = pixels.first_row; row <= pixels.last_row; ++row) {
-      const size_t start = ((size_t)view * held + (row - row_begin)) * columns;
+      const size_t start = ((size_t)view * batch.held + (row - batch.row_begin)) * batch.columns;
       for (int column = pixels.first_column; column <= pixels.last_column; ++column) {
         const float4 inverse = lines[2 * (start + column)], shift = lines[2 * (start + column) + 1];
         const float x0 = crossing(i, inverse.x, shift.x), x1 = crossing(i + 1, inverse.x, shift.x);
@@ -247,5 +247,5 @@ __kernel void siddon_backproject(__global const float4* restrict lines, __global
 
 #pragma unroll
   for (int s = 0; s < K_UNROLL; ++s)
-    if (slice + s < slices) voxel[plane * s] = sum[s];
+    if (k + s < extent.end) voxel[plane * s] = sum[s];
 }

@@ -14,19 +14,17 @@
 #include "sums.clh"
 #include "tv.clh"
 
-__kernel void skeleton_step(__global const float* restrict u, __global float* restrict v, int nx, int ny, int nz,
-                            int offset, int begin, int end, float cx, float cy, float cz) {
-  const int x = (int)get_global_id(0), y = (int)get_global_id(1), z = begin + (int)get_global_id(2);
-  if (x >= nx || y >= ny || z >= end) return;
-  const size_t row = (size_t)nx, plane = row * (size_t)ny, i = VOXEL(x, y, z);
+__kernel void skeleton_step(__global const float* restrict u, __global float* restrict v, Extent extent, PerAxis c) {
+  const int x = (int)get_global_id(0), y = (int)get_global_id(1), z = extent.begin + (int)get_global_id(2);
+  if (x >= extent.nx || y >= extent.ny || z >= extent.end) return;
+  const size_t row = (size_t)extent.nx, plane = row * (size_t)extent.ny, i = VOXEL(x, y, z);
   const float here = u[i];
-  const float ddx = (x + 1 < nx ? u[i + 1] - here : 0.0f) - (x > 0 ? here - u[i - 1] : 0.0f);
-  const float ddy = (y + 1 < ny ? u[i + row] - here : 0.0f) - (y > 0 ? here - u[i - row] : 0.0f);
-  const float ddz = (z + 1 < nz ? u[i + plane] - here : 0.0f) - (z > 0 ? here - u[i - plane] : 0.0f);
-  v[i] = fma(cz, ddz, fma(cy, ddy, fma(cx, ddx, here)));
+  const float ddx = (x + 1 < extent.nx ? u[i + 1] - here : 0.0f) - (x > 0 ? here - u[i - 1] : 0.0f);
+  const float ddy = (y + 1 < extent.ny ? u[i + row] - here : 0.0f) - (y > 0 ? here - u[i - row] : 0.0f);
+  const float ddz = (z + 1 < extent.nz ? u[i + plane] - here : 0.0f) - (z > 0 ? here - u[i - plane] : 0.0f);
+  v[i] = fma(c.z, ddz, fma(c.y, ddy, fma(c.x, ddx, here)));
 }
 
-__kernel void skeleton_sums(__global const float* restrict u, __global sum_t* restrict partials, int nx, int ny,
-                            int offset, int begin, int end) {
+__kernel void skeleton_sums(__global const float* restrict u, __global sum_t* restrict partials, Extent extent) {
   STORE_SUMS(1, (real4)(u[VOXEL(x, y, z)], 0, 0, 0))
 }

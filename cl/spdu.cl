@@ -26,18 +26,18 @@
 #if LANES_PER_ITEM == 1
 
 __kernel void spdu_dual(__global const float* restrict u, WEIGHTS_DECLARED __global float* restrict qx,
-                        __global float* restrict qy, __global float* restrict qz, int nx, int ny, int nz, int offset,
-                        int begin, int end, float step_x, float step_y, float step_z, float lambda) {
-  const int x = (int)get_global_id(0), y = (int)get_global_id(1), z = begin + (int)get_global_id(2);
-  if (x >= nx || y >= ny || z >= end) return;
-  const size_t row = (size_t)nx, plane = row * (size_t)ny, i = VOXEL(x, y, z);
-  const float weight = WEIGHT(i) + largest_ahead(WEIGHTS_PASSED i, row, plane, x, y, z, nx, ny, nz);
+                        __global float* restrict qy, __global float* restrict qz, Extent extent, PerAxis step,
+                        float lambda) {
+  const int x = (int)get_global_id(0), y = (int)get_global_id(1), z = extent.begin + (int)get_global_id(2);
+  if (x >= extent.nx || y >= extent.ny || z >= extent.end) return;
+  const size_t row = (size_t)extent.nx, plane = row * (size_t)extent.ny, i = VOXEL(x, y, z);
+  const float weight = WEIGHT(i) + largest_ahead(WEIGHTS_PASSED i, row, plane, x, y, z, extent);
   const float s = weight > 0.0f ? 1.0f / weight : 0.0f;
   const float here = u[i];
   float px = qx[i], py = qy[i], pz = qz[i];
-  if (x + 1 < nx) px = fma(step_x * s, u[i + 1] - here, px);
-  if (y + 1 < ny) py = fma(step_y * s, u[i + row] - here, py);
-  if (z + 1 < nz) pz = fma(step_z * s, u[i + plane] - here, pz);
+  if (x + 1 < extent.nx) px = fma(step.x * s, u[i + 1] - here, px);
+  if (y + 1 < extent.ny) py = fma(step.y * s, u[i + row] - here, py);
+  if (z + 1 < extent.nz) pz = fma(step.z * s, u[i + plane] - here, pz);
   const float scale = ball_scale(px, py, pz, lambda);
   qx[i] = px * scale;
   qy[i] = py * scale;
@@ -50,12 +50,12 @@ __kernel void spdu_primal(__global const float* restrict f, WEIGHTS_DECLARED __g
 #ifdef EXTRAPOLATE
                           __global float* restrict ubar, float factor,
 #endif
-                          int nx, int ny, int offset, int begin, int end, float rx, float ry, float rz, float theta) {
-  const int x = (int)get_global_id(0), y = (int)get_global_id(1), z = begin + (int)get_global_id(2);
-  if (x >= nx || y >= ny || z >= end) return;
-  const size_t row = (size_t)nx, plane = row * (size_t)ny, i = VOXEL(x, y, z);
+                          Extent extent, PerAxis r, float theta) {
+  const int x = (int)get_global_id(0), y = (int)get_global_id(1), z = extent.begin + (int)get_global_id(2);
+  if (x >= extent.nx || y >= extent.ny || z >= extent.end) return;
+  const size_t row = (size_t)extent.nx, plane = row * (size_t)extent.ny, i = VOXEL(x, y, z);
   const float before = u[i], weight = WEIGHT(i);
-  const float div = divergence(qx, qy, qz, i, row, plane, x, y, z, rx, ry, rz);
+  const float div = divergence(qx, qy, qz, i, row, plane, x, y, z, r.x, r.y, r.z);
 #ifdef EXTRAPOLATE
   const float step = theta / (weight + theta);
 #else
@@ -90,27 +90,27 @@ INLINE vector load_weights(WEIGHTS_DECLARED size_t i, int x, int nx) {
 }
 
 __kernel void spdu_dual(__global const float* restrict u, WEIGHTS_DECLARED __global float* restrict qx,
-                        __global float* restrict qy, __global float* restrict qz, int nx, int ny, int nz, int offset,
-                        int begin, int end, float step_x, float step_y, float step_z, float lambda) {
-  const int y = (int)get_global_id(1), z = begin + (int)get_global_id(2);
-  const size_t row = (size_t)nx, plane = row * (size_t)ny, i = VOXEL(0, y, z);
-  const bool more_y = y + 1 < ny, more_z = z + 1 < nz;
+                        __global float* restrict qy, __global float* restrict qz, Extent extent, PerAxis step,
+                        float lambda) {
+  const int y = (int)get_global_id(1), z = extent.begin + (int)get_global_id(2);
+  const size_t row = (size_t)extent.nx, plane = row * (size_t)extent.ny, i = VOXEL(0, y, z);
+  const bool more_y = y + 1 < extent.ny, more_z = z + 1 < extent.nz;
   __global const float *here = u + i, *up = more_y ? here + row : here, *over = more_z ? here + plane : here;
   qx += i, qy += i, qz += i;
-  for (int x = 0; x < nx; x += WIDTH) {
-    vector most = load_weights(WEIGHTS_PASSED i, x + 1, nx);
-    if (more_y) most = fmax(most, load_weights(WEIGHTS_PASSED i + row, x, nx));
-    if (more_z) most = fmax(most, load_weights(WEIGHTS_PASSED i + plane, x, nx));
-    const vector weight = load_weights(WEIGHTS_PASSED i, x, nx) + most;
+  for (int x = 0; x < extent.nx; x += WIDTH) {
+    vector most = load_weights(WEIGHTS_PASSED i, x + 1, extent.nx);
+    if (more_y) most = fmax(most, load_weights(WEIGHTS_PASSED i + row, x, extent.nx));
+    if (more_z) most = fmax(most, load_weights(WEIGHTS_PASSED i + plane, x, extent.nx));
+    const vector weight = load_weights(WEIGHTS_PASSED i, x, extent.nx) + most;
     const vector s = select((vector)(0.0f), 1.0f / weight, weight > 0.0f);
-    const vector value = load_columns(here, x, nx);
-    const vector px = fma(step_x * s, load_right(here, x, nx) - value, load_columns(qx, x, nx));
-    const vector py = fma(step_y * s, load_columns(up, x, nx) - value, load_columns(qy, x, nx));
-    const vector pz = fma(step_z * s, load_columns(over, x, nx) - value, load_columns(qz, x, nx));
+    const vector value = load_columns(here, x, extent.nx);
+    const vector px = fma(step.x * s, load_right(here, x, extent.nx) - value, load_columns(qx, x, extent.nx));
+    const vector py = fma(step.y * s, load_columns(up, x, extent.nx) - value, load_columns(qy, x, extent.nx));
+    const vector pz = fma(step.z * s, load_columns(over, x, extent.nx) - value, load_columns(qz, x, extent.nx));
     const vector scale = ball_scales(px, py, pz, lambda);
-    store_columns(px * scale, qx, x, nx);
-    store_columns(py * scale, qy, x, nx);
-    store_columns(pz * scale, qz, x, nx);
+    store_columns(px * scale, qx, x, extent.nx);
+    store_columns(py * scale, qy, x, extent.nx);
+    store_columns(pz * scale, qz, x, extent.nx);
   }
 }
 
@@ -120,21 +120,21 @@ __kernel void spdu_primal(__global const float* restrict f, WEIGHTS_DECLARED __g
 #ifdef EXTRAPOLATE
                           __global float* restrict ubar, float factor,
 #endif
-                          int nx, int ny, int offset, int begin, int end, float rx, float ry, float rz, float theta) {
-  const int y = (int)get_global_id(1), z = begin + (int)get_global_id(2);
-  const size_t row = (size_t)nx, plane = row * (size_t)ny, i = VOXEL(0, y, z);
-  for (int x = 0; x < nx; x += WIDTH) {
-    const vector before = load_columns(u + i, x, nx), weight = load_weights(WEIGHTS_PASSED i, x, nx);
-    const vector div = divergences(qx + i, qy + i, qz + i, row, plane, x, y, z, nx, rx, ry, rz);
+                          Extent extent, PerAxis r, float theta) {
+  const int y = (int)get_global_id(1), z = extent.begin + (int)get_global_id(2);
+  const size_t row = (size_t)extent.nx, plane = row * (size_t)extent.ny, i = VOXEL(0, y, z);
+  for (int x = 0; x < extent.nx; x += WIDTH) {
+    const vector before = load_columns(u + i, x, extent.nx), weight = load_weights(WEIGHTS_PASSED i, x, extent.nx);
+    const vector div = divergences(qx + i, qy + i, qz + i, row, plane, x, y, z, extent.nx, r.x, r.y, r.z);
 #ifdef EXTRAPOLATE
     const vector step = theta / (weight + theta);
 #else
     const vector step = (vector)(theta);
 #endif
-    const vector after = fma(step, fma(weight, div, load_columns(f + i, x, nx) - before), before);
-    store_columns(after, u + i, x, nx);
+    const vector after = fma(step, fma(weight, div, load_columns(f + i, x, extent.nx) - before), before);
+    store_columns(after, u + i, x, extent.nx);
 #ifdef EXTRAPOLATE
-    store_columns(fma((vector)(factor), after - before, after), ubar + i, x, nx);
+    store_columns(fma((vector)(factor), after - before, after), ubar + i, x, extent.nx);
 #endif
   }
 }

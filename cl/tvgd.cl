@@ -29,8 +29,8 @@ typedef struct {
   float x, y, z, root;
 } Direction;  // p and N
 
-INLINE Direction direction(float here, float left, float below, float under, float rx, float ry, float rz, float eps2) {
-  const float dx = rx * (here - left), dy = ry * (here - below), dz = rz * (here - under);
+INLINE Direction direction(float here, float left, float below, float under, PerAxis r, float eps2) {
+  const float dx = r.x * (here - left), dy = r.y * (here - below), dz = r.z * (here - under);
   const float norm2 = fma(dz, dz, fma(dy, dy, fma(dx, dx, eps2)));
   const float inverse = INVERSE_ROOT(norm2);
   Direction p;
@@ -52,17 +52,17 @@ typedef struct {
   float right[SLICES], px_right[SLICES];                                    // u and p_x of the voxel after the last
 } March;
 
-INLINE void march_from(March* m, __global const float* u, int x, int y, int z, int nx, int ny, int nz, int offset,
-                       int end, float rx, float ry, float rz, float eps2) {
-  const size_t plane = (size_t)nx * (size_t)ny;
-  const int lowest = max(0, z - 1), highest = min(nz - 1, min(end, z + SLICES));
+INLINE void march_from(March* m, __global const float* u, int x, int y, int z, Extent extent, PerAxis r, float eps2) {
+  const size_t plane = (size_t)extent.nx * (size_t)extent.ny;
+  const int lowest = max(0, z - 1), highest = min(extent.nz - 1, min(extent.end, z + SLICES));
 #pragma unroll
-  for (int k = 0; k < SLICES + 2; ++k) m->slice[k] = u + plane * (size_t)(clamp(z - 1 + k, lowest, highest) - offset);
-  m->i = (uint)x + (uint)nx * (uint)y;
-  m->more_x = x + COLUMNS < nx;
+  for (int k = 0; k < SLICES + 2; ++k)
+    m->slice[k] = u + plane * (size_t)(clamp(z - 1 + k, lowest, highest) - extent.offset);
+  m->i = (uint)x + (uint)extent.nx * (uint)y;
+  m->more_x = x + COLUMNS < extent.nx;
   m->to_left = x > 0 ? 1 : 0;
   m->to_right = m->more_x ? COLUMNS : COLUMNS - 1;
-  const uint back = y > 0 ? m->i - (uint)nx : m->i;
+  const uint back = y > 0 ? m->i - (uint)extent.nx : m->i;
   m->top.all = LOAD(floats, m->slice[SLICES + 1], back);
   EACH_SLICE {
     Columns under, below;
@@ -72,22 +72,22 @@ INLINE void march_from(March* m, __global const float* u, int x, int y, int z, i
     const float left = m->slice[k + 1][m->i - m->to_left];
     EACH_COLUMN {
       const Direction p = direction(m->here[k].at[c], c > 0 ? m->here[k].at[c > 0 ? c - 1 : 0] : left, below.at[c],
-                                    under.at[c], rx, ry, rz, eps2);
+                                    under.at[c], r, eps2);
       m->px[k].at[c] = p.x;
       m->pz[k].at[c] = p.z;
-      m->own[k].at[c] = fma(rz, p.z, ry * p.y);
+      m->own[k].at[c] = fma(r.z, p.z, r.y * p.y);
       m->root[k].at[c] = p.root;
     }
     m->right[k] = m->slice[k + 1][m->i + m->to_right];
     const Direction p = direction(m->right[k], m->here[k].at[COLUMNS - 1], m->slice[k + 1][back + m->to_right],
-                                  m->slice[k][m->i + m->to_right], rx, ry, rz, eps2);
+                                  m->slice[k][m->i + m->to_right], r, eps2);
     m->px_right[k] = m->more_x ? p.x : 0.0f;
   }
 }
 
 // g of row y; *m goes on to row y + 1.
-INLINE void march_on(March* m, Columns* g, int y, int nx, int ny, float rx, float ry, float rz, float eps2) {
-  const uint up = y + 1 < ny ? m->i + (uint)nx : m->i;
+INLINE void march_on(March* m, Columns* g, int y, Extent extent, PerAxis r, float eps2) {
+  const uint up = y + 1 < extent.ny ? m->i + (uint)extent.nx : m->i;
   Columns row[SLICES + 1], top, pz_top;
   float right[SLICES + 1];
 #pragma unroll
@@ -99,25 +99,24 @@ INLINE void march_on(March* m, Columns* g, int y, int nx, int ny, float rx, floa
   const float top_left = m->slice[SLICES + 1][m->i - m->to_left];
   EACH_COLUMN {
     const float below = y > 0 ? m->top.at[c] : top.at[c];
-    pz_top.at[c] = direction(top.at[c], c > 0 ? top.at[c > 0 ? c - 1 : 0] : top_left, below, m->here[SLICES - 1].at[c],
-                             rx, ry, rz, eps2)
-                       .z;
+    pz_top.at[c] =
+        direction(top.at[c], c > 0 ? top.at[c > 0 ? c - 1 : 0] : top_left, below, m->here[SLICES - 1].at[c], r, eps2).z;
   }
   EACH_SLICE {
     const float left = m->slice[k + 1][up - m->to_left];
     Columns px, pz;
     EACH_COLUMN {
       const Direction p = direction(row[k + 1].at[c], c > 0 ? row[k + 1].at[c > 0 ? c - 1 : 0] : left, m->here[k].at[c],
-                                    row[k].at[c], rx, ry, rz, eps2);
+                                    row[k].at[c], r, eps2);
       const float px_next = c + 1 < COLUMNS ? m->px[k].at[c + 1 < COLUMNS ? c + 1 : 0] : m->px_right[k];
       const float pz_next = k + 1 < SLICES ? m->pz[k + 1 < SLICES ? k + 1 : 0].at[c] : pz_top.at[c];
-      g[k].at[c] = fma(rx, m->px[k].at[c] - px_next, m->own[k].at[c]) - fma(ry, p.y, rz * pz_next);
-      m->own[k].at[c] = fma(rz, p.z, ry * p.y);
+      g[k].at[c] = fma(r.x, m->px[k].at[c] - px_next, m->own[k].at[c]) - fma(r.y, p.y, r.z * pz_next);
+      m->own[k].at[c] = fma(r.z, p.z, r.y * p.y);
       m->root[k].at[c] = p.root;
       px.at[c] = p.x;
       pz.at[c] = p.z;
     }
-    const Direction p = direction(right[k + 1], row[k + 1].at[COLUMNS - 1], m->right[k], right[k], rx, ry, rz, eps2);
+    const Direction p = direction(right[k + 1], row[k + 1].at[COLUMNS - 1], m->right[k], right[k], r, eps2);
     m->px_right[k] = m->more_x ? p.x : 0.0f;
     m->right[k] = right[k + 1];
     m->here[k] = row[k + 1];
@@ -125,30 +124,30 @@ INLINE void march_on(March* m, Columns* g, int y, int nx, int ny, float rx, floa
     m->pz[k] = pz;
   }
   m->top = top;
-  m->i += (uint)nx;
+  m->i += (uint)extent.nx;
 }
 
 // Work-items: (columns / COLUMNS, segments of SEGMENT_ROWS rows, slices / SLICES).
 __kernel __attribute__((reqd_work_group_size(MARCH_X, 1, MARCH_Z))) void tvgd_step(
     __global const float* restrict u, __global float* restrict v, __global const float* restrict control, int steered,
-    float given, int nx, int ny, int nz, int offset, int begin, int end, float rx, float ry, float rz, float eps2) {
+    float given, Extent extent, PerAxis r, float eps2) {
   const int x = (int)get_global_id(0) * COLUMNS, first = (int)get_global_id(1) * SEGMENT_ROWS;
-  const int z = begin + (int)get_global_id(2) * SLICES;
-  if (x >= nx || first >= ny || z >= end) return;
-  const size_t plane = (size_t)nx * (size_t)ny;
-  const int last = min(ny, first + SEGMENT_ROWS);
+  const int z = extent.begin + (int)get_global_id(2) * SLICES;
+  if (x >= extent.nx || first >= extent.ny || z >= extent.end) return;
+  const size_t plane = (size_t)extent.nx * (size_t)extent.ny;
+  const int last = min(extent.ny, first + SEGMENT_ROWS);
   const float factor = steered ? control[0] : given;
   March m;
-  march_from(&m, u, x, first, z, nx, ny, nz, offset, end, rx, ry, rz, eps2);
+  march_from(&m, u, x, first, z, extent, r, eps2);
   for (int y = first; y < last; ++y) {
     Columns here[SLICES], g[SLICES];
     const uint i = m.i;
     EACH_SLICE here[k] = m.here[k];
-    march_on(&m, g, y, nx, ny, rx, ry, rz, eps2);
+    march_on(&m, g, y, extent, r, eps2);
     EACH_SLICE {
       Columns next;
       EACH_COLUMN next.at[c] = fma(-factor, g[k].at[c], here[k].at[c]);
-      if (z + k < end) STORE(floats, v + plane * (size_t)(z + k - offset), i, next.all);
+      if (z + k < extent.end) STORE(floats, v + plane * (size_t)(z + k - extent.offset), i, next.all);
     }
   }
 }
@@ -160,26 +159,28 @@ __kernel __attribute__((reqd_work_group_size(MARCH_X, 1, MARCH_Z))) void tvgd_st
 #endif
 
 // Groups: (MARCH_X, 1, MARCH_Z). The few values of a row are added in float32.
-__kernel __attribute__((reqd_work_group_size(MARCH_X, 1, MARCH_Z))) void tvgd_sums(
-    __global const float* restrict u, __global const float* restrict f, __global sum_t* restrict partials, int nx,
-    int ny, int nz, int offset, int begin, int end, float rx, float ry, float rz, float eps2) {
+__kernel __attribute__((reqd_work_group_size(MARCH_X, 1, MARCH_Z))) void tvgd_sums(__global const float* restrict u,
+                                                                                   __global const float* restrict f,
+                                                                                   __global sum_t* restrict partials,
+                                                                                   Extent extent, PerAxis r,
+                                                                                   float eps2) {
   __local sum_t room[MARCH_X * MARCH_Z];
   const int x = (int)get_global_id(0) * COLUMNS, first = (int)get_global_id(1) * SEGMENT_ROWS;
-  const int z = begin + (int)get_global_id(2) * SLICES;
-  const size_t plane = (size_t)nx * (size_t)ny;
+  const int z = extent.begin + (int)get_global_id(2) * SLICES;
+  const size_t plane = (size_t)extent.nx * (size_t)extent.ny;
   sum_t sums[COMPONENTS][SLICES];
 #pragma unroll
   for (int n = 0; n < COMPONENTS; ++n) EACH_SLICE sums[n][k] = NO_SUM;
-  if (x < nx && z < end) {
-    const int last = min(ny, first + SEGMENT_ROWS);
+  if (x < extent.nx && z < extent.end) {
+    const int last = min(extent.ny, first + SEGMENT_ROWS);
     March m;
-    march_from(&m, u, x, first, z, nx, ny, nz, offset, end, rx, ry, rz, eps2);
+    march_from(&m, u, x, first, z, extent, r, eps2);
     for (int y = first; y < last; ++y) {
       Columns g[SLICES];
 #ifdef FIDELITY
       EACH_SLICE {
         Columns data;
-        data.all = LOAD(floats, f + plane * (size_t)(min(z + k, end - 1) - offset), m.i);
+        data.all = LOAD(floats, f + plane * (size_t)(min(z + k, extent.end - 1) - extent.offset), m.i);
         float variation = 0.0f, fidelity = 0.0f;
         EACH_COLUMN {
           const float change = m.here[k].at[c] - data.at[c];
@@ -193,7 +194,7 @@ __kernel __attribute__((reqd_work_group_size(MARCH_X, 1, MARCH_Z))) void tvgd_su
       Columns change[SLICES];
       EACH_SLICE change[k] = m.root[k];
 #endif
-      march_on(&m, g, y, nx, ny, rx, ry, rz, eps2);
+      march_on(&m, g, y, extent, r, eps2);
       EACH_SLICE {
         float norm = 0.0f;
         EACH_COLUMN norm = fma(g[k].at[c], g[k].at[c], norm);
@@ -208,7 +209,7 @@ __kernel __attribute__((reqd_work_group_size(MARCH_X, 1, MARCH_Z))) void tvgd_su
   }
 #pragma unroll
   for (int n = 0; n < COMPONENTS; ++n)
-    EACH_SLICE store_march_sum(partials, room, z + k - offset, z + k < end, 4, n, sums[n][k]);
+    EACH_SLICE store_march_sum(partials, room, z + k - extent.offset, z + k < extent.end, 4, n, sums[n][k]);
 }
 
 #else
@@ -216,19 +217,18 @@ __kernel __attribute__((reqd_work_group_size(MARCH_X, 1, MARCH_Z))) void tvgd_su
 
 // Work-items: (1, segments of SEGMENT_ROWS rows, slices / SLICES_AT_ONCE).
 __kernel void tvgd_step(__global const float* restrict u, __global float* restrict v,
-                        __global const float* restrict control, int steered, float given, int nx, int ny, int nz,
-                        int offset, int begin, int end, float rx, float ry, float rz, float eps2) {
+                        __global const float* restrict control, int steered, float given, Extent extent, PerAxis r,
+                        float eps2) {
   const float factor = steered ? control[0] : given;
-  DESCENT(NOTHING, store_columns(fma((vector)(-factor), g, here), v + i, x, nx);, NOTHING)
+  DESCENT(NOTHING, store_columns(fma((vector)(-factor), g, here), v + i, x, extent.nx);, NOTHING)
 }
 
 // With the gradient that tvgd_sums left in `g`. Work-items: a row each.
 __kernel void tvgd_add(__global const float* restrict g, __global float* restrict u,
-                       __global const float* restrict control, int steered, float given, int nx, int ny, int offset,
-                       int begin) {
+                       __global const float* restrict control, int steered, float given, Extent extent) {
   const float factor = steered ? control[0] : given;
-  const size_t i = VOXEL(0, (int)get_global_id(1), begin + (int)get_global_id(2));
-  for (int n = 0; n < nx; ++n) u[i + n] = fma(-factor, g[i + n], u[i + n]);
+  const size_t i = VOXEL(0, (int)get_global_id(1), extent.begin + (int)get_global_id(2));
+  for (int n = 0; n < extent.nx; ++n) u[i + n] = fma(-factor, g[i + n], u[i + n]);
 }
 
 // With KEEP the gradient is kept in `kept`: where arithmetic is slow that pays.
@@ -237,18 +237,17 @@ __kernel void tvgd_sums(__global const float* restrict u, __global const float* 
 #ifdef KEEP
                         __global float* restrict kept,
 #endif
-                        int nx, int ny, int nz, int offset, int begin, int end, float rx, float ry, float rz,
-                        float eps2) {
+                        Extent extent, PerAxis r, float eps2) {
 #ifdef KEEP
-#define KEEP_IT store_columns(g, kept + i, x, nx);
+#define KEEP_IT store_columns(g, kept + i, x, extent.nx);
 #else
 #define KEEP_IT
 #endif
 #ifdef FIDELITY
   Lanes sums[4][SLICES_AT_ONCE];
   CLEAR_SUMS(4)
-  DESCENT(ADD_ROOT, KEEP_IT const vector change = here - load_columns(f + i, x, nx); total[0] = fma(g, g, total[0]);
-          total[1] = fma(change, change, total[1]); total[2] = fma(change, g, total[2]);
+  DESCENT(ADD_ROOT, KEEP_IT const vector change = here - load_columns(f + i, x, extent.nx);
+          total[0] = fma(g, g, total[0]); total[1] = fma(change, change, total[1]); total[2] = fma(change, g, total[2]);
           , ADD_TOTAL(0) ADD_TOTAL(1) ADD_TOTAL(2) ADD_TOTAL_ROOT)
   STORE_LANES(4)
 #else

@@ -58,12 +58,12 @@ typedef struct {
   float x, y, z, root;
 } Direction;  // p and N
 
-INLINE Direction direction(__global const float* u, size_t i, size_t row, size_t plane, int x, int y, int z, float rx,
-                           float ry, float rz, SMOOTHING_DECLARED) {
+INLINE Direction direction(__global const float* u, size_t i, size_t row, size_t plane, int x, int y, int z, PerAxis r,
+                           SMOOTHING_DECLARED) {
   const float here = u[i];
-  const float dx = x > 0 ? rx * (here - u[i - 1]) : 0.0f;
-  const float dy = y > 0 ? ry * (here - u[i - row]) : 0.0f;
-  const float dz = z > 0 ? rz * (here - u[i - plane]) : 0.0f;
+  const float dx = x > 0 ? r.x * (here - u[i - 1]) : 0.0f;
+  const float dy = y > 0 ? r.y * (here - u[i - row]) : 0.0f;
+  const float dz = z > 0 ? r.z * (here - u[i - plane]) : 0.0f;
   Direction p;
   p.x = WEIGHED(dx);
   p.y = WEIGHED(dy);
@@ -78,17 +78,17 @@ INLINE Direction direction(__global const float* u, size_t i, size_t row, size_t
 }
 
 // v at voxel i; *root is N there.
-INLINE float descent(__global const float* u, WEIGHTS_DECLARED int x, int y, int z, int nx, int ny, int nz, int offset,
-                     float rx, float ry, float rz, SMOOTHING_DECLARED, float* root) {
-  const size_t row = (size_t)nx, plane = row * (size_t)ny, i = VOXEL(x, y, z);
-#define DIRECTION(i, x, y, z) direction(u, i, row, plane, x, y, z, rx, ry, rz, SMOOTHING)
+INLINE float descent(__global const float* u, WEIGHTS_DECLARED int x, int y, int z, Extent extent, PerAxis r,
+                     SMOOTHING_DECLARED, float* root) {
+  const size_t row = (size_t)extent.nx, plane = row * (size_t)extent.ny, i = VOXEL(x, y, z);
+#define DIRECTION(i, x, y, z) direction(u, i, row, plane, x, y, z, r, SMOOTHING)
   const Direction p = DIRECTION(i, x, y, z);
-  const float after_x = x + 1 < nx ? DIRECTION(i + 1, x + 1, y, z).x : 0.0f;
-  const float after_y = y + 1 < ny ? DIRECTION(i + row, x, y + 1, z).y : 0.0f;
-  const float after_z = z + 1 < nz ? DIRECTION(i + plane, x, y, z + 1).z : 0.0f;
+  const float after_x = x + 1 < extent.nx ? DIRECTION(i + 1, x + 1, y, z).x : 0.0f;
+  const float after_y = y + 1 < extent.ny ? DIRECTION(i + row, x, y + 1, z).y : 0.0f;
+  const float after_z = z + 1 < extent.nz ? DIRECTION(i + plane, x, y, z + 1).z : 0.0f;
 #undef DIRECTION
   *root = p.root;
-  const float g = fma(rz, p.z - after_z, fma(ry, p.y - after_y, rx * (p.x - after_x)));
+  const float g = fma(r.z, p.z - after_z, fma(r.y, p.y - after_y, r.x * (p.x - after_x)));
 #ifdef WEIGHTS
   return sqrt(w[i]) * g;
 #else
@@ -97,22 +97,20 @@ INLINE float descent(__global const float* u, WEIGHTS_DECLARED int x, int y, int
 }
 
 __kernel void tvgd_variant_step(__global const float* restrict u, WEIGHTS_DECLARED __global float* restrict u_new,
-                                __global const float* restrict control, int steered, float given, int nx, int ny,
-                                int nz, int offset, int begin, int end, float rx, float ry, float rz,
-                                SMOOTHING_DECLARED) {
-  const int x = (int)get_global_id(0), y = (int)get_global_id(1), z = begin + (int)get_global_id(2);
-  if (x >= nx || y >= ny || z >= end) return;
+                                __global const float* restrict control, int steered, float given, Extent extent,
+                                PerAxis r, SMOOTHING_DECLARED) {
+  const int x = (int)get_global_id(0), y = (int)get_global_id(1), z = extent.begin + (int)get_global_id(2);
+  if (x >= extent.nx || y >= extent.ny || z >= extent.end) return;
   float root;
-  const float v = descent(u, WEIGHTS_PASSED x, y, z, nx, ny, nz, offset, rx, ry, rz, SMOOTHING, &root);
+  const float v = descent(u, WEIGHTS_PASSED x, y, z, extent, r, SMOOTHING, &root);
   const size_t i = VOXEL(x, y, z);
   u_new[i] = fma(-(steered ? control[0] : given), v, u[i]);
 }
 
 INLINE real4 descent_terms(__global const float* u, __global const float* f, WEIGHTS_DECLARED KEPT_DECLARED int x,
-                           int y, int z, int nx, int ny, int nz, int offset, float rx, float ry, float rz,
-                           SMOOTHING_DECLARED) {
+                           int y, int z, Extent extent, PerAxis r, SMOOTHING_DECLARED) {
   float root;
-  const float v = descent(u, WEIGHTS_PASSED x, y, z, nx, ny, nz, offset, rx, ry, rz, SMOOTHING, &root);
+  const float v = descent(u, WEIGHTS_PASSED x, y, z, extent, r, SMOOTHING, &root);
   const size_t i = VOXEL(x, y, z);
 #ifdef KEEP
   kept[i] = v;
@@ -122,10 +120,9 @@ INLINE real4 descent_terms(__global const float* u, __global const float* f, WEI
 }
 
 __kernel void tvgd_variant_sums(__global const float* restrict u, __global const float* restrict f,
-                                WEIGHTS_DECLARED __global sum_t* restrict partials, KEPT_DECLARED int nx, int ny,
-                                int nz, int offset, int begin, int end, float rx, float ry, float rz,
-                                SMOOTHING_DECLARED) {
-  STORE_SUMS(4, descent_terms(u, f, WEIGHTS_PASSED KEPT_PASSED x, y, z, nx, ny, nz, offset, rx, ry, rz, SMOOTHING));
+                                WEIGHTS_DECLARED __global sum_t* restrict partials, KEPT_DECLARED Extent extent,
+                                PerAxis r, SMOOTHING_DECLARED) {
+  STORE_SUMS(4, descent_terms(u, f, WEIGHTS_PASSED KEPT_PASSED x, y, z, extent, r, SMOOTHING));
 }
 
 #else
@@ -137,32 +134,30 @@ INLINE float16 adaptive_weight(float16 t) {
 #include "tvgd_rows.clh"
 
 #ifdef WEIGHTS
-#define TIMES_DEVIATION(g) (sqrt(load_columns(w + i, x, nx)) * g)
+#define TIMES_DEVIATION(g) (sqrt(load_columns(w + i, x, extent.nx)) * g)
 #else
 #define TIMES_DEVIATION(g) g
 #endif
 #ifdef KEEP
-#define KEEP_IT store_columns(v, kept + i, x, nx)
+#define KEEP_IT store_columns(v, kept + i, x, extent.nx)
 #else
 #define KEEP_IT
 #endif
 
 // Work-items of both: (1, segments of SEGMENT_ROWS rows, slices / SLICES_AT_ONCE).
 __kernel void tvgd_variant_step(__global const float* restrict u, WEIGHTS_DECLARED __global float* restrict u_new,
-                                __global const float* restrict control, int steered, float given, int nx, int ny,
-                                int nz, int offset, int begin, int end, float rx, float ry, float rz,
-                                SMOOTHING_DECLARED) {
+                                __global const float* restrict control, int steered, float given, Extent extent,
+                                PerAxis r, SMOOTHING_DECLARED) {
   const float factor = steered ? control[0] : given;
-  DESCENT(NOTHING, store_columns(fma((vector)(-factor), TIMES_DEVIATION(g), here), u_new + i, x, nx);, NOTHING)
+  DESCENT(NOTHING, store_columns(fma((vector)(-factor), TIMES_DEVIATION(g), here), u_new + i, x, extent.nx);, NOTHING)
 }
 
 __kernel void tvgd_variant_sums(__global const float* restrict u, __global const float* restrict f,
-                                WEIGHTS_DECLARED __global sum_t* restrict partials, KEPT_DECLARED int nx, int ny,
-                                int nz, int offset, int begin, int end, float rx, float ry, float rz,
-                                SMOOTHING_DECLARED) {
+                                WEIGHTS_DECLARED __global sum_t* restrict partials, KEPT_DECLARED Extent extent,
+                                PerAxis r, SMOOTHING_DECLARED) {
   Lanes sums[4][SLICES_AT_ONCE];
   CLEAR_SUMS(4)
-  DESCENT(ADD_ROOT, const vector v = TIMES_DEVIATION(g); const vector change = here - load_columns(f + i, x, nx);
+  DESCENT(ADD_ROOT, const vector v = TIMES_DEVIATION(g); const vector change = here - load_columns(f + i, x, extent.nx);
           KEEP_IT; total[0] = fma(v, v, total[0]); total[1] = fma(change, change, total[1]);
           total[2] = fma(change, v, total[2]);, ADD_TOTAL(0) ADD_TOTAL(1) ADD_TOTAL(2) ADD_TOTAL_ROOT)
   STORE_LANES(4)

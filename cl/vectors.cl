@@ -48,14 +48,14 @@ __kernel void vectors_update(__global const float* restrict u, __global const fl
   if (i < end) x[i] = fmax(lower, fma(a * u[i], w[i], x[i]));
 }
 
-#define AT(x, y, z) ((size_t)(x) + (size_t)nx * ((size_t)(y) + (size_t)ny * (size_t)((z)-offset)))
+#define AT(x, y, z) ((size_t)(x) + (size_t)extent.nx * ((size_t)(y) + (size_t)extent.ny * (size_t)((z)-extent.offset)))
 
 __kernel void vectors_dot(__global const float* restrict a, __global const float* restrict b,
-                          __global sum_t* restrict partials, int nx, int ny, int offset, int begin,
-                          int end){STORE_SUMS(1, (real4)((real)a[AT(x, y, z)] * (real)b[AT(x, y, z)], 0, 0, 0))}
+                          __global sum_t* restrict partials,
+                          Extent extent){STORE_SUMS(1, (real4)((real)a[AT(x, y, z)] * (real)b[AT(x, y, z)], 0, 0, 0))}
 
 __kernel void vectors_distance(__global const float* restrict a, __global const float* restrict b,
-                               __global sum_t* restrict partials, int nx, int ny, int offset, int begin, int end) {
+                               __global sum_t* restrict partials, Extent extent) {
   STORE_SUMS(1, (real4)(((real)a[AT(x, y, z)] - (real)b[AT(x, y, z)]) * ((real)a[AT(x, y, z)] - (real)b[AT(x, y, z)]),
                         0, 0, 0))
 }

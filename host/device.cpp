@@ -346,6 +346,8 @@ Event Device::launch(const KernelSpec& spec, std::array<std::size_t, 3> global,
             return clSetKernelArg(kernel(), index, sizeof handle, &handle);
           } else if constexpr (std::is_same_v<Type, LocalBytes>) {
             return clSetKernelArg(kernel(), index, value.bytes, nullptr);
+          } else if constexpr (std::is_same_v<Type, StructArgument>) {
+            return clSetKernelArg(kernel(), index, value.bytes.size(), value.bytes.data());
           } else {
             return clSetKernelArg(kernel(), index, sizeof value, &value);
           }

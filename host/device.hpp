@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -123,9 +124,22 @@ struct KernelSpec {
 struct LocalBytes {
   std::size_t bytes;
 };
+/// A struct that a kernel takes by value, as a kernel argument.
+struct StructArgument {
+  std::vector<std::byte> bytes;
+};
+/// `value` for a kernel whose parameter is the same struct: int, uint and float members alone, so that every device
+/// lays it out as the host does.
+template <class Struct>
+StructArgument argument_struct(const Struct& value) {
+  static_assert(std::is_class_v<Struct> && std::is_trivially_copyable_v<Struct> && std::is_standard_layout_v<Struct>);
+  static_assert(alignof(Struct) == 4, "members of 4 bytes");
+  const auto* bytes = reinterpret_cast<const std::byte*>(&value);
+  return {{bytes, bytes + sizeof value}};
+}
 using KernelArgument =
-    std::variant<const Buffer*, const ImageArray*, LocalBytes, std::int32_t, std::uint32_t, std::int64_t, std::uint64_t,
-                 float, double, std::array<float, 2>, std::array<float, 4>>;
+    std::variant<const Buffer*, const ImageArray*, LocalBytes, StructArgument, std::int32_t, std::uint32_t,
+                 std::int64_t, std::uint64_t, float, double, std::array<float, 2>, std::array<float, 4>>;
 
 /// `bytes` of one buffer into another one.
 struct BufferCopy {

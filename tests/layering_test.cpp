@@ -128,6 +128,27 @@ std::vector<std::string> kernels_of(const Source& source) {
   return result;
 }
 
+// How many parameters each kernel of a file has, as they are written: those of all branches of conditional compilation
+// count, and a macro that stands for some counts with the one after it.
+std::map<std::string, std::size_t> parameters_of(const Source& source) {
+  static const std::regex directive("(^|\n)[ \t]*#[^\n]*");
+  const auto text = std::regex_replace(without_comments(source.text), directive, "$1");
+  std::map<std::string, std::size_t> result;
+  for (auto at = find_word(text, "__kernel"); at != std::string::npos; at = find_word(text, "__kernel", at + 1)) {
+    const auto begin = text.find_first_not_of(" \t\r\n", find_word(text, "void", at) + 4);
+    auto open = text.find('(', begin);
+    auto& most = result[text.substr(begin, open - begin)];
+    std::size_t count = 1;
+    for (int depth = 1; depth > 0;) {
+      const char c = text.at(++open);
+      depth += (c == '(') - (c == ')');
+      count += depth == 1 && c == ',';
+    }
+    most = std::max(most, count);
+  }
+  return result;
+}
+
 TEST(Layering, hasATreeToLookAt) {
   EXPECT_GT(tree().size(), 40u);
   for (const auto& layer : layers)
@@ -245,6 +266,45 @@ TEST(Layering, kernelsAreNamedAfterTheirFile) {
       EXPECT_TRUE(kernel.starts_with(source.stem() + "_")) << source.path << " has " << kernel;
   }
   EXPECT_GT(files, 5);
+}
+
+constexpr std::size_t most_parameters = 11;
+
+// Kernels that have more, and why. This may only get shorter.
+const std::map<std::string, std::string> more_parameters{
+    {"copy_several", "four copies in one command, each from and to a buffer of its own"},
+};
+
+// What belongs together goes into a struct: cl/extent.clh.
+TEST(Layering, kernelsTakeFewParameters) {
+  std::size_t kernels = 0;
+  for (const auto& source : tree()) {
+    if (source.folder() != "cl") continue;
+    for (const auto& [name, count] : parameters_of(source)) {
+      ++kernels;
+      if (more_parameters.contains(name))
+        EXPECT_GT(count, most_parameters) << name << " has few enough: take it from the list";
+      else
+        EXPECT_LE(count, most_parameters) << name << " in " << source.path;
+    }
+  }
+  EXPECT_GT(kernels, 70u);
+}
+
+TEST(Layering, parametersOfKernelsAreCounted) {
+  const Source source{"cl/a.cl", R"(// __kernel void a_none(int x) {}
+__kernel __attribute__((reqd_work_group_size(8, 8, 1))) void a_run(__global float* to,
+#ifdef MORE  // a, b
+                                                                   int more, int again,
+#endif
+                                                                   MACRO Extent extent, float (*f)(int, int)) {}
+#if A
+__kernel void a_two(int x) { f(x, x); }
+#else
+__kernel void a_two(int x, int y) {}
+#endif
+)"};
+  EXPECT_EQ(parameters_of(source), (std::map<std::string, std::size_t>{{"a_run", 5}, {"a_two", 2}}));
 }
 
 // Who calls the library knows no command line: what it says names parameters (host/error.hpp), and apps/ says which

@@ -33,9 +33,7 @@ Requirements Filter::requirements() const {
 }
 
 void Filter::reduce(Slab& slab, int, Range slices) const {
-  sums_.launch(slab, "filter.cl", "filter_fidelity", slices,
-               {in("u"), in("f"), out("partials"), slab.nx(), slab.ny(), slab.offset(),
-                static_cast<std::int32_t>(slices.begin), static_cast<std::int32_t>(slices.end)});
+  sums_.launch(slab, "filter.cl", "filter_fidelity", slices, {in("u"), in("f"), out("partials"), slab.extent(slices)});
 }
 
 bool Filter::reduced(int done, std::span<const double> sums) {
@@ -64,8 +62,7 @@ void Filter::declare_padded(Requirements& need) const {
 void Filter::pad(Slab& slab, Range slices) const {
   if (slices.empty()) return;
   slab.launch({"filter.cl", "filter_pad", ""}, {pitch(), rows(), static_cast<std::size_t>(slices.count())},
-              {in("f"), out("padded"), slab.nx(), slab.ny(), slab.offset(), static_cast<std::int32_t>(slices.begin),
-               static_cast<std::int32_t>(slices.end), static_cast<std::int32_t>(pitch()),
+              {in("f"), out("padded"), slab.extent(slices), static_cast<std::int32_t>(pitch()),
                static_cast<std::int32_t>(rows()), reach_[0], reach_[1]});
 }
 
@@ -81,15 +78,7 @@ void Filter::launch_rows(Slab& slab, const KernelSpec& spec, Range slices,
 
 void Filter::launch_on_padded(Slab& slab, const std::string& file, const std::string& kernel, Range core,
                               const std::string& options, const std::vector<SlabArgument>& more) const {
-  std::vector<SlabArgument> arguments{in("padded"),
-                                      out("u"),
-                                      slab.nx(),
-                                      slab.ny(),
-                                      slab.nz(),
-                                      slab.offset(),
-                                      static_cast<std::int32_t>(core.begin),
-                                      static_cast<std::int32_t>(core.end),
-                                      static_cast<std::int32_t>(pitch()),
+  std::vector<SlabArgument> arguments{in("padded"), out("u"), slab.extent(core), static_cast<std::int32_t>(pitch()),
                                       static_cast<std::int32_t>(rows())};
   arguments.insert(arguments.end(), more.begin(), more.end());
   const KernelSpec spec{

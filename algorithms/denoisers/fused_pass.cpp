@@ -8,6 +8,12 @@
 #include "host/quirks.hpp"
 
 namespace halocline {
+
+namespace structs {
+#include "cl/pdu_fused.clh"
+static_assert(sizeof(FusedStep) == 4 * 4 && sizeof(FusedPass) == (5 + 4 * 4) * 4);
+}  // namespace structs
+
 namespace {
 
 // Best first: one work-group of a multiprocessor's whole register file, then what fits into smaller devices.
@@ -122,11 +128,13 @@ void launch_fused(Slab& slab, int dual_bits, const WeightCode* weights, Range co
   if (weights != nullptr) weights->push(arguments);
   for (const char* name : {"qx", "qy", "qz"}) arguments.emplace_back(in(name));
   for (const char* name : {"new_u", "new_qx", "new_qy", "new_qz"}) arguments.emplace_back(out(name));
-  arguments.insert(arguments.end(),
-                   {slab.nx(), slab.ny(), slab.nz(), slab.offset(), static_cast<std::int32_t>(core.begin),
-                    static_cast<std::int32_t>(core.end), static_cast<std::int32_t>(chunk), inverse_spacing[0],
-                    inverse_spacing[1], inverse_spacing[2], lambda});
-  for (std::size_t n = 0; n < 4; ++n) arguments.emplace_back(steps[std::min(n, steps.size() - 1)]);
+  const auto step = [&](std::size_t n) {
+    const auto& [along_x, along_y, along_z, primal] = steps[std::min(n, steps.size() - 1)];
+    return structs::FusedStep{along_x, along_y, along_z, primal};
+  };
+  const auto [rx, ry, rz] = inverse_spacing;
+  const structs::FusedPass pass{chunk, {rx, ry, rz}, lambda, step(0), step(1), step(2), step(3)};
+  arguments.insert(arguments.end(), {slab.extent(core), argument_struct(pass)});
   slab.launch({"pdu_fused.cl", "pdu_fused_iterate",
                fmt::format("-D STAGES={} -D COLUMNS={} -D TILE_X={} -D TILE_Y={} -D DUAL_BITS={} {}", tile.stages,
                            tile.columns, tile.x, tile.y, dual_bits, weights != nullptr ? weights->option() : "")},

@@ -45,9 +45,7 @@ void Gaussian::iterate(Slab& slab, int, Range core) const {
   slab.set("weights", weights_.data(), sizeof(float) * weights_.size());
   const auto blur = [&](const char* from, const char* to, int axis, Range slices) {
     launch_rows(slab, {"gaussian.cl", "gaussian_blur", sums_.lane_option(slab)}, slices,
-                {in(from), out(to), in("weights"), slab.nx(), slab.ny(), slab.nz(), slab.offset(),
-                 static_cast<std::int32_t>(slices.begin), static_cast<std::int32_t>(slices.end), axis, first_[axis],
-                 reach_[axis]});
+                {in(from), out(to), in("weights"), slab.extent(slices), axis, first_[axis], reach_[axis]});
   };
   const Range wide = core.grown(reach_[2], reach_[2], slab.nz());
   blur("f", "u", 0, wide);

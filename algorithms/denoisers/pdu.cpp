@@ -14,10 +14,6 @@ namespace {
 // are left out. By experiment; from 0 to 5 it hardly matters.
 constexpr int warm_step = 3;
 
-std::int32_t narrow(std::int64_t n) {
-  return static_cast<std::int32_t>(n);
-}
-
 }  // namespace
 
 Pdu::Pdu(const MethodParameters& parameters) : Pdu(parameters, std::nullopt, 3) {}
@@ -89,11 +85,9 @@ void Pdu::start(Slab& slab) const {
   const Range all = slab.extended();
   if (fused())
     return slab.launch({"pdu_state.cl", "pdu_state_start", dual_option()}, all,
-                       {in("f"), out("u"), out("qx"), out("qy"), out("qz"), slab.nx(), slab.ny(), slab.offset(),
-                        narrow(all.begin), narrow(all.end)});
+                       {in("f"), out("u"), out("qx"), out("qy"), out("qz"), slab.extent(all)});
   const auto copy = [&](const char* to) {
-    slab.launch({"copy.cl", "copy_slices", ""}, all,
-                {in("f"), out(to), slab.nx(), slab.ny(), slab.offset(), narrow(all.begin), narrow(all.end)});
+    slab.launch({"copy.cl", "copy_slices", ""}, all, {in("f"), out(to), slab.extent(all)});
   };
   copy("u");
   if (extrapolates()) copy("ubar");
@@ -156,9 +150,8 @@ void Pdu::launch_rows(Slab& slab, KernelSpec kernel, Range slices, const std::ve
 void Pdu::dual(Slab& slab, const Steps& steps, Range slices) const {
   const auto step = Pdu::dual_steps(steps);
   launch_rows(slab, {"pdu.cl", "pdu_dual", ""}, slices,
-              {in(extrapolates() ? "ubar" : "u"), inout("qx"), inout("qy"), inout("qz"), slab.nx(), slab.ny(),
-               slab.nz(), slab.offset(), narrow(slices.begin), narrow(slices.end), step[0], step[1], step[2],
-               static_cast<float>(parameters_.lambda)});
+              {in(extrapolates() ? "ubar" : "u"), inout("qx"), inout("qy"), inout("qz"), slab.extent(slices),
+               per_axis(step), static_cast<float>(parameters_.lambda)});
 }
 
 void Pdu::push_extrapolation(std::vector<SlabArgument>& arguments, const Steps& steps) const {
@@ -172,8 +165,7 @@ void Pdu::primal(Slab& slab, const Steps& steps, Range slices) const {
   const double theta = extrapolates() ? steps.primal / (1 + steps.primal) : steps.primal;
   std::vector<SlabArgument> arguments{in("f"), in("qx"), in("qy"), in("qz"), inout("u")};
   push_extrapolation(arguments, steps);
-  arguments.insert(arguments.end(), {slab.nx(), slab.ny(), slab.offset(), narrow(slices.begin), narrow(slices.end),
-                                     inverse_[0], inverse_[1], inverse_[2], static_cast<float>(theta)});
+  arguments.insert(arguments.end(), {slab.extent(slices), per_axis(inverse_), static_cast<float>(theta)});
   launch_rows(slab, {"pdu.cl", "pdu_primal", primal_options()}, slices, arguments);
 }
 
@@ -199,9 +191,8 @@ double Pdu::expected_iterations() const {
 void Pdu::reduce(Slab& slab, int, Range slices) const {
   std::vector<SlabArgument> arguments{in("u"), in("f")};
   if (weights_) weights_->push(arguments);
-  arguments.insert(arguments.end(), {in("qx"), in("qy"), in("qz"), out("partials"), slab.nx(), slab.ny(), slab.nz(),
-                                     slab.offset(), narrow(slices.begin), narrow(slices.end), inverse_[0], inverse_[1],
-                                     inverse_[2], static_cast<float>(parameters_.lambda)});
+  arguments.insert(arguments.end(), {in("qx"), in("qy"), in("qz"), out("partials"), slab.extent(slices),
+                                     per_axis(inverse_), static_cast<float>(parameters_.lambda)});
   const std::string options = dual_option() + (weights_ ? " " + weights_->option() : "");
   if (sums_.on_cpu(slab)) return sums_.launch(slab, "pdu_state.cl", "pdu_state_gap", slices, arguments, options);
   const auto march = sums_.march(slab.device(), slices, 1);

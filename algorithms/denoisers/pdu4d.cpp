@@ -6,6 +6,19 @@
 
 namespace halocline {
 
+namespace structs {
+#include "cl/pdu4d.clh"
+static_assert(sizeof(FrameAxes) == 5 * 4);
+}  // namespace structs
+
+namespace {
+
+StructArgument frame_axes(std::int32_t rows, const std::array<float, 3>& space, double time) {
+  return argument_struct(structs::FrameAxes{rows, space[0], space[1], space[2], static_cast<float>(time)});
+}
+
+}  // namespace
+
 Pdu4d::Pdu4d(const MethodParameters& parameters) : Pdu(parameters), time_weight_(parameters.time.weight.value_or(1)) {
   parameters_.fused = {};  // those kernels have three dimensions
   const std::size_t depth = parameters.time.depth;
@@ -35,9 +48,7 @@ Requirements Pdu4d::requirements() const {
 void Pdu4d::start(Slab& slab) const {
   const Range all = slab.extended();
   const auto copy = [&](const char* to) {
-    slab.launch({"copy.cl", "copy_slices", ""}, all,
-                {in("f"), out(to), slab.nx(), slab.ny(), slab.offset(), static_cast<std::int32_t>(all.begin),
-                 static_cast<std::int32_t>(all.end)});
+    slab.launch({"copy.cl", "copy_slices", ""}, all, {in("f"), out(to), slab.extent(all)});
   };
   copy("u");
   if (extrapolates()) copy("ubar");
@@ -60,11 +71,9 @@ void Pdu4d::dual(Slab& slab, const Steps& steps, Range slices) const {
   if (seed) scale *= parameters_.lambda;
   std::array<float, 3> step;
   for (int axis = 0; axis < 3; ++axis) step[axis] = static_cast<float>(scale / parameters_.spacing[axis]);
-  launch(
-      slab, {"pdu4d.cl", "pdu4d_dual", ""}, slices,
-      {in(extrapolates() ? "ubar" : "u"), inout("qx"), inout("qy"), inout("qz"), inout("qt"), slab.nx(), slab.ny(),
-       slab.nz(), rows_, slab.offset(), static_cast<std::int32_t>(slices.begin), static_cast<std::int32_t>(slices.end),
-       step[0], step[1], step[2], static_cast<float>(scale / time_weight_), static_cast<float>(parameters_.lambda)});
+  launch(slab, {"pdu4d.cl", "pdu4d_dual", ""}, slices,
+         {in(extrapolates() ? "ubar" : "u"), inout("qx"), inout("qy"), inout("qz"), inout("qt"), slab.extent(slices),
+          frame_axes(rows_, step, scale / time_weight_), static_cast<float>(parameters_.lambda)});
 }
 
 void Pdu4d::primal(Slab& slab, const Steps& steps, Range slices) const {
@@ -72,18 +81,14 @@ void Pdu4d::primal(Slab& slab, const Steps& steps, Range slices) const {
   std::vector<SlabArgument> arguments{in("f"), in("qx"), in("qy"), in("qz"), in("qt"), inout("u")};
   push_extrapolation(arguments, steps);
   arguments.insert(arguments.end(),
-                   {slab.nx(), slab.ny(), rows_, slab.offset(), static_cast<std::int32_t>(slices.begin),
-                    static_cast<std::int32_t>(slices.end), inverse_[0], inverse_[1], inverse_[2],
-                    static_cast<float>(1 / time_weight_), static_cast<float>(theta)});
+                   {slab.extent(slices), frame_axes(rows_, inverse_, 1 / time_weight_), static_cast<float>(theta)});
   launch(slab, {"pdu4d.cl", "pdu4d_primal", primal_options()}, slices, arguments);
 }
 
 void Pdu4d::reduce(Slab& slab, int, Range slices) const {
   sums_.launch(slab, "pdu4d.cl", "pdu4d_gap", slices,
-               {in("u"), in("f"), in("qx"), in("qy"), in("qz"), in("qt"), out("partials"), slab.nx(), slab.ny(),
-                slab.nz(), rows_, slab.offset(), static_cast<std::int32_t>(slices.begin),
-                static_cast<std::int32_t>(slices.end), inverse_[0], inverse_[1], inverse_[2],
-                static_cast<float>(1 / time_weight_), static_cast<float>(parameters_.lambda)});
+               {in("u"), in("f"), in("qx"), in("qy"), in("qz"), in("qt"), out("partials"), slab.extent(slices),
+                frame_axes(rows_, inverse_, 1 / time_weight_), static_cast<float>(parameters_.lambda)});
 }
 
 }  // namespace halocline

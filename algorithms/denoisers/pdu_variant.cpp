@@ -55,9 +55,7 @@ void PduVariant::push_inputs(Arguments& arguments) const {
 }
 
 void PduVariant::push_position(Arguments& arguments, const Slab& slab, Range slices) const {
-  arguments.insert(arguments.end(),
-                   {slab.nx(), slab.ny(), slab.nz(), slab.offset(), static_cast<std::int32_t>(slices.begin),
-                    static_cast<std::int32_t>(slices.end), inverse_[0], inverse_[1], inverse_[2]});
+  arguments.insert(arguments.end(), {slab.extent(slices), per_axis(inverse_)});
 }
 
 void PduVariant::push_box(Arguments& arguments) const {

@@ -30,27 +30,18 @@ Requirements Skeleton::requirements() const {
 }
 
 void Skeleton::start(Slab& slab) const {
-  const auto begin = static_cast<std::int32_t>(slab.extended().begin),
-             end = static_cast<std::int32_t>(slab.extended().end);
   // in/out say what the launch reads and writes: the order of commands follows from that.
-  slab.launch({"copy.cl", "copy_slices", ""}, slab.extended(),
-              {in("f"), out("u"), slab.nx(), slab.ny(), slab.offset(), begin, end});
+  slab.launch({"copy.cl", "copy_slices", ""}, slab.extended(), {in("f"), out("u"), slab.extent(slab.extended())});
 }
 
 void Skeleton::iterate(Slab& slab, int, Range core) const {
-  const auto begin = static_cast<std::int32_t>(core.begin), end = static_cast<std::int32_t>(core.end);
   // Neighbours are read, so the step cannot write in place. The copy touches `core` alone: beyond it v is not right.
-  slab.launch({"skeleton.cl", "skeleton_step", ""}, core,
-              {in("u"), out("v"), slab.nx(), slab.ny(), slab.nz(), slab.offset(), begin, end, factors_[0], factors_[1],
-               factors_[2]});
-  slab.launch({"copy.cl", "copy_slices", ""}, core,
-              {in("v"), out("u"), slab.nx(), slab.ny(), slab.offset(), begin, end});
+  slab.launch({"skeleton.cl", "skeleton_step", ""}, core, {in("u"), out("v"), slab.extent(core), per_axis(factors_)});
+  slab.launch({"copy.cl", "copy_slices", ""}, core, {in("v"), out("u"), slab.extent(core)});
 }
 
 void Skeleton::reduce(Slab& slab, int, Range interior) const {
-  sums_.launch(slab, "skeleton.cl", "skeleton_sums", interior,
-               {in("u"), out("partials"), slab.nx(), slab.ny(), slab.offset(),
-                static_cast<std::int32_t>(interior.begin), static_cast<std::int32_t>(interior.end)});
+  sums_.launch(slab, "skeleton.cl", "skeleton_sums", interior, {in("u"), out("partials"), slab.extent(interior)});
 }
 
 bool Skeleton::reduced(int, std::span<const double> sums) {

@@ -31,10 +31,8 @@ void Spdu::dual(Slab& slab, const Steps& steps, Range slices) const {
   const auto step = dual_steps(steps);
   std::vector<SlabArgument> arguments{in("u")};
   weights_->push(arguments);
-  arguments.insert(arguments.end(),
-                   {inout("qx"), inout("qy"), inout("qz"), slab.nx(), slab.ny(), slab.nz(), slab.offset(),
-                    static_cast<std::int32_t>(slices.begin), static_cast<std::int32_t>(slices.end), step[0], step[1],
-                    step[2], static_cast<float>(parameters_.lambda)});
+  arguments.insert(arguments.end(), {inout("qx"), inout("qy"), inout("qz"), slab.extent(slices), per_axis(step),
+                                     static_cast<float>(parameters_.lambda)});
   launch_rows(slab, {"spdu.cl", "spdu_dual", weights_->option()}, slices, arguments);
 }
 
@@ -43,9 +41,7 @@ void Spdu::primal(Slab& slab, const Steps& steps, Range slices) const {
   weights_->push(arguments);
   arguments.insert(arguments.end(), {in("qx"), in("qy"), in("qz"), inout("u")});
   push_extrapolation(arguments, steps);
-  arguments.insert(arguments.end(), {slab.nx(), slab.ny(), slab.offset(), static_cast<std::int32_t>(slices.begin),
-                                     static_cast<std::int32_t>(slices.end), inverse_[0], inverse_[1], inverse_[2],
-                                     static_cast<float>(steps.primal)});
+  arguments.insert(arguments.end(), {slab.extent(slices), per_axis(inverse_), static_cast<float>(steps.primal)});
   launch_rows(slab, {"spdu.cl", "spdu_primal", weights_->option() + " " + primal_options()}, slices, arguments);
 }
 

@@ -59,10 +59,7 @@ void Tvgd::begin() {
 
 void Tvgd::start(Slab& slab) const {
   slab.fill("control", 0);
-  const auto begin = static_cast<std::int32_t>(slab.extended().begin),
-             end = static_cast<std::int32_t>(slab.extended().end);
-  slab.launch({"copy.cl", "copy_slices", ""}, slab.extended(),
-              {in("f"), out("u"), slab.nx(), slab.ny(), slab.offset(), begin, end});
+  slab.launch({"copy.cl", "copy_slices", ""}, slab.extended(), {in("f"), out("u"), slab.extent(slab.extended())});
 }
 
 Tvgd::Shape Tvgd::shape(const Slab& slab, Range slices, int depth) const {
@@ -84,7 +81,7 @@ void Tvgd::iterate(Slab& slab, int iteration, Range core) const {
   if (takes_parts(slab)) return iterate_parts(slab, iteration, 1, std::span(&core, 1), [](std::size_t) {});
   std::vector<SlabArgument> arguments{in("v"), inout("u")};
   push_factor(arguments, slab);
-  arguments.insert(arguments.end(), {slab.nx(), slab.ny(), slab.offset(), static_cast<std::int32_t>(core.begin)});
+  arguments.emplace_back(slab.extent(core));
   slab.launch({"tvgd.cl", "tvgd_add", sums_.lane_option(slab)},
               {1, parameters_.size[1], static_cast<std::size_t>(core.count())}, {1, 1, 1}, arguments);
 }
@@ -99,12 +96,10 @@ void Tvgd::iterate_parts(Slab& slab, int, int, std::span<const Range> parts,
 }
 
 void Tvgd::step(Slab& slab, Range core) const {
-  const auto begin = static_cast<std::int32_t>(core.begin), end = static_cast<std::int32_t>(core.end);
   const auto [global, group, options, sets] = shape(slab, core, 2);
   std::vector<SlabArgument> arguments{in("u"), out("v")};
   push_factor(arguments, slab);
-  arguments.insert(arguments.end(), {slab.nx(), slab.ny(), slab.nz(), slab.offset(), begin, end, inverse_[0],
-                                     inverse_[1], inverse_[2], epsilon2_});
+  arguments.insert(arguments.end(), {slab.extent(core), per_axis(inverse_), epsilon2_});
   slab.launch({"tvgd.cl", "tvgd_step", options}, global, group, arguments);
 }
 
@@ -130,9 +125,7 @@ void Tvgd::reduce(Slab& slab, int done, Range interior) const {
   const auto [global, group, options, sets] = shape(slab, interior, all ? 2 : 1);
   std::vector<SlabArgument> arguments{in("u"), in("f"), out("partials")};
   if (keeps(slab)) arguments.emplace_back(out("v"));
-  arguments.insert(arguments.end(),
-                   {slab.nx(), slab.ny(), slab.nz(), slab.offset(), static_cast<std::int32_t>(interior.begin),
-                    static_cast<std::int32_t>(interior.end), inverse_[0], inverse_[1], inverse_[2], epsilon2_});
+  arguments.insert(arguments.end(), {slab.extent(interior), per_axis(inverse_), epsilon2_});
   slab.launch({"tvgd.cl", "tvgd_sums",
                fmt::format("{} {}{}{}", options, sums_.fp64_option(slab), all ? " -D FIDELITY" : "",
                            keeps(slab) ? " -D KEEP" : "")},

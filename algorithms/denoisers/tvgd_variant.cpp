@@ -32,9 +32,7 @@ void TvgdVariant::push_input(Arguments& arguments) const {
 }
 
 void TvgdVariant::push_rest(Arguments& arguments, const Slab& slab, Range slices) const {
-  arguments.insert(arguments.end(),
-                   {slab.nx(), slab.ny(), slab.nz(), slab.offset(), static_cast<std::int32_t>(slices.begin),
-                    static_cast<std::int32_t>(slices.end), inverse_[0], inverse_[1], inverse_[2], epsilon2_});
+  arguments.insert(arguments.end(), {slab.extent(slices), per_axis(inverse_), epsilon2_});
   if (!parameters_.adaptive_delta) return;
   constexpr double most = std::numeric_limits<float>::max();  // infinity times a difference of 0 would be no number
   arguments.emplace_back(static_cast<float>(std::min(1 / *parameters_.adaptive_delta, most)));

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "algorithms/geometry/turned_views.hpp"
+#include "algorithms/projectors/batch_argument.hpp"
 #include "algorithms/projectors/projector_variants.hpp"
 #include "algorithms/validation/check_input.hpp"
 #include "host/error.hpp"
@@ -225,22 +226,13 @@ void VoxelDriven::accumulate(Slab& slab, Range views, Range slices) const {
   const bool texels = layout_ == Layout::texels;
   const Range rows = texels ? Range{0, static_cast<std::int64_t>(projections_.size[1])} : slab.rows();
   const auto count = static_cast<std::size_t>(slices.count());
+  const std::array<float, 3> middle{centre(grid_, 0), centre(grid_, 1), centre(grid_, 2)};
   const std::vector<SlabArgument> arguments{in(texels ? "texture" : "filtered"),
                                             in("matrices"),
                                             inout("volume"),
-                                            slab.nx(),
-                                            slab.ny(),
-                                            static_cast<std::int32_t>(slices.begin - slab.offset()),
-                                            static_cast<std::int32_t>(slices.end - slab.offset()),
-                                            slab.offset(),
-                                            centre(grid_, 0),
-                                            centre(grid_, 1),
-                                            centre(grid_, 2),
-                                            static_cast<std::int32_t>(projections_.size[0]),
-                                            static_cast<std::int32_t>(rows.begin),
-                                            static_cast<std::int32_t>(rows.count()),
-                                            static_cast<std::int32_t>(views.begin),
-                                            static_cast<std::int32_t>(views.count()),
+                                            slab.extent(slices),
+                                            per_axis(middle),
+                                            batch_of(projections_, rows, views),
                                             static_cast<float>(options_.correlation)};
   const auto [nx, ny, nz] = grid_.size;
   if (tile_)

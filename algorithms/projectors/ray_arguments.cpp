@@ -44,12 +44,11 @@ std::string projector_name(Projector projector) {
 }
 
 void add_spacing(std::vector<SlabArgument>& arguments, const Grid& volume) {
-  for (const double spacing : volume.spacing) arguments.emplace_back(static_cast<float>(spacing));
+  arguments.emplace_back(per_axis(volume.spacing));
 }
 
 void add_widths(std::vector<SlabArgument>& arguments, Projector projector, const RayTable& table) {
-  if (kind_of(projector).widths)
-    for (const double width : table.widths) arguments.emplace_back(static_cast<float>(width));
+  if (kind_of(projector).widths) arguments.emplace_back(per_axis(table.widths));
 }
 
 std::string table_options(const RayTable& table) {

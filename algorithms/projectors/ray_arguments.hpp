@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/projectors/batch_argument.hpp"
 #include "algorithms/projectors/projector.hpp"
 
 namespace halocline {

@@ -72,10 +72,9 @@ void RayBackprojection::filter(Slab& slab, Range views) const {
   const Range rows = slab.rows();
   std::vector<SlabArgument> arguments{in("raw"), in("rays")};
   add_table(arguments, table_, projections_.size[0]);
-  arguments.insert(arguments.end(), {out("lines"), out("values"), slab.nx(), slab.ny(), slab.nz()});
+  arguments.insert(arguments.end(), {out("lines"), out("values"), slab.extent(slab.interior())});
   add_spacing(arguments, volume_);
-  arguments.insert(arguments.end(), {number(projections_.size[0]), number(projections_.size[1]), number(rows.begin),
-                                     number(rows.count()), number(views.begin), number(views.count())});
+  arguments.emplace_back(batch_of(projections_, rows, views));
   slab.launch(ray_kernel(projector_, "table", stacks_ ? "-D STACKS" : table_options(table_)),
               {projections_.size[0], static_cast<std::size_t>(rows.count()), static_cast<std::size_t>(views.count())},
               arguments);
@@ -85,10 +84,7 @@ void RayBackprojection::accumulate(Slab& slab, Range views, Range slices) const 
   const Range rows = slab.rows();
   std::vector<SlabArgument> arguments{in("lines"), in("values"), in("matrices"), in("axes")};
   add_table(arguments, table_, projections_.size[0], false);
-  arguments.insert(arguments.end(), {inout("volume"), slab.nx(), slab.ny(), slab.nz(), slab.offset(),
-                                     number(slices.begin - slab.offset()), number(slices.end - slab.offset()),
-                                     number(projections_.size[0]), number(rows.begin), number(rows.count()),
-                                     number(views.begin), number(views.count())});
+  arguments.insert(arguments.end(), {inout("volume"), slab.extent(slices), batch_of(projections_, rows, views)});
   add_widths(arguments, projector_, table_);
   if (tiles_) {
     constexpr std::size_t tile = 16;  // TILE of joseph_tiles.clh

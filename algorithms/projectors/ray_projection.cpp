@@ -180,11 +180,10 @@ void RayProjection::project(Slab& slab, Range views) const {
   const auto add_common = [&](std::vector<SlabArgument>& arguments) {
     arguments.emplace_back(in("rays"));
     add_table(arguments, table_, columns);
-    arguments.insert(arguments.end(), {inout("projections"), slab.nx(), slab.ny(), slab.nz(), slab.offset(),
-                                       number(slab.interior().begin), number(slab.interior().end)});
+    arguments.insert(arguments.end(), {inout("projections"), slab.extent(slab.interior())});
     if (form_ == Form::columns) arguments.emplace_back(number(slab.extended().count()));
     add_spacing(arguments, volume_);
-    arguments.insert(arguments.end(), {number(columns), number(rows), number(views.begin), number(count)});
+    arguments.emplace_back(batch_of(projections_, {0, number(rows)}, views));
     add_widths(arguments, parameters_.projector, table_);
   };
   const std::string index = fmt::format("-D INDEX={}", narrow ? "int" : "long");

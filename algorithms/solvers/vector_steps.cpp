@@ -74,9 +74,9 @@ Step VectorSteps::sum(Domain over, const std::string& kernel, const std::string&
   step.work = [=, sums = slices ? slices_ : views_](Slab& slab, const WorkRange& part, const Scalars&) {
     const Range range = slices ? part.slices : part.views;
     const std::int32_t offset = slices ? slab.offset() : number(range.begin);
-    sums.launch(slab, file, kernel, range, offset,
-                {in(x), in(y), out("partials"), number(size[0]), number(size[1]), offset, number(range.begin),
-                 number(range.end)});
+    const structs::Extent extent{number(size[0]), number(size[1]),     number(size[2]),
+                                 offset,          number(range.begin), number(range.end)};
+    sums.launch(slab, file, kernel, range, offset, {in(x), in(y), out("partials"), argument_struct(extent)});
   };
   return step;
 }

@@ -93,6 +93,11 @@ Event Slab::enqueue(Queue queue, const std::vector<std::pair<std::string, Access
   return event;
 }
 
+StructArgument Slab::extent(Range slices) const {
+  return argument_struct(structs::Extent{nx(), ny(), nz(), offset(), static_cast<std::int32_t>(slices.begin),
+                                         static_cast<std::int32_t>(slices.end)});
+}
+
 void Slab::launch(const KernelSpec& spec, std::array<std::size_t, 3> global,
                   const std::vector<SlabArgument>& arguments) {
   launch(spec, global, {0, 0, 0}, arguments);

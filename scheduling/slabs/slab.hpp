@@ -18,11 +18,12 @@
 #include "scheduling/planning/array_access.hpp"
 #include "scheduling/planning/plan.hpp"
 #include "scheduling/slabs/graph.hpp"
+#include "scheduling/slabs/structs.hpp"
 
 namespace halocline {
 
-using SlabArgument = std::variant<ArrayAccess, LocalBytes, std::int32_t, std::uint32_t, std::int64_t, std::uint64_t,
-                                  float, double, std::array<float, 2>, std::array<float, 4>>;
+using SlabArgument = std::variant<ArrayAccess, LocalBytes, StructArgument, std::int32_t, std::uint32_t, std::int64_t,
+                                  std::uint64_t, float, double, std::array<float, 2>, std::array<float, 4>>;
 
 /// One slab on one device. Arrays are those that the algorithm declared, of exactly the declared bytes; asking for
 /// another name is a logic_error. Slices are numbered as in the whole volume; slice `extended().begin` is the first in
@@ -45,6 +46,8 @@ class Slab {
   std::int32_t nz() const { return static_cast<std::int32_t>(requirements_.size[2]); }
   /// Global number of the first slice in the buffers: kernels subtract it.
   std::int32_t offset() const { return static_cast<std::int32_t>(plan_.extended.begin); }
+  /// The volume and these of its slices, for kernels that take cl/extent.clh's Extent.
+  StructArgument extent(Range slices) const;
   const DeviceInfo& device() const { return device_.info(); }
 
   /// Enqueues a kernel over `global` work-items with the arguments in the kernel's order.

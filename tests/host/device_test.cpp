@@ -139,6 +139,33 @@ TEST(Device, BooksMemoryAndKeepsTheBudget) {
   EXPECT_EQ(device.ledger().peak(), 600000u);
 }
 
+TEST(Device, KernelsTakeStructsByValue) {
+  struct Inner {
+    float x, y;
+  };
+  struct Values {
+    std::int32_t a;
+    Inner inner;
+    std::uint32_t b;
+  };
+  Device device = open_devices({}).front();
+  const KernelFolder folder;
+  folder.write("struct.cl",
+               "typedef struct { float x, y; } Inner;\n"
+               "typedef struct { int a; Inner inner; uint b; } Values;\n"
+               "__kernel void struct_read(__global float* to, Values first, float between, Values second) {\n"
+               "  to[0] = first.a, to[1] = first.inner.x, to[2] = first.inner.y, to[3] = first.b, to[4] = between;\n"
+               "  to[5] = second.a, to[6] = second.inner.x, to[7] = second.inner.y, to[8] = second.b;\n"
+               "}\n");
+  Buffer to = device.buffer("to", 36);
+  const KernelArgument arguments[] = {&to, argument_struct(Values{-1, {2.5f, 3.5f}, 4}), 5.5f,
+                                      argument_struct(Values{-6, {7.5f, 8.5f}, 9})};
+  const Event run = device.launch({"struct.cl", "struct_read", ""}, {1, 1, 1}, arguments);
+  std::vector<float> back(9);
+  device.read(to, 0, back.data(), 36, {&run, 1}).wait();
+  EXPECT_EQ(back, (std::vector<float>{-1, 2.5f, 3.5f, 4, 5.5f, -6, 7.5f, 8.5f, 9}));
+}
+
 TEST(Device, AWrongKernelShowsLogOptionsAndNumberedSource) {
   Device device = open_devices({}).front();
   const KernelFolder folder;

@@ -86,9 +86,7 @@ TEST_F(Rates, ofKernelsAreLearntWhereTheWorkTakesLong) {
   };
   trial.work = [&](Slab& slab, Range) {
     ++worked;
-    slab.launch({"copy.cl", "copy_slices", ""}, slab.extended(),
-                {in("from"), out("to"), slab.nx(), slab.ny(), slab.offset(),
-                 static_cast<std::int32_t>(slab.extended().begin), static_cast<std::int32_t>(slab.extended().end)});
+    slab.launch({"copy.cl", "copy_slices", ""}, slab.extended(), {in("from"), out("to"), slab.extent(slab.extended())});
   };
   trial.units = [](const Slab& slab, Range) { return 64.0 * 64 * static_cast<double>(slab.extended().count()); };
   requirements.iterations = 1;
