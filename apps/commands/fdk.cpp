@@ -623,8 +623,7 @@ void run_fdk(Job& job, const FdkCommand& command) {
   const std::size_t first_frame = checkpoint ? checkpoint->frame() : 0;
   const FftKernels kernels;  // of all frames
   ProjectionWarnings warnings;
-  const auto how = [&] { return checkpoint ? checkpoint->how_to_resume() : std::string(); };
-  resumable(how, [&] {
+  resumable(checkpoint.get(), [&] {
     for (std::size_t n = 0; n < work.frames.size(); ++n) {
       if (n < first_frame && is_there(work.frames[n], work.grid)) continue;
       work.checkpoint = checkpoint && n >= first_frame ? &*checkpoint : nullptr;
