@@ -279,9 +279,6 @@ constexpr std::size_t most_lines_of_file = 500, most_lines_of_function = 80;
 
 // Files, and functions as "path: name", that are longer, and why. This may only get shorter.
 const std::map<std::string, std::string> longer{
-    {"apps/commands/denoise.cpp", "the options and the run of a command with many"},
-    {"apps/commands/denoise.cpp: run_denoise", "the job from its inputs to its report in one"},
-    {"apps/commands/fdk.cpp", "the options and the run of a command with many"},
     {"scheduling/execution/iteration.cpp", "resident and streamed iteration share their state"},
     {"scheduling/execution/projection.cpp: project_on", "the pipeline of a device, whose steps share its buffers"},
 };

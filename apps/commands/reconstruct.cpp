@@ -53,8 +53,7 @@ ReconstructWork look_at_inputs(Job& job, const ReconstructCommand& command) {
   work.stack = placed_projections(command.detector, input, name, command.geometry);
   job.input("--like", command.grid.like);
   job.output_image("-o", command.output);
-  std::optional<Grid> stated;
-  if (!leaves_grid(command.grid)) stated = make_grid(command.grid);
+  const std::optional<Grid> stated = stated_grid(command.grid);
   const ScanFile scan = load_geometry(command.geometry, {}, DetectorPixels::of(work.stack));
   work.geometry = scan.geometry;
   work.grid =
