@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <spdlog/spdlog.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -62,6 +63,10 @@ std::uint32_t voxel_checksum(const VolumeSource& source) {
     sums[first / voxels_in_a_piece] = crc_of(values.data(), count * sizeof(float));
   });
   return crc_of(sums.data(), sums.size() * sizeof(std::uint32_t));
+}
+
+std::string checksum_text(std::uint32_t checksum) {
+  return fmt::format("{:08x}", checksum);
 }
 
 CheckpointReader::CheckpointReader(const std::string& path)
@@ -174,6 +179,10 @@ void check_checkpoint(const std::string& path, double bytes, const std::string& 
     throw InputError(
         fmt::format("--checkpoint '{}': {}, and the disk has {} free; free some space, or choose another disk", path,
                     what, bytes_text(static_cast<double>(space.available))));
+}
+
+void tell_of_missing_checkpoint(const std::string& path) {
+  spdlog::info("there is no '{}': the run starts from the beginning", path);
 }
 
 }  // namespace halocline

@@ -30,6 +30,9 @@ std::uint32_t file_checksum(const std::string& path);
 /// CRC-32 of the voxels, all of which are read.
 std::uint32_t voxel_checksum(const VolumeSource& source);
 
+/// Eight digits.
+std::string checksum_text(std::uint32_t checksum);
+
 /// Bytes at any place of a checkpoint, by any thread. Throws FileError.
 class CheckpointReader {
  public:
@@ -71,10 +74,14 @@ void require_same_job(const nlohmann::json& there, const nlohmann::json& here, c
 /// than `bytes` for it. what: that takes so many, for the message.
 void check_checkpoint(const std::string& path, double bytes, const std::string& what, bool resume);
 
-/// The work, whose errors say how to go on (empty: there is nothing to go on from). Their kind stays only where the
-/// exit code depends on it.
-template <class How, class Work>
-auto resumable(const How& how, Work&& work) {
+/// Of --resume: the file is not there, so the run starts from the beginning.
+void tell_of_missing_checkpoint(const std::string& path);
+
+/// The work, whose errors say how to go on from the checkpoint (nullptr: there is none). Their kind stays only where
+/// the exit code depends on it.
+template <class Kept, class Work>
+auto resumable(const Kept* checkpoint, Work&& work) {
+  const auto how = [&] { return checkpoint != nullptr ? checkpoint->how_to_resume() : std::string(); };
   try {
     return work();
   } catch (const Interrupted&) {

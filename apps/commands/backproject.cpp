@@ -45,8 +45,7 @@ void run_backproject(Job& job, const BackprojectCommand& command) {
   const Grid stack = placed_projections(command.detector, input, "'" + command.input + "'", command.geometry);
   job.input("--like", command.grid.like);
   job.output_image("-o", command.output);
-  std::optional<Grid> stated;
-  if (!leaves_grid(command.grid)) stated = make_grid(command.grid);
+  const std::optional<Grid> stated = stated_grid(command.grid);
   const ScanFile scan = load_geometry(command.geometry, {}, DetectorPixels::of(stack));
   const Geometry& geometry = scan.geometry;
   if (voxels && geometry.radius_cylindrical_detector > 0)

@@ -122,13 +122,7 @@ DenoiseResult denoise_reconstruction(Job& job, const FdkDenoise& denoise, Distri
                             guide.empty() ? nullptr : &reference);
     });
   });
-  RunResult run;
-  run.iterations = result.iterations;
-  run.plan = result.plan;
-  run.seconds = result.seconds;
-  run.peak_bytes = result.peak_bytes;
-  run.bus_bytes = result.bus_bytes;
-  job.record(run, name);
+  job.record(run_of(result), name);
   job.results()[name] = denoise_results(denoise.parameters, denoise.options, result);
   // Besides what the runs count: to look at the noise, to write it.
   job.results()[name]["volume"] = {{"on_devices", volume.on_devices()}, {"bus_bytes", volume.bus_bytes()}};
@@ -138,14 +132,9 @@ DenoiseResult denoise_reconstruction(Job& job, const FdkDenoise& denoise, Distri
 }
 
 std::string tell_of_denoising(Job& job, const FdkDenoise& denoise, const DenoiseResult& result, double voxels) {
-  for (const auto& text : shortfalls(result, denoise.parameters, DenoiseControl{}, voxels)) spdlog::warn("{}", text);
-  for (const auto& text : result.warnings) spdlog::warn("{}", text);
-  RunResult run;
-  run.plan = result.plan;
-  run.seconds = result.seconds;
-  run.iterations = result.iterations;
+  warn_of_result(result, denoise.parameters, DenoiseControl{}, voxels);
   return what_was_done(denoise.parameters, denoise.options, denoise.regulariser.reference, result, voxels) +
-         job.how(run);
+         job.how(run_of(result));
 }
 
 }  // namespace halocline

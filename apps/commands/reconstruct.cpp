@@ -9,8 +9,8 @@
 #include <optional>
 
 #include "algorithms/checks/suspicious_projections.hpp"
-#include "apps/checkpoint/checkpoint.hpp"
 #include "apps/checkpoint/checkpoint_file.hpp"
+#include "apps/checkpoint/interruptions.hpp"
 #include "apps/commands/subcommands.hpp"
 #include "apps/commands/visibility.hpp"
 #include "apps/job/job.hpp"
@@ -22,7 +22,6 @@
 #include "apps/options/scan_grid.hpp"
 #include "host/error.hpp"
 #include "host/plural.hpp"
-#include "scheduling/planning/plan_text.hpp"
 #include "scheduling/profiling/rates.hpp"
 
 namespace halocline {
@@ -54,8 +53,7 @@ ReconstructWork look_at_inputs(Job& job, const ReconstructCommand& command) {
   work.stack = placed_projections(command.detector, input, name, command.geometry);
   job.input("--like", command.grid.like);
   job.output_image("-o", command.output);
-  std::optional<Grid> stated;
-  if (!leaves_grid(command.grid)) stated = make_grid(command.grid);
+  const std::optional<Grid> stated = stated_grid(command.grid);
   const ScanFile scan = load_geometry(command.geometry, {}, DetectorPixels::of(work.stack));
   work.geometry = scan.geometry;
   work.grid =
@@ -72,18 +70,6 @@ void warn_of(const Volume& projections, const std::string& name) {
     if (!text.empty()) spdlog::warn("{}", text);
 }
 
-std::unique_ptr<Checkpoint> make_checkpoint(Job& job, const ReconstructCommand& command, const Plan& plan) {
-  if (command.checkpoint.empty()) return nullptr;
-  job.output("--checkpoint", command.checkpoint);
-  const std::size_t bytes = state_bytes(plan.requirements);
-  if (job.dry_run())
-    job.print(
-        fmt::format("  checkpoint: {}, twice while one replaces the other", bytes_text(static_cast<double>(bytes))));
-  auto checkpoint = std::make_unique<Checkpoint>(command.checkpoint);
-  checkpoint->check(bytes, command.resume || job.dry_run());
-  return checkpoint;
-}
-
 void begin_checkpoint(Job& job, Checkpoint& checkpoint, const ReconstructCommand& command, const ReconstructWork& work,
                       const Volume& projections) {
   auto about = options_of_bits(
@@ -91,16 +77,10 @@ void begin_checkpoint(Job& job, Checkpoint& checkpoint, const ReconstructCommand
   about["size"] = work.grid.size;
   about["spacing"] = work.grid.spacing;
   about["origin"] = work.grid.origin;
-  about["the voxels of -i"] = fmt::format("{:08x}", voxel_checksum(MemorySource(projections)));
-  about["the file of --geometry"] = fmt::format("{:08x}", file_checksum(command.geometry));
+  about["the voxels of -i"] = checksum_text(voxel_checksum(MemorySource(projections)));
+  about["the file of --geometry"] = checksum_text(file_checksum(command.geometry));
   checkpoint.set_job(std::move(about));
-  if (!command.resume) return;
-  if (checkpoint.resume()) {
-    spdlog::info("going on after {} iterations", *checkpoint.iterations());
-    job.results()["resumed_after_iterations"] = *checkpoint.iterations();
-  } else {
-    spdlog::info("there is no '{}': the run starts from the beginning", checkpoint.path());
-  }
+  if (command.resume) go_on_from(job, checkpoint);
 }
 
 const char* what_ended(StoppedBy by) {
@@ -133,7 +113,7 @@ void run_reconstruct(Job& job, ReconstructCommand& command) {
   const Plan plan =
       plan_reconstruct(work.stack, work.geometry, work.grid, command.parameters, device_models(job.devices()), {});
   job.forecast(plan, grid_bytes(work.stack) + grid_bytes(work.grid));
-  const auto checkpoint = make_checkpoint(job, command, plan);
+  const auto checkpoint = make_checkpoint(job, command.checkpoint, state_bytes(plan.requirements), command.resume);
   if (job.dry_run()) return;
   auto image = job.create(command.output, work.grid, {});
   Volume projections = job.read(command.input);
@@ -146,21 +126,15 @@ void run_reconstruct(Job& job, ReconstructCommand& command) {
   options.keep_partial = command.keep_partial;
   options.checkpoint_store = checkpoint.get();
   options.keep_every = command.checkpoint_every;
-  const auto how = [&] { return checkpoint ? checkpoint->how_to_resume() : std::string(); };
   const ReconstructionResult result = job.timed("reconstruct", [&] {
-    return resumable(how, [&] {
+    return resumable(checkpoint.get(), [&] {
       return reconstruct(MemorySource(projections), work.geometry, *image, command.parameters, job.devices(), options);
     });
   });
-  const auto by = result.run.stopped_by;
-  if (by == StoppedBy::interrupt && result.run.iterations == 0)
-    throw Interrupted("interrupted before the first iteration: nothing was written, the input files are untouched");
+  require_an_iteration(result.run);
   job.commit(*image);
-  const bool ended_early = by == StoppedBy::interrupt || by == StoppedBy::time;
-  if (checkpoint && ended_early && checkpoint->iterations())
-    job.say(checkpoint->how_to_resume());
-  else if (checkpoint)
-    checkpoint->remove();
+  const auto by = result.run.stopped_by;
+  finish_checkpoint(job, checkpoint.get(), by == StoppedBy::interrupt || by == StoppedBy::time);
   tell(job, command, work, result);
   if (by == StoppedBy::time)
     spdlog::warn("the time limit of {:g} s ended the run after {} iterations", command.time_limit,

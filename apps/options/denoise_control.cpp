@@ -1,6 +1,7 @@
 #include "apps/options/denoise_control.hpp"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -65,6 +66,62 @@ std::string shortfall_of_stage(const StageRecord& stage, double alpha, const Den
                        stalled_gap(result, parameters.gap, stage.last.relative_gap, stage.last.iteration));
   return fmt::format("alpha {:g}: the relative gap of {:g} was not reached: it is {:.3g} after {} iterations", alpha,
                      parameters.gap, stage.last.relative_gap, stage.last.iteration);
+}
+
+// Of a gap or a target that was not reached.
+std::vector<std::string> shortfalls(const DenoiseResult& result, const DenoiseParameters& parameters,
+                                    const DenoiseControl& control, double voxels) {
+  std::vector<std::string> texts;
+  if (result.stopped_by == StoppedBy::time && !result.converged)
+    texts.push_back(fmt::format("the time limit of {:g} s ended the run after {} iterations at {}", control.time_limit,
+                                result.iterations, reached(result, parameters, voxels)));
+  const bool cut = result.stopped_by == StoppedBy::time || result.stopped_by == StoppedBy::interrupt;
+  const bool no_target = parameters.gap == 0 && !descends(parameters);
+  if (!parameters.alpha_path.empty()) {
+    for (std::size_t n = 0; n + (cut ? 1 : 0) < result.stages.size(); ++n)
+      if (!result.stages[n].converged && !no_target)
+        texts.push_back(shortfall_of_stage(result.stages[n], parameters.alpha_path[n], result, parameters));
+    if (result.stages.size() < parameters.alpha_path.size())
+      texts.push_back(fmt::format("{} of {} alphas were not begun", parameters.alpha_path.size() - result.stages.size(),
+                                  parameters.alpha_path.size()));
+    return texts;
+  }
+  if (result.converged || cut || no_target) return texts;
+  if (result.stalled && descends(parameters))
+    texts.push_back(fmt::format("the target of ||u - f|| = {:.4g} cannot be reached: at {:.4g} {}",
+                                result.target_fidelity, result.fidelity,
+                                parameters.adaptive_delta ? "nothing is left below --adaptive-delta; give a larger one"
+                                                          : "the volume is flat"));
+  else if (result.stalled)
+    texts.push_back(fmt::format("{}; give a larger --gap{}",
+                                stalled_gap(result, parameters.gap, result.relative_gap, result.iterations),
+                                result.form.dual_bits != 32   ? ", or more bits"
+                                : parameters.method == "spdu" ? ", or --weights that span less"
+                                                              : ""));
+  else if (!descends(parameters))
+    texts.push_back(fmt::format("the relative gap of {:g} was not reached: it is {:.3g} after {} iterations; give {}",
+                                parameters.gap, result.relative_gap, result.iterations,
+                                gap_remedy(result, parameters)));
+  else if (result.target_fidelity < result.rounding * std::sqrt(voxels))
+    texts.push_back(fmt::format(
+        "the target of ||u - f|| = {:.4g} was not reached: it is {:.4g}, and float32 rounds these grey values by up to "
+        "{:.3g}; give a --target-fidelity of at least {:.2g}",
+        result.target_fidelity, result.fidelity, result.rounding, result.rounding * std::sqrt(voxels)));
+  else if (std::isfinite(result.target_fidelity) && result.step < result.rounding)
+    texts.push_back(fmt::format(
+        "the target of ||u - f|| = {:.4g} was not reached: it is {:.4g}, because steps of {:.3g} are lost in "
+        "float32, which rounds these grey values by up to {:.3g}; give a larger --step",
+        result.target_fidelity, result.fidelity, result.step, result.rounding));
+  else if (std::isfinite(result.target_fidelity)) {
+    const double flat = result.spread * std::sqrt(voxels);
+    const bool beyond = control.init.empty() && result.target_fidelity > 1.05 * flat;  // of a sample
+    texts.push_back(fmt::format(
+        "the target of ||u - f|| = {:.4g} was not reached: it is {:.4g} after {} iterations; {}",
+        result.target_fidelity, result.fidelity, result.iterations,
+        beyond ? fmt::format("even a flat volume is only {:.4g} away, so give a smaller --target-fidelity", flat)
+               : "give more --iterations"));
+  }
+  return texts;
 }
 
 }  // namespace
@@ -202,59 +259,10 @@ std::string descent_end(const DenoiseResult& result) {
   return end == "target" ? "the target" : "an interrupt";
 }
 
-std::vector<std::string> shortfalls(const DenoiseResult& result, const DenoiseParameters& parameters,
-                                    const DenoiseControl& control, double voxels) {
-  std::vector<std::string> texts;
-  if (result.stopped_by == StoppedBy::time && !result.converged)
-    texts.push_back(fmt::format("the time limit of {:g} s ended the run after {} iterations at {}", control.time_limit,
-                                result.iterations, reached(result, parameters, voxels)));
-  const bool cut = result.stopped_by == StoppedBy::time || result.stopped_by == StoppedBy::interrupt;
-  const bool no_target = parameters.gap == 0 && !descends(parameters);
-  if (!parameters.alpha_path.empty()) {
-    for (std::size_t n = 0; n + (cut ? 1 : 0) < result.stages.size(); ++n)
-      if (!result.stages[n].converged && !no_target)
-        texts.push_back(shortfall_of_stage(result.stages[n], parameters.alpha_path[n], result, parameters));
-    if (result.stages.size() < parameters.alpha_path.size())
-      texts.push_back(fmt::format("{} of {} alphas were not begun", parameters.alpha_path.size() - result.stages.size(),
-                                  parameters.alpha_path.size()));
-    return texts;
-  }
-  if (result.converged || cut || no_target) return texts;
-  if (result.stalled && descends(parameters))
-    texts.push_back(fmt::format("the target of ||u - f|| = {:.4g} cannot be reached: at {:.4g} {}",
-                                result.target_fidelity, result.fidelity,
-                                parameters.adaptive_delta ? "nothing is left below --adaptive-delta; give a larger one"
-                                                          : "the volume is flat"));
-  else if (result.stalled)
-    texts.push_back(fmt::format("{}; give a larger --gap{}",
-                                stalled_gap(result, parameters.gap, result.relative_gap, result.iterations),
-                                result.form.dual_bits != 32   ? ", or more bits"
-                                : parameters.method == "spdu" ? ", or --weights that span less"
-                                                              : ""));
-  else if (!descends(parameters))
-    texts.push_back(fmt::format("the relative gap of {:g} was not reached: it is {:.3g} after {} iterations; give {}",
-                                parameters.gap, result.relative_gap, result.iterations,
-                                gap_remedy(result, parameters)));
-  else if (result.target_fidelity < result.rounding * std::sqrt(voxels))
-    texts.push_back(fmt::format(
-        "the target of ||u - f|| = {:.4g} was not reached: it is {:.4g}, and float32 rounds these grey values by up to "
-        "{:.3g}; give a --target-fidelity of at least {:.2g}",
-        result.target_fidelity, result.fidelity, result.rounding, result.rounding * std::sqrt(voxels)));
-  else if (std::isfinite(result.target_fidelity) && result.step < result.rounding)
-    texts.push_back(fmt::format(
-        "the target of ||u - f|| = {:.4g} was not reached: it is {:.4g}, because steps of {:.3g} are lost in "
-        "float32, which rounds these grey values by up to {:.3g}; give a larger --step",
-        result.target_fidelity, result.fidelity, result.step, result.rounding));
-  else if (std::isfinite(result.target_fidelity)) {
-    const double flat = result.spread * std::sqrt(voxels);
-    const bool beyond = control.init.empty() && result.target_fidelity > 1.05 * flat;  // of a sample
-    texts.push_back(fmt::format(
-        "the target of ||u - f|| = {:.4g} was not reached: it is {:.4g} after {} iterations; {}",
-        result.target_fidelity, result.fidelity, result.iterations,
-        beyond ? fmt::format("even a flat volume is only {:.4g} away, so give a smaller --target-fidelity", flat)
-               : "give more --iterations"));
-  }
-  return texts;
+void warn_of_result(const DenoiseResult& result, const DenoiseParameters& parameters, const DenoiseControl& control,
+                    double voxels) {
+  for (const auto& text : shortfalls(result, parameters, control, voxels)) spdlog::warn("{}", text);
+  for (const auto& text : result.warnings) spdlog::warn("{}", text);
 }
 
 }  // namespace halocline

@@ -48,8 +48,8 @@ std::string path_table(const DenoiseResult& result, const std::vector<double>& a
 std::string what_ended(const DenoiseResult& result, bool descends);
 /// The same of a descent, after "ended by".
 std::string descent_end(const DenoiseResult& result);
-/// Warnings about a gap or a target that was not reached.
-std::vector<std::string> shortfalls(const DenoiseResult& result, const DenoiseParameters& parameters,
-                                    const DenoiseControl& control, double voxels);
+/// Warns of a gap or a target that was not reached, and of what the result itself warns of.
+void warn_of_result(const DenoiseResult& result, const DenoiseParameters& parameters, const DenoiseControl& control,
+                    double voxels);
 
 }  // namespace halocline

@@ -96,6 +96,17 @@ void check_method_options(const MethodOptions& options, const DenoiseParameters&
                     options.given("--gap") ? "--gap" : "--schedule"));
 }
 
+RunResult run_of(const DenoiseResult& result) {
+  RunResult run;
+  run.iterations = result.iterations;
+  run.plan = result.plan;
+  run.seconds = result.seconds;
+  run.peak_bytes = result.peak_bytes;
+  run.bus_bytes = result.bus_bytes;
+  run.stopped_by = result.stopped_by;
+  return run;
+}
+
 nlohmann::json denoise_results(const DenoiseParameters& parameters, const MethodOptions& options,
                                const DenoiseResult& result) {
   nlohmann::json results{{"method", parameters.method},

@@ -30,6 +30,8 @@ void take_method_options(const MethodOptions& options, DenoiseParameters& parame
 /// Throws InputError that names --gap or --schedule where the method has none.
 void check_method_options(const MethodOptions& options, const DenoiseParameters& parameters);
 
+/// What the run of the iterations did.
+RunResult run_of(const DenoiseResult& result);
 /// Values for the report.
 nlohmann::json denoise_results(const DenoiseParameters& parameters, const MethodOptions& options,
                                const DenoiseResult& result);

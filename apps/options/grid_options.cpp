@@ -78,6 +78,11 @@ Grid make_grid(const GridOptions& options, const std::function<Grid()>& otherwis
   return grid;
 }
 
+std::optional<Grid> stated_grid(const GridOptions& options) {
+  if (leaves_grid(options)) return std::nullopt;
+  return make_grid(options);
+}
+
 void require_reasonable(const Grid& grid, const std::string& what) {
   const double count =
       static_cast<double>(grid.size[0]) * static_cast<double>(grid.size[1]) * static_cast<double>(grid.size[2]);

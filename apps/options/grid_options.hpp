@@ -31,6 +31,8 @@ Grid make_grid(const GridOptions& options, const std::function<Grid()>& otherwis
 
 /// Whether size or spacing, or both, are left to be chosen.
 bool leaves_grid(const GridOptions& options);
+/// The grid of options that leave nothing open: what is wrong with it is found before a scan is looked at.
+std::optional<Grid> stated_grid(const GridOptions& options);
 
 /// Throws InputError if the product of the sizes cannot be meant (2^48 values).
 void require_reasonable(const Grid& grid, const std::string& what);

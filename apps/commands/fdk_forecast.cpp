@@ -1,0 +1,67 @@
+#include "apps/commands/fdk_forecast.hpp"
+
+#include <algorithm>
+
+#include "apps/job/report.hpp"
+#include "scheduling/profiling/rates.hpp"
+
+namespace halocline {
+
+PlanOptions fdk_plan_options(const FdkCommand& command) {
+  constexpr int slabs_to_keep = 8;  // so that there is something to go on from
+  PlanOptions options;
+  if (!command.checkpoint.empty()) options.minimum_slabs = slabs_to_keep;
+  return options;
+}
+
+FdkPlans::FdkPlans(Job& job, const FdkCommand& command, const FdkWork& work)
+    : job_(job), command_(command), work_(work) {
+  if (command.denoise.wanted()) plan_denoised();
+  const FdkFrame& first = work.frames.front();
+  const PlanOptions options = fdk_plan_options(command);
+  attenuation_ = denoised_ ? denoised_->fdk() : plan(first.geometry, work.stack, work.attenuation, options);
+  if (work.variance.variance)
+    variance_ = denoised_ ? denoised_->variance() : plan(first.geometry, work.stack, work.variance, options);
+  // What is read only once need not lie in host memory; nor can what is too large for it.
+  streamed_ = work.chosen.whole && !command.counts && first.halves.empty() &&
+              ((attenuation_.resident && !variance_) || 4 * work.stack.count() > job.host_memory() / 2);
+}
+
+Plan FdkPlans::plan(const Geometry& geometry, const Grid& stack, const FdkParameters& parameters,
+                    const PlanOptions& options) const {
+  return plan_fdk(geometry, stack, work_.grid, parameters, device_models(job_.devices()), options);
+}
+
+void FdkPlans::plan_denoised() {
+  if (const std::string& guide = command_.denoise.regulariser.reference; !guide.empty())
+    require_same_grid(work_.grid, "the volume", job_.input_volume("--reference", guide).grid,
+                      "--reference '" + guide + "'");
+  if (command_.denoise.parameters.method != "tvgd") job_.tune_first_run(command_.denoise.parameters.method);
+  const auto of = [&](const FdkParameters& parameters) {
+    return [&](const PlanOptions& how) { return plan(work_.frames.front().geometry, work_.stack, parameters, how); };
+  };
+  denoised_.emplace(job_, command_.denoise, work_.grid, of(work_.attenuation),
+                    work_.variance.variance ? DenoisedPlan::FdkPlan(of(work_.variance)) : nullptr);
+}
+
+// Projections and results, or the page-locked chunks that they pass through on their way from and to files
+// (host/staging.hpp); half of the projections are copied.
+void FdkPlans::forecast() const {
+  constexpr double chunks = 64 << 20;
+  const FdkFrame& first = work_.frames.front();
+  const auto stored = command_.counts ? work_.attenuation.counts->stored : Component::float32;
+  const double views = static_cast<double>(component_bytes(stored)) * static_cast<double>(work_.stack.count()),
+               volumes = grid_bytes(work_.grid) * static_cast<double>(1 + (variance_ ? 1 : 0) + first.halves.size()),
+               input = streamed_ && is_streamable(command_.input) ? 0 : views,
+               results = is_streamable(first.output) ? 0 : volumes,
+               pieces = (input > 0 ? 0 : std::min(views, chunks)) + (results > 0 ? 0 : std::min(volumes, chunks)),
+               spilled = denoised_ ? denoised_->spilled_bytes() : 0;
+  job_.forecast(attenuation_, input + results + spilled, pieces);
+  if (variance_) job_.forecast(*variance_, input + results + spilled, pieces);
+  if (denoised_) job_.forecast(denoised_->denoise(), results + denoised_->denoise_bytes(command_.denoise), pieces);
+  for (const auto& half : first.halves)  // which are never streamed
+    job_.forecast(plan(half.geometry, work_.half_stack(half), work_.attenuation, fdk_plan_options(command_)),
+                  1.5 * input + results, pieces);
+}
+
+}  // namespace halocline

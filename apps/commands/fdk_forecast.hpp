@@ -1,0 +1,39 @@
+// The plans of `halocline fdk`, and what they take.
+#pragma once
+
+#include <optional>
+
+#include "apps/commands/fdk_work.hpp"
+
+namespace halocline {
+
+/// How a run is planned; the same for the forecast and for the run itself.
+PlanOptions fdk_plan_options(const FdkCommand& command);
+
+/// Of one frame: all are alike.
+class FdkPlans {
+ public:
+  FdkPlans(Job& job, const FdkCommand& command, const FdkWork& work);
+
+  /// Tells what the runs take after --dry-run, and throws as Job::forecast() does if that is not there.
+  void forecast() const;
+  /// Projections are read as they are wanted.
+  bool streamed() const { return streamed_; }
+  /// With --denoise; nullptr: without.
+  const DenoisedPlan* denoised() const { return denoised_ ? &*denoised_ : nullptr; }
+
+ private:
+  Plan plan(const Geometry& geometry, const Grid& stack, const FdkParameters& parameters,
+            const PlanOptions& options) const;
+  void plan_denoised();
+
+  Job& job_;
+  const FdkCommand& command_;
+  const FdkWork& work_;
+  Plan attenuation_;
+  std::optional<Plan> variance_;
+  std::optional<DenoisedPlan> denoised_;
+  bool streamed_ = false;
+};
+
+}  // namespace halocline

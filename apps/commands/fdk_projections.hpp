@@ -1,0 +1,47 @@
+// The projections of `halocline fdk`, frame by frame.
+#pragma once
+
+#include <memory>
+
+#include "algorithms/preprocessing/counts_part.hpp"
+#include "apps/commands/fdk_work.hpp"
+
+namespace halocline {
+
+/// The projections of a frame: in host memory, or left where they are and read as they are wanted.
+struct FdkInput {
+  TypedSource memory{TypedVolume{}};
+  std::unique_ptr<VolumeSource> file;
+  CountsCalibration calibration;  // of counts
+
+  const VolumeSource& source() const { return file ? *file : static_cast<const VolumeSource&>(memory); }
+  /// Frees the memory of the projections.
+  void release();
+};
+
+class FdkProjections {
+ public:
+  /// Opens a scan of which frames or other parts are taken, and calibrates its counts. streamed: others are read as
+  /// they are wanted.
+  FdkProjections(Job& job, const FdkCommand& command, const FdkWork& work, bool streamed);
+
+  /// Of frame n. Warns of projections that look wrong, but not of what was said of those before.
+  FdkInput read(std::size_t n);
+  /// "of the whole scan, 1 of 60 counts were raised ..."
+  std::string counts_text(const FdkInput& input) const;
+
+ private:
+  TypedVolume read_voxels(std::size_t n);
+  CountsCalibration calibration_of(const FdkInput& input, std::size_t n);
+  void warn_of(const FdkInput& input, std::size_t n);
+
+  Job& job_;
+  const FdkCommand& command_;
+  const FdkWork& work_;
+  bool streamed_;
+  std::unique_ptr<VolumeSource> scan_;  // nullptr: the file is taken whole
+  CountsCalibration scan_calibration_;  // of counts
+  bool told_constant_ = false, told_unlike_integrals_ = false, told_truncated_ = false;
+};
+
+}  // namespace halocline
