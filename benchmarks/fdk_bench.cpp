@@ -35,7 +35,7 @@ void backproject(benchmark::State& state, VoxelDriven::Options options, bool sha
 void filter_of(benchmark::State& state, const BenchScan& scan) {
   const Fdk method(scan.geometry, scan.stack, scan.volume, with_row_filter({}, {bench_device()}));
   const int batch = method.requirements().preferred_batch;
-  Slab slab(bench_device(), whole_plan(method.requirements(), batch), 0);
+  DeviceSlab slab(bench_device(), whole_plan(method.requirements(), batch), 0);
   method.start(slab);
   slab.fill("raw", 1);
   measure(state, slab, [&] { method.filter(slab, {0, batch}); });

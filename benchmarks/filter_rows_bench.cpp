@@ -36,7 +36,7 @@ void filter_rows(benchmark::State& state, Form form, std::size_t columns) {
   requirements.stack = scan.stack.size;
   filter.declare(requirements);
   const int batch = requirements.preferred_batch;
-  Slab slab(bench_device(), whole_plan(requirements, batch), 0);
+  DeviceSlab slab(bench_device(), whole_plan(requirements, batch), 0);
   filter.start(slab);
   slab.fill("raw", 1);
   const auto run = [&] { filter.run(slab, {0, batch}); };

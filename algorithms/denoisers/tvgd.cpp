@@ -149,8 +149,7 @@ void Tvgd::steer(Slab& slab, int done) const {
 
 std::vector<std::vector<double>> Tvgd::sums(Slab& slab, int done, int count) const {
   std::vector<double> values(8 * records);
-  slab.download_bytes("records", 0, values.data(), sizeof(double) * values.size());
-  slab.wait();
+  slab.read("records", values.data(), sizeof(double) * values.size());
   std::vector<std::vector<double>> result;
   for (int n = done - count + 1; n <= done; ++n) {
     const auto* from = &values[8 * static_cast<std::size_t>(n % records)];

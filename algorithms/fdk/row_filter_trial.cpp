@@ -57,7 +57,7 @@ RowFilterTrial row_filter_trial(const Device& device, std::size_t length, bool i
   requirements.size = {1, 1, 1};
   requirements.stack = stack.size;
   filter.declare(requirements);
-  Slab slab(device, whole_plan(requirements, batch), 0);
+  DeviceSlab slab(device, whole_plan(requirements, batch), 0);
 
   Grid part = stack;
   part.size[2] = batch;

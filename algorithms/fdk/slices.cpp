@@ -146,7 +146,7 @@ CountsCalibration calibration_of(const FdkParameters& parameters, const Grid& pr
 // has returned, and the slab may outlive the error.
 class Pending {
  public:
-  explicit Pending(Slab& slab) : slab_(slab) {}
+  explicit Pending(DeviceSlab& slab) : slab_(slab) {}
   Pending(const Pending&) = delete;
   Pending& operator=(const Pending&) = delete;
   ~Pending() {
@@ -162,7 +162,7 @@ class Pending {
   }
 
  private:
-  Slab& slab_;
+  DeviceSlab& slab_;
   bool done_ = false;
 };
 
@@ -201,7 +201,7 @@ Slices::Slices(const Device& device, const Volume& projections, const Geometry& 
   model.memory -= std::min(model.memory, device.ledger().in_use());  // others' windows stay where they are
   const Plan plan = plan_of(filter_, parameters, most_pixels, model);
   batch_ = plan.batch;
-  slab_ = std::make_unique<Slab>(device, plan, 0);
+  slab_ = std::make_unique<DeviceSlab>(device, plan, 0);
   gaps_.resize(padded[2]);
   matrices_.resize(12 * padded[2]);
   keep(filter_, projections, 0);

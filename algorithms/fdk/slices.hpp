@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "algorithms/fdk/fdk.hpp"
+#include "scheduling/slabs/device_slab.hpp"
 
 namespace halocline {
 
@@ -40,7 +41,7 @@ class Slices {
 
   /// The window, from the oldest view on.
   const Geometry& window() const { return window_; }
-  Slab& slab() { return *slab_; }
+  DeviceSlab& slab() { return *slab_; }
 
   static constexpr std::size_t most_slices = 64;
 
@@ -65,7 +66,7 @@ class Slices {
   std::vector<Grid> loaded_;     // slices whose planes the device knows
   std::array<std::size_t, 3> items_{};
   int batch_ = 1;
-  std::unique_ptr<Slab> slab_;
+  std::unique_ptr<DeviceSlab> slab_;
 };
 
 /// What the first window needs. Throws InputError as Slices() does for the scan, and PlanError.

@@ -63,11 +63,11 @@ class DenoiseLoop {
   /// From the start until the method stops (MethodParameters::gap or iterations): the last record. Waits for the
   /// device.
   IterationRecord run();
-  Slab& slab() { return slab_; }
+  DeviceSlab& slab() { return slab_; }
 
  private:
   std::unique_ptr<DenoiseMethod> method_;
-  Slab slab_;
+  DeviceSlab slab_;
   int iterations_, done_ = 0;
   bool waits_ = false;  // for a reduction after every iteration
 };

@@ -37,7 +37,7 @@ class BackprojectionLoop {
   std::vector<float> of_numbers(std::span<const std::array<std::size_t, 3>> voxels);
   /// Read and written in the device's memory by a run if every kernel takes every value of its arrays once.
   double bytes() const;
-  Slab& slab() { return slab_; }
+  DeviceSlab& slab() { return slab_; }
 
  private:
   Range batch(std::int64_t first) const;
@@ -45,7 +45,7 @@ class BackprojectionLoop {
   std::unique_ptr<BackprojectionMethod> method_;
   bool with_filter_;
   Plan plan_;
-  Slab slab_;
+  DeviceSlab slab_;
 };
 
 class ProjectionLoop {
@@ -57,14 +57,14 @@ class ProjectionLoop {
   /// What the pixels (column, row, view) are, of bench_numbers() of the volume.
   std::vector<float> of_numbers(std::span<const std::array<std::size_t, 3>> pixels);
   double bytes() const;
-  Slab& slab() { return slab_; }
+  DeviceSlab& slab() { return slab_; }
 
  private:
   Range batch(std::int64_t first) const;
 
   std::unique_ptr<RayProjection> method_;
   Plan plan_;
-  Slab slab_;
+  DeviceSlab slab_;
 };
 
 }  // namespace halocline

@@ -6,7 +6,7 @@ namespace halocline {
 
 using Move = Residence::Move;
 
-Mover::Mover(const Plan& plan, Slab& slab, Transport& transport, BusTraffic& traffic)
+Mover::Mover(const Plan& plan, DeviceSlab& slab, Transport& transport, BusTraffic& traffic)
     : plan_(plan), slab_(slab), transport_(transport), traffic_(traffic), places_(places_of(plan)) {}
 
 void Mover::begin(std::map<std::string, std::string> second_buffers) {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "scheduling/planning/visits.hpp"
-#include "scheduling/slabs/slab.hpp"
+#include "scheduling/slabs/device_slab.hpp"
 #include "scheduling/transport/bus_traffic.hpp"
 #include "scheduling/transport/transport.hpp"
 
@@ -16,7 +16,7 @@ namespace halocline {
 
 class Mover {
  public:
-  Mover(const Plan& plan, Slab& slab, Transport& transport, BusTraffic& traffic);
+  Mover(const Plan& plan, DeviceSlab& slab, Transport& transport, BusTraffic& traffic);
 
   /// A step begins.
   void begin(std::map<std::string, std::string> second_buffers);
@@ -55,7 +55,7 @@ class Mover {
   Range held_with(Range interior) const;
 
   const Plan& plan_;
-  Slab& slab_;
+  DeviceSlab& slab_;
   Transport& transport_;
   BusTraffic& traffic_;
   std::map<std::string, Place> places_;

@@ -6,7 +6,7 @@
 
 #include "scheduling/execution/mover.hpp"
 #include "scheduling/planning/visits.hpp"
-#include "scheduling/slabs/slab.hpp"
+#include "scheduling/slabs/device_slab.hpp"
 #include "scheduling/transport/bus_traffic.hpp"
 #include "scheduling/transport/transport.hpp"
 
@@ -46,7 +46,7 @@ class Partition {
   int device_;
   Transport& transport_;
   BusTraffic& traffic_;
-  Slab slab_;
+  DeviceSlab slab_;
   Mover mover_;
 };
 

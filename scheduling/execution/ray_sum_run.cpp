@@ -15,6 +15,7 @@
 #include "scheduling/planning/cost.hpp"
 #include "scheduling/planning/program_plan.hpp"
 #include "scheduling/profiling/rates.hpp"
+#include "scheduling/slabs/device_slab.hpp"
 
 namespace halocline {
 namespace {
@@ -78,7 +79,7 @@ class RaySums {
       const std::lock_guard lock(progress_mutex_);
       done_[number] = 0;  // planned anew, it begins anew
     }
-    Slab slab(device, plan, 0);
+    DeviceSlab slab(device, plan, 0);
     for (const auto& fill : program_.start) fill(slab);
     std::size_t bytes = 0;
     bool loaded = false;
@@ -111,7 +112,7 @@ class RaySums {
   }
 
  private:
-  void bring(Slab& slab, std::size_t device, const std::string& array, Range batch) {
+  void bring(DeviceSlab& slab, std::size_t device, const std::string& array, Range batch) {
     if (batch.empty()) return;
     for (std::int64_t n = batch.begin; n < batch.end;) {
       const Range run = run_of(step_.order, {n, batch.end});

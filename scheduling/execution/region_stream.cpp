@@ -140,7 +140,7 @@ void RegionStream::enter(const Pass& pass, std::size_t region) {
 
 void RegionStream::copy_inputs_below(std::size_t region) {
   const Range below{work_[region].window.begin, work_[region].levels.front().made.begin};
-  std::vector<Slab::Copy> copies;
+  std::vector<DeviceSlab::Copy> copies;
   for (const auto& name : moving(inputs_, true)) {
     const std::size_t slice = slab_.slice_bytes(name);
     copies.push_back({second_buffer_of(name), slice * size(below.begin - work_[region - 1].window.begin), name, 0,
@@ -185,7 +185,7 @@ void RegionStream::compute(const Pass& pass, std::size_t region) {
 // Between the window and the seam arrays: every level's slices of the borders have a place of their own there.
 void RegionStream::seam_copies(std::size_t level, Range slices, bool keep) {
   if (slices.empty()) return;
-  std::vector<Slab::Copy> copies;
+  std::vector<DeviceSlab::Copy> copies;
   for (const auto& name : states_) {
     const std::size_t slice = slab_.slice_bytes(name), in_seam = slice * size(seams_[level]),
                       in_window = slice * size(slices.begin - slab_.extended().begin),

@@ -16,7 +16,7 @@
 #include "scheduling/execution/stop_rule.hpp"
 #include "scheduling/planning/skew.hpp"
 #include "scheduling/planning/stencil_loop.hpp"
-#include "scheduling/slabs/slab.hpp"
+#include "scheduling/slabs/device_slab.hpp"
 #include "scheduling/transport/bus_traffic.hpp"
 #include "scheduling/transport/transport.hpp"
 
@@ -105,7 +105,7 @@ class RegionStream {
   std::vector<std::string> inputs_, states_;
   std::string output_name_, sums_name_;
   std::map<std::string, Halos> halos_;
-  Slab slab_;  // after what its transfers read and write
+  DeviceSlab slab_;  // after what its transfers read and write
 
   // Of the pass that runs:
   std::vector<RegionWork> work_;

@@ -26,7 +26,7 @@ void ResidentSlabs::prepare() {
   if (!slabs_.empty()) return;
   for (const auto& slab : job_.plan.slabs) slabs_[slab.device] = nullptr;
   job_.threads.each(job_.plan, [&](int device) {
-    auto slab = std::make_unique<Slab>(job_.devices[static_cast<std::size_t>(device)], job_.plan, device);
+    auto slab = std::make_unique<DeviceSlab>(job_.devices[static_cast<std::size_t>(device)], job_.plan, device);
     load_inputs(*slab);
     start(*slab);
     slab->wait();
@@ -38,14 +38,14 @@ void ResidentSlabs::prepare() {
   halos_are_there_ = true;  // slabs begin with them
 }
 
-void ResidentSlabs::load_inputs(Slab& slab) {
+void ResidentSlabs::load_inputs(DeviceSlab& slab) {
   for (const auto& need : job_.requirements.arrays) {
     if (need.lifetime != Lifetime::input || need.kind != ArrayKind::volume) continue;
     job_.traffic.up += slab.upload(need.name, slab.extended(), job_.input(need.name));
   }
 }
 
-void ResidentSlabs::start(Slab& slab) {
+void ResidentSlabs::start(DeviceSlab& slab) {
   job_.loop.start(slab);
   if (job_.kept) return load_kept(slab);
   for (const auto& [name, volume] : job_.options.initial) {
@@ -55,7 +55,7 @@ void ResidentSlabs::start(Slab& slab) {
 }
 
 // All that a slab holds of the state that was kept.
-void ResidentSlabs::load_kept(Slab& slab) {
+void ResidentSlabs::load_kept(DeviceSlab& slab) {
   for (const auto& array : job_.kept->arrays) {
     const std::size_t slice = slab.slice_bytes(array.name), begin = slice * size(slab.extended().begin),
                       bytes = slice * size(slab.extended().count());
@@ -97,7 +97,7 @@ void ResidentSlabs::begin_exchange(int done) {
 
 // A device's part of a pass.
 void ResidentSlabs::work(int device, int first, int count, bool reduce) {
-  Slab& slab = *slabs_.at(device);
+  DeviceSlab& slab = *slabs_.at(device);
   try {
     const Event made = iterate(slab, device, first, count);
     if (job_.stop.count() < count || (exchange_ && count > 0 && !receive(device, slab, made))) {
@@ -118,7 +118,7 @@ void ResidentSlabs::work(int device, int first, int count, bool reduce) {
   busy(device, first, slab.take_busy_seconds());
 }
 
-void ResidentSlabs::send_sums(Slab& slab) {
+void ResidentSlabs::send_sums(DeviceSlab& slab) {
   const Range slices = slab.interior();
   const std::size_t slice = slab.slice_bytes(job_.sums_name);
   std::vector<std::byte> sums(slice * size(slices.count()));
@@ -134,7 +134,7 @@ void ResidentSlabs::busy(int device, int first, double seconds) {
 }
 
 // The end of what other devices need of it.
-Event ResidentSlabs::iterate(Slab& slab, int device, int first, int count) {
+Event ResidentSlabs::iterate(DeviceSlab& slab, int device, int first, int count) {
   const auto& need = job_.requirements;
   const auto limit = static_cast<std::int64_t>(need.size[2]);
   Event made;
@@ -159,7 +159,7 @@ Event ResidentSlabs::iterate(Slab& slab, int device, int first, int count) {
 }
 
 // What others need of the slab is there after `made`; it gets what it needs of them.
-bool ResidentSlabs::receive(int device, Slab& slab, const Event& made) {
+bool ResidentSlabs::receive(int device, DeviceSlab& slab, const Event& made) {
   exchange_->offer(device, slab, made);
   return exchange_->fetch(device, slab, made);
 }
@@ -179,7 +179,7 @@ void ResidentSlabs::read_state(const std::string& name, std::size_t first, std::
 Volume ResidentSlabs::current_output() {
   Volume output = Volume::uninitialised(job_.output.grid());
   job_.threads.each(job_.plan, [&](int device) {
-    Slab& slab = *slabs_.at(device);
+    DeviceSlab& slab = *slabs_.at(device);
     slab.download(job_.output_name, slab.interior(), output.voxels.data(), 0);
     job_.traffic.down += slab.slice_bytes(job_.output_name) * size(slab.interior().count());
     slab.wait();
@@ -200,7 +200,7 @@ void ResidentSlabs::move_to(const Plan& better) {
     return;
   }
   job_.threads.each(job_.plan, [&](int device) {
-    Slab& slab = *slabs_.at(device);
+    DeviceSlab& slab = *slabs_.at(device);
     for (const auto& name : job_.states) {
       slab.download(name, slab.interior(), states.at(name).data(), 0);
       job_.traffic.down += slab.slice_bytes(name) * size(slab.interior().count());
@@ -212,7 +212,7 @@ void ResidentSlabs::move_to(const Plan& better) {
   job_.plan = better;
   prepare();
   job_.threads.each(job_.plan, [&](int device) {
-    Slab& slab = *slabs_.at(device);
+    DeviceSlab& slab = *slabs_.at(device);
     for (const auto& name : job_.states) {
       slab.upload(name, slab.extended(), states.at(name).data(), 0);
       job_.traffic.up += slab.slice_bytes(name) * size(slab.extended().count());
@@ -225,7 +225,7 @@ void ResidentSlabs::hand_over() {
   job_.output.begin();
   exchange_.reset();  // its page-locked memory serves the result
   job_.threads.each(job_.plan, [&](int device) {
-    Slab& slab = *slabs_.at(device);
+    DeviceSlab& slab = *slabs_.at(device);
     job_.traffic.down += slab.download(job_.output_name, slab.interior(), job_.output);
     slab.wait();
   });

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "scheduling/execution/stencil_job.hpp"
-#include "scheduling/slabs/slab.hpp"
+#include "scheduling/slabs/device_slab.hpp"
 #include "scheduling/transport/halo_exchange.hpp"
 
 namespace halocline {
@@ -17,7 +17,7 @@ class ResidentSlabs : public StencilSlabs {
   /// Before the first pass: slabs get their memory and inputs. No effect if they have them.
   void prepare();
   /// The slab of a plan that has one.
-  Slab& only() { return *slabs_.begin()->second; }
+  DeviceSlab& only() { return *slabs_.begin()->second; }
 
   void pass(int first, int count, const std::vector<int>& due, bool last) override;
   bool settled() const override { return settled_; }
@@ -27,19 +27,19 @@ class ResidentSlabs : public StencilSlabs {
   void hand_over() override;
 
  private:
-  void load_inputs(Slab& slab);
-  void load_kept(Slab& slab);
-  void start(Slab& slab);
+  void load_inputs(DeviceSlab& slab);
+  void load_kept(DeviceSlab& slab);
+  void start(DeviceSlab& slab);
   void begin_exchange(int done);
   void work(int device, int first, int count, bool reduce);
-  Event iterate(Slab& slab, int device, int first, int count);
-  bool receive(int device, Slab& slab, const Event& made);
-  void send_sums(Slab& slab);
+  Event iterate(DeviceSlab& slab, int device, int first, int count);
+  bool receive(int device, DeviceSlab& slab, const Event& made);
+  void send_sums(DeviceSlab& slab);
   void busy(int device, int first, double seconds);
 
   StencilJob& job_;
-  std::unique_ptr<HaloExchange> exchange_;      // outlives the slabs, whose commands use its memory
-  std::map<int, std::unique_ptr<Slab>> slabs_;  // by device
+  std::unique_ptr<HaloExchange> exchange_;            // outlives the slabs, whose commands use its memory
+  std::map<int, std::unique_ptr<DeviceSlab>> slabs_;  // by device
   bool halos_are_there_ = false;
   bool settled_ = true;
   int passes_unsettled_ = 0;

@@ -161,7 +161,7 @@ class StencilRun {
     const DeviceSteering* steering = job_.reduction.on_device();
     if (steering == nullptr || !job_.plan.resident || job_.plan.slabs.size() != 1) return std::nullopt;
     resident_->prepare();
-    Slab& slab = resident_->only();
+    DeviceSlab& slab = resident_->only();
     const int window = steering->window(slab), iterations = requirements_.iterations;
     if (window == 0) return std::nullopt;
     auto& by = result_.stopped_by;
@@ -188,7 +188,7 @@ class StencilRun {
   }
 
   // `count` iterations from number `first`, or as many as Ctrl-C lets: those done.
-  int steer(const DeviceSteering& steering, Slab& slab, int first, int count) {
+  int steer(const DeviceSteering& steering, DeviceSlab& slab, int first, int count) {
     job_.stop.begin(count);
     int done = 0;
     for (; done < count && job_.stop.go(done); ++done) {

@@ -18,6 +18,7 @@
 #include "scheduling/execution/slab_queue.hpp"
 #include "scheduling/planning/program_plan.hpp"
 #include "scheduling/profiling/rates.hpp"
+#include "scheduling/slabs/device_slab.hpp"
 #include "scheduling/transport/bus_traffic.hpp"
 
 namespace halocline {
@@ -70,7 +71,7 @@ class Drain {
 // arrive, and those that bring them are waited for.
 class CheckedSink : public VolumeSink {
  public:
-  CheckedSink(Slab& slab, Delivered& delivered) : slab_(slab), delivered_(delivered) {}
+  CheckedSink(DeviceSlab& slab, Delivered& delivered) : slab_(slab), delivered_(delivered) {}
   const Grid& grid() const override { return delivered_.output().grid(); }
   void write(std::size_t first, std::size_t count, float* from) override {
     std::call_once(checked_, [&] { slab_.check(); });
@@ -85,7 +86,7 @@ class CheckedSink : public VolumeSink {
   }
 
  private:
-  Slab& slab_;
+  DeviceSlab& slab_;
   Delivered& delivered_;
   std::once_flag checked_;
 };
@@ -127,7 +128,7 @@ class VoxelSumRun {
 
  private:
   void work(int device) {
-    Slab slab(devices_[static_cast<std::size_t>(device)], plan_, device);
+    DeviceSlab slab(devices_[static_cast<std::size_t>(device)], plan_, device);
     Drain drain;  // ends before the slab does
     std::int64_t most = 0;
     for (const auto& each : slabs_of(plan_, device)) most = std::max(most, each.interior.count());
@@ -142,7 +143,7 @@ class VoxelSumRun {
     slab.wait();
   }
 
-  void reconstruct(Slab& slab, Drain& drain, std::int64_t piece) {
+  void reconstruct(DeviceSlab& slab, Drain& drain, std::int64_t piece) {
     // Rows are filtered again for each slab: the bands of neighbouring slabs hardly overlap, so that costs less than
     // keeping filtered projections on the host would.
     const auto batch_at = [&](std::int64_t first) { return Range{first, std::min(views_, first + plan_.batch)}; };
@@ -173,7 +174,7 @@ class VoxelSumRun {
     drain.start();
   }
 
-  std::function<void()> fetch_of(Slab& slab, Range slices) {
+  std::function<void()> fetch_of(DeviceSlab& slab, Range slices) {
     auto sink = std::make_shared<CheckedSink>(slab, delivered_);
     auto fetch = slab.fetch(volume_, slices, slab.last(), *sink);
     return [this, sink, fetch = std::move(fetch)] {
@@ -184,7 +185,7 @@ class VoxelSumRun {
   }
 
   // The band of rows that the slab needs of each view of the batch, one after the other.
-  void upload(Slab& slab, Range views) {
+  void upload(DeviceSlab& slab, Range views) {
     const Range rows = step_.rows_read ? step_.rows_read(slab.rows()) : slab.rows();
     const auto& order = step_.order;
     const std::size_t row = element_bytes_ * size_[0], view = row * size_[1],

@@ -27,7 +27,7 @@ Plan whole_plan(const Requirements& requirements, int batch) {
   return plan;
 }
 
-double seconds_of(Slab& slab, const std::function<void()>& work) {
+double seconds_of(DeviceSlab& slab, const std::function<void()>& work) {
   slab.wait();
   const auto start = std::chrono::steady_clock::now();
   work();
@@ -49,7 +49,7 @@ double best_of_tries(const std::function<double()>& seconds) {
   return best;
 }
 
-double best_seconds(Slab& slab, const std::function<void()>& work, double seconds) {
+double best_seconds(DeviceSlab& slab, const std::function<void()>& work, double seconds) {
   const auto run = [&](int calls) {
     check_interrupt();
     return seconds_of(slab, [&] {
@@ -96,7 +96,7 @@ void copy_once(Slab& slab, std::size_t bytes) {
 
 double copy_bandwidth(const Device& device, std::size_t bytes) {
   bytes = std::max<std::size_t>(bytes / copied_together, 1024) * copied_together;
-  Slab slab(device, whole_plan(copy_requirements(bytes)), 0);
+  DeviceSlab slab(device, whole_plan(copy_requirements(bytes)), 0);
   const auto copy = [&](int times) {
     for (int n = 0; n < times; ++n) copy_once(slab, bytes);
   };
@@ -137,7 +137,7 @@ double fetch_rate(const Device& device, const Fetch& fetch, double seconds) {
   declare("from", ArrayKind::projections, 1, 0);
   if (fetch.image) declare("texture", ArrayKind::image, channels, 0);
   declare("sums", ArrayKind::fixed, 1, width * width * layers);
-  Slab slab(device, whole_plan(requirements, static_cast<int>(layers * channels)), 0);
+  DeviceSlab slab(device, whole_plan(requirements, static_cast<int>(layers * channels)), 0);
   slab.fill("from", 0);
   const auto number = [](std::size_t value) { return static_cast<std::int32_t>(value); };
   std::vector<SlabArgument> arguments{in(fetch.image ? "texture" : "from"), out("sums"), number(width), number(width),

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "scheduling/slabs/slab.hpp"
+#include "scheduling/slabs/device_slab.hpp"
 
 namespace halocline {
 
@@ -15,7 +15,7 @@ namespace halocline {
 Plan whole_plan(const Requirements& requirements, int batch = 0);
 
 /// Seconds by the wall clock from an idle device to an idle device.
-double seconds_of(Slab& slab, const std::function<void()>& work);
+double seconds_of(DeviceSlab& slab, const std::function<void()>& work);
 
 /// The least of the times that `seconds` says, which is asked again until three are within a tenth of it: a device that
 /// others use as well takes another time at every try. At most 13 times, and not for much longer than 0.3 s in all; but
@@ -25,7 +25,7 @@ double best_of_tries(const std::function<double()>& seconds);
 /// Seconds of one call of work(), which only enqueues: the best of several runs of as many calls as a fifth of
 /// `seconds` allows, each from an idle device to an idle device; one call if that takes longer than `seconds`. A call
 /// before, which compiles, is not counted. Throws Interrupted after Ctrl-C.
-double best_seconds(Slab& slab, const std::function<void()>& work, double seconds);
+double best_seconds(DeviceSlab& slab, const std::function<void()>& work, double seconds);
 
 /// The plan for a device that is to hold all of it as one slab; none if that does not fit.
 std::optional<Plan> resident_plan(const Device& device, const Requirements& requirements);

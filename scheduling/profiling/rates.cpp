@@ -46,7 +46,7 @@ Known& known() {
   return instance;
 }
 
-double best_time(Slab& slab, const std::function<void()>& work) {
+double best_time(DeviceSlab& slab, const std::function<void()>& work) {
   return best_of_tries([&] { return seconds_of(slab, work); });
 }
 
@@ -56,7 +56,7 @@ struct Timed {
 
 // Of arrays of so many bytes. Only `latency` where they are small.
 Timed time_arrays(const Device& device, std::size_t bytes, std::vector<std::byte>& host) {
-  Slab slab(device, whole_plan(copy_requirements(bytes)), 0);
+  DeviceSlab slab(device, whole_plan(copy_requirements(bytes)), 0);
   Timed result;
   slab.fill("from", 1);
   copy_once(slab, bytes);
@@ -184,7 +184,7 @@ Plan trial_plan(const Requirements& requirements, const Device& device, int iter
 double measure_kernels(const Device& device, const Requirements& requirements, const KernelTrial& trial) {
   const Plan plan = trial_plan(requirements, device, trial.iterations);
   const Range views{0, plan.batch};
-  Slab slab(device, plan, 0);
+  DeviceSlab slab(device, plan, 0);
   trial.prepare(slab, views);
   seconds_of(slab, [&] { trial.work(slab, views); });  // compiles
   return trial.units(slab, views) / best_time(slab, [&] { trial.work(slab, views); });

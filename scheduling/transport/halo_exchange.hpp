@@ -10,7 +10,7 @@
 
 namespace halocline {
 
-class Slab;
+class DeviceSlab;
 
 /// Every device has one slab of the plan, and a thread. An exchange is begun by one thread; then that of every device
 /// says when its slices are there, and fetches those of the others.
@@ -26,12 +26,12 @@ class HaloExchange {
   std::vector<Range> parts(int device) const;
 
   /// What others wait for will be in `slab` when `made` has ended. It must stay there until all threads have fetched.
-  virtual void offer(int device, const Slab& slab, Event made) = 0;
+  virtual void offer(int device, const DeviceSlab& slab, Event made) = 0;
   /// There will be none: has no effect after offer().
   virtual void withdraw(int device) = 0;
   /// Gets this slab's halos: true when they have arrived. They are not read or written by other commands that end after
   /// `free`. False if a device withdrew. Touches nothing of the slab that its other functions do.
-  virtual bool fetch(int device, Slab& slab, const Event& free) = 0;
+  virtual bool fetch(int device, DeviceSlab& slab, const Event& free) = 0;
 
  protected:
   /// An exchange begins: nothing has been offered.

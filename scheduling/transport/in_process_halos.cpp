@@ -26,7 +26,7 @@ void InProcessHalos::forget_offers() {
   for (auto& [device, offer] : offers_) offer = {};
 }
 
-void InProcessHalos::offer(int device, const Slab& slab, Event made) {
+void InProcessHalos::offer(int device, const DeviceSlab& slab, Event made) {
   {
     const std::lock_guard lock(mutex_);
     offers_.at(device) = {&slab, std::move(made), false};
@@ -50,7 +50,7 @@ const InProcessHalos::Offer* InProcessHalos::wait_for(int device) {
   return offer.withdrawn ? nullptr : &offer;
 }
 
-std::vector<InProcessHalos::Piece> InProcessHalos::pieces(const Slab& slab, int from, int to) const {
+std::vector<InProcessHalos::Piece> InProcessHalos::pieces(const DeviceSlab& slab, int from, int to) const {
   std::vector<Piece> result;
   for (const Range& wanted : shared(from, to)) {
     for (const auto& name : names_) {
@@ -65,14 +65,14 @@ std::vector<InProcessHalos::Piece> InProcessHalos::pieces(const Slab& slab, int 
 // From one neighbour: what comes next, and where it lies meanwhile.
 struct InProcessHalos::Stream {
   int from;
-  const Slab* owner;
+  const DeviceSlab* owner;
   Event made;
   std::vector<Piece> pieces;
   std::vector<Chunk>* chunks;
   std::size_t done = 0;
 };
 
-bool InProcessHalos::fetch(int device, Slab& slab, const Event& free) {
+bool InProcessHalos::fetch(int device, DeviceSlab& slab, const Event& free) {
   std::vector<Stream> streams;
   for (const auto& [from, unused] : slabs()) {
     auto work = from == device ? std::vector<Piece>{} : pieces(slab, from, device);

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "scheduling/slabs/slab.hpp"
+#include "scheduling/slabs/device_slab.hpp"
 #include "scheduling/transport/bus_traffic.hpp"
 #include "scheduling/transport/halo_exchange.hpp"
 
@@ -21,13 +21,13 @@ class InProcessHalos : public HaloExchange {
   InProcessHalos(const Plan& plan, const std::vector<Device>& devices, std::vector<std::string> names,
                  BusTraffic& traffic);
 
-  void offer(int device, const Slab& slab, Event made) override;
+  void offer(int device, const DeviceSlab& slab, Event made) override;
   void withdraw(int device) override;
-  bool fetch(int device, Slab& slab, const Event& free) override;
+  bool fetch(int device, DeviceSlab& slab, const Event& free) override;
 
  private:
   struct Offer {
-    const Slab* slab = nullptr;
+    const DeviceSlab* slab = nullptr;
     Event made;
     bool withdrawn = false;
   };
@@ -36,7 +36,7 @@ class InProcessHalos : public HaloExchange {
     std::size_t begin, bytes;
   };
   void forget_offers() override;
-  std::vector<Piece> pieces(const Slab& slab, int from, int to) const;
+  std::vector<Piece> pieces(const DeviceSlab& slab, int from, int to) const;
   const Offer* wait_for(int device);
   struct Stream;
   static std::size_t ahead(const Stream& stream);

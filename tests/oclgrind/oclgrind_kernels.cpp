@@ -260,7 +260,7 @@ void run_bench(const Devices& devices, bool image) {
     if (!devices.front().info().images) return;
     requirements.arrays.push_back({.name = "texture", .kind = ArrayKind::image});
   }
-  Slab slab(devices.front(), whole_plan(requirements, 2), 0);
+  DeviceSlab slab(devices.front(), whole_plan(requirements, 2), 0);
   slab.launch({"bench.cl", "bench_fill", ""}, {40, 7, 1}, {out("from"), 40, 7, 1, 3, 40, 1, 1});
   slab.fill("from", 1);
   if (image) {

@@ -95,7 +95,7 @@ void check_kernel(bool tilted, bool cpu, std::size_t k, double angle) {
   const auto slice = static_cast<std::int64_t>(k);
   plan.slabs[0].interior = plan.slabs[0].extended = {slice, slice + 1};
   const Range rows = plan.slabs[0].rows = plan.requirements.detector_rows({slice, slice + 1});
-  Slab slab(devices.front(), plan, 0);
+  DeviceSlab slab(devices.front(), plan, 0);
   std::vector<float> raw(n * static_cast<std::size_t>(rows.count())), found(n * n);
   double worst = 0;
   std::size_t count = 0;
