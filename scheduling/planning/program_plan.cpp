@@ -113,13 +113,11 @@ class ProgramPlanner {
         if (auto resident = try_resident(numbers, batch < views ? *each : visited, batch)) return resident;
     for (const int batch : batches)
       if (auto resident = try_resident(numbers, visited, batch)) return resident;
-    std::optional<Plan> best;
-    for (const Requirements* each : {&all, &sums, &visited})
+    std::optional<Plan> best;  // spare arrays of steps over views would make thinner slabs for little
+    for (const Requirements* each : {&sums, &visited})
       for (const int batch : batches)
-        if (auto slabs = lay_out_visited(*each, devices_of(numbers), 1, batch, options_.minimum_slabs)) {
-          Plan plan = finished(numbers, *each, *std::move(slabs), batch);
-          if (!best || plan.seconds < best->seconds) best = std::move(plan);
-        }
+        if (auto slabs = lay_out_visited(*each, devices_of(numbers), 1, batch, options_.minimum_slabs))
+          take_better(best, finished(numbers, *each, *std::move(slabs), batch));
     return best;
   }
 

@@ -2,6 +2,7 @@
 // Steps over slices that read neighbours: the bits of a plain loop, however the volume is split.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -203,6 +204,47 @@ TEST_F(StepHalo, StandsBesideRaySums) {
           EXPECT_TRUE(found.volume.voxels == whole.volume.voxels);
         }
     }
+}
+
+// One array of projections alone, whose second buffer does not fit beside it.
+TEST_F(StepHalo, RaySumsDoWithoutSecondBuffers) {
+  const auto scene = reference::scenes().front();
+  const RayOperator A(scene.geometry, scene.grid, scene.projections, Projector::joseph,
+                      device_models(reference::undivided()));
+  Program program = A.program("smoothed");
+  program.needs.iterations = 2;
+  program.needs.arrays.insert(program.needs.arrays.end(),
+                              {{.name = "f", .kind = ArrayKind::volume, .lifetime = Lifetime::input},
+                               {.name = "x", .kind = ArrayKind::volume, .lifetime = Lifetime::output},
+                               {.name = "u", .kind = ArrayKind::volume, .lifetime = Lifetime::iteration},
+                               {.name = "r", .kind = ArrayKind::projections, .lifetime = Lifetime::iteration}});
+  const VectorSteps vectors(program);
+  program.first = {vectors.scale(Domain::slices, 1, "f", "x")};
+  program.each = {A.project("x", "r"), A.backproject("r", "u"), vectors.combine(Domain::slices, 0.01, "u", 1, "x")};
+  const Volume f = reference::random_volume(scene.grid, 5);
+  const auto whole = run(program, "f", f, scene.grid, reference::undivided());
+  const auto doubled = run(program, "f", f, scene.grid, reference::sub_devices(2), 2, 1);
+  const auto has_spare = [](const Plan& plan) {
+    const auto& arrays = plan.requirements.arrays;
+    return std::any_of(arrays.begin(), arrays.end(),
+                       [](const ArrayNeed& need) { return need.name.starts_with("spare"); });
+  };
+  EXPECT_TRUE(has_spare(doubled.result.run.plan));
+  EXPECT_TRUE(doubled.volume.voxels == whole.volume.voxels);
+  auto models = device_models(reference::sub_devices(2));
+  PlanOptions options;
+  options.minimum_slabs = 2;
+  options.batch = 1;
+  for (const auto& model : models) options.speeds[model.name] = 1;
+  std::size_t bytes = doubled.result.run.plan.slabs.front().bytes;
+  for (bool spare = true; spare; bytes -= spare ? 16 : 0) {
+    for (auto& model : models) model.memory = bytes;
+    spare = has_spare(plan_program(program, models, options));
+  }
+  const auto small = open_devices({.device = "cpu", .sub_devices = 2, .device_memory = bytes});
+  const auto found = run(program, "f", f, scene.grid, small, 2, 1);
+  EXPECT_FALSE(has_spare(found.result.run.plan));
+  EXPECT_TRUE(found.volume.voxels == whole.volume.voxels);
 }
 
 TEST_F(StepHalo, NeedsRoomAndAnotherArray) {
