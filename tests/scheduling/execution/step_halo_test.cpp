@@ -119,7 +119,7 @@ std::vector<Device> devices_of(const Split& split) {
 
 struct Done {
   Volume volume;
-  ProgramResult result;
+  RunResult result;
 };
 Done run(const Program& program, const std::string& input, const Volume& f, const Grid& output,
          const std::vector<Device>& devices, int slabs = 0, int batch = 0) {
@@ -132,11 +132,11 @@ Done run(const Program& program, const std::string& input, const Volume& f, cons
     for (const Device& device : devices) options.plan.speeds[device.info().name] = 1;
   const MemorySource source(f);
   done.result = run_program(program, {{input, &source}}, sink, devices, options);
-  EXPECT_EQ(done.result.run.bus_bytes, done.result.run.plan.bus_bytes);
+  EXPECT_EQ(done.result.bus_bytes, done.result.plan.bus_bytes);
   std::size_t declared = 0;
-  for (const auto& slab : done.result.run.plan.slabs) declared = std::max(declared, slab.bytes);
+  for (const auto& slab : done.result.plan.slabs) declared = std::max(declared, slab.bytes);
   if (devices.size() < 3) {
-    EXPECT_EQ(done.result.run.peak_bytes, declared);
+    EXPECT_EQ(done.result.peak_bytes, declared);
   }
   return done;
 }
@@ -157,7 +157,7 @@ TEST_F(StepHalo, HasTheBitsOfAPlainLoop) {
       SCOPED_TRACE(testing::Message() << first.low << first.high << second.low << second.high << ": " << split.devices
                                       << " devices, " << split.slabs << " slabs");
       const auto found = run(program, "f", f, grid, devices_of(split), split.slabs);
-      EXPECT_GE(found.result.run.plan.slabs.size(), std::max<std::size_t>(split.slabs, split.devices));
+      EXPECT_GE(found.result.plan.slabs.size(), std::max<std::size_t>(split.slabs, split.devices));
       EXPECT_TRUE(found.volume.voxels == x.voxels);
       EXPECT_EQ(found.result.scalars, whole.result.scalars);
     }
@@ -168,10 +168,10 @@ TEST_F(StepHalo, IsStreamedWhereTheDeviceIsSmall) {
   const Volume f = reference::random_volume(grid, 3);
   const Program program = stencils({1, 2}, {2, 0});
   const auto whole = run(program, "f", f, grid, reference::undivided());
-  const std::size_t bytes = whole.result.run.plan.slabs.front().bytes;
+  const std::size_t bytes = whole.result.plan.slabs.front().bytes;
   const auto small = open_devices({.device = "cpu", .sub_devices = 0, .device_memory = bytes * 3 / 4});
   const auto found = run(program, "f", f, grid, small);
-  EXPECT_GT(found.result.run.plan.slabs.size(), 1u);
+  EXPECT_GT(found.result.plan.slabs.size(), 1u);
   EXPECT_TRUE(found.volume.voxels == whole.volume.voxels);
 }
 
@@ -229,21 +229,21 @@ TEST_F(StepHalo, RaySumsDoWithoutSecondBuffers) {
     return std::any_of(arrays.begin(), arrays.end(),
                        [](const ArrayNeed& need) { return need.name.starts_with("spare"); });
   };
-  EXPECT_TRUE(has_spare(doubled.result.run.plan));
+  EXPECT_TRUE(has_spare(doubled.result.plan));
   EXPECT_TRUE(doubled.volume.voxels == whole.volume.voxels);
   auto models = device_models(reference::sub_devices(2));
   PlanOptions options;
   options.minimum_slabs = 2;
   options.batch = 1;
   for (const auto& model : models) options.speeds[model.name] = 1;
-  std::size_t bytes = doubled.result.run.plan.slabs.front().bytes;
+  std::size_t bytes = doubled.result.plan.slabs.front().bytes;
   for (bool spare = true; spare; bytes -= spare ? 16 : 0) {
     for (auto& model : models) model.memory = bytes;
     spare = has_spare(plan_program(program, models, options));
   }
   const auto small = open_devices({.device = "cpu", .sub_devices = 2, .device_memory = bytes});
   const auto found = run(program, "f", f, scene.grid, small, 2, 1);
-  EXPECT_FALSE(has_spare(found.result.run.plan));
+  EXPECT_FALSE(has_spare(found.result.plan));
   EXPECT_TRUE(found.volume.voxels == whole.volume.voxels);
 }
 
