@@ -73,35 +73,36 @@ inline float4 texel_at(__read_only image2d_array_t filtered, float u, float v, i
 __kernel void backproject_image(__read_only image2d_array_t filtered, __global const float4* restrict matrices,
                                 __global float* restrict volume, Extent extent, PerAxis centre, Batch batch,
                                 float correlation) {
-  const int i = get_global_id(0), j = get_global_id(1), slice = extent.begin + K_UNROLL * (int)get_global_id(2);
-  if (i >= (PACK == 4 ? extent.nx / 2 : extent.nx) || j >= (PACK > 1 ? extent.ny / 2 : extent.ny) ||
-      slice >= extent.end)
-    return;
-  const size_t plane = (size_t)extent.nx * extent.ny;
-  const float x = (float)i - centre.x, y = (float)j - centre.y;
+  const int nx = extent.nx, ny = extent.ny, offset = extent.offset, first = extent.begin - offset;
+  const int slices = extent.end - offset, columns = batch.columns, rows = batch.held;
+  const int first_view = batch.first_view, views = batch.views;
+  const float cx = centre.x, cy = centre.y, cz = centre.z;
+  const int i = get_global_id(0), j = get_global_id(1), slice = first + K_UNROLL * (int)get_global_id(2);
+  if (i >= (PACK == 4 ? nx / 2 : nx) || j >= (PACK > 1 ? ny / 2 : ny) || slice >= slices) return;
+  const size_t plane = (size_t)nx * ny;
+  const float x = (float)i - cx, y = (float)j - cy;
   // a voxel and those that it turns into
 #if PACK == 1
   const float xs[1] = {x}, ys[1] = {y};
-  const size_t voxels[1] = {(size_t)j * extent.nx + i};
+  const size_t voxels[1] = {(size_t)j * nx + i};
 #elif PACK == 2
   const float xs[2] = {x, -x}, ys[2] = {y, -y};
-  const size_t voxels[2] = {(size_t)j * extent.nx + i, (size_t)(extent.ny - 1 - j) * extent.nx + (extent.nx - 1 - i)};
+  const size_t voxels[2] = {(size_t)j * nx + i, (size_t)(ny - 1 - j) * nx + (nx - 1 - i)};
 #else
   const float xs[4] = {x, y, -x, -y}, ys[4] = {y, -x, -y, x};
-  const size_t voxels[4] = {(size_t)j * extent.nx + i, (size_t)(extent.ny - 1 - i) * extent.nx + j,
-                            (size_t)(extent.ny - 1 - j) * extent.nx + (extent.nx - 1 - i),
-                            (size_t)i * extent.nx + (extent.nx - 1 - j)};
+  const size_t voxels[4] = {(size_t)j * nx + i, (size_t)(ny - 1 - i) * nx + j, (size_t)(ny - 1 - j) * nx + (nx - 1 - i),
+                            (size_t)i * nx + (nx - 1 - j)};
 #endif
-  volume += plane * (slice - extent.offset);
+  volume += plane * slice;
 
   float sum[K_UNROLL][PACK];
 #pragma unroll
   for (int s = 0; s < K_UNROLL; ++s)
 #pragma unroll
-    for (int q = 0; q < PACK; ++q) sum[s][q] = slice + s < extent.end ? volume[plane * s + voxels[q]] : 0.0f;
+    for (int q = 0; q < PACK; ++q) sum[s][q] = slice + s < slices ? volume[plane * s + voxels[q]] : 0.0f;
 
-  for (int pack = 0; pack < batch.views / PACK; ++pack) {
-    const size_t row = 3 * (size_t)(batch.first_view + PACK * pack);
+  for (int pack = 0; pack < views / PACK; ++pack) {
+    const size_t row = 3 * (size_t)(first_view + PACK * pack);
     const float4 mu = matrices[row], mv = matrices[row + 1], mw = matrices[row + 2];
 #pragma unroll
     for (int q = 0; q < PACK; ++q) {
@@ -116,7 +117,7 @@ __kernel void backproject_image(__read_only image2d_array_t filtered, __global c
 #endif
 #pragma unroll
       for (int s = 0; s < K_UNROLL; ++s) {
-        const float z = (float)(slice + s) - centre.z;
+        const float z = (float)(offset + slice + s) - cz;
 #ifndef K_INVARIANT
         const float w = fma(z, mw.z, base_w);
         const bool in_front = w > 0.0f;
@@ -125,7 +126,7 @@ __kernel void backproject_image(__read_only image2d_array_t filtered, __global c
         const float u = fma(z, mu.z, base_u) * inverse_w;
 #endif
         const float v = row_of(fma(z, mv.z, base_v) * inverse_w);
-        const float4 texel = texel_at(filtered, u, v, pack, batch.columns, batch.held);
+        const float4 texel = texel_at(filtered, u, v, pack, columns, rows);
         const float values[4] = {texel.x, texel.y, texel.z, texel.w};
 #ifdef VARIANCE
         const float factor = kappa(u, correlation) * kappa(v, 0.0f);
@@ -147,7 +148,7 @@ __kernel void backproject_image(__read_only image2d_array_t filtered, __global c
   for (int s = 0; s < K_UNROLL; ++s)
 #pragma unroll
     for (int q = 0; q < PACK; ++q)
-      if (slice + s < extent.end) volume[plane * s + voxels[q]] = sum[s][q];
+      if (slice + s < slices) volume[plane * s + voxels[q]] = sum[s][q];
 }
 
 #elif defined(LOCAL_TILE)

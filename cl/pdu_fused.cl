@@ -38,13 +38,17 @@ typedef struct {
 } Dual;
 
 // slice z of the buffers; one that the pass does not need may be any that it has
-#define SLICE(z) (plane * (size_t)(clamp(z, lowest, highest) - extent.offset))
+#define SLICE(z) (plane * (size_t)(clamp(z, lowest, highest) - offset))
+
+#define STEP(s) ((float4)((s).x, (s).y, (s).z, (s).primal))
 
 __kernel __attribute__((reqd_work_group_size(TILE_X, TILE_Y, 1))) void pdu_fused_iterate(
     __global const float* restrict u, __global const float* restrict f,
     WEIGHTS_DECLARED __global const dual_t* restrict qx, __global const dual_t* restrict qy,
     __global const dual_t* restrict qz, __global float* restrict new_u, __global dual_t* restrict new_qx,
     __global dual_t* restrict new_qy, __global dual_t* restrict new_qz, Extent extent, FusedPass pass) {
+  const int nx = extent.nx, ny = extent.ny, nz = extent.nz, offset = extent.offset, chunk = pass.chunk;
+  const float rx = pass.r.x, ry = pass.r.y, rz = pass.r.z, lambda = pass.lambda;
   // By parity of the step. Slot ITEMS stands for what lies before the volume's near faces: 0.
   __local float last_qx[STAGES][2][ITEMS + 1];
   __local Columns last_qy[STAGES][2][ITEMS + 1];
@@ -54,22 +58,22 @@ __kernel __attribute__((reqd_work_group_size(TILE_X, TILE_Y, 1))) void pdu_fused
   const int lx = (int)get_local_id(0), ly = (int)get_local_id(1), item = lx + TILE_X * ly;
   const int x = ((int)get_group_id(0) * (TILE_X - LOW_ITEMS - HIGH_ITEMS) + lx - LOW_ITEMS) * COLUMNS;
   const int y = (int)get_group_id(1) * (TILE_Y - 2 * STAGES + 1) + ly - STAGES;
-  const int z0 = extent.begin + (int)get_group_id(2) * pass.chunk, z1 = min(extent.end, z0 + pass.chunk);
-  const bool inside = x >= 0 && x < extent.nx && y >= 0 && y < extent.ny;
-  const bool more_x = inside && x + COLUMNS < extent.nx, more_y = inside && y + 1 < extent.ny;
+  const int z0 = extent.begin + (int)get_group_id(2) * chunk, z1 = min(extent.end, z0 + chunk);
+  const bool inside = x >= 0 && x < nx && y >= 0 && y < ny;
+  const bool more_x = inside && x + COLUMNS < nx, more_y = inside && y + 1 < ny;
   const bool writes = inside && lx >= LOW_ITEMS && lx < TILE_X - HIGH_ITEMS && ly >= STAGES && ly < TILE_Y - STAGES + 1;
-  const size_t plane = (size_t)extent.nx * (size_t)extent.ny;
+  const size_t plane = (size_t)nx * (size_t)ny;
   // Items outside of the volume compute nonsense from its first voxel, which nobody reads. At the far faces a voxel is
   // its own neighbour: the difference is 0.
-  const uint here = inside ? (uint)(x + extent.nx * y) : 0;
-  const uint here_x = more_x ? here + COLUMNS : here + COLUMNS - 1, here_y = more_y ? here + (uint)extent.nx : here;
+  const uint here = inside ? (uint)(x + nx * y) : 0;
+  const uint here_x = more_x ? here + COLUMNS : here + COLUMNS - 1, here_y = more_y ? here + (uint)nx : here;
   const int left = x > 0 ? max(item - 1, 0) : ITEMS, below = y > 0 ? max(item - TILE_X, 0) : ITEMS;
   const int above = more_y ? min(item + TILE_X, ITEMS - 1) : item;
   const int right = more_x ? min(item + 1, ITEMS - 1) * COLUMNS : item * COLUMNS + COLUMNS - 1;
-  const int lowest = max(0, z0 - STAGES), highest = min(extent.nz - 1, z1 + STAGES - 1);
-  const FusedStep steps[4] = {pass.step0, pass.step1, pass.step2, pass.step3};
+  const int lowest = max(0, z0 - STAGES), highest = min(nz - 1, z1 + STAGES - 1);
+  const float4 steps[4] = {STEP(pass.step0), STEP(pass.step1), STEP(pass.step2), STEP(pass.step3)};
 #if DUAL_BITS != 32
-  const float unit = pass.lambda / DUAL_LARGEST, per_unit = DUAL_LARGEST / pass.lambda;
+  const float unit = lambda / DUAL_LARGEST, per_unit = DUAL_LARGEST / lambda;
 #endif
 
   // Of stage k: u in slices s - 2k and s - 2k - 1; its dual, one step and two steps ago.
@@ -102,9 +106,9 @@ __kernel __attribute__((reqd_work_group_size(TILE_X, TILE_Y, 1))) void pdu_fused
     ahead_y.all = LOAD(floats, u + SLICE(s), here_y);
     float ahead_x = (u + SLICE(s))[here_x];
     Dual q, oldest;
-    q.x.all = UNPACKED(next_qx, pass.lambda);
-    q.y.all = UNPACKED(next_qy, pass.lambda);
-    q.z.all = UNPACKED(next_qz, pass.lambda);
+    q.x.all = UNPACKED(next_qx, lambda);
+    q.y.all = UNPACKED(next_qy, lambda);
+    q.z.all = UNPACKED(next_qz, lambda);
     data[0].all = next_f;
 #pragma unroll
     for (int k = 1; k < STAGES; ++k) data[k].all = LOAD(floats, f + SLICE(s - 2 * k - 1), here);
@@ -115,7 +119,7 @@ __kernel __attribute__((reqd_work_group_size(TILE_X, TILE_Y, 1))) void pdu_fused
     next_f = LOAD(floats, f + SLICE(s), here);
 #pragma unroll
     for (int k = 0; k < STAGES; ++k) {
-      const FusedStep step = steps[k];
+      const float4 step = steps[k];
       const int z = s - 2 * k;
 #ifdef WEIGHT_BITS
       Columns weight, weight_y, weight_z, past_weight;
@@ -133,17 +137,17 @@ __kernel __attribute__((reqd_work_group_size(TILE_X, TILE_Y, 1))) void pdu_fused
           const float dx = past_q[k].x.at[c] - (c > 0 ? past_q[k].x.at[c > 0 ? c - 1 : 0] : qx_left);
           const float dy = past_q[k].y.at[c] - qy_below.at[c];
           const float dz = past_q[k].z.at[c] - older_q[k].z.at[c];
-          const float div = fma(pass.r.z, dz, fma(pass.r.y, dy, pass.r.x * dx)), old = past_u[k].at[c];
+          const float div = fma(rz, dz, fma(ry, dy, rx * dx)), old = past_u[k].at[c];
 #ifdef WEIGHT_BITS
-          primal.at[c] = fma(step.primal, fma(past_weight.at[c], div, data[k].at[c] - old), old);
+          primal.at[c] = fma(step.w, fma(past_weight.at[c], div, data[k].at[c] - old), old);
 #else
-          primal.at[c] = fma(step.primal, (data[k].at[c] - old) + div, old);
+          primal.at[c] = fma(step.w, (data[k].at[c] - old) + div, old);
 #endif
         }
       }
       Dual dual, rounded;
       {
-        const bool starts = z >= 0, more_z = z + 1 < extent.nz;
+        const bool starts = z >= 0, more_z = z + 1 < nz;
 #if STAGES > 1
         if (k > 0) {
           q = oldest;
@@ -164,7 +168,7 @@ __kernel __attribute__((reqd_work_group_size(TILE_X, TILE_Y, 1))) void pdu_fused
 #else
           const float px = fma(step.x, dx, q.x.at[c]), py = fma(step.y, dy, q.y.at[c]), pz = fma(step.z, dz, q.z.at[c]);
 #endif
-          const float scale = ball_scale(px, py, pz, pass.lambda);
+          const float scale = ball_scale(px, py, pz, lambda);
 #if DUAL_BITS == 32
           dual.x.at[c] = px * scale;
           dual.y.at[c] = py * scale;
@@ -186,7 +190,7 @@ __kernel __attribute__((reqd_work_group_size(TILE_X, TILE_Y, 1))) void pdu_fused
       if (k < STAGES - 1) last_u[k][now][item] = primal;
 #endif
       if (k == STAGES - 1 && writes) {
-        const size_t i = plane * (size_t)(z - extent.offset);
+        const size_t i = plane * (size_t)(z - offset);
         if (z >= z0 && z < z1) {
 #if DUAL_BITS == 32
           STORE(duals, new_qx + i, here, dual.x.all);

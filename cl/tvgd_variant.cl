@@ -58,12 +58,12 @@ typedef struct {
   float x, y, z, root;
 } Direction;  // p and N
 
-INLINE Direction direction(__global const float* u, size_t i, size_t row, size_t plane, int x, int y, int z, PerAxis r,
-                           SMOOTHING_DECLARED) {
+INLINE Direction direction(__global const float* u, size_t i, size_t row, size_t plane, int x, int y, int z, float rx,
+                           float ry, float rz, SMOOTHING_DECLARED) {
   const float here = u[i];
-  const float dx = x > 0 ? r.x * (here - u[i - 1]) : 0.0f;
-  const float dy = y > 0 ? r.y * (here - u[i - row]) : 0.0f;
-  const float dz = z > 0 ? r.z * (here - u[i - plane]) : 0.0f;
+  const float dx = x > 0 ? rx * (here - u[i - 1]) : 0.0f;
+  const float dy = y > 0 ? ry * (here - u[i - row]) : 0.0f;
+  const float dz = z > 0 ? rz * (here - u[i - plane]) : 0.0f;
   Direction p;
   p.x = WEIGHED(dx);
   p.y = WEIGHED(dy);
@@ -78,17 +78,17 @@ INLINE Direction direction(__global const float* u, size_t i, size_t row, size_t
 }
 
 // v at voxel i; *root is N there.
-INLINE float descent(__global const float* u, WEIGHTS_DECLARED int x, int y, int z, Extent extent, PerAxis r,
-                     SMOOTHING_DECLARED, float* root) {
-  const size_t row = (size_t)extent.nx, plane = row * (size_t)extent.ny, i = VOXEL(x, y, z);
-#define DIRECTION(i, x, y, z) direction(u, i, row, plane, x, y, z, r, SMOOTHING)
+INLINE float descent(__global const float* u, WEIGHTS_DECLARED int x, int y, int z, int nx, int ny, int nz, int offset,
+                     float rx, float ry, float rz, SMOOTHING_DECLARED, float* root) {
+  const size_t row = (size_t)nx, plane = row * (size_t)ny, i = (size_t)x + (size_t)nx * ((size_t)y + (size_t)ny * (size_t)(z - offset));
+#define DIRECTION(i, x, y, z) direction(u, i, row, plane, x, y, z, rx, ry, rz, SMOOTHING)
   const Direction p = DIRECTION(i, x, y, z);
-  const float after_x = x + 1 < extent.nx ? DIRECTION(i + 1, x + 1, y, z).x : 0.0f;
-  const float after_y = y + 1 < extent.ny ? DIRECTION(i + row, x, y + 1, z).y : 0.0f;
-  const float after_z = z + 1 < extent.nz ? DIRECTION(i + plane, x, y, z + 1).z : 0.0f;
+  const float after_x = x + 1 < nx ? DIRECTION(i + 1, x + 1, y, z).x : 0.0f;
+  const float after_y = y + 1 < ny ? DIRECTION(i + row, x, y + 1, z).y : 0.0f;
+  const float after_z = z + 1 < nz ? DIRECTION(i + plane, x, y, z + 1).z : 0.0f;
 #undef DIRECTION
   *root = p.root;
-  const float g = fma(r.z, p.z - after_z, fma(r.y, p.y - after_y, r.x * (p.x - after_x)));
+  const float g = fma(rz, p.z - after_z, fma(ry, p.y - after_y, rx * (p.x - after_x)));
 #ifdef WEIGHTS
   return sqrt(w[i]) * g;
 #else
@@ -99,19 +99,22 @@ INLINE float descent(__global const float* u, WEIGHTS_DECLARED int x, int y, int
 __kernel void tvgd_variant_step(__global const float* restrict u, WEIGHTS_DECLARED __global float* restrict u_new,
                                 __global const float* restrict control, int steered, float given, Extent extent,
                                 PerAxis r, SMOOTHING_DECLARED) {
-  const int x = (int)get_global_id(0), y = (int)get_global_id(1), z = extent.begin + (int)get_global_id(2);
-  if (x >= extent.nx || y >= extent.ny || z >= extent.end) return;
+  const int nx = extent.nx, ny = extent.ny, nz = extent.nz, offset = extent.offset, begin = extent.begin, end = extent.end;
+  const float rx = r.x, ry = r.y, rz = r.z;
+  const int x = (int)get_global_id(0), y = (int)get_global_id(1), z = begin + (int)get_global_id(2);
+  if (x >= nx || y >= ny || z >= end) return;
   float root;
-  const float v = descent(u, WEIGHTS_PASSED x, y, z, extent, r, SMOOTHING, &root);
-  const size_t i = VOXEL(x, y, z);
+  const float v = descent(u, WEIGHTS_PASSED x, y, z, nx, ny, nz, offset, rx, ry, rz, SMOOTHING, &root);
+  const size_t i = (size_t)x + (size_t)nx * ((size_t)y + (size_t)ny * (size_t)(z - offset));
   u_new[i] = fma(-(steered ? control[0] : given), v, u[i]);
 }
 
 INLINE real4 descent_terms(__global const float* u, __global const float* f, WEIGHTS_DECLARED KEPT_DECLARED int x,
-                           int y, int z, Extent extent, PerAxis r, SMOOTHING_DECLARED) {
+                           int y, int z, int nx, int ny, int nz, int offset, float rx, float ry, float rz,
+                           SMOOTHING_DECLARED) {
   float root;
-  const float v = descent(u, WEIGHTS_PASSED x, y, z, extent, r, SMOOTHING, &root);
-  const size_t i = VOXEL(x, y, z);
+  const float v = descent(u, WEIGHTS_PASSED x, y, z, nx, ny, nz, offset, rx, ry, rz, SMOOTHING, &root);
+  const size_t i = (size_t)x + (size_t)nx * ((size_t)y + (size_t)ny * (size_t)(z - offset));
 #ifdef KEEP
   kept[i] = v;
 #endif
@@ -122,7 +125,7 @@ INLINE real4 descent_terms(__global const float* u, __global const float* f, WEI
 __kernel void tvgd_variant_sums(__global const float* restrict u, __global const float* restrict f,
                                 WEIGHTS_DECLARED __global sum_t* restrict partials, KEPT_DECLARED Extent extent,
                                 PerAxis r, SMOOTHING_DECLARED) {
-  STORE_SUMS(4, descent_terms(u, f, WEIGHTS_PASSED KEPT_PASSED x, y, z, extent, r, SMOOTHING));
+  STORE_SUMS(4, descent_terms(u, f, WEIGHTS_PASSED KEPT_PASSED x, y, z, extent.nx, extent.ny, extent.nz, extent.offset, r.x, r.y, r.z, SMOOTHING));
 }
 
 #else
