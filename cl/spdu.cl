@@ -77,11 +77,8 @@ INLINE vector load_weights(WEIGHTS_DECLARED size_t i, int x, int nx) {
   if (x + WIDTH <= nx) {
 #if WEIGHT_BITS == 32
     return vload16(0, w + i + x);
-#elif WEIGHT_BITS == 16
-    return vload_half16(0, w + i + x);
 #else
-    const uint16 code = convert_uint16(vload16(0, w + i + x));
-    return as_float16(select((uint16)(0), (code - 1u) * weight_step + first_weight, code > 0u));
+    return vload_half16(0, w + i + x);
 #endif
   }
   float columns[WIDTH];

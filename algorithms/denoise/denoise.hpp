@@ -29,7 +29,7 @@ struct DenoiseParameters {
   /// pdu, spdu with the schedules default or zhu-chan: iterations a pass over memory (0: two kernels in place, which
   /// need the least memory) and bits of a stored dual component. None: what is fastest on the devices and fits them.
   std::optional<int> stages, dual_bits;
-  /// spdu: bits of a weight on the device, 32, 16 or 8 (see WeightCode); the problem solved is that with the weights as
+  /// spdu: bits of a weight on the device, 32 or 16 (see WeightCode); the problem solved is that with the weights as
   /// stored.
   int weight_bits = 32;
   std::optional<double> step;  // tvgd: RMS change per voxel and iteration; none: a tenth of the estimated noise

@@ -157,9 +157,9 @@ void check_denoise_parameters(const DenoiseParameters& parameters) {
   if (parameters.stages && *parameters.stages == 0 && parameters.dual_bits && *parameters.dual_bits != 32)
     throw InputError(
         "`stages = 0`, the kernels in place, keep duals as float32; give `stages` 1 to 4 with other `dual_bits`");
-  if (parameters.weight_bits != 32 && parameters.weight_bits != 16 && parameters.weight_bits != 8)
+  if (parameters.weight_bits != 32 && parameters.weight_bits != 16)
     throw InputError(
-        {.what = "`weight_bits`", .found = fmt::to_string(parameters.weight_bits), .expected = "32, 16 or 8"});
+        {.what = "`weight_bits`", .found = fmt::to_string(parameters.weight_bits), .expected = "32 or 16"});
   if (parameters.weight_bits != 32 && parameters.method != "spdu")
     throw InputError(
         fmt::format("`weight_bits` belongs to the method spdu; {} has no weights to store", parameters.method));

@@ -125,7 +125,7 @@ void launch_fused(Slab& slab, int dual_bits, const WeightCode* weights, Range co
   const auto chunks = static_cast<std::size_t>((core.count() + chunk - 1) / chunk);
   const auto x = static_cast<std::size_t>(tile.x), y = static_cast<std::size_t>(tile.y);
   std::vector<SlabArgument> arguments{in("u"), in("f")};
-  if (weights != nullptr) weights->push(arguments);
+  if (weights != nullptr) arguments.emplace_back(in("w"));
   for (const char* name : {"qx", "qy", "qz"}) arguments.emplace_back(in(name));
   for (const char* name : {"new_u", "new_qx", "new_qy", "new_qz"}) arguments.emplace_back(out(name));
   const auto step = [&](std::size_t n) {

@@ -190,7 +190,7 @@ double Pdu::expected_iterations() const {
 
 void Pdu::reduce(Slab& slab, int, Range slices) const {
   std::vector<SlabArgument> arguments{in("u"), in("f")};
-  if (weights_) weights_->push(arguments);
+  if (weights_) arguments.emplace_back(in("w"));
   arguments.insert(arguments.end(), {in("qx"), in("qy"), in("qz"), out("partials"), slab.extent(slices),
                                      per_axis(inverse_), static_cast<float>(parameters_.lambda)});
   const std::string options = dual_option() + (weights_ ? " " + weights_->option() : "");

@@ -47,7 +47,7 @@ std::string PduVariant::options() const {
 
 void PduVariant::push_inputs(Arguments& arguments) const {
   const auto& regulariser = parameters_.regulariser;
-  if (weights_) weights_->push(arguments);
+  if (weights_) arguments.emplace_back(in("w"));
   if (!regulariser.guided) return;
   arguments.emplace_back(in("reference"));
   arguments.emplace_back(static_cast<float>(1 / regulariser.reference_eta.value()));

@@ -29,17 +29,13 @@ void Spdu::dual(Slab& slab, const Steps& steps, Range slices) const {
   // reaches u through w div q alone, and the gap leaves it out.
   if (!is_dimensionless(parameters_.schedule)) return Pdu::dual(slab, steps, slices);
   const auto step = dual_steps(steps);
-  std::vector<SlabArgument> arguments{in("u")};
-  weights_->push(arguments);
-  arguments.insert(arguments.end(), {inout("qx"), inout("qy"), inout("qz"), slab.extent(slices), per_axis(step),
-                                     static_cast<float>(parameters_.lambda)});
+  std::vector<SlabArgument> arguments{in("u"), in("w"), inout("qx"), inout("qy"), inout("qz")};
+  arguments.insert(arguments.end(), {slab.extent(slices), per_axis(step), static_cast<float>(parameters_.lambda)});
   launch_rows(slab, {"spdu.cl", "spdu_dual", weights_->option()}, slices, arguments);
 }
 
 void Spdu::primal(Slab& slab, const Steps& steps, Range slices) const {
-  std::vector<SlabArgument> arguments{in("f")};
-  weights_->push(arguments);
-  arguments.insert(arguments.end(), {in("qx"), in("qy"), in("qz"), inout("u")});
+  std::vector<SlabArgument> arguments{in("f"), in("w"), in("qx"), in("qy"), in("qz"), inout("u")};
   push_extrapolation(arguments, steps);
   arguments.insert(arguments.end(), {slab.extent(slices), per_axis(inverse_), static_cast<float>(steps.primal)});
   launch_rows(slab, {"spdu.cl", "spdu_primal", weights_->option() + " " + primal_options()}, slices, arguments);

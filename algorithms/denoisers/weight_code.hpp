@@ -2,25 +2,22 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <string>
-#include <vector>
 
 #include "scheduling/planning/requirements.hpp"
-#include "scheduling/slabs/slab.hpp"
 
 namespace halocline {
 
-/// Weights as float32 (32 bits), half (16) or logarithmic codes (8) of those from `least` to `largest`. No positive
-/// weight becomes 0, which says that no view saw the voxel: halves end at 2^-24 (6e-8) and at 65504, and weights beyond
-/// become these. The problem that is solved is that with the stored weights w', and gap and certificate are of it. Its
-/// solution u' is close to the u of the weights w as given: with d = largest_change()
+/// Weights as float32 (32 bits) or half (16). No positive weight becomes 0, which says that no view saw the voxel:
+/// halves end at 2^-24 (6e-8) and at 65504, and weights beyond become these. The problem that is solved is that with
+/// the stored weights w', and gap and certificate are of it. Its solution u' is close to the u of the weights w as
+/// given: with d = largest_change()
 ///   ||u - u'||_w' <= d ||u - f||_w',   ||x||_w'^2 = sum_i x_i^2 / w'_i,
 /// because subgradients of the total variation are monotone: ((u - f) / w - (u' - f) / w', u - u') <= 0, so that
 /// ||u - u'||_w'^2 <= ((1 / w' - 1 / w) (u - f), u - u') = ((1 - w' / w) (u - f) / w', u - u').
 class WeightCode {
  public:
-  /// bits: 32, 16 or 8. least, largest: of the positive weights, which may be 0 if there are none.
+  /// bits: 32 or 16. least, largest: of the positive weights, which may be 0 if there are none.
   WeightCode(int bits, double least, double largest);
 
   int bits() const { return bits_; }
@@ -36,17 +33,12 @@ class WeightCode {
 
   /// The volume "w" that a method declares.
   ArrayNeed array() const;
-  /// The kernel's arguments WEIGHTS_DECLARED, and the compiler option.
-  void push(std::vector<SlabArgument>& arguments) const;
+  /// The compiler option.
   std::string option() const;
 
  private:
-  std::uint8_t code(float weight) const;
-
   int bits_;
-  float least_, largest_;    // float32 as the weights are
-  std::uint32_t first_ = 0;  // the bits of code 1
-  std::uint32_t step_ = 1;   // from one code to the next
+  float least_, largest_;  // float32 as the weights are
 };
 
 }  // namespace halocline

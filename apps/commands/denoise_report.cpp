@@ -76,8 +76,8 @@ void warn_of_component(const DenoiseCommand& command, const ImageInfo& input, co
 void warn_of_weight_bits(int bits, const DenoiseResult& result) {
   constexpr double noticeable = 0.05;
   if (result.weight_change >= noticeable)
-    spdlog::warn("--weight-bits {} changes weights by up to {:.3g} %: they span too much for it; give --weight-bits {}",
-                 bits, 100 * result.weight_change, bits == 16 ? "32, or 8, whose codes follow their range" : "32");
+    spdlog::warn("--weight-bits {} changes weights by up to {:.3g} %: they span too much for it; give --weight-bits 32",
+                 bits, 100 * result.weight_change);
 }
 
 // After Ctrl-C with --keep-partial, when what there is has been written.

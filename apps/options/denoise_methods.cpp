@@ -57,9 +57,9 @@ void add_method_options(CLI::App& app, DenoiseParameters& parameters, MethodOpti
   app.add_option(
          "--weight-bits", parameters.weight_bits,
          "spdu: how weights are stored on the device: 32, float; 16, half, changes them by at most 0.05 % "
-         "between 6e-5 and 65504 times their mean; 8, by about 0.2 % for every factor of 2 that they span. Gap and "
-         "certificate are of the problem with the weights as stored; --report has the largest change")
-      ->check(CLI::IsMember({"32", "16", "8"}))
+         "between 6e-5 and 65504 times their mean. Gap and certificate are of the problem with the weights as stored; "
+         "--report has the largest change")
+      ->check(CLI::IsMember({"32", "16"}))
       ->type_name("BITS");
   app.add_option("--step", parameters.step,
                  "tvgd: RMS change of a voxel in one iteration, grey values. Default: a tenth of the estimated noise")

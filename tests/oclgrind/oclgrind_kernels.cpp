@@ -301,15 +301,14 @@ std::vector<std::function<void(const Devices&)>> cases() {
       for (const std::size_t columns : {9, 20})
         all.push_back(
             [=](const Devices& devices) { run_denoiser(devices, name, Schedule::standard, for_gpus, form, columns); });
-  for (const int bits : {16, 8})
-    all.push_back([=](const Devices& devices) {
-      for (const auto variants : {plain, for_gpus})
-        run_denoiser(devices, "spdu", Schedule::standard, variants, {}, 9, {}, {}, bits);
-      run_denoiser(devices, "spdu", Schedule::chambolle_pock, plain, {}, 9, reference::regularisers()[5].regulariser,
-                   {}, bits);
-      for (const std::size_t columns : {9, 10, 20})
-        run_denoiser(devices, "spdu", Schedule::standard, for_gpus, {2, 16}, columns, {}, {}, bits);
-    });
+  all.push_back([=](const Devices& devices) {
+    for (const auto variants : {plain, for_gpus})
+      run_denoiser(devices, "spdu", Schedule::standard, variants, {}, 9, {}, {}, 16);
+    run_denoiser(devices, "spdu", Schedule::chambolle_pock, plain, {}, 9, reference::regularisers()[5].regulariser, {},
+                 16);
+    for (const std::size_t columns : {9, 10, 20})
+      run_denoiser(devices, "spdu", Schedule::standard, for_gpus, {2, 16}, columns, {}, {}, 16);
+  });
   for (const char* name : {"tvgd", "pdu"})
     for (const std::size_t columns : {10, 20})
       all.push_back(

@@ -39,7 +39,7 @@ std::vector<Case> cases() {
   std::vector<Case> result;
   for (const bool weighted : {false, true})
     for (const auto form : {FusedForm{0, 32}, FusedForm{1, 16}, FusedForm{2, 16}, FusedForm{2, 8}})
-      for (const int bits : {32, 16, 8}) {
+      for (const int bits : {32, 16}) {
         if (bits != 32 && !weighted) continue;
         const std::string duals = std::to_string(form.stages) + "_stages_duals_" + std::to_string(form.dual_bits);
         result.push_back({weighted ? "spdu_" + duals + "_weights_" + std::to_string(bits) : "pdu_" + duals,
@@ -48,10 +48,10 @@ std::vector<Case> cases() {
                           form,
                           bits});
       }
-  result.push_back({"spdu_weights_8_chambolle_pock", {}, true, {}, 8, Schedule::chambolle_pock});
+  result.push_back({"spdu_weights_16_chambolle_pock", {}, true, {}, 16, Schedule::chambolle_pock});
   for (const auto& member : reference::regularisers()) {
     result.push_back({"pdu_" + member.name, member.regulariser, false});
-    result.push_back({"spdu_" + member.name + "_weights_8", member.regulariser, true, {}, 8});
+    result.push_back({"spdu_" + member.name + "_weights_16", member.regulariser, true, {}, 16});
   }
   return result;
 }

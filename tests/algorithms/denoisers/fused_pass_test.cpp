@@ -70,19 +70,16 @@ TEST_P(FusedWeights, HaveTheBitsOfTheKernelsInPlace) {
   MethodParameters parameters;
   parameters.iterations = 9;
   parameters.lambda = 0.2;
-  Volume before = run("spdu", f, w, parameters, {}).u;
-  for (const int weight_bits : {16, 8}) {
-    parameters.weight_bits = weight_bits;
-    const auto in_place = run("spdu", f, w, parameters, {});
-    EXPECT_NE(in_place.u.voxels, before.voxels);
-    before = in_place.u;
-    for (const int stages : {1, 2, 3, 4})
-      EXPECT_EQ(run("spdu", f, w, parameters, {stages, 32}).u.voxels, in_place.u.voxels) << weight_bits << stages;
-    for (const int dual_bits : {16, 8})
-      EXPECT_EQ(run("spdu", f, w, parameters, {1, dual_bits}).u.voxels,
-                run("spdu", f, w, parameters, {2, dual_bits}).u.voxels)
-          << weight_bits << dual_bits;
-  }
+  const Volume plain = run("spdu", f, w, parameters, {}).u;
+  parameters.weight_bits = 16;
+  const auto in_place = run("spdu", f, w, parameters, {});
+  EXPECT_NE(in_place.u.voxels, plain.voxels);
+  for (const int stages : {1, 2, 3, 4})
+    EXPECT_EQ(run("spdu", f, w, parameters, {stages, 32}).u.voxels, in_place.u.voxels) << stages;
+  for (const int dual_bits : {16, 8})
+    EXPECT_EQ(run("spdu", f, w, parameters, {1, dual_bits}).u.voxels,
+              run("spdu", f, w, parameters, {2, dual_bits}).u.voxels)
+        << dual_bits;
 }
 
 TEST_P(FusedPass, StoredDualsDoNotDependOnTheStages) {

@@ -153,18 +153,16 @@ std::vector<Case> cases() {
       result.push_back({name, {17, 37, 23}, Schedule::standard, false, form});
       if (form.stages == 2) result.push_back({name, {36, 22, 13}, Schedule::standard, true, form});
     }
-  for (const int bits : {16, 8}) {
-    for (const int stages : {0, 1, 2})
-      for (const int dual_bits : {32, 16, 8})
-        if (stages > 0 || dual_bits == 32)
-          result.push_back({"spdu", {17, 37, 23}, Schedule::standard, false, {stages, dual_bits}, {}, 1, {}, bits});
-    // several columns a work-item; rows of 93 are read one by one
-    for (const auto& size : {std::array<std::size_t, 3>{36, 22, 13}, {34, 22, 13}, {93, 7, 13}})
-      result.push_back({"spdu", size, Schedule::standard, true, {2, 16}, {}, 1, {}, bits});
-    result.push_back({"spdu", {1, 1, 9}, Schedule::standard, false, {}, {}, 1, {}, bits});
-    result.push_back({"spdu", {17, 37, 23}, Schedule::chambolle_pock, true, {}, {}, 1, {}, bits});
-    result.push_back({"spdu", {17, 37, 23}, Schedule::standard, false, {}, reference::regularisers()[5], 1, {}, bits});
-  }
+  for (const int stages : {0, 1, 2})
+    for (const int dual_bits : {32, 16, 8})
+      if (stages > 0 || dual_bits == 32)
+        result.push_back({"spdu", {17, 37, 23}, Schedule::standard, false, {stages, dual_bits}, {}, 1, {}, 16});
+  // several columns a work-item; rows of 93 are read one by one
+  for (const auto& size : {std::array<std::size_t, 3>{36, 22, 13}, {34, 22, 13}, {93, 7, 13}})
+    result.push_back({"spdu", size, Schedule::standard, true, {2, 16}, {}, 1, {}, 16});
+  result.push_back({"spdu", {1, 1, 9}, Schedule::standard, false, {}, {}, 1, {}, 16});
+  result.push_back({"spdu", {17, 37, 23}, Schedule::chambolle_pock, true, {}, {}, 1, {}, 16});
+  result.push_back({"spdu", {17, 37, 23}, Schedule::standard, false, {}, reference::regularisers()[5], 1, {}, 16});
   return result;
 }
 

@@ -13,15 +13,6 @@
 namespace halocline {
 namespace {
 
-// Through encode(), as the devices get them.
-std::vector<int> codes(const WeightCode& code, const std::vector<float>& weights) {
-  std::vector<std::byte> bytes(weights.size());
-  code.encode(weights.data(), bytes.data(), weights.size());
-  std::vector<int> result;
-  for (const auto byte : bytes) result.push_back(std::to_integer<int>(byte));
-  return result;
-}
-
 // Logarithmic over `octaves` octaves about 1.
 std::vector<float> spread(double octaves) {
   std::mt19937 generator(3);
@@ -35,47 +26,23 @@ class Spread : public testing::TestWithParam<double> {};
 
 TEST_P(Spread, NoWeightChangesByMoreThanIsSaid) {
   const auto weights = spread(GetParam());
-  for (const int bits : {16, 8}) {
-    const WeightCode code(bits, weights[0], weights[1]);
-    double most = 0;
-    for (const float weight : weights) {
-      const float stored = code.stored(weight);
-      ASSERT_GT(stored, 0) << weight;
-      most = std::max(most, std::abs(static_cast<double>(stored) - weight) / weight);
-    }
-    EXPECT_LE(most, code.largest_change()) << bits;
-    EXPECT_GT(most, 0.9 * code.largest_change()) << bits;  // 100000 of them come close
+  const WeightCode code(16, weights[0], weights[1]);
+  double most = 0;
+  for (const float weight : weights) {
+    const float stored = code.stored(weight);
+    ASSERT_GT(stored, 0) << weight;
+    most = std::max(most, std::abs(static_cast<double>(stored) - weight) / weight);
   }
+  EXPECT_LE(most, code.largest_change());
+  EXPECT_GT(most, 0.9 * code.largest_change());  // 100000 of them come close
 }
 
 INSTANTIATE_TEST_SUITE_P(Octaves, Spread, testing::Values(0.5, 1.0, 7.0, 20.0, 40.0, 60.0), [](const auto& octaves) {
   return "tenths_" + std::to_string(std::lround(10 * octaves.param));
 });
 
-TEST(WeightCode, CodesGoUpWithTheWeightFromOneTo255) {
-  const WeightCode code(8, 0.02, 7);
-  EXPECT_EQ(codes(code, {0, -1, 0.02f, 0.001f, 7, 1000}), (std::vector<int>{0, 0, 1, 1, 255, 255}));
-  int last = 0;
-  for (float weight = 0.02f; weight < 7; weight *= 1.001f) {
-    const int now = codes(code, {weight})[0];
-    EXPECT_TRUE(now == last || now == last + 1) << weight;
-    last = now;
-  }
-  EXPECT_EQ(last, 255);
-  EXPECT_EQ(code.stored(0), 0);
-  EXPECT_EQ(code.stored(0.02f), 0.02f);
-  EXPECT_NEAR(code.stored(7), 7, 7 * code.largest_change());
-  EXPECT_EQ(code.convexity(), 1 / static_cast<double>(code.stored(7)));
-}
-
-// Half a step of 1/254 of the octaves, if whole octaves are spanned.
-TEST(WeightCode, AnOctaveCostsAFiveHundredthPart) {
-  for (const int octaves : {1, 4, 10})
-    EXPECT_NEAR(WeightCode(8, 1, std::exp2(octaves)).largest_change(), octaves / 508.0, 1e-4 * octaves / 508.0);
-}
-
 TEST(WeightCode, OneWeightForAllIsKept) {
-  for (const int bits : {32, 16, 8}) {
+  for (const int bits : {32, 16}) {
     const WeightCode code(bits, 1, 1);
     EXPECT_EQ(code.stored(1), 1);
     EXPECT_EQ(code.convexity(), 1);
@@ -94,12 +61,13 @@ TEST(WeightCode, WhatAHalfCannotHoldBecomesTheNearestThatItCan) {
     code.encode(&weight, reinterpret_cast<std::byte*>(&half), 1);
     EXPECT_EQ(float_from_half(half), expected) << weight;
   }
+  EXPECT_EQ(code.convexity(), 1.0 / 65504);
   EXPECT_NEAR(code.largest_change(), 0x1p-24 / 1e-9 - 1, 1e-4);
   EXPECT_NEAR(WeightCode(16, 1, 1e6).largest_change(), 1 - 65504 / 1e6, 1e-9);
 }
 
 TEST(WeightCode, DeclaresTheBytesItWrites) {
-  for (const int bits : {32, 16, 8}) {
+  for (const int bits : {32, 16}) {
     const auto need = WeightCode(bits, 0.1, 3).array();
     EXPECT_EQ(need.element_bytes, static_cast<std::size_t>(bits / 8));
     EXPECT_EQ(need.lifetime, Lifetime::input);

@@ -421,7 +421,8 @@ TEST_F(BadInput, DenoiseOptions) {
   expect_refused(denoise() + Words{"--iterations", "99999999999"}, {"99999999999", "from 1 to 1000000"});
   for (const char* stages : {"1.5", "5", "-1"})
     expect_refused(denoise() + Words{"--stages", stages}, {"--stages", stages, "a whole number from 0 to 4"});
-  expect_refused(denoise() + Words{"--weight-bits", "1.5"}, {"--weight-bits", "1.5", "32"});
+  for (const char* bits : {"1.5", "8"})
+    expect_refused(denoise("v.mha", "spdu") + Words{"--weight-bits", bits}, {"--weight-bits", bits, "32", "16"});
   expect_refused(denoise() + Words{"--stages", "2", "--schedule", "seed"}, {"schedules default or zhu-chan"});
   expect_refused(denoise("v.mha", "tvgd") + Words{"--schedule", "seed"},
                  {"--schedule is for --method pdu, spdu and pdu4d"});
