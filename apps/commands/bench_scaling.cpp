@@ -165,7 +165,7 @@ void add_bench_scaling(CLI::App& app, Action& action) {
   sub->add_option_function<std::string>(
          "--out-of-core",
          [command](const std::string& text) { command->out_of_core = parse_bytes("--out-of-core", text); },
-         "Also the first device with this budget, with which the volume comes and goes in slabs")
+         "Also the first device with this budget, with which the volume is streamed in slabs")
       ->type_name("BYTES");
   sub->add_flag("--weak", command->weak, "Also N times the slices on N devices");
   sub->add_flag("--stay", command->options.stay,

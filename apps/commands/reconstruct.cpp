@@ -5,6 +5,7 @@
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -22,6 +23,7 @@
 #include "apps/options/scan_grid.hpp"
 #include "host/error.hpp"
 #include "host/plural.hpp"
+#include "scheduling/planning/cost.hpp"
 #include "scheduling/profiling/rates.hpp"
 
 namespace halocline {
@@ -112,7 +114,9 @@ void run_reconstruct(Job& job, ReconstructCommand& command) {
   job.tune_first_run("project");
   const Plan plan =
       plan_reconstruct(work.stack, work.geometry, work.grid, command.parameters, device_models(job.devices()), {});
-  job.forecast(plan, grid_bytes(work.stack) + grid_bytes(work.grid));
+  // A checkpoint's copy of the state, where that is not with the host anyway.
+  const double kept = command.checkpoint.empty() ? 0 : static_cast<double>(state_bytes(plan.requirements));
+  job.forecast(plan, grid_bytes(work.stack) + grid_bytes(work.grid), std::max(0.0, kept - host_state_bytes(plan)));
   const auto checkpoint = make_checkpoint(job, command.checkpoint, state_bytes(plan.requirements), command.resume);
   if (job.dry_run()) return;
   auto image = job.create(command.output, work.grid, {});
@@ -152,7 +156,7 @@ void add_solver_options(CLI::App& sub, ReconstructCommand& command) {
                  "gradients for least squares, about 12, and noise comes back with more")
       ->check(CLI::IsMember(reconstruction_methods()));
   sub.add_option("--iterations", p.iterations, "Default: 100 of sirt, 12 of cgls")
-      ->check(CLI::PositiveNumber)
+      ->check(whole_number_from(1, 1000000))
       ->default_str("")
       ->type_name("N");
   sub.add_option("--projector", command.projector, "Line integrals and their exact adjoint by this method")

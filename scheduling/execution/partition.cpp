@@ -1,7 +1,6 @@
 #include "scheduling/execution/partition.hpp"
 
 #include <algorithm>
-#include <optional>
 
 #include "scheduling/planning/second_buffers.hpp"
 

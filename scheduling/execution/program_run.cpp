@@ -24,6 +24,8 @@ void check_sizes(const Program& program, const ProgramInputs& inputs, const Volu
   for (const auto& need : program.needs.arrays) {
     if (need.lifetime != Lifetime::input || space_of(need.kind) == Space::fixed) continue;
     const ArraySource& input = input_of(inputs, program, need.name);
+    if (input.source == nullptr && form_of(program) != Form::voxel_sums)
+      throw std::logic_error(fmt::format("the input {} of {} has to be a source", need.name, program.name));
     if (input.source != nullptr && input.source->grid().size != whole_extent(need, program.needs))
       throw std::logic_error(fmt::format("the input {} has another size than {}", need.name, program.name));
   }

@@ -1,10 +1,8 @@
 // Slabs into batches of views, which devices share (Form::ray_sums).
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <mutex>
 #include <numeric>
-#include <stdexcept>
 
 #include "host/interrupt.hpp"
 #include "scheduling/execution/device_threads.hpp"
@@ -106,12 +104,23 @@ class RaySums {
     bring(slab, number, projections_, before);
     bytes += sizeof(float) * view_ * static_cast<std::size_t>(share.count());
     slab.wait();
+    if (output_.data() != nullptr) tell_of(share);
     RunResult result;
     result.bus_bytes = static_cast<double>(bytes);
     return result;
   }
 
  private:
+  // Views that lie in the sink's own memory.
+  void tell_of(Range views) {
+    for (std::int64_t n = views.begin; n < views.end;) {
+      const Range run = run_of(step_.order, {n, views.end});
+      const std::size_t first = view_ * static_cast<std::size_t>(run.begin);
+      output_.write(first, view_ * static_cast<std::size_t>(run.count()), output_.data() + first);
+      n += run.count();
+    }
+  }
+
   void bring(DeviceSlab& slab, std::size_t device, const std::string& array, Range batch) {
     if (batch.empty()) return;
     for (std::int64_t n = batch.begin; n < batch.end;) {

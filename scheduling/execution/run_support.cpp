@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
-#include <stdexcept>
 
 #include "host/error.hpp"
 #include "scheduling/execution/failover.hpp"

@@ -1,8 +1,5 @@
 // Programs of any steps: visits to slabs and batches (Form::steps).
 #include <chrono>
-#include <mutex>
-#include <optional>
-#include <stdexcept>
 
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
@@ -235,7 +232,10 @@ RunResult run_steps(const Program& program, const ProgramInputs& inputs, VolumeS
     return plan_program(program, available, options.plan);
   };
   attempts.run = [&](const Plan& plan, const std::vector<Device>& used) {
-    return StepRun(program, inputs, output, used, plan, options).run();
+    const double before = bus_bytes_of(inputs, output);
+    RunResult run = StepRun(program, inputs, output, used, plan, options).run();
+    run.bus_bytes += bus_bytes_of(inputs, output) - before;
+    return run;
   };
   attempts.done = [] { return std::string(); };
   return run_replanning(devices, attempts);

@@ -7,7 +7,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <stdexcept>
 
 #include "host/interrupt.hpp"
 #include "scheduling/execution/delivered.hpp"

@@ -7,6 +7,7 @@
 
 #include "scheduling/planning/skew.hpp"
 #include "scheduling/planning/visit_cost.hpp"
+#include "scheduling/planning/visits.hpp"
 
 namespace halocline {
 namespace {
@@ -426,8 +427,24 @@ double count_bus_bytes(const Plan& plan) {
   return result;
 }
 
+namespace {
+
+// Of programs of steps: kept arrays that lie with the transport. Inputs are there anyway.
+double bytes_at_home(const Plan& plan) {
+  double bytes = 0;
+  for (const auto& [name, place] : places_of(plan)) {
+    const ArrayNeed& need = array_of(plan.requirements, name);
+    if (place == Place::home && need.lifetime != Lifetime::input)
+      bytes += static_cast<double>(whole_bytes(need, plan.requirements));
+  }
+  return bytes;
+}
+
+}  // namespace
+
 // Between passes. The result's memory holds the output.
 double host_state_bytes(const Plan& plan) {
+  if (plan.requirements.over == Domain::views) return bytes_at_home(plan);
   if (!is_iterative(plan.requirements) || plan.resident || (plan.passes <= 1 && !plan.may_end_early)) return 0;
   const auto bytes = slice_bytes(plan.requirements);
   return (bytes.state - bytes.output) * slices_of(plan.requirements);

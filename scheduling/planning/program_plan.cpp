@@ -143,7 +143,7 @@ class ProgramPlanner {
     plan.batch = batch;
     plan.passes = needs.iterations;
     plan.bus_bytes = count_program_bytes(program_, plan);
-    plan.host_bytes = host_bytes(plan);
+    plan.host_bytes = count_host_bytes(plan);
     double speed = 0, bandwidth = 0;
     for (const int n : used_devices(plan)) {
       const auto& device = plan.devices[static_cast<std::size_t>(n)];
@@ -169,40 +169,18 @@ class ProgramPlanner {
     return seconds;
   }
 
-  // Kept arrays that lie with the host; inputs are there anyway.
-  static double host_bytes(const Plan& plan) {
-    double bytes = 0;
-    for (const auto& [name, place] : places_of(plan)) {
-      const ArrayNeed& need = array_of(plan.requirements, name);
-      if (place == Place::home && need.lifetime != Lifetime::input)
-        bytes += static_cast<double>(whole_bytes(need, plan.requirements));
-    }
-    for (const int n : used_devices(plan))
-      if (plan.devices[static_cast<std::size_t>(n)].shares_memory)
-        for (const auto& slab : plan.slabs)
-          if (slab.device == n) {
-            bytes += static_cast<double>(slab.bytes);
-            break;
-          }
-    return bytes;
-  }
-
   // What make_plan() says of the smallest piece of work, in its table.
   [[noreturn]] void throw_too_small() const {
     PlanOptions smallest = options_;
     smallest.batch = program_.needs.batch_step;
-    make_plan(program_.needs, common_.devices, smallest);
-    throw PlanError(program_.name + ": the devices have too little memory");
+    make_plan(with_step_sums(program_, program_.needs), common_.devices, smallest);
+    throw PlanError(program_.name + ": the devices have too little memory; give more with `device_memory`");
   }
 
   const Program& program_;
   const PlanOptions& options_;
   Plan common_;
 };
-
-}  // namespace
-
-namespace {
 
 constexpr int slabs_of_unlike_devices = 4;  // each, in the mean
 

@@ -284,7 +284,7 @@ TEST_F(CheckpointTest, CtrlCLeavesTheStateAndSaysHowToGoOn) {
 // Ten times, each at a moment of its own; when a run comes to its end before, another begins.
 TEST_F(CheckpointTest, KilledAtTenRandomMomentsOutOfCoreAndResumedToTheSameBits) {
   write_image(reference::two_balls(64, 0.1), f / "v.mha");
-  const Words words = denoise({"--alpha", "15", "--gap", "1e-6", "--iterations", "120", "--device-memory", "2500K"});
+  const Words words = denoise({"--alpha", "15", "--gap", "1e-6", "--iterations", "400", "--device-memory", "2500K"});
   const auto run_through = [&](const Words& all, double kill_after) {
     const Process process(all, f / "log");
     if (kill_after > 0) {

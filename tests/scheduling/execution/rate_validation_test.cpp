@@ -27,7 +27,7 @@ std::int64_t now() {
   return std::chrono::duration_cast<std::chrono::seconds>(since).count();
 }
 
-TEST(Hindsight, DoubtsRatesByTheTimeThatTheyPredicted) {
+TEST(RateValidation, DoubtsRatesByTheTimeThatTheyPredicted) {
   EXPECT_EQ(rate_deviation(13.8, 1.98), "too low");  // as was seen
   EXPECT_EQ(rate_deviation(1, 0.59), "too low");
   EXPECT_EQ(rate_deviation(1, 0.61), "");
@@ -38,7 +38,7 @@ TEST(Hindsight, DoubtsRatesByTheTimeThatTheyPredicted) {
   EXPECT_EQ(rate_deviation(0, 5), "");  // nothing was predicted
 }
 
-TEST(Hindsight, PredictsTheIterationsThatWereDone) {
+TEST(RateValidation, PredictsTheIterationsThatWereDone) {
   RunResult result;
   result.plan.requirements.algorithm = "pdu";
   result.plan.requirements.size = {64, 64, 64};
