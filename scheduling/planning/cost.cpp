@@ -427,21 +427,6 @@ double count_bus_bytes(const Plan& plan) {
   return result;
 }
 
-namespace {
-
-// Of programs of steps: kept arrays that lie with the transport. Inputs are there anyway.
-double bytes_at_home(const Plan& plan) {
-  double bytes = 0;
-  for (const auto& [name, place] : places_of(plan)) {
-    const ArrayNeed& need = array_of(plan.requirements, name);
-    if (place == Place::home && need.lifetime != Lifetime::input)
-      bytes += static_cast<double>(whole_bytes(need, plan.requirements));
-  }
-  return bytes;
-}
-
-}  // namespace
-
 // Between passes. The result's memory holds the output.
 double host_state_bytes(const Plan& plan) {
   if (plan.requirements.over == Domain::views) return bytes_at_home(plan);

@@ -96,6 +96,16 @@ std::map<std::string, Place> places_of(const Plan& plan) {
   return result;
 }
 
+double bytes_at_home(const Plan& plan) {
+  double bytes = 0;
+  for (const auto& [name, place] : places_of(plan)) {
+    const ArrayNeed& need = array_of(plan.requirements, name);
+    if (place == Place::home && need.lifetime != Lifetime::input)
+      bytes += static_cast<double>(whole_bytes(need, plan.requirements));
+  }
+  return bytes;
+}
+
 std::vector<Visit> visits_of(const Program& program, const Step& step, const Plan& plan, int device) {
   const auto slabs = slabs_on(plan, device);
   std::vector<Visit> result;

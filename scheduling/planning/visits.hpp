@@ -24,6 +24,9 @@ std::string stored_name(const std::string& name);
 /// Places of the kept arrays of a plan, by name.
 std::map<std::string, Place> places_of(const Plan& plan);
 
+/// Bytes of kept arrays that lie with the transport; inputs are there anyway.
+double bytes_at_home(const Plan& plan);
+
 /// One slab and, but for Domain::slices, one batch of views.
 struct Visit {
   std::size_t slab = 0;  ///< in Plan::slabs
