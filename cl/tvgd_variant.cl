@@ -80,7 +80,8 @@ INLINE Direction direction(__global const float* u, size_t i, size_t row, size_t
 // v at voxel i; *root is N there.
 INLINE float descent(__global const float* u, WEIGHTS_DECLARED int x, int y, int z, int nx, int ny, int nz, int offset,
                      float rx, float ry, float rz, SMOOTHING_DECLARED, float* root) {
-  const size_t row = (size_t)nx, plane = row * (size_t)ny, i = (size_t)x + (size_t)nx * ((size_t)y + (size_t)ny * (size_t)(z - offset));
+  const size_t row = (size_t)nx, plane = row * (size_t)ny,
+               i = (size_t)x + (size_t)nx * ((size_t)y + (size_t)ny * (size_t)(z - offset));
 #define DIRECTION(i, x, y, z) direction(u, i, row, plane, x, y, z, rx, ry, rz, SMOOTHING)
   const Direction p = DIRECTION(i, x, y, z);
   const float after_x = x + 1 < nx ? DIRECTION(i + 1, x + 1, y, z).x : 0.0f;
@@ -99,7 +100,8 @@ INLINE float descent(__global const float* u, WEIGHTS_DECLARED int x, int y, int
 __kernel void tvgd_variant_step(__global const float* restrict u, WEIGHTS_DECLARED __global float* restrict u_new,
                                 __global const float* restrict control, int steered, float given, Extent extent,
                                 PerAxis r, SMOOTHING_DECLARED) {
-  const int nx = extent.nx, ny = extent.ny, nz = extent.nz, offset = extent.offset, begin = extent.begin, end = extent.end;
+  const int nx = extent.nx, ny = extent.ny, nz = extent.nz, offset = extent.offset, begin = extent.begin,
+            end = extent.end;
   const float rx = r.x, ry = r.y, rz = r.z;
   const int x = (int)get_global_id(0), y = (int)get_global_id(1), z = begin + (int)get_global_id(2);
   if (x >= nx || y >= ny || z >= end) return;
@@ -125,7 +127,8 @@ INLINE real4 descent_terms(__global const float* u, __global const float* f, WEI
 __kernel void tvgd_variant_sums(__global const float* restrict u, __global const float* restrict f,
                                 WEIGHTS_DECLARED __global sum_t* restrict partials, KEPT_DECLARED Extent extent,
                                 PerAxis r, SMOOTHING_DECLARED) {
-  STORE_SUMS(4, descent_terms(u, f, WEIGHTS_PASSED KEPT_PASSED x, y, z, extent.nx, extent.ny, extent.nz, extent.offset, r.x, r.y, r.z, SMOOTHING));
+  STORE_SUMS(4, descent_terms(u, f, WEIGHTS_PASSED KEPT_PASSED x, y, z, extent.nx, extent.ny, extent.nz, extent.offset,
+                              r.x, r.y, r.z, SMOOTHING));
 }
 
 #else

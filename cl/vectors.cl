@@ -20,7 +20,8 @@ __kernel void vectors_set(__global float* restrict y, float a, ulong first, ulon
   if (i < end) y[i] = a;
 }
 
-__kernel void vectors_scale(__global const float* restrict x, __global float* restrict y, float a, ulong first, ulong end) {
+__kernel void vectors_scale(__global const float* restrict x, __global float* restrict y, float a, ulong first,
+                            ulong end) {
   const size_t i = first + get_global_id(0);
   if (i < end) y[i] = a * x[i];
 }

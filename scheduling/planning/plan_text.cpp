@@ -152,8 +152,9 @@ std::string summary_text(const Plan& plan) {
   if (plan.batch == 0) text += ", " + plural(plan.passes, "pass", "passes");
   text += fmt::format("\n  over the bus: {}\n", bytes_text(plan.bus_bytes));
   text += fmt::format("  host memory besides inputs and result: {}\n", bytes_text(plan.host_bytes));
-  text += fmt::format("  predicted: {:.3g} s for {}\n", plan.seconds,
-                      plan.batch > 0 && r.iterations <= 1 ? "all views" : "all " + plural(r.iterations, "iteration", "iterations"));
+  text += fmt::format(
+      "  predicted: {:.3g} s for {}\n", plan.seconds,
+      plan.batch > 0 && r.iterations <= 1 ? "all views" : "all " + plural(r.iterations, "iteration", "iterations"));
   if (!r.kernels.empty()) text += fmt::format("  kernels: {}\n", fmt::join(r.kernels, ", "));
   return text;
 }

@@ -108,8 +108,8 @@ inline bool is_iterative(const Requirements& requirements) {
   return requirements.over == Domain::slices;
 }
 
-/// Elements along the axes of all of an array in the space of the volume or the projections: voxels, or columns (of which
-/// it may have fewer than the stack, see ArrayNeed::row_length), rows and views.
+/// Elements along the axes of all of an array in the space of the volume or the projections: voxels, or columns (of
+/// which it may have fewer than the stack, see ArrayNeed::row_length), rows and views.
 std::array<std::size_t, 3> whole_extent(const ArrayNeed& need, const Requirements& requirements);
 
 /// Width, height and layers of an array of kind planes for a slab of `slices`: a layer for each plane across index axis

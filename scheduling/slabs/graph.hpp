@@ -10,8 +10,9 @@
 
 namespace halocline {
 
-/// Read-after-write, write-after-read and write-after-write order by array name. `Handle` is an event in the executor and
-/// a number in tests. A lane is an in-order queue: of its readers of an array only the latest needs to be waited for.
+/// Read-after-write, write-after-read and write-after-write order by array name. `Handle` is an event in the executor
+/// and a number in tests. A lane is an in-order queue: of its readers of an array only the latest needs to be waited
+/// for.
 template <class Handle>
 class DependencyGraph {
  public:
