@@ -39,7 +39,7 @@ RayOperator::RayOperator(const Geometry& geometry, const Grid& volume, const Gri
   adjoint_ = std::make_shared<RayBackprojection>(geometry, projections, volume, projector, gpu);
 }
 
-Program RayOperator::program(const std::string& name) const {
+Program RayOperator::program(const std::string& name, int largest_subset) const {
   const Requirements forward = forward_->requirements(), adjoint = adjoint_->requirements();
   Program program;
   program.name = name;
@@ -50,6 +50,8 @@ Program RayOperator::program(const std::string& name) const {
   program.needs.halo_high = forward.halo_high;
   add_own_arrays(program, forward, forward_prefix);
   add_own_arrays(program, adjoint, adjoint_prefix);
+  if (largest_subset > 0 && static_cast<std::size_t>(largest_subset) < forward.stack[2])
+    program.needs.largest_part = program.needs.preferred_batch = largest_subset;
   program.detector_rows = adjoint.detector_rows;
   program.start.push_back([method = forward_, names = own_names(forward, forward_prefix, {})](Slab& slab) {
     const Slab::Names scope(slab, names);

@@ -17,8 +17,9 @@ class RayOperator {
   RayOperator(const Geometry& geometry, const Grid& volume, const Grid& projections, Projector projector,
               std::span<const DeviceModel> devices);
 
-  /// A program without steps: sizes, and what the kernels of A and A^T need.
-  Program program(const std::string& name) const;
+  /// A program without steps: sizes, and what the kernels of A and A^T need. Of a solver that works on subsets, whose
+  /// geometry and projections are sorted by subset (ViewSubsets), `largest_subset` is the views of the largest; 0: all.
+  Program program(const std::string& name, int largest_subset = 0) const;
   /// to = A from: `from` a volume, `to` projections.
   Step project(const std::string& from, const std::string& to) const;
   /// to = A^T from.

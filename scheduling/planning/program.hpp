@@ -21,6 +21,10 @@ class Slab;
 /// for any split.
 using Scalars = std::map<std::string, double>;
 
+/// The scalar that the executor sets: the number of the iteration that is under way, from 0; in `last` steps, of those
+/// done.
+inline constexpr const char* iteration_scalar = "iteration";
+
 /// What a step's kernels are launched for: slices of the slab, views of a batch, the first of which lie first in the
 /// arrays. Steps over slices have no views.
 struct WorkRange {
@@ -34,9 +38,14 @@ struct Step {
   std::vector<ArrayAccess> arrays;
   /// Names that `prepare` and `work` use, and the program's arrays that they stand for.
   std::map<std::string, std::string> names = {};
-  /// slices: how many slices below and above its own `work` reads of the volumes that the step only reads. At the
-  /// volume's faces there are fewer. The program's halos are at least as large.
+  /// slices: how many slices below and above its own `work` reads of the step's volumes, as they are before the step.
+  /// At the volume's faces there are fewer. The program's halos are at least as large. Volumes that it writes, too,
+  /// declare ArrayNeed::halo_inout; `work` may write their halos, which are lost.
   int halo_low = 0, halo_high = 0;
+  /// views, ray_sums, voxel_sums: the views that it goes over. Empty: all. What ray_sums write is 0 in these alone.
+  std::function<Range(const Scalars&)> views = {};
+  /// Whether it is done at all. Empty: always.
+  std::function<bool(const Scalars&)> due = {};
   /// ray_sums: once for every slab, before its first batch.
   std::function<void(Slab&)> prepare = {};
   /// voxel_sums: once for every batch and slab, before `work` adds the batch to slices (FDK's row filter).
@@ -74,6 +83,7 @@ struct Program {
   std::vector<std::function<void(Slab&)>> start = {};
   std::vector<Step> first = {};  ///< once
   std::vector<Step> each = {};   ///< an iteration
+  std::vector<Step> last = {};   ///< once, after the last iteration, whatever ended them
   /// Instead of steps: iterations of a stencil and the sums that steer them, which outlive the program.
   const StencilLoop* loop = nullptr;
   Reduction* reduction = nullptr;

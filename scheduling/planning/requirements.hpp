@@ -62,6 +62,7 @@ struct ArrayNeed {
   std::size_t rows = 0;        // kinds projections and image, whatever the slab needs; 0: see above
   int layer_views = 0;         // kind image: 0 = components
   int axis = 0;                // kind planes
+  bool halo_inout = false;     // volumes: a step of a program writes it and reads neighbours in it (Step::halo_low)
   bool on_device = false;      // volumes of lifetime input and output that stay on the devices: they need no bus
   /// Volumes of lifetime input: `count` float32 to so many elements as they are stored. Empty: they are float32.
   std::function<void(const float* from, std::byte* to, std::size_t count)> encode = {};
@@ -100,6 +101,7 @@ struct Requirements {
   std::function<Range(Range slices)> detector_rows;
   int preferred_batch = 16;  // views at a time, memory allowing
   int batch_step = 1;        // a batch has a multiple of it, and so has the stack
+  int largest_part = 0;      // of programs whose steps go over parts of the views: views of the largest; 0: all
   KernelCost cost;
 };
 

@@ -1,0 +1,53 @@
+// Ordered subsets of the views: each subset has views that are spread over all gantry angles.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "algorithms/geometry/geometry.hpp"
+#include "host/volume_source.hpp"
+#include "scheduling/planning/range.hpp"
+
+namespace halocline {
+
+/// Subset s has the views s, s + S, s + 2 S, ... of `views`, S at most `views` (Hudson & Larkin 1994). Sorted by subset
+/// they are one range each, so programs of solvers that use subsets work on the sorted stack.
+class ViewSubsets {
+ public:
+  /// Throws InputError (`subsets`) if `subsets` is below 1 or above `views`. They need not divide the views.
+  ViewSubsets(int views, int subsets);
+
+  int count() const { return static_cast<int>(begins_.size()) - 1; }
+  /// Of the sorted stack, those of subset s.
+  Range range(int s) const;
+  /// Views of the largest subset.
+  int largest() const;
+  /// The view n of the sorted stack is view order()[n] of the scan.
+  const std::vector<int>& order() const { return order_; }
+  /// Subsets in bit-reversed order: neighbours in the order lie far apart (Herman & Meyer 1993, simplified).
+  std::vector<int> bit_reversed() const;
+  /// The subsets of pass `pass` in an order that is drawn from (seed, pass) alone (Philox; Fisher & Yates).
+  std::vector<int> permutation(std::uint64_t seed, std::uint64_t pass) const;
+
+  /// The geometry of the sorted stack.
+  Geometry sorted(const Geometry& geometry) const;
+
+ private:
+  std::vector<int> order_;
+  std::vector<std::int64_t> begins_;
+};
+
+/// The views of `stack` in another order, read view by view.
+class SortedViews : public VolumeSource {
+ public:
+  /// View n is view order[n] of `stack`, which the caller keeps alive.
+  SortedViews(const VolumeSource& stack, std::vector<int> order);
+  const Grid& grid() const override { return stack_.grid(); }
+  void read(std::size_t first, std::size_t count, float* to) const override;
+
+ private:
+  const VolumeSource& stack_;
+  std::vector<int> order_;
+};
+
+}  // namespace halocline
