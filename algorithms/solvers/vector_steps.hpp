@@ -28,8 +28,8 @@ using Told = std::function<void(double sum, Scalars&)>;
 /// Of a program with these sizes. `over`: Domain::slices (arrays are volumes) or Domain::views (projections).
 class VectorSteps {
  public:
-  /// Adds the arrays of the sums to the program.
-  explicit VectorSteps(Program& program);
+  /// Adds the arrays of the sums to the program, of so many values a step (Step::sums).
+  explicit VectorSteps(Program& program, int slice_sums = 1, int view_sums = 1);
 
   Step set(Domain over, double a, const std::string& y) const;                                      ///< y = a
   Step scale(Domain over, Factor a, const std::string& x, const std::string& y) const;              ///< y = a x
@@ -41,13 +41,22 @@ class VectorSteps {
   Step dot(Domain over, const std::string& x, const std::string& y, Told told) const;       ///< <x, y>
   Step distance(Domain over, const std::string& x, const std::string& y, Told told) const;  ///< ||x - y||^2
 
- private:
-  Step elementwise(Domain over, const std::string& kernel, std::vector<ArrayAccess> arrays,
+  /// The largest voxel. Needs declare_largest().
+  Step largest(const std::string& x, Told told) const;
+  void declare_largest(Program& program) const { slices_.declare_largest(program.needs); }
+  /// A kernel of cl/sums.clh that takes the arrays, the partial sums and an Extent; the step's arrays are those.
+  Step sums(Domain over, const KernelSpec& kernel, std::vector<ArrayAccess> arrays, int count,
+            std::function<void(std::span<const double>, Scalars&)> told) const;
+  /// A kernel with a work-item an element, which takes the arrays, then the factors as floats, then the first element
+  /// and the one after the last (ulong).
+  Step elementwise(Domain over, const KernelSpec& kernel, std::vector<ArrayAccess> arrays,
                    std::vector<Factor> factors) const;
+
+ private:
   Step sum(Domain over, const std::string& kernel, const std::string& x, const std::string& y, Told told) const;
 
   std::array<std::size_t, 3> volume_, stack_;
-  SliceSums slices_, views_;
+  SliceSums slices_;  // of a value
 };
 
 }  // namespace halocline
