@@ -1,9 +1,11 @@
 #include "algorithms/solvers/vector_steps.hpp"
 
+#include <algorithm>
+
 namespace halocline {
 namespace {
 
-constexpr const char* file = "vectors.cl";
+constexpr const char* vectors = "vectors.cl";
 
 std::int32_t number(auto value) {
   return static_cast<std::int32_t>(value);
@@ -20,8 +22,8 @@ VectorSteps::VectorSteps(Program& program)
   views_.declare_views(program.needs);
 }
 
-Step VectorSteps::elementwise(Domain over, const std::string& kernel, std::vector<ArrayAccess> arrays,
-                              std::vector<Factor> factors) const {
+Step VectorSteps::elementwise(Domain over, const char* file, const std::string& kernel,
+                              const std::vector<ArrayAccess>& arrays, std::vector<Factor> factors) const {
   const auto& size = over == Domain::slices ? volume_ : stack_;
   const std::size_t layer = size[0] * size[1];
   Step step{.name = kernel, .over = over, .arrays = arrays};
@@ -40,34 +42,53 @@ Step VectorSteps::elementwise(Domain over, const std::string& kernel, std::vecto
 }
 
 Step VectorSteps::set(Domain over, double a, const std::string& y) const {
-  return elementwise(over, "vectors_set", {out(y)}, {a});
+  return elementwise(over, vectors, "vectors_set", {out(y)}, {a});
 }
 
 Step VectorSteps::scale(Domain over, Factor a, const std::string& x, const std::string& y) const {
-  return elementwise(over, "vectors_scale", {in(x), out(y)}, {std::move(a)});
+  return elementwise(over, vectors, "vectors_scale", {in(x), out(y)}, {std::move(a)});
 }
 
 Step VectorSteps::combine(Domain over, Factor a, const std::string& x, Factor b, const std::string& y) const {
-  return elementwise(over, "vectors_combine", {in(x), inout(y)}, {std::move(a), std::move(b)});
+  return elementwise(over, vectors, "vectors_combine", {in(x), inout(y)}, {std::move(a), std::move(b)});
 }
 
 Step VectorSteps::reciprocal(Domain over, const std::string& y) const {
-  return elementwise(over, "vectors_reciprocal", {inout(y)}, {});
+  return elementwise(over, vectors, "vectors_reciprocal", {inout(y)}, {});
 }
 
 Step VectorSteps::residual(const std::string& b, const std::string& w, const std::string& r) const {
-  return elementwise(Domain::views, "vectors_residual", {in(b), in(w), inout(r)}, {});
+  return elementwise(Domain::views, vectors, "vectors_residual", {in(b), in(w), inout(r)}, {});
+}
+
+Step VectorSteps::multiply(Domain over, const std::string& x, const std::string& y) const {
+  return elementwise(over, vectors, "vectors_multiply", {in(x), inout(y)}, {});
+}
+
+Step VectorSteps::clamp(const Bounds& bounds, const std::string& x) const {
+  return elementwise(Domain::slices, vectors, "vectors_clamp", {inout(x)}, {bounds.minimum, bounds.maximum});
 }
 
 Step VectorSteps::update(double a, const std::string& u, const std::string& w, const std::string& x,
-                         double lower) const {
-  return elementwise(Domain::slices, "vectors_update", {in(u), in(w), inout(x)}, {a, lower});
+                         const Bounds& bounds) const {
+  return elementwise(Domain::slices, vectors, "vectors_update", {in(u), in(w), inout(x)},
+                     {a, bounds.minimum, bounds.maximum});
 }
 
-Step VectorSteps::sum(Domain over, const std::string& kernel, const std::string& x, const std::string& y,
+Step VectorSteps::extrapolate(Domain over, Factor a, const std::string& u, const std::string& x) const {
+  return elementwise(over, vectors, "vectors_extrapolate", {inout(u), inout(x)}, {std::move(a)});
+}
+
+Step VectorSteps::sum(Domain over, const char* file, const std::string& kernel, const std::vector<std::string>& arrays,
                       Told told) const {
-  Step step{.name = kernel, .over = over, .arrays = {in(x)}, .reduced = std::move(told)};
-  if (y != x) step.arrays.push_back(in(y));
+  Step step{.name = kernel, .over = over, .reduced = std::move(told)};
+  std::vector<SlabArgument> arguments;
+  for (const auto& name : arrays) {
+    arguments.emplace_back(in(name));
+    const auto same = [&](const ArrayAccess& other) { return other.name == name; };
+    if (std::none_of(step.arrays.begin(), step.arrays.end(), same)) step.arrays.push_back(in(name));
+  }
+  arguments.emplace_back(out("partials"));
   const bool slices = over == Domain::slices;
   if (!slices) step.names = {{"partials", "view_partials"}, {"sums", "view_sums"}};
   const auto& size = slices ? volume_ : stack_;
@@ -76,17 +97,23 @@ Step VectorSteps::sum(Domain over, const std::string& kernel, const std::string&
     const std::int32_t offset = slices ? slab.offset() : number(range.begin);
     const structs::Extent extent{number(size[0]), number(size[1]),     number(size[2]),
                                  offset,          number(range.begin), number(range.end)};
-    sums.launch(slab, file, kernel, range, offset, {in(x), in(y), out("partials"), argument_struct(extent)});
+    auto all = arguments;
+    all.emplace_back(argument_struct(extent));
+    sums.launch(slab, file, kernel, range, offset, all);
   };
   return step;
 }
 
 Step VectorSteps::dot(Domain over, const std::string& x, const std::string& y, Told told) const {
-  return sum(over, "vectors_dot", x, y, std::move(told));
+  return sum(over, vectors, "vectors_dot", {x, y}, std::move(told));
+}
+
+Step VectorSteps::dot(Domain over, const std::string& x, const std::string& y, const std::string& w, Told told) const {
+  return sum(over, vectors, "vectors_weigh", {x, y, w}, std::move(told));
 }
 
 Step VectorSteps::distance(Domain over, const std::string& x, const std::string& y, Told told) const {
-  return sum(over, "vectors_distance", x, y, std::move(told));
+  return sum(over, vectors, "vectors_distance", {x, y}, std::move(told));
 }
 
 }  // namespace halocline
