@@ -2,6 +2,7 @@
 //
 //   vectors_set         y = a
 //   vectors_scale       y = a x
+//   vectors_rescale     y = a y
 //   vectors_combine     y = a x + b y
 //   vectors_reciprocal  y = 1 / y, 0 where y <= 0
 //   vectors_residual    r = (b - r) w
@@ -29,6 +30,11 @@ __kernel void vectors_scale(__global const float* restrict x, __global float* re
                             ulong end) {
   const size_t i = first + get_global_id(0);
   if (i < end) y[i] = a * x[i];
+}
+
+__kernel void vectors_rescale(__global float* restrict y, float a, ulong first, ulong end) {
+  const size_t i = first + get_global_id(0);
+  if (i < end) y[i] = a * y[i];
 }
 
 __kernel void vectors_combine(__global const float* restrict x, __global float* restrict y, float a, float b,
@@ -80,15 +86,13 @@ __kernel void vectors_dot(__global const float* restrict a, __global const float
                           Extent extent){STORE_SUMS(1, (real4)((real)a[AT(x, y, z)] * (real)b[AT(x, y, z)], 0, 0, 0))}
 
 __kernel void vectors_distance(__global const float* restrict a, __global const float* restrict b,
-                               __global sum_t* restrict partials, Extent extent) {
-  STORE_SUMS(1, (real4)(((real)a[AT(x, y, z)] - (real)b[AT(x, y, z)]) * ((real)a[AT(x, y, z)] - (real)b[AT(x, y, z)]),
-                        0, 0, 0))
-}
+                               __global sum_t* restrict partials, Extent extent){
+    STORE_SUMS(1, (real4)(((real)a[AT(x, y, z)] - (real)b[AT(x, y, z)]) * ((real)a[AT(x, y, z)] - (real)b[AT(x, y, z)]),
+                          0, 0, 0))}
 
 __kernel void vectors_weigh(__global const float* restrict a, __global const float* restrict b,
-                            __global const float* restrict w, __global sum_t* restrict partials, Extent extent) {
-  STORE_SUMS(1, (real4)((real)w[AT(x, y, z)] * (real)a[AT(x, y, z)] * (real)b[AT(x, y, z)], 0, 0, 0))
-}
+                            __global const float* restrict w, __global sum_t* restrict partials, Extent extent){
+    STORE_SUMS(1, (real4)((real)w[AT(x, y, z)] * (real)a[AT(x, y, z)] * (real)b[AT(x, y, z)], 0, 0, 0))}
 
 INLINE real turn(float from, float to, float before, float inverse) {
   return inverse > 0.0f ? ((real)from - (real)to) * ((real)to - (real)before) / (real)inverse : 0;
@@ -97,6 +101,5 @@ INLINE real turn(float from, float to, float before, float inverse) {
 __kernel void vectors_turn(__global const float* restrict from, __global const float* restrict to,
                            __global const float* restrict before, __global const float* restrict w,
                            __global sum_t* restrict partials, Extent extent) {
-  STORE_SUMS(
-      1, (real4)(turn(from[AT(x, y, z)], to[AT(x, y, z)], before[AT(x, y, z)], w[AT(x, y, z)]), 0, 0, 0))
+  STORE_SUMS(1, (real4)(turn(from[AT(x, y, z)], to[AT(x, y, z)], before[AT(x, y, z)], w[AT(x, y, z)]), 0, 0, 0))
 }

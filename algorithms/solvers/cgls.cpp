@@ -34,8 +34,9 @@ std::vector<Step> back(const RayOperator& A, const VectorSteps& vectors, bool we
   return {vectors.scale(views, 1, "r", "q"), vectors.multiply(views, "w", "q"), A.backproject("q", "s")};
 }
 
-std::vector<Step> begin(const RayOperator& A, const VectorSteps& vectors, const CglsParameters& parameters) {
-  std::vector<Step> steps = begin_image(vectors, parameters.from_start, 0, {});
+std::vector<Step> begin(Program& program, const RayOperator& A, const VectorSteps& vectors,
+                        const CglsParameters& parameters) {
+  std::vector<Step> steps = begin_image(program, vectors, parameters.from_start, {});
   steps.push_back(vectors.scale(views, 1, "b", "r"));
   if (parameters.from_start) append(steps, {A.project("x", "q"), vectors.combine(views, -1, "q", 1, "r")});
   const auto told = [](double sum, Scalars& known) { known["gamma"] = known["start"] = sum; };
@@ -58,11 +59,10 @@ Program cgls(const RayOperator& A, const CglsParameters& parameters) {
                     volume_array("s", Lifetime::iteration), projection_array("b", Lifetime::input),
                     projection_array("r", Lifetime::state), projection_array("q", Lifetime::iteration)});
   if (weights) declare(program, {projection_array("w", Lifetime::input)});
-  if (parameters.from_start) declare(program, {volume_array("x0", Lifetime::input)});
   program.needs.iterations = parameters.iterations;
   program.scalars = {{"gamma", 0}, {"start", 0}, {"beta", 0}, {"qq", 0}, {"es", 0}, {"residual", 0}, {"gradient", 0}};
   const VectorSteps vectors(program);
-  program.first = begin(A, vectors, parameters);
+  program.first = begin(program, A, vectors, parameters);
   program.each = {A.project("p", "q"), square(vectors, weights, "q", keep("qq")),
                   vectors.combine(slices, step_length, "p", 1, "x"), vectors.combine(views, minus_length, "q", 1, "r"),
                   square(vectors, weights, "r", keep_root("residual"))};

@@ -50,12 +50,10 @@ Program gradient(const RayOperator& A, const GradientParameters& parameters) {
   check_bounds(parameters.bounds);
   const bool weights = parameters.weights, momentum = parameters.momentum;
   Program program = A.program("gradient");
-  declare(program,
-          {volume_array("x", Lifetime::output), volume_array("u", Lifetime::iteration),
-           volume_array("1/d", Lifetime::state), projection_array("b", Lifetime::input),
-           projection_array("r", Lifetime::state)});  // W (b - A y)
+  declare(program, {volume_array("x", Lifetime::output), volume_array("u", Lifetime::iteration),
+                    volume_array("1/d", Lifetime::state), projection_array("b", Lifetime::input),
+                    projection_array("r", Lifetime::state)});  // W (b - A y)
   if (weights) declare(program, {projection_array("w", Lifetime::input)});
-  if (parameters.from_start) declare(program, {volume_array("x0", Lifetime::input)});
   if (momentum)  // q is b - A x, of which b - A y follows
     declare(program, {volume_array("y", Lifetime::state), projection_array("q", Lifetime::state)});
   program.needs.iterations = parameters.iterations;
@@ -63,7 +61,7 @@ Program gradient(const RayOperator& A, const GradientParameters& parameters) {
   if (momentum) program.scalars.insert({{"t", 1}, {"beta", 0}});
   const VectorSteps vectors(program);
   program.first = inverse_majoriser(A, vectors, weights);
-  append(program.first, begin_image(vectors, parameters.from_start, 0, parameters.bounds));
+  append(program.first, begin_image(program, vectors, parameters.from_start, parameters.bounds));
   program.first.push_back(project_start(A, vectors, parameters.from_start, "r"));
   append(program.first, residual(vectors, weights));
   if (momentum) append(program.first, {vectors.scale(slices, 1, "x", "y"), vectors.scale(views, 1, "r", "q")});

@@ -11,18 +11,16 @@ Program landweber(const RayOperator& A, const LandweberParameters& parameters) {
   const bool weights = parameters.weights;
   Program program = A.program("landweber");
   declare(program, {volume_array("x", Lifetime::output), volume_array("u", Lifetime::iteration),
-                    projection_array("b", Lifetime::input),
-                    projection_array("r", Lifetime::state)});  // W (b - A x)
+                    projection_array("b", Lifetime::input), projection_array("r", Lifetime::state)});  // W (b - A x)
   if (weights) declare(program, {projection_array("w", Lifetime::input)});
-  if (parameters.from_start) declare(program, {volume_array("x0", Lifetime::input)});
   program.needs.iterations = parameters.iterations;
   program.scalars = {{"norm", 0}, {"residual", 0}};
   const VectorSteps vectors(program);
   const auto omega = [relaxation = parameters.relaxation](const Scalars& known) {
     return ratio(relaxation, norm_margin * known.at("norm"));
   };
-  program.first = operator_norm(A, vectors, weights, "x", "u", "r");
-  append(program.first, begin_image(vectors, parameters.from_start, 0, parameters.bounds));
+  program.first = operator_norm(A, vectors, weights, "u", "r");
+  append(program.first, begin_image(program, vectors, parameters.from_start, parameters.bounds));
   program.first.push_back(project_start(A, vectors, parameters.from_start, "r"));
   append(program.first, residual(vectors, weights));
   append(program.first, weigh(vectors, weights, "r"));

@@ -51,9 +51,9 @@ Program lsqr(const RayOperator& A, const LsqrParameters& parameters) {
                     volume_array("s", Lifetime::iteration), projection_array("b", Lifetime::input),
                     projection_array("u", Lifetime::state), projection_array("q", Lifetime::iteration)});
   if (weights) declare(program, {projection_array("w", Lifetime::input)});
-  if (parameters.from_start) declare(program, {volume_array("x0", Lifetime::input)});
   program.needs.iterations = parameters.iterations;
-  for (const char* name : {"alpha", "beta", "rho bar", "phi bar", "phi/rho", "theta/rho", "start", "residual", "gradient"})
+  for (const char* name :
+       {"alpha", "beta", "rho bar", "phi bar", "phi/rho", "theta/rho", "start", "residual", "gradient"})
     program.scalars[name] = 0;
   const VectorSteps vectors(program);
   const auto begun = [](double square, Scalars& known) {
@@ -62,9 +62,9 @@ Program lsqr(const RayOperator& A, const LsqrParameters& parameters) {
     known["phi bar"] = known["residual"] = known["beta"];
     known["start"] = known["gradient"] = std::sqrt(square);
   };
-  program.first = begin_image(vectors, parameters.from_start, 0, {});
-  append(program.first, {project_start(A, vectors, parameters.from_start, "q"), vectors.scale(views, 1, "b", "u"), vectors.combine(views, -1, "q", 1, "u"),
-                         norm_of_u(vectors, weights, keep_root("beta"))});
+  program.first = begin_image(program, vectors, parameters.from_start, {});
+  append(program.first, {project_start(A, vectors, parameters.from_start, "q"), vectors.scale(views, 1, "b", "u"),
+                         vectors.combine(views, -1, "q", 1, "u"), norm_of_u(vectors, weights, keep_root("beta"))});
   append(program.first, back(A, vectors, weights));
   append(program.first, {vectors.dot(slices, "s", "s", begun), vectors.scale(slices, inverse("beta"), "s", "v"),
                          vectors.scale(slices, inverse("alpha"), "v", "p")});

@@ -14,14 +14,13 @@ Program os_sart(const RayOperator& A, const ViewSubsets& subsets, const OsSartPa
   declare(program, {volume_array("x", Lifetime::output), volume_array("u", Lifetime::iteration),
                     projection_array("b", Lifetime::input), projection_array("r", Lifetime::iteration),
                     projection_array("1/R", Lifetime::state)});
-  if (parameters.from_start) declare(program, {volume_array("x0", Lifetime::input)});
   program.needs.iterations = parameters.passes * subsets.count();
   const VectorSteps vectors(program);
   const SubsetSteps steps(subsets, parameters.order);
   const SubsetSums sums(program, A, vectors, steps, parameters.keep_sums);
   program.first = {vectors.set(slices, 1, "u"), A.project("u", "1/R"), vectors.reciprocal(views, "1/R")};
   append(program.first, sums.first());
-  append(program.first, begin_image(vectors, parameters.from_start, 0, parameters.bounds));
+  append(program.first, begin_image(program, vectors, parameters.from_start, parameters.bounds));
   program.each = {steps.over(A.project("x", "r")),
                   steps.over(vectors.distance(views, "b", "r", steps.keep_root_of_pass(program, "residual"))),
                   steps.over(vectors.residual("b", "1/R", "r")), steps.over(A.backproject("r", "u"))};

@@ -46,11 +46,11 @@ bool limits(const Bounds& bounds) {
   return std::isfinite(bounds.minimum) || std::isfinite(bounds.maximum);
 }
 
-std::vector<Step> begin_image(const VectorSteps& vectors, bool from_start, double value, const Bounds& bounds) {
-  if (!from_start) return {vectors.set(slices, value, "x")};
-  std::vector<Step> steps{vectors.scale(slices, 1, "x0", "x")};
-  if (limits(bounds)) steps.push_back(vectors.clamp(bounds, "x"));
-  return steps;
+std::vector<Step> begin_image(Program& program, const VectorSteps& vectors, bool from_start, const Bounds& bounds) {
+  if (!from_start) return {vectors.set(slices, 0, "x")};
+  program.given = {"x"};
+  if (!limits(bounds)) return {};
+  return {vectors.clamp(bounds, "x")};
 }
 
 Step project_start(const RayOperator& A, const VectorSteps& vectors, bool from_start, const std::string& r) {
@@ -67,12 +67,12 @@ std::vector<Step> residual(const VectorSteps& vectors, bool weights) {
                                                            : vectors.dot(views, "r", "r", keep_root("residual"))};
 }
 
-std::vector<Step> operator_norm(const RayOperator& A, const VectorSteps& vectors, bool weights, const std::string& x,
-                                const std::string& u, const std::string& r) {
+std::vector<Step> operator_norm(const RayOperator& A, const VectorSteps& vectors, bool weights, const std::string& u,
+                                const std::string& r) {
   const auto inverse = [](const Scalars& known) { return ratio(1, known.at("norm")); };
   std::vector<Step> steps{vectors.set(slices, 1, u), vectors.dot(slices, u, u, keep_root("norm"))};
   for (int n = 0; n < power_steps; ++n) {
-    append(steps, {vectors.scale(slices, inverse, u, x), A.project(x, r)});
+    append(steps, {vectors.scale(slices, inverse, u), A.project(u, r)});
     append(steps, weigh(vectors, weights, r));
     append(steps, {A.backproject(r, u), vectors.dot(slices, u, u, keep_root("norm"))});
   }
@@ -81,7 +81,8 @@ std::vector<Step> operator_norm(const RayOperator& A, const VectorSteps& vectors
 
 void check_iterations(int iterations, const char* name) {
   if (iterations < 1)
-    throw InputError({.what = fmt::format("`{}`", name), .found = fmt::format("{}", iterations), .expected = "at least 1"});
+    throw InputError(
+        {.what = fmt::format("`{}`", name), .found = fmt::format("{}", iterations), .expected = "at least 1"});
 }
 
 void check_relaxation(double relaxation) {
@@ -94,9 +95,8 @@ void check_relaxation(double relaxation) {
 
 void check_tolerance(double tolerance) {
   if (!(tolerance >= 0 && tolerance < 1))
-    throw InputError({.what = "`tolerance`",
-                      .found = fmt::format("{:g}", tolerance),
-                      .expected = "a number from 0 to below 1"});
+    throw InputError(
+        {.what = "`tolerance`", .found = fmt::format("{:g}", tolerance), .expected = "a number from 0 to below 1"});
 }
 
 void check_bounds(const Bounds& bounds) {

@@ -26,10 +26,10 @@ Told keep_root(const std::string& scalar);
 /// Whether any voxel can lie outside.
 bool limits(const Bounds& bounds);
 
-/// x = `value`, or the input "x0" within the bounds.
-std::vector<Step> begin_image(const VectorSteps& vectors, bool from_start, double value, const Bounds& bounds);
+/// x = 0, or what the caller gives for "x" (Program::given) put into the bounds.
+std::vector<Step> begin_image(Program& program, const VectorSteps& vectors, bool from_start, const Bounds& bounds);
 
-/// r = A x of a start as above, of value 0.
+/// r = A x of this start.
 Step project_start(const RayOperator& A, const VectorSteps& vectors, bool from_start, const std::string& r);
 
 /// Of r = A x: r becomes b - A x, and the scalar "residual" ||b - A x||_W. Without `weights` W is 1, else diag(w).
@@ -39,10 +39,10 @@ std::vector<Step> residual(const VectorSteps& vectors, bool weights);
 std::vector<Step> weigh(const VectorSteps& vectors, bool weights, const std::string& y);
 
 /// The scalar "norm" becomes ||A||^2_W, the largest eigenvalue of A^T W A, by 20 power steps from a volume of ones: at
-/// most the exact value, and where weights of rays are not negative mostly within 1 % of it. Works in the volumes `x`
-/// and `u` and the projections `r`.
-std::vector<Step> operator_norm(const RayOperator& A, const VectorSteps& vectors, bool weights, const std::string& x,
-                                const std::string& u, const std::string& r);
+/// most the exact value, and where weights of rays are not negative mostly within 1 % of it. Works in the volume `u`
+/// and the projections `r`.
+std::vector<Step> operator_norm(const RayOperator& A, const VectorSteps& vectors, bool weights, const std::string& u,
+                                const std::string& r);
 
 /// The scalar "norm" times this is safely no less than the exact value.
 inline constexpr double norm_margin = 1.05;

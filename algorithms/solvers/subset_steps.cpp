@@ -37,9 +37,7 @@ int SubsetSteps::turn(const Scalars& known) const {
 }
 
 Step SubsetSteps::over(Step step) const {
-  step.views = [*this](const Scalars& known) {
-    return subsets_.range(order_[static_cast<std::size_t>(turn(known))]);
-  };
+  step.views = [*this](const Scalars& known) { return subsets_.range(order_[static_cast<std::size_t>(turn(known))]); };
   return step;
 }
 
@@ -85,8 +83,7 @@ SubsetSums::SubsetSums(Program& program, const RayOperator& A, const VectorSteps
                        bool kept)
     : A_(A), vectors_(vectors), subsets_(subsets), kept_(kept || subsets.count() == 1) {
   if (!kept_) declare(program, {volume_array(inverse_of_turn, Lifetime::iteration)});
-  for (int s = 0; kept_ && s < subsets.count(); ++s)
-    declare(program, {volume_array(inverse_name(s), Lifetime::state)});
+  for (int s = 0; kept_ && s < subsets.count(); ++s) declare(program, {volume_array(inverse_name(s), Lifetime::state)});
 }
 
 std::vector<Step> SubsetSums::inverse(const std::string& name, const std::function<Step(Step)>& over) const {

@@ -25,8 +25,8 @@ class SubsetSteps {
   Step if_subset(Step step, int s) const;
   Step if_first(Step step) const;
   Step if_last(Step step) const;
-  /// For a sum over a subset: `scalar` becomes the root of the sums over the subsets of a pass, when these are complete.
-  /// Adds that scalar and one for the sum to the program.
+  /// For a sum over a subset: `scalar` becomes the root of the sums over the subsets of a pass, when these are
+  /// complete. Adds that scalar and one for the sum to the program.
   Told keep_root_of_pass(Program& program, const std::string& scalar) const;
   Told keep_of_pass(Program& program, const std::string& scalar) const;
 

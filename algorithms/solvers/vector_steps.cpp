@@ -49,6 +49,10 @@ Step VectorSteps::scale(Domain over, Factor a, const std::string& x, const std::
   return elementwise(over, vectors, "vectors_scale", {in(x), out(y)}, {std::move(a)});
 }
 
+Step VectorSteps::scale(Domain over, Factor a, const std::string& y) const {
+  return elementwise(over, vectors, "vectors_rescale", {inout(y)}, {std::move(a)});
+}
+
 Step VectorSteps::combine(Domain over, Factor a, const std::string& x, Factor b, const std::string& y) const {
   return elementwise(over, vectors, "vectors_combine", {in(x), inout(y)}, {std::move(a), std::move(b)});
 }
@@ -81,7 +85,10 @@ Step VectorSteps::extrapolate(Domain over, Factor a, const std::string& u, const
 
 Step VectorSteps::sum(Domain over, const char* file, const std::string& kernel, const std::vector<std::string>& arrays,
                       Told told) const {
-  Step step{.name = kernel, .over = over, .reduced = std::move(told)};
+  Step step{.name = kernel, .over = over, .arrays = {}};
+  step.reduced = [told = std::move(told)](std::span<const double> sums, Scalars& scalars) {
+    told(sums.front(), scalars);
+  };
   std::vector<SlabArgument> arguments;
   for (const auto& name : arrays) {
     arguments.emplace_back(in(name));

@@ -39,6 +39,7 @@ class VectorSteps {
 
   Step set(Domain over, double a, const std::string& y) const;                                      ///< y = a
   Step scale(Domain over, Factor a, const std::string& x, const std::string& y) const;              ///< y = a x
+  Step scale(Domain over, Factor a, const std::string& y) const;                                    ///< y = a y
   Step combine(Domain over, Factor a, const std::string& x, Factor b, const std::string& y) const;  ///< y = a x + b y
   Step multiply(Domain over, const std::string& x, const std::string& y) const;                     ///< y = x y
   Step reciprocal(Domain over, const std::string& y) const;                                         ///< 1 / y, or 0

@@ -3,6 +3,7 @@
 
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
+#include "host/thread_pool.hpp"
 #include "scheduling/execution/checkpoint_store.hpp"
 #include "scheduling/execution/checkpoint_timer.hpp"
 #include "scheduling/execution/device_threads.hpp"
@@ -10,6 +11,7 @@
 #include "scheduling/execution/partition.hpp"
 #include "scheduling/execution/run_support.hpp"
 #include "scheduling/planning/program_plan.hpp"
+#include "scheduling/planning/second_buffers.hpp"
 #include "scheduling/transport/in_process.hpp"
 
 namespace halocline {
@@ -29,11 +31,13 @@ class StepRun {
         time_(options.time_limit),
         stop_(options.keep_partial || options.checkpoint_store != nullptr),
         scalars_(program.scalars) {
+    scalars_[iteration_scalar] = 0;
     hold_arrays();
   }
 
   RunResult run() {
     const int begun_at = restore();
+    if (begun_at < 0) take_first_values();
     open(begun_at >= 0);
     if (begun_at < 0)
       for (const Step& step : program_.first) perform(step);
@@ -58,6 +62,7 @@ class StepRun {
       }
       stop_.begin(1);
       if (!stop_.go(0)) break;
+      scalars_[iteration_scalar] = done;
       for (const Step& step : program_.each) perform(step);
       time_.did(1);
       ++done;
@@ -77,11 +82,13 @@ class StepRun {
     const bool cut = by == StoppedBy::time || by == StoppedBy::interrupt;
     if (cut && options_.checkpoint_store != nullptr && done > 0) keep(done);
     if (by == StoppedBy::interrupt && !options_.keep_partial) throw_interrupted();
+    scalars_[iteration_scalar] = done;
+    for (const Step& step : program_.last) perform(step);
     deliver();
   }
 
   void hold_arrays() {
-    transport_.hold(sums_home, 2 * sizeof(double) * std::max(program_.needs.size[2], program_.needs.stack[2]));
+    transport_.hold(sums_home, sizeof(double) * count_step_sums(program_));
     for (const auto& [name, place] : places_of(plan_)) {
       const ArrayNeed& need = array_of(plan_.requirements, name);
       if (need.lifetime == Lifetime::output) output_name_ = name;
@@ -89,7 +96,23 @@ class StepRun {
         transport_.hold(name, *input_of(inputs_, program_, name).source);
       } else if (place == Place::home || plan_.slabs.size() > 1) {
         transport_.hold(name, whole_bytes(need, plan_.requirements));
+        if (place == Place::home && need.halo_inout)
+          transport_.hold(next_name(name), whole_bytes(need, plan_.requirements));
       }
+    }
+  }
+
+  // What the caller gives for volumes of the state.
+  void take_first_values() {
+    for (const auto& name : program_.given) {
+      const VolumeSource& source = *input_of(inputs_, program_, name).source;
+      transport_.hold(name, whole_bytes(array_of(program_.needs, name), plan_.requirements));
+      parallel_ranges(source.grid().count(), voxels_in_a_piece, [&](std::size_t first, std::size_t count) {
+        std::vector<float> voxels(count);
+        source.read(first, count, voxels.data());
+        transport_.put(name, first * sizeof(float), count * sizeof(float),
+                       reinterpret_cast<const std::byte*>(voxels.data()));
+      });
     }
   }
 
@@ -97,8 +120,10 @@ class StepRun {
   void open(bool restored) {
     std::vector<std::string> to_load;
     for (const auto& [name, place] : places_of(plan_)) {
-      const Lifetime lifetime = array_of(plan_.requirements, name).lifetime;
-      if (lifetime == Lifetime::input || (restored && lifetime != Lifetime::iteration)) to_load.push_back(name);
+      const ArrayNeed& need = array_of(plan_.requirements, name);
+      const bool first = !restored && is_given(program_, name),
+                 again = restored && need.lifetime != Lifetime::iteration;
+      if (need.lifetime == Lifetime::input || again || first) to_load.push_back(name);
     }
     for (const auto& slab : plan_.slabs) partitions_[slab.device] = nullptr;
     threads_.each(plan_, [&](int device) {
@@ -107,9 +132,13 @@ class StepRun {
       partition->start(to_load);
       partitions_.at(device) = std::move(partition);
     });
+    if (plan_.slabs.size() > 1) return;
+    for (const auto& name : program_.given)
+      if (places_of(plan_).at(name) != Place::home) transport_.drop(name);
   }
 
   void perform(const Step& step) {
+    if (step.due && !step.due(scalars_)) return;
     exchange_halos(step);
     transport_.begin_step();
     threads_.each(plan_, [&](int device) {
@@ -120,6 +149,7 @@ class StepRun {
         throw;
       }
     });
+    for (const auto& name : volumes_to_replace(program_, step, plan_)) transport_.swap(name, next_name(name));
     if (step.reduced) step.reduced(added_sums(step), scalars_);
   }
 
@@ -130,13 +160,22 @@ class StepRun {
     }
   }
 
-  double added_sums(const Step& step) const {
-    const std::size_t count = step.over == Domain::slices ? program_.needs.size[2] : program_.needs.stack[2];
-    std::vector<double> sums(2 * count);
-    transport_.get(sums_home, 0, sums.size() * sizeof(double), reinterpret_cast<std::byte*>(sums.data()));
-    double high = 0, low = 0;
-    for (std::size_t n = 0; n < count; ++n) high += sums[2 * n], low += sums[2 * n + 1];
-    return high + low;
+  std::vector<double> added_sums(const Step& step) const {
+    const Range all{0, static_cast<std::int64_t>(program_.needs.size[2])};
+    const Range range = step.over == Domain::slices ? all : views_of(step, program_.needs, scalars_);
+    const auto values = static_cast<std::size_t>(step.sums), count = static_cast<std::size_t>(range.count());
+    std::vector<double> parts(2 * values * count), result;
+    transport_.get(sums_home, 2 * values * sizeof(double) * static_cast<std::size_t>(range.begin),
+                   parts.size() * sizeof(double), reinterpret_cast<std::byte*>(parts.data()));
+    for (std::size_t value = 0; value < values; ++value) {
+      double high = 0, low = 0;
+      for (std::size_t n = 0; n < count; ++n) {
+        high += parts[2 * (n * values + value)];
+        low += parts[2 * (n * values + value) + 1];
+      }
+      result.push_back(high + low);
+    }
+    return result;
   }
 
   void report(int done) const {
