@@ -7,10 +7,7 @@
 //   penalised_voxels    z = z + carry delta, delta = x - tau (z + subsets delta)
 //   penalised_steps     tau = scale / max(tau, least)
 //   penalised_largest   tau = max(tau, d)
-//   penalised_scale     tau = a tau
-//   penalised_weigh     p = w p
 //   penalised_total     per slice: the sum of tau
-//   penalised_cut       x = min(max(x, minimum), maximum)
 //   penalised_descent   f = y - tau f
 //   penalised_momentum  y = u + beta (u - x), x = u
 //   penalised_restart   per slice: the sum of (y - u) (u - x) / tau
@@ -67,21 +64,6 @@ __kernel void penalised_largest(__global const float* restrict d, __global float
                                 ulong end) {
   const size_t i = first + get_global_id(0);
   if (i < end) tau[i] = fmax(tau[i], d[i]);
-}
-
-__kernel void penalised_scale(__global float* restrict tau, float a, ulong first, ulong end) {
-  const size_t i = first + get_global_id(0);
-  if (i < end) tau[i] = a * tau[i];
-}
-
-__kernel void penalised_weigh(__global const float* restrict w, __global float* restrict p, ulong first, ulong end) {
-  const size_t i = first + get_global_id(0);
-  if (i < end) p[i] = w[i] * p[i];
-}
-
-__kernel void penalised_cut(__global float* restrict x, float minimum, float maximum, ulong first, ulong end) {
-  const size_t i = first + get_global_id(0);
-  if (i < end) x[i] = fmin(fmax(x[i], minimum), maximum);
 }
 
 __kernel void penalised_descent(__global const float* restrict y, __global const float* restrict tau,

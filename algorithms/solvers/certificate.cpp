@@ -27,9 +27,9 @@ void Certificate::declare(Program& program) {
 }
 
 Step Certificate::told_data() const {
-  std::vector<ArrayAccess> arrays{in(arrays_.p), in(arrays_.b)};
-  if (!arrays_.w.empty()) arrays.push_back(in(arrays_.w));
-  arrays.push_back(in(arrays_.r));
+  std::vector<std::string> arrays{arrays_.p, arrays_.b};
+  if (!arrays_.w.empty()) arrays.push_back(arrays_.w);
+  arrays.push_back(arrays_.r);
   return vectors_.sums(Domain::views, {"penalised.cl", "penalised_data", arrays_.w.empty() ? "" : "-D WEIGHTED"},
                        arrays, 2, [](std::span<const double> sums, Scalars& known) {
                          known["data"] = sums[0];

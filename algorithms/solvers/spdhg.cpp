@@ -100,7 +100,7 @@ class Spdhg {
     auto& steps = program_.first;
     steps = {vectors_.set(slices, 1, "f"), A_.project("f", "p")};
     if (parameters_.weighted)
-      steps.push_back(vectors_.elementwise(views, {"penalised.cl", "penalised_weigh", ""}, {in("w"), inout("p")}, {}));
+      steps.push_back(vectors_.multiply(views, "w", "p"));
     steps.push_back(vectors_.set(slices, 0, "tau"));
     for (int s = 0; s < subsets_.count(); ++s) {
       steps.push_back(A_.backproject("p", "f"));
@@ -108,7 +108,7 @@ class Spdhg {
       steps.push_back(voxels("penalised_largest", {in("f"), inout("tau")}, {}));
     }
     const auto count = static_cast<double>(A_.volume().count());
-    steps.push_back(vectors_.sums(slices, {"penalised.cl", "penalised_total", ""}, {in("tau")}, 1,
+    steps.push_back(vectors_.sums(slices, {"penalised.cl", "penalised_total", ""}, {"tau"}, 1,
                                   [count](auto sums, Scalars& known) { known["mean"] = sums[0] / count; }));
     const double scale = safety / (eta_of(0) * subsets_.count());
     steps.push_back(voxels("penalised_steps", {inout("tau")}, {scale, [](const Scalars& known) {
@@ -116,7 +116,7 @@ class Spdhg {
                                                                  return mean > 0 ? least_seen * mean : 1.0;
                                                                }}));
     if (parameters_.given_start)
-      steps.push_back(voxels("penalised_cut", {inout("x")}, {penalty_.minimum(), penalty_.maximum()}));
+      steps.push_back(vectors_.clamp({penalty_.minimum(), penalty_.maximum()}, "x"));
     else
       steps.push_back(vectors_.set(slices, std::max(0.0, penalty_.minimum()), "x"));
     steps.insert(steps.end(), {penalty_.start(), A_.project("x", "r"),
@@ -154,7 +154,7 @@ class Spdhg {
       return eta / (1 + eta);
     };
     program_.each = {
-        when(begins_pass, voxels("penalised_scale", {inout("tau")}, {slower})),
+        when(begins_pass, vectors_.scale(slices, slower, "tau")),
         when(refreshes, A_.backproject("r", "z")),
         voxels("penalised_voxels", {in("x"), in("tau"), inout("z"), inout("f")}, {carry, subsets}),
         penalty_.prox("f", "tau", "x"),
