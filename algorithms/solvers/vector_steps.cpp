@@ -18,6 +18,8 @@ VectorSteps::VectorSteps(Program& program)
       stack_(program.needs.stack),
       slices_(program.needs.size, 1),
       views_(program.needs.stack, 1) {
+  const auto& arrays = program.needs.arrays;
+  if (std::any_of(arrays.begin(), arrays.end(), [](const ArrayNeed& need) { return need.name == "view_sums"; })) return;
   slices_.declare(program.needs);
   views_.declare_views(program.needs);
 }
@@ -73,10 +75,10 @@ Step VectorSteps::clamp(const Bounds& bounds, const std::string& x) const {
   return elementwise(Domain::slices, vectors, "vectors_clamp", {inout(x)}, {bounds.minimum, bounds.maximum});
 }
 
-Step VectorSteps::update(double a, const std::string& u, const std::string& w, const std::string& x,
+Step VectorSteps::update(Factor a, const std::string& u, const std::string& w, const std::string& x,
                          const Bounds& bounds) const {
   return elementwise(Domain::slices, vectors, "vectors_update", {in(u), in(w), inout(x)},
-                     {a, bounds.minimum, bounds.maximum});
+                     {std::move(a), bounds.minimum, bounds.maximum});
 }
 
 Step VectorSteps::extrapolate(Domain over, Factor a, const std::string& u, const std::string& x) const {

@@ -101,26 +101,22 @@ std::vector<Case> subset_cases() {
       cases.push_back(
           {"os_sart_" + name, subsets,
            [=](const auto& A, const auto& s) {
-             return os_sart(A, s, {.passes = 2, .relaxation = 1.3, .order = {}, .keep_sums = keep_sums});
+             return os_sart(A, s, {.passes = 2, .relaxation = 1.3, .keep_sums = keep_sums});
            },
            [](const Scan& scan) { return reference::os_sart(scan.problem(false, 0), scan.matrices(), 2, 1.3, {}); }});
-      cases.push_back({"os_sart_box_start_" + name, subsets,
-                       [=](const auto& A, const auto& s) {
-                         return os_sart(A, s,
-                                        {.passes = 2,
-                                         .relaxation = 0.7,
-                                         .bounds = box,
-                                         .from_start = true,
-                                         .order = {},
-                                         .keep_sums = keep_sums});
-                       },
-                       [](const Scan& scan) {
-                         return reference::os_sart(scan.problem(false, std::nullopt), scan.matrices(), 2, 0.7, box);
-                       }});
+      cases.push_back(
+          {"os_sart_box_start_" + name, subsets,
+           [=](const auto& A, const auto& s) {
+             return os_sart(
+                 A, s, {.passes = 2, .relaxation = 0.7, .bounds = box, .from_start = true, .keep_sums = keep_sums});
+           },
+           [](const Scan& scan) {
+             return reference::os_sart(scan.problem(false, std::nullopt), scan.matrices(), 2, 0.7, box);
+           }});
       cases.push_back(
           {"osem_start_" + name, subsets,
            [=](const auto& A, const auto& s) {
-             return osem(A, s, {.passes = 2, .from_start = true, .order = {}, .keep_sums = keep_sums});
+             return osem(A, s, {.passes = 2, .from_start = true, .keep_sums = keep_sums});
            },
            [](const Scan& scan) { return reference::osem(scan.problem(false, std::nullopt), scan.matrices(), 2); }});
     }

@@ -209,9 +209,8 @@ TEST(SolverInvariants, FirstIteratesOfSirtAndMlemAreTheSame) {
 
 TEST(SolverInvariants, OneSubsetIsSirt) {
   const auto x = run(cone(), [](const RayOperator& A) { return sirt(A, {.iterations = 5, .relaxation = 1.2}); });
-  const auto y = run(cone(), [](const RayOperator& A) {
-    return os_sart(A, cone().subsets, {.passes = 5, .relaxation = 1.2, .order = {}});
-  });
+  const auto y =
+      run(cone(), [](const RayOperator& A) { return os_sart(A, cone().subsets, {.passes = 5, .relaxation = 1.2}); });
   EXPECT_TRUE(y.output.voxels == x.output.voxels);
   EXPECT_EQ(y.scalars.at("residual"), x.scalars.at("residual"));
 }
@@ -219,13 +218,9 @@ TEST(SolverInvariants, OneSubsetIsSirt) {
 TEST(SolverInvariants, KeptSumsChangeNoBit) {
   const Scan scan(scene_of("cone_tilted"), 4);
   const auto with = [&](bool keep) {
-    return std::pair{run(scan,
-                         [&](const RayOperator& A) {
-                           return os_sart(A, scan.subsets, {.passes = 2, .order = {}, .keep_sums = keep});
-                         }),
-                     run(scan, [&](const RayOperator& A) {
-                       return osem(A, scan.subsets, {.passes = 2, .order = {}, .keep_sums = keep});
-                     })};
+    return std::pair{
+        run(scan, [&](const RayOperator& A) { return os_sart(A, scan.subsets, {.passes = 2, .keep_sums = keep}); }),
+        run(scan, [&](const RayOperator& A) { return osem(A, scan.subsets, {.passes = 2, .keep_sums = keep}); })};
   };
   const auto [x, u] = with(false);
   const auto [y, v] = with(true);
@@ -271,8 +266,8 @@ TEST(SolverInvariants, VoxelsThatNoRayMeetsAreNothing) {
   };
   expect("landweber", [](const RayOperator& A) { return landweber(A, {.iterations = 3}); });
   expect("gradient", [](const RayOperator& A) { return gradient(A, {.iterations = 3}); });
-  expect("os_sart", [&](const RayOperator& A) { return os_sart(A, scan.subsets, {.passes = 2, .order = {}}); });
-  expect("osem", [&](const RayOperator& A) { return osem(A, scan.subsets, {.passes = 2, .order = {}}); });
+  expect("os_sart", [&](const RayOperator& A) { return os_sart(A, scan.subsets, {.passes = 2}); });
+  expect("osem", [&](const RayOperator& A) { return osem(A, scan.subsets, {.passes = 2}); });
   expect("mlem", [](const RayOperator& A) { return mlem(A, {.iterations = 3}); });
   expect("ml_tr", [](const RayOperator& A) { return ml_tr(A, {.iterations = 3}); });
 }
@@ -293,15 +288,15 @@ TEST(SolverInvariants, NothingMeasuredIsNothing) {
     expect_nothing(*each, [](const RayOperator& A) { return ml_tr(A, {.iterations = 3, .weights = true}); });
   }
   expect_nothing(scan, [](const RayOperator& A) { return mlem(A, {.iterations = 3}); });
-  expect_nothing(scan, [](const RayOperator& A) { return os_sart(A, cone().subsets, {.passes = 3, .order = {}}); });
+  expect_nothing(scan, [](const RayOperator& A) { return os_sart(A, cone().subsets, {.passes = 3}); });
 }
 
 TEST(SolverInvariants, SubsetsAndMomentumGoOnFromEveryState) {
   const Scan scan(scene_of("cone"), 4);
   const std::vector<std::function<Program(const RayOperator&)>> solvers{
-      [&](const RayOperator& A) { return os_sart(A, scan.subsets, {.passes = 2, .order = {}}); },
-      [&](const RayOperator& A) { return os_sart(A, scan.subsets, {.passes = 2, .order = {}, .keep_sums = true}); },
-      [&](const RayOperator& A) { return osem(A, scan.subsets, {.passes = 2, .order = {}}); },
+      [&](const RayOperator& A) { return os_sart(A, scan.subsets, {.passes = 2}); },
+      [&](const RayOperator& A) { return os_sart(A, scan.subsets, {.passes = 2, .keep_sums = true}); },
+      [&](const RayOperator& A) { return osem(A, scan.subsets, {.passes = 2}); },
       [](const RayOperator& A) { return gradient(A, {.iterations = 8, .from_start = true}); },
       [](const RayOperator& A) { return lsqr(A, {.iterations = 8, .weights = true}); }};
   for (const auto& solver : solvers) {
@@ -329,7 +324,7 @@ TEST(SolverInvariants, SubsetsAndMomentumGoOnFromEveryState) {
 TEST(SolverInvariants, AreStreamedWhereTheDeviceIsSmall) {
   const Scan scan(scene_of("cone"), 4);
   const std::vector<std::function<Program(const RayOperator&)>> solvers{
-      [&](const RayOperator& A) { return os_sart(A, scan.subsets, {.passes = 2, .order = {}}); },
+      [&](const RayOperator& A) { return os_sart(A, scan.subsets, {.passes = 2}); },
       [](const RayOperator& A) { return gradient(A, {.iterations = 3, .weights = true}); },
       [](const RayOperator& A) { return ml_tr(A, {.iterations = 3}); }};
   for (const auto& solver : solvers) {
@@ -368,8 +363,7 @@ TEST(SolverErrors, NameTheParameter) {
   EXPECT_THAT(message([](const auto& A) { return ml_tr(A, {.relaxation = 0}); }), HasSubstr("`relaxation` is 0"));
   EXPECT_THAT(message([](const auto& A) { return mlem(A, {.iterations = -1}); }), HasSubstr("`iterations` is -1"));
   const ViewSubsets subsets(9, 3);
-  EXPECT_THAT(message([&](const auto& A) { return os_sart(A, subsets, {.passes = 0, .order = {}}); }),
-              HasSubstr("`passes` is 0"));
+  EXPECT_THAT(message([&](const auto& A) { return os_sart(A, subsets, {.passes = 0}); }), HasSubstr("`passes` is 0"));
   EXPECT_THAT(message([&](const auto& A) {
                 return osem(A, subsets, {.order = {0, 1, 1}});
               }),
