@@ -38,7 +38,7 @@ std::vector<Step> accelerated(const VectorSteps& vectors, const GradientParamete
   std::vector<Step> steps{vectors.multiply(slices, "1/d", "u"), vectors.combine(slices, 1, "y", 1, "u")};
   if (limits(parameters.bounds)) steps.push_back(vectors.clamp(parameters.bounds, "u"));
   const auto told = [restart = parameters.restart](double turn, Scalars& known) { move_on(turn, restart, known); };
-  append(steps, {vectors.sum(slices, "vectors.cl", "vectors_turn", {"y", "u", "x", "1/d"}, told),
+  append(steps, {vectors.sum(slices, {"vectors.cl", "vectors_turn", ""}, {"y", "u", "x", "1/d"}, told),
                  vectors.scale(slices, 1, "u", "y"), vectors.extrapolate(slices, beta, "y", "x")});
   return steps;
 }

@@ -30,7 +30,8 @@ constexpr const char* adjoint_prefix = "adjoint ";
 }  // namespace
 
 RayOperator::RayOperator(const Geometry& geometry, const Grid& volume, const Grid& projections, Projector projector,
-                         std::span<const DeviceModel> devices) {
+                         std::span<const DeviceModel> devices)
+    : volume_(volume), projections_(projections) {
   const bool gpu = !std::all_of(devices.begin(), devices.end(), [](const DeviceModel& device) { return device.cpu; });
   ProjectionParameters parameters;
   parameters.projector = projector;

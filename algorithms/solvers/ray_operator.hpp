@@ -17,6 +17,8 @@ class RayOperator {
   RayOperator(const Geometry& geometry, const Grid& volume, const Grid& projections, Projector projector,
               std::span<const DeviceModel> devices);
 
+  const Grid& volume() const { return volume_; }
+  const Grid& projections() const { return projections_; }
   /// A program without steps: sizes, and what the kernels of A and A^T need. Of a solver that works on subsets, whose
   /// geometry and projections are sorted by subset (ViewSubsets), `largest_subset` is the views of the largest; 0: all.
   Program program(const std::string& name, int largest_subset = 0) const;
@@ -26,6 +28,7 @@ class RayOperator {
   Step backproject(const std::string& from, const std::string& to) const;
 
  private:
+  Grid volume_, projections_;
   std::shared_ptr<const RayProjection> forward_;
   std::shared_ptr<const RayBackprojection> adjoint_;
 };

@@ -34,8 +34,8 @@ using Told = std::function<void(double sum, Scalars&)>;
 /// Of a program with these sizes. `over`: Domain::slices (arrays are volumes) or Domain::views (projections).
 class VectorSteps {
  public:
-  /// Adds the arrays of the sums to the program, unless it has them.
-  explicit VectorSteps(Program& program);
+  /// Adds the arrays of the sums to the program, of so many values a step (Step::sums), unless it has them.
+  explicit VectorSteps(Program& program, int slice_sums = 1, int view_sums = 1);
 
   Step set(Domain over, double a, const std::string& y) const;                                      ///< y = a
   Step scale(Domain over, Factor a, const std::string& x, const std::string& y) const;              ///< y = a x
@@ -55,16 +55,22 @@ class VectorSteps {
   /// <x, w y>.
   Step dot(Domain over, const std::string& x, const std::string& y, const std::string& w, Told told) const;
 
-  /// A kernel over elements with these arrays and factors as its arguments, and a range of elements.
-  Step elementwise(Domain over, const char* file, const std::string& kernel, const std::vector<ArrayAccess>& arrays,
+  /// The largest voxel. Needs declare_largest().
+  Step largest(const std::string& x, Told told) const;
+  void declare_largest(Program& program) const;
+
+  /// A kernel with a work-item an element, which takes the arrays, then the factors as floats, then the first element
+  /// and the one after the last (ulong).
+  Step elementwise(Domain over, const KernelSpec& kernel, const std::vector<ArrayAccess>& arrays,
                    std::vector<Factor> factors) const;
-  /// A kernel of cl/sums.clh with these arrays, the partial sums and an Extent as its arguments.
-  Step sum(Domain over, const char* file, const std::string& kernel, const std::vector<std::string>& arrays,
-           Told told) const;
+  /// A kernel of cl/sums.clh that takes the arrays, the partial sums and an Extent, and leaves `count` values.
+  Step sums(Domain over, const KernelSpec& kernel, const std::vector<std::string>& arrays, int count,
+            std::function<void(std::span<const double>, Scalars&)> told) const;
+  /// The same of one value.
+  Step sum(Domain over, const KernelSpec& kernel, const std::vector<std::string>& arrays, Told told) const;
 
  private:
   std::array<std::size_t, 3> volume_, stack_;
-  SliceSums slices_, views_;
 };
 
 }  // namespace halocline

@@ -1,5 +1,7 @@
 // Programs of any steps: visits to slabs and batches (Form::steps).
+#include <algorithm>
 #include <chrono>
+#include <limits>
 
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
@@ -168,12 +170,13 @@ class StepRun {
     transport_.get(sums_home, 2 * values * sizeof(double) * static_cast<std::size_t>(range.begin),
                    parts.size() * sizeof(double), reinterpret_cast<std::byte*>(parts.data()));
     for (std::size_t value = 0; value < values; ++value) {
-      double high = 0, low = 0;
+      double high = 0, low = 0, largest = -std::numeric_limits<double>::infinity();
       for (std::size_t n = 0; n < count; ++n) {
+        largest = std::max(largest, parts[2 * (n * values + value)]);
         high += parts[2 * (n * values + value)];
         low += parts[2 * (n * values + value) + 1];
       }
-      result.push_back(high + low);
+      result.push_back(step.largest ? largest : high + low);
     }
     return result;
   }
