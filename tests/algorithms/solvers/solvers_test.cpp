@@ -6,17 +6,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <deque>
-#include <map>
-#include <optional>
 #include <string>
 
 #include "algorithms/solvers/reconstruct.hpp"
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
-#include "scheduling/execution/checkpoint_store.hpp"
 #include "tests/reference/ray_matrix.hpp"
+#include "tests/reference/shepp_logan.hpp"
+#include "tests/support/kept_states.hpp"
 
 namespace halocline {
 namespace {
@@ -163,34 +160,6 @@ TEST_P(SolverScenes, BytesOverTheBusAreThosePredicted) {
     }
 }
 
-// Copies of the states of a run, and one of them to go on from.
-class Memory : public CheckpointStore {
- public:
-  struct Kept {
-    RunState state;  // without read
-    std::map<std::string, std::vector<std::byte>> arrays;
-  };
-  void keep(const RunState& state) override {
-    Kept kept{state, {}};
-    kept.state.read = nullptr;
-    for (const auto& [name, bytes] : state.arrays) {
-      kept.arrays[name].resize(bytes);
-      state.read(name, 0, bytes, kept.arrays[name].data());
-    }
-    all.push_back(std::move(kept));
-  }
-  std::optional<RunState> kept() override {
-    if (from == nullptr) return std::nullopt;
-    RunState state = from->state;
-    state.read = [kept = from](const std::string& name, std::size_t first, std::size_t count, std::byte* to) {
-      std::memcpy(to, kept->arrays.at(name).data() + first, count);
-    };
-    return state;
-  }
-  std::deque<Kept> all;
-  const Kept* from = nullptr;
-};
-
 const reference::Scene& cone() {
   static const auto all = reference::scenes();
   return all.front();
@@ -204,7 +173,7 @@ TEST(Solvers, GoOnFromEveryStateToTheSameBits) {
   for (const char* method : {"sirt", "cgls"}) {
     const ReconstructionParameters parameters{.method = method, .iterations = 5};
     const auto whole = run(cone_projections(), cone(), parameters);
-    Memory memory;
+    KeptStates memory;
     RunOptions keeping = split(2, 3);
     keeping.checkpoint_store = &memory;
     keeping.keep_every = 0;
@@ -212,7 +181,7 @@ TEST(Solvers, GoOnFromEveryStateToTheSameBits) {
     ASSERT_EQ(memory.all.size(), 4u) << method;
     for (const auto& state : memory.all)
       for (auto options : {RunOptions(), split(0, 2), split(3, 1)}) {
-        Memory kept;
+        KeptStates kept;
         kept.from = &state;
         options.checkpoint_store = &kept;
         const auto other = run(cone_projections(), cone(), parameters, device(), options);
@@ -223,7 +192,7 @@ TEST(Solvers, GoOnFromEveryStateToTheSameBits) {
 }
 
 TEST(Solvers, RefuseTheStateOfAnotherJob) {
-  Memory memory;
+  KeptStates memory;
   RunOptions options;
   options.checkpoint_store = &memory;
   options.keep_every = 0;
@@ -234,7 +203,7 @@ TEST(Solvers, RefuseTheStateOfAnotherJob) {
 
 TEST(Solvers, KeepWhatThereIsWhenTheyAreInterrupted) {
   const auto expected = run(cone_projections(), cone(), {.iterations = 3});
-  Memory memory;
+  KeptStates memory;
   RunOptions options;
   options.keep_partial = true;
   options.checkpoint_store = &memory;
@@ -307,31 +276,6 @@ TEST(Solvers, OfNothingIsNothing) {
   }
 }
 
-// Modified Shepp-Logan (Toft 1996): value, half axes, centre, angle; in half widths of the picture.
-Volume shepp_logan(const Grid& grid) {
-  constexpr double ellipses[][6] = {{1, .69, .92, 0, 0, 0},        {-.8, .6624, .874, 0, -.0184, 0},
-                                    {-.2, .11, .31, .22, 0, -18},  {-.2, .16, .41, -.22, 0, 18},
-                                    {.1, .21, .25, 0, .35, 0},     {.1, .046, .046, 0, .1, 0},
-                                    {.1, .046, .046, 0, -.1, 0},   {.1, .046, .023, -.08, -.605, 0},
-                                    {.1, .023, .023, 0, -.606, 0}, {.1, .023, .046, .06, -.605, 0}};
-  constexpr int fine = 4;  // points along each edge of a pixel
-  Volume picture(grid);
-  const std::size_t nx = grid.size[0], ny = grid.size[1];
-  for (std::size_t n = 0; n < nx * ny * fine * fine; ++n) {
-    const std::size_t i = n % (nx * fine), j = n / (nx * fine);
-    const double x = (static_cast<double>(i) + 0.5) / fine / static_cast<double>(nx) * 2 - 1,
-                 y = (static_cast<double>(j) + 0.5) / fine / static_cast<double>(ny) * 2 - 1;
-    double value = 0;
-    for (const auto& [grey, a, b, cx, cy, degrees] : ellipses) {
-      const double angle = degrees * M_PI / 180, u = (x - cx) * std::cos(angle) + (y - cy) * std::sin(angle),
-                   v = -(x - cx) * std::sin(angle) + (y - cy) * std::cos(angle);
-      if (u * u / (a * a) + v * v / (b * b) <= 1) value += grey;
-    }
-    picture.voxels[i / fine + nx * (j / fine)] += static_cast<float>(value / (fine * fine));
-  }
-  return picture;
-}
-
 // Residual relative to b, and RMS error, in double, after k iterations.
 struct Known {
   int k;
@@ -339,15 +283,9 @@ struct Known {
 };
 
 TEST(Solvers, HaveTheKnownAnswersOfAParallelScan) {
-  CircularOptions options;
-  options.sid = 1000;
-  options.sdd = 0;
-  options.projections = 24;
-  options.arc = 180;
-  const reference::Scene scene{"T0", circular_geometry(options), reference::detector(47, 1, 24, 1, 1),
-                               default_grid({32, 32, 1}, {1, 1, 1})};
+  const reference::Scene scene = reference::small_parallel_scan();
   const Matrix A(scene, Projector::joseph);
-  const Volume truth = shepp_logan(scene.grid);
+  const Volume truth = reference::shepp_logan(scene.grid);
   const Vector exact_truth(truth.voxels.begin(), truth.voxels.end()), exact = A.times(exact_truth);
   Volume b(scene.projections);
   for (std::size_t n = 0; n < exact.size(); ++n) b.voxels[n] = static_cast<float>(exact[n]);
