@@ -1,8 +1,6 @@
 // ASD-POCS: passes of OS-SART, each followed by steps that lower the total variation, as a program.
 #pragma once
 
-#include <array>
-
 #include "algorithms/solvers/ray_operator.hpp"
 #include "algorithms/solvers/vector_steps.hpp"
 #include "algorithms/solvers/view_subsets.hpp"
@@ -28,13 +26,12 @@ struct AsdPocsParameters {
 };
 
 /// Lowers TV(x) = sum sqrt(|grad x|^2 + 1e-16) among images that agree with the data to `data_distance` (Sidky & Pan
-/// 2008, with OS-SART in the place of ART, and backward differences divided by `spacing`, the edges of a voxel). A
+/// 2008, with OS-SART in the place of ART, and backward differences divided by the edges of a voxel). A
 /// heuristic: x depends on all of the parameters, and there is no objective that it minimises. `A` is of the geometry
 /// that `subsets` sorts, and the input projections "b" are sorted, too (SortedViews). With `from_start` another input:
 /// the volume "x". Output: volume "x", after the last descent. Scalars "residual": as os_sart(), at the end ||b - A
 /// x||; "moved", "descended": how far, as a norm, the last pass and descent moved x; "step": length of the descent's
 /// steps. Throws InputError for parameters out of range.
-Program asd_pocs(const RayOperator& A, const ViewSubsets& subsets, const std::array<double, 3>& spacing,
-                 const AsdPocsParameters& parameters);
+Program asd_pocs(const RayOperator& A, const ViewSubsets& subsets, const AsdPocsParameters& parameters);
 
 }  // namespace halocline
