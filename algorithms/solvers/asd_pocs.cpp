@@ -15,7 +15,7 @@ namespace halocline {
 namespace {
 
 constexpr auto slices = Domain::slices, views = Domain::views;
-constexpr float smoothing = 1e-8f;  // of the paper, (8)
+constexpr float smoothing = 1e-8f;  // as in the paper
 
 // g = the gradient of TV at x.
 Step gradient_of_variation(const std::array<double, 3>& spacing) {

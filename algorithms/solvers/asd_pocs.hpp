@@ -7,7 +7,7 @@
 
 namespace halocline {
 
-/// As Sidky & Pan 2008, section 3, calls them; defaults are theirs but for `descent_length`.
+/// Greek and Latin names are those of Sidky & Pan 2008, and so are the defaults but for `descent_length`.
 struct AsdPocsParameters {
   int passes = 50;                   ///< each of as many iterations as there are subsets
   double relaxation = 1;             ///< beta of the first pass, 0 < beta < 2
