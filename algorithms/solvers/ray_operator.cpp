@@ -30,14 +30,14 @@ constexpr const char* adjoint_prefix = "adjoint ";
 }  // namespace
 
 RayOperator::RayOperator(const Geometry& geometry, const Grid& volume, const Grid& projections, Projector projector,
-                         std::span<const DeviceModel> devices)
+                         std::span<const DeviceModel> devices, std::optional<Projector> backprojector)
     : volume_(volume), projections_(projections) {
   const bool gpu = !std::all_of(devices.begin(), devices.end(), [](const DeviceModel& device) { return device.cpu; });
   ProjectionParameters parameters;
   parameters.projector = projector;
   parameters.gpu = gpu;
   forward_ = std::make_shared<RayProjection>(geometry, volume, projections, parameters);
-  adjoint_ = std::make_shared<RayBackprojection>(geometry, projections, volume, projector, gpu);
+  adjoint_ = std::make_shared<RayBackprojection>(geometry, projections, volume, backprojector.value_or(projector), gpu);
 }
 
 Program RayOperator::program(const std::string& name, int largest_subset) const {

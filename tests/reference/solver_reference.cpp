@@ -143,6 +143,35 @@ Vector osem(const LeastSquares& problem, const Subsets& subsets, int passes) {
   return x;
 }
 
+// The Krylov basis made orthogonal twice; B^T A of it too, and x by projection on that.
+std::pair<Vector, double> ba_gmres(const LeastSquares& problem, const Matrix& B, int iterations) {
+  const Vector right = B.transposed_times(minus(problem.b, problem.A.times(problem.x)));
+  std::vector<Vector> basis, images;  // images: orthonormal; basis: B^T A basis[n] = images[n]
+  Vector next = right;
+  for (int k = 0; k < iterations; ++k) {
+    Vector direction = next, image = B.transposed_times(problem.A.times(direction));
+    for (int twice = 0; twice < 2; ++twice)
+      for (std::size_t n = 0; n < images.size(); ++n) {
+        const double part = dot(image, images[n]);
+        image = plus(image, -part, images[n]);
+        direction = plus(direction, -part, basis[n]);
+      }
+    const double length = norm(image);
+    for (double& each : image) each /= length;
+    for (double& each : direction) each /= length;
+    images.push_back(image);
+    basis.push_back(direction);
+    next = image;
+  }
+  Vector x = problem.x, rest = right;
+  for (std::size_t n = 0; n < basis.size(); ++n) {
+    const double part = dot(rest, images[n]);
+    rest = plus(rest, -part, images[n]);
+    x = plus(x, part, basis[n]);
+  }
+  return {x, norm(rest)};
+}
+
 Vector ml_tr(const LeastSquares& problem, int iterations, double relaxation, const Bounds& bounds) {
   const Matrix& A = problem.A;
   const Vector lengths = A.times(Vector(A.voxels(), 1.0));

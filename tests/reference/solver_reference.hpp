@@ -37,6 +37,9 @@ double total_variation(const Grid& grid, const Vector& x, Vector* gradient = nul
 std::pair<Vector, double> asd_pocs(const LeastSquares& problem, const Subsets& subsets, const Grid& grid,
                                    const AsdPocsParameters& parameters);
 
+/// BA-GMRES from 0 with the transposed of `B` for the back-projection: x, and ||B^T (b - A x)||.
+std::pair<Vector, double> ba_gmres(const LeastSquares& problem, const Matrix& B, int iterations);
+
 /// w: counts without an object.
 Vector ml_tr(const LeastSquares& problem, int iterations, double relaxation, const Bounds& bounds);
 

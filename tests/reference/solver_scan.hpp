@@ -56,9 +56,10 @@ struct Scan {
 
 /// The program of a solver, with the scan's values for the inputs that it has.
 inline RunResult run(const Scan& scan, const std::function<Program(const RayOperator&)>& solver,
-                     const std::vector<Device>& devices = device(), const RunOptions& options = {}) {
+                     const std::vector<Device>& devices = device(), const RunOptions& options = {},
+                     Projector backprojector = Projector::joseph) {
   const RayOperator A(scan.scene.geometry, scan.scene.grid, scan.scene.projections, Projector::joseph,
-                      device_models(devices));
+                      device_models(devices), backprojector);
   const Program program = solver(A);
   std::map<std::string, const Volume*> inputs{{"b", &scan.b}};
   for (const auto& need : program.needs.arrays)
