@@ -15,7 +15,7 @@ namespace halocline {
 namespace {
 
 constexpr auto slices = Domain::slices, views = Domain::views;
-constexpr float smoothing = 1e-8f;  // of the paper, (8)
+constexpr float smoothing = 1e-8f;  // as in the paper
 
 // g = the gradient of TV at x.
 Step gradient_of_variation(const std::array<double, 3>& spacing) {
@@ -40,8 +40,7 @@ void adapt(double square, const AsdPocsParameters& parameters, Scalars& known) {
 }
 
 // Of the program's volume "before": from x as the pass found it to x as the descent found it.
-std::vector<Step> descent(const RayOperator& A, const VectorSteps& vectors, const std::array<double, 3>& spacing,
-                          const AsdPocsParameters& parameters) {
+std::vector<Step> descent(const RayOperator& A, const VectorSteps& vectors, const AsdPocsParameters& parameters) {
   const auto moved = [alpha = parameters.descent_length](double square, Scalars& known) {
     known["moved"] = std::sqrt(square);
     if (known["step"] == 0) known["step"] = alpha * known["moved"];
@@ -52,7 +51,7 @@ std::vector<Step> descent(const RayOperator& A, const VectorSteps& vectors, cons
     append(steps, {A.project("x", "r"), vectors.distance(views, "b", "r", keep_root("distance"))});
   steps.push_back(vectors.scale(slices, 1, "x", "before"));
   for (int n = 0; n < parameters.descent_steps; ++n)
-    append(steps, {gradient_of_variation(spacing), vectors.dot(slices, "g", "g", keep_root("slope")),
+    append(steps, {gradient_of_variation(A.volume().spacing), vectors.dot(slices, "g", "g", keep_root("slope")),
                    vectors.combine(slices, minus_step, "g", 1, "x")});
   steps.push_back(vectors.distance(slices, "x", "before",
                                    [parameters](double square, Scalars& known) { adapt(square, parameters, known); }));
@@ -72,17 +71,16 @@ void check(const AsdPocsParameters& parameters) {
 
 }  // namespace
 
-Program asd_pocs(const RayOperator& A, const ViewSubsets& subsets, const std::array<double, 3>& spacing,
-                 const AsdPocsParameters& parameters) {
+Program asd_pocs(const RayOperator& A, const ViewSubsets& subsets, const AsdPocsParameters& parameters) {
   check(parameters);
   Program program = os_sart(A, subsets,
                             {.passes = parameters.passes,
                              .relaxation = parameters.relaxation,
-                             .relaxation_factor = parameters.relaxation_factor,
                              .bounds = parameters.bounds,
                              .from_start = parameters.from_start,
                              .order = parameters.order,
-                             .keep_sums = parameters.keep_sums});
+                             .keep_sums = parameters.keep_sums,
+                             .relaxation_factor = parameters.relaxation_factor});
   program.name = program.needs.algorithm = "asd-pocs";
   program.needs.halo_low = std::max(program.needs.halo_low, 1);
   program.needs.halo_high = std::max(program.needs.halo_high, 1);
@@ -91,7 +89,7 @@ Program asd_pocs(const RayOperator& A, const ViewSubsets& subsets, const std::ar
   const VectorSteps vectors(program);
   const SubsetSteps steps(subsets, parameters.order);
   program.each.insert(program.each.begin(), steps.if_first(vectors.scale(slices, 1, "x", "before")));
-  for (Step& step : descent(A, vectors, spacing, parameters)) program.each.push_back(steps.if_last(std::move(step)));
+  for (Step& step : descent(A, vectors, parameters)) program.each.push_back(steps.if_last(std::move(step)));
   return program;
 }
 

@@ -1,15 +1,13 @@
 // ASD-POCS: passes of OS-SART, each followed by steps that lower the total variation, as a program.
 #pragma once
 
-#include <array>
-
 #include "algorithms/solvers/ray_operator.hpp"
 #include "algorithms/solvers/vector_steps.hpp"
 #include "algorithms/solvers/view_subsets.hpp"
 
 namespace halocline {
 
-/// As Sidky & Pan 2008, section 3, calls them; defaults are theirs but for `descent_length`.
+/// Greek and Latin names are those of Sidky & Pan 2008, and so are the defaults but for `descent_length`.
 struct AsdPocsParameters {
   int passes = 50;                   ///< each of as many iterations as there are subsets
   double relaxation = 1;             ///< beta of the first pass, 0 < beta < 2
@@ -28,13 +26,12 @@ struct AsdPocsParameters {
 };
 
 /// Lowers TV(x) = sum sqrt(|grad x|^2 + 1e-16) among images that agree with the data to `data_distance` (Sidky & Pan
-/// 2008, with OS-SART in the place of ART, and backward differences divided by `spacing`, the edges of a voxel). A
+/// 2008, with OS-SART in the place of ART, and backward differences divided by the edges of a voxel). A
 /// heuristic: x depends on all of the parameters, and there is no objective that it minimises. `A` is of the geometry
 /// that `subsets` sorts, and the input projections "b" are sorted, too (SortedViews). With `from_start` another input:
 /// the volume "x". Output: volume "x", after the last descent. Scalars "residual": as os_sart(), at the end ||b - A
 /// x||; "moved", "descended": how far, as a norm, the last pass and descent moved x; "step": length of the descent's
 /// steps. Throws InputError for parameters out of range.
-Program asd_pocs(const RayOperator& A, const ViewSubsets& subsets, const std::array<double, 3>& spacing,
-                 const AsdPocsParameters& parameters);
+Program asd_pocs(const RayOperator& A, const ViewSubsets& subsets, const AsdPocsParameters& parameters);
 
 }  // namespace halocline

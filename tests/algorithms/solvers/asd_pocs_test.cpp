@@ -28,8 +28,7 @@ using reference::Vector;
 RunResult found_by(const Scan& scan, const AsdPocsParameters& parameters, const std::vector<Device>& devices = device(),
                    const RunOptions& options = {}) {
   return run(
-      scan, [&](const RayOperator& A) { return asd_pocs(A, scan.subsets, scan.scene.grid.spacing, parameters); },
-      devices, options);
+      scan, [&](const RayOperator& A) { return asd_pocs(A, scan.subsets, parameters); }, devices, options);
 }
 
 class AsdPocsScenes : public testing::TestWithParam<reference::Scene> {};
