@@ -66,7 +66,7 @@ Program make_asd_pocs(const RayOperator& A, const ViewSubsets& subsets, const Pa
   parameters.relaxation = p.relaxation;
   parameters.bounds = bounds_of(p);
   parameters.from_start = given.start;
-  return asd_pocs(A, subsets, A.volume().spacing, parameters);
+  return asd_pocs(A, subsets, parameters);
 }
 Program make_sirt(const RayOperator& A, const ViewSubsets&, const Parameters& p, const Given& given) {
   return sirt(A, {p.passes, p.relaxation, bounds_of(p), given.start});
