@@ -129,7 +129,7 @@ constexpr SolverMethod methods[] = {
     {"nesterov", "the same with momentum and restarts", 50, yes, yes, yes, no, no, no, no, make_nesterov},
     {"mlem", "maximum likelihood of emissions", 50, no, yes, no, no, no, no, no, make_mlem},
     {"osem", "the same by ordered subsets", 10, no, yes, no, no, no, yes, no, make_osem},
-    {"ml-tr", "maximum likelihood of transmissions", 50, yes, yes, yes, yes, no, no, no, make_ml_tr},
+    {"ml-tr", "maximum likelihood of transmissions", 50, no, yes, yes, yes, no, no, no, make_ml_tr},
 };
 
 // "one of: ..." of the methods with a property.
