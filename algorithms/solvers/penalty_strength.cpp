@@ -11,7 +11,7 @@ namespace {
 
 constexpr double factor = 2;      // between strengths
 constexpr int passes_first = 20;  // of the half's views
-constexpr int passes_next = 12;    // from the result of the strength before
+constexpr int passes_next = 12;   // from the result of the strength before
 constexpr int most_trials = 9;
 constexpr double first_guess = 0.5;  // of the noise of the data term's gradient, see guess()
 
