@@ -192,6 +192,8 @@ void check_parameters(const ReconstructionParameters& p, const GivenInputs& give
   require_taken(method, &Method::penalty, p.lambda != 0 || penalty.variation != plain.variation || penalty.guided,
                 "a penalty (`lambda`, `variation`, `reference`)");
   require_taken(method, &Method::penalty, p.gap_map, "`gap_map`");
+  require_taken(method, &Method::penalty, p.hardware_interpolation,
+                "hardware interpolation (`hardware_interpolation`), whose adjoint is another,");
   if (method.penalty) check_penalty(p);
 }
 

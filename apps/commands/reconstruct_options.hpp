@@ -17,7 +17,7 @@ class App;
 namespace halocline {
 
 struct ReconstructCommand {
-  std::string input, geometry, output, projector = "joseph";
+  std::string input, geometry, output, projector = "joseph", interpolation = "exact";
   ProjectionOptions projections;
   bool counts = false;
   CountsArguments counts_arguments;
