@@ -1,4 +1,4 @@
-// labels: unit
+// labels: app
 // The picture of a convergence: where its curve lies.
 #include "apps/drawing/convergence_plot.hpp"
 
