@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "algorithms/solvers/penalty_strength.hpp"
 #include "apps/checkpoint/checkpoint_file.hpp"
@@ -15,6 +16,7 @@
 #include "apps/commands/subcommands.hpp"
 #include "apps/job/job.hpp"
 #include "apps/job/report.hpp"
+#include "host/cutout_sink.hpp"
 #include "host/error.hpp"
 #include "scheduling/planning/cost.hpp"
 #include "scheduling/profiling/rates.hpp"
@@ -88,17 +90,23 @@ void run_reconstruct(Job& job, ReconstructCommand& command) {
                std::max(0.0, kept - host_state_bytes(plan)));
   const auto checkpoint = make_checkpoint(job, command.checkpoint, state_bytes(plan.requirements), command.resume);
   if (job.dry_run()) return;
-  auto image = job.create(command.output, work.grid, {});
+  const Grid wanted = cut_out(work.grid, work.wanted);
+  const auto image = job.create(command.output, wanted, {});
+  CutoutSink output(work.grid, work.wanted, *image);
   std::unique_ptr<ImageSink> map;
-  if (!command.gap_map.empty()) map = job.create(command.gap_map, work.grid, {});
+  if (!command.gap_map.empty()) map = job.create(command.gap_map, wanted, {});
+  std::optional<CutoutSink> map_output;
+  if (map) map_output.emplace(work.grid, work.wanted, *map);
+  const bool whole = wanted.size == work.grid.size;
+  VolumeSink* const map_sink = whole || !map ? static_cast<VolumeSink*>(map.get()) : &*map_output;
   const ReconstructVolumes volumes(job, command, work);
   if (command.chooses_lambda) choose_lambda(job, command, work, volumes.inputs());
   if (checkpoint) begin_checkpoint(job, *checkpoint, command, work, volumes.inputs());
   const RunOptions options = run_options(job, command, work, checkpoint.get());
   const ReconstructionResult result = job.timed("reconstruct", [&] {
     return resumable(checkpoint.get(), [&] {
-      return reconstruct(volumes.inputs(), work.geometry, *image, command.parameters, job.devices(), options,
-                         map.get());
+      return reconstruct(volumes.inputs(), work.geometry, whole ? static_cast<VolumeSink&>(*image) : output,
+                         command.parameters, job.devices(), options, map_sink);
     });
   });
   require_an_iteration(result.run);

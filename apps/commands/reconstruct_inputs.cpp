@@ -43,10 +43,29 @@ void claim_files(Job& job, const ReconstructCommand& command) {
   job.output("--plot", command.plot);
 }
 
-void warn_of(const Volume& projections, const std::string& name) {
+void warn_of(const Volume& projections, const std::string& name, double pad) {
   const auto found = suspicious_projections(MemorySource(projections), nullptr, {}, name);
+  if (!found.truncated.empty() && pad == 0)
+    spdlog::warn(
+        "the object of {} reaches over the detector's edge: what lies outside the volume becomes a bright rim. "
+        "--pad-volume MM reconstructs it, too",
+        name);
   for (const std::string& text : {found.constant, found.unlike_integrals})
     if (!text.empty()) spdlog::warn("{}", text);
+}
+
+// More voxels on each side of the axes that do not follow the rotation axis, which is y.
+void pad(ReconstructWork& work, double mm) {
+  work.wanted = {{0, 0, 0}, work.grid.size};
+  const Grid before = work.grid;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const bool across = std::abs(before.direction[3 + axis]) < 0.5;
+    if (!across || before.size[axis] == 1) continue;
+    work.wanted.first[axis] = static_cast<std::size_t>(std::ceil(mm / before.spacing[axis]));
+    work.grid.size[axis] += 2 * work.wanted.first[axis];
+  }
+  const auto index = [&](std::size_t axis) { return -static_cast<double>(work.wanted.first[axis]); };
+  work.grid.origin = before.world(index(0), index(1), index(2));
 }
 
 // Of the part that is chosen: pixels that are put together add up what they know.
@@ -93,6 +112,7 @@ ReconstructWork look_at_inputs(Job& job, ReconstructCommand& command) {
   work.grid =
       stated ? *stated
              : make_grid(command.grid, [&] { return scan_grid(job, command.grid, scan, work.geometry, work.stack); });
+  pad(work, command.pad_volume);
   check_projections(work.stack, command.input_name(), work.geometry, command.geometry_name(),
                     DetectorShape::flat_or_cylinder);
   require_seen(work.grid, "the volume", work.stack, command.input_name(), work.geometry);
@@ -112,7 +132,7 @@ ReconstructVolumes::ReconstructVolumes(Job& job, const ReconstructCommand& comma
   projections_ = std::move(scan.projections);
   if (command.counts) counts_to_line_integrals(projections_, scan.calibration, command.input_name());
   projections_.grid = work.stack;
-  warn_of(projections_, command.input_name());
+  warn_of(projections_, command.input_name(), command.pad_volume);
   if (!command.weights.empty())
     weights_ = chosen_weights(job, command, work);
   else if (command.weighted())

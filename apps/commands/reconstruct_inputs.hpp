@@ -8,6 +8,7 @@
 #include "algorithms/solvers/reconstruct.hpp"
 #include "apps/commands/reconstruct_options.hpp"
 #include "apps/job/job.hpp"
+#include "host/cutout.hpp"
 
 namespace halocline {
 
@@ -15,7 +16,8 @@ namespace halocline {
 struct ReconstructWork {
   ImageInfo input;
   ChosenProjections chosen;
-  Grid stack, grid;
+  Grid stack, grid;  // grid: of what is computed
+  Cutout wanted;     // of that, what is written
   Geometry geometry;
 };
 

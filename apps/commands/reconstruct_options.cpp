@@ -154,6 +154,12 @@ void add_reconstruct_options(CLI::App& sub, ReconstructCommand& command) {
   add_detector_options(sub, command.projections);
   add_counts_flag(sub, command.counts, command.counts_arguments);
   add_grid_options(sub, command.grid, true);
+  sub.add_option("--pad-volume", command.pad_volume,
+                 "Where the object reaches over the detector's edge: reconstruct so many mm more on each side across "
+                 "the rotation axis, and leave them out of -o. Else what lies outside becomes a bright rim")
+      ->check(not_negative())
+      ->type_name("MM")
+      ->group("Volume");
   add_end_options(sub, command);
   sub.add_option("-o,--output", command.output, std::string("Volume to write") + slice_files_help)
       ->required()
@@ -171,6 +177,11 @@ void take_reconstruct_options(ReconstructCommand& command) {
   if (command.chooses_lambda) p.lambda = 1;  // until it is chosen
   if (command.electronic > 0 && !command.photons && !command.counts)
     throw InputError("--electronic needs counts: give --counts, or --photons for line integrals");
+  const std::string start = command.start();
+  if (command.pad_volume > 0 && ((start != "fdk" && start != "zero") || !command.penalty.reference.empty()))
+    throw InputError(
+        "--pad-volume does not go with a volume to begin with (--init FILE) or a --reference, which have "
+        "nothing outside; give a larger --size instead");
   p.gap_map = !command.gap_map.empty();
   check_parameters(p, {command.weighted(), command.start() != "zero"});
 }

@@ -26,6 +26,7 @@ struct ReconstructCommand {
   double electronic = 0;
   bool no_weights = false;
   GridOptions grid;
+  double pad_volume = 0;  // mm
   ReconstructionParameters parameters;
   std::optional<double> lambda, alpha;
   bool chooses_lambda = false;

@@ -74,10 +74,19 @@ void report_reconstruction(Job& job, const ReconstructCommand& command, const Re
   results["subsets"] = result.subsets;
   results["relative_residual"] = result.projections > 0 ? result.residual / result.projections : 0;
   results["stopped_by"] = what_ended(result.run.stopped_by, penalised);
-  results["grid"] = grid_json(work.grid);
+  const Grid grid = cut_out(work.grid, work.wanted);
+  results["grid"] = grid_json(grid);
   for (const ReconstructionRecord& record : result.history)
     results["history"].push_back(record_json(record, penalised));
   if (command.weighted()) results["chi2"] = result.residual * result.residual / result.rays;
+  constexpr double misfit = 2;  // chi2 of a model that does not suit the data
+  const double chi2 = result.residual * result.residual / result.rays;
+  if (command.weighted() && penalised && chi2 > misfit)
+    spdlog::warn(
+        "the projections are met to {:.3g} times their noise only (chi2 {:.3g}): the weights, a bound "
+        "(--minimum, --maximum), --lambda or the geometry do not suit them, and the certificate holds for images "
+        "within the bounds alone",
+        std::sqrt(chi2), chi2);
   if (penalised && !result.history.empty()) {
     const ReconstructionRecord& last = result.history.back();
     results.update({{"primal", last.primal},
@@ -88,7 +97,7 @@ void report_reconstruction(Job& job, const ReconstructCommand& command, const Re
                     {"maximum", result.maximum}});
   }
   if (!command.plot.empty()) write_png(plot(command, result), command.plot);
-  job.say(fmt::format("{}: {}, {:.4g} {} by {} ({}) of {}, {}{}", command.output, grid_summary(work.grid), passes,
+  job.say(fmt::format("{}: {}, {:.4g} {} by {} ({}) of {}, {}{}", command.output, grid_summary(grid), passes,
                       passes == 1 ? "pass" : "passes", command.parameters.method, command.projector,
                       views_text(work.stack.size[2]), quality(command, result), job.how(result.run)));
 }
