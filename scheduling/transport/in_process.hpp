@@ -20,6 +20,9 @@ class InProcessTransport : public Transport {
   void hold(const std::string& array, const VolumeSource& source);
   /// One that lies there already.
   void hold(const std::string& array, std::byte* memory);
+  /// What lies elsewhere is no longer used; nor is the array of that many bytes.
+  void give_back(const std::string& array);
+  void drop(const std::string& array) { arrays_.erase(array); }
 
   void put(const std::string& array, std::size_t first, std::size_t count, const std::byte* from) override;
   void get(const std::string& array, std::size_t first, std::size_t count, std::byte* to) const override;
