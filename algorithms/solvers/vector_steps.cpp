@@ -66,7 +66,10 @@ Step VectorSteps::update(double a, const std::string& u, const std::string& w, c
 
 Step VectorSteps::sum(Domain over, const std::string& kernel, const std::string& x, const std::string& y,
                       Told told) const {
-  Step step{.name = kernel, .over = over, .arrays = {in(x)}, .reduced = std::move(told)};
+  Step step{.name = kernel, .over = over, .arrays = {in(x)}};
+  step.reduced = [told = std::move(told)](std::span<const double> sums, Scalars& scalars) {
+    told(sums.front(), scalars);
+  };
   if (y != x) step.arrays.push_back(in(y));
   const bool slices = over == Domain::slices;
   if (!slices) step.names = {{"partials", "view_partials"}, {"sums", "view_sums"}};

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "scheduling/planning/program_plan.hpp"
+
 namespace halocline {
 
 using Move = Residence::Move;
@@ -9,8 +11,10 @@ using Move = Residence::Move;
 Mover::Mover(const Plan& plan, DeviceSlab& slab, Transport& transport, BusTraffic& traffic)
     : plan_(plan), slab_(slab), transport_(transport), traffic_(traffic), places_(places_of(plan)) {}
 
-void Mover::begin(std::map<std::string, std::string> second_buffers) {
+void Mover::begin(std::map<std::string, std::string> second_buffers, const std::vector<std::string>& replaced) {
   seconds_ = std::move(second_buffers);
+  replaced_.clear();
+  replaced_.insert(replaced.begin(), replaced.end());
   left_.clear();
   to_turn_.clear();
 }
@@ -122,8 +126,9 @@ void Mover::load_rows(const ArrayNeed& need, const Residence::Part& part, const 
 
 void Mover::store_bytes(const ArrayNeed& need, std::size_t offset, Range range, const std::string& array) {
   const std::size_t begin = bytes_of(need, range.begin), bytes = bytes_of(need, range.count());
+  const std::string home = replaced_.contains(need.name) ? next_name(need.name) : need.name;
   slab_.download_bytes(array, offset, bytes, [&](std::byte* at, std::size_t first, std::size_t count) {
-    transport_.put(need.name, begin + first, count, at);
+    transport_.put(home, begin + first, count, at);
   });
   traffic_.down += bytes;
 }

@@ -18,8 +18,8 @@ class Mover {
  public:
   Mover(const Plan& plan, DeviceSlab& slab, Transport& transport, BusTraffic& traffic);
 
-  /// A step begins.
-  void begin(std::map<std::string, std::string> second_buffers);
+  /// A step begins. What it writes of the volumes `replaced` goes to next_name() with the transport.
+  void begin(std::map<std::string, std::string> second_buffers, const std::vector<std::string>& replaced);
   /// What the next visit finds, which the slab has moved to. Kernels that have been enqueued may still work on the
   /// arrays themselves. What earlier visits have left in second buffers has been flushed.
   void bring(const std::vector<Residence::Move>& moves);
@@ -63,7 +63,7 @@ class Mover {
   std::map<std::string, Place> places_;
   std::map<std::string, std::string> seconds_;
   std::map<std::string, Left> left_;
-  std::set<std::string> to_turn_;
+  std::set<std::string> to_turn_, replaced_;
 };
 
 }  // namespace halocline

@@ -7,10 +7,13 @@
 namespace halocline {
 namespace {
 
-constexpr std::size_t sum_bytes = 2 * sizeof(double);  // of a slice or view
-
 std::size_t size(std::int64_t count) {
   return static_cast<std::size_t>(count);
+}
+
+// Of a slice or view.
+std::size_t sum_bytes(const Step& step) {
+  return 2 * sizeof(double) * static_cast<std::size_t>(step.sums);
 }
 
 const char* sums_of(const Step& step) {
@@ -37,9 +40,9 @@ void Partition::start(const std::vector<std::string>& to_load) {
 }
 
 void Partition::perform(const Step& step, const Scalars& scalars, const std::function<void()>& checked) {
-  const auto visits = visits_of(program_, step, plan_, device_);
+  const auto visits = visits_of(program_, step, views_of(step, program_.needs, scalars), plan_, device_);
   const auto moves = moves_of(program_, step, plan_, visits);
-  mover_.begin(second_buffers(step, plan_));
+  mover_.begin(second_buffers(step, plan_), volumes_to_replace(program_, step, plan_));
   const Visit* ended = nullptr;  // its batch is to be passed on when it has come home
   const auto bring_home = [&] {
     mover_.flush();
@@ -110,22 +113,24 @@ Range Partition::summed(const Step& step, const Visit& visit) const {
 void Partition::keep_sums(const Step& step, const Visit& visit) {
   const Range range = summed(step, visit);
   const std::int64_t before = step.over == Domain::slices ? range.begin - slab_.extended().begin : 0;
-  slab_.copy({{sums_of(step), sum_bytes * size(before), step_sums, sum_bytes * size(range.begin),
-               sum_bytes * size(range.count())}});
+  const std::size_t bytes = sum_bytes(step);
+  slab_.copy(
+      {{sums_of(step), bytes * size(before), step_sums, bytes * size(range.begin), bytes * size(range.count())}});
 }
 
 // All visits' at once, so that the host waits once.
 void Partition::send_sums(const Step& step, const std::vector<Visit>& visits) {
   const bool kept = visits.size() > 1;
+  const std::size_t bytes = sum_bytes(step);
   const Range all{summed(step, visits.front()).begin, summed(step, visits.back()).end};
   const std::int64_t first = kept ? all.begin : step.over == Domain::slices ? all.begin - slab_.extended().begin : 0;
-  std::vector<std::byte> sums(sum_bytes * size(all.count()));
-  slab_.download_bytes(kept ? step_sums : sums_of(step), sum_bytes * size(first), sums.data(), sums.size());
+  std::vector<std::byte> sums(bytes * size(all.count()));
+  slab_.download_bytes(kept ? step_sums : sums_of(step), bytes * size(first), sums.data(), sums.size());
   slab_.wait();
   for (const Visit& visit : visits) {
     const Range range = summed(step, visit);
-    transport_.put(sums_home, sum_bytes * size(range.begin), sum_bytes * size(range.count()),
-                   sums.data() + sum_bytes * size(range.begin - all.begin));
+    transport_.put(sums_home, bytes * size(range.begin), bytes * size(range.count()),
+                   sums.data() + bytes * size(range.begin - all.begin));
   }
 }
 

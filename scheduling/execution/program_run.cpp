@@ -22,7 +22,8 @@ void check_sizes(const Program& program, const ProgramInputs& inputs, const Volu
   if (output.grid().size != whole_extent(*result, program.needs))
     throw std::logic_error("the result has another size than " + program.name);
   for (const auto& need : program.needs.arrays) {
-    if (need.lifetime != Lifetime::input || space_of(need.kind) == Space::fixed) continue;
+    if (need.lifetime != Lifetime::input && !is_given(program, need.name)) continue;
+    if (space_of(need.kind) == Space::fixed) continue;
     const ArraySource& input = input_of(inputs, program, need.name);
     if (input.source == nullptr && form_of(program) != Form::voxel_sums)
       throw std::logic_error(fmt::format("the input {} of {} has to be a source", need.name, program.name));

@@ -27,7 +27,8 @@ struct ArraySource {
 };
 using ProgramInputs = std::map<std::string, ArraySource>;
 
-/// Plans and runs. `inputs`: by the names of arrays of lifetime input, in the program's sizes. The result goes to
+/// Plans and runs. `inputs`: by the names of arrays of lifetime input, or of Program::given, in the
+/// program's sizes. The result goes to
 /// `output`, whose grid has the size of the program's volume (of ray sums: stack); RunResult::output stays empty.
 /// Inputs and the output may lie in host memory, in files or on devices. The result is bitwise identical for any number
 /// of slabs, batches and devices. When a device's driver runs out of memory, the work is planned again with smaller

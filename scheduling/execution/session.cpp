@@ -4,6 +4,7 @@
 
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
+#include "scheduling/planning/second_buffers.hpp"
 #include "scheduling/profiling/rates.hpp"
 
 namespace halocline {
@@ -147,7 +148,7 @@ void Session::plan_again() {
 // The arrays of the plan that there was are with the transport.
 void Session::take(Plan plan) {
   const Requirements before = std::exchange(plan_, std::move(plan)).requirements;
-  transport_.hold(sums_home, 2 * sizeof(double) * std::max(program_.needs.size[2], program_.needs.stack[2]));
+  transport_.hold(sums_home, sizeof(double) * count_step_sums(program_));
   partitions_ = std::make_unique<Partitions>(program_, plan_, devices_, transport_, traffic_, threads_);
   std::vector<std::string> to_load;
   for (const auto& name : used_) {
@@ -179,7 +180,7 @@ void Session::hold(const std::string& name) {
 
 // Its arrays are where its kernels need them, on all devices.
 bool Session::is_enqueued(const Step& step) const {
-  if (step.reduced || step.halo_low > 0 || step.halo_high > 0) return false;
+  if (step.reduced || step.due || step.views || step.halo_low > 0 || step.halo_high > 0) return false;
   const auto stay = [&] {
     return std::all_of(step.arrays.begin(), step.arrays.end(), [places = places_of(plan_)](const ArrayAccess& each) {
       return places.at(each.name) == Place::working;
@@ -189,12 +190,12 @@ bool Session::is_enqueued(const Step& step) const {
          (step.over == Domain::views && plan_.slabs.size() == 1 && stay());
 }
 
-double Session::perform(const Step& step) {
+void Session::perform(const Step& step) {
   if (!planned_) plan_again();
-  if (!is_enqueued(step)) return partitions_->perform(step, {}, check_interrupt);
+  Scalars none;
+  if (!is_enqueued(step)) return partitions_->perform(step, none, check_interrupt);
   check_interrupt();
-  partitions_->each([&](Partition& partition) { partition.enqueue(step, {}); });
-  return 0;
+  partitions_->each([&](Partition& partition) { partition.enqueue(step, none); });
 }
 
 void Session::write(const std::string& name, const VolumeSource& from) {

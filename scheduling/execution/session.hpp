@@ -32,9 +32,10 @@ class Session {
   std::string allocate(ArrayKind kind);
   void release(const std::string& name);
 
-  /// Works on the arrays as a program would (scheduling/planning/program.hpp). Kernels may be under way when it
-  /// returns. The value of a step that adds one up. Throws ClError, BuildError, PlanError, Interrupted.
-  double perform(const Step& step);
+  /// Works on the arrays as a program would (scheduling/planning/program.hpp); steps that write a volume and read its
+  /// neighbours are not for sessions. Kernels may be under way when it returns. Throws ClError, BuildError, PlanError,
+  /// Interrupted.
+  void perform(const Step& step);
   /// All of an array from and to the host.
   void write(const std::string& name, const VolumeSource& from);
   void read(const std::string& name, VolumeSink& to);
@@ -44,6 +45,7 @@ class Session {
   const Plan& plan();
   const std::vector<Device>& devices() const { return devices_; }
   const std::vector<DeviceModel>& models() const { return models_; }
+  /// Moved so far.
   double bus_bytes() const { return traffic_.total(); }
 
  private:

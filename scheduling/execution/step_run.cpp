@@ -1,15 +1,17 @@
 // Programs of any steps: visits to slabs and batches (Form::steps).
 #include <chrono>
+#include <optional>
 
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
+#include "host/thread_pool.hpp"
 #include "scheduling/execution/checkpoint_store.hpp"
 #include "scheduling/execution/checkpoint_timer.hpp"
-#include "scheduling/execution/device_threads.hpp"
 #include "scheduling/execution/forms.hpp"
-#include "scheduling/execution/partition.hpp"
+#include "scheduling/execution/partitions.hpp"
 #include "scheduling/execution/run_support.hpp"
 #include "scheduling/planning/program_plan.hpp"
+#include "scheduling/planning/second_buffers.hpp"
 #include "scheduling/transport/in_process.hpp"
 
 namespace halocline {
@@ -29,11 +31,13 @@ class StepRun {
         time_(options.time_limit),
         stop_(options.keep_partial || options.checkpoint_store != nullptr),
         scalars_(program.scalars) {
+    scalars_[iteration_scalar] = 0;
     hold_arrays();
   }
 
   RunResult run() {
     const int begun_at = restore();
+    if (begun_at < 0) take_first_values();
     open(begun_at >= 0);
     if (begun_at < 0)
       for (const Step& step : program_.first) perform(step);
@@ -58,6 +62,7 @@ class StepRun {
       }
       stop_.begin(1);
       if (!stop_.go(0)) break;
+      scalars_[iteration_scalar] = done;
       for (const Step& step : program_.each) perform(step);
       time_.did(1);
       ++done;
@@ -77,11 +82,13 @@ class StepRun {
     const bool cut = by == StoppedBy::time || by == StoppedBy::interrupt;
     if (cut && options_.checkpoint_store != nullptr && done > 0) keep(done);
     if (by == StoppedBy::interrupt && !options_.keep_partial) throw_interrupted();
+    scalars_[iteration_scalar] = done;
+    for (const Step& step : program_.last) perform(step);
     deliver();
   }
 
   void hold_arrays() {
-    transport_.hold(sums_home, 2 * sizeof(double) * std::max(program_.needs.size[2], program_.needs.stack[2]));
+    transport_.hold(sums_home, sizeof(double) * count_step_sums(program_));
     for (const auto& [name, place] : places_of(plan_)) {
       const ArrayNeed& need = array_of(plan_.requirements, name);
       if (need.lifetime == Lifetime::output) output_name_ = name;
@@ -89,7 +96,23 @@ class StepRun {
         transport_.hold(name, *input_of(inputs_, program_, name).source);
       } else if (place == Place::home || plan_.slabs.size() > 1) {
         transport_.hold(name, whole_bytes(need, plan_.requirements));
+        if (place == Place::home && need.halo_inout)
+          transport_.hold(next_name(name), whole_bytes(need, plan_.requirements));
       }
+    }
+  }
+
+  // What the caller gives for volumes of the state.
+  void take_first_values() {
+    for (const auto& name : program_.given) {
+      const VolumeSource& source = *input_of(inputs_, program_, name).source;
+      transport_.hold(name, whole_bytes(array_of(program_.needs, name), plan_.requirements));
+      parallel_ranges(source.grid().count(), voxels_in_a_piece, [&](std::size_t first, std::size_t count) {
+        std::vector<float> voxels(count);
+        source.read(first, count, voxels.data());
+        transport_.put(name, first * sizeof(float), count * sizeof(float),
+                       reinterpret_cast<const std::byte*>(voxels.data()));
+      });
     }
   }
 
@@ -97,47 +120,19 @@ class StepRun {
   void open(bool restored) {
     std::vector<std::string> to_load;
     for (const auto& [name, place] : places_of(plan_)) {
-      const Lifetime lifetime = array_of(plan_.requirements, name).lifetime;
-      if (lifetime == Lifetime::input || (restored && lifetime != Lifetime::iteration)) to_load.push_back(name);
+      const ArrayNeed& need = array_of(plan_.requirements, name);
+      const bool first = !restored && is_given(program_, name),
+                 again = restored && need.lifetime != Lifetime::iteration;
+      if (need.lifetime == Lifetime::input || again || first) to_load.push_back(name);
     }
-    for (const auto& slab : plan_.slabs) partitions_[slab.device] = nullptr;
-    threads_.each(plan_, [&](int device) {
-      auto partition = std::make_unique<Partition>(program_, plan_, device, devices_[static_cast<std::size_t>(device)],
-                                                   transport_, traffic_);
-      partition->start(to_load);
-      partitions_.at(device) = std::move(partition);
-    });
+    partitions_.emplace(program_, plan_, devices_, transport_, traffic_, threads_);
+    partitions_->each([&](Partition& partition) { partition.start(to_load); });
+    if (plan_.slabs.size() > 1) return;
+    for (const auto& name : program_.given)
+      if (places_of(plan_).at(name) != Place::home) transport_.drop(name);
   }
 
-  void perform(const Step& step) {
-    exchange_halos(step);
-    transport_.begin_step();
-    threads_.each(plan_, [&](int device) {
-      try {
-        partitions_.at(device)->perform(step, scalars_, check_interrupt);
-      } catch (...) {
-        transport_.fail();
-        throw;
-      }
-    });
-    if (step.reduced) step.reduced(added_sums(step), scalars_);
-  }
-
-  void exchange_halos(const Step& step) {
-    for (const auto& name : volumes_to_share(program_, step, plan_)) {
-      threads_.each(plan_, [&](int device) { partitions_.at(device)->offer_halo(step, name); });
-      threads_.each(plan_, [&](int device) { partitions_.at(device)->fetch_halo(step, name); });
-    }
-  }
-
-  double added_sums(const Step& step) const {
-    const std::size_t count = step.over == Domain::slices ? program_.needs.size[2] : program_.needs.stack[2];
-    std::vector<double> sums(2 * count);
-    transport_.get(sums_home, 0, sums.size() * sizeof(double), reinterpret_cast<std::byte*>(sums.data()));
-    double high = 0, low = 0;
-    for (std::size_t n = 0; n < count; ++n) high += sums[2 * n], low += sums[2 * n + 1];
-    return high + low;
-  }
+  void perform(const Step& step) { partitions_->perform(step, scalars_, check_interrupt); }
 
   void report(int done) const {
     if (!options_.progress) return;
@@ -153,7 +148,7 @@ class StepRun {
     for (const auto& array : state_arrays(plan_.requirements)) {
       if (places_of(plan_).at(array.name) == Place::home) continue;
       if (plan_.slabs.size() == 1) transport_.hold(array.name, array.bytes);
-      threads_.each(plan_, [&](int device) { partitions_.at(device)->save(array.name); });
+      partitions_->each([&](Partition& partition) { partition.save(array.name); });
     }
     RunState state;
     state.iterations = done;
@@ -194,7 +189,7 @@ class StepRun {
   void deliver() {
     output_.begin();
     if (plan_.resident)
-      return threads_.each(plan_, [&](int device) { partitions_.at(device)->deliver(output_name_, output_); });
+      return partitions_->each([&](Partition& partition) { partition.deliver(output_name_, output_); });
     const std::size_t voxels = program_.needs.size[0] * program_.needs.size[1] * program_.needs.size[2];
     std::vector<float> piece(voxels_in_a_piece);
     for (std::size_t first = 0; first < voxels; first += voxels_in_a_piece) {
@@ -219,7 +214,7 @@ class StepRun {
   InProcessTransport transport_;
   std::string output_name_;
   DeviceThreads threads_;
-  std::map<int, std::unique_ptr<Partition>> partitions_;  // by device
+  std::optional<Partitions> partitions_;
   RunResult result_;
 };
 

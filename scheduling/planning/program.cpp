@@ -39,6 +39,45 @@ const std::string& written_by(const Step& step) {
   return named(step, true);
 }
 
+bool is_given(const Program& program, const std::string& array) {
+  return std::find(program.given.begin(), program.given.end(), array) != program.given.end();
+}
+
+Range views_of(const Step& step, const Requirements& needs, const Scalars& scalars) {
+  return step.views ? step.views(scalars) : Range{0, static_cast<std::int64_t>(needs.stack[2])};
+}
+
+std::vector<StepUse> uses_of(const Program& program) {
+  std::vector<StepUse> result;
+  Scalars scalars = program.scalars;
+  const auto use = [&](const Step& step, double times) {
+    if (step.due && !step.due(scalars)) return;
+    const Range views = views_of(step, program.needs, scalars);
+    const auto found = std::find_if(result.begin(), result.end(),
+                                    [&](const StepUse& each) { return each.step == &step && each.views == views; });
+    if (found == result.end())
+      result.push_back({&step, views, times});
+    else
+      found->times += times;
+  };
+  const int iterations = program.needs.iterations;
+  scalars[iteration_scalar] = 0;
+  for (const Step& step : program.first) use(step, 1);
+  for (const Step& step : program.each) {
+    if (!step.due && !step.views) {
+      use(step, iterations);
+      continue;
+    }
+    for (int n = 0; n < iterations; ++n) {
+      scalars[iteration_scalar] = n;
+      use(step, 1);
+    }
+  }
+  scalars[iteration_scalar] = iterations;
+  for (const Step& step : program.last) use(step, 1);
+  return result;
+}
+
 const ArrayNeed& array_of(const Requirements& requirements, const std::string& name) {
   const auto found = std::find_if(requirements.arrays.begin(), requirements.arrays.end(),
                                   [&](const ArrayNeed& need) { return need.name == name; });

@@ -58,9 +58,10 @@ struct Step {
   /// The same of voxel_sums: rows of the projections that it reads for a slab's detector rows: others where `filter`
   /// resamples them. The array then has room for all (ArrayNeed::rows). Empty: the slab's.
   std::function<Range(Range rows)> rows_read = {};
-  /// If there is one, `work` leaves two doubles a slice in the array "sums", or a view in "view_sums", whose sum is a
-  /// value. This is told the value added up over all slices or views, in order.
-  std::function<void(double sum, Scalars&)> reduced = {};
+  /// If there is one, `work` leaves `sums` values a slice in the array "sums", or a view in "view_sums", two doubles
+  /// each that add up to it. This is told the values added up over all slices or views of the step, in order.
+  std::function<void(std::span<const double> sums, Scalars&)> reduced = {};
+  int sums = 1;
   /// For forecasts: the kernels' rate and the units of work of the whole step (KernelCost).
   KernelCost cost = {};
   double units = 0;
@@ -79,6 +80,8 @@ struct Program {
   std::function<Range(Range slices)> detector_rows = {};
   /// All values that its steps know, and what they are at first.
   Scalars scalars = {};
+  /// Volumes of lifetime state and output (float32) whose first values are inputs, too.
+  std::vector<std::string> given = {};
   /// Fills fixed arrays, once for each device.
   std::vector<std::function<void(Slab&)>> start = {};
   std::vector<Step> first = {};  ///< once
@@ -108,6 +111,19 @@ Program single_step(Requirements needs, std::function<void(Slab&)> start, Step s
 /// The array of the only step of a program that it reads, and that it writes.
 const std::string& read_by(const Step& step);
 const std::string& written_by(const Step& step);
+
+/// The views that a step goes over, of all in the stack.
+Range views_of(const Step& step, const Requirements& needs, const Scalars& scalars);
+
+/// How often a program does a step over these views, as far as its scalars tell before it runs.
+struct StepUse {
+  const Step* step;
+  Range views;
+  double times;
+};
+std::vector<StepUse> uses_of(const Program& program);
+
+bool is_given(const Program& program, const std::string& array);
 
 /// Whether an array outlives a step.
 inline bool is_kept(const ArrayNeed& need) {

@@ -44,7 +44,7 @@ std::vector<int> batch_sizes(const Requirements& requirements, const PlanOptions
 class ProgramPlanner {
  public:
   ProgramPlanner(const Program& program, std::span<const DeviceModel> devices, const PlanOptions& options)
-      : program_(program), options_(options) {
+      : program_(program), options_(options), uses_(uses_of(program)) {
     check_halos(program);
     common_.requirements = program.needs;
     common_.devices.assign(devices.begin(), devices.end());
@@ -53,7 +53,7 @@ class ProgramPlanner {
     if (!options.speeds.empty())
       for (auto& device : common_.devices) device.speed = options.speeds.at(device.name);
     else
-      for (auto& device : common_.devices) device.speed = 1 / step_seconds(device);
+      for (auto& device : common_.devices) device.speed = 1 / program_seconds(device);
   }
 
   Plan plan() const {
@@ -73,25 +73,22 @@ class ProgramPlanner {
     if (other && (!best || other->seconds < (1 - worth_another) * best->seconds)) best = std::move(other);
   }
 
-  // What is done with each step of the program, how often it runs.
-  template <class Function>
-  void for_each_step(Function&& function) const {
-    for (const Step& step : program_.first) function(step, 1);
-    for (const Step& step : program_.each) function(step, program_.needs.iterations);
-  }
-
-  // Of one device, transfers aside.
-  double step_seconds(const Step& step, const DeviceModel& device) const {
+  // Once, of one device, transfers aside.
+  double use_seconds(const StepUse& use, const DeviceModel& device) const {
+    const Step& step = *use.step;
     if (!(step.units > 0)) return 0;
     Requirements needs = program_.needs;
     needs.cost = step.cost;
-    return step.units / unit_rate(needs, device);
+    const double part = step.over == Domain::slices || needs.stack[2] == 0
+                            ? 1
+                            : static_cast<double>(use.views.count()) / static_cast<double>(needs.stack[2]);
+    return part * step.units / unit_rate(needs, device);
   }
 
-  // The same of all steps of all iterations.
-  double step_seconds(const DeviceModel& device) const {
+  // The same of the whole program.
+  double program_seconds(const DeviceModel& device) const {
     double seconds = 1e-9;
-    for_each_step([&](const Step& step, int times) { seconds += times * step_seconds(step, device); });
+    for (const StepUse& use : uses_) seconds += use.times * use_seconds(use, device);
     return seconds;
   }
 
@@ -99,7 +96,7 @@ class ProgramPlanner {
     const auto& needs = common_.requirements;
     const int views = static_cast<int>(needs.stack[2]);
     const bool may_be_whole = numbers.size() == 1 && options_.minimum_slabs <= 1;
-    if (may_be_whole && options_.batch == 0)
+    if (may_be_whole && options_.batch == 0 && needs.largest_part == 0)
       if (auto whole = try_resident(numbers, needs, views)) return whole;
     const auto batches = batch_sizes(needs, options_);
     const Requirements visited = with_step_sums(program_, needs);
@@ -150,7 +147,7 @@ class ProgramPlanner {
       speed += device.speed;
       bandwidth = std::max(bandwidth, device.bus_bandwidth);
     }
-    const double kernels = options_.speeds.empty() ? 1 / speed : step_seconds(plan.devices.front());
+    const double kernels = options_.speeds.empty() ? 1 / speed : program_seconds(plan.devices.front());
     plan.seconds = kernels;
     if (bandwidth > 0) plan.seconds += plan.bus_bytes / bandwidth - hidden_seconds(plan, kernels, bandwidth);
     return plan;
@@ -159,13 +156,12 @@ class ProgramPlanner {
   // Seconds of transfers while kernels of the same step run, which take `kernels` in all steps.
   double hidden_seconds(const Plan& plan, double kernels, double bandwidth) const {
     const auto& device = plan.devices[static_cast<std::size_t>(plan.slabs.front().device)];
-    const double scale = kernels / step_seconds(device);
+    const double scale = kernels / program_seconds(device);
     double seconds = 0;
-    for_each_step([&](const Step& step, int times) {
-      if (step.units > 0 && overlaps(step, plan))
-        seconds +=
-            times * std::min(scale * step_seconds(step, device), count_step_bytes(program_, step, plan) / bandwidth);
-    });
+    for (const StepUse& use : uses_)
+      if (use.step->units > 0 && overlaps(*use.step, plan))
+        seconds += use.times * std::min(scale * use_seconds(use, device),
+                                        count_step_bytes(program_, *use.step, use.views, plan) / bandwidth);
     return seconds;
   }
 
@@ -179,6 +175,7 @@ class ProgramPlanner {
 
   const Program& program_;
   const PlanOptions& options_;
+  std::vector<StepUse> uses_;
   Plan common_;
 };
 

@@ -37,6 +37,7 @@ std::vector<const Step*> steps_of(const Program& program) {
   std::vector<const Step*> result;
   for (const Step& step : program.first) result.push_back(&step);
   for (const Step& step : program.each) result.push_back(&step);
+  for (const Step& step : program.last) result.push_back(&step);
   return result;
 }
 
@@ -96,6 +97,13 @@ Requirements with_spares(const Program& program, Requirements requirements, bool
   return requirements;
 }
 
+std::size_t count_step_sums(const Program& program) {
+  int most = 0;
+  for (const Step* step : steps_of(program))
+    if (step->reduced) most = std::max(most, step->sums);
+  return 2 * static_cast<std::size_t>(most) * std::max(program.needs.size[2], program.needs.stack[2]);
+}
+
 Requirements with_step_sums(const Program& program, Requirements requirements) {
   const auto steps = steps_of(program);
   if (std::none_of(steps.begin(), steps.end(), [](const Step* step) { return bool(step->reduced); }))
@@ -103,7 +111,7 @@ Requirements with_step_sums(const Program& program, Requirements requirements) {
   requirements.arrays.push_back({.name = step_sums,
                                  .kind = ArrayKind::fixed,
                                  .element_bytes = sizeof(double),
-                                 .elements = 2 * std::max(requirements.size[2], requirements.stack[2])});
+                                 .elements = count_step_sums(program)});
   return requirements;
 }
 

@@ -23,6 +23,8 @@ Requirements with_spares(const Program& program, Requirements requirements, bool
 
 /// An array for the sums of all slices or views that steps of the program reduce, where they have several visits.
 inline constexpr const char* step_sums = "sums of a step";
+/// Doubles for the sums of all slices or views of any step.
+std::size_t count_step_sums(const Program& program);
 Requirements with_step_sums(const Program& program, Requirements requirements);
 
 }  // namespace halocline

@@ -13,11 +13,10 @@ std::vector<std::size_t> slabs_on(const Plan& plan, int device) {
   return result;
 }
 
-std::vector<Range> batches_of(const Plan& plan) {
+std::vector<Range> batches_of(const Plan& plan, Range views) {
   std::vector<Range> result;
-  const auto views = static_cast<std::int64_t>(plan.requirements.stack[2]);
-  for (std::int64_t first = 0; first < views; first += plan.batch)
-    result.push_back({first, std::min(views, first + plan.batch)});
+  for (std::int64_t first = views.begin; first < views.end; first += plan.batch)
+    result.push_back({first, std::min(views.end, first + plan.batch)});
   return result;
 }
 
@@ -34,7 +33,7 @@ Range all_rows(const Plan& plan) {
 }
 
 // Of one device alone: whether its slabs come once each with all batches, or each batch with all slabs.
-bool slabs_come_once(const Plan& plan, int device, const std::vector<std::size_t>& slabs) {
+bool slabs_come_once(const Plan& plan, Range views, int device, const std::vector<std::size_t>& slabs) {
   if (slabs.size() < 2) return false;
   for (const auto& slab : plan.slabs)
     if (slab.device != device) return false;
@@ -42,34 +41,37 @@ bool slabs_come_once(const Plan& plan, int device, const std::vector<std::size_t
   const double volume =
       static_cast<double>(r.size[0]) * static_cast<double>(r.size[1]) * static_cast<double>(r.size[2]);
   const double stack =
-      static_cast<double>(r.stack[0]) * static_cast<double>(r.stack[1]) * static_cast<double>(r.stack[2]);
-  const auto batches = static_cast<double>(batches_of(plan).size()), count = static_cast<double>(slabs.size());
+      static_cast<double>(r.stack[0]) * static_cast<double>(r.stack[1]) * static_cast<double>(views.count());
+  const auto batches = static_cast<double>(batches_of(plan, views).size()), count = static_cast<double>(slabs.size());
   return volume + 2 * count * stack < batches * volume + 2 * stack;
 }
 
-std::vector<Visit> ray_visits(const Plan& plan, int device, const std::vector<std::size_t>& slabs) {
+std::vector<Visit> ray_visits(const Plan& plan, Range all, int device, const std::vector<std::size_t>& slabs) {
   std::vector<Visit> result;
   const auto add = [&](std::size_t slab, Range views, bool prepares) {
     result.push_back({slab, views, all_rows(plan), prepares, slab == 0, slab == slabs.back()});
   };
-  const auto batches = batches_of(plan);
-  if (slabs_come_once(plan, device, slabs)) {
+  const auto batches = batches_of(plan, all);
+  if (slabs_come_once(plan, all, device, slabs)) {
     for (const auto slab : slabs)
-      for (const Range views : batches) add(slab, views, views.begin == 0);
+      for (const Range views : batches) add(slab, views, views.begin == all.begin);
   } else {
     for (const Range views : batches)
-      for (const auto slab : slabs) add(slab, views, slabs.size() > 1 || views.begin == 0);
+      for (const auto slab : slabs) add(slab, views, slabs.size() > 1 || views.begin == all.begin);
   }
   return result;
 }
 
-std::vector<Visit> voxel_visits(const Program& program, const Plan& plan, const std::vector<std::size_t>& slabs) {
+std::vector<Visit> voxel_visits(const Program& program, const Plan& plan, Range all,
+                                const std::vector<std::size_t>& slabs) {
   std::vector<Visit> result;
   for (const auto slab : slabs) {
     const bool band = plan.slabs.size() > 1 && program.detector_rows;
     const Range rows = band ? program.detector_rows(plan.slabs[slab].extended) : all_rows(plan);
-    for (const Range views : batches_of(plan))
-      result.push_back({slab, views, rows, views.begin == 0, views.begin == 0, false});
+    for (const Range views : batches_of(plan, all)) {
+      const bool first = views.begin == all.begin;
+      result.push_back({slab, views, rows, first, first, false});
+    }
   }
   return result;
 }
@@ -83,7 +85,8 @@ std::string stored_name(const std::string& name) {
 std::map<std::string, Place> places_of(const Plan& plan) {
   std::map<std::string, Place> result;
   const auto& needs = plan.requirements.arrays;
-  const bool one_slab = plan.slabs.size() == 1, one_batch = plan.batch >= static_cast<int>(plan.requirements.stack[2]);
+  const bool one_slab = plan.slabs.size() == 1, one_batch = plan.requirements.largest_part == 0 &&
+                                                            plan.batch >= static_cast<int>(plan.requirements.stack[2]);
   for (const auto& need : needs) {
     if (!is_kept(need)) continue;
     const bool stored = std::any_of(needs.begin(), needs.end(),
@@ -101,12 +104,12 @@ double bytes_at_home(const Plan& plan) {
   for (const auto& [name, place] : places_of(plan)) {
     const ArrayNeed& need = array_of(plan.requirements, name);
     if (place == Place::home && need.lifetime != Lifetime::input)
-      bytes += static_cast<double>(whole_bytes(need, plan.requirements));
+      bytes += (need.halo_inout ? 2 : 1) * static_cast<double>(whole_bytes(need, plan.requirements));
   }
   return bytes;
 }
 
-std::vector<Visit> visits_of(const Program& program, const Step& step, const Plan& plan, int device) {
+std::vector<Visit> visits_of(const Program& program, const Step& step, Range views, const Plan& plan, int device) {
   const auto slabs = slabs_on(plan, device);
   std::vector<Visit> result;
   switch (step.over) {
@@ -116,15 +119,15 @@ std::vector<Visit> visits_of(const Program& program, const Step& step, const Pla
     case Domain::views: {
       const auto devices = devices_of(plan);
       const auto own = static_cast<std::size_t>(std::find(devices.begin(), devices.end(), device) - devices.begin());
-      const auto batches = batches_of(plan);
+      const auto batches = batches_of(plan, views);
       for (std::size_t n = own; n < batches.size(); n += devices.size())
         result.push_back({slabs.front(), batches[n], all_rows(plan)});
       return result;
     }
     case Domain::ray_sums:
-      return ray_visits(plan, device, slabs);
+      return ray_visits(plan, views, device, slabs);
     case Domain::voxel_sums:
-      return voxel_visits(program, plan, slabs);
+      return voxel_visits(program, plan, views, slabs);
   }
   return result;
 }
@@ -170,7 +173,7 @@ Residence::Part part_of_visit(const Program& program, const Step& step, const Ar
                               const Visit& visit) {
   if (array_of(plan.requirements, array.name).kind != ArrayKind::volume) return {visit.views, visit.rows};
   const Range interior = plan.slabs[visit.slab].interior;
-  const Halo halo = array.access == Access::in ? halo_of(program, step) : Halo{};
+  const Halo halo = array.access == Access::out ? Halo{} : halo_of(program, step);
   return {interior, {}, interior.grown(halo.low, halo.high, static_cast<std::int64_t>(program.needs.size[2]))};
 }
 
@@ -212,23 +215,33 @@ std::vector<std::string> volumes_to_share(const Program& program, const Step& st
   if (!plan.resident || plan.slabs.size() == 1 || halo.low + halo.high == 0) return result;
   for (const auto& [name, access] : step.arrays) {
     const ArrayNeed& need = array_of(plan.requirements, name);
-    if (need.kind == ArrayKind::volume && access == Access::in && need.lifetime != Lifetime::input)
+    if (need.kind == ArrayKind::volume && access != Access::out && need.lifetime != Lifetime::input)
       result.push_back(name);
   }
   return result;
 }
 
+std::vector<std::string> volumes_to_replace(const Program& program, const Step& step, const Plan& plan) {
+  std::vector<std::string> result;
+  const Halo halo = halo_of(program, step);
+  if (step.over != Domain::slices || halo.low + halo.high == 0) return result;
+  const auto places = places_of(plan);
+  for (const auto& [name, access] : step.arrays)
+    if (access == Access::inout && places.at(name) == Place::home) result.push_back(name);
+  return result;
+}
+
 void check_halos(const Program& program) {
-  for (const auto* steps : {&program.first, &program.each})
+  for (const auto* steps : {&program.first, &program.each, &program.last})
     for (const Step& step : *steps) {
       if (step.halo_low == 0 && step.halo_high == 0) continue;
       if (step.over != Domain::slices || step.halo_low > program.needs.halo_low ||
           step.halo_high > program.needs.halo_high)
         throw std::logic_error(program.name + ": slabs have no room for the halo of " + step.name);
       for (const auto& [name, access] : step.arrays)
-        if (access == Access::inout)
+        if (access == Access::inout && !array_of(program.needs, name).halo_inout)
           throw std::logic_error(program.name + ": " + step.name + " reads neighbours in " + name +
-                                 ", which it writes");
+                                 ", which it writes and which is not declared halo_inout");
     }
 }
 
@@ -241,7 +254,7 @@ std::size_t part_bytes(const ArrayNeed& need, const Requirements& requirements, 
   return array_bytes(need, requirements, (load ? move.part.held : move.part.range).count(), 0, 0);
 }
 
-double visit_bytes(const Program& program, const Step& step, const Plan& plan, int device) {
+double visit_bytes(const Program& program, const Step& step, Range views, const Plan& plan, int device) {
   const auto places = places_of(plan);
   double bytes = 0;
   const auto count = [&](const std::vector<Residence::Move>& moves) {
@@ -249,7 +262,7 @@ double visit_bytes(const Program& program, const Step& step, const Plan& plan, i
       if (move.kind != Residence::Move::Kind::zero && places.at(move.name) == Place::home)
         bytes += static_cast<double>(part_bytes(array_of(plan.requirements, move.name), plan.requirements, move));
   };
-  for (const VisitMoves& moves : moves_of(program, step, plan, visits_of(program, step, plan, device))) {
+  for (const VisitMoves& moves : moves_of(program, step, plan, visits_of(program, step, views, plan, device))) {
     count(moves.before);
     count(moves.after);
   }
@@ -271,23 +284,23 @@ double halo_bytes(const Program& program, const Step& step, const Plan& plan) {
 
 }  // namespace
 
-double count_step_bytes(const Program& program, const Step& step, const Plan& plan) {
+double count_step_bytes(const Program& program, const Step& step, Range views, const Plan& plan) {
   double bytes = halo_bytes(program, step, plan);
-  for (const int device : devices_of(plan)) bytes += visit_bytes(program, step, plan, device);
+  for (const int device : devices_of(plan)) bytes += visit_bytes(program, step, views, plan, device);
   return bytes;
 }
 
 double count_program_bytes(const Program& program, const Plan& plan) {
   double bytes = 0;
-  for (const Step& step : program.first) bytes += count_step_bytes(program, step, plan);
-  for (const Step& step : program.each) bytes += program.needs.iterations * count_step_bytes(program, step, plan);
+  for (const StepUse& use : uses_of(program))
+    bytes += use.times * count_step_bytes(program, *use.step, use.views, plan);
   for (const auto& [name, place] : places_of(plan)) {  // inputs that stay, and the result
     const ArrayNeed& need = array_of(plan.requirements, name);
     if (place == Place::home) continue;
-    if (need.kind == ArrayKind::volume && need.lifetime == Lifetime::input)
+    if (need.kind == ArrayKind::volume && (need.lifetime == Lifetime::input || is_given(program, name)))
       for (const auto& slab : plan.slabs)
         bytes += static_cast<double>(array_bytes(need, plan.requirements, slab.extended.count(), 0, 0));
-    else if (need.lifetime == Lifetime::input || need.lifetime == Lifetime::output)
+    if ((need.kind != ArrayKind::volume && need.lifetime == Lifetime::input) || need.lifetime == Lifetime::output)
       bytes += static_cast<double>(whole_bytes(need, plan.requirements));
   }
   return bytes;

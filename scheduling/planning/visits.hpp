@@ -35,8 +35,8 @@ struct Visit {
   bool begins = false;     ///< what the step writes is to be 0
   bool passes_on = false;  ///< ray_sums: after it the batch goes on to the device with the next slabs
 };
-/// Those of one device, in order.
-std::vector<Visit> visits_of(const Program& program, const Step& step, const Plan& plan, int device);
+/// Those of one device, in order; `views`: over which the step goes.
+std::vector<Visit> visits_of(const Program& program, const Step& step, Range views, const Plan& plan, int device);
 
 /// What an array of a device holds, and what has to move for it to hold something else.
 class Residence {
@@ -96,12 +96,16 @@ struct SharedHalo {
 SharedHalo shared_halo(const Halo& halo, const Plan& plan, std::size_t slab);
 /// Volumes whose halos have to be brought up to date before a step.
 std::vector<std::string> volumes_to_share(const Program& program, const Step& step, const Plan& plan);
+/// Volumes that lie with the transport, that a step writes and whose neighbours it reads as they were: what it writes
+/// goes to next_name() there, and the two change their names when the step ends.
+std::vector<std::string> volumes_to_replace(const Program& program, const Step& step, const Plan& plan);
 
-/// Throws std::logic_error where a step reads more halo than the program has room for, or of a volume that it writes.
+/// Throws std::logic_error where a step reads more halo than the program has room for, or of a volume that it writes
+/// and that is not declared so.
 void check_halos(const Program& program);
 
 /// Bytes of a step over the bus, both ways, and of the whole program.
-double count_step_bytes(const Program& program, const Step& step, const Plan& plan);
+double count_step_bytes(const Program& program, const Step& step, Range views, const Plan& plan);
 double count_program_bytes(const Program& program, const Plan& plan);
 
 }  // namespace halocline

@@ -74,7 +74,8 @@ TEST(Visits, GiveEveryRayEverySlabOnceInOrder) {
     std::int64_t views = 0;
     std::map<std::int64_t, int> begun;
     for (int device = 0; device < split.devices; ++device)
-      for (const Visit& visit : visits_of(program, program.each[0], plan, device)) {
+      for (const Visit& visit :
+           visits_of(program, program.each[0], views_of(program.each[0], program.needs, {}), plan, device)) {
         EXPECT_EQ(plan.slabs[visit.slab].device, device);
         EXPECT_LE(visit.views.count(), plan.batch);
         EXPECT_EQ(visit.rows, (Range{0, 5}));
@@ -99,7 +100,8 @@ TEST(Visits, GiveEveryVoxelEveryViewOnceInOrder) {
     const Plan plan = plan_of(program, split);
     std::map<std::size_t, std::int64_t> next;
     for (int device = 0; device < split.devices; ++device)
-      for (const Visit& visit : visits_of(program, program.each[2], plan, device)) {
+      for (const Visit& visit :
+           visits_of(program, program.each[2], views_of(program.each[2], program.needs, {}), plan, device)) {
         EXPECT_EQ(visit.views.begin, next[visit.slab]);
         EXPECT_EQ(visit.begins, visit.views.begin == 0);
         next[visit.slab] = visit.views.end;
@@ -118,9 +120,11 @@ TEST(Visits, GoOverEveryViewAndSliceOnce) {
     const Plan plan = plan_of(program, split);
     std::multiset<std::int64_t> views, slices;
     for (int device = 0; device < split.devices; ++device) {
-      for (const Visit& visit : visits_of(program, program.each[1], plan, device))
+      for (const Visit& visit :
+           visits_of(program, program.each[1], views_of(program.each[1], program.needs, {}), plan, device))
         for (auto view = visit.views.begin; view < visit.views.end; ++view) views.insert(view);
-      for (const Visit& visit : visits_of(program, program.each[3], plan, device))
+      for (const Visit& visit :
+           visits_of(program, program.each[3], views_of(program.each[3], program.needs, {}), plan, device))
         for (auto z = plan.slabs[visit.slab].interior.begin; z < plan.slabs[visit.slab].interior.end; ++z)
           slices.insert(z);
     }
