@@ -119,7 +119,8 @@ CompiledKernel& kernel_of(DeviceState& state, const KernelSpec& spec) {
     const cl::Kernel kernel(program, spec.kernel.c_str());
     return state.kernels.emplace(name, CompiledKernel{kernel, limits_of(state, kernel)}).first->second;
   } catch (const cl::Error& error) {
-    throw_cl_error(error.err(), "clCreateKernel", fmt::format("{} in {}", spec.kernel, shown_name(spec.file)), state.info.name);
+    throw_cl_error(error.err(), "clCreateKernel", fmt::format("{} in {}", spec.kernel, shown_name(spec.file)),
+                   state.info.name);
   }
 }
 

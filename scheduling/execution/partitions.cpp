@@ -10,8 +10,8 @@ Partitions::Partitions(const Program& program, const Plan& plan, const std::vect
     : program_(program), plan_(plan), transport_(transport), threads_(threads) {
   for (const auto& slab : plan.slabs) partitions_[slab.device] = nullptr;
   threads_.each(plan_, [&](int device) {
-    partitions_.at(device) = std::make_unique<Partition>(
-        program, plan, device, devices[static_cast<std::size_t>(device)], transport, traffic);
+    partitions_.at(device) = std::make_unique<Partition>(program, plan, device,
+                                                         devices[static_cast<std::size_t>(device)], transport, traffic);
   });
 }
 

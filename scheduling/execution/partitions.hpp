@@ -15,8 +15,8 @@ namespace halocline {
 class Partitions {
  public:
   /// All that is given has to outlive it. Allocates what the plan says.
-  Partitions(const Program& program, const Plan& plan, const std::vector<Device>& devices, InProcessTransport& transport,
-             BusTraffic& traffic, DeviceThreads& threads);
+  Partitions(const Program& program, const Plan& plan, const std::vector<Device>& devices,
+             InProcessTransport& transport, BusTraffic& traffic, DeviceThreads& threads);
 
   /// Of every device, on its thread.
   void each(const std::function<void(Partition&)>& work);

@@ -209,7 +209,8 @@ void Session::write(const std::string& name, const VolumeSource& from) {
   for (std::size_t first = 0, all = bytes_of(name) / sizeof(float); first < all; first += piece.size()) {
     const std::size_t count = std::min(piece.size(), all - first);
     from.read(first, count, piece.data());
-    transport_.put(name, first * sizeof(float), count * sizeof(float), reinterpret_cast<const std::byte*>(piece.data()));
+    transport_.put(name, first * sizeof(float), count * sizeof(float),
+                   reinterpret_cast<const std::byte*>(piece.data()));
   }
 }
 

@@ -1,0 +1,56 @@
+// A pass as a step of the executor.
+#include "algorithms/expressions/pass.hpp"
+#include "algorithms/support/slice_sums.hpp"
+
+namespace halocline::expressions {
+namespace {
+
+std::int32_t number(auto value) {
+  return static_cast<std::int32_t>(value);
+}
+
+Access access_of(const Role& role) {
+  return !role.stored ? Access::in : role.loaded ? Access::inout : Access::out;
+}
+
+}  // namespace
+
+Step step_of(const PassKernel& kernel, const std::vector<std::string>& names, std::vector<float> scalars,
+             ArrayKind kind, const std::array<std::size_t, 3>& size) {
+  const bool volume = kind == ArrayKind::volume;
+  Step step{.name = "expression", .over = volume ? Domain::slices : Domain::views};
+  for (std::size_t n = 0; n < names.size(); ++n)
+    if (kernel.roles.arrays[n].is_argument()) step.arrays.push_back({names[n], access_of(kernel.roles.arrays[n])});
+  step.halo_low = kernel.roles.halo_low;
+  step.halo_high = kernel.roles.halo_high;
+  const int sums = kernel.roles.sums;
+  if (sums > 0) step.sums = sums;
+  if (sums > 0 && !volume) step.names = {{"partials", "view_partials"}, {"sums", "view_sums"}};
+  step.work = [file = kernel.file, neighbours = kernel.roles.neighbours, sums, volume, size, arrays = step.arrays,
+               scalars = std::move(scalars)](Slab& slab, const WorkRange& part, const Scalars&) {
+    const Range range = volume ? part.slices : part.views;
+    const std::int32_t offset = volume ? slab.offset() : number(range.begin);
+    std::vector<SlabArgument> arguments;
+    arguments.reserve(arrays.size() + scalars.size() + 2);
+    arguments.insert(arguments.end(), arrays.begin(), arrays.end());
+    arguments.insert(arguments.end(), scalars.begin(), scalars.end());
+    const auto count = static_cast<std::size_t>(range.count());
+    if (sums == 0 && !neighbours) {
+      const std::size_t layer = size[0] * size[1], first = layer * static_cast<std::size_t>(range.begin - offset);
+      arguments.emplace_back(std::uint64_t{first});
+      arguments.emplace_back(std::uint64_t{first + layer * count});
+      return slab.launch({file, "expression", ""}, {layer * count, 1, 1}, arguments);
+    }
+    const structs::Extent extent{number(size[0]), number(size[1]),     number(size[2]),
+                                 offset,          number(range.begin), number(range.end)};
+    if (sums > 0) arguments.emplace_back(out("partials"));
+    arguments.emplace_back(argument_struct(extent));
+    if (sums > 0)
+      SliceSums(size, sums).launch(slab, file, "expression", range, offset, arguments);
+    else
+      slab.launch({file, "expression", ""}, {size[0], size[1], count}, arguments);
+  };
+  return step;
+}
+
+}  // namespace halocline::expressions
