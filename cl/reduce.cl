@@ -3,7 +3,12 @@
 //   reduce_slices  sums[slice][2c], [2c + 1] = sum over sets of partials[slice][c][set], as the bits of two doubles
 //                  whose sum is the value
 //
-// Groups: (up to REDUCE_ITEMS, 1, 1), one along the items, over (items, c, slices): REDUCE_ITEMS parts whatever the group. Arrays of kind slice; no halo; no tunables. Without float64 on
+//   reduce_columns  largest[slice][x] = the largest of the column's y, of a volume
+//   reduce_largest  sums[slice][0] = the largest of `count` of them, sums[slice][1] = 0, as the bits of doubles
+//
+// The last two: work-items (x, slices); slices.
+//
+// Groups of the first: (up to REDUCE_ITEMS, 1, 1), one along the items, over (items, c, slices): REDUCE_ITEMS parts whatever the group. Arrays of kind slice; no halo; no tunables. Without float64 on
 // the device the pair is (sum, rounding error) of floats, widened with integers.
 #pragma OPENCL FP_CONTRACT OFF
 #include "sums.clh"
@@ -44,4 +49,26 @@ __kernel void reduce_slices(__global const sum_t* restrict partials, __global ul
   sums[2 * at] = double_bits(sum.x);
   sums[2 * at + 1] = double_bits(sum.y);
 #endif
+}
+
+__kernel void reduce_columns(__global const float* restrict volume, __global float* restrict largest, Extent extent) {
+  const int x = (int)get_global_id(0), slice = extent.begin + (int)get_global_id(1) - extent.offset;
+  if (x >= extent.nx) return;
+  __global const float* column = volume + (size_t)slice * extent.nx * (size_t)extent.ny + x;
+  float most = column[0];
+  for (int y = 1; y < extent.ny; ++y) most = fmax(most, column[(size_t)y * extent.nx]);
+  largest[(size_t)slice * extent.nx + x] = most;
+}
+
+__kernel void reduce_largest(__global const float* restrict largest, __global ulong* restrict sums, int count,
+                             int offset, int begin) {
+  const int slice = begin + (int)get_global_id(0) - offset;
+  float most = largest[(size_t)slice * count];
+  for (int n = 1; n < count; ++n) most = fmax(most, largest[(size_t)slice * count + n]);
+#ifdef USE_FP64
+  sums[2 * slice] = as_ulong((double)most);
+#else
+  sums[2 * slice] = double_bits(most);
+#endif
+  sums[2 * slice + 1] = 0;
 }

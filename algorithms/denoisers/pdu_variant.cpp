@@ -35,9 +35,12 @@ Requirements PduVariant::requirements() const {
 }
 
 std::string PduVariant::options() const {
+  return (weights_ ? weights_->option() + " " : "") + unweighted_options();
+}
+
+std::string PduVariant::unweighted_options() const {
   const auto& regulariser = parameters_.regulariser;
   std::string result;
-  if (weights_) result += weights_->option() + " ";
   if (regulariser.variation == Variation::anisotropic) result += "-D ANISOTROPIC ";
   if (regulariser.variation == Variation::huber) result += "-D HUBER ";
   if (regulariser.guided) result += "-D REFERENCE ";
@@ -46,8 +49,12 @@ std::string PduVariant::options() const {
 }
 
 void PduVariant::push_inputs(Arguments& arguments) const {
-  const auto& regulariser = parameters_.regulariser;
   if (weights_) arguments.emplace_back(in("w"));
+  push_reference(arguments);
+}
+
+void PduVariant::push_reference(Arguments& arguments) const {
+  const auto& regulariser = parameters_.regulariser;
   if (!regulariser.guided) return;
   arguments.emplace_back(in("reference"));
   arguments.emplace_back(static_cast<float>(1 / regulariser.reference_eta.value()));
@@ -56,6 +63,11 @@ void PduVariant::push_inputs(Arguments& arguments) const {
 
 void PduVariant::push_position(Arguments& arguments, const Slab& slab, Range slices) const {
   arguments.insert(arguments.end(), {slab.extent(slices), per_axis(inverse_)});
+}
+
+void PduVariant::push_huber_delta(Arguments& arguments) const {
+  if (parameters_.regulariser.variation == Variation::huber)
+    arguments.emplace_back(static_cast<float>(parameters_.regulariser.huber_delta.value()));
 }
 
 void PduVariant::push_box(Arguments& arguments) const {
@@ -99,8 +111,7 @@ void PduVariant::reduce(Slab& slab, int, Range slices) const {
   for (const char* q : {"qx", "qy", "qz"}) arguments.emplace_back(in(q));
   arguments.emplace_back(out("partials"));
   push_position(arguments, slab, slices);
-  if (parameters_.regulariser.variation == Variation::huber)
-    arguments.emplace_back(static_cast<float>(parameters_.regulariser.huber_delta.value()));
+  push_huber_delta(arguments);
   push_box(arguments);
   arguments.emplace_back(static_cast<float>(parameters_.lambda));
   sums_.launch(slab, file, "pdu_variant_gap", slices, arguments, options());

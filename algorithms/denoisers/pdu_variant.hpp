@@ -22,10 +22,12 @@ class PduVariant : public Pdu {
   void primal(Slab& slab, const Steps& steps, Range slices) const override;
   IterationRecord record(int done, std::span<const double> sums) const override;
 
- private:
   using Arguments = std::vector<SlabArgument>;
   std::string options() const;
+  std::string unweighted_options() const;
   void push_inputs(Arguments& arguments) const;
+  void push_reference(Arguments& arguments) const;
+  void push_huber_delta(Arguments& arguments) const;
   void push_position(Arguments& arguments, const Slab& slab, Range slices) const;
   void push_box(Arguments& arguments) const;
 };

@@ -55,10 +55,14 @@ class Array {
   /// The same value everywhere.
   Array& operator=(const Scalar& value);
 
+  /// Whether nothing was assigned to it.
+  bool empty() const { return !owned_; }
   /// Throws InputError if it is of none.
   const Space& space() const;
 
   // For those who record statements:
+  /// Whether other arrays have the same memory.
+  bool is_shared() const { return owned_.use_count() > 1; }
   /// What statements read.
   const std::shared_ptr<Storage>& storage() const;
   /// Memory to write to, which no other array shares; what is there counts as lost. `space`: of what is written.

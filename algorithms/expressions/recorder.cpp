@@ -147,7 +147,9 @@ void Recorder::perform(const StepStatement& statement) {
   std::vector<std::string> reads, writes;
   for (const auto& storage : statement.reads) reads.push_back(storage->name);
   for (const auto& storage : statement.writes) writes.push_back(name_to_write(*storage));
-  session_.perform(statement.make(reads, writes));
+  const Step step = statement.make(reads, writes);
+  session_.extend_halo(step.halo_low, step.halo_high);
+  session_.perform(step);
 }
 
 }  // namespace halocline::expressions

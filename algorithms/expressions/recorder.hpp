@@ -29,6 +29,10 @@ class Recorder : public std::enable_shared_from_this<Recorder> {
   void flush();
   bool empty() const { return pending_.empty(); }
 
+  /// Makes room for what steps need that are recorded later. A name for their own arrays, which no other steps have.
+  void extend(const Program& program) { session_.extend(program); }
+  std::string next_label() { return std::to_string(++labels_) + " "; }
+
   void fuse(bool on) { fuses_ = on; }
   Session& session() { return session_; }
   /// Kernels that have been written so far, and passes over arrays that elementwise statements took.
@@ -51,6 +55,7 @@ class Recorder : public std::enable_shared_from_this<Recorder> {
   std::map<std::vector<int>, PassKernel> kernels_;
   std::string last_text_;
   std::size_t passes_ = 0;
+  int labels_ = 0;
   bool fuses_ = true;
 };
 

@@ -24,13 +24,14 @@ void add_own_arrays(Program& program, const Requirements& needs, const std::stri
   program.needs.preferred_batch = std::max(program.needs.preferred_batch, needs.preferred_batch);
 }
 
-constexpr const char* forward_prefix = "forward ";
-constexpr const char* adjoint_prefix = "adjoint ";
-
 }  // namespace
 
 RayOperator::RayOperator(const Geometry& geometry, const Grid& volume, const Grid& projections, Projector projector,
-                         std::span<const DeviceModel> devices) {
+                         std::span<const DeviceModel> devices, const std::string& label)
+    : volume_(volume),
+      projections_(projections),
+      forward_prefix_(label + "forward "),
+      adjoint_prefix_(label + "adjoint ") {
   const bool gpu = !std::all_of(devices.begin(), devices.end(), [](const DeviceModel& device) { return device.cpu; });
   ProjectionParameters parameters;
   parameters.projector = projector;
@@ -48,16 +49,16 @@ Program RayOperator::program(const std::string& name, int largest_subset) const 
   program.needs.over = Domain::views;
   program.needs.stack = forward.stack;
   program.needs.halo_high = forward.halo_high;
-  add_own_arrays(program, forward, forward_prefix);
-  add_own_arrays(program, adjoint, adjoint_prefix);
+  add_own_arrays(program, forward, forward_prefix_);
+  add_own_arrays(program, adjoint, adjoint_prefix_);
   if (largest_subset > 0 && static_cast<std::size_t>(largest_subset) < forward.stack[2])
     program.needs.largest_part = program.needs.preferred_batch = largest_subset;
   program.detector_rows = adjoint.detector_rows;
-  program.start.push_back([method = forward_, names = own_names(forward, forward_prefix, {})](Slab& slab) {
+  program.start.push_back([method = forward_, names = own_names(forward, forward_prefix_, {})](Slab& slab) {
     const Slab::Names scope(slab, names);
     method->start(slab);
   });
-  program.start.push_back([method = adjoint_, names = own_names(adjoint, adjoint_prefix, {})](Slab& slab) {
+  program.start.push_back([method = adjoint_, names = own_names(adjoint, adjoint_prefix_, {})](Slab& slab) {
     const Slab::Names scope(slab, names);
     method->start(slab);
   });
@@ -80,11 +81,11 @@ Step step_of(const auto& method, const std::string& from, const std::string& to,
 }  // namespace
 
 Step RayOperator::project(const std::string& from, const std::string& to) const {
-  return step_of(forward_, from, to, forward_prefix);
+  return step_of(forward_, from, to, forward_prefix_);
 }
 
 Step RayOperator::backproject(const std::string& from, const std::string& to) const {
-  return step_of(adjoint_, from, to, adjoint_prefix);
+  return step_of(adjoint_, from, to, adjoint_prefix_);
 }
 
 }  // namespace halocline

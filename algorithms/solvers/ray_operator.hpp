@@ -13,10 +13,12 @@ namespace halocline {
 class RayOperator {
  public:
   /// Line integrals of `volume` on the stack `projections` (u, v, view) and their exact adjoint, in the form for these
-  /// devices. Throws as project() does.
+  /// devices. Throws as project() does. Where a program has several, a `label` tells their arrays apart.
   RayOperator(const Geometry& geometry, const Grid& volume, const Grid& projections, Projector projector,
-              std::span<const DeviceModel> devices);
+              std::span<const DeviceModel> devices, const std::string& label = "");
 
+  const Grid& volume() const { return volume_; }
+  const Grid& projections() const { return projections_; }
   /// A program without steps: sizes, and what the kernels of A and A^T need. Of a solver that works on subsets, whose
   /// geometry and projections are sorted by subset (ViewSubsets), `largest_subset` is the views of the largest; 0: all.
   Program program(const std::string& name, int largest_subset = 0) const;
@@ -26,6 +28,8 @@ class RayOperator {
   Step backproject(const std::string& from, const std::string& to) const;
 
  private:
+  Grid volume_, projections_;
+  std::string forward_prefix_, adjoint_prefix_;  // of the names of their arrays
   std::shared_ptr<const RayProjection> forward_;
   std::shared_ptr<const RayBackprojection> adjoint_;
 };

@@ -1,7 +1,6 @@
 #include "algorithms/solvers/sirt.hpp"
 
 #include <cmath>
-#include <limits>
 
 #include "algorithms/solvers/vector_steps.hpp"
 
@@ -21,12 +20,13 @@ Program sirt(const RayOperator& A, const SirtParameters& parameters) {
   program.needs.iterations = parameters.iterations;
   program.scalars = {{"residual", 0}};
   const VectorSteps vectors(program);
-  const double lowest = parameters.non_negative ? 0 : -std::numeric_limits<double>::infinity();
+  Bounds bounds;
+  if (parameters.non_negative) bounds.minimum = 0;
   program.first = {vectors.set(slices, 1, "u"), A.project("u", "1/R"),      vectors.reciprocal(views, "1/R"),
                    vectors.set(views, 1, "r"),  A.backproject("r", "1/C"),  vectors.reciprocal(slices, "1/C"),
                    vectors.set(slices, 0, "x"), vectors.set(views, 0, "r"), vectors.residual("b", "1/R", "r")};
   program.each = {
-      A.backproject("r", "u"), vectors.update(parameters.relaxation, "u", "1/C", "x", lowest), A.project("x", "r"),
+      A.backproject("r", "u"), vectors.update(parameters.relaxation, "u", "1/C", "x", bounds), A.project("x", "r"),
       vectors.distance(views, "b", "r", [](double sum, Scalars& scalars) { scalars["residual"] = std::sqrt(sum); }),
       vectors.residual("b", "1/R", "r")};
   return program;

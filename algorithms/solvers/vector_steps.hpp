@@ -4,6 +4,7 @@
 #include <array>
 #include <concepts>
 #include <functional>
+#include <limits>
 #include <string>
 
 #include "algorithms/support/slice_sums.hpp"
@@ -23,31 +24,95 @@ class Factor {
   std::function<double(const Scalars&)> value_;
 };
 
+/// What voxels are kept within.
+struct Bounds {
+  double minimum = -std::numeric_limits<double>::infinity(), maximum = std::numeric_limits<double>::infinity();
+};
+
 using Told = std::function<void(double sum, Scalars&)>;
 
 /// Of a program with these sizes. `over`: Domain::slices (arrays are volumes) or Domain::views (projections).
 class VectorSteps {
  public:
-  /// Adds the arrays of the sums to the program.
-  explicit VectorSteps(Program& program);
+  /// Adds the arrays of the sums to the program, of so many values a step (Step::sums).
+  explicit VectorSteps(Program& program, int slice_sums = 1, int view_sums = 1);
 
   Step set(Domain over, double a, const std::string& y) const;                                      ///< y = a
   Step scale(Domain over, Factor a, const std::string& x, const std::string& y) const;              ///< y = a x
+  Step scale(Domain over, Factor a, const std::string& y) const;                                    ///< y = a y
   Step combine(Domain over, Factor a, const std::string& x, Factor b, const std::string& y) const;  ///< y = a x + b y
+  Step multiply(Domain over, const std::string& x, const std::string& y) const;                     ///< y = x y
   Step reciprocal(Domain over, const std::string& y) const;                                         ///< 1 / y, or 0
   Step residual(const std::string& b, const std::string& w, const std::string& r) const;            ///< r = (b - r) w
-  /// x = max(lower, x + a u w), of volumes.
-  Step update(double a, const std::string& u, const std::string& w, const std::string& x, double lower) const;
+  /// x, of volumes, each voxel put into these bounds.
+  Step clamp(const Bounds& bounds, const std::string& x) const;
+  /// x + a u w, of volumes, put into these bounds.
+  Step update(double a, const std::string& u, const std::string& w, const std::string& x, const Bounds& bounds) const;
+  /// u = u + a (u - x), and x becomes what u was.
+  Step extrapolate(Domain over, Factor a, const std::string& u, const std::string& x) const;
   Step dot(Domain over, const std::string& x, const std::string& y, Told told) const;       ///< <x, y>
   Step distance(Domain over, const std::string& x, const std::string& y, Told told) const;  ///< ||x - y||^2
+  /// <x, w y>.
+  Step dot(Domain over, const std::string& x, const std::string& y, const std::string& w, Told told) const;
+
+  /// The largest voxel. Needs declare_largest().
+  Step largest(const std::string& x, Told told) const;
+  void declare_largest(Program& program) const;
+
+  /// A kernel with a work-item an element, which takes the arrays, then the factors as floats, then the first element
+  /// and the one after the last (ulong).
+  Step elementwise(Domain over, const KernelSpec& kernel, const std::vector<ArrayAccess>& arrays,
+                   std::vector<Factor> factors) const;
+  /// A kernel of cl/sums.clh that takes the arrays, the partial sums and an Extent, and leaves `count` values.
+  Step sums(Domain over, const KernelSpec& kernel, const std::vector<std::string>& arrays, int count,
+            std::function<void(std::span<const double>, Scalars&)> told) const;
+  /// The same of one value.
+  Step sum(Domain over, const KernelSpec& kernel, const std::vector<std::string>& arrays, Told told) const;
 
  private:
-  Step elementwise(Domain over, const std::string& kernel, std::vector<ArrayAccess> arrays,
-                   std::vector<Factor> factors) const;
-  Step sum(Domain over, const std::string& kernel, const std::string& x, const std::string& y, Told told) const;
+  std::function<double(const Scalars&)> value_;
+};
 
+/// What voxels are kept within.
+struct Bounds {
+  double minimum = -std::numeric_limits<double>::infinity(), maximum = std::numeric_limits<double>::infinity();
+};
+
+using Told = std::function<void(double sum, Scalars&)>;
+
+/// Of a program with these sizes. `over`: Domain::slices (arrays are volumes) or Domain::views (projections).
+class VectorSteps {
+ public:
+  /// Adds the arrays of the sums to the program, of so many values a step (Step::sums).
+  explicit VectorSteps(Program& program, int slice_sums = 1, int view_sums = 1);
+
+  Step set(Domain over, double a, const std::string& y) const;                                      ///< y = a
+  Step scale(Domain over, Factor a, const std::string& x, const std::string& y) const;              ///< y = a x
+  Step scale(Domain over, Factor a, const std::string& y) const;                                    ///< y = a y
+  Step combine(Domain over, Factor a, const std::string& x, Factor b, const std::string& y) const;  ///< y = a x + b y
+  Step multiply(Domain over, const std::string& x, const std::string& y) const;                     ///< y = x y
+  Step reciprocal(Domain over, const std::string& y) const;                                         ///< 1 / y, or 0
+  Step residual(const std::string& b, const std::string& w, const std::string& r) const;            ///< r = (b - r) w
+  /// x, of volumes, each voxel put into these bounds.
+  Step clamp(const Bounds& bounds, const std::string& x) const;
+  /// x + a u w, of volumes, put into these bounds.
+  Step update(double a, const std::string& u, const std::string& w, const std::string& x, const Bounds& bounds) const;
+  /// u = u + a (u - x), and x becomes what u was.
+  Step extrapolate(Domain over, Factor a, const std::string& u, const std::string& x) const;
+  Step dot(Domain over, const std::string& x, const std::string& y, Told told) const;       ///< <x, y>
+  Step distance(Domain over, const std::string& x, const std::string& y, Told told) const;  ///< ||x - y||^2
+  /// <x, w y>.
+  Step dot(Domain over, const std::string& x, const std::string& y, const std::string& w, Told told) const;
+
+  /// A kernel over elements with these arrays and factors as its arguments, and a range of elements.
+  Step elementwise(Domain over, const char* file, const std::string& kernel, const std::vector<ArrayAccess>& arrays,
+                   std::vector<Factor> factors) const;
+  /// A kernel of cl/sums.clh with these arrays, the partial sums and an Extent as its arguments.
+  Step sum(Domain over, const char* file, const std::string& kernel, const std::vector<std::string>& arrays,
+           Told told) const;
+
+ private:
   std::array<std::size_t, 3> volume_, stack_;
-  SliceSums slices_, views_;
 };
 
 }  // namespace halocline

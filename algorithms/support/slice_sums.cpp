@@ -50,6 +50,20 @@ void SliceSums::declare_views(Requirements& requirements) const {
   add("view_sums", 2 * static_cast<std::size_t>(components_));
 }
 
+void SliceSums::declare_largest(Requirements& requirements) const {
+  requirements.arrays.push_back({.name = "largest", .kind = ArrayKind::slice, .elements = nx_});
+  requirements.kernels.emplace_back("reduce_largest");
+}
+
+void SliceSums::largest(Slab& slab, const std::string& volume, Range slices) const {
+  const auto count = static_cast<std::size_t>(slices.count());
+  slab.launch({"reduce.cl", "reduce_columns", fp64_option(slab)}, {nx_, count, 1},
+              {in(volume), out("largest"), slab.extent(slices)});
+  slab.launch({"reduce.cl", "reduce_largest", fp64_option(slab)}, {count, 1, 1},
+              {in("largest"), out("sums"), static_cast<std::int32_t>(nx_), slab.offset(),
+               static_cast<std::int32_t>(slices.begin)});
+}
+
 std::size_t SliceSums::partials() const {
   return static_cast<std::size_t>(components_) *
          std::max(lanes * segments(), std::max(groups_ * segments(), march({}, {0, 1}, 1).sets));

@@ -36,6 +36,9 @@ class SliceSums {
   /// The same where the first slice in the arrays is number `offset`.
   void launch(Slab& slab, const std::string& file, const std::string& kernel, Range slices, std::int32_t offset,
               const std::vector<SlabArgument>& arguments, const std::string& options = "") const;
+  /// The largest voxel of each slice to "sums", by way of the array "largest" (declare_largest()).
+  void largest(Slab& slab, const std::string& volume, Range slices) const;
+  void declare_largest(Requirements& requirements) const;
   /// Work-items of a march along the rows on a GPU, each with `columns` along x and `depth` slices.
   struct March {
     int columns = 1;

@@ -1,5 +1,8 @@
 #include "scheduling/execution/partitions.hpp"
 
+#include <algorithm>
+#include <limits>
+
 #include "scheduling/planning/program_plan.hpp"
 #include "scheduling/planning/visits.hpp"
 
@@ -46,12 +49,13 @@ std::vector<double> Partitions::added_sums(const Step& step, const Scalars& scal
   transport_.get(sums_home, 2 * values * sizeof(double) * static_cast<std::size_t>(range.begin),
                  parts.size() * sizeof(double), reinterpret_cast<std::byte*>(parts.data()));
   for (std::size_t value = 0; value < values; ++value) {
-    double high = 0, low = 0;
+    double high = 0, low = 0, largest = -std::numeric_limits<double>::infinity();
     for (std::size_t n = 0; n < count; ++n) {
+      largest = std::max(largest, parts[2 * (n * values + value)]);
       high += parts[2 * (n * values + value)];
       low += parts[2 * (n * values + value) + 1];
     }
-    result.push_back(high + low);
+    result.push_back(step.largest ? largest : high + low);
   }
   return result;
 }

@@ -64,6 +64,7 @@ void Session::extend(const Program& program) {
   needs.halo_low = std::max(needs.halo_low, program.needs.halo_low);
   needs.halo_high = std::max(needs.halo_high, program.needs.halo_high);
   needs.preferred_batch = std::max(needs.preferred_batch, program.needs.preferred_batch);
+  needs.largest_part = std::max(needs.largest_part, program.needs.largest_part);
   if (program.detector_rows)
     program_.detector_rows =
         program_.detector_rows ? hull(program_.detector_rows, program.detector_rows) : program.detector_rows;

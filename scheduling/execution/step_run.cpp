@@ -1,4 +1,5 @@
 // Programs of any steps: visits to slabs and batches (Form::steps).
+#include <algorithm>
 #include <chrono>
 #include <optional>
 

@@ -62,6 +62,7 @@ struct Step {
   /// each that add up to it. This is told the values added up over all slices or views of the step, in order.
   std::function<void(std::span<const double> sums, Scalars&)> reduced = {};
   int sums = 1;
+  bool largest = false;  ///< told the largest of the values instead of their sum
   /// For forecasts: the kernels' rate and the units of work of the whole step (KernelCost).
   KernelCost cost = {};
   double units = 0;

@@ -16,63 +16,18 @@
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
 #include "scheduling/execution/checkpoint_store.hpp"
-#include "tests/reference/projector_reference.hpp"
-#include "tests/reference/projector_scenes.hpp"
+#include "tests/reference/ray_matrix.hpp"
 
 namespace halocline {
 namespace {
 
 using reference::device;
-using Vector = std::vector<double>;
-
-// The explicit matrix of a scan.
-class Matrix {
- public:
-  Matrix(const reference::Scene& scene, Projector projector)
-      : rays_(scene.projections.count()), voxels_(scene.grid.count()) {
-    reference::weights(projector, scene.grid, scene.geometry, scene.projections,
-                       [this](std::size_t ray, std::size_t voxel, double weight) {
-                         entries_.push_back({ray, voxel, weight});
-                       });
-  }
-  Vector times(const Vector& x) const {
-    Vector y(rays_, 0.0);
-    for (const auto& [ray, voxel, weight] : entries_) y[ray] += weight * x[voxel];
-    return y;
-  }
-  Vector transposed_times(const Vector& y) const {
-    Vector x(voxels_, 0.0);
-    for (const auto& [ray, voxel, weight] : entries_) x[voxel] += weight * y[ray];
-    return x;
-  }
-  std::size_t rays() const { return rays_; }
-  std::size_t voxels() const { return voxels_; }
-
- private:
-  struct Entry {
-    std::size_t ray, voxel;
-    double weight;
-  };
-  std::size_t rays_, voxels_;
-  std::vector<Entry> entries_;
-};
-
-double dot(const Vector& a, const Vector& b) {
-  double sum = 0;
-  for (std::size_t n = 0; n < a.size(); ++n) sum += a[n] * b[n];
-  return sum;
-}
-double norm(const Vector& a) {
-  return std::sqrt(dot(a, a));
-}
-Vector minus(Vector a, const Vector& b) {
-  for (std::size_t n = 0; n < a.size(); ++n) a[n] -= b[n];
-  return a;
-}
-Vector inverse(Vector a) {
-  for (double& each : a) each = each > 0 ? 1 / each : 0;
-  return a;
-}
+using reference::dot;
+using reference::inverse;
+using reference::Matrix;
+using reference::minus;
+using reference::norm;
+using reference::Vector;
 
 Vector sirt(const Matrix& A, const Vector& b, int iterations, double relaxation, bool non_negative = false) {
   const Vector rows = inverse(A.times(Vector(A.voxels(), 1))),

@@ -1,0 +1,82 @@
+#include "algorithms/solvers/certificate.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "host/error.hpp"
+
+namespace halocline {
+namespace {
+
+constexpr double room = 1.5;  // of the maximum where it is not given, in the largest voxel
+
+}  // namespace
+
+Certificate::Certificate(const RayOperator& A, const TvTerm& penalty, const VectorSteps& vectors,
+                         const CertificateParameters& parameters, Arrays arrays)
+    : A_(A), penalty_(penalty), vectors_(vectors), parameters_(parameters), arrays_(std::move(arrays)) {}
+
+void Certificate::declare(Program& program) {
+  constexpr double unknown = std::numeric_limits<double>::infinity();
+  for (const char* name : {"primal", "gap", "relative_gap"}) program.scalars[name] = unknown;
+  program.scalars["dual"] = -unknown;
+  for (const char* name : {"data", "mismatch", "variation", "maximum"}) program.scalars[name] = 0;
+  program.scalars["certified"] = -1;
+  for (const char* kernel : {"penalised_data", "pdu_variant_certificate"}) program.needs.kernels.emplace_back(kernel);
+}
+
+Step Certificate::told_data() const {
+  std::vector<std::string> arrays{arrays_.p, arrays_.b};
+  if (!arrays_.w.empty()) arrays.push_back(arrays_.w);
+  arrays.push_back(arrays_.r);
+  return vectors_.sums(Domain::views, {"penalised.cl", "penalised_data", arrays_.w.empty() ? "" : "-D WEIGHTED"},
+                       arrays, 2, [](std::span<const double> sums, Scalars& known) {
+                         known["data"] = sums[0];
+                         known["mismatch"] = sums[1];
+                       });
+}
+
+// The best dual value of all looks is one, too.
+Step Certificate::told_volume() const {
+  const auto told = [lambda = penalty_.lambda()](std::span<const double> sums, Scalars& known) {
+    const double gap = known["mismatch"] + sums[0] + known["maximum"] * sums[1] - sums[2];
+    known["variation"] = sums[3];
+    known["primal"] = known["data"] + lambda * sums[3];
+    if (!std::isfinite(known["primal"]) || !std::isfinite(gap))
+      throw InputError(
+          "the iterations diverge: the objective is not finite. Check the projections, the weights (`w`) "
+          "and `lambda` for values that float32 does not hold, and scale them");
+    known["dual"] = std::max(known["dual"], known["primal"] - gap);
+    known["gap"] = std::max(0.0, known["primal"] - known["dual"]);
+    known["relative_gap"] = known["primal"] > 0 ? known["gap"] / known["primal"] : 0;
+    known["certified"] = known[iteration_scalar];
+  };
+  return penalty_.certificate(arrays_.x, arrays_.z, told);
+}
+
+std::vector<Step> Certificate::look(const std::function<bool(const Scalars&)>& due) const {
+  const auto maximum = [](const Scalars& known) { return known.at("maximum"); };
+  std::vector<Step> steps{A_.project(arrays_.x, arrays_.p), told_data()};
+  if (std::isfinite(penalty_.maximum()))
+    steps.back().reduced = [told = steps.back().reduced, most = penalty_.maximum()](auto sums, Scalars& known) {
+      told(sums, known);
+      known["maximum"] = most;
+    };
+  else
+    steps.push_back(vectors_.largest(arrays_.x, [lowest = penalty_.minimum()](double largest, Scalars& known) {
+      known["maximum"] = largest > 0 ? room * largest : std::max(largest, lowest + std::abs(lowest));
+    }));
+  steps.push_back(vectors_.scale(Domain::slices, 1, arrays_.x, arrays_.u));
+  for (int n = 0; n < parameters_.polish_steps; ++n)
+    steps.push_back(penalty_.polish(arrays_.z, arrays_.u, arrays_.ubar, maximum));
+  steps.push_back(told_volume());
+  for (Step& step : steps) step.due = due;
+  return steps;
+}
+
+Step Certificate::gap_map() const {
+  return penalty_.gap_map(arrays_.x, arrays_.z, arrays_.u, [](const Scalars& known) { return known.at("maximum"); });
+}
+
+}  // namespace halocline

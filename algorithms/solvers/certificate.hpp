@@ -1,0 +1,63 @@
+// The duality gap of penalised weighted least squares, as steps of a program.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "algorithms/solvers/ray_operator.hpp"
+#include "algorithms/solvers/tv_term.hpp"
+#include "algorithms/solvers/vector_steps.hpp"
+
+namespace halocline {
+
+struct CertificateParameters {
+  double gap = 0.1;       ///< the relative gap to end at; 0: never
+  int every = 5;          ///< passes between two looks
+  int polish_steps = 30;  ///< iterations that improve the dual before each look
+  bool gap_map = false;   ///< leaves the voxels' parts of the gap in a volume at the end
+};
+
+/// For P(x) = 1/2 sum w (A x - b)^2 + lambda TV(x) and any dual r of the rays and q of the differences, with z = A^T r
+/// and c = z - div q,
+///   P(x) - P* <= gap = sum (w (A x - b) - r)^2 / (2 w) + sum (lambda |D x| - q . D x)
+///                      + sum max(c, 0) (x - minimum) + max(-c, 0) (maximum - x),
+/// for the minimum P* over minimum <= x <= maximum (Rockafellar 1970, section 31). No term is negative. Half the
+/// squared distance of A x from that of the minimiser, weighted with w, is at most the gap: predicted projections lie
+/// within sqrt(2 gap / rays) of the noise's standard deviation (RMS). Where the maximum is not given it is 1.5 times
+/// the largest voxel of x.
+///
+/// q is improved first: primal-dual iterations (Chambolle & Pock 2011) for min <z, u> + lambda TV(u) over the bounds.
+/// A solver that works with q gets the better one.
+class Certificate {
+ public:
+  /// The names of the solver's arrays. x, z, u, ubar: volumes; the last two are the certificate's to write. p, r, b, w:
+  /// projections; p is the certificate's to write, w is empty without weights.
+  struct Arrays {
+    std::string x, z, u, ubar, p, r, b, w;
+  };
+  Certificate(const RayOperator& A, const TvTerm& penalty, const VectorSteps& vectors,
+              const CertificateParameters& parameters, Arrays arrays);
+
+  /// Scalars "data" (1/2 sum w (A x - b)^2), "variation" (TV), "primal" (P), "dual" (the best lower bound of all
+  /// looks on P*), "gap" (primal - dual), "relative_gap" (gap / primal), "maximum", and "certified", the iteration of
+  /// the last look.
+  static void declare(Program& program);
+  /// The steps of a look, which are done where `due` says so. Afterwards u holds no more than it.
+  std::vector<Step> look(const std::function<bool(const Scalars&)>& due) const;
+  /// After a look: u = the voxels' parts of the gap.
+  Step gap_map() const;
+
+ private:
+  std::vector<Step> polish() const;
+  Step told_data() const;
+  Step told_volume() const;
+
+  const RayOperator& A_;
+  const TvTerm& penalty_;
+  const VectorSteps& vectors_;
+  CertificateParameters parameters_;
+  Arrays arrays_;
+};
+
+}  // namespace halocline

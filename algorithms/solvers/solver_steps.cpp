@@ -1,0 +1,109 @@
+#include "algorithms/solvers/solver_steps.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "host/error.hpp"
+
+namespace halocline {
+namespace {
+
+constexpr auto slices = Domain::slices, views = Domain::views;
+constexpr int power_steps = 20;
+
+}  // namespace
+
+ArrayNeed volume_array(const std::string& name, Lifetime lifetime) {
+  return {.name = name, .kind = ArrayKind::volume, .lifetime = lifetime};
+}
+
+ArrayNeed projection_array(const std::string& name, Lifetime lifetime) {
+  return {.name = name, .kind = ArrayKind::projections, .lifetime = lifetime};
+}
+
+void declare(Program& program, const std::vector<ArrayNeed>& arrays) {
+  program.needs.arrays.insert(program.needs.arrays.end(), arrays.begin(), arrays.end());
+}
+
+void append(std::vector<Step>& steps, const std::vector<Step>& more) {
+  steps.insert(steps.end(), more.begin(), more.end());
+}
+
+double ratio(double a, double b) {
+  return b > 0 ? a / b : 0;
+}
+
+Told keep(const std::string& scalar) {
+  return [scalar](double sum, Scalars& known) { known[scalar] = sum; };
+}
+
+Told keep_root(const std::string& scalar) {
+  return [scalar](double sum, Scalars& known) { known[scalar] = std::sqrt(sum); };
+}
+
+bool limits(const Bounds& bounds) {
+  return std::isfinite(bounds.minimum) || std::isfinite(bounds.maximum);
+}
+
+std::vector<Step> begin_image(Program& program, const VectorSteps& vectors, bool from_start, const Bounds& bounds) {
+  if (!from_start) return {vectors.set(slices, 0, "x")};
+  program.given = {"x"};
+  if (!limits(bounds)) return {};
+  return {vectors.clamp(bounds, "x")};
+}
+
+Step project_start(const RayOperator& A, const VectorSteps& vectors, bool from_start, const std::string& r) {
+  return from_start ? A.project("x", r) : vectors.set(views, 0, r);
+}
+
+std::vector<Step> weigh(const VectorSteps& vectors, bool weights, const std::string& y) {
+  if (!weights) return {};
+  return {vectors.multiply(views, "w", y)};
+}
+
+std::vector<Step> residual(const VectorSteps& vectors, bool weights) {
+  return {vectors.combine(views, 1, "b", -1, "r"), weights ? vectors.dot(views, "r", "r", "w", keep_root("residual"))
+                                                           : vectors.dot(views, "r", "r", keep_root("residual"))};
+}
+
+std::vector<Step> operator_norm(const RayOperator& A, const VectorSteps& vectors, bool weights, const std::string& u,
+                                const std::string& r) {
+  const auto inverse = [](const Scalars& known) { return ratio(1, known.at("norm")); };
+  std::vector<Step> steps{vectors.set(slices, 1, u), vectors.dot(slices, u, u, keep_root("norm"))};
+  for (int n = 0; n < power_steps; ++n) {
+    append(steps, {vectors.scale(slices, inverse, u), A.project(u, r)});
+    append(steps, weigh(vectors, weights, r));
+    append(steps, {A.backproject(r, u), vectors.dot(slices, u, u, keep_root("norm"))});
+  }
+  return steps;
+}
+
+void check_iterations(int iterations, const char* name) {
+  if (iterations < 1)
+    throw InputError(
+        {.what = fmt::format("`{}`", name), .found = fmt::format("{}", iterations), .expected = "at least 1"});
+}
+
+void check_relaxation(double relaxation) {
+  if (!(relaxation > 0 && relaxation < 2))
+    throw InputError({.what = "`relaxation`",
+                      .found = fmt::format("{:g}", relaxation),
+                      .expected = "a number between 0 and 2",
+                      .remedy = "1 is safe"});
+}
+
+void check_tolerance(double tolerance) {
+  if (!(tolerance >= 0 && tolerance < 1))
+    throw InputError(
+        {.what = "`tolerance`", .found = fmt::format("{:g}", tolerance), .expected = "a number from 0 to below 1"});
+}
+
+void check_bounds(const Bounds& bounds) {
+  if (!(bounds.minimum < bounds.maximum))
+    throw InputError({.what = "`minimum`",
+                      .found = fmt::format("{:g}", bounds.minimum),
+                      .expected = fmt::format("a number below `maximum`, which is {:g}", bounds.maximum)});
+}
+
+}  // namespace halocline

@@ -1,0 +1,165 @@
+#include "algorithms/solvers/tv_term.hpp"
+
+#include <algorithm>
+
+#include "algorithms/denoisers/pdu_variant.hpp"
+
+namespace halocline {
+namespace {
+
+constexpr const char* file = "pdu_variant.cl";
+constexpr const char* duals[] = {"qx", "qy", "qz"};
+
+// The dual step in units of 1 / ||D||^2, and primal steps to the minimum for the q of the moment.
+constexpr Steps whole_steps{1, 1, 0};
+
+// The primal step of polish() in units of (maximum - minimum) h / lambda. From 0.03 to 3 it hardly matters (measured).
+constexpr double polish_step = 0.3;
+
+MethodParameters method_parameters(const Grid& volume, const TvParameters& parameters) {
+  MethodParameters result;
+  result.size = volume.size;
+  result.spacing = volume.spacing;
+  result.lambda = parameters.lambda;
+  result.regulariser = parameters.regulariser;
+  return result;
+}
+
+}  // namespace
+
+class TvTerm::Iteration : public PduVariant {
+ public:
+  explicit Iteration(const MethodParameters& parameters)
+      : PduVariant(parameters, true), sums_of_certificate_(parameters.size, 4) {}
+
+  void step(Slab& slab) const {
+    const Range core = slab.interior();
+    dual(slab, whole_steps, core.grown(1, 0, slab.nz()));
+    primal(slab, whole_steps, core);
+  }
+
+  void polish(Slab& slab, const std::string& z, const std::string& u, const std::string& ubar, double maximum) const {
+    const Range core = slab.interior(), ahead = core.grown(0, 1, slab.nz());
+    const double minimum = parameters_.regulariser.minimum,
+                 tau = polish_step * (maximum - minimum) * coarsest_spacing(parameters_.size, parameters_.spacing) /
+                       parameters_.lambda;
+    Arguments descend{in(z)};
+    push_reference(descend);
+    for (const char* q : duals) descend.emplace_back(in(q));
+    descend.insert(descend.end(), {inout(u), out(ubar)});
+    push_position(descend, slab, ahead);
+    descend.insert(descend.end(), {static_cast<float>(tau), static_cast<float>(minimum), static_cast<float>(maximum)});
+    slab.launch({file, "pdu_variant_descend", unweighted_options()}, ahead, descend);
+    const double step = norm2_ > 0 ? 1 / (tau * norm2_) : 0;
+    Arguments ascend{in(ubar)};
+    push_reference(ascend);
+    for (const char* q : duals) ascend.emplace_back(inout(q));
+    push_position(ascend, slab, core);
+    if (parameters_.regulariser.variation == Variation::huber)
+      ascend.emplace_back(static_cast<float>(step * parameters_.regulariser.huber_delta.value() / parameters_.lambda));
+    ascend.insert(ascend.end(), {static_cast<float>(step), static_cast<float>(parameters_.lambda)});
+    slab.launch({file, "pdu_variant_dual", unweighted_options()}, core, ascend);
+  }
+
+  void certificate(Slab& slab, const std::string& x, const std::string& z) const {
+    Arguments arguments = states(x, z);
+    arguments.emplace_back(out("partials"));
+    push_rest(arguments, slab);
+    sums_of_certificate_.launch(slab, file, "pdu_variant_certificate", slab.interior(), arguments,
+                                unweighted_options());
+  }
+
+  void gap_map(Slab& slab, const std::string& x, const std::string& z, const std::string& map, double maximum) const {
+    Arguments arguments = states(x, z);
+    arguments.emplace_back(out(map));
+    push_rest(arguments, slab);
+    arguments.emplace_back(static_cast<float>(maximum));
+    slab.launch({file, "pdu_variant_gap_map", unweighted_options()}, slab.interior(), arguments);
+  }
+
+ private:
+  Arguments states(const std::string& x, const std::string& z) const {
+    Arguments arguments{in(x), in(z)};
+    push_reference(arguments);
+    for (const char* q : duals) arguments.emplace_back(in(q));
+    return arguments;
+  }
+  void push_rest(Arguments& arguments, Slab& slab) const {
+    push_position(arguments, slab, slab.interior());
+    push_huber_delta(arguments);
+    arguments.emplace_back(static_cast<float>(parameters_.regulariser.minimum));
+    arguments.emplace_back(static_cast<float>(parameters_.lambda));
+  }
+
+  SliceSums sums_of_certificate_;
+};
+
+TvTerm::TvTerm(const Grid& volume, const TvParameters& parameters)
+    : parameters_(parameters), iteration_(std::make_shared<Iteration>(method_parameters(volume, parameters))) {}
+
+void TvTerm::declare(Program& program) const {
+  auto& needs = program.needs;
+  for (const char* q : duals) needs.arrays.push_back({.name = q, .lifetime = Lifetime::state, .halo_inout = true});
+  if (parameters_.regulariser.guided) needs.arrays.push_back({.name = "reference", .lifetime = Lifetime::input});
+  needs.halo_low = std::max(needs.halo_low, 1);
+  needs.halo_high = std::max(needs.halo_high, 1);
+  for (const char* kernel : {"pdu_variant_dual", "pdu_variant_primal", "pdu_variant_certificate"})
+    needs.kernels.emplace_back(kernel);
+}
+
+Step TvTerm::start() const {
+  Step step{.name = "tv_start", .arrays = {out("qx"), out("qy"), out("qz")}};
+  step.work = [](Slab& slab, const WorkRange& part, const Scalars&) {
+    for (const char* q : duals) slab.fill(q, 0, part.slices);
+  };
+  return step;
+}
+
+std::vector<ArrayAccess> TvTerm::with_duals(std::vector<ArrayAccess> arrays, Access access) const {
+  for (const char* q : duals) arrays.push_back({q, access});
+  if (parameters_.regulariser.guided) arrays.push_back(in("reference"));
+  return arrays;
+}
+
+Step TvTerm::prox(const std::string& f, const std::string& tau, const std::string& x) const {
+  Step step{.name = "tv_prox",
+            .arrays = with_duals({in(f), in(tau), inout(x)}, Access::inout),
+            .names = {{"f", f}, {"w", tau}, {"u", x}},
+            .halo_low = 1,
+            .halo_high = 1};
+  step.work = [iteration = iteration_](Slab& slab, const WorkRange&, const Scalars&) { iteration->step(slab); };
+  return step;
+}
+
+Step TvTerm::polish(const std::string& z, const std::string& u, const std::string& ubar, Maximum maximum) const {
+  Step step{.name = "tv_polish",
+            .arrays = with_duals({in(z), inout(u), out(ubar)}, Access::inout),
+            .halo_low = 1,
+            .halo_high = 1};
+  step.work = [=, iteration = iteration_](Slab& slab, const WorkRange&, const Scalars& scalars) {
+    iteration->polish(slab, z, u, ubar, maximum(scalars));
+  };
+  return step;
+}
+
+Step TvTerm::certificate(const std::string& x, const std::string& z,
+                         std::function<void(std::span<const double>, Scalars&)> told) const {
+  Step step{.name = "tv_certificate", .arrays = with_duals({in(x), in(z)}, Access::in), .halo_low = 1, .halo_high = 1};
+  step.work = [=, iteration = iteration_](Slab& slab, const WorkRange&, const Scalars&) {
+    iteration->certificate(slab, x, z);
+  };
+  step.reduced = std::move(told);
+  step.sums = 4;
+  return step;
+}
+
+Step TvTerm::gap_map(const std::string& x, const std::string& z, const std::string& map, Maximum maximum) const {
+  Step step{
+      .name = "tv_gap_map", .arrays = with_duals({in(x), in(z), out(map)}, Access::in), .halo_low = 1, .halo_high = 1};
+  step.work = [=, iteration = iteration_](Slab& slab, const WorkRange&, const Scalars& scalars) {
+    iteration->gap_map(slab, x, z, map, maximum(scalars));
+  };
+  return step;
+}
+
+}  // namespace halocline

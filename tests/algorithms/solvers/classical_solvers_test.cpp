@@ -1,0 +1,267 @@
+// labels: device slab
+// Unregularised solvers as programs against double precision with the explicit matrix; one slab against many slabs,
+// batches and devices; bytes over the bus against those predicted.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <optional>
+
+#include "algorithms/solvers/cgls.hpp"
+#include "algorithms/solvers/gradient.hpp"
+#include "algorithms/solvers/landweber.hpp"
+#include "algorithms/solvers/lsqr.hpp"
+#include "algorithms/solvers/ml_tr.hpp"
+#include "algorithms/solvers/os_sart.hpp"
+#include "algorithms/solvers/osem.hpp"
+#include "algorithms/solvers/solver_steps.hpp"
+#include "scheduling/profiling/rates.hpp"
+#include "scheduling/execution/program_run.hpp"
+#include "tests/reference/solver_reference.hpp"
+
+namespace halocline {
+namespace {
+
+using reference::device;
+using reference::LeastSquares;
+using reference::Matrix;
+using reference::Subsets;
+using reference::Vector;
+
+// A scan whose views are sorted by subset, line integrals, weights and a start, in float32.
+struct Scan {
+  reference::Scene scene;
+  ViewSubsets subsets;
+  Matrix A;
+  Volume b, w, x;
+
+  Scan(const reference::Scene& unsorted, int count)
+      : scene(sorted(unsorted, count)),
+        subsets(static_cast<int>(scene.projections.size[2]), count),
+        A(scene, Projector::joseph),
+        b(Volume::uninitialised(scene.projections)),
+        w(reference::random_volume(scene.projections, 5)),
+        x(reference::random_volume(scene.grid, 7)) {
+    const Vector values = A.times(reference::exact(reference::random_volume(scene.grid, 11)));
+    const Volume noise = reference::random_volume(scene.projections, 3);
+    for (std::size_t n = 0; n < values.size(); ++n)
+      b.voxels[n] = static_cast<float>(values[n] * (0.9 + 0.2 * noise.voxels[n]));
+    for (float& each : w.voxels) each = 0.2f + each;
+    for (float& each : x.voxels) each = 0.3f + 0.5f * each;
+  }
+
+  static reference::Scene sorted(reference::Scene scene, int count) {
+    scene.geometry = ViewSubsets(static_cast<int>(scene.projections.size[2]), count).sorted(scene.geometry);
+    return scene;
+  }
+  LeastSquares problem(bool weights, std::optional<double> start) const {
+    return {A, reference::exact(b), weights ? reference::exact(w) : Vector(A.rays(), 1.0),
+            start ? Vector(A.voxels(), *start) : reference::exact(x)};
+  }
+  // In the order in which solvers take them.
+  Subsets matrices() const {
+    const std::size_t view = scene.projections.size[0] * scene.projections.size[1];
+    Subsets result;
+    for (const int s : subsets.bit_reversed())
+      result.push_back(A.rows(view * static_cast<std::size_t>(subsets.range(s).begin),
+                              view * static_cast<std::size_t>(subsets.range(s).end)));
+    return result;
+  }
+};
+
+RunResult run(const Scan& scan, const std::function<Program(const RayOperator&)>& solver,
+              const std::vector<Device>& devices = device(), const RunOptions& options = {}) {
+  const RayOperator A(scan.scene.geometry, scan.scene.grid, scan.scene.projections, Projector::joseph,
+                      device_models(devices));
+  const Program program = solver(A);
+  std::map<std::string, const Volume*> inputs{{"b", &scan.b}};
+  for (const auto& need : program.needs.arrays)
+    if (need.name == "w") inputs.emplace("w", &scan.w);
+  if (!program.given.empty()) inputs.emplace("x", &scan.x);
+  return run_program(program, inputs, scan.scene.grid, devices, options);
+}
+
+double difference(const Volume& found, const Vector& expected) {
+  return reference::norm(reference::minus(reference::exact(found), expected)) / reference::norm(expected);
+}
+
+constexpr Bounds box{0.2, 0.7};
+
+// Each solver in several forms, and what it should find.
+struct Case {
+  std::string name;
+  int subsets;
+  std::function<Program(const RayOperator&, const ViewSubsets&)> solver;
+  std::function<Vector(const Scan&)> expected;
+  double tolerance = 2e-5;
+};
+void PrintTo(const Case& solver, std::ostream* out) {
+  *out << solver.name;
+}
+
+double omega(const LeastSquares& problem, double relaxation) {
+  return relaxation / (norm_margin * reference::squared_norm(problem, 20));
+}
+
+std::vector<Case> least_squares_cases() {
+  constexpr int iterations = 4;
+  return {
+      {"landweber", 1,
+       [](const auto& A, const auto&) { return landweber(A, {.iterations = iterations, .relaxation = 1.7}); },
+       [](const Scan& scan) {
+         const auto problem = scan.problem(false, 0);
+         return reference::landweber(problem, iterations, omega(problem, 1.7), {});
+       }},
+      {"landweber_weights_box_start", 1,
+       [](const auto& A, const auto&) {
+         return landweber(A, {.iterations = iterations, .bounds = box, .weights = true, .from_start = true});
+       },
+       [](const Scan& scan) {
+         const auto problem = scan.problem(true, std::nullopt);
+         return reference::landweber(problem, iterations, omega(problem, 1), box);
+       }},
+      {"gradient", 1,
+       [](const auto& A, const auto&) { return gradient(A, {.iterations = iterations, .momentum = false}); },
+       [](const Scan& scan) { return reference::gradient(scan.problem(false, 0), iterations, false, false, {}); }},
+      {"gradient_momentum", 1,
+       [](const auto& A, const auto&) { return gradient(A, {.iterations = 2 * iterations, .restart = false}); },
+       [](const Scan& scan) { return reference::gradient(scan.problem(false, 0), 2 * iterations, true, false, {}); }},
+      {"gradient_restart_weights_box_start", 1,
+       [](const auto& A, const auto&) {
+         return gradient(A, {.iterations = 2 * iterations, .bounds = box, .weights = true, .from_start = true});
+       },
+       [](const Scan& scan) {
+         return reference::gradient(scan.problem(true, std::nullopt), 2 * iterations, true, true, box);
+       }},
+      {"cgls_weights_start", 1,
+       [](const auto& A, const auto&) {
+         return cgls(A, {.iterations = iterations, .weights = true, .from_start = true});
+       },
+       [](const Scan& scan) { return reference::conjugate_gradients(scan.problem(true, std::nullopt), iterations); },
+       1e-4},
+      {"lsqr", 1, [](const auto& A, const auto&) { return lsqr(A, {.iterations = iterations}); },
+       [](const Scan& scan) { return reference::conjugate_gradients(scan.problem(false, 0), iterations); }, 1e-4},
+      {"lsqr_weights_start", 1,
+       [](const auto& A, const auto&) {
+         return lsqr(A, {.iterations = iterations, .weights = true, .from_start = true});
+       },
+       [](const Scan& scan) { return reference::conjugate_gradients(scan.problem(true, std::nullopt), iterations); },
+       1e-4},
+  };
+}
+
+std::vector<Case> subset_cases() {
+  std::vector<Case> cases;
+  for (const int subsets : {1, 2, 4, 9})  // of nine views
+    for (const bool keep_sums : {false, true}) {
+      if (subsets == 1 && keep_sums) continue;
+      const std::string name = std::to_string(subsets) + (keep_sums ? "_kept" : "");
+      cases.push_back(
+          {"os_sart_" + name, subsets,
+           [=](const auto& A, const auto& s) {
+             return os_sart(A, s, {.passes = 2, .relaxation = 1.3, .order = {}, .keep_sums = keep_sums});
+           },
+           [](const Scan& scan) { return reference::os_sart(scan.problem(false, 0), scan.matrices(), 2, 1.3, {}); }});
+      cases.push_back({"os_sart_box_start_" + name, subsets,
+                       [=](const auto& A, const auto& s) {
+                         return os_sart(A, s,
+                                        {.passes = 2,
+                                         .relaxation = 0.7,
+                                         .bounds = box,
+                                         .from_start = true,
+                                         .order = {},
+                                         .keep_sums = keep_sums});
+                       },
+                       [](const Scan& scan) {
+                         return reference::os_sart(scan.problem(false, std::nullopt), scan.matrices(), 2, 0.7, box);
+                       }});
+      cases.push_back(
+          {"osem_start_" + name, subsets,
+           [=](const auto& A, const auto& s) {
+             return osem(A, s, {.passes = 2, .from_start = true, .order = {}, .keep_sums = keep_sums});
+           },
+           [](const Scan& scan) { return reference::osem(scan.problem(false, std::nullopt), scan.matrices(), 2); }});
+    }
+  return cases;
+}
+
+std::vector<Case> likelihood_cases() {
+  return {{"mlem_start", 1, [](const auto& A, const auto&) { return mlem(A, {.iterations = 4, .from_start = true}); },
+           [](const Scan& scan) { return reference::osem(scan.problem(false, std::nullopt), {scan.A}, 4); }},
+          {"ml_tr", 1, [](const auto& A, const auto&) { return ml_tr(A, {.iterations = 4}); },
+           [](const Scan& scan) { return reference::ml_tr(scan.problem(false, 0), 4, 1, {}); }, 1e-4},
+          {"ml_tr_weights_box_start", 1,
+           [](const auto& A, const auto&) {
+             return ml_tr(A, {.iterations = 4, .relaxation = 0.8, .bounds = box, .weights = true, .from_start = true});
+           },
+           [](const Scan& scan) { return reference::ml_tr(scan.problem(true, std::nullopt), 4, 0.8, box); }, 1e-4}};
+}
+
+std::vector<Case> cases() {
+  auto all = least_squares_cases();
+  for (const auto& more : {subset_cases(), likelihood_cases()}) all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+class ClassicalSolvers : public testing::TestWithParam<std::tuple<Case, std::string>> {
+ protected:
+  static const Scan& scan() {
+    static std::map<std::pair<std::string, int>, Scan> made;
+    const auto& [solver, name] = GetParam();
+    const auto found = made.find({name, solver.subsets});
+    if (found != made.end()) return found->second;
+    for (const auto& scene : reference::scenes())
+      if (scene.name == name)
+        return made.emplace(std::pair{name, solver.subsets}, Scan(scene, solver.subsets)).first->second;
+    throw std::logic_error("no scene " + name);
+  }
+  static RunResult found(const std::vector<Device>& devices = device(), const RunOptions& options = {}) {
+    const auto& solver = std::get<0>(GetParam()).solver;
+    return run(
+        scan(), [&](const RayOperator& A) { return solver(A, scan().subsets); }, devices, options);
+  }
+};
+
+TEST_P(ClassicalSolvers, MatchDoublePrecisionWithTheMatrix) {
+  const Case& solver = std::get<0>(GetParam());
+  const Vector expected = solver.expected(scan());
+  const RunResult result = found();
+  EXPECT_LT(difference(result.output, expected), solver.tolerance);
+  const auto problem =
+      scan().problem(solver.name.find("weights") != std::string::npos && !solver.name.starts_with("ml_tr"), 0);
+  EXPECT_NEAR(result.scalars.at("residual"), problem.residual(expected), 2e-4 * problem.residual(expected));
+}
+
+TEST_P(ClassicalSolvers, SlabsBatchesAndDevicesChangeNoBit) {
+  const auto slices = static_cast<int>(scan().scene.grid.size[2]);
+  const auto split = [](int slabs, int batch) {
+    RunOptions options;
+    options.plan.minimum_slabs = slabs;
+    options.plan.batch = batch;
+    return options;
+  };
+  const RunResult whole = found();
+  EXPECT_EQ(whole.bus_bytes, whole.plan.bus_bytes);
+  for (const auto& [slabs, batch] : {std::pair{2, 3}, {3, 1}, {slices, 2}, {0, 2}}) {
+    SCOPED_TRACE(testing::Message() << slabs << " slabs, batches of " << batch);
+    const RunResult other = found(device(), split(std::min(slabs, slices), batch));
+    EXPECT_TRUE(other.output.voxels == whole.output.voxels);
+    EXPECT_EQ(other.scalars, whole.scalars);
+    EXPECT_EQ(other.bus_bytes, other.plan.bus_bytes);
+  }
+  const RunResult one = found(reference::undivided());
+  RunOptions options;
+  for (const Device& each : reference::sub_devices(2)) options.plan.speeds[each.info().name] = 1;
+  EXPECT_TRUE(found(reference::sub_devices(2), options).output.voxels == one.output.voxels);
+  options.plan.minimum_slabs = slices;
+  options.plan.batch = 2;
+  EXPECT_TRUE(found(reference::sub_devices(2), options).output.voxels == one.output.voxels) << "streamed";
+}
+
+INSTANTIATE_TEST_SUITE_P(, ClassicalSolvers,
+                         testing::Combine(testing::ValuesIn(cases()), testing::Values("cone_tilted", "parallel")),
+                         [](const auto& each) { return std::get<0>(each.param).name + "_" + std::get<1>(each.param); });
+
+}  // namespace
+}  // namespace halocline
