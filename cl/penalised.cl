@@ -91,9 +91,9 @@ INLINE real4 restart_term(float y, float u, float x, float tau) {
 }
 
 __kernel void penalised_restart(__global const float* restrict before, __global const float* restrict u,
-                                __global const float* restrict last, __global const float* restrict tau,
+                                __global const float* restrict old, __global const float* restrict tau,
                                 __global sum_t* restrict partials, Extent extent){
-    STORE_SUMS(1, restart_term(before[AT(x, y, z)], u[AT(x, y, z)], last[AT(x, y, z)], tau[AT(x, y, z)]))}
+    STORE_SUMS(1, restart_term(before[AT(x, y, z)], u[AT(x, y, z)], old[AT(x, y, z)], tau[AT(x, y, z)]))}
 
 INLINE real4 data_terms(real p, real b, real w, real r) {
   const real residual = p - b, rest = fma(w, residual, -r);

@@ -19,8 +19,9 @@ struct GradientParameters {
 /// that minimises a majorant (Erdogan & Fessler 1999), 0 where d is 0. Without momentum y is x, and ||b - A x||_W falls
 /// in every iteration. With it y = x+ + beta (x+ - x), beta = (t - 1) / t+, t+ = (1 + sqrt(1 + 4 t^2)) / 2 (Nesterov
 /// 1983; Beck & Teboulle 2009), and t = 1, y = x+ where <d (y - x+), x+ - x> > 0 (O'Donoghue & Candes 2015, gradient
-/// scheme). Inputs: projections "b", line integrals; "w", not negative, in the inverse of their variance; with `from_start`
-/// the volume "x". Output: volume "x". Scalar "residual": ||b - A x||_W. Throws InputError for parameters out of range.
+/// scheme). Inputs: projections "b", line integrals; "w", not negative, in the inverse of their variance; with
+/// `from_start` the volume "x". Output: volume "x". Scalar "residual": ||b - A x||_W. Throws InputError for parameters
+/// out of range.
 Program gradient(const RayOperator& A, const GradientParameters& parameters);
 
 }  // namespace halocline

@@ -1,14 +1,14 @@
 #include "algorithms/solvers/reconstruct.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <limits>
+#include <list>
+#include <mutex>
 
-#include "algorithms/solvers/cgls.hpp"
-#include "algorithms/solvers/sirt.hpp"
+#include "algorithms/solvers/ray_operator.hpp"
 #include "algorithms/validation/check_input.hpp"
 #include "host/error.hpp"
 #include "host/thread_pool.hpp"
@@ -19,100 +19,178 @@
 namespace halocline {
 namespace {
 
-struct Method {
-  const char* name;
-  int iterations;  // by default
-  Program (*program)(const RayOperator&, const ReconstructionParameters&, int iterations);
+constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+
+double value_of(const Scalars& scalars, const char* name) {
+  const auto found = scalars.find(name);
+  return found == scalars.end() || !std::isfinite(found->second) ? unknown : found->second;
+}
+
+// What is the same for every device.
+struct Work {
+  Work(const Grid& projections, const Geometry& scan, const Grid& grid, ReconstructionParameters given_parameters,
+       const GivenInputs& inputs)
+      : parameters(std::move(given_parameters)), given(inputs), stack(projections), volume(grid) {
+    check_parameters(parameters, given);
+    check_projection_grids(scan, volume, stack);
+    if (parameters.passes == 0) parameters.passes = solver_method(parameters.method).passes;
+    subsets = ViewSubsets(static_cast<int>(scan.views.size()), subset_count(parameters, scan.views.size()));
+    geometry = subsets.sorted(scan);
+  }
+
+  Program program(const std::vector<DeviceModel>& devices) const {
+    const RayOperator A(geometry, volume, stack, parameters.projector, devices);
+    Program result = solver_method(parameters.method).program(A, subsets, parameters, given);
+    result.note = [](const Scalars& known) {
+      const double gap = value_of(known, "relative_gap"), residual = value_of(known, "residual");
+      if (std::isfinite(gap)) return fmt::format("objective {:.6g}, gap {:.2g}", known.at("primal"), gap);
+      return std::isfinite(residual) ? fmt::format("residual {:.4g}", residual) : std::string();
+    };
+    return result;
+  }
+
+  ReconstructionParameters parameters;
+  GivenInputs given;
+  Grid stack, volume;
+  ViewSubsets subsets{1, 1};
+  Geometry geometry;
 };
 
-constexpr Method methods[] = {{"sirt", 100,
-                               [](const RayOperator& A, const ReconstructionParameters& p, int iterations) {
-                                 return sirt(A, {iterations, p.relaxation, p.non_negative});
-                               }},
-                              {"cgls", 12, [](const RayOperator& A, const ReconstructionParameters& p, int iterations) {
-                                 return cgls(A, {iterations, p.tolerance});
-                               }}};
+// Of the projections: their weighted norm, and the rays that count.
+struct RayTotals {
+  double norm2 = 0, rays = 0;
+  bool good = true;
+};
 
-const Method& method_of(const std::string& name) {
-  for (const Method& method : methods)
-    if (name == method.name) return method;
-  throw InputError(
-      fmt::format("`method` is \"{}\"; expected one of: {}", name, fmt::join(reconstruction_methods(), ", ")));
-}
-
-void check(const ReconstructionParameters& parameters) {
-  const std::string& method = method_of(parameters.method).name;
-  const ReconstructionParameters defaults;
-  if (parameters.iterations < 0)
-    throw InputError(fmt::format("`iterations` is {}; expected at least 1", parameters.iterations));
-  if (!(parameters.relaxation > 0 && parameters.relaxation < 2))
-    throw InputError(
-        fmt::format("`relaxation` is {:g}; sirt converges for numbers between 0 and 2", parameters.relaxation));
-  if (!(parameters.tolerance >= 0 && parameters.tolerance < 1))
-    throw InputError(fmt::format("`tolerance` is {:g}; expected a number from 0 to below 1", parameters.tolerance));
-  if (method != "sirt" && (parameters.relaxation != defaults.relaxation || parameters.non_negative))
-    throw InputError(
-        fmt::format("`relaxation` and `non_negative` are parameters of sirt; {} has none of them", method));
-  if (method != "cgls" && parameters.tolerance != 0)
-    throw InputError(fmt::format("`tolerance` is a parameter of cgls; {} has none", method));
-}
-
-Program program_of(const Grid& projections, const Geometry& geometry, const Grid& volume,
-                   const ReconstructionParameters& parameters, const std::vector<DeviceModel>& devices) {
-  const Method& method = method_of(parameters.method);
-  const RayOperator A(geometry, volume, projections, parameters.projector, devices);
-  Program program =
-      method.program(A, parameters, parameters.iterations > 0 ? parameters.iterations : method.iterations);
-  program.note = [](const Scalars& known) { return fmt::format("residual {:.4g}", known.at("residual")); };
-  return program;
-}
-
-double norm(const VolumeSource& source) {
-  const std::size_t count = source.grid().count();
-  std::vector<double> sums((count + voxels_in_a_piece - 1) / voxels_in_a_piece, 0.0);
+RayTotals totals_of(const VolumeSource& projections, const VolumeSource* weights) {
+  const std::size_t count = projections.grid().count();
+  std::vector<RayTotals> parts((count + voxels_in_a_piece - 1) / voxels_in_a_piece);
   parallel_ranges(count, voxels_in_a_piece, [&](std::size_t first, std::size_t now) {
-    std::vector<float> values(now);
-    source.read(first, now, values.data());
-    double& sum = sums[first / voxels_in_a_piece];
-    for (const float value : values) sum += static_cast<double>(value) * value;
+    std::vector<float> values(now), w(now, 1.0f);
+    projections.read(first, now, values.data());
+    if (weights != nullptr) weights->read(first, now, w.data());
+    RayTotals& part = parts[first / voxels_in_a_piece];
+    for (std::size_t n = 0; n < now; ++n) {
+      part.norm2 += static_cast<double>(w[n]) * values[n] * values[n];
+      part.rays += w[n] > 0 ? 1 : 0;
+      part.good = part.good && w[n] >= 0 && std::isfinite(w[n]);
+    }
   });
-  return std::sqrt(std::accumulate(sums.begin(), sums.end(), 0.0));
+  RayTotals all;
+  for (const RayTotals& part : parts) {
+    all.norm2 += part.norm2;
+    all.rays += part.rays;
+    all.good = all.good && part.good;
+  }
+  return all;
 }
+
+RayTotals checked_totals(const ReconstructionInputs& inputs) {
+  if (inputs.weights != nullptr && inputs.weights->grid().size != inputs.projections->grid().size) {
+    const auto &found = inputs.weights->grid().size, &wanted = inputs.projections->grid().size;
+    throw InputError(
+        {.what = "the weights of the rays (`weights`)",
+         .found = fmt::format("{} x {} x {} values", found[0], found[1], found[2]),
+         .expected = fmt::format("those of the projections, {} x {} x {}", wanted[0], wanted[1], wanted[2])});
+  }
+  const RayTotals totals = totals_of(*inputs.projections, inputs.weights);
+  if (!totals.good)
+    throw InputError({.what = "the weights of the rays (`weights`)",
+                      .found = "values that are negative or not finite",
+                      .expected = "the inverse of each line integral's variance",
+                      .remedy = "put 0 where a ray does not count"});
+  if (totals.rays == 0)
+    throw InputError({.what = "the weights of the rays (`weights`)",
+                      .found = "0 for all",
+                      .expected = "the inverse of each line integral's variance"});
+  return totals;
+}
+
+class Recorder {
+ public:
+  Recorder(std::vector<ReconstructionRecord>& history, int subsets) : history_(history), subsets_(subsets) {}
+
+  // After an iteration, or (last) after the steps that follow the last one.
+  void note(int done, const Scalars& known, bool last) const {
+    const bool certified = known.contains("certified");
+    const double looked = certified ? known.at("certified") : 0;
+    if (certified ? looked != done - 1 && !(last && looked == done) : done % subsets_ != 0 && !last) return;
+    ReconstructionRecord now{static_cast<double>(done) / subsets_,
+                             value_of(known, "residual"),
+                             value_of(known, "primal"),
+                             value_of(known, "dual"),
+                             value_of(known, "gap"),
+                             value_of(known, "relative_gap")};
+    if (certified) now.residual = std::sqrt(2 * known.at("data"));
+    while (!history_.empty() && history_.back().passes >= now.passes) history_.pop_back();  // a run that began anew
+    history_.push_back(now);
+  }
+
+ private:
+  std::vector<ReconstructionRecord>& history_;
+  int subsets_;
+};
+
+// Inputs by their names, with views sorted by subset.
+class SortedInputs {
+ public:
+  SortedInputs(const ReconstructionInputs& inputs, const ViewSubsets& subsets) {
+    add("b", sorted(inputs.projections, subsets));
+    add("w", sorted(inputs.weights, subsets));
+    add("x", inputs.start);
+    add("reference", inputs.reference);
+  }
+  const ProgramInputs& all() const { return all_; }
+
+ private:
+  const VolumeSource* sorted(const VolumeSource* views, const ViewSubsets& subsets) {
+    if (views == nullptr || subsets.count() == 1) return views;
+    return &views_.emplace_back(*views, subsets.order());
+  }
+  void add(const char* name, const VolumeSource* source) {
+    if (source != nullptr) all_.emplace(name, source);
+  }
+  std::list<SortedViews> views_;
+  ProgramInputs all_;
+};
 
 }  // namespace
 
-std::vector<std::string> reconstruction_methods() {
-  std::vector<std::string> names;
-  for (const Method& method : methods) names.emplace_back(method.name);
-  return names;
-}
-
-ReconstructionResult reconstruct(const VolumeSource& projections, const Geometry& geometry, VolumeSink& output,
-                                 const ReconstructionParameters& parameters, const std::vector<Device>& devices,
-                                 const RunOptions& options) {
+ReconstructionResult reconstruct(const ReconstructionInputs& inputs, const Geometry& geometry, VolumeSink& output,
+                                 ReconstructionParameters parameters, const std::vector<Device>& devices,
+                                 const RunOptions& options, VolumeSink* gap_map) {
   check_devices(devices);
-  check(parameters);
-  const Grid &stack = projections.grid(), &grid = output.grid();
-  check_projection_grids(geometry, grid, stack);
+  parameters.gap_map = gap_map != nullptr;
+  const Work work(inputs.projections->grid(), geometry, output.grid(), parameters, inputs.given());
+  const RayTotals totals = checked_totals(inputs);
   ReconstructionResult result;
-  result.projections = norm(projections);
+  result.projections = std::sqrt(totals.norm2);
+  result.rays = totals.rays;
+  result.subsets = work.subsets.count();
+  const Recorder recorder(result.history, result.subsets);
   const auto program_for = [&](const std::vector<Device>& used) {
-    return program_of(stack, geometry, grid, parameters, device_models(used));
+    Program program = work.program(device_models(used));
+    program.ends = [&recorder, ends = program.ends](int done, const Scalars& known) {
+      recorder.note(done, known, false);
+      return ends && ends(done, known);
+    };
+    return program;
   };
-  result.run = run_on_selection(program_for, {{"b", &projections}}, output, devices, options);
-  result.residual = result.run.scalars.at("residual");
+  RunOptions with_map = options;
+  if (gap_map != nullptr) with_map.also = {{"f", gap_map}};
+  const SortedInputs sorted(inputs, work.subsets);
+  result.run = run_on_selection(program_for, sorted.all(), output, devices, with_map);
+  recorder.note(result.run.iterations, result.run.scalars, true);
+  if (!result.history.empty()) result.residual = result.history.back().residual;
+  result.maximum = value_of(result.run.scalars, "maximum");
   return result;
 }
 
 Plan plan_reconstruct(const Grid& projections, const Geometry& geometry, const Grid& volume,
-                      const ReconstructionParameters& parameters, const std::vector<DeviceModel>& devices,
-                      const PlanOptions& options) {
-  check(parameters);
-  check_projection_grids(geometry, volume, projections);
-  const auto program_for = [&](const std::vector<DeviceModel>& used) {
-    return program_of(projections, geometry, volume, parameters, used);
-  };
-  return plan_on_selection(program_for, devices, options);
+                      ReconstructionParameters parameters, const GivenInputs& given,
+                      const std::vector<DeviceModel>& devices, const PlanOptions& options) {
+  const Work work(projections, geometry, volume, std::move(parameters), given);
+  return plan_on_selection([&](const std::vector<DeviceModel>& used) { return work.program(used); }, devices, options);
 }
 
 }  // namespace halocline

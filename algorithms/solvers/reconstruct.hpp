@@ -5,38 +5,48 @@
 #include <vector>
 
 #include "algorithms/projectors/projector.hpp"
+#include "algorithms/solvers/methods.hpp"
 #include "host/volume_source.hpp"
 #include "scheduling/execution/program_run.hpp"
 
 namespace halocline {
 
-struct ReconstructionParameters {
-  std::string method = "sirt";  ///< of reconstruction_methods()
-  int iterations = 0;           ///< 0: 100 of sirt, 12 of cgls
-  Projector projector = Projector::joseph;
-  double relaxation = 1;      ///< sirt: omega, between 0 and 2
-  bool non_negative = false;  ///< sirt: no voxel below 0
-  double tolerance = 0;       ///< cgls: ends where the gradient has become so small a part of the first; 0: never
+struct ReconstructionInputs {
+  const VolumeSource* projections = nullptr;  ///< line integrals (u, v, view)
+  const VolumeSource* weights = nullptr;      ///< of the rays: the inverse of their variance; nullptr: all are 1
+  const VolumeSource* start = nullptr;        ///< the volume to begin with; nullptr: the method's
+  const VolumeSource* reference = nullptr;    ///< of a guided penalty
+
+  GivenInputs given() const { return {weights != nullptr, start != nullptr}; }
+};
+
+/// What a method knew after so many passes; not a number where it has no such quantity.
+struct ReconstructionRecord {
+  double passes = 0;
+  double residual;  ///< ||b - A x||, weighted if there are weights
+  double primal, dual, gap, relative_gap;
 };
 
 struct ReconstructionResult {
-  RunResult run;
-  double residual = 0;     ///< ||b - A x||, 0 before the first iteration
-  double projections = 0;  ///< ||b||
+  RunResult run;  ///< its iterations are subsets
+  int subsets = 1;
+  double residual = 0;     ///< as in the last record
+  double projections = 0;  ///< the same norm of b
+  double rays = 0;         ///< with a weight above 0
+  double maximum = 0;      ///< that the certificate is for
+  std::vector<ReconstructionRecord> history;
 };
 
-/// "sirt" and "cgls".
-std::vector<std::string> reconstruction_methods();
-
-/// x with A x = b in the sense of the method, from x = 0: `projections` b (u, v, view) are line integrals, the volume
-/// (the inverse of their unit of length) goes to `output`. Bitwise identical for any number of slabs and devices.
-/// Throws InputError as project() does and for parameters out of range, PlanError, ClError, BuildError, Interrupted.
-ReconstructionResult reconstruct(const VolumeSource& projections, const Geometry& geometry, VolumeSink& output,
-                                 const ReconstructionParameters& parameters, const std::vector<Device>& devices,
-                                 const RunOptions& options = {});
+/// By the method, to `output` (the inverse of the projections' unit of length). Voxels' parts of the duality gap go to
+/// `gap_map` if it is not nullptr. Bitwise identical for any number of slabs and devices. Throws InputError as
+/// project() does, as check_parameters() does, for weights of another size, negative, not finite or all zero,
+/// PlanError, ClError, BuildError, Interrupted.
+ReconstructionResult reconstruct(const ReconstructionInputs& inputs, const Geometry& geometry, VolumeSink& output,
+                                 ReconstructionParameters parameters, const std::vector<Device>& devices,
+                                 const RunOptions& options = {}, VolumeSink* gap_map = nullptr);
 /// What it would do.
 Plan plan_reconstruct(const Grid& projections, const Geometry& geometry, const Grid& volume,
-                      const ReconstructionParameters& parameters, const std::vector<DeviceModel>& devices,
-                      const PlanOptions& options = {});
+                      ReconstructionParameters parameters, const GivenInputs& given,
+                      const std::vector<DeviceModel>& devices, const PlanOptions& options = {});
 
 }  // namespace halocline

@@ -99,8 +99,7 @@ class Spdhg {
   void begin() {
     auto& steps = program_.first;
     steps = {vectors_.set(slices, 1, "f"), A_.project("f", "p")};
-    if (parameters_.weighted)
-      steps.push_back(vectors_.multiply(views, "w", "p"));
+    if (parameters_.weighted) steps.push_back(vectors_.multiply(views, "w", "p"));
     steps.push_back(vectors_.set(slices, 0, "tau"));
     for (int s = 0; s < subsets_.count(); ++s) {
       steps.push_back(A_.backproject("p", "f"));

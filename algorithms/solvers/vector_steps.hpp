@@ -70,48 +70,6 @@ class VectorSteps {
   Step sum(Domain over, const KernelSpec& kernel, const std::vector<std::string>& arrays, Told told) const;
 
  private:
-  std::function<double(const Scalars&)> value_;
-};
-
-/// What voxels are kept within.
-struct Bounds {
-  double minimum = -std::numeric_limits<double>::infinity(), maximum = std::numeric_limits<double>::infinity();
-};
-
-using Told = std::function<void(double sum, Scalars&)>;
-
-/// Of a program with these sizes. `over`: Domain::slices (arrays are volumes) or Domain::views (projections).
-class VectorSteps {
- public:
-  /// Adds the arrays of the sums to the program, of so many values a step (Step::sums).
-  explicit VectorSteps(Program& program, int slice_sums = 1, int view_sums = 1);
-
-  Step set(Domain over, double a, const std::string& y) const;                                      ///< y = a
-  Step scale(Domain over, Factor a, const std::string& x, const std::string& y) const;              ///< y = a x
-  Step scale(Domain over, Factor a, const std::string& y) const;                                    ///< y = a y
-  Step combine(Domain over, Factor a, const std::string& x, Factor b, const std::string& y) const;  ///< y = a x + b y
-  Step multiply(Domain over, const std::string& x, const std::string& y) const;                     ///< y = x y
-  Step reciprocal(Domain over, const std::string& y) const;                                         ///< 1 / y, or 0
-  Step residual(const std::string& b, const std::string& w, const std::string& r) const;            ///< r = (b - r) w
-  /// x, of volumes, each voxel put into these bounds.
-  Step clamp(const Bounds& bounds, const std::string& x) const;
-  /// x + a u w, of volumes, put into these bounds.
-  Step update(double a, const std::string& u, const std::string& w, const std::string& x, const Bounds& bounds) const;
-  /// u = u + a (u - x), and x becomes what u was.
-  Step extrapolate(Domain over, Factor a, const std::string& u, const std::string& x) const;
-  Step dot(Domain over, const std::string& x, const std::string& y, Told told) const;       ///< <x, y>
-  Step distance(Domain over, const std::string& x, const std::string& y, Told told) const;  ///< ||x - y||^2
-  /// <x, w y>.
-  Step dot(Domain over, const std::string& x, const std::string& y, const std::string& w, Told told) const;
-
-  /// A kernel over elements with these arrays and factors as its arguments, and a range of elements.
-  Step elementwise(Domain over, const char* file, const std::string& kernel, const std::vector<ArrayAccess>& arrays,
-                   std::vector<Factor> factors) const;
-  /// A kernel of cl/sums.clh with these arrays, the partial sums and an Extent as its arguments.
-  Step sum(Domain over, const char* file, const std::string& kernel, const std::vector<std::string>& arrays,
-           Told told) const;
-
- private:
   std::array<std::size_t, 3> volume_, stack_;
 };
 

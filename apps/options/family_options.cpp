@@ -23,8 +23,8 @@ void RegulariserOptions::put_into(Regulariser& regulariser, const std::string& m
   if (maximum) regulariser.maximum = *maximum;
 }
 
-void add_regulariser_options(CLI::App& sub, RegulariserOptions& options, Regulariser& regulariser) {
-  const char* group = "Other problems than plain total variation (pdu, spdu)";
+void add_regulariser_options(CLI::App& sub, RegulariserOptions& options, Regulariser& regulariser,
+                             const std::string& group) {
   sub.add_option(
          "--tv", options.tv,
          "isotropic: |Du|; anisotropic: |D_x u| + |D_y u| + |D_z u|, for objects along the axes; huber: |Du|, but "

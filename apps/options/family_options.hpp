@@ -24,7 +24,8 @@ struct RegulariserOptions {
   void put_into(Regulariser& regulariser, const std::string& method) const;
 };
 
-void add_regulariser_options(CLI::App& sub, RegulariserOptions& options, Regulariser& regulariser);
+void add_regulariser_options(CLI::App& sub, RegulariserOptions& options, Regulariser& regulariser,
+                             const std::string& group = "Other problems than plain total variation (pdu, spdu)");
 void add_compared_filters(CLI::App& sub, FilterParameters& filter);
 
 /// ", within [0, inf]", for result lines; nothing for plain total variation.

@@ -16,6 +16,7 @@ namespace halocline {
 
 class CheckpointStore;
 class OutputStore;
+class VolumeSink;
 
 struct RunResult {
   Volume output;
@@ -44,6 +45,8 @@ struct RunOptions {
   /// What state, output and scratch arrays of kind volume and type float32 hold before the first iteration, by name,
   /// instead of what start() writes. Of the method's size; the caller keeps them alive.
   std::map<std::string, const Volume*> initial;
+  /// Of programs of steps: volumes beside the output that go to sinks after the last step, by name.
+  std::map<std::string, VolumeSink*> also;
   /// Called with the number (from 0) and the output of a stage of the method that has ended when another one follows
   /// (stage_ended()); from 0 again if memory ran out and the run began anew.
   std::function<void(int stage, const Volume& output)> stage_output;

@@ -85,7 +85,8 @@ class StepRun {
     if (by == StoppedBy::interrupt && !options_.keep_partial) throw_interrupted();
     scalars_[iteration_scalar] = done;
     for (const Step& step : program_.last) perform(step);
-    deliver();
+    deliver(output_name_, output_);
+    for (const auto& [name, sink] : options_.also) deliver(name, *sink);
   }
 
   void hold_arrays() {
@@ -187,17 +188,17 @@ class StepRun {
     return kept->iterations;
   }
 
-  void deliver() {
-    output_.begin();
+  void deliver(const std::string& name, VolumeSink& sink) {
+    sink.begin();
     if (plan_.resident)
-      return partitions_->each([&](Partition& partition) { partition.deliver(output_name_, output_); });
+      return partitions_->each([&](Partition& partition) { partition.deliver(name, sink); });
     const std::size_t voxels = program_.needs.size[0] * program_.needs.size[1] * program_.needs.size[2];
     std::vector<float> piece(voxels_in_a_piece);
     for (std::size_t first = 0; first < voxels; first += voxels_in_a_piece) {
       const std::size_t count = std::min(voxels_in_a_piece, voxels - first);
-      transport_.get(output_name_, first * sizeof(float), count * sizeof(float),
+      transport_.get(name, first * sizeof(float), count * sizeof(float),
                      reinterpret_cast<std::byte*>(piece.data()));
-      output_.write(first, count, piece.data());
+      sink.write(first, count, piece.data());
     }
   }
 

@@ -1,0 +1,168 @@
+#include "algorithms/solvers/methods.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "algorithms/solvers/cgls.hpp"
+#include "algorithms/solvers/gradient.hpp"
+#include "algorithms/solvers/landweber.hpp"
+#include "algorithms/solvers/lsqr.hpp"
+#include "algorithms/solvers/ml_tr.hpp"
+#include "algorithms/solvers/os_sart.hpp"
+#include "algorithms/solvers/osem.hpp"
+#include "algorithms/solvers/sirt.hpp"
+#include "algorithms/solvers/spdhg.hpp"
+#include "host/error.hpp"
+
+namespace halocline {
+namespace {
+
+using Parameters = ReconstructionParameters;
+using Given = GivenInputs;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+Bounds bounds_of(const Parameters& p) {
+  return {p.regulariser.minimum, p.regulariser.maximum};
+}
+
+TvParameters penalty_of(const Parameters& p) {
+  TvParameters result{p.lambda, p.regulariser};
+  if (!std::isfinite(result.regulariser.minimum)) result.regulariser.minimum = 0;
+  return result;
+}
+
+Program make_spdhg(const RayOperator& A, const ViewSubsets& subsets, const Parameters& p, const Given& given) {
+  SpdhgParameters parameters{.passes = p.passes, .seed = p.seed, .weighted = given.weights, .given_start = given.start};
+  parameters.certificate.gap = p.gap;
+  parameters.certificate.gap_map = p.gap_map;
+  return spdhg(A, subsets, penalty_of(p), parameters);
+}
+Program make_sirt(const RayOperator& A, const ViewSubsets&, const Parameters& p, const Given& given) {
+  return sirt(A, {p.passes, p.relaxation, bounds_of(p), given.start});
+}
+Program make_os_sart(const RayOperator& A, const ViewSubsets& subsets, const Parameters& p, const Given& given) {
+  return os_sart(A, subsets, {p.passes, p.relaxation, bounds_of(p), given.start, {}, false});
+}
+Program make_cgls(const RayOperator& A, const ViewSubsets&, const Parameters& p, const Given& given) {
+  return cgls(A, {p.passes, p.tolerance, given.weights, given.start});
+}
+Program make_lsqr(const RayOperator& A, const ViewSubsets&, const Parameters& p, const Given& given) {
+  return lsqr(A, {p.passes, p.tolerance, given.weights, given.start});
+}
+Program make_landweber(const RayOperator& A, const ViewSubsets&, const Parameters& p, const Given& given) {
+  return landweber(A, {p.passes, p.relaxation, bounds_of(p), given.weights, given.start});
+}
+Program make_gradient(const RayOperator& A, const ViewSubsets&, const Parameters& p, const Given& given) {
+  return gradient(A, {p.passes, false, false, bounds_of(p), given.weights, given.start});
+}
+Program make_nesterov(const RayOperator& A, const ViewSubsets&, const Parameters& p, const Given& given) {
+  return gradient(A, {p.passes, true, true, bounds_of(p), given.weights, given.start});
+}
+Program make_mlem(const RayOperator& A, const ViewSubsets&, const Parameters& p, const Given& given) {
+  return mlem(A, {p.passes, given.start});
+}
+Program make_osem(const RayOperator& A, const ViewSubsets& subsets, const Parameters& p, const Given& given) {
+  return osem(A, subsets, {p.passes, given.start, {}, false});
+}
+Program make_ml_tr(const RayOperator& A, const ViewSubsets&, const Parameters& p, const Given& given) {
+  return ml_tr(A, {p.passes, p.relaxation, bounds_of(p), given.weights, given.start});
+}
+
+constexpr bool yes = true, no = false;
+
+// name, about, passes, and what it takes: weights, start, bounds, relaxation, tolerance, subsets, penalty
+constexpr SolverMethod methods[] = {
+    {"spdhg", "weighted least squares with total variation and bounds, to the minimum with a certificate", 30,  //
+     yes, yes, yes, no, no, yes, yes, make_spdhg},
+    {"cgls", "conjugate gradients for least squares; noise comes back with more passes", 12,  //
+     yes, yes, no, no, yes, no, no, make_cgls},
+    {"lsqr", "the same by bidiagonalisation, as a check", 12, yes, yes, no, no, yes, no, no, make_lsqr},
+    {"sirt", "simultaneous iterative reconstruction, robust and slow", 100, no, yes, yes, yes, no, no, no, make_sirt},
+    {"os-sart", "SART by ordered subsets: fast at first, ends in a limit cycle", 10,  //
+     no, yes, yes, yes, no, yes, no, make_os_sart},
+    {"landweber", "gradient descent with one step length", 200, yes, yes, yes, yes, no, no, no, make_landweber},
+    {"gradient", "gradient descent with a step length for each voxel", 100,  //
+     yes, yes, yes, no, no, no, no, make_gradient},
+    {"nesterov", "the same with momentum and restarts", 50, yes, yes, yes, no, no, no, no, make_nesterov},
+    {"mlem", "maximum likelihood of emissions", 50, no, yes, no, no, no, no, no, make_mlem},
+    {"osem", "the same by ordered subsets", 10, no, yes, no, no, no, yes, no, make_osem},
+    {"ml-tr", "maximum likelihood of transmissions", 50, yes, yes, yes, yes, no, no, no, make_ml_tr},
+};
+
+// "one of: ..." of the methods with a property.
+std::string takers(bool SolverMethod::*property) {
+  std::vector<std::string> names;
+  for (const SolverMethod& method : methods)
+    if (method.*property) names.emplace_back(method.name);
+  return fmt::format("one of: {}", fmt::join(names, ", "));
+}
+
+void require_taken(const SolverMethod& method, bool SolverMethod::*property, bool given, const char* parameter) {
+  if (given && !(method.*property))
+    throw InputError(fmt::format("{} goes with another method than {}; leave it out, or take {}", parameter,
+                                 method.name, takers(property)));
+}
+
+void check_penalty(const Parameters& p) {
+  if (!(p.lambda > 0 && p.lambda < infinity))
+    throw InputError({.what = "`lambda`",
+                      .found = fmt::format("{:g}", p.lambda),
+                      .expected = "a positive number",
+                      .remedy = "it says how much total variation counts against the data"});
+  if (!(p.gap >= 0 && p.gap < 1))
+    throw InputError({.what = "`gap`", .found = fmt::format("{:g}", p.gap), .expected = "a number from 0 to below 1"});
+  check_regulariser(p.regulariser, "spdu");
+}
+
+}  // namespace
+
+std::span<const SolverMethod> solver_methods() {
+  return methods;
+}
+
+const SolverMethod& solver_method(const std::string& name) {
+  for (const SolverMethod& method : methods)
+    if (name == method.name) return method;
+  throw InputError({.what = "`method`",
+                    .found = '"' + name + '"',
+                    .expected = fmt::format("one of: {}", fmt::join(reconstruction_methods(), ", "))});
+}
+
+std::vector<std::string> reconstruction_methods() {
+  std::vector<std::string> names;
+  for (const SolverMethod& method : methods) names.emplace_back(method.name);
+  return names;
+}
+
+void check_parameters(const ReconstructionParameters& p, const GivenInputs& given) {
+  const SolverMethod& method = solver_method(p.method);
+  const Parameters defaults;
+  const Regulariser &penalty = p.regulariser, plain;
+  using Method = SolverMethod;
+  if (p.passes < 0)
+    throw InputError({.what = "`iterations`", .found = std::to_string(p.passes), .expected = "at least 1"});
+  require_taken(method, &Method::weights, given.weights, "weights (`weights`)");
+  require_taken(method, &Method::bounds, penalty.boxed(), "a bound of the voxels (`minimum`, `maximum`)");
+  require_taken(method, &Method::relaxation, p.relaxation != defaults.relaxation, "`relaxation`");
+  require_taken(method, &Method::tolerance, p.tolerance != defaults.tolerance, "`tolerance`");
+  require_taken(method, &Method::subsets, p.subsets != 0, "`subsets`");
+  require_taken(method, &Method::penalty, p.lambda != 0 || penalty.variation != plain.variation || penalty.guided,
+                "a penalty (`lambda`, `variation`, `reference`)");
+  require_taken(method, &Method::penalty, p.gap_map, "`gap_map`");
+  if (method.penalty) check_penalty(p);
+}
+
+int subset_count(const ReconstructionParameters& p, std::size_t views) {
+  const SolverMethod& method = solver_method(p.method);
+  if (!method.subsets) return 1;
+  if (p.subsets != 0) return p.subsets;
+  const auto count = static_cast<int>(views);
+  return method.penalty ? std::clamp(count / 4, 1, 60) : std::clamp(count / 6, 1, 10);
+}
+
+}  // namespace halocline

@@ -1,0 +1,61 @@
+// The methods of iterative reconstruction by their names, and what each of them takes.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "algorithms/denoisers/regulariser.hpp"
+#include "algorithms/projectors/projector.hpp"
+#include "algorithms/solvers/view_subsets.hpp"
+#include "scheduling/planning/program.hpp"
+
+namespace halocline {
+
+class RayOperator;
+
+/// Parameters of all methods; each takes what SolverMethod says, and refuses the others.
+struct ReconstructionParameters {
+  std::string method = "spdhg";  ///< of reconstruction_methods()
+  int passes = 0;                ///< at most: a projection and a back-projection of all views each; 0: the method's
+  Projector projector = Projector::joseph;
+  double relaxation = 1;  ///< between 0 and 2
+  double tolerance = 0;   ///< ends where the gradient has become so small a part of the first; 0: never
+  int subsets = 0;        ///< of the views; 0: the method's choice
+  std::uint64_t seed = 1;
+  double lambda = 0;  ///< of the penalty; in mm where the data term has no unit (weights: inverse variances)
+  /// Of the penalty, and the bounds of the voxels (minimum, maximum) for all methods that have any.
+  Regulariser regulariser;
+  double gap = 0.1;      ///< the relative duality gap to end at; 0: never
+  bool gap_map = false;  ///< keeps each voxel's part of the gap (reconstruct())
+};
+
+/// What the caller gives beside the projections.
+struct GivenInputs {
+  bool weights = false, start = false;
+};
+
+struct SolverMethod {
+  const char* name;
+  const char* about;  ///< for people who choose
+  int passes;         ///< by default
+  bool weights, start, bounds, relaxation, tolerance, subsets, penalty;
+  Program (*program)(const RayOperator& A, const ViewSubsets& subsets, const ReconstructionParameters& parameters,
+                     const GivenInputs& given);
+};
+
+std::span<const SolverMethod> solver_methods();
+/// Throws InputError (`method`) that lists the names.
+const SolverMethod& solver_method(const std::string& name);
+std::vector<std::string> reconstruction_methods();
+
+/// Throws InputError that names a parameter which is out of range, or which the method does not take (and lists the
+/// methods that do).
+void check_parameters(const ReconstructionParameters& parameters, const GivenInputs& given);
+
+/// `subsets`, or for 0 what the method takes: views / 4 up to 60 of spdhg, about 10 of methods that end in a limit
+/// cycle.
+int subset_count(const ReconstructionParameters& parameters, std::size_t views);
+
+}  // namespace halocline

@@ -1,0 +1,143 @@
+#include "apps/commands/reconstruct_inputs.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "algorithms/checks/suspicious_projections.hpp"
+#include "algorithms/fdk/fdk.hpp"
+#include "algorithms/solvers/ray_weights.hpp"
+#include "apps/commands/visibility.hpp"
+#include "apps/job/report.hpp"
+#include "apps/options/chosen_scan.hpp"
+#include "apps/options/geometry_file.hpp"
+#include "apps/options/scan_grid.hpp"
+#include "host/error.hpp"
+#include "scheduling/planning/cost.hpp"
+
+namespace halocline {
+namespace {
+
+void require_size(const Grid& found, const Grid& wanted, const std::string& option, const std::string& path,
+                  const char* of) {
+  if (found.size == wanted.size) return;
+  const auto text = [](const Grid& grid) {
+    return fmt::format("{} x {} x {}", grid.size[0], grid.size[1], grid.size[2]);
+  };
+  throw InputError({.what = fmt::format("{} '{}'", option, path),
+                    .found = text(found) + " values",
+                    .expected = fmt::format("those of {}, {}", of, text(wanted))});
+}
+
+bool is_file(const std::string& start) {
+  return start != "fdk" && start != "zero";
+}
+
+void claim_files(Job& job, const ReconstructCommand& command) {
+  job.input("--geometry", command.geometry);
+  job.input("--like", command.grid.like);
+  job.output_image("-o", command.output);
+  job.output_image("--gap-map", command.gap_map);
+}
+
+void warn_of(const Volume& projections, const std::string& name) {
+  const auto found = suspicious_projections(MemorySource(projections), nullptr, {}, name);
+  for (const std::string& text : {found.constant, found.unlike_integrals})
+    if (!text.empty()) spdlog::warn("{}", text);
+}
+
+// Of the part that is chosen: pixels that are put together add up what they know.
+Volume chosen_weights(Job& job, const ReconstructCommand& command, const ReconstructWork& work) {
+  Volume weights;
+  if (work.chosen.whole) {
+    weights = job.read(command.weights);
+  } else {
+    weights = take_part(*job.open(command.weights), work.chosen.frames.front());
+    const auto pixels = static_cast<float>(work.chosen.pixels());
+    for (float& weight : weights.voxels) weight *= pixels;
+  }
+  weights.grid = work.stack;
+  return weights;
+}
+
+// Nothing where the scan is not one for FDK: then the method begins by itself.
+std::optional<Volume> fdk_start(Job& job, const ReconstructWork& work, const Volume& projections) {
+  try {
+    FdkParameters parameters;
+    parameters.tell = false;
+    check_fdk(work.geometry, work.stack, work.grid, "the projections", "the geometry", parameters.redundancy);
+    return job.timed("fdk",
+                     [&] { return fdk(projections, work.geometry, work.grid, parameters, job.devices()).output; });
+  } catch (const InputError& error) {
+    spdlog::warn("the iterations begin with a constant image, not with fdk: {}", error.what());
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+ReconstructWork look_at_inputs(Job& job, ReconstructCommand& command) {
+  ReconstructWork work;
+  work.input = job.input_image("-i", command.input);
+  work.chosen = choose_projections(command.projections, work.input, command.input_name(), command.geometry);
+  check_counts_or_integrals(job, command.counts, command.counts_arguments, work.input, command.input);
+  work.stack = work.chosen.stack();
+  claim_files(job, command);
+  const std::optional<Grid> stated = stated_grid(command.grid);
+  const ScanFile scan = load_geometry(command.geometry, {}, DetectorPixels::of(work.chosen.file));
+  check_view_count(work.chosen, command.projections, scan.geometry, command.input_name(), command.geometry_name());
+  work.geometry = work.chosen.geometry(scan.geometry, 0);
+  work.grid =
+      stated ? *stated
+             : make_grid(command.grid, [&] { return scan_grid(job, command.grid, scan, work.geometry, work.stack); });
+  check_projections(work.stack, command.input_name(), work.geometry, command.geometry_name(),
+                    DetectorShape::flat_or_cylinder);
+  require_seen(work.grid, "the volume", work.stack, command.input_name(), work.geometry);
+  if (!command.weights.empty())
+    require_size(job.input_image("--weights", command.weights).grid, work.chosen.whole ? work.stack : work.chosen.file,
+                 "--weights", command.weights, "the projections");
+  if (is_file(command.start()))
+    require_size(job.input_image("--init", command.start()).grid, work.grid, "--init", command.start(), "the volume");
+  if (!command.penalty.reference.empty())
+    require_size(job.input_image("--reference", command.penalty.reference).grid, work.grid, "--reference",
+                 command.penalty.reference, "the volume");
+  return work;
+}
+
+ReconstructVolumes::ReconstructVolumes(Job& job, const ReconstructCommand& command, const ReconstructWork& work) {
+  ChosenScan scan = read_chosen(job, work.chosen, work.input, command.input, command.counts_arguments, command.counts);
+  projections_ = std::move(scan.projections);
+  if (command.counts) counts_to_line_integrals(projections_, scan.calibration, command.input_name());
+  projections_.grid = work.stack;
+  warn_of(projections_, command.input_name());
+  if (!command.weights.empty())
+    weights_ = chosen_weights(job, command, work);
+  else if (command.weighted())
+    weights_ = weights_of_counts(projections_, command.photons ? *command.photons : open_beam(scan.calibration),
+                                 command.electronic);
+  const std::string start = command.start();
+  if (start == "fdk")
+    start_ = fdk_start(job, work, projections_);
+  else if (is_file(start))
+    start_ = job.read(start);
+  if (!command.penalty.reference.empty()) reference_ = job.read(command.penalty.reference);
+  projections_source_.emplace(projections_);
+  if (weights_) weights_source_.emplace(*weights_);
+  if (start_) start_source_.emplace(*start_);
+  if (reference_) reference_source_.emplace(*reference_);
+}
+
+ReconstructionInputs ReconstructVolumes::inputs() const {
+  return {projections_source_ ? &*projections_source_ : nullptr, weights_source_ ? &*weights_source_ : nullptr,
+          start_source_ ? &*start_source_ : nullptr, reference_source_ ? &*reference_source_ : nullptr};
+}
+
+double ReconstructVolumes::bytes(const ReconstructCommand& command, const ReconstructWork& work) {
+  const double volume = grid_bytes(work.grid);
+  return (command.weighted() ? 2 : 1) * grid_bytes(work.stack) + (command.start() != "zero" ? volume : 0) +
+         (command.penalty.reference.empty() ? 0 : volume);
+}
+
+}  // namespace halocline

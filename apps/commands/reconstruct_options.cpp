@@ -1,0 +1,167 @@
+#include "apps/commands/reconstruct_options.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "apps/job/validators.hpp"
+#include "apps/options/geometry_file.hpp"
+#include "host/error.hpp"
+
+namespace halocline {
+namespace {
+
+std::string methods_text() {
+  std::string text;
+  for (const SolverMethod& method : solver_methods())
+    text += fmt::format("{}{}: {} ({} passes)", text.empty() ? "" : "; ", method.name, method.about, method.passes);
+  return text;
+}
+
+void add_solver_options(CLI::App& sub, ReconstructCommand& command) {
+  auto& p = command.parameters;
+  sub.add_option("--method", p.method, methods_text())->check(CLI::IsMember(reconstruction_methods()));
+  sub.add_option("--iterations", p.passes,
+                 "At most so many passes: a projection and a back-projection of all views each. Default: by the method")
+      ->check(whole_number_from(1, 1000000))
+      ->default_str("")
+      ->type_name("N");
+  sub.add_option("--init", command.init,
+                 "Begin with fdk, with zero, or with a volume of the same size. Default: fdk of methods with a "
+                 "penalty, else zero")
+      ->type_name("fdk|zero|FILE");
+  sub.add_option("--subsets", p.subsets, "Of the views, for methods that go through them. Default: by the method")
+      ->check(whole_number_from(1, 1000000))
+      ->default_str("")
+      ->type_name("S");
+  sub.add_option("--seed", p.seed, "spdhg: of the order of the subsets")->type_name("N");
+  sub.add_option("--projector", command.projector, "Line integrals and their exact adjoint by this method")
+      ->check(CLI::IsMember(projector_names()));
+  sub.add_option("--relaxation", p.relaxation, "How far each step goes, between 0 and 2")->type_name("W");
+  sub.add_option("--tolerance", p.tolerance,
+                 "cgls, lsqr: end when the gradient has become so small a part of the first. Default: all passes")
+      ->check(CLI::Range(0.0, 1.0))
+      ->default_str("")
+      ->type_name("T");
+}
+
+void add_weight_options(CLI::App& sub, ReconstructCommand& command) {
+  const char* group = "Weights of the rays";
+  auto* weights = sub.add_option("--weights", command.weights,
+                                 "The inverse variance of each line integral (u, v, view). Default: with --counts or "
+                                 "--photons from the counts I, I^2 / (I + S^2), else 1")
+                      ->type_name("FILE")
+                      ->group(group);
+  sub.add_option("--photons", command.photons,
+                 "Photons of the open beam in a pixel: the counts of line integrals p are then N exp(-p), and with "
+                 "--counts those of the beam are N")
+      ->check(positive_number())
+      ->excludes(weights)
+      ->type_name("N")
+      ->group(group);
+  sub.add_option("--electronic", command.electronic, "Standard deviation of the detector's own noise, in photons")
+      ->check(not_negative())
+      ->excludes(weights)
+      ->type_name("S")
+      ->group(group);
+  sub.add_flag("--no-weights", command.no_weights, "All rays count alike, with --counts, too")
+      ->excludes(weights)
+      ->group(group);
+}
+
+void add_objective_options(CLI::App& sub, ReconstructCommand& command) {
+  const char* group = "The objective: 1/2 sum w (A x - b)^2 + lambda sum |grad x|";
+  auto* lambda = sub.add_option("--lambda", command.lambda, "Strength of the total variation; the gradient is in 1/mm")
+                     ->check(positive_number())
+                     ->type_name("L")
+                     ->group(group);
+  sub.add_option("--alpha", command.alpha, "The same as --lambda 1/A, as denoise has it")
+      ->check(positive_number())
+      ->excludes(lambda)
+      ->type_name("A")
+      ->group(group);
+  sub.add_option("--gap", command.parameters.gap,
+                 "End when the objective is certain to be within this part of its minimum; 0: after all passes")
+      ->check(CLI::Range(0.0, 1.0))
+      ->type_name("G")
+      ->group(group);
+  sub.add_option("--gap-map", command.gap_map, "Also write each voxel's part of the gap: where it is not done")
+      ->type_name("FILE")
+      ->group(group);
+  add_regulariser_options(sub, command.penalty, command.parameters.regulariser,
+                          "Other penalties than plain total variation, and bounds");
+}
+
+void add_end_options(CLI::App& sub, ReconstructCommand& command) {
+  const char* group = "End of the run";
+  sub.add_option("--time-limit", command.time_limit,
+                 "End after so many seconds of iterations with what there is then. Default: none")
+      ->check(positive_number())
+      ->default_str("")
+      ->type_name("S")
+      ->group(group);
+  sub.add_flag("--keep-partial", command.keep_partial,
+               "At Ctrl-C or SIGTERM, write what there is (the exit code is 1 all the same)")
+      ->group(group);
+  auto* checkpoint = sub.add_option("--checkpoint", command.checkpoint,
+                                    "Keep the state of the iterations there, so that --resume can go on from it "
+                                    "whatever ends the run. Removed when the result has been written")
+                         ->type_name("FILE")
+                         ->group(group);
+  sub.add_option("--checkpoint-every", command.checkpoint_every,
+                 "Seconds between two states, longer where writing them would take more than a tenth of the time; 0: "
+                 "after every iteration")
+      ->check(not_negative())
+      ->needs(checkpoint)
+      ->type_name("S")
+      ->group(group);
+  sub.add_flag("--resume", command.resume,
+               "Go on from the --checkpoint of the same command, to a bitwise identical result; where there is no such "
+               "file, start from the beginning")
+      ->needs(checkpoint)
+      ->group(group);
+}
+
+}  // namespace
+
+bool ReconstructCommand::weighted() const {
+  if (no_weights) return false;
+  return !weights.empty() || photons || (counts && solver_method(parameters.method).weights);
+}
+
+void add_reconstruct_options(CLI::App& sub, ReconstructCommand& command) {
+  sub.add_option("-i,--input", command.input, "Projections (u, v, view): line integrals, or with --counts counts")
+      ->required()
+      ->type_name("FILE");
+  sub.add_option("-g,--geometry", command.geometry, geometry_file_help)->required()->type_name("FILE");
+  add_solver_options(sub, command);
+  add_objective_options(sub, command);
+  add_weight_options(sub, command);
+  add_views_option(sub, command.projections);
+  add_detector_options(sub, command.projections);
+  add_counts_flag(sub, command.counts, command.counts_arguments);
+  add_grid_options(sub, command.grid, true);
+  add_end_options(sub, command);
+  sub.add_option("-o,--output", command.output, std::string("Volume to write") + slice_files_help)
+      ->required()
+      ->type_name("FILE");
+}
+
+void take_reconstruct_options(ReconstructCommand& command) {
+  auto& p = command.parameters;
+  p.projector = projector_from_name(command.projector);
+  if (command.lambda) p.lambda = *command.lambda;
+  if (command.alpha) p.lambda = 1 / *command.alpha;
+  command.penalty.put_into(p.regulariser, "spdu");
+  if (command.penalised() && p.lambda == 0)
+    throw InputError(
+        fmt::format("--method {} needs --lambda (or --alpha): how much total variation counts against the "
+                    "data. More is smoother",
+                    p.method));
+  if (command.electronic > 0 && !command.photons && !command.counts)
+    throw InputError("--electronic needs counts: give --counts, or --photons for line integrals");
+  p.gap_map = !command.gap_map.empty();
+  check_parameters(p, {command.weighted(), command.start() != "zero"});
+}
+
+}  // namespace halocline
