@@ -38,6 +38,11 @@ bool has_arrays_of(const Requirements& a, const Requirements& b) {
                      [&](const ArrayNeed& need) { return find(b, need.name) != nullptr; });
 }
 
+bool projections_stay(const Plan& plan) {
+  const auto places = places_of(plan);
+  return std::all_of(places.begin(), places.end(), [](const auto& each) { return each.second == Place::working; });
+}
+
 std::function<Range(Range)> hull(std::function<Range(Range)> a, std::function<Range(Range)> b) {
   return [a = std::move(a), b = std::move(b)](Range slices) {
     const Range one = a(slices), other = b(slices);
@@ -123,6 +128,7 @@ bool Session::add_in_place(const Plan& next) {
   if (!partitions_ || !same_layout(plan_, next) || !has_arrays_of(plan_.requirements, next.requirements)) return false;
   const Requirements before = plan_.requirements;
   plan_ = next;
+  views_stay_ = projections_stay(plan_);
   for (const ArrayNeed& need : next.requirements.arrays) {
     if (find(before, need.name) != nullptr) continue;
     partitions_->each([&](Partition& partition) { partition.add(need); });
@@ -159,6 +165,7 @@ void Session::take(Plan plan) {
   partitions_->each([&](Partition& partition) { partition.start(to_load); });
   for (const auto& name : to_load)
     if (plan_.slabs.size() == 1) transport_.drop(name);
+  views_stay_ = projections_stay(plan_);
   planned_ = true;
 }
 
@@ -181,14 +188,10 @@ void Session::hold(const std::string& name) {
 
 // Its arrays are where its kernels need them, on all devices.
 bool Session::is_enqueued(const Step& step) const {
-  if (step.reduced || step.due || step.views || step.halo_low > 0 || step.halo_high > 0) return false;
-  const auto stay = [&] {
-    return std::all_of(step.arrays.begin(), step.arrays.end(), [places = places_of(plan_)](const ArrayAccess& each) {
-      return places.at(each.name) == Place::working;
-    });
-  };
-  return (step.over == Domain::slices && plan_.resident) ||
-         (step.over == Domain::views && plan_.slabs.size() == 1 && stay());
+  if (step.reduced || step.due || step.views) return false;
+  const bool one_slab = plan_.slabs.size() == 1, halo = step.halo_low > 0 || step.halo_high > 0;
+  return step.over == Domain::slices ? plan_.resident && (one_slab || !halo)
+                                     : step.over == Domain::views && one_slab && views_stay_;
 }
 
 void Session::perform(const Step& step) {

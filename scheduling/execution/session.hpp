@@ -64,7 +64,8 @@ class Session {
   std::vector<DeviceModel> models_;
   Program program_;
   Plan plan_;
-  bool planned_ = false;  // the plan has all that was asked for
+  bool planned_ = false;     // the plan has all that was asked for
+  bool views_stay_ = false;  // all arrays are whole where kernels use them
   BusTraffic traffic_;
   InProcessTransport transport_;
   DeviceThreads threads_;

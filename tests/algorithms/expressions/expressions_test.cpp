@@ -29,6 +29,13 @@ Volume random(const Grid& of, int seed) {
   return result;
 }
 
+PlanOptions split(int slabs, int batch = 0) {
+  PlanOptions options;
+  options.minimum_slabs = slabs;
+  options.batch = batch;
+  return options;
+}
+
 template <class Function>
 std::string error_of(Function&& function) {
   try {
@@ -396,7 +403,7 @@ TEST(Expressions, SlabsBatchesAndDevicesChangeNoBit) {
       SCOPED_TRACE(testing::Message() << (volume ? "volumes, " : "projections, ") << seed);
       const Ran one = run(seed, volume, device(), {}, true);
       for (const int slabs : {2, 5})
-        EXPECT_TRUE(same_bits(one, run(seed, volume, device(), {.minimum_slabs = slabs, .batch = 3}, true)))
+        EXPECT_TRUE(same_bits(one, run(seed, volume, device(), split(slabs, 3), true)))
             << slabs << " slabs";
       const auto& devices = reference::sub_devices(2);
       PlanOptions options;

@@ -8,10 +8,12 @@
 #include <cstring>
 
 #include "algorithms/expressions/kernel.hpp"
+#include "algorithms/solvers/cgls.hpp"
 #include "algorithms/solvers/projector_operator.hpp"
-#include "algorithms/solvers/reconstruct.hpp"
 #include "algorithms/solvers/view_subsets.hpp"
 #include "host/error.hpp"
+#include "scheduling/execution/program_run.hpp"
+#include "scheduling/profiling/rates.hpp"
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"
 
@@ -43,6 +45,19 @@ bool same_bits(const Volume& a, const Volume& b) {
          std::memcmp(a.voxels.data(), b.voxels.data(), a.voxels.size() * sizeof(float)) == 0;
 }
 
+PlanOptions split(int slabs, int batch = 0) {
+  PlanOptions options;
+  options.minimum_slabs = slabs;
+  options.batch = batch;
+  return options;
+}
+
+double norm_of(const Volume& a) {
+  double sum = 0;
+  for (const float each : a.voxels) sum += static_cast<double>(each) * static_cast<double>(each);
+  return std::sqrt(sum);
+}
+
 constexpr const char* difference_source = R"(
 __kernel void forward(__global const float* x, __global float* y, float h, Extent extent) {
   const int i = (int)get_global_id(0), j = (int)get_global_id(1), k = extent.begin + (int)get_global_id(2);
@@ -72,7 +87,7 @@ TEST(Operators, PassTheAdjointTest) {
       EXPECT_LT(adjoint_error(projector(on, each.geometry, each.grid, each.projections, named)), float_error);
     }
   for (const int slabs : {0, 3}) {
-    const Context on(device(), {.minimum_slabs = slabs});
+    const Context on(device(), split(slabs));
     const LinearOperator A = projector(on, scene().geometry, scene().grid, scene().projections);
     const Array w = uniform(A.range(), 5), v = uniform(A.domain(), 6);
     for (int axis = 0; axis < 3; ++axis) EXPECT_LT(adjoint_error(gradient(A.domain(), axis)), float_error);
@@ -132,7 +147,7 @@ TEST(Operators, OfSubsetsAddUpToTheWhole) {
   const Volume whole = project(x, geometry, each.projections, device()).output;
   const Volume back = backproject(y, geometry, each.grid, Projector::joseph, device()).output;
   for (const int slabs : {0, 3}) {
-    const Context on(device(), {.minimum_slabs = slabs});
+    const Context on(device(), split(slabs));
     const auto A = subset_projectors(on, geometry, each.grid, each.projections, 2);
     const Array volume = load(A[0].domain(), x), rays = load(A[0].range(), y);
     Array sum = zeros(A[0].range()), adjoint_sum = zeros(A[0].domain());
@@ -152,7 +167,7 @@ TEST(Kernels, OfUsersRunOnSlabs) {
   const Volume a = reference::random_volume({{7, 93, 5}, {1, 1, 0.5}}, 1);
   Volume whole;
   for (const int slabs : {0, 2, 5}) {
-    const Context on(device(), {.minimum_slabs = slabs});
+    const Context on(device(), split(slabs));
     const Space space = on.volume(a.grid);
     const Array x = load(space, a);
     const Volume found = read(difference_of_user(space) * x);
@@ -219,7 +234,7 @@ TEST(Solvers, WrittenAsFormulasAreThoseOfPrograms) {
   std::vector<double> first;
   Volume whole;
   for (const int slabs : {0, 3}) {
-    const Context on(device(), {.minimum_slabs = slabs, .batch = slabs});
+    const Context on(device(), split(slabs, slabs));
     const LinearOperator A = projector(on, each.geometry, each.grid, each.projections);
     std::vector<double> residuals;
     const Volume x = read(cgls(A, load(A.range(), b), 8, residuals));
@@ -228,11 +243,10 @@ TEST(Solvers, WrittenAsFormulasAreThoseOfPrograms) {
     EXPECT_TRUE(same_bits(x, whole));
   }
   for (int iterations = 1; iterations <= 8; ++iterations) {
-    Volume x = Volume::uninitialised(each.grid);
-    MemorySink sink(x);
-    const auto result =
-        reconstruct(MemorySource(b), each.geometry, sink, {.method = "cgls", .iterations = iterations}, device());
-    EXPECT_NEAR(first[static_cast<std::size_t>(iterations) - 1], result.residual, 1e-6 * result.projections);
+    const RayOperator A(each.geometry, each.grid, each.projections, Projector::joseph, device_models(device()));
+    const Program program = halocline::cgls(A, {.iterations = iterations});
+    const RunResult result = run_program(program, {{"b", &b}}, each.grid, device());
+    EXPECT_NEAR(first[static_cast<std::size_t>(iterations) - 1], result.scalars.at("residual"), 1e-6 * norm_of(b));
   }
 }
 
