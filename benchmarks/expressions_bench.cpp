@@ -79,7 +79,8 @@ void by_hand(benchmark::State& state, double bytes, const std::string& formula) 
   device.fill(y, 0.5f, 0, 4 * count);
   device.fill(z, 0.25f, 0, 4 * count);
   const std::vector<KernelArgument> arguments{&x, &y, &z, std::uint64_t{count}};
-  const auto run = [&] { device.launch({file, "by_hand", ""}, {count, 1, 1}, arguments); };
+  const std::array<std::size_t, 3> group{device.info().cpu() ? 1024u : 256u, 1, 1};
+  const auto run = [&] { device.launch({file, "by_hand", ""}, {count, 1, 1}, arguments, {}, group); };
   run();
   device.finish();
   for (auto _ : state) {

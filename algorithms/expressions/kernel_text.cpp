@@ -210,21 +210,33 @@ std::string text_with_sums(const PassText& text) {
   return result;
 }
 
+// Two spaces further in.
+std::string indented(const std::string& lines) {
+  std::string result;
+  for (std::size_t at = 0; at < lines.size();) {
+    const std::size_t end = lines.find('\n', at) + 1;
+    result += "  " + lines.substr(at, end - at);
+    at = end;
+  }
+  return result;
+}
+
 std::string text_with_neighbours(const PassText& text) {
   return fmt::format(
-      "#include \"extent.clh\"\n\n__kernel void expression({}Extent extent) {{\n"
-      "  const int x = (int)get_global_id(0), y = (int)get_global_id(1),\n"
-      "            z = extent.begin + (int)get_global_id(2);\n"
-      "  if (x >= extent.nx || y >= extent.ny || z >= extent.end) return;\n"
-      "  const size_t at = {};\n{}}}\n",
-      text.arguments(true, " restrict"), place, text.body());
+      "#include \"extent.clh\"\n\n__kernel void stencil({}Extent extent) {{\n"
+      "  const int y = (int)get_global_id(1), z = extent.begin + (int)get_global_id(2);\n"
+      "  if (y >= extent.ny || z >= extent.end) return;\n"
+      "  const int begin = ELEMENTS * (int)get_global_id(0), last = min(begin + ELEMENTS, extent.nx);\n"
+      "  for (int x = begin; x < last; ++x) {{\n    const size_t at = {};\n{}  }}\n}}\n",
+      text.arguments(true, " restrict"), place, indented(text.body()));
 }
 
 std::string text_of_elements(const PassText& text) {
   return fmt::format(
       "\n__kernel void expression({}ulong first, ulong end) {{\n"
-      "  const size_t at = first + get_global_id(0);\n  if (at >= end) return;\n{}}}\n",
-      text.arguments(true, " restrict"), text.body());
+      "  const size_t begin = first + ELEMENTS * get_global_id(0), last = min(begin + ELEMENTS, (size_t)end);\n"
+      "  for (size_t at = begin; at < last; ++at) {{\n{}  }}\n}}\n",
+      text.arguments(true, " restrict"), indented(text.body()));
 }
 
 }  // namespace

@@ -42,9 +42,10 @@ struct Roles {
 };
 Roles roles_of(const Pass& pass);
 
-/// OpenCL C of a pass, the function "expression". Arguments: the arrays that are any, the scalars in order as float32;
-/// then partials and extent if there are sums (cl/sums.clh), extent if neighbours are read, else the first element and
-/// the end (ulong).
+/// OpenCL C of a pass, the function "expression", or "stencil" where neighbours are read without sums. Arguments: the
+/// arrays that are any, the scalars in order as float32; then partials and extent if there are sums (cl/sums.clh),
+/// extent if neighbours are read, else the first element and the end (ulong). Without sums a work-item has ELEMENTS
+/// along x, a macro.
 std::string kernel_text(const Pass& pass);
 
 struct PassKernel {

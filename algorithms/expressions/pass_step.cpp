@@ -1,9 +1,14 @@
 // A pass as a step of the executor.
+#include <fmt/format.h>
+
 #include "algorithms/expressions/pass.hpp"
 #include "algorithms/support/slice_sums.hpp"
 
 namespace halocline::expressions {
 namespace {
+
+// Of a work-item: the compilers of CPUs make vectors of loops.
+constexpr std::size_t elements_of_cpus = 4096;
 
 std::int32_t number(auto value) {
   return static_cast<std::int32_t>(value);
@@ -35,11 +40,13 @@ Step step_of(const PassKernel& kernel, const std::vector<std::string>& names, st
     arguments.insert(arguments.end(), arrays.begin(), arrays.end());
     arguments.insert(arguments.end(), scalars.begin(), scalars.end());
     const auto count = static_cast<std::size_t>(range.count());
+    const std::size_t own = slab.device().cpu() ? elements_of_cpus : 1;
+    const std::string option = fmt::format("-D ELEMENTS={}", own);
     if (sums == 0 && !neighbours) {
       const std::size_t layer = size[0] * size[1], first = layer * static_cast<std::size_t>(range.begin - offset);
       arguments.emplace_back(std::uint64_t{first});
       arguments.emplace_back(std::uint64_t{first + layer * count});
-      return slab.launch({file, "expression", ""}, {layer * count, 1, 1}, arguments);
+      return slab.launch({file, "expression", option}, {(layer * count + own - 1) / own, 1, 1}, arguments);
     }
     const structs::Extent extent{number(size[0]), number(size[1]),     number(size[2]),
                                  offset,          number(range.begin), number(range.end)};
@@ -48,7 +55,7 @@ Step step_of(const PassKernel& kernel, const std::vector<std::string>& names, st
     if (sums > 0)
       SliceSums(size, sums).launch(slab, file, "expression", range, offset, arguments);
     else
-      slab.launch({file, "expression", ""}, {size[0], size[1], count}, arguments);
+      slab.launch({file, "stencil", option}, {(size[0] + own - 1) / own, size[1], count}, arguments);
   };
   return step;
 }

@@ -156,15 +156,16 @@ TEST(Expressions, BecomeReadableKernels) {
   EXPECT_EQ(on.last_kernel(), R"(#pragma OPENCL FP_CONTRACT OFF
 
 __kernel void expression(__global float* restrict x0, __global float* restrict x1, __global const float* restrict x2, float s0, ulong first, ulong end) {
-  const size_t at = first + get_global_id(0);
-  if (at >= end) return;
-  float v0 = x0[at];
-  float v1 = x1[at];
-  float v2 = x2[at];
-  v0 = v0 + s0 * v1;
-  v1 = v0 * (v1 - v2) / v2;
-  x0[at] = v0;
-  x1[at] = v1;
+  const size_t begin = first + ELEMENTS * get_global_id(0), last = min(begin + ELEMENTS, (size_t)end);
+  for (size_t at = begin; at < last; ++at) {
+    float v0 = x0[at];
+    float v1 = x1[at];
+    float v2 = x2[at];
+    v0 = v0 + s0 * v1;
+    v1 = v0 * (v1 - v2) / v2;
+    x0[at] = v0;
+    x1[at] = v1;
+  }
 }
 )");
   x = shift(y, 1, -2) + gradient(z, 2);
@@ -172,14 +173,16 @@ __kernel void expression(__global float* restrict x0, __global float* restrict x
   EXPECT_EQ(on.last_kernel(), R"(#pragma OPENCL FP_CONTRACT OFF
 #include "extent.clh"
 
-__kernel void expression(__global const float* restrict x0, __global const float* restrict x1, __global float* restrict x2, float s0, Extent extent) {
-  const int x = (int)get_global_id(0), y = (int)get_global_id(1),
-            z = extent.begin + (int)get_global_id(2);
-  if (x >= extent.nx || y >= extent.ny || z >= extent.end) return;
-  const size_t at = (size_t)x + (size_t)extent.nx * ((size_t)y + (size_t)extent.ny * (size_t)(z - extent.offset));
-  float v1 = x1[at];
-  float v2 = (y >= 2 ? x0[at - 2 * (size_t)extent.nx] : 0.0f) + (z + 1 < extent.nz ? x1[at + (size_t)extent.nx * extent.ny] - v1 : 0.0f) / s0;
-  x2[at] = v2;
+__kernel void stencil(__global const float* restrict x0, __global const float* restrict x1, __global float* restrict x2, float s0, Extent extent) {
+  const int y = (int)get_global_id(1), z = extent.begin + (int)get_global_id(2);
+  if (y >= extent.ny || z >= extent.end) return;
+  const int begin = ELEMENTS * (int)get_global_id(0), last = min(begin + ELEMENTS, extent.nx);
+  for (int x = begin; x < last; ++x) {
+    const size_t at = (size_t)x + (size_t)extent.nx * ((size_t)y + (size_t)extent.ny * (size_t)(z - extent.offset));
+    float v1 = x1[at];
+    float v2 = (y >= 2 ? x0[at - 2 * (size_t)extent.nx] : 0.0f) + (z + 1 < extent.nz ? x1[at + (size_t)extent.nx * extent.ny] - v1 : 0.0f) / s0;
+    x2[at] = v2;
+  }
 }
 )");
   x = max(x, -y);
