@@ -27,7 +27,7 @@
 //                       part of the duality gap over minimum <= u <= maximum that lies in the volume
 //   pdu_variant_gap_map that part voxel by voxel
 //   pdu_variant_descend u <- cut( u + tau (div P q - z) ),  ubar = 2 u_new - u_old: the primal step for
-//                       min <z, u> + lambda sum phi over the bounds
+//                       min <z, u> + lambda sum phi over the bounds. STEP_VOLUME: tau is that times the voxel's
 //
 // Arrays: as in pdu.cl, w (weights.clh), and the volume `reference` (v). Halo: one slice low and one high an iteration,
 // of those too.
@@ -215,16 +215,14 @@ __kernel void pdu_variant_gap(__global const float* restrict u, __global const f
                               WEIGHTS_DECLARED REFERENCE_DECLARED __global const float* restrict qx,
                               __global const float* restrict qy, __global const float* restrict qz,
                               __global sum_t* restrict partials, Extent extent, PerAxis r,
-                              HUBER_DECLARED BOX_DECLARED float lambda) {
-  STORE_SUMS(4, gap_terms(u, f, WEIGHTS_PASSED REFERENCE_PASSED qx, qy, qz, x, y, z, extent, r.x, r.y, r.z,
-                          HUBER_PASSED BOX_PASSED lambda))
-}
+                              HUBER_DECLARED BOX_DECLARED float lambda){
+    STORE_SUMS(4, gap_terms(u, f, WEIGHTS_PASSED REFERENCE_PASSED qx, qy, qz, x, y, z, extent, r.x, r.y, r.z,
+                            HUBER_PASSED BOX_PASSED lambda))}
 
 INLINE real4 certificate_terms(__global const float* restrict u, __global const float* restrict data,
-                               REFERENCE_DECLARED __global const float* restrict qx,
-                               __global const float* restrict qy, __global const float* restrict qz, int x, int y,
-                               int z, Extent extent, real rx, real ry, real rz, HUBER_DECLARED real lowest,
-                               real lambda) {
+                               REFERENCE_DECLARED __global const float* restrict qx, __global const float* restrict qy,
+                               __global const float* restrict qz, int x, int y, int z, Extent extent, real rx, real ry,
+                               real rz, HUBER_DECLARED real lowest, real lambda) {
   const size_t row = (size_t)extent.nx, plane = row * (size_t)extent.ny, i = VOXEL(x, y, z);
   const real4 q = (real4)(qx[i], qy[i], qz[i], 0);
   const real4 d = off_edges(gradient(u, i, row, plane, x, y, z, extent, rx, ry, rz), REFERENCE_PASSED i, row, plane, x,
@@ -242,33 +240,40 @@ __kernel void pdu_variant_certificate(__global const float* restrict u, __global
                                       REFERENCE_DECLARED __global const float* restrict qx,
                                       __global const float* restrict qy, __global const float* restrict qz,
                                       __global sum_t* restrict partials, Extent extent, PerAxis r,
-                                      HUBER_DECLARED float lowest, float lambda) {
-  STORE_SUMS(4, certificate_terms(u, data, REFERENCE_PASSED qx, qy, qz, x, y, z, extent, r.x, r.y, r.z,
-                                  HUBER_PASSED lowest, lambda))
-}
+                                      HUBER_DECLARED float lowest, float lambda){
+    STORE_SUMS(4, certificate_terms(u, data, REFERENCE_PASSED qx, qy, qz, x, y, z, extent, r.x, r.y, r.z,
+                                    HUBER_PASSED lowest, lambda))}
 
-__kernel void pdu_variant_gap_map(__global const float* restrict u, __global const float* restrict data,
-                                  REFERENCE_DECLARED __global const float* restrict qx,
-                                  __global const float* restrict qy, __global const float* restrict qz,
-                                  __global float* restrict map, Extent extent, PerAxis r, HUBER_DECLARED float lowest,
-                                  float lambda, float highest) {
+__kernel
+    void pdu_variant_gap_map(__global const float* restrict u, __global const float* restrict data,
+                             REFERENCE_DECLARED __global const float* restrict qx, __global const float* restrict qy,
+                             __global const float* restrict qz, __global float* restrict map, Extent extent, PerAxis r,
+                             HUBER_DECLARED float lowest, float lambda, float highest) {
   const int x = (int)get_global_id(0), y = (int)get_global_id(1), z = extent.begin + (int)get_global_id(2);
   if (x >= extent.nx || y >= extent.ny || z >= extent.end) return;
-  const real4 terms = certificate_terms(u, data, REFERENCE_PASSED qx, qy, qz, x, y, z, extent, r.x, r.y,
-                                        r.z, HUBER_PASSED lowest, lambda);
+  const real4 terms = certificate_terms(u, data, REFERENCE_PASSED qx, qy, qz, x, y, z, extent, r.x, r.y, r.z,
+                                        HUBER_PASSED lowest, lambda);
   map[VOXEL(x, y, z)] = (float)(terms.x + terms.y * highest - terms.z);
 }
 
 __kernel void pdu_variant_descend(__global const float* restrict data,
                                   REFERENCE_DECLARED __global const float* restrict qx,
                                   __global const float* restrict qy, __global const float* restrict qz,
-                                  __global float* restrict u, __global float* restrict ubar, Extent extent, PerAxis r,
-                                  float tau, float lowest, float highest) {
+                                  __global float* restrict u, __global float* restrict ubar,
+#ifdef STEP_VOLUME
+                                  __global const float* restrict steps,
+#endif
+                                  Extent extent, PerAxis r, float tau, float lowest, float highest) {
   const int x = (int)get_global_id(0), y = (int)get_global_id(1), z = extent.begin + (int)get_global_id(2);
   if (x >= extent.nx || y >= extent.ny || z >= extent.end) return;
   const size_t row = (size_t)extent.nx, plane = row * (size_t)extent.ny, i = VOXEL(x, y, z);
   const float div = divergence_off_edges(qx, qy, qz, REFERENCE_PASSED i, row, plane, x, y, z, extent, r.x, r.y, r.z);
-  const float before = u[i], after = fmin(fmax(fma(tau, div - data[i], before), lowest), highest);
+#ifdef STEP_VOLUME
+  const float step = tau * steps[i];
+#else
+  const float step = tau;
+#endif
+  const float before = u[i], after = fmin(fmax(fma(step, div - data[i], before), lowest), highest);
   u[i] = after;
   ubar[i] = 2.0f * after - before;
 }

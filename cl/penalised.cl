@@ -5,7 +5,7 @@
 //   penalised_rays      the step of the dual r of the data term: p = factor (w (p - b) - r), r = r + p; with
 //                       factor = eta / (1 + eta) that is r = (r + eta w (p - b)) / (1 + eta)
 //   penalised_voxels    z = z + carry delta, delta = x - tau (z + subsets delta)
-//   penalised_steps     tau = scale / max(tau, least)
+//   penalised_steps     tau = scale / max(tau + more, least)
 //   penalised_largest   tau = max(tau, d)
 //   penalised_total     per slice: the sum of tau
 //   penalised_descent   f = y - tau f
@@ -55,9 +55,10 @@ __kernel void penalised_voxels(__global const float* restrict x, __global const 
   delta[i] = fma(-tau[i], fma(subsets, change, now), x[i]);
 }
 
-__kernel void penalised_steps(__global float* restrict tau, float scale, float least, ulong first, ulong end) {
+__kernel void penalised_steps(__global float* restrict tau, float scale, float more, float least, ulong first,
+                              ulong end) {
   const size_t i = first + get_global_id(0);
-  if (i < end) tau[i] = scale / fmax(tau[i], least);
+  if (i < end) tau[i] = scale / fmax(tau[i] + more, least);
 }
 
 __kernel void penalised_largest(__global const float* restrict d, __global float* restrict tau, ulong first,

@@ -53,7 +53,7 @@ __kernel void reduce_slices(__global const sum_t* restrict partials, __global ul
 
 __kernel void reduce_columns(__global const float* restrict volume, __global float* restrict largest, Extent extent) {
   const int x = (int)get_global_id(0), slice = extent.begin + (int)get_global_id(1) - extent.offset;
-  if (x >= extent.nx) return;
+  if (x >= extent.nx || slice + extent.offset >= extent.end) return;
   __global const float* column = volume + (size_t)slice * extent.nx * (size_t)extent.ny + x;
   float most = column[0];
   for (int y = 1; y < extent.ny; ++y) most = fmax(most, column[(size_t)y * extent.nx]);
@@ -61,8 +61,9 @@ __kernel void reduce_columns(__global const float* restrict volume, __global flo
 }
 
 __kernel void reduce_largest(__global const float* restrict largest, __global ulong* restrict sums, int count,
-                             int offset, int begin) {
-  const int slice = begin + (int)get_global_id(0) - offset;
+                             Extent extent) {
+  const int slice = extent.begin + (int)get_global_id(0) - extent.offset;
+  if (slice + extent.offset >= extent.end) return;
   float most = largest[(size_t)slice * count];
   for (int n = 1; n < count; ++n) most = fmax(most, largest[(size_t)slice * count + n]);
 #ifdef USE_FP64

@@ -17,7 +17,8 @@ Certificate::Certificate(const RayOperator& A, const TvTerm& penalty, const Vect
                          const CertificateParameters& parameters, Arrays arrays)
     : A_(A), penalty_(penalty), vectors_(vectors), parameters_(parameters), arrays_(std::move(arrays)) {}
 
-void Certificate::declare(Program& program) {
+void Certificate::declare(Program& program) const {
+  if (!std::isfinite(penalty_.maximum())) vectors_.declare_largest(program);
   constexpr double unknown = std::numeric_limits<double>::infinity();
   for (const char* name : {"primal", "gap", "relative_gap"}) program.scalars[name] = unknown;
   program.scalars["dual"] = -unknown;
@@ -55,9 +56,11 @@ Step Certificate::told_volume() const {
   return penalty_.certificate(arrays_.x, arrays_.z, told);
 }
 
-std::vector<Step> Certificate::look(const std::function<bool(const Scalars&)>& due) const {
+std::vector<Step> Certificate::look(const std::function<bool(const Scalars&)>& due, bool projected) const {
   const auto maximum = [](const Scalars& known) { return known.at("maximum"); };
-  std::vector<Step> steps{A_.project(arrays_.x, arrays_.p), told_data()};
+  std::vector<Step> steps;
+  if (!projected) steps.push_back(A_.project(arrays_.x, arrays_.p));
+  steps.push_back(told_data());
   if (std::isfinite(penalty_.maximum()))
     steps.back().reduced = [told = steps.back().reduced, most = penalty_.maximum()](auto sums, Scalars& known) {
       told(sums, known);
@@ -75,8 +78,16 @@ std::vector<Step> Certificate::look(const std::function<bool(const Scalars&)>& d
   return steps;
 }
 
-Step Certificate::gap_map() const {
-  return penalty_.gap_map(arrays_.x, arrays_.z, arrays_.u, [](const Scalars& known) { return known.at("maximum"); });
+void Certificate::end(
+    Program& program,
+    const std::function<std::vector<Step>(const std::function<bool(const Scalars&)>& due)>& look_if) const {
+  program.last = look_if([](const Scalars& known) { return known.at("certified") != known.at(iteration_scalar) - 1; });
+  if (parameters_.gap_map)
+    program.last.push_back(
+        penalty_.gap_map(arrays_.x, arrays_.z, arrays_.ubar, [](const Scalars& known) { return known.at("maximum"); }));
+  program.ends = [gap = parameters_.gap](int done, const Scalars& known) {
+    return known.at("certified") == done - 1 && known.at("relative_gap") <= gap;
+  };
 }
 
 }  // namespace halocline

@@ -42,11 +42,14 @@ class Certificate {
   /// Scalars "data" (1/2 sum w (A x - b)^2), "variation" (TV), "primal" (P), "dual" (the best lower bound of all
   /// looks on P*), "gap" (primal - dual), "relative_gap" (gap / primal), "maximum", and "certified", the iteration of
   /// the last look.
-  static void declare(Program& program);
+  void declare(Program& program) const;
   /// The steps of a look, which are done where `due` says so. Afterwards u holds no more than it.
-  std::vector<Step> look(const std::function<bool(const Scalars&)>& due) const;
-  /// After a look: u = the voxels' parts of the gap.
-  Step gap_map() const;
+  /// projected: p is A x already.
+  std::vector<Step> look(const std::function<bool(const Scalars&)>& due, bool projected = false) const;
+  /// How a program ends: a last look, unless one was just taken, by the steps that `look_if` gives; the gap map; and
+  /// before that where the gap is small enough.
+  void end(Program& program,
+           const std::function<std::vector<Step>(const std::function<bool(const Scalars&)>& due)>& look_if) const;
 
  private:
   std::vector<Step> polish() const;

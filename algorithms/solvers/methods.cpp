@@ -7,13 +7,17 @@
 #include <cmath>
 #include <limits>
 
+#include "algorithms/solvers/asd_pocs.hpp"
 #include "algorithms/solvers/cgls.hpp"
+#include "algorithms/solvers/fista.hpp"
 #include "algorithms/solvers/gradient.hpp"
 #include "algorithms/solvers/landweber.hpp"
 #include "algorithms/solvers/lsqr.hpp"
 #include "algorithms/solvers/ml_tr.hpp"
 #include "algorithms/solvers/os_sart.hpp"
 #include "algorithms/solvers/osem.hpp"
+#include "algorithms/solvers/pdhg.hpp"
+#include "algorithms/solvers/ray_operator.hpp"
 #include "algorithms/solvers/sirt.hpp"
 #include "algorithms/solvers/spdhg.hpp"
 #include "host/error.hpp"
@@ -36,17 +40,44 @@ TvParameters penalty_of(const Parameters& p) {
   return result;
 }
 
+CertificateParameters certificate_of(const Parameters& p, int every) {
+  CertificateParameters result;
+  result.gap = p.gap;
+  result.gap_map = p.gap_map;
+  result.every = every;
+  return result;
+}
+
 Program make_spdhg(const RayOperator& A, const ViewSubsets& subsets, const Parameters& p, const Given& given) {
-  SpdhgParameters parameters{.passes = p.passes, .seed = p.seed, .weighted = given.weights, .given_start = given.start};
-  parameters.certificate.gap = p.gap;
-  parameters.certificate.gap_map = p.gap_map;
-  return spdhg(A, subsets, penalty_of(p), parameters);
+  return spdhg(A, subsets, penalty_of(p), {p.passes, p.seed, given.weights, given.start, certificate_of(p, 5)});
+}
+Program make_fista(const RayOperator& A, const ViewSubsets& subsets, const Parameters& p, const Given& given) {
+  return fista(A, subsets, penalty_of(p), {p.passes, 8, given.weights, given.start, certificate_of(p, 10)});
+}
+Program make_os_fista(const RayOperator& A, const ViewSubsets& subsets, const Parameters& p, const Given& given) {
+  return fista(A, subsets, penalty_of(p), {p.passes, 4, given.weights, given.start, certificate_of(p, 5)});
+}
+Program make_pdhg(const RayOperator& A, const ViewSubsets&, const Parameters& p, const Given& given) {
+  return pdhg(A, penalty_of(p), {p.passes, given.weights, given.start, certificate_of(p, 10)});
+}
+Program make_asd_pocs(const RayOperator& A, const ViewSubsets& subsets, const Parameters& p, const Given& given) {
+  AsdPocsParameters parameters;
+  parameters.passes = p.passes;
+  parameters.relaxation = p.relaxation;
+  parameters.bounds = bounds_of(p);
+  parameters.from_start = given.start;
+  return asd_pocs(A, subsets, parameters);
 }
 Program make_sirt(const RayOperator& A, const ViewSubsets&, const Parameters& p, const Given& given) {
   return sirt(A, {p.passes, p.relaxation, bounds_of(p), given.start});
 }
 Program make_os_sart(const RayOperator& A, const ViewSubsets& subsets, const Parameters& p, const Given& given) {
-  return os_sart(A, subsets, {p.passes, p.relaxation, bounds_of(p), given.start, {}, false});
+  OsSartParameters parameters;
+  parameters.passes = p.passes;
+  parameters.relaxation = p.relaxation;
+  parameters.bounds = bounds_of(p);
+  parameters.from_start = given.start;
+  return os_sart(A, subsets, parameters);
 }
 Program make_cgls(const RayOperator& A, const ViewSubsets&, const Parameters& p, const Given& given) {
   return cgls(A, {p.passes, p.tolerance, given.weights, given.start});
@@ -79,12 +110,19 @@ constexpr bool yes = true, no = false;
 constexpr SolverMethod methods[] = {
     {"spdhg", "weighted least squares with total variation and bounds, to the minimum with a certificate", 30,  //
      yes, yes, yes, no, no, yes, yes, make_spdhg},
+    {"fista", "the same objective by accelerated gradient steps", 100, yes, yes, yes, no, no, no, yes, make_fista},
+    {"os-fista", "the same by ordered subsets: fast at first, ends near the minimum", 20,  //
+     yes, yes, yes, no, no, yes, yes, make_os_fista},
+    {"pdhg", "the same objective by plain primal-dual iterations, to compare with", 300,  //
+     yes, yes, yes, no, no, no, yes, make_pdhg},
     {"cgls", "conjugate gradients for least squares; noise comes back with more passes", 12,  //
      yes, yes, no, no, yes, no, no, make_cgls},
     {"lsqr", "the same by bidiagonalisation, as a check", 12, yes, yes, no, no, yes, no, no, make_lsqr},
     {"sirt", "simultaneous iterative reconstruction, robust and slow", 100, no, yes, yes, yes, no, no, no, make_sirt},
     {"os-sart", "SART by ordered subsets: fast at first, ends in a limit cycle", 10,  //
      no, yes, yes, yes, no, yes, no, make_os_sart},
+    {"asd-pocs", "SART with steps that lower the total variation; its result depends on all its parameters", 50,  //
+     no, yes, yes, yes, no, yes, no, make_asd_pocs},
     {"landweber", "gradient descent with one step length", 200, yes, yes, yes, yes, no, no, no, make_landweber},
     {"gradient", "gradient descent with a step length for each voxel", 100,  //
      yes, yes, yes, no, no, no, no, make_gradient},
@@ -162,7 +200,7 @@ int subset_count(const ReconstructionParameters& p, std::size_t views) {
   if (!method.subsets) return 1;
   if (p.subsets != 0) return p.subsets;
   const auto count = static_cast<int>(views);
-  return method.penalty ? std::clamp(count / 4, 1, 60) : std::clamp(count / 6, 1, 10);
+  return p.method == "spdhg" ? std::clamp(count / 4, 1, 60) : std::clamp(count / 6, 1, 10);
 }
 
 }  // namespace halocline

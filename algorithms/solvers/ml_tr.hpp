@@ -15,8 +15,8 @@ struct MlTrParameters {
 };
 
 /// Maximises the Poisson likelihood of counts y = w exp(-b), whose expectation is w exp(-A x): x <- x + omega
-/// A^T (w exp(-A x) - y) / A^T (R w exp(-A x)), R = A 1 (Nuyts, De Man, Dupont, Defrise, Suetens & Mortelmans 1998, eq.
-/// 9), 0 where the divisor is 0. Inputs: projections "b", line integrals; "w", counts without an object, of which a
+/// A^T (w exp(-A x) - y) / A^T (R w exp(-A x)), R = A 1 (Nuyts, De Man, Dupont, Defrise, Suetens & Mortelmans 1998), 0
+/// where the divisor is 0. Inputs: projections "b", line integrals; "w", counts without an object, of which a
 /// common factor cancels; with `from_start` the volume "x". Output: volume "x". Scalars "residual": ||b - A x||;
 /// "likelihood": the Kullback-Leibler divergence of the expectation from y, by which the log-likelihood is below its
 /// largest value (of one count a ray if there are no weights). Throws InputError for parameters out of range.

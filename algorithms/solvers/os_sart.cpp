@@ -1,5 +1,7 @@
 #include "algorithms/solvers/os_sart.hpp"
 
+#include <cmath>
+
 #include "algorithms/solvers/solver_steps.hpp"
 #include "algorithms/solvers/subset_steps.hpp"
 
@@ -9,6 +11,7 @@ Program os_sart(const RayOperator& A, const ViewSubsets& subsets, const OsSartPa
   constexpr auto slices = Domain::slices, views = Domain::views;
   check_iterations(parameters.passes, "passes");
   check_relaxation(parameters.relaxation);
+  check_part("relaxation_factor", parameters.relaxation_factor);
   check_bounds(parameters.bounds);
   Program program = A.program("os-sart", subsets.largest());
   declare(program, {volume_array("x", Lifetime::output), volume_array("u", Lifetime::iteration),
@@ -24,8 +27,11 @@ Program os_sart(const RayOperator& A, const ViewSubsets& subsets, const OsSartPa
   program.each = {steps.over(A.project("x", "r")),
                   steps.over(vectors.distance(views, "b", "r", steps.keep_root_of_pass(program, "residual"))),
                   steps.over(vectors.residual("b", "1/R", "r")), steps.over(A.backproject("r", "u"))};
+  const auto omega = [steps, parameters](const Scalars& known) {
+    return parameters.relaxation * std::pow(parameters.relaxation_factor, steps.passes_done(known));
+  };
   append(program.each, sums.each([&](const std::string& inverse) {
-    return std::vector<Step>{vectors.update(parameters.relaxation, "u", inverse, "x", parameters.bounds)};
+    return std::vector<Step>{vectors.update(omega, "u", inverse, "x", parameters.bounds)};
   }));
   program.last = {A.project("x", "r"), vectors.distance(views, "b", "r", keep_root("residual"))};
   return program;

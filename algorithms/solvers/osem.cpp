@@ -49,8 +49,8 @@ Program osem(const RayOperator& A, const ViewSubsets& subsets, const OsemParamet
 
 Program mlem(const RayOperator& A, const MlemParameters& parameters) {
   check_iterations(parameters.iterations);
-  const ViewSubsets all(static_cast<int>(A.program("").needs.stack[2]), 1);
-  Program program = osem(A, all, {.passes = parameters.iterations, .from_start = parameters.from_start, .order = {}});
+  const ViewSubsets all(static_cast<int>(A.projections().size[2]), 1);
+  Program program = osem(A, all, {.passes = parameters.iterations, .from_start = parameters.from_start});
   program.name = program.needs.algorithm = "mlem";
   return program;
 }

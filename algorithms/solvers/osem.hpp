@@ -7,10 +7,10 @@
 namespace halocline {
 
 struct OsemParameters {
-  int passes = 20;          ///< each of as many iterations as there are subsets
-  bool from_start = false;  ///< whether the caller gives "x" its first values; else 1
-  std::vector<int> order;   ///< of the subsets in a pass; empty: bit-reversed
-  bool keep_sums = false;   ///< as OsSartParameters::keep_sums
+  int passes = 20;              ///< each of as many iterations as there are subsets
+  bool from_start = false;      ///< whether the caller gives "x" its first values; else 1
+  std::vector<int> order = {};  ///< of the subsets in a pass; empty: bit-reversed
+  bool keep_sums = false;       ///< as OsSartParameters::keep_sums
 };
 
 /// x <- x C_s^-1 A_s^T (b / A x)_s, subset s after subset (Hudson & Larkin 1994), with C_s = A_s^T 1: for emissions b

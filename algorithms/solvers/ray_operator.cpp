@@ -27,7 +27,8 @@ void add_own_arrays(Program& program, const Requirements& needs, const std::stri
 }  // namespace
 
 RayOperator::RayOperator(const Geometry& geometry, const Grid& volume, const Grid& projections, Projector projector,
-                         std::span<const DeviceModel> devices, const std::string& label)
+                         std::span<const DeviceModel> devices, std::optional<Projector> backprojector,
+                         const std::string& label)
     : volume_(volume),
       projections_(projections),
       forward_prefix_(label + "forward "),
@@ -37,7 +38,7 @@ RayOperator::RayOperator(const Geometry& geometry, const Grid& volume, const Gri
   parameters.projector = projector;
   parameters.gpu = gpu;
   forward_ = std::make_shared<RayProjection>(geometry, volume, projections, parameters);
-  adjoint_ = std::make_shared<RayBackprojection>(geometry, projections, volume, projector, gpu);
+  adjoint_ = std::make_shared<RayBackprojection>(geometry, projections, volume, backprojector.value_or(projector), gpu);
 }
 
 Program RayOperator::program(const std::string& name, int largest_subset) const {

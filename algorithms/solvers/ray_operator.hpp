@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -13,9 +14,11 @@ namespace halocline {
 class RayOperator {
  public:
   /// Line integrals of `volume` on the stack `projections` (u, v, view) and their exact adjoint, in the form for these
-  /// devices. Throws as project() does. Where a program has several, a `label` tells their arrays apart.
+  /// devices; with `backprojector` the adjoint of another projector, for solvers that allow it (ba_gmres()). Where a
+  /// program has several operators, a `label` tells their arrays apart. Throws as project() does.
   RayOperator(const Geometry& geometry, const Grid& volume, const Grid& projections, Projector projector,
-              std::span<const DeviceModel> devices, const std::string& label = "");
+              std::span<const DeviceModel> devices, std::optional<Projector> backprojector = std::nullopt,
+              const std::string& label = "");
 
   const Grid& volume() const { return volume_; }
   const Grid& projections() const { return projections_; }
@@ -24,7 +27,7 @@ class RayOperator {
   Program program(const std::string& name, int largest_subset = 0) const;
   /// to = A from: `from` a volume, `to` projections.
   Step project(const std::string& from, const std::string& to) const;
-  /// to = A^T from.
+  /// to = A^T from, or the adjoint of the other projector.
   Step backproject(const std::string& from, const std::string& to) const;
 
  private:

@@ -177,7 +177,7 @@ ReconstructionResult reconstruct(const ReconstructionInputs& inputs, const Geome
     return program;
   };
   RunOptions with_map = options;
-  if (gap_map != nullptr) with_map.also = {{"f", gap_map}};
+  if (gap_map != nullptr) with_map.also = {{"ubar", gap_map}};
   const SortedInputs sorted(inputs, work.subsets);
   result.run = run_on_selection(program_for, sorted.all(), output, devices, with_map);
   recorder.note(result.run.iterations, result.run.scalars, true);

@@ -93,6 +93,13 @@ void check_relaxation(double relaxation) {
                       .remedy = "1 is safe"});
 }
 
+void check_part(const char* name, double value) {
+  if (!(value > 0 && value <= 1))
+    throw InputError({.what = fmt::format("`{}`", name),
+                      .found = fmt::format("{:g}", value),
+                      .expected = "a number above 0, at most 1"});
+}
+
 void check_tolerance(double tolerance) {
   if (!(tolerance >= 0 && tolerance < 1))
     throw InputError(

@@ -4,37 +4,20 @@
 #include <cmath>
 #include <memory>
 
+#include "algorithms/solvers/pass_order.hpp"
+#include "algorithms/solvers/penalised_steps.hpp"
+#include "algorithms/solvers/solver_steps.hpp"
+
 namespace halocline {
 namespace {
 
-constexpr auto slices = Domain::slices, views = Domain::views;
-constexpr double safety = 0.99;      // of the step condition
-constexpr int refreshed = 10;        // passes after which z = A^T r is computed anew: float32 sums drift
-constexpr double least_seen = 1e-2;  // voxels that the rays hardly see count as this part of the mean in the steps
+constexpr auto slices = Domain::slices;
+constexpr double safety = 0.99;  // of the step condition
+constexpr int refreshed = 10;    // passes after which z = A^T r is computed anew: float32 sums drift
 
 double eta_of(int pass) {
   return std::max(0.1, 3.0 / (pass + 4));
 }
-
-// What an iteration is: its number in the whole run, its pass, its subset.
-class Order {
- public:
-  Order(const ViewSubsets& subsets, const SpdhgParameters& parameters) : count_(subsets.count()) {
-    for (int pass = 0; pass < parameters.passes; ++pass)
-      for (const int s : subsets.permutation(parameters.seed, static_cast<std::uint64_t>(pass)))
-        ranges_.push_back(subsets.range(s));
-  }
-  int pass(const Scalars& known) const { return number(known) / count_; }
-  bool begins_pass(const Scalars& known) const { return number(known) % count_ == 0; }
-  bool ends_pass(const Scalars& known) const { return (number(known) + 1) % count_ == 0; }
-  Range views(const Scalars& known) const { return ranges_[static_cast<std::size_t>(number(known))]; }
-
-  static int number(const Scalars& known) { return static_cast<int>(known.at(iteration_scalar)); }
-
- private:
-  int count_;
-  std::vector<Range> ranges_;
-};
 
 class Spdhg {
  public:
@@ -43,83 +26,51 @@ class Spdhg {
       : A_(A),
         subsets_(subsets),
         parameters_(parameters),
-        order_(std::make_shared<const Order>(subsets, parameters)),
+        order_(std::make_shared<const PassOrder>(
+            subsets, parameters.passes,
+            [&](int pass) { return subsets.permutation(parameters.seed, static_cast<std::uint64_t>(pass)); })),
         penalty_(A.volume(), penalty),
         program_(declared()),
         vectors_(program_, 4, 2),
+        steps_(A, vectors_, parameters.weighted),
         certificate_(A, penalty_, vectors_, parameters.certificate,
                      {"x", "z", "f", "ubar", "p", "r", "b", parameters.weighted ? "w" : ""}) {
     penalty_.declare(program_);
-    if (!std::isfinite(penalty_.maximum())) vectors_.declare_largest(program_);
-    Certificate::declare(program_);
+    certificate_.declare(program_);
   }
 
   Program program() {
     begin();
     iteration();
-    end();
+    certificate_.end(program_, [this](const auto& due) { return look(due); });
     return std::move(program_);
   }
 
  private:
   Program declared() const {
-    constexpr auto projections = ArrayKind::projections;
     Program program = A_.program("spdhg", subsets_.largest());
-    program.needs.arrays.insert(program.needs.arrays.end(),
-                                {{.name = "x", .lifetime = Lifetime::output, .halo_inout = true},
-                                 {.name = "z", .lifetime = Lifetime::state},  // A^T r, but for what is in f
-                                 {.name = "f", .lifetime = Lifetime::state, .halo_inout = true},
-                                 {.name = "ubar", .lifetime = Lifetime::iteration},
-                                 {.name = "tau", .lifetime = Lifetime::state},
-                                 {.name = "b", .kind = projections, .lifetime = Lifetime::input},
-                                 {.name = "r", .kind = projections, .lifetime = Lifetime::state},
-                                 {.name = "p", .kind = projections, .lifetime = Lifetime::iteration}});
-    if (parameters_.weighted)
-      program.needs.arrays.push_back({.name = "w", .kind = projections, .lifetime = Lifetime::input});
-    if (parameters_.given_start) program.given = {"x"};
+    PenalisedSteps::declare(program, parameters_.weighted, parameters_.given_start);
+    declare(program, {volume_array("z", Lifetime::state),  // A^T r, but for what is in f
+                      {.name = "f", .lifetime = Lifetime::state, .halo_inout = true},
+                      volume_array("ubar", Lifetime::iteration),
+                      projection_array("r", Lifetime::state)});
     program.needs.iterations = parameters_.passes * subsets_.count();
-    program.scalars = {{"mean", 0}};
     return program;
-  }
-
-  KernelSpec kernel(const std::string& name) const {
-    return {"penalised.cl", name, parameters_.weighted ? "-D WEIGHTED" : ""};
-  }
-  std::vector<ArrayAccess> rays(std::vector<ArrayAccess> more) const {
-    std::vector<ArrayAccess> arrays{in("b")};
-    if (parameters_.weighted) arrays.push_back(in("w"));
-    arrays.insert(arrays.end(), more.begin(), more.end());
-    return arrays;
-  }
-  Step voxels(const char* name, std::vector<ArrayAccess> arrays, std::vector<Factor> factors) const {
-    return vectors_.elementwise(slices, {"penalised.cl", name, ""}, std::move(arrays), std::move(factors));
   }
 
   // tau = 0.99 / (eta S max_s d_s), with d_s = A_s^T W A_s 1, and r = W (A x - b).
   void begin() {
     auto& steps = program_.first;
-    steps = {vectors_.set(slices, 1, "f"), A_.project("f", "p")};
-    if (parameters_.weighted) steps.push_back(vectors_.multiply(views, "w", "p"));
+    steps = steps_.weighted_rows("f");
     steps.push_back(vectors_.set(slices, 0, "tau"));
     for (int s = 0; s < subsets_.count(); ++s) {
       steps.push_back(A_.backproject("p", "f"));
       steps.back().views = [range = subsets_.range(s)](const Scalars&) { return range; };
-      steps.push_back(voxels("penalised_largest", {in("f"), inout("tau")}, {}));
+      steps.push_back(steps_.voxels("penalised_largest", {in("f"), inout("tau")}, {}));
     }
-    const auto count = static_cast<double>(A_.volume().count());
-    steps.push_back(vectors_.sums(slices, {"penalised.cl", "penalised_total", ""}, {"tau"}, 1,
-                                  [count](auto sums, Scalars& known) { known["mean"] = sums[0] / count; }));
-    const double scale = safety / (eta_of(0) * subsets_.count());
-    steps.push_back(voxels("penalised_steps", {inout("tau")}, {scale, [](const Scalars& known) {
-                                                                 const double mean = known.at("mean");
-                                                                 return mean > 0 ? least_seen * mean : 1.0;
-                                                               }}));
-    if (parameters_.given_start)
-      steps.push_back(vectors_.clamp({penalty_.minimum(), penalty_.maximum()}, "x"));
-    else
-      steps.push_back(vectors_.set(slices, std::max(0.0, penalty_.minimum()), "x"));
-    steps.insert(steps.end(), {penalty_.start(), A_.project("x", "r"),
-                               vectors_.elementwise(views, kernel("penalised_residual"), rays({inout("r")}), {1.0})});
+    append(steps, steps_.invert(safety / (eta_of(0) * subsets_.count())));
+    append(steps, steps_.start(penalty_, parameters_.given_start));
+    append(steps, {A_.project("x", "r"), steps_.residual(1, "r")});
   }
 
   void iteration() {
@@ -155,41 +106,31 @@ class Spdhg {
     program_.each = {
         when(begins_pass, vectors_.scale(slices, slower, "tau")),
         when(refreshes, A_.backproject("r", "z")),
-        voxels("penalised_voxels", {in("x"), in("tau"), inout("z"), inout("f")}, {carry, subsets}),
+        steps_.voxels("penalised_voxels", {in("x"), in("tau"), inout("z"), inout("f")}, {carry, subsets}),
         penalty_.prox("f", "tau", "x"),
         over_subset(A_.project("x", "p")),
-        over_subset(vectors_.elementwise(views, kernel("penalised_rays"), rays({inout("r"), inout("p")}), {factor})),
+        over_subset(steps_.rays(factor)),
         over_subset(A_.backproject("p", "f")),
     };
-    add_look(program_.each, [order, every, passes = parameters_.passes](const Scalars& known) {
-      const int done = order->pass(known) + 1;
-      return order->ends_pass(known) && done % every == 0 && done < passes;
-    });
-  }
-
-  void end() {
-    add_look(program_.last,
-             [](const Scalars& known) { return known.at("certified") != known.at(iteration_scalar) - 1; });
-    if (parameters_.certificate.gap_map) program_.last.push_back(certificate_.gap_map());
-    program_.ends = [gap = parameters_.certificate.gap](int done, const Scalars& known) {
-      return known.at("certified") == done - 1 && known.at("relative_gap") <= gap;
-    };
+    append(program_.each, look([order, every](const Scalars& known) { return order->ends_every(every, known); }));
   }
 
   // z gets what is in f, which a look writes over.
-  void add_look(std::vector<Step>& steps, const std::function<bool(const Scalars&)>& due) {
-    steps.push_back(vectors_.combine(slices, 1, "f", 1, "z"));
+  std::vector<Step> look(const std::function<bool(const Scalars&)>& due) {
+    std::vector<Step> steps{vectors_.combine(slices, 1, "f", 1, "z")};
     steps.back().due = due;
-    for (Step& step : certificate_.look(due)) steps.push_back(std::move(step));
+    append(steps, certificate_.look(due));
+    return steps;
   }
 
   const RayOperator& A_;
   const ViewSubsets& subsets_;
   SpdhgParameters parameters_;
-  std::shared_ptr<const Order> order_;
+  std::shared_ptr<const PassOrder> order_;
   TvTerm penalty_;
   Program program_;
   VectorSteps vectors_;
+  PenalisedSteps steps_;
   Certificate certificate_;
 };
 

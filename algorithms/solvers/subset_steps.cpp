@@ -36,6 +36,10 @@ int SubsetSteps::turn(const Scalars& known) const {
   return static_cast<int>(known.at(iteration_scalar)) % count();
 }
 
+int SubsetSteps::passes_done(const Scalars& known) const {
+  return static_cast<int>(known.at(iteration_scalar)) / count();
+}
+
 Step SubsetSteps::over(Step step) const {
   step.views = [*this](const Scalars& known) { return subsets_.range(order_[static_cast<std::size_t>(turn(known))]); };
   return step;

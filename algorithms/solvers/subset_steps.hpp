@@ -17,6 +17,7 @@ class SubsetSteps {
   SubsetSteps(const ViewSubsets& subsets, std::vector<int> order);
 
   int count() const { return subsets_.count(); }
+  int passes_done(const Scalars& known) const;
   /// The step over the views of the subset whose turn it is.
   Step over(Step step) const;
   /// The step over those of subset s.

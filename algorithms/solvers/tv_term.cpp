@@ -38,28 +38,42 @@ class TvTerm::Iteration : public PduVariant {
     primal(slab, whole_steps, core);
   }
 
-  void polish(Slab& slab, const std::string& z, const std::string& u, const std::string& ubar, double maximum) const {
-    const Range core = slab.interior(), ahead = core.grown(0, 1, slab.nz());
-    const double minimum = parameters_.regulariser.minimum,
-                 tau = polish_step * (maximum - minimum) * coarsest_spacing(parameters_.size, parameters_.spacing) /
-                       parameters_.lambda;
-    Arguments descend{in(z)};
-    push_reference(descend);
-    for (const char* q : duals) descend.emplace_back(in(q));
-    descend.insert(descend.end(), {inout(u), out(ubar)});
-    push_position(descend, slab, ahead);
-    descend.insert(descend.end(), {static_cast<float>(tau), static_cast<float>(minimum), static_cast<float>(maximum)});
-    slab.launch({file, "pdu_variant_descend", unweighted_options()}, ahead, descend);
-    const double step = norm2_ > 0 ? 1 / (tau * norm2_) : 0;
-    Arguments ascend{in(ubar)};
-    push_reference(ascend);
-    for (const char* q : duals) ascend.emplace_back(inout(q));
-    push_position(ascend, slab, core);
-    if (parameters_.regulariser.variation == Variation::huber)
-      ascend.emplace_back(static_cast<float>(step * parameters_.regulariser.huber_delta.value() / parameters_.lambda));
-    ascend.insert(ascend.end(), {static_cast<float>(step), static_cast<float>(parameters_.lambda)});
-    slab.launch({file, "pdu_variant_dual", unweighted_options()}, core, ascend);
+  // With the step `tau`, times that of the voxel where `steps` names a volume.
+  void descend(Slab& slab, Range slices, const std::string& z, const std::string& u, const std::string& ubar,
+               double tau, const std::string& steps, double maximum) const {
+    Arguments arguments{in(z)};
+    push_reference(arguments);
+    for (const char* q : duals) arguments.emplace_back(in(q));
+    arguments.insert(arguments.end(), {inout(u), out(ubar)});
+    if (!steps.empty()) arguments.emplace_back(in(steps));
+    push_position(arguments, slab, slices);
+    arguments.insert(arguments.end(), {static_cast<float>(tau), static_cast<float>(parameters_.regulariser.minimum),
+                                       static_cast<float>(maximum)});
+    slab.launch({file, "pdu_variant_descend", unweighted_options() + (steps.empty() ? "" : "-D STEP_VOLUME")}, slices,
+                arguments);
   }
+
+  void ascend(Slab& slab, Range slices, const std::string& ubar, double step) const {
+    Arguments arguments{in(ubar)};
+    push_reference(arguments);
+    for (const char* q : duals) arguments.emplace_back(inout(q));
+    push_position(arguments, slab, slices);
+    if (parameters_.regulariser.variation == Variation::huber)
+      arguments.emplace_back(
+          static_cast<float>(step * parameters_.regulariser.huber_delta.value() / parameters_.lambda));
+    arguments.insert(arguments.end(), {static_cast<float>(step), static_cast<float>(parameters_.lambda)});
+    slab.launch({file, "pdu_variant_dual", unweighted_options()}, slices, arguments);
+  }
+
+  void polish(Slab& slab, const std::string& z, const std::string& u, const std::string& ubar, double maximum) const {
+    const Range core = slab.interior();
+    const double tau = polish_step * (maximum - parameters_.regulariser.minimum) *
+                       coarsest_spacing(parameters_.size, parameters_.spacing) / parameters_.lambda;
+    descend(slab, core.grown(0, 1, slab.nz()), z, u, ubar, tau, "", maximum);
+    ascend(slab, core, ubar, norm2_ > 0 ? 1 / (tau * norm2_) : 0);
+  }
+
+  double norm2() const { return norm2_; }
 
   void certificate(Slab& slab, const std::string& x, const std::string& z) const {
     Arguments arguments = states(x, z);
@@ -131,7 +145,7 @@ Step TvTerm::prox(const std::string& f, const std::string& tau, const std::strin
   return step;
 }
 
-Step TvTerm::polish(const std::string& z, const std::string& u, const std::string& ubar, Maximum maximum) const {
+Step TvTerm::polish(const std::string& z, const std::string& u, const std::string& ubar, Value maximum) const {
   Step step{.name = "tv_polish",
             .arrays = with_duals({in(z), inout(u), out(ubar)}, Access::inout),
             .halo_low = 1,
@@ -140,6 +154,24 @@ Step TvTerm::polish(const std::string& z, const std::string& u, const std::strin
     iteration->polish(slab, z, u, ubar, maximum(scalars));
   };
   return step;
+}
+
+Step TvTerm::primal_dual(const std::string& z, const std::string& steps, const std::string& u, const std::string& ubar,
+                         Value dual_step) const {
+  Step step{.name = "tv_primal_dual",
+            .arrays = with_duals({in(z), in(steps), inout(u), out(ubar)}, Access::inout),
+            .halo_low = 1,
+            .halo_high = 1};
+  step.work = [=, iteration = iteration_, most = maximum()](Slab& slab, const WorkRange&, const Scalars& scalars) {
+    const Range core = slab.interior();
+    iteration->descend(slab, core.grown(0, 1, slab.nz()), z, u, ubar, 1, steps, most);
+    iteration->ascend(slab, core, ubar, dual_step(scalars));
+  };
+  return step;
+}
+
+double TvTerm::gradient_norm2() const {
+  return iteration_->norm2();
 }
 
 Step TvTerm::certificate(const std::string& x, const std::string& z,
@@ -153,7 +185,7 @@ Step TvTerm::certificate(const std::string& x, const std::string& z,
   return step;
 }
 
-Step TvTerm::gap_map(const std::string& x, const std::string& z, const std::string& map, Maximum maximum) const {
+Step TvTerm::gap_map(const std::string& x, const std::string& z, const std::string& map, Value maximum) const {
   Step step{
       .name = "tv_gap_map", .arrays = with_duals({in(x), in(z), out(map)}, Access::in), .halo_low = 1, .halo_high = 1};
   step.work = [=, iteration = iteration_](Slab& slab, const WorkRange&, const Scalars& scalars) {

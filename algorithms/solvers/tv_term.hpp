@@ -20,7 +20,7 @@ struct TvParameters {
 
 class TvTerm {
  public:
-  using Maximum = std::function<double(const Scalars&)>;
+  using Value = std::function<double(const Scalars&)>;
 
   TvTerm(const Grid& volume, const TvParameters& parameters);
 
@@ -36,12 +36,18 @@ class TvTerm {
   Step prox(const std::string& f, const std::string& tau, const std::string& x) const;
   /// An iteration of Chambolle & Pock 2011 (algorithm 1) for min <z, u> + lambda TV(u) over minimum <= u <= maximum,
   /// which improves q for the data term's gradient z.
-  Step polish(const std::string& z, const std::string& u, const std::string& ubar, Maximum maximum) const;
+  Step polish(const std::string& z, const std::string& u, const std::string& ubar, Value maximum) const;
+  /// A primal-dual iteration for <z, u> + lambda TV(u) with a primal step for each voxel: u = cut(u + step (div q -
+  /// z)), ubar = 2 u - u before, q = Proj(q + dual_step D ubar).
+  Step primal_dual(const std::string& z, const std::string& steps, const std::string& u, const std::string& ubar,
+                   Value dual_step) const;
+  /// ||D||^2, in 1/mm^2.
+  double gradient_norm2() const;
   /// Told the sums of cl/pdu_variant.cl's pdu_variant_certificate for x and the data term's gradient z.
   Step certificate(const std::string& x, const std::string& z,
                    std::function<void(std::span<const double>, Scalars&)> told) const;
   /// map = the part of each voxel in the gap over values up to `maximum`.
-  Step gap_map(const std::string& x, const std::string& z, const std::string& map, Maximum maximum) const;
+  Step gap_map(const std::string& x, const std::string& z, const std::string& map, Value maximum) const;
   double lambda() const { return parameters_.lambda; }
   double minimum() const { return parameters_.regulariser.minimum; }
   double maximum() const { return parameters_.regulariser.maximum; }

@@ -19,6 +19,8 @@ auto first_of(Told told) {
 
 VectorSteps::VectorSteps(Program& program, int slice_sums, int view_sums)
     : volume_(program.needs.size), stack_(program.needs.stack) {
+  const auto& arrays = program.needs.arrays;
+  if (std::any_of(arrays.begin(), arrays.end(), [](const ArrayNeed& need) { return need.name == "view_sums"; })) return;
   SliceSums(volume_, slice_sums).declare(program.needs);
   SliceSums(stack_, view_sums).declare_views(program.needs);
 }
@@ -74,10 +76,10 @@ Step VectorSteps::clamp(const Bounds& bounds, const std::string& x) const {
   return elementwise(Domain::slices, {vectors, "vectors_clamp", ""}, {inout(x)}, {bounds.minimum, bounds.maximum});
 }
 
-Step VectorSteps::update(double a, const std::string& u, const std::string& w, const std::string& x,
+Step VectorSteps::update(Factor a, const std::string& u, const std::string& w, const std::string& x,
                          const Bounds& bounds) const {
   return elementwise(Domain::slices, {vectors, "vectors_update", ""}, {in(u), in(w), inout(x)},
-                     {a, bounds.minimum, bounds.maximum});
+                     {std::move(a), bounds.minimum, bounds.maximum});
 }
 
 Step VectorSteps::extrapolate(Domain over, Factor a, const std::string& u, const std::string& x) const {

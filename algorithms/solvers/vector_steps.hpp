@@ -34,7 +34,7 @@ using Told = std::function<void(double sum, Scalars&)>;
 /// Of a program with these sizes. `over`: Domain::slices (arrays are volumes) or Domain::views (projections).
 class VectorSteps {
  public:
-  /// Adds the arrays of the sums to the program, of so many values a step (Step::sums).
+  /// Adds the arrays of the sums to the program, of so many values a step (Step::sums), unless it has them.
   explicit VectorSteps(Program& program, int slice_sums = 1, int view_sums = 1);
 
   Step set(Domain over, double a, const std::string& y) const;                                      ///< y = a
@@ -47,7 +47,7 @@ class VectorSteps {
   /// x, of volumes, each voxel put into these bounds.
   Step clamp(const Bounds& bounds, const std::string& x) const;
   /// x + a u w, of volumes, put into these bounds.
-  Step update(double a, const std::string& u, const std::string& w, const std::string& x, const Bounds& bounds) const;
+  Step update(Factor a, const std::string& u, const std::string& w, const std::string& x, const Bounds& bounds) const;
   /// u = u + a (u - x), and x becomes what u was.
   Step extrapolate(Domain over, Factor a, const std::string& u, const std::string& x) const;
   Step dot(Domain over, const std::string& x, const std::string& y, Told told) const;       ///< <x, y>

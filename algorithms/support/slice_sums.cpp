@@ -60,8 +60,7 @@ void SliceSums::largest(Slab& slab, const std::string& volume, Range slices) con
   slab.launch({"reduce.cl", "reduce_columns", fp64_option(slab)}, {nx_, count, 1},
               {in(volume), out("largest"), slab.extent(slices)});
   slab.launch({"reduce.cl", "reduce_largest", fp64_option(slab)}, {count, 1, 1},
-              {in("largest"), out("sums"), static_cast<std::int32_t>(nx_), slab.offset(),
-               static_cast<std::int32_t>(slices.begin)});
+              {in("largest"), out("sums"), static_cast<std::int32_t>(nx_), slab.extent(slices)});
 }
 
 std::size_t SliceSums::partials() const {

@@ -86,6 +86,49 @@ Vector os_sart(const LeastSquares& problem, const Subsets& subsets, int passes, 
   return x;
 }
 
+double total_variation(const Grid& grid, const Vector& x, Vector* gradient) {
+  const std::size_t row = grid.size[0], plane = row * grid.size[1], steps[] = {1, row, plane};
+  double sum = 0;
+  if (gradient != nullptr) gradient->assign(x.size(), 0.0);
+  for (std::size_t n = 0; n < x.size(); ++n) {
+    const std::size_t at[] = {n % row, n / row % grid.size[1], n / plane};
+    double differences[3], square = 1e-16;
+    for (int axis = 0; axis < 3; ++axis) {
+      differences[axis] = at[axis] > 0 ? (x[n] - x[n - steps[axis]]) / grid.spacing[static_cast<std::size_t>(axis)] : 0;
+      square += differences[axis] * differences[axis];
+    }
+    sum += std::sqrt(square);
+    for (int axis = 0; gradient != nullptr && axis < 3; ++axis) {
+      if (at[axis] == 0) continue;
+      const double p = differences[axis] / std::sqrt(square) / grid.spacing[static_cast<std::size_t>(axis)];
+      (*gradient)[n] += p;
+      (*gradient)[n - steps[axis]] -= p;
+    }
+  }
+  return sum;
+}
+
+std::pair<Vector, double> asd_pocs(const LeastSquares& problem, const Subsets& subsets, const Grid& grid,
+                                   const AsdPocsParameters& parameters) {
+  LeastSquares at = problem;
+  double beta = parameters.relaxation, step = 0;
+  for (int pass = 0; pass < parameters.passes; ++pass, beta *= parameters.relaxation_factor) {
+    const Vector before = at.x;
+    at.x = os_sart(at, subsets, 1, beta, parameters.bounds);
+    const double moved = norm(minus(at.x, before)), distance = at.residual(at.x);
+    if (pass == 0) step = parameters.descent_length * moved;
+    Vector x = at.x, g;
+    for (int n = 0; n < parameters.descent_steps; ++n) {
+      total_variation(grid, x, &g);
+      x = plus(x, -step / norm(g), g);
+    }
+    if (norm(minus(x, at.x)) > parameters.largest_ratio * moved && distance > parameters.data_distance)
+      step *= parameters.descent_factor;
+    at.x = x;
+  }
+  return {at.x, step};
+}
+
 Vector osem(const LeastSquares& problem, const Subsets& subsets, int passes) {
   Vector x = problem.x;
   for (int pass = 0; pass < passes; ++pass)
@@ -98,6 +141,35 @@ Vector osem(const LeastSquares& problem, const Subsets& subsets, int passes) {
         if (sums[n] > 0) x[n] *= u[n] / sums[n];
     }
   return x;
+}
+
+// The Krylov basis made orthogonal twice; B^T A of it too, and x by projection on that.
+std::pair<Vector, double> ba_gmres(const LeastSquares& problem, const Matrix& B, int iterations) {
+  const Vector right = B.transposed_times(minus(problem.b, problem.A.times(problem.x)));
+  std::vector<Vector> basis, images;  // images: orthonormal; basis: B^T A basis[n] = images[n]
+  Vector next = right;
+  for (int k = 0; k < iterations; ++k) {
+    Vector direction = next, image = B.transposed_times(problem.A.times(direction));
+    for (int twice = 0; twice < 2; ++twice)
+      for (std::size_t n = 0; n < images.size(); ++n) {
+        const double part = dot(image, images[n]);
+        image = plus(image, -part, images[n]);
+        direction = plus(direction, -part, basis[n]);
+      }
+    const double length = norm(image);
+    for (double& each : image) each /= length;
+    for (double& each : direction) each /= length;
+    images.push_back(image);
+    basis.push_back(direction);
+    next = image;
+  }
+  Vector x = problem.x, rest = right;
+  for (std::size_t n = 0; n < basis.size(); ++n) {
+    const double part = dot(rest, images[n]);
+    rest = plus(rest, -part, images[n]);
+    x = plus(x, part, basis[n]);
+  }
+  return {x, norm(rest)};
 }
 
 Vector ml_tr(const LeastSquares& problem, int iterations, double relaxation, const Bounds& bounds) {

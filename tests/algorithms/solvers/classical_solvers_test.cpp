@@ -16,75 +16,16 @@
 #include "algorithms/solvers/os_sart.hpp"
 #include "algorithms/solvers/osem.hpp"
 #include "algorithms/solvers/solver_steps.hpp"
-#include "scheduling/profiling/rates.hpp"
-#include "scheduling/execution/program_run.hpp"
-#include "tests/reference/solver_reference.hpp"
+#include "tests/reference/solver_scan.hpp"
 
 namespace halocline {
 namespace {
 
 using reference::device;
+using reference::difference;
 using reference::LeastSquares;
-using reference::Matrix;
-using reference::Subsets;
+using reference::Scan;
 using reference::Vector;
-
-// A scan whose views are sorted by subset, line integrals, weights and a start, in float32.
-struct Scan {
-  reference::Scene scene;
-  ViewSubsets subsets;
-  Matrix A;
-  Volume b, w, x;
-
-  Scan(const reference::Scene& unsorted, int count)
-      : scene(sorted(unsorted, count)),
-        subsets(static_cast<int>(scene.projections.size[2]), count),
-        A(scene, Projector::joseph),
-        b(Volume::uninitialised(scene.projections)),
-        w(reference::random_volume(scene.projections, 5)),
-        x(reference::random_volume(scene.grid, 7)) {
-    const Vector values = A.times(reference::exact(reference::random_volume(scene.grid, 11)));
-    const Volume noise = reference::random_volume(scene.projections, 3);
-    for (std::size_t n = 0; n < values.size(); ++n)
-      b.voxels[n] = static_cast<float>(values[n] * (0.9 + 0.2 * noise.voxels[n]));
-    for (float& each : w.voxels) each = 0.2f + each;
-    for (float& each : x.voxels) each = 0.3f + 0.5f * each;
-  }
-
-  static reference::Scene sorted(reference::Scene scene, int count) {
-    scene.geometry = ViewSubsets(static_cast<int>(scene.projections.size[2]), count).sorted(scene.geometry);
-    return scene;
-  }
-  LeastSquares problem(bool weights, std::optional<double> start) const {
-    return {A, reference::exact(b), weights ? reference::exact(w) : Vector(A.rays(), 1.0),
-            start ? Vector(A.voxels(), *start) : reference::exact(x)};
-  }
-  // In the order in which solvers take them.
-  Subsets matrices() const {
-    const std::size_t view = scene.projections.size[0] * scene.projections.size[1];
-    Subsets result;
-    for (const int s : subsets.bit_reversed())
-      result.push_back(A.rows(view * static_cast<std::size_t>(subsets.range(s).begin),
-                              view * static_cast<std::size_t>(subsets.range(s).end)));
-    return result;
-  }
-};
-
-RunResult run(const Scan& scan, const std::function<Program(const RayOperator&)>& solver,
-              const std::vector<Device>& devices = device(), const RunOptions& options = {}) {
-  const RayOperator A(scan.scene.geometry, scan.scene.grid, scan.scene.projections, Projector::joseph,
-                      device_models(devices));
-  const Program program = solver(A);
-  std::map<std::string, const Volume*> inputs{{"b", &scan.b}};
-  for (const auto& need : program.needs.arrays)
-    if (need.name == "w") inputs.emplace("w", &scan.w);
-  if (!program.given.empty()) inputs.emplace("x", &scan.x);
-  return run_program(program, inputs, scan.scene.grid, devices, options);
-}
-
-double difference(const Volume& found, const Vector& expected) {
-  return reference::norm(reference::minus(reference::exact(found), expected)) / reference::norm(expected);
-}
 
 constexpr Bounds box{0.2, 0.7};
 
@@ -160,26 +101,22 @@ std::vector<Case> subset_cases() {
       cases.push_back(
           {"os_sart_" + name, subsets,
            [=](const auto& A, const auto& s) {
-             return os_sart(A, s, {.passes = 2, .relaxation = 1.3, .order = {}, .keep_sums = keep_sums});
+             return os_sart(A, s, {.passes = 2, .relaxation = 1.3, .keep_sums = keep_sums});
            },
            [](const Scan& scan) { return reference::os_sart(scan.problem(false, 0), scan.matrices(), 2, 1.3, {}); }});
-      cases.push_back({"os_sart_box_start_" + name, subsets,
-                       [=](const auto& A, const auto& s) {
-                         return os_sart(A, s,
-                                        {.passes = 2,
-                                         .relaxation = 0.7,
-                                         .bounds = box,
-                                         .from_start = true,
-                                         .order = {},
-                                         .keep_sums = keep_sums});
-                       },
-                       [](const Scan& scan) {
-                         return reference::os_sart(scan.problem(false, std::nullopt), scan.matrices(), 2, 0.7, box);
-                       }});
+      cases.push_back(
+          {"os_sart_box_start_" + name, subsets,
+           [=](const auto& A, const auto& s) {
+             return os_sart(
+                 A, s, {.passes = 2, .relaxation = 0.7, .bounds = box, .from_start = true, .keep_sums = keep_sums});
+           },
+           [](const Scan& scan) {
+             return reference::os_sart(scan.problem(false, std::nullopt), scan.matrices(), 2, 0.7, box);
+           }});
       cases.push_back(
           {"osem_start_" + name, subsets,
            [=](const auto& A, const auto& s) {
-             return osem(A, s, {.passes = 2, .from_start = true, .order = {}, .keep_sums = keep_sums});
+             return osem(A, s, {.passes = 2, .from_start = true, .keep_sums = keep_sums});
            },
            [](const Scan& scan) { return reference::osem(scan.problem(false, std::nullopt), scan.matrices(), 2); }});
     }
@@ -218,7 +155,7 @@ class ClassicalSolvers : public testing::TestWithParam<std::tuple<Case, std::str
   }
   static RunResult found(const std::vector<Device>& devices = device(), const RunOptions& options = {}) {
     const auto& solver = std::get<0>(GetParam()).solver;
-    return run(
+    return reference::run(
         scan(), [&](const RayOperator& A) { return solver(A, scan().subsets); }, devices, options);
   }
 };

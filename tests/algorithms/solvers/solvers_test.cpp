@@ -6,17 +6,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <deque>
-#include <map>
-#include <optional>
 #include <string>
 
 #include "algorithms/solvers/reconstruct.hpp"
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
-#include "scheduling/execution/checkpoint_store.hpp"
 #include "tests/reference/ray_matrix.hpp"
+#include "tests/reference/shepp_logan.hpp"
+#include "tests/support/kept_states.hpp"
 
 namespace halocline {
 namespace {
@@ -62,16 +59,36 @@ Vector cgls(const Matrix& A, const Vector& b, int iterations) {
   return x;
 }
 
+struct Asked {
+  std::string method = "sirt";
+  int passes = 0;
+  Projector projector = Projector::joseph;
+  double relaxation = 1, tolerance = 0;
+  double minimum = Regulariser().minimum;
+
+  ReconstructionParameters parameters() const {
+    ReconstructionParameters result;
+    result.method = method;
+    result.passes = passes;
+    result.projector = projector;
+    result.relaxation = relaxation;
+    result.tolerance = tolerance;
+    result.regulariser.minimum = minimum;
+    return result;
+  }
+};
+
 struct Reconstructed {
   Volume volume;
   ReconstructionResult result;
 };
-Reconstructed run(const Volume& b, const reference::Scene& scene, const ReconstructionParameters& parameters,
+Reconstructed run(const Volume& b, const reference::Scene& scene, const Asked& asked,
                   const std::vector<Device>& devices = device(), const RunOptions& options = {}) {
   Reconstructed all;
   all.volume = Volume::uninitialised(scene.grid);
   MemorySink sink(all.volume);
-  all.result = reconstruct(MemorySource(b), scene.geometry, sink, parameters, devices, options);
+  const MemorySource source(b);
+  all.result = reconstruct({.projections = &source}, scene.geometry, sink, asked.parameters(), devices, options);
   return all;
 }
 
@@ -106,11 +123,11 @@ TEST_P(SolverScenes, MatchDoublePrecisionWithTheMatrix) {
     SCOPED_TRACE(projector_name(projector));
     for (const int iterations : {1, 7}) {
       SCOPED_TRACE(iterations);
-      const auto x = run(b, scene, {.iterations = iterations, .projector = projector, .relaxation = 1.3});
+      const auto x = run(b, scene, {.passes = iterations, .projector = projector, .relaxation = 1.3});
       const Vector expected = sirt(A, exact, iterations, 1.3);
       EXPECT_LT(relative_difference(x.volume, expected), 2e-5);
       EXPECT_NEAR(x.result.residual, norm(minus(exact, A.times(expected))), 1e-4 * norm(exact));
-      const auto y = run(b, scene, {.method = "cgls", .iterations = iterations, .projector = projector});
+      const auto y = run(b, scene, {.method = "cgls", .passes = iterations, .projector = projector});
       EXPECT_LT(relative_difference(y.volume, cgls(A, exact, iterations)), iterations == 1 ? 2e-5 : 2e-3);
       EXPECT_TRUE(y.result.run.iterations == iterations || y.result.run.stopped_by == StoppedBy::method);
       EXPECT_NEAR(y.result.projections, norm(exact), 1e-9 * norm(exact));
@@ -124,7 +141,7 @@ TEST_P(SolverScenes, SlabsBatchesAndDevicesChangeNoBit) {
   const auto slices = static_cast<int>(scene.grid.size[2]);
   for (const char* method : {"sirt", "cgls"}) {
     SCOPED_TRACE(method);
-    const ReconstructionParameters parameters{.method = method, .iterations = 4};
+    const Asked parameters{.method = method, .passes = 4};
     const auto whole = run(b, scene, parameters);
     for (const int slabs : {2, 3, slices})
       for (const int batch : {1, 3}) {
@@ -157,39 +174,11 @@ TEST_P(SolverScenes, BytesOverTheBusAreThosePredicted) {
   const Volume b = projections_of(Matrix(scene, Projector::joseph), scene);
   for (const char* method : {"sirt", "cgls"})
     for (const auto& options : {RunOptions(), split(0, 2), split(2), split(static_cast<int>(scene.grid.size[2]), 1)}) {
-      const auto found = run(b, scene, {.method = method, .iterations = 3}, device(), options);
+      const auto found = run(b, scene, {.method = method, .passes = 3}, device(), options);
       EXPECT_EQ(found.result.run.bus_bytes, found.result.run.plan.bus_bytes)
           << method << ", " << found.result.run.plan.slabs.size() << " slabs";
     }
 }
-
-// Copies of the states of a run, and one of them to go on from.
-class Memory : public CheckpointStore {
- public:
-  struct Kept {
-    RunState state;  // without read
-    std::map<std::string, std::vector<std::byte>> arrays;
-  };
-  void keep(const RunState& state) override {
-    Kept kept{state, {}};
-    kept.state.read = nullptr;
-    for (const auto& [name, bytes] : state.arrays) {
-      kept.arrays[name].resize(bytes);
-      state.read(name, 0, bytes, kept.arrays[name].data());
-    }
-    all.push_back(std::move(kept));
-  }
-  std::optional<RunState> kept() override {
-    if (from == nullptr) return std::nullopt;
-    RunState state = from->state;
-    state.read = [kept = from](const std::string& name, std::size_t first, std::size_t count, std::byte* to) {
-      std::memcpy(to, kept->arrays.at(name).data() + first, count);
-    };
-    return state;
-  }
-  std::deque<Kept> all;
-  const Kept* from = nullptr;
-};
 
 const reference::Scene& cone() {
   static const auto all = reference::scenes();
@@ -202,9 +191,9 @@ const Volume& cone_projections() {
 
 TEST(Solvers, GoOnFromEveryStateToTheSameBits) {
   for (const char* method : {"sirt", "cgls"}) {
-    const ReconstructionParameters parameters{.method = method, .iterations = 5};
+    const Asked parameters{.method = method, .passes = 5};
     const auto whole = run(cone_projections(), cone(), parameters);
-    Memory memory;
+    KeptStates memory;
     RunOptions keeping = split(2, 3);
     keeping.checkpoint_store = &memory;
     keeping.keep_every = 0;
@@ -212,7 +201,7 @@ TEST(Solvers, GoOnFromEveryStateToTheSameBits) {
     ASSERT_EQ(memory.all.size(), 4u) << method;
     for (const auto& state : memory.all)
       for (auto options : {RunOptions(), split(0, 2), split(3, 1)}) {
-        Memory kept;
+        KeptStates kept;
         kept.from = &state;
         options.checkpoint_store = &kept;
         const auto other = run(cone_projections(), cone(), parameters, device(), options);
@@ -223,24 +212,24 @@ TEST(Solvers, GoOnFromEveryStateToTheSameBits) {
 }
 
 TEST(Solvers, RefuseTheStateOfAnotherJob) {
-  Memory memory;
+  KeptStates memory;
   RunOptions options;
   options.checkpoint_store = &memory;
   options.keep_every = 0;
-  run(cone_projections(), cone(), {.method = "sirt", .iterations = 3}, device(), options);
+  run(cone_projections(), cone(), {.method = "sirt", .passes = 3}, device(), options);
   memory.from = &memory.all.front();
-  EXPECT_THROW(run(cone_projections(), cone(), {.method = "cgls", .iterations = 3}, device(), options), InputError);
+  EXPECT_THROW(run(cone_projections(), cone(), {.method = "cgls", .passes = 3}, device(), options), InputError);
 }
 
 TEST(Solvers, KeepWhatThereIsWhenTheyAreInterrupted) {
-  const auto expected = run(cone_projections(), cone(), {.iterations = 3});
-  Memory memory;
+  const auto expected = run(cone_projections(), cone(), {.passes = 3});
+  KeptStates memory;
   RunOptions options;
   options.keep_partial = true;
   options.checkpoint_store = &memory;
   options.keep_every = 1000;
   options.progress = [](const ProgressState& state) { request_interrupt(state.done == 3); };
-  const auto found = run(cone_projections(), cone(), {.iterations = 50}, device(), options);
+  const auto found = run(cone_projections(), cone(), {.passes = 50}, device(), options);
   request_interrupt(false);
   EXPECT_EQ(found.result.run.stopped_by, StoppedBy::interrupt);
   EXPECT_EQ(found.result.run.iterations, 3);
@@ -249,16 +238,16 @@ TEST(Solvers, KeepWhatThereIsWhenTheyAreInterrupted) {
   EXPECT_EQ(memory.all.front().state.iterations, 3);
   options.keep_partial = false;
   options.checkpoint_store = nullptr;
-  EXPECT_THROW(run(cone_projections(), cone(), {.iterations = 50}, device(), options), Interrupted);
+  EXPECT_THROW(run(cone_projections(), cone(), {.passes = 50}, device(), options), Interrupted);
   request_interrupt(false);
 }
 
 TEST(Solvers, AreStreamedWhereTheDeviceIsSmall) {
-  const auto whole = run(cone_projections(), cone(), {.method = "cgls", .iterations = 3}, reference::undivided());
+  const auto whole = run(cone_projections(), cone(), {.method = "cgls", .passes = 3}, reference::undivided());
   std::size_t bytes = 0;
   for (const auto& slab : whole.result.run.plan.slabs) bytes += slab.bytes;
   const auto small = open_devices({.device = "cpu", .sub_devices = 0, .device_memory = bytes / 3});
-  const auto found = run(cone_projections(), cone(), {.method = "cgls", .iterations = 3}, small);
+  const auto found = run(cone_projections(), cone(), {.method = "cgls", .passes = 3}, small);
   EXPECT_TRUE(found.result.run.plan.slabs.size() > 1 || found.result.run.plan.batch < 7);
   EXPECT_LE(found.result.run.peak_bytes, bytes / 3);
   EXPECT_TRUE(found.volume.voxels == whole.volume.voxels);
@@ -267,7 +256,7 @@ TEST(Solvers, AreStreamedWhereTheDeviceIsSmall) {
 }
 
 TEST(Solvers, SayWhichParameterIsWrong) {
-  const auto message = [](const ReconstructionParameters& parameters) -> std::string {
+  const auto message = [](const Asked& parameters) -> std::string {
     try {
       run(cone_projections(), cone(), parameters);
     } catch (const InputError& error) {
@@ -276,25 +265,27 @@ TEST(Solvers, SayWhichParameterIsWrong) {
     return {};
   };
   using testing::HasSubstr;
-  EXPECT_THAT(message({.method = "art"}), HasSubstr("`method` is \"art\"; expected one of: sirt, cgls"));
+  EXPECT_THAT(message({.method = "art"}), HasSubstr("`method` is \"art\"; expected one of: spdhg, "));
   EXPECT_THAT(message({.relaxation = 2}), HasSubstr("`relaxation` is 2"));
-  EXPECT_THAT(message({.iterations = -1}), HasSubstr("`iterations` is -1"));
-  EXPECT_THAT(message({.method = "cgls", .non_negative = true}), HasSubstr("`non_negative`"));
-  EXPECT_THAT(message({.method = "sirt", .tolerance = 0.1}), HasSubstr("`tolerance` is a parameter of cgls"));
+  EXPECT_THAT(message({.passes = -1}), HasSubstr("`iterations` is -1"));
+  EXPECT_THAT(message({.method = "cgls", .minimum = 0}),
+              HasSubstr("(`minimum`, `maximum`) goes with another method than cgls; leave it out, or take one of:"));
+  EXPECT_THAT(message({.method = "sirt", .tolerance = 0.1}),
+              HasSubstr("`tolerance` goes with another method than sirt; leave it out, or take one of: cgls, lsqr"));
 }
 
 TEST(Solvers, LeaveNoVoxelBelowZero) {
   Volume b = cone_projections();
   for (std::size_t n = 0; n < b.voxels.size(); n += 2) b.voxels[n] = -b.voxels[n];
   const Matrix A(cone(), Projector::joseph);
-  const auto x = run(b, cone(), {.iterations = 5, .non_negative = true});
+  const auto x = run(b, cone(), {.passes = 5, .minimum = 0});
   EXPECT_GE(*std::min_element(x.volume.voxels.begin(), x.volume.voxels.end()), 0);
   EXPECT_LT(relative_difference(x.volume, sirt(A, Vector(b.voxels.begin(), b.voxels.end()), 5, 1, true)),
             1e-4);  // terms cancel
 }
 
 TEST(Solvers, EndWhereTheGradientIsSmall) {
-  const auto x = run(cone_projections(), cone(), {.method = "cgls", .iterations = 200, .tolerance = 1e-2});
+  const auto x = run(cone_projections(), cone(), {.method = "cgls", .passes = 200, .tolerance = 1e-2});
   EXPECT_EQ(x.result.run.stopped_by, StoppedBy::method);
   EXPECT_LT(x.result.run.iterations, 200);
 }
@@ -302,34 +293,9 @@ TEST(Solvers, EndWhereTheGradientIsSmall) {
 TEST(Solvers, OfNothingIsNothing) {
   for (const char* method : {"sirt", "cgls"}) {
     Volume b(cone().projections);
-    const auto x = run(b, cone(), {.method = method, .iterations = 3});
+    const auto x = run(b, cone(), {.method = method, .passes = 3});
     EXPECT_THAT(x.volume.voxels, testing::Each(0.0f)) << method;
   }
-}
-
-// Modified Shepp-Logan (Toft 1996): value, half axes, centre, angle; in half widths of the picture.
-Volume shepp_logan(const Grid& grid) {
-  constexpr double ellipses[][6] = {{1, .69, .92, 0, 0, 0},        {-.8, .6624, .874, 0, -.0184, 0},
-                                    {-.2, .11, .31, .22, 0, -18},  {-.2, .16, .41, -.22, 0, 18},
-                                    {.1, .21, .25, 0, .35, 0},     {.1, .046, .046, 0, .1, 0},
-                                    {.1, .046, .046, 0, -.1, 0},   {.1, .046, .023, -.08, -.605, 0},
-                                    {.1, .023, .023, 0, -.606, 0}, {.1, .023, .046, .06, -.605, 0}};
-  constexpr int fine = 4;  // points along each edge of a pixel
-  Volume picture(grid);
-  const std::size_t nx = grid.size[0], ny = grid.size[1];
-  for (std::size_t n = 0; n < nx * ny * fine * fine; ++n) {
-    const std::size_t i = n % (nx * fine), j = n / (nx * fine);
-    const double x = (static_cast<double>(i) + 0.5) / fine / static_cast<double>(nx) * 2 - 1,
-                 y = (static_cast<double>(j) + 0.5) / fine / static_cast<double>(ny) * 2 - 1;
-    double value = 0;
-    for (const auto& [grey, a, b, cx, cy, degrees] : ellipses) {
-      const double angle = degrees * M_PI / 180, u = (x - cx) * std::cos(angle) + (y - cy) * std::sin(angle),
-                   v = -(x - cx) * std::sin(angle) + (y - cy) * std::cos(angle);
-      if (u * u / (a * a) + v * v / (b * b) <= 1) value += grey;
-    }
-    picture.voxels[i / fine + nx * (j / fine)] += static_cast<float>(value / (fine * fine));
-  }
-  return picture;
 }
 
 // Residual relative to b, and RMS error, in double, after k iterations.
@@ -339,15 +305,9 @@ struct Known {
 };
 
 TEST(Solvers, HaveTheKnownAnswersOfAParallelScan) {
-  CircularOptions options;
-  options.sid = 1000;
-  options.sdd = 0;
-  options.projections = 24;
-  options.arc = 180;
-  const reference::Scene scene{"T0", circular_geometry(options), reference::detector(47, 1, 24, 1, 1),
-                               default_grid({32, 32, 1}, {1, 1, 1})};
+  const reference::Scene scene = reference::small_parallel_scan();
   const Matrix A(scene, Projector::joseph);
-  const Volume truth = shepp_logan(scene.grid);
+  const Volume truth = reference::shepp_logan(scene.grid);
   const Vector exact_truth(truth.voxels.begin(), truth.voxels.end()), exact = A.times(exact_truth);
   Volume b(scene.projections);
   for (std::size_t n = 0; n < exact.size(); ++n) b.voxels[n] = static_cast<float>(exact[n]);
@@ -357,7 +317,7 @@ TEST(Solvers, HaveTheKnownAnswersOfAParallelScan) {
                              Known{20, 3.95135464e-3, .0426220376, 5.96100167e-2, .0739957553}}) {
     SCOPED_TRACE(known.k);
     const auto judged = [&](const char* method) {
-      const auto x = run(b, scene, {.method = method, .iterations = known.k});
+      const auto x = run(b, scene, {.method = method, .passes = known.k});
       const Vector found(x.volume.voxels.begin(), x.volume.voxels.end());
       EXPECT_NEAR(x.result.residual / x.result.projections, norm(minus(exact, A.times(found))) / norm(exact), 2e-6);
       return std::pair{norm(minus(exact, A.times(found))) / norm(exact),

@@ -1,0 +1,117 @@
+#include "algorithms/solvers/fista.hpp"
+
+#include <cmath>
+#include <memory>
+
+#include "algorithms/solvers/pass_order.hpp"
+#include "algorithms/solvers/penalised_steps.hpp"
+#include "algorithms/solvers/solver_steps.hpp"
+
+namespace halocline {
+namespace {
+
+constexpr auto slices = Domain::slices, views = Domain::views;
+
+class Fista {
+ public:
+  Fista(const RayOperator& A, const ViewSubsets& subsets, const TvParameters& penalty,
+        const FistaParameters& parameters)
+      : A_(A),
+        subsets_(subsets),
+        parameters_(parameters),
+        order_(
+            std::make_shared<const PassOrder>(subsets, parameters.passes, [&](int) { return subsets.bit_reversed(); })),
+        penalty_(A.volume(), penalty),
+        program_(declared()),
+        vectors_(program_, 4, 2),
+        steps_(A, vectors_, parameters.weighted),
+        certificate_(A, penalty_, vectors_, parameters.certificate,
+                     {"x", "f", "u", "ubar", "p", "r", "b", parameters.weighted ? "w" : ""}) {
+    penalty_.declare(program_);
+    certificate_.declare(program_);
+    program_.scalars["t"] = 1;
+    program_.scalars["beta"] = 0;
+  }
+
+  Program program() {
+    begin();
+    iteration();
+    certificate_.end(program_, [this](const auto& due) { return look(due); });
+    return std::move(program_);
+  }
+
+ private:
+  Program declared() const {
+    Program program = A_.program(subsets_.count() > 1 ? "os-fista" : "fista", subsets_.largest());
+    PenalisedSteps::declare(program, parameters_.weighted, parameters_.given_start);
+    declare(program, {{.name = "u", .lifetime = Lifetime::state, .halo_inout = true},  // x+
+                      volume_array("y", Lifetime::state),
+                      volume_array("f", Lifetime::iteration),
+                      volume_array("ubar", Lifetime::iteration),
+                      projection_array("r", Lifetime::iteration)});
+    program.needs.iterations = parameters_.passes * subsets_.count();
+    return program;
+  }
+
+  void begin() {
+    auto& steps = program_.first;
+    steps = steps_.weighted_rows("f");
+    steps.push_back(A_.backproject("p", "tau"));
+    append(steps, steps_.invert(1));
+    append(steps, steps_.start(penalty_, parameters_.given_start));
+    append(steps, {vectors_.scale(slices, 1, "x", "y"), vectors_.scale(slices, 1, "x", "u")});
+  }
+
+  void iteration() {
+    const auto over_subset = [order = order_](Step step) {
+      step.views = [order](const Scalars& known) { return order->views(known); };
+      return step;
+    };
+    auto& steps = program_.each;
+    steps = {over_subset(A_.project("y", "p")), over_subset(steps_.residual(subsets_.count(), "p")),
+             over_subset(A_.backproject("p", "f")),
+             steps_.voxels("penalised_descent", {in("y"), in("tau"), inout("f")}, {})};
+    for (int n = 0; n < parameters_.prox_steps; ++n) steps.push_back(penalty_.prox("f", "tau", "u"));
+    steps.push_back(vectors_.sum(slices, {"penalised.cl", "penalised_restart", ""}, {"y", "u", "x", "tau"},
+                                 [restarts = subsets_.count() == 1](double along, Scalars& known) {
+                                   const bool restart = restarts && along > 0;
+                                   const double t = known["t"], grown = (1 + std::sqrt(1 + 4 * t * t)) / 2;
+                                   known["beta"] = restart ? 0 : (t - 1) / grown;
+                                   known["t"] = restart ? 1 : grown;
+                                 }));
+    steps.push_back(steps_.voxels("penalised_momentum", {in("u"), inout("x"), inout("y")},
+                                  {[](const Scalars& known) { return known.at("beta"); }}));
+    append(steps, look([order = order_, every = parameters_.certificate.every](const Scalars& known) {
+             return order->ends_every(every, known);
+           }));
+  }
+
+  // With the dual r = W (A x - b) of the rays. It writes over f, which the next iteration makes anew, and over u.
+  std::vector<Step> look(const std::function<bool(const Scalars&)>& due) {
+    std::vector<Step> steps{A_.project("x", "p"), vectors_.scale(views, 1, "p", "r"), steps_.residual(1, "r"),
+                            A_.backproject("r", "f")};
+    append(steps, certificate_.look(due, true));
+    steps.push_back(vectors_.scale(slices, 1, "x", "u"));
+    for (Step& step : steps) step.due = due;
+    return steps;
+  }
+
+  const RayOperator& A_;
+  const ViewSubsets& subsets_;
+  FistaParameters parameters_;
+  std::shared_ptr<const PassOrder> order_;
+  TvTerm penalty_;
+  Program program_;
+  VectorSteps vectors_;
+  PenalisedSteps steps_;
+  Certificate certificate_;
+};
+
+}  // namespace
+
+Program fista(const RayOperator& A, const ViewSubsets& subsets, const TvParameters& penalty,
+              const FistaParameters& parameters) {
+  return Fista(A, subsets, penalty, parameters).program();
+}
+
+}  // namespace halocline

@@ -1,0 +1,182 @@
+// labels: device slab error
+// ASD-POCS against double precision, one slab against many, and what it is for.
+#include "algorithms/solvers/asd_pocs.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "algorithms/solvers/os_sart.hpp"
+#include "host/error.hpp"
+#include "tests/reference/shepp_logan.hpp"
+#include "tests/reference/solver_scan.hpp"
+#include "tests/support/kept_states.hpp"
+
+namespace halocline {
+namespace {
+
+using reference::device;
+using reference::difference;
+using reference::exact;
+using reference::minus;
+using reference::norm;
+using reference::run;
+using reference::Scan;
+using reference::Vector;
+
+RunResult found_by(const Scan& scan, const AsdPocsParameters& parameters, const std::vector<Device>& devices = device(),
+                   const RunOptions& options = {}) {
+  return run(
+      scan, [&](const RayOperator& A) { return asd_pocs(A, scan.subsets, parameters); }, devices, options);
+}
+
+class AsdPocsScenes : public testing::TestWithParam<reference::Scene> {};
+
+TEST_P(AsdPocsScenes, MatchDoublePrecision) {
+  // From 0 neighbouring voxels of one slice become so alike that the direction of their difference is rounding.
+  const bool from_nothing = GetParam().grid.size[2] > 1;
+  for (const int subsets : {1, 4}) {
+    const Scan scan(GetParam(), subsets);
+    for (const bool from_start : {false, true}) {
+      if (!from_start && !from_nothing) continue;
+      SCOPED_TRACE(testing::Message() << subsets << " subsets, start " << from_start);
+      const AsdPocsParameters parameters{.passes = 3,
+                                         .relaxation = 0.9,
+                                         .relaxation_factor = 0.8,
+                                         .descent_steps = 5,
+                                         .descent_length = 0.1,
+                                         .descent_factor = 0.7,
+                                         .largest_ratio = 0.5,
+                                         .from_start = from_start};
+      const auto problem = scan.problem(false, from_start ? std::nullopt : std::optional(0.0));
+      const auto [expected, step] = reference::asd_pocs(problem, scan.matrices(), scan.scene.grid, parameters);
+      const auto found = found_by(scan, parameters);
+      EXPECT_LT(difference(found.output, expected), 1e-4);
+      EXPECT_NEAR(found.scalars.at("step"), step, 1e-4 * step);
+      EXPECT_NEAR(found.scalars.at("residual"), problem.residual(expected), 2e-4 * problem.residual(expected));
+    }
+  }
+}
+
+TEST_P(AsdPocsScenes, SlabsBatchesAndDevicesChangeNoBit) {
+  const Scan scan(GetParam(), 4);
+  const auto slices = static_cast<int>(scan.scene.grid.size[2]);
+  for (const double data_distance : {0.0, 5.0}) {
+    const AsdPocsParameters parameters{.passes = 2, .descent_steps = 3, .data_distance = data_distance};
+    const auto whole = found_by(scan, parameters);
+    EXPECT_EQ(whole.bus_bytes, whole.plan.bus_bytes);
+    for (const auto& [slabs, batch] : {std::pair{2, 3}, {3, 1}, {slices, 2}, {0, 2}}) {
+      SCOPED_TRACE(testing::Message() << slabs << " slabs, batches of " << batch);
+      RunOptions options;
+      options.plan.minimum_slabs = std::min(slabs, slices);
+      options.plan.batch = batch;
+      const auto other = found_by(scan, parameters, device(), options);
+      EXPECT_TRUE(other.output.voxels == whole.output.voxels);
+      EXPECT_EQ(other.scalars, whole.scalars);
+      EXPECT_EQ(other.bus_bytes, other.plan.bus_bytes);
+    }
+    const auto one = found_by(scan, parameters, reference::undivided());
+    RunOptions options;
+    for (const Device& each : reference::sub_devices(2)) options.plan.speeds[each.info().name] = 1;
+    EXPECT_TRUE(found_by(scan, parameters, reference::sub_devices(2), options).output.voxels == one.output.voxels);
+    options.plan.minimum_slabs = slices;
+    options.plan.batch = 2;
+    EXPECT_TRUE(found_by(scan, parameters, reference::sub_devices(2), options).output.voxels == one.output.voxels);
+  }
+}
+
+std::vector<reference::Scene> chosen_scenes() {
+  std::vector<reference::Scene> chosen;
+  for (const auto& scene : reference::scenes())
+    if (scene.name == "cone_tilted" || scene.name == "parallel" || scene.name == "cone_one_slice" ||
+        scene.name == "fan")
+      chosen.push_back(scene);
+  return chosen;
+}
+INSTANTIATE_TEST_SUITE_P(, AsdPocsScenes, testing::ValuesIn(chosen_scenes()),
+                         [](const auto& each) { return each.param.name; });
+
+// Two rectangles, seen from twelve sides.
+TEST(AsdPocs, LowersVariationAndErrorOfAPiecewiseConstantObject) {
+  auto scene = reference::small_parallel_scan();
+  CircularOptions options;
+  options.sid = 1000;
+  options.sdd = 0;
+  options.projections = 12;
+  options.arc = 180;
+  scene.geometry = circular_geometry(options);
+  scene.projections.size[2] = 12;
+  Volume truth(scene.grid);
+  for (std::size_t j = 6; j < 27; ++j)
+    for (std::size_t i = 5; i < 24; ++i) truth.voxels[i + 32 * j] = i > 12 && j > 10 && j < 20 ? 2 : 1;
+  Scan scan(scene, 12);
+  const Vector b = scan.A.times(exact(truth));
+  std::copy(b.begin(), b.end(), scan.b.voxels.begin());
+  const auto plain = run(
+      scan, [&](const RayOperator& A) { return os_sart(A, scan.subsets, {.passes = 50, .bounds = {.minimum = 0}}); });
+  const auto smooth = found_by(scan, {.passes = 50});
+  const auto error = [&](const RunResult& result) { return norm(minus(exact(result.output), exact(truth))); };
+  const auto variation = [&](const Volume& volume) { return reference::total_variation(scene.grid, exact(volume)); };
+  EXPECT_LT(error(smooth), 0.4 * error(plain));
+  EXPECT_LT(variation(smooth.output), 0.9 * variation(plain.output));
+  EXPECT_NEAR(variation(smooth.output), variation(truth), 0.05 * variation(truth));
+}
+
+TEST(AsdPocs, StepsStayAsLongWhereTheDataAgree) {
+  const Scan scan(chosen_scenes().front(), 4);
+  const AsdPocsParameters parameters{.passes = 6, .descent_steps = 10, .descent_length = 1, .largest_ratio = 0.1};
+  auto lenient = parameters;
+  lenient.data_distance = 1e6;
+  const double first = 0.1, shortened = found_by(scan, parameters).scalars.at("step"),
+               kept = found_by(scan, lenient).scalars.at("step");
+  EXPECT_LT(shortened, kept);
+  EXPECT_GT(kept, first * shortened);
+}
+
+TEST(AsdPocs, GoesOnFromEveryState) {
+  const Scan scan(chosen_scenes().front(), 4);
+  const AsdPocsParameters parameters{.passes = 2, .descent_steps = 3, .data_distance = 5};
+  const auto whole = found_by(scan, parameters);
+  KeptStates memory;
+  RunOptions keeping;
+  keeping.plan.minimum_slabs = 2;
+  keeping.plan.batch = 2;
+  keeping.checkpoint_store = &memory;
+  keeping.keep_every = 0;
+  found_by(scan, parameters, device(), keeping);
+  ASSERT_EQ(memory.all.size(), 7u);
+  for (const auto& state : memory.all) {
+    KeptStates kept;
+    kept.from = &state;
+    RunOptions options;
+    options.checkpoint_store = &kept;
+    EXPECT_TRUE(found_by(scan, parameters, device(), options).output.voxels == whole.output.voxels)
+        << "after " << state.state.iterations;
+  }
+}
+
+TEST(AsdPocs, NamesTheParameter) {
+  const Scan scan(chosen_scenes().front(), 4);
+  const auto message = [&](const AsdPocsParameters& parameters) -> std::string {
+    try {
+      found_by(scan, parameters);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return {};
+  };
+  using testing::HasSubstr;
+  EXPECT_THAT(message({.passes = 0}), HasSubstr("`passes` is 0; expected at least 1"));
+  EXPECT_THAT(message({.relaxation = 2}), HasSubstr("`relaxation` is 2"));
+  EXPECT_THAT(message({.relaxation_factor = 1.1}),
+              HasSubstr("`relaxation_factor` is 1.1; expected a number above 0, at most 1"));
+  EXPECT_THAT(message({.descent_steps = 0}), HasSubstr("`descent_steps` is 0"));
+  EXPECT_THAT(message({.descent_length = 0}), HasSubstr("`descent_length` is 0"));
+  EXPECT_THAT(message({.descent_factor = 2}), HasSubstr("`descent_factor` is 2"));
+  EXPECT_THAT(message({.largest_ratio = -1}), HasSubstr("`largest_ratio` is -1"));
+  EXPECT_THAT(message({.data_distance = -1}), HasSubstr("`data_distance` is -1; expected 0 or more"));
+}
+
+}  // namespace
+}  // namespace halocline

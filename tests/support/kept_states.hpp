@@ -1,0 +1,43 @@
+// A checkpoint store in memory.
+#pragma once
+
+#include <cstring>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scheduling/execution/checkpoint_store.hpp"
+
+namespace halocline {
+
+/// Copies of the states of a run, and one of them to go on from.
+class KeptStates : public CheckpointStore {
+ public:
+  struct Kept {
+    RunState state;  // without read
+    std::map<std::string, std::vector<std::byte>> arrays;
+  };
+  void keep(const RunState& state) override {
+    Kept kept{state, {}};
+    kept.state.read = nullptr;
+    for (const auto& [name, bytes] : state.arrays) {
+      kept.arrays[name].resize(bytes);
+      state.read(name, 0, bytes, kept.arrays[name].data());
+    }
+    all.push_back(std::move(kept));
+  }
+  std::optional<RunState> kept() override {
+    if (from == nullptr) return std::nullopt;
+    RunState state = from->state;
+    state.read = [kept = from](const std::string& name, std::size_t first, std::size_t count, std::byte* to) {
+      std::memcpy(to, kept->arrays.at(name).data() + first, count);
+    };
+    return state;
+  }
+  std::deque<Kept> all;
+  const Kept* from = nullptr;
+};
+
+}  // namespace halocline
