@@ -180,7 +180,7 @@ Scalar sum(const A& a) {
   const auto root = node<Op::sum>(a);
   return reduce(form_of<std::decay_t<decltype(root)>>(), leaves_of(root));
 }
-/// The sum of the products, which are not rounded to float32.
+/// The sum of the products, which are not rounded to float32 where the device has float64.
 template <ArrayLike A, ArrayLike B>
 Scalar dot(const A& a, const B& b) {
   const auto root = node<Op::product_sum>(a, b);

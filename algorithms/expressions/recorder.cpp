@@ -1,6 +1,6 @@
 #include "algorithms/expressions/recorder.hpp"
 
-#include <fmt/format.h>
+#include <algorithm>
 
 #include "algorithms/support/slice_sums.hpp"
 #include "host/error.hpp"
@@ -30,6 +30,13 @@ Program needs_of(ArrayKind kind, const Grid& grid) {
   step.units = static_cast<double>(grid.count());
   program.each.push_back(std::move(step));
   return program;
+}
+
+// Whether anything of it outlives it.
+bool has_results(const Pass& pass) {
+  return std::any_of(pass.lines.begin(), pass.lines.end(), [&](const Pass::Line& line) {
+    return line.target < 0 || pass.kept[static_cast<std::size_t>(line.target)];
+  });
 }
 
 }  // namespace
@@ -120,7 +127,9 @@ std::string Recorder::name_to_write(Storage& storage) {
 }
 
 void Recorder::perform(PassBuilder& builder) {
-  const PassKernel& kernel = kernel_of(builder.pass());
+  const Pass pass = builder.pass();
+  if (!has_results(pass)) return;
+  const PassKernel& kernel = kernel_of(pass);
   const ArrayKind kind = builder.statements().front().kind;
   session_.extend_halo(kernel.roles.halo_low, kernel.roles.halo_high);
   std::vector<std::string> names;

@@ -29,8 +29,7 @@ class Recorder : public std::enable_shared_from_this<Recorder> {
   void flush();
   bool empty() const { return pending_.empty(); }
 
-  /// Makes room for what steps need that are recorded later. A name for their own arrays, which no other steps have.
-  void extend(const Program& program) { session_.extend(program); }
+  /// For the names of arrays that steps have of their own: no other steps get it.
   std::string next_label() { return std::to_string(++labels_) + " "; }
 
   void fuse(bool on) { fuses_ = on; }
