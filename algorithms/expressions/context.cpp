@@ -23,6 +23,9 @@ void Context::wait() const {
 void Context::fuse(bool on) const {
   recorder_->fuse(on);
 }
+void Context::use(KernelVariants variants) const {
+  recorder_->use(variants);
+}
 const Plan& Context::plan() const {
   return recorder_->session().plan();
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "algorithms/expressions/array.hpp"
+#include "algorithms/support/slice_sums.hpp"
 #include "host/device.hpp"
 #include "scheduling/planning/plan.hpp"
 
@@ -31,6 +32,8 @@ class Context {
   void wait() const;
   /// false: every statement by itself. The values are the same, bit for bit.
   void fuse(bool on) const;
+  /// For tests: kernels of other devices.
+  void use(KernelVariants variants) const;
 
   /// How arrays lie.
   const Plan& plan() const;

@@ -119,15 +119,16 @@ class Formula {
   int scalar_;
 };
 
-// Everything of a kernel but its frame.
+// Everything of a kernel but its frame. `wide`: of four elements at a time, each computed by itself.
 class PassText {
  public:
-  explicit PassText(const Pass& pass) : pass_(pass), roles_(roles_of(pass)) {
+  explicit PassText(const Pass& pass, bool wide = false)
+      : roles_(roles_of(pass)), type_(wide ? "float4" : "float"), wide_(wide) {
     for (std::size_t n = 0; n < roles_.arrays.size(); ++n)
-      if (roles_.arrays[n].loaded) body_ += line("float v{0} = x{0}[at];", n), defined_.push_back(n);
+      if (roles_.arrays[n].loaded) body_ += "  " + type_ + line(" v{0} = x{0}[at];", n), defined_.push_back(n);
     for (const auto& each : pass.lines) add(each);
     for (std::size_t n = 0; n < roles_.arrays.size(); ++n)
-      if (roles_.arrays[n].stored) body_ += line("x{0}[at] = v{0};", n);
+      if (roles_.arrays[n].stored) body_ += "  " + line("x{0}[at] = v{0};", n);
   }
 
   const std::string& body() const { return body_; }
@@ -139,7 +140,7 @@ class PassText {
     for (std::size_t n = 0; n < roles_.arrays.size(); ++n) {
       const Role& role = roles_.arrays[n];
       if (!role.is_argument()) continue;
-      if (types) result += fmt::format("__global {}float*{} ", role.stored ? "" : "const ", restricted);
+      if (types) result += fmt::format("__global {}{}*{} ", role.stored ? "" : "const ", type_, restricted);
       result += fmt::format("x{}, ", n);
     }
     for (int n = 0; n < roles_.scalars; ++n) result += fmt::format("{}s{}, ", types ? "float " : "", n);
@@ -147,16 +148,30 @@ class PassText {
   }
 
  private:
-  static std::string line(const char* pattern, std::size_t n) {
-    return "  " + fmt::format(fmt::runtime(pattern), n) + "\n";
-  }
+  static std::string line(const char* pattern, std::size_t n) { return fmt::format(fmt::runtime(pattern), n) + "\n"; }
 
   void add(const Pass::Line& each) {
-    Formula formula(scalars_);
+    const auto target = static_cast<std::size_t>(each.target);
+    const bool known = each.target < 0 || std::find(defined_.begin(), defined_.end(), target) != defined_.end();
+    if (!known) defined_.push_back(target);
+    if (!known && wide_) body_ += "  " + type_ + line(" v{0};", target);
+    int next_scalar = scalars_;
+    for (const char* component : wide_ ? std::vector<const char*>{".x", ".y", ".z", ".w"} : std::vector{""}) {
+      Formula formula(scalars_);
+      write(each, component, formula);
+      next_scalar = formula.next_scalar();
+      if (each.target >= 0)
+        body_ +=
+            fmt::format("  {}v{}{} = {};\n", known || wide_ ? "" : "float ", target, component, formula.pop().text);
+    }
+    scalars_ = next_scalar;
+  }
+
+  void write(const Pass::Line& each, const char* component, Formula& formula) {
     std::size_t next = 0;
     for (const Op op : each.form->code) {
       if (op == Op::array)
-        formula.push({fmt::format("v{}", each.operands[next++].array)});
+        formula.push({fmt::format("v{}{}", each.operands[next++].array, component)});
       else if (reads_neighbours(op))
         formula.push(neighbour(op, each.operands[next++]));
       else if (op == Op::scalar)
@@ -166,12 +181,6 @@ class PassText {
       else
         formula.apply(op);
     }
-    scalars_ = formula.next_scalar();
-    if (each.target < 0) return;
-    const auto target = static_cast<std::size_t>(each.target);
-    const bool known = std::find(defined_.begin(), defined_.end(), target) != defined_.end();
-    body_ += fmt::format("  {}v{} = {};\n", known ? "" : "float ", target, formula.pop().text);
-    if (!known) defined_.push_back(target);
   }
 
   void reduce(Op op, Formula& formula) {
@@ -184,8 +193,9 @@ class PassText {
     terms_ += (terms_.empty() ? "" : ", ") + term;
   }
 
-  const Pass& pass_;
   Roles roles_;
+  std::string type_;
+  bool wide_;
   std::vector<std::size_t> defined_;
   std::string body_, terms_;
   int scalars_ = 0, values_ = 0;
@@ -239,13 +249,19 @@ std::string text_of_elements(const PassText& text) {
       text.arguments(true, " restrict"), indented(text.body()));
 }
 
+constexpr const char* before_all = "#pragma OPENCL FP_CONTRACT OFF\n";
+
 }  // namespace
 
 std::string kernel_text(const Pass& pass) {
   const PassText text(pass);
-  return "#pragma OPENCL FP_CONTRACT OFF\n" + (text.roles().sums > 0     ? text_with_sums(text)
-                                               : text.roles().neighbours ? text_with_neighbours(text)
-                                                                         : text_of_elements(text));
+  return before_all + (text.roles().sums > 0     ? text_with_sums(text)
+                       : text.roles().neighbours ? text_with_neighbours(text)
+                                                 : text_of_elements(text));
+}
+
+std::string wide_kernel_text(const Pass& pass) {
+  return before_all + text_of_elements(PassText(pass, true));
 }
 
 }  // namespace halocline::expressions

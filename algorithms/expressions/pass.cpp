@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "host/program_cache.hpp"
+
 namespace halocline::expressions {
 namespace {
 
@@ -58,6 +60,13 @@ Roles roles_of(const Pass& pass) {
     role.stored = pass.kept[static_cast<std::size_t>(line.target)];
   }
   return roles;
+}
+
+PassKernel kernel_of(const Pass& pass) {
+  PassKernel kernel{keep_kernel_text("expression", kernel_text(pass)), {}, roles_of(pass)};
+  if (kernel.roles.sums == 0 && !kernel.roles.neighbours)
+    kernel.wide_file = keep_kernel_text("expression of 4", wide_kernel_text(pass));
+  return kernel;
 }
 
 int PassBuilder::number_of(Storage* storage, std::vector<Storage*>& storages) const {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "algorithms/expressions/statement.hpp"
+#include "algorithms/support/slice_sums.hpp"
 
 namespace halocline::expressions {
 
@@ -47,11 +48,14 @@ Roles roles_of(const Pass& pass);
 /// extent if neighbours are read, else the first element and the end (ulong). Without sums a work-item has ELEMENTS
 /// along x, a macro.
 std::string kernel_text(const Pass& pass);
+/// The same of a pass without sums and neighbours, for arrays of float4: GPUs want 16 bytes a work-item.
+std::string wide_kernel_text(const Pass& pass);
 
 struct PassKernel {
-  std::string file;  ///< of KernelSpec
+  std::string file, wide_file;  ///< of KernelSpec; wide_file: "" for a pass that has no such form
   Roles roles;
 };
+PassKernel kernel_of(const Pass& pass);
 
 /// Gathers statements for a pass.
 class PassBuilder {
@@ -79,6 +83,6 @@ class PassBuilder {
 
 /// The pass as a step over arrays with these names (those that are arguments), of a volume or projections of this size.
 Step step_of(const PassKernel& kernel, const std::vector<std::string>& names, std::vector<float> scalars,
-             ArrayKind kind, const std::array<std::size_t, 3>& size);
+             ArrayKind kind, const std::array<std::size_t, 3>& size, KernelVariants variants);
 
 }  // namespace halocline::expressions

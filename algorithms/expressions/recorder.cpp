@@ -4,7 +4,6 @@
 
 #include "algorithms/support/slice_sums.hpp"
 #include "host/error.hpp"
-#include "host/program_cache.hpp"
 
 namespace halocline::expressions {
 namespace {
@@ -117,8 +116,7 @@ const PassKernel& Recorder::kernel_of(const Pass& pass) {
   const auto found = kernels_.find(key);
   if (found != kernels_.end()) return found->second;
   last_text_ = kernel_text(pass);
-  return kernels_.emplace(std::move(key), PassKernel{keep_kernel_text("expression", last_text_), roles_of(pass)})
-      .first->second;
+  return kernels_.emplace(std::move(key), expressions::kernel_of(pass)).first->second;
 }
 
 std::string Recorder::name_to_write(Storage& storage) {
@@ -143,7 +141,7 @@ void Recorder::perform(PassBuilder& builder) {
     if (statement.sum) sums.push_back(statement.sum);
   }
   const auto size = kind == ArrayKind::volume ? volume_->size : projections_->size;
-  Step step = step_of(kernel, names, std::move(scalars), kind, size);
+  Step step = step_of(kernel, names, std::move(scalars), kind, size, variants_);
   if (!sums.empty())
     step.reduced = [&](std::span<const double> values, Scalars&) {
       for (std::size_t n = 0; n < sums.size(); ++n) sums[n]->value = values[n];

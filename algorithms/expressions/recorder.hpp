@@ -33,6 +33,7 @@ class Recorder : public std::enable_shared_from_this<Recorder> {
   std::string next_label() { return std::to_string(++labels_) + " "; }
 
   void fuse(bool on) { fuses_ = on; }
+  void use(KernelVariants variants) { variants_ = variants; }
   Session& session() { return session_; }
   /// Kernels that have been written so far, and passes over arrays that elementwise statements took.
   std::size_t kernels() const { return kernels_.size(); }
@@ -56,6 +57,7 @@ class Recorder : public std::enable_shared_from_this<Recorder> {
   std::size_t passes_ = 0;
   int labels_ = 0;
   bool fuses_ = true;
+  KernelVariants variants_;
 };
 
 }  // namespace halocline::expressions

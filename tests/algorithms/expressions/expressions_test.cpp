@@ -10,6 +10,7 @@
 
 #include "algorithms/expressions/context.hpp"
 #include "algorithms/expressions/expression.hpp"
+#include "algorithms/expressions/pass.hpp"
 #include "host/error.hpp"
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"
@@ -211,6 +212,31 @@ __kernel void expression(__global float* restrict x0, __global const float* rest
 )");
 }
 
+TEST(Expressions, HaveKernelsOfFourElements) {
+  const Form& saxpy = form_with({Op::array, Op::scalar, Op::array, Op::multiply, Op::add});
+  const Pass pass{{{&saxpy, {{0}, {1}}, 0}, {&saxpy, {{0}, {0}}, 2}}, {true, true, false}};
+  EXPECT_EQ(wide_kernel_text(pass), R"(#pragma OPENCL FP_CONTRACT OFF
+
+__kernel void expression(__global float4* restrict x0, __global const float4* restrict x1, float s0, float s1, ulong first, ulong end) {
+  const size_t begin = first + ELEMENTS * get_global_id(0), last = min(begin + ELEMENTS, (size_t)end);
+  for (size_t at = begin; at < last; ++at) {
+    float4 v0 = x0[at];
+    float4 v1 = x1[at];
+    v0.x = v0.x + s0 * v1.x;
+    v0.y = v0.y + s0 * v1.y;
+    v0.z = v0.z + s0 * v1.z;
+    v0.w = v0.w + s0 * v1.w;
+    float4 v2;
+    v2.x = v0.x + s1 * v0.x;
+    v2.y = v0.y + s1 * v0.y;
+    v2.z = v0.z + s1 * v0.z;
+    v2.w = v0.w + s1 * v0.w;
+    x0[at] = v0;
+  }
+}
+)");
+}
+
 TEST(Expressions, ScalarsAreNoTexts) {
   const Context on(device());
   const Space space = on.volume(grid);
@@ -350,9 +376,11 @@ struct Ran {
   std::vector<double> sums;
   std::size_t passes = 0;
 };
-Ran run(int seed, bool volume, const std::vector<Device>& devices, const PlanOptions& options, bool fuse) {
+Ran run(int seed, bool volume, const std::vector<Device>& devices, const PlanOptions& options, bool fuse,
+        KernelVariants variants = {}) {
   const Context on(devices, options);
   on.fuse(fuse);
+  on.use(variants);
   const Grid& of = volume ? grid : stack;
   const Space space = volume ? on.volume(of) : on.projections(of);
   std::vector<Array> x;
@@ -421,6 +449,37 @@ TEST(Expressions, FusedOrNotHaveTheSameBits) {
       EXPECT_TRUE(same_bits(fused, single));
       EXPECT_LT(fused.passes, single.passes);
     }
+}
+
+TEST(Expressions, HaveTheSameBitsInTheKernelsOfOtherDevices) {
+  for (const bool volume : {true, false})
+    for (const bool fp64 : {true, false}) {
+      const KernelVariants gpu{fp64, true};
+      const Ran fused = run(1, volume, device(), {}, true, gpu), single = run(1, volume, device(), {}, false, gpu),
+                slabs = run(1, volume, device(), split(3, 3), true, gpu);
+      EXPECT_TRUE(same_bits(fused, single));
+      EXPECT_TRUE(same_bits(fused, slabs));
+    }
+}
+
+// Four elements a work-item.
+TEST(Expressions, OfWholeVectorsHaveTheSameBits) {
+  const Grid even{{12, 10, 6}};
+  const Volume a = random(even, 1), b = random(even, 2);
+  std::vector<Volume> found;
+  for (const bool gpu : {false, true})
+    for (const int slabs : {0, 4}) {
+      const Context on(device(), split(slabs));
+      on.use({true, gpu});
+      const Space space = on.volume(even);
+      Array x = load(space, a), y = load(space, b);
+      const Array t = where(x > y, exp(x), -y);
+      x += 0.3 * y / (1 + abs(t));
+      y = min(t, x) * sqrt(abs(x)) - fma(x, 2, y);
+      found.push_back(read(x));
+      found.push_back(read(y));
+    }
+  for (std::size_t n = 2; n < found.size(); ++n) EXPECT_TRUE(found[n].voxels == found[n % 2].voxels) << n;
 }
 
 TEST(Expressions, SlabsBatchesAndDevicesChangeNoBit) {
