@@ -4,7 +4,6 @@
 //   penalised_residual  p = s w (p - b)
 //   penalised_rays      the step of the dual r of the data term: p = factor (w (p - b) - r), r = r + p; with
 //                       factor = eta / (1 + eta) that is r = (r + eta w (p - b)) / (1 + eta)
-//   penalised_voxels    z = z + carry delta, delta = x - tau (z + subsets delta)
 //   penalised_steps     tau = scale / max(tau + more, least)
 //   penalised_largest   tau = max(tau, d)
 //   penalised_total     per slice: the sum of tau
@@ -43,16 +42,6 @@ __kernel void penalised_rays(__global const float* restrict b, RAY_WEIGHTS_DECLA
   const float change = factor * fma(RAY_WEIGHT(i), p[i] - b[i], -r[i]);
   p[i] = change;
   r[i] += change;
-}
-
-__kernel void penalised_voxels(__global const float* restrict x, __global const float* restrict tau,
-                               __global float* restrict z, __global float* restrict delta, float carry, float subsets,
-                               ulong first, ulong end) {
-  const size_t i = first + get_global_id(0);
-  if (i >= end) return;
-  const float change = delta[i], now = fma(carry, change, z[i]);
-  z[i] = now;
-  delta[i] = fma(-tau[i], fma(subsets, change, now), x[i]);
 }
 
 __kernel void penalised_steps(__global float* restrict tau, float scale, float more, float least, ulong first,

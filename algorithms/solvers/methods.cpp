@@ -129,7 +129,7 @@ constexpr SolverMethod methods[] = {
     {"nesterov", "the same with momentum and restarts", 50, yes, yes, yes, no, no, no, no, make_nesterov},
     {"mlem", "maximum likelihood of emissions", 50, no, yes, no, no, no, no, no, make_mlem},
     {"osem", "the same by ordered subsets", 10, no, yes, no, no, no, yes, no, make_osem},
-    {"ml-tr", "maximum likelihood of transmissions", 50, yes, yes, yes, yes, no, no, no, make_ml_tr},
+    {"ml-tr", "maximum likelihood of transmissions", 50, no, yes, yes, yes, no, no, no, make_ml_tr},
 };
 
 // "one of: ..." of the methods with a property.
@@ -192,6 +192,8 @@ void check_parameters(const ReconstructionParameters& p, const GivenInputs& give
   require_taken(method, &Method::penalty, p.lambda != 0 || penalty.variation != plain.variation || penalty.guided,
                 "a penalty (`lambda`, `variation`, `reference`)");
   require_taken(method, &Method::penalty, p.gap_map, "`gap_map`");
+  require_taken(method, &Method::penalty, p.hardware_interpolation,
+                "hardware interpolation (`hardware_interpolation`), whose adjoint is another,");
   if (method.penalty) check_penalty(p);
 }
 

@@ -12,8 +12,8 @@ namespace {
 RayOperator ray_operator(const Context& on, const Geometry& geometry, const Grid& volume, const Grid& projections,
                          Projector projector, int largest_subset) {
   Recorder& recorder = on.recorder();
-  const RayOperator A(geometry, volume, projections, projector, recorder.session().models(), std::nullopt,
-                      recorder.next_label());
+  const RayOperator A = RayOperator(geometry, volume, projections, projector, recorder.session().models())
+                            .labelled(recorder.next_label());
   Program program = A.program("projector", largest_subset);
   program.each = {A.project("volume", "projections"), A.backproject("projections", "volume")};
   recorder.session().extend(program);

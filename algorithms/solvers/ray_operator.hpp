@@ -14,11 +14,14 @@ namespace halocline {
 class RayOperator {
  public:
   /// Line integrals of `volume` on the stack `projections` (u, v, view) and their exact adjoint, in the form for these
-  /// devices; with `backprojector` the adjoint of another projector, for solvers that allow it (ba_gmres()). Where a
-  /// program has several operators, a `label` tells their arrays apart. Throws as project() does.
+  /// devices; with `backprojector` the adjoint of another projector, for solvers that allow it (ba_gmres()). With
+  /// `hardware_interpolation` project_fast() interpolates in the texture units. Throws as project() does.
   RayOperator(const Geometry& geometry, const Grid& volume, const Grid& projections, Projector projector,
               std::span<const DeviceModel> devices, std::optional<Projector> backprojector = std::nullopt,
-              const std::string& label = "");
+              bool hardware_interpolation = false);
+
+  /// The same with names of their own for its arrays, for programs with several operators.
+  RayOperator labelled(const std::string& label) const;
 
   const Grid& volume() const { return volume_; }
   const Grid& projections() const { return projections_; }
@@ -27,13 +30,16 @@ class RayOperator {
   Program program(const std::string& name, int largest_subset = 0) const;
   /// to = A from: `from` a volume, `to` projections.
   Step project(const std::string& from, const std::string& to) const;
+  /// The same where 1e-3 of a weight does not matter: for steps of solvers that converge for all that, but not for what
+  /// is told of their result.
+  Step project_fast(const std::string& from, const std::string& to) const;
   /// to = A^T from, or the adjoint of the other projector.
   Step backproject(const std::string& from, const std::string& to) const;
 
  private:
   Grid volume_, projections_;
-  std::string forward_prefix_, adjoint_prefix_;  // of the names of their arrays
-  std::shared_ptr<const RayProjection> forward_;
+  std::string label_;
+  std::shared_ptr<const RayProjection> forward_, fast_;  // fast_: nullptr where they are the same
   std::shared_ptr<const RayBackprojection> adjoint_;
 };
 

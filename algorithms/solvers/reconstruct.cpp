@@ -39,7 +39,8 @@ struct Work {
   }
 
   Program program(const std::vector<DeviceModel>& devices) const {
-    const RayOperator A(geometry, volume, stack, parameters.projector, devices);
+    const RayOperator A(geometry, volume, stack, parameters.projector, devices, std::nullopt,
+                        parameters.hardware_interpolation);
     Program result = solver_method(parameters.method).program(A, subsets, parameters, given);
     result.note = [](const Scalars& known) {
       const double gap = value_of(known, "relative_gap"), residual = value_of(known, "residual");

@@ -50,8 +50,8 @@ class Spdhg {
   Program declared() const {
     Program program = A_.program("spdhg", subsets_.largest());
     PenalisedSteps::declare(program, parameters_.weighted, parameters_.given_start);
-    declare(program, {volume_array("z", Lifetime::state),  // A^T r, but for what is in f
-                      {.name = "f", .lifetime = Lifetime::state, .halo_inout = true},
+    declare(program, {{.name = "z", .lifetime = Lifetime::state, .halo_inout = true},  // A^T r, but for what is in f
+                      {.name = "f", .lifetime = Lifetime::state, .halo_inout = true},  // A_s^T of the change of r
                       volume_array("ubar", Lifetime::iteration),
                       projection_array("r", Lifetime::state)});
     program.needs.iterations = parameters_.passes * subsets_.count();
@@ -106,9 +106,8 @@ class Spdhg {
     program_.each = {
         when(begins_pass, vectors_.scale(slices, slower, "tau")),
         when(refreshes, A_.backproject("r", "z")),
-        steps_.voxels("penalised_voxels", {in("x"), in("tau"), inout("z"), inout("f")}, {carry, subsets}),
-        penalty_.prox("f", "tau", "x"),
-        over_subset(A_.project("x", "p")),
+        penalty_.prox_from("z", "f", "tau", "x", carry, subsets),
+        over_subset(A_.project_fast("x", "p")),
         over_subset(steps_.rays(factor)),
         over_subset(A_.backproject("p", "f")),
     };

@@ -7,7 +7,9 @@
 namespace halocline {
 namespace {
 
-constexpr const char* file = "pdu_variant.cl";
+#include "cl/descent.clh"
+
+constexpr const char* file = "tv_term.cl";
 constexpr const char* duals[] = {"qx", "qy", "qz"};
 
 // The dual step in units of 1 / ||D||^2, and primal steps to the minimum for the q of the moment.
@@ -32,24 +34,32 @@ class TvTerm::Iteration : public PduVariant {
   explicit Iteration(const MethodParameters& parameters)
       : PduVariant(parameters, true), sums_of_certificate_(parameters.size, 4) {}
 
+  // One dual and one primal step from the minimum for the q of the moment.
   void step(Slab& slab) const {
     const Range core = slab.interior();
     dual(slab, whole_steps, core.grown(1, 0, slab.nz()));
     primal(slab, whole_steps, core);
   }
 
+  void step_from(Slab& slab, const std::string& z, const std::string& pending, double carry, double more) const {
+    const Range core = slab.interior();
+    dual(slab, whole_steps, core.grown(1, 0, slab.nz()));
+    Arguments arguments{inout(z), in(pending)};
+    push_duals(arguments);
+    arguments.insert(arguments.end(), {inout("u"), in("w")});
+    push_descent(arguments, slab, core, {1, number(carry), number(more), 0, number(parameters_.regulariser.maximum)});
+    slab.launch({file, "tv_term_prox", unweighted_options() + "-D STEP_VOLUME"}, core, arguments);
+  }
+
   // With the step `tau`, times that of the voxel where `steps` names a volume.
   void descend(Slab& slab, Range slices, const std::string& z, const std::string& u, const std::string& ubar,
                double tau, const std::string& steps, double maximum) const {
     Arguments arguments{in(z)};
-    push_reference(arguments);
-    for (const char* q : duals) arguments.emplace_back(in(q));
+    push_duals(arguments);
     arguments.insert(arguments.end(), {inout(u), out(ubar)});
     if (!steps.empty()) arguments.emplace_back(in(steps));
-    push_position(arguments, slab, slices);
-    arguments.insert(arguments.end(), {static_cast<float>(tau), static_cast<float>(parameters_.regulariser.minimum),
-                                       static_cast<float>(maximum)});
-    slab.launch({file, "pdu_variant_descend", unweighted_options() + (steps.empty() ? "" : "-D STEP_VOLUME")}, slices,
+    push_descent(arguments, slab, slices, {number(tau), 0, 0, 0, number(maximum)});
+    slab.launch({file, "tv_term_descend", unweighted_options() + (steps.empty() ? "" : "-D STEP_VOLUME")}, slices,
                 arguments);
   }
 
@@ -59,10 +69,9 @@ class TvTerm::Iteration : public PduVariant {
     for (const char* q : duals) arguments.emplace_back(inout(q));
     push_position(arguments, slab, slices);
     if (parameters_.regulariser.variation == Variation::huber)
-      arguments.emplace_back(
-          static_cast<float>(step * parameters_.regulariser.huber_delta.value() / parameters_.lambda));
-    arguments.insert(arguments.end(), {static_cast<float>(step), static_cast<float>(parameters_.lambda)});
-    slab.launch({file, "pdu_variant_dual", unweighted_options()}, slices, arguments);
+      arguments.emplace_back(number(step * parameters_.regulariser.huber_delta.value() / parameters_.lambda));
+    arguments.insert(arguments.end(), {number(step), number(parameters_.lambda)});
+    slab.launch({"pdu_variant.cl", "pdu_variant_dual", unweighted_options()}, slices, arguments);
   }
 
   void polish(Slab& slab, const std::string& z, const std::string& u, const std::string& ubar, double maximum) const {
@@ -79,8 +88,7 @@ class TvTerm::Iteration : public PduVariant {
     Arguments arguments = states(x, z);
     arguments.emplace_back(out("partials"));
     push_rest(arguments, slab);
-    sums_of_certificate_.launch(slab, file, "pdu_variant_certificate", slab.interior(), arguments,
-                                unweighted_options());
+    sums_of_certificate_.launch(slab, file, "tv_term_certificate", slab.interior(), arguments, unweighted_options());
   }
 
   void gap_map(Slab& slab, const std::string& x, const std::string& z, const std::string& map, double maximum) const {
@@ -88,15 +96,24 @@ class TvTerm::Iteration : public PduVariant {
     arguments.emplace_back(out(map));
     push_rest(arguments, slab);
     arguments.emplace_back(static_cast<float>(maximum));
-    slab.launch({file, "pdu_variant_gap_map", unweighted_options()}, slab.interior(), arguments);
+    slab.launch({file, "tv_term_gap_map", unweighted_options()}, slab.interior(), arguments);
   }
 
  private:
+  static float number(double value) { return static_cast<float>(value); }
   Arguments states(const std::string& x, const std::string& z) const {
     Arguments arguments{in(x), in(z)};
+    push_duals(arguments);
+    return arguments;
+  }
+  void push_duals(Arguments& arguments) const {
     push_reference(arguments);
     for (const char* q : duals) arguments.emplace_back(in(q));
-    return arguments;
+  }
+  void push_descent(Arguments& arguments, const Slab& slab, Range slices, Descent descent) const {
+    descent.lowest = number(parameters_.regulariser.minimum);
+    push_position(arguments, slab, slices);
+    arguments.emplace_back(argument_struct(descent));
   }
   void push_rest(Arguments& arguments, Slab& slab) const {
     push_position(arguments, slab, slab.interior());
@@ -117,7 +134,7 @@ void TvTerm::declare(Program& program) const {
   if (parameters_.regulariser.guided) needs.arrays.push_back({.name = "reference", .lifetime = Lifetime::input});
   needs.halo_low = std::max(needs.halo_low, 1);
   needs.halo_high = std::max(needs.halo_high, 1);
-  for (const char* kernel : {"pdu_variant_dual", "pdu_variant_primal", "pdu_variant_certificate"})
+  for (const char* kernel : {"pdu_variant_dual", "tv_term_prox", "tv_term_certificate"})
     needs.kernels.emplace_back(kernel);
 }
 
@@ -142,6 +159,19 @@ Step TvTerm::prox(const std::string& f, const std::string& tau, const std::strin
             .halo_low = 1,
             .halo_high = 1};
   step.work = [iteration = iteration_](Slab& slab, const WorkRange&, const Scalars&) { iteration->step(slab); };
+  return step;
+}
+
+Step TvTerm::prox_from(const std::string& z, const std::string& pending, const std::string& tau, const std::string& x,
+                       Value carry, Value more) const {
+  Step step{.name = "tv_prox",
+            .arrays = with_duals({inout(z), in(pending), in(tau), inout(x)}, Access::inout),
+            .names = {{"w", tau}, {"u", x}},
+            .halo_low = 1,
+            .halo_high = 1};
+  step.work = [=, iteration = iteration_](Slab& slab, const WorkRange&, const Scalars& scalars) {
+    iteration->step_from(slab, z, pending, carry(scalars), more(scalars));
+  };
   return step;
 }
 

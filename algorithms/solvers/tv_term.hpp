@@ -34,6 +34,10 @@ class TvTerm {
   /// from the x and q that it finds; `f`, `tau`, `x` are volumes of the program. Where tau > 0 enough such steps give
   /// the minimiser; solvers that call it with a slowly changing f need one (q is kept).
   Step prox(const std::string& f, const std::string& tau, const std::string& x) const;
+  /// The same towards argmin sum (x_i - f_i)^2 / (2 tau_i) + lambda TV(x) for f = x - tau (z + more pending), where z
+  /// first gets carry pending.
+  Step prox_from(const std::string& z, const std::string& pending, const std::string& tau, const std::string& x,
+                 Value carry, Value more) const;
   /// An iteration of Chambolle & Pock 2011 (algorithm 1) for min <z, u> + lambda TV(u) over minimum <= u <= maximum,
   /// which improves q for the data term's gradient z.
   Step polish(const std::string& z, const std::string& u, const std::string& ubar, Value maximum) const;
@@ -43,7 +47,7 @@ class TvTerm {
                    Value dual_step) const;
   /// ||D||^2, in 1/mm^2.
   double gradient_norm2() const;
-  /// Told the sums of cl/pdu_variant.cl's pdu_variant_certificate for x and the data term's gradient z.
+  /// Told the sums of cl/tv_term.cl's tv_term_certificate for x and the data term's gradient z.
   Step certificate(const std::string& x, const std::string& z,
                    std::function<void(std::span<const double>, Scalars&)> told) const;
   /// map = the part of each voxel in the gap over values up to `maximum`.

@@ -37,16 +37,17 @@ class ViewSubsets {
   std::vector<std::int64_t> begins_;
 };
 
-/// The views of `stack` in another order, read view by view.
+/// Views of `stack` in another order, or some of them, read view by view.
 class SortedViews : public VolumeSource {
  public:
   /// View n is view order[n] of `stack`, which the caller keeps alive.
   SortedViews(const VolumeSource& stack, std::vector<int> order);
-  const Grid& grid() const override { return stack_.grid(); }
+  const Grid& grid() const override { return grid_; }
   void read(std::size_t first, std::size_t count, float* to) const override;
 
  private:
   const VolumeSource& stack_;
+  Grid grid_;
   std::vector<int> order_;
 };
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "algorithms/solvers/penalty_strength.hpp"
 #include "apps/checkpoint/checkpoint_file.hpp"
 #include "apps/checkpoint/interruptions.hpp"
 #include "apps/commands/reconstruct_inputs.hpp"
@@ -51,6 +52,19 @@ RunOptions run_options(const Job& job, const ReconstructCommand& command, const 
   return options;
 }
 
+void choose_lambda(Job& job, ReconstructCommand& command, const ReconstructWork& work,
+                   const ReconstructionInputs& inputs) {
+  RunOptions options = job.run_options();
+  const PenaltyStrength chosen = job.timed("choose lambda", [&] {
+    return choose_strength(inputs, work.geometry, work.grid, command.parameters, job.devices(), options);
+  });
+  command.parameters.lambda = chosen.lambda;
+  for (const StrengthTrial& trial : chosen.trials)
+    job.results()["strengths"].push_back({{"lambda", trial.lambda}, {"misfit", trial.misfit}});
+  job.say(fmt::format("--lambda {:.4g}: with it half of the views predict the others best, of {} strengths",
+                      chosen.lambda, chosen.trials.size()));
+}
+
 void finish(Job& job, const ReconstructCommand& command, Checkpoint* checkpoint, const RunResult& run, double passes) {
   const auto by = run.stopped_by;
   finish_checkpoint(job, checkpoint, by == StoppedBy::interrupt || by == StoppedBy::time);
@@ -78,6 +92,7 @@ void run_reconstruct(Job& job, ReconstructCommand& command) {
   std::unique_ptr<ImageSink> map;
   if (!command.gap_map.empty()) map = job.create(command.gap_map, work.grid, {});
   const ReconstructVolumes volumes(job, command, work);
+  if (command.chooses_lambda) choose_lambda(job, command, work, volumes.inputs());
   if (checkpoint) begin_checkpoint(job, *checkpoint, command, work, volumes.inputs());
   const RunOptions options = run_options(job, command, work, checkpoint.get());
   const ReconstructionResult result = job.timed("reconstruct", [&] {

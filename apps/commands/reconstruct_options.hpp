@@ -17,7 +17,7 @@ class App;
 namespace halocline {
 
 struct ReconstructCommand {
-  std::string input, geometry, output, projector = "joseph";
+  std::string input, geometry, output, projector = "joseph", interpolation = "exact";
   ProjectionOptions projections;
   bool counts = false;
   CountsArguments counts_arguments;
@@ -28,6 +28,7 @@ struct ReconstructCommand {
   GridOptions grid;
   ReconstructionParameters parameters;
   std::optional<double> lambda, alpha;
+  bool chooses_lambda = false;
   RegulariserOptions penalty;
   std::string init;  // fdk, zero, a path; empty: by the method
   std::string gap_map;
