@@ -38,7 +38,8 @@ void add_solver_options(CLI::App& sub, ReconstructCommand& command) {
   sub.add_option("--projector", command.projector, "Line integrals and their exact adjoint by this method")
       ->check(CLI::IsMember(projector_names()));
   sub.add_option("--interpolation", command.interpolation,
-                 "hardware: methods with a penalty project in the GPU's texture units, with the exact adjoint; the "
+                 "hardware: methods with a penalty, and ba-gmres, project in the GPU's texture units, with the exact "
+                 "adjoint; the "
                  "certificate goes by exact projections all the same")
       ->check(CLI::IsMember({"exact", "hardware"}));
   sub.add_option("--relaxation", p.relaxation, "How far each step goes, between 0 and 2")->type_name("W");

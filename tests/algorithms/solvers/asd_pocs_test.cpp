@@ -170,11 +170,11 @@ TEST(AsdPocs, NamesTheParameter) {
   EXPECT_THAT(message({.passes = 0}), HasSubstr("`passes` is 0; expected at least 1"));
   EXPECT_THAT(message({.relaxation = 2}), HasSubstr("`relaxation` is 2"));
   EXPECT_THAT(message({.relaxation_factor = 1.1}),
-              HasSubstr("`relaxation_factor` is 1.1; expected a number above 0, at most 1"));
-  EXPECT_THAT(message({.descent_steps = 0}), HasSubstr("`descent_steps` is 0"));
-  EXPECT_THAT(message({.descent_length = 0}), HasSubstr("`descent_length` is 0"));
-  EXPECT_THAT(message({.descent_factor = 2}), HasSubstr("`descent_factor` is 2"));
-  EXPECT_THAT(message({.largest_ratio = -1}), HasSubstr("`largest_ratio` is -1"));
+              HasSubstr("relaxation_factor is 1.1; expected a number above 0, at most 1"));
+  EXPECT_THAT(message({.descent_steps = 0}), HasSubstr("descent_steps is 0"));
+  EXPECT_THAT(message({.descent_length = 0}), HasSubstr("descent_length is 0"));
+  EXPECT_THAT(message({.descent_factor = 2}), HasSubstr("descent_factor is 2"));
+  EXPECT_THAT(message({.largest_ratio = -1}), HasSubstr("largest_ratio is -1"));
   EXPECT_THAT(message({.data_distance = -1}), HasSubstr("data_distance is -1; expected 0 or more"));
 }
 
