@@ -190,14 +190,12 @@ class StepRun {
 
   void deliver(const std::string& name, VolumeSink& sink) {
     sink.begin();
-    if (plan_.resident)
-      return partitions_->each([&](Partition& partition) { partition.deliver(name, sink); });
+    if (plan_.resident) return partitions_->each([&](Partition& partition) { partition.deliver(name, sink); });
     const std::size_t voxels = program_.needs.size[0] * program_.needs.size[1] * program_.needs.size[2];
     std::vector<float> piece(voxels_in_a_piece);
     for (std::size_t first = 0; first < voxels; first += voxels_in_a_piece) {
       const std::size_t count = std::min(voxels_in_a_piece, voxels - first);
-      transport_.get(name, first * sizeof(float), count * sizeof(float),
-                     reinterpret_cast<std::byte*>(piece.data()));
+      transport_.get(name, first * sizeof(float), count * sizeof(float), reinterpret_cast<std::byte*>(piece.data()));
       sink.write(first, count, piece.data());
     }
   }
