@@ -102,6 +102,11 @@ void add_objective_options(CLI::App& sub, ReconstructCommand& command) {
 
 void add_end_options(CLI::App& sub, ReconstructCommand& command) {
   const char* group = "End of the run";
+  sub.add_option(
+         "--plot", command.plot,
+         "Also a picture (.png) of how the relative gap fell from pass to pass, or without a penalty the residual")
+      ->type_name("FILE")
+      ->group(group);
   sub.add_option("--time-limit", command.time_limit,
                  "End after so many seconds of iterations with what there is then. Default: none")
       ->check(positive_number())
