@@ -17,6 +17,6 @@ std::size_t bench_size();
 /// copy_bandwidth() of volumes of bench_size(), measured once.
 double bench_copy_bandwidth();
 /// Seconds by the wall of work() from an idle device to an idle device; the first call, which compiles, is not counted.
-void measure(benchmark::State& state, Slab& slab, const std::function<void()>& work);
+void measure(benchmark::State& state, DeviceSlab& slab, const std::function<void()>& work);
 
 }  // namespace halocline

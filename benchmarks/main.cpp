@@ -26,7 +26,7 @@ double bench_copy_bandwidth() {
   return bandwidth;
 }
 
-void measure(benchmark::State& state, Slab& slab, const std::function<void()>& work) {
+void measure(benchmark::State& state, DeviceSlab& slab, const std::function<void()>& work) {
   work();
   slab.wait();
   for (auto _ : state) state.SetIterationTime(seconds_of(slab, work));

@@ -5,6 +5,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <sstream>
 
 #include "host/captured_stderr.hpp"
@@ -14,11 +15,20 @@
 namespace halocline {
 namespace {
 
+// As the compiler counts: a line `#line 7` makes the next one number 7.
 std::string numbered(const std::string& source) {
   std::istringstream in(source);
   std::string line, result;
-  for (int number = 1; std::getline(in, line); ++number) result += fmt::format("{:4} {}\n", number, line);
+  for (int number = 1; std::getline(in, line); ++number) {
+    result += fmt::format("{:4} {}\n", number, line);
+    if (line.starts_with("#line ")) number = std::atoi(line.c_str() + 6) - 1;
+  }
   return result;
+}
+
+// Files of the library lie in cl/, texts that others keep do not.
+std::string shown_name(const std::string& file) {
+  return file.ends_with(".cl") ? "cl/" + file : file;
 }
 
 std::string options_for(const DeviceState& state, const KernelSpec& spec) {
@@ -43,7 +53,7 @@ cl::Program build_from_source(DeviceState& state, const KernelSpec& spec, const 
     } catch (const cl::Error&) {
       log = "(no log)";
     }
-    throw BuildError(fmt::format("cl/{} does not compile on {} ({}) with options \"{}\":\n{}\n{}", spec.file,
+    throw BuildError(fmt::format("{} does not compile on {} ({}) with options \"{}\":\n{}\n{}", shown_name(spec.file),
                                  state.info.name, cl_error_name(error.err()), options, log, numbered(source)),
                      state.info.name);
   }
@@ -109,7 +119,8 @@ CompiledKernel& kernel_of(DeviceState& state, const KernelSpec& spec) {
     const cl::Kernel kernel(program, spec.kernel.c_str());
     return state.kernels.emplace(name, CompiledKernel{kernel, limits_of(state, kernel)}).first->second;
   } catch (const cl::Error& error) {
-    throw_cl_error(error.err(), "clCreateKernel", fmt::format("{} in cl/{}", spec.kernel, spec.file), state.info.name);
+    throw_cl_error(error.err(), "clCreateKernel", fmt::format("{} in {}", spec.kernel, shown_name(spec.file)),
+                   state.info.name);
   }
 }
 

@@ -10,6 +10,8 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <mutex>
 #include <set>
 #include <sstream>
 
@@ -96,7 +98,25 @@ std::optional<std::string> read_file(const fs::path& path) {
   return text;
 }
 
+// Of this process, by the names that they got.
+struct KeptTexts {
+  std::mutex mutex;
+  std::map<std::string, std::string> texts;
+};
+KeptTexts& kept_texts() {
+  static KeptTexts kept;
+  return kept;
+}
+
+std::optional<std::string> kept_text(const std::string& name) {
+  auto& kept = kept_texts();
+  const std::lock_guard lock(kept.mutex);
+  const auto found = kept.texts.find(name);
+  return found == kept.texts.end() ? std::nullopt : std::optional(found->second);
+}
+
 std::string raw_source(const std::string& file) {
+  if (auto text = kept_text(file)) return *std::move(text);
   const auto folder = environment("HALOCLINE_CL_PATH");
   if (!folder.empty()) {
     if (auto text = read_file(fs::path(folder) / file)) return *std::move(text);
@@ -206,6 +226,14 @@ std::string kernel_source(const std::string& file) {
   std::set<std::string> once;
   resolve(file, open, once, result);
   return result;
+}
+
+std::string keep_kernel_text(const std::string& name, const std::string& text) {
+  auto& kept = kept_texts();
+  std::string file = fmt::format("{} ({:016x})", name, fnv1a(text));
+  const std::lock_guard lock(kept.mutex);
+  kept.texts.emplace(file, text);
+  return file;
 }
 
 }  // namespace halocline

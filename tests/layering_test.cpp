@@ -27,8 +27,8 @@ const std::vector<std::string> layers{"cl", "host", "scheduling", "algorithms", 
 const std::map<std::string, std::vector<std::string>> rooms{
     {"scheduling", {"planning", "slabs", "profiling", "transport", "execution"}},
     {"algorithms",
-     {"support", "validation", "geometry", "phantoms", "preprocessing", "projectors", "fdk", "alignment", "checks",
-      "noise", "denoisers", "tuning", "denoise", "solvers", "metrics"}},
+     {"support", "validation", "geometry", "phantoms", "preprocessing", "projectors", "expressions", "fdk", "alignment",
+      "checks", "noise", "denoisers", "tuning", "denoise", "solvers", "metrics"}},
     {"apps", {"io", "drawing", "job", "checkpoint", "options", "commands"}}};
 
 struct Source {

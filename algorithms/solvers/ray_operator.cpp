@@ -62,6 +62,12 @@ RayOperator::RayOperator(const Geometry& geometry, const Grid& volume, const Gri
   }
 }
 
+RayOperator RayOperator::labelled(const std::string& label) const {
+  RayOperator result = *this;
+  result.label_ = label;
+  return result;
+}
+
 Program RayOperator::program(const std::string& name, int largest_subset) const {
   const Requirements forward = forward_->requirements();
   Program program;
@@ -70,9 +76,9 @@ Program RayOperator::program(const std::string& name, int largest_subset) const 
   program.needs.size = forward.size;
   program.needs.over = Domain::views;
   program.needs.stack = forward.stack;
-  add_start(program, forward_, forward_prefix);
-  if (fast_) add_start(program, fast_, fast_prefix);
-  add_start(program, adjoint_, adjoint_prefix);
+  add_start(program, forward_, label_ + forward_prefix);
+  if (fast_) add_start(program, fast_, label_ + fast_prefix);
+  add_start(program, adjoint_, label_ + adjoint_prefix);
   if (largest_subset > 0 && static_cast<std::size_t>(largest_subset) < forward.stack[2])
     program.needs.largest_part = program.needs.preferred_batch = largest_subset;
   program.detector_rows = adjoint_->requirements().detector_rows;
@@ -95,15 +101,15 @@ Step step_of(const auto& method, const std::string& from, const std::string& to,
 }  // namespace
 
 Step RayOperator::project(const std::string& from, const std::string& to) const {
-  return step_of(forward_, from, to, forward_prefix);
+  return step_of(forward_, from, to, label_ + forward_prefix);
 }
 
 Step RayOperator::project_fast(const std::string& from, const std::string& to) const {
-  return fast_ ? step_of(fast_, from, to, fast_prefix) : project(from, to);
+  return fast_ ? step_of(fast_, from, to, label_ + fast_prefix) : project(from, to);
 }
 
 Step RayOperator::backproject(const std::string& from, const std::string& to) const {
-  return step_of(adjoint_, from, to, adjoint_prefix);
+  return step_of(adjoint_, from, to, label_ + adjoint_prefix);
 }
 
 }  // namespace halocline

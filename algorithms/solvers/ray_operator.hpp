@@ -26,6 +26,9 @@ class RayOperator {
   RayOperator(const Geometry& geometry, const Grid& volume, const Grid& projections, Projector projector,
               std::span<const DeviceModel> devices, const RayOperatorForms& forms = {});
 
+  /// The same with names of their own for its arrays, for programs with several operators.
+  RayOperator labelled(const std::string& label) const;
+
   const Grid& volume() const { return volume_; }
   const Grid& projections() const { return projections_; }
   /// A program without steps: sizes, and what the kernels of A and A^T need. Of a solver that works on subsets, whose
@@ -41,6 +44,7 @@ class RayOperator {
 
  private:
   Grid volume_, projections_;
+  std::string label_;
   std::shared_ptr<const RayProjection> forward_, fast_;  // fast_: nullptr where they are the same
   std::shared_ptr<const BackprojectionMethod> adjoint_;
 };

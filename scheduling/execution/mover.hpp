@@ -36,6 +36,8 @@ class Mover {
   /// A kept array that stays here: the slab's slices with their halos, or all views; and back.
   void load_whole(const std::string& name);
   void save_whole(const std::string& name);
+  /// The plan has more arrays.
+  void refresh() { places_ = places_of(plan_); }
   Place place(const std::string& name) const { return places_.at(name); }
 
  private:

@@ -77,6 +77,15 @@ void Partition::perform(const Step& step, const Scalars& scalars, const std::fun
   slab_.wait();
 }
 
+void Partition::enqueue(const Step& step, const Scalars& scalars) {
+  constexpr std::size_t in_flight = 8;
+  const auto& stack = plan_.requirements.stack;
+  const Visit visit{number(), {0, static_cast<std::int64_t>(stack[2])}, {0, static_cast<std::int64_t>(stack[1])}};
+  bring(visit, {});
+  work(step, visit, scalars);
+  slab_.mark_step(in_flight);
+}
+
 void Partition::work(const Step& step, const Visit& visit, const Scalars& scalars) {
   const Slab::Names names(slab_, step.names);
   if (visit.prepares && step.prepare) step.prepare(slab_);
@@ -144,6 +153,17 @@ void Partition::fetch_halo(const Step& step, const std::string& name) {
 
 void Partition::save(const std::string& name) {
   if (holds(name)) mover_.save_whole(name);
+}
+
+void Partition::load(const std::string& name) {
+  if (!holds(name)) return;
+  mover_.load_whole(name);
+  slab_.wait();
+}
+
+void Partition::add(const ArrayNeed& need) {
+  slab_.add(need, plan_, device_);
+  mover_.refresh();
 }
 
 void Partition::deliver(const std::string& name, VolumeSink& sink) {

@@ -21,12 +21,18 @@ class Partition {
   void start(const std::vector<std::string>& to_load);
   /// The visits of a step. `checked` is called before each.
   void perform(const Step& step, const Scalars& scalars, const std::function<void()>& checked);
+  /// The same of a step that finds all its arrays here and sums nothing up: its kernels are enqueued.
+  void enqueue(const Step& step, const Scalars& scalars);
+  void wait() { slab_.wait(); }
   /// Slices of a volume that neighbours read in this step go to the transport; those that this device reads of theirs
   /// come from there.
   void offer_halo(const Step& step, const std::string& name);
   void fetch_halo(const Step& step, const std::string& name);
-  /// What stays here of a kept array goes to the transport.
+  /// What stays here of a kept array goes to the transport, or comes from there.
   void save(const std::string& name);
+  void load(const std::string& name);
+  /// The plan has another array.
+  void add(const ArrayNeed& need);
   /// The interior of the output goes to the sink.
   void deliver(const std::string& name, VolumeSink& sink);
   bool holds(const std::string& name) const { return mover_.place(name) != Place::home; }

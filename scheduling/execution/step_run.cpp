@@ -1,16 +1,15 @@
 // Programs of any steps: visits to slabs and batches (Form::steps).
 #include <algorithm>
 #include <chrono>
-#include <limits>
+#include <optional>
 
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
 #include "host/thread_pool.hpp"
 #include "scheduling/execution/checkpoint_store.hpp"
 #include "scheduling/execution/checkpoint_timer.hpp"
-#include "scheduling/execution/device_threads.hpp"
 #include "scheduling/execution/forms.hpp"
-#include "scheduling/execution/partition.hpp"
+#include "scheduling/execution/partitions.hpp"
 #include "scheduling/execution/run_support.hpp"
 #include "scheduling/planning/program_plan.hpp"
 #include "scheduling/planning/second_buffers.hpp"
@@ -128,59 +127,14 @@ class StepRun {
                  again = restored && need.lifetime != Lifetime::iteration;
       if (need.lifetime == Lifetime::input || again || first) to_load.push_back(name);
     }
-    for (const auto& slab : plan_.slabs) partitions_[slab.device] = nullptr;
-    threads_.each(plan_, [&](int device) {
-      auto partition = std::make_unique<Partition>(program_, plan_, device, devices_[static_cast<std::size_t>(device)],
-                                                   transport_, traffic_);
-      partition->start(to_load);
-      partitions_.at(device) = std::move(partition);
-    });
+    partitions_.emplace(program_, plan_, devices_, transport_, traffic_, threads_);
+    partitions_->each([&](Partition& partition) { partition.start(to_load); });
     if (plan_.slabs.size() > 1) return;
     for (const auto& name : program_.given)
       if (places_of(plan_).at(name) != Place::home) transport_.drop(name);
   }
 
-  void perform(const Step& step) {
-    if (step.due && !step.due(scalars_)) return;
-    exchange_halos(step);
-    transport_.begin_step();
-    threads_.each(plan_, [&](int device) {
-      try {
-        partitions_.at(device)->perform(step, scalars_, check_interrupt);
-      } catch (...) {
-        transport_.fail();
-        throw;
-      }
-    });
-    for (const auto& name : volumes_to_replace(program_, step, plan_)) transport_.swap(name, next_name(name));
-    if (step.reduced) step.reduced(added_sums(step), scalars_);
-  }
-
-  void exchange_halos(const Step& step) {
-    for (const auto& name : volumes_to_share(program_, step, plan_)) {
-      threads_.each(plan_, [&](int device) { partitions_.at(device)->offer_halo(step, name); });
-      threads_.each(plan_, [&](int device) { partitions_.at(device)->fetch_halo(step, name); });
-    }
-  }
-
-  std::vector<double> added_sums(const Step& step) const {
-    const Range all{0, static_cast<std::int64_t>(program_.needs.size[2])};
-    const Range range = step.over == Domain::slices ? all : views_of(step, program_.needs, scalars_);
-    const auto values = static_cast<std::size_t>(step.sums), count = static_cast<std::size_t>(range.count());
-    std::vector<double> parts(2 * values * count), result;
-    transport_.get(sums_home, 2 * values * sizeof(double) * static_cast<std::size_t>(range.begin),
-                   parts.size() * sizeof(double), reinterpret_cast<std::byte*>(parts.data()));
-    for (std::size_t value = 0; value < values; ++value) {
-      double high = 0, low = 0, largest = -std::numeric_limits<double>::infinity();
-      for (std::size_t n = 0; n < count; ++n) {
-        largest = std::max(largest, parts[2 * (n * values + value)]);
-        high += parts[2 * (n * values + value)];
-        low += parts[2 * (n * values + value) + 1];
-      }
-      result.push_back(step.largest ? largest : high + low);
-    }
-    return result;
-  }
+  void perform(const Step& step) { partitions_->perform(step, scalars_, check_interrupt); }
 
   void report(int done) const {
     if (!options_.progress) return;
@@ -196,7 +150,7 @@ class StepRun {
     for (const auto& array : state_arrays(plan_.requirements)) {
       if (places_of(plan_).at(array.name) == Place::home) continue;
       if (plan_.slabs.size() == 1) transport_.hold(array.name, array.bytes);
-      threads_.each(plan_, [&](int device) { partitions_.at(device)->save(array.name); });
+      partitions_->each([&](Partition& partition) { partition.save(array.name); });
     }
     RunState state;
     state.iterations = done;
@@ -236,14 +190,12 @@ class StepRun {
 
   void deliver(const std::string& name, VolumeSink& sink) {
     sink.begin();
-    if (plan_.resident)
-      return threads_.each(plan_, [&](int device) { partitions_.at(device)->deliver(name, sink); });
+    if (plan_.resident) return partitions_->each([&](Partition& partition) { partition.deliver(name, sink); });
     const std::size_t voxels = program_.needs.size[0] * program_.needs.size[1] * program_.needs.size[2];
     std::vector<float> piece(voxels_in_a_piece);
     for (std::size_t first = 0; first < voxels; first += voxels_in_a_piece) {
       const std::size_t count = std::min(voxels_in_a_piece, voxels - first);
-      transport_.get(name, first * sizeof(float), count * sizeof(float),
-                     reinterpret_cast<std::byte*>(piece.data()));
+      transport_.get(name, first * sizeof(float), count * sizeof(float), reinterpret_cast<std::byte*>(piece.data()));
       sink.write(first, count, piece.data());
     }
   }
@@ -262,7 +214,7 @@ class StepRun {
   InProcessTransport transport_;
   std::string output_name_;
   DeviceThreads threads_;
-  std::map<int, std::unique_ptr<Partition>> partitions_;  // by device
+  std::optional<Partitions> partitions_;
   RunResult result_;
 };
 

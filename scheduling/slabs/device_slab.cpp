@@ -19,6 +19,20 @@ DeviceSlab::~DeviceSlab() {
   } catch (const std::exception&) {  // the error that ended the run is already on its way
   }
 }
+
+void DeviceSlab::add(const ArrayNeed& need, const Plan& plan, int device_index) {
+  std::int64_t slices = 0, rows = 0;
+  for (const auto& slab : plan.slabs)
+    if (slab.device == device_index) {
+      slices = std::max(slices, slab.extended.count());
+      rows = std::max(rows, slab.rows.count());
+    }
+  Array array;
+  array.need = need;
+  array.buffer = device_.buffer(need.name, array_bytes(need, requirements_, slices, rows, plan.batch));
+  arrays_.emplace(need.name, std::move(array));
+}
+
 void DeviceSlab::move_to(const SlabPlan& slab) {
   plan_ = slab;
 }

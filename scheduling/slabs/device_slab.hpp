@@ -22,6 +22,8 @@ class DeviceSlab : public Slab {
   /// Waits for what is in flight, so that host memory and arrays outlive their commands.
   ~DeviceSlab();
 
+  /// Allocates another array, no image, that `plan` has beside those that the slab was made with.
+  void add(const ArrayNeed& need, const Plan& plan, int device_index);
   /// From now on the arrays hold another slab of the same device. Contents stay as they are.
   void move_to(const SlabPlan& slab);
   /// Copies slices (global numbers) of a volume or slice array from/to host memory that holds slices from `host_begin`

@@ -24,6 +24,11 @@ void InProcessTransport::hold(const std::string& array, std::byte* memory) {
   elsewhere_[array] = memory;
 }
 
+void InProcessTransport::give_back(const std::string& array) {
+  elsewhere_.erase(array);
+  sources_.erase(array);
+}
+
 const std::byte* InProcessTransport::memory_of(const std::string& array) const {
   const auto found = elsewhere_.find(array);
   return found != elsewhere_.end() ? found->second : arrays_.at(array).data();

@@ -20,6 +20,8 @@ class InProcessTransport : public Transport {
   void hold(const std::string& array, const VolumeSource& source);
   /// One that lies there already.
   void hold(const std::string& array, std::byte* memory);
+  /// What lies elsewhere is no longer used.
+  void give_back(const std::string& array);
   /// From now on two arrays of hold(array, bytes) have each other's contents.
   void swap(const std::string& a, const std::string& b) { arrays_.at(a).swap(arrays_.at(b)); }
   /// Gives the memory of such an array back.

@@ -233,5 +233,16 @@ TEST_F(KernelSourceTest, refusesACircle) {
   EXPECT_THROW(kernel_source("a.cl"), InputError);
 }
 
+TEST(KernelTexts, ThatAreNoFilesGoByTheirContents) {
+  const std::string text = "#include \"extent.clh\"\n#line 1\n__kernel void k() {}\n";
+  const std::string name = keep_kernel_text("mine", text);
+  EXPECT_EQ(keep_kernel_text("mine", text), name);
+  EXPECT_NE(keep_kernel_text("mine", text + " "), name);
+  EXPECT_NE(keep_kernel_text("yours", text), name);
+  EXPECT_THAT(name, HasSubstr("mine ("));
+  EXPECT_THAT(kernel_source(name), HasSubstr("} Extent;"));
+  EXPECT_THAT(kernel_source(name), HasSubstr("#line 1\n__kernel void k() {}\n"));
+}
+
 }  // namespace
 }  // namespace halocline

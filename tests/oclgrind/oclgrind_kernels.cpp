@@ -7,6 +7,8 @@
 #include <functional>
 
 #include "algorithms/denoisers/registry.hpp"
+#include "algorithms/expressions/context.hpp"
+#include "algorithms/expressions/expression.hpp"
 #include "algorithms/fdk/fdk.hpp"
 #include "algorithms/fdk/row_filter_trial.hpp"
 #include "algorithms/fdk/slices.hpp"
@@ -117,11 +119,15 @@ void run_solvers(const Devices& devices, const std::string& method) {
   scene.geometry.views.resize(3);
   scene.projections.size[2] = 3;
   const Volume stack = reference::random_volume(scene.projections, 4);
+  const MemorySource source(stack);
   Volume volume = Volume::uninitialised(scene.grid);
   for (auto options : {RunOptions(), two_slabs()}) {
     options.plan.batch = 2;
     MemorySink sink(volume);
-    reconstruct(MemorySource(stack), scene.geometry, sink, {.method = method, .iterations = 2}, devices, options);
+    ReconstructionParameters parameters;
+    parameters.method = method;
+    parameters.passes = 2;
+    reconstruct({.projections = &source}, scene.geometry, sink, parameters, devices, options);
   }
 }
 
@@ -273,6 +279,24 @@ void run_bench(const Devices& devices, bool image) {
   slab.copy({{"from", 16, "sums", 32, 160}, {"from", 64, "others", 0, 1200}});  // whole words, in one command
 }
 
+// Kernels that are written for formulas, on one slab and several.
+void run_expressions(const Devices& devices) {
+  namespace hx = expressions;
+  for (const int slabs : {0, 3})
+    for (const std::size_t columns : {9, 12}) {
+      PlanOptions options;
+      options.minimum_slabs = slabs;
+      const hx::Context on(devices, options);
+      const hx::Space space = on.volume({.size = {columns, 10, 6}});
+      hx::Array x = hx::uniform(space, 1), y = hx::uniform(space, 2);
+      x += 0.5 * y / (1 + abs(x));
+      y = shift(x, 1, -2) + gradient(x, 2);
+      value(norm(1.2 * x + y));
+      x = adjoint_gradient(y, 0);
+      value(sum(x) + dot(x, gradient(y, 1)));
+    }
+}
+
 std::vector<std::function<void(const Devices&)>> cases() {
   std::vector<std::function<void(const Devices&)>> all;
   const KernelVariants plain, float_pairs{.fp64 = false}, for_gpus{.gpu = true};
@@ -317,6 +341,7 @@ std::vector<std::function<void(const Devices&)>> cases() {
     all.push_back([=](const Devices& devices) { run_projectors(devices, name); });
   for (const std::string& method : reconstruction_methods())
     all.push_back([=](const Devices& devices) { run_solvers(devices, method); });
+  all.push_back(run_expressions);
   for (const auto& scan : {std::array{0.0, 43.0}, {50.0, 60.0}, {50.0, 43.0}})
     all.push_back([=](const Devices& devices) { run_ends(devices, scan[0], scan[1]); });
   for (const bool hardware : {false, true})

@@ -1,0 +1,203 @@
+#include "algorithms/expressions/array.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "algorithms/expressions/expression.hpp"
+#include "algorithms/expressions/recorder.hpp"
+#include "algorithms/support/philox.hpp"
+#include "host/error.hpp"
+#include "host/thread_pool.hpp"
+
+namespace halocline::expressions {
+namespace {
+
+// The same number for every element.
+struct Everywhere {
+  Scalar value;
+  static void write(std::vector<Op>& code) { code.push_back(Op::scalar); }
+  void collect(Leaves& leaves) const { leaves.scalars.push_back(value); }
+};
+
+const char* name_of(ArrayKind kind) {
+  return kind == ArrayKind::volume ? "a volume" : "projections";
+}
+
+// Throws if the arrays of an expression are not all of one space; which one they are of.
+const Storage& only_space(const Leaves& leaves) {
+  const Storage& first = *leaves.arrays.front().storage;
+  for (const Operand& operand : leaves.arrays) {
+    const Storage& other = *operand.storage;
+    if (other.kind == first.kind && other.recorder.lock() == first.recorder.lock()) continue;
+    throw InputError({.what = "an expression",
+                      .found = other.kind == first.kind
+                                   ? "of arrays of two Contexts"
+                                   : fmt::format("of {} and {}", name_of(first.kind), name_of(other.kind)),
+                      .expected = "arrays of one space",
+                      .remedy = "bring one to the space of the other with an operator, or with read() and load()"});
+  }
+  return first;
+}
+
+bool is_through(const Operand& operand) {
+  const bool beside = operand.reading == Op::shifted ? operand.by != 0 : reads_neighbours(operand.reading);
+  return beside && operand.axis == 2;
+}
+
+// Whether the target of a statement that reads it has to be other memory.
+bool needs_other_memory(const Leaves& leaves, const Storage* target) {
+  const auto& arrays = leaves.arrays;
+  const bool reads_it =
+      std::any_of(arrays.begin(), arrays.end(), [&](const Operand& each) { return each.storage.get() == target; });
+  const bool neighbours_of_it = std::any_of(arrays.begin(), arrays.end(), [&](const Operand& each) {
+    return each.storage.get() == target && reads_neighbours(each.reading);
+  });
+  return neighbours_of_it || (reads_it && std::any_of(arrays.begin(), arrays.end(), is_through));
+}
+
+}  // namespace
+
+std::string Space::text() const {
+  const auto& size = grid_->size;
+  return fmt::format("{} of {} x {} x {}", name_of(kind_), size[0], size[1], size[2]);
+}
+
+Array& Array::operator=(const Array& other) {
+  if (owned_ && other.owned_ && owned_->space != other.owned_->space)
+    throw InputError({.what = "an array over " + owned_->space.text(),
+                      .found = "assigned one over " + other.owned_->space.text(),
+                      .expected = "the same space",
+                      .remedy = "make a new array of it"});
+  owned_ = other.owned_;
+  return *this;
+}
+
+Array& Array::operator=(const Scalar& value) {
+  const Space of = space();
+  Statement statement{&form_of<Everywhere>(), leaves_of(Everywhere{value}), overwrite(of), nullptr, of.kind()};
+  of.recorder().record(std::move(statement));
+  return *this;
+}
+
+const Space& Array::space() const {
+  if (!owned_) throw InputError("an array is read that nothing was assigned to");
+  return owned_->space;
+}
+
+const std::shared_ptr<Storage>& Array::storage() const {
+  space();
+  return owned_->storage;
+}
+
+const std::shared_ptr<Storage>& Array::overwrite(const Space& space) {
+  if (owned_ && owned_->space != space) *this = Array(zeros(space));  // throws
+  if (!owned_ || owned_.use_count() > 1)
+    owned_ = std::make_shared<Owned>(Owned{space, space.recorder().storage(space.kind())});
+  return owned_->storage;
+}
+
+void Array::assign(const Form& form, Leaves leaves) {
+  const Storage& first = only_space(leaves);
+  const auto recorder = first.recorder.lock();
+  if (!recorder) throw InputError("an expression is of arrays whose Context has ended");
+  const Space of = recorder->known_space(first.kind);
+  if (owned_ && owned_->space == of && needs_other_memory(leaves, owned_->storage.get())) owned_ = nullptr;
+  recorder->record(Statement{&form, std::move(leaves), overwrite(of), nullptr, of.kind()});
+}
+
+Scalar reduce(const Form& form, Leaves leaves) {
+  const Storage& first = only_space(leaves);
+  const auto recorder = first.recorder.lock();
+  if (!recorder) throw InputError("a sum is over arrays whose Context has ended");
+  auto node = std::make_shared<ScalarNode>();
+  node->recorder = recorder;
+  const ArrayKind kind = first.kind;
+  recorder->record(Statement{&form, std::move(leaves), nullptr, node, kind});
+  return Scalar(std::move(node));
+}
+
+namespace {
+
+Operand neighbours_of(const Array& x, Op reading, int axis, int by) {
+  const bool volume = x.space().kind() == ArrayKind::volume;
+  if (axis < 0 || axis > (volume ? 2 : 1))
+    throw InputError({.what = "axis",
+                      .found = std::to_string(axis),
+                      .expected = volume ? "0, 1 or 2" : "0 or 1: the views of projections are no neighbours"});
+  return {x.storage(), reading, axis, by};
+}
+
+Number spacing_along(const Array& x, int axis) {
+  return {x.space().grid().spacing[static_cast<std::size_t>(axis)]};
+}
+
+}  // namespace
+
+Elements<Op::shifted> shift(const Array& x, int axis, int by) {
+  return {neighbours_of(x, Op::shifted, axis, by)};
+}
+
+Node<Op::divide, Elements<Op::difference>, Number> gradient(const Array& x, int axis) {
+  const Elements<Op::difference> difference{neighbours_of(x, Op::difference, axis, 1)};
+  return {{difference, spacing_along(x, axis)}};
+}
+
+Node<Op::divide, Elements<Op::adjoint_difference>, Number> adjoint_gradient(const Array& x, int axis) {
+  const Elements<Op::adjoint_difference> difference{neighbours_of(x, Op::adjoint_difference, axis, 1)};
+  return {{difference, spacing_along(x, axis)}};
+}
+
+Array constant(const Space& space, const Scalar& value) {
+  Array result;
+  result.overwrite(space);
+  return result = value;
+}
+
+Array zeros(const Space& space) {
+  return constant(space, 0);
+}
+
+Array load(const Space& space, const VolumeSource& values) {
+  if (values.grid().size != space.grid().size) {
+    const auto& size = values.grid().size;
+    throw InputError({.what = "an array's values",
+                      .found = fmt::format("{} x {} x {}", size[0], size[1], size[2]),
+                      .expected = space.text()});
+  }
+  Array result;
+  Session& session = space.recorder().session();
+  Storage& storage = *result.overwrite(space);
+  storage.name = session.allocate(space.kind());
+  session.write(storage.name, values);
+  return result;
+}
+
+Array load(const Space& space, const Volume& values) {
+  return load(space, MemorySource(values));
+}
+
+Array uniform(const Space& space, std::uint64_t seed) {
+  constexpr std::uint32_t purpose = 0x75;
+  Volume values = Volume::uninitialised(space.grid());
+  parallel_ranges(values.voxels.size(), voxels_in_a_piece, [&](std::size_t first, std::size_t count) {
+    for (std::size_t n = first; n < first + count; ++n)
+      values.voxels[n] = static_cast<float>(PhiloxStream(seed, n, purpose).uniform());
+  });
+  return load(space, values);
+}
+
+void read(const Array& x, VolumeSink& to) {
+  Recorder& recorder = x.space().recorder();
+  recorder.flush();
+  recorder.session().read(x.storage()->name, to);
+}
+
+Volume read(const Array& x) {
+  Volume result = Volume::uninitialised(x.space().grid());
+  MemorySink sink(result);
+  read(x, sink);
+  return result;
+}
+
+}  // namespace halocline::expressions

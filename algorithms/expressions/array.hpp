@@ -1,0 +1,97 @@
+// Arrays over the voxels of a volume or the pixels of projections, wherever they lie.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "algorithms/expressions/statement.hpp"
+#include "host/volume_source.hpp"
+
+namespace halocline::expressions {
+
+class Recorder;
+
+/// What an array is over: the voxels of a volume, or the pixels of a stack of projections, of one Context.
+class Space {
+ public:
+  Space(std::shared_ptr<Recorder> recorder, ArrayKind kind, std::shared_ptr<const Grid> grid)
+      : recorder_(std::move(recorder)), kind_(kind), grid_(std::move(grid)) {}
+  ArrayKind kind() const { return kind_; }  ///< volume or projections
+  const Grid& grid() const { return *grid_; }
+  Recorder& recorder() const { return *recorder_; }
+  /// For messages: "the volume of 4 x 5 x 6".
+  std::string text() const;
+  bool operator==(const Space& other) const { return recorder_ == other.recorder_ && kind_ == other.kind_; }
+
+ private:
+  std::shared_ptr<Recorder> recorder_;
+  ArrayKind kind_;
+  std::shared_ptr<const Grid> grid_;
+};
+
+template <class T>
+concept ArrayExpression = requires {
+  typename T::IsArrayExpression;
+};
+
+/// float32 values over a space. Copies are cheap: they share their memory until one of them is written. What is written
+/// to it is recorded, and computed when a number or an array is read (Context).
+class Array {
+ public:
+  Array() = default;  ///< of no space, to be assigned
+  Array(const Array&) = default;
+  Array(Array&&) noexcept = default;
+  /// Throws InputError for another space.
+  Array& operator=(const Array& other);
+  template <ArrayExpression E>
+  Array(const E& expression) {
+    assign(form_of<E>(), leaves_of(expression));
+  }
+  template <ArrayExpression E>
+  Array& operator=(const E& expression) {
+    assign(form_of<E>(), leaves_of(expression));
+    return *this;
+  }
+  /// The same value everywhere.
+  Array& operator=(const Scalar& value);
+
+  /// Whether nothing was assigned to it.
+  bool empty() const { return !owned_; }
+  /// Throws InputError if it is of none.
+  const Space& space() const;
+
+  // For those who record statements:
+  /// Whether other arrays have the same memory.
+  bool is_shared() const { return owned_.use_count() > 1; }
+  /// What statements read.
+  const std::shared_ptr<Storage>& storage() const;
+  /// Memory to write to, which no other array shares; what is there counts as lost. `space`: of what is written.
+  const std::shared_ptr<Storage>& overwrite(const Space& space);
+
+ private:
+  void assign(const Form& form, Leaves leaves);
+
+  struct Owned {
+    Space space;
+    std::shared_ptr<Storage> storage;
+  };
+  std::shared_ptr<Owned> owned_;  // by all copies
+};
+
+Array zeros(const Space& space);
+/// `value` everywhere.
+Array constant(const Space& space, const Scalar& value);
+/// Of these values, in the order of Volume::voxels. Throws InputError for another size.
+Array load(const Space& space, const VolumeSource& values);
+Array load(const Space& space, const Volume& values);
+/// Uniform in [0, 1), by Philox of `seed` and the element's number.
+Array uniform(const Space& space, std::uint64_t seed);
+/// An array with the same contents.
+inline Array copy(const Array& x) {
+  return x;
+}
+/// Computes what has been recorded, and brings the array to the host.
+Volume read(const Array& x);
+void read(const Array& x, VolumeSink& to);
+
+}  // namespace halocline::expressions

@@ -1,0 +1,118 @@
+#include "algorithms/expressions/kernel.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "algorithms/expressions/expression.hpp"
+#include "algorithms/expressions/recorder.hpp"
+#include "host/error.hpp"
+#include "host/program_cache.hpp"
+
+namespace halocline::expressions {
+namespace {
+
+constexpr const char* before_source = R"(#pragma OPENCL FP_CONTRACT OFF
+#include "extent.clh"
+#define AT(x, y, z) ((size_t)(x) + (size_t)extent.nx * ((size_t)(y) + (size_t)extent.ny * (size_t)((z) - extent.offset)))
+#line 1
+)";
+
+std::int32_t number(auto value) {
+  return static_cast<std::int32_t>(value);
+}
+
+}  // namespace
+
+Kernel::Kernel(const std::string& source, const std::string& name, std::vector<ArrayAccess> arrays, int halo)
+    : name_(name),
+      file_(keep_kernel_text("kernel " + name, before_source + source)),
+      arrays_(std::move(arrays)),
+      halo_(halo) {
+  std::set<std::string> names;
+  for (const auto& each : arrays_)
+    if (!names.insert(each.name).second)
+      throw InputError({.what = "`arrays` of the kernel " + name, .found = each.name + " twice", .expected = "names"});
+  const auto has = [&](Access access) {
+    return std::any_of(arrays_.begin(), arrays_.end(), [&](const ArrayAccess& each) { return each.access == access; });
+  };
+  if (!has(Access::out) && !has(Access::inout))
+    throw InputError({.what = "`arrays` of the kernel " + name, .found = "none that it writes", .expected = "one"});
+  if (halo < 0 || (halo > 0 && has(Access::inout)))
+    throw InputError({.what = "`halo` of the kernel " + name,
+                      .found = std::to_string(halo),
+                      .expected = "0 where it reads what it writes, at least 0 elsewhere",
+                      .remedy = "write to another array"});
+}
+
+Space Kernel::space_of(const std::map<std::string, Array*>& arrays) const {
+  for (const auto& [name, array] : arrays) {
+    const bool known =
+        std::any_of(arrays_.begin(), arrays_.end(), [&n = name](const auto& each) { return each.name == n; });
+    if (!known)
+      throw InputError({.what = "`arrays` of the kernel " + name_, .found = name, .expected = "a name of its own"});
+  }
+  std::optional<Space> space;
+  for (const auto& each : arrays_) {
+    const auto found = arrays.find(each.name);
+    if (found == arrays.end())
+      throw InputError({.what = "`arrays` of the kernel " + name_, .found = "no " + each.name, .expected = "one"});
+    if (each.access == Access::out && found->second->empty()) continue;
+    const Space& own = found->second->space();
+    if (space && *space != own)
+      throw InputError({.what = "`arrays` of the kernel " + name_,
+                        .found = space->text() + " and " + own.text(),
+                        .expected = "arrays of one space"});
+    space = own;
+  }
+  if (!space) space = arrays.begin()->second->space();  // throws
+  return *space;
+}
+
+void Kernel::operator()(const std::map<std::string, Array*>& arrays, const std::vector<Scalar>& numbers) const {
+  const Space space = space_of(arrays);
+  Recorder& recorder = space.recorder();
+  for (Device device : recorder.session().devices()) device.prepare({file_, name_, ""});
+  StepStatement statement;
+  std::vector<std::pair<bool, std::size_t>> order;  // of the arguments: written, number among these
+  for (const auto& each : arrays_) {
+    Array& array = *arrays.at(each.name);
+    order.emplace_back(each.access != Access::in,
+                       (each.access == Access::in ? statement.reads : statement.writes).size());
+    if (each.access == Access::in) {
+      statement.reads.push_back(array.storage());
+    } else if (each.access == Access::out) {
+      array = Array();  // what it was may be read
+      array.overwrite(space);
+      statement.writes.push_back(array.storage());
+    } else {
+      if (array.is_shared()) array = 1 * array;
+      statement.writes.push_back(array.storage());
+    }
+  }
+  const bool volume = space.kind() == ArrayKind::volume;
+  const auto size = space.grid().size;
+  statement.make = [=, *this](const std::vector<std::string>& reads, const std::vector<std::string>& writes) {
+    Step step{.name = name_, .over = volume ? Domain::slices : Domain::views};
+    for (std::size_t n = 0; n < order.size(); ++n)
+      step.arrays.push_back({(order[n].first ? writes : reads)[order[n].second], arrays_[n].access});
+    step.halo_low = step.halo_high = volume ? halo_ : 0;
+    std::vector<float> known;
+    for (const Scalar& each : numbers) known.push_back(static_cast<float>(value(each)));
+    step.work = [volume, size, known, arguments = step.arrays, file = file_, name = name_](
+                    Slab& slab, const WorkRange& part, const Scalars&) {
+      const Range range = volume ? part.slices : part.views;
+      const std::int32_t offset = volume ? slab.offset() : number(range.begin);
+      std::vector<SlabArgument> all(arguments.begin(), arguments.end());
+      all.insert(all.end(), known.begin(), known.end());
+      all.emplace_back(argument_struct(structs::Extent{number(size[0]), number(size[1]), number(size[2]), offset,
+                                                       number(range.begin), number(range.end)}));
+      slab.launch({file, name, ""}, {size[0], size[1], static_cast<std::size_t>(range.count())}, all);
+    };
+    return step;
+  };
+  recorder.record(std::move(statement));
+}
+
+}  // namespace halocline::expressions

@@ -1,0 +1,38 @@
+// A user's kernel, as a statement among others.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "algorithms/expressions/array.hpp"
+
+namespace halocline::expressions {
+
+/// OpenCL C over arrays of one space, for any number of slabs and devices. Arguments of the kernel: the arrays in the
+/// order of `arrays` (__global float*, const those that are read), as many float numbers as a call gives, and `Extent
+/// extent` (cl/extent.clh). Work-items: one an element, x = get_global_id(0), y = get_global_id(1), z = extent.begin +
+/// get_global_id(2); they may be more, so kernels return where x >= extent.nx, y >= extent.ny or z >= extent.end.
+/// AT(x, y, z) is the element's place in an array. Of volumes that it reads, `halo` slices below and above its own are
+/// there, inside the volume; it writes its own element alone. Projections: x, y, z are column, row and view.
+class Kernel {
+ public:
+  /// `arrays`: their names, and whether the kernel reads or writes them. One that it writes and whose old values it
+  /// reads, too, is not for kernels with a halo. Throws InputError for a name that is there twice, or if none is
+  /// written.
+  Kernel(const std::string& source, const std::string& name, std::vector<ArrayAccess> arrays, int halo = 0);
+
+  /// Records the statement. `arrays` by name; what is written need not have a space yet. Throws InputError for arrays
+  /// of several spaces and for names that are missing or not known, BuildError with the compiler's log, which counts
+  /// the lines of `source`.
+  void operator()(const std::map<std::string, Array*>& arrays, const std::vector<Scalar>& numbers = {}) const;
+
+ private:
+  Space space_of(const std::map<std::string, Array*>& arrays) const;
+
+  std::string name_, file_;
+  std::vector<ArrayAccess> arrays_;
+  int halo_;
+};
+
+}  // namespace halocline::expressions

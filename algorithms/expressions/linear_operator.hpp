@@ -1,0 +1,62 @@
+// Linear maps between spaces, and their algebra.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "algorithms/expressions/expression.hpp"
+
+namespace halocline::expressions {
+
+/// A and its adjoint: A * x is recorded like other statements.
+class LinearOperator {
+ public:
+  using Function = std::function<Array(const Array&)>;
+  /// Ones of the caller's own: functions that take arrays over `domain` to those over `range`, and back. They need be
+  /// adjoint to each other: adjoint_error() tells.
+  LinearOperator(const Space& domain, const Space& range, Function apply, Function adjoint);
+
+  const Space& domain() const { return domain_; }
+  const Space& range() const { return range_; }
+  /// A x. Throws InputError for an array of another space.
+  Array operator()(const Array& x) const;
+  LinearOperator adjoint() const { return {range_, domain_, adjoint_, apply_}; }
+
+  /// The largest singular value: 20 steps of the power method on A^T A from random values, times 1.05, so that step
+  /// lengths that follow from it are safe.
+  double norm() const;
+  /// A 1 and A^T 1.
+  Array row_sums() const;
+  Array column_sums() const;
+  /// A^T W A 1 of weights w: A^T W A is at most the matrix with this diagonal, if no entry of A is negative (De Pierro
+  /// 1995).
+  Array majoriser(const Array& w) const;
+
+ private:
+  Space domain_, range_;
+  Function apply_, adjoint_;
+};
+
+inline LinearOperator adjoint(const LinearOperator& A) {
+  return A.adjoint();
+}
+template <ArrayLike X>
+Array operator*(const LinearOperator& A, const X& x) {
+  return A(Array(x));
+}
+/// A B, A + B, A - B, s A. Throw InputError where the spaces do not fit.
+LinearOperator operator*(const LinearOperator& A, const LinearOperator& B);
+LinearOperator operator+(const LinearOperator& A, const LinearOperator& B);
+LinearOperator operator-(const LinearOperator& A, const LinearOperator& B);
+LinearOperator operator*(const Scalar& s, const LinearOperator& A);
+
+LinearOperator identity(const Space& space);
+/// x becomes w x.
+LinearOperator diagonal(const Array& w);
+/// gradient(x, axis).
+LinearOperator gradient(const Space& space, int axis);
+
+/// |<A x, y> - <x, A^T y>| / (|A x| |y|) of random x and y: about 1e-7 where the adjoint is right.
+double adjoint_error(const LinearOperator& A, std::uint64_t seed = 1);
+
+}  // namespace halocline::expressions

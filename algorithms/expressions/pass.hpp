@@ -1,0 +1,88 @@
+// One pass over arrays of a space: statements that follow each other and need no more than one kernel.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "algorithms/expressions/statement.hpp"
+#include "algorithms/support/slice_sums.hpp"
+
+namespace halocline::expressions {
+
+/// The statements of a pass, with numbers for arrays.
+struct Pass {
+  struct Element {
+    int array = 0, axis = 0, by = 0;
+  };
+  struct Line {
+    const Form* form = nullptr;
+    std::vector<Element> operands;
+    int target = -1;  ///< -1: a sum
+  };
+  std::vector<Line> lines;
+  std::vector<bool> kept;  ///< by array: it outlives the pass; others are values of the kernel alone
+
+  /// The same numbers for the same kernel.
+  std::vector<int> key() const;
+};
+
+/// What a pass does with an array.
+struct Role {
+  bool loaded = false;      ///< its element is read before the pass writes it
+  bool neighbours = false;  ///< other elements are read
+  bool written = false;
+  bool stored = false;  ///< it is written and outlives the pass
+  bool is_argument() const { return loaded || neighbours || stored; }
+};
+struct Roles {
+  std::vector<Role> arrays;
+  int scalars = 0, sums = 0;
+  bool neighbours = false;
+  int halo_low = 0, halo_high = 0;  ///< slices beside its own that it reads
+};
+Roles roles_of(const Pass& pass);
+
+/// OpenCL C of a pass, the function "expression", or "stencil" where neighbours are read without sums. Arguments: the
+/// arrays that are any, the scalars in order as float32; then partials and extent if there are sums (cl/sums.clh),
+/// extent if neighbours are read, else the first element and the end (ulong). Without sums a work-item has ELEMENTS
+/// along x, a macro.
+std::string kernel_text(const Pass& pass);
+/// The same of a pass without sums and neighbours, for arrays of float4: GPUs want 16 bytes a work-item.
+std::string wide_kernel_text(const Pass& pass);
+
+struct PassKernel {
+  std::string file, wide_file;  ///< of KernelSpec; wide_file: "" for a pass that has no such form
+  Roles roles;
+};
+PassKernel kernel_of(const Pass& pass);
+
+/// Gathers statements for a pass.
+class PassBuilder {
+ public:
+  static constexpr int most_arrays = 12, most_scalars = 24, most_sums = 4;
+
+  bool empty() const { return statements_.empty(); }
+  /// Whether the pass with it is still one: of one space, with no element that depends on what the pass does with
+  /// another one. Its scalars are known.
+  bool takes(const Statement& statement) const;
+  void add(Statement statement);
+  /// Those added. Their arrays have the numbers of their places in storages().
+  Pass pass() const;
+  const std::vector<Storage*>& storages() const { return storages_; }
+  const std::vector<Statement>& statements() const { return statements_; }
+
+ private:
+  int number_of(Storage* storage, std::vector<Storage*>& storages) const;
+  Pass::Line line_of(const Statement& statement, std::vector<Storage*>& storages) const;
+
+  std::vector<Statement> statements_;
+  std::vector<Pass::Line> lines_;
+  std::vector<Storage*> storages_;  // by number
+};
+
+/// The pass as a step over arrays with these names (those that are arguments), of a volume or projections of this size.
+Step step_of(const PassKernel& kernel, const std::vector<std::string>& names, std::vector<float> scalars,
+             ArrayKind kind, const std::array<std::size_t, 3>& size, KernelVariants variants);
+
+}  // namespace halocline::expressions

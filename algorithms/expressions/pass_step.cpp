@@ -1,0 +1,68 @@
+// A pass as a step of the executor.
+#include <fmt/format.h>
+
+#include "algorithms/expressions/pass.hpp"
+
+namespace halocline::expressions {
+namespace {
+
+// Of a work-item: the compilers of CPUs make vectors of loops.
+constexpr std::size_t elements_of_cpus = 4096;
+const std::string cpu_option = fmt::format("-D ELEMENTS={}", elements_of_cpus), gpu_option = "-D ELEMENTS=1";
+
+std::int32_t number(auto value) {
+  return static_cast<std::int32_t>(value);
+}
+
+Access access_of(const Role& role) {
+  return !role.stored ? Access::in : role.loaded ? Access::inout : Access::out;
+}
+
+}  // namespace
+
+Step step_of(const PassKernel& kernel, const std::vector<std::string>& names, std::vector<float> scalars,
+             ArrayKind kind, const std::array<std::size_t, 3>& size, KernelVariants variants) {
+  const bool volume = kind == ArrayKind::volume;
+  Step step{.name = "expression", .over = volume ? Domain::slices : Domain::views};
+  for (std::size_t n = 0; n < names.size(); ++n)
+    if (kernel.roles.arrays[n].is_argument()) step.arrays.push_back({names[n], access_of(kernel.roles.arrays[n])});
+  step.halo_low = kernel.roles.halo_low;
+  step.halo_high = kernel.roles.halo_high;
+  const int sums = kernel.roles.sums;
+  if (sums > 0) step.sums = sums;
+  if (sums > 0 && !volume) step.names = {{"partials", "view_partials"}, {"sums", "view_sums"}};
+  step.work = [file = kernel.file, wide_file = kernel.wide_file, neighbours = kernel.roles.neighbours, sums, volume,
+               size, variants, arrays = step.arrays,
+               scalars = std::move(scalars)](Slab& slab, const WorkRange& part, const Scalars&) {
+    const Range range = volume ? part.slices : part.views;
+    const std::int32_t offset = volume ? slab.offset() : number(range.begin);
+    std::vector<SlabArgument> arguments;
+    arguments.reserve(arrays.size() + scalars.size() + 2);
+    arguments.insert(arguments.end(), arrays.begin(), arrays.end());
+    arguments.insert(arguments.end(), scalars.begin(), scalars.end());
+    const auto count = static_cast<std::size_t>(range.count());
+    const bool cpu = slab.device().cpu() && !variants.gpu;
+    const std::size_t own = cpu ? elements_of_cpus : 1;
+    const std::string option = cpu ? cpu_option : gpu_option;
+    if (sums == 0 && !neighbours) {
+      const std::size_t layer = size[0] * size[1], first = layer * static_cast<std::size_t>(range.begin - offset);
+      const bool wide = !cpu && layer * count % 4 == 0 && first % 4 == 0;
+      const std::size_t elements = wide ? layer * count / 4 : layer * count, begin = wide ? first / 4 : first;
+      arguments.emplace_back(std::uint64_t{begin});
+      arguments.emplace_back(std::uint64_t{begin + elements});
+      return slab.launch({wide ? wide_file : file, "expression", option}, {(elements + own - 1) / own, 1, 1},
+                         arguments);
+    }
+    const structs::Extent extent{number(size[0]), number(size[1]),     number(size[2]),
+                                 offset,          number(range.begin), number(range.end)};
+    if (sums > 0) arguments.emplace_back(out("partials"));
+    arguments.emplace_back(argument_struct(extent));
+    if (sums > 0)
+      SliceSums(size, sums, variants).launch(slab, file, "expression", range, offset, arguments);
+    else
+      slab.launch({file, "stencil", option}, {(size[0] + own - 1) / own, size[1], count}, arguments);
+  };
+  return step;
+}
+
+}  // namespace halocline::expressions

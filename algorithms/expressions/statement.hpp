@@ -1,0 +1,76 @@
+// Statements as they are recorded: what is computed, of which arrays and scalars, to which array.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "algorithms/expressions/form.hpp"
+#include "algorithms/expressions/scalar.hpp"
+#include "scheduling/planning/program.hpp"
+
+namespace halocline::expressions {
+
+class Recorder;
+
+/// The memory of an array: from the first pass that writes it to the end of the last statement and array that know it.
+struct Storage {
+  Storage(ArrayKind of_kind, std::weak_ptr<Recorder> of) : kind(of_kind), recorder(std::move(of)) {}
+  ~Storage();
+  Storage(const Storage&) = delete;
+  Storage& operator=(const Storage&) = delete;
+
+  ArrayKind kind;
+  std::string name;  ///< in the session; empty: nothing has been written yet
+  std::weak_ptr<Recorder> recorder;
+};
+
+/// An array that an expression reads, and which of its elements.
+struct Operand {
+  std::shared_ptr<Storage> storage;
+  Op reading = Op::array;
+  int axis = 0, by = 0;
+};
+
+/// Arrays and scalars of an expression, in the order of its form.
+struct Leaves {
+  std::vector<Operand> arrays;
+  std::vector<Scalar> scalars;
+};
+
+/// target = expression, or a sum over one.
+struct Statement {
+  const Form* form = nullptr;
+  Leaves leaves;
+  std::shared_ptr<Storage> target;  ///< empty: a sum
+  std::shared_ptr<ScalarNode> sum;
+  ArrayKind kind = ArrayKind::volume;
+};
+
+/// A step of its own (scheduling/planning/program.hpp): a projection, a user's kernel.
+struct StepStatement {
+  std::vector<std::shared_ptr<Storage>> reads, writes;
+  /// The step, of arrays with these names: those that it reads, those that it writes.
+  std::function<Step(const std::vector<std::string>& reads, const std::vector<std::string>& writes)> make;
+};
+
+/// The form of an expression's type, found without looking at anything but the type.
+template <class E>
+const Form& form_of() {
+  static const Form& form = []() -> const Form& {
+    std::vector<Op> code;
+    E::write(code);
+    return form_with(code);
+  }();
+  return form;
+}
+
+template <class E>
+Leaves leaves_of(const E& expression) {
+  Leaves leaves;
+  expression.collect(leaves);
+  return leaves;
+}
+
+}  // namespace halocline::expressions

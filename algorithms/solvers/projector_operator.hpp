@@ -1,0 +1,24 @@
+// A projector as a linear operator of expressions.
+#pragma once
+
+#include <vector>
+
+#include "algorithms/expressions/context.hpp"
+#include "algorithms/expressions/linear_operator.hpp"
+#include "algorithms/projectors/projector.hpp"
+
+namespace halocline::expressions {
+
+/// Line integrals of volumes over `volume` on the stack `projections` (u, v, view), and their exact adjoint. Throws as
+/// project() does, and as Context::volume() does.
+LinearOperator projector(const Context& on, const Geometry& geometry, const Grid& volume, const Grid& projections,
+                         Projector projector = Projector::joseph);
+
+/// The same of ordered subsets of the views: operator s goes over the views of subset s alone; its results are 0 in the
+/// others. `geometry` and the arrays over `projections` are sorted by subset (ViewSubsets of `projections.size[2]`
+/// views). Throws InputError as ViewSubsets does.
+std::vector<LinearOperator> subset_projectors(const Context& on, const Geometry& geometry, const Grid& volume,
+                                              const Grid& projections, int subsets,
+                                              Projector projector = Projector::joseph);
+
+}  // namespace halocline::expressions

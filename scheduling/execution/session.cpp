@@ -1,0 +1,248 @@
+#include "scheduling/execution/session.hpp"
+
+#include <algorithm>
+
+#include "host/error.hpp"
+#include "host/interrupt.hpp"
+#include "scheduling/planning/second_buffers.hpp"
+#include "scheduling/profiling/rates.hpp"
+
+namespace halocline {
+namespace {
+
+const ArrayNeed* find(const Requirements& requirements, const std::string& name) {
+  const auto& arrays = requirements.arrays;
+  const auto found = std::find_if(arrays.begin(), arrays.end(), [&](const auto& need) { return need.name == name; });
+  return found == arrays.end() ? nullptr : &*found;
+}
+
+// Whether arrays that both plans have lie alike in them.
+bool same_layout(const Plan& a, const Plan& b) {
+  const auto alike = [](const SlabPlan& one, const SlabPlan& other) {
+    return one.device == other.device && one.interior == other.interior && one.extended == other.extended &&
+           one.rows == other.rows;
+  };
+  if (a.resident != b.resident || a.batch != b.batch ||
+      !std::equal(a.slabs.begin(), a.slabs.end(), b.slabs.begin(), b.slabs.end(), alike))
+    return false;
+  const auto before = places_of(a), after = places_of(b);
+  return std::all_of(before.begin(), before.end(), [&](const auto& each) {
+    const auto found = after.find(each.first);
+    return found == after.end() || found->second == each.second;
+  });
+}
+
+// Whether b has all of them.
+bool has_arrays_of(const Requirements& a, const Requirements& b) {
+  return std::all_of(a.arrays.begin(), a.arrays.end(),
+                     [&](const ArrayNeed& need) { return find(b, need.name) != nullptr; });
+}
+
+bool projections_stay(const Plan& plan) {
+  const auto places = places_of(plan);
+  return std::all_of(places.begin(), places.end(), [](const auto& each) { return each.second == Place::working; });
+}
+
+std::function<Range(Range)> hull(std::function<Range(Range)> a, std::function<Range(Range)> b) {
+  return [a = std::move(a), b = std::move(b)](Range slices) {
+    const Range one = a(slices), other = b(slices);
+    return Range{std::min(one.begin, other.begin), std::max(one.end, other.end)};
+  };
+}
+
+}  // namespace
+
+Session::Session(std::vector<Device> devices, PlanOptions options)
+    : devices_(std::move(devices)), options_(std::move(options)), models_(device_models(devices_)) {
+  program_.name = program_.needs.algorithm = "expressions";
+  program_.needs.over = Domain::views;
+}
+
+Session::~Session() = default;
+
+void Session::extend(const Program& program) {
+  Requirements& needs = program_.needs;
+  if (program.needs.size != std::array<std::size_t, 3>{1, 1, 1}) needs.size = program.needs.size;
+  if (program.needs.stack[2] > 0) needs.stack = program.needs.stack;
+  for (const ArrayNeed& need : program.needs.arrays)
+    if (find(needs, need.name) == nullptr) needs.arrays.push_back(need);
+  needs.halo_low = std::max(needs.halo_low, program.needs.halo_low);
+  needs.halo_high = std::max(needs.halo_high, program.needs.halo_high);
+  needs.preferred_batch = std::max(needs.preferred_batch, program.needs.preferred_batch);
+  needs.largest_part = std::max(needs.largest_part, program.needs.largest_part);
+  if (program.detector_rows)
+    program_.detector_rows =
+        program_.detector_rows ? hull(program_.detector_rows, program.detector_rows) : program.detector_rows;
+  program_.start.insert(program_.start.end(), program.start.begin(), program.start.end());
+  for (Step step : program.each) {
+    step.arrays.clear();
+    program_.each.push_back(std::move(step));
+  }
+  planned_ = false;
+}
+
+void Session::extend_halo(int low, int high) {
+  Requirements& needs = program_.needs;
+  if (low <= needs.halo_low && high <= needs.halo_high) return;
+  needs.halo_low = std::max(needs.halo_low, low);
+  needs.halo_high = std::max(needs.halo_high, high);
+  planned_ = false;
+}
+
+std::string Session::allocate(ArrayKind kind) {
+  for (const auto& name : free_)
+    if (array_of(program_.needs, name).kind == kind) {
+      used_.insert(name);
+      return free_.extract(name).value();
+    }
+  const std::string name = (kind == ArrayKind::volume ? "volume " : "projections ") + std::to_string(++allocated_);
+  program_.needs.arrays.push_back({.name = name, .kind = kind, .lifetime = Lifetime::state});
+  used_.insert(name);
+  if (planned_) {
+    try {
+      const Plan next = plan_program(program_, models_, options_);
+      if (!add_in_place(next)) planned_ = false;
+    } catch (const PlanError&) {
+      planned_ = false;  // with what is free it may fit
+    }
+  }
+  if (!planned_) {
+    try {
+      plan_again();
+    } catch (...) {
+      std::erase_if(program_.needs.arrays, [&](const ArrayNeed& need) { return need.name == name; });
+      used_.erase(name);
+      throw;
+    }
+  }
+  return name;
+}
+
+void Session::release(const std::string& name) {
+  used_.erase(name);
+  free_.insert(name);
+}
+
+// Where what is there stays as it is.
+bool Session::add_in_place(const Plan& next) {
+  if (!partitions_ || !same_layout(plan_, next) || !has_arrays_of(plan_.requirements, next.requirements)) return false;
+  const Requirements before = plan_.requirements;
+  plan_ = next;
+  views_stay_ = projections_stay(plan_);
+  for (const ArrayNeed& need : next.requirements.arrays) {
+    if (find(before, need.name) != nullptr) continue;
+    partitions_->each([&](Partition& partition) { partition.add(need); });
+    if (used_.contains(need.name)) hold(need.name);
+  }
+  return true;
+}
+
+// Arrays that nobody uses are no longer there.
+void Session::trim() {
+  std::erase_if(program_.needs.arrays, [&](const ArrayNeed& need) { return free_.contains(need.name); });
+  for (const auto& name : free_) transport_.drop(name);
+  free_.clear();
+}
+
+void Session::plan_again() {
+  trim();
+  Plan next = plan_program(program_, models_, options_);
+  if (partitions_) save_arrays();
+  partitions_ = nullptr;
+  take(std::move(next));
+}
+
+// The arrays of the plan that there was are with the transport.
+void Session::take(Plan plan) {
+  const Requirements before = std::exchange(plan_, std::move(plan)).requirements;
+  transport_.hold(sums_home, sizeof(double) * count_step_sums(program_));
+  partitions_ = std::make_unique<Partitions>(program_, plan_, devices_, transport_, traffic_, threads_);
+  std::vector<std::string> to_load;
+  for (const auto& name : used_) {
+    if (find(before, name) != nullptr && stays(name)) to_load.push_back(name);
+    if (find(before, name) == nullptr) hold(name);
+  }
+  partitions_->each([&](Partition& partition) { partition.start(to_load); });
+  for (const auto& name : to_load)
+    if (plan_.slabs.size() == 1) transport_.drop(name);
+  views_stay_ = projections_stay(plan_);
+  planned_ = true;
+}
+
+void Session::save_arrays() {
+  for (const auto& name : used_) {
+    if (find(plan_.requirements, name) == nullptr || !stays(name)) continue;
+    transport_.hold(name, bytes_of(name));
+    partitions_->each([&](Partition& partition) { partition.save(name); });
+  }
+}
+
+std::size_t Session::bytes_of(const std::string& name) const {
+  return whole_bytes(array_of(plan_.requirements, name), plan_.requirements);
+}
+
+// Where it lies with the transport, or slabs share their halos there.
+void Session::hold(const std::string& name) {
+  if (!stays(name) || plan_.slabs.size() > 1) transport_.hold(name, bytes_of(name));
+}
+
+// Its arrays are where its kernels need them, on all devices.
+bool Session::is_enqueued(const Step& step) const {
+  if (step.reduced || step.due || step.views) return false;
+  const bool one_slab = plan_.slabs.size() == 1, halo = step.halo_low > 0 || step.halo_high > 0;
+  return step.over == Domain::slices ? plan_.resident && (one_slab || !halo)
+                                     : step.over == Domain::views && one_slab && views_stay_;
+}
+
+void Session::perform(const Step& step) {
+  if (!planned_) plan_again();
+  Scalars none;
+  if (!is_enqueued(step)) return partitions_->perform(step, none, check_interrupt);
+  check_interrupt();
+  partitions_->each([&](Partition& partition) { partition.enqueue(step, none); });
+}
+
+void Session::write(const std::string& name, const VolumeSource& from) {
+  if (!planned_) plan_again();
+  if (stays(name)) {
+    transport_.hold(name, from);
+    partitions_->each([&](Partition& partition) { partition.load(name); });
+    return transport_.give_back(name);
+  }
+  std::vector<float> piece(voxels_in_a_piece);
+  for (std::size_t first = 0, all = bytes_of(name) / sizeof(float); first < all; first += piece.size()) {
+    const std::size_t count = std::min(piece.size(), all - first);
+    from.read(first, count, piece.data());
+    transport_.put(name, first * sizeof(float), count * sizeof(float),
+                   reinterpret_cast<const std::byte*>(piece.data()));
+  }
+}
+
+void Session::read(const std::string& name, VolumeSink& to) {
+  if (!planned_) plan_again();
+  const bool here = stays(name), direct = here && to.data() != nullptr;
+  to.begin();
+  if (direct) transport_.hold(name, reinterpret_cast<std::byte*>(to.data()));
+  if (here && !direct) transport_.hold(name, bytes_of(name));
+  if (here) partitions_->each([&](Partition& partition) { partition.save(name); });
+  std::vector<float> piece(direct ? 0 : voxels_in_a_piece);
+  for (std::size_t first = 0, all = bytes_of(name) / sizeof(float); first < all; first += voxels_in_a_piece) {
+    const std::size_t count = std::min(voxels_in_a_piece, all - first);
+    float* const at = direct ? to.data() + first : piece.data();
+    if (!direct) transport_.get(name, first * sizeof(float), count * sizeof(float), reinterpret_cast<std::byte*>(at));
+    to.write(first, count, at);
+  }
+  transport_.give_back(name);
+  if (here && !direct && plan_.slabs.size() == 1) transport_.drop(name);
+}
+
+void Session::wait() {
+  if (partitions_) partitions_->each([](Partition& partition) { partition.wait(); });
+}
+
+const Plan& Session::plan() {
+  if (!planned_) plan_again();
+  return plan_;
+}
+
+}  // namespace halocline

@@ -1,0 +1,106 @@
+// labels: device slab
+// Arrays that outlive programs: they keep their contents while more are allocated, whatever that does to the plan.
+#include "scheduling/execution/session.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "host/error.hpp"
+#include "tests/reference/projector_reference.hpp"
+#include "tests/reference/projector_scenes.hpp"
+
+namespace halocline {
+namespace {
+
+const Grid grid{{17, 9, 12}};
+
+Program sizes() {
+  Program program;
+  program.needs.size = grid.size;
+  return program;
+}
+
+// y = 2 x
+Step doubled(const std::string& x, const std::string& y) {
+  Step step{.name = "double", .over = Domain::slices, .arrays = {in(x), out(y)}};
+  step.work = [=](Slab& slab, const WorkRange& part, const Scalars&) {
+    const std::size_t layer = grid.slice(), count = layer * static_cast<std::size_t>(part.slices.count());
+    const auto first = layer * static_cast<std::size_t>(part.slices.begin - slab.offset());
+    slab.launch({"vectors.cl", "vectors_scale", ""}, {count, 1, 1},
+                {in(x), out(y), 2.0f, std::uint64_t{first}, std::uint64_t{first + count}});
+  };
+  return step;
+}
+
+Volume read(Session& session, const std::string& name) {
+  Volume result = Volume::uninitialised(grid);
+  MemorySink sink(result);
+  session.read(name, sink);
+  return result;
+}
+
+TEST(Sessions, KeepContentsUntilNothingFits) {
+  // three volumes with what belongs to them, then slabs, then not even slices
+  Session session(open_devices({.device = "cpu", .sub_devices = 0, .device_memory = 30000}), {});
+  session.extend(sizes());
+  std::vector<std::string> names;
+  std::vector<Volume> values;
+  bool resident = false, streamed = false, full = false;
+  for (unsigned n = 0; n < 100 && !full; ++n) {
+    try {
+      names.push_back(session.allocate(ArrayKind::volume));
+    } catch (const PlanError&) {
+      full = true;
+      break;
+    }
+    values.push_back(reference::random_volume(grid, n));
+    session.write(names.back(), MemorySource(values.back()));
+    (session.plan().resident ? resident : streamed) = true;
+  }
+  EXPECT_TRUE(resident);
+  EXPECT_TRUE(streamed);
+  EXPECT_TRUE(full);
+  for (std::size_t n = 0; n < names.size(); ++n) EXPECT_TRUE(read(session, names[n]).voxels == values[n].voxels) << n;
+  session.perform(doubled(names[1], names[0]));
+  const Volume found = read(session, names[0]);
+  for (std::size_t n = 0; n < found.voxels.size(); ++n) ASSERT_EQ(found.voxels[n], 2 * values[1].voxels[n]);
+}
+
+TEST(Sessions, TakeWhatWasReleased) {
+  Session session(reference::device(), {});
+  session.extend(sizes());
+  const std::string x = session.allocate(ArrayKind::volume), y = session.allocate(ArrayKind::volume);
+  session.write(x, MemorySource(reference::random_volume(grid, 1)));
+  session.release(y);
+  EXPECT_EQ(session.allocate(ArrayKind::volume), y);
+  EXPECT_NE(session.allocate(ArrayKind::volume), y);
+}
+
+TEST(Sessions, GrowByHalosAndProjections) {
+  for (const int slabs : {0, 4}) {
+    PlanOptions options;
+    options.minimum_slabs = slabs;
+    Session session(reference::device(), options);
+    session.extend(sizes());
+    const std::string x = session.allocate(ArrayKind::volume);
+    const Volume values = reference::random_volume(grid, 1);
+    session.write(x, MemorySource(values));
+    session.extend_halo(2, 1);
+    EXPECT_EQ(session.plan().requirements.halo_low, 2);
+    EXPECT_TRUE(read(session, x).voxels == values.voxels);
+    Program more;
+    more.needs.stack = {5, 4, 3};
+    session.extend(more);
+    const std::string r = session.allocate(ArrayKind::projections);
+    const Volume rays = reference::random_volume({{5, 4, 3}}, 2);
+    session.write(r, MemorySource(rays));
+    Volume found = Volume::uninitialised(rays.grid);
+    MemorySink sink(found);
+    session.read(r, sink);
+    EXPECT_TRUE(found.voxels == rays.voxels);
+    EXPECT_TRUE(read(session, x).voxels == values.voxels);
+  }
+}
+
+}  // namespace
+}  // namespace halocline
