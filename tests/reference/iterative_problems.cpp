@@ -7,6 +7,7 @@
 #include <random>
 
 #include "algorithms/projectors/float64_reference.hpp"
+#include "tests/reference/projector_reference.hpp"
 
 namespace halocline::reference {
 
@@ -66,6 +67,30 @@ Counted counted(const Vector& line_integrals, double photons, unsigned seed) {
     result.w.push_back(count);
   }
   return result;
+}
+
+PenalisedScan penalised_scan(std::size_t n, int views, const Counted& counts) {
+  const auto columns = 2 * static_cast<std::size_t>(std::ceil(static_cast<double>(n) * std::numbers::sqrt2 / 2)) + 1;
+  const Scene scene = parallel_scene(n, views, columns, 2);
+  Vector truth = toft_phantom(scene.grid);
+  for (double& each : truth) each *= 0.02;
+  return {scene, truth, {RayMatrix(scene), counts.b, counts.w, {scene.grid.size, scene.grid.spacing}, 1200, 0, 0.1}};
+}
+
+PenalisedScan penalised_scan(std::size_t n, int views, double photons, unsigned seed) {
+  PenalisedScan scan = penalised_scan(n, views, {});
+  const auto counts = counted(scan.problem.A.times(scan.truth), photons, seed);
+  scan.problem.b = counts.b, scan.problem.w = counts.w;
+  return scan;
+}
+
+Vector scaled_fdk(const PenalisedScan& scan) {
+  const Penalised& problem = scan.problem;
+  Vector x = fdk(volume_of(scan.scene.projections, problem.b), scan.scene.geometry, scan.scene.grid, {});
+  const Vector projected = problem.A.times(x), weighted = product(projected, problem.w);
+  const double scale = dot(weighted, problem.b) / dot(weighted, projected);
+  for (double& each : x) each = std::clamp(scale * each, problem.lower, problem.upper);
+  return x;
 }
 
 RaySubsets rays_of(const Scene& scene, const ViewSubsets& subsets, const std::vector<int>& order) {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "algorithms/solvers/view_subsets.hpp"
-#include "tests/reference/iterative_reference.hpp"
+#include "tests/reference/penalised_reference.hpp"
 
 namespace halocline::reference {
 
@@ -24,6 +24,19 @@ struct Counted {
 };
 /// -log(I / photons) of Poisson counts I of a beam of so many photons a ray, at least 1, and w = I.
 Counted counted(const Vector& line_integrals, double photons, unsigned seed);
+
+/// n x n pixels of 2 mm, `views` over 180 degrees, enough columns of 2 mm for the whole field; the phantom times 0.02
+/// per mm; lambda = 1200 mm, 0 <= x <= 0.1 per mm.
+struct PenalisedScan {
+  Scene scene;
+  Vector truth;
+  Penalised problem;
+};
+PenalisedScan penalised_scan(std::size_t n, int views, double photons, unsigned seed);
+/// With these counts instead.
+PenalisedScan penalised_scan(std::size_t n, int views, const Counted& counts);
+/// FDK, scaled to the data in the weighted norm, within the bounds.
+Vector scaled_fdk(const PenalisedScan& scan);
 
 /// Of the subsets of the views, taken in this order.
 RaySubsets rays_of(const Scene& scene, const ViewSubsets& subsets, const std::vector<int>& order);

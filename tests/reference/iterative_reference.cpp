@@ -17,7 +17,7 @@ Vector scaled(Vector x, double a) {
 }
 
 // What is left of x when its parts along these orthonormal vectors are taken off, twice against rounding.
-Vector orthogonal(Vector x, const std::vector<Vector>& basis) {
+Vector orthogonal_to(const std::vector<Vector>& basis, Vector x) {
   for (int round = 0; round < 2; ++round)
     for (const Vector& each : basis) add(x, -dot(each, x), each);
   return x;
@@ -29,18 +29,18 @@ void tell(const Look& look, int k, const Vector& x) {
 
 }  // namespace
 
-Vector cgls(const RayMatrix& A, const Vector& b, int iterations, const Look& look) {
+Vector cgls(const RayMatrix& A, const Vector& b, int iterations, const Look& look, bool orthogonal) {
   Vector x(A.columns(), 0.0), r = b, s = A.transposed_times(r), p = s;
   double gamma = dot(s, s);
   const double arrived = 1e-30 * gamma;
   std::vector<Vector> gradients;
   for (int k = 1; k <= iterations && gamma > arrived; ++k) {
-    gradients.push_back(scaled(s, 1 / std::sqrt(gamma)));
+    if (orthogonal) gradients.push_back(scaled(s, 1 / std::sqrt(gamma)));
     const Vector q = A.times(p);
     const double alpha = gamma / dot(q, q);
     add(x, alpha, p);
     add(r, -alpha, q);
-    s = orthogonal(A.transposed_times(r), gradients);
+    s = orthogonal_to(gradients, A.transposed_times(r));
     const double next = dot(s, s);
     p = scaled(std::move(p), next / gamma);
     add(p, 1, s);
@@ -65,7 +65,7 @@ Vector lsqr(const RayMatrix& A, const Vector& b, int iterations, const Look& loo
     u = scaled(std::move(next), 1 / beta);
     next = A.transposed_times(u);
     add(next, -beta, v);
-    next = orthogonal(std::move(next), right);
+    next = orthogonal_to(right, std::move(next));
     alpha = norm(next);
     v = scaled(std::move(next), 1 / alpha);
     right.push_back(v);

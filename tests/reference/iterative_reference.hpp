@@ -13,9 +13,9 @@ using Look = std::function<void(int k, const Vector& x)>;
 /// The rays of each subset, in the order in which a pass takes them.
 using RaySubsets = std::vector<std::vector<std::size_t>>;
 
-/// Hestenes & Stiefel (1952) for min ||A x - b|| from x = 0. Each gradient is made orthogonal to all that went before:
-/// the iterates of exact arithmetic, which double alone leaves after a dozen iterations.
-Vector cgls(const RayMatrix& A, const Vector& b, int iterations, const Look& look = {});
+/// Hestenes & Stiefel (1952) for min ||A x - b|| from x = 0. `orthogonal`: each gradient is made orthogonal to all that
+/// went before, which gives the iterates of exact arithmetic; double alone leaves them after a dozen iterations.
+Vector cgls(const RayMatrix& A, const Vector& b, int iterations, const Look& look = {}, bool orthogonal = true);
 
 /// Paige & Saunders (1982) for the same, by Golub and Kahan's bidiagonalisation, right vectors made
 /// orthogonal.
