@@ -83,7 +83,7 @@ TEST(Penalised, TwoMethodsFindTheSameMinimum) {
     const Vector start(problem.A.columns(), 0.01);
     const Vector one = reference::fista(problem, start, 3000, 10, true);
     const Spdhg other = reference::spdhg(problem, reference::rays_of(tiny_scan().scene, 12), start,
-                                         {.passes = 2000, .inner = 2, .order = permutations(24, 12), .look = {}});
+                                         {.passes = 400, .inner = 20, .order = permutations(24, 12), .look = {}});
     EXPECT_NEAR(problem.value(one), problem.value(other.x), 1e-7 * problem.value(one)) << lambda;
     const double bound = problem.dual_value(other.r, reference::polished(problem, other, 2000));
     EXPECT_LE(bound, problem.value(other.x) * (1 + 1e-12)) << lambda;
