@@ -9,7 +9,7 @@
 
 #include "algorithms/solvers/os_sart.hpp"
 #include "host/error.hpp"
-#include "tests/reference/shepp_logan.hpp"
+#include "tests/reference/iterative_problems.hpp"
 #include "tests/reference/solver_scan.hpp"
 #include "tests/support/kept_states.hpp"
 
@@ -18,12 +18,12 @@ namespace {
 
 using reference::device;
 using reference::difference;
-using reference::exact;
 using reference::minus;
 using reference::norm;
 using reference::run;
 using reference::Scan;
 using reference::Vector;
+using reference::vector_of;
 
 RunResult found_by(const Scan& scan, const AsdPocsParameters& parameters, const std::vector<Device>& devices = device(),
                    const RunOptions& options = {}) {
@@ -50,7 +50,7 @@ TEST_P(AsdPocsScenes, MatchDoublePrecision) {
                                          .largest_ratio = 0.5,
                                          .from_start = from_start};
       const auto problem = scan.problem(false, from_start ? std::nullopt : std::optional(0.0));
-      const auto [expected, step] = reference::asd_pocs(problem, scan.matrices(), scan.scene.grid, parameters);
+      const auto [expected, step] = reference::asd_pocs(problem, scan.rays(), scan.scene.grid, parameters);
       const auto found = found_by(scan, parameters);
       EXPECT_LT(difference(found.output, expected), 1e-4);
       EXPECT_NEAR(found.scalars.at("step"), step, 1e-4 * step);
@@ -99,25 +99,20 @@ INSTANTIATE_TEST_SUITE_P(, AsdPocsScenes, testing::ValuesIn(chosen_scenes()),
 
 // Two rectangles, seen from twelve sides.
 TEST(AsdPocs, LowersVariationAndErrorOfAPiecewiseConstantObject) {
-  auto scene = reference::small_parallel_scan();
-  CircularOptions options;
-  options.sid = 1000;
-  options.sdd = 0;
-  options.projections = 12;
-  options.arc = 180;
-  scene.geometry = circular_geometry(options);
-  scene.projections.size[2] = 12;
+  const auto scene = reference::parallel_scene(32, 12, 47);
   Volume truth(scene.grid);
   for (std::size_t j = 6; j < 27; ++j)
     for (std::size_t i = 5; i < 24; ++i) truth.voxels[i + 32 * j] = i > 12 && j > 10 && j < 20 ? 2 : 1;
   Scan scan(scene, 12);
-  const Vector b = scan.A.times(exact(truth));
+  const Vector b = scan.A.times(vector_of(truth));
   std::copy(b.begin(), b.end(), scan.b.voxels.begin());
   const auto plain = run(
       scan, [&](const RayOperator& A) { return os_sart(A, scan.subsets, {.passes = 50, .bounds = {.minimum = 0}}); });
   const auto smooth = found_by(scan, {.passes = 50});
-  const auto error = [&](const RunResult& result) { return norm(minus(exact(result.output), exact(truth))); };
-  const auto variation = [&](const Volume& volume) { return reference::total_variation(scene.grid, exact(volume)); };
+  const auto error = [&](const RunResult& result) { return norm(minus(vector_of(result.output), vector_of(truth))); };
+  const auto variation = [&](const Volume& volume) {
+    return reference::total_variation({scene.grid.size, scene.grid.spacing}, vector_of(volume));
+  };
   EXPECT_LT(error(smooth), 0.4 * error(plain));
   EXPECT_LT(variation(smooth.output), 0.9 * variation(plain.output));
   EXPECT_NEAR(variation(smooth.output), variation(truth), 0.05 * variation(truth));

@@ -16,8 +16,6 @@ namespace {
 
 using reference::device;
 using reference::difference;
-using reference::exact;
-using reference::Matrix;
 using reference::Scan;
 
 RunResult found_by(const Scan& scan, const BaGmresParameters& parameters, const std::vector<Device>& devices = device(),
@@ -31,7 +29,7 @@ class BaGmresScenes : public testing::TestWithParam<reference::Scene> {};
 TEST_P(BaGmresScenes, MatchDoublePrecision) {
   const Scan scan(GetParam(), 1);
   for (const Projector backprojector : {Projector::joseph, Projector::distance_driven}) {
-    const Matrix B(scan.scene, backprojector);
+    const reference::RayMatrix B(scan.scene, backprojector);
     double before = 1e300;
     for (const bool from_start : {false, true})
       for (const int iterations : {1, 3, 6}) {

@@ -16,6 +16,7 @@
 #include "algorithms/solvers/os_sart.hpp"
 #include "algorithms/solvers/osem.hpp"
 #include "algorithms/solvers/solver_steps.hpp"
+#include "tests/reference/penalised_reference.hpp"
 #include "tests/reference/solver_scan.hpp"
 
 namespace halocline {
@@ -42,7 +43,7 @@ void PrintTo(const Case& solver, std::ostream* out) {
 }
 
 double omega(const LeastSquares& problem, double relaxation) {
-  return relaxation / (norm_margin * reference::squared_norm(problem, 20));
+  return relaxation / (norm_margin * problem.squared_norm(20));
 }
 
 std::vector<Case> least_squares_cases() {
@@ -79,16 +80,14 @@ std::vector<Case> least_squares_cases() {
        [](const auto& A, const auto&) {
          return cgls(A, {.iterations = iterations, .weights = true, .from_start = true});
        },
-       [](const Scan& scan) { return reference::conjugate_gradients(scan.problem(true, std::nullopt), iterations); },
-       1e-4},
+       [](const Scan& scan) { return reference::cgls(scan.problem(true, std::nullopt), iterations); }, 1e-4},
       {"lsqr", 1, [](const auto& A, const auto&) { return lsqr(A, {.iterations = iterations}); },
-       [](const Scan& scan) { return reference::conjugate_gradients(scan.problem(false, 0), iterations); }, 1e-4},
+       [](const Scan& scan) { return reference::cgls(scan.problem(false, 0), iterations); }, 1e-4},
       {"lsqr_weights_start", 1,
        [](const auto& A, const auto&) {
          return lsqr(A, {.iterations = iterations, .weights = true, .from_start = true});
        },
-       [](const Scan& scan) { return reference::conjugate_gradients(scan.problem(true, std::nullopt), iterations); },
-       1e-4},
+       [](const Scan& scan) { return reference::cgls(scan.problem(true, std::nullopt), iterations); }, 1e-4},
   };
 }
 
@@ -103,7 +102,7 @@ std::vector<Case> subset_cases() {
            [=](const auto& A, const auto& s) {
              return os_sart(A, s, {.passes = 2, .relaxation = 1.3, .keep_sums = keep_sums});
            },
-           [](const Scan& scan) { return reference::os_sart(scan.problem(false, 0), scan.matrices(), 2, 1.3, {}); }});
+           [](const Scan& scan) { return reference::os_sart(scan.problem(false, 0), scan.rays(), 2, 1.3, {}); }});
       cases.push_back(
           {"os_sart_box_start_" + name, subsets,
            [=](const auto& A, const auto& s) {
@@ -111,21 +110,23 @@ std::vector<Case> subset_cases() {
                  A, s, {.passes = 2, .relaxation = 0.7, .bounds = box, .from_start = true, .keep_sums = keep_sums});
            },
            [](const Scan& scan) {
-             return reference::os_sart(scan.problem(false, std::nullopt), scan.matrices(), 2, 0.7, box);
+             return reference::os_sart(scan.problem(false, std::nullopt), scan.rays(), 2, 0.7, box);
            }});
       cases.push_back(
           {"osem_start_" + name, subsets,
            [=](const auto& A, const auto& s) {
              return osem(A, s, {.passes = 2, .from_start = true, .keep_sums = keep_sums});
            },
-           [](const Scan& scan) { return reference::osem(scan.problem(false, std::nullopt), scan.matrices(), 2); }});
+           [](const Scan& scan) { return reference::osem(scan.problem(false, std::nullopt), scan.rays(), 2); }});
     }
   return cases;
 }
 
 std::vector<Case> likelihood_cases() {
   return {{"mlem_start", 1, [](const auto& A, const auto&) { return mlem(A, {.iterations = 4, .from_start = true}); },
-           [](const Scan& scan) { return reference::osem(scan.problem(false, std::nullopt), {scan.A}, 4); }},
+           [](const Scan& scan) {
+             return reference::osem(scan.problem(false, std::nullopt), reference::all_rays(scan.A), 4);
+           }},
           {"ml_tr", 1, [](const auto& A, const auto&) { return ml_tr(A, {.iterations = 4}); },
            [](const Scan& scan) { return reference::ml_tr(scan.problem(false, 0), 4, 1, {}); }, 1e-4},
           {"ml_tr_weights_box_start", 1,
@@ -148,10 +149,8 @@ class ClassicalSolvers : public testing::TestWithParam<std::tuple<Case, std::str
     const auto& [solver, name] = GetParam();
     const auto found = made.find({name, solver.subsets});
     if (found != made.end()) return found->second;
-    for (const auto& scene : reference::scenes())
-      if (scene.name == name)
-        return made.emplace(std::pair{name, solver.subsets}, Scan(scene, solver.subsets)).first->second;
-    throw std::logic_error("no scene " + name);
+    return made.emplace(std::pair{name, solver.subsets}, Scan(reference::scene_named(name), solver.subsets))
+        .first->second;
   }
   static RunResult found(const std::vector<Device>& devices = device(), const RunOptions& options = {}) {
     const auto& solver = std::get<0>(GetParam()).solver;
