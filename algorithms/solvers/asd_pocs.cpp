@@ -66,7 +66,7 @@ void check(const AsdPocsParameters& parameters) {
   check_part("largest_ratio", parameters.largest_ratio);
   if (!(parameters.data_distance >= 0))
     throw InputError(
-        {.what = "`data_distance`", .found = fmt::format("{:g}", parameters.data_distance), .expected = "0 or more"});
+        {.what = "data_distance", .found = fmt::format("{:g}", parameters.data_distance), .expected = "0 or more"});
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ Step Certificate::told_volume() const {
     known["primal"] = known["data"] + lambda * sums[3];
     if (!std::isfinite(known["primal"]) || !std::isfinite(gap))
       throw InputError(
-          "the iterations diverge: the objective is not finite. Check the projections, the weights (`w`) "
+          "the iterations diverge: the objective is not finite. Check the projections, the weights (`weights`) "
           "and `lambda` for values that float32 does not hold, and scale them");
     known["dual"] = std::max(known["dual"], known["primal"] - gap);
     known["gap"] = std::max(0.0, known["primal"] - known["dual"]);

@@ -23,7 +23,7 @@ std::vector<Step> begin(Program& program, const RayOperator& A, const VectorStep
 }  // namespace
 
 Program osem(const RayOperator& A, const ViewSubsets& subsets, const OsemParameters& parameters) {
-  check_iterations(parameters.passes, "passes");
+  check_iterations(parameters.passes, "`passes`");
   Program program = A.program("osem", subsets.largest());
   declare(program, {volume_array("x", Lifetime::output), volume_array("u", Lifetime::iteration),
                     projection_array("b", Lifetime::input), projection_array("r", Lifetime::iteration)});

@@ -10,8 +10,8 @@ namespace halocline {
 namespace {
 
 constexpr double factor = 2;      // between strengths
-constexpr int passes_first = 10;  // of the half's views
-constexpr int passes_next = 6;    // from the result of the strength before
+constexpr int passes_first = 20;  // of the half's views
+constexpr int passes_next = 12;   // from the result of the strength before
 constexpr int most_trials = 9;
 constexpr double first_guess = 0.5;  // of the noise of the data term's gradient, see guess()
 
@@ -96,7 +96,7 @@ class Trials {
     if (!first_) inputs.start = &from;
     parameters_.lambda = lambda;
     parameters_.passes = first_ ? passes_first : passes_next;
-    parameters_.subsets = std::min(parameters_.subsets, static_cast<int>(used_.views.size()));
+    parameters_.subsets = std::clamp(static_cast<int>(used_.views.size()) / 2, 1, 60);
     MemorySink sink(x_);
     reconstruct(inputs, used_, sink, parameters_, devices_, options_);
     first_ = false;

@@ -81,8 +81,7 @@ std::vector<Step> operator_norm(const RayOperator& A, const VectorSteps& vectors
 
 void check_iterations(int iterations, const char* name) {
   if (iterations < 1)
-    throw InputError(
-        {.what = fmt::format("`{}`", name), .found = fmt::format("{}", iterations), .expected = "at least 1"});
+    throw InputError({.what = name, .found = fmt::format("{}", iterations), .expected = "at least 1"});
 }
 
 void check_relaxation(double relaxation) {
@@ -95,9 +94,7 @@ void check_relaxation(double relaxation) {
 
 void check_part(const char* name, double value) {
   if (!(value > 0 && value <= 1))
-    throw InputError({.what = fmt::format("`{}`", name),
-                      .found = fmt::format("{:g}", value),
-                      .expected = "a number above 0, at most 1"});
+    throw InputError({.what = name, .found = fmt::format("{:g}", value), .expected = "a number above 0, at most 1"});
 }
 
 void check_tolerance(double tolerance) {

@@ -48,7 +48,7 @@ std::vector<Step> operator_norm(const RayOperator& A, const VectorSteps& vectors
 inline constexpr double norm_margin = 1.05;
 
 /// These throw InputError that names the parameter.
-void check_iterations(int iterations, const char* name = "iterations");
+void check_iterations(int iterations, const char* name = "`iterations`");
 void check_relaxation(double relaxation);         ///< between 0 and 2
 void check_part(const char* name, double value);  ///< above 0, at most 1
 void check_tolerance(double tolerance);           ///< from 0 to below 1

@@ -27,7 +27,7 @@ SubsetSteps::SubsetSteps(const ViewSubsets& subsets, std::vector<int> order)
   bool right = sorted.size() == static_cast<std::size_t>(count());
   for (std::size_t n = 0; right && n < sorted.size(); ++n) right = sorted[n] == static_cast<int>(n);
   if (!right)
-    throw InputError({.what = "`order`",
+    throw InputError({.what = "the order of the subsets",
                       .found = fmt::format("{}", fmt::join(order_, ", ")),
                       .expected = fmt::format("each of the subsets 0 to {} once", count() - 1)});
 }

@@ -60,7 +60,10 @@ Geometry ViewSubsets::sorted(const Geometry& geometry) const {
   return result;
 }
 
-SortedViews::SortedViews(const VolumeSource& stack, std::vector<int> order) : stack_(stack), order_(std::move(order)) {}
+SortedViews::SortedViews(const VolumeSource& stack, std::vector<int> order)
+    : stack_(stack), grid_(stack.grid()), order_(std::move(order)) {
+  grid_.size[2] = order_.size();
+}
 
 void SortedViews::read(std::size_t first, std::size_t count, float* to) const {
   const std::size_t view = stack_.grid().size[0] * stack_.grid().size[1];

@@ -60,7 +60,12 @@ constexpr OptionName names[] = {
     {"window_views", "--views"},
     // iterative reconstruction
     {"relaxation", "--relaxation"},
-    {"non_negative", "--non-negative"},
+    {"passes", "--iterations"},
+    {"lambda", "--lambda"},
+    {"subsets", "--subsets"},
+    {"photons", "--photons"},
+    {"electronic", "--electronic"},
+    {"gap_map", "--gap-map"},
     {"tolerance", "--tolerance"},
     // denoising
     {"method", "--method"},

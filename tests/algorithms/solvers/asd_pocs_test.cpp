@@ -170,7 +170,7 @@ TEST(AsdPocs, NamesTheParameter) {
   EXPECT_THAT(message({.descent_length = 0}), HasSubstr("`descent_length` is 0"));
   EXPECT_THAT(message({.descent_factor = 2}), HasSubstr("`descent_factor` is 2"));
   EXPECT_THAT(message({.largest_ratio = -1}), HasSubstr("`largest_ratio` is -1"));
-  EXPECT_THAT(message({.data_distance = -1}), HasSubstr("`data_distance` is -1; expected 0 or more"));
+  EXPECT_THAT(message({.data_distance = -1}), HasSubstr("data_distance is -1; expected 0 or more"));
 }
 
 }  // namespace

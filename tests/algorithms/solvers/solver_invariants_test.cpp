@@ -361,7 +361,7 @@ TEST(SolverErrors, NameTheParameter) {
   EXPECT_THAT(message([&](const auto& A) {
                 return osem(A, subsets, {.order = {0, 1, 1}});
               }),
-              HasSubstr("`order` is 0, 1, 1; expected each of the subsets 0 to 2 once"));
+              HasSubstr("the order of the subsets is 0, 1, 1; expected each of the subsets 0 to 2 once"));
 }
 
 }  // namespace

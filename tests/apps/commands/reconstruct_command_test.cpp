@@ -41,7 +41,7 @@ TEST_F(ReconstructCommand, SaysWhatItDid) {
   const std::string report = folder / "r.json";
   const Ran ran = reconstruct(x, {"--method", "cgls", "--iterations", "8", "--report", report});
   ASSERT_EQ(ran.code, 0) << ran.err;
-  EXPECT_THAT(ran.out, HasSubstr("x.mha: 21 x 19 x 9 of 3 x 3 x 4 mm, 8 iterations by cgls (joseph) of 16 views"));
+  EXPECT_THAT(ran.out, HasSubstr("x.mha: 21 x 19 x 9 of 3 x 3 x 4 mm, 8 passes by cgls (joseph) of 16 views"));
   const auto results = nlohmann::json::parse(content(report)).at("results");
   EXPECT_EQ(results.at("iterations"), 8);
   EXPECT_EQ(results.at("stopped_by"), "iterations");
@@ -57,9 +57,39 @@ TEST_F(ReconstructCommand, IterationsBringItNearerToTheObject) {
   }
 }
 
+TEST_F(ReconstructCommand, PenalisedMethodsTellHowFarTheyAre) {
+  const std::string report = folder / "r.json", map = folder / "map.mha";
+  const Ran ran = reconstruct(x, {"--photons", "1e4", "--lambda", "30", "--gap", "0.05", "--subsets", "8", "--gap-map",
+                                  map, "--iterations", "200", "--report", report});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("% above its minimum over [0, "));
+  const auto results = nlohmann::json::parse(content(report)).at("results");
+  EXPECT_EQ(results.at("stopped_by"), "gap");
+  EXPECT_LE(results.at("relative_gap"), 0.05);
+  EXPECT_LE(results.at("dual"), results.at("primal"));
+  EXPECT_GT(results.at("history").size(), 1u);
+  EXPECT_LT(results.at("iterations"), 200);
+  EXPECT_TRUE(std::filesystem::exists(map));
+}
+
+TEST_F(ReconstructCommand, ChoosesTheStrengthByHalves) {
+  const std::string noisy = folder / "noisy.mha", report = folder / "r.json";
+  ASSERT_EQ(run({"noise", "-i", p, "-o", noisy, "--photons", "1e4"}).code, 0);
+  const Ran ran = run(
+      Words{"reconstruct", "-i", noisy, "-g", g, "-o", x, "--photons", "1e4", "--iterations", "3", "--report", report} +
+      grid);
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("with it half of the views predict the others best"));
+  const auto results = nlohmann::json::parse(content(report)).at("results");
+  EXPECT_GE(results.at("strengths").size(), 3u);
+  EXPECT_GT(results.at("lambda"), 0);
+}
+
 TEST_F(ReconstructCommand, DevicesAndTheirMemoryChangeNoBit) {
-  for (const char* method : {"sirt", "cgls"}) {
-    const Words common{"--method", method, "--iterations", "5", "--device", "cpu"};
+  for (const char* method : {"sirt", "cgls", "spdhg", "os-fista"}) {
+    Words common{"--method", method, "--iterations", "5", "--device", "cpu"};
+    if (method == std::string("spdhg") || method == std::string("os-fista"))
+      common = common + Words{"--lambda", "0.01", "--gap", "0"};
     ASSERT_EQ(reconstruct(x, common).code, 0);
     const Ran small = reconstruct(y, common + Words{"--device-memory", "150K"});
     ASSERT_EQ(small.code, 0) << small.err;
@@ -75,7 +105,7 @@ TEST_F(ReconstructCommand, GoesOnFromItsCheckpoint) {
   const Words keeping = common + Words{"--checkpoint", state};
   const Ran cut = reconstruct(y, keeping + Words{"--time-limit", "1e-9"});
   ASSERT_EQ(cut.code, 0) << cut.err;
-  EXPECT_THAT(cut.err, HasSubstr("the time limit of 1e-09 s ended the run after 1 iterations"));
+  EXPECT_THAT(cut.err, HasSubstr("the time limit of 1e-09 s ended the run after 1 passes"));
   EXPECT_THAT(cut.out, HasSubstr("the same command with --resume goes on from there"));
   EXPECT_FALSE(content(x) == content(y));
   EXPECT_EQ(reconstruct(y, keeping).code, 2) << "without --resume the state is not to be lost";
@@ -92,8 +122,8 @@ TEST_F(ReconstructCommand, GoesOnFromItsCheckpoint) {
 TEST_F(ReconstructCommand, ADryRunWritesNothing) {
   const Ran ran = reconstruct(x, {"--dry-run", "--checkpoint", state});
   ASSERT_EQ(ran.code, 0) << ran.err;
-  EXPECT_THAT(ran.out, HasSubstr("Plan of sirt: volume 21 x 19 x 9"));
-  EXPECT_THAT(ran.out, HasSubstr("100 iterations"));
+  EXPECT_THAT(ran.out, HasSubstr("Plan of spdhg: volume 21 x 19 x 9"));
+  EXPECT_THAT(ran.out, HasSubstr("120 iterations"));  // 30 passes of 4 subsets
   EXPECT_THAT(ran.out, HasSubstr("checkpoint: "));
   EXPECT_FALSE(std::filesystem::exists(x));
 }
@@ -107,10 +137,20 @@ TEST_F(ReconstructCommand, RefusesWhatCannotBe) {
   };
   refused({"--method", "art"}, "--method");
   refused({"--iterations", "0"}, "--iterations");
-  refused({"--relaxation", "2"}, "relaxation");
-  refused({"--relaxation", "nan"}, "relaxation");
-  refused({"--method", "cgls", "--non-negative"}, "sirt");
-  refused({"--tolerance", "0.1"}, "cgls");
+  refused({"--method", "sirt", "--relaxation", "2"}, "--relaxation");
+  refused({"--method", "sirt", "--relaxation", "nan"}, "--relaxation");
+  refused({"--method", "cgls", "--nonnegative"}, "(--minimum, --maximum) goes with another method than cgls");
+  refused({"--method", "sirt", "--tolerance", "0.1"}, "or take one of: cgls, lsqr");
+  refused({"--method", "sirt", "--photons", "1e4"}, "(--weights) goes with another method than sirt");
+  refused({"--method", "cgls", "--lambda", "3"}, "or take one of: spdhg");
+  refused({"--method", "cgls", "--subsets", "3"}, "--subsets");
+  refused({"--subsets", "17"}, "a number from 1 to that of the views, 16");
+  refused({"--lambda", "-1"}, "--lambda");
+  refused({"--lambda", "1", "--alpha", "1"}, "--alpha");
+  refused({"--minimum", "2", "--maximum", "1"}, "--minimum");
+  refused({"--weights", truth}, "truth.mha' is 21 x 19 x 9 values; expected those of the projections, 37 x 21 x 16");
+  refused({"--init", p}, "expected those of the volume, 21 x 19 x 9");
+  refused({"--electronic", "3"}, "--photons");
   refused({"--checkpoint-every", "3"}, "--checkpoint");
   refused({"--device-memory", "2K"}, "fits the device memory");
   refused({"--projector", "voxel"}, "--projector");
