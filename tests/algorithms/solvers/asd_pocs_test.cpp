@@ -11,7 +11,7 @@
 #include "host/error.hpp"
 #include "tests/reference/iterative_problems.hpp"
 #include "tests/reference/solver_scan.hpp"
-#include "tests/support/kept_states.hpp"
+#include "tests/support/split_runs.hpp"
 
 namespace halocline {
 namespace {
@@ -59,42 +59,20 @@ TEST_P(AsdPocsScenes, MatchDoublePrecision) {
   }
 }
 
-TEST_P(AsdPocsScenes, SlabsBatchesAndDevicesChangeNoBit) {
-  const Scan scan(GetParam(), 4);
-  const auto slices = static_cast<int>(scan.scene.grid.size[2]);
-  for (const double data_distance : {0.0, 5.0}) {
-    const AsdPocsParameters parameters{.passes = 2, .descent_steps = 3, .data_distance = data_distance};
-    const auto whole = found_by(scan, parameters);
-    EXPECT_EQ(whole.bus_bytes, whole.plan.bus_bytes);
-    for (const auto& [slabs, batch] : {std::pair{2, 3}, {3, 1}, {slices, 2}, {0, 2}}) {
-      SCOPED_TRACE(testing::Message() << slabs << " slabs, batches of " << batch);
-      RunOptions options;
-      options.plan.minimum_slabs = std::min(slabs, slices);
-      options.plan.batch = batch;
-      const auto other = found_by(scan, parameters, device(), options);
-      EXPECT_TRUE(other.output.voxels == whole.output.voxels);
-      EXPECT_EQ(other.scalars, whole.scalars);
-      EXPECT_EQ(other.bus_bytes, other.plan.bus_bytes);
-    }
-    const auto one = found_by(scan, parameters, reference::undivided());
-    RunOptions options;
-    for (const Device& each : reference::sub_devices(2)) options.plan.speeds[each.info().name] = 1;
-    EXPECT_TRUE(found_by(scan, parameters, reference::sub_devices(2), options).output.voxels == one.output.voxels);
-    options.plan.minimum_slabs = slices;
-    options.plan.batch = 2;
-    EXPECT_TRUE(found_by(scan, parameters, reference::sub_devices(2), options).output.voxels == one.output.voxels);
-  }
+SplitRun any_split(const Scan& scan, const AsdPocsParameters& parameters) {
+  return [=, &scan](const auto& devices, const auto& options) { return found_by(scan, parameters, devices, options); };
 }
 
-std::vector<reference::Scene> chosen_scenes() {
-  std::vector<reference::Scene> chosen;
-  for (const auto& scene : reference::scenes())
-    if (scene.name == "cone_tilted" || scene.name == "parallel" || scene.name == "cone_one_slice" ||
-        scene.name == "fan")
-      chosen.push_back(scene);
-  return chosen;
+TEST_P(AsdPocsScenes, SlabsBatchesAndDevicesChangeNoBit) {
+  const Scan scan(GetParam(), 4);
+  for (const double data_distance : {0.0, 5.0})
+    expect_same_bits(any_split(scan, {.passes = 2, .descent_steps = 3, .data_distance = data_distance}),
+                     scan.scene.grid.size[2]);
 }
-INSTANTIATE_TEST_SUITE_P(, AsdPocsScenes, testing::ValuesIn(chosen_scenes()),
+
+INSTANTIATE_TEST_SUITE_P(, AsdPocsScenes,
+                         testing::Values(reference::scene_named("cone_tilted"), reference::scene_named("parallel"),
+                                         reference::scene_named("cone_one_slice"), reference::scene_named("fan")),
                          [](const auto& each) { return each.param.name; });
 
 // Two rectangles, seen from twelve sides.
@@ -119,7 +97,7 @@ TEST(AsdPocs, LowersVariationAndErrorOfAPiecewiseConstantObject) {
 }
 
 TEST(AsdPocs, StepsStayAsLongWhereTheDataAgree) {
-  const Scan scan(chosen_scenes().front(), 4);
+  const Scan scan(reference::scene_named("cone_tilted"), 4);
   const AsdPocsParameters parameters{.passes = 6, .descent_steps = 10, .descent_length = 1, .largest_ratio = 0.1};
   auto lenient = parameters;
   lenient.data_distance = 1e6;
@@ -130,29 +108,12 @@ TEST(AsdPocs, StepsStayAsLongWhereTheDataAgree) {
 }
 
 TEST(AsdPocs, GoesOnFromEveryState) {
-  const Scan scan(chosen_scenes().front(), 4);
-  const AsdPocsParameters parameters{.passes = 2, .descent_steps = 3, .data_distance = 5};
-  const auto whole = found_by(scan, parameters);
-  KeptStates memory;
-  RunOptions keeping;
-  keeping.plan.minimum_slabs = 2;
-  keeping.plan.batch = 2;
-  keeping.checkpoint_store = &memory;
-  keeping.keep_every = 0;
-  found_by(scan, parameters, device(), keeping);
-  ASSERT_EQ(memory.all.size(), 7u);
-  for (const auto& state : memory.all) {
-    KeptStates kept;
-    kept.from = &state;
-    RunOptions options;
-    options.checkpoint_store = &kept;
-    EXPECT_TRUE(found_by(scan, parameters, device(), options).output.voxels == whole.output.voxels)
-        << "after " << state.state.iterations;
-  }
+  const Scan scan(reference::scene_named("cone_tilted"), 4);
+  expect_same_bits_resumed(any_split(scan, {.passes = 2, .descent_steps = 3, .data_distance = 5}), 7);
 }
 
 TEST(AsdPocs, NamesTheParameter) {
-  const Scan scan(chosen_scenes().front(), 4);
+  const Scan scan(reference::scene_named("cone_tilted"), 4);
   const auto message = [&](const AsdPocsParameters& parameters) -> std::string {
     try {
       found_by(scan, parameters);
@@ -165,11 +126,11 @@ TEST(AsdPocs, NamesTheParameter) {
   EXPECT_THAT(message({.passes = 0}), HasSubstr("`passes` is 0; expected at least 1"));
   EXPECT_THAT(message({.relaxation = 2}), HasSubstr("`relaxation` is 2"));
   EXPECT_THAT(message({.relaxation_factor = 1.1}),
-              HasSubstr("`relaxation_factor` is 1.1; expected a number above 0, at most 1"));
-  EXPECT_THAT(message({.descent_steps = 0}), HasSubstr("`descent_steps` is 0"));
-  EXPECT_THAT(message({.descent_length = 0}), HasSubstr("`descent_length` is 0"));
-  EXPECT_THAT(message({.descent_factor = 2}), HasSubstr("`descent_factor` is 2"));
-  EXPECT_THAT(message({.largest_ratio = -1}), HasSubstr("`largest_ratio` is -1"));
+              HasSubstr("relaxation_factor is 1.1; expected a number above 0, at most 1"));
+  EXPECT_THAT(message({.descent_steps = 0}), HasSubstr("descent_steps is 0"));
+  EXPECT_THAT(message({.descent_length = 0}), HasSubstr("descent_length is 0"));
+  EXPECT_THAT(message({.descent_factor = 2}), HasSubstr("descent_factor is 2"));
+  EXPECT_THAT(message({.largest_ratio = -1}), HasSubstr("largest_ratio is -1"));
   EXPECT_THAT(message({.data_distance = -1}), HasSubstr("data_distance is -1; expected 0 or more"));
 }
 

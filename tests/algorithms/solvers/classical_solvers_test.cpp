@@ -18,6 +18,7 @@
 #include "algorithms/solvers/solver_steps.hpp"
 #include "tests/reference/penalised_reference.hpp"
 #include "tests/reference/solver_scan.hpp"
+#include "tests/support/split_runs.hpp"
 
 namespace halocline {
 namespace {
@@ -152,7 +153,7 @@ class ClassicalSolvers : public testing::TestWithParam<std::tuple<Case, std::str
     return made.emplace(std::pair{name, solver.subsets}, Scan(reference::scene_named(name), solver.subsets))
         .first->second;
   }
-  static RunResult found(const std::vector<Device>& devices = device(), const RunOptions& options = {}) {
+  static RunResult found(const std::vector<Device>& devices, const RunOptions& options) {
     const auto& solver = std::get<0>(GetParam()).solver;
     return reference::run(
         scan(), [&](const RayOperator& A) { return solver(A, scan().subsets); }, devices, options);
@@ -162,7 +163,7 @@ class ClassicalSolvers : public testing::TestWithParam<std::tuple<Case, std::str
 TEST_P(ClassicalSolvers, MatchDoublePrecisionWithTheMatrix) {
   const Case& solver = std::get<0>(GetParam());
   const Vector expected = solver.expected(scan());
-  const RunResult result = found();
+  const RunResult result = found(device(), {});
   EXPECT_LT(difference(result.output, expected), solver.tolerance);
   const auto problem =
       scan().problem(solver.name.find("weights") != std::string::npos && !solver.name.starts_with("ml_tr"), 0);
@@ -170,29 +171,7 @@ TEST_P(ClassicalSolvers, MatchDoublePrecisionWithTheMatrix) {
 }
 
 TEST_P(ClassicalSolvers, SlabsBatchesAndDevicesChangeNoBit) {
-  const auto slices = static_cast<int>(scan().scene.grid.size[2]);
-  const auto split = [](int slabs, int batch) {
-    RunOptions options;
-    options.plan.minimum_slabs = slabs;
-    options.plan.batch = batch;
-    return options;
-  };
-  const RunResult whole = found();
-  EXPECT_EQ(whole.bus_bytes, whole.plan.bus_bytes);
-  for (const auto& [slabs, batch] : {std::pair{2, 3}, {3, 1}, {slices, 2}, {0, 2}}) {
-    SCOPED_TRACE(testing::Message() << slabs << " slabs, batches of " << batch);
-    const RunResult other = found(device(), split(std::min(slabs, slices), batch));
-    EXPECT_TRUE(other.output.voxels == whole.output.voxels);
-    EXPECT_EQ(other.scalars, whole.scalars);
-    EXPECT_EQ(other.bus_bytes, other.plan.bus_bytes);
-  }
-  const RunResult one = found(reference::undivided());
-  RunOptions options;
-  for (const Device& each : reference::sub_devices(2)) options.plan.speeds[each.info().name] = 1;
-  EXPECT_TRUE(found(reference::sub_devices(2), options).output.voxels == one.output.voxels);
-  options.plan.minimum_slabs = slices;
-  options.plan.batch = 2;
-  EXPECT_TRUE(found(reference::sub_devices(2), options).output.voxels == one.output.voxels) << "streamed";
+  expect_same_bits(found, scan().scene.grid.size[2]);
 }
 
 INSTANTIATE_TEST_SUITE_P(, ClassicalSolvers,

@@ -19,12 +19,11 @@
 #include "host/error.hpp"
 #include "tests/reference/iterative_problems.hpp"
 #include "tests/reference/solver_scan.hpp"
-#include "tests/support/kept_states.hpp"
+#include "tests/support/split_runs.hpp"
 
 namespace halocline {
 namespace {
 
-using reference::device;
 using reference::difference;
 using reference::dot;
 using reference::minus;
@@ -293,26 +292,9 @@ TEST(SolverInvariants, SubsetsAndMomentumGoOnFromEveryState) {
       [&](const RayOperator& A) { return osem(A, scan.subsets, {.passes = 2}); },
       [](const RayOperator& A) { return gradient(A, {.iterations = 8, .from_start = true}); },
       [](const RayOperator& A) { return lsqr(A, {.iterations = 8, .weights = true}); }};
-  for (const auto& solver : solvers) {
-    const auto whole = run(scan, solver);
-    KeptStates memory;
-    RunOptions keeping;
-    keeping.plan.minimum_slabs = 2;
-    keeping.plan.batch = 2;
-    keeping.checkpoint_store = &memory;
-    keeping.keep_every = 0;
-    run(scan, solver, device(), keeping);
-    ASSERT_EQ(memory.all.size(), 7u);
-    for (const auto& state : memory.all) {
-      KeptStates kept;
-      kept.from = &state;
-      RunOptions options;
-      options.checkpoint_store = &kept;
-      const auto other = run(scan, solver, device(), options);
-      EXPECT_TRUE(other.output.voxels == whole.output.voxels) << "after " << state.state.iterations;
-      EXPECT_EQ(other.scalars, whole.scalars);
-    }
-  }
+  for (const auto& solver : solvers)
+    expect_same_bits_resumed(
+        [&](const auto& devices, const auto& options) { return run(scan, solver, devices, options); }, 7);
 }
 
 TEST(SolverInvariants, AreStreamedWhereTheDeviceIsSmall) {
@@ -321,16 +303,9 @@ TEST(SolverInvariants, AreStreamedWhereTheDeviceIsSmall) {
       [&](const RayOperator& A) { return os_sart(A, scan.subsets, {.passes = 2}); },
       [](const RayOperator& A) { return gradient(A, {.iterations = 3, .weights = true}); },
       [](const RayOperator& A) { return ml_tr(A, {.iterations = 3}); }};
-  for (const auto& solver : solvers) {
-    const auto whole = run(scan, solver, reference::undivided());
-    std::size_t bytes = 0;
-    for (const auto& slab : whole.plan.slabs) bytes += slab.bytes;
-    const auto small = open_devices({.device = "cpu", .sub_devices = 0, .device_memory = bytes / 5});
-    const auto found = run(scan, solver, small);
-    EXPECT_TRUE(found.plan.slabs.size() > 1 || found.plan.batch < whole.plan.batch);
-    EXPECT_LE(found.peak_bytes, bytes / 5);
-    EXPECT_TRUE(found.output.voxels == whole.output.voxels);
-  }
+  for (const auto& solver : solvers)
+    expect_same_bits_streamed(
+        [&](const auto& devices, const auto& options) { return run(scan, solver, devices, options); }, 0.2);
 }
 
 TEST(SolverErrors, NameTheParameter) {

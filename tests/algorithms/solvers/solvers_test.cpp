@@ -8,11 +8,11 @@
 #include <cmath>
 #include <string>
 
-#include "algorithms/solvers/reconstruct.hpp"
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
 #include "tests/reference/solver_reference.hpp"
-#include "tests/support/kept_states.hpp"
+#include "tests/support/reconstruct_run.hpp"
+#include "tests/support/split_runs.hpp"
 
 namespace halocline {
 namespace {
@@ -41,25 +41,15 @@ struct Asked {
   }
 };
 
-struct Reconstructed {
-  Volume volume;
-  ReconstructionResult result;
-};
 Reconstructed run(const Volume& b, const reference::Scene& scene, const Asked& asked,
                   const std::vector<Device>& devices = device(), const RunOptions& options = {}) {
-  Reconstructed all;
-  all.volume = Volume::uninitialised(scene.grid);
-  MemorySink sink(all.volume);
-  const MemorySource source(b);
-  all.result = reconstruct({.projections = &source}, scene.geometry, sink, asked.parameters(), devices, options);
-  return all;
+  return MeasuredScan{scene, b}.reconstructed(asked.parameters(), devices, options);
 }
 
-RunOptions split(int slabs, int batch = 0) {
-  RunOptions options;
-  options.plan.minimum_slabs = slabs;
-  options.plan.batch = batch;
-  return options;
+SplitRun any_split(const Volume& b, const reference::Scene& scene, const Asked& asked) {
+  return [&b, &scene, asked](const auto& devices, const auto& options) {
+    return run(b, scene, asked, devices, options).run();
+  };
 }
 
 // Projections of an object without symmetry.
@@ -86,10 +76,10 @@ TEST_P(SolverScenes, MatchDoublePrecisionWithTheMatrix) {
       SCOPED_TRACE(iterations);
       const auto x = run(b, scene, {.passes = iterations, .projector = projector, .relaxation = 1.3});
       const Vector expected = reference::sirt({A, exact}, iterations, 1.3);
-      EXPECT_LT(relative_difference(x.volume, expected), 2e-5);
+      EXPECT_LT(relative_difference(x.x, expected), 2e-5);
       EXPECT_NEAR(x.result.residual, norm(reference::minus(exact, A.times(expected))), 1e-4 * norm(exact));
       const auto y = run(b, scene, {.method = "cgls", .passes = iterations, .projector = projector});
-      EXPECT_LT(relative_difference(y.volume, reference::cgls({A, exact}, iterations)), iterations == 1 ? 2e-5 : 2e-3);
+      EXPECT_LT(relative_difference(y.x, reference::cgls({A, exact}, iterations)), iterations == 1 ? 2e-5 : 2e-3);
       EXPECT_TRUE(y.result.run.iterations == iterations || y.result.run.stopped_by == StoppedBy::method);
       EXPECT_NEAR(y.result.projections, norm(exact), 1e-9 * norm(exact));
     }
@@ -99,46 +89,11 @@ TEST_P(SolverScenes, MatchDoublePrecisionWithTheMatrix) {
 TEST_P(SolverScenes, SlabsBatchesAndDevicesChangeNoBit) {
   const auto& scene = GetParam();
   const Volume b = projections_of(RayMatrix(scene), scene);
-  const auto slices = static_cast<int>(scene.grid.size[2]);
   for (const char* method : {"sirt", "cgls"}) {
     SCOPED_TRACE(method);
-    const Asked parameters{.method = method, .passes = 4};
-    const auto whole = run(b, scene, parameters);
-    for (const int slabs : {2, 3, slices})
-      for (const int batch : {1, 3}) {
-        SCOPED_TRACE(testing::Message() << slabs << " slabs, batches of " << batch);
-        const auto other = run(b, scene, parameters, device(), split(std::min(slabs, slices), batch));
-        EXPECT_EQ(other.result.run.plan.slabs.size(), static_cast<std::size_t>(std::min(slabs, slices)));
-        EXPECT_TRUE(other.volume.voxels == whole.volume.voxels);
-        EXPECT_EQ(other.result.residual, whole.result.residual);
-      }
-    const auto batches = run(b, scene, parameters, device(), split(0, 2));
-    EXPECT_TRUE(batches.volume.voxels == whole.volume.voxels) << "projections stay on the device";
-    const auto one = run(b, scene, parameters, reference::undivided());
-    {
-      const auto& devices = reference::sub_devices(2);
-      RunOptions options;
-      for (const Device& each : devices) options.plan.speeds[each.info().name] = 1;
-      const auto several = run(b, scene, parameters, devices, options);
-      EXPECT_EQ(several.result.run.plan.slabs.size(), std::min<std::size_t>(devices.size(), scene.grid.size[2]));
-      EXPECT_TRUE(several.volume.voxels == one.volume.voxels) << devices.size() << " devices";
-      options.plan.minimum_slabs = slices;
-      options.plan.batch = 2;
-      EXPECT_TRUE(run(b, scene, parameters, devices, options).volume.voxels == one.volume.voxels)
-          << devices.size() << " devices, streamed";
-    }
+    expect_same_bits(any_split(b, scene, {.method = method, .passes = 4}), scene.grid.size[2],
+                     {{2, 1}, {2, 3}, {3, 1}, {3, 3}, {1000, 1}, {1000, 3}, {0, 2}});
   }
-}
-
-TEST_P(SolverScenes, BytesOverTheBusAreThosePredicted) {
-  const auto& scene = GetParam();
-  const Volume b = projections_of(RayMatrix(scene), scene);
-  for (const char* method : {"sirt", "cgls"})
-    for (const auto& options : {RunOptions(), split(0, 2), split(2), split(static_cast<int>(scene.grid.size[2]), 1)}) {
-      const auto found = run(b, scene, {.method = method, .passes = 3}, device(), options);
-      EXPECT_EQ(found.result.run.bus_bytes, found.result.run.plan.bus_bytes)
-          << method << ", " << found.result.run.plan.slabs.size() << " slabs";
-    }
 }
 
 const reference::Scene& cone() {
@@ -151,25 +106,8 @@ const Volume& cone_projections() {
 }
 
 TEST(Solvers, GoOnFromEveryStateToTheSameBits) {
-  for (const char* method : {"sirt", "cgls"}) {
-    const Asked parameters{.method = method, .passes = 5};
-    const auto whole = run(cone_projections(), cone(), parameters);
-    KeptStates memory;
-    RunOptions keeping = split(2, 3);
-    keeping.checkpoint_store = &memory;
-    keeping.keep_every = 0;
-    run(cone_projections(), cone(), parameters, device(), keeping);
-    ASSERT_EQ(memory.all.size(), 4u) << method;
-    for (const auto& state : memory.all)
-      for (auto options : {RunOptions(), split(0, 2), split(3, 1)}) {
-        KeptStates kept;
-        kept.from = &state;
-        options.checkpoint_store = &kept;
-        const auto other = run(cone_projections(), cone(), parameters, device(), options);
-        EXPECT_TRUE(other.volume.voxels == whole.volume.voxels) << method << " after " << state.state.iterations;
-        EXPECT_EQ(other.result.residual, whole.result.residual);
-      }
-  }
+  for (const char* method : {"sirt", "cgls"})
+    expect_same_bits_resumed(any_split(cone_projections(), cone(), {.method = method, .passes = 5}), 4);
 }
 
 TEST(Solvers, RefuseTheStateOfAnotherJob) {
@@ -194,7 +132,7 @@ TEST(Solvers, KeepWhatThereIsWhenTheyAreInterrupted) {
   request_interrupt(false);
   EXPECT_EQ(found.result.run.stopped_by, StoppedBy::interrupt);
   EXPECT_EQ(found.result.run.iterations, 3);
-  EXPECT_TRUE(found.volume.voxels == expected.volume.voxels);
+  EXPECT_TRUE(found.x.voxels == expected.x.voxels);
   ASSERT_EQ(memory.all.size(), 1u);
   EXPECT_EQ(memory.all.front().state.iterations, 3);
   options.keep_partial = false;
@@ -204,14 +142,7 @@ TEST(Solvers, KeepWhatThereIsWhenTheyAreInterrupted) {
 }
 
 TEST(Solvers, AreStreamedWhereTheDeviceIsSmall) {
-  const auto whole = run(cone_projections(), cone(), {.method = "cgls", .passes = 3}, reference::undivided());
-  std::size_t bytes = 0;
-  for (const auto& slab : whole.result.run.plan.slabs) bytes += slab.bytes;
-  const auto small = open_devices({.device = "cpu", .sub_devices = 0, .device_memory = bytes / 3});
-  const auto found = run(cone_projections(), cone(), {.method = "cgls", .passes = 3}, small);
-  EXPECT_TRUE(found.result.run.plan.slabs.size() > 1 || found.result.run.plan.batch < 7);
-  EXPECT_LE(found.result.run.peak_bytes, bytes / 3);
-  EXPECT_TRUE(found.volume.voxels == whole.volume.voxels);
+  expect_same_bits_streamed(any_split(cone_projections(), cone(), {.method = "cgls", .passes = 3}), 1.0 / 3);
   const auto none = open_devices({.device = "cpu", .sub_devices = 0, .device_memory = 2000});
   EXPECT_THROW(run(cone_projections(), cone(), {.method = "cgls"}, none), PlanError);
 }
@@ -240,8 +171,8 @@ TEST(Solvers, LeaveNoVoxelBelowZero) {
   for (std::size_t n = 0; n < b.voxels.size(); n += 2) b.voxels[n] = -b.voxels[n];
   const RayMatrix A(cone());
   const auto x = run(b, cone(), {.passes = 5, .minimum = 0});
-  EXPECT_GE(*std::min_element(x.volume.voxels.begin(), x.volume.voxels.end()), 0);
-  EXPECT_LT(relative_difference(x.volume, reference::sirt({A, reference::vector_of(b)}, 5, 1, {.minimum = 0})),
+  EXPECT_GE(*std::min_element(x.x.voxels.begin(), x.x.voxels.end()), 0);
+  EXPECT_LT(relative_difference(x.x, reference::sirt({A, reference::vector_of(b)}, 5, 1, {.minimum = 0})),
             1e-4);  // terms cancel
 }
 
@@ -255,7 +186,7 @@ TEST(Solvers, OfNothingIsNothing) {
   for (const char* method : {"sirt", "cgls"}) {
     Volume b(cone().projections);
     const auto x = run(b, cone(), {.method = method, .passes = 3});
-    EXPECT_THAT(x.volume.voxels, testing::Each(0.0f)) << method;
+    EXPECT_THAT(x.x.voxels, testing::Each(0.0f)) << method;
   }
 }
 
