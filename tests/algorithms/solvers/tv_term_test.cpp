@@ -16,7 +16,13 @@
 namespace halocline {
 namespace {
 
-constexpr double lambda = 0.2;
+constexpr double lambda = 0.05;
+
+double most_of(const Volume& a, const Volume& b) {
+  double most = 0;
+  for (std::size_t n = 0; n < a.voxels.size(); ++n) most = std::max<double>(most, std::abs(a.voxels[n] - b.voxels[n]));
+  return most;
+}
 
 // argmin_x sum (x - f)^2 / (2 tau) + lambda TV(x), by so many steps.
 Program proximal(const Grid& grid, const Regulariser& regulariser, int steps) {
@@ -40,7 +46,7 @@ Program proximal(const Grid& grid, const Regulariser& regulariser, int steps) {
 class Proximal : public testing::TestWithParam<reference::NamedRegulariser> {
  protected:
   Proximal()
-      : grid_(reference::grid_of({9, 7, 11}, {0.5, 0.8, 1.7})),
+      : grid_(reference::grid_of({5, 4, 7}, {0.5, 0.8, 1.7})),
         f_(reference::random_volume(grid_, 3)),
         tau_(reference::random_volume(grid_, 5)),
         guide_(reference::random_volume(grid_, 7)),
@@ -73,15 +79,12 @@ TEST_P(Proximal, IsTheDenoiser) {
   parameters.lambda = lambda;
   parameters.regulariser = regulariser_;
   parameters.largest_weight = *std::max_element(tau_.voxels.begin(), tau_.voxels.end());
-  parameters.iterations = 2000;
+  parameters.iterations = 2500;
   const auto method = make_denoiser("spdu", parameters);
   const auto denoised = run_program(method->program(), inputs(method->requirements()), grid_, reference::device());
   EXPECT_LT(method->history().back().gap, 1e-6 * method->history().back().primal);
-  const auto proximal = found(2000, reference::device(), {});
-  double most = 0;
-  for (std::size_t n = 0; n < f_.voxels.size(); ++n)
-    most = std::max<double>(most, std::abs(proximal.output.voxels[n] - denoised.output.voxels[n]));
-  EXPECT_LT(most, 2e-4);
+  const auto proximal = found(parameters.iterations, reference::device(), {});
+  EXPECT_LT(most_of(proximal.output, denoised.output), 1e-5);
   // by the definition, no further from the minimum than the denoiser
   const reference::VariantProblem problem{
       reference::lattice_of(f_),  reference::image_of(f_), reference::image_of(tau_), lambda, regulariser_,
@@ -92,7 +95,7 @@ TEST_P(Proximal, IsTheDenoiser) {
 
 TEST_P(Proximal, SlabsAndDevicesChangeNoBit) {
   expect_same_bits([this](const auto& devices, const auto& options) { return found(5, devices, options); },
-                   grid_.size[2], {{2, 0}, {3, 0}, {7, 0}, {11, 0}});
+                   grid_.size[2], {{2, 0}, {3, 0}, {7, 0}});
 }
 
 INSTANTIATE_TEST_SUITE_P(, Proximal, testing::ValuesIn(reference::regularisers()), [](const auto& each) {
