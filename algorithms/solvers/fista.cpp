@@ -68,7 +68,7 @@ class Fista {
       return step;
     };
     auto& steps = program_.each;
-    steps = {over_subset(A_.project("y", "p")), over_subset(steps_.residual(subsets_.count(), "p")),
+    steps = {over_subset(A_.project_fast("y", "p")), over_subset(steps_.residual(subsets_.count(), "p")),
              over_subset(A_.backproject("p", "f")),
              steps_.voxels("penalised_descent", {in("y"), in("tau"), inout("f")}, {})};
     for (int n = 0; n < parameters_.prox_steps; ++n) steps.push_back(penalty_.prox("f", "tau", "u"));

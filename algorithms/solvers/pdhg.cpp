@@ -44,7 +44,7 @@ Program pdhg(const RayOperator& A, const TvParameters& penalty, const PdhgParame
   program.each = {
       term.primal_dual("z", "tau", "x", "ubar",
                        [norm2 = term.gradient_norm2()](const Scalars& known) { return dual_step(known, norm2); }),
-      A.project("ubar", "p"), steps.rays(eta / (1 + eta)), A.backproject("p", "f"),
+      A.project_fast("ubar", "p"), steps.rays(eta / (1 + eta)), A.backproject("p", "f"),
       vectors.combine(slices, 1, "f", 1, "z")};
   const auto every = [n = parameters.certificate.every, passes = parameters.passes](const Scalars& known) {
     const int done = static_cast<int>(known.at(iteration_scalar)) + 1;

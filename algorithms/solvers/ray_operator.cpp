@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "algorithms/projectors/backprojection.hpp"
 #include "scheduling/planning/cost.hpp"
 
 namespace halocline {
@@ -25,43 +26,56 @@ void add_own_arrays(Program& program, const Requirements& needs, const std::stri
 }
 
 constexpr const char* forward_prefix = "forward ";
+constexpr const char* fast_prefix = "fast ";
 constexpr const char* adjoint_prefix = "adjoint ";
+
+void add_start(Program& program, const auto& method, const std::string& prefix) {
+  const Requirements needs = method->requirements();
+  add_own_arrays(program, needs, prefix);
+  program.needs.halo_high = std::max(program.needs.halo_high, needs.halo_high);
+  program.start.push_back([method, names = own_names(needs, prefix, {})](Slab& slab) {
+    const Slab::Names scope(slab, names);
+    method->start(slab);
+  });
+}
 
 }  // namespace
 
 RayOperator::RayOperator(const Geometry& geometry, const Grid& volume, const Grid& projections, Projector projector,
-                         std::span<const DeviceModel> devices, std::optional<Projector> backprojector)
+                         std::span<const DeviceModel> devices, const RayOperatorForms& forms)
     : volume_(volume), projections_(projections) {
   const bool gpu = !std::all_of(devices.begin(), devices.end(), [](const DeviceModel& device) { return device.cpu; });
   ProjectionParameters parameters;
   parameters.projector = projector;
   parameters.gpu = gpu;
   forward_ = std::make_shared<RayProjection>(geometry, volume, projections, parameters);
-  adjoint_ = std::make_shared<RayBackprojection>(geometry, projections, volume, backprojector.value_or(projector), gpu);
+  parameters.hardware_interpolation = forms.hardware_interpolation;
+  if (forms.hardware_interpolation) fast_ = std::make_shared<RayProjection>(geometry, volume, projections, parameters);
+  if (forms.voxel_driven) {
+    VoxelDriven::Options options;
+    options.hardware_interpolation = forms.hardware_interpolation;
+    options.cpu = !gpu;
+    adjoint_ = std::make_shared<Backprojection>(geometry, projections, volume, options);
+  } else {
+    adjoint_ = std::make_shared<RayBackprojection>(geometry, projections, volume,
+                                                   forms.backprojector.value_or(projector), gpu);
+  }
 }
 
 Program RayOperator::program(const std::string& name, int largest_subset) const {
-  const Requirements forward = forward_->requirements(), adjoint = adjoint_->requirements();
+  const Requirements forward = forward_->requirements();
   Program program;
   program.name = name;
   program.needs.algorithm = name;
   program.needs.size = forward.size;
   program.needs.over = Domain::views;
   program.needs.stack = forward.stack;
-  program.needs.halo_high = forward.halo_high;
-  add_own_arrays(program, forward, forward_prefix);
-  add_own_arrays(program, adjoint, adjoint_prefix);
+  add_start(program, forward_, forward_prefix);
+  if (fast_) add_start(program, fast_, fast_prefix);
+  add_start(program, adjoint_, adjoint_prefix);
   if (largest_subset > 0 && static_cast<std::size_t>(largest_subset) < forward.stack[2])
     program.needs.largest_part = program.needs.preferred_batch = largest_subset;
-  program.detector_rows = adjoint.detector_rows;
-  program.start.push_back([method = forward_, names = own_names(forward, forward_prefix, {})](Slab& slab) {
-    const Slab::Names scope(slab, names);
-    method->start(slab);
-  });
-  program.start.push_back([method = adjoint_, names = own_names(adjoint, adjoint_prefix, {})](Slab& slab) {
-    const Slab::Names scope(slab, names);
-    method->start(slab);
-  });
+  program.detector_rows = adjoint_->requirements().detector_rows;
   return program;
 }
 
@@ -82,6 +96,10 @@ Step step_of(const auto& method, const std::string& from, const std::string& to,
 
 Step RayOperator::project(const std::string& from, const std::string& to) const {
   return step_of(forward_, from, to, forward_prefix);
+}
+
+Step RayOperator::project_fast(const std::string& from, const std::string& to) const {
+  return fast_ ? step_of(fast_, from, to, fast_prefix) : project(from, to);
 }
 
 Step RayOperator::backproject(const std::string& from, const std::string& to) const {

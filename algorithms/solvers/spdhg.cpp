@@ -107,7 +107,7 @@ class Spdhg {
         when(begins_pass, vectors_.scale(slices, slower, "tau")),
         when(refreshes, A_.backproject("r", "z")),
         penalty_.prox_from("z", "f", "tau", "x", carry, subsets),
-        over_subset(A_.project("x", "p")),
+        over_subset(A_.project_fast("x", "p")),
         over_subset(steps_.rays(factor)),
         over_subset(A_.backproject("p", "f")),
     };
