@@ -69,9 +69,8 @@ SplitRun any_split(const MeasuredScan& scan, const ReconstructionParameters& par
 class PenalisedSplits : public testing::TestWithParam<const char*> {};
 
 TEST_P(PenalisedSplits, SlabsBatchesAndDevicesChangeNoBit) {
-  for (const MeasuredScan* scan : {&tilted(), &parallel()})
-    expect_same_bits(any_split(*scan, parameters(GetParam(), 6)), scan->scene.grid.size[2],
-                     {{3, 0}, {7, 2}, {1000, 1}, {0, 3}});
+  expect_same_bits(any_split(tilted(), parameters(GetParam(), 6)), tilted().scene.grid.size[2],
+                   {{3, 0}, {7, 2}, {1000, 1}, {0, 3}});
 }
 
 TEST_P(PenalisedSplits, UnweightedFromNothing) {
@@ -83,9 +82,9 @@ TEST_P(PenalisedSplits, UnweightedFromNothing) {
 
 // Of every subset: between two looks at the gap, after them, and where sums are made anew.
 TEST_P(PenalisedSplits, GoOnFromAnyState) {
-  const int subsets = solver_method(GetParam()).subsets ? 4 : 1, passes = 12;
+  const int subsets = solver_method(GetParam()).subsets ? 4 : 1, passes = 11;
   expect_same_bits_resumed(any_split(parallel(), parameters(GetParam(), passes)),
-                           static_cast<std::size_t>(passes * subsets - 1), subsets == 1 ? 1 : 5);
+                           static_cast<std::size_t>(passes * subsets - 1), subsets == 1 ? 3 : 7);
 }
 
 TEST_P(PenalisedSplits, AreStreamedWhereTheDeviceIsSmall) {
@@ -124,8 +123,8 @@ INSTANTIATE_TEST_SUITE_P(, PenalisedSplits, testing::Values("spdhg", "fista", "o
 
 TEST(PenalisedSplit, OfOtherRegularisersChangesNoBit) {
   for (const auto variation : {Variation::anisotropic, Variation::huber})
-    for (const char* method : {"spdhg", "fista"}) {
-      auto chosen = parameters(method, 5);
+    for (const char* method : {"spdhg", "pdhg"}) {
+      auto chosen = parameters(method, 2);
       chosen.regulariser.variation = variation;
       if (variation == Variation::huber) chosen.regulariser.huber_delta = 0.05;
       chosen.regulariser.guided = true;
