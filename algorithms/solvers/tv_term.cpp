@@ -83,6 +83,8 @@ class TvTerm::Iteration : public PduVariant {
   }
 
   double norm2() const { return norm2_; }
+  // Slices above its own that descend() and ascend() read: those of the projection P read one more of the reference.
+  int slices_above() const { return parameters_.regulariser.guided ? 2 : 1; }
 
   void certificate(Slab& slab, const std::string& x, const std::string& z) const {
     Arguments arguments = states(x, z);
@@ -133,7 +135,7 @@ void TvTerm::declare(Program& program) const {
   for (const char* q : duals) needs.arrays.push_back({.name = q, .lifetime = Lifetime::state, .halo_inout = true});
   if (parameters_.regulariser.guided) needs.arrays.push_back({.name = "reference", .lifetime = Lifetime::input});
   needs.halo_low = std::max(needs.halo_low, 1);
-  needs.halo_high = std::max(needs.halo_high, 1);
+  needs.halo_high = std::max(needs.halo_high, iteration_->slices_above());
   for (const char* kernel : {"pdu_variant_dual", "tv_term_prox", "tv_term_certificate"})
     needs.kernels.emplace_back(kernel);
 }
@@ -179,7 +181,7 @@ Step TvTerm::polish(const std::string& z, const std::string& u, const std::strin
   Step step{.name = "tv_polish",
             .arrays = with_duals({in(z), inout(u), out(ubar)}, Access::inout),
             .halo_low = 1,
-            .halo_high = 1};
+            .halo_high = iteration_->slices_above()};
   step.work = [=, iteration = iteration_](Slab& slab, const WorkRange&, const Scalars& scalars) {
     iteration->polish(slab, z, u, ubar, maximum(scalars));
   };
@@ -191,7 +193,7 @@ Step TvTerm::primal_dual(const std::string& z, const std::string& steps, const s
   Step step{.name = "tv_primal_dual",
             .arrays = with_duals({in(z), in(steps), inout(u), out(ubar)}, Access::inout),
             .halo_low = 1,
-            .halo_high = 1};
+            .halo_high = iteration_->slices_above()};
   step.work = [=, iteration = iteration_, most = maximum()](Slab& slab, const WorkRange&, const Scalars& scalars) {
     const Range core = slab.interior();
     iteration->descend(slab, core.grown(0, 1, slab.nz()), z, u, ubar, 1, steps, most);

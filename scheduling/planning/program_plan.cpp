@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <stdexcept>
 
 #include "host/error.hpp"
 #include "scheduling/planning/cost.hpp"
@@ -46,6 +47,7 @@ class ProgramPlanner {
   ProgramPlanner(const Program& program, std::span<const DeviceModel> devices, const PlanOptions& options)
       : program_(program), options_(options), uses_(uses_of(program)) {
     check_halos(program);
+    check_parts();
     common_.requirements = program.needs;
     common_.devices.assign(devices.begin(), devices.end());
     common_.host_bandwidth = options.host_bandwidth;
@@ -69,6 +71,14 @@ class ProgramPlanner {
   }
 
  private:
+  void check_parts() const {
+    const auto views = static_cast<std::int64_t>(program_.needs.stack[2]);
+    for (const StepUse& use : uses_)
+      if (use.step->over != Domain::slices && use.views.count() < views && program_.needs.largest_part == 0)
+        throw std::logic_error(program_.name + ": " + use.step->name +
+                               " goes over some of the views, and largest_part does not say over how many at most");
+  }
+
   static void take_better(std::optional<Plan>& best, std::optional<Plan> other) {
     if (other && (!best || other->seconds < (1 - worth_another) * best->seconds)) best = std::move(other);
   }

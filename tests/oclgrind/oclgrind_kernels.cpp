@@ -15,12 +15,12 @@
 #include "algorithms/geometry/slice_planes.hpp"
 #include "algorithms/projectors/backprojection.hpp"
 #include "algorithms/projectors/projector.hpp"
-#include "algorithms/solvers/reconstruct.hpp"
 #include "host/error.hpp"
 #include "scheduling/execution/program_run.hpp"
 #include "scheduling/profiling/measure.hpp"
 #include "tests/reference/projector_scenes.hpp"
 #include "tests/reference/variant_reference.hpp"
+#include "tests/support/reconstruct_run.hpp"
 
 using namespace halocline;
 
@@ -113,21 +113,25 @@ void run_projectors(const Devices& devices, const std::string& name) {
   }
 }
 
-// All steps of the solvers, on one slab and streamed.
-void run_solvers(const Devices& devices, const std::string& method) {
-  auto scene = reference::scenes().front();
+// All steps of the solvers, on one slab and streamed; with weights where the method takes them.
+void run_solvers(const Devices& devices, const std::string& name, const Regulariser& regulariser = {}) {
+  auto scene = reference::scene_named("cone");
   scene.geometry.views.resize(3);
-  scene.projections.size[2] = 3;
-  const Volume stack = reference::random_volume(scene.projections, 4);
-  const MemorySource source(stack);
-  Volume volume = Volume::uninitialised(scene.grid);
+  scene.grid = default_grid({5, 3, 4}, {4, 5, 3});
+  scene.projections = reference::detector(5, 4, 3, 6, 7);
+  const SolverMethod& method = solver_method(name);
+  MeasuredScan scan{.scene = scene, .b = reference::random_volume(scene.projections, 4)};
+  if (method.weights) scan.w = reference::random_volume(scene.projections, 5);
+  if (regulariser.guided) scan.reference = reference::random_volume(scene.grid, 6);
+  ReconstructionParameters parameters;
+  parameters.method = name;
+  parameters.passes = method.penalty ? 1 : 2;
+  if (method.subsets) parameters.subsets = 2;
+  if (method.penalty) parameters.lambda = 0.1;
+  parameters.regulariser = regulariser;
   for (auto options : {RunOptions(), two_slabs()}) {
     options.plan.batch = 2;
-    MemorySink sink(volume);
-    ReconstructionParameters parameters;
-    parameters.method = method;
-    parameters.passes = 2;
-    reconstruct({.projections = &source}, scene.geometry, sink, parameters, devices, options);
+    scan.reconstructed(parameters, devices, options, method.penalty);
   }
 }
 
@@ -342,6 +346,10 @@ std::vector<std::function<void(const Devices&)>> cases() {
   for (const std::string& method : reconstruction_methods())
     all.push_back([=](const Devices& devices) { run_solvers(devices, method); });
   all.push_back(run_expressions);
+  for (const auto& [name, regulariser] : reference::regularisers())
+    if (name == "anisotropic" || name == "guided_huber_boxed")
+      for (const char* method : {"spdhg", "pdhg"})
+        all.push_back([=](const Devices& devices) { run_solvers(devices, method, regulariser); });
   for (const auto& scan : {std::array{0.0, 43.0}, {50.0, 60.0}, {50.0, 43.0}})
     all.push_back([=](const Devices& devices) { run_ends(devices, scan[0], scan[1]); });
   for (const bool hardware : {false, true})

@@ -93,9 +93,15 @@ void visit_planes(const IndexRay& ray, const Grid& grid, std::size_t number, con
     const double length = path * part_of_plane(ray, a, static_cast<double>(n[a]));
     if (length == 0) continue;
     const OnPlane on = meet(a, static_cast<double>(n[a]));
-    for (n[c] = 0; n[c] < grid.size[c]; ++n[c]) {
+    std::array<std::size_t, 2> first, end;  // of the voxels that may have a weight
+    for (int other = 0; other < 2; ++other) {
+      const double size = static_cast<double>(grid.size[other == 0 ? b : c]), reach = 0.5 + 0.5 * on.width[other];
+      first[other] = static_cast<std::size_t>(std::clamp(std::floor(on.at[other] - reach), 0.0, size));
+      end[other] = static_cast<std::size_t>(std::clamp(std::floor(on.at[other] + reach) + 1, 0.0, size));
+    }
+    for (n[c] = first[1]; n[c] < end[1]; ++n[c]) {
       const double weight_c = weight(on.at[1], on.width[1], static_cast<double>(n[c]));
-      for (n[b] = 0; weight_c > 0 && n[b] < grid.size[b]; ++n[b]) {
+      for (n[b] = first[0]; weight_c > 0 && n[b] < end[0]; ++n[b]) {
         const double weight_b = weight(on.at[0], on.width[0], static_cast<double>(n[b]));
         if (weight_b > 0)
           visit(number, n[0] + grid.size[0] * (n[1] + grid.size[1] * n[2]), length * weight_b * weight_c);

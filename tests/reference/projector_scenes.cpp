@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 #include <random>
+#include <stdexcept>
 
 namespace halocline::reference {
 namespace {
@@ -85,6 +86,12 @@ std::vector<Scene> scenes() {
            centred_at(default_grid({15, 11, 1}, {2, 2.5, 1}), {1, 0, -2})},
           {"parallel", scan(0, false, angles), detector(33, 23, views, 1.25, 1.5), along_y},
           {"parallel_tilted", scan(0, true, angles), detector(33, 23, views, 1.25, 1.5), world}};
+}
+
+Scene scene_named(const std::string& name) {
+  for (const Scene& scene : scenes())
+    if (scene.name == name) return scene;
+  throw std::logic_error("no scene " + name);
 }
 
 Volume random_volume(const Grid& grid, unsigned seed) {

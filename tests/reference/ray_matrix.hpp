@@ -1,84 +1,72 @@
-// The explicit matrix of a scan, and vectors, in double.
+// The explicit matrix of a scan in double precision.
 #pragma once
 
-#include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
-#include "tests/reference/projector_reference.hpp"
+#include "algorithms/projectors/projector.hpp"
 #include "tests/reference/projector_scenes.hpp"
 
 namespace halocline::reference {
 
 using Vector = std::vector<double>;
 
-class Matrix {
- public:
-  Matrix(const Scene& scene, Projector projector) : rays_(scene.projections.count()), voxels_(scene.grid.count()) {
-    weights(projector, scene.grid, scene.geometry, scene.projections,
-            [this](std::size_t ray, std::size_t voxel, double weight) {
-              entries_.push_back({ray, voxel, weight});
-            });
-  }
-  /// Rows `first` to `end` - 1, the others being 0.
-  Matrix rows(std::size_t first, std::size_t end) const {
-    Matrix part(rays_, voxels_);
-    for (const Entry& entry : entries_)
-      if (entry.ray >= first && entry.ray < end) part.entries_.push_back(entry);
-    return part;
-  }
-  Vector times(const Vector& x) const {
-    Vector y(rays_, 0.0);
-    for (const auto& [ray, voxel, weight] : entries_) y[ray] += weight * x[voxel];
-    return y;
-  }
-  Vector transposed_times(const Vector& y) const {
-    Vector x(voxels_, 0.0);
-    for (const auto& [ray, voxel, weight] : entries_) x[voxel] += weight * y[ray];
-    return x;
-  }
-  std::size_t rays() const { return rays_; }
-  std::size_t voxels() const { return voxels_; }
+double dot(const Vector& a, const Vector& b);
+double norm(const Vector& a);
+Vector minus(Vector a, const Vector& b);
+/// a + factor b
+Vector plus(Vector a, double factor, const Vector& b);
+/// Element by element.
+Vector product(Vector a, const Vector& b);
+/// 1 / a, 0 where a is not above 0.
+Vector inverse(Vector a);
+/// ||a - b|| / ||b||
+double relative_difference(const Vector& a, const Vector& b);
+/// sqrt(mean (a - b)^2)
+double rms_difference(const Vector& a, const Vector& b);
 
- private:
+Vector vector_of(const Volume& volume);
+/// In float32.
+Volume volume_of(const Grid& grid, const Vector& values);
+
+/// A sparse matrix, row by row.
+class RayMatrix {
+ public:
   struct Entry {
-    std::size_t ray, voxel;
+    std::size_t row, column;
     double weight;
   };
-  Matrix(std::size_t rays, std::size_t voxels) : rays_(rays), voxels_(voxels) {}
+  /// `entries` in any order; several of one place add up.
+  RayMatrix(std::size_t rows, std::size_t columns, const std::vector<Entry>& entries);
+  /// The projector's weights: rays (u, v, view) times voxels.
+  explicit RayMatrix(const Scene& scene, Projector projector = Projector::joseph);
 
-  std::size_t rays_, voxels_;
-  std::vector<Entry> entries_;
+  std::size_t rows() const { return begins_.size() - 1; }
+  std::size_t columns() const { return columns_; }
+  std::size_t entries() const { return weights_.size(); }
+
+  Vector times(const Vector& x) const;
+  Vector transposed_times(const Vector& y) const;
+  /// A 1 and A^T 1.
+  Vector row_sums() const { return times(Vector(columns(), 1.0)); }
+  Vector column_sums() const { return transposed_times(Vector(rows(), 1.0)); }
+  /// These rows only, in this order.
+  RayMatrix of_rows(const std::vector<std::size_t>& rows) const;
+  /// Row n times factors[n].
+  RayMatrix rows_scaled(const Vector& factors) const;
+  /// With factor times the identity below.
+  RayMatrix with_identity(double factor) const;
+  /// ||A||^2 from below, as the length of A^T A v after so many power steps from a vector of ones.
+  double squared_norm(int steps) const;
+
+ private:
+  RayMatrix() = default;
+
+  std::size_t columns_ = 0;
+  std::vector<std::size_t> begins_{0};
+  std::vector<std::uint32_t> places_;
+  Vector weights_;
 };
-
-inline double dot(const Vector& a, const Vector& b) {
-  double sum = 0;
-  for (std::size_t n = 0; n < a.size(); ++n) sum += a[n] * b[n];
-  return sum;
-}
-inline double norm(const Vector& a) {
-  return std::sqrt(dot(a, a));
-}
-inline Vector minus(Vector a, const Vector& b) {
-  for (std::size_t n = 0; n < a.size(); ++n) a[n] -= b[n];
-  return a;
-}
-inline Vector times(Vector a, const Vector& b) {
-  for (std::size_t n = 0; n < a.size(); ++n) a[n] *= b[n];
-  return a;
-}
-/// a + factor b.
-inline Vector plus(Vector a, double factor, const Vector& b) {
-  for (std::size_t n = 0; n < a.size(); ++n) a[n] += factor * b[n];
-  return a;
-}
-/// 1 / a, 0 where a is not above 0.
-inline Vector inverse(Vector a) {
-  for (double& each : a) each = each > 0 ? 1 / each : 0;
-  return a;
-}
-inline Vector exact(const Volume& volume) {
-  return {volume.voxels.begin(), volume.voxels.end()};
-}
 
 }  // namespace halocline::reference

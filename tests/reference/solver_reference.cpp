@@ -1,115 +1,169 @@
 #include "tests/reference/solver_reference.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "tests/reference/tv_reference.hpp"
 
 namespace halocline::reference {
 namespace {
 
-Vector within(Vector x, const Bounds& bounds) {
-  for (double& each : x) each = std::min(bounds.maximum, std::max(bounds.minimum, each));
+Vector scaled(Vector x, double a) {
+  for (double& each : x) each *= a;
   return x;
 }
 
-// A^T W (b - A x).
-Vector descent(const LeastSquares& problem, const Vector& x) {
-  return problem.A.transposed_times(times(minus(problem.b, problem.A.times(x)), problem.w));
+// What is left of x when its parts along these orthonormal vectors are taken off, twice against rounding.
+Vector orthogonal_to(const std::vector<Vector>& basis, Vector x) {
+  for (int round = 0; round < 2; ++round)
+    for (const Vector& each : basis) x = plus(std::move(x), -dot(each, x), each);
+  return x;
+}
+
+void tell(const Look& look, int k, const Vector& x) {
+  if (look) look(k, x);
+}
+
+// The rays of a subset, and the sums of the rows and columns of their matrix.
+struct Part {
+  RayMatrix A;
+  Vector b, rows, columns;
+};
+
+std::vector<Part> parts_of(const LeastSquares& problem, const RaySubsets& subsets) {
+  std::vector<Part> parts;
+  for (const auto& rays : subsets) {
+    Part part{problem.A.of_rows(rays), {}, {}, {}};
+    for (const std::size_t ray : rays) part.b.push_back(problem.b[ray]);
+    part.rows = part.A.row_sums();
+    part.columns = part.A.column_sums();
+    parts.push_back(std::move(part));
+  }
+  return parts;
 }
 
 }  // namespace
 
 double LeastSquares::residual(const Vector& at) const {
   const Vector r = minus(b, A.times(at));
-  return std::sqrt(dot(r, times(r, w)));
+  return std::sqrt(dot(r, product(r, w)));
 }
 
-double squared_norm(const LeastSquares& problem, int steps) {
-  Vector v(problem.A.voxels(), 1.0);
-  double found = norm(v);
-  for (int n = 0; n < steps; ++n) {
-    for (double& each : v) each /= found;
-    v = problem.A.transposed_times(times(problem.A.times(v), problem.w));
-    found = norm(v);
-  }
-  return found;
+Vector LeastSquares::descent(const Vector& at) const {
+  return A.transposed_times(product(minus(b, A.times(at)), w));
 }
 
-Vector landweber(const LeastSquares& problem, int iterations, double omega, const Bounds& bounds) {
-  Vector x = within(problem.x, bounds);
-  for (int k = 0; k < iterations; ++k) x = within(plus(x, omega, descent(problem, x)), bounds);
+double LeastSquares::squared_norm(int steps) const {
+  Vector roots = w;
+  for (double& each : roots) each = std::sqrt(each);
+  return A.rows_scaled(roots).squared_norm(steps);
+}
+
+RaySubsets all_rays(const RayMatrix& A) {
+  RaySubsets all(1, std::vector<std::size_t>(A.rows()));
+  std::iota(all[0].begin(), all[0].end(), std::size_t{0});
+  return all;
+}
+
+Vector clamped(Vector x, const Bounds& bounds) {
+  for (double& each : x) each = std::clamp(each, bounds.minimum, bounds.maximum);
   return x;
 }
 
-Vector gradient(const LeastSquares& problem, int iterations, bool momentum, bool restart, const Bounds& bounds) {
-  const Matrix& A = problem.A;
-  const Vector d = A.transposed_times(times(A.times(Vector(A.voxels(), 1.0)), problem.w));
-  Vector x = within(problem.x, bounds), y = x;
-  double t = 1;
-  for (int k = 0; k < iterations; ++k) {
-    const Vector next = within(plus(y, 1, times(descent(problem, y), inverse(d))), bounds);
-    const Vector moved = minus(next, x);
-    const bool turned = restart && dot(times(d, minus(y, next)), moved) > 0;
-    const double grown = turned ? 1 : (1 + std::sqrt(1 + 4 * t * t)) / 2;
-    y = plus(next, !momentum || turned ? 0 : (t - 1) / grown, moved);
-    t = grown;
-    x = next;
-  }
-  return x;
-}
-
-Vector conjugate_gradients(const LeastSquares& problem, int iterations) {
-  const Matrix& A = problem.A;
-  Vector x = problem.x, r = minus(problem.b, A.times(x)), s = A.transposed_times(times(problem.w, r)), p = s;
+Vector cgls(const LeastSquares& problem, int iterations, const Look& look, bool orthogonal) {
+  const RayMatrix& A = problem.A;
+  Vector x = problem.x, r = minus(problem.b, A.times(x)), s = A.transposed_times(product(problem.w, r)), p = s;
   double gamma = dot(s, s);
-  for (int k = 0; k < iterations && gamma > 0; ++k) {
+  const double arrived = 1e-30 * gamma;
+  std::vector<Vector> gradients;
+  for (int k = 1; k <= iterations && gamma > arrived; ++k) {
+    if (orthogonal) gradients.push_back(scaled(s, 1 / std::sqrt(gamma)));
     const Vector q = A.times(p);
-    const double alpha = gamma / dot(q, times(problem.w, q));
-    x = plus(x, alpha, p);
-    r = plus(r, -alpha, q);
-    s = A.transposed_times(times(problem.w, r));
+    const double alpha = gamma / dot(q, product(problem.w, q));
+    x = plus(std::move(x), alpha, p);
+    r = plus(std::move(r), -alpha, q);
+    s = orthogonal_to(gradients, A.transposed_times(product(problem.w, r)));
     const double next = dot(s, s);
     p = plus(s, next / gamma, p);
     gamma = next;
+    tell(look, k, x);
   }
   return x;
 }
 
-Vector os_sart(const LeastSquares& problem, const Subsets& subsets, int passes, double relaxation,
-               const Bounds& bounds) {
-  Vector x = within(problem.x, bounds);
-  for (int pass = 0; pass < passes; ++pass)
-    for (const Matrix& A : subsets) {
-      const Vector rays = inverse(A.times(Vector(A.voxels(), 1.0))),
-                   voxels = inverse(A.transposed_times(Vector(A.rays(), 1.0)));
-      const Vector u = A.transposed_times(times(rays, minus(problem.b, A.times(x))));
-      x = within(plus(x, relaxation, times(voxels, u)), bounds);
-    }
+Vector lsqr(const LeastSquares& problem, int iterations, const Look& look) {
+  const RayMatrix& A = problem.A;
+  double beta = norm(problem.b);
+  Vector x(A.columns(), 0.0), u = scaled(problem.b, 1 / beta), v = A.transposed_times(u);
+  double alpha = norm(v);
+  v = scaled(std::move(v), 1 / alpha);
+  std::vector<Vector> right{v};
+  Vector w = v;
+  double phi_bar = beta, rho_bar = alpha;
+  for (int k = 1; k <= iterations; ++k) {
+    Vector next = plus(A.times(v), -alpha, u);
+    beta = norm(next);
+    u = scaled(std::move(next), 1 / beta);
+    next = orthogonal_to(right, plus(A.transposed_times(u), -beta, v));
+    alpha = norm(next);
+    v = scaled(std::move(next), 1 / alpha);
+    right.push_back(v);
+    const double rho = std::hypot(rho_bar, beta), c = rho_bar / rho, s = beta / rho;
+    x = plus(std::move(x), c * phi_bar / rho, w);
+    w = plus(v, -s * alpha / rho, w);
+    rho_bar = -c * alpha;
+    phi_bar *= s;
+    tell(look, k, x);
+  }
   return x;
 }
 
-double total_variation(const Grid& grid, const Vector& x, Vector* gradient) {
-  const std::size_t row = grid.size[0], plane = row * grid.size[1], steps[] = {1, row, plane};
-  double sum = 0;
-  if (gradient != nullptr) gradient->assign(x.size(), 0.0);
-  for (std::size_t n = 0; n < x.size(); ++n) {
-    const std::size_t at[] = {n % row, n / row % grid.size[1], n / plane};
-    double differences[3], square = 1e-16;
-    for (int axis = 0; axis < 3; ++axis) {
-      differences[axis] = at[axis] > 0 ? (x[n] - x[n - steps[axis]]) / grid.spacing[static_cast<std::size_t>(axis)] : 0;
-      square += differences[axis] * differences[axis];
-    }
-    sum += std::sqrt(square);
-    for (int axis = 0; gradient != nullptr && axis < 3; ++axis) {
-      if (at[axis] == 0) continue;
-      const double p = differences[axis] / std::sqrt(square) / grid.spacing[static_cast<std::size_t>(axis)];
-      (*gradient)[n] += p;
-      (*gradient)[n - steps[axis]] -= p;
-    }
+Vector landweber(const LeastSquares& problem, int iterations, double step, const Bounds& bounds, const Look& look) {
+  Vector x = clamped(problem.x, bounds);
+  for (int k = 1; k <= iterations; ++k) {
+    x = clamped(plus(x, step, problem.descent(x)), bounds);
+    tell(look, k, x);
   }
-  return sum;
+  return x;
 }
 
-std::pair<Vector, double> asd_pocs(const LeastSquares& problem, const Subsets& subsets, const Grid& grid,
+Vector sirt(const LeastSquares& problem, int iterations, double relaxation, const Bounds& bounds, const Look& look) {
+  return os_sart(problem, all_rays(problem.A), iterations, relaxation, bounds, look);
+}
+
+Vector os_sart(const LeastSquares& problem, const RaySubsets& subsets, int passes, double relaxation,
+               const Bounds& bounds, const Look& look) {
+  const auto parts = parts_of(problem, subsets);
+  Vector x = clamped(problem.x, bounds);
+  for (int k = 1; k <= passes; ++k) {
+    for (const auto& part : parts) {
+      const Vector r = product(minus(part.b, part.A.times(x)), inverse(part.rows));
+      x = clamped(plus(x, relaxation, product(part.A.transposed_times(r), inverse(part.columns))), bounds);
+    }
+    tell(look, k, x);
+  }
+  return x;
+}
+
+Vector osem(const LeastSquares& problem, const RaySubsets& subsets, int passes, const Look& look) {
+  const auto parts = parts_of(problem, subsets);
+  Vector x = problem.x;
+  for (int k = 1; k <= passes; ++k) {
+    for (const auto& part : parts) {
+      const Vector ratio = product(clamped(part.b, {.minimum = 0}), inverse(part.A.times(x))),
+                   u = part.A.transposed_times(ratio);
+      for (std::size_t n = 0; n < x.size(); ++n)
+        if (part.columns[n] > 0) x[n] *= u[n] / part.columns[n];
+    }
+    tell(look, k, x);
+  }
+  return x;
+}
+
+std::pair<Vector, double> asd_pocs(const LeastSquares& problem, const RaySubsets& subsets, const Grid& grid,
                                    const AsdPocsParameters& parameters) {
+  constexpr double epsilon = 1e-8;  // of the roots of the total variation
   LeastSquares at = problem;
   double beta = parameters.relaxation, step = 0;
   for (int pass = 0; pass < parameters.passes; ++pass, beta *= parameters.relaxation_factor) {
@@ -117,9 +171,9 @@ std::pair<Vector, double> asd_pocs(const LeastSquares& problem, const Subsets& s
     at.x = os_sart(at, subsets, 1, beta, parameters.bounds);
     const double moved = norm(minus(at.x, before)), distance = at.residual(at.x);
     if (pass == 0) step = parameters.descent_length * moved;
-    Vector x = at.x, g;
+    Vector x = at.x;
     for (int n = 0; n < parameters.descent_steps; ++n) {
-      total_variation(grid, x, &g);
+      const Vector g = smoothed_variation_gradient({grid.size, grid.spacing}, x, epsilon);
       x = plus(x, -step / norm(g), g);
     }
     if (norm(minus(x, at.x)) > parameters.largest_ratio * moved && distance > parameters.data_distance)
@@ -129,22 +183,8 @@ std::pair<Vector, double> asd_pocs(const LeastSquares& problem, const Subsets& s
   return {at.x, step};
 }
 
-Vector osem(const LeastSquares& problem, const Subsets& subsets, int passes) {
-  Vector x = problem.x;
-  for (int pass = 0; pass < passes; ++pass)
-    for (const Matrix& A : subsets) {
-      Vector expected = A.times(x);
-      for (std::size_t n = 0; n < expected.size(); ++n)
-        expected[n] = expected[n] > 0 ? std::max(0.0, problem.b[n]) / expected[n] : 0;
-      const Vector u = A.transposed_times(expected), sums = A.transposed_times(Vector(A.rays(), 1.0));
-      for (std::size_t n = 0; n < x.size(); ++n)
-        if (sums[n] > 0) x[n] *= u[n] / sums[n];
-    }
-  return x;
-}
-
 // The Krylov basis made orthogonal twice; B^T A of it too, and x by projection on that.
-std::pair<Vector, double> ba_gmres(const LeastSquares& problem, const Matrix& B, int iterations) {
+std::pair<Vector, double> ba_gmres(const LeastSquares& problem, const RayMatrix& B, int iterations) {
   const Vector right = B.transposed_times(minus(problem.b, problem.A.times(problem.x)));
   std::vector<Vector> basis, images;  // images: orthonormal; basis: B^T A basis[n] = images[n]
   Vector next = right;
@@ -157,11 +197,9 @@ std::pair<Vector, double> ba_gmres(const LeastSquares& problem, const Matrix& B,
         direction = plus(direction, -part, basis[n]);
       }
     const double length = norm(image);
-    for (double& each : image) each /= length;
-    for (double& each : direction) each /= length;
-    images.push_back(image);
-    basis.push_back(direction);
-    next = image;
+    images.push_back(scaled(image, 1 / length));
+    basis.push_back(scaled(direction, 1 / length));
+    next = images.back();
   }
   Vector x = problem.x, rest = right;
   for (std::size_t n = 0; n < basis.size(); ++n) {
@@ -173,22 +211,22 @@ std::pair<Vector, double> ba_gmres(const LeastSquares& problem, const Matrix& B,
 }
 
 Vector ml_tr(const LeastSquares& problem, int iterations, double relaxation, const Bounds& bounds) {
-  const Matrix& A = problem.A;
-  const Vector lengths = A.times(Vector(A.voxels(), 1.0));
-  Vector x = within(problem.x, bounds);
+  const RayMatrix& A = problem.A;
+  const Vector lengths = A.row_sums();
+  Vector x = clamped(problem.x, bounds);
   for (int k = 0; k < iterations; ++k) {
     Vector expected = A.times(x), measured = problem.b;
     for (std::size_t n = 0; n < expected.size(); ++n) {
       expected[n] = problem.w[n] * std::exp(-expected[n]);
       measured[n] = problem.w[n] * std::exp(-measured[n]);
     }
-    const Vector u = A.transposed_times(minus(expected, measured)), d = A.transposed_times(times(lengths, expected));
-    x = within(plus(x, relaxation, times(inverse(d), u)), bounds);
+    const Vector u = A.transposed_times(minus(expected, measured)), d = A.transposed_times(product(lengths, expected));
+    x = clamped(plus(x, relaxation, product(inverse(d), u)), bounds);
   }
   return x;
 }
 
-double divergence(const Vector& b, const Vector& y) {
+double kullback_leibler(const Vector& b, const Vector& y) {
   double sum = 0;
   for (std::size_t n = 0; n < b.size(); ++n)
     if (y[n] > 0) sum += (b[n] > 0 ? b[n] * std::log(b[n] / y[n]) - b[n] : 0) + y[n];

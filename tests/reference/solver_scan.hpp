@@ -18,17 +18,17 @@ namespace halocline::reference {
 struct Scan {
   Scene scene;
   ViewSubsets subsets;
-  Matrix A;
+  RayMatrix A;
   Volume b, w, x;
 
   Scan(const Scene& unsorted, int count)
       : scene(sorted(unsorted, count)),
         subsets(static_cast<int>(scene.projections.size[2]), count),
-        A(scene, Projector::joseph),
+        A(scene),
         b(Volume::uninitialised(scene.projections)),
         w(random_volume(scene.projections, 5)),
         x(random_volume(scene.grid, 7)) {
-    const Vector values = A.times(exact(random_volume(scene.grid, 11)));
+    const Vector values = A.times(vector_of(random_volume(scene.grid, 11)));
     const Volume noise = random_volume(scene.projections, 3);
     for (std::size_t n = 0; n < values.size(); ++n)
       b.voxels[n] = static_cast<float>(values[n] * (0.9 + 0.2 * noise.voxels[n]));
@@ -41,15 +41,16 @@ struct Scan {
     return scene;
   }
   LeastSquares problem(bool weights, std::optional<double> start) const {
-    return {A, exact(b), weights ? exact(w) : Vector(A.rays(), 1.0), start ? Vector(A.voxels(), *start) : exact(x)};
+    return {A, vector_of(b), weights ? vector_of(w) : Vector(A.rows(), 1.0),
+            start ? Vector(A.columns(), *start) : vector_of(x)};
   }
   /// In the order in which solvers take them.
-  Subsets matrices() const {
-    const std::size_t view = scene.projections.size[0] * scene.projections.size[1];
-    Subsets result;
+  RaySubsets rays() const {
+    const auto view = static_cast<std::ptrdiff_t>(scene.projections.slice());
+    const auto all = all_rays(A)[0];
+    RaySubsets result;
     for (const int s : subsets.bit_reversed())
-      result.push_back(A.rows(view * static_cast<std::size_t>(subsets.range(s).begin),
-                              view * static_cast<std::size_t>(subsets.range(s).end)));
+      result.emplace_back(all.begin() + view * subsets.range(s).begin, all.begin() + view * subsets.range(s).end);
     return result;
   }
 };
@@ -70,7 +71,7 @@ inline RunResult run(const Scan& scan, const std::function<Program(const RayOper
 
 /// ||found - expected|| / ||expected||.
 inline double difference(const Volume& found, const Vector& expected) {
-  return norm(minus(exact(found), expected)) / norm(expected);
+  return relative_difference(vector_of(found), expected);
 }
 
 }  // namespace halocline::reference

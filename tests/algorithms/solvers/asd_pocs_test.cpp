@@ -9,21 +9,21 @@
 
 #include "algorithms/solvers/os_sart.hpp"
 #include "host/error.hpp"
-#include "tests/reference/shepp_logan.hpp"
+#include "tests/reference/iterative_problems.hpp"
 #include "tests/reference/solver_scan.hpp"
-#include "tests/support/kept_states.hpp"
+#include "tests/support/split_runs.hpp"
 
 namespace halocline {
 namespace {
 
 using reference::device;
 using reference::difference;
-using reference::exact;
 using reference::minus;
 using reference::norm;
 using reference::run;
 using reference::Scan;
 using reference::Vector;
+using reference::vector_of;
 
 RunResult found_by(const Scan& scan, const AsdPocsParameters& parameters, const std::vector<Device>& devices = device(),
                    const RunOptions& options = {}) {
@@ -50,7 +50,7 @@ TEST_P(AsdPocsScenes, MatchDoublePrecision) {
                                          .largest_ratio = 0.5,
                                          .from_start = from_start};
       const auto problem = scan.problem(false, from_start ? std::nullopt : std::optional(0.0));
-      const auto [expected, step] = reference::asd_pocs(problem, scan.matrices(), scan.scene.grid, parameters);
+      const auto [expected, step] = reference::asd_pocs(problem, scan.rays(), scan.scene.grid, parameters);
       const auto found = found_by(scan, parameters);
       EXPECT_LT(difference(found.output, expected), 1e-4);
       EXPECT_NEAR(found.scalars.at("step"), step, 1e-4 * step);
@@ -59,72 +59,45 @@ TEST_P(AsdPocsScenes, MatchDoublePrecision) {
   }
 }
 
-TEST_P(AsdPocsScenes, SlabsBatchesAndDevicesChangeNoBit) {
-  const Scan scan(GetParam(), 4);
-  const auto slices = static_cast<int>(scan.scene.grid.size[2]);
-  for (const double data_distance : {0.0, 5.0}) {
-    const AsdPocsParameters parameters{.passes = 2, .descent_steps = 3, .data_distance = data_distance};
-    const auto whole = found_by(scan, parameters);
-    EXPECT_EQ(whole.bus_bytes, whole.plan.bus_bytes);
-    for (const auto& [slabs, batch] : {std::pair{2, 3}, {3, 1}, {slices, 2}, {0, 2}}) {
-      SCOPED_TRACE(testing::Message() << slabs << " slabs, batches of " << batch);
-      RunOptions options;
-      options.plan.minimum_slabs = std::min(slabs, slices);
-      options.plan.batch = batch;
-      const auto other = found_by(scan, parameters, device(), options);
-      EXPECT_TRUE(other.output.voxels == whole.output.voxels);
-      EXPECT_EQ(other.scalars, whole.scalars);
-      EXPECT_EQ(other.bus_bytes, other.plan.bus_bytes);
-    }
-    const auto one = found_by(scan, parameters, reference::undivided());
-    RunOptions options;
-    for (const Device& each : reference::sub_devices(2)) options.plan.speeds[each.info().name] = 1;
-    EXPECT_TRUE(found_by(scan, parameters, reference::sub_devices(2), options).output.voxels == one.output.voxels);
-    options.plan.minimum_slabs = slices;
-    options.plan.batch = 2;
-    EXPECT_TRUE(found_by(scan, parameters, reference::sub_devices(2), options).output.voxels == one.output.voxels);
-  }
+SplitRun any_split(const Scan& scan, const AsdPocsParameters& parameters) {
+  return [=, &scan](const auto& devices, const auto& options) { return found_by(scan, parameters, devices, options); };
 }
 
-std::vector<reference::Scene> chosen_scenes() {
-  std::vector<reference::Scene> chosen;
-  for (const auto& scene : reference::scenes())
-    if (scene.name == "cone_tilted" || scene.name == "parallel" || scene.name == "cone_one_slice" ||
-        scene.name == "fan")
-      chosen.push_back(scene);
-  return chosen;
+TEST_P(AsdPocsScenes, SlabsBatchesAndDevicesChangeNoBit) {
+  const Scan scan(GetParam(), 4);
+  for (const double data_distance : {0.0, 5.0})
+    expect_same_bits(any_split(scan, {.passes = 2, .descent_steps = 3, .data_distance = data_distance}),
+                     scan.scene.grid.size[2]);
 }
-INSTANTIATE_TEST_SUITE_P(, AsdPocsScenes, testing::ValuesIn(chosen_scenes()),
+
+INSTANTIATE_TEST_SUITE_P(, AsdPocsScenes,
+                         testing::Values(reference::scene_named("cone_tilted"), reference::scene_named("parallel"),
+                                         reference::scene_named("cone_one_slice"), reference::scene_named("fan")),
                          [](const auto& each) { return each.param.name; });
 
 // Two rectangles, seen from twelve sides.
 TEST(AsdPocs, LowersVariationAndErrorOfAPiecewiseConstantObject) {
-  auto scene = reference::small_parallel_scan();
-  CircularOptions options;
-  options.sid = 1000;
-  options.sdd = 0;
-  options.projections = 12;
-  options.arc = 180;
-  scene.geometry = circular_geometry(options);
-  scene.projections.size[2] = 12;
+  const auto scene = reference::parallel_scene(32, 12, 47);
   Volume truth(scene.grid);
   for (std::size_t j = 6; j < 27; ++j)
     for (std::size_t i = 5; i < 24; ++i) truth.voxels[i + 32 * j] = i > 12 && j > 10 && j < 20 ? 2 : 1;
   Scan scan(scene, 12);
-  const Vector b = scan.A.times(exact(truth));
+  const Vector b = scan.A.times(vector_of(truth));
   std::copy(b.begin(), b.end(), scan.b.voxels.begin());
   const auto plain = run(
       scan, [&](const RayOperator& A) { return os_sart(A, scan.subsets, {.passes = 50, .bounds = {.minimum = 0}}); });
   const auto smooth = found_by(scan, {.passes = 50});
-  const auto error = [&](const RunResult& result) { return norm(minus(exact(result.output), exact(truth))); };
-  const auto variation = [&](const Volume& volume) { return reference::total_variation(scene.grid, exact(volume)); };
+  const auto error = [&](const RunResult& result) { return norm(minus(vector_of(result.output), vector_of(truth))); };
+  const auto variation = [&](const Volume& volume) {
+    return reference::total_variation({scene.grid.size, scene.grid.spacing}, vector_of(volume));
+  };
   EXPECT_LT(error(smooth), 0.4 * error(plain));
   EXPECT_LT(variation(smooth.output), 0.9 * variation(plain.output));
   EXPECT_NEAR(variation(smooth.output), variation(truth), 0.05 * variation(truth));
 }
 
 TEST(AsdPocs, StepsStayAsLongWhereTheDataAgree) {
-  const Scan scan(chosen_scenes().front(), 4);
+  const Scan scan(reference::scene_named("cone_tilted"), 4);
   const AsdPocsParameters parameters{.passes = 6, .descent_steps = 10, .descent_length = 1, .largest_ratio = 0.1};
   auto lenient = parameters;
   lenient.data_distance = 1e6;
@@ -135,29 +108,12 @@ TEST(AsdPocs, StepsStayAsLongWhereTheDataAgree) {
 }
 
 TEST(AsdPocs, GoesOnFromEveryState) {
-  const Scan scan(chosen_scenes().front(), 4);
-  const AsdPocsParameters parameters{.passes = 2, .descent_steps = 3, .data_distance = 5};
-  const auto whole = found_by(scan, parameters);
-  KeptStates memory;
-  RunOptions keeping;
-  keeping.plan.minimum_slabs = 2;
-  keeping.plan.batch = 2;
-  keeping.checkpoint_store = &memory;
-  keeping.keep_every = 0;
-  found_by(scan, parameters, device(), keeping);
-  ASSERT_EQ(memory.all.size(), 7u);
-  for (const auto& state : memory.all) {
-    KeptStates kept;
-    kept.from = &state;
-    RunOptions options;
-    options.checkpoint_store = &kept;
-    EXPECT_TRUE(found_by(scan, parameters, device(), options).output.voxels == whole.output.voxels)
-        << "after " << state.state.iterations;
-  }
+  const Scan scan(reference::scene_named("cone_tilted"), 4);
+  expect_same_bits_resumed(any_split(scan, {.passes = 2, .descent_steps = 3, .data_distance = 5}), 7);
 }
 
 TEST(AsdPocs, NamesTheParameter) {
-  const Scan scan(chosen_scenes().front(), 4);
+  const Scan scan(reference::scene_named("cone_tilted"), 4);
   const auto message = [&](const AsdPocsParameters& parameters) -> std::string {
     try {
       found_by(scan, parameters);

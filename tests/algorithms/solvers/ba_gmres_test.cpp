@@ -9,15 +9,13 @@
 
 #include "host/error.hpp"
 #include "tests/reference/solver_scan.hpp"
-#include "tests/support/kept_states.hpp"
+#include "tests/support/split_runs.hpp"
 
 namespace halocline {
 namespace {
 
 using reference::device;
 using reference::difference;
-using reference::exact;
-using reference::Matrix;
 using reference::Scan;
 
 RunResult found_by(const Scan& scan, const BaGmresParameters& parameters, const std::vector<Device>& devices = device(),
@@ -31,7 +29,7 @@ class BaGmresScenes : public testing::TestWithParam<reference::Scene> {};
 TEST_P(BaGmresScenes, MatchDoublePrecision) {
   const Scan scan(GetParam(), 1);
   for (const Projector backprojector : {Projector::joseph, Projector::distance_driven}) {
-    const Matrix B(scan.scene, backprojector);
+    const reference::RayMatrix B(scan.scene, backprojector);
     double before = 1e300;
     for (const bool from_start : {false, true})
       for (const int iterations : {1, 3, 6}) {
@@ -49,59 +47,26 @@ TEST_P(BaGmresScenes, MatchDoublePrecision) {
   }
 }
 
-TEST_P(BaGmresScenes, SlabsBatchesAndDevicesChangeNoBit) {
-  const Scan scan(GetParam(), 1);
-  const auto slices = static_cast<int>(scan.scene.grid.size[2]);
-  const BaGmresParameters parameters{.iterations = 3};
-  const auto whole = found_by(scan, parameters);
-  EXPECT_EQ(whole.bus_bytes, whole.plan.bus_bytes);
-  for (const auto& [slabs, batch] : {std::pair{2, 3}, {slices, 2}, {0, 2}}) {
-    SCOPED_TRACE(testing::Message() << slabs << " slabs, batches of " << batch);
-    RunOptions options;
-    options.plan.minimum_slabs = slabs;
-    options.plan.batch = batch;
-    const auto other = found_by(scan, parameters, device(), options);
-    EXPECT_TRUE(other.output.voxels == whole.output.voxels);
-    EXPECT_EQ(other.scalars, whole.scalars);
-    EXPECT_EQ(other.bus_bytes, other.plan.bus_bytes);
-  }
-  const auto one = found_by(scan, parameters, reference::undivided());
-  RunOptions options;
-  for (const Device& each : reference::sub_devices(2)) options.plan.speeds[each.info().name] = 1;
-  EXPECT_TRUE(found_by(scan, parameters, reference::sub_devices(2), options).output.voxels == one.output.voxels);
+SplitRun any_split(const Scan& scan, const BaGmresParameters& parameters) {
+  return [=, &scan](const auto& devices, const auto& options) { return found_by(scan, parameters, devices, options); };
 }
 
-std::vector<reference::Scene> chosen_scenes() {
-  std::vector<reference::Scene> chosen;
-  for (const auto& scene : reference::scenes())
-    if (scene.name == "cone" || scene.name == "parallel") chosen.push_back(scene);
-  return chosen;
+TEST_P(BaGmresScenes, SlabsBatchesAndDevicesChangeNoBit) {
+  const Scan scan(GetParam(), 1);
+  expect_same_bits(any_split(scan, {.iterations = 3}), scan.scene.grid.size[2]);
 }
-INSTANTIATE_TEST_SUITE_P(, BaGmresScenes, testing::ValuesIn(chosen_scenes()),
+
+INSTANTIATE_TEST_SUITE_P(, BaGmresScenes,
+                         testing::Values(reference::scene_named("cone"), reference::scene_named("parallel")),
                          [](const auto& each) { return each.param.name; });
 
 TEST(BaGmres, GoesOnFromEveryState) {
-  const Scan scan(chosen_scenes().front(), 1);
-  const BaGmresParameters parameters{.iterations = 4};
-  const auto whole = found_by(scan, parameters);
-  KeptStates memory;
-  RunOptions keeping;
-  keeping.plan.minimum_slabs = 2;
-  keeping.checkpoint_store = &memory;
-  keeping.keep_every = 0;
-  found_by(scan, parameters, device(), keeping);
-  ASSERT_EQ(memory.all.size(), 3u);
-  for (const auto& state : memory.all) {
-    KeptStates kept;
-    kept.from = &state;
-    RunOptions options;
-    options.checkpoint_store = &kept;
-    EXPECT_TRUE(found_by(scan, parameters, device(), options).output.voxels == whole.output.voxels);
-  }
+  const Scan scan(reference::scene_named("cone"), 1);
+  expect_same_bits_resumed(any_split(scan, {.iterations = 4}), 3);
 }
 
 TEST(BaGmres, EndsWhereTheGradientIsSmall) {
-  const Scan scan(chosen_scenes().front(), 1);
+  const Scan scan(reference::scene_named("cone"), 1);
   const auto ended = found_by(scan, {.iterations = 12, .tolerance = 0.05});
   ASSERT_EQ(ended.stopped_by, StoppedBy::method);
   ASSERT_LT(ended.iterations, 12);
@@ -109,13 +74,13 @@ TEST(BaGmres, EndsWhereTheGradientIsSmall) {
 }
 
 TEST(BaGmres, OfNothingIsNothing) {
-  Scan scan(chosen_scenes().front(), 1);
+  Scan scan(reference::scene_named("cone"), 1);
   std::fill(scan.b.voxels.begin(), scan.b.voxels.end(), 0.0f);
   EXPECT_THAT(found_by(scan, {.iterations = 3}).output.voxels, testing::Each(0.0f));
 }
 
 TEST(BaGmres, NamesTheParameter) {
-  const Scan scan(chosen_scenes().front(), 1);
+  const Scan scan(reference::scene_named("cone"), 1);
   const auto message = [&](const BaGmresParameters& parameters) -> std::string {
     try {
       found_by(scan, parameters);

@@ -16,7 +16,9 @@
 #include "algorithms/solvers/os_sart.hpp"
 #include "algorithms/solvers/osem.hpp"
 #include "algorithms/solvers/solver_steps.hpp"
+#include "tests/reference/penalised_reference.hpp"
 #include "tests/reference/solver_scan.hpp"
+#include "tests/support/split_runs.hpp"
 
 namespace halocline {
 namespace {
@@ -42,7 +44,7 @@ void PrintTo(const Case& solver, std::ostream* out) {
 }
 
 double omega(const LeastSquares& problem, double relaxation) {
-  return relaxation / (norm_margin * reference::squared_norm(problem, 20));
+  return relaxation / (norm_margin * problem.squared_norm(20));
 }
 
 std::vector<Case> least_squares_cases() {
@@ -79,16 +81,14 @@ std::vector<Case> least_squares_cases() {
        [](const auto& A, const auto&) {
          return cgls(A, {.iterations = iterations, .weights = true, .from_start = true});
        },
-       [](const Scan& scan) { return reference::conjugate_gradients(scan.problem(true, std::nullopt), iterations); },
-       1e-4},
+       [](const Scan& scan) { return reference::cgls(scan.problem(true, std::nullopt), iterations); }, 1e-4},
       {"lsqr", 1, [](const auto& A, const auto&) { return lsqr(A, {.iterations = iterations}); },
-       [](const Scan& scan) { return reference::conjugate_gradients(scan.problem(false, 0), iterations); }, 1e-4},
+       [](const Scan& scan) { return reference::cgls(scan.problem(false, 0), iterations); }, 1e-4},
       {"lsqr_weights_start", 1,
        [](const auto& A, const auto&) {
          return lsqr(A, {.iterations = iterations, .weights = true, .from_start = true});
        },
-       [](const Scan& scan) { return reference::conjugate_gradients(scan.problem(true, std::nullopt), iterations); },
-       1e-4},
+       [](const Scan& scan) { return reference::cgls(scan.problem(true, std::nullopt), iterations); }, 1e-4},
   };
 }
 
@@ -103,7 +103,7 @@ std::vector<Case> subset_cases() {
            [=](const auto& A, const auto& s) {
              return os_sart(A, s, {.passes = 2, .relaxation = 1.3, .keep_sums = keep_sums});
            },
-           [](const Scan& scan) { return reference::os_sart(scan.problem(false, 0), scan.matrices(), 2, 1.3, {}); }});
+           [](const Scan& scan) { return reference::os_sart(scan.problem(false, 0), scan.rays(), 2, 1.3, {}); }});
       cases.push_back(
           {"os_sart_box_start_" + name, subsets,
            [=](const auto& A, const auto& s) {
@@ -111,21 +111,23 @@ std::vector<Case> subset_cases() {
                  A, s, {.passes = 2, .relaxation = 0.7, .bounds = box, .from_start = true, .keep_sums = keep_sums});
            },
            [](const Scan& scan) {
-             return reference::os_sart(scan.problem(false, std::nullopt), scan.matrices(), 2, 0.7, box);
+             return reference::os_sart(scan.problem(false, std::nullopt), scan.rays(), 2, 0.7, box);
            }});
       cases.push_back(
           {"osem_start_" + name, subsets,
            [=](const auto& A, const auto& s) {
              return osem(A, s, {.passes = 2, .from_start = true, .keep_sums = keep_sums});
            },
-           [](const Scan& scan) { return reference::osem(scan.problem(false, std::nullopt), scan.matrices(), 2); }});
+           [](const Scan& scan) { return reference::osem(scan.problem(false, std::nullopt), scan.rays(), 2); }});
     }
   return cases;
 }
 
 std::vector<Case> likelihood_cases() {
   return {{"mlem_start", 1, [](const auto& A, const auto&) { return mlem(A, {.iterations = 4, .from_start = true}); },
-           [](const Scan& scan) { return reference::osem(scan.problem(false, std::nullopt), {scan.A}, 4); }},
+           [](const Scan& scan) {
+             return reference::osem(scan.problem(false, std::nullopt), reference::all_rays(scan.A), 4);
+           }},
           {"ml_tr", 1, [](const auto& A, const auto&) { return ml_tr(A, {.iterations = 4}); },
            [](const Scan& scan) { return reference::ml_tr(scan.problem(false, 0), 4, 1, {}); }, 1e-4},
           {"ml_tr_weights_box_start", 1,
@@ -148,12 +150,10 @@ class ClassicalSolvers : public testing::TestWithParam<std::tuple<Case, std::str
     const auto& [solver, name] = GetParam();
     const auto found = made.find({name, solver.subsets});
     if (found != made.end()) return found->second;
-    for (const auto& scene : reference::scenes())
-      if (scene.name == name)
-        return made.emplace(std::pair{name, solver.subsets}, Scan(scene, solver.subsets)).first->second;
-    throw std::logic_error("no scene " + name);
+    return made.emplace(std::pair{name, solver.subsets}, Scan(reference::scene_named(name), solver.subsets))
+        .first->second;
   }
-  static RunResult found(const std::vector<Device>& devices = device(), const RunOptions& options = {}) {
+  static RunResult found(const std::vector<Device>& devices, const RunOptions& options) {
     const auto& solver = std::get<0>(GetParam()).solver;
     return reference::run(
         scan(), [&](const RayOperator& A) { return solver(A, scan().subsets); }, devices, options);
@@ -163,7 +163,7 @@ class ClassicalSolvers : public testing::TestWithParam<std::tuple<Case, std::str
 TEST_P(ClassicalSolvers, MatchDoublePrecisionWithTheMatrix) {
   const Case& solver = std::get<0>(GetParam());
   const Vector expected = solver.expected(scan());
-  const RunResult result = found();
+  const RunResult result = found(device(), {});
   EXPECT_LT(difference(result.output, expected), solver.tolerance);
   const auto problem =
       scan().problem(solver.name.find("weights") != std::string::npos && !solver.name.starts_with("ml_tr"), 0);
@@ -171,29 +171,7 @@ TEST_P(ClassicalSolvers, MatchDoublePrecisionWithTheMatrix) {
 }
 
 TEST_P(ClassicalSolvers, SlabsBatchesAndDevicesChangeNoBit) {
-  const auto slices = static_cast<int>(scan().scene.grid.size[2]);
-  const auto split = [](int slabs, int batch) {
-    RunOptions options;
-    options.plan.minimum_slabs = slabs;
-    options.plan.batch = batch;
-    return options;
-  };
-  const RunResult whole = found();
-  EXPECT_EQ(whole.bus_bytes, whole.plan.bus_bytes);
-  for (const auto& [slabs, batch] : {std::pair{2, 3}, {3, 1}, {slices, 2}, {0, 2}}) {
-    SCOPED_TRACE(testing::Message() << slabs << " slabs, batches of " << batch);
-    const RunResult other = found(device(), split(std::min(slabs, slices), batch));
-    EXPECT_TRUE(other.output.voxels == whole.output.voxels);
-    EXPECT_EQ(other.scalars, whole.scalars);
-    EXPECT_EQ(other.bus_bytes, other.plan.bus_bytes);
-  }
-  const RunResult one = found(reference::undivided());
-  RunOptions options;
-  for (const Device& each : reference::sub_devices(2)) options.plan.speeds[each.info().name] = 1;
-  EXPECT_TRUE(found(reference::sub_devices(2), options).output.voxels == one.output.voxels);
-  options.plan.minimum_slabs = slices;
-  options.plan.batch = 2;
-  EXPECT_TRUE(found(reference::sub_devices(2), options).output.voxels == one.output.voxels) << "streamed";
+  expect_same_bits(found, scan().scene.grid.size[2]);
 }
 
 INSTANTIATE_TEST_SUITE_P(, ClassicalSolvers,

@@ -8,56 +8,19 @@
 #include <cmath>
 #include <string>
 
-#include "algorithms/solvers/reconstruct.hpp"
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
-#include "tests/reference/ray_matrix.hpp"
-#include "tests/reference/shepp_logan.hpp"
-#include "tests/support/kept_states.hpp"
+#include "tests/reference/solver_reference.hpp"
+#include "tests/support/reconstruct_run.hpp"
+#include "tests/support/split_runs.hpp"
 
 namespace halocline {
 namespace {
 
 using reference::device;
-using reference::dot;
-using reference::inverse;
-using reference::Matrix;
-using reference::minus;
 using reference::norm;
+using reference::RayMatrix;
 using reference::Vector;
-
-Vector sirt(const Matrix& A, const Vector& b, int iterations, double relaxation, bool non_negative = false) {
-  const Vector rows = inverse(A.times(Vector(A.voxels(), 1))),
-               columns = inverse(A.transposed_times(Vector(A.rays(), 1)));
-  Vector x(A.voxels(), 0.0);
-  for (int k = 0; k < iterations; ++k) {
-    Vector r = minus(b, A.times(x));
-    for (std::size_t n = 0; n < r.size(); ++n) r[n] *= rows[n];
-    const Vector u = A.transposed_times(r);
-    for (std::size_t n = 0; n < x.size(); ++n) {
-      x[n] += relaxation * columns[n] * u[n];
-      if (non_negative) x[n] = std::max(0.0, x[n]);
-    }
-  }
-  return x;
-}
-
-// Without the orthogonalisation, which double does not need.
-Vector cgls(const Matrix& A, const Vector& b, int iterations) {
-  Vector x(A.voxels(), 0.0), r = b, s = A.transposed_times(r), p = s;
-  double gamma = dot(s, s);
-  for (int k = 0; k < iterations && gamma > 0; ++k) {
-    const Vector q = A.times(p);
-    const double alpha = gamma / dot(q, q);
-    for (std::size_t n = 0; n < x.size(); ++n) x[n] += alpha * p[n];
-    for (std::size_t n = 0; n < r.size(); ++n) r[n] -= alpha * q[n];
-    s = A.transposed_times(r);
-    const double next = dot(s, s);
-    for (std::size_t n = 0; n < p.size(); ++n) p[n] = s[n] + next / gamma * p[n];
-    gamma = next;
-  }
-  return x;
-}
 
 struct Asked {
   std::string method = "sirt";
@@ -78,38 +41,26 @@ struct Asked {
   }
 };
 
-struct Reconstructed {
-  Volume volume;
-  ReconstructionResult result;
-};
 Reconstructed run(const Volume& b, const reference::Scene& scene, const Asked& asked,
                   const std::vector<Device>& devices = device(), const RunOptions& options = {}) {
-  Reconstructed all;
-  all.volume = Volume::uninitialised(scene.grid);
-  MemorySink sink(all.volume);
-  const MemorySource source(b);
-  all.result = reconstruct({.projections = &source}, scene.geometry, sink, asked.parameters(), devices, options);
-  return all;
+  return MeasuredScan{scene, b}.reconstructed(asked.parameters(), devices, options);
 }
 
-RunOptions split(int slabs, int batch = 0) {
-  RunOptions options;
-  options.plan.minimum_slabs = slabs;
-  options.plan.batch = batch;
-  return options;
+SplitRun any_split(const Volume& b, const reference::Scene& scene, const Asked& asked) {
+  return [&b, &scene, asked](const auto& devices, const auto& options) {
+    return run(b, scene, asked, devices, options).run();
+  };
 }
 
 // Projections of an object without symmetry.
-Volume projections_of(const Matrix& A, const reference::Scene& scene) {
+Volume projections_of(const RayMatrix& A, const reference::Scene& scene) {
   const Volume truth = reference::random_volume(scene.grid, 11);
   const Vector b = A.times(Vector(truth.voxels.begin(), truth.voxels.end()));
-  Volume result = Volume::uninitialised(scene.projections);
-  for (std::size_t n = 0; n < b.size(); ++n) result.voxels[n] = static_cast<float>(b[n]);
-  return result;
+  return reference::volume_of(scene.projections, b);
 }
 
 double relative_difference(const Volume& found, const Vector& expected) {
-  return norm(minus(Vector(found.voxels.begin(), found.voxels.end()), expected)) / norm(expected);
+  return reference::relative_difference(reference::vector_of(found), expected);
 }
 
 class SolverScenes : public testing::TestWithParam<reference::Scene> {};
@@ -117,18 +68,18 @@ class SolverScenes : public testing::TestWithParam<reference::Scene> {};
 TEST_P(SolverScenes, MatchDoublePrecisionWithTheMatrix) {
   const auto& scene = GetParam();
   for (const Projector projector : {Projector::joseph, Projector::distance_driven}) {
-    const Matrix A(scene, projector);
+    const RayMatrix A(scene, projector);
     const Volume b = projections_of(A, scene);
-    const Vector exact(b.voxels.begin(), b.voxels.end());
+    const Vector exact = reference::vector_of(b);
     SCOPED_TRACE(projector_name(projector));
     for (const int iterations : {1, 7}) {
       SCOPED_TRACE(iterations);
       const auto x = run(b, scene, {.passes = iterations, .projector = projector, .relaxation = 1.3});
-      const Vector expected = sirt(A, exact, iterations, 1.3);
-      EXPECT_LT(relative_difference(x.volume, expected), 2e-5);
-      EXPECT_NEAR(x.result.residual, norm(minus(exact, A.times(expected))), 1e-4 * norm(exact));
+      const Vector expected = reference::sirt({A, exact}, iterations, 1.3);
+      EXPECT_LT(relative_difference(x.x, expected), 2e-5);
+      EXPECT_NEAR(x.result.residual, norm(reference::minus(exact, A.times(expected))), 1e-4 * norm(exact));
       const auto y = run(b, scene, {.method = "cgls", .passes = iterations, .projector = projector});
-      EXPECT_LT(relative_difference(y.volume, cgls(A, exact, iterations)), iterations == 1 ? 2e-5 : 2e-3);
+      EXPECT_LT(relative_difference(y.x, reference::cgls({A, exact}, iterations)), iterations == 1 ? 2e-5 : 2e-3);
       EXPECT_TRUE(y.result.run.iterations == iterations || y.result.run.stopped_by == StoppedBy::method);
       EXPECT_NEAR(y.result.projections, norm(exact), 1e-9 * norm(exact));
     }
@@ -137,47 +88,12 @@ TEST_P(SolverScenes, MatchDoublePrecisionWithTheMatrix) {
 
 TEST_P(SolverScenes, SlabsBatchesAndDevicesChangeNoBit) {
   const auto& scene = GetParam();
-  const Volume b = projections_of(Matrix(scene, Projector::joseph), scene);
-  const auto slices = static_cast<int>(scene.grid.size[2]);
+  const Volume b = projections_of(RayMatrix(scene), scene);
   for (const char* method : {"sirt", "cgls"}) {
     SCOPED_TRACE(method);
-    const Asked parameters{.method = method, .passes = 4};
-    const auto whole = run(b, scene, parameters);
-    for (const int slabs : {2, 3, slices})
-      for (const int batch : {1, 3}) {
-        SCOPED_TRACE(testing::Message() << slabs << " slabs, batches of " << batch);
-        const auto other = run(b, scene, parameters, device(), split(std::min(slabs, slices), batch));
-        EXPECT_EQ(other.result.run.plan.slabs.size(), static_cast<std::size_t>(std::min(slabs, slices)));
-        EXPECT_TRUE(other.volume.voxels == whole.volume.voxels);
-        EXPECT_EQ(other.result.residual, whole.result.residual);
-      }
-    const auto batches = run(b, scene, parameters, device(), split(0, 2));
-    EXPECT_TRUE(batches.volume.voxels == whole.volume.voxels) << "projections stay on the device";
-    const auto one = run(b, scene, parameters, reference::undivided());
-    {
-      const auto& devices = reference::sub_devices(2);
-      RunOptions options;
-      for (const Device& each : devices) options.plan.speeds[each.info().name] = 1;
-      const auto several = run(b, scene, parameters, devices, options);
-      EXPECT_EQ(several.result.run.plan.slabs.size(), std::min<std::size_t>(devices.size(), scene.grid.size[2]));
-      EXPECT_TRUE(several.volume.voxels == one.volume.voxels) << devices.size() << " devices";
-      options.plan.minimum_slabs = slices;
-      options.plan.batch = 2;
-      EXPECT_TRUE(run(b, scene, parameters, devices, options).volume.voxels == one.volume.voxels)
-          << devices.size() << " devices, streamed";
-    }
+    expect_same_bits(any_split(b, scene, {.method = method, .passes = 4}), scene.grid.size[2],
+                     {{2, 1}, {2, 3}, {3, 1}, {3, 3}, {1000, 1}, {1000, 3}, {0, 2}});
   }
-}
-
-TEST_P(SolverScenes, BytesOverTheBusAreThosePredicted) {
-  const auto& scene = GetParam();
-  const Volume b = projections_of(Matrix(scene, Projector::joseph), scene);
-  for (const char* method : {"sirt", "cgls"})
-    for (const auto& options : {RunOptions(), split(0, 2), split(2), split(static_cast<int>(scene.grid.size[2]), 1)}) {
-      const auto found = run(b, scene, {.method = method, .passes = 3}, device(), options);
-      EXPECT_EQ(found.result.run.bus_bytes, found.result.run.plan.bus_bytes)
-          << method << ", " << found.result.run.plan.slabs.size() << " slabs";
-    }
 }
 
 const reference::Scene& cone() {
@@ -185,30 +101,13 @@ const reference::Scene& cone() {
   return all.front();
 }
 const Volume& cone_projections() {
-  static const Volume b = projections_of(Matrix(cone(), Projector::joseph), cone());
+  static const Volume b = projections_of(RayMatrix(cone()), cone());
   return b;
 }
 
 TEST(Solvers, GoOnFromEveryStateToTheSameBits) {
-  for (const char* method : {"sirt", "cgls"}) {
-    const Asked parameters{.method = method, .passes = 5};
-    const auto whole = run(cone_projections(), cone(), parameters);
-    KeptStates memory;
-    RunOptions keeping = split(2, 3);
-    keeping.checkpoint_store = &memory;
-    keeping.keep_every = 0;
-    run(cone_projections(), cone(), parameters, device(), keeping);
-    ASSERT_EQ(memory.all.size(), 4u) << method;
-    for (const auto& state : memory.all)
-      for (auto options : {RunOptions(), split(0, 2), split(3, 1)}) {
-        KeptStates kept;
-        kept.from = &state;
-        options.checkpoint_store = &kept;
-        const auto other = run(cone_projections(), cone(), parameters, device(), options);
-        EXPECT_TRUE(other.volume.voxels == whole.volume.voxels) << method << " after " << state.state.iterations;
-        EXPECT_EQ(other.result.residual, whole.result.residual);
-      }
-  }
+  for (const char* method : {"sirt", "cgls"})
+    expect_same_bits_resumed(any_split(cone_projections(), cone(), {.method = method, .passes = 5}), 4);
 }
 
 TEST(Solvers, RefuseTheStateOfAnotherJob) {
@@ -233,7 +132,7 @@ TEST(Solvers, KeepWhatThereIsWhenTheyAreInterrupted) {
   request_interrupt(false);
   EXPECT_EQ(found.result.run.stopped_by, StoppedBy::interrupt);
   EXPECT_EQ(found.result.run.iterations, 3);
-  EXPECT_TRUE(found.volume.voxels == expected.volume.voxels);
+  EXPECT_TRUE(found.x.voxels == expected.x.voxels);
   ASSERT_EQ(memory.all.size(), 1u);
   EXPECT_EQ(memory.all.front().state.iterations, 3);
   options.keep_partial = false;
@@ -243,14 +142,7 @@ TEST(Solvers, KeepWhatThereIsWhenTheyAreInterrupted) {
 }
 
 TEST(Solvers, AreStreamedWhereTheDeviceIsSmall) {
-  const auto whole = run(cone_projections(), cone(), {.method = "cgls", .passes = 3}, reference::undivided());
-  std::size_t bytes = 0;
-  for (const auto& slab : whole.result.run.plan.slabs) bytes += slab.bytes;
-  const auto small = open_devices({.device = "cpu", .sub_devices = 0, .device_memory = bytes / 3});
-  const auto found = run(cone_projections(), cone(), {.method = "cgls", .passes = 3}, small);
-  EXPECT_TRUE(found.result.run.plan.slabs.size() > 1 || found.result.run.plan.batch < 7);
-  EXPECT_LE(found.result.run.peak_bytes, bytes / 3);
-  EXPECT_TRUE(found.volume.voxels == whole.volume.voxels);
+  expect_same_bits_streamed(any_split(cone_projections(), cone(), {.method = "cgls", .passes = 3}), 1.0 / 3);
   const auto none = open_devices({.device = "cpu", .sub_devices = 0, .device_memory = 2000});
   EXPECT_THROW(run(cone_projections(), cone(), {.method = "cgls"}, none), PlanError);
 }
@@ -277,10 +169,10 @@ TEST(Solvers, SayWhichParameterIsWrong) {
 TEST(Solvers, LeaveNoVoxelBelowZero) {
   Volume b = cone_projections();
   for (std::size_t n = 0; n < b.voxels.size(); n += 2) b.voxels[n] = -b.voxels[n];
-  const Matrix A(cone(), Projector::joseph);
+  const RayMatrix A(cone());
   const auto x = run(b, cone(), {.passes = 5, .minimum = 0});
-  EXPECT_GE(*std::min_element(x.volume.voxels.begin(), x.volume.voxels.end()), 0);
-  EXPECT_LT(relative_difference(x.volume, sirt(A, Vector(b.voxels.begin(), b.voxels.end()), 5, 1, true)),
+  EXPECT_GE(*std::min_element(x.x.voxels.begin(), x.x.voxels.end()), 0);
+  EXPECT_LT(relative_difference(x.x, reference::sirt({A, reference::vector_of(b)}, 5, 1, {.minimum = 0})),
             1e-4);  // terms cancel
 }
 
@@ -294,41 +186,7 @@ TEST(Solvers, OfNothingIsNothing) {
   for (const char* method : {"sirt", "cgls"}) {
     Volume b(cone().projections);
     const auto x = run(b, cone(), {.method = method, .passes = 3});
-    EXPECT_THAT(x.volume.voxels, testing::Each(0.0f)) << method;
-  }
-}
-
-// Residual relative to b, and RMS error, in double, after k iterations.
-struct Known {
-  int k;
-  double cgls_residual, cgls_error, sirt_residual, sirt_error;
-};
-
-TEST(Solvers, HaveTheKnownAnswersOfAParallelScan) {
-  const reference::Scene scene = reference::small_parallel_scan();
-  const Matrix A(scene, Projector::joseph);
-  const Volume truth = reference::shepp_logan(scene.grid);
-  const Vector exact_truth(truth.voxels.begin(), truth.voxels.end()), exact = A.times(exact_truth);
-  Volume b(scene.projections);
-  for (std::size_t n = 0; n < exact.size(); ++n) b.voxels[n] = static_cast<float>(exact[n]);
-  for (const Known& known : {Known{1, 2.85628091e-1, .147071440, 2.86081779e-1, .145973185},
-                             Known{5, 4.32300895e-2, .0650218850, 1.48086307e-1, .109660066},
-                             Known{10, 1.00565028e-2, .0488530101, 9.85896936e-2, .0915057370},
-                             Known{20, 3.95135464e-3, .0426220376, 5.96100167e-2, .0739957553}}) {
-    SCOPED_TRACE(known.k);
-    const auto judged = [&](const char* method) {
-      const auto x = run(b, scene, {.method = method, .passes = known.k});
-      const Vector found(x.volume.voxels.begin(), x.volume.voxels.end());
-      EXPECT_NEAR(x.result.residual / x.result.projections, norm(minus(exact, A.times(found))) / norm(exact), 2e-6);
-      return std::pair{norm(minus(exact, A.times(found))) / norm(exact),
-                       norm(minus(found, exact_truth)) / std::sqrt(static_cast<double>(found.size()))};
-    };
-    const auto [cgls_residual, cgls_error] = judged("cgls");
-    EXPECT_NEAR(cgls_residual, known.cgls_residual, 0.02 * known.cgls_residual);
-    EXPECT_NEAR(cgls_error, known.cgls_error, 0.005 * known.cgls_error);
-    const auto [sirt_residual, sirt_error] = judged("sirt");
-    EXPECT_NEAR(sirt_residual, known.sirt_residual, 1e-5 * known.sirt_residual);
-    EXPECT_NEAR(sirt_error, known.sirt_error, 1e-5 * known.sirt_error);
+    EXPECT_THAT(x.x.voxels, testing::Each(0.0f)) << method;
   }
 }
 

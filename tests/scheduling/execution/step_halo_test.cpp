@@ -4,9 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 
 #include "algorithms/solvers/ray_operator.hpp"
 #include "algorithms/solvers/vector_steps.hpp"
@@ -16,6 +13,7 @@
 #include "scheduling/planning/visits.hpp"
 #include "scheduling/profiling/rates.hpp"
 #include "tests/reference/projector_scenes.hpp"
+#include "tests/support/kernel_folder.hpp"
 
 namespace halocline {
 namespace {
@@ -100,13 +98,7 @@ const std::vector<Split> splits = {{1, 2}, {1, 3}, {1, 11}, {2, 0}, {3, 0}, {2, 
 
 class StepHalo : public testing::Test {
  protected:
-  void SetUp() override {
-    std::filesystem::create_directories(folder_);
-    std::ofstream(folder_ / "weighted_z.cl") << kernel;
-    ::setenv("HALOCLINE_CL_PATH", folder_.c_str(), 1);
-  }
-  void TearDown() override { ::unsetenv("HALOCLINE_CL_PATH"); }
-  std::filesystem::path folder_ = std::filesystem::path(testing::TempDir()) / "halocline_step_halo";
+  KernelFolder kernels_{"weighted_z.cl", kernel};
 };
 
 // The third of three is the first again, for a CPU may have only two parts.
