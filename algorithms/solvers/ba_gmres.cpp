@@ -65,7 +65,7 @@ Step if_iteration(Step step, const std::function<bool(int now)>& condition) {
 std::vector<Step> arnoldi(const RayOperator& A, const VectorSteps& vectors, int iterations) {
   std::vector<Step> steps;
   for (int n = 0; n < iterations; ++n)
-    steps.push_back(if_iteration(A.project(basis(n), "r"), [n](int now) { return now == n; }));
+    steps.push_back(if_iteration(A.project_fast(basis(n), "r"), [n](int now) { return now == n; }));
   steps.push_back(A.backproject("r", "s"));
   for (int n = 0; n < iterations; ++n) {
     const auto condition = [n](int now) { return now >= n; };

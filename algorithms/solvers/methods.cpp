@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "algorithms/solvers/asd_pocs.hpp"
+#include "algorithms/solvers/ba_gmres.hpp"
 #include "algorithms/solvers/cgls.hpp"
 #include "algorithms/solvers/fista.hpp"
 #include "algorithms/solvers/gradient.hpp"
@@ -68,6 +69,9 @@ Program make_asd_pocs(const RayOperator& A, const ViewSubsets& subsets, const Pa
   parameters.from_start = given.start;
   return asd_pocs(A, subsets, parameters);
 }
+Program make_ba_gmres(const RayOperator& A, const ViewSubsets&, const Parameters& p, const Given& given) {
+  return ba_gmres(A, {p.passes, p.tolerance, given.start});
+}
 Program make_sirt(const RayOperator& A, const ViewSubsets&, const Parameters& p, const Given& given) {
   return sirt(A, {p.passes, p.relaxation, bounds_of(p), given.start});
 }
@@ -106,30 +110,35 @@ Program make_ml_tr(const RayOperator& A, const ViewSubsets&, const Parameters& p
 
 constexpr bool yes = true, no = false;
 
-// name, about, passes, and what it takes: weights, start, bounds, relaxation, tolerance, subsets, penalty
+// name, about, passes, and what it takes: weights, start, bounds, relaxation, tolerance, subsets, penalty, fast,
+// voxel-driven back-projection
 constexpr SolverMethod methods[] = {
     {"spdhg", "weighted least squares with total variation and bounds, to the minimum with a certificate", 30,  //
-     yes, yes, yes, no, no, yes, yes, make_spdhg},
-    {"fista", "the same objective by accelerated gradient steps", 100, yes, yes, yes, no, no, no, yes, make_fista},
+     yes, yes, yes, no, no, yes, yes, yes, no, make_spdhg},
+    {"fista", "the same objective by accelerated gradient steps", 100, yes, yes, yes, no, no, no, yes, yes, no,
+     make_fista},
     {"os-fista", "the same by ordered subsets: fast at first, ends near the minimum", 20,  //
-     yes, yes, yes, no, no, yes, yes, make_os_fista},
+     yes, yes, yes, no, no, yes, yes, yes, no, make_os_fista},
     {"pdhg", "the same objective by plain primal-dual iterations, to compare with", 300,  //
-     yes, yes, yes, no, no, no, yes, make_pdhg},
+     yes, yes, yes, no, no, no, yes, yes, no, make_pdhg},
     {"cgls", "conjugate gradients for least squares; noise comes back with more passes", 12,  //
-     yes, yes, no, no, yes, no, no, make_cgls},
-    {"lsqr", "the same by bidiagonalisation, as a check", 12, yes, yes, no, no, yes, no, no, make_lsqr},
-    {"sirt", "simultaneous iterative reconstruction, robust and slow", 100, no, yes, yes, yes, no, no, no, make_sirt},
+     yes, yes, no, no, yes, no, no, no, no, make_cgls},
+    {"lsqr", "the same by bidiagonalisation, as a check", 12, yes, yes, no, no, yes, no, no, no, no, make_lsqr},
+    {"ba-gmres", "least squares with voxel-driven back-projection; keeps a volume for each pass", 10,  //
+     no, yes, no, no, yes, no, no, yes, yes, make_ba_gmres},
+    {"sirt", "simultaneous iterative reconstruction, robust and slow", 100, no, yes, yes, yes, no, no, no, no, no,
+     make_sirt},
     {"os-sart", "SART by ordered subsets: fast at first, ends in a limit cycle", 10,  //
-     no, yes, yes, yes, no, yes, no, make_os_sart},
+     no, yes, yes, yes, no, yes, no, no, no, make_os_sart},
     {"asd-pocs", "SART with steps that lower the total variation; its result depends on all its parameters", 50,  //
-     no, yes, yes, yes, no, yes, no, make_asd_pocs},
-    {"landweber", "gradient descent with one step length", 200, yes, yes, yes, yes, no, no, no, make_landweber},
+     no, yes, yes, yes, no, yes, no, no, no, make_asd_pocs},
+    {"landweber", "gradient descent with one step length", 200, yes, yes, yes, yes, no, no, no, no, no, make_landweber},
     {"gradient", "gradient descent with a step length for each voxel", 100,  //
-     yes, yes, yes, no, no, no, no, make_gradient},
-    {"nesterov", "the same with momentum and restarts", 50, yes, yes, yes, no, no, no, no, make_nesterov},
-    {"mlem", "maximum likelihood of emissions", 50, no, yes, no, no, no, no, no, make_mlem},
-    {"osem", "the same by ordered subsets", 10, no, yes, no, no, no, yes, no, make_osem},
-    {"ml-tr", "maximum likelihood of transmissions", 50, no, yes, yes, yes, no, no, no, make_ml_tr},
+     yes, yes, yes, no, no, no, no, no, no, make_gradient},
+    {"nesterov", "the same with momentum and restarts", 50, yes, yes, yes, no, no, no, no, no, no, make_nesterov},
+    {"mlem", "maximum likelihood of emissions", 50, no, yes, no, no, no, no, no, no, no, make_mlem},
+    {"osem", "the same by ordered subsets", 10, no, yes, no, no, no, yes, no, no, no, make_osem},
+    {"ml-tr", "maximum likelihood of transmissions", 50, no, yes, yes, yes, no, no, no, no, no, make_ml_tr},
 };
 
 // "one of: ..." of the methods with a property.
@@ -192,8 +201,7 @@ void check_parameters(const ReconstructionParameters& p, const GivenInputs& give
   require_taken(method, &Method::penalty, p.lambda != 0 || penalty.variation != plain.variation || penalty.guided,
                 "a penalty (`lambda`, `variation`, `reference`)");
   require_taken(method, &Method::penalty, p.gap_map, "`gap_map`");
-  require_taken(method, &Method::penalty, p.hardware_interpolation,
-                "hardware interpolation (`hardware_interpolation`), whose adjoint is another,");
+  require_taken(method, &Method::fast, p.hardware_interpolation, "hardware interpolation (`hardware_interpolation`)");
   if (method.penalty) check_penalty(p);
 }
 

@@ -20,8 +20,8 @@ struct ReconstructionParameters {
   std::string method = "spdhg";  ///< of reconstruction_methods()
   int passes = 0;                ///< at most: a projection and a back-projection of all views each; 0: the method's
   Projector projector = Projector::joseph;
-  /// Joseph's forward projection in the texture units, in the steps of methods with a penalty: faster on GPUs. What is
-  /// told of the result goes by the exact projector.
+  /// Joseph's forward projection in the texture units, in the steps of methods that converge all the same: faster on
+  /// GPUs. What is told of the result goes by the exact projector.
   bool hardware_interpolation = false;
   double relaxation = 1;  ///< between 0 and 2
   double tolerance = 0;   ///< ends where the gradient has become so small a part of the first; 0: never
@@ -44,6 +44,8 @@ struct SolverMethod {
   const char* about;  ///< for people who choose
   int passes;         ///< by default
   bool weights, start, bounds, relaxation, tolerance, subsets, penalty;
+  bool fast;          ///< hardware_interpolation
+  bool voxel_driven;  ///< its back-projection is no adjoint
   Program (*program)(const RayOperator& A, const ViewSubsets& subsets, const ReconstructionParameters& parameters,
                      const GivenInputs& given);
 };

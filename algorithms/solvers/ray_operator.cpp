@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "algorithms/projectors/backprojection.hpp"
 #include "scheduling/planning/cost.hpp"
 
 namespace halocline {
@@ -41,17 +42,24 @@ void add_start(Program& program, const auto& method, const std::string& prefix) 
 }  // namespace
 
 RayOperator::RayOperator(const Geometry& geometry, const Grid& volume, const Grid& projections, Projector projector,
-                         std::span<const DeviceModel> devices, std::optional<Projector> backprojector,
-                         bool hardware_interpolation)
+                         std::span<const DeviceModel> devices, const RayOperatorForms& forms)
     : volume_(volume), projections_(projections) {
   const bool gpu = !std::all_of(devices.begin(), devices.end(), [](const DeviceModel& device) { return device.cpu; });
   ProjectionParameters parameters;
   parameters.projector = projector;
   parameters.gpu = gpu;
   forward_ = std::make_shared<RayProjection>(geometry, volume, projections, parameters);
-  parameters.hardware_interpolation = hardware_interpolation;
-  if (hardware_interpolation) fast_ = std::make_shared<RayProjection>(geometry, volume, projections, parameters);
-  adjoint_ = std::make_shared<RayBackprojection>(geometry, projections, volume, backprojector.value_or(projector), gpu);
+  parameters.hardware_interpolation = forms.hardware_interpolation;
+  if (forms.hardware_interpolation) fast_ = std::make_shared<RayProjection>(geometry, volume, projections, parameters);
+  if (forms.voxel_driven) {
+    VoxelDriven::Options options;
+    options.hardware_interpolation = forms.hardware_interpolation;
+    options.cpu = !gpu;
+    adjoint_ = std::make_shared<Backprojection>(geometry, projections, volume, options);
+  } else {
+    adjoint_ = std::make_shared<RayBackprojection>(geometry, projections, volume,
+                                                   forms.backprojector.value_or(projector), gpu);
+  }
 }
 
 Program RayOperator::program(const std::string& name, int largest_subset) const {

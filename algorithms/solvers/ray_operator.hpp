@@ -11,14 +11,20 @@
 
 namespace halocline {
 
+/// What else than A and its exact adjoint a solver takes.
+struct RayOperatorForms {
+  /// The adjoint of another projector stands for A^T, for solvers that allow it (ba_gmres()).
+  std::optional<Projector> backprojector = std::nullopt;
+  bool voxel_driven = false;            ///< unweighted voxel-driven back-projection stands for A^T
+  bool hardware_interpolation = false;  ///< of that, and of project_fast()
+};
+
 class RayOperator {
  public:
   /// Line integrals of `volume` on the stack `projections` (u, v, view) and their exact adjoint, in the form for these
-  /// devices; with `backprojector` the adjoint of another projector, for solvers that allow it (ba_gmres()). With
-  /// `hardware_interpolation` project_fast() interpolates in the texture units. Throws as project() does.
+  /// devices. Throws as project() does.
   RayOperator(const Geometry& geometry, const Grid& volume, const Grid& projections, Projector projector,
-              std::span<const DeviceModel> devices, std::optional<Projector> backprojector = std::nullopt,
-              bool hardware_interpolation = false);
+              std::span<const DeviceModel> devices, const RayOperatorForms& forms = {});
 
   const Grid& volume() const { return volume_; }
   const Grid& projections() const { return projections_; }
@@ -30,13 +36,13 @@ class RayOperator {
   /// The same where 1e-3 of a weight does not matter: for steps of solvers that converge for all that, but not for what
   /// is told of their result.
   Step project_fast(const std::string& from, const std::string& to) const;
-  /// to = A^T from, or the adjoint of the other projector.
+  /// to = A^T from, or what stands for it.
   Step backproject(const std::string& from, const std::string& to) const;
 
  private:
   Grid volume_, projections_;
   std::shared_ptr<const RayProjection> forward_, fast_;  // fast_: nullptr where they are the same
-  std::shared_ptr<const RayBackprojection> adjoint_;
+  std::shared_ptr<const BackprojectionMethod> adjoint_;
 };
 
 }  // namespace halocline

@@ -39,9 +39,12 @@ struct Work {
   }
 
   Program program(const std::vector<DeviceModel>& devices) const {
-    const RayOperator A(geometry, volume, stack, parameters.projector, devices, std::nullopt,
-                        parameters.hardware_interpolation);
-    Program result = solver_method(parameters.method).program(A, subsets, parameters, given);
+    const SolverMethod& method = solver_method(parameters.method);
+    RayOperatorForms forms;
+    forms.voxel_driven = method.voxel_driven;
+    forms.hardware_interpolation = parameters.hardware_interpolation;
+    const RayOperator A(geometry, volume, stack, parameters.projector, devices, forms);
+    Program result = method.program(A, subsets, parameters, given);
     result.note = [](const Scalars& known) {
       const double gap = value_of(known, "relative_gap"), residual = value_of(known, "residual");
       if (std::isfinite(gap)) return fmt::format("objective {:.6g}, gap {:.2g}", known.at("primal"), gap);

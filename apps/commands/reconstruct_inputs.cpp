@@ -40,6 +40,7 @@ void claim_files(Job& job, const ReconstructCommand& command) {
   job.input("--like", command.grid.like);
   job.output_image("-o", command.output);
   job.output_image("--gap-map", command.gap_map);
+  job.output("--plot", command.plot);
 }
 
 void warn_of(const Volume& projections, const std::string& name) {

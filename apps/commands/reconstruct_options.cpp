@@ -38,7 +38,8 @@ void add_solver_options(CLI::App& sub, ReconstructCommand& command) {
   sub.add_option("--projector", command.projector, "Line integrals and their exact adjoint by this method")
       ->check(CLI::IsMember(projector_names()));
   sub.add_option("--interpolation", command.interpolation,
-                 "hardware: methods with a penalty project in the GPU's texture units, with the exact adjoint; the "
+                 "hardware: methods with a penalty, and ba-gmres, project in the GPU's texture units, with the exact "
+                 "adjoint; the "
                  "certificate goes by exact projections all the same")
       ->check(CLI::IsMember({"exact", "hardware"}));
   sub.add_option("--relaxation", p.relaxation, "How far each step goes, between 0 and 2")->type_name("W");
@@ -101,6 +102,11 @@ void add_objective_options(CLI::App& sub, ReconstructCommand& command) {
 
 void add_end_options(CLI::App& sub, ReconstructCommand& command) {
   const char* group = "End of the run";
+  sub.add_option(
+         "--plot", command.plot,
+         "Also a picture (.png) of how the relative gap fell from pass to pass, or without a penalty the residual")
+      ->type_name("FILE")
+      ->group(group);
   sub.add_option("--time-limit", command.time_limit,
                  "End after so many seconds of iterations with what there is then. Default: none")
       ->check(positive_number())

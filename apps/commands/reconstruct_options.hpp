@@ -31,7 +31,7 @@ struct ReconstructCommand {
   bool chooses_lambda = false;
   RegulariserOptions penalty;
   std::string init;  // fdk, zero, a path; empty: by the method
-  std::string gap_map;
+  std::string gap_map, plot;
   double time_limit = 0;
   bool keep_partial = false;
   std::string checkpoint;

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "apps/drawing/convergence_plot.hpp"
 #include "apps/job/report.hpp"
 #include "host/plural.hpp"
 
@@ -49,6 +50,13 @@ std::string quality(const ReconstructCommand& command, const ReconstructionResul
   return text;
 }
 
+GreyImage plot(const ReconstructCommand& command, const ReconstructionResult& result) {
+  std::vector<PlotPoint> points;
+  for (const ReconstructionRecord& record : result.history)
+    points.push_back({record.passes, command.penalised() ? record.relative_gap : record.residual / result.projections});
+  return convergence_plot(points, "PASSES", command.penalised() ? "RELATIVE GAP" : "RELATIVE RESIDUAL");
+}
+
 }  // namespace
 
 double passes_of(const ReconstructionResult& result) {
@@ -79,6 +87,7 @@ void report_reconstruction(Job& job, const ReconstructCommand& command, const Re
                     {"lambda", command.parameters.lambda},
                     {"maximum", result.maximum}});
   }
+  if (!command.plot.empty()) write_png(plot(command, result), command.plot);
   job.say(fmt::format("{}: {}, {:.4g} {} by {} ({}) of {}, {}{}", command.output, grid_summary(work.grid), passes,
                       passes == 1 ? "pass" : "passes", command.parameters.method, command.projector,
                       views_text(work.stack.size[2]), quality(command, result), job.how(result.run)));

@@ -59,7 +59,7 @@ inline RunResult run(const Scan& scan, const std::function<Program(const RayOper
                      const std::vector<Device>& devices = device(), const RunOptions& options = {},
                      Projector backprojector = Projector::joseph) {
   const RayOperator A(scan.scene.geometry, scan.scene.grid, scan.scene.projections, Projector::joseph,
-                      device_models(devices), backprojector);
+                      device_models(devices), {.backprojector = backprojector});
   const Program program = solver(A);
   std::map<std::string, const Volume*> inputs{{"b", &scan.b}};
   for (const auto& need : program.needs.arrays)
