@@ -1,8 +1,8 @@
 // The penalty of pdu_variant.cl in solvers whose data term has the gradient z in u, with bounds lowest <= u <= highest:
 //   tv_term_descend      u <- cut( u + tau (div P q - z) ),  ubar = 2 u_new - u_old: a primal step for
 //                        min <z, u> + lambda sum phi
-//   tv_term_prox         z <- z + carry pending,  u <- cut( u + tau (div P q - z - more pending) ): the proximal step
-//                        from u with z + more pending, where pdu_variant_dual has made q
+//   tv_term_prox         z <- z + carry pending,  u <- cut( u + tau (div P q - z - more pending) ),
+//                        ubar = 2 u_new - u_old: the same with z + more pending in the place of z
 //   tv_term_certificate  with r = z - div P q per slice the sums of  lambda phi(P D u) + [delta |q|^2 / (2 lambda)]
 //                        - q . P D u + max(r, 0) (u - lowest),  max(-r, 0),  max(-r, 0) u,  phi. The first plus highest
 //                        times the second less the third is the part of the duality gap that lies in the volume
@@ -41,15 +41,18 @@ __kernel void tv_term_descend(__global const float* restrict data, REFERENCE_DEC
 
 __kernel void tv_term_prox(__global float* restrict data, __global const float* restrict pending,
                            REFERENCE_DECLARED __global const float* restrict qx, __global const float* restrict qy,
-                           __global const float* restrict qz, __global float* restrict u, STEPS_DECLARED Extent extent,
-                           PerAxis r, Descent descent) {
+                           __global const float* restrict qz, __global float* restrict u, __global float* restrict ubar,
+                           STEPS_DECLARED Extent extent, PerAxis r, Descent descent) {
   const int x = (int)get_global_id(0), y = (int)get_global_id(1), z = extent.begin + (int)get_global_id(2);
   if (x >= extent.nx || y >= extent.ny || z >= extent.end) return;
   const size_t row = (size_t)extent.nx, plane = row * (size_t)extent.ny, i = VOXEL(x, y, z);
   const float div = divergence_off_edges(qx, qy, qz, REFERENCE_PASSED i, row, plane, x, y, z, extent, r.x, r.y, r.z);
   const float change = pending[i], now = fma(descent.carry, change, data[i]);
   data[i] = now;
-  u[i] = fmin(fmax(fma(STEP(i), div - fma(descent.more, change, now), u[i]), descent.lowest), descent.highest);
+  const float before = u[i], slope = div - fma(descent.more, change, now),
+              after = fmin(fmax(fma(STEP(i), slope, before), descent.lowest), descent.highest);
+  u[i] = after;
+  ubar[i] = 2.0f * after - before;
 }
 
 INLINE real4 certificate_terms(__global const float* restrict u, __global const float* restrict data,

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "algorithms/noise/noise_details.hpp"
 #include "host/error.hpp"
 
 namespace halocline {
@@ -38,16 +39,17 @@ Geometry views_of(const Geometry& geometry, const std::vector<int>& views) {
   return result;
 }
 
-// h times the standard deviation of A^T W n in a voxel for noise n of variance 1 / w: in a view, rays of pitch p see a
-// voxel of edge h on h^3 / p^2 of their length in all, h on each.
-double guess(const Grid& grid, const Geometry& geometry, const Grid& stack, double mean_weight) {
+// h times the standard deviation of A^T W n in a voxel for noise n of variance level^2 / w: in a view, rays of pitch p
+// see a voxel of edge h on h^3 / p^2 of their length in all, h on each.
+double guess(const Grid& grid, const Geometry& geometry, const Grid& stack, double mean_weight, double level) {
   const View& view = geometry.views.front();
   const double magnification = view.parallel() ? 1 : view.sdd / view.sid;
   const double h = std::cbrt(grid.spacing[0] * grid.spacing[1] * grid.spacing[2]);
   const bool flat = stack.size[1] == 1;  // one row: its height has no part in it
   const double pixels =
       stack.spacing[0] * (flat ? h * magnification : stack.spacing[1]) / (magnification * magnification);
-  return first_guess * h * std::sqrt(mean_weight * static_cast<double>(geometry.views.size()) * h * h * h * h / pixels);
+  return first_guess * level * h *
+         std::sqrt(mean_weight * static_cast<double>(geometry.views.size()) * h * h * h * h / pixels);
 }
 
 class Trials {
@@ -84,6 +86,21 @@ class Trials {
       for (const float value : values) sum += value;
     });
     return sum / static_cast<double>(w_used_->grid().count());
+  }
+  // The noise of a view in the middle of the half, in standard deviations of 1 / sqrt(w): from second differences along
+  // its rows, in which its object has little part. 1 where there is no noise.
+  double noise_level() const {
+    const auto [columns, rows, views] = b_used_.grid().size;
+    std::vector<float> b(columns * rows), w(columns * rows, 1.0f), bends;
+    b_used_.read(views / 2 * b.size(), b.size(), b.data());
+    if (w_used_) w_used_->read(views / 2 * w.size(), w.size(), w.data());
+    for (std::size_t n = 1; n + 1 < b.size(); ++n) {
+      const bool inside = n % columns > 0 && n % columns + 1 < columns;
+      const float least = std::min({w[n - 1], w[n], w[n + 1]});
+      if (inside && least > 0) bends.push_back(std::sqrt(least / 6) * std::abs(b[n - 1] - 2 * b[n] + b[n + 1]));
+    }
+    const double level = median_sigma(bends);
+    return level > 0 ? level : 1;
   }
   const Geometry& used() const { return used_; }
   const Grid& stack() const { return b_used_.grid(); }
@@ -162,7 +179,8 @@ PenaltyStrength choose_strength(const ReconstructionInputs& inputs, const Geomet
                       .expected = "a number for so short a scan"});
   Trials trials(inputs, geometry, grid, parameters, devices, options);
   const double of_all = std::sqrt(2.0);
-  const double start = of_all * factor * factor * guess(grid, trials.used(), trials.stack(), trials.mean_weight());
+  const double start =
+      of_all * factor * factor * guess(grid, trials.used(), trials.stack(), trials.mean_weight(), trials.noise_level());
   PenaltyStrength result;
   std::vector<StrengthTrial> sorted;  // by lambda
   const auto look = [&](double lambda) {

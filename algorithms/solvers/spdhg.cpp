@@ -106,7 +106,7 @@ class Spdhg {
     program_.each = {
         when(begins_pass, vectors_.scale(slices, slower, "tau")),
         when(refreshes, A_.backproject("r", "z")),
-        penalty_.prox_from("z", "f", "tau", "x", carry, subsets),
+        penalty_.prox_from("z", "f", "tau", "x", "ubar", carry, subsets),
         over_subset(A_.project_fast("x", "p")),
         over_subset(steps_.rays(factor)),
         over_subset(A_.backproject("p", "f")),

@@ -20,9 +20,9 @@ struct SpdhgParameters {
 
 /// min_x 1/2 sum_j w_j ((A x)_j - b_j)^2 + lambda TV(x) over minimum <= x <= maximum, by Chambolle, Ehrhardt, Richtarik
 /// & Schonlieb 2018 with diagonal steps from the statistics (sigma = eta w, tau = 0.99 / (eta S max_s A_s^T W A_s 1),
-/// so that the step condition holds for every eta) and one warm iteration of S-PDU for the proximal operator. In pass k
-/// eta = max(0.1, 3 / (k + 4)), and every subset comes once, in an order that is drawn from (seed, k). There is no
-/// parameter to choose.
+/// so that the step condition holds for every eta). The total variation has a dual of its own, which takes a step with
+/// every subset, from the extrapolated x. In pass k eta = max(0.1, 3 / (k + 4)), and every subset comes once, in an
+/// order that is drawn from (seed, k). There is no parameter to choose.
 ///
 /// A is that of the geometry sorted by subset, b and w are sorted likewise (SortedViews). An iteration of the program
 /// is a subset. Inputs: projections "b", with weights "w" (not negative), the volume "x" if it is given; output: volume

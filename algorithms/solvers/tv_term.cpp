@@ -41,14 +41,17 @@ class TvTerm::Iteration : public PduVariant {
     primal(slab, whole_steps, core);
   }
 
-  void step_from(Slab& slab, const std::string& z, const std::string& pending, double carry, double more) const {
-    const Range core = slab.interior();
-    dual(slab, whole_steps, core.grown(1, 0, slab.nz()));
+  // `u` here is where the extrapolated x goes, from which q is made.
+  void step_from(Slab& slab, const std::string& z, const std::string& pending, const std::string& x, double carry,
+                 double more) const {
+    const Range core = slab.interior(), with_next = core.grown(0, 1, slab.nz());
     Arguments arguments{inout(z), in(pending)};
     push_duals(arguments);
-    arguments.insert(arguments.end(), {inout("u"), in("w")});
-    push_descent(arguments, slab, core, {1, number(carry), number(more), 0, number(parameters_.regulariser.maximum)});
-    slab.launch({file, "tv_term_prox", unweighted_options() + "-D STEP_VOLUME"}, core, arguments);
+    arguments.insert(arguments.end(), {inout(x), out("u"), in("w")});
+    push_descent(arguments, slab, with_next,
+                 {1, number(carry), number(more), 0, number(parameters_.regulariser.maximum)});
+    slab.launch({file, "tv_term_prox", unweighted_options() + "-D STEP_VOLUME"}, with_next, arguments);
+    dual(slab, whole_steps, core);
   }
 
   // With the step `tau`, times that of the voxel where `steps` names a volume.
@@ -165,14 +168,14 @@ Step TvTerm::prox(const std::string& f, const std::string& tau, const std::strin
 }
 
 Step TvTerm::prox_from(const std::string& z, const std::string& pending, const std::string& tau, const std::string& x,
-                       Value carry, Value more) const {
+                       const std::string& ubar, Value carry, Value more) const {
   Step step{.name = "tv_prox",
-            .arrays = with_duals({inout(z), in(pending), in(tau), inout(x)}, Access::inout),
-            .names = {{"w", tau}, {"u", x}},
+            .arrays = with_duals({inout(z), in(pending), in(tau), inout(x), out(ubar)}, Access::inout),
+            .names = {{"w", tau}, {"u", ubar}},
             .halo_low = 1,
             .halo_high = 1};
   step.work = [=, iteration = iteration_](Slab& slab, const WorkRange&, const Scalars& scalars) {
-    iteration->step_from(slab, z, pending, carry(scalars), more(scalars));
+    iteration->step_from(slab, z, pending, x, carry(scalars), more(scalars));
   };
   return step;
 }

@@ -34,10 +34,11 @@ class TvTerm {
   /// from the x and q that it finds; `f`, `tau`, `x` are volumes of the program. Where tau > 0 enough such steps give
   /// the minimiser; solvers that call it with a slowly changing f need one (q is kept).
   Step prox(const std::string& f, const std::string& tau, const std::string& x) const;
-  /// The same towards argmin sum (x_i - f_i)^2 / (2 tau_i) + lambda TV(x) for f = x - tau (z + more pending), where z
-  /// first gets carry pending.
+  /// z gets carry pending; then x = cut(x + tau (div q - z - more pending)), ubar = 2 x - x before, and a dual
+  /// iteration of S-PDU from ubar: the step of x and q in primal-dual solvers whose data term has its own dual (Condat
+  /// 2013, algorithm 3.1). Without the extrapolation the objective grows again after many steps where lambda is large.
   Step prox_from(const std::string& z, const std::string& pending, const std::string& tau, const std::string& x,
-                 Value carry, Value more) const;
+                 const std::string& ubar, Value carry, Value more) const;
   /// An iteration of Chambolle & Pock 2011 (algorithm 1) for min <z, u> + lambda TV(u) over minimum <= u <= maximum,
   /// which improves q for the data term's gradient z.
   Step polish(const std::string& z, const std::string& u, const std::string& ubar, Value maximum) const;
