@@ -8,7 +8,7 @@
 #include "algorithms/solvers/penalty_strength.hpp"
 #include "algorithms/solvers/reconstruct.hpp"
 #include "tests/reference/ray_matrix.hpp"
-#include "tests/reference/shepp_logan.hpp"
+#include "tests/reference/iterative_problems.hpp"
 #include "tests/reference/solver_scan.hpp"
 
 namespace halocline {
@@ -19,7 +19,7 @@ using reference::device;
 // Projections of the phantom with noise of standard deviation `noise`.
 Volume projections(const reference::Scene& scene, double noise) {
   const reference::Matrix A(scene, Projector::joseph);
-  const reference::Vector exact = A.times(reference::exact(reference::shepp_logan(scene.grid)));
+  const reference::Vector exact = A.times(reference::toft_phantom(scene.grid));
   const Volume random = reference::random_volume(scene.projections, 3);
   Volume b(scene.projections);
   for (std::size_t n = 0; n < exact.size(); ++n)
@@ -28,7 +28,7 @@ Volume projections(const reference::Scene& scene, double noise) {
 }
 
 TEST(StrongPenalty, IsMinimised) {
-  const reference::Scene scene = reference::small_parallel_scan();
+  const reference::Scene scene = reference::small_parallel_scene();
   const Volume b = projections(scene, 0);
   const MemorySource source(b);
   ReconstructionParameters parameters;
@@ -49,7 +49,7 @@ TEST(StrongPenalty, IsMinimised) {
 }
 
 TEST(StrongPenalty, IsChosenInAFewTrialsWhateverTheUnitOfTheNoise) {
-  const reference::Scene scene = reference::small_parallel_scan();
+  const reference::Scene scene = reference::small_parallel_scene();
   const Volume b = projections(scene, 0.5);
   Volume weights(scene.projections);
   const MemorySource b_source(b), w_source(weights);
