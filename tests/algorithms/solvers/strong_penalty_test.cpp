@@ -7,8 +7,8 @@
 
 #include "algorithms/solvers/penalty_strength.hpp"
 #include "algorithms/solvers/reconstruct.hpp"
-#include "tests/reference/ray_matrix.hpp"
 #include "tests/reference/iterative_problems.hpp"
+#include "tests/reference/ray_matrix.hpp"
 #include "tests/reference/solver_scan.hpp"
 
 namespace halocline {
@@ -18,7 +18,7 @@ using reference::device;
 
 // Projections of the phantom with noise of standard deviation `noise`.
 Volume projections(const reference::Scene& scene, double noise) {
-  const reference::Matrix A(scene, Projector::joseph);
+  const reference::RayMatrix A(scene);
   const reference::Vector exact = A.times(reference::toft_phantom(scene.grid));
   const Volume random = reference::random_volume(scene.projections, 3);
   Volume b(scene.projections);
