@@ -173,7 +173,7 @@ Step TvTerm::prox_from(const std::string& z, const std::string& pending, const s
             .arrays = with_duals({inout(z), in(pending), in(tau), inout(x), out(ubar)}, Access::inout),
             .names = {{"w", tau}, {"u", ubar}},
             .halo_low = 1,
-            .halo_high = 1};
+            .halo_high = iteration_->slices_above()};
   step.work = [=, iteration = iteration_](Slab& slab, const WorkRange&, const Scalars& scalars) {
     iteration->step_from(slab, z, pending, x, carry(scalars), more(scalars));
   };
