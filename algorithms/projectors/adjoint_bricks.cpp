@@ -9,7 +9,8 @@
 namespace halocline {
 namespace {
 
-constexpr AdjointBrick bricks[] = {{8, 4, 32, 4}, {4, 4, 32, 4}, {8, 4, 32, 2}, {8, 8, 32, 2}, {8, 4, 64, 2}};
+constexpr AdjointBrick bricks[] = {
+    {8, 4, 32, 4}, {8, 4, 32, 4, true}, {4, 4, 32, 4}, {4, 4, 32, 4, true}, {8, 4, 32, 2}};
 
 // Where bricks[0] was measured to be faster than stacks: on no device.
 bool bricks_were_faster(const DeviceModel&) {
@@ -19,17 +20,18 @@ bool bricks_were_faster(const DeviceModel&) {
 }  // namespace
 
 std::size_t AdjointBrick::local_bytes() const {
-  constexpr std::size_t crossings = 64, crossing = 32;  // CROSSINGS, and of `lines` and `weights`
+  constexpr std::size_t crossings = 66, crossing = 32;  // of `lines` and `weights`
   return sizeof(float) * static_cast<std::size_t>(x * y * slices()) + crossings * crossing +
          sizeof(int) * static_cast<std::size_t>(std::max(x, y));
 }
 
 std::string AdjointBrick::options() const {
-  return fmt::format("-D BRICKS -D BRICK_X={} -D BRICK_Y={} -D LANES={} -D LAYERS={}", x, y, lanes, layers);
+  return fmt::format("-D BRICKS -D BRICK_X={} -D BRICK_Y={} -D LANES={} -D LAYERS={}{}", x, y, lanes, layers,
+                     held ? " -D HELD" : "");
 }
 
 std::string AdjointBrick::text() const {
-  return fmt::format("{}x{}x{}{}", x, y, slices(), lanes == 32 ? "" : fmt::format("-{}", lanes));
+  return fmt::format("{}x{}x{}{}", x, y, slices(), held ? "-held" : "");
 }
 
 AdjointBrick AdjointBrick::for_slices(std::size_t slices) const {

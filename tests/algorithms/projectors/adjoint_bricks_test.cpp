@@ -22,7 +22,7 @@ namespace {
 
 using reference::device;
 
-constexpr AdjointBrick small{4, 2, 4, 2};  // several groups along every axis of small volumes
+constexpr AdjointBrick small{4, 2, 4, 2, true};  // several groups along every axis of small volumes
 
 Grid moved(Grid grid, std::array<double, 3> by) {
   for (int axis = 0; axis < 3; ++axis) grid.origin[axis] += by[axis];
