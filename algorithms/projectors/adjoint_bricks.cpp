@@ -26,7 +26,7 @@ std::size_t AdjointBrick::local_bytes() const {
 }
 
 std::string AdjointBrick::options() const {
-  return fmt::format("-D BRICKS -D BRICK_X={} -D BRICK_Y={} -D LANES={} -D LAYERS={}{}", x, y, lanes, layers,
+  return fmt::format("-D BRICKS -D BRICK_X={} -D BRICK_Y={} -D ITEMS={} -D LAYERS={}{}", x, y, items, layers,
                      held ? " -D HELD" : "");
 }
 
@@ -45,7 +45,7 @@ std::span<const AdjointBrick> adjoint_bricks() {
 }
 
 bool takes_brick(const DeviceInfo& device, const AdjointBrick& brick) {
-  return static_cast<std::size_t>(brick.lanes) <= device.max_work_group &&
+  return static_cast<std::size_t>(brick.items) <= device.max_work_group &&
          brick.local_bytes() <= usable_local_memory(device);
 }
 

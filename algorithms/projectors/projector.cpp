@@ -106,8 +106,8 @@ RunResult backproject(const Volume& projections, const Geometry& geometry, const
     const auto models = device_models(used);
     const AdjointBrick* brick = faster_brick(models);
     if (brick != nullptr && !variant_works(brick_variant(*brick), used, "stacks serve")) brick = nullptr;
-    return program_of(std::make_shared<RayBackprojection>(geometry, projections.grid, volume, projector,
-                                                          !all_cpu(models), brick));
+    return program_of(
+        std::make_shared<RayBackprojection>(geometry, projections.grid, volume, projector, !all_cpu(models), brick));
   };
   return run_on_selection(program_for, {{"raw", &source}}, volume, devices, options);
 }

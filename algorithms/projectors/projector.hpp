@@ -111,8 +111,8 @@ class RayBackprojection : public BackprojectionMethod {
   RayTable table_;
   bool tiles_, stacks_, upright_;  // forms of Joseph's adjoint: for CPUs, for GPUs where no ray follows k, without tilt
   std::optional<AdjointBrick> brick_;  // if in bricks
-  int slices_per_item_;            // but for tiles, as measured (benchmarks/results/nvidia-h200.md)
-  std::vector<float> matrices_;    // 12 a view
+  int slices_per_item_;                // but for tiles, as measured (benchmarks/results/nvidia-h200.md)
+  std::vector<float> matrices_;        // 12 a view
   std::function<Range(Range)> detector_rows_;
 
   bool keeps_ends() const;  // in "values"

@@ -193,9 +193,8 @@ Variant brick_variant(const AdjointBrick& brick) {
             const Geometry geometry = circular_geometry(circle);
             const Volume values = trial_volume(stack);
             const auto run = [&](const AdjointBrick* taken) {
-              return run_program(
-                         program_of(RayBackprojection(geometry, stack, volume, Projector::joseph, true, taken)),
-                         {{"raw", &values}}, volume, {device})
+              return run_program(program_of(RayBackprojection(geometry, stack, volume, Projector::joseph, true, taken)),
+                                 {{"raw", &values}}, volume, {device})
                   .output;
             };
             const Volume expected = run(nullptr);

@@ -40,19 +40,19 @@ void RayBackprojection::filter_bricks(Slab& slab, Range views) const {
                                       slab.extent(slab.interior())};
   add_spacing(arguments, volume_);
   arguments.emplace_back(batch_of(projections_, rows, views));
-  slab.launch(ray_kernel(projector_, "table_bricks", fmt::format("-D BRICKS -D TILE={}", tile)),
-              {projections_.size[0], static_cast<std::size_t>(rows.count()) + tail,
-               static_cast<std::size_t>(views.count())},
-              {tile, tile, 1}, arguments);
+  slab.launch(
+      ray_kernel(projector_, "table_bricks", fmt::format("-D BRICKS -D TILE={}", tile)),
+      {projections_.size[0], static_cast<std::size_t>(rows.count()) + tail, static_cast<std::size_t>(views.count())},
+      {tile, tile, 1}, arguments);
 }
 
 void RayBackprojection::accumulate_bricks(Slab& slab, Range views, Range slices) const {
   const auto count = static_cast<std::size_t>(slices.count());
   const AdjointBrick brick = brick_->for_slices(count);
-  const auto lanes = static_cast<std::size_t>(brick.lanes);
+  const auto items = static_cast<std::size_t>(brick.items);
   slab.launch(ray_kernel(projector_, "backproject_bricks", brick.options()),
-              {lanes * parts(count, brick.slices()), parts(volume_.size[0], brick.x), parts(volume_.size[1], brick.y)},
-              {lanes, 1, 1},
+              {items * parts(count, brick.slices()), parts(volume_.size[0], brick.x), parts(volume_.size[1], brick.y)},
+              {items, 1, 1},
               {in("pixels"), in("columns"), in("matrices"), in("axes"), in("rays"), inout("volume"),
                slab.extent(slices), batch_of(projections_, slab.rows(), views)});
 }

@@ -37,9 +37,9 @@ struct Mode {
   std::string name;
   std::optional<Projector> projector = std::nullopt;  // a ray-driven one, else voxel-driven
   bool images = false, hardware = false, half = false;
-  int pack = 1;          // views that share a fetch
-  bool columns = false;  // CPUs: detector columns
-  bool local = false;    // GPUs: through local memory
+  int pack = 1;                         // views that share a fetch
+  bool columns = false;                 // CPUs: detector columns
+  bool local = false;                   // GPUs: through local memory
   const AdjointBrick* brick = nullptr;  // GPUs: of Joseph's adjoint
 };
 
@@ -135,7 +135,8 @@ std::size_t bytes_of(ScanBench bench, const Mode& mode, const BenchScan& scan, c
   const DeviceInfo& info = device.info();
   if (mode.columns && !info.cpu()) throw InputError("for CPUs only");
   if ((mode.local || mode.brick != nullptr) && info.cpu()) throw InputError("for GPUs only");
-  if (mode.brick != nullptr && !takes_brick(info, *mode.brick)) throw InputError("the device has too little local memory");
+  if (mode.brick != nullptr && !takes_brick(info, *mode.brick))
+    throw InputError("the device has too little local memory");
   if (mode.images && !info.images) throw InputError("the device has no images");
   if (mode.images && (scan.stack.size[0] > info.image_width || scan.stack.size[1] > info.image_height))
     throw InputError("the device's images are too small for it");
@@ -297,10 +298,11 @@ class Runner {
   void backproject(const Mode& mode, ScanRate& rate) {
     const auto voxels = elements_of(scan_.volume.size);
     const auto value = numbers_of(scan_.stack);
-    const Exact& expected = exact(mode.projector ? projector_name(*mode.projector) : "", places, [&](std::size_t n) -> ExactSum {
-      if (mode.projector) return exact_adjoint(exact_scan_, *mode.projector, voxels[n], value);
-      return {exact_backprojection(exact_scan_, as_doubles(voxels[n]), value), 0};
-    });
+    const Exact& expected =
+        exact(mode.projector ? projector_name(*mode.projector) : "", places, [&](std::size_t n) -> ExactSum {
+          if (mode.projector) return exact_adjoint(exact_scan_, *mode.projector, voxels[n], value);
+          return {exact_backprojection(exact_scan_, as_doubles(voxels[n]), value), 0};
+        });
     BackprojectionLoop loop(device_, backprojection(mode, scan_, device_), mode.projector.has_value());
     rate.relative_rmse = expected.relative_rmse(loop.of_numbers(voxels));
     rate.seconds = best_seconds(

@@ -45,7 +45,8 @@ std::vector<reference::Scene> scenes() {
   const Grid plain = reference::detector(41, 37, views, 1.4, 1.3), grid = default_grid({13, 9, 11}, {2, 3, 1.5});
   add("size_1", plain, default_grid({1, 1, 1}, {2, 2, 2}));
   add("size_7", plain, moved(default_grid({7, 7, 7}, {2, 1.5, 3}), {3, -2, 4}));
-  add("size_33", reference::detector(61, 53, views, 1.5, 1.6), moved(default_grid({33, 33, 33}, {1, 1.2, 0.9}), {-5, 4, 3}));
+  add("size_33", reference::detector(61, 53, views, 1.5, 1.6),
+      moved(default_grid({33, 33, 33}, {1, 1.2, 0.9}), {-5, 4, 3}));
   add("thin_93", reference::detector(93, 5, views, 0.9, 3), default_grid({93, 2, 93}, {0.6, 1, 4}));
   add("long_93", reference::detector(9, 151, views, 3, 1.1), moved(default_grid({3, 93, 5}, {2, 1, 2}), {1, 7, -1}));
   add("coarse_pixels", reference::detector(25, 19, views, 7, 6), grid);
@@ -126,7 +127,8 @@ TEST_P(AdjointBricks, NoSplitAndNoShapeChangesABit) {
 
 TEST_P(AdjointBricks, HoldWhatWasPlanned) {
   for (const int slabs : {1, 3}) {
-    const auto result = run_program(program_of(method(&small)), {{"raw", &stack}}, scene.grid, device(), split(slabs, 4));
+    const auto result =
+        run_program(program_of(method(&small)), {{"raw", &stack}}, scene.grid, device(), split(slabs, 4));
     std::size_t most = 0;
     for (const auto& slab : result.plan.slabs) most = std::max(most, slab.bytes);
     EXPECT_EQ(result.peak_bytes, most);
@@ -139,9 +141,10 @@ INSTANTIATE_TEST_SUITE_P(All, AdjointBricks, testing::ValuesIn(scenes()),
 TEST(AdjointBricks, AreForUprightScans) {
   for (const char* name : {"cone_tilted", "cone_axis_along_j", "cone_turned_grid", "parallel_tilted"}) {
     const auto scene = reference::scene_named(name);
-    const auto kernel = RayBackprojection(scene.geometry, scene.projections, scene.grid, Projector::joseph, true, &small)
-                            .requirements()
-                            .kernels.back();
+    const auto kernel =
+        RayBackprojection(scene.geometry, scene.projections, scene.grid, Projector::joseph, true, &small)
+            .requirements()
+            .kernels.back();
     EXPECT_NE(kernel, "joseph_backproject_bricks") << name;
   }
   const auto scene = reference::scene_named("cone");
@@ -154,14 +157,14 @@ TEST(AdjointBricks, AreForUprightScans) {
 
 TEST(AdjointBricks, FitTheirGroupsAndThinSlabs) {
   for (const AdjointBrick& brick : adjoint_bricks()) {
-    EXPECT_EQ(brick.lanes % brick.x, 0) << brick.text();
-    EXPECT_EQ(brick.lanes % brick.y, 0) << brick.text();
+    EXPECT_EQ(brick.items % brick.x, 0) << brick.text();
+    EXPECT_EQ(brick.items % brick.y, 0) << brick.text();
     EXPECT_LE(brick.local_bytes(), std::size_t{32} << 10) << brick.text();
     EXPECT_EQ(brick.for_slices(1).layers, 1);
     EXPECT_EQ(brick.for_slices(10000), brick);
     EXPECT_GE(brick.for_slices(static_cast<std::size_t>(brick.slices())).slices(), brick.slices());
     DeviceInfo info;
-    info.max_work_group = static_cast<std::size_t>(brick.lanes);
+    info.max_work_group = static_cast<std::size_t>(brick.items);
     info.local_memory = std::size_t{48} << 10;
     EXPECT_TRUE(takes_brick(info, brick));
     info.max_work_group -= 1;
