@@ -12,17 +12,16 @@ namespace halocline {
 
 /// What a work-group of joseph_bricks.clh holds. It changes no bit.
 struct AdjointBrick {
-  int x = 0, y = 0;   ///< voxels of a slice; at least two, and divisors of `items`
-  int items = 0;      ///< work-items, which have neighbouring slices
-  int layers = 0;     ///< slices of a work-item: 1, 2 or 4
-  bool held = false;  ///< two voxels in registers
+  int x = 0, y = 0;  ///< voxels of a slice; at least two, at most 31
+  int items = 0;     ///< work-items, which have neighbouring slices
+  int layers = 0;    ///< slices of a work-item: 1, 2 or 4
 
   bool operator==(const AdjointBrick&) const = default;
   int slices() const { return items * layers; }
   /// Of a group: its sums, and the crossings that it lists.
   std::size_t local_bytes() const;
   std::string options() const;  ///< of the kernel
-  std::string text() const;     ///< "8x4x128", "8x4x128-held"
+  std::string text() const;     ///< "8x4x128"
   /// With as few layers as `slices` need: thin slabs would leave the others idle.
   AdjointBrick for_slices(std::size_t slices) const;
 };

@@ -22,7 +22,7 @@ namespace {
 
 using reference::device;
 
-constexpr AdjointBrick small{4, 2, 4, 2, true};  // several groups along every axis of small volumes
+constexpr AdjointBrick small{4, 2, 4, 2};  // several groups along every axis of small volumes
 
 Grid moved(Grid grid, std::array<double, 3> by) {
   for (int axis = 0; axis < 3; ++axis) grid.origin[axis] += by[axis];
@@ -157,8 +157,6 @@ TEST(AdjointBricks, AreForUprightScans) {
 
 TEST(AdjointBricks, FitTheirGroupsAndThinSlabs) {
   for (const AdjointBrick& brick : adjoint_bricks()) {
-    EXPECT_EQ(brick.items % brick.x, 0) << brick.text();
-    EXPECT_EQ(brick.items % brick.y, 0) << brick.text();
     EXPECT_LE(brick.local_bytes(), std::size_t{32} << 10) << brick.text();
     EXPECT_EQ(brick.for_slices(1).layers, 1);
     EXPECT_EQ(brick.for_slices(10000), brick);
