@@ -22,7 +22,7 @@ std::size_t AdjointBrick::local_bytes() const {
   constexpr std::size_t crossings = 40, together = 2, number = 4, numbers = 16;  // CROSSINGS and TOGETHER of the kernel
   const auto voxels = static_cast<std::size_t>(x * y), planes = static_cast<std::size_t>(std::max(x, y));
   return number * voxels * static_cast<std::size_t>((items + 1) * layers) +
-         numbers * (2 * (crossings + together) + planes) + number * (static_cast<std::size_t>(items) + crossings);
+         numbers * (2 * (crossings + together) + planes) + static_cast<std::size_t>(items) + number * crossings;
 }
 
 std::string AdjointBrick::options() const {
@@ -41,6 +41,11 @@ AdjointBrick AdjointBrick::for_slices(std::size_t slices) const {
 
 std::span<const AdjointBrick> adjoint_bricks() {
   return bricks;
+}
+
+bool bricks_take(std::size_t columns, std::size_t rows) {
+  constexpr std::size_t most_rows = 16384;  // whose rounding stays below MARGIN of the kernel
+  return rows <= most_rows && columns <= (std::size_t{1} << 31) / (most_rows + 4);
 }
 
 bool takes_brick(const DeviceInfo& device, const AdjointBrick& brick) {

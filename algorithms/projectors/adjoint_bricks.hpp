@@ -12,8 +12,8 @@ namespace halocline {
 
 /// What a work-group of joseph_bricks.clh holds. It changes no bit.
 struct AdjointBrick {
-  int x = 0, y = 0;  ///< voxels of a slice; at least two, at most 31
-  int items = 0;     ///< work-items, which have neighbouring slices
+  int x = 0, y = 0;  ///< voxels of a slice; two to eight
+  int items = 0;     ///< work-items, which have neighbouring slices; a multiple of four
   int layers = 0;    ///< slices of a work-item: 1, 2 or 4
 
   bool operator==(const AdjointBrick&) const = default;
@@ -28,6 +28,9 @@ struct AdjointBrick {
 
 /// Those worth a trial.
 std::span<const AdjointBrick> adjoint_bricks();
+
+/// Whether its numbers hold a detector of so many pixels: of rows in float32, of a view's pixels in an int.
+bool bricks_take(std::size_t columns, std::size_t rows);
 
 /// Whether the device has room for it.
 bool takes_brick(const DeviceInfo& device, const AdjointBrick& brick);

@@ -155,6 +155,13 @@ TEST(AdjointBricks, AreForUprightScans) {
                 testing::Not(testing::Contains("joseph_backproject_bricks")));
 }
 
+TEST(AdjointBricks, HoldTheNumbersOfLargeDetectors) {
+  EXPECT_TRUE(bricks_take(16384, 16384));
+  EXPECT_FALSE(bricks_take(16384, 16385));
+  EXPECT_TRUE(bricks_take(131000, 1));
+  EXPECT_FALSE(bricks_take(std::size_t{1} << 17, 1));
+}
+
 TEST(AdjointBricks, FitTheirGroupsAndThinSlabs) {
   for (const AdjointBrick& brick : adjoint_bricks()) {
     EXPECT_LE(brick.local_bytes(), std::size_t{32} << 10) << brick.text();
