@@ -210,6 +210,8 @@ INLINE float hat(float at, float voxel) {
 #include "joseph_tiles.clh"
 #elif defined(STACKS)
 #include "joseph_stacks.clh"
+#elif defined(BRICKS)
+#include "joseph_bricks.clh"
 #else
 // Work-items: (nx, ny, slices / K_UNROLL), for the slices of `extent`.
 __kernel void joseph_backproject(__global const float4* restrict lines, __global const VALUE* restrict values,

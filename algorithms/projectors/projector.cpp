@@ -103,8 +103,11 @@ RunResult backproject(const Volume& projections, const Geometry& geometry, const
   check_projection_grids(geometry, volume, projections.grid);
   const MemorySource source(projections);
   const auto program_for = [&](const std::vector<Device>& used) {
-    return program_of(std::make_shared<RayBackprojection>(geometry, projections.grid, volume, projector,
-                                                          !all_cpu(device_models(used))));
+    const auto models = device_models(used);
+    const AdjointBrick* brick = faster_brick(models);
+    if (brick != nullptr && !variant_works(brick_variant(*brick), used, "stacks serve")) brick = nullptr;
+    return program_of(
+        std::make_shared<RayBackprojection>(geometry, projections.grid, volume, projector, !all_cpu(models), brick));
   };
   return run_on_selection(program_for, {{"raw", &source}}, volume, devices, options);
 }
@@ -125,7 +128,8 @@ Plan plan_backproject(const Geometry& geometry, const Grid& projections, const G
                       const std::vector<DeviceModel>& models, const PlanOptions& options) {
   check_projection_grids(geometry, volume, projections);
   const auto program_for = [&](const std::vector<DeviceModel>& used) {
-    return program_of(std::make_shared<RayBackprojection>(geometry, projections, volume, projector, !all_cpu(used)));
+    return program_of(std::make_shared<RayBackprojection>(geometry, projections, volume, projector, !all_cpu(used),
+                                                          faster_brick(used)));
   };
   return plan_on_selection(program_for, models, options);
 }

@@ -2,9 +2,11 @@
 // their exact adjoints. Both directions gather, so nothing depends on the order in which work-items run.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "algorithms/projectors/adjoint_bricks.hpp"
 #include "algorithms/projectors/backprojection_method.hpp"
 #include "algorithms/projectors/rays.hpp"
 #include "scheduling/execution/run.hpp"
@@ -94,8 +96,10 @@ class RayBackprojection : public BackprojectionMethod {
  public:
   /// gpu: Joseph's adjoint in a form for GPUs (cl/joseph_stacks.clh), not in that for CPUs (cl/joseph_tiles.clh), and
   /// fewer slices a work-item of the others. It changes no bit.
+  /// brick: for GPUs, Joseph's adjoint in bricks of that shape (cl/joseph_bricks.clh) where the detector's columns lie
+  /// along k and no ray follows k. It changes the last bits; the shape changes none.
   RayBackprojection(const Geometry& geometry, const Grid& projections, const Grid& volume, Projector projector,
-                    bool gpu = false);
+                    bool gpu = false, const AdjointBrick* brick = nullptr);
   Requirements requirements() const override;
   void start(Slab& slab) const override;
   void filter(Slab& slab, Range views) const override;
@@ -106,11 +110,15 @@ class RayBackprojection : public BackprojectionMethod {
   Projector projector_;
   RayTable table_;
   bool tiles_, stacks_, upright_;  // forms of Joseph's adjoint: for CPUs, for GPUs where no ray follows k, without tilt
-  int slices_per_item_;            // but for tiles, as measured (benchmarks/results/nvidia-h200.md)
-  std::vector<float> matrices_;    // 12 a view
+  std::optional<AdjointBrick> brick_;  // if in bricks
+  int slices_per_item_;                // but for tiles, as measured (benchmarks/results/nvidia-h200.md)
+  std::vector<float> matrices_;        // 12 a view
   std::function<Range(Range)> detector_rows_;
 
   bool keeps_ends() const;  // in "values"
+  void declare_bricks(Requirements& requirements) const;
+  void filter_bricks(Slab& slab, Range views) const;
+  void accumulate_bricks(Slab& slab, Range views, Range slices) const;
 };
 
 /// Throws InputError as check_grid and check_projections do, and for a cylindrical detector whose images are turned in

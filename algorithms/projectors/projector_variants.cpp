@@ -175,4 +175,33 @@ Variant turned_projection_variant() {
       "projection from a turned volume", [](auto& parameters, const auto&) { parameters.gpu = true; }, on_gpu, 0);
 }
 
+// Of views whose rays follow both axes, too.
+Variant brick_variant(const AdjointBrick& brick) {
+  const auto reason = [brick](const DeviceInfo& info) -> std::string {
+    if (info.cpu()) return "a CPU, where barriers are slow";
+    return takes_brick(info, brick) ? "" : "too small work-groups or local memory";
+  };
+  return {fmt::format("Joseph's adjoint in bricks, {}", brick.text()),
+          {"joseph.cl", "joseph_bricks.clh"},
+          reason,
+          [brick](const Device& device) {
+            CircularOptions circle;
+            circle.sid = 500;
+            circle.sdd = 800;
+            circle.angles = {2, 44, 46, 91, 134, 136, 181, 223, 227, 270, 314, 317};
+            const auto& [unused, stack, volume] = scan();
+            const Geometry geometry = circular_geometry(circle);
+            const Volume values = trial_volume(stack);
+            const auto run = [&](const AdjointBrick* taken) {
+              return run_program(program_of(RayBackprojection(geometry, stack, volume, Projector::joseph, true, taken)),
+                                 {{"raw", &values}}, volume, {device})
+                  .output;
+            };
+            const Volume expected = run(nullptr);
+            // coordinates are rounded to some 2^-24 of the slices' number, and so are weights
+            const double largest = *std::max_element(expected.voxels.begin(), expected.voxels.end());
+            return compared(run(&brick), expected, 1e-5 * largest);
+          }};
+}
+
 }  // namespace halocline

@@ -1,7 +1,9 @@
 // Forms of projection and back-projection that some devices are faster with, checked on a small cone-beam scan against
-// those that every device takes: to the bit, or to what the fractions of texture units come to.
+// those that every device takes: to the bit, to what the fractions of texture units come to, or to rounding where sums
+// are added in another order.
 #pragma once
 
+#include "algorithms/projectors/adjoint_bricks.hpp"
 #include "algorithms/projectors/local_tile.hpp"
 #include "algorithms/validation/variant_check.hpp"
 
@@ -15,5 +17,6 @@ Variant half_texture_variant();
 Variant texture_projection_variant();
 Variant siddon_image_variant();
 Variant turned_projection_variant();
+Variant brick_variant(const AdjointBrick& brick);  ///< one of adjoint_bricks()
 
 }  // namespace halocline

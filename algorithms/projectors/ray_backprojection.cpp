@@ -8,7 +8,7 @@
 namespace halocline {
 
 RayBackprojection::RayBackprojection(const Geometry& geometry, const Grid& projections, const Grid& volume,
-                                     Projector projector, bool gpu)
+                                     Projector projector, bool gpu, const AdjointBrick* brick)
     : projections_(projections),
       volume_(volume),
       projector_(projector),
@@ -24,6 +24,7 @@ RayBackprojection::RayBackprojection(const Geometry& geometry, const Grid& proje
     reach[axis] = kind_of(projector).reach + (kind_of(projector).widths ? 0.5 * table_.widths[axis] : 0);
   // seen from the source, a cylinder's rows are not those of the plane that touches it
   if (table_.arcs.empty()) detector_rows_ = detector_rows_of(geometry, projections, volume, reach);
+  if (brick != nullptr && upright_ && bricks_take(projections.size[0], projections.size[1])) brick_ = *brick;
   for (const View& view : geometry.views)
     for (const double value : index_to_detector(view, volume, projections))
       matrices_.push_back(static_cast<float>(value));
@@ -58,6 +59,7 @@ Requirements RayBackprojection::requirements() const {
   requirements.cost.bytes = projector_ == Projector::distance_driven ? 68 : 35;  // as measured on an H200
   if (stacks_) requirements.cost.name += " stacks", requirements.cost.bytes = 23.5;
   if (upright_) requirements.cost.name += " upright", requirements.cost.bytes = 14.5;
+  if (brick_) declare_bricks(requirements);
   if (tiles_) requirements.cost.name += " tiles", requirements.cost.bytes = 40;  // on two CPU cores
   return requirements;
 }
@@ -69,6 +71,7 @@ void RayBackprojection::start(Slab& slab) const {
 }
 
 void RayBackprojection::filter(Slab& slab, Range views) const {
+  if (brick_) return filter_bricks(slab, views);
   const Range rows = slab.rows();
   std::vector<SlabArgument> arguments{in("raw"), in("rays")};
   add_table(arguments, table_, projections_.size[0]);
@@ -81,6 +84,7 @@ void RayBackprojection::filter(Slab& slab, Range views) const {
 }
 
 void RayBackprojection::accumulate(Slab& slab, Range views, Range slices) const {
+  if (brick_) return accumulate_bricks(slab, views, slices);
   const Range rows = slab.rows();
   std::vector<SlabArgument> arguments{in("lines"), in("values"), in("matrices"), in("axes")};
   add_table(arguments, table_, projections_.size[0], false);

@@ -58,7 +58,7 @@ RayOperator::RayOperator(const Geometry& geometry, const Grid& volume, const Gri
     adjoint_ = std::make_shared<Backprojection>(geometry, projections, volume, options);
   } else {
     adjoint_ = std::make_shared<RayBackprojection>(geometry, projections, volume,
-                                                   forms.backprojector.value_or(projector), gpu);
+                                                   forms.backprojector.value_or(projector), gpu, faster_brick(devices));
   }
 }
 

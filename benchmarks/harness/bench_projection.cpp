@@ -37,26 +37,31 @@ struct Mode {
   std::string name;
   std::optional<Projector> projector = std::nullopt;  // a ray-driven one, else voxel-driven
   bool images = false, hardware = false, half = false;
-  int pack = 1;          // views that share a fetch
-  bool columns = false;  // CPUs: detector columns
-  bool local = false;    // GPUs: through local memory
+  int pack = 1;                         // views that share a fetch
+  bool columns = false;                 // CPUs: detector columns
+  bool local = false;                   // GPUs: through local memory
+  const AdjointBrick* brick = nullptr;  // GPUs: of Joseph's adjoint
 };
 
 std::vector<Mode> all_modes(ScanBench bench) {
   const Mode exact{.name = "exact"}, texture{.name = "texture", .images = true, .hardware = true},
       half{.name = "half", .images = true, .hardware = true, .half = true, .pack = 4};
   switch (bench) {
-    case ScanBench::backproject:
-      return {exact,
-              {.name = "columns", .columns = true},
-              {.name = "local", .local = true},
-              {.name = "images", .images = true},
-              texture,
-              {.name = "pairs", .images = true, .hardware = true, .pack = 2},
-              half,
-              {.name = "joseph-adjoint", .projector = Projector::joseph},
-              {.name = "siddon-adjoint", .projector = Projector::siddon},
-              {.name = "distance-driven-adjoint", .projector = Projector::distance_driven}};
+    case ScanBench::backproject: {
+      std::vector<Mode> modes{exact,
+                              {.name = "columns", .columns = true},
+                              {.name = "local", .local = true},
+                              {.name = "images", .images = true},
+                              texture,
+                              {.name = "pairs", .images = true, .hardware = true, .pack = 2},
+                              half,
+                              {.name = "joseph-adjoint", .projector = Projector::joseph},
+                              {.name = "siddon-adjoint", .projector = Projector::siddon},
+                              {.name = "distance-driven-adjoint", .projector = Projector::distance_driven}};
+      for (const AdjointBrick& brick : adjoint_bricks())
+        modes.push_back({.name = "joseph-bricks-" + brick.text(), .projector = Projector::joseph, .brick = &brick});
+      return modes;
+    }
     case ScanBench::project:
       return {{.name = "joseph", .projector = Projector::joseph},
               {.name = "joseph-images", .projector = Projector::joseph, .images = true},
@@ -90,8 +95,9 @@ LocalTile bench_tile(const Device& device) {
 
 std::unique_ptr<BackprojectionMethod> backprojection(const Mode& mode, const BenchScan& scan, const Device& device) {
   if (mode.projector)
-    return std::make_unique<RayBackprojection>(scan.geometry, scan.stack, scan.volume, *mode.projector,
-                                               !device.info().cpu());
+    return std::make_unique<RayBackprojection>(
+        scan.geometry, scan.stack, scan.volume, *mode.projector, !device.info().cpu() || mode.brick != nullptr,
+        mode.brick != nullptr ? mode.brick : faster_brick(device_models({device})));
   VoxelDriven::Options options;
   options.distance_weight = true;
   options.hardware_interpolation = mode.hardware;
@@ -128,7 +134,9 @@ std::size_t pixels_of(const std::vector<Grid>& planes) {
 std::size_t bytes_of(ScanBench bench, const Mode& mode, const BenchScan& scan, const Device& device) {
   const DeviceInfo& info = device.info();
   if (mode.columns && !info.cpu()) throw InputError("for CPUs only");
-  if (mode.local && info.cpu()) throw InputError("for GPUs only");
+  if ((mode.local || mode.brick != nullptr) && info.cpu()) throw InputError("for GPUs only");
+  if (mode.brick != nullptr && !takes_brick(info, *mode.brick))
+    throw InputError("the device has too little local memory");
   if (mode.images && !info.images) throw InputError("the device has no images");
   if (mode.images && (scan.stack.size[0] > info.image_width || scan.stack.size[1] > info.image_height))
     throw InputError("the device's images are too small for it");
@@ -290,16 +298,20 @@ class Runner {
   void backproject(const Mode& mode, ScanRate& rate) {
     const auto voxels = elements_of(scan_.volume.size);
     const auto value = numbers_of(scan_.stack);
-    const Exact& expected = exact(mode.projector ? mode.name : "", places, [&](std::size_t n) -> ExactSum {
-      if (mode.projector) return exact_adjoint(exact_scan_, *mode.projector, voxels[n], value);
-      return {exact_backprojection(exact_scan_, as_doubles(voxels[n]), value), 0};
-    });
+    const Exact& expected =
+        exact(mode.projector ? projector_name(*mode.projector) : "", places, [&](std::size_t n) -> ExactSum {
+          if (mode.projector) return exact_adjoint(exact_scan_, *mode.projector, voxels[n], value);
+          return {exact_backprojection(exact_scan_, as_doubles(voxels[n]), value), 0};
+        });
     BackprojectionLoop loop(device_, backprojection(mode, scan_, device_), mode.projector.has_value());
     rate.relative_rmse = expected.relative_rmse(loop.of_numbers(voxels));
     rate.seconds = best_seconds(
         loop.slab(), [&] { loop.run(); }, seconds_);
     rate.bytes = loop.bytes();
-    if (mode.projector) {  // 16 bytes at a time of a pixel's lines and value, which serve 8, 4 and 4 slices
+    if (mode.brick != nullptr) {  // a row's value serves two voxels
+      rate.fetch = {.channels = 1};
+      rate.fetches = expected.terms * static_cast<double>(scan_.volume.count()) / 2;
+    } else if (mode.projector) {  // 16 bytes at a time of a pixel's lines and value, which serve 8, 4 and 4 slices
       constexpr double reads[] = {1.0 / 8, 3.0 / 4, 4.0 / 4};
       rate.fetch = {.channels = 4};
       rate.fetches =

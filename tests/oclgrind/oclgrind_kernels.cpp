@@ -90,6 +90,10 @@ void run_projectors(const Devices& devices, const std::string& name) {
       project(volume, scene.geometry, scene.projections, {.projector = projector, .gpu = true}, devices, options);
     run_program(program_of(RayBackprojection(scene.geometry, scene.projections, scene.grid, Projector::joseph, true)),
                 {{"raw", &stack}}, scene.grid, devices, options);
+    for (const AdjointBrick brick : {AdjointBrick{4, 2, 4, 2}, AdjointBrick{2, 4, 8, 1}})
+      run_program(
+          program_of(RayBackprojection(scene.geometry, scene.projections, scene.grid, Projector::joseph, true, &brick)),
+          {{"raw", &stack}}, scene.grid, devices, options);
     run_program(program_of(Backprojection(scene.geometry, scene.projections, scene.grid)), {{"raw", &stack}},
                 scene.grid, devices, options);
     if (devices.front().info().images) {

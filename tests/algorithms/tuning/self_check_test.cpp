@@ -18,6 +18,7 @@
 #include "algorithms/denoisers/fused_variants.hpp"
 #include "algorithms/fdk/row_filter.hpp"
 #include "algorithms/fdk/row_filter_variants.hpp"
+#include "algorithms/projectors/adjoint_bricks.hpp"
 #include "algorithms/projectors/local_tile.hpp"
 #include "host/error.hpp"
 #include "host/fft_library.hpp"
@@ -174,7 +175,7 @@ TEST_F(SelfCheck, DevicesCheckTells) {
 TEST_F(SelfCheck, NamesTellVariantsApart) {
   std::set<std::string> names;
   for (const Variant& variant : all_variants()) EXPECT_TRUE(names.insert(variant.name).second) << variant.name;
-  EXPECT_EQ(names.size(), 8 + 7 + 3 + local_tiles().size());
+  EXPECT_EQ(names.size(), 8 + 7 + 3 + local_tiles().size() + adjoint_bricks().size());
 }
 
 }  // namespace

@@ -1,0 +1,41 @@
+// Shapes of the bricks of Joseph's adjoint for upright scans (cl/joseph_bricks.clh), and which one a device takes.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "host/device_info.hpp"
+#include "scheduling/planning/plan.hpp"
+
+namespace halocline {
+
+/// What a work-group of joseph_bricks.clh holds. It changes no bit.
+struct AdjointBrick {
+  int x = 0, y = 0;  ///< voxels of a slice; two to eight
+  int items = 0;     ///< work-items, which have neighbouring slices; a multiple of four
+  int layers = 0;    ///< slices of a work-item: 1, 2 or 4
+
+  bool operator==(const AdjointBrick&) const = default;
+  int slices() const { return items * layers; }
+  /// Of a group: its sums, and the crossings that it lists.
+  std::size_t local_bytes() const;
+  std::string options() const;  ///< of the kernel
+  std::string text() const;     ///< "8x4x128"
+  /// With as few layers as `slices` need: thin slabs would leave the others idle.
+  AdjointBrick for_slices(std::size_t slices) const;
+};
+
+/// Those worth a trial.
+std::span<const AdjointBrick> adjoint_bricks();
+
+/// Whether its numbers hold a detector of so many pixels: of rows in float32, of a view's pixels in an int.
+bool bricks_take(std::size_t columns, std::size_t rows);
+
+/// Whether the device has room for it.
+bool takes_brick(const DeviceInfo& device, const AdjointBrick& brick);
+
+/// The one that was measured to be faster than joseph_stacks.clh on all of the devices; null: none.
+const AdjointBrick* faster_brick(std::span<const DeviceModel> devices);
+
+}  // namespace halocline
