@@ -15,5 +15,7 @@ Variant half_texture_variant();
 Variant texture_projection_variant();
 Variant siddon_image_variant();
 Variant turned_projection_variant();
+Variant slice_projection_variant();  ///< of a parallel-beam scan, whose rows lie on slices
+Variant slice_adjoint_variant();
 
 }  // namespace halocline
