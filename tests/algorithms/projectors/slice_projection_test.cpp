@@ -9,6 +9,7 @@
 
 #include "algorithms/projectors/projector.hpp"
 #include "algorithms/projectors/slice_backprojection.hpp"
+#include "algorithms/solvers/landweber.hpp"
 #include "scheduling/execution/program_run.hpp"
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"
@@ -206,6 +207,31 @@ TEST(SlicesInnermost, AreTakenWhereTheyWereFaster) {
   tuned.cpu = true;
   EXPECT_EQ(kernels({tuned}).first.front(), "joseph_project_columns");
   EXPECT_EQ(kernels({tuned}).second.back(), "joseph_backproject_tiles");
+}
+
+// A solver's program for such devices, on whatever device there is.
+TEST(SlicesInnermost, AreTheSameInPrograms) {
+  DeviceModel plain, tuned;
+  tuned.choices[slice_form_choice] = innermost_form;
+  for (const auto& [scene, aligned] : slice_scenes()) {
+    if (scene.name != "two_blocks" && scene.name != "half_a_slice") continue;
+    SCOPED_TRACE(scene.name);
+    const Volume stack = reference::random_volume(scene.projections, 3);
+    const auto solved = [&](const DeviceModel& model, const RunOptions& options) {
+      LandweberParameters parameters;
+      parameters.iterations = 3;
+      const Program program = landweber(
+          RayOperator(scene.geometry, scene.grid, scene.projections, Projector::joseph, {&model, 1}), parameters);
+      const auto& kernels = program.needs.kernels;
+      EXPECT_EQ(std::count(kernels.begin(), kernels.end(), "joseph_project_slices"), &model == &tuned ? 1 : 0);
+      EXPECT_EQ(std::count(kernels.begin(), kernels.end(), "joseph_backproject_slices"), &model == &tuned ? 1 : 0);
+      return run_program(program, {{"b", &stack}}, scene.grid, device(), options).output.voxels;
+    };
+    const Voxels expected = solved(plain, {});
+    for (const auto& options : {RunOptions{}, split(1, 4), split(3, 7)})
+      EXPECT_TRUE(solved(tuned, options) == expected)
+          << options.plan.minimum_slabs << " slabs, batches of " << options.plan.batch;
+  }
 }
 
 }  // namespace
