@@ -24,7 +24,8 @@
 // ARC, ENDS: see rays.clh; a plane that the ray ends in counts for the part of it that the ray passes. Then values has ray_values.clh's form.
 //
 // COLUMNS, LANES, TILES: the forms for CPUs, joseph_columns.clh and joseph_lanes.clh, and of the adjoint joseph_tiles.clh. STACKS: of the
-// adjoint for GPUs, joseph_stacks.clh. The same bits again.
+// adjoint for GPUs, joseph_stacks.clh. SLICES: both for GPUs where rays lie within slices, joseph_slices.clh and joseph_slices_adjoint.clh. The
+// same bits again.
 //
 // IMAGE: one launch for each AXIS that rays follow, from planes, an image array with a layer for each plane across AXIS (joseph_planes;
 // width and height are j and k, i and k, or i and j), zero beyond the slices held. The same bits again; with HARDWARE interpolation the
@@ -100,7 +101,7 @@ INLINE bool descends(const Line line, int axis) {
 #include "joseph_columns.clh"
 #elif defined(LANES)
 #include "joseph_lanes.clh"
-#else
+#elif !defined(SLICES)
 __kernel void joseph_project(__global const float* restrict volume,
 #ifdef TURNED
                              __global const float* restrict turned,
@@ -177,6 +178,10 @@ __kernel __attribute__((reqd_work_group_size(TILE, TILE, 1))) void joseph_stand(
   if (x0 + b < nx && k0 + a < slices) lines[((size_t)y * nx + x0 + b) * slices + k0 + a] = tile[a][b];
 }
 
+#ifdef SLICES
+#include "joseph_slices.clh"
+#endif
+
 #include "ray_values.clh"
 
 // One work-item a pixel of the rows held: what the back-projection needs of its ray.
@@ -212,6 +217,8 @@ INLINE float hat(float at, float voxel) {
 #include "joseph_stacks.clh"
 #elif defined(BRICKS)
 #include "joseph_bricks.clh"
+#elif defined(SLICES)
+#include "joseph_slices_adjoint.clh"
 #else
 // Work-items: (nx, ny, slices / K_UNROLL), for the slices of `extent`.
 __kernel void joseph_backproject(__global const float4* restrict lines, __global const VALUE* restrict values,

@@ -9,11 +9,11 @@
 namespace halocline {
 namespace {
 
-constexpr AdjointBrick bricks[] = {{8, 4, 32, 4}, {4, 4, 32, 4}, {8, 4, 32, 2}, {8, 8, 32, 2}};
+constexpr AdjointBrick bricks[] = {{4, 4, 32, 4}, {8, 4, 32, 4}, {8, 4, 32, 2}, {8, 8, 32, 2}};
 
-// Where bricks[0] was measured to be faster than stacks: on no device.
-bool bricks_were_faster(const DeviceModel&) {
-  return false;
+// Where bricks[0] was measured to be faster than stacks (benchmarks/results/nvidia-h200.md).
+bool bricks_were_faster(const DeviceModel& device) {
+  return is_hopper(device.platform, device.name);
 }
 
 }  // namespace

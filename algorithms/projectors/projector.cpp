@@ -6,6 +6,7 @@
 
 #include "algorithms/projectors/local_tile.hpp"
 #include "algorithms/projectors/projector_variants.hpp"
+#include "algorithms/projectors/slice_backprojection.hpp"
 #include "algorithms/validation/check_input.hpp"
 #include "host/error.hpp"
 #include "host/quirks.hpp"
@@ -30,8 +31,12 @@ bool siddon_from_images(const std::vector<DeviceModel>& models, const Grid& volu
   return !models.empty() && std::all_of(models.begin(), models.end(), takes);
 }
 
-ProjectionParameters for_devices(ProjectionParameters parameters, const std::vector<DeviceModel>& models) {
+ProjectionParameters for_devices(ProjectionParameters parameters, const std::vector<DeviceModel>& models,
+                                 const Geometry& geometry, const Grid& volume, const Grid& projections) {
   parameters.gpu = parameters.gpu || !all_cpu(models);
+  parameters.slices_innermost =
+      parameters.slices_innermost ||
+      (parameters.projector == Projector::joseph && slices_innermost_pay(models, geometry, volume, projections));
   parameters.texel_pairs = std::all_of(models.begin(), models.end(), [](const auto& each) { return each.texel_pairs; });
   return parameters;
 }
@@ -81,7 +86,9 @@ RunResult project(const Volume& volume, const Geometry& geometry, const Grid& pr
   const MemorySource source(volume);
   const auto program_for = [&](const std::vector<Device>& used) {
     const auto models = device_models(used);
-    ProjectionParameters taken = for_devices(parameters, models);
+    ProjectionParameters taken = for_devices(parameters, models, geometry, volume.grid, projections);
+    if (taken.slices_innermost && !parameters.slices_innermost)
+      taken.slices_innermost = variant_works(slice_projection_variant(), used, "the volume as it lies serves");
     if (has_images_that_pay(geometry, volume.grid, projections, taken, models, options.plan))
       taken.images = variant_works(siddon_image_variant(), used, "buffers serve");
     auto method = std::make_shared<RayProjection>(geometry, volume.grid, projections, taken);
@@ -103,6 +110,9 @@ RunResult backproject(const Volume& projections, const Geometry& geometry, const
   check_projection_grids(geometry, volume, projections.grid);
   const MemorySource source(projections);
   const auto program_for = [&](const std::vector<Device>& used) {
+    if (const auto slices = faster_in_slices(geometry, projections.grid, volume, projector, device_models(used));
+        slices != nullptr && variant_works(slice_adjoint_variant(), used, "stacks of voxels serve"))
+      return program_of(slices);
     const auto models = device_models(used);
     const AdjointBrick* brick = faster_brick(models);
     if (brick != nullptr && !variant_works(brick_variant(*brick), used, "stacks serve")) brick = nullptr;
@@ -117,7 +127,7 @@ Plan plan_project(const Geometry& geometry, const Grid& volume, const Grid& proj
                   const PlanOptions& options) {
   check_projection_grids(geometry, volume, projections);
   const auto program_for = [&](const std::vector<DeviceModel>& used) {
-    ProjectionParameters taken = for_devices(parameters, used);
+    ProjectionParameters taken = for_devices(parameters, used, geometry, volume, projections);
     if (has_images_that_pay(geometry, volume, projections, taken, used, options)) taken.images = true;
     return program_of(std::make_shared<RayProjection>(geometry, volume, projections, taken));
   };
@@ -128,6 +138,7 @@ Plan plan_backproject(const Geometry& geometry, const Grid& projections, const G
                       const std::vector<DeviceModel>& models, const PlanOptions& options) {
   check_projection_grids(geometry, volume, projections);
   const auto program_for = [&](const std::vector<DeviceModel>& used) {
+    if (const auto slices = faster_in_slices(geometry, projections, volume, projector, used)) return program_of(slices);
     return program_of(std::make_shared<RayBackprojection>(geometry, projections, volume, projector, !all_cpu(used),
                                                           faster_brick(used)));
   };

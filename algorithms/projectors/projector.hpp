@@ -9,6 +9,7 @@
 #include "algorithms/projectors/adjoint_bricks.hpp"
 #include "algorithms/projectors/backprojection_method.hpp"
 #include "algorithms/projectors/rays.hpp"
+#include "algorithms/projectors/slice_rows.hpp"
 #include "scheduling/execution/run.hpp"
 
 namespace halocline {
@@ -41,6 +42,9 @@ struct ProjectionParameters {
   /// channels. project() and plan_project() set it by their devices. It changes no bit but by the rounding of
   /// coordinates.
   bool texel_pairs = false;
+  /// Joseph's buffers with slices innermost, where every ray lies within a slice (slice_rows()). project() and
+  /// plan_project() take it where slices_innermost_pay(). It changes no bit.
+  bool slices_innermost = false;
 };
 
 /// What tuning keeps of Siddon's projection in Tuning::choices, and its values: images_form, too.
@@ -69,20 +73,24 @@ class RayProjection {
 
  private:
   bool turned() const;
-  /// How buffers are read: results are bitwise identical in all of them. portable: a ray a work-item. For CPUs, in
-  /// vectors: columns of the detector, where Joseph's rays share what they read (cl/joseph_columns.clh), or pixels of a
-  /// row (cl/joseph_lanes.clh, cl/siddon_lanes.clh, cl/distance_driven_lanes.clh).
-  enum class Form { portable, columns, lanes };
+  /// How buffers are read: results are bitwise identical in all of them. portable: a ray a work-item. slices: with
+  /// slices innermost (cl/joseph_slices.clh). For CPUs, in vectors: columns of the detector, where Joseph's rays share
+  /// what they read (cl/joseph_columns.clh), or pixels of a row (cl/joseph_lanes.clh, cl/siddon_lanes.clh,
+  /// cl/distance_driven_lanes.clh).
+  enum class Form { portable, slices, columns, lanes };
   Form form() const;
   bool images() const { return (parameters_.images || parameters_.hardware_interpolation) && table_.plain(); }
   /// Whether planes across that axis are read as images.
   bool planes_across(int axis) const;
   std::string image_options(int axis) const;
+  void stack_slices(Slab& slab) const;
+  void project_slices(Slab& slab, Range views) const;
 
   Grid volume_, projections_;
   ProjectionParameters parameters_;
   std::vector<int> order_;  // in pairs of views half a turn apart; empty: as they lie
   RayTable table_;
+  std::optional<SliceRows> slice_rows_;
   Form form_;
 };
 

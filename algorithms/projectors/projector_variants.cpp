@@ -7,6 +7,7 @@
 
 #include "algorithms/projectors/backprojection.hpp"
 #include "algorithms/projectors/projector.hpp"
+#include "algorithms/projectors/slice_backprojection.hpp"
 #include "host/error.hpp"
 #include "scheduling/execution/program_run.hpp"
 
@@ -100,6 +101,36 @@ Variant projection_variant(const char* name, const std::function<void(Projection
             return compared(run(parameters), run({parameters.projector}),
                             error_of_a_voxel * planes * std::sqrt(3.0) * spacing);
           }};
+}
+
+// Parallel-beam scans: rows on slices, as many as fill a work-group and some more, and rows between slices.
+const std::array<Scan, 2>& parallel_scans() {
+  static const std::array<Scan, 2> scans = [] {
+    CircularOptions circle;
+    circle.sid = 500;
+    circle.sdd = 0;
+    circle.projections = 12;
+    circle.first_angle = 7;
+    std::array<Scan, 2> result;
+    for (Scan& scan : result) {
+      scan.geometry = circular_geometry(circle);
+      scan.stack = default_grid({37, 45, 12}, {1.9, 2.1, 1});
+      scan.stack.direction = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+      scan.stack.origin = {-34, -2.1 * 22, 0};
+    }
+    result[0].volume = default_grid({26, 26, 41}, {1.7, 1.7, 2.1});
+    result[1].volume = default_grid({26, 26, 41}, {1.7, 1.7, 1.9});
+    return result;
+  }();
+  return scans;
+}
+
+// Right if run(scan, true) is run(scan, false) to the bit.
+Finding same_in_slices(const std::function<Volume(const Scan&, bool)>& run) {
+  Finding found;
+  for (const Scan& scan : parallel_scans())
+    if (found.verdict == Verdict::right) found = compared(run(scan, true), run(scan, false), 0);
+  return found;
 }
 
 const auto on_cpu = unless([](const DeviceInfo& info) { return info.cpu(); }, "it is for CPUs");
@@ -201,6 +232,33 @@ Variant brick_variant(const AdjointBrick& brick) {
             // coordinates are rounded to some 2^-24 of the slices' number, and so are weights
             const double largest = *std::max_element(expected.voxels.begin(), expected.voxels.end());
             return compared(run(&brick), expected, 1e-5 * largest);
+          }};
+}
+
+Variant slice_projection_variant() {
+  return {"projection with slices innermost", {"joseph.cl", "joseph_slices.clh"}, on_gpu, [](const Device& device) {
+            return same_in_slices([&](const Scan& scan, bool innermost) {
+              const Volume values = trial_volume(scan.volume);
+              const RayProjection method(scan.geometry, scan.volume, scan.stack, {.slices_innermost = innermost});
+              return run_program(program_of(method), {{"volume", &values}}, scan.stack, {device}).output;
+            });
+          }};
+}
+
+Variant slice_adjoint_variant() {
+  return {"adjoint with slices innermost",
+          {"joseph.cl", "joseph_slices.clh", "joseph_slices_adjoint.clh"},
+          on_gpu,
+          [](const Device& device) {
+            return same_in_slices([&](const Scan& scan, bool innermost) {
+              const Volume values = trial_volume(scan.stack);
+              std::shared_ptr<const BackprojectionMethod> method;
+              if (innermost)
+                method = std::make_shared<SliceBackprojection>(scan.geometry, scan.stack, scan.volume);
+              else
+                method = std::make_shared<RayBackprojection>(scan.geometry, scan.stack, scan.volume, Projector::joseph);
+              return run_program(program_of(method), {{"raw", &values}}, scan.volume, {device}).output;
+            });
           }};
 }
 

@@ -18,5 +18,7 @@ Variant texture_projection_variant();
 Variant siddon_image_variant();
 Variant turned_projection_variant();
 Variant brick_variant(const AdjointBrick& brick);  ///< one of adjoint_bricks()
+Variant slice_projection_variant();                ///< of a parallel-beam scan, whose rows lie on slices
+Variant slice_adjoint_variant();
 
 }  // namespace halocline

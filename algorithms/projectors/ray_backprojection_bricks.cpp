@@ -29,7 +29,7 @@ void RayBackprojection::declare_bricks(Requirements& requirements) const {
   requirements.kernels = {"joseph_table_bricks", "joseph_backproject_bricks"};
   requirements.preferred_batch = 64;  // fewer rounds of groups that are not full, and as much memory as stacks with 16
   requirements.cost.name = "adjoint joseph bricks";
-  requirements.cost.bytes = 6;  // estimated from counts of instructions
+  requirements.cost.bytes = 6;  // as measured on an H200
 }
 
 void RayBackprojection::filter_bricks(Slab& slab, Range views) const {

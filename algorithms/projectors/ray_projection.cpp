@@ -37,6 +37,7 @@ RayProjection::RayProjection(const Geometry& geometry, const Grid& volume, const
       parameters_(parameters),
       order_(shared_order(geometry, volume, projections, parameters)),
       table_(make_rays(in_order(geometry, order_), volume, projections)),
+      slice_rows_(parameters.slices_innermost ? slice_rows(table_, volume, projections) : std::nullopt),
       form_(form()) {
   if (parameters.images && parameters.projector == Projector::distance_driven)
     throw InputError("distance-driven projection reads buffers only, so leave the images out");
@@ -53,11 +54,12 @@ RayProjection::RayProjection(const Geometry& geometry, const Grid& volume, const
 }
 
 bool RayProjection::turned() const {
-  return (parameters_.gpu || form_ == Form::lanes) && table_.any_follows(0) &&
+  return (parameters_.gpu || form_ == Form::lanes) && form_ != Form::slices && table_.any_follows(0) &&
          parameters_.projector == Projector::joseph && !images();
 }
 
 RayProjection::Form RayProjection::form() const {
+  if (slice_rows_ && parameters_.projector == Projector::joseph && !images()) return Form::slices;
   if (parameters_.gpu || images() || !table_.plain()) return Form::portable;
   if (parameters_.projector != Projector::joseph) return Form::lanes;
   constexpr std::size_t fewest = 8;  // rows that make a vector
@@ -111,6 +113,10 @@ Requirements RayProjection::requirements() const {
     requirements.kernels = {"joseph_project_columns"};
     requirements.arrays.push_back({.name = "lines", .kind = ArrayKind::volume});
   }
+  if (form_ == Form::slices) {
+    requirements.kernels = {"joseph_project_slices"};
+    requirements.arrays.push_back({.name = "stacks", .kind = ArrayKind::volume, .slice_step = 4});
+  }
   if (turned()) requirements.arrays.push_back({.name = "turned", .kind = ArrayKind::volume});
   if (images()) {
     if (parameters_.projector == Projector::joseph) {
@@ -137,6 +143,11 @@ Requirements RayProjection::requirements() const {
                                        : order_.empty() ? " images"
                                                         : " pairs");
   requirements.cost.bytes = bytes;
+  if (form_ == Form::slices) {
+    if (slice_rows_->aligned) requirements.halo_high = 0;
+    requirements.cost.name += slice_rows_->aligned ? " aligned slices" : " slices";
+    requirements.cost.bytes = slice_rows_->aligned ? 3 : 8.6;  // as measured on an H200
+  }
   return requirements;
 }
 
@@ -147,10 +158,10 @@ void RayProjection::start(Slab& slab) const {
 }
 
 void RayProjection::loaded(Slab& slab) const {
+  if (form_ == Form::slices) return stack_slices(slab);
   const auto held = slab.extended().count();
-  std::size_t tile = 16;  // TILE of joseph.cl
-  while (tile * tile > std::max<std::size_t>(1, slab.device().max_work_group)) tile /= 2;
-  const std::string options = tile < 16 ? fmt::format("-D TILE={}", tile) : "";
+  const std::size_t tile = turning_tile(slab.device());
+  const std::string options = turning_options(tile);
   const auto turn = [&](const char* name) {
     slab.launch({"joseph.cl", "joseph_turn", options},
                 {volume_.size[0], volume_.size[1], static_cast<std::size_t>(held)}, {tile, tile, 1},
@@ -172,6 +183,7 @@ void RayProjection::loaded(Slab& slab) const {
 }
 
 void RayProjection::project(Slab& slab, Range views) const {
+  if (form_ == Form::slices) return project_slices(slab, views);
   const auto held = volume_.slice() * static_cast<std::size_t>(slab.extended().count());
   const bool narrow = held < std::size_t{1} << 30;  // a ray may look a slice beyond before it is told to stop
   const auto columns = projections_.size[0], rows = projections_.size[1];

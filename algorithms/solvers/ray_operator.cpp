@@ -1,8 +1,10 @@
 #include "algorithms/solvers/ray_operator.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "algorithms/projectors/backprojection.hpp"
+#include "algorithms/projectors/slice_backprojection.hpp"
 #include "scheduling/planning/cost.hpp"
 
 namespace halocline {
@@ -48,6 +50,7 @@ RayOperator::RayOperator(const Geometry& geometry, const Grid& volume, const Gri
   ProjectionParameters parameters;
   parameters.projector = projector;
   parameters.gpu = gpu;
+  parameters.slices_innermost = slices_innermost_pay(devices, geometry, volume, projections);
   forward_ = std::make_shared<RayProjection>(geometry, volume, projections, parameters);
   parameters.hardware_interpolation = forms.hardware_interpolation;
   if (forms.hardware_interpolation) fast_ = std::make_shared<RayProjection>(geometry, volume, projections, parameters);
@@ -56,6 +59,9 @@ RayOperator::RayOperator(const Geometry& geometry, const Grid& volume, const Gri
     options.hardware_interpolation = forms.hardware_interpolation;
     options.cpu = !gpu;
     adjoint_ = std::make_shared<Backprojection>(geometry, projections, volume, options);
+  } else if (auto slices =
+                 faster_in_slices(geometry, projections, volume, forms.backprojector.value_or(projector), devices)) {
+    adjoint_ = std::move(slices);
   } else {
     adjoint_ = std::make_shared<RayBackprojection>(geometry, projections, volume,
                                                    forms.backprojector.value_or(projector), gpu, faster_brick(devices));

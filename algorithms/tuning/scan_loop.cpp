@@ -67,6 +67,24 @@ BenchScan bench_scan(std::size_t size, std::size_t views, double tilt) {
   return scan;
 }
 
+BenchScan parallel_bench_scan(std::size_t size, std::size_t slices, std::size_t rows, std::size_t views) {
+  CircularOptions options;
+  options.sid = 1000;
+  options.sdd = 0;
+  options.projections = views;
+  options.arc = 180;
+  const double voxel = 200 / static_cast<double>(size),
+               pixel = voxel * static_cast<double>(slices) / static_cast<double>(rows);
+  BenchScan scan;
+  scan.geometry = circular_geometry(options);
+  scan.volume = default_grid({size, size, slices}, {voxel, voxel, voxel});
+  scan.stack.size = {size, rows, views};
+  scan.stack.spacing = {voxel, pixel, 1};
+  scan.stack.origin = {-0.5 * (static_cast<double>(size) - 1) * voxel, -0.5 * (static_cast<double>(rows) - 1) * pixel,
+                       0};
+  return scan;
+}
+
 float bench_number(const std::array<std::size_t, 3>& size, std::size_t x, std::size_t y, std::size_t z) {
   const std::uint64_t n = (static_cast<std::uint64_t>(z) * size[1] + y) * size[0] + x;
   return bench_value(static_cast<std::uint32_t>(n), static_cast<std::uint32_t>(n >> 32));
@@ -187,10 +205,12 @@ double ProjectionLoop::bytes() const {
   const bool images =
       std::any_of(arrays.begin(), arrays.end(), [](const ArrayNeed& need) { return need.kind == ArrayKind::planes; });
   const double copies = static_cast<double>(std::count_if(arrays.begin(), arrays.end(), [](const ArrayNeed& need) {
-    return need.kind == ArrayKind::planes || need.name == "turned";
+    return need.kind == ArrayKind::planes || need.name == "turned" || need.name == "stacks";
   }));
   const double before = batch_bytes(plan_, [&](const ArrayNeed& need) {
-    return need.name == "volume" ? copies : need.kind == ArrayKind::planes || need.name == "turned" ? 1.0 : 0.0;
+    return need.name == "volume"                                                              ? copies
+           : need.kind == ArrayKind::planes || need.name == "turned" || need.name == "stacks" ? 1.0
+                                                                                              : 0.0;
   });
   return before + batches_of(plan_) * batch_bytes(plan_, [&](const ArrayNeed& need) {
                     if (need.name == "projections") return 2.0;

@@ -14,9 +14,9 @@ const std::vector<Variant>& all_variants() {
     result.push_back(columns_variant());
     for (const LocalTile& tile : local_tiles()) result.push_back(tile_variant(tile));
     for (const AdjointBrick& brick : adjoint_bricks()) result.push_back(brick_variant(brick));
-    for (Variant (*variant)() :
-         {image_variant, texture_variant, half_texture_variant, texture_projection_variant, siddon_image_variant,
-          turned_projection_variant, local_rows_variant, clfft_variant, vkfft_variant})
+    for (Variant (*variant)() : {image_variant, texture_variant, half_texture_variant, texture_projection_variant,
+                                 siddon_image_variant, turned_projection_variant, slice_projection_variant,
+                                 slice_adjoint_variant, local_rows_variant, clfft_variant, vkfft_variant})
       result.push_back(variant());
     return result;
   }();

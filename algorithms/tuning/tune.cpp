@@ -13,6 +13,7 @@
 #include "algorithms/projectors/local_tile.hpp"
 #include "algorithms/projectors/projector.hpp"
 #include "algorithms/projectors/projector_variants.hpp"
+#include "algorithms/projectors/slice_rows.hpp"
 #include "algorithms/tuning/denoise_loop.hpp"
 #include "algorithms/tuning/denoise_phantom.hpp"
 #include "algorithms/tuning/form_trial.hpp"
@@ -220,7 +221,7 @@ class Tuner {
     measuring_ = false;
     if (name == "pdu" || name == "spdu") tune_form(name);
     if (name == "fdk") tune_exact_form();
-    if (name == "project") tune_siddon_form();
+    if (name == "project") tune_siddon_form(), tune_slice_form();
     const double begin = seconds();
     const Workload work = workload_of(device_, name, size());
     Tuning standard = result_.tuning;
@@ -346,30 +347,54 @@ class Tuner {
   // Siddon's projection: from buffers or images.
   void tune_siddon_form() {
     if (device_.info().cpu() || !device_.info().images) return;
-    tell("project, Siddon's projection");
     const Scan scan(size());
-    const auto seconds_of = [&](bool images) {
+    tune_projection_form(
+        {siddon_form_choice, buffers_form, images_form},
+        {scan.geometry, scan.stack, scan.volume, {.projector = Projector::siddon, .gpu = true}},
+        {scan.geometry, scan.stack, scan.volume, {.projector = Projector::siddon, .images = true, .gpu = true}},
+        siddon_image_variant());
+  }
+
+  // Joseph's projection of a parallel beam, ray by ray or with slices innermost.
+  void tune_slice_form() {
+    if (device_.info().cpu()) return;
+    const BenchScan scan = parallel_bench_scan(size(), size(), size(), size());
+    tune_projection_form(
+        {slice_form_choice, rays_form, innermost_form}, {scan.geometry, scan.stack, scan.volume, {.gpu = true}},
+        {scan.geometry, scan.stack, scan.volume, {.gpu = true, .slices_innermost = true}}, slice_projection_variant());
+  }
+
+  struct FormNames {
+    const char *choice, *plain, *other;
+  };
+  struct ProjectionForm {
+    Geometry geometry;
+    Grid stack, volume;
+    ProjectionParameters parameters;
+  };
+  // Two forms with the same bits: the other where it is clearly faster.
+  void tune_projection_form(const FormNames& names, const ProjectionForm& plain, const ProjectionForm& other,
+                            const Variant& variant) {
+    tell(fmt::format("project, {}", names.choice));
+    const auto seconds_of = [&](const ProjectionForm& form) {
       ProjectionLoop loop(device_,
-                          std::make_unique<RayProjection>(
-                              scan.geometry, scan.volume, scan.stack,
-                              ProjectionParameters{.projector = Projector::siddon, .images = images, .gpu = true}));
+                          std::make_unique<RayProjection>(form.geometry, form.volume, form.stack, form.parameters));
       return best_seconds(
           loop.slab(), [&] { loop.run(); }, spent);
     };
-    const double buffers = seconds_of(false);
-    double images = std::numeric_limits<double>::infinity();
+    const double of_plain = seconds_of(plain);
+    double of_other = std::numeric_limits<double>::infinity();
     try {
-      images = seconds_of(true);
+      of_other = seconds_of(other);
     } catch (const PlanError&) {   // it takes more memory
     } catch (const BuildError&) {  // a compiler that does not take it
     } catch (const ClError&) {     // a group that is too large for its registers
     }
-    const double trials[] = {images};
-    const bool better =
-        clearly_fastest(trials, buffers) && check_variant(siddon_image_variant(), device_).verdict == Verdict::right;
-    const std::string form = better ? images_form : buffers_form;
-    result_.tuning.choices[siddon_form_choice] = form;
-    result_.items.push_back({"project", siddon_form_choice, buffers_form, form, buffers, better ? images : buffers});
+    const double trials[] = {of_other};
+    const bool better = clearly_fastest(trials, of_plain) && check_variant(variant, device_).verdict == Verdict::right;
+    const std::string form = better ? names.other : names.plain;
+    result_.tuning.choices[names.choice] = form;
+    result_.items.push_back({"project", names.choice, names.plain, form, of_plain, better ? of_other : of_plain});
   }
 
   Device device_;

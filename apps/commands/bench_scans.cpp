@@ -24,12 +24,16 @@ struct BenchCommand {
   bool json = false, markdown = false;
 };
 
+std::size_t detector_rows(const ScanBenchPlan& plan) {
+  return plan.slices > 0 ? plan.rows : plan.size;
+}
+
 nlohmann::json bench_json(ScanBench kind, const ScanBenchResult& bench) {
-  nlohmann::json result{{"device", device_json(bench.device)},
-                        {"size", bench.plan.size},
-                        {"views", bench.plan.views},
-                        {"modes", nlohmann::json::array()},
-                        {"left_out", bench.plan.left_out}};
+  nlohmann::json result{
+      {"device", device_json(bench.device)}, {"size", bench.plan.size},
+      {"views", bench.plan.views},           {"slices", bench.plan.slices > 0 ? bench.plan.slices : bench.plan.size},
+      {"rows", detector_rows(bench.plan)},   {"beam", bench.plan.slices > 0 ? "parallel" : "cone"},
+      {"modes", nlohmann::json::array()},    {"left_out", bench.plan.left_out}};
   if (bench.coordinate_bound > 0)
     result["float32_coordinates"] = {{"worst_error_px", bench.coordinate_error}, {"bound_px", bench.coordinate_bound}};
   for (const auto& rate : bench.rates) {
@@ -60,6 +64,9 @@ nlohmann::json bench_json(ScanBench kind, const ScanBenchResult& bench) {
 }
 
 std::string heading(ScanBench bench, const DeviceInfo& device, const ScanBenchPlan& plan) {
+  if (plan.slices > 0)
+    return fmt::format("{}, {}^2 x {} voxels, parallel beam, {} of {} x {} pixels", device_heading(device), plan.size,
+                       plan.slices, views_text(plan.views), plan.size, plan.rows);
   return fmt::format("{}, {}, {} of {}^2 pixels", device_heading(device),
                      bench == ScanBench::slices ? fmt::format("three slices of {}^2 pixels", plan.size)
                                                 : fmt::format("{}^3 voxels", plan.size),
@@ -157,9 +164,12 @@ void run_bench(ScanBench bench, Job& job, BenchCommand& command) {
   const auto& devices = job.devices("all");
   for (const auto& device : devices) {
     const auto plan = plan_scan_bench(bench, device, command.options);
-    const auto n = static_cast<double>(plan.size);
-    const double result = bench == ScanBench::slices ? 3 * n * n : n * n * n;
-    job.require_host_memory(sizeof(float) * (n * n * static_cast<double>(plan.views) + result), smaller_size);
+    const auto n = static_cast<double>(plan.size), rows = static_cast<double>(detector_rows(plan));
+    const double result = n * n *
+                          (bench == ScanBench::slices ? 3
+                           : plan.slices > 0          ? static_cast<double>(plan.slices)
+                                                      : n);
+    job.require_host_memory(sizeof(float) * (n * rows * static_cast<double>(plan.views) + result), smaller_size);
   }
   if (job.dry_run()) {
     for (const auto& device : devices)
@@ -206,6 +216,17 @@ void add(CLI::App& app, Action& action, ScanBench bench) {
                   fmt::format("Views on the circle. Default: {}", slices ? "128" : "as many as N"))
       ->check(whole_number_from(least_bench_views, 65536))
       ->type_name("N");
+  if (bench == ScanBench::project || bench == ScanBench::backproject) {
+    auto* parallel = sub->add_option("--slices", command->options.slices,
+                                     "A parallel beam and N slices of the volume instead of a cone beam and a cube")
+                         ->check(whole_number_from(2, 8192))
+                         ->type_name("N");
+    sub->add_option("--rows", command->options.rows,
+                    "Rows of the parallel beam's detector, as high as all slices. Default: a row on each slice")
+        ->check(whole_number_from(2, 8192))
+        ->needs(parallel)
+        ->type_name("N");
+  }
   sub->add_option(
          "--modes", command->modes,
          fmt::format("Comma list of {}. Default: all that the device has", fmt::join(scan_bench_modes(bench), ", ")))

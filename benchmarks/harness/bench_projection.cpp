@@ -16,6 +16,7 @@
 #include "algorithms/geometry/slice_planes.hpp"
 #include "algorithms/projectors/coordinate_error.hpp"
 #include "algorithms/projectors/float64_reference.hpp"
+#include "algorithms/projectors/slice_backprojection.hpp"
 #include "algorithms/support/philox.hpp"
 #include "algorithms/tuning/scan_loop.hpp"
 #include "host/error.hpp"
@@ -40,6 +41,7 @@ struct Mode {
   int pack = 1;                         // views that share a fetch
   bool columns = false;                 // CPUs: detector columns
   bool local = false;                   // GPUs: through local memory
+  bool innermost = false;               // slices innermost: rays lie within slices
   const AdjointBrick* brick = nullptr;  // GPUs: of Joseph's adjoint
 };
 
@@ -56,6 +58,7 @@ std::vector<Mode> all_modes(ScanBench bench) {
                               {.name = "pairs", .images = true, .hardware = true, .pack = 2},
                               half,
                               {.name = "joseph-adjoint", .projector = Projector::joseph},
+                              {.name = "joseph-adjoint-slices", .projector = Projector::joseph, .innermost = true},
                               {.name = "siddon-adjoint", .projector = Projector::siddon},
                               {.name = "distance-driven-adjoint", .projector = Projector::distance_driven}};
       for (const AdjointBrick& brick : adjoint_bricks())
@@ -64,6 +67,7 @@ std::vector<Mode> all_modes(ScanBench bench) {
     }
     case ScanBench::project:
       return {{.name = "joseph", .projector = Projector::joseph},
+              {.name = "joseph-slices", .projector = Projector::joseph, .innermost = true},
               {.name = "joseph-images", .projector = Projector::joseph, .images = true},
               {.name = "joseph-texture", .projector = Projector::joseph, .images = true, .hardware = true},
               {.name = "joseph-pairs", .projector = Projector::joseph, .images = true, .hardware = true, .pack = 2},
@@ -94,6 +98,7 @@ LocalTile bench_tile(const Device& device) {
 }
 
 std::unique_ptr<BackprojectionMethod> backprojection(const Mode& mode, const BenchScan& scan, const Device& device) {
+  if (mode.innermost) return std::make_unique<SliceBackprojection>(scan.geometry, scan.stack, scan.volume);
   if (mode.projector)
     return std::make_unique<RayBackprojection>(
         scan.geometry, scan.stack, scan.volume, *mode.projector, !device.info().cpu() || mode.brick != nullptr,
@@ -115,6 +120,7 @@ std::unique_ptr<RayProjection> projection(const Mode& mode, const BenchScan& sca
   parameters.images = mode.images;
   parameters.gpu = !device.info().cpu();
   parameters.texel_pairs = mode.pack == 2;
+  parameters.slices_innermost = mode.innermost;
   return std::make_unique<RayProjection>(scan.geometry, scan.volume, scan.stack, parameters);
 }
 
@@ -137,6 +143,8 @@ std::size_t bytes_of(ScanBench bench, const Mode& mode, const BenchScan& scan, c
   if ((mode.local || mode.brick != nullptr) && info.cpu()) throw InputError("for GPUs only");
   if (mode.brick != nullptr && !takes_brick(info, *mode.brick))
     throw InputError("the device has too little local memory");
+  if (mode.innermost && !slice_rows(make_rays(scan.geometry, scan.volume, scan.stack), scan.volume, scan.stack))
+    throw InputError("rays of a cone beam do not lie within slices");
   if (mode.images && !info.images) throw InputError("the device has no images");
   if (mode.images && (scan.stack.size[0] > info.image_width || scan.stack.size[1] > info.image_height))
     throw InputError("the device's images are too small for it");
@@ -239,6 +247,11 @@ std::array<double, 3> as_doubles(const Index3& index) {
   return {static_cast<double>(index[0]), static_cast<double>(index[1]), static_cast<double>(index[2])};
 }
 
+BenchScan scan_of(const ScanBenchPlan& plan) {
+  if (plan.slices == 0) return bench_scan(plan.size, plan.views);
+  return parallel_bench_scan(plan.size, plan.slices, plan.rows, plan.views);
+}
+
 // All the modes of a bench on a device, with what they share.
 class Runner {
  public:
@@ -246,7 +259,7 @@ class Runner {
       : bench_(bench),
         device_(device),
         seconds_(seconds),
-        scan_(bench_scan(plan.size, plan.views)),
+        scan_(scan_of(plan)),
         exact_scan_{scan_.geometry, scan_.volume, scan_.stack} {}
 
   const BenchScan& scan() const { return scan_; }
@@ -311,6 +324,8 @@ class Runner {
     if (mode.brick != nullptr) {  // a row's value serves two voxels
       rate.fetch = {.channels = 1};
       rate.fetches = expected.terms * static_cast<double>(scan_.volume.count()) / 2;
+    } else if (mode.innermost) {
+      rate.fetches = expected.terms * static_cast<double>(scan_.volume.count());
     } else if (mode.projector) {  // 16 bytes at a time of a pixel's lines and value, which serve 8, 4 and 4 slices
       constexpr double reads[] = {1.0 / 8, 3.0 / 4, 4.0 / 4};
       rate.fetch = {.channels = 4};
@@ -442,13 +457,21 @@ ScanBenchPlan plan_scan_bench(ScanBench bench, const Device& device, const ScanB
     throw InputError({.what = "`views`",
                       .found = fmt::to_string(*options.views),
                       .expected = fmt::format("{} to {}", least_bench_views, most_views)});
+  for (const auto& [name, count] : {std::pair{"slices", options.slices}, std::pair{"rows", options.rows}})
+    if (count && (*count < 2 || *count > most_size))
+      throw InputError({.what = fmt::format("`{}`", name),
+                        .found = fmt::to_string(*count),
+                        .expected = fmt::format("2 to {}", most_size)});
+  if (options.rows && !options.slices)
+    throw InputError("`rows` are those of a parallel beam: give `slices`, of which its volume has so many");
   const bool cpu = device.info().cpu(), slices = bench == ScanBench::slices;
   ScanBenchPlan plan;
   for (std::size_t size = options.size.value_or(cpu ? 128 : slices ? 1024 : 512);; size = size * 3 / 4 / 4 * 4) {
     plan = {};
     plan.size = size;
     plan.views = options.views.value_or(slices ? 128 : std::max(size, least_bench_views));
-    const BenchScan scan = bench_scan(plan.size, plan.views);
+    if (options.slices) plan.slices = *options.slices, plan.rows = options.rows.value_or(plan.slices);
+    const BenchScan scan = scan_of(plan);
     bool all_fit = true;
     for (const Mode& mode : wanted) {
       try {
@@ -464,10 +487,11 @@ ScanBenchPlan plan_scan_bench(ScanBench bench, const Device& device, const ScanB
     if (all_fit || options.size || size <= smallest_size) break;
   }
   if (plan.modes.empty())
-    throw PlanError(fmt::format(
-        "bench {}: nothing of what was asked for runs on {} with {}^3 voxels and {} views:\n  "
-        "{}\nGive a smaller `size` or `views`, more `device_memory`, or other `modes`.",
-        scan_bench_name(bench), device.info().name, plan.size, plan.views, fmt::join(plan.left_out, "\n  ")));
+    throw PlanError(
+        fmt::format("bench {}: nothing of what was asked for runs on {} with {}^2 x {} voxels and {} views:\n  "
+                    "{}\nGive a smaller `size` or `views`, more `device_memory`, or other `modes`.",
+                    scan_bench_name(bench), device.info().name, plan.size, plan.slices > 0 ? plan.slices : plan.size,
+                    plan.views, fmt::join(plan.left_out, "\n  ")));
   return plan;
 }
 

@@ -24,14 +24,18 @@ struct ScanBenchOptions {
   /// N: of N^3 voxels and views of N^2 pixels. none: 512 on GPUs, 1024 there for slices, 128 on CPUs, less to fit
   std::optional<std::size_t> size;
   std::optional<std::size_t> views;  ///< none: the size; 128 for slices
-  std::vector<std::string> modes;    ///< empty: all
-  double seconds = 0.3;              ///< of measuring a mode; no less than one run
+  /// project, backproject: so many slices of N^2 voxels and a parallel beam, instead of a cone beam and N slices; and
+  /// rows of its detector of N columns. none: a row on each slice
+  std::optional<std::size_t> slices, rows;
+  std::vector<std::string> modes;  ///< empty: all
+  double seconds = 0.3;            ///< of measuring a mode; no less than one run
 };
 
 constexpr std::size_t least_bench_views = 12;
 
 struct ScanBenchPlan {
   std::size_t size = 0, views = 0;
+  std::size_t slices = 0, rows = 0;  ///< of a parallel beam; 0: a cone beam
   std::vector<std::string> modes;
   std::vector<std::string> left_out;  ///< modes that the device does not take, and why
   std::size_t bytes = 0;              ///< device memory of the mode that needs most
@@ -71,12 +75,12 @@ struct ScanBenchResult {
 };
 
 /// What run_scan_bench() would run. Without a size it is made smaller until all modes fit; modes too large for a given
-/// one are left out. Throws InputError that names `size`, `views` or `modes`, and PlanError that names `size` if
-/// nothing fits.
+/// one are left out. Throws InputError that names `size`, `views`, `slices`, `rows` or `modes`, and PlanError that
+/// names `size` if nothing fits.
 ScanBenchPlan plan_scan_bench(ScanBench bench, const Device& device, const ScanBenchOptions& options);
 
-/// Measures on bench_scan(). Compiling is not counted. fdk: the device then records its commands nowhere else. Throws
-/// Interrupted after Ctrl-C.
+/// Measures on bench_scan() or parallel_bench_scan(). Compiling is not counted. fdk: the device then records its
+/// commands nowhere else. Throws Interrupted after Ctrl-C.
 ScanBenchResult run_scan_bench(ScanBench bench, const Device& device, const ScanBenchOptions& options,
                                const Progress& progress = {});
 

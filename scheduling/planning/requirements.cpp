@@ -32,7 +32,8 @@ std::size_t array_bytes(const ArrayNeed& need, const Requirements& requirements,
   const auto element = need.element_bytes * need.components;
   switch (need.kind) {
     case ArrayKind::volume:
-      return element * requirements.size[0] * requirements.size[1] * n_slices;
+      return element * requirements.size[0] * requirements.size[1] *
+             ((n_slices + need.slice_step - 1) / need.slice_step * need.slice_step);
     case ArrayKind::slice:
       return element * need.elements * n_slices;
     case ArrayKind::projections:

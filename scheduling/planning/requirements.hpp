@@ -11,8 +11,9 @@
 
 namespace halocline {
 
-/// volume: nx * ny elements a slice of the slab with its halos. slice: `elements` a slice of the slab with its halos.
-/// projections: `row_length` (default: detector columns) * `rows` (default: those of the slab) * views of the batch.
+/// volume: nx * ny elements a slice of the slab with its halos, whose number is rounded up to a multiple of
+/// `slice_step`. slice: `elements` a slice of the slab with its halos. projections: `row_length` (default: detector
+/// columns) * `rows` (default: those of the slab) * views of the batch.
 /// image: an image array as wide as the detector and `rows` high (default: as the detector, whatever rows the slab
 /// needs), of a layer for every `layer_views` views of the batch (default: `components`, which is one each). planes:
 /// the volume's voxels as an image array of float32, `components` a texel, see plane_extent(). fixed: `elements` in
@@ -60,6 +61,7 @@ struct ArrayNeed {
   std::size_t elements = 0;    // kinds slice and fixed
   std::size_t row_length = 0;  // kind projections: 0 = detector columns
   std::size_t rows = 0;        // kinds projections and image, whatever the slab needs; 0: see above
+  std::size_t slice_step = 1;  // kind volume, of arrays that kernels alone read and write
   int layer_views = 0;         // kind image: 0 = components
   int axis = 0;                // kind planes
   bool halo_inout = false;     // volumes: a step of a program writes it and reads neighbours in it (Step::halo_low)

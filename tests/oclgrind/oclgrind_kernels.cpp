@@ -15,6 +15,7 @@
 #include "algorithms/geometry/slice_planes.hpp"
 #include "algorithms/projectors/backprojection.hpp"
 #include "algorithms/projectors/projector.hpp"
+#include "algorithms/projectors/slice_backprojection.hpp"
 #include "host/error.hpp"
 #include "scheduling/execution/program_run.hpp"
 #include "scheduling/profiling/measure.hpp"
@@ -115,6 +116,21 @@ void run_projectors(const Devices& devices, const std::string& name) {
     if (devices.front().info().images)
       backproject(stack, scene.geometry, scene.grid, {.hardware_interpolation = true}, devices, options);
   }
+}
+
+// Projectors with slices innermost, rows on slices and between them.
+void run_projectors_within_slices(const Devices& devices, double row_height) {
+  CircularOptions circle;
+  circle.sdd = 0;
+  circle.angles = {0, 17, 45, 90, 141};
+  const Geometry geometry = circular_geometry(circle);
+  const Grid grid = default_grid({7, 9, 34}, {1, 1, 1}), stack = reference::detector(11, 34, 5, 0.9, row_height);
+  RunOptions options = two_slabs();
+  options.plan.batch = 3;
+  const Volume volume = reference::random_volume(grid, 3), raw = reference::random_volume(stack, 4);
+  run_program(program_of(RayProjection(geometry, grid, stack, {.slices_innermost = true})), {{"volume", &volume}},
+              stack, devices, options);
+  run_program(program_of(SliceBackprojection(geometry, stack, grid)), {{"raw", &raw}}, grid, devices, options);
 }
 
 // All steps of the solvers, on one slab and streamed; with weights where the method takes them.
@@ -347,6 +363,8 @@ std::vector<std::function<void(const Devices&)>> cases() {
           [=](const Devices& devices) { run_denoiser(devices, name, Schedule::standard, for_gpus, {}, columns); });
   for (const char* name : {"cone_tilted", "cone", "cone_axis_along_j", "fan"})
     all.push_back([=](const Devices& devices) { run_projectors(devices, name); });
+  for (const double row_height : {1.0, 0.7})
+    all.push_back([=](const Devices& devices) { run_projectors_within_slices(devices, row_height); });
   for (const std::string& method : reconstruction_methods())
     all.push_back([=](const Devices& devices) { run_solvers(devices, method); });
   all.push_back(run_expressions);

@@ -175,7 +175,7 @@ TEST_F(SelfCheck, DevicesCheckTells) {
 TEST_F(SelfCheck, NamesTellVariantsApart) {
   std::set<std::string> names;
   for (const Variant& variant : all_variants()) EXPECT_TRUE(names.insert(variant.name).second) << variant.name;
-  EXPECT_EQ(names.size(), 8 + 7 + 3 + local_tiles().size() + adjoint_bricks().size());
+  EXPECT_EQ(names.size(), 8 + 9 + 3 + local_tiles().size() + adjoint_bricks().size());
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 // labels: app device
 // halocline bench project, backproject, fdk and slices: what they measure, say and refuse.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -40,7 +42,7 @@ TEST_P(BenchScans, MeasuresEveryModeOnEveryDevice) {
   EXPECT_EQ(report["results"], results);
   const std::size_t devices = std::getenv("HALOCLINE_DEVICE") == nullptr ? list_devices().size() : 1;
   ASSERT_GE(results["benches"].size(), devices);
-  const std::map<std::string, std::size_t> count{{"project", 7}, {"backproject", 10}, {"fdk", 3}, {"slices", 2}};
+  const std::map<std::string, std::size_t> count{{"project", 8}, {"backproject", 11}, {"fdk", 3}, {"slices", 2}};
   for (const auto& bench : results["benches"]) {
     EXPECT_EQ(bench["size"], 20);
     EXPECT_EQ(bench["views"], 16);
@@ -127,6 +129,27 @@ TEST_P(BenchScans, RefusesWhatIsNotThere) {
 
 INSTANTIATE_TEST_SUITE_P(All, BenchScans, testing::Values("project", "backproject", "fdk", "slices"),
                          [](const auto& each) { return each.param; });
+
+TEST(BenchScansParallel, MeasuresStacksOfSlices) {
+  if (!has_device()) GTEST_SKIP() << "no OpenCL device";
+  for (const auto& [bench, modes] :
+       {std::pair{"project", "joseph,joseph-slices"}, std::pair{"backproject", "joseph-adjoint,joseph-adjoint-slices"}})
+    for (const char* rows : {"9", "11"}) {
+      const Ran ran = run({"bench", bench, "--size", "16", "--slices", "9", "--rows", rows, "--views", "16", "--modes",
+                           modes, "--seconds", "0.001", "--json"});
+      ASSERT_EQ(ran.code, 0) << ran.err;
+      for (const auto& each : json::parse(ran.out)["benches"]) {
+        EXPECT_EQ(each["beam"], "parallel");
+        EXPECT_EQ(each["slices"], 9);
+        EXPECT_EQ(fmt::format("{}", each["rows"].get<int>()), rows);
+        ASSERT_EQ(each["modes"].size(), 2u);
+        for (const auto& mode : each["modes"]) EXPECT_LT(mode["relative_rmse"].get<double>(), 5e-6) << mode["mode"];
+      }
+    }
+  const Ran ran = run({"bench", "project", "--rows", "5"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_NE(ran.err.find("--slices"), std::string::npos) << ran.err;
+}
 
 TEST(BenchScansPlan, FitsTheDevice) {
   if (!has_device()) GTEST_SKIP() << "no OpenCL device";

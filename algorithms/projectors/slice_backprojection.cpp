@@ -1,0 +1,125 @@
+#include "algorithms/projectors/slice_backprojection.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "algorithms/projectors/backprojection.hpp"
+#include "algorithms/projectors/ray_arguments.hpp"
+#include "host/work_groups.hpp"
+
+namespace halocline {
+namespace {
+
+constexpr std::size_t fewest_rows = 32;  // that slabs hold, if there are as many (detector_rows_of())
+
+}  // namespace
+
+SliceBackprojection::SliceBackprojection(const Geometry& geometry, const Grid& projections, const Grid& volume)
+    : projections_(projections),
+      volume_(volume),
+      table_(make_rays(geometry, volume, projections)),
+      detector_rows_(detector_rows_of(geometry, projections, volume, {1, 1, 1})) {
+  const auto rows = slice_rows(table_, volume, projections);
+  if (!rows) throw std::logic_error("SliceBackprojection: rays do not lie within slices");
+  rows_ = *rows;
+  for (const View& view : geometry.views)
+    for (const double value : index_to_detector(view, volume, projections))
+      matrices_.push_back(static_cast<float>(value));
+}
+
+Range SliceBackprojection::slices_with_rows(const Slab& slab) const {
+  const Range rows = slab.rows(), slices = slab.interior();
+  const auto slice_of = [&](std::int64_t row) { return (row - rows_.row_of_0) * rows_.row_step; };
+  const auto [low, high] = std::minmax({slice_of(rows.begin), slice_of(rows.end - 1)});
+  const std::int64_t begin = std::max(slices.begin, low);
+  return {begin, std::max(begin, std::min(slices.end, high + 1))};
+}
+
+Requirements SliceBackprojection::requirements() const {
+  const std::size_t columns = projections_.size[0], fewest = std::min(projections_.size[1], fewest_rows);
+  // room for a multiple of four rows is spread over the rows held, which are never fewer
+  const std::size_t room = fewest == projections_.size[1] ? padded_places(fewest) : fewest + 3;
+  Requirements requirements;
+  requirements.algorithm = "backproject";
+  requirements.size = volume_.size;
+  requirements.over = Domain::voxel_sums;
+  requirements.stack = projections_.size;
+  requirements.arrays = {
+      {.name = "raw", .kind = ArrayKind::projections, .lifetime = Lifetime::input},
+      {.name = "columns", .kind = ArrayKind::projections, .components = 4, .rows = 1},
+      {.name = "values", .kind = ArrayKind::projections, .row_length = parts_of(columns * room, fewest)},
+      {.name = "volume", .kind = ArrayKind::volume, .lifetime = Lifetime::output},
+      {.name = "matrices", .kind = ArrayKind::fixed, .elements = matrices_.size()},
+      {.name = "axes", .kind = ArrayKind::fixed, .elements = table_.axes.size()}};
+  if (!rows_.aligned)
+    requirements.arrays.push_back({.name = "heights", .kind = ArrayKind::projections, .row_length = 1});
+  add_table_arrays(requirements, table_);
+  requirements.kernels = {"joseph_table_columns", "joseph_stack_raw", "joseph_backproject_slices"};
+  requirements.detector_rows = detector_rows_;
+  requirements.preferred_batch *= 4;  // every batch reads and writes the volume
+  requirements.cost.name = rows_.aligned ? "adjoint joseph aligned slices" : "adjoint joseph slices";
+  requirements.cost.bytes = rows_.aligned ? 3.3 : 20;  // as measured on an H200
+  return requirements;
+}
+
+void SliceBackprojection::start(Slab& slab) const {
+  set_table(slab, table_);
+  slab.set("matrices", matrices_.data(), matrices_.size() * sizeof(float));
+  slab.set("axes", table_.axes.data(), table_.axes.size() * sizeof(std::int32_t));
+}
+
+void SliceBackprojection::filter(Slab& slab, Range views) const {
+  const Range rows = slab.rows(), slices = slices_with_rows(slab);
+  const auto columns = projections_.size[0], held = static_cast<std::size_t>(rows.count()),
+             count = static_cast<std::size_t>(views.count());
+  const auto batch = batch_of(projections_, rows, views);
+  std::vector<SlabArgument> arguments{in("rays"), out("columns")};
+  if (!rows_.aligned) arguments.emplace_back(out("heights"));
+  arguments.emplace_back(slab.extent(slab.interior()));
+  add_spacing(arguments, volume_);
+  arguments.emplace_back(batch);
+  slab.launch({"joseph.cl", "joseph_table_columns", rows_.options()},
+              {rows_.aligned ? columns : std::max(columns, held), count, 1}, arguments);
+
+  const std::size_t places = rows_.aligned ? static_cast<std::size_t>(slices.count()) : held;
+  if (places == 0) return;
+  const auto row_of_first = rows_.aligned ? rows_.row_of_0 + rows_.row_step * slices.begin - rows.begin : 0;
+  const std::size_t tile = turning_tile(slab.device());
+  slab.launch({"joseph.cl", "joseph_stack_raw", turning_options(tile) + rows_.options()},
+              {columns, padded_places(places), count}, {tile, tile, 1},
+              {in("raw"), in("columns"), out("values"), batch, number(places), number(row_of_first),
+               rows_.aligned ? rows_.row_step : 1});
+}
+
+void SliceBackprojection::accumulate(Slab& slab, Range views, Range slices) const {
+  const Range kept = rows_.aligned ? slices_with_rows(slab) : slices;
+  if (kept.count() == 0) return;
+  const auto places = static_cast<std::size_t>(kept.count());
+  // GROUP, LANES, TILE_I, ENTRIES and TOGETHER of the kernel's file
+  const std::size_t group = work_group_within({256, 1, 1}, slab.device())[0], all_lanes = slice_block / rows_.each(),
+                    most_lanes = std::min(all_lanes, group), tile_i = std::min<std::size_t>(8, group / most_lanes),
+                    most_voxels = group <= 64 ? group : group / 2;
+  const std::size_t lanes = std::min(most_lanes, parts_of(places, rows_.each())),
+                    tile_j = std::min(group / lanes, most_voxels) / tile_i;
+  std::vector<SlabArgument> arguments{in("columns")};
+  if (!rows_.aligned) arguments.emplace_back(in("heights"));
+  arguments.insert(arguments.end(), {in("values"), in("matrices"), in("axes"), inout("volume"), slab.extent(slices),
+                                     batch_of(projections_, slab.rows(), views), number(kept.begin), number(places)});
+  slab.launch({"joseph.cl", "joseph_backproject_slices",
+               (group < 256 ? fmt::format("-D GROUP={}", group) : std::string()) + rows_.options()},
+              {group * parts_of(volume_.size[0], tile_i), parts_of(volume_.size[1], tile_j),
+               parts_of(places, slice_block) * (all_lanes / most_lanes)},
+              {group, 1, 1}, arguments);
+}
+
+std::shared_ptr<const BackprojectionMethod> faster_in_slices(const Geometry& geometry, const Grid& projections,
+                                                             const Grid& volume, Projector projector,
+                                                             std::span<const DeviceModel> devices) {
+  if (projector != Projector::joseph || !slices_innermost_pay(devices, geometry, volume, projections)) return nullptr;
+  auto result = std::make_shared<SliceBackprojection>(geometry, projections, volume);
+  return result->aligned() ? result : nullptr;  // of rows between slices, stacks are faster
+}
+
+}  // namespace halocline

@@ -1,0 +1,43 @@
+// Joseph's adjoint with slices innermost, for scans whose rays lie within slices.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "algorithms/projectors/backprojection_method.hpp"
+#include "algorithms/projectors/projector.hpp"
+#include "algorithms/projectors/slice_rows.hpp"
+
+namespace halocline {
+
+/// cl/joseph_slices_adjoint.clh: bitwise what RayBackprojection computes with Projector::joseph.
+class SliceBackprojection : public BackprojectionMethod {
+ public:
+  /// Throws std::logic_error if slice_rows() says that rays do not lie within slices.
+  SliceBackprojection(const Geometry& geometry, const Grid& projections, const Grid& volume);
+  /// Whether each row lies on a slice.
+  bool aligned() const { return rows_.aligned; }
+  Requirements requirements() const override;
+  void start(Slab& slab) const override;
+  void filter(Slab& slab, Range views) const override;
+  void accumulate(Slab& slab, Range views, Range slices) const override;
+
+ private:
+  /// Slices of the slab whose rows it holds.
+  Range slices_with_rows(const Slab& slab) const;
+
+  Grid projections_, volume_;
+  RayTable table_;
+  SliceRows rows_;
+  std::vector<float> matrices_;  // 12 a view
+  std::function<Range(Range)> detector_rows_;
+};
+
+/// It, if the scan is such a one and the devices are faster with it (slices_innermost_pay()); nullptr if not.
+std::shared_ptr<const BackprojectionMethod> faster_in_slices(const Geometry& geometry, const Grid& projections,
+                                                             const Grid& volume, Projector projector,
+                                                             std::span<const DeviceModel> devices);
+
+}  // namespace halocline

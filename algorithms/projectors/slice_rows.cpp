@@ -1,0 +1,93 @@
+#include "algorithms/projectors/slice_rows.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "host/quirks.hpp"
+
+namespace halocline {
+namespace {
+
+// cl/rays.clh: numbers of a view, where direction and moment begin, and their steps a column and a row.
+constexpr std::size_t ray_floats = 18, moment = 3, column_step = 6, row_step = 12;
+
+// Neither the direction of a view's rays along k nor the moments that k comes from depend on the column.
+bool within_slices(const float* view, bool one_row) {
+  const auto zero = [&](std::initializer_list<std::size_t> places) {
+    return std::all_of(places.begin(), places.end(), [&](std::size_t place) { return view[place] == 0; });
+  };
+  const bool one_direction = zero({column_step, column_step + 1});
+  const bool in_the_middle = zero({moment, moment + 1}) && one_row;
+  return zero({2, column_step + 2, column_step + moment, column_step + moment + 1}) &&
+         (one_row || zero({row_step + 2})) && (one_direction || in_the_middle);
+}
+
+// The k of a row as cl/rays.clh computes it, if every device does so without rounding on the way.
+std::optional<float> exact_k(const float* view, float v, float centre) {
+  const bool follows_i = std::abs(view[0]) >= std::abs(view[1]);
+  const std::size_t from = moment + (follows_i ? 1 : 0);
+  const float across = std::fma(v, view[row_step + from], view[from]), along = view[follows_i ? 0 : 1];
+  if (across == 0) return centre;
+  if (std::abs(along) != 1) return std::nullopt;
+  return follows_i ? centre + across / along : centre - across / along;
+}
+
+}  // namespace
+
+std::string SliceRows::options() const {
+  return aligned ? " -D SLICES -D ALIGNED" : " -D SLICES";
+}
+
+std::optional<SliceRows> slice_rows(const RayTable& table, const Grid& volume, const Grid& projections) {
+  constexpr std::size_t most_voxels = std::size_t{1} << 25;  // of a slice: kernels count a block's with an int
+  if (!table.plain() || table.axial_rows() != 2 || volume.slice() > most_voxels) return std::nullopt;
+  for (std::size_t view = 0; view < table.axes.size(); ++view)
+    if (!within_slices(&table.rays[ray_floats * view], projections.size[1] == 1)) return std::nullopt;
+
+  const float centre = 0.5f * static_cast<float>(volume.size[2] - 1),
+              middle = 0.5f * static_cast<float>(projections.size[1] - 1);
+  const auto k_of = [&](std::size_t view, std::size_t row) {
+    return exact_k(&table.rays[ray_floats * view], static_cast<float>(row) - middle, centre);
+  };
+  constexpr float farthest = 1 << 22;  // whole numbers and halves are exact
+  const auto first = k_of(0, 0);
+  if (!first || *first != std::floor(*first) || std::abs(*first) > farthest) return SliceRows{};
+  const auto second = projections.size[1] > 1 ? k_of(0, 1) : *first + 1;
+  if (!second || std::abs(*second - *first) != 1) return SliceRows{};
+  const float step = *second - *first;
+  for (std::size_t view = 0; view < table.axes.size(); ++view)
+    for (std::size_t row = 0; row < projections.size[1]; ++row)
+      if (const auto k = k_of(view, row); !k || *k != *first + step * static_cast<float>(row)) return SliceRows{};
+  SliceRows rows;
+  rows.aligned = true;
+  rows.row_step = static_cast<std::int32_t>(step);
+  rows.row_of_0 = -rows.row_step * static_cast<std::int32_t>(*first);
+  return rows;
+}
+
+std::size_t turning_tile(const DeviceInfo& device) {
+  std::size_t tile = 16;
+  while (tile * tile > std::max<std::size_t>(1, device.max_work_group)) tile /= 2;
+  return tile;
+}
+
+std::string turning_options(std::size_t tile) {
+  return tile < 16 ? fmt::format("-D TILE={}", tile) : "";
+}
+
+bool slices_innermost_pay(std::span<const DeviceModel> devices, const Geometry& geometry, const Grid& volume,
+                          const Grid& projections) {
+  constexpr std::size_t fewest = 8;  // slices and rows: with fewer, most of what is read together serves nothing
+  const auto faster = [](const DeviceModel& device) {
+    const auto tuned = device.choices.find(slice_form_choice);
+    if (device.cpu) return false;
+    return tuned != device.choices.end() ? tuned->second == innermost_form : is_hopper(device.platform, device.name);
+  };
+  return std::min(volume.size[2], projections.size[1]) >= fewest && !devices.empty() &&
+         std::all_of(devices.begin(), devices.end(), faster) &&
+         slice_rows(make_rays(geometry, volume, projections), volume, projections).has_value();
+}
+
+}  // namespace halocline

@@ -1,0 +1,56 @@
+// Scans whose rays lie within slices of the volume: a parallel beam across k, or a fan beam of one row. Joseph's
+// projector and its adjoint have forms for them in which slices are innermost (cl/joseph_slices.clh,
+// cl/joseph_slices_adjoint.clh).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "algorithms/projectors/rays.hpp"
+#include "host/device_info.hpp"
+#include "scheduling/planning/plan.hpp"
+
+namespace halocline {
+
+/// How detector rows lie on slices. aligned: row row_of_0 + row_step * k lies on slice k, in every view and to the last
+/// bit; row_step is 1 or -1. Otherwise rows lie anywhere.
+struct SliceRows {
+  bool aligned = false;
+  std::int32_t row_of_0 = 0, row_step = 1;
+
+  /// Options of the kernels.
+  std::string options() const;
+  /// Slices, or rows if they are not aligned, of a work-item.
+  std::size_t each() const { return aligned ? 4 : 1; }
+};
+
+/// Empty unless k is one number for each row of a view, to the last bit, whatever the column.
+std::optional<SliceRows> slice_rows(const RayTable& table, const Grid& volume, const Grid& projections);
+
+/// Slices of a block, BLOCK of cl/joseph_slices.clh.
+constexpr std::size_t slice_block = 32;
+/// Places along k that kernels have room for.
+constexpr std::size_t padded_places(std::size_t places) {
+  return (places + 3) / 4 * 4;
+}
+constexpr std::size_t parts_of(std::size_t all, std::size_t each) {
+  return (all + each - 1) / each;
+}
+/// Edge of the tiles that kernels turn arrays with, TILE of cl/joseph.cl, and the options that say so.
+std::size_t turning_tile(const DeviceInfo& device);
+std::string turning_options(std::size_t tile);
+
+/// What tuning keeps of these forms in Tuning::choices, and its value where slices innermost are faster.
+inline constexpr const char* slice_form_choice = "projection within slices";
+inline constexpr const char* innermost_form = "slices innermost";
+inline constexpr const char* rays_form = "ray by ray";
+
+/// Whether project(), backproject() and solvers take these forms for Joseph's projector: where slice_rows() allows, on
+/// GPUs that were measured to be faster with them, for enough slices. It changes no bit.
+bool slices_innermost_pay(std::span<const DeviceModel> devices, const Geometry& geometry, const Grid& volume,
+                          const Grid& projections);
+
+}  // namespace halocline
