@@ -145,6 +145,7 @@ Requirements RayProjection::requirements() const {
   requirements.cost.bytes = bytes;
   if (form_ == Form::slices) {
     if (slice_rows_->aligned) requirements.halo_high = 0;
+    requirements.preferred_batch = views_of_batch(projections_, requirements.preferred_batch);
     requirements.cost.name += slice_rows_->aligned ? " aligned slices" : " slices";
     requirements.cost.bytes = slice_rows_->aligned ? 3 : 8.6;  // as measured on an H200
   }

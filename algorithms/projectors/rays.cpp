@@ -90,9 +90,10 @@ ViewVectors vectors_of(const View& view, const Grid& volume, const Grid& project
     const Vector3 origin = volume.world(0, 0, 0), along = ray_direction(view);
     Vector3 direction = minus(centred_index(volume, {origin[0] + along[0], origin[1] + along[1], origin[2] + along[2]}),
                               centred_index(volume, origin));
-    // Largest component 1 or -1: rows that lie on slices do so to the bit, because nothing is rounded on the way there.
-    const double longest = std::max({std::abs(direction[0]), std::abs(direction[1]), std::abs(direction[2])});
-    for (double& component : direction) component /= longest;
+    if (projections.size[1] > 1) {  // rows that lie on slices do so to the bit if nothing is divided by but 1 and -1
+      const double longest = std::max({std::abs(direction[0]), std::abs(direction[1]), std::abs(direction[2])});
+      for (double& component : direction) component /= longest;
+    }
     return {direction, cross(centre, direction), Vector3{}, cross(step_u, direction),
             Vector3{}, cross(step_v, direction)};
   }

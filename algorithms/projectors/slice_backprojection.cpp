@@ -58,7 +58,8 @@ Requirements SliceBackprojection::requirements() const {
   add_table_arrays(requirements, table_);
   requirements.kernels = {"joseph_table_columns", "joseph_stack_raw", "joseph_backproject_slices"};
   requirements.detector_rows = detector_rows_;
-  requirements.preferred_batch *= 4;  // every batch reads and writes the volume
+  // every batch reads and writes the volume
+  requirements.preferred_batch = views_of_batch(projections_, 4 * requirements.preferred_batch);
   requirements.cost.name = rows_.aligned ? "adjoint joseph aligned slices" : "adjoint joseph slices";
   requirements.cost.bytes = rows_.aligned ? 3.3 : 20;  // as measured on an H200
   return requirements;

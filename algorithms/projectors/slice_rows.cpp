@@ -67,6 +67,11 @@ std::optional<SliceRows> slice_rows(const RayTable& table, const Grid& volume, c
   return rows;
 }
 
+int views_of_batch(const Grid& projections, int least) {
+  constexpr std::size_t pixels = std::size_t{1} << 23;
+  return std::max(least, static_cast<int>(parts_of(pixels, projections.slice())));
+}
+
 std::size_t turning_tile(const DeviceInfo& device) {
   std::size_t tile = 16;
   while (tile * tile > std::max<std::size_t>(1, device.max_work_group)) tile /= 2;
