@@ -24,6 +24,9 @@ struct ReconstructionInputs {
 struct ReconstructionRecord {
   double passes = 0;
   double residual;  ///< ||b - A x||, weighted if there are weights
+  /// ||A^T W (b - A x)|| / ||A^T W b||, 0 at the minimum of least squares: W the weights of the rays, of sirt 1 / (A
+  /// 1). Of methods that have something else for A^T, it stands for it.
+  double normal_residual;
   double primal, dual, gap, relative_gap;
 };
 
@@ -34,6 +37,8 @@ struct ReconstructionResult {
   double projections = 0;  ///< the same norm of b
   double rays = 0;         ///< with a weight above 0
   double maximum = 0;      ///< that the certificate is for
+  bool diverged = false;   ///< `output` is then the best image that was seen
+  double best_after = 0;   ///< passes
   std::vector<ReconstructionRecord> history;
 };
 

@@ -140,7 +140,9 @@ TEST_F(ReconstructCommand, RefusesWhatCannotBe) {
   refused({"--method", "sirt", "--relaxation", "2"}, "--relaxation");
   refused({"--method", "sirt", "--relaxation", "nan"}, "--relaxation");
   refused({"--method", "cgls", "--nonnegative"}, "(--minimum, --maximum) goes with another method than cgls");
-  refused({"--method", "sirt", "--tolerance", "0.1"}, "or take one of: cgls, lsqr");
+  refused({"--method", "mlem", "--tolerance", "0.1"}, "or take one of: cgls, lsqr");
+  refused({"--method", "sart", "--subsets", "4"}, "--subsets goes with another method than sart");
+  refused({"--method", "lsqr", "--precondition", "ramp"}, "--precondition goes with another method than lsqr");
   refused({"--method", "sirt", "--photons", "1e4"}, "(--weights) goes with another method than sirt");
   refused({"--method", "cgls", "--lambda", "3"}, "or take one of: spdhg");
   refused({"--method", "cgls", "--subsets", "3"}, "--subsets");
