@@ -19,8 +19,8 @@ BestIterate::BestIterate(Program& program) {
   for (const char* name : {"least at", "diverged", at_nothing, improved}) program.scalars[name] = 0;
 }
 
-Step BestIterate::at_zero(const VectorSteps& vectors, const std::string& w, double (*value)(double sum)) {
-  const auto told = [value](double sum, Scalars& known) { known[at_nothing] = value(sum); };
+Step BestIterate::at_zero(const VectorSteps& vectors, const std::string& w) {
+  const auto told = [](double sum, Scalars& known) { known[at_nothing] = sum / 2; };
   return w.empty() ? vectors.dot(Domain::views, "b", "b", told) : vectors.dot(Domain::views, "b", "b", w, told);
 }
 

@@ -7,18 +7,18 @@
 
 namespace halocline {
 
-/// Of the volume "x" by a number that shall fall, which the method knows from time to time: the objective, the
-/// residual. Scalars: "least", the smallest so far; "least at", the number of iterations done then; "diverged", 1 once
-/// the number was no number, or `too_much` times the smallest and no longer small beside "value at 0", that of x = 0.
+/// Of the volume "x" by the objective, which the method knows from time to time. Scalars: "least", the smallest so far;
+/// "least at", the number of iterations done then; "diverged", 1 once the objective was no number, or `too_much` times
+/// the smallest and no longer small beside "value at 0", that of x = 0.
 class BestIterate {
  public:
   static constexpr double too_much = 4, small = 1e-3;
 
   /// Adds the volume "best" and the scalars to the program.
   explicit BestIterate(Program& program);
-  /// "value at 0" becomes what `value` makes of sum w b^2; `w` is empty without weights.
-  static Step at_zero(const VectorSteps& vectors, const std::string& w, double (*value)(double sum));
-  /// Tells it the number of the x that `done` iterations have made.
+  /// "value at 0" becomes 1/2 sum w b^2; `w` is empty without weights.
+  static Step at_zero(const VectorSteps& vectors, const std::string& w);
+  /// Tells it the objective of the x that `done` iterations have made.
   static void judge(double value, double done, Scalars& known);
   /// After judge(): best = x, where that is the best.
   Step keep(const VectorSteps& vectors) const;

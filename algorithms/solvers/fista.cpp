@@ -81,9 +81,7 @@ class Fista {
   void begin() {
     auto& steps = program_.first;
     steps = steps_.weighted_rows("f");
-    if (best_)
-      steps.push_back(
-          BestIterate::at_zero(vectors_, parameters_.weighted ? "w" : "", [](double sum) { return sum / 2; }));
+    if (best_) steps.push_back(BestIterate::at_zero(vectors_, parameters_.weighted ? "w" : ""));
     steps.push_back(A_.backproject("p", "tau"));
     append(steps, steps_.invert(1));
     append(steps, steps_.start(penalty_, parameters_.given_start));

@@ -57,13 +57,11 @@ std::string quality(const ReconstructCommand& command, const ReconstructionResul
 
 void warn_of_divergence(const ReconstructCommand& command, const ReconstructWork& work,
                         const ReconstructionResult& result) {
-  const bool subsets = result.subsets > 1;
-  spdlog::warn("{} diverged after {:.3g} passes{}: '{}' is the image after {:g} passes, the best that was seen. {}",
-               command.parameters.method, passes_of(result),
-               subsets ? fmt::format(" with {} subsets of {}", result.subsets, views_text(work.stack.size[2])) : "",
-               command.output, result.best_after,
-               subsets ? "Take fewer --subsets, or --method spdhg, which converges with any number"
-                       : "Take a smaller --relaxation, or --method cgls");
+  spdlog::warn(
+      "{} diverged after {:.3g} passes with {} subsets of {}: '{}' is the image after {:g} passes, the best that was "
+      "seen. Take fewer --subsets, or --method spdhg, which converges with any number",
+      command.parameters.method, passes_of(result), result.subsets, views_text(work.stack.size[2]), command.output,
+      result.best_after);
 }
 
 // A model that does not suit the data: the certificate holds for images within the bounds alone.
