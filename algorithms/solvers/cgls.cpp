@@ -125,6 +125,7 @@ class Cgls {
 }  // namespace
 
 Program cgls(const RayOperator& A, const CglsParameters& parameters) {
+  check_matched(A, "cgls");
   check_iterations(parameters.iterations);
   check_tolerance(parameters.tolerance);
   return Cgls(A, parameters).program();

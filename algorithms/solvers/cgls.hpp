@@ -20,7 +20,7 @@ struct CglsParameters {
 /// "b", line integrals; "w", not negative, in the inverse of their variance; with `from_start` the volume "x". Output:
 /// volume "x". Scalars "residual": ||b - A x||_W by recurrence; "gradient": ||A^T W (b - A x)||; "gradient at 0": ||A^T
 /// W b||. There are no bounds, for conjugate directions end where voxels are clipped. Throws InputError for parameters
-/// out of range, and as RampFilter does.
+/// out of range, an `A` that is not matched(), and as RampFilter does.
 Program cgls(const RayOperator& A, const CglsParameters& parameters);
 
 }  // namespace halocline

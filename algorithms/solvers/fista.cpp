@@ -142,6 +142,7 @@ class Fista {
 
 Program fista(const RayOperator& A, const ViewSubsets& subsets, const TvParameters& penalty,
               const FistaParameters& parameters) {
+  check_matched(A, subsets.count() > 1 ? "os-fista" : "fista");
   return Fista(A, subsets, penalty, parameters).program();
 }
 

@@ -27,6 +27,7 @@ struct FistaParameters {
 /// least objective that a look saw (BestIterate). The proximal operator is that many warm iterations of S-PDU.
 ///
 /// Inputs, output and order of views as spdhg(). Scalars: those of the certificate; with subsets, of BestIterate, too.
+/// Throws InputError for an `A` that is not matched().
 Program fista(const RayOperator& A, const ViewSubsets& subsets, const TvParameters& penalty,
               const FistaParameters& parameters);
 

@@ -46,6 +46,7 @@ std::vector<Step> accelerated(const VectorSteps& vectors, const GradientParamete
 }  // namespace
 
 Program gradient(const RayOperator& A, const GradientParameters& parameters) {
+  check_matched(A, parameters.momentum ? "nesterov" : "gradient");
   check_iterations(parameters.iterations);
   check_bounds(parameters.bounds);
   check_tolerance(parameters.tolerance);

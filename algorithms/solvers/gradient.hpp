@@ -23,7 +23,7 @@ struct GradientParameters {
 /// scheme). Inputs: projections "b", line integrals; "w", not negative, in the inverse of their variance; with
 /// `from_start` the volume "x". Output: volume "x". Scalars "residual": ||b - A x||_W; "gradient":
 /// ||A^T W (b - A y)||, at the end that of x; "gradient at 0": ||A^T W b||. Throws InputError for parameters out of
-/// range.
+/// range and an `A` that is not matched().
 Program gradient(const RayOperator& A, const GradientParameters& parameters);
 
 }  // namespace halocline

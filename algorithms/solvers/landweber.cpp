@@ -5,6 +5,7 @@
 namespace halocline {
 
 Program landweber(const RayOperator& A, const LandweberParameters& parameters) {
+  check_matched(A, "landweber");
   check_iterations(parameters.iterations);
   check_relaxation(parameters.relaxation);
   check_bounds(parameters.bounds);

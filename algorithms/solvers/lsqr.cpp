@@ -42,6 +42,7 @@ Step norm_of_u(const VectorSteps& vectors, bool weights, const Told& told) {
 }  // namespace
 
 Program lsqr(const RayOperator& A, const LsqrParameters& parameters) {
+  check_matched(A, "lsqr");
   check_iterations(parameters.iterations);
   check_tolerance(parameters.tolerance);
   const bool weights = parameters.weights;

@@ -16,7 +16,7 @@ struct LsqrParameters {
 /// exact arithmetic; as a check of it, without re-orthogonalisation. Inputs: projections "b", line integrals; "w", not
 /// negative, in the inverse of their variance; with `from_start` the volume "x". Output: volume "x". Scalars
 /// "residual": ||b - A x||_W and "gradient": ||A^T W (b - A x)||, both by recurrence; "gradient at 0": ||A^T W b||.
-/// Throws InputError for parameters out of range.
+/// Throws InputError for parameters out of range and an `A` that is not matched().
 Program lsqr(const RayOperator& A, const LsqrParameters& parameters);
 
 }  // namespace halocline

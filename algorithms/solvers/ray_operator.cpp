@@ -57,6 +57,7 @@ void add_start(Program& program, const auto& method, const std::string& prefix) 
 RayOperator::RayOperator(const Geometry& geometry, const Grid& volume, const Grid& projections, Projector projector,
                          std::span<const DeviceModel> devices, const RayOperatorForms& forms)
     : volume_(volume), projections_(projections) {
+  matched_ = !forms.fdk && !forms.voxel_driven && forms.backprojector.value_or(projector) == projector;
   const bool gpu = !std::all_of(devices.begin(), devices.end(), [](const DeviceModel& device) { return device.cpu; });
   ProjectionParameters parameters;
   parameters.projector = projector;

@@ -41,6 +41,8 @@ class RayOperator {
   /// The same where 1e-3 of a weight does not matter: for steps of solvers that converge for all that, but not for what
   /// is told of their result.
   Step project_fast(const std::string& from, const std::string& to) const;
+  /// Whether what stands for A^T is A^T.
+  bool matched() const { return matched_; }
   /// to = A^T from, or what stands for it.
   Step backproject(const std::string& from, const std::string& to) const;
 
@@ -49,6 +51,7 @@ class RayOperator {
   std::string label_;
   std::shared_ptr<const RayProjection> forward_, fast_;  // fast_: nullptr where they are the same
   std::shared_ptr<const BackprojectionMethod> adjoint_;
+  bool matched_ = true;
   bool all_rows_ = false;  // of the detector are needed for every slab
 };
 

@@ -111,6 +111,14 @@ std::vector<Step> operator_norm(const RayOperator& A, const VectorSteps& vectors
   return steps;
 }
 
+void check_matched(const RayOperator& A, const char* method) {
+  if (!A.matched())
+    throw InputError({.what = fmt::format("the back-projection for {}", method),
+                      .found = "another one than the projector's adjoint",
+                      .expected = "the exact adjoint, without which it does not converge",
+                      .remedy = "leave RayOperatorForms as they are, or take ba_gmres()"});
+}
+
 void check_iterations(int iterations, const char* name) {
   if (iterations < 1)
     throw InputError({.what = name, .found = fmt::format("{}", iterations), .expected = "at least 1"});

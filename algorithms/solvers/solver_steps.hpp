@@ -62,6 +62,8 @@ std::vector<Step> operator_norm(const RayOperator& A, const VectorSteps& vectors
 /// The scalar "norm" times this is safely no less than the exact value.
 inline constexpr double norm_margin = 1.05;
 
+/// Throws InputError unless the back-projection is the exact adjoint of the projection, which `method` takes it for.
+void check_matched(const RayOperator& A, const char* method);
 /// These throw InputError that names the parameter.
 void check_iterations(int iterations, const char* name = "`iterations`");
 void check_relaxation(double relaxation);         ///< between 0 and 2
