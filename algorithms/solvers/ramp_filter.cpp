@@ -12,6 +12,8 @@
 namespace halocline {
 namespace {
 
+constexpr std::size_t lanes = 16;  // voxels a work-item on CPUs
+
 constexpr const char* kernel_table = "ramp kernel";
 constexpr const char* sums_table = "ramp sums";
 
@@ -65,9 +67,13 @@ Step RampFilter::filter(const std::string& from, const std::string& to) const {
   return {.name = "ramp_filter",
           .over = Domain::slices,
           .arrays = {in(from), out(to)},
-          .work = [=, scale = scale_](Slab& slab, const WorkRange& part, const Scalars&) {
-            slab.launch({"ramp.cl", "ramp_filter", ""}, part.slices,
-                        {in(from), out(to), in(kernel_table), in(sums_table), slab.extent(part.slices), middle, scale});
+          .work = [=, size = size_, scale = scale_](Slab& slab, const WorkRange& part, const Scalars&) {
+            const std::vector<SlabArgument> arguments{
+                in(from), out(to), in(kernel_table), in(sums_table), slab.extent(part.slices), middle, scale};
+            if (!slab.device().cpu()) return slab.launch({"ramp.cl", "ramp_filter", ""}, part.slices, arguments);
+            slab.launch({"ramp.cl", "ramp_filter", fmt::format("-D LANES={}", lanes)},
+                        {(size[0] + lanes - 1) / lanes, size[1], static_cast<std::size_t>(part.slices.count())},
+                        {1, 1, 1}, arguments);
           }};
 }
 

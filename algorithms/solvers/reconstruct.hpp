@@ -44,8 +44,8 @@ struct ReconstructionResult {
 
 /// By the method, to `output` (the inverse of the projections' unit of length). Voxels' parts of the duality gap go to
 /// `gap_map` if it is not nullptr. Bitwise identical for any number of slabs and devices. Throws InputError as
-/// project() does, as check_parameters() does, for weights of another size, negative, not finite or all zero,
-/// PlanError, ClError, BuildError, Interrupted.
+/// project() and check_parameters() do, with method "fdk" as check_fdk() does, for weights of another size, negative,
+/// not finite or all zero, PlanError, ClError, BuildError, Interrupted.
 ReconstructionResult reconstruct(const ReconstructionInputs& inputs, const Geometry& geometry, VolumeSink& output,
                                  ReconstructionParameters parameters, const std::vector<Device>& devices,
                                  const RunOptions& options = {}, VolumeSink* gap_map = nullptr);

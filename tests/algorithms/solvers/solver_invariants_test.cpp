@@ -294,6 +294,10 @@ TEST(SolverInvariants, SubsetsAndMomentumGoOnFromEveryState) {
       [&](const RayOperator& A) { return os_sart(A, scan.subsets, {.passes = 2, .keep_sums = true}); },
       [&](const RayOperator& A) { return osem(A, scan.subsets, {.passes = 2}); },
       [](const RayOperator& A) { return gradient(A, {.iterations = 8, .from_start = true}); },
+      [](const RayOperator& A) { return gradient(A, {.iterations = 8, .momentum = false, .weights = true}); },
+      [](const RayOperator& A) { return landweber(A, {.iterations = 8, .weights = true}); },
+      [](const RayOperator& A) { return mlem(A, {.iterations = 8}); },
+      [](const RayOperator& A) { return ml_tr(A, {.iterations = 8}); },
       [](const RayOperator& A) { return lsqr(A, {.iterations = 8, .weights = true}); }};
   for (const auto& solver : solvers)
     expect_same_bits_resumed(
