@@ -7,6 +7,7 @@
 //   vectors_reciprocal  y = 1 / y, 0 where y <= 0
 //   vectors_residual    r = (b - r) w
 //   vectors_multiply    y = x y
+//   vectors_choose      y = x where a > 0, else y
 //   vectors_clamp       y = min(upper, max(lower, y))
 //   vectors_update      x = min(upper, max(lower, x + a u w))
 //   vectors_extrapolate u = u + a (u - x), x = u as it was
@@ -63,6 +64,12 @@ __kernel void vectors_update(__global const float* restrict u, __global const fl
 __kernel void vectors_multiply(__global const float* restrict x, __global float* restrict y, ulong first, ulong end) {
   const size_t i = first + get_global_id(0);
   if (i < end) y[i] = x[i] * y[i];
+}
+
+__kernel void vectors_choose(__global const float* restrict x, __global float* restrict y, float a, ulong first,
+                             ulong end) {
+  const size_t i = first + get_global_id(0);
+  if (i < end && a > 0.0f) y[i] = x[i];
 }
 
 __kernel void vectors_clamp(__global float* restrict y, float lower, float upper, ulong first, ulong end) {

@@ -180,6 +180,10 @@ Scalar sum(const A& a) {
   const auto root = node<Op::sum>(a);
   return reduce(form_of<std::decay_t<decltype(root)>>(), leaves_of(root));
 }
+/// The sum over the number of elements.
+inline Scalar mean(const Array& a) {
+  return sum(a) / static_cast<double>(a.space().grid().count());
+}
 /// The sum of the products, which are not rounded to float32 where the device has float64.
 template <ArrayLike A, ArrayLike B>
 Scalar dot(const A& a, const B& b) {

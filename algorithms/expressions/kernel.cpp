@@ -115,4 +115,16 @@ void Kernel::operator()(const std::map<std::string, Array*>& arrays, const std::
   recorder.record(std::move(statement));
 }
 
+LinearOperator kernel_operator(const Space& space, const Kernel& forward, const Kernel& adjoint,
+                               const std::vector<Scalar>& numbers) {
+  const auto apply = [numbers](const Kernel& kernel, const char* read, const char* written) {
+    return [=](const Array& from) {
+      Array source = from, result;
+      kernel({{read, &source}, {written, &result}}, numbers);
+      return result;
+    };
+  };
+  return {space, space, apply(forward, "x", "y"), apply(adjoint, "y", "x")};
+}
+
 }  // namespace halocline::expressions

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "algorithms/expressions/array.hpp"
+#include "algorithms/expressions/linear_operator.hpp"
 
 namespace halocline::expressions {
 
@@ -34,5 +35,10 @@ class Kernel {
   std::vector<ArrayAccess> arrays_;
   int halo_;
 };
+
+/// An operator within a space whose two directions are kernels, with these numbers: `forward` reads "x" and writes "y",
+/// `adjoint` reads "y" and writes "x". They need be adjoint to each other: adjoint_error() tells.
+LinearOperator kernel_operator(const Space& space, const Kernel& forward, const Kernel& adjoint,
+                               const std::vector<Scalar>& numbers = {});
 
 }  // namespace halocline::expressions

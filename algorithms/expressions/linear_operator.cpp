@@ -28,18 +28,22 @@ Array LinearOperator::operator()(const Array& x) const {
   return result;
 }
 
-double LinearOperator::norm() const {
+double power_norm(const Space& domain, const LinearOperator::Function& normal) {
   constexpr int steps = 20;
   constexpr double margin = 1.05;
-  Array x = uniform(domain_, 1);
+  Array x = uniform(domain, 1);
   double squared = 0;
   for (int n = 0; n < steps; ++n) {
     x = x / expressions::norm(x);
-    x = adjoint_(apply_(x));
+    x = normal(x);
     squared = value(expressions::norm(x));
     if (squared == 0) return 0;
   }
   return margin * std::sqrt(squared);
+}
+
+double LinearOperator::norm() const {
+  return power_norm(domain_, [this](const Array& x) { return adjoint_(apply_(x)); });
 }
 
 Array LinearOperator::row_sums() const {

@@ -37,6 +37,9 @@ class LinearOperator {
   Function apply_, adjoint_;
 };
 
+/// The largest singular value of a K whose K^T K is `normal`, as LinearOperator::norm() finds it.
+double power_norm(const Space& domain, const LinearOperator::Function& normal);
+
 inline LinearOperator adjoint(const LinearOperator& A) {
   return A.adjoint();
 }

@@ -97,13 +97,18 @@ Program ba_gmres(const RayOperator& A, const BaGmresParameters& parameters) {
                     projection_array("b", Lifetime::input), projection_array("r", Lifetime::iteration)});
   for (int n = 0; n < iterations; ++n) declare(program, {volume_array(basis(n), Lifetime::state)});
   program.needs.iterations = iterations;
-  program.scalars = {{"start", 0}, {"gradient", 0}, {"residual", 0}};
+  program.scalars = {{"start", 0}, {"residual", 0}};
+  declare_gradient(program);
   for (int column = 0; column < iterations; ++column)
     for (int row = 0; row <= column + 1; ++row) program.scalars[entry(row, column)] = 0;
   const VectorSteps vectors(program);
-  const auto begun = [](double square, Scalars& known) { known["start"] = known["gradient"] = std::sqrt(square); };
+  const auto begun = [from_start = parameters.from_start](double square, Scalars& known) {
+    known["start"] = known["gradient"] = std::sqrt(square);
+    if (!from_start) known["gradient at 0"] = known["gradient"];
+  };
   const auto inverse = [](const Scalars& known) { return ratio(1, known.at("start")); };
-  program.first = begin_image(program, vectors, parameters.from_start, {});
+  if (parameters.from_start) program.first = gradient_at_zero(A, vectors, "", "s", "r");
+  append(program.first, begin_image(program, vectors, parameters.from_start, {}));
   append(program.first, {project_start(A, vectors, parameters.from_start, "r"), vectors.combine(views, 1, "b", -1, "r"),
                          A.backproject("r", "s"), vectors.dot(slices, "s", "s", begun),
                          vectors.scale(slices, inverse, "s", basis(0))});
@@ -116,9 +121,7 @@ Program ba_gmres(const RayOperator& A, const BaGmresParameters& parameters) {
         if_iteration(vectors.combine(slices, factor, basis(n), 1, "x"), [n](int done) { return done > n; }));
   }
   append(program.last, {A.project("x", "r"), vectors.distance(views, "b", "r", keep_root("residual"))});
-  program.ends = [limit = parameters.tolerance](int, const Scalars& known) {
-    return known.at("gradient") <= limit * known.at("start");
-  };
+  end_at_gradient(program, parameters.tolerance);
   return program;
 }
 

@@ -7,7 +7,7 @@ namespace halocline {
 
 struct BaGmresParameters {
   int iterations = 10;      ///< at most; each keeps a volume
-  double tolerance = 0;     ///< ends where ||B (b - A x)|| <= tolerance times what it was at the start; 0: after all
+  double tolerance = 0;     ///< ends where "gradient" <= tolerance times "gradient at 0"; 0: after all
   bool from_start = false;  ///< whether the caller gives "x" its first values; else 0
 };
 
@@ -15,7 +15,7 @@ struct BaGmresParameters {
 /// (Hansen, Hayami & Morikuni 2022, BA-GMRES), by Arnoldi's process with modified Gram-Schmidt. It converges where B is
 /// only like A^T, and solvers that take B for A^T need not. Input: projections "b"; with `from_start` the volume "x".
 /// Output: volume "x", which is made at the end. Scalars "gradient": ||B (b - A x)||, as the process knows it;
-/// "residual": ||b - A x||, 0 before the end. Throws InputError for parameters out of range.
+/// "gradient at 0": ||B b||; "residual": ||b - A x||, 0 before the end. Throws InputError for parameters out of range.
 Program ba_gmres(const RayOperator& A, const BaGmresParameters& parameters);
 
 }  // namespace halocline

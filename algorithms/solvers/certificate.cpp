@@ -40,18 +40,22 @@ Step Certificate::told_data() const {
 
 // The best dual value of all looks is one, too.
 Step Certificate::told_volume() const {
-  const auto told = [lambda = penalty_.lambda()](std::span<const double> sums, Scalars& known) {
+  const auto told = [lambda = penalty_.lambda(), judge = parameters_.judge](std::span<const double> sums,
+                                                                            Scalars& known) {
     const double gap = known["mismatch"] + sums[0] + known["maximum"] * sums[1] - sums[2];
     known["variation"] = sums[3];
     known["primal"] = known["data"] + lambda * sums[3];
-    if (!std::isfinite(known["primal"]) || !std::isfinite(gap))
+    known["certified"] = known[iteration_scalar];
+    const bool number = std::isfinite(known["primal"]) && std::isfinite(gap);
+    if (judge) judge(number ? known["primal"] : std::numeric_limits<double>::infinity(), known);
+    if (!number && judge) return;
+    if (!number)
       throw InputError(
           "the iterations diverge: the objective is not finite. Check the projections, the weights (`weights`) "
           "and `lambda` for values that float32 does not hold, and scale them");
     known["dual"] = std::max(known["dual"], known["primal"] - gap);
     known["gap"] = std::max(0.0, known["primal"] - known["dual"]);
     known["relative_gap"] = known["primal"] > 0 ? known["gap"] / known["primal"] : 0;
-    known["certified"] = known[iteration_scalar];
   };
   return penalty_.certificate(arrays_.x, arrays_.z, told);
 }
@@ -78,10 +82,11 @@ std::vector<Step> Certificate::look(const std::function<bool(const Scalars&)>& d
   return steps;
 }
 
-void Certificate::end(
-    Program& program,
-    const std::function<std::vector<Step>(const std::function<bool(const Scalars&)>& due)>& look_if) const {
+void Certificate::end(Program& program,
+                      const std::function<std::vector<Step>(const std::function<bool(const Scalars&)>& due)>& look_if,
+                      const std::vector<Step>& more) const {
   program.last = look_if([](const Scalars& known) { return known.at("certified") != known.at(iteration_scalar) - 1; });
+  program.last.insert(program.last.end(), more.begin(), more.end());
   if (parameters_.gap_map)
     program.last.push_back(
         penalty_.gap_map(arrays_.x, arrays_.z, arrays_.ubar, [](const Scalars& known) { return known.at("maximum"); }));

@@ -16,6 +16,8 @@ struct CertificateParameters {
   int every = 5;          ///< passes between two looks
   int polish_steps = 30;  ///< iterations that improve the dual before each look
   bool gap_map = false;   ///< leaves the voxels' parts of the gap in a volume at the end
+  /// Told "primal" at each look, of methods that may diverge. Empty: an objective that is no number throws InputError.
+  std::function<void(double primal, Scalars& known)> judge = {};
 };
 
 /// For P(x) = 1/2 sum w (A x - b)^2 + lambda TV(x) and any dual r of the rays and q of the differences, with z = A^T r
@@ -46,10 +48,11 @@ class Certificate {
   /// The steps of a look, which are done where `due` says so. Afterwards u holds no more than it.
   /// projected: p is A x already.
   std::vector<Step> look(const std::function<bool(const Scalars&)>& due, bool projected = false) const;
-  /// How a program ends: a last look, unless one was just taken, by the steps that `look_if` gives; the gap map; and
-  /// before that where the gap is small enough.
+  /// How a program ends: a last look, unless one was just taken, by the steps that `look_if` gives; then `more`; the
+  /// gap map; and before that where the gap is small enough.
   void end(Program& program,
-           const std::function<std::vector<Step>(const std::function<bool(const Scalars&)>& due)>& look_if) const;
+           const std::function<std::vector<Step>(const std::function<bool(const Scalars&)>& due)>& look_if,
+           const std::vector<Step>& more = {}) const;
 
  private:
   std::vector<Step> polish() const;

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <memory>
+#include <optional>
 
 #include "algorithms/solvers/pass_order.hpp"
 #include "algorithms/solvers/penalised_steps.hpp"
@@ -25,8 +26,9 @@ class Fista {
         program_(declared()),
         vectors_(program_, 4, 2),
         steps_(A, vectors_, parameters.weighted),
-        certificate_(A, penalty_, vectors_, parameters.certificate,
+        certificate_(A, penalty_, vectors_, judged(parameters.certificate),
                      {"x", "f", "u", "ubar", "p", "r", "b", parameters.weighted ? "w" : ""}) {
+    if (may_diverge()) best_.emplace(program_);
     penalty_.declare(program_);
     certificate_.declare(program_);
     program_.scalars["t"] = 1;
@@ -36,11 +38,34 @@ class Fista {
   Program program() {
     begin();
     iteration();
-    certificate_.end(program_, [this](const auto& due) { return look(due); });
+    certificate_.end(
+        program_, [this](const auto& due) { return look(due); }, best_ ? back_to_best() : std::vector<Step>{});
+    if (best_)
+      program_.ends = [ends = program_.ends](int done, const Scalars& known) {
+        return BestIterate::diverged(known) || ends(done, known);
+      };
     return std::move(program_);
   }
 
  private:
+  bool may_diverge() const { return subsets_.count() > 1; }
+
+  CertificateParameters judged(CertificateParameters certificate) const {
+    if (may_diverge())
+      certificate.judge = [](double primal, Scalars& known) {
+        BestIterate::judge(primal, known.at(iteration_scalar) + 1, known);
+      };
+    return certificate;
+  }
+
+  // x, its dual and what is known of them, where the iterations diverged.
+  std::vector<Step> back_to_best() {
+    std::vector<Step> steps{best_->restore(vectors_), penalty_.start()};
+    steps.back().due = BestIterate::diverged;
+    append(steps, look(BestIterate::diverged));
+    return steps;
+  }
+
   Program declared() const {
     Program program = A_.program(subsets_.count() > 1 ? "os-fista" : "fista", subsets_.largest());
     PenalisedSteps::declare(program, parameters_.weighted, parameters_.given_start);
@@ -56,6 +81,7 @@ class Fista {
   void begin() {
     auto& steps = program_.first;
     steps = steps_.weighted_rows("f");
+    if (best_) steps.push_back(BestIterate::at_zero(vectors_, parameters_.weighted ? "w" : ""));
     steps.push_back(A_.backproject("p", "tau"));
     append(steps, steps_.invert(1));
     append(steps, steps_.start(penalty_, parameters_.given_start));
@@ -81,8 +107,11 @@ class Fista {
                                  }));
     steps.push_back(steps_.voxels("penalised_momentum", {in("u"), inout("x"), inout("y")},
                                   {[](const Scalars& known) { return known.at("beta"); }}));
-    append(steps, look([order = order_, every = parameters_.certificate.every](const Scalars& known) {
-             return order->ends_every(every, known);
+    // one after the first pass, too, of a method that may diverge
+    append(steps,
+           look([order = order_, every = parameters_.certificate.every, first = may_diverge()](const Scalars& known) {
+             return order->ends_every(every, known) ||
+                    (first && order->pass(known) == 0 && order->ends_every(1, known));
            }));
   }
 
@@ -91,6 +120,7 @@ class Fista {
     std::vector<Step> steps{A_.project("x", "p"), vectors_.scale(views, 1, "p", "r"), steps_.residual(1, "r"),
                             A_.backproject("r", "f")};
     append(steps, certificate_.look(due, true));
+    if (best_) steps.push_back(best_->keep(vectors_));
     steps.push_back(vectors_.scale(slices, 1, "x", "u"));
     for (Step& step : steps) step.due = due;
     return steps;
@@ -105,12 +135,14 @@ class Fista {
   VectorSteps vectors_;
   PenalisedSteps steps_;
   Certificate certificate_;
+  std::optional<BestIterate> best_;
 };
 
 }  // namespace
 
 Program fista(const RayOperator& A, const ViewSubsets& subsets, const TvParameters& penalty,
               const FistaParameters& parameters) {
+  check_matched(A, subsets.count() > 1 ? "os-fista" : "fista");
   return Fista(A, subsets, penalty, parameters).program();
 }
 

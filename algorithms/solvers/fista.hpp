@@ -1,6 +1,7 @@
 // FISTA: penalised weighted least squares by accelerated gradient steps, as a program.
 #pragma once
 
+#include "algorithms/solvers/best_iterate.hpp"
 #include "algorithms/solvers/certificate.hpp"
 #include "algorithms/solvers/ray_operator.hpp"
 #include "algorithms/solvers/tv_term.hpp"
@@ -22,10 +23,11 @@ struct FistaParameters {
 ///   t^2)) / 2.
 /// With all views in each step the momentum restarts where <d (y - x+), x+ - x> > 0 (O'Donoghue & Candes 2015). With
 /// S > 1 subsets in bit-reversed order (Kim, Ramani & Fessler 2015) the first passes are faster, and the iterates end
-/// near the minimum, not at it; they may diverge with subsets of few views. The proximal operator is that many warm
-/// iterations of S-PDU.
+/// near the minimum, not at it. With subsets of few views they may diverge: then the run ends, and x is the one of the
+/// least objective that a look saw (BestIterate). The proximal operator is that many warm iterations of S-PDU.
 ///
-/// Inputs, output and order of views as spdhg(). Scalars: those of the certificate.
+/// Inputs, output and order of views as spdhg(). Scalars: those of the certificate; with subsets, of BestIterate, too.
+/// Throws InputError for an `A` that is not matched().
 Program fista(const RayOperator& A, const ViewSubsets& subsets, const TvParameters& penalty,
               const FistaParameters& parameters);
 

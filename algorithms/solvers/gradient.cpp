@@ -46,33 +46,44 @@ std::vector<Step> accelerated(const VectorSteps& vectors, const GradientParamete
 }  // namespace
 
 Program gradient(const RayOperator& A, const GradientParameters& parameters) {
+  check_matched(A, parameters.momentum ? "nesterov" : "gradient");
   check_iterations(parameters.iterations);
   check_bounds(parameters.bounds);
+  check_tolerance(parameters.tolerance);
   const bool weights = parameters.weights, momentum = parameters.momentum;
   Program program = A.program("gradient");
-  declare(program, {volume_array("x", Lifetime::output), volume_array("u", Lifetime::iteration),
+  declare(program, {volume_array("x", Lifetime::output), volume_array("u", Lifetime::state),  // A^T W (b - A y)
                     volume_array("1/d", Lifetime::state), projection_array("b", Lifetime::input),
-                    projection_array("r", Lifetime::state)});  // W (b - A y)
+                    projection_array("r", Lifetime::iteration)});
   if (weights) declare(program, {projection_array("w", Lifetime::input)});
   if (momentum)  // q is b - A x, of which b - A y follows
     declare(program, {volume_array("y", Lifetime::state), projection_array("q", Lifetime::state)});
   program.needs.iterations = parameters.iterations;
   program.scalars = {{"residual", 0}};
+  declare_gradient(program);
   if (momentum) program.scalars.insert({{"t", 1}, {"beta", 0}});
   const VectorSteps vectors(program);
   program.first = inverse_majoriser(A, vectors, weights);
+  if (parameters.from_start) append(program.first, gradient_at_zero(A, vectors, weights ? "w" : "", "u", "r"));
   append(program.first, begin_image(program, vectors, parameters.from_start, parameters.bounds));
   program.first.push_back(project_start(A, vectors, parameters.from_start, "r"));
   append(program.first, residual(vectors, weights));
   if (momentum) append(program.first, {vectors.scale(slices, 1, "x", "y"), vectors.scale(views, 1, "r", "q")});
   append(program.first, weigh(vectors, weights, "r"));
-  program.each = {A.backproject("r", "u")};
-  append(program.each, momentum ? accelerated(vectors, parameters)
-                                : std::vector<Step>{vectors.update(1, "u", "1/d", "x", parameters.bounds)});
+  append(program.first, first_gradient(A, vectors, parameters.from_start, "r", "u"));
+  program.each = momentum ? accelerated(vectors, parameters)
+                          : std::vector<Step>{vectors.update(1, "u", "1/d", "x", parameters.bounds)};
   program.each.push_back(A.project("x", "r"));
   append(program.each, residual(vectors, weights));
   if (momentum) program.each.push_back(vectors.extrapolate(views, beta, "r", "q"));
   append(program.each, weigh(vectors, weights, "r"));
+  append(program.each, gradient_step(A, vectors, "r", "u"));
+  if (momentum) {
+    program.last = {vectors.scale(views, 1, "q", "r")};
+    append(program.last, weigh(vectors, weights, "r"));
+    append(program.last, gradient_step(A, vectors, "r", "u"));
+  }
+  end_at_gradient(program, parameters.tolerance);
   return program;
 }
 

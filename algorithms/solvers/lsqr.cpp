@@ -42,6 +42,7 @@ Step norm_of_u(const VectorSteps& vectors, bool weights, const Told& told) {
 }  // namespace
 
 Program lsqr(const RayOperator& A, const LsqrParameters& parameters) {
+  check_matched(A, "lsqr");
   check_iterations(parameters.iterations);
   check_tolerance(parameters.tolerance);
   const bool weights = parameters.weights;
@@ -52,17 +53,19 @@ Program lsqr(const RayOperator& A, const LsqrParameters& parameters) {
                     projection_array("u", Lifetime::state), projection_array("q", Lifetime::iteration)});
   if (weights) declare(program, {projection_array("w", Lifetime::input)});
   program.needs.iterations = parameters.iterations;
-  for (const char* name :
-       {"alpha", "beta", "rho bar", "phi bar", "phi/rho", "theta/rho", "start", "residual", "gradient"})
+  for (const char* name : {"alpha", "beta", "rho bar", "phi bar", "phi/rho", "theta/rho", "residual"})
     program.scalars[name] = 0;
+  declare_gradient(program);
   const VectorSteps vectors(program);
-  const auto begun = [](double square, Scalars& known) {
+  const auto begun = [from_start = parameters.from_start](double square, Scalars& known) {
     known["alpha"] = std::sqrt(square) / (known["beta"] > 0 ? known["beta"] : 1);
     known["rho bar"] = known["alpha"];
     known["phi bar"] = known["residual"] = known["beta"];
-    known["start"] = known["gradient"] = std::sqrt(square);
+    known["gradient"] = std::sqrt(square);
+    if (!from_start) known["gradient at 0"] = known["gradient"];
   };
-  program.first = begin_image(program, vectors, parameters.from_start, {});
+  if (parameters.from_start) program.first = gradient_at_zero(A, vectors, weights ? "w" : "", "s", "q");
+  append(program.first, begin_image(program, vectors, parameters.from_start, {}));
   append(program.first, {project_start(A, vectors, parameters.from_start, "q"), vectors.scale(views, 1, "b", "u"),
                          vectors.combine(views, -1, "q", 1, "u"), norm_of_u(vectors, weights, keep_root("beta"))});
   append(program.first, back(A, vectors, weights));
@@ -79,9 +82,7 @@ Program lsqr(const RayOperator& A, const LsqrParameters& parameters) {
               slices, [](const Scalars& known) { return known.at("phi/rho"); }, "p", 1, "x"),
           vectors.combine(
               slices, inverse("alpha"), "v", [](const Scalars& known) { return -known.at("theta/rho"); }, "p")});
-  program.ends = [limit = parameters.tolerance](int, const Scalars& known) {
-    return known.at("gradient") <= limit * known.at("start");
-  };
+  end_at_gradient(program, parameters.tolerance);
   return program;
 }
 

@@ -12,6 +12,7 @@
 #include "algorithms/solvers/cgls.hpp"
 #include "algorithms/solvers/fista.hpp"
 #include "algorithms/solvers/gradient.hpp"
+#include "algorithms/solvers/iterative_fdk.hpp"
 #include "algorithms/solvers/landweber.hpp"
 #include "algorithms/solvers/lsqr.hpp"
 #include "algorithms/solvers/ml_tr.hpp"
@@ -73,7 +74,7 @@ Program make_ba_gmres(const RayOperator& A, const ViewSubsets&, const Parameters
   return ba_gmres(A, {p.passes, p.tolerance, given.start});
 }
 Program make_sirt(const RayOperator& A, const ViewSubsets&, const Parameters& p, const Given& given) {
-  return sirt(A, {p.passes, p.relaxation, bounds_of(p), given.start});
+  return sirt(A, {p.passes, p.relaxation, bounds_of(p), given.start, p.tolerance});
 }
 Program make_os_sart(const RayOperator& A, const ViewSubsets& subsets, const Parameters& p, const Given& given) {
   OsSartParameters parameters;
@@ -84,19 +85,22 @@ Program make_os_sart(const RayOperator& A, const ViewSubsets& subsets, const Par
   return os_sart(A, subsets, parameters);
 }
 Program make_cgls(const RayOperator& A, const ViewSubsets&, const Parameters& p, const Given& given) {
-  return cgls(A, {p.passes, p.tolerance, given.weights, given.start});
+  return cgls(A, {p.passes, p.tolerance, given.weights, given.start, p.precondition == Preconditioner::ramp});
 }
 Program make_lsqr(const RayOperator& A, const ViewSubsets&, const Parameters& p, const Given& given) {
   return lsqr(A, {p.passes, p.tolerance, given.weights, given.start});
 }
 Program make_landweber(const RayOperator& A, const ViewSubsets&, const Parameters& p, const Given& given) {
-  return landweber(A, {p.passes, p.relaxation, bounds_of(p), given.weights, given.start});
+  return landweber(A, {p.passes, p.relaxation, bounds_of(p), given.weights, given.start, p.tolerance});
 }
 Program make_gradient(const RayOperator& A, const ViewSubsets&, const Parameters& p, const Given& given) {
-  return gradient(A, {p.passes, false, false, bounds_of(p), given.weights, given.start});
+  return gradient(A, {p.passes, false, false, bounds_of(p), given.weights, given.start, p.tolerance});
 }
 Program make_nesterov(const RayOperator& A, const ViewSubsets&, const Parameters& p, const Given& given) {
-  return gradient(A, {p.passes, true, true, bounds_of(p), given.weights, given.start});
+  return gradient(A, {p.passes, true, true, bounds_of(p), given.weights, given.start, p.tolerance});
+}
+Program make_fdk(const RayOperator& A, const ViewSubsets&, const Parameters& p, const Given& given) {
+  return iterative_fdk(A, {p.passes, p.relaxation, bounds_of(p), given.start, p.tolerance});
 }
 Program make_mlem(const RayOperator& A, const ViewSubsets&, const Parameters& p, const Given& given) {
   return mlem(A, {p.passes, given.start});
@@ -110,35 +114,43 @@ Program make_ml_tr(const RayOperator& A, const ViewSubsets&, const Parameters& p
 
 constexpr bool yes = true, no = false;
 
-// name, about, passes, and what it takes: weights, start, bounds, relaxation, tolerance, subsets, penalty, fast,
-// voxel-driven back-projection
+// name, about, passes, and what it takes: weights, start, bounds, relaxation, tolerance, subsets, penalty, fast
+// projections, voxel-driven back-projection, preconditioner, FDK
 constexpr SolverMethod methods[] = {
     {"spdhg", "weighted least squares with total variation and bounds, to the minimum with a certificate", 30,  //
-     yes, yes, yes, no, no, yes, yes, yes, no, make_spdhg},
-    {"fista", "the same objective by accelerated gradient steps", 100, yes, yes, yes, no, no, no, yes, yes, no,
-     make_fista},
+     yes, yes, yes, no, no, yes, yes, yes, no, no, no, make_spdhg},
+    {"fista", "the same objective by accelerated gradient steps", 100,  //
+     yes, yes, yes, no, no, no, yes, yes, no, no, no, make_fista},
     {"os-fista", "the same by ordered subsets: fast at first, ends near the minimum", 20,  //
-     yes, yes, yes, no, no, yes, yes, yes, no, make_os_fista},
+     yes, yes, yes, no, no, yes, yes, yes, no, no, no, make_os_fista},
     {"pdhg", "the same objective by plain primal-dual iterations, to compare with", 300,  //
-     yes, yes, yes, no, no, no, yes, yes, no, make_pdhg},
+     yes, yes, yes, no, no, no, yes, yes, no, no, no, make_pdhg},
     {"cgls", "conjugate gradients for least squares; noise comes back with more passes", 12,  //
-     yes, yes, no, no, yes, no, no, no, no, make_cgls},
-    {"lsqr", "the same by bidiagonalisation, as a check", 12, yes, yes, no, no, yes, no, no, no, no, make_lsqr},
+     yes, yes, no, no, yes, no, no, no, no, yes, no, make_cgls},
+    {"lsqr", "the same by bidiagonalisation, as a check", 12,  //
+     yes, yes, no, no, yes, no, no, no, no, no, no, make_lsqr},
     {"ba-gmres", "least squares with voxel-driven back-projection; keeps a volume for each pass", 10,  //
-     no, yes, no, no, yes, no, no, yes, yes, make_ba_gmres},
-    {"sirt", "simultaneous iterative reconstruction, robust and slow", 100, no, yes, yes, yes, no, no, no, no, no,
-     make_sirt},
-    {"os-sart", "SART by ordered subsets: fast at first, ends in a limit cycle", 10,  //
-     no, yes, yes, yes, no, yes, no, no, no, make_os_sart},
+     no, yes, no, no, yes, no, no, yes, yes, no, no, make_ba_gmres},
+    {"fdk", "iterative FDK: FDK of the residual is added again and again", 5,  //
+     no, yes, yes, yes, yes, no, no, no, no, no, yes, make_fdk},
+    {"sirt", "simultaneous iterative reconstruction, robust and slow", 100,  //
+     no, yes, yes, yes, yes, no, no, no, no, no, no, make_sirt},
+    {"sart", "the same view by view: fast at first, ends in a limit cycle", 5,  //
+     no, yes, yes, yes, no, no, no, no, no, no, no, make_os_sart},
+    {"os-sart", "the same by ordered subsets", 10,  //
+     no, yes, yes, yes, no, yes, no, no, no, no, no, make_os_sart},
     {"asd-pocs", "SART with steps that lower the total variation; its result depends on all its parameters", 50,  //
-     no, yes, yes, yes, no, yes, no, no, no, make_asd_pocs},
-    {"landweber", "gradient descent with one step length", 200, yes, yes, yes, yes, no, no, no, no, no, make_landweber},
+     no, yes, yes, yes, no, yes, no, no, no, no, no, make_asd_pocs},
+    {"landweber", "gradient descent with one step length", 200,  //
+     yes, yes, yes, yes, yes, no, no, no, no, no, no, make_landweber},
     {"gradient", "gradient descent with a step length for each voxel", 100,  //
-     yes, yes, yes, no, no, no, no, no, no, make_gradient},
-    {"nesterov", "the same with momentum and restarts", 50, yes, yes, yes, no, no, no, no, no, no, make_nesterov},
-    {"mlem", "maximum likelihood of emissions", 50, no, yes, no, no, no, no, no, no, no, make_mlem},
-    {"osem", "the same by ordered subsets", 10, no, yes, no, no, no, yes, no, no, no, make_osem},
-    {"ml-tr", "maximum likelihood of transmissions", 50, no, yes, yes, yes, no, no, no, no, no, make_ml_tr},
+     yes, yes, yes, no, yes, no, no, no, no, no, no, make_gradient},
+    {"nesterov", "the same with momentum and restarts", 50,  //
+     yes, yes, yes, no, yes, no, no, no, no, no, no, make_nesterov},
+    {"mlem", "maximum likelihood of emissions", 50, no, yes, no, no, no, no, no, no, no, no, no, make_mlem},
+    {"osem", "the same by ordered subsets", 10, no, yes, no, no, no, yes, no, no, no, no, no, make_osem},
+    {"ml-tr", "maximum likelihood of transmissions", 50,  //
+     no, yes, yes, yes, no, no, no, no, no, no, no, make_ml_tr},
 };
 
 // "one of: ..." of the methods with a property.
@@ -197,6 +209,7 @@ void check_parameters(const ReconstructionParameters& p, const GivenInputs& give
   require_taken(method, &Method::bounds, penalty.boxed(), "a bound of the voxels (`minimum`, `maximum`)");
   require_taken(method, &Method::relaxation, p.relaxation != defaults.relaxation, "`relaxation`");
   require_taken(method, &Method::tolerance, p.tolerance != defaults.tolerance, "`tolerance`");
+  require_taken(method, &Method::precondition, p.precondition != defaults.precondition, "`precondition`");
   require_taken(method, &Method::subsets, p.subsets != 0, "`subsets`");
   require_taken(method, &Method::penalty, p.lambda != 0 || penalty.variation != plain.variation || penalty.guided,
                 "a penalty (`lambda`, `variation`, `reference`)");
@@ -205,8 +218,33 @@ void check_parameters(const ReconstructionParameters& p, const GivenInputs& give
   if (method.penalty) check_penalty(p);
 }
 
+const std::vector<std::string>& preconditioner_names() {
+  static const std::vector<std::string> names{"none", "ramp"};
+  return names;
+}
+
+Preconditioner preconditioner_from_name(const std::string& name) {
+  if (name == "none") return Preconditioner::none;
+  if (name == "ramp") return Preconditioner::ramp;
+  throw InputError({.what = "`precondition`",
+                    .found = '"' + name + '"',
+                    .expected = fmt::format("one of: {}", fmt::join(preconditioner_names(), ", "))});
+}
+
+int pass_count(const ReconstructionParameters& p) {
+  constexpr int preconditioned = 5;  // from FDK as good as 20 without
+  if (p.passes != 0) return p.passes;
+  return p.precondition == Preconditioner::ramp ? preconditioned : solver_method(p.method).passes;
+}
+
+bool begins_with_fdk(const ReconstructionParameters& p) {
+  const SolverMethod& method = solver_method(p.method);
+  return method.penalty || method.fdk || p.precondition == Preconditioner::ramp;
+}
+
 int subset_count(const ReconstructionParameters& p, std::size_t views) {
   const SolverMethod& method = solver_method(p.method);
+  if (p.method == "sart") return static_cast<int>(views);
   if (!method.subsets) return 1;
   if (p.subsets != 0) return p.subsets;
   const auto count = static_cast<int>(views);

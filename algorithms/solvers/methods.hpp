@@ -15,6 +15,13 @@ namespace halocline {
 
 class RayOperator;
 
+/// What search directions are made of: the gradient, or the ramp filter of its slices (RampFilter).
+enum class Preconditioner { none, ramp };
+/// "none", "ramp".
+const std::vector<std::string>& preconditioner_names();
+/// Throws InputError (`precondition`) that lists the names.
+Preconditioner preconditioner_from_name(const std::string& name);
+
 /// Parameters of all methods; each takes what SolverMethod says, and refuses the others.
 struct ReconstructionParameters {
   std::string method = "spdhg";  ///< of reconstruction_methods()
@@ -24,8 +31,9 @@ struct ReconstructionParameters {
   /// GPUs. What is told of the result goes by the exact projector.
   bool hardware_interpolation = false;
   double relaxation = 1;  ///< between 0 and 2
-  double tolerance = 0;   ///< ends where the gradient has become so small a part of the first; 0: never
-  int subsets = 0;        ///< of the views; 0: the method's choice
+  double tolerance = 0;   ///< ends where ||A^T W (b - A x)|| is so small a part of ||A^T W b||; 0: never
+  Preconditioner precondition = Preconditioner::none;
+  int subsets = 0;  ///< of the views; 0: the method's choice
   std::uint64_t seed = 1;
   double lambda = 0;  ///< of the penalty; in mm where the data term has no unit (weights: inverse variances)
   /// Of the penalty, and the bounds of the voxels (minimum, maximum) for all methods that have any.
@@ -46,6 +54,8 @@ struct SolverMethod {
   bool weights, start, bounds, relaxation, tolerance, subsets, penalty;
   bool fast;          ///< hardware_interpolation
   bool voxel_driven;  ///< its back-projection is no adjoint
+  bool precondition;
+  bool fdk;  ///< FDK stands for its back-projection
   Program (*program)(const RayOperator& A, const ViewSubsets& subsets, const ReconstructionParameters& parameters,
                      const GivenInputs& given);
 };
@@ -59,8 +69,13 @@ std::vector<std::string> reconstruction_methods();
 /// methods that do).
 void check_parameters(const ReconstructionParameters& parameters, const GivenInputs& given);
 
+/// `passes`, or for 0 what the method takes.
+int pass_count(const ReconstructionParameters& parameters);
+/// Whether the method is at its best from the image of FDK, rather than from 0.
+bool begins_with_fdk(const ReconstructionParameters& parameters);
+
 /// `subsets`, or for 0 what the method takes: views / 4 up to 60 of spdhg, about 10 of methods that end in a limit
-/// cycle.
+/// cycle, each view one of sart.
 int subset_count(const ReconstructionParameters& parameters, std::size_t views);
 
 }  // namespace halocline

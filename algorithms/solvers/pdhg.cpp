@@ -19,6 +19,7 @@ double dual_step(const Scalars& known, double norm2) {
 }  // namespace
 
 Program pdhg(const RayOperator& A, const TvParameters& penalty, const PdhgParameters& parameters) {
+  check_matched(A, "pdhg");
   const bool weighted = parameters.weighted;
   Program program = A.program("pdhg");
   PenalisedSteps::declare(program, weighted, parameters.given_start);

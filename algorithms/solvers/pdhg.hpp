@@ -17,7 +17,7 @@ struct PdhgParameters {
 /// min_x 1/2 sum_j w_j ((A x)_j - b_j)^2 + lambda TV(x) over minimum <= x <= maximum (Chambolle & Pock 2011, with the
 /// diagonal steps of Pock & Chambolle 2011): sigma = eta w of the rays, sigma_D of the differences, tau = 0.99 / (eta d
 /// + sigma_D ||D||^2) with d = A^T W A 1 and sigma_D ||D||^2 = eta mean(d). What others use; to compare with. Inputs
-/// and output as spdhg(), views in any order. Scalars: those of the certificate.
+/// and output as spdhg(), views in any order. Scalars: those of the certificate. Throws as spdhg() does.
 Program pdhg(const RayOperator& A, const TvParameters& penalty, const PdhgParameters& parameters);
 
 }  // namespace halocline

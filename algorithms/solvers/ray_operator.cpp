@@ -3,12 +3,25 @@
 #include <algorithm>
 #include <utility>
 
+#include "algorithms/fdk/fdk.hpp"
 #include "algorithms/projectors/backprojection.hpp"
 #include "algorithms/projectors/slice_backprojection.hpp"
 #include "scheduling/planning/cost.hpp"
 
 namespace halocline {
 namespace {
+
+// FDK whose filter and back-projection work on the program's stack: on rows as they are measured, through buffers.
+std::shared_ptr<const BackprojectionMethod> fdk_of(const Geometry& geometry, const Grid& projections,
+                                                   const Grid& volume, FdkParameters parameters,
+                                                   std::span<const DeviceModel> devices) {
+  check_fdk(geometry, projections, volume, "the projections", "the geometry", parameters.redundancy);
+  parameters.upright_rows = false;
+  parameters.hardware_interpolation = false;
+  std::vector<DeviceModel> plain(devices.begin(), devices.end());
+  for (DeviceModel& device : plain) device.choices[exact_form_choice] = quads_form;
+  return std::make_shared<Fdk>(geometry, projections, volume, parameters, plain);
+}
 
 // Names of a method's own arrays, and those that they get in the program beside the other method's.
 std::map<std::string, std::string> own_names(const Requirements& needs, const std::string& prefix,
@@ -46,6 +59,7 @@ void add_start(Program& program, const auto& method, const std::string& prefix) 
 RayOperator::RayOperator(const Geometry& geometry, const Grid& volume, const Grid& projections, Projector projector,
                          std::span<const DeviceModel> devices, const RayOperatorForms& forms)
     : volume_(volume), projections_(projections) {
+  matched_ = !forms.fdk && !forms.voxel_driven && forms.backprojector.value_or(projector) == projector;
   const bool gpu = !std::all_of(devices.begin(), devices.end(), [](const DeviceModel& device) { return device.cpu; });
   ProjectionParameters parameters;
   parameters.projector = projector;
@@ -54,7 +68,10 @@ RayOperator::RayOperator(const Geometry& geometry, const Grid& volume, const Gri
   forward_ = std::make_shared<RayProjection>(geometry, volume, projections, parameters);
   parameters.hardware_interpolation = forms.hardware_interpolation;
   if (forms.hardware_interpolation) fast_ = std::make_shared<RayProjection>(geometry, volume, projections, parameters);
-  if (forms.voxel_driven) {
+  if (forms.fdk) {
+    adjoint_ = fdk_of(geometry, projections, volume, *forms.fdk, devices);
+    all_rows_ = geometry.radius_cylindrical_detector > 0;  // those of the plane that is filtered on are others
+  } else if (forms.voxel_driven) {
     VoxelDriven::Options options;
     options.hardware_interpolation = forms.hardware_interpolation;
     options.cpu = !gpu;
@@ -87,7 +104,7 @@ Program RayOperator::program(const std::string& name, int largest_subset) const 
   add_start(program, adjoint_, label_ + adjoint_prefix);
   if (largest_subset > 0 && static_cast<std::size_t>(largest_subset) < forward.stack[2])
     program.needs.largest_part = program.needs.preferred_batch = largest_subset;
-  program.detector_rows = adjoint_->requirements().detector_rows;
+  if (!all_rows_) program.detector_rows = adjoint_->requirements().detector_rows;
   return program;
 }
 

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "algorithms/fdk/fdk_parameters.hpp"
 #include "algorithms/projectors/projector.hpp"
 #include "scheduling/planning/program.hpp"
 
@@ -15,14 +16,15 @@ namespace halocline {
 struct RayOperatorForms {
   /// The adjoint of another projector stands for A^T, for solvers that allow it (ba_gmres()).
   std::optional<Projector> backprojector = std::nullopt;
-  bool voxel_driven = false;            ///< unweighted voxel-driven back-projection stands for A^T
-  bool hardware_interpolation = false;  ///< of that, and of project_fast()
+  bool voxel_driven = false;                        ///< unweighted voxel-driven back-projection stands for A^T
+  std::optional<FdkParameters> fdk = std::nullopt;  ///< FDK of all views stands for A^T (iterative_fdk())
+  bool hardware_interpolation = false;              ///< of that, and of project_fast()
 };
 
 class RayOperator {
  public:
   /// Line integrals of `volume` on the stack `projections` (u, v, view) and their exact adjoint, in the form for these
-  /// devices. Throws as project() does.
+  /// devices. Throws as project() does, and with `fdk` as check_fdk() does.
   RayOperator(const Geometry& geometry, const Grid& volume, const Grid& projections, Projector projector,
               std::span<const DeviceModel> devices, const RayOperatorForms& forms = {});
 
@@ -39,6 +41,8 @@ class RayOperator {
   /// The same where 1e-3 of a weight does not matter: for steps of solvers that converge for all that, but not for what
   /// is told of their result.
   Step project_fast(const std::string& from, const std::string& to) const;
+  /// Whether what stands for A^T is A^T.
+  bool matched() const { return matched_; }
   /// to = A^T from, or what stands for it.
   Step backproject(const std::string& from, const std::string& to) const;
 
@@ -47,6 +51,8 @@ class RayOperator {
   std::string label_;
   std::shared_ptr<const RayProjection> forward_, fast_;  // fast_: nullptr where they are the same
   std::shared_ptr<const BackprojectionMethod> adjoint_;
+  bool matched_ = true;
+  bool all_rows_ = false;  // of the detector are needed for every slab
 };
 
 }  // namespace halocline

@@ -6,8 +6,9 @@
 #include <cmath>
 #include <limits>
 #include <list>
-#include <mutex>
+#include <optional>
 
+#include "algorithms/fdk/row_filter.hpp"
 #include "algorithms/solvers/ray_operator.hpp"
 #include "algorithms/validation/check_input.hpp"
 #include "host/error.hpp"
@@ -26,6 +27,11 @@ double value_of(const Scalars& scalars, const char* name) {
   return found == scalars.end() || !std::isfinite(found->second) ? unknown : found->second;
 }
 
+double normal_residual_of(const Scalars& known) {
+  const double at_zero = value_of(known, "gradient at 0");
+  return at_zero > 0 ? value_of(known, "gradient") / at_zero : unknown;
+}
+
 // What is the same for every device.
 struct Work {
   Work(const Grid& projections, const Geometry& scan, const Grid& grid, ReconstructionParameters given_parameters,
@@ -33,16 +39,22 @@ struct Work {
       : parameters(std::move(given_parameters)), given(inputs), stack(projections), volume(grid) {
     check_parameters(parameters, given);
     check_projection_grids(scan, volume, stack);
-    if (parameters.passes == 0) parameters.passes = solver_method(parameters.method).passes;
+    parameters.passes = pass_count(parameters);
     subsets = ViewSubsets(static_cast<int>(scan.views.size()), subset_count(parameters, scan.views.size()));
     geometry = subsets.sorted(scan);
   }
 
-  Program program(const std::vector<DeviceModel>& devices) const {
+  // rows: FdkParameters::longest_local_rows.
+  Program program(const std::vector<DeviceModel>& devices, std::optional<std::size_t> rows = std::nullopt) const {
     const SolverMethod& method = solver_method(parameters.method);
     RayOperatorForms forms;
     forms.voxel_driven = method.voxel_driven;
     forms.hardware_interpolation = parameters.hardware_interpolation;
+    if (method.fdk) {
+      forms.fdk.emplace();
+      forms.fdk->redundancy.allow_incomplete_arc = true;  // what FDK gets wrong is corrected
+      forms.fdk->longest_local_rows = rows;
+    }
     const RayOperator A(geometry, volume, stack, parameters.projector, devices, forms);
     Program result = method.program(A, subsets, parameters, given);
     result.note = [](const Scalars& known) {
@@ -121,6 +133,7 @@ class Recorder {
     if (certified ? looked != done - 1 && !(last && looked == done) : done % subsets_ != 0 && !last) return;
     ReconstructionRecord now{static_cast<double>(done) / subsets_,
                              value_of(known, "residual"),
+                             normal_residual_of(known),
                              value_of(known, "primal"),
                              value_of(known, "dual"),
                              value_of(known, "gap"),
@@ -173,7 +186,9 @@ ReconstructionResult reconstruct(const ReconstructionInputs& inputs, const Geome
   result.subsets = work.subsets.count();
   const Recorder recorder(result.history, result.subsets);
   const auto program_for = [&](const std::vector<Device>& used) {
-    Program program = work.program(device_models(used));
+    const bool filters = solver_method(parameters.method).fdk;
+    Program program = work.program(device_models(used),
+                                   filters ? std::optional<std::size_t>(longest_local_rows(used)) : std::nullopt);
     program.ends = [&recorder, ends = program.ends](int done, const Scalars& known) {
       recorder.note(done, known, false);
       return ends && ends(done, known);
@@ -187,6 +202,8 @@ ReconstructionResult reconstruct(const ReconstructionInputs& inputs, const Geome
   recorder.note(result.run.iterations, result.run.scalars, true);
   if (!result.history.empty()) result.residual = result.history.back().residual;
   result.maximum = value_of(result.run.scalars, "maximum");
+  result.diverged = value_of(result.run.scalars, "diverged") > 0;
+  if (result.diverged) result.best_after = std::floor(result.run.scalars.at("least at") / result.subsets);
   return result;
 }
 

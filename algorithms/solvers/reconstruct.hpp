@@ -24,6 +24,9 @@ struct ReconstructionInputs {
 struct ReconstructionRecord {
   double passes = 0;
   double residual;  ///< ||b - A x||, weighted if there are weights
+  /// ||A^T W (b - A x)|| / ||A^T W b||, 0 at the minimum of least squares: W the weights of the rays, of sirt 1 / (A
+  /// 1). Of methods that have something else for A^T, it stands for it.
+  double normal_residual;
   double primal, dual, gap, relative_gap;
 };
 
@@ -34,13 +37,15 @@ struct ReconstructionResult {
   double projections = 0;  ///< the same norm of b
   double rays = 0;         ///< with a weight above 0
   double maximum = 0;      ///< that the certificate is for
+  bool diverged = false;   ///< `output` is then the best image that was seen
+  double best_after = 0;   ///< passes
   std::vector<ReconstructionRecord> history;
 };
 
 /// By the method, to `output` (the inverse of the projections' unit of length). Voxels' parts of the duality gap go to
 /// `gap_map` if it is not nullptr. Bitwise identical for any number of slabs and devices. Throws InputError as
-/// project() does, as check_parameters() does, for weights of another size, negative, not finite or all zero,
-/// PlanError, ClError, BuildError, Interrupted.
+/// project() and check_parameters() do, with method "fdk" as check_fdk() does, for weights of another size, negative,
+/// not finite or all zero, PlanError, ClError, BuildError, Interrupted.
 ReconstructionResult reconstruct(const ReconstructionInputs& inputs, const Geometry& geometry, VolumeSink& output,
                                  ReconstructionParameters parameters, const std::vector<Device>& devices,
                                  const RunOptions& options = {}, VolumeSink* gap_map = nullptr);

@@ -67,6 +67,38 @@ std::vector<Step> residual(const VectorSteps& vectors, bool weights) {
                                                            : vectors.dot(views, "r", "r", keep_root("residual"))};
 }
 
+void declare_gradient(Program& program) {
+  program.scalars["gradient"] = program.scalars["gradient at 0"] = 0;
+}
+
+std::vector<Step> gradient_at_zero(const RayOperator& A, const VectorSteps& vectors, const std::string& w,
+                                   const std::string& u, const std::string& r) {
+  std::vector<Step> steps{vectors.scale(views, 1, "b", r)};
+  if (!w.empty()) steps.push_back(vectors.multiply(views, w, r));
+  append(steps, {A.backproject(r, u), vectors.dot(slices, u, u, keep_root("gradient at 0"))});
+  return steps;
+}
+
+std::vector<Step> gradient_step(const RayOperator& A, const VectorSteps& vectors, const std::string& r,
+                                const std::string& u) {
+  return {A.backproject(r, u), vectors.dot(slices, u, u, keep_root("gradient"))};
+}
+
+std::vector<Step> first_gradient(const RayOperator& A, const VectorSteps& vectors, bool from_start,
+                                 const std::string& r, const std::string& u) {
+  const auto told = [from_start](double square, Scalars& known) {
+    known["gradient"] = std::sqrt(square);
+    if (!from_start) known["gradient at 0"] = known["gradient"];
+  };
+  return {A.backproject(r, u), vectors.dot(slices, u, u, told)};
+}
+
+void end_at_gradient(Program& program, double tolerance) {
+  program.ends = [tolerance](int, const Scalars& known) {
+    return known.at("gradient") <= tolerance * known.at("gradient at 0");
+  };
+}
+
 std::vector<Step> operator_norm(const RayOperator& A, const VectorSteps& vectors, bool weights, const std::string& u,
                                 const std::string& r) {
   const auto inverse = [](const Scalars& known) { return ratio(1, known.at("norm")); };
@@ -77,6 +109,14 @@ std::vector<Step> operator_norm(const RayOperator& A, const VectorSteps& vectors
     append(steps, {A.backproject(r, u), vectors.dot(slices, u, u, keep_root("norm"))});
   }
   return steps;
+}
+
+void check_matched(const RayOperator& A, const char* method) {
+  if (!A.matched())
+    throw InputError({.what = fmt::format("the back-projection for {}", method),
+                      .found = "another one than the projector's adjoint",
+                      .expected = "the exact adjoint, without which it does not converge",
+                      .remedy = "leave RayOperatorForms as they are, or take ba_gmres()"});
 }
 
 void check_iterations(int iterations, const char* name) {

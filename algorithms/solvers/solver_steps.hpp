@@ -38,6 +38,21 @@ std::vector<Step> residual(const VectorSteps& vectors, bool weights);
 /// y = W y, of projections; no step without weights.
 std::vector<Step> weigh(const VectorSteps& vectors, bool weights, const std::string& y);
 
+/// The normal equations A^T W (b - A x) = 0: the scalars "gradient", the norm of their left side, and
+/// "gradient at 0", the same at x = 0.
+void declare_gradient(Program& program);
+/// "gradient at 0" becomes ||A^T W b||. Works in the volume `u` and the projections `r`; `w` is empty without weights.
+std::vector<Step> gradient_at_zero(const RayOperator& A, const VectorSteps& vectors, const std::string& w,
+                                   const std::string& u, const std::string& r);
+/// u = A^T r, and "gradient" its norm: r is W (b - A x).
+std::vector<Step> gradient_step(const RayOperator& A, const VectorSteps& vectors, const std::string& r,
+                                const std::string& u);
+/// The same of the start. From x = 0 it is "gradient at 0", too; with `from_start` gradient_at_zero() comes before.
+std::vector<Step> first_gradient(const RayOperator& A, const VectorSteps& vectors, bool from_start,
+                                 const std::string& r, const std::string& u);
+/// The program ends where "gradient" <= tolerance times "gradient at 0".
+void end_at_gradient(Program& program, double tolerance);
+
 /// The scalar "norm" becomes ||A||^2_W, the largest eigenvalue of A^T W A, by 20 power steps from a volume of ones: at
 /// most the exact value, and where weights of rays are not negative mostly within 1 % of it. Works in the volume `u`
 /// and the projections `r`.
@@ -47,6 +62,8 @@ std::vector<Step> operator_norm(const RayOperator& A, const VectorSteps& vectors
 /// The scalar "norm" times this is safely no less than the exact value.
 inline constexpr double norm_margin = 1.05;
 
+/// Throws InputError unless the back-projection is the exact adjoint of the projection, which `method` takes it for.
+void check_matched(const RayOperator& A, const char* method);
 /// These throw InputError that names the parameter.
 void check_iterations(int iterations, const char* name = "`iterations`");
 void check_relaxation(double relaxation);         ///< between 0 and 2

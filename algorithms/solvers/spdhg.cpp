@@ -137,6 +137,7 @@ class Spdhg {
 
 Program spdhg(const RayOperator& A, const ViewSubsets& subsets, const TvParameters& penalty,
               const SpdhgParameters& parameters) {
+  check_matched(A, "spdhg");
   return Spdhg(A, subsets, penalty, parameters).program();
 }
 

@@ -26,7 +26,7 @@ struct SpdhgParameters {
 ///
 /// A is that of the geometry sorted by subset, b and w are sorted likewise (SortedViews). An iteration of the program
 /// is a subset. Inputs: projections "b", with weights "w" (not negative), the volume "x" if it is given; output: volume
-/// "x". Scalars: those of the certificate.
+/// "x". Scalars: those of the certificate. Throws InputError for an `A` that is not matched().
 Program spdhg(const RayOperator& A, const ViewSubsets& subsets, const TvParameters& penalty,
               const SpdhgParameters& parameters);
 

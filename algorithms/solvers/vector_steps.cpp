@@ -72,6 +72,10 @@ Step VectorSteps::multiply(Domain over, const std::string& x, const std::string&
   return elementwise(over, {vectors, "vectors_multiply", ""}, {in(x), inout(y)}, {});
 }
 
+Step VectorSteps::choose(Domain over, Factor condition, const std::string& x, const std::string& y) const {
+  return elementwise(over, {vectors, "vectors_choose", ""}, {in(x), inout(y)}, {std::move(condition)});
+}
+
 Step VectorSteps::clamp(const Bounds& bounds, const std::string& x) const {
   return elementwise(Domain::slices, {vectors, "vectors_clamp", ""}, {inout(x)}, {bounds.minimum, bounds.maximum});
 }

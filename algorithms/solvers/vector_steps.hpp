@@ -42,8 +42,10 @@ class VectorSteps {
   Step scale(Domain over, Factor a, const std::string& y) const;                                    ///< y = a y
   Step combine(Domain over, Factor a, const std::string& x, Factor b, const std::string& y) const;  ///< y = a x + b y
   Step multiply(Domain over, const std::string& x, const std::string& y) const;                     ///< y = x y
-  Step reciprocal(Domain over, const std::string& y) const;                                         ///< 1 / y, or 0
-  Step residual(const std::string& b, const std::string& w, const std::string& r) const;            ///< r = (b - r) w
+  /// y = x where `condition` is above 0, else y as it is.
+  Step choose(Domain over, Factor condition, const std::string& x, const std::string& y) const;
+  Step reciprocal(Domain over, const std::string& y) const;                               ///< 1 / y, or 0
+  Step residual(const std::string& b, const std::string& w, const std::string& r) const;  ///< r = (b - r) w
   /// x, of volumes, each voxel put into these bounds.
   Step clamp(const Bounds& bounds, const std::string& x) const;
   /// x + a u w, of volumes, put into these bounds.

@@ -83,10 +83,11 @@ Volume chosen_weights(Job& job, const ReconstructCommand& command, const Reconst
 }
 
 // Nothing where the scan is not one for FDK: then the method begins by itself.
-std::optional<Volume> fdk_start(Job& job, const ReconstructWork& work, const Volume& projections) {
+std::optional<Volume> fdk_start(Job& job, const ReconstructWork& work, const Volume& projections, bool any_arc) {
   try {
     FdkParameters parameters;
     parameters.tell = false;
+    parameters.redundancy.allow_incomplete_arc = any_arc;
     check_fdk(work.geometry, work.stack, work.grid, "the projections", "the geometry", parameters.redundancy);
     return job.timed("fdk",
                      [&] { return fdk(projections, work.geometry, work.grid, parameters, job.devices()).output; });
@@ -116,6 +117,7 @@ ReconstructWork look_at_inputs(Job& job, ReconstructCommand& command) {
   check_projections(work.stack, command.input_name(), work.geometry, command.geometry_name(),
                     DetectorShape::flat_or_cylinder);
   require_seen(work.grid, "the volume", work.stack, command.input_name(), work.geometry);
+  warn_of_unseen(work.grid, "the volume", work.stack, work.geometry);
   if (!command.weights.empty())
     require_size(job.input_image("--weights", command.weights).grid, work.chosen.whole ? work.stack : work.chosen.file,
                  "--weights", command.weights, "the projections");
@@ -140,7 +142,7 @@ ReconstructVolumes::ReconstructVolumes(Job& job, const ReconstructCommand& comma
                                  command.electronic);
   const std::string start = command.start();
   if (start == "fdk")
-    start_ = fdk_start(job, work, projections_);
+    start_ = fdk_start(job, work, projections_, solver_method(command.parameters.method).fdk);
   else if (is_file(start))
     start_ = job.read(start);
   if (!command.penalty.reference.empty()) reference_ = job.read(command.penalty.reference);

@@ -17,7 +17,7 @@ class App;
 namespace halocline {
 
 struct ReconstructCommand {
-  std::string input, geometry, output, projector = "joseph", interpolation = "exact";
+  std::string input, geometry, output, projector = "joseph", interpolation = "exact", precondition = "none";
   ProjectionOptions projections;
   bool counts = false;
   CountsArguments counts_arguments;
@@ -43,7 +43,7 @@ struct ReconstructCommand {
   std::string geometry_name() const { return "'" + geometry + "'"; }
   bool penalised() const { return solver_method(parameters.method).penalty; }
   /// Where the image begins: fdk, zero or a path.
-  std::string start() const { return !init.empty() ? init : penalised() ? "fdk" : "zero"; }
+  std::string start() const { return !init.empty() ? init : begins_with_fdk(parameters) ? "fdk" : "zero"; }
   /// Whether rays get weights, of whatever source.
   bool weighted() const;
 };

@@ -13,8 +13,9 @@ namespace halocline {
 namespace {
 
 // "gap" of penalised methods, "tolerance" of others.
-std::string what_ended(StoppedBy by, bool penalised) {
-  switch (by) {
+std::string what_ended(const ReconstructionResult& result, bool penalised) {
+  if (result.diverged) return "divergence";
+  switch (result.run.stopped_by) {
     case StoppedBy::interrupt:
       return "interrupt";
     case StoppedBy::time:
@@ -29,6 +30,7 @@ std::string what_ended(StoppedBy by, bool penalised) {
 
 nlohmann::json record_json(const ReconstructionRecord& record, bool penalised) {
   nlohmann::json result{{"passes", record.passes}, {"residual", record.residual}};
+  if (!std::isnan(record.normal_residual)) result["normal_residual"] = record.normal_residual;
   if (penalised)
     result.update({{"primal", record.primal}, {"dual", record.dual}, {"relative_gap", record.relative_gap}});
   return result;
@@ -40,14 +42,43 @@ double noise_bound(const ReconstructionResult& result) {
 }
 
 std::string quality(const ReconstructCommand& command, const ReconstructionResult& result) {
-  if (!command.penalised())
-    return fmt::format("relative residual {:.3g}", result.projections > 0 ? result.residual / result.projections : 0);
+  if (!command.penalised()) {
+    const double normal = result.history.empty() ? std::nan("") : result.history.back().normal_residual;
+    return fmt::format("relative residual {:.3g}", result.projections > 0 ? result.residual / result.projections : 0) +
+           (std::isnan(normal) ? std::string() : fmt::format(", normal residual {:.2g}", normal));
+  }
   const ReconstructionRecord& last = result.history.back();
   std::string text =
       fmt::format("objective {:.8g}, at most {:.2g} % above its minimum over [{:g}, {:.3g}]", last.primal,
                   100 * last.relative_gap, std::max(0.0, command.parameters.regulariser.minimum), result.maximum);
   if (command.weighted()) text += fmt::format(", projections within {:.2g} of the noise", noise_bound(result));
   return text;
+}
+
+void warn_of_divergence(const ReconstructCommand& command, const ReconstructWork& work,
+                        const ReconstructionResult& result) {
+  spdlog::warn(
+      "{} diverged after {:.3g} passes with {} subsets of {}: '{}' is the image after {:g} passes, the best that was "
+      "seen. Take fewer --subsets, or --method spdhg, which converges with any number",
+      command.parameters.method, passes_of(result), result.subsets, views_text(work.stack.size[2]), command.output,
+      result.best_after);
+}
+
+// A model that does not suit the data: the certificate holds for images within the bounds alone.
+void warn_of_misfit(const ReconstructCommand& command, const ReconstructionResult& result) {
+  constexpr double too_much = 2;  // chi2
+  constexpr double apart = 0.1;   // relative residual
+  constexpr const char* causes =
+      "a bound (--minimum, --maximum), --lambda, the weights or the geometry do not suit them, and the certificate "
+      "holds "
+      "for images within the bounds alone";
+  const double chi2 = result.residual * result.residual / result.rays;
+  const double relative = result.projections > 0 ? result.residual / result.projections : 0;
+  if (command.weighted() && chi2 > too_much)
+    spdlog::warn("the projections are met to {:.3g} times their noise only (chi2 {:.3g}): {}", std::sqrt(chi2), chi2,
+                 causes);
+  else if (!command.weighted() && std::isfinite(command.parameters.regulariser.maximum) && relative > apart)
+    spdlog::warn("the projections are met to {:.2g} % only: {}", 100 * relative, causes);
 }
 
 GreyImage plot(const ReconstructCommand& command, const ReconstructionResult& result) {
@@ -73,20 +104,16 @@ void report_reconstruction(Job& job, const ReconstructCommand& command, const Re
   results["iterations"] = passes;
   results["subsets"] = result.subsets;
   results["relative_residual"] = result.projections > 0 ? result.residual / result.projections : 0;
-  results["stopped_by"] = what_ended(result.run.stopped_by, penalised);
+  results["stopped_by"] = what_ended(result, penalised);
   const Grid grid = cut_out(work.grid, work.wanted);
   results["grid"] = grid_json(grid);
   for (const ReconstructionRecord& record : result.history)
     results["history"].push_back(record_json(record, penalised));
+  if (!result.history.empty() && !std::isnan(result.history.back().normal_residual))
+    results["normal_residual"] = result.history.back().normal_residual;
+  if (result.diverged) warn_of_divergence(command, work, result);
   if (command.weighted()) results["chi2"] = result.residual * result.residual / result.rays;
-  constexpr double misfit = 2;  // chi2 of a model that does not suit the data
-  const double chi2 = result.residual * result.residual / result.rays;
-  if (command.weighted() && penalised && chi2 > misfit)
-    spdlog::warn(
-        "the projections are met to {:.3g} times their noise only (chi2 {:.3g}): the weights, a bound "
-        "(--minimum, --maximum), --lambda or the geometry do not suit them, and the certificate holds for images "
-        "within the bounds alone",
-        std::sqrt(chi2), chi2);
+  if (penalised) warn_of_misfit(command, result);
   if (penalised && !result.history.empty()) {
     const ReconstructionRecord& last = result.history.back();
     results.update({{"primal", last.primal},

@@ -102,6 +102,20 @@ void warn_of_ends(const std::string& volume_name, const std::vector<std::size_t>
 
 }  // namespace
 
+void warn_of_unseen(const Grid& volume, const std::string& volume_name, const Grid& projections,
+                    const Geometry& geometry) {
+  std::vector<std::size_t> views;
+  for (std::size_t n = 0; n < geometry.views.size(); ++n) {
+    const auto here = extent(geometry.views[n], geometry.radius_cylindrical_detector, projections);
+    const Corners corners = corners_of(volume, geometry.views[n], geometry.radius_cylindrical_detector);
+    if (!corners.behind && !(corners.shadow[0].meets(here[0]) && corners.shadow[1].meets(here[1]))) views.push_back(n);
+  }
+  if (!views.empty())
+    spdlog::warn(
+        "{} is not seen {}), and these views do not count: leave them out (--views), or check the geometry's offsets",
+        volume_name, in_views(views, geometry));
+}
+
 void require_seen(const Grid& volume, const std::string& volume_name, const Grid& projections,
                   const std::string& projections_name, const Geometry& geometry, bool rays_end) {
   std::array<Interval, 2> detector, shadow;  // u and v in mm

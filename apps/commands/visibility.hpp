@@ -16,4 +16,8 @@ namespace halocline {
 void require_seen(const Grid& volume, const std::string& volume_name, const Grid& projections,
                   const std::string& projections_name, const Geometry& geometry, bool rays_end = true);
 
+/// Warns if some views see nothing of the volume, which tell a reconstruction nothing; by the same bounding box.
+void warn_of_unseen(const Grid& volume, const std::string& volume_name, const Grid& projections,
+                    const Geometry& geometry);
+
 }  // namespace halocline

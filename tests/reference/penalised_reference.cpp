@@ -186,7 +186,13 @@ Spdhg spdhg(const Penalised& problem, const RaySubsets& subsets, const Vector& s
     for (const int s : run.order(pass)) {
       const auto& [A, rays] = parts[static_cast<std::size_t>(s)];
       const Vector f = minus(state.x, product(tau, ahead));
-      prox.iterate(f, state.x, run.inner);
+      if (run.inner > 0) {
+        prox.iterate(f, state.x, run.inner);
+      } else {
+        const Vector before = state.x;
+        prox.primal(f, state.x);
+        prox.dual(minus(plus(state.x, 1, state.x), before));
+      }
       Vector change = A.times(state.x);
       for (std::size_t n = 0; n < rays.size(); ++n) {
         const std::size_t ray = rays[n];

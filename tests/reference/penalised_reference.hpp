@@ -66,7 +66,7 @@ struct Spdhg {
 };
 struct SpdhgRun {
   int passes = 30;
-  int inner = 2;  ///< iterations of the prox a subset
+  int inner = 2;  ///< iterations of the prox a subset; 0: the step of the program, a dual one from 2 x+ - x
   std::function<std::vector<int>(int pass)> order;
   std::function<void(int passes, const Spdhg& state)> look;
 };

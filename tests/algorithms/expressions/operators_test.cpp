@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "algorithms/expressions/kernel.hpp"
+#include "algorithms/expressions/stacked_operator.hpp"
 #include "algorithms/solvers/cgls.hpp"
 #include "algorithms/solvers/projector_operator.hpp"
 #include "algorithms/solvers/view_subsets.hpp"
@@ -81,6 +82,21 @@ LinearOperator difference_of_user(const Space& space) {
           [](const Array& y) { return Array(adjoint_gradient(y, 2)); }};
 }
 
+constexpr const char* back_source = R"(
+__kernel void back(__global const float* y, __global float* x, float h, Extent extent) {
+  const int i = (int)get_global_id(0), j = (int)get_global_id(1), k = extent.begin + (int)get_global_id(2);
+  if (i >= extent.nx || j >= extent.ny || k >= extent.end) return;
+  const float below = k > 0 ? y[AT(i, j, k - 1)] : 0.0f, here = k + 1 < extent.nz ? y[AT(i, j, k)] : 0.0f;
+  x[AT(i, j, k)] = (below - here) / h;
+}
+)";
+
+// The same of two kernels.
+LinearOperator difference_of_kernels(const Space& space) {
+  return kernel_operator(space, Kernel(difference_source, "forward", {in("x"), out("y")}, 1),
+                         Kernel(back_source, "back", {in("y"), out("x")}, 1), {space.grid().spacing[2]});
+}
+
 TEST(Operators, PassTheAdjointTest) {
   for (const auto& each : reference::scenes())
     for (const Projector named : {Projector::joseph, Projector::siddon, Projector::distance_driven}) {
@@ -98,7 +114,12 @@ TEST(Operators, PassTheAdjointTest) {
     EXPECT_LT(adjoint_error(diagonal(w) * A * diagonal(v)), float_error);
     EXPECT_LT(adjoint_error(A * gradient(A.domain(), 2) - 0.25 * A), float_error);
     EXPECT_LT(adjoint_error(adjoint(A) * A + identity(A.domain())), float_error);
+    EXPECT_LT(adjoint_error(2 * adjoint(A)), float_error);
     EXPECT_LT(adjoint_error(difference_of_user(A.domain())), float_error);
+    EXPECT_LT(adjoint_error(difference_of_kernels(A.domain())), float_error);
+    const StackedOperator K = vstack({A, gradient(A.domain(), 0), difference_of_kernels(A.domain())});
+    EXPECT_LT(adjoint_error(K), float_error);
+    EXPECT_LT(adjoint_error(K.normal()), float_error);
   }
   const Context on(device());
   const Space space = on.volume(scene().grid);
@@ -140,6 +161,28 @@ TEST(Operators, NormsAreBoundsByFivePercent) {
   EXPECT_EQ((0 * identity(space)).norm(), 0);
 }
 
+TEST(Operators, StackedHaveARangeEach) {
+  const Context on(device());
+  const LinearOperator A = projector(on, scene().geometry, scene().grid, scene().projections);
+  const LinearOperator D = 3 * gradient(A.domain(), 1);
+  const StackedOperator K = vstack({A, D});
+  const Array x = uniform(A.domain(), 1), y = uniform(A.range(), 2), z = uniform(A.domain(), 3);
+  const auto both = K * x;
+  ASSERT_EQ(both.size(), 2u);
+  EXPECT_TRUE(same_bits(read(both[0]), read(A * x)) && same_bits(read(both[1]), read(D * x)));
+  EXPECT_TRUE(same_bits(read(K.adjoint({y, z})), read(Array(adjoint(A) * y + adjoint(D) * z))));
+  EXPECT_TRUE(same_bits(read(K.normal() * x), read(Array(adjoint(A) * (A * x) + adjoint(D) * (D * x)))));
+  // no less than each of them, and no more than both
+  const double a = A.norm(), d = D.norm(), all = K.norm();
+  EXPECT_GT(all, 0.99 * std::max(a, d));
+  EXPECT_LT(all, 1.01 * std::hypot(a, d));
+  EXPECT_NEAR(vstack({4 * identity(A.domain()), 3 * identity(A.domain())}).norm(), 1.05 * 5, 1e-4);
+  EXPECT_THAT(error_of([&] { vstack({}); }), HasSubstr("the operators to stack is none"));
+  EXPECT_THAT(error_of([&] { vstack({A, adjoint(A)}); }), HasSubstr("stack operators of one domain"));
+  EXPECT_THAT(error_of([&] { K.adjoint({y}); }), HasSubstr("is 1; expected 2"));
+  EXPECT_THAT(error_of([&] { K.adjoint({z, y}); }), HasSubstr("apply the operator"));
+}
+
 TEST(Operators, OfSubsetsAddUpToTheWhole) {
   const auto& each = scene();
   const int views = static_cast<int>(each.projections.size[2]);
@@ -174,6 +217,7 @@ TEST(Kernels, OfUsersRunOnSlabs) {
     const Array x = load(space, a);
     const Volume found = read(difference_of_user(space) * x);
     EXPECT_TRUE(same_bits(found, read(Array(gradient(x, 2)))));
+    EXPECT_TRUE(same_bits(read(difference_of_kernels(space) * x), found));
     if (slabs == 0) whole = found;
     EXPECT_TRUE(same_bits(found, whole));
     const Kernel add(R"(__kernel void add(__global const float* x, __global float* y, Extent extent) {

@@ -20,15 +20,16 @@ namespace {
 using reference::Spdhg;
 using reference::Vector;
 
-// Counts of 128^2 pixels of 2 mm and their minimum. Passes until the RMS difference to the minimiser is 1e-2, 3e-3 and
-// 1e-3 of 0.02 per mm, and until the gap is a tenth of the minimum: of the reference, and of the device, which looks at
-// every fifth pass.
+// Counts of 128^2 pixels of 2 mm and their minimum, or how many photons a ray has where the counts are drawn here.
+// Passes until the RMS difference to the minimiser is 1e-2, 3e-3 and 1e-3 of 0.02 per mm, and until the gap is a tenth
+// of the minimum: of the reference, and of the device, which looks at every fifth pass.
 struct Known {
   std::string name;
   int views, subsets;
   double minimum;
   std::array<int, 4> passes;
   int device_passes_to_gap;
+  double photons = 0;
 };
 void PrintTo(const Known& known, std::ostream* out) {
   *out << known.name << ", " << known.subsets << " subsets";
@@ -38,6 +39,7 @@ void PrintTo(const Known& known, std::ostream* out) {
 struct Solved {
   reference::PenalisedScan scan;
   Vector start, minimiser;
+  double minimum;
 };
 
 std::function<std::vector<int>(int)> permutations(const Known& known) {
@@ -72,20 +74,25 @@ class KnownMinima : public testing::TestWithParam<Known> {
     const Known& known = GetParam();
     const auto found = all.find(known.name);
     if (found != all.end()) return found->second;
-    const auto values = [](const char* what) { return reference::vector_of(read_image(real_data(file(what)))); };
-    auto scan = reference::penalised_scan(128, known.views, {values("_b.mha"), values("_w.mha")});
-    const Vector stored = values("_truth.mha");
-    for (std::size_t n = 0; n < stored.size(); ++n) EXPECT_NEAR(stored[n], scan.truth[n], 1e-8);
+    auto scan = known.photons > 0 ? reference::penalised_scan(128, known.views, known.photons, 7) : stored();
     const Vector start = reference::scaled_fdk(scan);
     const Spdhg end = reference::spdhg(scan.problem, reference::rays_of(scan.scene, known.subsets), start,
                                        {.passes = 4 * known.passes[2], .order = permutations(known), .look = {}});
     const double least = scan.problem.value(end.x);
-    EXPECT_NEAR(least, known.minimum, 1e-7 * known.minimum);
+    if (known.photons == 0) EXPECT_NEAR(least, known.minimum, 1e-7 * known.minimum);
     EXPECT_LE(scan.problem.dual_value(end.r, reference::polished(scan.problem, end, 300)), least);
-    return all.emplace(known.name, Solved{std::move(scan), start, end.x}).first->second;
+    return all.emplace(known.name, Solved{std::move(scan), start, end.x, known.photons > 0 ? least : known.minimum})
+        .first->second;
+  }
+  static reference::PenalisedScan stored() {
+    const auto values = [](const char* what) { return reference::vector_of(read_image(real_data(file(what)))); };
+    auto scan = reference::penalised_scan(128, GetParam().views, {values("_b.mha"), values("_w.mha")});
+    const Vector truth = values("_truth.mha");
+    for (std::size_t n = 0; n < truth.size(); ++n) EXPECT_NEAR(truth[n], scan.truth[n], 1e-8);
+    return scan;
   }
   static MeasuredScan measured() {
-    const auto& [scan, start, minimiser] = solved();
+    const auto& [scan, start, minimiser, minimum] = solved();
     const Grid& stack = scan.scene.projections;
     return {.scene = scan.scene,
             .b = reference::volume_of(stack, scan.problem.b),
@@ -110,18 +117,19 @@ class KnownMinima : public testing::TestWithParam<Known> {
   }
 };
 
-#define SKIP_WITHOUT_THE_SCAN() SKIP_WITHOUT(file("_b.mha"))
+#define SKIP_WITHOUT_THE_SCAN() \
+  if (GetParam().photons == 0) SKIP_WITHOUT(file("_b.mha"))
 
 TEST_P(KnownMinima, AreReachedInFewPasses) {
   SKIP_WITHOUT_THE_SCAN();
   const Known& known = GetParam();
-  const auto& [scan, start, minimiser] = solved();
+  const auto& [scan, start, minimiser, minimum] = solved();
   const auto& problem = scan.problem;
   std::array<int, 4> passes{};
   const auto look = [&](int pass, const Spdhg& state) {
     const double value = problem.value(state.x),
                  gap = value - problem.dual_value(state.r, reference::polished(problem, state, 50));
-    EXPECT_GE(gap, value - known.minimum * (1 + 1e-9)) << pass;
+    EXPECT_GE(gap, value - solved().minimum * (1 + 1e-9)) << pass;
     const auto near = reached(state.x);
     for (std::size_t n = 0; n < 4; ++n)
       if (passes[n] == 0 && (n < 3 ? near[n] : gap <= 0.1 * value)) passes[n] = pass;
@@ -157,26 +165,33 @@ TEST_P(KnownMinima, AreReachedInFewPassesOnTheDevice) {
   }
   int certified = 0;
   for (const auto& look : found.result.history) {
-    EXPECT_LE(look.dual, known.minimum * (1 + 1e-9)) << look.passes;
-    EXPECT_GE(look.gap, look.primal - known.minimum * (1 + 1e-9)) << look.passes;
+    EXPECT_LE(look.dual, solved().minimum * (1 + 1e-9)) << look.passes;
+    EXPECT_GE(look.gap, look.primal - solved().minimum * (1 + 1e-9)) << look.passes;
     if (certified == 0 && look.relative_gap <= 0.1) certified = static_cast<int>(look.passes);
   }
   RecordProperty("passes_to_gap", certified);
   EXPECT_GT(certified, 0);
   EXPECT_LE(certified, known.device_passes_to_gap);
   EXPECT_NEAR(found.result.history.back().primal, solved().scan.problem.value(reference::vector_of(found.x)),
-              1e-6 * known.minimum);
+              1e-6 * solved().minimum);
+}
+
+// float32 ends where double does; other scans than T3 take longer to come there.
+TEST_P(KnownMinima, AreFoundInFloat32) {
+  if (GetParam().name != "T3") return;
+  const Vector x = reference::vector_of(measured().reconstructed(parameters(40)).x);
+  EXPECT_LT(reference::rms_difference(x, solved().minimiser), 5e-5 * 0.02);
 }
 
 // Before the first look, which improves the dual, both take the same steps.
 TEST_P(KnownMinima, AreApproachedInFloat32AsInDouble) {
   SKIP_WITHOUT_THE_SCAN();
   const Known& known = GetParam();
-  const auto& [scan, start, minimiser] = solved();
+  const auto& [scan, start, minimiser, minimum] = solved();
   constexpr int passes = 5;
   const Vector x = reference::vector_of(measured().reconstructed(parameters(passes)).x),
                exact = reference::spdhg(scan.problem, reference::rays_of(scan.scene, known.subsets), start,
-                                        {.passes = passes, .inner = 1, .order = permutations(known), .look = {}})
+                                        {.passes = passes, .inner = 0, .order = permutations(known), .look = {}})
                            .x;
   EXPECT_LT(reference::rms_difference(x, exact), 1e-6 * 0.02);
 }
@@ -184,7 +199,8 @@ TEST_P(KnownMinima, AreApproachedInFloat32AsInDouble) {
 INSTANTIATE_TEST_SUITE_P(, KnownMinima,
                          testing::Values(Known{"T2", 60, 30, 12366.141015, {9, 18, 32, 22}, 30},
                                          Known{"T2", 60, 60, 12366.141015, {6, 15, 25, 18}, 20},
-                                         Known{"T4", 20, 20, 8927.726390, {26, 48, 68, 52}, 60}),
+                                         Known{"T4", 20, 20, 8927.726390, {26, 48, 68, 52}, 60},
+                                         Known{"T3", 240, 60, 0, {4, 12, 20, 18}, 20, 5e3}),
                          [](const auto& each) { return each.param.name + "_" + std::to_string(each.param.subsets); });
 
 }  // namespace

@@ -133,6 +133,29 @@ TEST(PenalisedRuns, FistaHardlyLeadsUphill) {
   EXPECT_LT(before, 1.01 * small().minimum);
 }
 
+// Momentum with a subset for each view, which is too many.
+TEST(PenalisedRuns, EndWhereTheyDiverge) {
+  auto parameters = small().parameters("os-fista", 400);
+  parameters.subsets = 20;
+  const auto found = small().measured.reconstructed(parameters);
+  const auto& result = found.result;
+  EXPECT_TRUE(result.diverged);
+  EXPECT_LT(result.run.iterations, 400 * 20);
+  parameters.passes = static_cast<int>(result.best_after);
+  const auto best = small().measured.reconstructed(parameters);
+  EXPECT_TRUE(found.x.voxels == best.x.voxels) << "the image after " << result.best_after << " passes";
+  EXPECT_EQ(result.history.back().primal, best.result.history.back().primal);
+  for (const auto& look : result.history) EXPECT_GE(look.primal, result.history.back().primal);
+  EXPECT_LE(result.history.back().dual, small().minimum * (1 + 1e-6));
+  // fewer subsets, and subsets of another method, converge
+  parameters.passes = 30;
+  parameters.subsets = 2;
+  EXPECT_FALSE(small().measured.reconstructed(parameters).result.diverged);
+  parameters.method = "spdhg";
+  parameters.subsets = 20;
+  EXPECT_FALSE(small().measured.reconstructed(parameters).result.diverged);
+}
+
 TEST(PenalisedRuns, BeginWithWhatTheyAreGivenOrWithNothing) {
   MeasuredScan without = small().measured;
   without.start.reset();
@@ -311,7 +334,7 @@ TEST(PenalisedErrors, SayWhichMethodsTakeIt) {
   parameters.lambda = 1;
   parameters.relaxation = 0.5;
   EXPECT_THAT(refused(), HasSubstr("`relaxation` goes with another method than spdhg; leave it out, or take one of: "
-                                   "sirt"));
+                                   "fdk, sirt, sart"));
   parameters.relaxation = 1;
   EXPECT_EQ(refused({.weights = true, .start = true}), "");
 }

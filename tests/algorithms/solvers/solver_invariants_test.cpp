@@ -8,14 +8,17 @@
 #include <numeric>
 
 #include "algorithms/solvers/cgls.hpp"
+#include "algorithms/solvers/fista.hpp"
 #include "algorithms/solvers/gradient.hpp"
 #include "algorithms/solvers/landweber.hpp"
 #include "algorithms/solvers/lsqr.hpp"
 #include "algorithms/solvers/ml_tr.hpp"
 #include "algorithms/solvers/os_sart.hpp"
 #include "algorithms/solvers/osem.hpp"
+#include "algorithms/solvers/pdhg.hpp"
 #include "algorithms/solvers/sirt.hpp"
 #include "algorithms/solvers/solver_steps.hpp"
+#include "algorithms/solvers/spdhg.hpp"
 #include "host/error.hpp"
 #include "tests/reference/iterative_problems.hpp"
 #include "tests/reference/solver_scan.hpp"
@@ -291,6 +294,10 @@ TEST(SolverInvariants, SubsetsAndMomentumGoOnFromEveryState) {
       [&](const RayOperator& A) { return os_sart(A, scan.subsets, {.passes = 2, .keep_sums = true}); },
       [&](const RayOperator& A) { return osem(A, scan.subsets, {.passes = 2}); },
       [](const RayOperator& A) { return gradient(A, {.iterations = 8, .from_start = true}); },
+      [](const RayOperator& A) { return gradient(A, {.iterations = 8, .momentum = false, .weights = true}); },
+      [](const RayOperator& A) { return landweber(A, {.iterations = 8, .weights = true}); },
+      [](const RayOperator& A) { return mlem(A, {.iterations = 8}); },
+      [](const RayOperator& A) { return ml_tr(A, {.iterations = 8}); },
       [](const RayOperator& A) { return lsqr(A, {.iterations = 8, .weights = true}); }};
   for (const auto& solver : solvers)
     expect_same_bits_resumed(
@@ -331,7 +338,17 @@ TEST(SolverErrors, NameTheParameter) {
   EXPECT_THAT(message([](const auto& A) { return lsqr(A, {.tolerance = -1}); }), HasSubstr("`tolerance` is -1"));
   EXPECT_THAT(message([](const auto& A) { return ml_tr(A, {.relaxation = 0}); }), HasSubstr("`relaxation` is 0"));
   EXPECT_THAT(message([](const auto& A) { return mlem(A, {.iterations = -1}); }), HasSubstr("`iterations` is -1"));
+  const RayOperator unmatched(cone().scene.geometry, cone().scene.grid, cone().scene.projections, Projector::joseph,
+                              device_models(reference::device()), {.voxel_driven = true});
   const ViewSubsets subsets(9, 3);
+  for (const auto& solver : std::vector<std::function<Program(const RayOperator&)>>{
+           [](const auto& A) { return cgls(A, {}); }, [](const auto& A) { return lsqr(A, {}); },
+           [](const auto& A) { return landweber(A, {}); }, [](const auto& A) { return gradient(A, {}); },
+           [&](const auto& A) { return spdhg(A, subsets, {.lambda = 1, .regulariser = {.minimum = 0}}, {}); },
+           [&](const auto& A) { return fista(A, subsets, {.lambda = 1, .regulariser = {.minimum = 0}}, {}); },
+           [&](const auto& A) { return pdhg(A, {.lambda = 1, .regulariser = {.minimum = 0}}, {}); }})
+    EXPECT_THAT(message([&](const auto&) { return solver(unmatched); }),
+                testing::AllOf(HasSubstr("the back-projection for "), HasSubstr("expected the exact adjoint")));
   EXPECT_THAT(message([&](const auto& A) { return os_sart(A, subsets, {.passes = 0}); }), HasSubstr("`passes` is 0"));
   EXPECT_THAT(message([&](const auto& A) {
                 return osem(A, subsets, {.order = {0, 1, 1}});

@@ -89,8 +89,12 @@ TEST_P(SolverScenes, MatchDoublePrecisionWithTheMatrix) {
 TEST_P(SolverScenes, SlabsBatchesAndDevicesChangeNoBit) {
   const auto& scene = GetParam();
   const Volume b = projections_of(RayMatrix(scene), scene);
-  for (const char* method : {"sirt", "cgls"}) {
+  for (const char* method : {"sirt", "cgls", "sart"}) {
     SCOPED_TRACE(method);
+    if (method == std::string("sart")) {
+      expect_same_bits(any_split(b, scene, {.method = method, .passes = 1}), scene.grid.size[2], {{3, 0}, {0, 1}});
+      continue;
+    }
     expect_same_bits(any_split(b, scene, {.method = method, .passes = 4}), scene.grid.size[2],
                      {{2, 1}, {2, 3}, {3, 1}, {3, 3}, {1000, 1}, {1000, 3}, {0, 2}});
   }
@@ -162,8 +166,9 @@ TEST(Solvers, SayWhichParameterIsWrong) {
   EXPECT_THAT(message({.passes = -1}), HasSubstr("`iterations` is -1"));
   EXPECT_THAT(message({.method = "cgls", .minimum = 0}),
               HasSubstr("(`minimum`, `maximum`) goes with another method than cgls; leave it out, or take one of:"));
-  EXPECT_THAT(message({.method = "sirt", .tolerance = 0.1}),
-              HasSubstr("`tolerance` goes with another method than sirt; leave it out, or take one of: cgls, lsqr"));
+  EXPECT_THAT(message({.method = "mlem", .tolerance = 0.1}),
+              HasSubstr("`tolerance` goes with another method than mlem; leave it out, or take one of: cgls, lsqr"));
+  EXPECT_THAT(message({.method = "sirt", .tolerance = 1}), HasSubstr("`tolerance` is 1"));
 }
 
 TEST(Solvers, LeaveNoVoxelBelowZero) {
@@ -176,10 +181,45 @@ TEST(Solvers, LeaveNoVoxelBelowZero) {
             1e-4);  // terms cancel
 }
 
-TEST(Solvers, EndWhereTheGradientIsSmall) {
-  const auto x = run(cone_projections(), cone(), {.method = "cgls", .passes = 200, .tolerance = 1e-2});
-  EXPECT_EQ(x.result.run.stopped_by, StoppedBy::method);
-  EXPECT_LT(x.result.run.iterations, 200);
+// ||A^T W (b - A x)|| / ||A^T W b|| of what was found, W = 1 or of sirt 1 / (A 1).
+double normal_residual(const RayMatrix& A, const Volume& b, const Volume& x, bool sirt) {
+  const Vector w = sirt ? reference::inverse(A.row_sums()) : Vector(A.rows(), 1.0), data = reference::vector_of(b);
+  const auto normal = [&](const Vector& r) { return norm(A.transposed_times(reference::product(r, w))); };
+  return normal(reference::minus(data, A.times(reference::vector_of(x)))) / normal(data);
+}
+
+TEST(Solvers, EndWhereTheNormalResidualIsSmall) {
+  const RayMatrix A(cone());
+  MeasuredScan scan{cone(), cone_projections()};
+  for (const char* method : {"cgls", "lsqr", "sirt", "landweber", "gradient", "nesterov"})
+    for (const bool from_start : {false, true}) {
+      SCOPED_TRACE(testing::Message() << method << (from_start ? " from an image" : ""));
+      scan.start.reset();
+      if (from_start) scan.start = reference::random_volume(cone().grid, 3);
+      const auto found = scan.reconstructed(Asked{.method = method, .passes = 2000, .tolerance = 1e-2}.parameters());
+      EXPECT_EQ(found.result.run.stopped_by, StoppedBy::method);
+      EXPECT_LT(found.result.run.iterations, 2000);
+      EXPECT_GT(found.result.run.iterations, 2);
+      const double expected = normal_residual(A, scan.b, found.x, method == std::string("sirt"));
+      const auto& history = found.result.history;
+      EXPECT_NEAR(history.back().normal_residual, expected, 0.02 * expected) << "lsqr and cgls know it by recurrence";
+      if (method != std::string("nesterov")) {
+        EXPECT_LE(history.back().normal_residual, 1e-2);
+        EXPECT_GT(history[history.size() - 2].normal_residual, 1e-2) << "and not one iteration later";
+      }
+    }
+}
+
+TEST(Solvers, SartIsOsSartOfSingleViews) {
+  const auto sart = run(cone_projections(), cone(), {.method = "sart", .passes = 2, .relaxation = 0.7});
+  auto parameters = Asked{.method = "os-sart", .passes = 2, .relaxation = 0.7}.parameters();
+  parameters.subsets = static_cast<int>(cone().projections.size[2]);
+  const auto subsets = MeasuredScan{cone(), cone_projections()}.reconstructed(parameters);
+  EXPECT_TRUE(sart.x.voxels == subsets.x.voxels);
+  EXPECT_EQ(sart.result.subsets, parameters.subsets);
+  parameters.method = "sart";
+  EXPECT_THROW((MeasuredScan{cone(), cone_projections()}.reconstructed(parameters)), InputError) << "`subsets`";
+  EXPECT_EQ(subset_count(Asked{.method = "sart"}.parameters(), 720), 720);
 }
 
 TEST(Solvers, OfNothingIsNothing) {

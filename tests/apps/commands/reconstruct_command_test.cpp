@@ -6,7 +6,9 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <regex>
 
+#include "algorithms/solvers/methods.hpp"
 #include "tests/support/command_runner.hpp"
 
 namespace halocline {
@@ -72,6 +74,92 @@ TEST_F(ReconstructCommand, PenalisedMethodsTellHowFarTheyAre) {
   EXPECT_TRUE(std::filesystem::exists(map));
 }
 
+TEST_F(ReconstructCommand, EveryMethodReports) {
+  const std::string report = folder / "r.json";
+  for (const SolverMethod& method : solver_methods()) {
+    SCOPED_TRACE(method.name);
+    Words more{"--method", method.name, "--iterations", "2", "--report", report};
+    if (method.weights) more = more + Words{"--photons", "1e5"};
+    if (method.penalty) more = more + Words{"--lambda", "30"};
+    const Ran ran = reconstruct(x, more);
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    const auto results = nlohmann::json::parse(content(report)).at("results");
+    EXPECT_EQ(results.at("method"), method.name);
+    EXPECT_EQ(results.at("iterations"), 2);
+    EXPECT_EQ(results.at("stopped_by"), "iterations");
+    EXPECT_LT(results.at("relative_residual"), 1);
+    EXPECT_EQ(results.contains("chi2"), method.weights);
+    EXPECT_EQ(results.contains("normal_residual"), method.tolerance) << "what --tolerance looks at";
+    if (method.tolerance) EXPECT_LT(results.at("normal_residual"), 1);
+    for (const char* key : {"primal", "dual", "relative_gap"}) EXPECT_EQ(results.contains(key), method.penalty) << key;
+    EXPECT_GE(results.at("history").size(), method.penalty ? 1u : 2u);
+    EXPECT_EQ(results.at("history").back().at("passes"), 2);
+    EXPECT_EQ(results.at("history").back().contains("normal_residual"), method.tolerance);
+  }
+}
+
+TEST_F(ReconstructCommand, TellsWhichKindOfStopItWas) {
+  const std::string report = folder / "r.json";
+  const auto stopped_by = [&](const Words& more) {
+    const Ran ran = reconstruct(x, more + Words{"--report", report});
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return nlohmann::json::parse(content(report)).at("results").at("stopped_by").get<std::string>();
+  };
+  for (const char* method : {"cgls", "sirt", "fdk", "nesterov"})
+    EXPECT_EQ(stopped_by({"--method", method, "--tolerance", "0.3"}), "tolerance") << method;
+  EXPECT_EQ(stopped_by({"--method", "sirt", "--time-limit", "1e-9"}), "time");
+  EXPECT_EQ(stopped_by({"--lambda", "1", "--gap", "0.5", "--iterations", "100"}), "gap");
+}
+
+TEST_F(ReconstructCommand, EndsWhereItDiverges) {
+  const std::string report = folder / "r.json";
+  const Words diverging{"--method", "os-fista", "--subsets", "16", "--lambda", "0.01"};
+  const Ran ran = reconstruct(x, diverging + Words{"--iterations", "100", "--report", report});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("os-fista diverged after 5 passes with 16 subsets of 16 views: '" + x +
+                                 "' is the image after 1 passes, the best that was seen. Take fewer --subsets, or "
+                                 "--method spdhg"));
+  const auto results = nlohmann::json::parse(content(report)).at("results");
+  EXPECT_EQ(results.at("stopped_by"), "divergence");
+  ASSERT_EQ(reconstruct(y, diverging + Words{"--iterations", "1"}).code, 0);
+  EXPECT_TRUE(content(x) == content(y));
+}
+
+TEST_F(ReconstructCommand, WarnsOfBoundsThatTheDataContradict) {
+  const Words low{"--maximum", "0.01", "--iterations", "5"};
+  const char* text =
+      "a bound (--minimum, --maximum), --lambda, the weights or the geometry do not suit them, and the "
+      "certificate holds for images within the bounds alone";
+  const Ran weighted = reconstruct(x, low + Words{"--photons", "1e5", "--lambda", "30"});
+  EXPECT_THAT(weighted.err, testing::AllOf(HasSubstr("times their noise only (chi2 "), HasSubstr(text)));
+  const Ran unweighted = reconstruct(x, low + Words{"--lambda", "0.01"});
+  EXPECT_THAT(unweighted.err, testing::AllOf(HasSubstr("the projections are met to 3"), HasSubstr(text)));
+  const Ran high = reconstruct(x, {"--maximum", "0.1", "--iterations", "5", "--lambda", "0.01"});
+  EXPECT_THAT(high.err, testing::Not(HasSubstr(text)));
+}
+
+TEST_F(ReconstructCommand, WarnsOfViewsThatSeeNothing) {
+  std::string text = std::regex_replace(content(g), std::regex("<Matrix>[^<]*</Matrix>"), "");
+  const std::string tag = "<Projection>";
+  const auto second = text.find(tag, text.find(tag) + 1), third = text.find(tag, second + 1);
+  ASSERT_NE(third, std::string::npos);
+  text.insert(third + tag.size(), "<ProjectionOffsetX>0</ProjectionOffsetX>");  // else that of the view before
+  text.insert(second + tag.size(), "<ProjectionOffsetX>2000</ProjectionOffsetX>");
+  const std::string moved = folder / "moved.xml";
+  std::ofstream(moved) << text;
+  for (const char* method : {"sirt", "sart", "osem", "spdhg"}) {
+    const Words penalty = method == std::string("spdhg") ? Words{"--lambda", "0.01"} : Words{};
+    const Ran ran = run(Words{"reconstruct", "-i", p, "-g", moved, "-o", x, "--method", method, "--iterations", "2"} +
+                        grid + penalty);
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    EXPECT_THAT(ran.err,
+                HasSubstr("the volume is not seen in 1 of 16 views (the first: view 1), and these views do not "
+                          "count"))
+        << method;
+    EXPECT_LT(error_of(x), 1e-4) << method;
+  }
+}
+
 TEST_F(ReconstructCommand, ChoosesTheStrengthByHalves) {
   const std::string noisy = folder / "noisy.mha", report = folder / "r.json";
   ASSERT_EQ(run({"noise", "-i", p, "-o", noisy, "--photons", "1e4"}).code, 0);
@@ -86,7 +174,7 @@ TEST_F(ReconstructCommand, ChoosesTheStrengthByHalves) {
 }
 
 TEST_F(ReconstructCommand, DevicesAndTheirMemoryChangeNoBit) {
-  for (const char* method : {"sirt", "cgls", "spdhg", "os-fista"}) {
+  for (const char* method : {"sirt", "cgls", "spdhg", "os-fista", "fdk"}) {
     Words common{"--method", method, "--iterations", "5", "--device", "cpu"};
     if (method == std::string("spdhg") || method == std::string("os-fista"))
       common = common + Words{"--lambda", "0.01", "--gap", "0"};
@@ -140,7 +228,9 @@ TEST_F(ReconstructCommand, RefusesWhatCannotBe) {
   refused({"--method", "sirt", "--relaxation", "2"}, "--relaxation");
   refused({"--method", "sirt", "--relaxation", "nan"}, "--relaxation");
   refused({"--method", "cgls", "--nonnegative"}, "(--minimum, --maximum) goes with another method than cgls");
-  refused({"--method", "sirt", "--tolerance", "0.1"}, "or take one of: cgls, lsqr");
+  refused({"--method", "mlem", "--tolerance", "0.1"}, "or take one of: cgls, lsqr");
+  refused({"--method", "sart", "--subsets", "4"}, "--subsets goes with another method than sart");
+  refused({"--method", "lsqr", "--precondition", "ramp"}, "--precondition goes with another method than lsqr");
   refused({"--method", "sirt", "--photons", "1e4"}, "(--weights) goes with another method than sirt");
   refused({"--method", "cgls", "--lambda", "3"}, "or take one of: spdhg");
   refused({"--method", "cgls", "--subsets", "3"}, "--subsets");

@@ -1,0 +1,30 @@
+// The ramp filter of a volume's slices as a symmetric positive definite operator, for preconditioning.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "host/volume.hpp"
+#include "scheduling/planning/program.hpp"
+
+namespace halocline {
+
+/// M = R_i / h_i + R_j / h_j: along each of the axes i and j of a slice the convolution with the band-limited ramp's
+/// kernel h_0 = 1/4, h_n = -1/(pi n)^2 for odd n, 0 for even n (Kak & Slaney 1988, eq. 61), over the spacing, 0
+/// outside. Each R is a section of a convolution whose transfer function |frequency| is not negative, hence symmetric
+/// and positive definite. Their sum |f_i| + |f_j| lies between |f| and sqrt(2) |f|, f the frequency in the slice. No
+/// slice depends on others. A voxel takes nx + ny / 2 multiplications.
+class RampFilter {
+ public:
+  /// Adds its tables to the program. Throws InputError (`precondition`) unless the volume's slices lie across the
+  /// rotation axis, which is y.
+  RampFilter(Program& program, const Grid& volume);
+  /// to = M from, of volumes of the program.
+  Step filter(const std::string& from, const std::string& to) const;
+
+ private:
+  std::array<std::size_t, 3> size_;
+  std::array<float, 2> scale_;  // 1 / h_i, 1 / h_j
+};
+
+}  // namespace halocline
