@@ -59,7 +59,7 @@ std::vector<std::string> reconstruction_methods();
 /// methods that do).
 void check_parameters(const ReconstructionParameters& parameters, const GivenInputs& given);
 
-/// `subsets`, or for 0 what the method takes: views / 4 up to 60 of spdhg, about 10 of methods that end in a limit
+/// `subsets`, or for 0 what the method takes: views / 2 up to 60 of spdhg, about 10 of methods that end in a limit
 /// cycle.
 int subset_count(const ReconstructionParameters& parameters, std::size_t views);
 

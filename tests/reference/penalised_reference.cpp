@@ -179,13 +179,18 @@ Spdhg spdhg(const Penalised& problem, const RaySubsets& subsets, const Vector& s
   Vector ahead = state.z;
   TvProx prox(problem.lattice, problem.lambda, problem.lower, problem.upper);
   for (int pass = 0; pass < run.passes; ++pass) {
-    const double eta = std::max(0.1, 3.0 / (pass + 4));
+    const double eta = std::max(0.05, 3.0 / (pass + 4));
     Vector tau = inverse(most);
     for (double& each : tau) each *= 0.99 / (eta * count);
     prox.set_tau(tau);
     for (const int s : run.order(pass)) {
       const auto& [A, rays] = parts[static_cast<std::size_t>(s)];
       const Vector f = minus(state.x, product(tau, ahead));
+      const Vector before = state.x;
+      if (run.inner == 0) {
+        prox.primal(f, state.x);
+        prox.dual(plus(state.x, 1, minus(state.x, before)));
+      }
       prox.iterate(f, state.x, run.inner);
       Vector change = A.times(state.x);
       for (std::size_t n = 0; n < rays.size(); ++n) {
