@@ -117,7 +117,7 @@ constexpr bool yes = true, no = false;
 // name, about, passes, and what it takes: weights, start, bounds, relaxation, tolerance, subsets, penalty, fast
 // projections, voxel-driven back-projection, preconditioner, FDK
 constexpr SolverMethod methods[] = {
-    {"spdhg", "weighted least squares with total variation and bounds, to the minimum with a certificate", 30,  //
+    {"spdhg", "weighted least squares with total variation and bounds, to the minimum with a certificate", 100,  //
      yes, yes, yes, no, no, yes, yes, yes, no, no, no, make_spdhg},
     {"fista", "the same objective by accelerated gradient steps", 100,  //
      yes, yes, yes, no, no, no, yes, yes, no, no, no, make_fista},
@@ -248,7 +248,7 @@ int subset_count(const ReconstructionParameters& p, std::size_t views) {
   if (!method.subsets) return 1;
   if (p.subsets != 0) return p.subsets;
   const auto count = static_cast<int>(views);
-  return p.method == "spdhg" ? std::clamp(count / 4, 1, 60) : std::clamp(count / 6, 1, 10);
+  return p.method == "spdhg" ? std::clamp(count / 2, 1, std::clamp(count / 16, 30, 60)) : std::clamp(count / 6, 1, 10);
 }
 
 }  // namespace halocline

@@ -74,8 +74,9 @@ int pass_count(const ReconstructionParameters& parameters);
 /// Whether the method is at its best from the image of FDK, rather than from 0.
 bool begins_with_fdk(const ReconstructionParameters& parameters);
 
-/// `subsets`, or for 0 what the method takes: views / 4 up to 60 of spdhg, about 10 of methods that end in a limit
-/// cycle, each view one of sart.
+/// `subsets`, or for 0 what the method takes. spdhg: views / 2 up to 30, beyond that views / 16 up to 60, which keeps
+/// the work on the image below a quarter of the projections'. Methods that end in a limit cycle: about 10; sart: each
+/// view.
 int subset_count(const ReconstructionParameters& parameters, std::size_t views);
 
 }  // namespace halocline

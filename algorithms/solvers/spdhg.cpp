@@ -16,7 +16,7 @@ constexpr double safety = 0.99;  // of the step condition
 constexpr int refreshed = 10;    // passes after which z = A^T r is computed anew: float32 sums drift
 
 double eta_of(int pass) {
-  return std::max(0.1, 3.0 / (pass + 4));
+  return std::max(0.05, 3.0 / (pass + 4));
 }
 
 class Spdhg {

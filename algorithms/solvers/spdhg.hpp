@@ -11,7 +11,7 @@
 namespace halocline {
 
 struct SpdhgParameters {
-  int passes = 30;          ///< at most: projections and back-projections of all views
+  int passes = 100;         ///< at most: projections and back-projections of all views
   std::uint64_t seed = 1;   ///< of the order of the subsets
   bool weighted = false;    ///< there is the input "w"
   bool given_start = true;  ///< x is given; else it begins with the minimum of the bounds, but at least 0
@@ -21,7 +21,7 @@ struct SpdhgParameters {
 /// min_x 1/2 sum_j w_j ((A x)_j - b_j)^2 + lambda TV(x) over minimum <= x <= maximum, by Chambolle, Ehrhardt, Richtarik
 /// & Schonlieb 2018 with diagonal steps from the statistics (sigma = eta w, tau = 0.99 / (eta S max_s A_s^T W A_s 1),
 /// so that the step condition holds for every eta). The total variation has a dual of its own, which takes a step with
-/// every subset, from the extrapolated x. In pass k eta = max(0.1, 3 / (k + 4)), and every subset comes once, in an
+/// every subset, from the extrapolated x. In pass k eta = max(0.05, 3 / (k + 4)), and every subset comes once, in an
 /// order that is drawn from (seed, k). There is no parameter to choose.
 ///
 /// A is that of the geometry sorted by subset, b and w are sorted likewise (SortedViews). An iteration of the program

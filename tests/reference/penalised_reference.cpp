@@ -179,7 +179,7 @@ Spdhg spdhg(const Penalised& problem, const RaySubsets& subsets, const Vector& s
   Vector ahead = state.z;
   TvProx prox(problem.lattice, problem.lambda, problem.lower, problem.upper);
   for (int pass = 0; pass < run.passes; ++pass) {
-    const double eta = std::max(0.1, 3.0 / (pass + 4));
+    const double eta = std::max(0.05, 3.0 / (pass + 4));
     Vector tau = inverse(most);
     for (double& each : tau) each *= 0.99 / (eta * count);
     prox.set_tau(tau);

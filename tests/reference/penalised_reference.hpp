@@ -66,12 +66,14 @@ struct Spdhg {
 };
 struct SpdhgRun {
   int passes = 30;
-  int inner = 2;  ///< iterations of the prox a subset; 0: the step of the program, a dual one from 2 x+ - x
+  /// Iterations of the prox a subset. 0: a step of x, and one of q from the extrapolated x (Condat 2013, algorithm 3.1),
+  /// as the solver has it.
+  int inner = 2;
   std::function<std::vector<int>(int pass)> order;
   std::function<void(int passes, const Spdhg& state)> look;
 };
 /// Chambolle, Ehrhardt, Richtarik & Schonlieb (2018) with dual steps eta w and primal steps
-/// 0.99 / (eta S max_s A_s^T W_s A_s 1), eta = max(0.1, 3 / (pass + 4)). Voxels that no ray meets have the step of a
+/// 0.99 / (eta S max_s A_s^T W_s A_s 1), eta = max(0.05, 3 / (pass + 4)). Voxels that no ray meets have the step of a
 /// tenth of the largest maximum.
 Spdhg spdhg(const Penalised& problem, const RaySubsets& subsets, const Vector& start, const SpdhgRun& run);
 

@@ -224,7 +224,9 @@ TEST(SlicesInnermost, AreTheSameInPrograms) {
           RayOperator(scene.geometry, scene.grid, scene.projections, Projector::joseph, {&model, 1}), parameters);
       const auto& kernels = program.needs.kernels;
       EXPECT_EQ(std::count(kernels.begin(), kernels.end(), "joseph_project_slices"), &model == &tuned ? 1 : 0);
-      EXPECT_EQ(std::count(kernels.begin(), kernels.end(), "joseph_backproject_slices"), &model == &tuned ? 1 : 0);
+      // of rows between slices the other adjoint is faster
+      EXPECT_EQ(std::count(kernels.begin(), kernels.end(), "joseph_backproject_slices"),
+                &model == &tuned && aligned ? 1 : 0);
       return run_program(program, {{"b", &stack}}, scene.grid, device(), options).output.voxels;
     };
     const Voxels expected = solved(plain, {});

@@ -183,6 +183,20 @@ TEST_P(KnownMinima, AreFoundInFloat32) {
   EXPECT_LT(reference::rms_difference(x, solved().minimiser), 5e-5 * 0.02);
 }
 
+// Passes and subsets by default suffice for the gap by default, of few views, too.
+TEST_P(KnownMinima, AreCertifiedByDefault) {
+  SKIP_WITHOUT_THE_SCAN();
+  const ReconstructionParameters defaults;
+  ReconstructionParameters chosen = parameters(defaults.passes);
+  chosen.subsets = defaults.subsets;
+  chosen.gap = defaults.gap;
+  const auto found = measured().reconstructed(chosen);
+  EXPECT_EQ(found.result.run.stopped_by, StoppedBy::method);
+  EXPECT_LE(found.result.history.back().passes, 70);
+  const double away = reference::rms_difference(reference::vector_of(found.x), solved().minimiser) / 0.02;
+  EXPECT_LE(away, 3e-3);
+}
+
 // Before the first look, which improves the dual, both take the same steps.
 TEST_P(KnownMinima, AreApproachedInFloat32AsInDouble) {
   SKIP_WITHOUT_THE_SCAN();

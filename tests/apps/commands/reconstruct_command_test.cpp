@@ -211,7 +211,7 @@ TEST_F(ReconstructCommand, ADryRunWritesNothing) {
   const Ran ran = reconstruct(x, {"--dry-run", "--checkpoint", state});
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("Plan of spdhg: volume 21 x 19 x 9"));
-  EXPECT_THAT(ran.out, HasSubstr("120 iterations"));  // 30 passes of 4 subsets
+  EXPECT_THAT(ran.out, HasSubstr("800 iterations"));  // 100 passes of 8 subsets
   EXPECT_THAT(ran.out, HasSubstr("checkpoint: "));
   EXPECT_FALSE(std::filesystem::exists(x));
 }
