@@ -33,13 +33,20 @@ RunResult found_by(const Scan& scan, const AsdPocsParameters& parameters, const 
 
 class AsdPocsScenes : public testing::TestWithParam<reference::Scene> {};
 
+// How far the result moves with data that differ by float32 rounding, in double precision.
+double sensitivity(const Scan& scan, reference::LeastSquares problem, const AsdPocsParameters& parameters,
+                   const Vector& expected) {
+  const Volume random = reference::random_volume(scan.scene.projections, 17);
+  for (std::size_t n = 0; n < problem.b.size(); ++n) problem.b[n] *= 1 + 2e-7 * (random.voxels[n] - 0.5);
+  const Vector moved = reference::asd_pocs(problem, scan.rays(), scan.scene.grid, parameters).first;
+  return reference::relative_difference(moved, expected);
+}
+
 TEST_P(AsdPocsScenes, MatchDoublePrecision) {
-  // From 0 neighbouring voxels of one slice become so alike that the direction of their difference is rounding.
-  const bool from_nothing = GetParam().grid.size[2] > 1;
+  int compared = 0;
   for (const int subsets : {1, 4}) {
     const Scan scan(GetParam(), subsets);
     for (const bool from_start : {false, true}) {
-      if (!from_start && !from_nothing) continue;
       SCOPED_TRACE(testing::Message() << subsets << " subsets, start " << from_start);
       const AsdPocsParameters parameters{.passes = 3,
                                          .relaxation = 0.9,
@@ -51,12 +58,16 @@ TEST_P(AsdPocsScenes, MatchDoublePrecision) {
                                          .from_start = from_start};
       const auto problem = scan.problem(false, from_start ? std::nullopt : std::optional(0.0));
       const auto [expected, step] = reference::asd_pocs(problem, scan.rays(), scan.scene.grid, parameters);
+      // From 0 neighbouring voxels can become so alike that the direction of their difference is rounding.
+      if (sensitivity(scan, problem, parameters, expected) > 1e-6) continue;
+      ++compared;
       const auto found = found_by(scan, parameters);
       EXPECT_LT(difference(found.output, expected), 1e-4);
       EXPECT_NEAR(found.scalars.at("step"), step, 1e-4 * step);
       EXPECT_NEAR(found.scalars.at("residual"), problem.residual(expected), 2e-4 * problem.residual(expected));
     }
   }
+  EXPECT_GE(compared, 2);
 }
 
 SplitRun any_split(const Scan& scan, const AsdPocsParameters& parameters) {
