@@ -210,6 +210,7 @@ int subset_count(const ReconstructionParameters& p, std::size_t views) {
   if (!method.subsets) return 1;
   if (p.subsets != 0) return p.subsets;
   const auto count = static_cast<int>(views);
+  if (p.method == "asd-pocs") return count;
   return p.method == "spdhg" ? std::clamp(count / 2, 1, 60) : std::clamp(count / 6, 1, 10);
 }
 

@@ -59,8 +59,8 @@ std::vector<std::string> reconstruction_methods();
 /// methods that do).
 void check_parameters(const ReconstructionParameters& parameters, const GivenInputs& given);
 
-/// `subsets`, or for 0 what the method takes: views / 2 up to 60 of spdhg, about 10 of methods that end in a limit
-/// cycle.
+/// `subsets`, or for 0 what the method takes: views / 2 up to 60 of spdhg, each view of asd-pocs, about 10 of other
+/// methods that end in a limit cycle.
 int subset_count(const ReconstructionParameters& parameters, std::size_t views);
 
 }  // namespace halocline
