@@ -22,7 +22,7 @@ void Certificate::declare(Program& program) const {
   constexpr double unknown = std::numeric_limits<double>::infinity();
   for (const char* name : {"primal", "gap", "relative_gap"}) program.scalars[name] = unknown;
   program.scalars["dual"] = -unknown;
-  for (const char* name : {"data", "mismatch", "variation", "maximum"}) program.scalars[name] = 0;
+  for (const char* name : {"data", "mismatch", "variation", "maximum", "dual maximum"}) program.scalars[name] = 0;
   program.scalars["certified"] = -1;
   for (const char* kernel : {"penalised_data", "pdu_variant_certificate"}) program.needs.kernels.emplace_back(kernel);
 }
@@ -38,7 +38,7 @@ Step Certificate::told_data() const {
                        });
 }
 
-// The best dual value of all looks is one, too.
+// The best dual value of all looks at this maximum is one, too: a bound for a smaller box says nothing of a larger one.
 Step Certificate::told_volume() const {
   const auto told = [lambda = penalty_.lambda(), judge = parameters_.judge](std::span<const double> sums,
                                                                             Scalars& known) {
@@ -53,7 +53,9 @@ Step Certificate::told_volume() const {
       throw InputError(
           "the iterations diverge: the objective is not finite. Check the projections, the weights (`weights`) "
           "and `lambda` for values that float32 does not hold, and scale them");
-    known["dual"] = std::max(known["dual"], known["primal"] - gap);
+    const bool same_box = known["dual maximum"] == known["maximum"];
+    known["dual"] = same_box ? std::max(known["dual"], known["primal"] - gap) : known["primal"] - gap;
+    known["dual maximum"] = known["maximum"];
     known["gap"] = std::max(0.0, known["primal"] - known["dual"]);
     known["relative_gap"] = known["primal"] > 0 ? known["gap"] / known["primal"] : 0;
   };
@@ -91,7 +93,7 @@ void Certificate::end(Program& program,
     program.last.push_back(
         penalty_.gap_map(arrays_.x, arrays_.z, arrays_.ubar, [](const Scalars& known) { return known.at("maximum"); }));
   program.ends = [gap = parameters_.gap](int done, const Scalars& known) {
-    return known.at("certified") == done - 1 && known.at("relative_gap") <= gap;
+    return gap > 0 && known.at("certified") == done - 1 && known.at("relative_gap") <= gap;
   };
 }
 

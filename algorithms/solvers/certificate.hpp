@@ -41,8 +41,8 @@ class Certificate {
   Certificate(const RayOperator& A, const TvTerm& penalty, const VectorSteps& vectors,
               const CertificateParameters& parameters, Arrays arrays);
 
-  /// Scalars "data" (1/2 sum w (A x - b)^2), "variation" (TV), "primal" (P), "dual" (the best lower bound of all
-  /// looks on P*), "gap" (primal - dual), "relative_gap" (gap / primal), "maximum", and "certified", the iteration of
+  /// Scalars "data" (1/2 sum w (A x - b)^2), "variation" (TV), "primal" (P), "dual" (the best lower bound on
+  /// P* over the bounds up to "maximum", of this look and those before it with that maximum), "gap" (primal - dual), "relative_gap" (gap / primal), "maximum", and "certified", the iteration of
   /// the last look.
   void declare(Program& program) const;
   /// The steps of a look, which are done where `due` says so. Afterwards u holds no more than it.

@@ -109,7 +109,7 @@ Program make_osem(const RayOperator& A, const ViewSubsets& subsets, const Parame
   return osem(A, subsets, {p.passes, given.start, {}, false});
 }
 Program make_ml_tr(const RayOperator& A, const ViewSubsets&, const Parameters& p, const Given& given) {
-  return ml_tr(A, {p.passes, p.relaxation, bounds_of(p), given.weights, given.start});
+  return ml_tr(A, {p.passes, p.relaxation, bounds_of(p), false, given.start});
 }
 
 constexpr bool yes = true, no = false;
@@ -176,6 +176,12 @@ void check_penalty(const Parameters& p) {
   if (!(p.gap >= 0 && p.gap < 1))
     throw InputError({.what = "`gap`", .found = fmt::format("{:g}", p.gap), .expected = "a number from 0 to below 1"});
   check_regulariser(p.regulariser, "spdu");
+  const Regulariser bounds = penalty_of(p).regulariser;
+  if (!(bounds.minimum < bounds.maximum))
+    throw InputError({.what = "`maximum`",
+                      .found = fmt::format("{:g}", bounds.maximum),
+                      .expected = fmt::format("more than the minimum, {:g}", bounds.minimum),
+                      .remedy = "give a lower `minimum`, too, which is 0 by default"});
 }
 
 }  // namespace
@@ -214,6 +220,9 @@ void check_parameters(const ReconstructionParameters& p, const GivenInputs& give
   require_taken(method, &Method::penalty, p.lambda != 0 || penalty.variation != plain.variation || penalty.guided,
                 "a penalty (`lambda`, `variation`, `reference`)");
   require_taken(method, &Method::penalty, p.gap_map, "`gap_map`");
+  require_taken(method, &Method::penalty, p.gap != defaults.gap, "`gap`");
+  if (p.seed != defaults.seed && p.method != "spdhg")
+    throw InputError(fmt::format("`seed` goes with another method than {}; leave it out, or take spdhg", method.name));
   require_taken(method, &Method::fast, p.hardware_interpolation, "hardware interpolation (`hardware_interpolation`)");
   if (method.penalty) check_penalty(p);
 }
@@ -248,6 +257,7 @@ int subset_count(const ReconstructionParameters& p, std::size_t views) {
   if (!method.subsets) return 1;
   if (p.subsets != 0) return p.subsets;
   const auto count = static_cast<int>(views);
+  if (p.method == "asd-pocs") return count;
   return p.method == "spdhg" ? std::clamp(count / 2, 1, std::clamp(count / 16, 30, 60)) : std::clamp(count / 6, 1, 10);
 }
 

@@ -75,8 +75,8 @@ int pass_count(const ReconstructionParameters& parameters);
 bool begins_with_fdk(const ReconstructionParameters& parameters);
 
 /// `subsets`, or for 0 what the method takes. spdhg: views / 2 up to 30, beyond that views / 16 up to 60, which keeps
-/// the work on the image below a quarter of the projections'. Methods that end in a limit cycle: about 10; sart: each
-/// view.
+/// the work on the image below a quarter of the projections'. Methods that end in a limit cycle: about 10; sart and
+/// asd-pocs: each view.
 int subset_count(const ReconstructionParameters& parameters, std::size_t views);
 
 }  // namespace halocline

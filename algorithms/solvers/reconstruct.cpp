@@ -171,6 +171,14 @@ class SortedInputs {
   ProgramInputs all_;
 };
 
+// Where the reference's gradients are edges.
+void look_at_reference(Regulariser& regulariser, const VolumeSource* reference) {
+  if (!regulariser.guided || reference == nullptr) return;
+  Volume whole = Volume::uninitialised(reference->grid());
+  reference->read(0, whole.voxels.size(), whole.voxels.data());
+  regulariser.reference_eta = reference_eta(whole, whole.grid.spacing, regulariser.reference_eta);
+}
+
 }  // namespace
 
 ReconstructionResult reconstruct(const ReconstructionInputs& inputs, const Geometry& geometry, VolumeSink& output,
@@ -178,6 +186,7 @@ ReconstructionResult reconstruct(const ReconstructionInputs& inputs, const Geome
                                  const RunOptions& options, VolumeSink* gap_map) {
   check_devices(devices);
   parameters.gap_map = gap_map != nullptr;
+  look_at_reference(parameters.regulariser, inputs.reference);
   const Work work(inputs.projections->grid(), geometry, output.grid(), parameters, inputs.given());
   const RayTotals totals = checked_totals(inputs);
   ReconstructionResult result;

@@ -78,6 +78,7 @@ class TvTerm::Iteration : public PduVariant {
   }
 
   void polish(Slab& slab, const std::string& z, const std::string& u, const std::string& ubar, double maximum) const {
+    if (maximum <= parameters_.regulariser.minimum) return;  // one image alone lies within the bounds
     const Range core = slab.interior();
     const double tau = polish_step * (maximum - parameters_.regulariser.minimum) *
                        coarsest_spacing(parameters_.size, parameters_.spacing) / parameters_.lambda;

@@ -82,6 +82,14 @@ Volume chosen_weights(Job& job, const ReconstructCommand& command, const Reconst
   return weights;
 }
 
+// Pixels that are put together count for all of them; the calibration's counts are those of such pixels already.
+Volume weights_by_photons(const ReconstructCommand& command, const ReconstructWork& work, const Volume& projections,
+                          const CountsCalibration& calibration) {
+  const double pixels = work.chosen.pixels();
+  return weights_of_counts(projections, command.photons ? pixels * *command.photons : open_beam(calibration),
+                           std::sqrt(pixels) * command.electronic);
+}
+
 // Nothing where the scan is not one for FDK: then the method begins by itself.
 std::optional<Volume> fdk_start(Job& job, const ReconstructWork& work, const Volume& projections, bool any_arc) {
   try {
@@ -138,8 +146,7 @@ ReconstructVolumes::ReconstructVolumes(Job& job, const ReconstructCommand& comma
   if (!command.weights.empty())
     weights_ = chosen_weights(job, command, work);
   else if (command.weighted())
-    weights_ = weights_of_counts(projections_, command.photons ? *command.photons : open_beam(scan.calibration),
-                                 command.electronic);
+    weights_ = weights_by_photons(command, work, projections_, scan.calibration);
   const std::string start = command.start();
   if (start == "fdk")
     start_ = fdk_start(job, work, projections_, solver_method(command.parameters.method).fdk);

@@ -93,8 +93,10 @@ void add_objective_options(CLI::App& sub, ReconstructCommand& command) {
       ->excludes(lambda)
       ->type_name("A")
       ->group(group);
-  sub.add_option("--gap", command.parameters.gap,
-                 "End when the objective is certain to be within this part of its minimum; 0: after all passes")
+  sub.add_option(
+         "--gap", command.parameters.gap,
+         "End when the objective is certain to lie less than this part of itself above its minimum; 0: after all "
+         "passes")
       ->check(CLI::Range(0.0, 1.0))
       ->type_name("G")
       ->group(group);
@@ -181,6 +183,11 @@ void take_reconstruct_options(ReconstructCommand& command) {
   command.penalty.put_into(p.regulariser, "spdu");
   command.chooses_lambda = command.penalised() && !command.lambda && !command.alpha;
   if (command.chooses_lambda) p.lambda = 1;  // until it is chosen
+  if (command.photons && !solver_method(p.method).weights)
+    throw InputError(
+        fmt::format("--photons weights the rays, and {} takes no weights; leave it out, or take a method that "
+                    "does, such as spdhg or cgls",
+                    p.method));
   if (command.electronic > 0 && !command.photons && !command.counts)
     throw InputError("--electronic needs counts: give --counts, or --photons for line integrals");
   const std::string start = command.start();

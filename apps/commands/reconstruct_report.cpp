@@ -48,9 +48,12 @@ std::string quality(const ReconstructCommand& command, const ReconstructionResul
            (std::isnan(normal) ? std::string() : fmt::format(", normal residual {:.2g}", normal));
   }
   const ReconstructionRecord& last = result.history.back();
-  std::string text =
-      fmt::format("objective {:.8g}, at most {:.2g} % above its minimum over [{:g}, {:.3g}]", last.primal,
-                  100 * last.relative_gap, std::max(0.0, command.parameters.regulariser.minimum), result.maximum);
+  const double lowest =
+      std::isfinite(command.parameters.regulariser.minimum) ? command.parameters.regulariser.minimum : 0;
+  std::string text = fmt::format("objective {:.8g}, ", last.primal);
+  text += last.dual > 0 ? fmt::format("at most {:.2g} % above its minimum", 100 * last.gap / last.dual)
+                        : fmt::format("without a bound yet on its minimum");
+  text += fmt::format(" over [{:g}, {:.3g}]", lowest, result.maximum);
   if (command.weighted()) text += fmt::format(", projections within {:.2g} of the noise", noise_bound(result));
   return text;
 }
@@ -77,7 +80,7 @@ void warn_of_misfit(const ReconstructCommand& command, const ReconstructionResul
   if (command.weighted() && chi2 > too_much)
     spdlog::warn("the projections are met to {:.3g} times their noise only (chi2 {:.3g}): {}", std::sqrt(chi2), chi2,
                  causes);
-  else if (!command.weighted() && std::isfinite(command.parameters.regulariser.maximum) && relative > apart)
+  else if (std::isfinite(command.parameters.regulariser.maximum) && relative > apart)
     spdlog::warn("the projections are met to {:.2g} % only: {}", 100 * relative, causes);
 }
 

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <set>
 
+#include "algorithms/solvers/methods.hpp"
 #include "algorithms/solvers/pass_order.hpp"
 #include "algorithms/solvers/ray_weights.hpp"
 #include "host/error.hpp"
@@ -81,6 +82,18 @@ TEST(ViewSubsets, PermutationsAreUniform) {
   }
   for (const auto& counts : {first, last})
     for (const int count : counts) EXPECT_NEAR(count, passes / 7, 5 * std::sqrt(passes / 7.0));
+}
+
+TEST(ViewSubsets, AreAsManyAsTheMethodTakes) {
+  const auto count = [](const char* method, std::size_t views) { return subset_count({.method = method}, views); };
+  EXPECT_EQ(count("spdhg", 20), 10);
+  EXPECT_EQ(count("spdhg", 1), 1);
+  EXPECT_EQ(count("spdhg", 500), 60);
+  EXPECT_EQ(count("os-sart", 30), 5);
+  EXPECT_EQ(count("os-sart", 500), 10);
+  EXPECT_EQ(count("asd-pocs", 500), 500);
+  EXPECT_EQ(count("cgls", 500), 1);
+  EXPECT_EQ(subset_count({.method = "spdhg", .subsets = 7}, 20), 7);
 }
 
 TEST(ViewSubsets, AreRefusedOutOfRange) {

@@ -158,6 +158,17 @@ TEST_F(ReconstructCommand, WarnsOfViewsThatSeeNothing) {
         << method;
     EXPECT_LT(error_of(x), 1e-4) << method;
   }
+
+// The projections are those of the reference: differences across its edges are free.
+TEST_F(ReconstructCommand, AReferenceKeepsTheEdges) {
+  const Words strong{"--lambda", "100", "--gap", "0", "--iterations", "50"};
+  ASSERT_EQ(reconstruct(x, strong).code, 0);
+  const Ran ran = reconstruct(y, strong + Words{"--reference", truth});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_LT(error_of(y), 0.5 * error_of(x));
+  const Ran refused = reconstruct(y, strong + Words{"--reference", truth, "--reference-eta", "1e-30"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("--reference-eta is 1e-30; expected at least a billionth"));
 }
 
 TEST_F(ReconstructCommand, ChoosesTheStrengthByHalves) {
