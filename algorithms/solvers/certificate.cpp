@@ -25,6 +25,10 @@ void Certificate::declare(Program& program) const {
   for (const char* name : {"data", "mismatch", "variation", "maximum", "dual maximum"}) program.scalars[name] = 0;
   program.scalars["certified"] = -1;
   for (const char* kernel : {"penalised_data", "pdu_variant_certificate"}) program.needs.kernels.emplace_back(kernel);
+  if (!parameters_.gap_map) return;
+  for (const auto& [q, polished] : penalty_.polished_duals())  // the map is of the last look, in whatever iteration
+    for (ArrayNeed& need : program.needs.arrays)
+      if (need.name == polished) need.lifetime = Lifetime::state;
 }
 
 Step Certificate::told_data() const {
@@ -77,6 +81,8 @@ std::vector<Step> Certificate::look(const std::function<bool(const Scalars&)>& d
       known["maximum"] = largest > 0 ? room * largest : std::max(largest, lowest + std::abs(lowest));
     }));
   steps.push_back(vectors_.scale(Domain::slices, 1, arrays_.x, arrays_.u));
+  for (const auto& [q, polished] : penalty_.polished_duals())
+    steps.push_back(vectors_.scale(Domain::slices, 1, q, polished));
   for (int n = 0; n < parameters_.polish_steps; ++n)
     steps.push_back(penalty_.polish(arrays_.z, arrays_.u, arrays_.ubar, maximum));
   steps.push_back(told_volume());

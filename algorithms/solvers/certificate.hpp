@@ -14,7 +14,7 @@ namespace halocline {
 struct CertificateParameters {
   double gap = 0.1;       ///< the relative gap to end at; 0: never
   int every = 5;          ///< passes between two looks
-  int polish_steps = 30;  ///< iterations that improve the dual before each look
+  int polish_steps = 100;  ///< iterations that improve the dual before each look
   bool gap_map = false;   ///< leaves the voxels' parts of the gap in a volume at the end
   /// Told "primal" at each look, of methods that may diverge. Empty: an objective that is no number throws InputError.
   std::function<void(double primal, Scalars& known)> judge = {};
@@ -29,8 +29,8 @@ struct CertificateParameters {
 /// within sqrt(2 gap / rays) of the noise's standard deviation (RMS). Where the maximum is not given it is 1.5 times
 /// the largest voxel of x.
 ///
-/// q is improved first: primal-dual iterations (Chambolle & Pock 2011) for min <z, u> + lambda TV(u) over the bounds.
-/// A solver that works with q gets the better one.
+/// It takes a copy of the solver's q and improves it first: primal-dual iterations (Chambolle & Pock 2011) for
+/// min <z, u> + lambda TV(u) over the bounds. (In place of the solver's, the better q throws strong penalties far back.)
 class Certificate {
  public:
   /// The names of the solver's arrays. x, z, u, ubar: volumes; the last two are the certificate's to write. p, r, b, w:

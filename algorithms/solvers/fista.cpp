@@ -119,10 +119,16 @@ class Fista {
   std::vector<Step> look(const std::function<bool(const Scalars&)>& due) {
     std::vector<Step> steps{A_.project("x", "p"), vectors_.scale(views, 1, "p", "r"), steps_.residual(1, "r"),
                             A_.backproject("r", "f")};
+    const auto all_due = [&due](std::vector<Step> own) {
+      for (Step& step : own) step.due = due;
+      return own;
+    };
+    steps = all_due(std::move(steps));
     append(steps, certificate_.look(due, true));
-    if (best_) steps.push_back(best_->keep(vectors_));
-    steps.push_back(vectors_.scale(slices, 1, "x", "u"));
-    for (Step& step : steps) step.due = due;
+    std::vector<Step> then;
+    if (best_) then.push_back(best_->keep(vectors_));
+    then.push_back(vectors_.scale(slices, 1, "x", "u"));
+    append(steps, all_due(std::move(then)));
     return steps;
   }
 

@@ -51,7 +51,7 @@ Program pdhg(const RayOperator& A, const TvParameters& penalty, const PdhgParame
     const int done = static_cast<int>(known.at(iteration_scalar)) + 1;
     return done % n == 0 && done < passes;
   };
-  // a look leaves another q and writes over ubar, which counts no more
+  // a look writes over ubar, which counts no more
   append(program.each, certificate.look(every));
   certificate.end(program, [&](const auto& due) { return certificate.look(due); });
   return program;

@@ -1,6 +1,7 @@
 #include "algorithms/solvers/tv_term.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "algorithms/denoisers/pdu_variant.hpp"
 
@@ -10,7 +11,9 @@ namespace {
 #include "cl/descent.clh"
 
 constexpr const char* file = "tv_term.cl";
-constexpr const char* duals[] = {"qx", "qy", "qz"};
+constexpr std::array duals{"qx", "qy", "qz"};
+// Those of the certificate: what is best for it would throw the solver back.
+constexpr std::array polished{"polished qx", "polished qy", "polished qz"};
 
 // The dual step in units of 1 / ||D||^2, and primal steps to the minimum for the q of the moment.
 constexpr Steps whole_steps{1, 1, 0};
@@ -137,6 +140,7 @@ TvTerm::TvTerm(const Grid& volume, const TvParameters& parameters)
 void TvTerm::declare(Program& program) const {
   auto& needs = program.needs;
   for (const char* q : duals) needs.arrays.push_back({.name = q, .lifetime = Lifetime::state, .halo_inout = true});
+  for (const char* q : polished) needs.arrays.push_back({.name = q, .lifetime = Lifetime::iteration, .halo_inout = true});
   if (parameters_.regulariser.guided) needs.arrays.push_back({.name = "reference", .lifetime = Lifetime::input});
   needs.halo_low = std::max(needs.halo_low, 1);
   needs.halo_high = std::max(needs.halo_high, iteration_->slices_above());
@@ -152,10 +156,27 @@ Step TvTerm::start() const {
   return step;
 }
 
-std::vector<ArrayAccess> TvTerm::with_duals(std::vector<ArrayAccess> arrays, Access access) const {
-  for (const char* q : duals) arrays.push_back({q, access});
+std::vector<ArrayAccess> TvTerm::with(std::span<const char* const> q, std::vector<ArrayAccess> arrays,
+                                      Access access) const {
+  for (const char* each : q) arrays.push_back({each, access});
   if (parameters_.regulariser.guided) arrays.push_back(in("reference"));
   return arrays;
+}
+
+std::vector<ArrayAccess> TvTerm::with_duals(std::vector<ArrayAccess> arrays, Access access) const {
+  return with(duals, std::move(arrays), access);
+}
+
+Step TvTerm::of_certificate(const char* name, std::vector<ArrayAccess> arrays, Access access) const {
+  Step step{.name = name, .arrays = with(polished, std::move(arrays), access), .halo_low = 1, .halo_high = 1};
+  step.names = polished_duals();
+  return step;
+}
+
+std::map<std::string, std::string> TvTerm::polished_duals() const {
+  std::map<std::string, std::string> copies;
+  for (std::size_t n = 0; n < duals.size(); ++n) copies.emplace(duals[n], polished[n]);
+  return copies;
 }
 
 Step TvTerm::prox(const std::string& f, const std::string& tau, const std::string& x) const {
@@ -182,10 +203,8 @@ Step TvTerm::prox_from(const std::string& z, const std::string& pending, const s
 }
 
 Step TvTerm::polish(const std::string& z, const std::string& u, const std::string& ubar, Value maximum) const {
-  Step step{.name = "tv_polish",
-            .arrays = with_duals({in(z), inout(u), out(ubar)}, Access::inout),
-            .halo_low = 1,
-            .halo_high = iteration_->slices_above()};
+  Step step = of_certificate("tv_polish", {in(z), inout(u), out(ubar)}, Access::inout);
+  step.halo_high = iteration_->slices_above();
   step.work = [=, iteration = iteration_](Slab& slab, const WorkRange&, const Scalars& scalars) {
     iteration->polish(slab, z, u, ubar, maximum(scalars));
   };
@@ -212,7 +231,7 @@ double TvTerm::gradient_norm2() const {
 
 Step TvTerm::certificate(const std::string& x, const std::string& z,
                          std::function<void(std::span<const double>, Scalars&)> told) const {
-  Step step{.name = "tv_certificate", .arrays = with_duals({in(x), in(z)}, Access::in), .halo_low = 1, .halo_high = 1};
+  Step step = of_certificate("tv_certificate", {in(x), in(z)}, Access::in);
   step.work = [=, iteration = iteration_](Slab& slab, const WorkRange&, const Scalars&) {
     iteration->certificate(slab, x, z);
   };
@@ -222,8 +241,7 @@ Step TvTerm::certificate(const std::string& x, const std::string& z,
 }
 
 Step TvTerm::gap_map(const std::string& x, const std::string& z, const std::string& map, Value maximum) const {
-  Step step{
-      .name = "tv_gap_map", .arrays = with_duals({in(x), in(z), out(map)}, Access::in), .halo_low = 1, .halo_high = 1};
+  Step step = of_certificate("tv_gap_map", {in(x), in(z), out(map)}, Access::in);
   step.work = [=, iteration = iteration_](Slab& slab, const WorkRange&, const Scalars& scalars) {
     iteration->gap_map(slab, x, z, map, maximum(scalars));
   };

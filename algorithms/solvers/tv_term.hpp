@@ -2,8 +2,11 @@
 // operator, and its part of the duality gap.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "algorithms/denoisers/regulariser.hpp"
 #include "algorithms/support/slice_sums.hpp"
@@ -39,8 +42,10 @@ class TvTerm {
   /// 2013, algorithm 3.1). Without the extrapolation the objective grows again after many steps where lambda is large.
   Step prox_from(const std::string& z, const std::string& pending, const std::string& tau, const std::string& x,
                  const std::string& ubar, Value carry, Value more) const;
+  /// The names of q and of the volumes that are a certificate's own q.
+  std::map<std::string, std::string> polished_duals() const;
   /// An iteration of Chambolle & Pock 2011 (algorithm 1) for min <z, u> + lambda TV(u) over minimum <= u <= maximum,
-  /// which improves q for the data term's gradient z.
+  /// which improves the certificate's q for the data term's gradient z.
   Step polish(const std::string& z, const std::string& u, const std::string& ubar, Value maximum) const;
   /// A primal-dual iteration for <z, u> + lambda TV(u) with a primal step for each voxel: u = cut(u + step (div q -
   /// z)), ubar = 2 u - u before, q = Proj(q + dual_step D ubar).
@@ -48,7 +53,7 @@ class TvTerm {
                    Value dual_step) const;
   /// ||D||^2, in 1/mm^2.
   double gradient_norm2() const;
-  /// Told the sums of cl/tv_term.cl's tv_term_certificate for x and the data term's gradient z.
+  /// Told the sums of cl/tv_term.cl's tv_term_certificate for x, the data term's gradient z and the certificate's q.
   Step certificate(const std::string& x, const std::string& z,
                    std::function<void(std::span<const double>, Scalars&)> told) const;
   /// map = the part of each voxel in the gap over values up to `maximum`.
@@ -59,7 +64,9 @@ class TvTerm {
 
  private:
   class Iteration;
+  std::vector<ArrayAccess> with(std::span<const char* const> q, std::vector<ArrayAccess> arrays, Access access) const;
   std::vector<ArrayAccess> with_duals(std::vector<ArrayAccess> arrays, Access duals) const;
+  Step of_certificate(const char* name, std::vector<ArrayAccess> arrays, Access duals) const;
 
   TvParameters parameters_;
   std::shared_ptr<const Iteration> iteration_;

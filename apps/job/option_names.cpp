@@ -64,6 +64,7 @@ constexpr OptionName names[] = {
     {"passes", "--iterations"},
     {"lambda", "--lambda"},
     {"subsets", "--subsets"},
+    {"seed", "--seed"},
     {"photons", "--photons"},
     {"electronic", "--electronic"},
     {"gap_map", "--gap-map"},

@@ -158,6 +158,7 @@ TEST_F(ReconstructCommand, WarnsOfViewsThatSeeNothing) {
         << method;
     EXPECT_LT(error_of(x), 1e-4) << method;
   }
+}
 
 // The projections are those of the reference: differences across its edges are free.
 TEST_F(ReconstructCommand, AReferenceKeepsTheEdges) {
@@ -242,7 +243,7 @@ TEST_F(ReconstructCommand, RefusesWhatCannotBe) {
   refused({"--method", "mlem", "--tolerance", "0.1"}, "or take one of: cgls, lsqr");
   refused({"--method", "sart", "--subsets", "4"}, "--subsets goes with another method than sart");
   refused({"--method", "lsqr", "--precondition", "ramp"}, "--precondition goes with another method than lsqr");
-  refused({"--method", "sirt", "--photons", "1e4"}, "(--weights) goes with another method than sirt");
+  refused({"--method", "sirt", "--photons", "1e4"}, "--photons weights the rays, and sirt takes no weights");
   refused({"--method", "cgls", "--lambda", "3"}, "or take one of: spdhg");
   refused({"--method", "cgls", "--subsets", "3"}, "--subsets");
   refused({"--subsets", "17"}, "a number from 1 to that of the views, 16");
@@ -257,6 +258,24 @@ TEST_F(ReconstructCommand, RefusesWhatCannotBe) {
   refused({"--projector", "voxel"}, "--projector");
   std::filesystem::resize_file(p, 5000);
   refused({}, "p.mha");
+}
+
+TEST_F(ReconstructCommand, BoundsThatLeaveNothingAreRefused) {
+  for (const char* most : {"-1", "0"}) {
+    const Ran ran = reconstruct(x, {"--lambda", "1", "--maximum", most});
+    EXPECT_EQ(ran.code, 2);
+    EXPECT_THAT(ran.err, HasSubstr("--maximum"));
+    EXPECT_THAT(ran.err, HasSubstr("more than the minimum, 0"));
+  }
+}
+
+TEST_F(ReconstructCommand, OptionsOfOtherMethodsAreRefused) {
+  for (const Words& more : {Words{"--method", "cgls", "--gap", "0.01"}, Words{"--method", "cgls", "--seed", "3"},
+                            Words{"--method", "ml-tr", "--photons", "1e4"}}) {
+    const Ran ran = reconstruct(x, more);
+    EXPECT_EQ(ran.code, 2) << more[2];
+    EXPECT_THAT(ran.err, HasSubstr(more[2])) << "the option that was given";
+  }
 }
 
 }  // namespace
