@@ -112,6 +112,8 @@ constexpr OptionName names[] = {
     {"methods", "--method"},
     {"forms", "--forms"},
     {"views", "--views"},
+    {"slices", "--slices"},
+    {"rows", "--rows"},
     {"modes", "--modes"},
     {"jobs", "--jobs"},
 };

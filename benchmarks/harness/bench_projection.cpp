@@ -457,11 +457,9 @@ ScanBenchPlan plan_scan_bench(ScanBench bench, const Device& device, const ScanB
     throw InputError({.what = "`views`",
                       .found = fmt::to_string(*options.views),
                       .expected = fmt::format("{} to {}", least_bench_views, most_views)});
-  for (const auto& [name, count] : {std::pair{"slices", options.slices}, std::pair{"rows", options.rows}})
+  for (const auto& [name, count] : {std::pair{"`slices`", options.slices}, std::pair{"`rows`", options.rows}})
     if (count && (*count < 2 || *count > most_size))
-      throw InputError({.what = fmt::format("`{}`", name),
-                        .found = fmt::to_string(*count),
-                        .expected = fmt::format("2 to {}", most_size)});
+      throw InputError({.what = name, .found = fmt::to_string(*count), .expected = fmt::format("2 to {}", most_size)});
   if (options.rows && !options.slices)
     throw InputError("`rows` are those of a parallel beam: give `slices`, of which its volume has so many");
   const bool cpu = device.info().cpu(), slices = bench == ScanBench::slices;
