@@ -211,6 +211,11 @@ void check_parameters(const ReconstructionParameters& p, const GivenInputs& give
   using Method = SolverMethod;
   if (p.passes < 0)
     throw InputError({.what = "`iterations`", .found = std::to_string(p.passes), .expected = "at least 1"});
+  constexpr int most_kept = 500;
+  if (p.method == "ba-gmres" && p.passes > most_kept)
+    throw InputError({.what = "`iterations`",
+                      .found = std::to_string(p.passes),
+                      .expected = fmt::format("at most {} of ba-gmres, which keeps a volume for each", most_kept)});
   require_taken(method, &Method::weights, given.weights, "weights (`weights`)");
   require_taken(method, &Method::bounds, penalty.boxed(), "a bound of the voxels (`minimum`, `maximum`)");
   require_taken(method, &Method::relaxation, p.relaxation != defaults.relaxation, "`relaxation`");

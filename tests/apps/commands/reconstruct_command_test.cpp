@@ -244,6 +244,7 @@ TEST_F(ReconstructCommand, RefusesWhatCannotBe) {
   refused({"--method", "sart", "--subsets", "4"}, "--subsets goes with another method than sart");
   refused({"--method", "lsqr", "--precondition", "ramp"}, "--precondition goes with another method than lsqr");
   refused({"--method", "sirt", "--photons", "1e4"}, "--photons weights the rays, and sirt takes no weights");
+  refused({"--method", "ba-gmres", "--iterations", "3000"}, "at most 500 of ba-gmres");
   refused({"--method", "cgls", "--lambda", "3"}, "or take one of: spdhg");
   refused({"--method", "cgls", "--subsets", "3"}, "--subsets");
   refused({"--subsets", "17"}, "a number from 1 to that of the views, 16");
