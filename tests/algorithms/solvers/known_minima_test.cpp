@@ -77,7 +77,7 @@ class KnownMinima : public testing::TestWithParam<Known> {
     auto scan = known.photons > 0 ? reference::penalised_scan(128, known.views, known.photons, 7) : stored();
     const Vector start = reference::scaled_fdk(scan);
     const Spdhg end = reference::spdhg(scan.problem, reference::rays_of(scan.scene, known.subsets), start,
-                                       {.passes = 4 * known.passes[2], .order = permutations(known), .look = {}});
+                                       {.passes = 6 * known.passes[2], .order = permutations(known), .look = {}});
     const double least = scan.problem.value(end.x);
     if (known.photons == 0) EXPECT_NEAR(least, known.minimum, 1e-7 * known.minimum);
     EXPECT_LE(scan.problem.dual_value(end.r, reference::polished(scan.problem, end, 300)), least);
