@@ -12,10 +12,10 @@
 namespace halocline {
 
 struct CertificateParameters {
-  double gap = 0.1;       ///< the relative gap to end at; 0: never
-  int every = 5;          ///< passes between two looks
+  double gap = 0.1;        ///< the relative gap to end at; 0: never
+  int every = 5;           ///< passes between two looks
   int polish_steps = 100;  ///< iterations that improve the dual before each look
-  bool gap_map = false;   ///< leaves the voxels' parts of the gap in a volume at the end
+  bool gap_map = false;    ///< leaves the voxels' parts of the gap in a volume at the end
   /// Told "primal" at each look, of methods that may diverge. Empty: an objective that is no number throws InputError.
   std::function<void(double primal, Scalars& known)> judge = {};
 };
@@ -30,7 +30,8 @@ struct CertificateParameters {
 /// the largest voxel of x.
 ///
 /// It takes a copy of the solver's q and improves it first: primal-dual iterations (Chambolle & Pock 2011) for
-/// min <z, u> + lambda TV(u) over the bounds. (In place of the solver's, the better q throws strong penalties far back.)
+/// min <z, u> + lambda TV(u) over the bounds. (In place of the solver's, the better q throws strong penalties far
+/// back.)
 class Certificate {
  public:
   /// The names of the solver's arrays. x, z, u, ubar: volumes; the last two are the certificate's to write. p, r, b, w:
@@ -42,8 +43,8 @@ class Certificate {
               const CertificateParameters& parameters, Arrays arrays);
 
   /// Scalars "data" (1/2 sum w (A x - b)^2), "variation" (TV), "primal" (P), "dual" (the best lower bound on
-  /// P* over the bounds up to "maximum", of this look and those before it with that maximum), "gap" (primal - dual), "relative_gap" (gap / primal), "maximum", and "certified", the iteration of
-  /// the last look.
+  /// P* over the bounds up to "maximum", of this look and those before it with that maximum), "gap" (primal - dual),
+  /// "relative_gap" (gap / primal), "maximum", and "certified", the iteration of the last look.
   void declare(Program& program) const;
   /// The steps of a look, which are done where `due` says so. Afterwards u holds no more than it.
   /// projected: p is A x already.

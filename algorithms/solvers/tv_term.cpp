@@ -140,7 +140,8 @@ TvTerm::TvTerm(const Grid& volume, const TvParameters& parameters)
 void TvTerm::declare(Program& program) const {
   auto& needs = program.needs;
   for (const char* q : duals) needs.arrays.push_back({.name = q, .lifetime = Lifetime::state, .halo_inout = true});
-  for (const char* q : polished) needs.arrays.push_back({.name = q, .lifetime = Lifetime::iteration, .halo_inout = true});
+  for (const char* q : polished)
+    needs.arrays.push_back({.name = q, .lifetime = Lifetime::iteration, .halo_inout = true});
   if (parameters_.regulariser.guided) needs.arrays.push_back({.name = "reference", .lifetime = Lifetime::input});
   needs.halo_low = std::max(needs.halo_low, 1);
   needs.halo_high = std::max(needs.halo_high, iteration_->slices_above());

@@ -66,8 +66,8 @@ struct Spdhg {
 };
 struct SpdhgRun {
   int passes = 30;
-  /// Iterations of the prox a subset. 0: a step of x, and one of q from the extrapolated x (Condat 2013, algorithm 3.1),
-  /// as the solver has it.
+  /// Iterations of the prox a subset. 0: a step of x, and one of q from the extrapolated x (Condat 2013,
+  /// algorithm 3.1), as the solver has it.
   int inner = 2;
   std::function<std::vector<int>(int pass)> order;
   std::function<void(int passes, const Spdhg& state)> look;
