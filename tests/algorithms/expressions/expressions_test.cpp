@@ -444,7 +444,7 @@ bool same_bits(const Ran& a, const Ran& b) {
 
 TEST(Expressions, FusedOrNotHaveTheSameBits) {
   for (const bool volume : {true, false})
-    for (int seed = 0; seed < 5; ++seed) {
+    for (int seed = 0; seed < 2; ++seed) {
       SCOPED_TRACE(testing::Message() << (volume ? "volumes, " : "projections, ") << seed);
       const Ran fused = run(seed, volume, device(), {}, true), single = run(seed, volume, device(), {}, false);
       EXPECT_TRUE(same_bits(fused, single));
@@ -453,14 +453,13 @@ TEST(Expressions, FusedOrNotHaveTheSameBits) {
 }
 
 TEST(Expressions, HaveTheSameBitsInTheKernelsOfOtherDevices) {
-  for (const bool volume : {true, false})
-    for (const bool fp64 : {true, false}) {
-      const KernelVariants gpu{fp64, true};
-      const Ran fused = run(1, volume, device(), {}, true, gpu), single = run(1, volume, device(), {}, false, gpu),
-                slabs = run(1, volume, device(), split(3, 3), true, gpu);
-      EXPECT_TRUE(same_bits(fused, single));
-      EXPECT_TRUE(same_bits(fused, slabs));
-    }
+  for (const bool volume : {true, false}) {
+    const KernelVariants gpu{!volume, true};  // volumes without fp64, projections with it
+    const Ran fused = run(1, volume, device(), {}, true, gpu), single = run(1, volume, device(), {}, false, gpu),
+              slabs = run(1, volume, device(), split(3, 3), true, gpu);
+    EXPECT_TRUE(same_bits(fused, single));
+    EXPECT_TRUE(same_bits(fused, slabs));
+  }
 }
 
 // Four elements a work-item.
@@ -485,7 +484,7 @@ TEST(Expressions, OfWholeVectorsHaveTheSameBits) {
 
 TEST(Expressions, SlabsBatchesAndDevicesChangeNoBit) {
   for (const bool volume : {true, false})
-    for (int seed = 0; seed < 4; ++seed) {
+    for (int seed = 0; seed < 2; ++seed) {
       SCOPED_TRACE(testing::Message() << (volume ? "volumes, " : "projections, ") << seed);
       const Ran one = run(seed, volume, device(), {}, true);
       for (const int slabs : {2, 5})
