@@ -3,7 +3,6 @@
 // result; files of another job, version, or damaged ones are refused.
 #include "apps/checkpoint/checkpoint.hpp"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <spdlog/sinks/ostream_sink.h>
 #include <spdlog/spdlog.h>
@@ -14,7 +13,6 @@
 #include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <random>
 #include <sstream>
 #include <thread>
 
@@ -23,11 +21,10 @@
 #include "tests/reference/tv_reference.hpp"
 #include "tests/support/command_process.hpp"
 #include "tests/support/command_runner.hpp"
+#include "tests/support/killed_runs.hpp"
 
 namespace halocline {
 namespace {
-
-using Seconds = std::chrono::duration<double>;
 
 std::string error_of(const std::function<void()>& work) {
   try {
@@ -285,47 +282,9 @@ TEST_F(CheckpointTest, CtrlCLeavesTheStateAndSaysHowToGoOn) {
 TEST_F(CheckpointTest, KilledAtTenRandomMomentsOutOfCoreAndResumedToTheSameBits) {
   write_image(reference::two_balls(64, 0.1), f / "v.mha");
   const Words words = denoise({"--alpha", "15", "--gap", "1e-6", "--iterations", "400", "--device-memory", "2500K"});
-  const auto run_through = [&](const Words& all, double kill_after) {
-    const Process process(all, f / "log");
-    if (kill_after > 0) {
-      std::this_thread::sleep_for(Seconds(kill_after));
-      process.signal(SIGKILL);
-    }
-    const int code = process.wait();
-    if (code > 0) ADD_FAILURE() << process.output();
-    return code;
-  };
-  ASSERT_EQ(run_through(words, 0), 0);  // compiles kernels
-  const auto start = std::chrono::steady_clock::now();
-  ASSERT_EQ(run_through(words, 0), 0);
-  const double seconds = Seconds(std::chrono::steady_clock::now() - start).count();
-  const std::string expected = content(f / "out.mha");
-  std::filesystem::remove(f / "out.mha");
-
-  const Words resumable = words + Words{"--checkpoint", f / "state", "--checkpoint-every", "0.05", "--resume"};
-  std::mt19937 random(5);
-  int killed = 0, with_state = 0, finished = 0;
-  while (killed < 10 || finished == 0) {
-    const double moment = std::uniform_real_distribution<double>(0.05, 0.8)(random) * seconds;
-    const int code = run_through(resumable, killed < 10 ? moment : 0);
-    if (code < 0) {
-      ++killed;
-      with_state += std::filesystem::exists(f / "state") ? 1 : 0;
-      if (std::filesystem::exists(f / "out.mha")) {  // killed while it ended: the result is there as a whole
-        EXPECT_TRUE(content(f / "out.mha") == expected);
-        std::filesystem::remove(f / "out.mha");
-      }
-      continue;
-    }
-    ++finished;
-    EXPECT_TRUE(content(f / "out.mha") == expected);
-    if (code > 0) break;
-    EXPECT_FALSE(std::filesystem::exists(f / "state"));
-    std::filesystem::remove(f / "out.mha");
-  }
-  EXPECT_GE(with_state, 3);  // or nothing was resumed
-  fmt::print("a run takes {:.2f} s; {} killed, {} of them with a state, {} ended\n", seconds, killed, with_state,
-             finished);
+  const Words resumable{"--checkpoint", f / "state", "--checkpoint-every", "0.05", "--resume"};
+  const KilledRuns runs = killed_ten_times(words, resumable, f / "out.mha", f / "state", f / "log", 0.05, 0.8);
+  EXPECT_GE(runs.with_state, 3);  // or nothing was resumed
 }
 
 }  // namespace

@@ -11,11 +11,11 @@
 #include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <random>
 #include <thread>
 
 #include "tests/support/command_process.hpp"
 #include "tests/support/command_runner.hpp"
+#include "tests/support/killed_runs.hpp"
 
 namespace halocline {
 namespace {
@@ -303,48 +303,9 @@ TEST_F(FdkCheckpoint, CtrlCSaysHowToGoOn) {
 
 // Ten times, each at a moment of its own; when a run comes to its end before, another begins.
 TEST_F(FdkCheckpoint, KilledAtTenRandomMomentsAndResumedToTheSameBits) {
-  const auto run_through = [&](const Words& all, double kill_after) {
-    const Process process(all, path("log"));
-    if (kill_after > 0) {
-      std::this_thread::sleep_for(Seconds(kill_after));
-      process.signal(SIGKILL);
-    }
-    const int code = process.wait();
-    if (code > 0) ADD_FAILURE() << process.output();
-    return code;
-  };
-  const Words words = fdk(Words{"--device-memory", "3M"});
-  ASSERT_EQ(run_through(words, 0), 0);  // compiles kernels
-  const auto start = std::chrono::steady_clock::now();
-  ASSERT_EQ(run_through(words, 0), 0);
-  const double seconds = Seconds(std::chrono::steady_clock::now() - start).count();
-  const std::string expected = content(path("out.mha"));
-  std::filesystem::remove(path("out.mha"));
-
-  const Words resumable = words + kept() + resume;
-  std::mt19937 random(5);
-  int killed = 0, with_state = 0, finished = 0;
-  while (killed < 10 || finished == 0) {
-    const double moment = std::uniform_real_distribution<double>(0.2, 0.9)(random) * seconds;
-    const int code = run_through(resumable, killed < 10 ? moment : 0);
-    if (code < 0) {
-      ++killed;
-      with_state += is_there("state") ? 1 : 0;
-      if (is_there("out.mha")) {  // killed while it ended: the result is there as a whole
-        EXPECT_TRUE(content(path("out.mha")) == expected);
-        std::filesystem::remove(path("out.mha"));
-      }
-      continue;
-    }
-    ++finished;
-    EXPECT_TRUE(content(path("out.mha")) == expected);
-    if (code > 0) break;
-    EXPECT_FALSE(is_there("state"));
-    std::filesystem::remove(path("out.mha"));
-  }
-  EXPECT_GE(with_state, 3);  // or nothing was resumed
-  fmt::print("a run takes {:.2f} s; {} killed, {} of them with a state, {} ended\n", seconds, killed, with_state,
-             finished);
+  const KilledRuns runs = killed_ten_times(fdk(Words{"--device-memory", "3M"}), kept() + resume, path("out.mha"),
+                                           path("state"), path("log"), 0.2, 0.9);
+  EXPECT_GE(runs.with_state, 3);  // or nothing was resumed
 }
 
 }  // namespace

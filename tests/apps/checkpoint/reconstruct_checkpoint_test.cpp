@@ -4,20 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
-#include <csignal>
 #include <filesystem>
-#include <random>
-#include <thread>
 
 #include "algorithms/solvers/methods.hpp"
-#include "tests/support/command_process.hpp"
 #include "tests/support/command_runner.hpp"
+#include "tests/support/killed_runs.hpp"
 
 namespace halocline {
 namespace {
-
-using Seconds = std::chrono::duration<double>;
 
 std::string named(const std::string& method) {
   std::string name = method;
@@ -45,49 +39,16 @@ class ReconstructRuns : public testing::TestWithParam<const char*> {
   Folder f;
 };
 
-class KilledRuns : public ReconstructRuns {};
+class KilledReconstructions : public ReconstructRuns {};
 
-// When a run comes to its end before it is killed, another begins.
-TEST_P(KilledRuns, AreResumedAtTenMomentsToTheSameBits) {
-  const Words words = reconstruct("24,24,24", "5,5,5", "20") + Words{"--device-memory", "1100K"};
-  const auto run_through = [&](const Words& all, double kill_after) {
-    const Process process(all, f / "log");
-    if (kill_after > 0) {
-      std::this_thread::sleep_for(Seconds(kill_after));
-      process.signal(SIGKILL);
-    }
-    const int code = process.wait();
-    if (code > 0) ADD_FAILURE() << process.output();
-    return code;
-  };
-  ASSERT_EQ(run_through(words, 0), 0);  // compiles kernels
-  const auto start = std::chrono::steady_clock::now();
-  ASSERT_EQ(run_through(words, 0), 0);
-  const double seconds = Seconds(std::chrono::steady_clock::now() - start).count();
-  const std::string expected = content(f / "x.mha");
-  std::filesystem::remove(f / "x.mha");
-  const Words resumable = words + Words{"--checkpoint", f / "state", "--checkpoint-every", "0.02", "--resume"};
-  std::mt19937 random(5);
-  int killed = 0, with_state = 0, finished = 0;
-  while (killed < 10 || finished == 0) {
-    const double moment = std::uniform_real_distribution<double>(0.2, 0.9)(random) * seconds;
-    if (run_through(resumable, killed < 10 ? moment : 0) < 0) {
-      ++killed;
-      with_state += std::filesystem::exists(f / "state") ? 1 : 0;
-    } else {
-      ++finished;
-      EXPECT_TRUE(content(f / "x.mha") == expected);
-      EXPECT_FALSE(std::filesystem::exists(f / "state"));
-    }
-    if (std::filesystem::exists(f / "x.mha")) {  // also where it was killed while it ended
-      EXPECT_TRUE(content(f / "x.mha") == expected);
-      std::filesystem::remove(f / "x.mha");
-    }
-  }
-  EXPECT_GT(with_state, 0) << "some were killed with a state to go on from";
+TEST_P(KilledReconstructions, AreResumedToTheSameBits) {
+  const Words resumable{"--checkpoint", f / "state", "--checkpoint-every", "0.02", "--resume"};
+  const KilledRuns runs = killed_ten_times(reconstruct("24,24,24", "5,5,5", "20") + Words{"--device-memory", "1100K"},
+                                           resumable, f / "x.mha", f / "state", f / "log", 0.2, 0.9);
+  EXPECT_GT(runs.with_state, 0) << "some were killed with a state to go on from";
 }
 
-INSTANTIATE_TEST_SUITE_P(, KilledRuns, testing::Values("spdhg", "fista", "os-fista", "pdhg"),
+INSTANTIATE_TEST_SUITE_P(, KilledReconstructions, testing::Values("spdhg", "fista", "os-fista", "pdhg"),
                          [](const auto& each) { return named(each.param); });
 
 class SmallDevices : public ReconstructRuns {};
