@@ -40,7 +40,7 @@ constexpr Row table[] = {
     {"", "", "", "slices_exact", {16, 8, 1}},
     // planes across x: read along their layers, written along y
     {"", "", "", "joseph_planes", {16, 1, 16}},
-    // neighbours along slices, some columns of a few views, which meet much the same voxels (not measured)
+    // neighbours along slices, some columns of a few views, which meet much the same voxels
     {"", "", "", "joseph_project_slices", {128, 4, 1}},
     {"", "", "", "joseph_project", {32, 2, 4}},
     {"", "", "", "joseph_backproject", {16, 8, 1}},

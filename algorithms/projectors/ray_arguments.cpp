@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <iterator>
 
 #include "host/error.hpp"
@@ -23,6 +24,16 @@ const ProjectorKind& kind_of(Projector projector) {
 KernelSpec ray_kernel(Projector projector, const char* verb, const std::string& options) {
   const std::string stem = kind_of(projector).stem;
   return {stem + ".cl", stem + "_" + verb, options};
+}
+
+std::size_t turning_tile(const DeviceInfo& device) {
+  std::size_t tile = 16;
+  while (tile * tile > std::max<std::size_t>(1, device.max_work_group)) tile /= 2;
+  return tile;
+}
+
+std::string turning_options(std::size_t tile) {
+  return tile < 16 ? fmt::format("-D TILE={}", tile) : "";
 }
 
 std::vector<std::string> projector_names() {

@@ -26,6 +26,14 @@ inline std::int32_t number(auto value) {
   return static_cast<std::int32_t>(value);
 }
 
+/// How many parts of `each` it takes.
+constexpr std::size_t parts_of(std::size_t all, std::size_t each) {
+  return (all + each - 1) / each;
+}
+/// Edge of the tiles that kernels turn arrays with, TILE of cl/joseph.cl, and the options that say so.
+std::size_t turning_tile(const DeviceInfo& device);
+std::string turning_options(std::size_t tile);
+
 void add_spacing(std::vector<SlabArgument>& arguments, const Grid& volume);
 /// Of a pixel, if the projector takes them.
 void add_widths(std::vector<SlabArgument>& arguments, Projector projector, const RayTable& table);

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t tail = 3;  // TAIL of joseph_bricks.clh
 
 std::size_t parts(std::size_t all, int each) {
-  return (all + static_cast<std::size_t>(each) - 1) / static_cast<std::size_t>(each);
+  return parts_of(all, static_cast<std::size_t>(each));
 }
 
 }  // namespace
@@ -23,7 +23,7 @@ void RayBackprojection::declare_bricks(Requirements& requirements) const {
   const auto columns = projections_.size[0], rows = projections_.size[1];
   // Room for the tail of every column, in so many more columns of the fewest rows that a slab holds (detector_rows_of).
   constexpr std::size_t fewest = 32;
-  const std::size_t more = (tail * columns + std::min(fewest, rows) - 1) / std::min(fewest, rows);
+  const std::size_t more = parts_of(tail * columns, std::min(fewest, rows));
   arrays.push_back({.name = "pixels", .kind = ArrayKind::projections, .row_length = columns + more});
   arrays.push_back({.name = "columns", .kind = ArrayKind::projections, .components = 4, .rows = 2});
   requirements.kernels = {"joseph_table_bricks", "joseph_backproject_bricks"};
@@ -34,14 +34,13 @@ void RayBackprojection::declare_bricks(Requirements& requirements) const {
 
 void RayBackprojection::filter_bricks(Slab& slab, Range views) const {
   const Range rows = slab.rows();
-  std::size_t tile = 16;  // TILE of joseph_bricks.clh
-  while (tile * tile > std::max<std::size_t>(1, slab.device().max_work_group)) tile /= 2;
+  const std::size_t tile = turning_tile(slab.device());
   std::vector<SlabArgument> arguments{in("raw"), in("rays"), out("pixels"), out("columns"),
                                       slab.extent(slab.interior())};
   add_spacing(arguments, volume_);
   arguments.emplace_back(batch_of(projections_, rows, views));
   slab.launch(
-      ray_kernel(projector_, "table_bricks", fmt::format("-D BRICKS -D TILE={}", tile)),
+      ray_kernel(projector_, "table_bricks", "-D BRICKS " + turning_options(tile)),
       {projections_.size[0], static_cast<std::size_t>(rows.count()) + tail, static_cast<std::size_t>(views.count())},
       {tile, tile, 1}, arguments);
 }

@@ -189,7 +189,6 @@ void RayProjection::project(Slab& slab, Range views) const {
   const bool narrow = held < std::size_t{1} << 30;  // a ray may look a slice beyond before it is told to stop
   const auto columns = projections_.size[0], rows = projections_.size[1];
   const auto count = static_cast<std::size_t>(views.count());
-  const auto parts = [](std::size_t all, std::size_t each) { return (all + each - 1) / each; };
   const auto add_common = [&](std::vector<SlabArgument>& arguments) {
     arguments.emplace_back(in("rays"));
     add_table(arguments, table_, columns);
@@ -206,7 +205,7 @@ void RayProjection::project(Slab& slab, Range views) const {
     const std::size_t strip = parameters_.projector == Projector::joseph ? 32 : 8;  // STRIP of joseph_lanes.clh
     if (form_ == Form::lanes)
       slab.launch(ray_kernel(parameters_.projector, "project_lanes", options + " -D LANES"),
-                  {count, parts(columns, strip), rows}, {1, 1, 1}, arguments);
+                  {count, parts_of(columns, strip), rows}, {1, 1, 1}, arguments);
     else
       slab.launch(ray_kernel(parameters_.projector, "project", options + table_options(table_)), {columns, rows, count},
                   arguments);
@@ -221,14 +220,15 @@ void RayProjection::project(Slab& slab, Range views) const {
       const auto group = work_group_within({16, 8, 2}, slab.device());  // a tile of pixels, and turns: see the kernel
       const std::size_t turns = count / (order_.empty() ? 1 : 2);
       slab.launch({"joseph.cl", "joseph_project_image", image_options(axis)},
-                  {parts(columns, group[0]) * parts(turns, group[2]) * group[0], rows, group[2]}, group, arguments);
+                  {parts_of(columns, group[0]) * parts_of(turns, group[2]) * group[0], rows, group[2]}, group,
+                  arguments);
     }
   } else if (form_ == Form::columns) {  // STRIP and DEPTH of joseph_columns.clh
     std::vector<SlabArgument> arguments{in("lines")};
     add_common(arguments);
     slab.launch(
         {"joseph.cl", "joseph_project_columns", fmt::format("{} -D COLUMNS -D AXIAL={}", index, table_.axial_rows())},
-        {count, parts(columns, 8), parts(rows, 128)}, {1, 1, 1}, arguments);
+        {count, parts_of(columns, 8), parts_of(rows, 128)}, {1, 1, 1}, arguments);
   } else if (parameters_.projector == Projector::joseph) {
     if (turned())
       launch(index + " -D TURNED", {in("volume"), in("turned")});

@@ -1,10 +1,9 @@
 #include "algorithms/projectors/slice_rows.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
+#include "algorithms/projectors/ray_arguments.hpp"
 #include "host/quirks.hpp"
 
 namespace halocline {
@@ -72,22 +71,12 @@ int views_of_batch(const Grid& projections, int least) {
   return std::max(least, static_cast<int>(parts_of(pixels, projections.slice())));
 }
 
-std::size_t turning_tile(const DeviceInfo& device) {
-  std::size_t tile = 16;
-  while (tile * tile > std::max<std::size_t>(1, device.max_work_group)) tile /= 2;
-  return tile;
-}
-
-std::string turning_options(std::size_t tile) {
-  return tile < 16 ? fmt::format("-D TILE={}", tile) : "";
-}
-
 bool slices_innermost_pay(std::span<const DeviceModel> devices, const Geometry& geometry, const Grid& volume,
                           const Grid& projections) {
   constexpr std::size_t fewest = 8;  // slices and rows: with fewer, most of what is read together serves nothing
   const auto faster = [](const DeviceModel& device) {
-    const auto tuned = device.choices.find(slice_form_choice);
     if (device.cpu) return false;
+    const auto tuned = device.choices.find(slice_form_choice);
     return tuned != device.choices.end() ? tuned->second == innermost_form : is_hopper(device.platform, device.name);
   };
   return std::min(volume.size[2], projections.size[1]) >= fewest && !devices.empty() &&

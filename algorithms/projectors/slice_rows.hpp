@@ -36,14 +36,8 @@ constexpr std::size_t slice_block = 32;
 constexpr std::size_t padded_places(std::size_t places) {
   return (places + 3) / 4 * 4;
 }
-constexpr std::size_t parts_of(std::size_t all, std::size_t each) {
-  return (all + each - 1) / each;
-}
 /// Views of a batch, memory allowing: `least`, or what it takes to occupy a large GPU.
 int views_of_batch(const Grid& projections, int least);
-/// Edge of the tiles that kernels turn arrays with, TILE of cl/joseph.cl, and the options that say so.
-std::size_t turning_tile(const DeviceInfo& device);
-std::string turning_options(std::size_t tile);
 
 /// What tuning keeps of these forms in Tuning::choices, and its value where slices innermost are faster.
 inline constexpr const char* slice_form_choice = "projection within slices";

@@ -56,7 +56,6 @@ class Certificate {
            const std::vector<Step>& more = {}) const;
 
  private:
-  std::vector<Step> polish() const;
   Step told_data() const;
   Step told_volume() const;
 

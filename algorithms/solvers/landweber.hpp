@@ -19,8 +19,7 @@ struct LandweberParameters {
 /// 20 power steps. Without bounds ||b - A x||_W falls in every iteration. Inputs: projections "b", line integrals; "w",
 /// not negative, in the inverse of their variance; with `from_start` the volume "x". Output: volume "x". Scalars
 /// "residual": ||b - A x||_W; "gradient": ||A^T W (b - A x)||, and "gradient at 0", the same of x = 0; "norm":
-/// ||A||^2_W as found. Throws InputError for parameters out of range and
-/// an `A` that is not matched().
+/// ||A||^2_W as found. Throws InputError for parameters out of range and an `A` that is not matched().
 Program landweber(const RayOperator& A, const LandweberParameters& parameters);
 
 }  // namespace halocline

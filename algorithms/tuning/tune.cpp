@@ -348,37 +348,28 @@ class Tuner {
   void tune_siddon_form() {
     if (device_.info().cpu() || !device_.info().images) return;
     const Scan scan(size());
-    tune_projection_form(
-        {siddon_form_choice, buffers_form, images_form},
-        {scan.geometry, scan.stack, scan.volume, {.projector = Projector::siddon, .gpu = true}},
-        {scan.geometry, scan.stack, scan.volume, {.projector = Projector::siddon, .images = true, .gpu = true}},
-        siddon_image_variant());
+    tune_projection_form({siddon_form_choice, buffers_form, images_form}, scan,
+                         {.projector = Projector::siddon, .gpu = true},
+                         {.projector = Projector::siddon, .images = true, .gpu = true}, siddon_image_variant());
   }
 
   // Joseph's projection of a parallel beam, ray by ray or with slices innermost.
   void tune_slice_form() {
     if (device_.info().cpu()) return;
-    const BenchScan scan = parallel_bench_scan(size(), size(), size(), size());
-    tune_projection_form(
-        {slice_form_choice, rays_form, innermost_form}, {scan.geometry, scan.stack, scan.volume, {.gpu = true}},
-        {scan.geometry, scan.stack, scan.volume, {.gpu = true, .slices_innermost = true}}, slice_projection_variant());
+    tune_projection_form({slice_form_choice, rays_form, innermost_form},
+                         parallel_bench_scan(size(), size(), size(), size()), {.gpu = true},
+                         {.gpu = true, .slices_innermost = true}, slice_projection_variant());
   }
 
   struct FormNames {
     const char *choice, *plain, *other;
   };
-  struct ProjectionForm {
-    Geometry geometry;
-    Grid stack, volume;
-    ProjectionParameters parameters;
-  };
   // Two forms with the same bits: the other where it is clearly faster.
-  void tune_projection_form(const FormNames& names, const ProjectionForm& plain, const ProjectionForm& other,
-                            const Variant& variant) {
+  void tune_projection_form(const FormNames& names, const auto& scan, const ProjectionParameters& plain,
+                            const ProjectionParameters& other, const Variant& variant) {
     tell(fmt::format("project, {}", names.choice));
-    const auto seconds_of = [&](const ProjectionForm& form) {
-      ProjectionLoop loop(device_,
-                          std::make_unique<RayProjection>(form.geometry, form.volume, form.stack, form.parameters));
+    const auto seconds_of = [&](const ProjectionParameters& form) {
+      ProjectionLoop loop(device_, std::make_unique<RayProjection>(scan.geometry, scan.volume, scan.stack, form));
       return best_seconds(
           loop.slab(), [&] { loop.run(); }, spent);
     };

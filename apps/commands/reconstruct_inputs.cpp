@@ -100,7 +100,7 @@ std::optional<Volume> fdk_start(Job& job, const ReconstructWork& work, const Vol
     return job.timed("fdk",
                      [&] { return fdk(projections, work.geometry, work.grid, parameters, job.devices()).output; });
   } catch (const InputError& error) {
-    spdlog::warn("the iterations begin with a constant image, not with fdk: {}", error.what());
+    spdlog::warn("the iterations begin with a constant image, not with that of fdk, which would say: {}", error.what());
     return std::nullopt;
   }
 }

@@ -73,8 +73,7 @@ void warn_of_misfit(const ReconstructCommand& command, const ReconstructionResul
   constexpr double apart = 0.1;   // relative residual
   constexpr const char* causes =
       "a bound (--minimum, --maximum), --lambda, the weights or the geometry do not suit them, and the certificate "
-      "holds "
-      "for images within the bounds alone";
+      "holds for images within the bounds alone";
   const double chi2 = result.residual * result.residual / result.rays;
   const double relative = result.projections > 0 ? result.residual / result.projections : 0;
   if (command.weighted() && chi2 > too_much)
