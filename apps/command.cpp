@@ -177,10 +177,7 @@ int run_command(int argc, const char* const* argv) {
   try {
     handler.emplace();
     add_common_options(app, common);
-    for (const auto add : {add_devices, add_phantom, add_geometry, add_project, add_backproject, add_noise, add_counts,
-                           add_fdk, add_reconstruct, add_slices, add_noise_map, add_denoise, add_metrics, add_preview,
-                           add_bench, add_tune, add_plan})
-      add(app, action);
+    for (const Subcommand& each : subcommands()) each.add(app, action);
     point_to_common_options(app);
     try {
       app.parse(arguments(argc, argv));

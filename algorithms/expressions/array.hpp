@@ -67,9 +67,10 @@ class Array {
   const std::shared_ptr<Storage>& storage() const;
   /// Memory to write to, which no other array shares; what is there counts as lost. `space`: of what is written.
   const std::shared_ptr<Storage>& overwrite(const Space& space);
+  /// What an assignment of an expression records.
+  void assign(const Form& form, Leaves leaves);
 
  private:
-  void assign(const Form& form, Leaves leaves);
 
   struct Owned {
     Space space;

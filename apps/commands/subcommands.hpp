@@ -3,6 +3,8 @@
 #pragma once
 
 #include <functional>
+#include <span>
+#include <string_view>
 
 namespace CLI {
 class App;
@@ -30,5 +32,12 @@ void add_preview(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
 void add_tune(CLI::App& app, Action& action);
 void add_plan(CLI::App& app, Action& action);
+
+struct Subcommand {
+  std::string_view name;
+  void (*add)(CLI::App& app, Action& action);
+};
+/// All of them, in the order in which help lists them.
+std::span<const Subcommand> subcommands();
 
 }  // namespace halocline

@@ -16,6 +16,7 @@
 
 #include "apps/io/atomic_file.hpp"
 #include "apps/io/image_series.hpp"
+#include "apps/io/memory_files.hpp"
 #include "apps/io/meta_header.hpp"
 #include "apps/io/meta_image.hpp"
 #include "apps/io/slice_files.hpp"
@@ -199,6 +200,7 @@ class ItkSink : public ImageSink {
 
 // Without a look at the values.
 std::unique_ptr<VolumeSource> open_unchecked(const std::string& path) {
+  if (is_in_memory(path)) return memory_files().open(name_in_memory(path));
   [[maybe_unused]] auto slices = slices_of(path);
 #ifdef HALOCLINE_WITH_ITK
   if (!slices.empty()) return open_itk_series(std::move(slices), path);
@@ -220,6 +222,7 @@ std::unique_ptr<VolumeSource> open_unchecked(const std::string& path) {
 }  // namespace
 
 ImageInfo read_image_info(const std::string& path) {
+  if (is_in_memory(path)) return memory_files().info(name_in_memory(path));
   [[maybe_unused]] const auto slices = slices_of(path);
 #ifdef HALOCLINE_WITH_ITK
   if (!slices.empty()) return read_itk_series_info(slices, path);
@@ -266,6 +269,7 @@ std::unique_ptr<FiniteSource> open_image(const std::string& path, bool allow_non
 }
 
 bool is_read_in_pieces(const std::string& path) {
+  if (is_in_memory(path)) return true;
   if (!slices_of(path).empty()) return true;
   const Reader reader = reader_of(path);
   if (reader == Reader::itk) return false;
@@ -273,6 +277,7 @@ bool is_read_in_pieces(const std::string& path) {
 }
 
 void check_image_file(const std::string& path) {
+  if (is_in_memory(path)) return;
   if (!slices_of(path).empty()) return;
   const Reader reader = reader_of(path);
   if (reader == Reader::itk) return;
@@ -314,7 +319,7 @@ Volume read_image_part(const std::string& path, const Cutout& part, bool allow_n
 }
 
 bool is_streamable(const std::string& path) {
-  return holds(meta_extensions, extension_of(path));
+  return is_in_memory(path) || holds(meta_extensions, extension_of(path));
 }
 
 // NIfTI: slope and offset are float32 there, and go with whole numbers.
@@ -324,6 +329,7 @@ bool keeps_float_scaling(const std::string& path) {
 }
 
 void check_storage(const std::string& path, const ImageStorage& storage) {
+  if (is_in_memory(path)) return;
   const std::string extension = extension_of(path), type = component_name(storage.component);
   if (holds(meta_extensions, extension)) return;
   if (storage.component == Component::float16)
@@ -340,6 +346,7 @@ void check_storage(const std::string& path, const ImageStorage& storage) {
 }
 
 std::unique_ptr<ImageSink> create_image(const std::string& path, const Grid& grid, const ImageStorage& storage) {
+  if (is_in_memory(path)) return memory_files().create(name_in_memory(path), grid, storage);
   require_writable_extension(path);
   check_grid(grid, "the volume for '" + path + "'");
   check_storage(path, storage);
@@ -387,6 +394,12 @@ std::size_t ReservedImage::write(const Volume& volume) {
 
 void write_image(const Volume& volume, const std::string& path, bool compressed,
                  [[maybe_unused]] const HeaderNotes& notes) {
+  if (is_in_memory(path)) {
+    const auto image = create_image(path, volume.grid, {});
+    image->begin();
+    copy_voxels(MemorySource(volume), *image);
+    return image->commit();
+  }
   require_writable_extension(path);
   check_grid(volume.grid, "the volume for '" + path + "'");
   if (volume.voxels.size() != volume.grid.count())
@@ -403,6 +416,7 @@ void write_image(const Volume& volume, const std::string& path, bool compressed,
 }
 
 void check_writable(const std::string& path) {
+  if (is_in_memory(path)) return;
   require_writable_extension(path);
   refuse_number_place(path);
   if (names_slice_files(path)) return check_slice_files(path, 1);
@@ -413,6 +427,7 @@ void check_writable(const std::string& path) {
 }
 
 bool was_written(const std::string& path, std::size_t slices) {
+  if (is_in_memory(path)) return memory_files().has(name_in_memory(path));
   std::error_code code;
   return fs::exists(names_slice_files(path) && slices > 0 ? slice_file(path, slices - 1) : path, code);
 }

@@ -15,6 +15,7 @@
 #include "apps/io/atomic_file.hpp"
 #include "apps/io/image_file.hpp"
 #include "apps/io/image_series.hpp"
+#include "apps/io/memory_files.hpp"
 #include "apps/io/meta_image.hpp"
 #include "apps/io/slice_files.hpp"
 #include "apps/job/option_names.hpp"
@@ -48,6 +49,7 @@ fs::path one_spelling(const fs::path& path) {
 // The file and those that belong to it: a MetaImage header may have its voxels in a file beside it, and each of the two
 // can be named.
 std::vector<fs::path> files_of(const std::string& path) {
+  if (is_in_memory(path)) return {path};
   std::vector<fs::path> files{path};
   const auto extension = fs::path(path).extension();
   if (extension == ".mhd" || extension == ".raw" || extension == ".zraw")
@@ -82,13 +84,17 @@ std::size_t largest_slab(const Plan& plan) {
 
 }  // namespace
 
-Job::Job(std::string command, CommonOptions common, nlohmann::json options) : common_(std::move(common)) {
+Job::Job(std::string command, CommonOptions common, nlohmann::json options, JobOutlet outlet)
+    : common_(std::move(common)), outlet_(std::move(outlet)) {
   report_ = {{"command", std::move(command)},
              {"options", std::move(options)},
              {"inputs", nlohmann::json::array()},
              {"outputs", nlohmann::json::array()},
              {"results", nlohmann::json::object()}};
-  if (!common_.quiet) progress_ = make_progress(stderr_is_terminal());
+  if (outlet_.embedded())
+    progress_ = outlet_.progress;
+  else if (!common_.quiet)
+    progress_ = make_progress(stderr_is_terminal());
   output("--report", common_.report);
   output("--trace", common_.trace);
   if (!common_.trace.empty()) trace_ = std::make_shared<Trace>();
@@ -107,7 +113,7 @@ bool Job::share_a_file(const Claim& a, const Claim& b) {
 void Job::claim(const std::string& option, const std::string& path, bool output) {
   Claim claim{option, files_of(path), output};
   if (!output) check_beside_growing(option, path);
-  if (!output)
+  if (!output && !is_in_memory(path))
     for (const auto& file : series_files(path)) claim.files.push_back(one_spelling(file));
   if (output && names_slice_files(path)) {
     claim.slices = path;
@@ -131,7 +137,7 @@ void Job::claim(const std::string& option, const std::string& path, bool output)
 
 void Job::input(const std::string& option, const std::string& path) {
   if (path.empty()) return;
-  if (series_files(path).empty()) check_input(path, fmt::format("{} '{}'", option, path));
+  if (!is_in_memory(path) && series_files(path).empty()) check_input(path, fmt::format("{} '{}'", option, path));
   claim(option, path, false);
 }
 
@@ -244,7 +250,8 @@ const std::vector<Device>& Job::devices(const std::string& otherwise) {
   if (devices_.empty()) {
     auto selection = common_.devices;
     if (selection.device.empty() && std::getenv("HALOCLINE_DEVICE") == nullptr) selection.device = otherwise;
-    devices_ = open_devices(selection);
+    const bool shared = outlet_.devices && !trace_ && !common_.no_tune;
+    devices_ = shared ? outlet_.devices(selection) : open_devices(selection);
     for (auto& device : devices_) {
       device_rates(device);  // before the trace begins
       report_["devices"].push_back(device_json(device.info()));
@@ -362,6 +369,7 @@ void Job::say(const std::string& line) const {
 }
 
 void Job::print(const std::string& text) const {
+  if (outlet_.embedded()) return outlet_.print(text);
   std::fputs((in_options(text) + (text.ends_with('\n') ? "" : "\n")).c_str(), stdout);
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
     throw FileError(fmt::format("the standard output could not be written: {}", std::strerror(errno)));
@@ -398,7 +406,7 @@ void Job::finish(bool failed) {
     if (!failed) throw;
     spdlog::warn("the trace was not written: {}", error.what());
   }
-  if ((failed && !keep_report_) || common_.report.empty()) return;
+  if ((failed && !keep_report_) || (common_.report.empty() && !outlet_.report)) return;
   report_["host_peak_bytes"] = peak_bytes();
   if (host_estimate_ > 0)
     report_["host_memory"] = {{"predicted_peak_bytes", host_estimate_}, {"actual_peak_bytes", peak_bytes()}};
@@ -414,6 +422,8 @@ void Job::finish(bool failed) {
       report_["commands"][name] = {{"seconds", total.first}, {"calls", total.second}};
   for (const auto& [name, value] : report_.items())
     if (name != "options" && name != "inputs" && name != "outputs") put_in_options(value);  // those are the user's
+  if (outlet_.report) outlet_.report(report_);
+  if (common_.report.empty()) return;
   write_file_atomically(common_.report, [&](std::ostream& out) {
     out << report_.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
   });

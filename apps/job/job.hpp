@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -34,10 +35,20 @@ struct WorkRate {
   std::string unit;
 };
 
+/// Where a job tells what it does, and where it has its devices from, if not as the command does.
+struct JobOutlet {
+  std::function<void(const std::string& text)> print = {};  ///< instead of stdout
+  Progress progress = {};                                   ///< instead of lines on stderr
+  /// Instead of open_devices(). Not for jobs with --trace or --no-tune, which change devices.
+  std::function<std::vector<Device>(const DeviceSelection& selection)> devices = {};
+  std::function<void(const nlohmann::json& report)> report = {};  ///< beside --report
+  bool embedded() const { return static_cast<bool>(print); }
+};
+
 class Job {
  public:
   /// `options` as options_json() gives them. Checks that --report and --trace can be written.
-  Job(std::string command, CommonOptions common, nlohmann::json options);
+  Job(std::string command, CommonOptions common, nlohmann::json options, JobOutlet outlet = {});
 
   const CommonOptions& common() const { return common_; }
   bool dry_run() const { return common_.dry_run; }
@@ -139,6 +150,7 @@ class Job {
   std::size_t peak_bytes() const;
 
   CommonOptions common_;
+  JobOutlet outlet_;
   nlohmann::json report_;
   std::map<std::string, double> seconds_;
   struct Claim {

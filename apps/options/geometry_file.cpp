@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <utility>
 
 #include "algorithms/geometry/geometry_vendor.hpp"
 #include "algorithms/geometry/geometry_xml.hpp"
@@ -40,7 +41,21 @@ ScanFile from_angles(const std::string& path) {
   return out;
 }
 
+thread_local const std::map<std::string, ScanFile>* in_memory = nullptr;
+
+const ScanFile* memory_geometry(const std::string& path) {
+  if (in_memory == nullptr) return nullptr;
+  const auto found = in_memory->find(path);
+  return found == in_memory->end() ? nullptr : &found->second;
+}
+
 }  // namespace
+
+MemoryGeometries::MemoryGeometries(const std::map<std::string, ScanFile>* geometries)
+    : before_(std::exchange(in_memory, geometries)) {}
+MemoryGeometries::~MemoryGeometries() {
+  in_memory = before_;
+}
 
 std::optional<GeometryFormat> guess_format(const std::string& path) {
   const std::string end = extension(path);
@@ -76,6 +91,11 @@ GeometryFormat geometry_format(const std::string& name) {
 
 ScanFile load_geometry(const std::string& path, std::optional<GeometryFormat> format, const DetectorPixels& detector,
                        bool sense_is_known) {
+  if (const ScanFile* scan = memory_geometry(path)) {
+    ScanFile out = *scan;
+    out.detector = detector.or_else(out.detector);
+    return out;
+  }
   const auto known = format ? format : guess_format(path);
   ScanFile out;
   if (!known || known == GeometryFormat::astra || known == GeometryFormat::matrices) {
@@ -108,6 +128,7 @@ ScanFile load_geometry(const std::string& path, std::optional<GeometryFormat> fo
 }
 
 DetectorPixels detector_in(const std::string& path) {
+  if (const ScanFile* scan = memory_geometry(path)) return scan->detector;
   const auto known = guess_format(path);
   DetectorPixels noted;
   if (known == GeometryFormat::xtekct) return read_xtekct(file_text(path), path).detector;
@@ -122,6 +143,7 @@ DetectorPixels detector_in(const std::string& path) {
 }
 
 bool knows_no_detector(const std::string& path) {
+  if (memory_geometry(path) != nullptr) return true;
   const auto known = guess_format(path);
   return known == GeometryFormat::rtk || known == GeometryFormat::dxchange;
 }

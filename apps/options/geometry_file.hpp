@@ -1,6 +1,7 @@
 // Scan geometries from any file that can be read, whatever its format.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,6 +19,19 @@ enum class GeometryFormat { rtk, astra, matrices, xtekct, pca, dxchange };
 /// "rtk", "astra", "matrices", "xtekct", "pca", "dxchange".
 const std::vector<std::string>& geometry_format_names();
 GeometryFormat geometry_format(const std::string& name);
+
+/// Geometries that lie in memory under names such as "mem:geometry", which load_geometry() takes as files' names while
+/// one of these lives, in this thread.
+class MemoryGeometries {
+ public:
+  explicit MemoryGeometries(const std::map<std::string, ScanFile>* geometries);
+  MemoryGeometries(const MemoryGeometries&) = delete;
+  MemoryGeometries& operator=(const MemoryGeometries&) = delete;
+  ~MemoryGeometries();
+
+ private:
+  const std::map<std::string, ScanFile>* before_;
+};
 
 /// By extension, else by content; nothing for rows of numbers that do not say what they are. Throws InputError for a
 /// file that cannot be read.

@@ -1,0 +1,130 @@
+#include "apps/embedded_command.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+#include <utility>
+
+#include "apps/commands/subcommands.hpp"
+#include "apps/job/common_options.hpp"
+#include "apps/job/job.hpp"
+#include "apps/job/option_names.hpp"
+#include "apps/job/report.hpp"
+#include "apps/options/geometry_file.hpp"
+#include "apps/options/unknown_option.hpp"
+#include "host/error.hpp"
+
+namespace halocline {
+namespace {
+
+const CLI::App& innermost(const CLI::App& app) {
+  const CLI::App* level = &app;
+  while (!level->get_subcommands().empty()) level = level->get_subcommands().front();
+  return *level;
+}
+
+std::string name_of(const CLI::App& app) {
+  std::string name;
+  for (const CLI::App* level = &app; !level->get_subcommands().empty();) {
+    level = level->get_subcommands().front();
+    name += (name.empty() ? "" : " ") + level->get_name();
+  }
+  return name;
+}
+
+// A parser with that subcommand alone: the others would cost more than a small job.
+class Parser {
+ public:
+  explicit Parser(const std::vector<std::string>& words) : app_("Reconstructs and denoises CT volumes.", "halocline") {
+    app_.option_defaults()->always_capture_default();
+    app_.require_subcommand(1);
+    app_.fallthrough();
+    add_common_options(app_, common);
+    const auto wanted = words.empty() ? "" : words.front();
+    for (const Subcommand& each : subcommands())
+      if (each.name == wanted) each.add(app_, action);
+    if (!action && app_.get_subcommands({}).empty()) throw InputError(fmt::format("there is no verb '{}'", wanted));
+    try {
+      app_.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+    } catch (const CLI::Error& error) {
+      const std::string unknown = unknown_option_text(app_, innermost(app_));
+      throw InputError(unknown.empty() ? error.what() : unknown);
+    }
+    command = name_of(app_);
+    options = options_json(innermost(app_));
+  }
+
+  CommonOptions common;
+  Action action;
+  std::string command;
+  nlohmann::json options;
+
+ private:
+  CLI::App app_;
+};
+
+// The same error with the command's flags in its text.
+template <typename Kind>
+[[noreturn]] void throw_in_options(const Kind& error, const std::string& command) {
+  throw Kind(in_options(error.what(), command));
+}
+
+void run_job(Job& job, const Action& action) {
+  try {
+    action(job);
+  } catch (...) {
+    job.finish(true);
+    throw;
+  }
+  job.finish(false);
+}
+
+}  // namespace
+
+std::vector<Device> EmbeddedCommand::devices(const DeviceSelection& selection) {
+  const char* given = std::getenv("HALOCLINE_DEVICE");
+  const std::string key = fmt::format("{}\n{}\n{}\n{}", selection.device, selection.sub_devices,
+                                      selection.device_memory, given == nullptr ? "" : given);
+  const std::lock_guard lock(mutex_);
+  auto& found = devices_[key];
+  if (found.empty()) found = open_devices(selection);
+  if (!fft_kernels_) fft_kernels_ = std::make_unique<FftKernels>();
+  return found;
+}
+
+EmbeddedResult EmbeddedCommand::run(const EmbeddedRun& run) {
+  const CancellationScope cancellation(run.cancellation);
+  const MemoryFilesScope images(run.images);
+  const MemoryGeometries geometries(run.geometries);
+  const Parser parser(run.words);
+  EmbeddedResult result;
+  JobOutlet outlet;
+  outlet.print = [&](const std::string& text) {
+    result.text += in_options(text, parser.command) + (text.ends_with('\n') ? "" : "\n");
+  };
+  outlet.progress = run.progress;
+  outlet.devices = [this](const DeviceSelection& selection) { return devices(selection); };
+  outlet.report = [&](const nlohmann::json& report) { result.report = report; };
+  try {
+    Job job(parser.command, parser.common, parser.options, std::move(outlet));
+    run_job(job, parser.action);
+    return result;
+  } catch (const InputError& error) {
+    throw_in_options(error, parser.command);
+  } catch (const PlanError& error) {
+    throw PlanError(in_options(error.what(), parser.command));
+  } catch (const DeviceError& error) {
+    throw DeviceError(in_options(error.what(), parser.command), error.device());
+  } catch (const FileError& error) {
+    throw_in_options(error, parser.command);
+  } catch (const std::bad_alloc&) {
+    throw PlanError("this computer has not enough free memory for the volumes; choose smaller sizes");
+  } catch (const std::length_error&) {
+    throw PlanError("a volume is too large for this computer; choose smaller sizes");
+  }
+}
+
+}  // namespace halocline

@@ -1,0 +1,52 @@
+// The command as a function: its verbs called by a program, with arrays in place of files, progress and messages in
+// place of lines on a terminal. What it computes is what the command computes, bit for bit.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "algorithms/geometry/geometry_text.hpp"
+#include "apps/io/memory_files.hpp"
+#include "host/device.hpp"
+#include "host/fft.hpp"
+#include "host/interrupt.hpp"
+#include "scheduling/execution/progress.hpp"
+
+namespace halocline {
+
+/// One call.
+struct EmbeddedRun {
+  std::vector<std::string> words;                               ///< of the command line, from the subcommand on
+  MemoryFiles* images = nullptr;                                ///< what "mem:NAME" stands for
+  const std::map<std::string, ScanFile>* geometries = nullptr;  ///< by their whole names, as "mem:geometry"
+  Progress progress = {};
+  Cancellation* cancellation = nullptr;
+};
+
+struct EmbeddedResult {
+  std::string text;       ///< what the command prints on stdout
+  nlohmann::json report;  ///< as --report writes it
+};
+
+/// Keeps devices open, with their compiled kernels, from call to call. It must go before the process ends. Calls of
+/// several threads run beside each other.
+class EmbeddedCommand {
+ public:
+  /// Throws the library's errors, with the command's flags in their texts; InputError for words that the command does
+  /// not take.
+  EmbeddedResult run(const EmbeddedRun& run);
+  /// Those that a call with this selection works on.
+  std::vector<Device> devices(const DeviceSelection& selection);
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::vector<Device>> devices_;  // by their selection
+  std::unique_ptr<FftKernels> fft_kernels_;
+};
+
+}  // namespace halocline

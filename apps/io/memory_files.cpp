@@ -1,0 +1,147 @@
+#include "apps/io/memory_files.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "host/error.hpp"
+
+namespace halocline {
+namespace {
+
+constexpr std::string_view prefix = "mem:";
+thread_local MemoryFiles* current = nullptr;
+
+// Values of the caller, converted as they are read.
+class BorrowedSource : public VolumeSource {
+ public:
+  BorrowedSource(const Grid& grid, Component component, const Scaling& scaling, const void* values,
+                 std::shared_ptr<TypedVolume> owner)
+      : grid_(grid), component_(component), scaling_(scaling), values_(values), owner_(std::move(owner)) {}
+  const Grid& grid() const override { return grid_; }
+  void read(std::size_t first, std::size_t count, float* to) const override {
+    const auto* from = static_cast<const std::byte*>(values_) + first * component_bytes(component_);
+    convert_to_float(component_, from, false, to, count, scaling_);
+  }
+  const float* data() const override {
+    return component_ == Component::float32 && scaling_.identity() ? static_cast<const float*>(values_) : nullptr;
+  }
+
+ private:
+  Grid grid_;
+  Component component_;
+  Scaling scaling_;
+  const void* values_;
+  std::shared_ptr<TypedVolume> owner_;
+};
+
+}  // namespace
+
+// To memory of its own, or to the place that the caller has for it.
+class MemoryImageSink : public ImageSink {
+ public:
+  MemoryImageSink(MemoryFiles& files, std::string name, const Grid& grid, const ImageStorage& storage, float* place)
+      : files_(files), name_(std::move(name)), grid_(grid), storage_(storage), place_(place) {
+    if (place_ == nullptr) {
+      own_ = std::make_shared<TypedVolume>(grid, storage.component, storage.scaling);
+      typed_.emplace(*own_);
+    }
+  }
+  const Grid& grid() const override { return grid_; }
+  void begin() override {
+    if (typed_) typed_->begin();
+  }
+  void write(std::size_t first, std::size_t count, float* from) override {
+    if (typed_)
+      typed_->write(first, count, from);
+    else if (from != place_ + first)
+      std::copy_n(from, count, place_ + first);
+  }
+  float* data() override {
+    if (place_ != nullptr) return place_;
+    const bool plain = storage_.component == Component::float32 && storage_.scaling.identity();
+    return plain ? own_->memory.data() : nullptr;
+  }
+  std::size_t changed() const override { return typed_ ? typed_->changed() : 0; }
+  void commit() override {
+    files_.images_[name_] = {grid_, storage_.component, storage_.scaling,
+                             place_ != nullptr ? static_cast<const void*>(place_) : own_->bytes(), own_};
+  }
+
+ private:
+  MemoryFiles& files_;
+  std::string name_;
+  Grid grid_;
+  ImageStorage storage_;
+  float* place_;
+  std::shared_ptr<TypedVolume> own_;
+  std::optional<TypedSink> typed_;
+};
+
+std::string MemoryFiles::path(const std::string& name) {
+  return std::string(prefix) + name;
+}
+
+void MemoryFiles::add(const std::string& name, const Grid& grid, Component component, const void* values) {
+  images_[name] = {grid, component, {}, values, nullptr};
+}
+
+void MemoryFiles::place(const std::string& name, float* values, std::size_t count) {
+  places_[name] = {values, count};
+}
+
+const MemoryFiles::Image& MemoryFiles::image(const std::string& name) const {
+  const auto found = images_.find(name);
+  if (found == images_.end()) throw InputError(fmt::format("there is no array '{}'", name));
+  return found->second;
+}
+
+ImageInfo MemoryFiles::info(const std::string& name) const {
+  const Image& found = image(name);
+  return {found.grid, component_name(found.component), "memory", found.scaling};
+}
+
+std::unique_ptr<VolumeSource> MemoryFiles::open(const std::string& name) const {
+  const Image& found = image(name);
+  if (found.values == nullptr) throw InputError(fmt::format("the array '{}' has a grid and no values", name));
+  return std::make_unique<BorrowedSource>(found.grid, found.component, found.scaling, found.values, found.own);
+}
+
+std::unique_ptr<ImageSink> MemoryFiles::create(const std::string& name, const Grid& grid, const ImageStorage& storage) {
+  const auto found = places_.find(name);
+  if (found == places_.end()) return std::make_unique<MemoryImageSink>(*this, name, grid, storage, nullptr);
+  if (storage.component != Component::float32 || !storage.scaling.identity() || found->second.count != grid.count())
+    throw InputError(fmt::format("the array for '{}' has {} values of float32; the result has {} of {}", name,
+                                 found->second.count, grid.count(), component_name(storage.component)));
+  return std::make_unique<MemoryImageSink>(*this, name, grid, storage, found->second.values);
+}
+
+TypedVolume MemoryFiles::take(const std::string& name) {
+  const Image found = image(name);
+  images_.erase(name);
+  if (found.own) return std::move(*found.own);
+  TypedVolume empty;
+  empty.grid = found.grid;
+  return empty;
+}
+
+MemoryFilesScope::MemoryFilesScope(MemoryFiles* files) : before_(std::exchange(current, files)) {}
+MemoryFilesScope::~MemoryFilesScope() {
+  current = before_;
+}
+
+bool is_in_memory(std::string_view path) {
+  return current != nullptr && path.starts_with(prefix);
+}
+
+MemoryFiles& memory_files() {
+  return *current;
+}
+
+std::string name_in_memory(std::string_view path) {
+  return std::string(path.substr(prefix.size()));
+}
+
+}  // namespace halocline

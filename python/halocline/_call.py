@@ -1,0 +1,174 @@
+"""One call of a verb of the command, with arrays in place of files."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, Union
+
+import numpy as np
+
+from . import _core
+from ._logging import log
+from .errors import InputError
+from .geometry import Geometry
+from .grid import Grid
+from .image import Image, as_values
+
+Progress = Union[bool, Callable[["ProgressState"], Any], None]
+Array = Any
+OPTION_OF_OUTPUT = ("_out", "gap_map")
+
+
+class ProgressState:
+    """How far a call is: done of total steps of a stage, with a note such as the gap that was reached."""
+
+    def __init__(self, stage: str, done: float, total: float, note: str) -> None:
+        self.stage, self.done, self.total, self.note = stage, done, total, note
+
+    def __repr__(self) -> str:
+        return f"<{self.stage}: {self.done:g} of {self.total:g} {self.note}>"
+
+
+class _Bar:
+    def __init__(self) -> None:
+        from tqdm.auto import tqdm  # type: ignore[import-untyped, import-not-found, unused-ignore]
+
+        self._make, self._bar, self._stage = tqdm, None, ""
+
+    def __call__(self, state: ProgressState) -> None:
+        if self._bar is None or state.stage != self._stage:
+            self.close()
+            self._bar, self._stage = self._make(total=state.total, desc=state.stage), state.stage
+        self._bar.total, self._bar.n = state.total, state.done
+        self._bar.set_postfix_str(state.note)
+
+    def close(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, (Image, np.ndarray)) or hasattr(value, "__array_interface__") or hasattr(value, "__dlpack__") or (
+        hasattr(value, "base_data") and hasattr(value, "get"))
+
+
+class Call:
+    """The words of a command line, and the arrays that they name."""
+
+    def __init__(self, *words: str) -> None:
+        self.words: List[str] = list(words)
+        self._inputs: Dict[str, Tuple[Optional["np.ndarray[Any, Any]"], Any]] = {}
+        self._places: Dict[str, "np.ndarray[Any, Any]"] = {}
+        self._geometries: Dict[str, Any] = {}
+        self.outputs: Dict[str, str] = {}
+        self.text = ""
+        self.report: Dict[str, Any] = {}
+
+    def input(self, option: str, value: Any, grid: Optional[Grid] = None) -> None:
+        """An array, an Image or the path of a file."""
+        self.words += [option, self._name_of(option, value, grid)]
+
+    def _name_of(self, option: str, value: Any, grid: Optional[Grid]) -> str:
+        keyword = option.lstrip("-").replace("-", "_")
+        if isinstance(value, (str, os.PathLike)):
+            return os.fspath(value)
+        name = f"{keyword}{len(self._inputs)}"
+        if isinstance(value, Grid):
+            self._inputs[name] = (None, value.as_tuple())
+            return "mem:" + name
+        values = as_values(value, keyword)
+        if values.ndim == 2:
+            values = values[np.newaxis]
+        where = grid or Grid.like(value if isinstance(value, Image) else values)
+        if where.shape != values.shape:
+            raise InputError(f"--{keyword} is {values.shape}; its grid is {where.shape}")
+        self._inputs[name] = (values, where.as_tuple())
+        return "mem:" + name
+
+    def geometry(self, value: Any) -> None:
+        if isinstance(value, (str, os.PathLike)):
+            self.words += ["-g", os.fspath(value)]
+            return
+        if not isinstance(value, Geometry):
+            raise TypeError(f"geometry= is {type(value).__name__}; expected a halocline.Geometry, or a file's path")
+        self._geometries["geometry"] = value.core
+        self.words += ["-g", "mem:geometry"]
+
+    def grid(self, value: Any) -> None:
+        """The grid of a reconstruction: a Grid, an Image or None for what the scan sees."""
+        if value is None:
+            return
+        if isinstance(value, (str, os.PathLike)):
+            self.words += ["--like", os.fspath(value)]
+            return
+        grid = Grid.like(value)
+        if grid.placed:
+            self.words += ["--like", self._name_of("like", grid, None)]
+            return
+        size, spacing, origin, direction = grid.as_tuple()
+        self.words += ["--size", ",".join(map(str, size)), "--spacing", ",".join(map(repr, spacing))]
+        if grid.origin is not None:
+            self.words += ["--origin", ",".join(map(repr, origin))]
+        if grid.direction is not None:
+            self.words += ["--direction", ",".join(map(repr, direction))]
+
+    def output(self, option: str, name: str, out: Any = None) -> None:
+        """A result: an array, or what `out` is: a file's path, or a float32 array that takes the values."""
+        if isinstance(out, (str, os.PathLike)):
+            self.words += [option, os.fspath(out)]
+            return
+        if out is not None:
+            if not isinstance(out, np.ndarray) or out.dtype != np.float32 or not out.flags.c_contiguous or not out.flags.writeable:
+                raise TypeError("out= has to be a file's path or a writable, C-contiguous NumPy array of float32")
+            self._places[name] = out
+        self.outputs[name] = name
+        self.words += [option, "mem:" + name]
+
+    def options(self, options: Dict[str, Any]) -> None:
+        """Keywords that are the command's options: device_memory="2G" is --device-memory 2G."""
+        for keyword, value in options.items():
+            option = "--" + keyword.replace("_", "-")
+            if value is None or value is False:
+                continue
+            if value is True:
+                if keyword.endswith(OPTION_OF_OUTPUT):
+                    self.output(option, keyword)
+                else:
+                    self.words.append(option)
+            elif _is_array(value) or isinstance(value, Grid):
+                self.words += [option, self._name_of(option, value, None)]
+            else:
+                self.words += [option, self._text(option, value)]
+
+    def _text(self, option: str, value: Any) -> str:
+        if isinstance(value, (str, os.PathLike)):
+            return os.fspath(value)
+        if isinstance(value, (float, np.floating)):
+            return repr(float(value))
+        if isinstance(value, (int, np.integer)):
+            return str(int(value))
+        if isinstance(value, Iterable):
+            return ",".join(self._name_of(option, each, None) if _is_array(each) and np.ndim(each) > 0 else self._text(option, each)
+                            for each in value)
+        keyword = option.lstrip("-").replace("-", "_")
+        raise TypeError(f"{keyword}= is {type(value).__name__}; expected a number, a text, an array, or several of them")
+
+    def run(self, progress: Progress = None) -> Dict[str, Image]:
+        """Runs it; the results by name, those in files left out."""
+        bar = _Bar() if progress is True else None
+        tell = bar or (progress if callable(progress) else None)
+        told = None if tell is None else (lambda *state: tell(ProgressState(*state)))
+        try:
+            self.text, report, found = _core.run(self.words, self._inputs, self._places, self._geometries,
+                                                 list(self.outputs), told, log)
+        finally:
+            if bar is not None:
+                bar.close()
+        self.report = json.loads(report) or {}
+        results = {}
+        for name, (values, grid) in found.items():
+            placed = Grid.from_tuple(grid)
+            values = self._places[name].reshape(placed.shape) if values is None else values
+            results[name] = Image(values, placed)
+        return results

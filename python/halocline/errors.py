@@ -1,0 +1,39 @@
+"""Exceptions of Halocline. Their texts say what was found, what was expected and what to do."""
+
+from __future__ import annotations
+
+import re
+
+_FLAG = re.compile(r"(?<![\w'/-])--([a-z][a-z0-9]*(?:-[a-z0-9]+)*)")
+
+
+def in_keywords(text: str) -> str:
+    """The text with the command's flags as Python's keywords: ``--device-memory`` becomes ``device_memory=``."""
+    return _FLAG.sub(lambda match: match[1].replace("-", "_") + "=", text)
+
+
+class Error(Exception):
+    """Base of all errors of Halocline."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(in_keywords(text))
+
+
+class InputError(Error, ValueError):
+    """An array, a file or a keyword is wrong."""
+
+
+class PlanError(Error, MemoryError):
+    """The work does not fit the devices or the computer."""
+
+
+class DeviceError(Error, RuntimeError):
+    """A device failed, or there is none."""
+
+
+class FileError(Error, OSError):
+    """A file cannot be written, or vanished."""
+
+
+class Interrupted(Error):
+    """The work was cancelled."""

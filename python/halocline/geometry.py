@@ -1,0 +1,277 @@
+"""Scan geometries: where source and detector stand in each view."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _core
+from .errors import InputError
+from .grid import Grid
+
+Path = Union[str, "os.PathLike[str]"]
+Floats = "np.ndarray[Any, np.dtype[np.float64]]"
+_COLUMNS = ("sid", "sdd", "gantry_angles", "out_of_plane_angles", "in_plane_angles", "source_offsets_x", "source_offsets_y",
+            "projection_offsets_x", "projection_offsets_y")
+
+
+def _pixels(detector: Optional[Sequence[int]], pixel: Union[float, Sequence[float], None],
+            origin: Optional[Sequence[float]] = None) -> Any:
+    size = None if detector is None else (int(detector[1]), int(detector[0]))
+    if pixel is None:
+        spacing = None
+    elif isinstance(pixel, (int, float)):
+        spacing = (float(pixel), float(pixel))
+    else:
+        spacing = (float(pixel[1]), float(pixel[0]))
+    return _core.DetectorPixels(size, spacing, None if origin is None else (float(origin[1]), float(origin[0])))
+
+
+class Geometry:
+    """A scan: its views, and the pixels of its detector.
+
+    Lengths are in mm, angles in degrees, in RTK's convention (Rit et al. 2014): the rotation axis is y, and at the
+    gantry angle 0 the source stands on +z.
+    """
+
+    def __init__(self, core: Any) -> None:
+        self.core = core
+
+    @classmethod
+    def circular(cls, sid: float, sdd: float, angles: npt.ArrayLike, detector: Optional[Sequence[int]] = None,
+                 pixel: Union[float, Sequence[float], None] = None, *, projection_offset_x: float = 0, projection_offset_y: float = 0,
+                 source_offset_x: float = 0, source_offset_y: float = 0, out_of_plane: float = 0, in_plane: float = 0,
+                 detector_origin: Optional[Sequence[float]] = None, cylindrical_radius: float = 0) -> "Geometry":
+        """A source on a circle.
+
+        sid, sdd: distances of the source from the isocentre and from the detector; sdd=0: a parallel beam. angles: one
+        a view. detector: pixels (rows, columns). pixel: their pitch, one number or (rows, columns). Offsets move source
+        and detector in the view's frame. Raises InputError for distances that do not fit.
+        """
+        beta = np.atleast_1d(np.asarray(angles, dtype=float))
+        if beta.size > 10 and np.all(np.abs(beta) <= 2 * np.pi + 1e-9):
+            import warnings
+
+            warnings.warn("all angles lie within 2 pi; they are degrees here (numpy.degrees converts radians)", stacklevel=2)
+        rows = np.zeros((beta.size, 9))
+        rows[:, 0], rows[:, 1], rows[:, 2] = sid, sdd, beta
+        rows[:, 3], rows[:, 4] = out_of_plane, in_plane
+        rows[:, 5], rows[:, 6] = source_offset_x, source_offset_y
+        rows[:, 7], rows[:, 8] = projection_offset_x, projection_offset_y
+        return cls.from_views(rows, detector, pixel, detector_origin, cylindrical_radius)
+
+    @classmethod
+    def from_views(cls, views: npt.ArrayLike, detector: Optional[Sequence[int]] = None,
+                   pixel: Union[float, Sequence[float], None] = None, detector_origin: Optional[Sequence[float]] = None,
+                   cylindrical_radius: float = 0) -> "Geometry":
+        """Nine numbers a view: SID, SDD, gantry, out-of-plane and in-plane angle, source offset x and y, projection
+        offset x and y."""
+        rows = np.ascontiguousarray(views, dtype=np.float64)
+        if rows.ndim != 2 or rows.shape[1] != 9:
+            raise InputError(f"--views is {rows.shape}; expected (views, 9)")
+        return cls(_core.GeometryFile.from_views(rows, float(cylindrical_radius), _pixels(detector, pixel, detector_origin)))
+
+    @classmethod
+    def read(cls, path: Path, detector: Optional[Sequence[int]] = None, pixel: Union[float, Sequence[float], None] = None,
+             detector_origin: Optional[Sequence[float]] = None) -> "Geometry":
+        """RTK's XML, rows of ASTRA vectors or matrices, .xtekct, .pca, Data Exchange."""
+        return cls(_core.GeometryFile.read(os.fspath(path), _pixels(detector, pixel, detector_origin)))
+
+    def write(self, path: Path) -> None:
+        """As RTK's XML; .txt: as rows of ASTRA vectors."""
+        name = os.fspath(path)
+        text = self.core.text("astra") if name.endswith(".txt") else self.core.xml()
+        temporary = name + ".tmp"
+        with open(temporary, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(temporary, name)
+
+    def with_detector(self, detector: Optional[Sequence[int]] = None, pixel: Union[float, Sequence[float], None] = None,
+                      detector_origin: Optional[Sequence[float]] = None) -> "Geometry":
+        """The same scan with other pixels; what is None stays."""
+        return Geometry(self.core.with_detector(_pixels(detector, pixel, detector_origin).or_else(self.core.detector)))
+
+    # Other packages
+
+    @classmethod
+    def from_vectors(cls, vectors: npt.ArrayLike, detector: Optional[Sequence[int]] = None) -> "Geometry":
+        """ASTRA's vectors, 12 a view: source (or, of parallel beams, the direction of the rays), centre of the detector,
+        step to the next column, step to the next row; rotation axis z. A row whose rays are parallel is told by
+        from_astra() alone."""
+        return cls._from_rows(vectors, 12, "astra cone_vec", detector)
+
+    @classmethod
+    def _from_rows(cls, rows: npt.ArrayLike, columns: int, kind: str, detector: Optional[Sequence[int]]) -> "Geometry":
+        values = np.atleast_2d(np.asarray(rows, dtype=float))
+        if values.shape[1] != columns:
+            raise InputError(f"--vectors is {values.shape}; expected (views, {columns})")
+        lines = [f"# format: {kind}"] + [" ".join(repr(float(value)) for value in row) for row in values]
+        return cls(_core.GeometryFile.from_text("\n".join(lines) + "\n", "vectors=", "astra", _pixels(detector, None)))
+
+    @classmethod
+    def from_matrices(cls, matrices: npt.ArrayLike, detector: Sequence[int], pixel: Union[float, Sequence[float]],
+                      detector_origin: Optional[Sequence[float]] = None) -> "Geometry":
+        """Projection matrices (views, 3, 4) from world mm to pixels (column, row)."""
+        values = np.asarray(matrices, dtype=float).reshape(-1, 12)
+        lines = ["# format: matrices pixels"] + [" ".join(repr(float(value)) for value in row) for row in values]
+        return cls(_core.GeometryFile.from_text("\n".join(lines) + "\n", "matrices=", "matrices",
+                                                _pixels(detector, pixel, detector_origin)))
+
+    @classmethod
+    def from_astra(cls, proj_geom: Dict[str, Any]) -> "Geometry":
+        """A dictionary of astra.create_proj_geom: parallel, parallel3d, cone, fanflat and those of vectors."""
+        kind = proj_geom["type"]
+        rows = int(proj_geom.get("DetectorRowCount", 1))
+        detector = (rows, int(proj_geom["DetectorColCount"]))
+        if kind in ("cone_vec", "parallel3d_vec"):
+            return cls._from_rows(proj_geom["Vectors"], 12, f"astra {kind}", detector)
+        return cls._from_rows(_astra_vectors(proj_geom), 12, "astra parallel3d_vec" if kind.startswith("parallel") else "astra cone_vec", detector)
+
+    def to_astra(self) -> Dict[str, Any]:
+        """A dictionary as astra.create_proj_geom("cone_vec" or "parallel3d_vec") makes it."""
+        rows, columns = self.detector_shape
+        lines = [line for line in self.core.text("astra").splitlines() if line and not line.startswith("#")]
+        vectors = np.array([[float(word) for word in line.replace(",", " ").split()] for line in lines])
+        return {"type": "parallel3d_vec" if self.parallel else "cone_vec", "DetectorRowCount": rows, "DetectorColCount": columns,
+                "Vectors": vectors}
+
+    @classmethod
+    def from_tigre(cls, geo: Any, angles: npt.ArrayLike) -> "Geometry":
+        """TIGRE's geometry of a circular scan (lengths in mm), and its angles in radians.
+
+        TIGRE turns about z with the source on +x at angle 0; a detector's columns run along +y. offDetector is taken
+        over, offOrigin and tilts are refused.
+        """
+        if np.any(np.asarray(getattr(geo, "offOrigin", 0)) != 0) or np.any(np.asarray(getattr(geo, "rotDetector", 0)) != 0):
+            raise InputError("--geo has offOrigin or rotDetector, which a circular scan has not; give Geometry.from_vectors()")
+        parallel = getattr(geo, "mode", "cone") == "parallel"
+        offset = np.broadcast_to(np.asarray(getattr(geo, "offDetector", (0, 0)), dtype=float).ravel()[:2], (2,))
+        return cls.circular(float(geo.DSO), 0 if parallel else float(geo.DSD), np.degrees(np.asarray(angles, dtype=float)),
+                            [int(count) for count in geo.nDetector], [float(size) for size in geo.dDetector],
+                            projection_offset_x=float(offset[1]), projection_offset_y=float(offset[0]))
+
+    @classmethod
+    def from_rtk(cls, geometry: Any, detector: Optional[Sequence[int]] = None,
+                 pixel: Union[float, Sequence[float], None] = None) -> "Geometry":
+        """RTK's ThreeDCircularProjectionGeometry, by its accessors."""
+        columns = [np.asarray(getattr(geometry, name)(), dtype=float) for name in (
+            "GetSourceToIsocenterDistances", "GetSourceToDetectorDistances", "GetGantryAngles", "GetOutOfPlaneAngles", "GetInPlaneAngles",
+            "GetSourceOffsetsX", "GetSourceOffsetsY", "GetProjectionOffsetsX", "GetProjectionOffsetsY")]
+        for index in (2, 3, 4):
+            columns[index] = np.degrees(columns[index])
+        radius = float(geometry.GetRadiusCylindricalDetector())
+        return cls.from_views(np.stack(columns, axis=1), detector, pixel, None, radius)
+
+    @classmethod
+    def from_cil(cls, geometry: Any) -> "Geometry":
+        """CIL's AcquisitionGeometry of a circular cone or parallel beam, without tilts."""
+        config = geometry.config
+        panel, system = config.panel, config.system
+        angles = np.asarray(config.angles.angle_data, dtype=float) + float(config.angles.initial_angle)
+        if config.angles.angle_unit == "radian":
+            angles = np.degrees(angles)
+        columns, rows = (int(count) for count in panel.num_pixels)
+        du, dv = (float(size) for size in panel.pixel_size)
+        if geometry.geom_type == "parallel":
+            return cls.circular(1000, 0, angles, (rows, columns), (dv, du))
+        sid = float(np.linalg.norm(np.asarray(system.source.position) - np.asarray(system.rotation_axis.position)))
+        sdd = float(np.linalg.norm(np.asarray(system.source.position) - np.asarray(system.detector.position)))
+        return cls.circular(sid, sdd, angles, (rows, columns), (dv, du))
+
+    # What is in it
+
+    @property
+    def views(self) -> "np.ndarray[Any, np.dtype[np.float64]]":
+        """(views, 9), as from_views() takes them."""
+        return np.asarray(self.core.views)
+
+    @property
+    def angles(self) -> "np.ndarray[Any, np.dtype[np.float64]]":
+        """Gantry angles in degrees."""
+        return self.views[:, 2]
+
+    @property
+    def matrices(self) -> "np.ndarray[Any, np.dtype[np.float64]]":
+        """(views, 3, 4): from world mm to detector mm (u, v)."""
+        return np.asarray(self.core.matrices)
+
+    @property
+    def parallel(self) -> bool:
+        return bool(self.core.parallel)
+
+    @property
+    def detector_shape(self) -> Tuple[int, int]:
+        """(rows, columns). Raises InputError where they are not known."""
+        if self.core.detector.size is None:
+            raise InputError("the geometry does not know its detector; give --detector (rows, columns)")
+        columns, rows = self.core.detector.size
+        return int(rows), int(columns)
+
+    @property
+    def shape(self) -> Tuple[int, int, int]:
+        """(views, rows, columns) of its projections."""
+        return (len(self), *self.detector_shape)
+
+    def __len__(self) -> int:
+        return int(self.core.count)
+
+    def __repr__(self) -> str:
+        beam = "parallel beam" if self.parallel else "divergent beam"
+        return f"<Geometry of {len(self)} views, {beam}>"
+
+    def stack(self) -> Grid:
+        """The grid of its projections (view, row, column). Raises InputError where the detector is not known."""
+        return Grid.from_tuple(self.core.detector.grid(len(self)))
+
+    def default_grid(self, displaced: bool = True) -> Grid:
+        """The volume that the detector sees, with the voxels of its pixels at the isocentre."""
+        return Grid.from_tuple(self.core.default_grid(self.stack().as_tuple(), displaced))
+
+    def check(self) -> str:
+        """What `halocline geometry check` says of it. Raises InputError where it finds an error."""
+        from ._call import Call
+
+        call = Call("geometry", "check")
+        call.geometry(self)
+        call.run()
+        return call.text
+
+    def show(self, grid: Optional[Grid] = None, axes: Any = None) -> Any:
+        """A drawing with matplotlib: sources, detector and volume from above."""
+        import matplotlib.pyplot as plt  # type: ignore[import-not-found, unused-ignore]
+
+        axes = axes or plt.gca()
+        box = self.stack().as_tuple()
+        first = (box[2][0], box[2][1])
+        last = (first[0] + (box[0][0] - 1) * box[1][0], first[1] + (box[0][1] - 1) * box[1][1])
+        points = np.asarray(self.core.positions(first, last))
+        axes.plot(points[:, 0, 0], points[:, 0, 2], ".", label="sources")
+        axes.plot(points[0, 1:3, 0], points[0, 1:3, 2], "-", label="detector, first view")
+        corners: List[Tuple[float, float]] = []
+        size, spacing, origin, direction = (grid or self.default_grid()).as_tuple()
+        matrix = np.reshape(direction, (3, 3))
+        for i, j in ((0, 0), (1, 0), (1, 1), (0, 1), (0, 0)):
+            point = np.asarray(origin) + matrix @ (np.array([i * (size[0] - 1), j * (size[1] - 1), 0]) * spacing)
+            corners.append((float(point[0]), float(point[2])))
+        axes.plot(*zip(*corners), "-", label="volume")
+        axes.set(aspect="equal", xlabel="x, mm", ylabel="z, mm")
+        axes.legend()
+        return axes
+
+
+def _astra_vectors(geometry: Dict[str, Any]) -> "np.ndarray[Any, np.dtype[np.float64]]":
+    angles = np.asarray(geometry["ProjectionAngles"], dtype=float)
+    kind = geometry["type"]
+    columns = float(geometry.get("DetectorSpacingX", geometry.get("DetectorWidth", 1)))
+    rows = float(geometry.get("DetectorSpacingY", columns))
+    cos, sin, zero, one = np.cos(angles), np.sin(angles), np.zeros_like(angles), np.ones_like(angles)
+    u, v = np.stack([columns * cos, columns * sin, zero], 1), np.stack([zero, zero, rows * one], 1)
+    if kind in ("parallel", "parallel3d"):
+        return np.hstack([np.stack([sin, -cos, zero], 1), np.zeros((angles.size, 3)), u, v])
+    if kind in ("fanflat", "cone"):
+        source, detector = float(geometry["DistanceOriginSource"]), float(geometry["DistanceOriginDetector"])
+        return np.hstack([np.stack([sin * source, -cos * source, zero], 1), np.stack([-sin * detector, cos * detector, zero], 1), u, v])
+    raise InputError(f"--proj-geom has the type '{kind}'; expected parallel, parallel3d, fanflat, cone, cone_vec or parallel3d_vec")

@@ -1,0 +1,83 @@
+"""Where voxels lie: size, spacing, origin and direction of a volume."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Optional, Sequence, Tuple, Union
+
+import numpy as np
+import numpy.typing as npt
+
+GridTuple = Tuple[Tuple[int, int, int], Tuple[float, float, float], Tuple[float, float, float], Tuple[float, ...]]
+
+
+def _three(values: Union[float, Sequence[float]], name: str) -> Tuple[float, float, float]:
+    if isinstance(values, (int, float, np.number)):
+        return (float(values),) * 3
+    numbers = tuple(float(value) for value in values)
+    if len(numbers) != 3:
+        raise ValueError(f"{name}= has {len(numbers)} numbers; expected one, or three in the order of the array's axes (k, j, i)")
+    return numbers[0], numbers[1], numbers[2]
+
+
+@dataclasses.dataclass(frozen=True)
+class Grid:
+    """The voxels of a volume.
+
+    shape: voxels along the array's axes (k, j, i). spacing: their pitch in mm, one number or three in the same order.
+    origin: world position (x, y, z) of the centre of voxel [0, 0, 0] in mm; None: the volume is centred at the
+    isocentre. direction: 3 x 3, whose columns are the world directions of the axes i, j, k (ITK's convention); None:
+    for reconstructions k runs along the axis of rotation, for other volumes the identity.
+    """
+
+    shape: Tuple[int, int, int]
+    spacing: Tuple[float, float, float] = (1.0, 1.0, 1.0)
+    origin: Optional[Tuple[float, float, float]] = None
+    direction: Optional[Tuple[float, ...]] = None
+
+    def __init__(self, shape: Union[int, Sequence[int]], spacing: Union[float, Sequence[float]] = 1.0,
+                 origin: Optional[Sequence[float]] = None, direction: Optional[npt.ArrayLike] = None) -> None:
+        sizes = (shape,) * 3 if isinstance(shape, (int, np.integer)) else tuple(shape)
+        if len(sizes) != 3 or any(int(size) != size or size < 1 for size in sizes):
+            raise ValueError(f"shape= is {shape}; expected three whole numbers (k, j, i) from 1 on")
+        set_field = object.__setattr__
+        set_field(self, "shape", tuple(int(size) for size in sizes))
+        set_field(self, "spacing", _three(spacing, "spacing"))
+        set_field(self, "origin", None if origin is None else _three(origin, "origin"))
+        matrix = None if direction is None else np.asarray(direction, dtype=float)
+        if matrix is not None and matrix.size != 9:
+            raise ValueError(f"direction= has {matrix.size} numbers; expected 3 x 3")
+        set_field(self, "direction", None if matrix is None else tuple(float(value) for value in matrix.ravel()))
+
+    @property
+    def placed(self) -> bool:
+        """Whether origin and direction are given."""
+        return self.origin is not None and self.direction is not None
+
+    def as_tuple(self) -> GridTuple:
+        """(size, spacing, origin, direction), i first; what is not given is centred, with the identity."""
+        k, j, i = self.shape
+        dk, dj, di = self.spacing
+        direction = self.direction or (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+        origin = self.origin
+        if origin is None:
+            middle = np.array([(i - 1) / 2 * di, (j - 1) / 2 * dj, (k - 1) / 2 * dk])
+            x, y, z = -np.reshape(direction, (3, 3)) @ middle + 0.0
+            origin = (float(x), float(y), float(z))
+        return (i, j, k), (di, dj, dk), origin, direction
+
+    @classmethod
+    def from_tuple(cls, values: GridTuple) -> "Grid":
+        size, spacing, origin, direction = values
+        return cls(size[::-1], spacing[::-1], origin, direction)
+
+    @classmethod
+    def like(cls, image: Any, spacing: Union[float, Sequence[float]] = 1.0) -> "Grid":
+        """That of an Image or a Grid; for an array: of its shape, with `spacing`."""
+        if isinstance(image, Grid):
+            return image
+        grid = getattr(image, "grid", None)
+        if isinstance(grid, Grid):
+            return grid
+        shape = np.shape(image)
+        return cls((1,) * (3 - len(shape)) + tuple(shape), spacing)

@@ -1,0 +1,195 @@
+"""Arrays with their grid, and image files."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, List, Optional, Sequence, Tuple, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _core
+from ._logging import log
+from .grid import Grid
+
+Path = Union[str, "os.PathLike[str]"]
+_READABLE = {"f4", "f8", "f2", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"}
+
+
+def as_values(array: Any, keyword: str) -> "np.ndarray[Any, Any]":
+    """A C-contiguous NumPy array in the host's byte order, without a copy where it is one. torch and cupy arrays come
+    from their device."""
+    if isinstance(array, Image):
+        array = array.array
+    if not isinstance(array, np.ndarray):
+        array = _to_host(array)
+    values = np.asarray(array)
+    if values.dtype.kind == "b":
+        values = values.astype(np.uint8)
+    if values.dtype.kind not in "fiu":
+        raise TypeError(f"{keyword}= holds {values.dtype}; expected an array of numbers")
+    if not values.dtype.isnative:
+        values = values.astype(values.dtype.newbyteorder("="))
+    if values.dtype.str[1:] not in _READABLE:
+        values = values.astype(np.float32)
+    if values.ndim not in (2, 3):
+        raise ValueError(f"{keyword}= has {values.ndim} axes; expected 3, or 2 for a single slice or detector row")
+    if values.size == 0:
+        raise ValueError(f"{keyword}= is empty")
+    return np.ascontiguousarray(values)
+
+
+def _to_host(array: Any) -> Any:
+    if hasattr(array, "detach"):  # torch
+        array = array.detach()
+    if hasattr(array, "cpu"):
+        array = array.cpu()
+    if hasattr(array, "base_data") and hasattr(array, "get"):  # pyopencl, cupy has get() alone
+        return array.get()
+    if type(array).__module__.split(".")[0] == "cupy":
+        return array.get()
+    if hasattr(array, "numpy"):
+        return array.numpy()
+    return np.asarray(array)
+
+
+def like_input(result: "np.ndarray[Any, Any]", given: Any) -> Any:
+    """The result as the kind of array that was given: torch to torch on its device, cupy to cupy, others as NumPy's."""
+    kind = type(given).__module__.split(".")[0]
+    if kind == "torch":
+        import torch  # type: ignore[import-not-found, unused-ignore]
+
+        return torch.from_numpy(result).to(given.device)
+    if kind == "cupy":
+        import cupy  # type: ignore[import-not-found, unused-ignore]
+
+        return cupy.asarray(result)
+    if kind == "pyopencl" and hasattr(given, "queue"):
+        import pyopencl.array  # type: ignore[import-not-found, unused-ignore]
+
+        return pyopencl.array.to_device(given.queue, result)
+    return result
+
+
+class Image:
+    """An array (k, j, i) with its grid."""
+
+    def __init__(self, array: Any, grid: Optional[Grid] = None) -> None:
+        self.array: "np.ndarray[Any, Any]" = as_values(array, "array")
+        if self.array.ndim == 2:
+            self.array = self.array[np.newaxis]
+        self.grid = grid or Grid(self.array.shape)
+        if self.array.shape != self.grid.shape:
+            raise ValueError(f"array= is {self.array.shape}, its grid {self.grid.shape}")
+
+    def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> "np.ndarray[Any, Any]":
+        if copy:
+            return np.array(self.array, dtype=dtype)
+        return np.asarray(self.array, dtype=dtype)
+
+    @property
+    def shape(self) -> Tuple[int, int, int]:
+        return self.grid.shape
+
+    def __repr__(self) -> str:
+        size = " x ".join(map(str, self.grid.shape))
+        return f"<Image {size} of {' x '.join(f'{value:g}' for value in self.grid.spacing)} mm, {self.array.dtype}>"
+
+    def to_xarray(self) -> Any:
+        """An xarray.DataArray with the axes k, j, i and their distances from the first voxel in mm."""
+        import xarray  # type: ignore[import-not-found, unused-ignore]
+
+        axes = {name: spacing * np.arange(count)
+                for name, spacing, count in zip("kji", self.grid.spacing, self.grid.shape)}
+        return xarray.DataArray(self.array, dims=("k", "j", "i"), coords=axes, attrs={"units": "mm"})
+
+    def to_itk(self) -> Any:
+        """An itk.Image with the same place in the world, of the same memory."""
+        import itk  # type: ignore[import-not-found, unused-ignore]
+
+        image = itk.image_view_from_array(self.array)
+        _, spacing, origin, direction = self.grid.as_tuple()
+        image.SetSpacing(spacing)
+        image.SetOrigin(origin)
+        image.SetDirection(np.reshape(direction, (3, 3)))
+        return image
+
+    @classmethod
+    def from_itk(cls, image: Any) -> "Image":
+        """Of an itk.Image, without a copy."""
+        import itk
+
+        array = itk.array_view_from_image(image)
+        grid = Grid(array.shape, list(image.GetSpacing())[::-1], list(image.GetOrigin()),
+                    itk.array_from_matrix(image.GetDirection()))
+        return cls(array, grid)
+
+
+def read(path: Path, allow_nonfinite: bool = False) -> Image:
+    """Reads an image file as float32: MetaImage (.mha, .mhd, .raw); others through tifffile, SimpleITK or ITK where
+    these are installed.
+
+    Raises InputError for a file that cannot be read, or that holds NaN or infinite values unless allow_nonfinite.
+    """
+    name = os.fspath(path)
+    if not _own_format(name):
+        return _read_elsewhere(name, allow_nonfinite)
+    values, grid = _core.read_image(name, allow_nonfinite, log)
+    return Image(values, Grid.from_tuple(grid))
+
+
+def write(path: Path, image: Any, grid: Optional[Grid] = None) -> None:
+    """Writes an Image, or an array with its grid, in the type that it has. The file appears whole or not at all.
+
+    Raises InputError for an unknown extension, FileError if the disk is full or the folder cannot be written.
+    """
+    name = os.fspath(path)
+    placed = image if isinstance(image, Image) and grid is None else Image(image, grid)
+    if not _own_format(name):
+        return _write_elsewhere(name, placed)
+    _core.write_image(name, placed.array, placed.grid.as_tuple(), log)
+
+
+def _own_format(name: str) -> bool:
+    return name.lower().endswith((".mha", ".mhd", ".raw")) or _core.WITH_ITK
+
+
+def _read_elsewhere(name: str, allow_nonfinite: bool) -> Image:
+    itk = _simple_itk(name)
+    found = itk.ReadImage(name)
+    array = itk.GetArrayFromImage(found).astype(np.float32)
+    if array.ndim == 2:
+        array = array[np.newaxis]
+    if not np.isfinite(array).all():
+        if not allow_nonfinite:
+            raise ValueError(f"'{name}' holds NaN or infinite values; mend it, or read it with allow_nonfinite=True")
+        array = np.nan_to_num(array, nan=0.0, posinf=0.0, neginf=0.0)
+    fill: List[float] = [1.0] * (3 - len(found.GetSpacing()))
+    direction = np.eye(3)
+    count = len(found.GetSpacing())
+    direction[:count, :count] = np.reshape(found.GetDirection(), (count, count))
+    grid = Grid(array.shape, [*fill, *found.GetSpacing()[::-1]], [*found.GetOrigin(), *[0.0] * len(fill)], direction)
+    return Image(array, grid)
+
+
+def _write_elsewhere(name: str, image: Image) -> None:
+    itk = _simple_itk(name)
+    out = itk.GetImageFromArray(image.array)
+    _, spacing, origin, direction = image.grid.as_tuple()
+    out.SetSpacing(spacing)
+    out.SetOrigin(origin)
+    out.SetDirection(direction)
+    itk.WriteImage(out, name)
+
+
+def _simple_itk(name: str) -> Any:
+    try:
+        import SimpleITK  # type: ignore[import-not-found, unused-ignore]
+    except ImportError:
+        raise ImportError(f"'{name}': this format needs SimpleITK; install it (pip install halocline[images]), or use .mha") from None
+    return SimpleITK
+
+
+def shape_of_grid(array: npt.ArrayLike) -> Sequence[int]:
+    shape = np.shape(array)
+    return (1,) * (3 - len(shape)) + tuple(shape)

@@ -1,0 +1,110 @@
+#include "python/src/lazy.hpp"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "host/error.hpp"
+
+namespace halocline::python {
+namespace {
+
+namespace ex = expressions;
+
+constexpr std::size_t longest = 24;  // operations of a formula that goes into another one
+
+// Formulas that are not recorded, by their Context, in the order in which they were made.
+struct Pending {
+  std::mutex mutex;
+  std::map<const ex::Recorder*, std::vector<std::weak_ptr<Lazy>>> formulas;
+};
+Pending& pending() {
+  static Pending& all = *new Pending;
+  return all;
+}
+
+void remember(const LazyPointer& formula) {
+  Pending& all = pending();
+  const std::lock_guard lock(all.mutex);
+  auto& formulas = all.formulas[&formula->space().recorder()];
+  std::erase_if(formulas, [](const auto& each) { return each.expired(); });
+  formulas.push_back(formula);
+}
+
+}  // namespace
+
+const ex::Array& Lazy::array() {
+  if (array_.empty()) {
+    array_.assign(ex::form_with(code_), std::move(leaves_));
+    leaves_ = {};
+  }
+  return array_;
+}
+
+void Lazy::add_to(std::vector<ex::Op>& code, ex::Leaves& leaves) {
+  if (array_.empty() && !std::exchange(used_, true) && code_.size() <= longest) {
+    code.insert(code.end(), code_.begin(), code_.end());
+    leaves.arrays.insert(leaves.arrays.end(), leaves_.arrays.begin(), leaves_.arrays.end());
+    leaves.scalars.insert(leaves.scalars.end(), leaves_.scalars.begin(), leaves_.scalars.end());
+    return;
+  }
+  code.push_back(ex::Op::array);
+  leaves.arrays.push_back({array().storage()});
+}
+
+LazyPointer formula(ex::Op op, const std::vector<Operand>& operands) {
+  std::vector<ex::Op> code;
+  ex::Leaves leaves;
+  const ex::Space* space = nullptr;
+  for (const Operand& operand : operands)
+    if (operand.array) {
+      if (space != nullptr && operand.array->space() != *space)
+        throw InputError({.what = "a formula",
+                          .found = "of arrays over " + space->text() + " and over " + operand.array->space().text(),
+                          .expected = "arrays of one space of one Context",
+                          .remedy = "bring one to the space of the other with an operator"});
+      space = &operand.array->space();
+    }
+  for (const Operand& operand : operands) {
+    if (operand.array) {
+      operand.array->add_to(code, leaves);
+      continue;
+    }
+    code.push_back(ex::Op::scalar);
+    leaves.scalars.push_back(operand.scalar);
+  }
+  code.push_back(op);
+  auto result = std::make_shared<Lazy>(*space, std::move(code), std::move(leaves));
+  remember(result);
+  return result;
+}
+
+LazyPointer of_neighbours(const LazyPointer& array, ex::Op op, int axis, int by) {
+  ex::Leaves leaves;
+  ex::Operand operand{array->array().storage()};
+  operand.reading = op;
+  operand.axis = axis;
+  operand.by = by;
+  leaves.arrays.push_back(operand);
+  std::vector<ex::Op> code{op};
+  auto result = std::make_shared<Lazy>(array->space(), std::move(code), std::move(leaves));
+  remember(result);
+  return result;
+}
+
+void record_all(const ex::Space& space) {
+  std::vector<std::weak_ptr<Lazy>> formulas;
+  {
+    Pending& all = pending();
+    const std::lock_guard lock(all.mutex);
+    const auto found = all.formulas.find(&space.recorder());
+    if (found == all.formulas.end()) return;
+    formulas = std::move(found->second);
+    all.formulas.erase(found);
+  }
+  for (const auto& each : formulas)
+    if (const LazyPointer formula = each.lock()) formula->array();
+}
+
+}  // namespace halocline::python
