@@ -50,13 +50,18 @@ std::string command_name(const CLI::App& app) {
 }
 
 // CLI11's arguments: last first, without the program's name. "-.5" is a number to us, but would be taken for an option.
-// "help fdk" is "fdk --help", unless help in another form is asked for.
-bool asks_for_form(std::string_view word) {
+// "help fdk" is "fdk --help", unless options of help itself are there.
+bool is_option_of_help(std::string_view word) {
   return word == "--as" || word.starts_with("--as=") || word.starts_with("-o") || word.starts_with("--output");
+}
+bool is_help_of_subcommand(int argc, const char* const* argv) {
+  if (argc < 2 || std::string_view(argv[1]) != "help") return false;
+  const std::string_view next = argc > 2 ? argv[2] : "";
+  return next != "--help" && next != "-h" && std::none_of(argv + 2, argv + argc, is_option_of_help);
 }
 std::vector<std::string> arguments(int argc, const char* const* argv) {
   std::vector<std::string> result;
-  if (argc > 1 && std::string_view(argv[1]) == "help" && std::none_of(argv + 2, argv + argc, asks_for_form)) {
+  if (is_help_of_subcommand(argc, argv)) {
     result.emplace_back("--help");
     for (int n = argc - 1; n > 1; --n) result.emplace_back(argv[n]);
     return result;

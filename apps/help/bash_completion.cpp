@@ -29,7 +29,7 @@ _halocline_files() {
     path=${file/#\~\//$HOME/}
     if [[ -d $path || -z $pattern || ${file,,} =~ \.($pattern)$ ]]; then found+=("$before$file"); fi
   done
-  if ((${#found[@]} == 0)); then found=("${all[@]/#/$before}"); fi
+  if ((${#found[@]} == 0 && ${#COMPREPLY[@]} == 0)); then found=("${all[@]/#/$before}"); fi
   COMPREPLY+=("${found[@]}")
   compopt -o filenames 2>/dev/null
 }

@@ -11,7 +11,7 @@ namespace halocline {
 namespace {
 
 std::string function_name(const CommandEntry& command) {
-  return std::string("_") + command.whole_name("_");
+  return fmt::format("_{}", command.whole_name("_"));
 }
 
 std::string kind_of(const FileUse& file) {
@@ -52,8 +52,7 @@ std::string value_spec(const OptionEntry& option) {
 constexpr const char* goes_on = " \\\n";
 std::string option_specs(const OptionEntry& option, const char* end = goes_on) {
   if (option.positional) {
-    const char* place = option.repeats ? "*" : "1";
-    return "    " + quoted(place + value_spec(option)) + end;
+    return fmt::format("    {}{}", quoted((option.repeats ? "*" : "1") + value_spec(option)), end);
   }
   std::string result;
   const std::string others = fmt::format("({})", fmt::join(option.names, " "));
@@ -63,7 +62,7 @@ std::string option_specs(const OptionEntry& option, const char* end = goes_on) {
     if (option.takes_value() && name.starts_with("--")) spec += "=";
     spec += "[" + text + "]";
     if (option.takes_value()) spec += value_spec(option);
-    result += "    " + quoted(spec) + end;
+    result += fmt::format("    {}{}", quoted(spec), end);
   }
   return result;
 }
