@@ -176,7 +176,7 @@ std::string man_page(const CommandTable& table, const CommandEntry& command) {
   for (const auto& note : command.notes) page += ".PP\n" + paragraph(note);
   page += subcommands_text(command);
   page += ".SH OPTIONS\n";
-  page += whole ? "All subcommands take these.\n"
+  page += whole ? "All subcommands take these, too, except \\-\\-version.\n"
                 : fmt::format("Options that all subcommands take ({}, {}, {}, ...) are in {}.\n", bold("--device"),
                               bold("--dry-run"), bold("--report"), page_reference(table.root));
   page += options_text(command.options);

@@ -52,7 +52,7 @@ std::string value_spec(const OptionEntry& option) {
 constexpr const char* goes_on = " \\\n";
 std::string option_specs(const OptionEntry& option, const char* end = goes_on) {
   if (option.positional) {
-    return fmt::format("    {}{}", quoted((option.repeats ? "*" : "1") + value_spec(option)), end);
+    return fmt::format("    {}{}", quoted(fmt::format("{}{}", option.repeats ? "*" : "1", value_spec(option))), end);
   }
   std::string result;
   const std::string others = fmt::format("({})", fmt::join(option.names, " "));
