@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "apps/commands/subcommands.hpp"
+#include "apps/help/command_table.hpp"
 #include "apps/job/common_options.hpp"
 #include "apps/job/job.hpp"
 #include "apps/job/option_names.hpp"
@@ -48,10 +49,18 @@ std::string command_name(const CLI::App& app) {
 }
 
 // CLI11's arguments: last first, without the program's name. "-.5" is a number to us, but would be taken for an option.
-// "help fdk" is "fdk --help".
+// "help fdk" is "fdk --help", unless options of help itself are there.
+bool is_option_of_help(std::string_view word) {
+  return word == "--as" || word.starts_with("--as=") || word.starts_with("-o") || word.starts_with("--output");
+}
+bool is_help_of_subcommand(int argc, const char* const* argv) {
+  if (argc < 2 || std::string_view(argv[1]) != "help") return false;
+  const std::string_view next = argc > 2 ? argv[2] : "";
+  return next != "--help" && next != "-h" && std::none_of(argv + 2, argv + argc, is_option_of_help);
+}
 std::vector<std::string> arguments(int argc, const char* const* argv) {
   std::vector<std::string> result;
-  if (argc > 1 && std::string_view(argv[1]) == "help") {
+  if (is_help_of_subcommand(argc, argv)) {
     result.emplace_back("--help");
     for (int n = argc - 1; n > 1; --n) result.emplace_back(argv[n]);
     return result;
@@ -65,7 +74,8 @@ std::vector<std::string> arguments(int argc, const char* const* argv) {
   return result;
 }
 
-// Breaks long descriptions, which CLI11 2.1 leaves to the terminal.
+// Breaks long descriptions, which CLI11 2.1 leaves to the terminal, and tells where the common options are: subcommands
+// do not show them.
 class HelpFormatter : public CLI::Formatter {
  public:
   std::string make_option_desc(const CLI::Option* option) const override {
@@ -90,18 +100,14 @@ class HelpFormatter : public CLI::Formatter {
     if (!result.empty()) result.pop_back();
     return result;
   }
-};
 
-// Subcommands inherit the formatter but do not show the common options.
-void point_to_common_options(CLI::App& app) {
-  for (auto* sub : app.get_subcommands([](CLI::App*) { return true; })) {
-    sub->footer(sub->get_footer() +
-                "\n\nFor the options of every subcommand (--device, --device-memory, --dry-run, --report, --quiet, "
-                "...) see 'halocline "
-                "--help'.");
-    point_to_common_options(*sub);
+  std::string make_footer(const CLI::App* app) const override {
+    if (app->get_parent() == nullptr) return CLI::Formatter::make_footer(app);
+    return app->get_footer() +
+           "\n\nFor the options of every subcommand (--device, --device-memory, --dry-run, --report, --quiet, ...) see "
+           "'halocline --help'.\n";
   }
-}
+};
 
 // CLI11's message, or a better one if it is the subcommand that is missing or unknown, or an option that is unknown:
 // that one may be what CLI11 misses.
@@ -168,8 +174,8 @@ int run_command(int argc, const char* const* argv) {
       "Lengths are in mm, angles in degrees, attenuation in 1/mm. 'halocline SUBCOMMAND --help' tells more.\n"
       "Files appear whole or not at all. Where the name of one is a symbolic link, the link stays, and the file that "
       "it\n"
-      "leads to is written, whether it is there already or not.\n"
-      "Exit codes: 0 done; 2 a wrong command line or input, or too little device memory; 1 anything else.");
+      "leads to is written, whether it is there already or not.\n" +
+      exit_codes_text());
 
   CommonOptions common;
   Action action;

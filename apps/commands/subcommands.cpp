@@ -21,6 +21,7 @@ std::span<const Subcommand> subcommands() {
       {"bench", add_bench},
       {"tune", add_tune},
       {"plan", add_plan},
+      {"help", add_help},
   };
   return all;
 }

@@ -32,6 +32,7 @@ void add_preview(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
 void add_tune(CLI::App& app, Action& action);
 void add_plan(CLI::App& app, Action& action);
+void add_help(CLI::App& app, Action& action);
 
 struct Subcommand {
   std::string_view name;

@@ -219,10 +219,8 @@ void add_context(nb::module_& module) {
            })
       .def("volume",
            [](const Context& on, const GridTuple& grid) { return guarded([&] { return on.volume(grid_of(grid)); }); })
-      .def("projections",
-           [](const Context& on, const GridTuple& grid) {
-             return guarded([&] { return on.projections(grid_of(grid)); });
-           })
+      .def("projections", [](const Context& on,
+                             const GridTuple& grid) { return guarded([&] { return on.projections(grid_of(grid)); }); })
       .def("wait", [](const Context& on) { computed([&] { on.wait(); }); })
       .def_prop_ro("passes", &Context::passes)
       .def_prop_ro("last_kernel", [](const Context& on) { return std::string(on.last_kernel()); })

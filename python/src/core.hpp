@@ -20,8 +20,8 @@ namespace nb = nanobind;
 namespace halocline::python {
 
 /// (size, spacing, origin, direction) as Grid has them: i first.
-using GridTuple = std::tuple<std::array<std::size_t, 3>, std::array<double, 3>, std::array<double, 3>,
-                             std::array<double, 9>>;
+using GridTuple =
+    std::tuple<std::array<std::size_t, 3>, std::array<double, 3>, std::array<double, 3>, std::array<double, 9>>;
 /// Values of the caller, C order, in the host's memory.
 using Values = nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu>;
 

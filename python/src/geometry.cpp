@@ -1,10 +1,10 @@
 // Geometries from and to Python.
+#include <fmt/format.h>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
-#include <fmt/format.h>
 
 #include <sstream>
 
@@ -78,9 +78,9 @@ nb::object matrices_of(const GeometryFile& file) {
 nb::object positions_of(const GeometryFile& file, std::array<double, 2> first, std::array<double, 2> last) {
   std::vector<double> values;
   for (const View& view : file.scan().geometry.views)
-    for (const auto& point : {source_position(view), detector_point(view, first[0], first[1]),
-                              detector_point(view, last[0], first[1]), detector_point(view, first[0], last[1]),
-                              detector_point(view, last[0], last[1])})
+    for (const auto& point :
+         {source_position(view), detector_point(view, first[0], first[1]), detector_point(view, last[0], first[1]),
+          detector_point(view, first[0], last[1]), detector_point(view, last[0], last[1])})
       values.insert(values.end(), point.begin(), point.end());
   return numpy(values, {file.scan().geometry.views.size(), 5, 3});
 }
@@ -93,54 +93,73 @@ TextFormat text_format(const std::string& name) {
 
 void add_geometry(nb::module_& module) {
   nb::class_<DetectorPixels>(module, "DetectorPixels")
-      .def("__init__",
-           [](DetectorPixels* self, std::optional<std::array<std::size_t, 2>> size,
-              std::optional<std::array<double, 2>> spacing, std::optional<std::array<double, 2>> origin) {
-             new (self) DetectorPixels(pixels_of(size, spacing, origin));
-           },
-           nb::arg("size").none(), nb::arg("spacing").none(), nb::arg("origin").none())
+      .def(
+          "__init__",
+          [](DetectorPixels* self, std::optional<std::array<std::size_t, 2>> size,
+             std::optional<std::array<double, 2>> spacing, std::optional<std::array<double, 2>> origin) {
+            new (self) DetectorPixels(pixels_of(size, spacing, origin));
+          },
+          nb::arg("size").none(), nb::arg("spacing").none(), nb::arg("origin").none())
       .def_ro("size", &DetectorPixels::size)
       .def_ro("spacing", &DetectorPixels::spacing)
       .def_ro("origin", &DetectorPixels::origin)
       .def("or_else", &DetectorPixels::or_else, nb::arg("other"))
-      .def("grid", [](const DetectorPixels& self, std::size_t views) {
-        return guarded([&] { return tuple_of(self.grid(views)); });
-      }, nb::arg("views"));
+      .def(
+          "grid",
+          [](const DetectorPixels& self, std::size_t views) {
+            return guarded([&] { return tuple_of(self.grid(views)); });
+          },
+          nb::arg("views"));
   nb::class_<GeometryFile>(module, "GeometryFile")
       .def_static("from_views", &from_views, nb::arg("views"), nb::arg("radius"), nb::arg("detector"))
-      .def_static("read", [](const std::string& path, const DetectorPixels& detector) {
-        return guarded([&] { return GeometryFile(load_geometry(path, {}, detector, true)); });
-      }, nb::arg("path"), nb::arg("detector"))
-      .def_static("from_text", [](const std::string& text, const std::string& name, const std::string& format,
-                                  const DetectorPixels& detector) {
-        return guarded([&] {
-          const TextFormat wanted = text_format(format);
-          return GeometryFile(read_geometry_text(text, name, detector, &wanted));
-        });
-      }, nb::arg("text"), nb::arg("name"), nb::arg("format"), nb::arg("detector"))
-      .def("text", [](const GeometryFile& self, const std::string& format) {
-        return guarded([&] { return geometry_text(self.scan().geometry, text_format(format), self.scan().detector); });
-      }, nb::arg("format"))
-      .def("xml", [](const GeometryFile& self) {
-        return guarded([&] { return geometry_xml(self.scan().geometry, self.scan().detector); });
-      })
-      .def("with_detector", [](const GeometryFile& self, const DetectorPixels& detector) {
-        ScanFile scan = self.scan();
-        scan.detector = detector;
-        return GeometryFile(scan);
-      }, nb::arg("detector"))
+      .def_static(
+          "read",
+          [](const std::string& path, const DetectorPixels& detector) {
+            return guarded([&] { return GeometryFile(load_geometry(path, {}, detector, true)); });
+          },
+          nb::arg("path"), nb::arg("detector"))
+      .def_static(
+          "from_text",
+          [](const std::string& text, const std::string& name, const std::string& format,
+             const DetectorPixels& detector) {
+            return guarded([&] {
+              const TextFormat wanted = text_format(format);
+              return GeometryFile(read_geometry_text(text, name, detector, &wanted));
+            });
+          },
+          nb::arg("text"), nb::arg("name"), nb::arg("format"), nb::arg("detector"))
+      .def(
+          "text",
+          [](const GeometryFile& self, const std::string& format) {
+            return guarded(
+                [&] { return geometry_text(self.scan().geometry, text_format(format), self.scan().detector); });
+          },
+          nb::arg("format"))
+      .def("xml",
+           [](const GeometryFile& self) {
+             return guarded([&] { return geometry_xml(self.scan().geometry, self.scan().detector); });
+           })
+      .def(
+          "with_detector",
+          [](const GeometryFile& self, const DetectorPixels& detector) {
+            ScanFile scan = self.scan();
+            scan.detector = detector;
+            return GeometryFile(scan);
+          },
+          nb::arg("detector"))
       .def_prop_ro("count", [](const GeometryFile& self) { return self.scan().geometry.views.size(); })
       .def_prop_ro("parallel", [](const GeometryFile& self) { return self.scan().geometry.parallel(); })
-      .def_prop_ro("radius", [](const GeometryFile& self) {
-        return self.scan().geometry.radius_cylindrical_detector;
-      })
+      .def_prop_ro("radius", [](const GeometryFile& self) { return self.scan().geometry.radius_cylindrical_detector; })
       .def_prop_ro("detector", [](const GeometryFile& self) { return self.scan().detector; })
       .def_prop_ro("views", &views_of)
       .def_prop_ro("matrices", &matrices_of)
       .def("positions", &positions_of, nb::arg("first"), nb::arg("last"))
-      .def("default_grid", [](const GeometryFile& self, const GridTuple& stack, bool displaced) {
-        return guarded([&] { return tuple_of(default_volume(self.scan().geometry, grid_of(stack), displaced)); });
-      }, nb::arg("stack"), nb::arg("displaced"));
+      .def(
+          "default_grid",
+          [](const GeometryFile& self, const GridTuple& stack, bool displaced) {
+            return guarded([&] { return tuple_of(default_volume(self.scan().geometry, grid_of(stack), displaced)); });
+          },
+          nb::arg("stack"), nb::arg("displaced"));
 }
 
 }  // namespace halocline::python

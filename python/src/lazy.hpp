@@ -9,9 +9,9 @@
 
 namespace halocline::python {
 
-/// A value over a space that never changes: an array, or a formula that has not been recorded yet. Formulas are recorded
-/// (record()) before anything else is done with arrays of their Context, so that they are computed in one pass with
-/// their neighbours.
+/// A value over a space that never changes: an array, or a formula that has not been recorded yet. Formulas are
+/// recorded (record()) before anything else is done with arrays of their Context, so that they are computed in one pass
+/// with their neighbours.
 class Lazy {
  public:
   explicit Lazy(expressions::Array array) : space_(array.space()), array_(std::move(array)) {}

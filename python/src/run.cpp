@@ -121,8 +121,8 @@ nb::tuple run(const std::vector<std::string>& words, const Inputs& inputs, const
     nb::object array = volume.memory.empty() ? nb::none() : array_of(std::move(volume));
     found[name.c_str()] = nb::make_tuple(array, grid);
   }
-  return nb::make_tuple(call.result.text, call.result.report.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
-                        found);
+  return nb::make_tuple(call.result.text,
+                        call.result.report.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), found);
 }
 
 // An image file's voxels and grid.
@@ -227,7 +227,8 @@ void add_run(nb::module_& module) {
   module.def("read_image", &read, nb::arg("path"), nb::arg("allow_nonfinite"), nb::arg("log"));
   module.def("write_image", &write, nb::arg("path"), nb::arg("values"), nb::arg("grid"), nb::arg("log"));
   module.def("devices", &list_of_devices);
-  module.def("shut_down", [] { the_command().reset(); }, "Lets devices and kernels go.");
+  module.def(
+      "shut_down", [] { the_command().reset(); }, "Lets devices and kernels go.");
 }
 
 }  // namespace halocline::python

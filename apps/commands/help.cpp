@@ -1,0 +1,107 @@
+// halocline help
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+
+#include "apps/commands/subcommands.hpp"
+#include "apps/help/help_formats.hpp"
+#include "apps/io/atomic_file.hpp"
+#include "apps/job/job.hpp"
+#include "host/error.hpp"
+#include "host/plural.hpp"
+
+namespace halocline {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct HelpCommand {
+  std::string format, output;
+  std::vector<std::string> path;
+};
+
+void make_folder(const std::string& folder) {
+  std::error_code code;
+  fs::create_directories(folder, code);
+  if (!fs::is_directory(folder))
+    throw InputError(fmt::format("-o '{}' is no folder and cannot be made{}; give another", folder,
+                                 code ? ": " + code.message() : ""));
+}
+
+void write_files(Job& job, const HelpCommand& command, const std::vector<HelpFile>& files) {
+  if (job.dry_run()) {
+    for (const auto& file : files)
+      job.print(fmt::format("would write {}", (fs::path(command.output) / file.name).string()));
+    return;
+  }
+  make_folder(command.output);
+  for (const auto& file : files) job.output("-o", (fs::path(command.output) / file.name).string());
+  for (const auto& file : files) {
+    const std::string path = (fs::path(command.output) / file.name).string();
+    write_file_atomically(path, [&](std::ostream& out) { out << file.text; });
+    if (file.executable)
+      fs::permissions(path, fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec,
+                      fs::perm_options::add);
+  }
+  job.say(fmt::format("{}: {}", command.output, plural(files.size(), "file", "files")));
+}
+
+// Job::print() would make flags of parameters in backticks, which are markup here.
+void print(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+    throw FileError(fmt::format("the standard output could not be written: {}", std::strerror(errno)));
+}
+
+// As --help has it, with the names of what is above in its usage.
+std::string plain_text(CLI::App& app, const std::vector<std::string>& path) {
+  std::string above;
+  CLI::App* level = &app;
+  for (const auto& name : path) {
+    above += (above.empty() ? "" : " ") + level->get_name();
+    level = level->get_subcommand(name);
+  }
+  return level->help(above);
+}
+
+void run_help(Job& job, CLI::App& app, const HelpCommand& command) {
+  const CommandTable table = command_table(app);
+  if (command.format.empty()) {
+    table.find(command.path);  // tells of names that are wrong
+    return print(plain_text(app, command.path));
+  }
+  if (!command.output.empty()) return write_files(job, command, help_files(table, command.format, command.path));
+  print(help_text(table, command.format, command.path));
+}
+
+}  // namespace
+
+void add_help(CLI::App& app, Action& action) {
+  auto* sub = app.add_subcommand("help", "Help of a subcommand, also as manual pages and as completion for shells");
+  auto command = std::make_shared<HelpCommand>();
+  sub->add_option("subcommand", command->path, "The subcommand, as in geometry circular. Default: the whole command")
+      ->type_name("SUBCOMMAND")
+      ->default_str("");
+  auto* as =
+      sub->add_option("--as", command->format,
+                      "man: a manual page; bash, zsh, fish: completion of the whole command; json: all options with "
+                      "their types and defaults; rst: a page of reStructuredText; slicer: a command-line module of 3D "
+                      "Slicer, of a subcommand that makes an image of one. Default: plain text")
+          ->check(CLI::IsMember(help_format_names()));
+  sub->add_option("-o,--output", command->output,
+                  "Write files there instead of printing: of man and rst a page for each subcommand, of slicer a "
+                  "description and a script for each")
+      ->needs(as)
+      ->type_name("FOLDER");
+  sub->footer(
+      "Example:\n  halocline help geometry circular\n  halocline help --as man fdk | man -l -\n"
+      "  halocline help --as bash -o ~/.local/share/bash-completion/completions");
+  sub->callback([&app, &action, command] { action = [&app, command](Job& job) { run_help(job, app, *command); }; });
+}
+
+}  // namespace halocline
