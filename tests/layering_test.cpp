@@ -29,7 +29,7 @@ const std::map<std::string, std::vector<std::string>> rooms{
     {"algorithms",
      {"support", "validation", "geometry", "phantoms", "preprocessing", "projectors", "expressions", "fdk", "alignment",
       "checks", "noise", "denoisers", "tuning", "denoise", "solvers", "metrics"}},
-    {"apps", {"io", "drawing", "job", "checkpoint", "options", "commands"}}};
+    {"apps", {"io", "report_page", "drawing", "job", "checkpoint", "options", "commands"}}};
 
 struct Source {
   std::string path;  // from the root of the tree
