@@ -82,7 +82,8 @@ std::size_t largest_slab(const Plan& plan) {
 
 }  // namespace
 
-Job::Job(std::string command, CommonOptions common, nlohmann::json options) : common_(std::move(common)) {
+Job::Job(std::string command, CommonOptions common, nlohmann::json options)
+    : common_(std::move(common)), page_(command, common_) {
   report_ = {{"command", std::move(command)},
              {"options", std::move(options)},
              {"inputs", nlohmann::json::array()},
@@ -91,6 +92,7 @@ Job::Job(std::string command, CommonOptions common, nlohmann::json options) : co
   if (!common_.quiet) progress_ = make_progress(stderr_is_terminal());
   output("--report", common_.report);
   output("--trace", common_.trace);
+  output("--html", common_.html);
   if (!common_.trace.empty()) trace_ = std::make_shared<Trace>();
 }
 
@@ -398,7 +400,23 @@ void Job::finish(bool failed) {
     if (!failed) throw;
     spdlog::warn("the trace was not written: {}", error.what());
   }
-  if ((failed && !keep_report_) || common_.report.empty()) return;
+  if ((failed && !keep_report_) || (common_.report.empty() && !page_.wanted())) return;
+  complete_report();
+  if (!common_.report.empty())
+    write_file_atomically(common_.report, [&](std::ostream& out) {
+      out << report_.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    });
+  try {
+    const HeldInterrupts held(failed);  // a job that Ctrl-C ended has a page of what there is
+    const std::string written = page_.write(report_);
+    if (!written.empty()) say(written);
+  } catch (const std::exception& error) {
+    if (!failed) throw;
+    spdlog::warn("the page was not written: {}", error.what());
+  }
+}
+
+void Job::complete_report() {
   report_["host_peak_bytes"] = peak_bytes();
   if (host_estimate_ > 0)
     report_["host_memory"] = {{"predicted_peak_bytes", host_estimate_}, {"actual_peak_bytes", peak_bytes()}};
@@ -414,9 +432,6 @@ void Job::finish(bool failed) {
       report_["commands"][name] = {{"seconds", total.first}, {"calls", total.second}};
   for (const auto& [name, value] : report_.items())
     if (name != "options" && name != "inputs" && name != "outputs") put_in_options(value);  // those are the user's
-  write_file_atomically(common_.report, [&](std::ostream& out) {
-    out << report_.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
-  });
 }
 
 }  // namespace halocline
