@@ -69,13 +69,16 @@ FactSection certificate(const json& results) {
   const double gap = results["relative_gap"];
   section.facts.push_back({"relative gap", fmt::format("{:.3g}", gap)});
   section.facts.push_back(
-      {"meaning", fmt::format("the objective is at most {:.2g} % above the least that any image has", 100 * gap)});
+      {"meaning", gap < 1
+                      ? fmt::format("no image has an objective more than {:.2g} % below that of this one", 100 * gap)
+                      : std::string("no bound on the least objective is known yet")});
   for (const char* name : {"primal", "dual", "gap", "maximum", "projections_within"})
     if (results.contains(name) && results[name].is_number())
       section.facts.push_back({words_of(name), fmt::format("{:.8g}", results[name].get<double>())});
   section.note =
       "primal is the objective of this image, dual a value that no image comes below, and the relative gap is "
-      "(primal - dual) / primal. It tells how well the problem that was posed is solved, and nothing about whether its "
+      "(primal - dual) / primal; of a reconstruction this holds for images up to the maximum. It tells how well the "
+      "problem that was posed is solved, and nothing about whether its "
       "model and its strength suit the data.";
   return section;
 }

@@ -263,7 +263,9 @@
     const v = left();
     for (const plane of planes) {
       plane.figure.hidden = v.size[plane.h] === 1 || v.size[plane.v] === 1;
-      const name = v.projections ? plane.stack : plane.name;
+      const single = v.whole[plane.across] === 1;
+      const name = v.projections ? plane.stack : single ? 'slice' : plane.name;
+      plane.slider.parentElement.hidden = single;
       plane.title.textContent = name[0].toUpperCase() + name.slice(1);
       plane.axes.textContent = '→ ' + axisName(v, plane.h) + '   ↓ ' + axisName(v, plane.v);
       plane.along.textContent = axisName(v, plane.across);
@@ -369,6 +371,7 @@
     }
     $('right').replaceChildren(...others.map(n => new Option(volumes[n].name, n, false, n === state.right)));
     for (const each of document.querySelectorAll('.pair')) each.hidden = state.right < 0;
+    $('leftName').textContent = state.right < 0 ? 'Image' : 'Left';
     const difference = document.querySelector('input[value=difference]');
     difference.disabled = !right() || right().group !== v.group;
     if (difference.disabled && state.mode === 'difference') setMode('swipe');
