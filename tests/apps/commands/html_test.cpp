@@ -5,7 +5,9 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "apps/checkpoint/checkpoint_file.hpp"
 #include "apps/io/image_file.hpp"
+#include "apps/job/job.hpp"
 #include "tests/support/command_runner.hpp"
 
 namespace halocline {
@@ -132,6 +134,13 @@ TEST_F(HtmlTest, WhatIsWrongIsToldBeforeTheWork) {
   EXPECT_THAT(refused({"view", truth, "--html", page}), HasSubstr("named by -o"));
   EXPECT_EQ(run(phantom + Words{"--html", page, "--dry-run"}).code, 0);
   EXPECT_FALSE(std::filesystem::exists(page));
+}
+
+TEST_F(HtmlTest, ACheckpointIsGoodForAnyPage) {
+  const Job job("denoise", {}, {{"--html", page}, {"--html-size", 64}, {"--alpha", 2}});
+  const auto options = options_of_bits(job, {});
+  EXPECT_TRUE(options.contains("--alpha"));
+  EXPECT_FALSE(options.contains("--html") || options.contains("--html-size"));
 }
 
 TEST_F(HtmlTest, ViewWritesAPage) {
