@@ -140,6 +140,24 @@ void refuse_empty_values(const CLI::App& app) {
   for (const auto* sub : app.get_subcommands()) refuse_empty_values(*sub);
 }
 
+// As a shell takes it.
+std::string command_line_of(int argc, const char* const* argv) {
+  constexpr std::string_view plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_=+./,:@%";
+  std::string line = "halocline";
+  for (int n = 1; n < argc; ++n) {
+    const std::string_view word = argv[n];
+    line += ' ';
+    if (!word.empty() && word.find_first_not_of(plain) == std::string_view::npos) {
+      line += word;
+      continue;
+    }
+    line += '\'';
+    for (const char c : word) line += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    line += '\'';
+  }
+  return line;
+}
+
 int fail(const std::string& command, const std::string& text, int code) {
   std::fflush(stdout);
   write_stderr(fmt::format("halocline{}{}: error: {}\n", command.empty() ? "" : " ", command, text));
@@ -184,7 +202,6 @@ int run_command(int argc, const char* const* argv) {
     handler.emplace();
     add_common_options(app, common);
     for (const Subcommand& each : subcommands()) each.add(app, action);
-    point_to_common_options(app);
     try {
       app.parse(arguments(argc, argv));
     } catch (const CLI::Success& success) {
@@ -203,6 +220,7 @@ int run_command(int argc, const char* const* argv) {
     refuse_empty_values(app);
     set_running_command(command);
     set_up_logging(common);
+    common.command_line = command_line_of(argc, argv);
     run(command, common, options_json(innermost(app)), action);
     return 0;
   } catch (const CLI::Error& error) {

@@ -1,5 +1,6 @@
-# Writes the kernel files given as FILES (separated by |) into OUTPUT as C++ raw strings, in pieces that every compiler takes.
-set(text "// Made from cl/ by cmake/embed.cmake.\n#include \"cl/sources.hpp\"\n\nnamespace halocline {\nconst std::map<std::string, std::string>& embedded_sources() {\n  static const std::map<std::string, std::string> sources{\n")
+# Writes the files given as FILES (separated by |) into OUTPUT as C++ strings, in pieces that every compiler takes: FUNCTION,
+# which HEADER declares, returns them by name.
+set(text "// Made by cmake/embed.cmake.\n#include \"${HEADER}\"\n\nnamespace halocline {\nconst std::map<std::string, std::string>& ${FUNCTION}() {\n  static const std::map<std::string, std::string> sources{\n")
 string(REPLACE "|" ";" FILES "${FILES}")
 foreach(file ${FILES})
   get_filename_component(name ${file} NAME)

@@ -8,7 +8,7 @@ foreach(folder ${HALOCLINE_FOLDERS})
       continue()  # behind halocline::io
     endif()
     file(READ ${HALOCLINE_SOURCE}/${folder}/${header} text)
-    string(REGEX REPLACE "#include \"(apps/)?(cl|host|scheduling|algorithms|io)/" "#include \"halocline/\\2/" text "${text}")
+    string(REGEX REPLACE "#include \"(apps/)?(cl|host|scheduling|algorithms|io|report_page)/" "#include \"halocline/\\2/" text "${text}")
     set(file ${HALOCLINE_INCLUDE}/halocline/${name}/${header})
     file(WRITE $ENV{DESTDIR}${file} "${text}")
     list(APPEND CMAKE_INSTALL_MANIFEST_FILES ${file})

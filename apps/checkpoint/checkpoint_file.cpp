@@ -143,9 +143,9 @@ nlohmann::json read_checkpoint_text(const CheckpointReader& file, const Checkpoi
 
 nlohmann::json options_of_bits(const Job& job, std::initializer_list<const char*> others) {
   auto result = job.options();
-  for (const char* name :
-       {"--report", "--trace", "--quiet", "--log-level", "--dry-run", "--device", "--sub-devices", "--device-memory",
-        "--host-memory", "--no-tune", "--allow-nonfinite", "--checkpoint", "--resume", "--scratch"})
+  for (const char* name : {"--report", "--trace", "--quiet", "--log-level", "--dry-run", "--device", "--sub-devices",
+                           "--device-memory", "--host-memory", "--no-tune", "--allow-nonfinite", "--checkpoint",
+                           "--resume", "--scratch", "--html", "--html-size"})
     result.erase(name);
   for (const char* name : others) result.erase(name);
   result["the version of halocline"] = HALOCLINE_VERSION;

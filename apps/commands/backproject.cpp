@@ -75,6 +75,7 @@ void run_backproject(Job& job, const BackprojectCommand& command) {
                                 options);
   });
   job.write(result.output, image);
+  job.page().show({"back-projection", "", false, grid}, command.output);
   job.record(result, "backproject");
   job.results()["grid"] = grid_json(grid);
   job.say(fmt::format("{}: {}, {} of {}{}", command.output, grid_summary(grid),

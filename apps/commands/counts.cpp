@@ -35,6 +35,8 @@ void run_counts(Job& job, const CountsCommand& command) {
   const auto calibration = calibrate(job, command.arguments, MemorySource(counts), info, command.input);
   job.timed("counts", [&] { counts_to_line_integrals(counts, calibration, "'" + command.input + "'"); });
   job.write(counts, command.output, info.notes);
+  job.page().show({"line integrals", "", true, stack}, command.output);
+  job.page().show({"counts", "counts", true, stack}, command.input);
   job.say(fmt::format("{}: {}; {}", command.output, what, counts_summary(calibration)));
 }
 

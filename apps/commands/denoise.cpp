@@ -162,6 +162,7 @@ void run_denoise(Job& job, DenoiseCommand& command) {
   const bool timed_out = result.stopped_by == StoppedBy::time && !result.converged;
   finish_checkpoint(job, checkpoint.get(), timed_out || result.stopped_by == StoppedBy::interrupt);
   outputs.write_picture(in_memory);
+  outputs.show(result);
   report_denoise(job, command, inputs, outputs, result);
 }
 

@@ -108,6 +108,18 @@ void DenoiseOutputs::write(const Volume& in_memory, const DenoiseResult& result)
   }
 }
 
+void DenoiseOutputs::show(const DenoiseResult& result) const {
+  const bool several = command_.frames.several();
+  const Grid grid = several ? inputs_.frame : inputs_.region ? cut_out(inputs_.whole, *inputs_.region) : inputs_.whole;
+  const auto picture = [&](const std::string& name, const std::string& unit) {
+    return Picture{name + (several ? " (frame 0)" : ""), unit, false, grid, inputs_.region};
+  };
+  job_.page().show(picture("before", ""), command_.input);
+  job_.page().show(picture("after " + command_.parameters.method, ""), several ? frame_names_.front() : name(result));
+  job_.page().show(picture("reference", "of the reference"), command_.regulariser.reference);
+  if (command_.weights_given()) job_.page().show(picture("noise variance", "squared"), command_.weights);
+}
+
 void DenoiseOutputs::write_picture(const Volume& in_memory) const {
   if (command_.control.png.empty()) return;
   const auto& region = inputs_.region;

@@ -30,6 +30,8 @@ class DenoiseOutputs {
   void write_stage(int stage, const Volume& result);
   /// After the run: what is in memory, or the end of the stream.
   void write(const Volume& in_memory, const DenoiseResult& result);
+  /// --html: before and after, with what guided and what weighted.
+  void show(const DenoiseResult& result) const;
   /// --png
   void write_picture(const Volume& in_memory) const;
 

@@ -84,6 +84,10 @@ class FrameRun {
     job_.commit(volume.image());
     if (variance) job_.commit(variance->image());
     for (Output& half : halves) job_.commit(half.image());
+    show("FDK" + suffix_, command_.unit(), frame_.output);
+    show("variance" + suffix_, std::string(command_.unit()) + "^2", frame_.variance_output);
+    for (std::size_t half = 0; half < halves.size(); ++half)
+      show(half_name(half) + suffix_, command_.unit(), frame_.half_outputs[half]);
     job_.say(fmt::format("{}: {}{}", frame_.output, made_of(), last_ ? job_.how(result) : ""));
     return volume.image().changed();
   }
@@ -120,6 +124,9 @@ class FrameRun {
     const DenoiseResult result =
         denoise_reconstruction(job_, command_.denoise, *volume, variance.get(), *image, "denoise" + suffix_);
     job_.commit(*image);
+    job_.page().show({"FDK" + suffix_, command_.unit(), false, work_.grid}, *volume);
+    show("denoised" + suffix_, command_.unit(), frame_.output);
+    show("variance" + suffix_, std::string(command_.unit()) + "^2", frame_.variance_output);
     job_.say(fmt::format("{}: {}\n  denoised: {}", frame_.output, made_of(),
                          tell_of_denoising(job_, command_.denoise, result, static_cast<double>(work_.grid.count()))));
     return image->changed();
@@ -138,6 +145,10 @@ class FrameRun {
   }
 
  private:
+  void show(const std::string& name, const std::string& unit, const std::string& path) const {
+    job_.page().show({name, unit, false, work_.grid}, path);
+  }
+
   Output output(const std::string& path, const ImageStorage& storage, bool variance) const {
     return Output(job_, command_, work_.grid, path, storage, variance);
   }

@@ -52,6 +52,8 @@ void run_noise(Job& job, const NoiseCommand& command) {
   const auto report =
       job.timed("noise", [&] { return add_noise(projections, command.photons, command.electronic, command.seed); });
   job.write(projections, command.output, info.notes);
+  job.page().show({"without noise", "", true, grid}, command.input);
+  job.page().show({"with noise", "", true, grid}, command.output);
   if (2 * report.nonpositive > report.pixels)
     spdlog::warn(
         "most counts ({} of {}) were <= 0 and became 0.5: hardly anything is left of the object; give more --photons, "

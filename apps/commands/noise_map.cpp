@@ -47,6 +47,8 @@ void run_noise_map(Job& job, const NoiseMapCommand& command) {
     return files[1].empty() ? noise_map(first) : noise_map(first, second, "'" + files[0] + "'", "'" + files[1] + "'");
   });
   job.write(map.variance, command.output, info.notes);
+  for (const auto& file : files) job.page().show({file, ""}, file);
+  job.page().show({"noise variance", "squared grey values"}, command.output);
   const bool reliable = !files[1].empty();
   job.results() = {{"grid", grid_json(grid)},     {"how", map.how},           {"reliable", reliable},
                    {"noise_sigma", map.sigma},    {"sigma_least", map.least}, {"sigma_most", map.most},

@@ -45,6 +45,7 @@ void run_phantom(Job& job, const PhantomCommand& command) {
   const Volume volume =
       job.timed("phantom", [&] { return voxelise(type, grid, width, command.mu, command.supersampling); });
   job.write(volume, command.output);
+  job.page().show({command.type, "1/mm"}, command.output);
   job.say(fmt::format("{}: {}", command.output, what));
 }
 

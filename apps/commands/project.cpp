@@ -63,6 +63,7 @@ void project_phantom(Job& job, const ProjectCommand& command, const Geometry& ge
   ReservedImage image(command.output, stack);
   const Volume projections = job.timed("project", [&] { return project_analytic(primitives, geometry, stack); });
   job.write(projections, image);
+  job.page().show({"projections", "", true, stack}, command.output);
   job.say(fmt::format("{}: {}", command.output, what));
 }
 
@@ -81,6 +82,7 @@ void project_volume(Job& job, const ProjectCommand& command, const Geometry& geo
     return project(volume, geometry, stack, parameters, job.devices(), job.run_options({0, rays, "rays"}));
   });
   job.write(result.output, image);
+  job.page().show({"projections", "", true, stack}, command.output);
   job.record(result, "project");
   job.results()["grid"] = grid_json(stack);
   job.say(fmt::format("{}: {}, line integrals of {} by the projector {}{}{}", command.output, stack_summary(stack),

@@ -100,6 +100,8 @@ void run_reconstruct(Job& job, ReconstructCommand& command) {
   const bool whole = wanted.size == work.grid.size;
   VolumeSink* const map_sink = whole || !map ? static_cast<VolumeSink*>(map.get()) : &*map_output;
   const ReconstructVolumes volumes(job, command, work);
+  if (volumes.inputs().start != nullptr)
+    job.page().show({"start", "1/mm", false, wanted, work.wanted}, *volumes.inputs().start);
   if (command.chooses_lambda) choose_lambda(job, command, work, volumes.inputs());
   if (checkpoint) begin_checkpoint(job, *checkpoint, command, work, volumes.inputs());
   const RunOptions options = run_options(job, command, work, checkpoint.get());
@@ -112,6 +114,8 @@ void run_reconstruct(Job& job, ReconstructCommand& command) {
   require_an_iteration(result.run);
   job.commit(*image);
   if (map) job.commit(*map);
+  job.page().show({command.parameters.method, "1/mm", false, wanted}, command.output);
+  job.page().show({"part of the gap", "of the gap", false, wanted}, command.gap_map);
   report_reconstruction(job, command, work, result);
   finish(job, command, checkpoint.get(), result.run, passes_of(result));
 }

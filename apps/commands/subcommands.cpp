@@ -18,6 +18,7 @@ std::span<const Subcommand> subcommands() {
       {"denoise", add_denoise},
       {"metrics", add_metrics},
       {"preview", add_preview},
+      {"view", add_view},
       {"bench", add_bench},
       {"tune", add_tune},
       {"plan", add_plan},

@@ -29,6 +29,7 @@ void add_noise_map(CLI::App& app, Action& action);
 void add_denoise(CLI::App& app, Action& action);
 void add_metrics(CLI::App& app, Action& action);
 void add_preview(CLI::App& app, Action& action);
+void add_view(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
 void add_tune(CLI::App& app, Action& action);
 void add_plan(CLI::App& app, Action& action);

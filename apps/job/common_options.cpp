@@ -57,6 +57,17 @@ void add_common_options(CLI::App& app, CommonOptions& options) {
   app.add_option("--report", options.report, "Write options, devices, plan, iterations, gap and times there (JSON)")
       ->type_name("FILE")
       ->group(output);
+  app.add_option("--html", options.html,
+                 "Write a page there to look through the images of the job in a browser, with its report (HTML, one "
+                 "file). For commands that make images")
+      ->type_name("FILE")
+      ->group(output);
+  app.add_option("--html-size", options.html_size,
+                 "Most voxels along an axis in the page; larger volumes are shown as means over boxes of voxels. The "
+                 "page has 5 MB at most")
+      ->check(whole_number_from(1, 2048))
+      ->type_name("N")
+      ->group(output);
   app.add_flag("--quiet", options.quiet,
                "No progress and no result lines; only what was asked for, warnings and errors")
       ->group(output);

@@ -16,9 +16,12 @@ struct CommonOptions {
   DeviceSelection devices;
   std::size_t host_memory = 0;  // bytes; 0: what the computer has
   bool dry_run = false, quiet = false, allow_nonfinite = false, no_tune = false;
-  std::string trace, report;  // paths; empty: none
-  std::string scratch;        // a folder for large host arrays; empty: they lie in memory
-  std::string log_level;      // empty: info, or warn with --quiet
+  std::string trace, report;    // paths; empty: none
+  std::string html;             // path; empty: none
+  std::size_t html_size = 256;  // voxels
+  std::string command_line;     // as it was given
+  std::string scratch;          // a folder for large host arrays; empty: they lie in memory
+  std::string log_level;        // empty: info, or warn with --quiet
 };
 
 /// Of volumes and projections to write, at the end of the options' descriptions.

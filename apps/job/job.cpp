@@ -85,7 +85,7 @@ std::size_t largest_slab(const Plan& plan) {
 }  // namespace
 
 Job::Job(std::string command, CommonOptions common, nlohmann::json options, JobOutlet outlet)
-    : common_(std::move(common)), outlet_(std::move(outlet)) {
+    : common_(std::move(common)), outlet_(std::move(outlet)), page_(command, common_) {
   report_ = {{"command", std::move(command)},
              {"options", std::move(options)},
              {"inputs", nlohmann::json::array()},
@@ -97,6 +97,7 @@ Job::Job(std::string command, CommonOptions common, nlohmann::json options, JobO
     progress_ = make_progress(stderr_is_terminal());
   output("--report", common_.report);
   output("--trace", common_.trace);
+  output("--html", common_.html);
   if (!common_.trace.empty()) trace_ = std::make_shared<Trace>();
 }
 
@@ -406,7 +407,24 @@ void Job::finish(bool failed) {
     if (!failed) throw;
     spdlog::warn("the trace was not written: {}", error.what());
   }
-  if ((failed && !keep_report_) || (common_.report.empty() && !outlet_.report)) return;
+  if ((failed && !keep_report_) || (common_.report.empty() && !page_.wanted() && !outlet_.report)) return;
+  complete_report();
+  if (outlet_.report) outlet_.report(report_);
+  if (!common_.report.empty())
+    write_file_atomically(common_.report, [&](std::ostream& out) {
+      out << report_.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    });
+  try {
+    const HeldInterrupts held(failed);  // a job that Ctrl-C ended has a page of what there is
+    const std::string written = page_.write(report_);
+    if (!written.empty()) say(written);
+  } catch (const std::exception& error) {
+    if (!failed) throw;
+    spdlog::warn("the page was not written: {}", error.what());
+  }
+}
+
+void Job::complete_report() {
   report_["host_peak_bytes"] = peak_bytes();
   if (host_estimate_ > 0)
     report_["host_memory"] = {{"predicted_peak_bytes", host_estimate_}, {"actual_peak_bytes", peak_bytes()}};
@@ -422,11 +440,6 @@ void Job::finish(bool failed) {
       report_["commands"][name] = {{"seconds", total.first}, {"calls", total.second}};
   for (const auto& [name, value] : report_.items())
     if (name != "options" && name != "inputs" && name != "outputs") put_in_options(value);  // those are the user's
-  if (outlet_.report) outlet_.report(report_);
-  if (common_.report.empty()) return;
-  write_file_atomically(common_.report, [&](std::ostream& out) {
-    out << report_.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
-  });
 }
 
 }  // namespace halocline

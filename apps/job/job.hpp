@@ -16,6 +16,7 @@
 #include "apps/io/image_info.hpp"
 #include "apps/io/image_sink.hpp"
 #include "apps/job/common_options.hpp"
+#include "apps/job/job_page.hpp"
 #include "host/cutout.hpp"
 #include "host/device.hpp"
 #include "host/process_memory.hpp"
@@ -47,7 +48,7 @@ struct JobOutlet {
 
 class Job {
  public:
-  /// `options` as options_json() gives them. Checks that --report and --trace can be written.
+  /// `options` as options_json() gives them. Checks that --report, --trace and --html can be written.
   Job(std::string command, CommonOptions common, nlohmann::json options, JobOutlet outlet = {});
 
   const CommonOptions& common() const { return common_; }
@@ -121,6 +122,9 @@ class Job {
   /// Values for the report's "results".
   nlohmann::json& results() { return report_["results"]; }
 
+  /// What --html shows of the job; finish() writes it.
+  JobPage& page() { return page_; }
+
   /// A line about what was done, on stdout; none with --quiet.
   void say(const std::string& line) const;
   /// What was asked for (a plan, a table), on stdout, also with --quiet.
@@ -130,8 +134,8 @@ class Job {
 
   /// The job has results although it is about to fail: the report is to be written.
   void keep_report() { keep_report_ = true; }
-  /// Writes the trace, then the report unless the job failed without results; nothing after a dry run. After a failure
-  /// nothing is thrown.
+  /// Writes the trace, then the report and the page unless the job failed without results; nothing after a dry run.
+  /// After a failure nothing is thrown.
   void finish(bool failed);
 
  private:
@@ -145,12 +149,14 @@ class Job {
   struct Claim;
   void claim(const std::string& option, const std::string& path, bool output);
   static bool share_a_file(const Claim& a, const Claim& b);
+  void complete_report();
   void tell_of_nonfinite();
   void prepare_host(const HostMemoryEstimate& need);
   std::size_t peak_bytes() const;
 
   CommonOptions common_;
   JobOutlet outlet_;
+  JobPage page_;
   nlohmann::json report_;
   std::map<std::string, double> seconds_;
   struct Claim {

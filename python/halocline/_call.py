@@ -86,6 +86,16 @@ class Call:
         self._inputs[name] = (values, where.as_tuple())
         return "mem:" + name
 
+    def named(self, name: str, value: Any) -> None:
+        """What "mem:NAME" stands for: an array, an Image, a Grid or a Geometry."""
+        if isinstance(value, Geometry):
+            self._geometries[name] = value.core
+        elif isinstance(value, Grid):
+            self._inputs[name] = (None, value.as_tuple())
+        else:
+            image = value if isinstance(value, Image) else Image(value)
+            self._inputs[name] = (image.array, image.grid.as_tuple())
+
     def geometry(self, value: Any) -> None:
         if isinstance(value, (str, os.PathLike)):
             self.words += ["-g", os.fspath(value)]

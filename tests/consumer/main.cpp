@@ -1,9 +1,11 @@
-// Lists the devices, writes a small volume, reads it again and denoises it with what is installed.
+// Lists the devices, writes a small volume, reads it again, denoises it and makes a page of both with what is
+// installed.
 #include <cmath>
 #include <halocline/algorithms/denoise/denoise.hpp>
 #include <halocline/host/device.hpp>
 #include <halocline/host/error.hpp>
 #include <halocline/io/image_file.hpp>
+#include <halocline/report_page/report_page.hpp>
 #include <iostream>
 
 namespace {
@@ -43,7 +45,11 @@ int main() {
     const auto result = halocline::denoise(noisy, nullptr, parameters, halocline::open_devices({}));
     const double before = roughness(noisy), after = roughness(result.output);
     std::cout << "roughness " << before << " -> " << after << " after " << result.iterations << " iterations\n";
-    return after > 0 && after < 0.5 * before ? 0 : 1;
+    halocline::ReportPage page;
+    page.volumes = {halocline::page_volume("before", "", halocline::MemorySource(noisy)),
+                    halocline::page_volume("after", "", halocline::MemorySource(result.output))};
+    const bool shown = halocline::report_html(page).find("id=\"volume-1\"") != std::string::npos;
+    return shown && after > 0 && after < 0.5 * before ? 0 : 1;
   } catch (const halocline::Error& error) {
     std::cerr << error.what() << '\n';
     return 1;

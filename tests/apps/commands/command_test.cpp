@@ -905,7 +905,7 @@ TEST_F(Command, GridOptions) {
 
 TEST(CommandLine, EverySubcommandHasHelpWithAnExample) {
   for (const char* name : {"devices", "phantom", "geometry", "project", "backproject", "noise", "counts", "fdk",
-                           "noise-map", "denoise", "metrics", "preview"}) {
+                           "noise-map", "denoise", "metrics", "preview", "view"}) {
     const Ran ran = run({name, "--help"});
     EXPECT_EQ(ran.code, 0);
     EXPECT_NE(ran.out.find("Example:"), std::string::npos) << name;

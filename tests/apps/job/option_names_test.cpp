@@ -62,7 +62,7 @@ class Commands {
     add_common_options(app_, common_);
     for (const auto add : {add_devices, add_phantom, add_geometry, add_project, add_backproject, add_noise, add_counts,
                            add_fdk, add_reconstruct, add_slices, add_noise_map, add_denoise, add_metrics, add_preview,
-                           add_bench, add_tune, add_plan})
+                           add_view, add_bench, add_tune, add_plan})
       add(app_, action_);
     collect(app_, "");
   }

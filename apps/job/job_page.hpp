@@ -1,0 +1,56 @@
+// --html: the images of a job, how it converged and its report, as a page.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/job/common_options.hpp"
+#include "apps/report_page/report_page.hpp"
+#include "host/cutout.hpp"
+#include "host/volume_source.hpp"
+
+namespace halocline {
+
+/// Throws InputError that names `option` unless `path` ends with .html or .htm.
+void require_html(const std::string& option, const std::string& path);
+
+/// An image of the page. Those with one unit share grey values; those on one grid are compared.
+struct Picture {
+  std::string name, unit;
+  bool projections = false;         ///< (u, v, view)
+  std::optional<Grid> grid = {};    ///< where its voxels lie, if its file does not say so
+  std::optional<Cutout> part = {};  ///< of the image, all that is shown
+};
+
+class JobPage {
+ public:
+  /// Throws InputError if the command has no images to show.
+  JobPage(const std::string& command, const CommonOptions& common);
+
+  bool wanted() const { return !path_.empty(); }
+  /// The image of a file, which is read when the page is written, in pieces where its format lets. Nothing without
+  /// --html. The page has the first four images.
+  void show(const Picture& picture, const std::string& path);
+  /// The same of voxels that are here now.
+  void show(const Picture& picture, const VolumeSource& voxels);
+  /// report: as --report writes it. Returns what was written, as a line; empty: nothing, for there was no image.
+  std::string write(const nlohmann::json& report);
+
+ private:
+  struct Shown {
+    Picture picture;
+    std::string path;  // empty: binned
+    PageVolume volume;
+  };
+  void bin(Shown& shown, const VolumeSource& voxels) const;
+
+  std::string command_line_, path_;
+  PageOptions options_;
+  std::vector<Shown> shown_;
+};
+
+}  // namespace halocline

@@ -1,0 +1,17 @@
+// What a page tells of a report.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "apps/report_page/report_page.hpp"
+
+namespace halocline {
+
+/// report: as --report writes it.
+std::vector<FactSection> report_facts(const nlohmann::json& report, const std::string& command_line);
+/// How its runs converged, of those that have a history.
+std::vector<Curve> report_curves(const nlohmann::json& report);
+
+}  // namespace halocline

@@ -1,0 +1,20 @@
+// Curves as SVG that a page holds.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace halocline {
+
+struct Curve {
+  std::string title;             ///< above the picture
+  std::string x_title, y_title;  ///< with units
+  std::vector<double> x, y;
+  bool log_x = false, log_y = false;
+};
+
+/// An <svg> element with axes, labels and the curve, in the colours of the text around it. Points that are not finite,
+/// or not above 0 on a logarithmic axis, are left out; without any, the picture says so.
+std::string curve_svg(const Curve& curve);
+
+}  // namespace halocline

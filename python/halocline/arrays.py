@@ -1,0 +1,110 @@
+"""Arrays that stay on devices, and mathematics over them: formulas become OpenCL kernels, one pass over memory each."""
+
+from __future__ import annotations
+
+from typing import Any, Optional, Union
+
+import numpy as np
+
+from . import _core
+from .geometry import Geometry
+from .grid import Grid
+from .image import as_values
+
+Space = _core.Space
+Scalar = _core.Scalar
+DeviceArray = _core.DeviceArray
+
+zeros = _core.zeros
+uniform = _core.uniform
+where = _core.where
+minimum = _core.minimum
+maximum = _core.maximum
+sqrt = _core.sqrt
+exp = _core.exp
+log = _core.log
+gradient = _core.gradient
+adjoint_gradient = _core.adjoint_gradient
+shift = _core.shift
+sum = _core.sum
+dot = _core.dot
+
+
+def norm(a: Any) -> Any:
+    """The Euclidean norm, a Scalar."""
+    return sqrt(dot(a, a))
+
+
+class DeviceOperator:
+    """A projector over device arrays: A(x), A.T(y)."""
+
+    def __init__(self, core: Any, transposed: "Optional[DeviceOperator]" = None) -> None:
+        self._core = core
+        self._transposed = transposed
+
+    def __call__(self, x: Any) -> Any:
+        return self._core(x)
+
+    @property
+    def T(self) -> "DeviceOperator":
+        """The exact adjoint; A.T.T is A."""
+        if self._transposed is None:
+            self._transposed = DeviceOperator(self._core.adjoint(), self)
+        return self._transposed
+
+    @property
+    def domain(self) -> Any:
+        return self._core.domain
+
+    @property
+    def range(self) -> Any:
+        return self._core.range
+
+    def norm(self) -> float:
+        """The largest singular value, times 1.05, by the power method."""
+        return float(self._core.norm())
+
+
+class Context:
+    """Devices, one volume grid and one stack of projections.
+
+    Arrays lie on the devices where they fit, in slabs; else in host memory, and slabs take turns. device,
+    device_memory: as the command's options.
+    """
+
+    def __init__(self, geometry: Geometry, grid: Optional[Grid] = None, *, device: str = "", device_memory: int = 0,
+                 projector: str = "joseph") -> None:
+        grid = grid or geometry.default_grid()
+        if grid.direction is None:
+            grid = Grid(grid.shape, grid.spacing, grid.origin, (1, 0, 0, 0, 0, 1, 0, 1, 0))
+        self._core = _core.Context(device, int(device_memory))
+        self.operator = DeviceOperator(
+            self._core.projector(geometry.core, grid.as_tuple(), geometry.stack().as_tuple(), projector))
+        self.volume = self.operator.domain
+        self.projections = self.operator.range
+
+    def array(self, values: Any) -> Any:
+        """A DeviceArray with these values: of the volume or the projections, by their shape."""
+        found = as_values(values, "values")
+        for space in (self.volume, self.projections):
+            if tuple(space.grid[0][::-1]) == found.shape:
+                return _core.load(space, found.astype(np.float32, copy=False))
+        raise ValueError(f"values= is {found.shape}; expected the shape of the volume or of the projections, "
+                         f"{tuple(self.volume.grid[0][::-1])} or {tuple(self.projections.grid[0][::-1])}")
+
+    def wait(self) -> None:
+        """Until all kernels have ended."""
+        self._core.wait()
+
+    @property
+    def passes(self) -> int:
+        """Passes over arrays that formulas took so far."""
+        return int(self._core.passes)
+
+    @property
+    def last_kernel(self) -> str:
+        """OpenCL C of the kernel that was written last."""
+        return str(self._core.last_kernel)
+
+
+Number = Union[float, Any]

@@ -1,0 +1,105 @@
+"""The projector as a linear operator, for NumPy, SciPy and PyTorch."""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+import numpy as np
+
+from .geometry import Geometry
+from .grid import Grid
+from .verbs import _SCANNER, backproject, project
+
+try:
+    from scipy.sparse.linalg import LinearOperator as _Base  # type: ignore[import-untyped, unused-ignore]
+except ImportError:  # without SciPy it is no LinearOperator, and all else works
+    _Base = object
+
+
+class Operator(_Base):  # type: ignore[misc, unused-ignore]
+    """Line integrals A(x) of volumes (k, j, i), and their exact adjoint A.T(y) (view, row, column).
+
+    As of tomosipo: domain_shape and range_shape. It is a scipy.sparse.linalg.LinearOperator, too: A @ x.ravel(),
+    scipy.sparse.linalg.lsqr(A, y.ravel()). options: those of project and backproject (projector="siddon", device=...).
+    """
+
+    def __init__(self, geometry: Geometry, grid: Optional[Grid] = None, *, _transposed: "Optional[Operator]" = None,
+                 **options: Any) -> None:
+        grid = grid or geometry.default_grid()
+        if grid.direction is None:
+            grid = Grid(grid.shape, grid.spacing, grid.origin, _SCANNER)
+        self.geometry, self.grid, self.options = geometry, grid, options
+        self._transposed_of = _transposed
+        self._other: Optional[Operator] = _transposed
+        ends = (self.grid.shape, geometry.shape)
+        self.domain_shape, self.range_shape = ends if _transposed is None else ends[::-1]
+        size = (int(np.prod(self.range_shape)), int(np.prod(self.domain_shape)))
+        if _Base is not object:
+            super().__init__(np.dtype(np.float32), size)
+        else:
+            self.shape, self.dtype = size, np.dtype(np.float32)
+
+    def __call__(self, x: Any) -> Any:
+        """A x of an array, in its own kind."""
+        if tuple(np.shape(x)) != tuple(self.domain_shape):
+            raise ValueError(f"x= is {tuple(np.shape(x))}; expected {tuple(self.domain_shape)}")
+        if self._transposed_of is None:
+            return project(x, self.geometry, self.grid, **self.options)
+        return backproject(x, self.geometry, self.grid, **self.options)
+
+    @property
+    def T(self) -> "Operator":
+        """The adjoint; A.T.T is A."""
+        if self._other is None:
+            self._other = Operator(self.geometry, self.grid, _transposed=self, **self.options)
+        return self._other
+
+    def _matvec(self, x: Any) -> Any:
+        return self(np.asarray(x, dtype=np.float32).reshape(self.domain_shape)).ravel()
+
+    def _rmatvec(self, y: Any) -> Any:
+        return self.T._matvec(y)
+
+    def _adjoint(self) -> "Operator":
+        return self.T
+
+    def _transpose(self) -> "Operator":
+        return self.T
+
+    def norm(self, iterations: int = 20, seed: int = 1) -> float:
+        """The largest singular value, by the power method on A^T A."""
+        x = np.random.default_rng(seed).random(self.domain_shape, dtype=np.float32)
+        forward, back = (self, self.T)
+        scale = 1.0
+        for _ in range(iterations):
+            x = back(forward(x / np.float32(np.linalg.norm(x))))
+            scale = float(np.linalg.norm(x))
+        return float(np.sqrt(scale))
+
+
+def to_autograd(operator: Operator) -> Any:
+    """A differentiable function of torch tensors: A(x) with the gradient A^T g. Needs PyTorch."""
+    import torch  # type: ignore[import-not-found, unused-ignore]
+
+    class Projection(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return operator(x.contiguous())
+
+        @staticmethod
+        def backward(ctx: Any, gradient: Any) -> Any:
+            return operator.T(gradient.contiguous())
+
+    return Projection.apply
+
+
+def adjoint_error(operator: Operator, seed: int = 1) -> float:
+    """|<A x, y> - <x, A^T y>| over |A x| |y|, of random x and y."""
+    random = np.random.default_rng(seed)
+    x = random.standard_normal(operator.domain_shape, dtype=np.float32)
+    y = random.standard_normal(operator.range_shape, dtype=np.float32)
+    ax, aty = operator(x), operator.T(y)
+    left, right = (float(np.vdot(a.astype(np.float64), b.astype(np.float64))) for a, b in ((ax, y), (x, aty)))
+    return abs(left - right) / (float(np.linalg.norm(ax)) * float(np.linalg.norm(y)))
+
+

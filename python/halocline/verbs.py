@@ -1,0 +1,333 @@
+"""The verbs of the command as functions: arrays in, arrays out.
+
+Every function takes the command's options as keywords: ``device_memory="2G"`` is ``--device-memory 2G``, ``nonnegative=True``
+is ``--nonnegative``, ``weights=array`` is ``--weights``. `halocline help fdk` tells them all. A keyword for an output
+(``variance_out=True``) puts that image into Info.outputs.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
+
+import numpy as np
+
+from ._call import Call, Progress
+from .geometry import Geometry
+from .grid import Grid
+from .image import Image, as_values, like_input
+
+Path = Union[str, "os.PathLike[str]"]
+
+
+class Info:
+    """What a call did: the results of the command's report by name (relative_gap, alpha, iterations, ...)."""
+
+    def __init__(self, call: Call, outputs: Dict[str, Image]) -> None:
+        self.report: Dict[str, Any] = call.report
+        self.results: Dict[str, Any] = call.report.get("results", {}) or {}
+        self.text: str = call.text
+        self.outputs: Dict[str, Image] = outputs
+
+    def __getattr__(self, name: str) -> Any:
+        results = self.__dict__.get("results", {})
+        if name in results:
+            return results[name]
+        raise AttributeError(f"there is no result '{name}'; there are {', '.join(sorted(results)) or 'none'}")
+
+    @property
+    def history(self) -> "np.ndarray[Any, Any]":
+        """The records of an iterative method, as a structured array."""
+        rows = self.results.get("history", [])
+        names = list(rows[0]) if rows else []
+        kinds = [(name, "f8") for name in names]
+        return np.array([tuple(_number(row.get(name)) for name in names) for row in rows], dtype=kinds)
+
+    def plot(self, axes: Any = None) -> Any:
+        """The relative gap, or the residual, over the iterations, with matplotlib."""
+        import matplotlib.pyplot as plt  # type: ignore[import-not-found, unused-ignore]
+
+        axes = axes or plt.gca()
+        history = self.history
+        names = history.dtype.names or ()
+        x = next((name for name in ("passes", "iteration", "iterations") if name in names), None)
+        y = next((name for name in ("relative_gap", "residual", "fidelity") if name in names and np.isfinite(history[name]).any()), None)
+        if x is None or y is None:
+            raise ValueError("this method keeps no history")
+        axes.semilogy(history[x], history[y], marker=".")
+        axes.set(xlabel=x, ylabel=y.replace("_", " "))
+        return axes
+
+    def __repr__(self) -> str:
+        plain = {name: value for name, value in self.results.items() if isinstance(value, (int, float, str, bool))}
+        return "<Info " + ", ".join(f"{name}={value:.6g}" if isinstance(value, float) else f"{name}={value}"
+                                    for name, value in plain.items()) + ">"
+
+
+def _number(value: Any) -> float:
+    return float("nan") if value is None else float(value)
+
+
+def _finish(call: Call, given: Any, out: Any, return_info: bool, progress: Progress, as_image: bool = False) -> Any:
+    found = call.run(progress)
+    info = Info(call, {name: image for name, image in found.items() if name != "out"})
+    if isinstance(out, (str, os.PathLike)):
+        result: Any = None
+    elif out is not None:
+        result = out
+    elif as_image or isinstance(given, Image):
+        result = found.get("out")
+    else:
+        result = like_input(found["out"].array, given) if "out" in found else None
+    if result is not None and not isinstance(result, Image) and out is None and np.ndim(given) == 2 and result.shape[0] == 1:
+        result = result[0]
+    return (result, info) if return_info else result
+
+
+def _stack(projections: Any, geometry: Any) -> Optional[Grid]:
+    """Where projections lie, if they are an array without a grid."""
+    if isinstance(projections, (Image, str, os.PathLike)):
+        return None
+    shape = np.shape(projections)
+    if len(shape) == 2:
+        shape = (shape[0], 1, shape[1])
+    if not isinstance(geometry, Geometry):
+        return Grid(shape)
+    known = geometry if geometry.core.detector.size is not None else geometry.with_detector(shape[1:])
+    if known.core.detector.spacing is None:
+        known = known.with_detector(None, 1.0)
+    grid = known.stack()
+    if grid.shape != shape:
+        from .errors import InputError
+
+        raise InputError(f"--projections is {tuple(shape)}; the geometry has {grid.shape} (views, rows, columns)")
+    return grid
+
+
+def _projections(call: Call, projections: Any, geometry: Any) -> None:
+    if isinstance(projections, (Image, str, os.PathLike)):
+        call.input("-i", projections)
+    else:
+        grid = _stack(projections, geometry)
+        values = as_values(projections, "projections")
+        call.input("-i", values.reshape(grid.shape) if grid is not None else values, grid)
+    call.geometry(geometry)
+
+
+def fdk(projections: Any, geometry: Union[Geometry, Path], grid: Any = None, *, out: Any = None, return_info: bool = False,
+        progress: Progress = None, **options: Any) -> Any:
+    """Filtered back-projection (Feldkamp, Davis & Kress 1984) of line integrals (view, row, column), in 1/mm.
+
+    grid: a Grid, an Image or None for what the detector sees. out: a file's path or an array that takes the result.
+    Raises InputError for arrays and keywords that do not fit, PlanError, DeviceError, FileError.
+    """
+    call = Call("fdk")
+    _projections(call, projections, geometry)
+    call.grid(grid)
+    call.output("-o", "out", out)
+    call.options(options)
+    return _finish(call, projections, out, return_info, progress)
+
+
+def fdk_halves(projections: Any, geometry: Union[Geometry, Path], grid: Any = None, *, progress: Progress = None,
+               **options: Any) -> Tuple[Any, Any]:
+    """Reconstructions of the odd and of the even views, for denoise(halves=...)."""
+    call = Call("fdk")
+    _projections(call, projections, geometry)
+    call.grid(grid)
+    call.output("-o", "out")
+    call.outputs["half_a"], call.outputs["half_b"] = "half_a", "half_b"
+    call.words += ["--halves-out", "mem:half_a,mem:half_b"]
+    call.options(options)
+    found = call.run(progress)
+    if isinstance(projections, Image):
+        return found["half_a"], found["half_b"]
+    return like_input(found["half_a"].array, projections), like_input(found["half_b"].array, projections)
+
+
+def reconstruct(projections: Any, geometry: Union[Geometry, Path], grid: Any = None, *, method: str = "spdhg", out: Any = None,
+                return_info: bool = False, progress: Progress = None, **options: Any) -> Any:
+    """Iterative reconstruction of line integrals (view, row, column), in 1/mm.
+
+    method: spdhg (PWLS with total variation, with a certificate), fista, os-fista, pdhg, cgls, lsqr, sirt, sart,
+    os-sart, landweber, gradient, nesterov, mlem, osem, ml-tr, ba-gmres, asd-pocs, fdk. Raises as fdk() does.
+    """
+    call = Call("reconstruct", "--method", method)
+    _projections(call, projections, geometry)
+    call.grid(grid)
+    call.output("-o", "out", out)
+    call.options(options)
+    return _finish(call, projections, out, return_info, progress)
+
+
+def denoise(volume: Any, grid: Any = None, *, method: str = "pdu", out: Any = None, return_info: bool = False,
+            progress: Progress = None, **options: Any) -> Any:
+    """Denoises a volume (k, j, i); without alpha= the strength is found by itself.
+
+    grid: a Grid or a spacing in mm. method: pdu, spdu, tvgd, pdu4d, gaussian, median, nlm. halves=(a, b): two
+    reconstructions that share no noise. Raises as fdk() does.
+    """
+    call = Call("denoise", "--method", method)
+    where = Grid.like(volume, grid) if isinstance(grid, (int, float, list, tuple)) else grid
+    call.input("-i", volume, where)
+    call.output("-o", "out", out)
+    if method == "spdu" and not isinstance(options.get("weights"), (Image, str, os.PathLike, type(None))) and where is not None:
+        options = {**options, "weights": Image(options["weights"], where)}
+    if options.get("halves") is not None and where is not None:
+        options = {**options, "halves": [half if isinstance(half, Image) else Image(half, where) for half in options["halves"]]}
+    call.options(options)
+    return _finish(call, volume, out, return_info, progress)
+
+
+def project(volume: Any, geometry: Geometry, grid: Any = None, *, out: Any = None, progress: Progress = None, **options: Any) -> Any:
+    """Line integrals (view, row, column) of a volume (k, j, i) on the geometry's detector. Raises as fdk() does."""
+    call = Call("project")
+    call.input("-i", volume, _volume_grid(volume, geometry, grid))
+    call.geometry(geometry)
+    if isinstance(geometry, Geometry):
+        (columns, rows, _), (du, dv, _), (u, v, _), _ = geometry.stack().as_tuple()
+        call.words += ["--detector", f"{columns},{rows}", "--pixel", f"{du!r},{dv!r}", "--detector-origin", f"{u!r},{v!r}"]
+    call.output("-o", "out", out)
+    call.options(options)
+    return _finish(call, volume, out, False, progress)
+
+
+def backproject(projections: Any, geometry: Union[Geometry, Path], grid: Any = None, *, out: Any = None, progress: Progress = None,
+                **options: Any) -> Any:
+    """The exact adjoint of project(). Raises as fdk() does."""
+    call = Call("backproject")
+    _projections(call, projections, geometry)
+    call.grid(grid if grid is not None or not isinstance(geometry, Geometry) else geometry.default_grid())
+    call.output("-o", "out", out)
+    call.options(options)
+    return _finish(call, projections, out, False, progress)
+
+
+# That of volumes in the scanner: k along the axis of rotation.
+_SCANNER = (1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0)
+
+
+def _volume_grid(volume: Any, geometry: Any, grid: Any) -> Optional[Grid]:
+    if isinstance(volume, (Image, str, os.PathLike)) and grid is None:
+        return None
+    found = Grid.like(volume) if grid is None else Grid.like(grid)
+    if grid is None and isinstance(geometry, Geometry):
+        seen = geometry.default_grid()
+        if seen.shape == found.shape:
+            return seen
+    if found.direction is None:
+        found = Grid(found.shape, found.spacing, found.origin, _SCANNER)
+    return found
+
+
+def counts(raw: Any, flats: Any = None, darks: Any = None, *, progress: Progress = None, **options: Any) -> Any:
+    """Line integrals of detector counts (view, row, column). flats, darks: images without object and without beam."""
+    call = Call("counts")
+    call.input("-i", raw)
+    if flats is not None:
+        call.input("--flat", flats)
+    if darks is not None:
+        call.input("--dark", darks)
+    call.output("-o", "out")
+    call.options(options)
+    return _finish(call, raw, None, False, progress)
+
+
+class Axis:
+    """What find_axis() found. shift: of the axis from the detector's middle, mm. geometry: corrected for it."""
+
+    def __init__(self, shift: float, geometry: Geometry, info: Info) -> None:
+        self.shift, self.geometry, self.info = shift, geometry, info
+
+    def __repr__(self) -> str:
+        return f"<Axis: shift {self.shift:.6g} mm>"
+
+
+def find_axis(projections: Any, geometry: Geometry, *, progress: Progress = None, **options: Any) -> Axis:
+    """Where the axis of rotation falls on the detector, from the projections themselves. Raises as fdk() does."""
+    call = Call("geometry", "find-axis")
+    _projections(call, projections, geometry)
+    call.options(options)
+    found = call.run(progress)
+    info = Info(call, found)
+    shift = float(info.results["shift_mm"] if "shift_mm" in info.results else info.results["shift"])
+    rows = geometry.views.copy()
+    rows[:, 7] += shift
+    detector = geometry.core.detector
+    moved = Geometry(type(geometry.core).from_views(rows, geometry.core.radius, detector))
+    return Axis(shift, moved, info)
+
+
+class Metrics:
+    """Quality measures by name: rmse, psnr, ssim, ..."""
+
+    def __init__(self, values: Dict[str, Any]) -> None:
+        self.values = values
+
+    def __getattr__(self, name: str) -> Any:
+        values = self.__dict__.get("values", {})
+        if name in values:
+            return values[name]
+        raise AttributeError(f"there is no measure '{name}'; there are {', '.join(sorted(values))}")
+
+    def __repr__(self) -> str:
+        plain = {name: value for name, value in self.values.items() if isinstance(value, (int, float))}
+        return "<Metrics " + ", ".join(f"{name}={value:.6g}" for name, value in plain.items()) + ">"
+
+
+def metrics(volume: Any, truth: Any = None, grid: Any = None, **options: Any) -> Metrics:
+    """Quality of a volume, against the truth where there is one."""
+    call = Call("metrics")
+    where = None if grid is None else Grid.like(grid)
+    call.input("-i", volume, where)
+    if truth is not None:
+        call.input("--reference", truth, where)
+    call.options(options)
+    call.run()
+    return Metrics(call.report.get("results", {}) or {})
+
+
+def noise_map(projections: Any, geometry: Union[Geometry, Path], grid: Any = None, *, progress: Progress = None, **options: Any) -> Any:
+    """The variance of FDK's noise at every voxel, estimated from the projections, for denoise(method="spdu")."""
+    call = Call("noise-map")
+    _projections(call, projections, geometry)
+    call.grid(grid)
+    call.output("-o", "out")
+    call.options(options)
+    return _finish(call, projections, None, False, progress)
+
+
+def phantom(name: str, grid: Any = None, *, geometry: Optional[Geometry] = None, **options: Any) -> Any:
+    """A known object: its voxels as an Image, or with geometry= its exact line integrals."""
+    call = Call("phantom", "--kind", name)
+    if geometry is None:
+        call.grid(grid)
+    else:
+        call.geometry(geometry)
+    call.output("-o", "out")
+    call.options(options)
+    return _finish(call, None, None, False, None, True)
+
+
+def run(words: Union[str, Sequence[str]], **arrays: Any) -> Dict[str, Image]:
+    """The whole command in process: ``run("denoise -i mem:f -o mem:u --alpha 3", f=volume)["u"]``.
+
+    arrays: what "mem:NAME" stands for; names of outputs need no entry. Returns the images that were written to memory.
+    """
+    import shlex
+
+    from .errors import InputError
+
+    split: List[str] = shlex.split(words) if isinstance(words, str) else [os.fspath(word) for word in words]
+    call = Call()
+    call.words = [word for word in split if word != "halocline"] if split[:1] == ["halocline"] else split
+    for name, value in arrays.items():
+        call.named(name, value)
+    call.outputs = {part[4:]: part[4:] for word in call.words for part in word.split(",")
+                    if part.startswith("mem:") and part[4:] not in arrays}
+    if not call.words:
+        raise InputError("there are no words; the first is a subcommand such as fdk or denoise")
+    found = call.run()
+    if call.text:
+        print(call.text, end="")
+    return found
