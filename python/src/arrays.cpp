@@ -8,6 +8,7 @@
 #include "algorithms/expressions/context.hpp"
 #include "algorithms/expressions/linear_operator.hpp"
 #include "algorithms/solvers/projector_operator.hpp"
+#include "host/error.hpp"
 #include "host/interrupt.hpp"
 #include "python/src/core.hpp"
 #include "python/src/geometry_class.hpp"

@@ -1,0 +1,143 @@
+// labels: app device
+// The command called by a program, with arrays in place of files: the same bits, the same errors, nothing on a
+// terminal.
+#include "apps/embedded_command.hpp"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "apps/io/image_file.hpp"
+#include "host/error.hpp"
+#include "tests/reference/tv_reference.hpp"
+#include "tests/support/command_runner.hpp"
+
+namespace halocline {
+namespace {
+
+class Embedded : public testing::Test {
+ protected:
+  static void SetUpTestSuite() { command_ = std::make_unique<EmbeddedCommand>(); }
+  static void TearDownTestSuite() { command_.reset(); }
+  void SetUp() override { images_.add("f", volume_.grid, Component::float32, volume_.voxels.data()); }
+
+  Volume result(const std::string& name) { return to_volume(images_.take(name)); }
+  EmbeddedResult run(const Words& words, Cancellation* cancellation = nullptr, const Progress& progress = {}) {
+    return command().run({words, &images_, &geometries_, progress, cancellation});
+  }
+  static EmbeddedCommand& command() { return *command_; }
+
+  Folder f;
+  Volume volume_ = reference::two_balls(20, 0.1);
+  MemoryFiles images_;
+  std::map<std::string, ScanFile> geometries_;
+
+ private:
+  static inline std::unique_ptr<EmbeddedCommand> command_;
+};
+
+const Words denoise_words{"denoise", "--method", "pdu", "--alpha", "8", "--iterations", "30", "--gap", "0"};
+
+TEST_F(Embedded, GivesTheCommandsBitsAndReport) {
+  write_image(volume_, f / "f.mha");
+  const Ran ran = halocline::run(denoise_words + Words{"-i", f / "f.mha", "-o", f / "u.mha"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const EmbeddedResult embedded = run(denoise_words + Words{"-i", "mem:f", "-o", "mem:u"});
+  EXPECT_TRUE(result("u").voxels == read_image(f / "u.mha").voxels);
+  EXPECT_EQ(embedded.report.at("results").at("iterations"), 30);
+  EXPECT_NE(embedded.text.find("30 iterations"), std::string::npos) << embedded.text;
+}
+
+TEST_F(Embedded, ReadsArraysOfAnyTypeAndWritesToTheCallersMemory) {
+  std::vector<std::uint16_t> counts(volume_.grid.count());
+  for (std::size_t n = 0; n < counts.size(); ++n) counts[n] = static_cast<std::uint16_t>(100 * volume_.voxels[n] + 50);
+  images_.add("n", volume_.grid, Component::uint16, counts.data());
+  std::vector<float> place(counts.size());
+  images_.place("u", place.data(), place.size());
+  run(denoise_words + Words{"-i", "mem:n", "-o", "mem:u"});
+  EXPECT_TRUE(images_.take("u").memory.empty()) << "it lies at its place";
+  Volume same(volume_.grid);
+  std::copy(counts.begin(), counts.end(), same.voxels.begin());
+  images_.add("s", same.grid, Component::float32, same.voxels.data());
+  run(denoise_words + Words{"-i", "mem:s", "-o", "mem:v"});
+  EXPECT_TRUE(result("v").voxels == Voxels(place));
+}
+
+TEST_F(Embedded, TakesGeometriesFromMemory) {
+  CircularOptions circle;
+  circle.projections = 24;
+  ScanFile scan;
+  scan.geometry = circular_geometry(circle);
+  geometries_["mem:g"] = scan;
+  run({"project", "-i", "mem:f", "-g", "mem:g", "--detector", "30,24", "--pixel", "2,2", "-o", "mem:p"});
+  const Volume projections = result("p");
+  EXPECT_EQ(projections.grid.size, (std::array<std::size_t, 3>{30, 24, 24}));
+  images_.add("p", projections.grid, Component::float32, projections.voxels.data());
+  run({"fdk", "-i", "mem:p", "-g", "mem:g", "--like", "mem:f", "-o", "mem:x"});
+  const Volume fdk = result("x");
+  EXPECT_EQ(fdk.grid.size, volume_.grid.size);
+  EXPECT_GT(fdk.at(10, 10, 10), 0.5 * volume_.at(10, 10, 10));
+}
+
+TEST_F(Embedded, RefusesAsTheCommandDoes) {
+  const auto text = [&](const Words& words) -> std::string {
+    try {
+      run(words);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "nothing thrown";
+  };
+  const Words io{"-i", "mem:f", "-o", "mem:u"};
+  EXPECT_NE(text(Words{"denoise", "--aplha", "3"} + io).find("--alpha"), std::string::npos);
+  EXPECT_NE(text(Words{"denoise", "--method", "pdu", "--alpha", "-3"} + io).find("--alpha"), std::string::npos);
+  EXPECT_NE(text({"denoise", "--method", "pdu", "-i", "mem:g", "-o", "mem:u"}).find("'g'"), std::string::npos);
+  EXPECT_NE(text(Words{"denose"} + io).find("denose"), std::string::npos);
+  EXPECT_NE(text(Words{"denoise", "--method", "pdu", "--alpha", "3", "--device", "nosuch"} + io).find("nosuch"),
+            std::string::npos);
+  images_.add("empty", volume_.grid, Component::float32, nullptr);
+  EXPECT_NE(text({"denoise", "--method", "pdu", "--alpha", "3", "-i", "mem:empty", "-o", "mem:u"}).find("no values"),
+            std::string::npos);
+  EXPECT_FALSE(images_.has("u"));
+}
+
+TEST_F(Embedded, KeepsDevicesOpen) {
+  const auto first = command().devices({}), second = command().devices({});
+  EXPECT_EQ(first.front().state(), second.front().state());
+}
+
+TEST_F(Embedded, CallsOfTwoThreadsEndByThemselves) {
+  run(denoise_words + Words{"-i", "mem:f", "-o", "mem:u"});
+  const Volume expected = result("u");
+  Cancellation cancelled;
+  bool interrupted = false;
+  MemoryFiles others;
+  others.add("f", volume_.grid, Component::float32, volume_.voxels.data());
+  {
+    std::jthread first([&] {
+      try {
+        run(Words{"denoise", "--method", "pdu", "--alpha", "8", "--iterations", "100000", "--gap", "0", "-i", "mem:f",
+                  "-o", "mem:u"},
+            &cancelled, [&](const ProgressState& state) {
+              if (state.done > 0) cancelled.request();
+            });
+      } catch (const Interrupted&) {
+        interrupted = true;
+      }
+    });
+    std::jthread second([&] {
+      command().run({denoise_words + Words{"-i", "mem:f", "-o", "mem:u"}, &others, &geometries_});
+    });
+  }
+  EXPECT_TRUE(interrupted);
+  EXPECT_FALSE(images_.has("u"));
+  EXPECT_TRUE(to_volume(others.take("u")).voxels == expected.voxels);
+}
+
+TEST(MemoryNames, MeanNothingWithoutMemoryFiles) {
+  EXPECT_FALSE(is_in_memory("mem:f"));
+  EXPECT_THROW(read_image("mem:f"), InputError);
+}
+
+}  // namespace
+}  // namespace halocline
