@@ -2,13 +2,16 @@
 #include <clFFT.h>
 #include <fmt/format.h>
 
+#include <mutex>
+
 #include "host/error.hpp"
 #include "host/fft_plan.hpp"
 
 namespace halocline {
 namespace {
 
-// clFFT has one global set-up a process; its own locks make plans of several threads safe once it stands. It stands as
+// clFFT has one global set-up a process; its own locks make transforms of several threads safe once it stands, but not
+// the making of plans: two that bake the same one end the process (2.12.2). It stands as
 // long as there are plans or FftKernels: torn down at the end of the process, when drivers may be gone already, it has
 // crashed.
 struct Setup {
@@ -52,6 +55,8 @@ class ClFftPlan : public FftPlan {
 };
 
 void ClFftPlan::bake() {
+  static std::mutex one_at_a_time;
+  const std::lock_guard lock(one_at_a_time);
   auto& state = *device_.state();
   check(clfftCreateDefaultPlan(&handle_, state.context(), CLFFT_1D, &length_), "clfftCreateDefaultPlan");
   made_ = true;

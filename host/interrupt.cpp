@@ -15,6 +15,7 @@ namespace {
 
 volatile std::sig_atomic_t requested = 0;
 std::atomic<int> holders{0};
+thread_local Cancellation* current = nullptr;
 
 extern "C" void on_signal(int signal) {
   if (requested != 0) {  // the user means it
@@ -53,8 +54,19 @@ InterruptHandler::~InterruptHandler() {
   pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 
+CancellationScope::CancellationScope(Cancellation* cancellation) : before_(current) {
+  current = cancellation;
+}
+CancellationScope::~CancellationScope() {
+  current = before_;
+}
+
+Cancellation* current_cancellation() {
+  return current;
+}
+
 bool interrupt_requested() {
-  return requested != 0;
+  return requested != 0 || (current != nullptr && current->requested());
 }
 
 void throw_interrupted() {
@@ -62,19 +74,25 @@ void throw_interrupted() {
 }
 
 void check_interrupt() {
-  if (requested != 0 && holders == 0) throw_interrupted();
+  const bool cancelled = current != nullptr && current->requested() && current->holders_ == 0;
+  if (cancelled || (requested != 0 && holders == 0)) throw_interrupted();
 }
 
-HeldInterrupts::HeldInterrupts(bool hold) : hold_(hold) {
-  if (hold_) ++holders;
+HeldInterrupts::HeldInterrupts(bool hold) : hold_(hold), cancellation_(current) {
+  if (!hold_) return;
+  ++holders;
+  if (cancellation_ != nullptr) ++cancellation_->holders_;
 }
 HeldInterrupts::~HeldInterrupts() {
-  if (hold_) --holders;
+  if (!hold_) return;
+  --holders;
+  if (cancellation_ != nullptr) --cancellation_->holders_;
 }
 
 bool take_interrupt() {
-  const bool was = requested != 0;
+  const bool was = interrupt_requested();
   requested = 0;
+  if (current != nullptr) current->requested_ = false;
   return was;
 }
 

@@ -8,6 +8,8 @@
 #include <mutex>
 #include <thread>
 
+#include "host/interrupt.hpp"
+
 namespace halocline {
 namespace {
 
@@ -15,9 +17,10 @@ namespace {
 struct Job {
   const std::function<void(std::size_t)>* work;
   std::size_t parts;
+  Cancellation* cancellation = current_cancellation();
   std::size_t next = 0, running = 0;  // under the pool's mutex
-  std::exception_ptr error;
-  std::condition_variable ended;
+  std::exception_ptr error = nullptr;
+  std::condition_variable ended = {};
 };
 
 class Pool {
@@ -55,6 +58,7 @@ class Pool {
     lock.unlock();
     std::exception_ptr error;
     try {
+      const CancellationScope scope(job.cancellation);
       (*job.work)(part);
     } catch (...) {
       error = std::current_exception();
@@ -85,7 +89,7 @@ void parallel_parts(std::size_t parts, const std::function<void(std::size_t)>& w
   if (parts == 1) return work(0);
   // Never destroyed: its threads sleep until the process ends, and a child of fork() has none to wait for.
   static Pool& pool = *new Pool(parallel_threads() - 1);
-  Job job{&work, parts, 0, 0, nullptr, {}};
+  Job job{&work, parts};
   pool.run(job);
 }
 

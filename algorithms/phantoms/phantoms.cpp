@@ -149,7 +149,11 @@ void for_each_in_parallel(std::size_t count, const std::function<void(std::size_
   };
   std::vector<std::jthread> helpers;
   const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
-  for (std::size_t n = 1; n < std::min(cores, count); ++n) helpers.emplace_back(run);
+  const auto help = [&run, cancellation = current_cancellation()] {
+    const CancellationScope scope(cancellation);
+    run();
+  };
+  for (std::size_t n = 1; n < std::min(cores, count); ++n) helpers.emplace_back(help);
   run();
   helpers.clear();  // joins
   if (failure) std::rethrow_exception(failure);

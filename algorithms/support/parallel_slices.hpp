@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "host/interrupt.hpp"
+
 namespace halocline {
 
 /// Calls `work(n)` once for every n in [0, count), from all the host's threads, in no certain order; a result must
@@ -30,7 +32,11 @@ void parallel_slices(std::size_t count, const Work& work) {
   const std::size_t wanted = std::min<std::size_t>(count, std::max(1U, std::thread::hardware_concurrency()));
   {
     std::vector<std::jthread> threads;
-    for (std::size_t n = 1; n < wanted; ++n) threads.emplace_back(run);
+    const auto help = [&run, cancellation = current_cancellation()] {
+      const CancellationScope scope(cancellation);
+      run();
+    };
+    for (std::size_t n = 1; n < wanted; ++n) threads.emplace_back(help);
     run();
   }
   if (first) std::rethrow_exception(first);

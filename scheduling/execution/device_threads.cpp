@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "host/error.hpp"
+#include "host/interrupt.hpp"
 
 namespace halocline {
 namespace {
@@ -58,6 +59,7 @@ class DeviceThreads::Worker {
   }
 
   void start(const std::function<void(int)>& work) {
+    cancellation_ = current_cancellation();
     work_ = &work;
     notify();
   }
@@ -83,7 +85,10 @@ class DeviceThreads::Worker {
         changed_.wait(lock, called);
       }
       if (over_) return;
-      error_ = error_of(*work_, device_);
+      {
+        const CancellationScope scope(cancellation_);
+        error_ = error_of(*work_, device_);
+      }
       work_ = nullptr;
       notify();
     }
@@ -92,6 +97,7 @@ class DeviceThreads::Worker {
   const int device_;
   std::mutex mutex_;
   std::condition_variable changed_;
+  Cancellation* cancellation_ = nullptr;  // of whoever calls start(); written before work_
   std::atomic<const std::function<void(int)>*> work_{nullptr};
   std::atomic<bool> over_{false};
   std::exception_ptr error_;

@@ -37,9 +37,11 @@ class Drain {
 
   /// Fetches what was added. All that was on its way before must have been waited for.
   void start() {
-    worker_ = std::async(std::launch::async, [tasks = std::move(tasks_)]() mutable {
-      for (auto& task : tasks) task();
-    });
+    worker_ =
+        std::async(std::launch::async, [tasks = std::move(tasks_), cancellation = current_cancellation()]() mutable {
+          const CancellationScope scope(cancellation);
+          for (auto& task : tasks) task();
+        });
     tasks_.clear();
     under_way_ = std::move(coming_);
     coming_.clear();
