@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <utility>
 
 #include "capi/geometry.hpp"
 #include "capi/status.hpp"
@@ -55,10 +56,6 @@ halocline_job::halocline_job(std::shared_ptr<const Context> context, const std::
     : context_(std::move(context)), name_(verb), verb_(make_verb(verb)) {}
 
 void halocline_job::set(const std::string& name, const std::string& value) {
-  if (name == "allow-nonfinite" || name == "allow_nonfinite") {
-    allow_nonfinite_ = SettingValue(name, value).flag();
-    return;
-  }
   verb_->settings().set(name_, name, value);
 }
 
@@ -99,7 +96,7 @@ Sources halocline_job::sources() const {
   Sources result;
   for (const auto& [name, array] : inputs_) {
     auto source = std::make_unique<MemorySource>(array.grid, array.values);
-    if (!allow_nonfinite_) {
+    if (!verb_->allows_nonfinite()) {
       require_finite(*source, input_name(name));
       result.emplace(name, std::move(source));
     } else {
@@ -119,8 +116,11 @@ Sinks halocline_job::sinks() const {
 RunOptions halocline_job::run_options(Cancellation& cancellation) const {
   RunOptions options;
   if (progress_ != nullptr)
-    options.progress = [callback = progress_, user = user_, &cancellation](const ProgressState& state) {
-      if (callback(state.done, state.total, state.note.c_str(), user) != 0) cancellation.request();
+    options.progress = [callback = progress_, user = user_, &cancellation,
+                        asked = false](const ProgressState& state) mutable {
+      // Once: a second time would end even a run that keeps what there is.
+      if (callback(state.done, state.total, state.note.c_str(), user) == 0 || std::exchange(asked, true)) return;
+      cancellation.request();
     };
   return options;
 }
@@ -137,12 +137,11 @@ void halocline_job::run_verb(Cancellation& cancellation) {
 void halocline_job::run() {
   Cancellation cancellation;
   const Announced announced(mutex_, cancellation_, cancellation);
-  const CancellationScope scope(cancellation);
+  const CancellationScope scope(&cancellation);
   results_.reset();
   try {
     run_verb(cancellation);
   } catch (const Interrupted&) {
-    if (!cancellation.requested()) throw;
     throw Interrupted("the run was cancelled; its outputs hold nothing of use");
   }
   if (results_->value("stopped_by", "") == "interrupt")

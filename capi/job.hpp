@@ -55,7 +55,6 @@ struct halocline_job {
   std::map<std::string, Array<float>> outputs_;
   halocline_progress progress_ = nullptr;
   void* user_ = nullptr;
-  bool allow_nonfinite_ = false;
   std::optional<nlohmann::json> results_;
   std::string results_text_;
   std::mutex mutex_;                                 // of the next

@@ -73,6 +73,10 @@ Volume Work::copy_of(const std::string& name) const {
   return source == nullptr ? Volume() : read_volume(*source);
 }
 
+Verb::Verb() {
+  settings_.add("allow-nonfinite", [this](const SettingValue& value) { allows_nonfinite_ = value.flag(); });
+}
+
 std::vector<std::string> verb_names() {
   std::vector<std::string> names;
   for (const NamedVerb& verb : verbs) names.emplace_back(verb.name);

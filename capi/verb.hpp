@@ -47,11 +47,14 @@ class Work {
 
 class Verb {
  public:
-  Verb() = default;
+  /// The setting that all of them have.
+  Verb();
   Verb(const Verb&) = delete;
   Verb& operator=(const Verb&) = delete;
   virtual ~Verb() = default;
   const Settings& settings() const { return settings_; }
+  /// Values of inputs that are NaN or infinite count as 0 instead of being refused.
+  bool allows_nonfinite() const { return allows_nonfinite_; }
   /// Names; one that ends in '*' stands for numbered ones.
   virtual std::vector<std::string> inputs() const = 0;
   virtual std::vector<std::string> outputs() const = 0;
@@ -60,6 +63,9 @@ class Verb {
 
  protected:
   Settings settings_;
+
+ private:
+  bool allows_nonfinite_ = false;
 };
 
 std::vector<std::string> verb_names();

@@ -46,7 +46,7 @@ static void does_what_the_command_does(void) {
   halocline_fdk_options fdk = HALOCLINE_FDK_OPTIONS_INIT;
   halocline_reconstruct_result ended = HALOCLINE_RECONSTRUCT_RESULT_INIT;
   CHECK_OK(halocline_geometry_write(s.geometry, path("scan.xml")));
-  halocline_geometry_free(s.geometry);  /* the file has 15 digits */
+  halocline_geometry_free(s.geometry); /* the file has 15 digits */
   CHECK_OK(halocline_geometry_read(path("scan.xml"), &s.stack_grid, &s.geometry));
   write_image(path("volume.mha"), &s.volume_grid, s.volume);
 
@@ -144,7 +144,7 @@ static void jobs_do_what_the_command_does(void) {
   halocline_job_free(job);
 
   job = job_of(&s, "denoise");
-  CHECK_OK(halocline_job_set(job, "alpha_path", "200,100"));  /* '_' is '-' */
+  CHECK_OK(halocline_job_set(job, "alpha_path", "200,100")); /* '_' is '-' */
   CHECK_OK(halocline_job_input(job, "volume", &s.volume_grid, volume));
   CHECK_OK(halocline_job_output(job, "volume", &s.volume_grid, denoised));
   CHECK_OK(halocline_job_output(job, "stage-0", &s.volume_grid, first));
@@ -175,7 +175,7 @@ static void a_callback_cancels(void) {
   CHECK_STATUS(halocline_denoise(s.context, &s.volume_grid, s.volume, denoised, &options, NULL),
                HALOCLINE_ERROR_INTERRUPTED);
   CHECK_TEXT("cancelled");
-  options.iterations = 20;  /* the next run knows nothing of it */
+  options.iterations = 20; /* the next run knows nothing of it */
   options.progress = NULL;
   CHECK_OK(halocline_denoise(s.context, &s.volume_grid, s.volume, denoised, &options, NULL));
   free(denoised);
@@ -185,7 +185,7 @@ static void a_callback_cancels(void) {
 static void a_cancelled_run_keeps_what_there_is(void) {
   scan s = make_scan();
   double after = 3, iterations = 0;
-  float *kept = values_of(&s.volume_grid);
+  float* kept = values_of(&s.volume_grid);
   halocline_job* job = job_of(&s, "denoise");
   CHECK_OK(halocline_job_set(job, "alpha", "100"));
   CHECK_OK(halocline_job_set(job, "gap", "1e-9"));
@@ -259,7 +259,7 @@ static void one_of_two_jobs_is_cancelled(void) {
   CHECK(pthread_join(b.thread, NULL) == 0);
   CHECK(a.status == HALOCLINE_ERROR_INTERRUPTED);
   CHECK(b.status == HALOCLINE_OK);
-  CHECK_TEXT("running already");  /* of this thread, not of that of the cancelled job */
+  CHECK_TEXT("running already"); /* of this thread, not of that of the cancelled job */
   check_same(alone, beside, &s.volume_grid, "the job that went on");
   halocline_job_free(a.job), halocline_job_free(b.job), halocline_job_free(c.job);
   free(alone), free(beside), free(lost);
@@ -412,7 +412,8 @@ static void warnings_go_to_the_callback(void) {
 }
 
 static void geometries_keep_their_numbers(void) {
-  const double views[2 * HALOCLINE_VIEW_NUMBERS] = {500, 900, 10, 1, 2, 3, 4, 5, 6, 501, 901, 20, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5};
+  const double views[2 * HALOCLINE_VIEW_NUMBERS] = {500, 900, 10, 1,   2,   3,   4,   5,   6,
+                                                    501, 901, 20, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5};
   const double wrong[HALOCLINE_VIEW_NUMBERS] = {-500, 900, 0, 0, 0, 0, 0, 0, 0};
   double found[2 * HALOCLINE_VIEW_NUMBERS] = {0};
   int64_t count = 0;
@@ -434,6 +435,79 @@ static void geometries_keep_their_numbers(void) {
   free_scan(&s);
 }
 
+/* A word of a text, between blanks and commas. */
+static int has_word(const char* text, const char* word) {
+  const size_t length = strlen(word);
+  const char* at;
+  for (at = strstr(text, word); at != NULL; at = strstr(at + 1, word))
+    if ((at == text || strchr(" ,", at[-1]) != NULL) && (at[length] == '\0' || strchr(" ,", at[length]) != NULL))
+      return 1;
+  return 0;
+}
+
+/* Options of the command that no setting stands for: files, which are arrays here, and what programs do themselves. */
+static const char* const not_settings =
+    "help input geometry output halves reference flat flats dark darks bad-pixels variance-out halves-out "
+    "gap-map size spacing origin direction like pixel detector detector-origin phantom phantom-size mu views crop bin "
+    "views-per-frame hu output-type rescale png plot preview-roi pad-volume checkpoint checkpoint-every resume denoise "
+    "undenoised";
+/* Those of what fdk does with --denoise, which is another job here. */
+static const char* const of_fdk_denoise =
+    "alpha iterations gap schedule stages duals weight-bits step target-fidelity adaptive-delta tv huber-delta minimum "
+    "maximum nonnegative reference-eta reference-strength";
+
+/* All names that the options of the verb's help have, "--" left out, with blanks between them. */
+static void read_options(const char* verb, char* names, size_t room) {
+  char line[4000];
+  FILE* help;
+  snprintf(line, sizeof line, "'%s' %s --help", command, verb);
+  help = popen(line, "r");
+  CHECK(help != NULL);
+  names[0] = '\0';
+  while (fgets(line, sizeof line, help) != NULL) {
+    const char* at = line;
+    if (strspn(line, " ") != 2 || line[2] != '-') continue;
+    for (at = strstr(at, "--"); at != NULL && strcspn(at, " \n") > 2;) {
+      const size_t length = strcspn(at, " ,\n");
+      CHECK(strlen(names) + length + 2 < room);
+      strncat(names, at + 2, length - 2);
+      strcat(names, " ");
+      at = at[length] == ',' ? at + length + 1 : NULL;
+    }
+  }
+  CHECK(pclose(help) == 0);
+}
+
+static void every_option_is_a_setting(void) {
+  static const char* const verbs[] = {"fdk", "project", "backproject", "denoise", "reconstruct"};
+  scan s = make_scan();
+  size_t verb;
+  int missing = 0;
+  for (verb = 0; verb < sizeof verbs / sizeof verbs[0]; ++verb) {
+    static char options[20000], settings[20000];
+    char *at, *word;
+    halocline_job* job = job_of(&s, verbs[verb]);
+    read_options(verbs[verb], options, sizeof options);
+    CHECK(strlen(options) > 40);
+    CHECK_STATUS(halocline_job_set(job, "?", "1"), HALOCLINE_ERROR_INPUT);
+    snprintf(settings, sizeof settings, "%s", strstr(halocline_last_error(), "expected ") + strlen("expected "));
+    for (at = strtok_r(options, " ", &word); at != NULL; at = strtok_r(NULL, " ", &word))
+      if (!has_word(settings, at) && !has_word(not_settings, at) && !(verb == 0 && has_word(of_fdk_denoise, at))) {
+        fprintf(stderr, "%s: the option --%s is no setting\n", verbs[verb], at);
+        missing = 1;
+      }
+    read_options(verbs[verb], options, sizeof options);
+    for (at = strtok_r(settings, " ,", &word); at != NULL; at = strtok_r(NULL, " ,", &word))
+      if (strcmp(at, "or") != 0 && strcmp(at, "allow-nonfinite") != 0 && !has_word(options, at)) {
+        fprintf(stderr, "%s: the setting %s is no option\n", verbs[verb], at);
+        missing = 1;
+      }
+    halocline_job_free(job);
+  }
+  CHECK(!missing);
+  free_scan(&s);
+}
+
 typedef struct test {
   const char* name;
   void (*run)(void);
@@ -441,6 +515,7 @@ typedef struct test {
 
 static const test tests[] = {{"does_what_the_command_does", does_what_the_command_does},
                              {"jobs_do_what_the_command_does", jobs_do_what_the_command_does},
+                             {"every_option_is_a_setting", every_option_is_a_setting},
                              {"a_callback_cancels", a_callback_cancels},
                              {"a_cancelled_run_keeps_what_there_is", a_cancelled_run_keeps_what_there_is},
                              {"one_of_two_jobs_is_cancelled", one_of_two_jobs_is_cancelled},
