@@ -1,6 +1,7 @@
 # The binary interface that the header describes against the one that ABI keeps. The types are those of C: a library of
 # empty functions with the header's declarations stands for the real one, whose symbols symbols_test.cmake looks at.
 # UPDATE: writes ABI anew (the target update_abi).
+cmake_policy(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/declared.cmake)
 if(NOT ABIDIFF OR NOT ABIDW OR NOT PROCESSOR MATCHES "^(x86_64|AMD64)$")
   message("skipped: no abidiff and abidw here (Debian: abigail-tools), or another processor than x86-64")

@@ -447,7 +447,7 @@ static int has_word(const char* text, const char* word) {
 
 /* Options of the command that no setting stands for: files, which are arrays here, and what programs do themselves. */
 static const char* const not_settings =
-    "help input geometry output halves reference flat flats dark darks bad-pixels variance-out halves-out "
+    "help input geometry output halves reference init weights flat flats dark darks bad-pixels variance-out halves-out "
     "gap-map size spacing origin direction like pixel detector detector-origin phantom phantom-size mu views crop bin "
     "views-per-frame hu output-type rescale png plot preview-roi pad-volume checkpoint checkpoint-every resume denoise "
     "undenoised";

@@ -1,4 +1,5 @@
 # The functions that a header declares, one a list entry: "int halocline_f(int a)".
+cmake_policy(VERSION 3.25)
 function(declared_functions header result)
   file(READ ${header} text)
   string(REGEX REPLACE "/\\*([^*]|\\*[^/])*\\*/" "" text "${text}")

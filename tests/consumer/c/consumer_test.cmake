@@ -1,4 +1,5 @@
 # Installs BUILD to a prefix, then builds and runs EXAMPLE against it: as a CMake project without C++, and by pkg-config.
+cmake_policy(VERSION 3.25)
 set(prefix ${WORK}/prefix)
 file(REMOVE_RECURSE ${WORK})
 execute_process(COMMAND ${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix} COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET)
