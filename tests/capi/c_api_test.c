@@ -157,6 +157,124 @@ static void jobs_do_what_the_command_does(void) {
   free_scan(&s);
 }
 
+/* Counts of a detector, whose pixels are not alike, become line integrals on the way; rays are weighted by them. */
+static void counts_do_what_they_do_in_the_command(void) {
+  scan s = make_scan();
+  halocline_grid flat_grid = s.stack_grid;
+  float *flat, *counts = values_of(&s.stack_grid), *volume = values_of(&s.volume_grid),
+               *variance = values_of(&s.volume_grid), *iterated = values_of(&s.volume_grid);
+  halocline_job* job;
+  double chi2 = 0;
+  size_t n, pixels;
+  flat_grid.size[2] = 1;
+  pixels = count_of(&flat_grid);
+  flat = values_of(&flat_grid);
+  CHECK_OK(halocline_geometry_write(s.geometry, path("scan.xml")));
+  halocline_geometry_free(s.geometry);
+  CHECK_OK(halocline_geometry_read(path("scan.xml"), NULL, &s.geometry));
+  CHECK_OK(halocline_project(s.context, s.geometry, &s.volume_grid, s.volume, &s.stack_grid, s.projections, NULL));
+  for (n = 0; n < pixels; ++n) flat[n] = (float)(20000 + 100 * (n % 7));
+  for (n = 0; n < count_of(&s.stack_grid); ++n) counts[n] = (float)floor(flat[n % pixels] * exp(-s.projections[n]));
+  write_image(path("flat.mha"), &flat_grid, flat);
+  write_image(path("counts.mha"), &s.stack_grid, counts);
+
+  job = job_of(&s, "fdk");
+  CHECK_OK(halocline_job_geometry(job, s.geometry));
+  CHECK_OK(halocline_job_input(job, "projections", &s.stack_grid, counts));
+  CHECK_OK(halocline_job_input(job, "flat", &flat_grid, flat));
+  CHECK_OK(halocline_job_output(job, "volume", &s.volume_grid, volume));
+  CHECK_OK(halocline_job_output(job, "variance", &s.volume_grid, variance));
+  CHECK_STATUS(halocline_job_run(job), HALOCLINE_ERROR_INPUT);
+  CHECK_TEXT("`photons` is missing");
+  CHECK_OK(halocline_job_set(job, "photons-per-count", "2"));
+  CHECK_OK(halocline_job_set(job, "counts", "true"));
+  CHECK_OK(halocline_job_set(job, "beam-hardening", "1,0.05"));
+  CHECK_OK(halocline_job_set(job, "reduce-rings", "2"));
+  CHECK_OK(halocline_job_run(job));
+  halocline_job_free(job);
+  run("fdk -i counts.mha --counts --flat flat.mha --beam-hardening 1,0.05 --reduce-rings 2 --photons-per-count 2 "
+      "-g scan.xml --size 20,20,16 --spacing 4,4,4 --variance-out variance.mha -o counted.mha");
+  check_file("counted.mha", &s.volume_grid, volume);
+  check_file("variance.mha", &s.volume_grid, variance);
+
+  job = job_of(&s, "reconstruct");
+  CHECK_OK(halocline_job_geometry(job, s.geometry));
+  CHECK_OK(halocline_job_input(job, "projections", &s.stack_grid, counts));
+  CHECK_OK(halocline_job_input(job, "flat", &flat_grid, flat));
+  CHECK_OK(halocline_job_output(job, "volume", &s.volume_grid, iterated));
+  CHECK_OK(halocline_job_set(job, "counts", "true"));
+  CHECK_OK(halocline_job_set(job, "method", "cgls"));
+  CHECK_OK(halocline_job_set(job, "iterations", "4"));
+  CHECK_OK(halocline_job_set(job, "electronic", "3"));
+  CHECK_OK(halocline_job_run(job));
+  CHECK_OK(halocline_job_result_double(job, "chi2", &chi2));
+  CHECK(chi2 > 0);
+  run("reconstruct -i counts.mha --counts --flat flat.mha --method cgls --iterations 4 --electronic 3 -g scan.xml "
+      "--size 20,20,16 --spacing 4,4,4 -o iterated.mha");
+  check_file("iterated.mha", &s.volume_grid, iterated);
+  halocline_job_free(job);
+  free(flat), free(counts), free(volume), free(variance), free(iterated);
+  free_scan(&s);
+}
+
+/* Three frames of a changing object. */
+static void frames_do_what_they_do_in_the_command(void) {
+  scan s = make_scan();
+  float *frames[3], *denoised[3];
+  halocline_job* job = job_of(&s, "denoise");
+  size_t frame, n;
+  CHECK_OK(halocline_job_set(job, "method", "pdu4d"));
+  CHECK_OK(halocline_job_set(job, "time-weight", "20"));
+  CHECK_OK(halocline_job_set(job, "alpha", "100"));
+  for (frame = 0; frame < 3; ++frame) {
+    char name[20];
+    frames[frame] = values_of(&s.volume_grid);
+    denoised[frame] = values_of(&s.volume_grid);
+    for (n = 0; n < count_of(&s.volume_grid); ++n)
+      frames[frame][n] = s.volume[(n + frame * 11) % count_of(&s.volume_grid)] * (1 + 0.1f * (float)frame);
+    snprintf(name, sizeof name, "frame%d.mha", (int)frame);
+    write_image(path(name), &s.volume_grid, frames[frame]);
+    snprintf(name, sizeof name, "frame-%d", (int)frame);
+    CHECK_OK(halocline_job_input(job, name, &s.volume_grid, frames[frame]));
+    CHECK_OK(halocline_job_output(job, name, &s.volume_grid, denoised[frame]));
+  }
+  CHECK_STATUS(halocline_job_input(job, "frame-07", &s.volume_grid, frames[0]), HALOCLINE_ERROR_INPUT);
+  CHECK_OK(halocline_job_run(job));
+  run("denoise -i frame0.mha -i frame1.mha -i frame2.mha --method pdu4d --time-weight 20 --alpha 100 -o out%d.mha");
+  check_file("out0.mha", &s.volume_grid, denoised[0]);
+  check_file("out1.mha", &s.volume_grid, denoised[1]);
+  check_file("out2.mha", &s.volume_grid, denoised[2]);
+  halocline_job_free(job);
+
+  /* Weights that the halves show, and an image to begin with. */
+  for (n = 0; n < count_of(&s.volume_grid); ++n) {
+    const float noise = 4e-5f * ((float)(n * 7919 % 101) - 50);
+    frames[0][n] = s.volume[n] + noise;
+    frames[1][n] = s.volume[n] - noise;
+  }
+  write_image(path("frame0.mha"), &s.volume_grid, frames[0]);
+  write_image(path("frame1.mha"), &s.volume_grid, frames[1]);
+  job = job_of(&s, "denoise");
+  CHECK_OK(halocline_job_set(job, "method", "spdu"));
+  CHECK_OK(halocline_job_set(job, "weights", "halves"));
+  CHECK_OK(halocline_job_set(job, "tv", "huber"));
+  CHECK_OK(halocline_job_set(job, "huber-delta", "0.002"));
+  CHECK_OK(halocline_job_input(job, "volume", &s.volume_grid, s.volume));
+  CHECK_OK(halocline_job_input(job, "half-a", &s.volume_grid, frames[0]));
+  CHECK_OK(halocline_job_input(job, "half-b", &s.volume_grid, frames[1]));
+  CHECK_OK(halocline_job_input(job, "init", &s.volume_grid, denoised[0]));
+  CHECK_OK(halocline_job_set(job, "alpha", "0.3/sigma"));
+  CHECK_OK(halocline_job_output(job, "volume", &s.volume_grid, denoised[1]));
+  CHECK_OK(halocline_job_run(job));
+  write_image(path("volume.mha"), &s.volume_grid, s.volume);
+  run("denoise -i volume.mha --method spdu --weights halves --halves frame0.mha,frame1.mha --init out0.mha "
+      "--alpha 0.3/sigma --tv huber --huber-delta 0.002 -o weighted.mha");
+  check_file("weighted.mha", &s.volume_grid, denoised[1]);
+  halocline_job_free(job);
+  for (frame = 0; frame < 3; ++frame) free(frames[frame]), free(denoised[frame]);
+  free_scan(&s);
+}
+
 static int cancel_after(double done, double total, const char* note, void* user) {
   CHECK(total > 0 && note != NULL);
   return done >= *(const double*)user;
@@ -515,6 +633,8 @@ typedef struct test {
 
 static const test tests[] = {{"does_what_the_command_does", does_what_the_command_does},
                              {"jobs_do_what_the_command_does", jobs_do_what_the_command_does},
+                             {"counts_do_what_they_do_in_the_command", counts_do_what_they_do_in_the_command},
+                             {"frames_do_what_they_do_in_the_command", frames_do_what_they_do_in_the_command},
                              {"every_option_is_a_setting", every_option_is_a_setting},
                              {"a_callback_cancels", a_callback_cancels},
                              {"a_cancelled_run_keeps_what_there_is", a_cancelled_run_keeps_what_there_is},

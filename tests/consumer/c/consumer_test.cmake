@@ -5,7 +5,7 @@ file(REMOVE_RECURSE ${WORK})
 execute_process(COMMAND ${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix} COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET)
 execute_process(
   COMMAND ${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/build -G ${GENERATOR} -DCMAKE_PREFIX_PATH=${prefix}
-          -DCMAKE_C_COMPILER=${COMPILER} -DEXAMPLE=${EXAMPLE}
+          -DCMAKE_C_COMPILER=${COMPILER} "-DCMAKE_C_FLAGS=${FLAGS}" -DEXAMPLE=${EXAMPLE}
   COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND ${CMAKE_COMMAND} --build ${WORK}/build COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND ${WORK}/build/c-example COMMAND_ERROR_IS_FATAL ANY)
@@ -27,7 +27,7 @@ set(libraries ${prefix}/${LIBDIR})
 set(ENV{PKG_CONFIG_PATH} ${libraries}/pkgconfig)
 execute_process(COMMAND ${PKG_CONFIG} --cflags --libs halocline OUTPUT_VARIABLE flags OUTPUT_STRIP_TRAILING_WHITESPACE
                 COMMAND_ERROR_IS_FATAL ANY)
-separate_arguments(flags UNIX_COMMAND "${flags}")
+separate_arguments(flags UNIX_COMMAND "${FLAGS} ${flags}")
 execute_process(COMMAND ${COMPILER} -std=c99 -pedantic -Wall -Wextra -Werror ${EXAMPLE} ${flags} -o ${WORK}/c-example
                 COMMAND_ERROR_IS_FATAL ANY)
 set(ENV{LD_LIBRARY_PATH} "${libraries}:$ENV{LD_LIBRARY_PATH}")
