@@ -113,3 +113,27 @@ void free_scan(scan* s) {
   halocline_geometry_free(s->geometry);
   halocline_context_free(s->context);
 }
+
+halocline_job* job_of(scan* s, const char* verb) {
+  halocline_job* job = NULL;
+  CHECK_OK(halocline_job_new(s->context, verb, &job));
+  return job;
+}
+
+const char* command;
+const char* folder;
+
+int run_test(const test* tests, size_t count, int argc, char** argv) {
+  size_t n;
+  if (argc < 2) return 2;
+  command = argc > 2 ? argv[2] : NULL;
+  folder = argc > 3 ? argv[3] : ".";
+  CHECK(strcmp(halocline_last_error(), "") == 0 && strlen(halocline_version()) > 4);
+  for (n = 0; n < count; ++n)
+    if (strcmp(tests[n].name, argv[1]) == 0) {
+      tests[n].run();
+      return 0;
+    }
+  fprintf(stderr, "there is no test %s\n", argv[1]);
+  return 2;
+}

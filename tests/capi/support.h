@@ -33,5 +33,18 @@ typedef struct scan {
 
 scan make_scan(void);
 void free_scan(scan* s);
+halocline_job* job_of(scan* s, const char* verb);
+
+/* One case of a program. */
+typedef struct test {
+  const char* name;
+  void (*run)(void);
+} test;
+
+/* Of the arguments: `halocline`, and a folder for files. */
+extern const char *command, *folder;
+
+/* Runs the one that the first argument names; the program's exit code. */
+int run_test(const test* tests, size_t count, int argc, char** argv);
 
 #endif
