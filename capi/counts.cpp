@@ -47,12 +47,12 @@ std::optional<CountsCalibration> CountsSettings::calibration(const Work& work) c
              .expected = "`counts` = true with it"});
     return std::nullopt;
   }
-  const Volume flats = work.copy_of("flat"), darks = work.copy_of("dark"), bad = work.copy_of("bad-pixels");
+  const Volume flats = work.copy_of("flats"), darks = work.copy_of("darks"), bad = work.copy_of("bad-pixels");
   const auto field = [](const Volume& stack, const char* name) {
     return CountsField{stack.voxels.empty() ? nullptr : &stack, name};
   };
   return calibrate_counts(work.required_input("projections"),
-                          {field(flats, "the input `flat`"), field(darks, "the input `dark`"),
+                          {field(flats, "the input `flats`"), field(darks, "the input `darks`"),
                            field(bad, "the input `bad-pixels`"), projections_name},
                           options_);
 }

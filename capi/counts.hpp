@@ -14,7 +14,7 @@ class CountsSettings {
   void add_to(Settings& settings);
   bool counts() const { return counts_; }
   /// Names of the inputs beside the projections.
-  static std::vector<std::string> inputs() { return {"flat", "dark", "bad-pixels"}; }
+  static std::vector<std::string> inputs() { return {"flats", "darks", "bad-pixels"}; }
   /// Nothing if the projections are line integrals. Throws InputError as calibrate_counts() does, and for settings and
   /// inputs that are for counts alone.
   std::optional<CountsCalibration> calibration(const Work& work) const;

@@ -42,6 +42,7 @@ class DenoiseVerb : public Verb {
   void read_frames(const Work& work, Read& read) const;
   Read read(const Work& work) const;
   Volume found_weights(const Work& work, const Read& read) const;
+  void check_of_use(const Work& work) const;
   void check_combinations(const Work& work) const;
   void check_strength(const Work& work) const;
   DenoiseParameters complete(const Read& read) const;
@@ -193,8 +194,22 @@ void DenoiseVerb::check_strength(const Work& work) const {
                       .expected = "`alpha` chosen by them, or `weights` = halves"});
 }
 
+// What methods do not take that check_denoise_parameters() cannot know to be given.
+void DenoiseVerb::check_of_use(const Work& work) const {
+  const std::string& method = parameters_.method;
+  std::vector<std::string> others;
+  if (is_filter(method)) others = {"gap", "schedule", "iterations", "time-limit", "keep-partial"};
+  if (method == "tvgd") others = {"gap", "schedule"};
+  for (const auto& name : others)
+    if (settings_.given(name))
+      throw InputError({.what = "`" + name + "`", .found = "given for " + method, .expected = own_options(method)});
+  if (work.input("init") != nullptr && is_filter(method))
+    throw InputError({.what = "the input `init`", .found = "given for " + method, .expected = own_options(method)});
+}
+
 void DenoiseVerb::check_combinations(const Work& work) const {
-  const auto& p = parameters_;
+  DenoiseParameters p = parameters_;
+  p.regulariser.guided = work.input("reference") != nullptr;
   const bool weights = !weights_.empty() || work.input("weights") != nullptr, weighted_time = p.time.weight.has_value();
   check_denoise_parameters(p);
   if (!weights_.empty() && work.input("weights") != nullptr)
@@ -215,10 +230,7 @@ void DenoiseVerb::check_combinations(const Work& work) const {
     throw InputError({.what = "`time_weight`", .found = "given for " + p.method, .expected = "`time_axis` with it"});
   if (!time_axis_.empty() && !weighted_time)
     throw InputError({.what = "`time_axis`", .found = "given alone", .expected = "`time_weight` with it"});
-  if (is_filter(p.method) && (time_limit_ || keep_partial_ || work.input("init") != nullptr))
-    throw InputError({.what = "`time_limit`, `keep_partial` or the input `init`",
-                      .found = "given for " + p.method,
-                      .expected = filter_options(p.method)});
+  check_of_use(work);
 }
 
 DenoiseParameters DenoiseVerb::complete(const Read& read) const {

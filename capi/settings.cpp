@@ -117,7 +117,7 @@ const std::string& SettingValue::one_of(const std::vector<std::string>& words) c
   return text_;
 }
 
-void Settings::set(const std::string& verb, const std::string& name, const std::string& value) const {
+void Settings::set(const std::string& verb, const std::string& name, const std::string& value) {
   std::string spelled = name;
   std::replace(spelled.begin(), spelled.end(), '_', '-');
   const auto found = takes_.find(spelled);
@@ -126,6 +126,7 @@ void Settings::set(const std::string& verb, const std::string& name, const std::
                       .found = fmt::format("none of {}", verb),
                       .expected = either(names())});
   found->second(SettingValue(spelled, value));
+  given_.insert(spelled);
 }
 
 std::vector<std::string> Settings::names() const {

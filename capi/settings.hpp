@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,11 +41,14 @@ class Settings {
   using Take = std::function<void(const SettingValue&)>;
   void add(const std::string& name, Take take) { takes_[name] = std::move(take); }
   /// '_' in the name is '-'. Throws InputError for a name that is not there, with all that are.
-  void set(const std::string& verb, const std::string& name, const std::string& value) const;
+  void set(const std::string& verb, const std::string& name, const std::string& value);
+  /// Whether it was set.
+  bool given(const std::string& name) const { return given_.contains(name); }
   std::vector<std::string> names() const;
 
  private:
   std::map<std::string, Take> takes_;
+  std::set<std::string> given_;
 };
 
 /// "a" or "a, b or c".

@@ -52,7 +52,7 @@ class Verb {
   Verb(const Verb&) = delete;
   Verb& operator=(const Verb&) = delete;
   virtual ~Verb() = default;
-  const Settings& settings() const { return settings_; }
+  Settings& settings() { return settings_; }
   /// Values of inputs that are NaN or infinite count as 0 instead of being refused.
   bool allows_nonfinite() const { return allows_nonfinite_; }
   /// Names; one that ends in '*' stands for numbered ones.

@@ -154,6 +154,11 @@ static void wrong_arguments_are_named(void) {
   CHECK_TEXT("`alpha` is \"strong\"");
   CHECK_STATUS(halocline_job_set_number(denoise, "gap", nan("")), HALOCLINE_ERROR_INPUT);
   CHECK_TEXT("`gap`");
+  CHECK_OK(halocline_job_set(denoise, "method", "tvgd"));
+  CHECK_OK(halocline_job_set(denoise, "gap", "1e-3"));
+  CHECK_STATUS(halocline_job_run(denoise), HALOCLINE_ERROR_INPUT);
+  CHECK_TEXT("`gap` is given for tvgd");
+  CHECK_OK(halocline_job_set(denoise, "method", "pdu"));
   CHECK_STATUS(halocline_job_input(denoise, "volumes", &s.volume_grid, s.volume), HALOCLINE_ERROR_INPUT);
   CHECK_TEXT("the input `volumes`");
   CHECK_STATUS(halocline_job_run(denoise), HALOCLINE_ERROR_INPUT);
