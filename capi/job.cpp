@@ -113,14 +113,14 @@ Sinks halocline_job::sinks() const {
   return result;
 }
 
-RunOptions halocline_job::run_options(Cancellation& cancellation) const {
+RunOptions halocline_job::run_options(Cancellation& cancellation) {
   RunOptions options;
+  asked_ = false;
   if (progress_ != nullptr)
-    options.progress = [callback = progress_, user = user_, &cancellation,
-                        asked = false](const ProgressState& state) mutable {
+    options.progress = [this, &cancellation](const ProgressState& state) {
+      const bool ends = progress_(state.done, state.total, state.note.c_str(), user_) != 0;
       // Once: a second time would end even a run that keeps what there is.
-      if (callback(state.done, state.total, state.note.c_str(), user) == 0 || std::exchange(asked, true)) return;
-      cancellation.request();
+      if (ends && !asked_.exchange(true)) cancellation.request();
     };
   return options;
 }

@@ -43,7 +43,7 @@ struct halocline_job {
   void require_apart() const;
   halocline::capi::Sources sources() const;
   halocline::capi::Sinks sinks() const;
-  halocline::RunOptions run_options(halocline::Cancellation& cancellation) const;
+  halocline::RunOptions run_options(halocline::Cancellation& cancellation);
   void run_verb(halocline::Cancellation& cancellation);
   const nlohmann::json& finished() const;
 
@@ -55,6 +55,7 @@ struct halocline_job {
   std::map<std::string, Array<float>> outputs_;
   halocline_progress progress_ = nullptr;
   void* user_ = nullptr;
+  std::atomic<bool> asked_{false};  // by the callback, for the run to end
   std::optional<nlohmann::json> results_;
   std::string results_text_;
   std::mutex mutex_;                                 // of the next
