@@ -206,6 +206,28 @@ static void too_little_memory_is_told(void) {
   free_scan(&s);
 }
 
+static void two_devices_give_the_same_bits(void) {
+  scan s = make_scan();
+  float *by_one = values_of(&s.volume_grid), *by_two = values_of(&s.volume_grid);
+  halocline_context_options options = HALOCLINE_CONTEXT_OPTIONS_INIT;
+  halocline_denoise_options denoise = HALOCLINE_DENOISE_OPTIONS_INIT;
+  halocline_context* split = NULL;
+  int32_t count = 0;
+  denoise.alpha = 100;
+  denoise.iterations = 60;
+  options.device = "cpu";
+  options.sub_devices = 2;
+  CHECK_OK(halocline_context_new(&options, &split));
+  CHECK_OK(halocline_context_device_count(split, &count));
+  CHECK(count == 2);
+  CHECK_OK(halocline_denoise(s.context, &s.volume_grid, s.volume, by_one, &denoise, NULL));
+  CHECK_OK(halocline_denoise(split, &s.volume_grid, s.volume, by_two, &denoise, NULL));
+  check_same(by_one, by_two, &s.volume_grid, "by two devices");
+  halocline_context_free(split);
+  free(by_one), free(by_two);
+  free_scan(&s);
+}
+
 /* Structs as an older header had them: with fewer members. */
 typedef struct old_options {
   size_t struct_size;
@@ -298,6 +320,7 @@ static const test tests[] = {{"a_callback_cancels", a_callback_cancels},
                              {"one_of_two_jobs_is_cancelled", one_of_two_jobs_is_cancelled},
                              {"wrong_arguments_are_named", wrong_arguments_are_named},
                              {"too_little_memory_is_told", too_little_memory_is_told},
+                             {"two_devices_give_the_same_bits", two_devices_give_the_same_bits},
                              {"structs_of_older_programs_work", structs_of_older_programs_work},
                              {"warnings_go_to_the_callback", warnings_go_to_the_callback},
                              {"geometries_keep_their_numbers", geometries_keep_their_numbers}};
