@@ -1,7 +1,6 @@
 #include "host/captured_stderr.hpp"
 
 #include <fcntl.h>
-#include <spdlog/spdlog.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,6 +14,8 @@
 #include <sstream>
 #include <string>
 #include <utility>
+
+#include "host/log.hpp"
 
 namespace halocline {
 namespace {
@@ -127,7 +128,8 @@ void end(Capture& c) {
 // What has come since the last time, if anybody wants to know.
 std::string untold(Capture& c) {
   struct stat status {};
-  if (c.terminal == closed || ::fstat(c.kept, &status) != 0 || !spdlog::should_log(spdlog::level::debug)) return {};
+  if (c.terminal == closed || ::fstat(c.kept, &status) != 0 || !library_log()->should_log(spdlog::level::debug))
+    return {};
   constexpr off_t most = off_t{1} << 20;
   std::string text(static_cast<std::size_t>(std::clamp<off_t>(status.st_size - c.told, 0, most)), '\0');
   const ssize_t got = ::pread(c.kept, text.data(), text.size(), c.told);
@@ -160,7 +162,7 @@ CapturedStderr::~CapturedStderr() {
   }
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);)
-    if (!line.empty()) spdlog::debug("{}: {}", library_, line);
+    if (!line.empty()) library_log()->debug("{}: {}", library_, line);
 }
 
 void write_stderr(std::string_view text) {

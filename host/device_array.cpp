@@ -1,7 +1,6 @@
 #include "host/device_array.hpp"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <cstring>
@@ -10,6 +9,7 @@
 #include <utility>
 
 #include "host/error.hpp"
+#include "host/log.hpp"
 #include "host/thread_pool.hpp"
 
 namespace halocline {
@@ -235,7 +235,7 @@ void with_room(std::span<DistributedArray* const> arrays, const std::function<vo
       array->spill();
       spilled = true;
     }
-    if (spilled) spdlog::info("{}; volumes that stayed on devices go to host memory", error.what());
+    if (spilled) library_log()->info("{}; volumes that stayed on devices go to host memory", error.what());
     return spilled;
   };
   try {

@@ -1,7 +1,6 @@
 #include "host/fft_library.hpp"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +11,7 @@
 #include "host/error.hpp"
 #include "host/fft_plan.hpp"
 #include "host/interrupt.hpp"
+#include "host/log.hpp"
 #include "host/trial_values.hpp"
 
 namespace halocline {
@@ -105,7 +105,7 @@ FftLibrary find_library(const Device& device) {
     return stored->front() == 'v' ? FftLibrary::vkfft : FftLibrary::clfft;
   const std::string fault = fft_fault(device, FftLibrary::clfft);
   if (!fault.empty()) {
-    spdlog::debug("{}: VkFFT transforms, for clFFT does not work here: {}", state.info.name, fault);
+    library_log()->debug("{}: VkFFT transforms, for clFFT does not work here: {}", state.info.name, fault);
     if (const std::string other = fft_fault(device, FftLibrary::vkfft); !other.empty())
       throw ClError(fmt::format("neither clFFT ({}) nor VkFFT ({}) transforms rightly on {} with the driver {}; choose "
                                 "another `device`, or try another driver",

@@ -1,6 +1,5 @@
 // Finding and opening devices.
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -10,6 +9,7 @@
 #include "host/captured_stderr.hpp"
 #include "host/driver_environment.hpp"
 #include "host/error.hpp"
+#include "host/log.hpp"
 #include "host/opencl.hpp"
 #include "host/select_devices.hpp"
 
@@ -139,7 +139,7 @@ std::vector<Device> open_all(const std::vector<Found>& wanted, std::size_t memor
       result.push_back(open_device(each.info, each.device, memory));
     } catch (const ClError& error) {
       if (result.empty() && &each == &wanted.back()) throw;
-      spdlog::warn("{}; it is left out", error.what());
+      library_log()->warn("{}; it is left out", error.what());
     }
   }
   return result;
@@ -156,7 +156,7 @@ std::vector<int> usable(const std::vector<DeviceInfo>& devices, const std::vecto
     }
     const std::string text = fmt::format("{} cannot be used: {}", devices[index].name, reason);
     if (result.empty() && index == chosen.back()) throw InputError(text + "; choose another `device`");
-    spdlog::warn("{}; it is left out", text);
+    library_log()->warn("{}; it is left out", text);
   }
   return result;
 }
@@ -179,7 +179,7 @@ std::vector<Device> open_devices(const DeviceSelection& selection) {
     if (environment != nullptr) wanted = environment;
   }
   const auto chosen = usable(infos, select_devices(infos, wanted));
-  for (const auto& text : repeated_devices(wanted)) spdlog::warn("{}", text);
+  for (const auto& text : repeated_devices(wanted)) library_log()->warn("{}", text);
 
   std::vector<Found> wanted_devices;
   if (selection.sub_devices < 2) {

@@ -2,7 +2,6 @@
 #include "host/program.hpp"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -11,6 +10,7 @@
 #include "host/captured_stderr.hpp"
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
+#include "host/log.hpp"
 
 namespace halocline {
 namespace {
@@ -70,7 +70,7 @@ std::optional<cl::Program> build_from_cache(DeviceState& state, const std::strin
     program.build(state.device, options.c_str());
     return program;
   } catch (const cl::Error& error) {
-    spdlog::debug("a cached program is built again: {}", cl_error_name(error.err()));
+    library_log()->debug("a cached program is built again: {}", cl_error_name(error.err()));
     return std::nullopt;
   }
 }

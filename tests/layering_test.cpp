@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Each folder includes itself and those before it.
-const std::vector<std::string> layers{"cl", "host", "scheduling", "algorithms", "apps"};
+const std::vector<std::string> layers{"cl", "host", "scheduling", "algorithms", "capi", "apps"};
 
 // And each room of a layer; files in the layer's own folder include all of its rooms.
 const std::map<std::string, std::vector<std::string>> rooms{
@@ -43,7 +43,7 @@ std::vector<Source> read_tree() {
   std::vector<Source> result;
   const fs::path root = HALOCLINE_SOURCE_DIR;
   for (const char* folder :
-       {"cl", "host", "scheduling", "algorithms", "apps", "tests", "benchmarks", "cmake", "scripts"}) {
+       {"cl", "host", "scheduling", "algorithms", "capi", "apps", "tests", "benchmarks", "cmake", "scripts"}) {
     if (!fs::exists(root / folder)) continue;
     for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
       if (!entry.is_regular_file()) continue;

@@ -1,7 +1,6 @@
 #include "algorithms/fdk/fdk.hpp"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <memory>
 #include <stdexcept>
@@ -10,6 +9,7 @@
 #include "algorithms/projectors/projector_variants.hpp"
 #include "algorithms/validation/check_input.hpp"
 #include "host/error.hpp"
+#include "host/log.hpp"
 #include "scheduling/execution/device_selection.hpp"
 #include "scheduling/profiling/rates.hpp"
 
@@ -89,8 +89,8 @@ RunResult fdk_of(const ArraySource& raw, const Grid& stack, const Geometry& geom
     require_variant(parameters.half_texels ? half_texture_variant() : texture_variant(), devices,
                     parameters.half_texels ? "`half_texels`" : "`hardware_interpolation`");
   if (parameters.tell && !parameters.variance) {  // which follows the reconstruction
-    for (const auto& note : check_fdk_views(geometry, grid)) spdlog::warn("{}", note);
-    for (const auto& note : notes) spdlog::warn("{}", note);
+    for (const auto& note : check_fdk_views(geometry, grid)) library_log()->warn("{}", note);
+    for (const auto& note : notes) library_log()->warn("{}", note);
   }
   const auto program_for = [&](const std::vector<Device>& used) {
     const auto method =

@@ -314,23 +314,42 @@ std::shared_ptr<const Backprojection> unfiltered(const Geometry& geometry, const
 
 }  // namespace
 
+namespace {
+
+// Output: a VolumeSink, or the grid of RunResult::output.
+template <class Output>
+RunResult backproject_to(const VolumeSource& projections, const Geometry& geometry, Output& output, const Grid& grid,
+                         const BackprojectionParameters& parameters, const std::vector<Device>& devices,
+                         const RunOptions& options) {
+  const Grid& stack = projections.grid();
+  check_projections(stack, "the projections", geometry, "the geometry");
+  check_grid(grid, "the volume");
+  if (parameters.hardware_interpolation)
+    require_variant(parameters.half_texels ? half_texture_variant() : texture_variant(), devices,
+                    parameters.half_texels ? "`half_texels`" : "`hardware_interpolation`");
+  const auto program_for = [&](const std::vector<Device>& used) {
+    const auto method = unfiltered(geometry, stack, grid, parameters, checked_budgets(used));
+    for (const Device& device : used) method->check_device(device.info());
+    return program_of(method);
+  };
+  return run_on_selection(program_for, {{"raw", &projections}}, output, devices, options);
+}
+
+}  // namespace
+
 RunResult backproject(const Volume& projections, const Geometry& geometry, const Grid& grid,
                       const BackprojectionParameters& parameters, const std::vector<Device>& devices,
                       const RunOptions& options) {
   check_devices(devices);
   check_volume(projections, "the projections");
-  check_projections(projections.grid, "the projections", geometry, "the geometry");
-  check_grid(grid, "the volume");
-  if (parameters.hardware_interpolation)
-    require_variant(parameters.half_texels ? half_texture_variant() : texture_variant(), devices,
-                    parameters.half_texels ? "`half_texels`" : "`hardware_interpolation`");
-  const MemorySource source(projections);
-  const auto program_for = [&](const std::vector<Device>& used) {
-    const auto method = unfiltered(geometry, projections.grid, grid, parameters, checked_budgets(used));
-    for (const Device& device : used) method->check_device(device.info());
-    return program_of(method);
-  };
-  return run_on_selection(program_for, {{"raw", &source}}, grid, devices, options);
+  return backproject_to(MemorySource(projections), geometry, grid, grid, parameters, devices, options);
+}
+
+RunResult backproject_into(const VolumeSource& projections, const Geometry& geometry, VolumeSink& volume,
+                           const BackprojectionParameters& parameters, const std::vector<Device>& devices,
+                           const RunOptions& options) {
+  check_devices(devices);
+  return backproject_to(projections, geometry, volume, volume.grid(), parameters, devices, options);
 }
 
 Plan plan_backproject(const Geometry& geometry, const Grid& projections, const Grid& grid,

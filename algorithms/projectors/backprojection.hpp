@@ -12,6 +12,7 @@
 #include "algorithms/geometry/geometry.hpp"
 #include "algorithms/projectors/backprojection_method.hpp"
 #include "algorithms/projectors/local_tile.hpp"
+#include "host/volume_source.hpp"
 #include "scheduling/execution/run.hpp"
 
 namespace halocline {
@@ -111,6 +112,10 @@ class Backprojection : public BackprojectionMethod {
 RunResult backproject(const Volume& projections, const Geometry& geometry, const Grid& grid,
                       const BackprojectionParameters& parameters, const std::vector<Device>& devices,
                       const RunOptions& options = {});
+/// The same from and to wherever the voxels lie; RunResult::output stays empty. Values are not looked at.
+RunResult backproject_into(const VolumeSource& projections, const Geometry& geometry, VolumeSink& volume,
+                           const BackprojectionParameters& parameters, const std::vector<Device>& devices,
+                           const RunOptions& options = {});
 
 /// What that would do.
 Plan plan_backproject(const Geometry& geometry, const Grid& projections, const Grid& grid,

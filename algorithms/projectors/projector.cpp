@@ -75,27 +75,46 @@ void check_projection_grids(const Geometry& geometry, const Grid& volume, const 
         "their rows; resample the projections along u and v");
 }
 
+namespace {
+
+// Output: a VolumeSink, or the grid of RunResult::output.
+template <class Output>
+RunResult project_to(const VolumeSource& volume, const Geometry& geometry, Output& output, const Grid& projections,
+                     const ProjectionParameters& parameters, const std::vector<Device>& devices,
+                     const RunOptions& options) {
+  const Grid& grid = volume.grid();
+  check_projection_grids(geometry, grid, projections);
+  if (parameters.hardware_interpolation)
+    require_variant(texture_projection_variant(), devices, "`hardware_interpolation`");
+  const auto program_for = [&](const std::vector<Device>& used) {
+    const auto models = device_models(used);
+    ProjectionParameters taken = for_devices(parameters, models, geometry, grid, projections);
+    if (taken.slices_innermost && !parameters.slices_innermost)
+      taken.slices_innermost = variant_works(slice_projection_variant(), used, "the volume as it lies serves");
+    if (has_images_that_pay(geometry, grid, projections, taken, models, options.plan))
+      taken.images = variant_works(siddon_image_variant(), used, "buffers serve");
+    auto method = std::make_shared<RayProjection>(geometry, grid, projections, taken);
+    for (const Device& device : used) method->check_device(device.info());
+    return program_of(std::move(method));
+  };
+  return run_on_selection(program_for, {{"volume", &volume}}, output, devices, options);
+}
+
+}  // namespace
+
 RunResult project(const Volume& volume, const Geometry& geometry, const Grid& projections,
                   const ProjectionParameters& parameters, const std::vector<Device>& devices,
                   const RunOptions& options) {
   check_devices(devices);
   check_volume(volume, "the volume");
-  check_projection_grids(geometry, volume.grid, projections);
-  if (parameters.hardware_interpolation)
-    require_variant(texture_projection_variant(), devices, "`hardware_interpolation`");
-  const MemorySource source(volume);
-  const auto program_for = [&](const std::vector<Device>& used) {
-    const auto models = device_models(used);
-    ProjectionParameters taken = for_devices(parameters, models, geometry, volume.grid, projections);
-    if (taken.slices_innermost && !parameters.slices_innermost)
-      taken.slices_innermost = variant_works(slice_projection_variant(), used, "the volume as it lies serves");
-    if (has_images_that_pay(geometry, volume.grid, projections, taken, models, options.plan))
-      taken.images = variant_works(siddon_image_variant(), used, "buffers serve");
-    auto method = std::make_shared<RayProjection>(geometry, volume.grid, projections, taken);
-    for (const Device& device : used) method->check_device(device.info());
-    return program_of(std::move(method));
-  };
-  return run_on_selection(program_for, {{"volume", &source}}, projections, devices, options);
+  return project_to(MemorySource(volume), geometry, projections, projections, parameters, devices, options);
+}
+
+RunResult project_into(const VolumeSource& volume, const Geometry& geometry, VolumeSink& projections,
+                       const ProjectionParameters& parameters, const std::vector<Device>& devices,
+                       const RunOptions& options) {
+  check_devices(devices);
+  return project_to(volume, geometry, projections, projections.grid(), parameters, devices, options);
 }
 
 RunResult project(const Volume& volume, const Geometry& geometry, const Grid& projections,
@@ -103,23 +122,38 @@ RunResult project(const Volume& volume, const Geometry& geometry, const Grid& pr
   return project(volume, geometry, projections, ProjectionParameters{}, devices, options);
 }
 
-RunResult backproject(const Volume& projections, const Geometry& geometry, const Grid& volume, Projector projector,
-                      const std::vector<Device>& devices, const RunOptions& options) {
-  check_devices(devices);
-  check_volume(projections, "the projections");
-  check_projection_grids(geometry, volume, projections.grid);
-  const MemorySource source(projections);
+namespace {
+
+template <class Output>
+RunResult backproject_to(const VolumeSource& projections, const Geometry& geometry, Output& output, const Grid& volume,
+                         Projector projector, const std::vector<Device>& devices, const RunOptions& options) {
+  const Grid& stack = projections.grid();
+  check_projection_grids(geometry, volume, stack);
   const auto program_for = [&](const std::vector<Device>& used) {
-    if (const auto slices = faster_in_slices(geometry, projections.grid, volume, projector, device_models(used));
+    if (const auto slices = faster_in_slices(geometry, stack, volume, projector, device_models(used));
         slices != nullptr && variant_works(slice_adjoint_variant(), used, "stacks of voxels serve"))
       return program_of(slices);
     const auto models = device_models(used);
     const AdjointBrick* brick = faster_brick(models);
     if (brick != nullptr && !variant_works(brick_variant(*brick), used, "stacks serve")) brick = nullptr;
-    return program_of(
-        std::make_shared<RayBackprojection>(geometry, projections.grid, volume, projector, !all_cpu(models), brick));
+    return program_of(std::make_shared<RayBackprojection>(geometry, stack, volume, projector, !all_cpu(models), brick));
   };
-  return run_on_selection(program_for, {{"raw", &source}}, volume, devices, options);
+  return run_on_selection(program_for, {{"raw", &projections}}, output, devices, options);
+}
+
+}  // namespace
+
+RunResult backproject(const Volume& projections, const Geometry& geometry, const Grid& volume, Projector projector,
+                      const std::vector<Device>& devices, const RunOptions& options) {
+  check_devices(devices);
+  check_volume(projections, "the projections");
+  return backproject_to(MemorySource(projections), geometry, volume, volume, projector, devices, options);
+}
+
+RunResult backproject_into(const VolumeSource& projections, const Geometry& geometry, VolumeSink& volume,
+                           Projector projector, const std::vector<Device>& devices, const RunOptions& options) {
+  check_devices(devices);
+  return backproject_to(projections, geometry, volume, volume.grid(), projector, devices, options);
 }
 
 Plan plan_project(const Geometry& geometry, const Grid& volume, const Grid& projections,

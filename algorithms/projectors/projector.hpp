@@ -10,6 +10,7 @@
 #include "algorithms/projectors/backprojection_method.hpp"
 #include "algorithms/projectors/rays.hpp"
 #include "algorithms/projectors/slice_rows.hpp"
+#include "host/volume_source.hpp"
 #include "scheduling/execution/run.hpp"
 
 namespace halocline {
@@ -142,9 +143,16 @@ RunResult project(const Volume& volume, const Geometry& geometry, const Grid& pr
 RunResult project(const Volume& volume, const Geometry& geometry, const Grid& projections,
                   const std::vector<Device>& devices, const RunOptions& options = {});
 
+/// The same from and to wherever the voxels lie; RunResult::output stays empty. Values are not looked at.
+RunResult project_into(const VolumeSource& volume, const Geometry& geometry, VolumeSink& projections,
+                       const ProjectionParameters& parameters, const std::vector<Device>& devices,
+                       const RunOptions& options = {});
+
 /// The adjoint of project() with the same projector, on the stack `projections`. Throws as project() does.
 RunResult backproject(const Volume& projections, const Geometry& geometry, const Grid& volume, Projector projector,
                       const std::vector<Device>& devices, const RunOptions& options = {});
+RunResult backproject_into(const VolumeSource& projections, const Geometry& geometry, VolumeSink& volume,
+                           Projector projector, const std::vector<Device>& devices, const RunOptions& options = {});
 
 /// What they would do.
 Plan plan_project(const Geometry& geometry, const Grid& volume, const Grid& projections,

@@ -1,7 +1,5 @@
 #include "algorithms/tuning/form_trial.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -9,6 +7,7 @@
 #include "algorithms/tuning/denoise_loop.hpp"
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
+#include "host/log.hpp"
 #include "host/work_groups.hpp"
 
 namespace halocline {
@@ -67,7 +66,7 @@ std::vector<FormTrial> form_trials(const std::vector<Device>& devices, bool weig
   for (const FusedForm& form : candidates) {
     double slowest = 0;
     for (const auto& device : devices) slowest = std::max(slowest, seconds_with(device, form, weighted, size));
-    spdlog::debug("trial of {} iterations a pass (0: in place): {:.3g} ms", form.stages, 1e3 * slowest);
+    library_log()->debug("trial of {} iterations a pass (0: in place): {:.3g} ms", form.stages, 1e3 * slowest);
     if (std::isfinite(slowest)) trials.push_back({form, slowest});
   }
   return trials;

@@ -1,7 +1,6 @@
 #include "algorithms/validation/variant_check.hpp"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +11,7 @@
 #include <set>
 
 #include "host/error.hpp"
+#include "host/log.hpp"
 #include "host/program_cache.hpp"
 #include "host/trial_values.hpp"
 #include "host/work_groups.hpp"
@@ -76,7 +76,7 @@ void warn_once(const std::string& text) {
   static std::mutex mutex;
   static std::set<std::string> told;
   const std::lock_guard lock(mutex);
-  if (told.insert(text).second) spdlog::warn("{}", text);
+  if (told.insert(text).second) library_log()->warn("{}", text);
 }
 
 }  // namespace

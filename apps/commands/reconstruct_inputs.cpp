@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "algorithms/checks/suspicious_projections.hpp"
-#include "algorithms/fdk/fdk.hpp"
+#include "algorithms/solvers/fdk_start.hpp"
 #include "algorithms/solvers/ray_weights.hpp"
 #include "apps/commands/visibility.hpp"
 #include "apps/job/report.hpp"
@@ -90,19 +90,12 @@ Volume weights_by_photons(const ReconstructCommand& command, const ReconstructWo
                            std::sqrt(pixels) * command.electronic);
 }
 
-// Nothing where the scan is not one for FDK: then the method begins by itself.
-std::optional<Volume> fdk_start(Job& job, const ReconstructWork& work, const Volume& projections, bool any_arc) {
-  try {
-    FdkParameters parameters;
-    parameters.tell = false;
-    parameters.redundancy.allow_incomplete_arc = any_arc;
-    check_fdk(work.geometry, work.stack, work.grid, "the projections", "the geometry", parameters.redundancy);
-    return job.timed("fdk",
-                     [&] { return fdk(projections, work.geometry, work.grid, parameters, job.devices()).output; });
-  } catch (const InputError& error) {
-    spdlog::warn("the iterations begin with a constant image, not with that of fdk, which would say: {}", error.what());
-    return std::nullopt;
-  }
+std::optional<Volume> fdk_start(Job& job, const ReconstructWork& work, const Volume& projections,
+                                const ReconstructionParameters& parameters) {
+  FdkStart start = job.timed(
+      "fdk", [&] { return fdk_start(MemorySource(projections), work.geometry, work.grid, parameters, job.devices()); });
+  if (!start.image) spdlog::warn("{}", start.why_not);
+  return std::move(start.image);
 }
 
 }  // namespace
@@ -149,7 +142,7 @@ ReconstructVolumes::ReconstructVolumes(Job& job, const ReconstructCommand& comma
     weights_ = weights_by_photons(command, work, projections_, scan.calibration);
   const std::string start = command.start();
   if (start == "fdk")
-    start_ = fdk_start(job, work, projections_, solver_method(command.parameters.method).fdk);
+    start_ = fdk_start(job, work, projections_, command.parameters);
   else if (is_file(start))
     start_ = job.read(start);
   if (!command.penalty.reference.empty()) reference_ = job.read(command.penalty.reference);

@@ -6,15 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/geometry/geometry_text.hpp"
+#include "algorithms/geometry/scan_file.hpp"
 
 namespace CLI {
 class App;
 }
 
 namespace halocline {
-
-enum class GeometryFormat { rtk, astra, matrices, xtekct, pca, dxchange };
 
 /// "rtk", "astra", "matrices", "xtekct", "pca", "dxchange".
 const std::vector<std::string>& geometry_format_names();
@@ -32,10 +30,6 @@ class MemoryGeometries {
  private:
   const std::map<std::string, ScanFile>* before_;
 };
-
-/// By extension, else by content; nothing for rows of numbers that do not say what they are. Throws InputError for a
-/// file that cannot be read.
-std::optional<GeometryFormat> guess_format(const std::string& path);
 
 /// What --geometry takes, for the options' descriptions.
 extern const char* const geometry_file_help;

@@ -2,11 +2,12 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <iterator>
 #include <string>
+
+#include "host/log.hpp"
 
 namespace halocline {
 
@@ -28,8 +29,8 @@ bool exclude_failed(const std::vector<Device>& devices, const DeviceError& error
     if (is_it(device)) device.exclude();
   const std::string text = error.what();
   const std::string goes_on = done.empty() ? "and the work begins anew on" : done + ", and the rest is made by";
-  spdlog::warn("{}; {} is left out, {} {}", text.substr(0, text.find('\n')), error.device(), goes_on,
-               fmt::join(others, " + "));
+  library_log()->warn("{}; {} is left out, {} {}", text.substr(0, text.find('\n')), error.device(), goes_on,
+                      fmt::join(others, " + "));
   return true;
 }
 

@@ -1,9 +1,8 @@
 #include "scheduling/execution/rate_validation.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <chrono>
 
+#include "host/log.hpp"
 #include "scheduling/planning/cost.hpp"
 #include "scheduling/planning/visit_cost.hpp"
 #include "scheduling/profiling/rates.hpp"
@@ -33,7 +32,7 @@ void validate_rates(const RunResult& result, const std::vector<Device>& devices)
   const double predicted = plan_of_completed_work(result).seconds;
   const std::string doubt = rate_deviation(predicted, result.seconds);
   if (doubt.empty()) return;
-  spdlog::debug("the run took {:.3g} s instead of {:.3g} s: rates may be {}", result.seconds, predicted, doubt);
+  library_log()->debug("the run took {:.3g} s instead of {:.3g} s: rates may be {}", result.seconds, predicted, doubt);
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   forget_rates(devices, doubt, std::chrono::duration_cast<std::chrono::seconds>(now).count());
 }

@@ -1,12 +1,11 @@
 #include "scheduling/execution/run_support.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <chrono>
 #include <exception>
 
 #include "host/error.hpp"
+#include "host/log.hpp"
 #include "scheduling/execution/failover.hpp"
 #include "scheduling/profiling/rates.hpp"
 
@@ -83,8 +82,8 @@ RunResult run_replanning(const std::vector<Device>& all_devices, const Attempts&
         if (--tries <= 0 || !plan_smaller(available, plan, device)) return false;
         out_of_memory = std::current_exception();
         const std::string done = attempts.done();
-        spdlog::info("{}; {}planning again with three quarters of the memory", error.what(),
-                     done.empty() ? done : done + ", ");
+        library_log()->info("{}; {}planning again with three quarters of the memory", error.what(),
+                            done.empty() ? done : done + ", ");
         return true;
       };
       try {

@@ -1,10 +1,9 @@
 #include "scheduling/execution/slab_balance.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <algorithm>
 #include <vector>
 
+#include "host/log.hpp"
 #include "scheduling/planning/cost.hpp"
 
 namespace halocline {
@@ -55,7 +54,7 @@ std::optional<Plan> SlabBalance::better(const Plan& plan, int count, int left, b
   constexpr double clearly = 0.95;
   if (then > clearly * now || (now - then) * left < (plan.resident ? move_seconds(plan, *other) : 0))
     return std::nullopt;
-  spdlog::debug("slabs get other borders: an iteration took {:.3g} s, and is to take {:.3g} s", now, then);
+  library_log()->debug("slabs get other borders: an iteration took {:.3g} s, and is to take {:.3g} s", now, then);
   return other;
 }
 

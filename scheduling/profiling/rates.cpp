@@ -1,7 +1,6 @@
 #include "scheduling/profiling/rates.hpp"
 
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "host/error.hpp"
+#include "host/log.hpp"
 #include "host/program_cache.hpp"
 #include "host/thread_pool.hpp"
 #include "host/tuning.hpp"
@@ -100,8 +100,8 @@ DeviceRates measure(const Device& device, bool* small) {
     *small = most < most_bytes && std::max({timed.copy, timed.upload, timed.download}) <= long_enough;
     if (bytes == most / 4096 * 4096 || std::max({timed.copy, timed.upload, timed.download}) > long_enough) break;
   }
-  spdlog::debug("{}: copy {:.3g} GB/s, up {:.3g}, down {:.3g}, latency {:.3g} us", device.info().name,
-                1e-9 * rates.copy, 1e-9 * rates.upload, 1e-9 * rates.download, 1e6 * rates.latency);
+  library_log()->debug("{}: copy {:.3g} GB/s, up {:.3g}, down {:.3g}, latency {:.3g} us", device.info().name,
+                       1e-9 * rates.copy, 1e-9 * rates.upload, 1e-9 * rates.download, 1e6 * rates.latency);
   return rates;
 }
 
@@ -148,7 +148,7 @@ std::optional<DeviceRates> find_or_measure(const Device& device,
       throw;
     } catch (const Error& error) {
       // A tiny budget, or a device with a fault, which the run will meet itself. Another device of the kind may do.
-      spdlog::debug("{}: its rates were not measured: {}", device.info().name, error.what());
+      library_log()->debug("{}: its rates were not measured: {}", device.info().name, error.what());
       return std::nullopt;
     }
   }
@@ -219,7 +219,7 @@ void forget_rates(const std::vector<Device>& devices, const std::string& reason,
     rates->doubted[reason] = now;
     store(key, forgotten_text(rates->doubted));
     known().forgotten.insert(key);
-    spdlog::debug("{}: its rates seem {}, and are measured anew at the next start", device.info().name, reason);
+    library_log()->debug("{}: its rates seem {}, and are measured anew at the next start", device.info().name, reason);
   }
 }
 
@@ -272,7 +272,7 @@ void learn_kernel_rate(const Requirements& requirements, const std::vector<Devic
     } catch (const Interrupted&) {
       throw;
     } catch (const Error& error) {
-      spdlog::debug("{}: the rate of {} was not measured: {}", devices[n].info().name, name, error.what());
+      library_log()->debug("{}: the rate of {} was not measured: {}", devices[n].info().name, name, error.what());
     }
   }
 }

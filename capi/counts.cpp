@@ -1,0 +1,68 @@
+#include "capi/counts.hpp"
+
+#include "algorithms/preprocessing/ring_reduction.hpp"
+#include "host/error.hpp"
+
+namespace halocline::capi {
+namespace {
+
+constexpr const char* projections_name = "the input `projections`";
+
+// What a source gives, without owning it.
+class Borrowed : public VolumeSource {
+ public:
+  explicit Borrowed(const VolumeSource& source) : source_(source) {}
+  const Grid& grid() const override { return source_.grid(); }
+  void read(std::size_t first, std::size_t count, float* to) const override { source_.read(first, count, to); }
+  const float* data() const override { return source_.data(); }
+
+ private:
+  const VolumeSource& source_;
+};
+
+}  // namespace
+
+void CountsSettings::add_to(Settings& settings) {
+  settings.add("counts", [this](const SettingValue& value) { counts_ = value.flag(); });
+  const auto add = [&](const char* name, auto take) {
+    settings.add(name, [this, take](const SettingValue& value) {
+      take(options_, value);
+      any_ = true;
+    });
+  };
+  add("air", [](CountsOptions& options, const SettingValue& value) { options.air = value.four_indices(); });
+  add("floor", [](CountsOptions& options, const SettingValue& value) { options.floor = value.positive(); });
+  add("saturation", [](CountsOptions& options, const SettingValue& value) { options.saturation = value.number(); });
+  add("beam-hardening", [](CountsOptions& options, const SettingValue& value) { options.hardening = value.numbers(); });
+  settings.add("reduce-rings", [this](const SettingValue& value) { options_.ring_width = value.count(); });
+}
+
+std::optional<CountsCalibration> CountsSettings::calibration(const Work& work) const {
+  if (!counts_) {
+    for (const auto& name : inputs())
+      if (any_ || work.input(name) != nullptr)
+        throw InputError(
+            {.what = any_ ? "one of `air`, `floor`, `saturation` and `beam-hardening`" : "the input `" + name + "`",
+             .found = "given for line integrals",
+             .expected = "`counts` = true with it"});
+    return std::nullopt;
+  }
+  const Volume flats = work.copy_of("flats"), darks = work.copy_of("darks"), bad = work.copy_of("bad-pixels");
+  const auto field = [](const Volume& stack, const char* name) {
+    return CountsField{stack.voxels.empty() ? nullptr : &stack, name};
+  };
+  return calibrate_counts(work.required_input("projections"),
+                          {field(flats, "the input `flats`"), field(darks, "the input `darks`"),
+                           field(bad, "the input `bad-pixels`"), projections_name},
+                          options_);
+}
+
+const VolumeSource& CountsSettings::projections(const Work& work, std::unique_ptr<VolumeSource>& keeps) const {
+  const VolumeSource& given = work.required_input("projections");
+  if (counts_ || options_.ring_width == 0) return given;
+  keeps = std::make_unique<RingFreeSource>(std::make_unique<Borrowed>(given),
+                                           ring_offsets(given, options_.ring_width, projections_name));
+  return *keeps;
+}
+
+}  // namespace halocline::capi

@@ -1,0 +1,13 @@
+# The functions that a header declares, one a list entry: "int halocline_f(int a)".
+cmake_policy(VERSION 3.25)
+function(declared_functions header result)
+  file(READ ${header} text)
+  string(REGEX REPLACE "/\\*([^*]|\\*[^/])*\\*/" "" text "${text}")
+  string(REGEX MATCHALL "\nHALOCLINE_API [^;]*" found "${text}")
+  foreach(function ${found})
+    string(REGEX REPLACE "\nHALOCLINE_API | HALOCLINE_NOEXCEPT" "" function "${function}")
+    string(REGEX REPLACE "[ \n]+" " " function "${function}")
+    list(APPEND functions "${function}")
+  endforeach()
+  set(${result} "${functions}" PARENT_SCOPE)
+endfunction()
