@@ -65,15 +65,15 @@ class Call:
         self.text = ""
         self.report: Dict[str, Any] = {}
 
-    def input(self, option: str, value: Any, grid: Optional[Grid] = None) -> None:
-        """An array, an Image or the path of a file."""
-        self.words += [option, self._name_of(option, value, grid)]
+    def input(self, option: str, value: Any, grid: Optional[Grid] = None, keyword: str = "") -> None:
+        """An array, an Image or the path of a file. keyword: what Python calls it, if that is not the option's name."""
+        self.words += [option, self._name_of(option, value, grid, keyword)]
 
-    def _name_of(self, option: str, value: Any, grid: Optional[Grid]) -> str:
-        keyword = option.lstrip("-").replace("-", "_")
+    def _name_of(self, option: str, value: Any, grid: Optional[Grid], keyword: str = "") -> str:
+        keyword = keyword or option.lstrip("-").replace("-", "_")
         if isinstance(value, (str, os.PathLike)):
             return os.fspath(value)
-        name = f"{keyword}{len(self._inputs)}"
+        name = keyword if keyword not in self._inputs else f"{keyword}_{len(self._inputs)}"
         if isinstance(value, Grid):
             self._inputs[name] = (None, value.as_tuple())
             return "mem:" + name

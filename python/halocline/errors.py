@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 
 _FLAG = re.compile(r"(?<![\w'/-])--([a-z][a-z0-9]*(?:-[a-z0-9]+)*)")
+_ARRAY = re.compile(r"'mem:(\w+)'")
 
 
 def in_keywords(text: str) -> str:
     """The text with the command's flags as Python's keywords: ``--device-memory`` becomes ``device_memory=``."""
+    text = _ARRAY.sub(lambda match: match[1] + "=", text.replace("mend the file", "mend it"))
     return _FLAG.sub(lambda match: match[1].replace("-", "_") + "=", text)
 
 

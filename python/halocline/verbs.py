@@ -7,6 +7,7 @@ is ``--nonnegative``, ``weights=array`` is ``--weights``. `halocline help fdk` t
 
 from __future__ import annotations
 
+import json
 import os
 from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
@@ -106,11 +107,11 @@ def _stack(projections: Any, geometry: Any) -> Optional[Grid]:
 
 def _projections(call: Call, projections: Any, geometry: Any) -> None:
     if isinstance(projections, (Image, str, os.PathLike)):
-        call.input("-i", projections)
+        call.input("-i", projections, None, "projections")
     else:
         grid = _stack(projections, geometry)
         values = as_values(projections, "projections")
-        call.input("-i", values.reshape(grid.shape) if grid is not None else values, grid)
+        call.input("-i", values.reshape(grid.shape) if grid is not None else values, grid, "projections")
     call.geometry(geometry)
 
 
@@ -169,7 +170,7 @@ def denoise(volume: Any, grid: Any = None, *, method: str = "pdu", out: Any = No
     """
     call = Call("denoise", "--method", method)
     where = Grid.like(volume, grid) if isinstance(grid, (int, float, list, tuple)) else grid
-    call.input("-i", volume, where)
+    call.input("-i", volume, where, "volume")
     call.output("-o", "out", out)
     if method == "spdu" and not isinstance(options.get("weights"), (Image, str, os.PathLike, type(None))) and where is not None:
         options = {**options, "weights": Image(options["weights"], where)}
@@ -182,7 +183,7 @@ def denoise(volume: Any, grid: Any = None, *, method: str = "pdu", out: Any = No
 def project(volume: Any, geometry: Geometry, grid: Any = None, *, out: Any = None, progress: Progress = None, **options: Any) -> Any:
     """Line integrals (view, row, column) of a volume (k, j, i) on the geometry's detector. Raises as fdk() does."""
     call = Call("project")
-    call.input("-i", volume, _volume_grid(volume, geometry, grid))
+    call.input("-i", volume, _volume_grid(volume, geometry, grid), "volume")
     call.geometry(geometry)
     if isinstance(geometry, Geometry):
         (columns, rows, _), (du, dv, _), (u, v, _), _ = geometry.stack().as_tuple()
@@ -223,18 +224,18 @@ def _volume_grid(volume: Any, geometry: Any, grid: Any) -> Optional[Grid]:
 def counts(raw: Any, flats: Any = None, darks: Any = None, *, progress: Progress = None, **options: Any) -> Any:
     """Line integrals of detector counts (view, row, column). flats, darks: images without object and without beam."""
     call = Call("counts")
-    call.input("-i", raw)
+    call.input("-i", raw, None, "raw")
     if flats is not None:
-        call.input("--flat", flats)
+        call.input("--flat", flats, None, "flats")
     if darks is not None:
-        call.input("--dark", darks)
+        call.input("--dark", darks, None, "darks")
     call.output("-o", "out")
     call.options(options)
     return _finish(call, raw, None, False, progress)
 
 
 class Axis:
-    """What find_axis() found. shift: of the axis from the detector's middle, mm. geometry: corrected for it."""
+    """What find_axis() found. shift: of the axis along u from the geometry's, mm. geometry: corrected for it."""
 
     def __init__(self, shift: float, geometry: Geometry, info: Info) -> None:
         self.shift, self.geometry, self.info = shift, geometry, info
@@ -250,9 +251,9 @@ def find_axis(projections: Any, geometry: Geometry, *, progress: Progress = None
     call.options(options)
     found = call.run(progress)
     info = Info(call, found)
-    shift = float(info.results["shift_mm"] if "shift_mm" in info.results else info.results["shift"])
+    shift = float(info.results[info.results["method"]]["shift_mm"])
     rows = geometry.views.copy()
-    rows[:, 7] += shift
+    rows[:, 7] -= shift
     detector = geometry.core.detector
     moved = Geometry(type(geometry.core).from_views(rows, geometry.core.radius, detector))
     return Axis(shift, moved, info)
@@ -279,12 +280,13 @@ def metrics(volume: Any, truth: Any = None, grid: Any = None, **options: Any) ->
     """Quality of a volume, against the truth where there is one."""
     call = Call("metrics")
     where = None if grid is None else Grid.like(grid)
-    call.input("-i", volume, where)
+    call.input("-i", volume, where, "volume")
     if truth is not None:
         call.input("--reference", truth, where)
+    call.words.append("--json")
     call.options(options)
     call.run()
-    return Metrics(call.report.get("results", {}) or {})
+    return Metrics(json.loads(call.text))
 
 
 def noise_map(projections: Any, geometry: Union[Geometry, Path], grid: Any = None, *, progress: Progress = None, **options: Any) -> Any:
@@ -297,13 +299,10 @@ def noise_map(projections: Any, geometry: Union[Geometry, Path], grid: Any = Non
     return _finish(call, projections, None, False, progress)
 
 
-def phantom(name: str, grid: Any = None, *, geometry: Optional[Geometry] = None, **options: Any) -> Any:
-    """A known object: its voxels as an Image, or with geometry= its exact line integrals."""
-    call = Call("phantom", "--kind", name)
-    if geometry is None:
-        call.grid(grid)
-    else:
-        call.geometry(geometry)
+def phantom(name: str, grid: Grid, **options: Any) -> Any:
+    """The voxels of a known object as an Image: shepp-logan, shepp-logan-hc, blade, two-balls."""
+    call = Call("phantom", "--type", name)
+    call.grid(grid)
     call.output("-o", "out")
     call.options(options)
     return _finish(call, None, None, False, None, True)

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <optional>
 
+#include "apps/command.hpp"
 #include "apps/embedded_command.hpp"
 #include "apps/io/image_file.hpp"
 #include "apps/version.hpp"
@@ -201,6 +202,14 @@ nb::list list_of_devices() {
   return result;
 }
 
+int run_as_command(const std::vector<std::string>& words) {
+  the_command().reset();  // the command opens devices of its own
+  std::vector<const char*> argv;
+  for (const auto& word : words) argv.push_back(word.c_str());
+  const nb::gil_scoped_release released;
+  return run_command(static_cast<int>(argv.size()), argv.data());
+}
+
 }  // namespace
 
 std::vector<Device> devices_of(const std::string& selection, std::size_t device_memory) {
@@ -227,6 +236,7 @@ void add_run(nb::module_& module) {
   module.def("read_image", &read, nb::arg("path"), nb::arg("allow_nonfinite"), nb::arg("log"));
   module.def("write_image", &write, nb::arg("path"), nb::arg("values"), nb::arg("grid"), nb::arg("log"));
   module.def("devices", &list_of_devices);
+  module.def("main", &run_as_command, nb::arg("words"), "The command on a terminal; its exit code.");
   module.def(
       "shut_down", [] { the_command().reset(); }, "Lets devices and kernels go.");
 }

@@ -1,0 +1,58 @@
+"""Geometries from and to other packages."""
+
+import numpy as np
+import pytest
+
+import halocline as hc
+
+
+@pytest.fixture()
+def odd():
+    rows = np.zeros((7, 9))
+    rows[:, 0], rows[:, 1] = 310, 520
+    rows[:, 2] = np.arange(7) * 23.7
+    rows[:, 3], rows[:, 4] = 1.5, -0.7
+    rows[:, 5], rows[:, 6], rows[:, 7], rows[:, 8] = 0.3, -0.2, 4.5, -3.1
+    return hc.Geometry.from_views(rows, (30, 41), (0.9, 0.8))
+
+
+def same_rays(a, b):
+    assert np.allclose(a.matrices / a.matrices[:, 2:3, 3:4], b.matrices / b.matrices[:, 2:3, 3:4], rtol=1e-9, atol=1e-9)
+
+
+def test_xml_is_exact(odd, tmp_path):
+    odd.write(tmp_path / "g.xml")
+    back = hc.Geometry.read(tmp_path / "g.xml")
+    assert np.array_equal(back.views, odd.views) and back.detector_shape == (30, 41)
+
+
+def test_astra_vectors(odd):
+    same_rays(hc.Geometry.from_astra(odd.to_astra()), odd)
+
+
+def test_matrices(odd):
+    pixel = np.array([[1 / 0.8, 0, 20], [0, 1 / 0.9, 14.5], [0, 0, 1]])  # (u, v) mm to (column, row)
+    same_rays(hc.Geometry.from_matrices(pixel @ odd.matrices, (30, 41), (0.9, 0.8)), odd)
+
+
+@pytest.mark.parametrize("kind", ["parallel3d", "cone"])
+def test_astra_circles(kind):
+    angles = np.linspace(0, np.pi, 9)
+    given = {"type": kind, "DetectorRowCount": 8, "DetectorColCount": 12, "DetectorSpacingX": 0.7, "DetectorSpacingY": 0.9,
+             "ProjectionAngles": angles, "DistanceOriginSource": 100.0, "DistanceOriginDetector": 60.0}
+    found = hc.Geometry.from_astra(given)
+    assert found.parallel == (kind == "parallel3d") and found.detector_shape == (8, 12) and len(found) == 9
+    if kind == "cone":
+        assert np.allclose(found.views[:, :2], [100, 160])
+    assert np.allclose(np.diff(np.unwrap(np.radians(found.angles))), np.diff(angles)) or np.allclose(
+        np.diff(np.unwrap(np.radians(found.angles))), -np.diff(angles))
+
+
+def test_angles_in_radians_are_doubted():
+    with pytest.warns(UserWarning, match="degrees"):
+        hc.Geometry.circular(100, 200, np.linspace(0, 6.2, 50), (4, 4), 1)
+
+
+def test_the_default_grid_runs_along_the_axis(odd):
+    grid = hc.Geometry.circular(100, 200, np.arange(0, 360, 10.0), (20, 30), 1).default_grid()
+    assert grid.shape == (20, 30, 30) and grid.direction == (1, 0, 0, 0, 0, 1, 0, 1, 0)

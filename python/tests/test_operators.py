@@ -1,0 +1,89 @@
+"""Projectors as operators, and arrays that stay on devices."""
+
+import numpy as np
+import pytest
+
+import halocline as hc
+from halocline import arrays
+
+
+def test_the_adjoint(geometry, grid):
+    A = hc.Operator(geometry, grid)
+    assert hc.adjoint_error(A) < 1e-6
+    assert A.T.T is A and A.domain_shape == grid.shape and A.range_shape == geometry.shape
+
+
+def test_scipy(geometry, grid, volume, projections):
+    linalg = pytest.importorskip("scipy.sparse.linalg")
+    A = hc.Operator(geometry, grid)
+    assert np.array_equal((A @ volume.ravel()).reshape(A.range_shape), projections)
+    x = linalg.lsqr(A, projections.ravel(), iter_lim=12)[0].reshape(A.domain_shape)
+    assert np.linalg.norm(A(x.astype(np.float32)) - projections) < 0.1 * np.linalg.norm(projections)
+
+
+def test_formulas_are_numpys(geometry, grid, volume, projections):
+    on = hc.Context(geometry, grid)
+    x, y = on.array(volume), on.array(volume[::-1].copy())
+    assert np.array_equal((x + 2 * y).get(), volume + np.float32(2) * volume[::-1])
+    assert np.array_equal((x / (y + 1) - 3).get(), volume / (volume[::-1] + np.float32(1)) - np.float32(3))
+    assert np.array_equal(arrays.maximum(x, y).get(), np.maximum(volume, volume[::-1]))
+    assert np.array_equal(arrays.where(x > y, x, y).get(), np.maximum(volume, volume[::-1]))
+    assert float(arrays.dot(x, y)) == pytest.approx(float(np.vdot(volume.astype(float), volume[::-1].astype(float))), rel=1e-6)
+    named = x + y
+    assert np.array_equal((named * named).get(), (volume + volume[::-1]) ** 2)
+    assert np.array_equal(named.get(), volume + volume[::-1])
+    difference = np.zeros_like(volume)
+    difference[:, :, :-1] = (volume[:, :, 1:] - volume[:, :, :-1]) / np.float32(grid.spacing[2])
+    assert np.allclose(arrays.gradient(x, 0).get(), difference, rtol=1e-6, atol=1e-9)
+    assert np.array_equal(on.operator(x).get(), projections)
+
+
+def test_a_formula_is_one_pass(geometry, grid, volume):
+    on = hc.Context(geometry, grid)
+    x, p = on.array(volume), on.array(volume)
+    on.wait()
+    before = on.passes
+    result = x + 0.5 * p - x * p
+    result.get()
+    assert on.passes == before + 1
+
+
+def cgls(on, b, iterations):
+    A = on.operator
+    x = arrays.zeros(on.volume)
+    r, s = b, A.T(b)
+    p, gamma = s, arrays.dot(s, s)
+    for _ in range(iterations):
+        q = A(p)
+        alpha = gamma / arrays.dot(q, q)
+        x = x + alpha * p
+        r = r - alpha * q
+        s = A.T(r)
+        new = arrays.dot(s, s)
+        p = s + (new / gamma) * p
+        gamma = new
+    return x.get()
+
+
+def test_a_users_solver(geometry, grid, projections):
+    on = hc.Context(geometry, grid)
+    mine = cgls(on, on.array(projections), 5)
+    theirs = hc.reconstruct(projections, geometry, grid, method="cgls", iterations=5)
+    assert np.linalg.norm(mine - theirs) < 1e-3 * np.linalg.norm(theirs)
+
+
+def test_arrays_of_two_spaces(geometry, grid, volume, projections):
+    on = hc.Context(geometry, grid)
+    with pytest.raises(hc.InputError, match="one space"):
+        on.array(volume) + on.array(projections)
+    with pytest.raises(ValueError, match="values="):
+        on.array(volume[1:])
+
+
+def test_autograd(geometry, grid, volume, projections):
+    torch = pytest.importorskip("torch")
+    A = hc.Operator(geometry, grid)
+    x = torch.from_numpy(volume).requires_grad_()
+    loss = ((hc.to_autograd(A)(x) - torch.from_numpy(projections * 0.5)) ** 2).sum() / 2
+    loss.backward()
+    assert np.allclose(x.grad.numpy(), A.T(projections * np.float32(0.5)), rtol=1e-4, atol=1e-4)

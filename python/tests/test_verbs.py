@@ -1,0 +1,230 @@
+"""The verbs: what the command gives, bit for bit, from arrays of any kind."""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+import halocline as hc
+
+warnings.simplefilter("ignore", hc.HaloclineWarning)
+
+
+@pytest.fixture()
+def files(tmp_path, volume, projections, geometry, grid):
+    placed = hc.Grid(grid.shape, grid.spacing, grid.origin, (1, 0, 0, 0, 0, 1, 0, 1, 0))
+    hc.write(tmp_path / "x.mha", hc.Image(volume, placed))
+    hc.write(tmp_path / "p.mha", hc.Image(projections, geometry.stack()))
+    geometry.write(tmp_path / "g.xml")
+    return tmp_path
+
+
+GRID = ["--size", "30,28,25", "--spacing", "1.4,1.5,1.6"]
+
+
+def test_projections_are_the_commands(command, files, projections):
+    command("project", "-i", files / "x.mha", "-g", files / "g.xml", "--detector", "52,40", "--pixel", "1.8,2", "-o", files / "q.mha")
+    assert np.array_equal(hc.read(files / "q.mha").array, projections)
+
+
+@pytest.mark.parametrize("verb, words, call", [
+    ("fdk", [], lambda p, g, v: hc.fdk(p, g, v)),
+    ("fdk", ["--window", "hann"], lambda p, g, v: hc.fdk(p, g, v, window="hann")),
+    ("backproject", [], lambda p, g, v: hc.backproject(p, g, v)),
+    ("reconstruct", ["--method", "cgls", "--iterations", "6"], lambda p, g, v: hc.reconstruct(p, g, v, method="cgls", iterations=6)),
+    ("reconstruct", ["--method", "spdhg", "--lambda", "0.01", "--iterations", "4", "--nonnegative"],
+     lambda p, g, v: hc.reconstruct(p, g, v, iterations=4, nonnegative=True, **{"lambda": 0.01})),
+])
+def test_reconstructions_are_the_commands(command, files, projections, geometry, grid, verb, words, call):
+    command(verb, "-i", files / "p.mha", "-g", files / "g.xml", *GRID, *words, "-o", files / "r.mha")
+    assert np.array_equal(hc.read(files / "r.mha").array, call(projections, geometry, grid))
+
+
+@pytest.mark.parametrize("method, options", [
+    ("pdu", {"alpha": 300.0, "iterations": 40}), ("tvgd", {"step": 1e-4, "iterations": 10}), ("median", {"radius": 1}),
+    ("gaussian", {"sigma": 1.5}),
+])
+def test_denoising_is_the_commands(command, files, volume, method, options):
+    noisy = volume + np.random.default_rng(1).normal(0, 0.002, volume.shape).astype(np.float32)
+    hc.write(files / "n.mha", hc.Image(noisy, hc.Grid(noisy.shape, (1.6, 1.5, 1.4))))
+    words = [word for name, value in options.items() for word in ("--" + name.replace("_", "-"), value)]
+    command("denoise", "-i", files / "n.mha", "--method", method, *words, "-o", files / "u.mha")
+    found = hc.denoise(noisy, (1.6, 1.5, 1.4), method=method, **options)
+    assert np.array_equal(hc.read(files / "u.mha").array, found)
+
+
+def test_counts_are_the_commands(command, files):
+    random = np.random.default_rng(2)
+    raw = random.poisson(800, (12, 6, 20)).astype(np.uint16)
+    flats, darks = random.poisson(1000, (3, 6, 20)).astype(np.uint16), random.poisson(20, (2, 6, 20)).astype(np.uint16)
+    for name, image in (("raw", raw), ("flats", flats), ("darks", darks)):
+        hc.write(files / (name + ".mha"), image)
+    command("counts", "-i", files / "raw.mha", "--flat", files / "flats.mha", "--dark", files / "darks.mha", "-o", files / "y.mha")
+    assert np.array_equal(hc.read(files / "y.mha").array, hc.counts(raw, flats, darks))
+
+
+def test_arrays_of_other_types_and_orders(volume):
+    expected = hc.denoise(volume, alpha=300.0, iterations=5, gap=0)
+    for other in (volume.astype(np.float64), np.asfortranarray(volume), volume.astype(">f4"), volume[::1].copy()):
+        assert np.array_equal(hc.denoise(other, alpha=300.0, iterations=5, gap=0), expected)
+    read_only = volume.copy()
+    read_only.flags.writeable = False
+    assert np.array_equal(hc.denoise(read_only, alpha=300.0, iterations=5, gap=0), expected)
+    out = np.empty_like(volume)
+    assert hc.denoise(volume, alpha=300.0, iterations=5, gap=0, out=out) is out
+    assert np.array_equal(out, expected)
+    assert hc.denoise(volume[3], alpha=300.0, iterations=5, gap=0).shape == volume.shape[1:]
+
+
+def test_info_and_outputs(projections, geometry, grid):
+    f, info = hc.fdk(projections, geometry, grid, variance_out=True, photons_per_count=1e5, return_info=True) \
+        if False else hc.reconstruct(projections, geometry, grid, iterations=10, gap_map=True, return_info=True, **{"lambda": 0.01})
+    assert info.outputs["gap_map"].shape == grid.shape and np.isfinite(info.outputs["gap_map"].array).all()
+    assert 0 < info.relative_gap < 1 and info.history["relative_gap"][-1] == pytest.approx(info.relative_gap)
+    with pytest.raises(AttributeError, match="relative_gap"):
+        info.no_such_result
+
+
+def test_halves_choose_the_strength(projections, geometry, grid):
+    noisy = projections + np.random.default_rng(3).normal(0, 0.02, projections.shape).astype(np.float32)
+    a, b = hc.fdk_halves(noisy, geometry, grid)
+    f = hc.fdk(noisy, geometry, grid)
+    assert np.abs((a + b) / 2 - f).max() < 0.2 * np.abs(f).max()
+    u, info = hc.denoise(f, grid, halves=(a, b), return_info=True)
+    assert info.alpha > 0 and np.std(u) < np.std(f)
+
+
+def test_the_axis_is_found(projections, geometry, grid):
+    rows = geometry.views.copy()
+    rows[:, 7] += 3.6  # the axis then falls two columns aside
+    wrong = hc.Geometry.from_views(rows, (40, 52), (2.0, 1.8))
+    axis = hc.find_axis(projections, wrong, method="correlation")
+    assert axis.shift == pytest.approx(3.6, abs=0.5)
+    assert np.abs(axis.geometry.views[:, 7]).max() < 0.5
+
+
+def test_metrics(volume):
+    found = hc.metrics(volume + np.float32(0.001), volume)
+    assert found.rmse == pytest.approx(0.001, rel=1e-3)
+    with pytest.raises(AttributeError, match="rmse"):
+        found.nothing
+
+
+def test_run_takes_whole_command_lines(volume):
+    found = hc.run("denoise -i mem:f --method pdu --alpha 300 --iterations 5 --gap 0 -o mem:u", f=volume)
+    assert np.array_equal(found["u"].array, hc.denoise(volume, alpha=300, iterations=5, gap=0))
+
+
+def test_output_to_a_file(tmp_path, volume):
+    assert hc.denoise(volume, alpha=300.0, iterations=5, gap=0, out=tmp_path / "u.mha") is None
+    assert np.array_equal(hc.read(tmp_path / "u.mha").array, hc.denoise(volume, alpha=300.0, iterations=5, gap=0))
+
+
+@pytest.mark.parametrize("call, kind, words", [
+    (lambda v: hc.denoise(v, aplha=3), ValueError, "alpha="),
+    (lambda v: hc.denoise(v, alpha="three"), ValueError, "alpha="),
+    (lambda v: hc.denoise(v * np.nan, alpha=3), ValueError, "volume="),
+    (lambda v: hc.denoise(v, alpha=3, device="nosuch"), ValueError, "nosuch"),
+    (lambda v: hc.denoise(v, alpha=3, device_memory="10K"), MemoryError, "device_memory="),
+    (lambda v: hc.denoise(v, method="magic"), ValueError, "magic"),
+    (lambda v: hc.denoise(np.array(["a"]), alpha=3), TypeError, "numbers"),
+    (lambda v: hc.denoise(v[0, 0], alpha=3), ValueError, "axes"),
+    (lambda v: hc.denoise(v, alpha=3, out="/nowhere/u.mha"), (ValueError, OSError), "/nowhere"),
+    (lambda v: hc.denoise(v, alpha=3, out=np.empty(3)), TypeError, "out="),
+    (lambda v: hc.read("/nowhere.mha"), ValueError, "/nowhere.mha"),
+    (lambda v: hc.Geometry.circular(600, 300, [0, 1], (4, 4), 1), ValueError, "300"),
+    (lambda v: hc.Grid((1, 2), 1), ValueError, "shape="),
+])
+def test_errors(volume, call, kind, words):
+    with pytest.raises(kind, match=words):
+        call(volume)
+
+
+def test_projections_of_another_shape(projections, geometry, grid):
+    with pytest.raises(hc.InputError, match="projections="):
+        hc.fdk(projections[:-1], geometry, grid)
+
+
+def test_progress_and_cancellation(volume):
+    told = []
+    hc.denoise(volume, alpha=300.0, iterations=3000, gap=0, progress=told.append)
+    assert told and told[-1].done <= told[-1].total
+
+    def stop(state):
+        raise ZeroDivisionError("enough")
+
+    start = time.time()
+    with pytest.raises(ZeroDivisionError, match="enough"):
+        hc.denoise(volume, alpha=300.0, iterations=100000, gap=0, progress=stop)
+    assert time.time() - start < 20
+
+
+def test_two_threads(volume):
+    expected = hc.denoise(volume, alpha=300.0, iterations=60, gap=0)
+    results, errors = [], []
+
+    def work():
+        results.append(hc.denoise(volume, alpha=300.0, iterations=60, gap=0))
+
+    def cancelled():
+        try:
+            hc.denoise(volume, alpha=300.0, iterations=100000, gap=0, progress=lambda state: 1 / 0)
+        except ZeroDivisionError as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=target) for target in (work, cancelled, work)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(errors) == 1 and len(results) == 2
+    assert all(np.array_equal(result, expected) for result in results)
+
+
+def test_ctrl_c(tmp_path):
+    script = tmp_path / "long.py"
+    script.write_text("import sys, numpy as np, halocline as hc\n"
+                      "v = np.random.default_rng(0).random((40, 40, 40), dtype=np.float32)\n"
+                      "hc.denoise(v, alpha=3.0, iterations=2, gap=0)\n"
+                      "print('ready', flush=True)\n"
+                      "try:\n    hc.denoise(v, alpha=3.0, iterations=1000000, gap=0)\n"
+                      "except KeyboardInterrupt:\n    hc.denoise(v, alpha=3.0, iterations=2, gap=0)\n    print('stopped', flush=True)\n")
+    import signal
+
+    with subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout.readline() == "ready\n"
+        time.sleep(0.5)
+        start = time.time()
+        child.send_signal(signal.SIGINT)
+        assert child.stdout.readline() == "stopped\n"
+        assert time.time() - start < 5
+    assert child.returncode == 0
+
+
+def test_after_fork(volume):
+    hc.denoise(volume, alpha=300.0, iterations=1, gap=0)
+    child = os.fork()
+    if child == 0:
+        try:
+            hc.denoise(volume, alpha=300.0, iterations=1, gap=0)
+        except RuntimeError as error:
+            os._exit(0 if "spawn" in str(error) else 2)
+        os._exit(3)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_no_leak(volume):
+    import resource
+
+    small = volume[:8, :8, :8].copy()
+    for _ in range(50):
+        hc.denoise(small, alpha=300.0, iterations=1, gap=0)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for _ in range(1000):
+        hc.denoise(small, alpha=300.0, iterations=1, gap=0)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 20000  # KiB
