@@ -30,7 +30,7 @@ from .operator import Operator, adjoint_error, to_autograd  # noqa: E402
 from .verbs import (Axis, Info, Metrics, backproject, counts, denoise, fdk, fdk_halves, find_axis, metrics,  # noqa: E402
                     noise_map, phantom, project, reconstruct, run)
 
-__version__: str = _core.__version__
+__version__: str = _core.VERSION
 _atexit.register(_core.shut_down)
 
 __all__ = [

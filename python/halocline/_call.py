@@ -34,7 +34,8 @@ class _Bar:
     def __init__(self) -> None:
         from tqdm.auto import tqdm  # type: ignore[import-untyped, import-not-found, unused-ignore]
 
-        self._make, self._bar, self._stage = tqdm, None, ""
+        self._make, self._stage = tqdm, ""
+        self._bar: Any = None
 
     def __call__(self, state: ProgressState) -> None:
         if self._bar is None or state.stage != self._stage:

@@ -108,6 +108,9 @@ class Geometry:
         values = np.atleast_2d(np.asarray(rows, dtype=float))
         if values.shape[1] != columns:
             raise InputError(f"--vectors is {values.shape}; expected (views, {columns})")
+        if kind == "astra parallel3d_vec":  # either way along a ray is the same line
+            backward = np.einsum("ni,ni->n", values[:, :3], np.cross(values[:, 6:9], values[:, 9:12])) > 0
+            values = np.where(backward[:, None] & (np.arange(12) < 3), -values, values)
         lines = [f"# format: {kind}"] + [" ".join(repr(float(value)) for value in row) for row in values]
         return cls(_core.GeometryFile.from_text("\n".join(lines) + "\n", "vectors=", "astra", _pixels(detector, None)))
 

@@ -286,7 +286,8 @@ def metrics(volume: Any, truth: Any = None, grid: Any = None, **options: Any) ->
     call.words.append("--json")
     call.options(options)
     call.run()
-    return Metrics(json.loads(call.text))
+    found = json.loads(call.text)
+    return Metrics({**found["whole"], **found.get("reference", {}), "boxes": found.get("boxes", [])})
 
 
 def noise_map(projections: Any, geometry: Union[Geometry, Path], grid: Any = None, *, progress: Progress = None, **options: Any) -> Any:

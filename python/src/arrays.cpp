@@ -180,7 +180,7 @@ void add_array(nb::module_& module) {
     computed([&] { result = made(ex::uniform(space, seed)); });
     return result;
   });
-  module.def("load", &load_values);
+  module.def("load", &load_values, nb::sig("def load(space: Space, values: typing.Any) -> DeviceArray"));
 }
 
 void add_operators(nb::module_& module) {
@@ -211,7 +211,9 @@ void add_context(nb::module_& module) {
   using ex::Context;
   nb::class_<ex::Space>(module, "Space")
       .def_prop_ro("grid", [](const ex::Space& space) { return tuple_of(space.grid()); })
-      .def("__eq__", [](const ex::Space& a, const ex::Space& b) { return a == b; })
+      .def(
+          "__eq__", [](const ex::Space& a, const ex::Space& b) { return a == b; }, nb::is_operator(),
+          nb::sig("def __eq__(self, other: object, /) -> bool"))
       .def("__repr__", &ex::Space::text);
   nb::class_<Context>(module, "Context")
       .def("__init__",

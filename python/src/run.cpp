@@ -223,7 +223,7 @@ void add_run(nb::module_& module) {
   auto logger = std::make_shared<spdlog::logger>("halocline", log_lines());
   logger->set_level(spdlog::level::debug);
   spdlog::set_default_logger(std::move(logger));
-  module.attr("__version__") = HALOCLINE_VERSION;
+  module.attr("VERSION") = HALOCLINE_VERSION;
 #ifdef HALOCLINE_WITH_ITK
   module.attr("WITH_ITK") = true;
 #else
@@ -231,11 +231,18 @@ void add_run(nb::module_& module) {
 #endif
   module.def("run", &run, nb::arg("words"), nb::arg("inputs"), nb::arg("places"), nb::arg("geometries"),
              nb::arg("outputs"), nb::arg("progress").none(), nb::arg("log"),
+             nb::sig("def run(words: collections.abc.Sequence[str], inputs: collections.abc.Mapping[str, typing.Any], "
+                     "places: collections.abc.Mapping[str, typing.Any], geometries: collections.abc.Mapping[str, "
+                     "GeometryFile], outputs: collections.abc.Sequence[str], progress: typing.Any, log: typing.Any) -> "
+                     "tuple[str, str, dict[str, typing.Any]]"),
              "The command with these words. inputs: arrays and grids by their names, 'mem:NAME' in the words; outputs: "
              "names of images to give back. Returns the text, the report (JSON) and the outputs.");
-  module.def("read_image", &read, nb::arg("path"), nb::arg("allow_nonfinite"), nb::arg("log"));
-  module.def("write_image", &write, nb::arg("path"), nb::arg("values"), nb::arg("grid"), nb::arg("log"));
-  module.def("devices", &list_of_devices);
+  module.def(
+      "read_image", &read, nb::arg("path"), nb::arg("allow_nonfinite"), nb::arg("log"),
+      nb::sig("def read_image(path: str, allow_nonfinite: bool, log: typing.Any) -> tuple[typing.Any, typing.Any]"));
+  module.def("write_image", &write, nb::arg("path"), nb::arg("values"), nb::arg("grid"), nb::arg("log"),
+             nb::sig("def write_image(path: str, values: typing.Any, grid: typing.Any, log: typing.Any) -> None"));
+  module.def("devices", &list_of_devices, nb::sig("def devices() -> list[dict[str, typing.Any]]"));
   module.def("main", &run_as_command, nb::arg("words"), "The command on a terminal; its exit code.");
   module.def(
       "shut_down", [] { the_command().reset(); }, "Lets devices and kernels go.");

@@ -11,7 +11,7 @@ def odd():
     rows = np.zeros((7, 9))
     rows[:, 0], rows[:, 1] = 310, 520
     rows[:, 2] = np.arange(7) * 23.7
-    rows[:, 3], rows[:, 4] = 1.5, -0.7
+    rows[:, 3], rows[:, 4] = 1.5, 0.7  # angles are kept from 0 to 360
     rows[:, 5], rows[:, 6], rows[:, 7], rows[:, 8] = 0.3, -0.2, 4.5, -3.1
     return hc.Geometry.from_views(rows, (30, 41), (0.9, 0.8))
 
