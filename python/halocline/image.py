@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import Any, List, Optional, Sequence, Tuple, Union
+from typing import Any, List, Optional, Tuple, Union
 
 import numpy as np
-import numpy.typing as npt
 
 from . import _core
 from ._logging import log
@@ -94,6 +93,11 @@ class Image:
     def __repr__(self) -> str:
         size = " x ".join(map(str, self.grid.shape))
         return f"<Image {size} of {' x '.join(f'{value:g}' for value in self.grid.spacing)} mm, {self.array.dtype}>"
+
+    def _repr_html_(self) -> str:
+        from .pages import in_frame, page
+
+        return in_frame(page("Image", None, 128, image=self))
 
     def to_xarray(self) -> Any:
         """An xarray.DataArray with the axes k, j, i and their distances from the first voxel in mm."""
@@ -188,8 +192,3 @@ def _simple_itk(name: str) -> Any:
     except ImportError:
         raise ImportError(f"'{name}': this format needs SimpleITK; install it (pip install halocline[images]), or use .mha") from None
     return SimpleITK
-
-
-def shape_of_grid(array: npt.ArrayLike) -> Sequence[int]:
-    shape = np.shape(array)
-    return (1,) * (3 - len(shape)) + tuple(shape)

@@ -69,6 +69,13 @@ def _number(value: Any) -> float:
     return float("nan") if value is None else float(value)
 
 
+def _planned(call: Call, options: Dict[str, Any]) -> str:
+    call.words.append("--dry-run")
+    call.options(options)
+    call.run()
+    return call.text
+
+
 def _finish(call: Call, given: Any, out: Any, return_info: bool, progress: Progress, as_image: bool = False) -> Any:
     found = call.run(progress)
     info = Info(call, {name: image for name, image in found.items() if name != "out"})

@@ -153,4 +153,5 @@ NB_MODULE(_core, module) {
   add_run(module);
   add_geometry(module);
   add_arrays(module);
+  add_report(module);
 }

@@ -228,3 +228,21 @@ def test_no_leak(volume):
     for _ in range(1000):
         hc.denoise(small, alpha=300.0, iterations=1, gap=0)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 20000  # KiB
+
+
+def test_report(tmp_path, volume):
+    u, info = hc.denoise(volume, alpha=300.0, iterations=20, gap=0, return_info=True)
+    hc.report(tmp_path / "r.html", before=volume, after=u, info=info)
+    text = (tmp_path / "r.html").read_text()
+    assert text.lstrip().lower().startswith("<!doctype html") and "before" in text and "relative" in text.lower()
+    assert len(text) < 5e6
+    assert "<iframe" in hc.Image(volume)._repr_html_()
+    with pytest.raises(hc.InputError, match="images"):
+        hc.report(tmp_path / "r.html")
+
+
+def test_plans(geometry, grid):
+    assert "slab" in hc.plan.fdk(geometry, grid)
+    assert "slab" in hc.plan.denoise(hc.Grid((64, 64, 64)), alpha=3)
+    with pytest.raises(hc.PlanError):
+        hc.plan.denoise(hc.Grid((64, 64, 64)), alpha=3, device_memory="10K")

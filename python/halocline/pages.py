@@ -1,0 +1,48 @@
+"""Reports for a browser: three planes of every image, before and after under a divider, and what was done."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+from typing import Any, Optional, Union
+
+from . import _core
+from .errors import InputError
+from .image import Image
+from .verbs import Info
+
+Path = Union[str, "os.PathLike[str]"]
+_MOST = 4
+
+
+def page(title: str = "Halocline", info: Optional[Info] = None, size: int = 256, **images: Any) -> str:
+    """The page's HTML. images: up to four, by the names that the page shows. size: voxels along an axis at most."""
+    if not 1 <= len(images) <= _MOST:
+        raise InputError(f"there are {len(images)} images; a page has 1 to {_MOST}")
+    pictures = []
+    for name, value in images.items():
+        image = value if isinstance(value, Image) else Image(value)
+        pictures.append((name, image.array, image.grid.as_tuple()))
+    return _core.report_html(title, pictures, json.dumps(info.report) if info is not None and info.report else "", size)
+
+
+def report(path: Path, info: Optional[Info] = None, size: int = 256, **images: Any) -> None:
+    """Writes the page: ``hc.report("report.html", FDK=f, PDU=u, info=info)``. The file appears whole or not at all."""
+    name = os.fspath(path)
+    text = page(os.path.basename(name), info, size, **images)
+    temporary = name + ".tmp"
+    try:
+        with open(temporary, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(temporary, name)
+    except BaseException:
+        if os.path.exists(temporary):
+            os.unlink(temporary)
+        raise
+
+
+def in_frame(text: str, height: int = 640) -> str:
+    """The page as part of a notebook."""
+    return (f'<iframe srcdoc="{html.escape(text, quote=True)}" style="width:100%;height:{height}px;border:0" '
+            'sandbox="allow-scripts"></iframe>')

@@ -1,0 +1,39 @@
+"""What calls would do, without doing it: the plan over the devices, its memory and time. As --dry-run prints it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .geometry import Geometry
+from .grid import Grid
+from .verbs import _planned
+from ._call import Call
+
+
+def _scan(verb: str, geometry: Geometry, grid: Any) -> Call:
+    call = Call(verb)
+    call.input("-i", geometry.stack(), None, "projections")
+    call.geometry(geometry)
+    call.grid(grid)
+    call.words += ["-o", "mem:out"]
+    return call
+
+
+def fdk(geometry: Geometry, grid: Any = None, **options: Any) -> str:
+    """The plan of halocline.fdk(). Raises PlanError where it does not fit."""
+    return _planned(_scan("fdk", geometry, grid), options)
+
+
+def reconstruct(geometry: Geometry, grid: Any = None, *, method: str = "spdhg", **options: Any) -> str:
+    """The plan of halocline.reconstruct()."""
+    call = _scan("reconstruct", geometry, grid)
+    call.words += ["--method", method]
+    return _planned(call, options)
+
+
+def denoise(grid: Grid, *, method: str = "pdu", **options: Any) -> str:
+    """The plan of halocline.denoise() of a volume with this grid."""
+    call = Call("denoise", "--method", method)
+    call.input("-i", grid, None, "volume")
+    call.words += ["-o", "mem:out"]
+    return _planned(call, options)
