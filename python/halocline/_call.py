@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple, Union
 
 import numpy as np
 
@@ -49,7 +49,7 @@ class _Bar:
             self._bar.close()
 
 
-def _is_array(value: Any) -> bool:
+def is_array(value: Any) -> bool:
     return isinstance(value, (Image, np.ndarray)) or hasattr(value, "__array_interface__") or hasattr(value, "__dlpack__") or (
         hasattr(value, "base_data") and hasattr(value, "get"))
 
@@ -136,10 +136,10 @@ class Call:
         self.outputs[name] = name
         self.words += [option, "mem:" + name]
 
-    def options(self, options: Dict[str, Any]) -> None:
+    def options(self, options: Mapping[str, Any]) -> None:
         """Keywords that are the command's options: device_memory="2G" is --device-memory 2G."""
         for keyword, value in options.items():
-            option = "--" + keyword.replace("_", "-")
+            option = "--" + keyword.rstrip("_").replace("_", "-")  # lambda_ is --lambda
             if value is None or value is False:
                 continue
             if value is True:
@@ -147,7 +147,7 @@ class Call:
                     self.output(option, keyword)
                 else:
                     self.words.append(option)
-            elif _is_array(value) or isinstance(value, Grid):
+            elif is_array(value) or isinstance(value, Grid):
                 self.words += [option, self._name_of(option, value, None)]
             else:
                 self.words += [option, self._text(option, value)]
@@ -160,7 +160,7 @@ class Call:
         if isinstance(value, (int, np.integer)):
             return str(int(value))
         if isinstance(value, Iterable):
-            return ",".join(self._name_of(option, each, None) if _is_array(each) and np.ndim(each) > 0 else self._text(option, each)
+            return ",".join(self._name_of(option, each, None) if is_array(each) and np.ndim(each) > 0 else self._text(option, each)
                             for each in value)
         keyword = option.lstrip("-").replace("-", "_")
         raise TypeError(f"{keyword}= is {type(value).__name__}; expected a number, a text, an array, or several of them")

@@ -9,14 +9,20 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
-from ._call import Call, Progress
+from ._call import Call, Progress, is_array
 from .geometry import Geometry
 from .grid import Grid
 from .image import Image, as_values, like_input
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._options import (BackprojectOptions, CountsOptions, DenoiseOptions, FdkOptions, MetricsOptions, NoiseMapOptions,
+                           ProjectOptions, ReconstructOptions)
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -123,7 +129,7 @@ def _projections(call: Call, projections: Any, geometry: Any) -> None:
 
 
 def fdk(projections: Any, geometry: Union[Geometry, Path], grid: Any = None, *, out: Any = None, return_info: bool = False,
-        progress: Progress = None, **options: Any) -> Any:
+        progress: Progress = None, **options: Unpack[FdkOptions]) -> Any:
     """Filtered back-projection (Feldkamp, Davis & Kress 1984) of line integrals (view, row, column), in 1/mm.
 
     grid: a Grid, an Image or None for what the detector sees. out: a file's path or an array that takes the result.
@@ -138,7 +144,7 @@ def fdk(projections: Any, geometry: Union[Geometry, Path], grid: Any = None, *, 
 
 
 def fdk_halves(projections: Any, geometry: Union[Geometry, Path], grid: Any = None, *, progress: Progress = None,
-               **options: Any) -> Tuple[Any, Any]:
+               **options: Unpack[FdkOptions]) -> Tuple[Any, Any]:
     """Reconstructions of the odd and of the even views, for denoise(halves=...)."""
     call = Call("fdk")
     _projections(call, projections, geometry)
@@ -154,7 +160,7 @@ def fdk_halves(projections: Any, geometry: Union[Geometry, Path], grid: Any = No
 
 
 def reconstruct(projections: Any, geometry: Union[Geometry, Path], grid: Any = None, *, method: str = "spdhg", out: Any = None,
-                return_info: bool = False, progress: Progress = None, **options: Any) -> Any:
+                return_info: bool = False, progress: Progress = None, **options: Unpack[ReconstructOptions]) -> Any:
     """Iterative reconstruction of line integrals (view, row, column), in 1/mm.
 
     method: spdhg (PWLS with total variation, with a certificate), fista, os-fista, pdhg, cgls, lsqr, sirt, sart,
@@ -168,8 +174,12 @@ def reconstruct(projections: Any, geometry: Union[Geometry, Path], grid: Any = N
     return _finish(call, projections, out, return_info, progress)
 
 
+def _placed(value: Any, grid: Grid) -> Any:
+    return Image(value, grid) if is_array(value) and not isinstance(value, Image) else value
+
+
 def denoise(volume: Any, grid: Any = None, *, method: str = "pdu", out: Any = None, return_info: bool = False,
-            progress: Progress = None, **options: Any) -> Any:
+            progress: Progress = None, **options: Unpack[DenoiseOptions]) -> Any:
     """Denoises a volume (k, j, i); without alpha= the strength is found by itself.
 
     grid: a Grid or a spacing in mm. method: pdu, spdu, tvgd, pdu4d, gaussian, median, nlm. halves=(a, b): two
@@ -179,15 +189,15 @@ def denoise(volume: Any, grid: Any = None, *, method: str = "pdu", out: Any = No
     where = Grid.like(volume, grid) if isinstance(grid, (int, float, list, tuple)) else grid
     call.input("-i", volume, where, "volume")
     call.output("-o", "out", out)
-    if method == "spdu" and not isinstance(options.get("weights"), (Image, str, os.PathLike, type(None))) and where is not None:
-        options = {**options, "weights": Image(options["weights"], where)}
-    if options.get("halves") is not None and where is not None:
-        options = {**options, "halves": [half if isinstance(half, Image) else Image(half, where) for half in options["halves"]]}
-    call.options(options)
+    given: Dict[str, Any] = dict(options)
+    if where is not None:  # arrays lie where the volume does
+        given = {name: [_placed(each, where) for each in value] if isinstance(value, (list, tuple)) else _placed(value, where)
+                 for name, value in given.items()}
+    call.options(given)
     return _finish(call, volume, out, return_info, progress)
 
 
-def project(volume: Any, geometry: Geometry, grid: Any = None, *, out: Any = None, progress: Progress = None, **options: Any) -> Any:
+def project(volume: Any, geometry: Geometry, grid: Any = None, *, out: Any = None, progress: Progress = None, **options: Unpack[ProjectOptions]) -> Any:
     """Line integrals (view, row, column) of a volume (k, j, i) on the geometry's detector. Raises as fdk() does."""
     call = Call("project")
     call.input("-i", volume, _volume_grid(volume, geometry, grid), "volume")
@@ -201,7 +211,7 @@ def project(volume: Any, geometry: Geometry, grid: Any = None, *, out: Any = Non
 
 
 def backproject(projections: Any, geometry: Union[Geometry, Path], grid: Any = None, *, out: Any = None, progress: Progress = None,
-                **options: Any) -> Any:
+                **options: Unpack[BackprojectOptions]) -> Any:
     """The exact adjoint of project(). Raises as fdk() does."""
     call = Call("backproject")
     _projections(call, projections, geometry)
@@ -228,7 +238,7 @@ def _volume_grid(volume: Any, geometry: Any, grid: Any) -> Optional[Grid]:
     return found
 
 
-def counts(raw: Any, flats: Any = None, darks: Any = None, *, progress: Progress = None, **options: Any) -> Any:
+def counts(raw: Any, flats: Any = None, darks: Any = None, *, progress: Progress = None, **options: Unpack[CountsOptions]) -> Any:
     """Line integrals of detector counts (view, row, column). flats, darks: images without object and without beam."""
     call = Call("counts")
     call.input("-i", raw, None, "raw")
@@ -283,7 +293,7 @@ class Metrics:
         return "<Metrics " + ", ".join(f"{name}={value:.6g}" for name, value in plain.items()) + ">"
 
 
-def metrics(volume: Any, truth: Any = None, grid: Any = None, **options: Any) -> Metrics:
+def metrics(volume: Any, truth: Any = None, grid: Any = None, **options: Unpack[MetricsOptions]) -> Metrics:
     """Quality of a volume, against the truth where there is one."""
     call = Call("metrics")
     where = None if grid is None else Grid.like(grid)
@@ -297,7 +307,7 @@ def metrics(volume: Any, truth: Any = None, grid: Any = None, **options: Any) ->
     return Metrics({**found["whole"], **found.get("reference", {}), "boxes": found.get("boxes", [])})
 
 
-def noise_map(projections: Any, geometry: Union[Geometry, Path], grid: Any = None, *, progress: Progress = None, **options: Any) -> Any:
+def noise_map(projections: Any, geometry: Union[Geometry, Path], grid: Any = None, *, progress: Progress = None, **options: Unpack[NoiseMapOptions]) -> Any:
     """The variance of FDK's noise at every voxel, estimated from the projections, for denoise(method="spdu")."""
     call = Call("noise-map")
     _projections(call, projections, geometry)

@@ -38,7 +38,7 @@ def test_projections_are_the_commands(command, files, projections):
     ("backproject", [], lambda p, g, v: hc.backproject(p, g, v)),
     ("reconstruct", ["--method", "cgls", "--iterations", "6"], lambda p, g, v: hc.reconstruct(p, g, v, method="cgls", iterations=6)),
     ("reconstruct", ["--method", "spdhg", "--lambda", "0.01", "--iterations", "4", "--nonnegative"],
-     lambda p, g, v: hc.reconstruct(p, g, v, iterations=4, nonnegative=True, **{"lambda": 0.01})),
+     lambda p, g, v: hc.reconstruct(p, g, v, iterations=4, nonnegative=True, lambda_=0.01)),
 ])
 def test_reconstructions_are_the_commands(command, files, projections, geometry, grid, verb, words, call):
     command(verb, "-i", files / "p.mha", "-g", files / "g.xml", *GRID, *words, "-o", files / "r.mha")
@@ -82,8 +82,7 @@ def test_arrays_of_other_types_and_orders(volume):
 
 
 def test_info_and_outputs(projections, geometry, grid):
-    f, info = hc.fdk(projections, geometry, grid, variance_out=True, photons_per_count=1e5, return_info=True) \
-        if False else hc.reconstruct(projections, geometry, grid, iterations=10, gap_map=True, return_info=True, **{"lambda": 0.01})
+    _, info = hc.reconstruct(projections, geometry, grid, iterations=10, gap_map=True, return_info=True, lambda_=0.01)
     assert info.outputs["gap_map"].shape == grid.shape and np.isfinite(info.outputs["gap_map"].array).all()
     assert 0 < info.relative_gap < 1 and info.history["relative_gap"][-1] == pytest.approx(info.relative_gap)
     with pytest.raises(AttributeError, match="relative_gap"):
@@ -228,6 +227,16 @@ def test_no_leak(volume):
     for _ in range(1000):
         hc.denoise(small, alpha=300.0, iterations=1, gap=0)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 20000  # KiB
+
+
+def test_keywords_are_the_commands_options():
+    import pathlib
+
+    path, script = os.environ.get("HALOCLINE_COMMAND"), pathlib.Path(__file__).parents[2] / "scripts" / "write-python-options"
+    if not path or not script.exists():
+        pytest.skip("no command, or no source tree")
+    done = subprocess.run([sys.executable, str(script), path, "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
 
 
 def test_report(tmp_path, volume):
