@@ -155,9 +155,8 @@ class HaloclineImageFilter : public ImageToImageFilter<TInputImage, TOutputImage
       work();
     } catch (const ExceptionObject&) {
       throw;
-    } catch (const ::halocline::Interrupted& interrupted) {
+    } catch (const ::halocline::Interrupted&) {
       ProcessAborted aborted(__FILE__, __LINE__);
-      aborted.SetDescription(interrupted.what());
       aborted.SetLocation(this->GetNameOfClass());
       throw aborted;
     } catch (const std::exception& error) {
@@ -213,10 +212,11 @@ class HaloclineImageFilter : public ImageToImageFilter<TInputImage, TOutputImage
         lock.lock();
       }
     }
+    if (!failure) this->UpdateProgress(1);
     this->Guard([&] {
       if (failure) std::rethrow_exception(failure);
+      if (this->GetAbortGenerateData()) ::halocline::throw_interrupted();  // too late for the run to see it
     });
-    this->UpdateProgress(1);
   }
 
   /// All voxels of an input, which lie as they are.

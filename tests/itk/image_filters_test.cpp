@@ -403,11 +403,17 @@ TEST(FdkFilter, ChoosesWhatIsNotSetOfTheGrid) {
 
 TEST(FdkFilter, EndsAtAbort) {
   auto filter = fdk_filter(scan());
-  observe(*filter, [&] { filter->AbortGenerateDataOn(); });
+  float last = 0;
+  observe(*filter, [&] {
+    last = filter->GetProgress();
+    filter->AbortGenerateDataOn();
+  });
   Image::SizeType size;
-  size.Fill(256);
+  size.Fill(128);
   filter->SetSize(size);
+  filter->SetDeviceMemory(2 << 20);  // in many slabs
   EXPECT_THROW(filter->Update(), itk::ProcessAborted);
+  EXPECT_LT(last, 0.9);
 }
 
 TEST(FdkFilter, SaysWhatIsWrongInItsOwnWords) {
