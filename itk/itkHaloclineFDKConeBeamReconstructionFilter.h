@@ -59,7 +59,7 @@ class HaloclineFDKConeBeamReconstructionFilter : public HaloclineImageFilter<TIm
   using Pointer = SmartPointer<Self>;
   using ConstPointer = SmartPointer<const Self>;
   itkNewMacro(Self);
-  itkTypeMacro(HaloclineFDKConeBeamReconstructionFilter, HaloclineImageFilter);
+  const char* GetNameOfClass() const override { return "HaloclineFDKConeBeamReconstructionFilter"; }
   static_assert(TImage::ImageDimension == 3, "projections are a stack (u, v, view), which has three dimensions");
 
   using SizeType = typename TImage::SizeType;
@@ -75,7 +75,7 @@ class HaloclineFDKConeBeamReconstructionFilter : public HaloclineImageFilter<TIm
   HaloclineOptionalMacro(Spacing, SpacingType);      ///< the pixels at the isocentre, or what Size leaves
   HaloclineOptionalMacro(Origin, PointType);         ///< centred at the isocentre
   HaloclineOptionalMacro(Direction, DirectionType);  ///< i along x, j along z and k along y, the axis of rotation
-  /// The grid of another image, which needs no voxels.
+  /// The grid of another image, whose information is up to date; it needs no voxels.
   void SetGridFromImage(const ImageBase<3>* image) {
     this->SetSize(image->GetLargestPossibleRegion().GetSize());
     this->SetSpacing(image->GetSpacing());

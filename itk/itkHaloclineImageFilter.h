@@ -114,7 +114,7 @@ class HaloclineImageFilter : public ImageToImageFilter<TInputImage, TOutputImage
   using Superclass = ImageToImageFilter<TInputImage, TOutputImage>;
   using Pointer = SmartPointer<Self>;
   using ConstPointer = SmartPointer<const Self>;
-  itkTypeMacro(HaloclineImageFilter, ImageToImageFilter);
+  const char* GetNameOfClass() const override { return "HaloclineImageFilter"; }
 
   static constexpr unsigned int Dimension = TInputImage::ImageDimension;
   static_assert(std::is_same_v<typename TInputImage::PixelType, float> &&

@@ -23,7 +23,7 @@ class HaloclineTotalVariationImageFilter : public HaloclineImageFilter<TInputIma
   using Pointer = SmartPointer<Self>;
   using ConstPointer = SmartPointer<const Self>;
   itkNewMacro(Self);
-  itkTypeMacro(HaloclineTotalVariationImageFilter, HaloclineImageFilter);
+  const char* GetNameOfClass() const override { return "HaloclineTotalVariationImageFilter"; }
 
   /// "pdu" (the default), "spdu" or "tvgd".
   itkSetStringMacro(Method);
