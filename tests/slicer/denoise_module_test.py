@@ -299,6 +299,7 @@ class Panel(unittest.TestCase):
         panel = self.module.HaloclineDenoiseWidget()
         panel.setup()
         panel.input.setCurrentNode(Node(array=Array([2, 4], (1, 1, 2))))
+        panel.input.currentNode().matrix = [[5, 0, 0, 1]] + RAS[1:]
         panel.on_change()
         return panel
 
@@ -322,6 +323,8 @@ class Panel(unittest.TestCase):
         out = panel.output.currentNode()
         self.assertEqual((out.GetName(), out.array.values, out.transform, out.display),
                          ("CT denoised", [1, 2], "transform 1", "display"))
+        self.assertEqual(out.matrix[0], [5, 0, 0, 1])
+        self.assertEqual(package.calls[0][1].spacing, (4, 3, 5))
         self.assertIsNot(package.calls[0][0], panel.input.currentNode().array)  # a copy
         self.assertEqual((panel.status.text, panel.alpha.value), ("alpha 3.5, 17 iterations", 3.5))
         self.assertFalse(panel.timer.running)
