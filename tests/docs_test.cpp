@@ -157,7 +157,7 @@ TEST(Documents, EveryPageIsLinked) {
 TEST(Documents, NameFilesThatAreThere) {
   // Paths in backticks that begin with a folder of the tree and have an extension, without places for a name.
   static const std::regex pattern(
-      R"(`((apps|algorithms|scheduling|host|cl|tests|scripts|benchmarks|cmake|docs)/[\w./-]+\.\w+)`)");
+      R"(`((apps|algorithms|scheduling|host|cl|itk|slicer|tests|scripts|benchmarks|cmake|docs)/[\w./-]+\.\w+)`)");
   int files = 0;
   for (const auto& page : pages())
     for (const auto& line : prose_of(page))
