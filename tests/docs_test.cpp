@@ -157,7 +157,7 @@ TEST(Documents, EveryPageIsLinked) {
 TEST(Documents, NameFilesThatAreThere) {
   // Paths in backticks that begin with a folder of the tree and have an extension, without places for a name.
   static const std::regex pattern(
-      R"(`((apps|capi|algorithms|scheduling|host|cl|tests|scripts|benchmarks|cmake|docs)/[\w./-]+\.\w+)`)");
+      R"(`((apps|capi|algorithms|scheduling|host|cl|itk|slicer|python|packaging|tests|scripts|benchmarks|cmake|docs)/[\w./-]+\.\w+)`)");
   int files = 0;
   for (const auto& page : pages())
     for (const auto& line : prose_of(page))

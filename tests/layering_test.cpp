@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Each folder includes itself and those before it.
-const std::vector<std::string> layers{"cl", "host", "scheduling", "algorithms", "capi", "apps"};
+const std::vector<std::string> layers{"cl", "host", "scheduling", "algorithms", "capi", "itk", "apps"};
 
 // And each room of a layer; files in the layer's own folder include all of its rooms.
 const std::map<std::string, std::vector<std::string>> rooms{
@@ -42,8 +42,8 @@ struct Source {
 std::vector<Source> read_tree() {
   std::vector<Source> result;
   const fs::path root = HALOCLINE_SOURCE_DIR;
-  for (const char* folder :
-       {"cl", "host", "scheduling", "algorithms", "capi", "apps", "tests", "benchmarks", "cmake", "scripts"}) {
+  for (const char* folder : {"cl", "host", "scheduling", "algorithms", "capi", "itk", "apps", "tests", "benchmarks",
+                             "cmake", "scripts", "slicer", "python", "packaging"}) {
     if (!fs::exists(root / folder)) continue;
     for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
       if (!entry.is_regular_file()) continue;
@@ -60,8 +60,8 @@ const std::vector<Source>& tree() {
 }
 
 bool is_code(const Source& source) {
-  return source.has_extension(".cpp") || source.has_extension(".hpp") || source.has_extension(".cl") ||
-         source.has_extension(".clh");
+  return source.has_extension(".cpp") || source.has_extension(".hpp") || source.has_extension(".h") ||
+         source.has_extension(".cl") || source.has_extension(".clh");
 }
 
 std::vector<std::string> includes_of(const Source& source) {
@@ -206,7 +206,7 @@ TEST(Layering, roomsIncludeThoseBeforeThem) {
 
 // tests/<layer>/<room> tests <layer>/<room>; what they share lies in folders of its own.
 TEST(Layering, testsMirrorTheRooms) {
-  static const std::vector<std::string> shared{"consumer", "oclgrind", "reference", "support"};
+  static const std::vector<std::string> shared{"consumer", "oclgrind", "reference", "slicer", "support"};
   int mirrored = 0;
   for (const auto& source : tree()) {
     if (source.folder() != "tests" || lies_in_layer_itself(source.path)) continue;
@@ -222,7 +222,7 @@ TEST(Layering, testsMirrorTheRooms) {
 TEST(Layering, openClStaysInHost) {
   for (const auto& source : tree()) {
     if (layer_of(source.folder()) == layers.size() || source.folder() == "host") continue;
-    if (!source.has_extension(".cpp") && !source.has_extension(".hpp")) continue;
+    if (!is_code(source) || source.folder() == "cl") continue;
     for (const auto& include : includes_of(source)) {
       EXPECT_FALSE(include.starts_with("CL/") || include.ends_with("opencl.hpp"))
           << source.path << " includes " << include;
@@ -234,10 +234,15 @@ TEST(Layering, openClStaysInHost) {
   }
 }
 
-TEST(Layering, itkStaysInAppsIo) {
+// itk/ has headers for those who use ITK themselves; the library and the command do without them.
+TEST(Layering, itkStaysInAppsIoAndItk) {
   for (const auto& source : tree()) {
-    if (source.path.starts_with("apps/io/") || !is_code(source)) continue;
+    if (source.folder() == "itk" || source.path.starts_with("tests/itk/") || !is_code(source)) continue;
     for (const auto& include : includes_of(source)) {
+      if (source.path.starts_with("apps/io/")) {
+        EXPECT_FALSE(include.starts_with("itk/")) << source.path << " includes " << include;
+        continue;
+      }
       EXPECT_FALSE(include.starts_with("itk") || include.starts_with("ITK") || include.starts_with("gdcm"))
           << source.path << " includes " << include;
     }

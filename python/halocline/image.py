@@ -22,6 +22,8 @@ def as_values(array: Any, keyword: str) -> "np.ndarray[Any, Any]":
         array = array.array
     if not isinstance(array, np.ndarray):
         array = _to_host(array)
+    elif type(array) is not np.ndarray:
+        array = _Kept(array)
     values = np.asarray(array)
     if values.dtype.kind == "b":
         values = values.astype(np.uint8)
@@ -36,6 +38,14 @@ def as_values(array: Any, keyword: str) -> "np.ndarray[Any, Any]":
     if values.size == 0:
         raise ValueError(f"{keyword}= is empty")
     return np.ascontiguousarray(values)
+
+
+class _Kept:
+    """An array of a class of its own, which may hold what owns its memory (ITK's views do): NumPy's views of it keep
+    this object, but of a class derived from theirs they keep the bare array alone."""
+
+    def __init__(self, array: "np.ndarray[Any, Any]") -> None:
+        self._array, self.__array_interface__ = array, array.__array_interface__
 
 
 def _to_host(array: Any) -> Any:
