@@ -83,10 +83,11 @@ class Context:
         self.volume = self.operator.domain
         self.projections = self.operator.range
 
-    def array(self, values: Any) -> Any:
-        """A DeviceArray with these values: of the volume or the projections, by their shape."""
+    def array(self, values: Any, space: Any = None) -> Any:
+        """A DeviceArray with these values, over the space; None: that of the volume or the projections, by their
+        shape, of which the volume's counts if both are the same."""
         found = as_values(values, "values")
-        for space in (self.volume, self.projections):
+        for space in (self.volume, self.projections) if space is None else (space,):
             if tuple(space.grid[0][::-1]) == found.shape:
                 return _core.load(space, found.astype(np.float32, copy=False))
         raise ValueError(f"values= is {found.shape}; expected the shape of the volume or of the projections, "
