@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 import warnings
 
 from .errors import in_keywords
@@ -16,10 +17,18 @@ class HaloclineWarning(UserWarning):
     """Something that the library doubts, and goes on with."""
 
 
+def _callers_level() -> int:
+    """The stacklevel, for log(), of the line that called the package."""
+    frame, level = sys._getframe(2), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == __name__.split(".")[0]:
+        frame, level = frame.f_back, level + 1
+    return level
+
+
 def log(level: int, text: str) -> None:
     """A line of the library's log: warnings become HaloclineWarning, all others records of the logger "halocline"."""
     text = in_keywords(text)
     if level == _WARNING:
-        warnings.warn(text, HaloclineWarning, stacklevel=5)
+        warnings.warn(text, HaloclineWarning, stacklevel=_callers_level())
     else:
         logger.log(_LEVELS.get(level, logging.INFO), "%s", text)

@@ -15,6 +15,7 @@
 #include "apps/command.hpp"
 #include "apps/embedded_command.hpp"
 #include "apps/io/image_file.hpp"
+#include "apps/job/option_names.hpp"
 #include "apps/version.hpp"
 #include "host/error.hpp"
 #include "python/src/core.hpp"
@@ -33,7 +34,8 @@ class LogLines : public spdlog::sinks::base_sink<std::mutex> {
 
  protected:
   void sink_it_(const spdlog::details::log_msg& message) override {
-    lines_.emplace_back(static_cast<int>(message.level), std::string(message.payload.data(), message.payload.size()));
+    const std::string_view text(message.payload.data(), message.payload.size());
+    lines_.emplace_back(static_cast<int>(message.level), in_options(text, ""));
   }
   void flush_() override {}
 

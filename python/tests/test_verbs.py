@@ -255,3 +255,9 @@ def test_plans(geometry, grid):
     assert "slab" in hc.plan.denoise(hc.Grid((64, 64, 64)), alpha=3)
     with pytest.raises(hc.PlanError):
         hc.plan.denoise(hc.Grid((64, 64, 64)), alpha=3, device_memory="10K")
+
+
+def test_warnings_name_the_callers_line(projections, geometry, grid):
+    with pytest.warns(hc.HaloclineWarning) as found:
+        hc.fdk_halves(projections, geometry, grid)
+    assert all(each.filename == __file__ for each in found)
