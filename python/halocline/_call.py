@@ -68,9 +68,10 @@ class Call:
 
     def input(self, option: str, value: Any, grid: Optional[Grid] = None, keyword: str = "") -> None:
         """An array, an Image or the path of a file. keyword: what Python calls it, if that is not the option's name."""
-        self.words += [option, self._name_of(option, value, grid, keyword)]
+        self.words += [option, self.word_of(option, value, grid, keyword)]
 
-    def _name_of(self, option: str, value: Any, grid: Optional[Grid], keyword: str = "") -> str:
+    def word_of(self, option: str, value: Any, grid: Optional[Grid], keyword: str = "") -> str:
+        """The word that stands for an array or a Grid: "mem:NAME", or the path that it is."""
         keyword = keyword or option.lstrip("-").replace("-", "_")
         if isinstance(value, (str, os.PathLike)):
             return os.fspath(value)
@@ -113,9 +114,11 @@ class Call:
         if isinstance(value, (str, os.PathLike)):
             self.words += ["--like", os.fspath(value)]
             return
+        if not isinstance(value, Grid) and not hasattr(value, "shape"):
+            raise TypeError(f"grid= is {value!r}; expected a Grid, such as halocline.Grid((100, 200, 200), 0.5), an Image or a file's path")
         grid = Grid.like(value)
         if grid.placed:
-            self.words += ["--like", self._name_of("like", grid, None)]
+            self.words += ["--like", self.word_of("like", grid, None)]
             return
         size, spacing, origin, direction = grid.as_tuple()
         self.words += ["--size", ",".join(map(str, size)), "--spacing", ",".join(map(repr, spacing))]
@@ -137,9 +140,9 @@ class Call:
         self.words += [option, "mem:" + name]
 
     def options(self, options: Dict[str, Any]) -> None:
-        """Keywords that are the command's options: device_memory="2G" is --device-memory 2G."""
+        """Keywords that are the command's options: device_memory="2G" is --device-memory 2G, lambda_=3 is --lambda 3."""
         for keyword, value in options.items():
-            option = "--" + keyword.replace("_", "-")
+            option = "--" + keyword.rstrip("_").replace("_", "-")  # lambda_: lambda is a word of Python
             if value is None or value is False:
                 continue
             if value is True:
@@ -148,7 +151,7 @@ class Call:
                 else:
                     self.words.append(option)
             elif _is_array(value) or isinstance(value, Grid):
-                self.words += [option, self._name_of(option, value, None)]
+                self.words += [option, self.word_of(option, value, None)]
             else:
                 self.words += [option, self._text(option, value)]
 
@@ -160,7 +163,7 @@ class Call:
         if isinstance(value, (int, np.integer)):
             return str(int(value))
         if isinstance(value, Iterable):
-            return ",".join(self._name_of(option, each, None) if _is_array(each) and np.ndim(each) > 0 else self._text(option, each)
+            return ",".join(self.word_of(option, each, None) if _is_array(each) and np.ndim(each) > 0 else self._text(option, each)
                             for each in value)
         keyword = option.lstrip("-").replace("-", "_")
         raise TypeError(f"{keyword}= is {type(value).__name__}; expected a number, a text, an array, or several of them")
