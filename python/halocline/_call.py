@@ -50,6 +50,8 @@ class _Bar:
 
 
 def _is_array(value: Any) -> bool:
+    if isinstance(value, np.generic):  # a number
+        return False
     return isinstance(value, (Image, np.ndarray)) or hasattr(value, "__array_interface__") or hasattr(value, "__dlpack__") or (
         hasattr(value, "base_data") and hasattr(value, "get"))
 
@@ -68,10 +70,9 @@ class Call:
 
     def input(self, option: str, value: Any, grid: Optional[Grid] = None, keyword: str = "") -> None:
         """An array, an Image or the path of a file. keyword: what Python calls it, if that is not the option's name."""
-        self.words += [option, self.word_of(option, value, grid, keyword)]
+        self.words += [option, self._name_of(option, value, grid, keyword)]
 
-    def word_of(self, option: str, value: Any, grid: Optional[Grid], keyword: str = "") -> str:
-        """The word that stands for an array or a Grid: "mem:NAME", or the path that it is."""
+    def _name_of(self, option: str, value: Any, grid: Optional[Grid], keyword: str = "") -> str:
         keyword = keyword or option.lstrip("-").replace("-", "_")
         if isinstance(value, (str, os.PathLike)):
             return os.fspath(value)
@@ -118,7 +119,7 @@ class Call:
             raise TypeError(f"grid= is {value!r}; expected a Grid, such as halocline.Grid((100, 200, 200), 0.5), an Image or a file's path")
         grid = Grid.like(value)
         if grid.placed:
-            self.words += ["--like", self.word_of("like", grid, None)]
+            self.words += ["--like", self._name_of("like", grid, None)]
             return
         size, spacing, origin, direction = grid.as_tuple()
         self.words += ["--size", ",".join(map(str, size)), "--spacing", ",".join(map(repr, spacing))]
@@ -140,9 +141,9 @@ class Call:
         self.words += [option, "mem:" + name]
 
     def options(self, options: Dict[str, Any]) -> None:
-        """Keywords that are the command's options: device_memory="2G" is --device-memory 2G, lambda_=3 is --lambda 3."""
+        """Keywords that are the command's options: device_memory="2G" is --device-memory 2G."""
         for keyword, value in options.items():
-            option = "--" + keyword.rstrip("_").replace("_", "-")  # lambda_: lambda is a word of Python
+            option = "--" + keyword.rstrip("_").replace("_", "-")  # lambda_ is --lambda
             if value is None or value is False:
                 continue
             if value is True:
@@ -151,7 +152,7 @@ class Call:
                 else:
                     self.words.append(option)
             elif _is_array(value) or isinstance(value, Grid):
-                self.words += [option, self.word_of(option, value, None)]
+                self.words += [option, self._name_of(option, value, None)]
             else:
                 self.words += [option, self._text(option, value)]
 
@@ -163,7 +164,7 @@ class Call:
         if isinstance(value, (int, np.integer)):
             return str(int(value))
         if isinstance(value, Iterable):
-            return ",".join(self.word_of(option, each, None) if _is_array(each) and np.ndim(each) > 0 else self._text(option, each)
+            return ",".join(self._name_of(option, each, None) if _is_array(each) and np.ndim(each) > 0 else self._text(option, each)
                             for each in value)
         keyword = option.lstrip("-").replace("-", "_")
         raise TypeError(f"{keyword}= is {type(value).__name__}; expected a number, a text, an array, or several of them")

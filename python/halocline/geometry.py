@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
-from .errors import InputError
+from .errors import InputError, in_keywords
 from .grid import Grid
 
 Path = Union[str, "os.PathLike[str]"]
@@ -233,14 +233,16 @@ class Geometry:
         """The volume that the detector sees, with the voxels of its pixels at the isocentre."""
         return Grid.from_tuple(self.core.default_grid(self.stack().as_tuple(), displaced))
 
-    def check(self) -> str:
-        """What `halocline geometry check` says of it. Raises InputError where it finds an error."""
+    def check(self, grid: Optional[Grid] = None) -> str:
+        """What `halocline geometry check` says of it, and of a volume. Raises InputError where a right reconstruction is
+        impossible."""
         from ._call import Call
 
-        call = Call("geometry", "check")
-        call.geometry(self)
+        call = Call("geometry", "check", "mem:geometry")
+        call.named("geometry", self)
+        call.grid(grid)
         call.run()
-        return call.text
+        return in_keywords(call.text.replace("mem:geometry: ", ""))
 
     def show(self, grid: Optional[Grid] = None, axes: Any = None) -> Any:
         """A drawing with matplotlib: sources, detector and volume from above."""

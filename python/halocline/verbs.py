@@ -200,10 +200,10 @@ def denoise(volume: Any, grid: Any = None, *, method: str = "pdu", out: Any = No
 
 def _denoise_frames(frames: Any, grid: Any, out: Any, return_info: bool, progress: Progress, options: Dict[str, Any]) -> Any:
     """Volumes of one grid, in the order of time. out: a file's path with a place for the number, as u_%02d.mha."""
-    call = Call("denoise", "--method", "pdu4d", "-i")
+    call = Call("denoise", "--method", "pdu4d")
     for number, frame in enumerate(frames):
         where = Grid.like(frame, grid) if isinstance(grid, (int, float, list, tuple)) else grid
-        call.words.append(call.word_of("--frame", frame, where, f"frame_{number:04d}"))
+        call.input("-i", frame, where, f"frame_{number:04d}")
     if out is not None and not isinstance(out, (str, os.PathLike)):
         raise TypeError("out= of pdu4d has to be a file's path with a place for the number, such as u_%02d.mha")
     if out is not None:

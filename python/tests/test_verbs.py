@@ -129,6 +129,11 @@ def test_lambda_is_a_word_of_python(projections, geometry, grid):
         hc.reconstruct(projections, geometry, grid, lambda_="much")
 
 
+def test_numbers_of_numpy(volume):
+    few = {"iterations": np.int64(3), "gap": 0}
+    assert np.array_equal(hc.denoise(volume, alpha=np.float64(300), **few), hc.denoise(volume, alpha=300.0, iterations=3, gap=0))
+
+
 def test_a_device_for_a_while():
     with hc.device("nosuch"), pytest.raises(hc.InputError, match="nosuch"):
         hc.denoise(np.ones((2, 3, 4), np.float32), alpha=1.0)
