@@ -94,7 +94,7 @@ def to_autograd(operator: Operator) -> Any:
 
 
 def adjoint_error(operator: Operator, seed: int = 1) -> float:
-    """|<A x, y> - <x, A^T y>| over |A x| |y|, of random x and y."""
+    """``|<A x, y> - <x, A^T y>| / (|A x| |y|)`` of random x and y."""
     random = np.random.default_rng(seed)
     x = random.standard_normal(operator.domain_shape, dtype=np.float32)
     y = random.standard_normal(operator.range_shape, dtype=np.float32)
