@@ -21,15 +21,13 @@ for angle, value in ((0.5, 0.0), (2.6, 0.035), (4.7, 0.028)):
     cylinder[(np.hypot(i - 18 * np.cos(angle), j - 18 * np.sin(angle)) < 5) & (np.abs(k) < 28)] = value
 
 # %%
-# The geometry can be drawn, with the volume in it.
+# Projections of 20000 photons a pixel, and their reconstruction. ``geometry.show()`` draws the scan, seen along the axis.
+projections = hc.noise(hc.project(cylinder, geometry, grid), photons=20000, seed=1)
+volume = hc.fdk(projections, geometry, grid)
+
 figure, axes = plt.subplots(1, 4, figsize=(12, 3.2), layout="constrained")
 geometry.show(grid, axes[0])
 axes[0].legend(fontsize=6)
-
-# %%
-# Projections of 20000 photons a pixel, and their reconstruction: across the axis, along it, and a profile.
-projections = hc.noise(hc.project(cylinder, geometry, grid), photons=20000, seed=1)
-volume = hc.fdk(projections, geometry, grid)
 for axis, image, title in ((axes[1], volume[40], "across the axis"), (axes[2], volume[:, 42], "along the axis")):
     axis.imshow(image, cmap="gray", vmin=0, vmax=0.04, origin="lower")
     axis.set(title=title, xticks=[], yticks=[])

@@ -27,7 +27,7 @@ print(f"alpha {info.alpha:.0f}, which is {info.alpha_sigma:.2f}/sigma")
 
 figure, axes = plt.subplots(1, 4, figsize=(12, 3.3), layout="constrained", width_ratios=(1, 1, 1, 1.4))
 for axis, image, name in zip(axes, (others[0], chosen, others[-1]), ("a tenth of it", "chosen", "ten times")):
-    axis.imshow(image[24], cmap="gray", vmin=0, vmax=0.024)
+    axis.imshow(image[:, 24], cmap="gray", vmin=0, vmax=0.024)
     axis.set(title=name, xticks=[], yticks=[])
 axes[3].loglog(alphas, errors, "o-", label="RMSE")
 axes[3].axvline(info.alpha, color="C1", label="chosen by halves")

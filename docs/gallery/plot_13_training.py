@@ -29,7 +29,7 @@ data = A(truth)
 # positive, and Adam changes it until its projections are the data. With PyTorch::
 #
 #     z = torch.full(A.domain_shape, -4.0, requires_grad=True)
-#     step = torch.optim.Adam([z], lr=0.05)
+#     step = torch.optim.Adam([z], lr=0.15)
 #     for _ in range(60):
 #         step.zero_grad()
 #         loss = ((hc.to_autograd(A)(torch.nn.functional.softplus(z)) - torch.from_numpy(data)) ** 2).mean()
@@ -62,7 +62,7 @@ for step in range(1, 61):
     loss, gradient = loss_and_gradient(z)
     losses.append(loss)
     mean, square = 0.9 * mean + 0.1 * gradient, 0.999 * square + 0.001 * gradient**2
-    z = z - np.float32(0.05) * (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.999**step)) + np.float32(1e-8))
+    z = z - np.float32(0.15) * (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.999**step)) + np.float32(1e-8))
     z = z.astype(np.float32)
 
 figure, axes = plt.subplots(1, 3, figsize=(10, 3.3), layout="constrained")

@@ -2,8 +2,8 @@
 SciPy's solvers
 ===============
 
-``hc.Operator`` is a ``scipy.sparse.linalg.LinearOperator``: LSQR, LSMR and the others take it as it is. The penalty on
-the norm, ``damp``, keeps noise from coming back.
+``hc.Operator`` is a ``scipy.sparse.linalg.LinearOperator``: LSQR, LSMR and the others take it as it is. ``damp``
+is a penalty on the norm of the image.
 """
 
 import matplotlib.pyplot as plt
@@ -22,9 +22,9 @@ print("shape", A.shape, "norm", A.norm(), "adjoint to", hc.adjoint_error(A))
 data = hc.noise(A(truth), photons=20000, seed=1)
 
 # %%
-# Few iterations are too smooth, many too noisy; damping stops in between.
+# Few iterations are smooth, many bring the noise back, and damping keeps some of it away.
 images = {"truth": truth}
-for iterations, damp in ((5, 0), (40, 0), (40, 8)):
+for iterations, damp in ((5, 0), (40, 0), (40, 5)):
     found = lsqr(A, data.ravel(), iter_lim=iterations, damp=damp, atol=0, btol=0)[0].reshape(A.domain_shape)
     images[f"{iterations} iterations" + (f", damp {damp}" if damp else "")] = found
 

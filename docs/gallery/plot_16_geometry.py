@@ -27,7 +27,7 @@ figure, axes = plt.subplots(2, 4, figsize=(12, 6), layout="constrained")
 for (name, geometry), (above, below) in zip(geometries.items(), axes.T):
     geometry.show(grid, above)
     above.set_title(name)
-    above.legend(fontsize=6, loc="upper right")
+    above.legend(fontsize=6, loc="center right")
     below.imshow(hc.fdk(hc.project(truth, geometry, grid), geometry, grid)[0], cmap="gray", vmin=0, vmax=0.03)
     below.set(xticks=[], yticks=[])
 plt.show()

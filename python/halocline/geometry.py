@@ -256,7 +256,10 @@ class Geometry:
         axes.plot(points[:, 0, 0], points[:, 0, 2], ".", label="sources")
         axes.plot(points[0, 1:3, 0], points[0, 1:3, 2], "-", label="detector, first view")
         corners: List[Tuple[float, float]] = []
-        size, spacing, origin, direction = (grid or self.default_grid()).as_tuple()
+        grid = grid or self.default_grid()
+        if grid.direction is None:
+            grid = Grid(grid.shape, grid.spacing, grid.origin, (1, 0, 0, 0, 0, 1, 0, 1, 0))
+        size, spacing, origin, direction = grid.as_tuple()
         matrix = np.reshape(direction, (3, 3))
         for i, j in ((0, 0), (1, 0), (1, 1), (0, 1), (0, 0)):
             point = np.asarray(origin) + matrix @ (np.array([i * (size[0] - 1), j * (size[1] - 1), 0]) * spacing)
