@@ -2,12 +2,9 @@
 
 import os
 import re
-import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "python"))
-
 project = "Halocline"
 author = "The Halocline developers"
 copyright = author
