@@ -11,6 +11,8 @@ TIGRE, with angles in radians::
     geo = tigre.geometry(mode="cone"); geo.DSO, geo.DSD = 600, 1200
     geo.nDetector, geo.dDetector = np.array([64, 64]), np.array([4, 4])
     geo.nVoxel, geo.dVoxel = np.array([48, 48, 48]), np.array([1.8, 1.8, 1.8])
+    geo.sDetector, geo.sVoxel = geo.nDetector * geo.dDetector, geo.nVoxel * geo.dVoxel
+    geo.offOrigin, geo.offDetector = np.zeros(3), np.zeros(2)
     volume = algs.fdk(projections, geo, angles)                  # (view, v, u) to (z, y, x)
 
 ASTRA, on a GPU::
@@ -35,7 +37,8 @@ CIL::
     from cil.framework import AcquisitionGeometry; from cil.recon import FDK
     ag = (AcquisitionGeometry.create_Cone3D([0, -600, 0], [0, 600, 0])
           .set_panel((64, 64), (4, 4)).set_angles(np.degrees(angles)))
-    volume = FDK(ag.allocate(projections), ag.get_ImageGeometry()).run()
+    data = ag.allocate(None); data.fill(projections)             # (angle, vertical, horizontal)
+    volume = FDK(data, ag.get_ImageGeometry()).run()
 
 Halocline::
 

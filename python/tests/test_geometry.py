@@ -63,3 +63,11 @@ def test_check_says_what_it_finds():
     assert "nothing was found to be wrong" in good.check(hc.Grid((2, 2, 2), 1))
     with pytest.raises(hc.InputError, match="impossible"):
         hc.Geometry.circular(600, 1200, [5.0] * 12, (8, 8), 1).check()
+
+
+def test_a_drawing_is_seen_along_the_axis(odd):
+    figure = pytest.importorskip("matplotlib.figure")
+    axes = figure.Figure().subplots()
+    odd.show(hc.Grid((4, 6, 8), 2.0), axes)
+    volume = axes.lines[2].get_xydata()
+    assert np.allclose(np.ptp(volume, axis=0), (14, 10))  # (i, j) lie across the axis, centre to centre
