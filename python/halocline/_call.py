@@ -49,7 +49,7 @@ class _Bar:
             self._bar.close()
 
 
-def _is_array(value: Any) -> bool:
+def is_array(value: Any) -> bool:
     if isinstance(value, np.generic):  # a number
         return False
     return isinstance(value, (Image, np.ndarray)) or hasattr(value, "__array_interface__") or hasattr(value, "__dlpack__") or (
@@ -151,7 +151,7 @@ class Call:
                     self.output(option, keyword)
                 else:
                     self.words.append(option)
-            elif _is_array(value) or isinstance(value, Grid):
+            elif is_array(value) or isinstance(value, Grid):
                 self.words += [option, self._name_of(option, value, None)]
             else:
                 self.words += [option, self._text(option, value)]
@@ -164,7 +164,7 @@ class Call:
         if isinstance(value, (int, np.integer)):
             return str(int(value))
         if isinstance(value, Iterable):
-            return ",".join(self._name_of(option, each, None) if _is_array(each) and np.ndim(each) > 0 else self._text(option, each)
+            return ",".join(self._name_of(option, each, None) if is_array(each) and np.ndim(each) > 0 else self._text(option, each)
                             for each in value)
         keyword = option.lstrip("-").replace("-", "_")
         raise TypeError(f"{keyword}= is {type(value).__name__}; expected a number, a text, an array, or several of them")

@@ -8,7 +8,7 @@ import numpy as np
 
 from .geometry import Geometry
 from .grid import Grid
-from .verbs import _SCANNER, backproject, project
+from .verbs import backproject, project
 
 try:
     from scipy.sparse.linalg import LinearOperator as _Base  # type: ignore[import-untyped, unused-ignore]
@@ -25,9 +25,7 @@ class Operator(_Base):  # type: ignore[misc, unused-ignore]
 
     def __init__(self, geometry: Geometry, grid: Optional[Grid] = None, *, _transposed: "Optional[Operator]" = None,
                  **options: Any) -> None:
-        grid = grid or geometry.default_grid()
-        if grid.direction is None:
-            grid = Grid(grid.shape, grid.spacing, grid.origin, _SCANNER)
+        grid = geometry.grid_of(grid)
         self.geometry, self.grid, self.options = geometry, grid, options
         self._transposed_of = _transposed
         self._other: Optional[Operator] = _transposed

@@ -13,7 +13,7 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
-from ._call import Call, Progress
+from ._call import Call, Progress, is_array
 from .geometry import Geometry
 from .grid import Grid
 from .image import Image, as_values, like_input
@@ -95,8 +95,6 @@ def _stack(projections: Any, geometry: Any) -> Optional[Grid]:
     if not isinstance(geometry, Geometry):
         return Grid(shape)
     known = geometry if geometry.core.detector.size is not None else geometry.with_detector(shape[1:])
-    if known.core.detector.spacing is None:
-        known = known.with_detector(None, 1.0)
     grid = known.stack()
     if grid.shape != shape:
         from .errors import InputError
@@ -342,14 +340,19 @@ def metrics(volume: Any, truth: Any = None, grid: Any = None, **options: Any) ->
     return Metrics({**found["whole"], **found.get("reference", {}), "boxes": found.get("boxes", [])})
 
 
-def noise_map(projections: Any, geometry: Union[Geometry, Path], grid: Any = None, *, progress: Progress = None, **options: Any) -> Any:
-    """The variance of FDK's noise at every voxel, estimated from the projections, for denoise(method="spdu")."""
+def noise_map(volume: Any = None, grid: Any = None, *, halves: Any = None, progress: Progress = None, **options: Any) -> Any:
+    """The variance of the noise at every voxel, for denoise(method="spdu", weights=...): from two reconstructions that share
+    no noise (halves=, as of fdk_halves()), else from the volume alone. grid: a Grid or a spacing in mm."""
     call = Call("noise-map")
-    _projections(call, projections, geometry)
-    call.grid(grid)
+    given = volume if halves is None else halves[0]
+    where = Grid.like(given, grid) if isinstance(grid, (int, float, list, tuple)) else grid
+    if halves is None:
+        call.input("-i", volume, where, "volume")
+    else:
+        call.options({"halves": [Image(half, where) if is_array(half) and not isinstance(half, Image) else half for half in halves]})
     call.output("-o", "out")
     call.options(options)
-    return _finish(call, projections, None, False, progress)
+    return _finish(call, given, None, False, progress)
 
 
 def phantom(name: str, grid: Grid, **options: Any) -> Any:

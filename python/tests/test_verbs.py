@@ -129,6 +129,23 @@ def test_lambda_is_a_word_of_python(projections, geometry, grid):
         hc.reconstruct(projections, geometry, grid, lambda_="much")
 
 
+def test_noise_maps(volume, grid):
+    random = np.random.default_rng(6)
+    a, b = (volume + random.normal(0, 0.004, volume.shape).astype(np.float32) for _ in range(2))
+    of_halves, alone = hc.noise_map(halves=(a, b), grid=grid), hc.noise_map(a, grid)
+    assert of_halves.shape == alone.shape == volume.shape
+    assert np.sqrt(np.median(of_halves)) == pytest.approx(0.004 / np.sqrt(2), rel=0.15)
+    assert hc.denoise(a, grid, method="spdu", weights=of_halves, alpha=300.0, iterations=3, gap=0).shape == volume.shape
+
+
+def test_pixels_that_nobody_knows(volume, projections, geometry, grid):
+    bare = hc.Geometry.circular(sid=200, sdd=300, angles=geometry.angles)
+    with pytest.raises(hc.InputError, match="pixel="):
+        hc.fdk(projections, bare, grid)
+    with pytest.raises(hc.InputError, match="detector="):
+        hc.project(volume, bare, grid)
+
+
 def test_numbers_of_numpy(volume):
     few = {"iterations": np.int64(3), "gap": 0}
     assert np.array_equal(hc.denoise(volume, alpha=np.float64(300), **few), hc.denoise(volume, alpha=300.0, iterations=3, gap=0))
