@@ -183,7 +183,7 @@ def denoise(volume: Any, grid: Any = None, *, method: str = "pdu", out: Any = No
     Raises as fdk() does.
     """
     if method == "pdu4d" and not isinstance(volume, (Image, str, os.PathLike)):
-        return _denoise_frames(volume, grid, out, return_info, progress, options)
+        return _denoise_frames(volume, grid, out, return_info, progress, dict(options))
     call = Call("denoise", "--method", method)
     where = Grid.like(volume, grid) if isinstance(grid, (int, float, list, tuple)) else grid
     call.input("-i", volume, where, "volume")
