@@ -36,10 +36,10 @@ std::size_t words_in(const std::string& text) {
   return static_cast<std::size_t>(std::distance(std::istream_iterator<std::string>(in), {}));
 }
 
-// README and its like, docs/ and benchmarks/results.
+// README and its like, docs/, the guide and benchmarks/results.
 std::vector<fs::path> pages() {
   std::vector<fs::path> result;
-  for (const fs::path& folder : {root, root / "docs", root / "benchmarks" / "results"})
+  for (const fs::path& folder : {root, root / "docs", root / "docs" / "guide", root / "benchmarks" / "results"})
     for (const auto& entry : fs::directory_iterator(folder))
       if (entry.path().extension() == ".md") result.push_back(entry.path());
   return result;

@@ -175,7 +175,7 @@ void check_penalty(const Parameters& p) {
                       .expected = "a positive number",
                       .remedy = "it says how much total variation counts against the data"});
   if (p.polish_steps < 1)
-    throw InputError({.what = "`polish_steps`",
+    throw InputError({.what = "the number of polishing steps",
                       .found = fmt::format("{}", p.polish_steps),
                       .expected = "a whole number of at least 1"});
   if (!(p.gap >= 0 && p.gap < 1))
@@ -231,7 +231,6 @@ void check_parameters(const ReconstructionParameters& p, const GivenInputs& give
                 "a penalty (`lambda`, `variation`, `reference`)");
   require_taken(method, &Method::penalty, p.gap_map, "`gap_map`");
   require_taken(method, &Method::penalty, p.gap != defaults.gap, "`gap`");
-  require_taken(method, &Method::penalty, p.polish_steps != defaults.polish_steps, "`polish_steps`");
   if (p.seed != defaults.seed && p.method != "spdhg")
     throw InputError(fmt::format("`seed` goes with another method than {}; leave it out, or take spdhg", method.name));
   require_taken(method, &Method::fast, p.hardware_interpolation, "hardware interpolation (`hardware_interpolation`)");

@@ -21,7 +21,7 @@ from . import _core, arrays, plan  # noqa: E402
 from ._call import ProgressState  # noqa: E402
 from ._logging import HaloclineWarning  # noqa: E402
 from .arrays import Context  # noqa: E402
-from .devices import Device, devices, set_device  # noqa: E402
+from .devices import Device, device, devices, set_device  # noqa: E402
 from .errors import DeviceError, Error, FileError, InputError, Interrupted, PlanError  # noqa: E402
 from .geometry import Geometry  # noqa: E402
 from .grid import Grid  # noqa: E402
@@ -29,7 +29,7 @@ from .image import Image, read, write  # noqa: E402
 from .operator import Operator, adjoint_error, to_autograd  # noqa: E402
 from .pages import report  # noqa: E402
 from .verbs import (Axis, Info, Metrics, backproject, counts, denoise, fdk, fdk_halves, find_axis, metrics,  # noqa: E402
-                    noise_map, phantom, project, reconstruct, run)
+                    noise, noise_map, phantom, project, reconstruct, run)
 
 __version__: str = _core.VERSION
 _atexit.register(_core.shut_down)
@@ -37,6 +37,6 @@ _atexit.register(_core.shut_down)
 __all__ = [
     "Axis", "Context", "Device", "DeviceError", "Error", "FileError", "Geometry", "Grid", "HaloclineWarning", "Image", "Info",
     "InputError", "Interrupted", "Metrics", "Operator", "PlanError", "ProgressState", "adjoint_error", "arrays", "backproject",
-    "counts", "denoise", "devices", "fdk", "fdk_halves", "find_axis", "metrics", "noise_map", "phantom", "plan", "project", "read",
-    "reconstruct", "report", "run", "set_device", "to_autograd", "write",
+    "counts", "denoise", "device", "devices", "fdk", "fdk_halves", "find_axis", "metrics", "noise", "noise_map", "phantom", "plan",
+    "project", "read", "reconstruct", "report", "run", "set_device", "to_autograd", "write",
 ]

@@ -50,6 +50,8 @@ class _Bar:
 
 
 def is_array(value: Any) -> bool:
+    if isinstance(value, np.generic):  # a number
+        return False
     return isinstance(value, (Image, np.ndarray)) or hasattr(value, "__array_interface__") or hasattr(value, "__dlpack__") or (
         hasattr(value, "base_data") and hasattr(value, "get"))
 
@@ -113,6 +115,8 @@ class Call:
         if isinstance(value, (str, os.PathLike)):
             self.words += ["--like", os.fspath(value)]
             return
+        if not isinstance(value, Grid) and not hasattr(value, "shape"):
+            raise TypeError(f"grid= is {value!r}; expected a Grid, such as halocline.Grid((100, 200, 200), 0.5), an Image or a file's path")
         grid = Grid.like(value)
         if grid.placed:
             self.words += ["--like", self._name_of("like", grid, None)]

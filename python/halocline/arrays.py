@@ -65,6 +65,19 @@ class DeviceOperator:
         return float(self._core.norm())
 
 
+def _bytes(size: Union[int, str]) -> int:
+    """2048, "64M" or "1.5G"."""
+    text = str(size).strip().upper()
+    unit = "KMGT".find(text[-1:]) + 1 if text else 0
+    try:
+        found = int(float(text[:-1] if unit else text) * 1024**unit)
+    except ValueError:
+        found = -1
+    if found < 0:
+        raise ValueError(f"device_memory= is {size!r}; expected bytes, such as 64000000, '64M' or '1.5G'")
+    return found
+
+
 class Context:
     """Devices, one volume grid and one stack of projections.
 
@@ -72,12 +85,10 @@ class Context:
     device_memory: as the command's options.
     """
 
-    def __init__(self, geometry: Geometry, grid: Optional[Grid] = None, *, device: str = "", device_memory: int = 0,
+    def __init__(self, geometry: Geometry, grid: Optional[Grid] = None, *, device: str = "", device_memory: Union[int, str] = 0,
                  projector: str = "joseph") -> None:
-        grid = grid or geometry.default_grid()
-        if grid.direction is None:
-            grid = Grid(grid.shape, grid.spacing, grid.origin, (1, 0, 0, 0, 0, 1, 0, 1, 0))
-        self._core = _core.Context(device, int(device_memory))
+        grid = geometry.grid_of(grid)
+        self._core = _core.Context(device, _bytes(device_memory))
         self.operator = DeviceOperator(
             self._core.projector(geometry.core, grid.as_tuple(), geometry.stack().as_tuple(), projector))
         self.volume = self.operator.domain

@@ -42,7 +42,7 @@ def set_device(selection: Optional[str]) -> None:
 
 @contextlib.contextmanager
 def device(selection: str) -> Iterator[None]:
-    """`with halocline.devices.device("cpu"):` the same for a while."""
+    """`with halocline.device("cpu"):` set_device() for a while."""
     before = os.environ.get(_VARIABLE)
     set_device(selection)
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 import re
 
 _FLAG = re.compile(r"(?<![\w'/-])--([a-z][a-z0-9]*(?:-[a-z0-9]+)*)")
@@ -11,7 +12,11 @@ _ARRAY = re.compile(r"'mem:(\w+)'")
 def in_keywords(text: str) -> str:
     """The text with the command's flags as Python's keywords: ``--device-memory`` becomes ``device_memory=``."""
     text = _ARRAY.sub(lambda match: match[1] + "=", text.replace("mend the file", "mend it"))
-    return _FLAG.sub(lambda match: match[1].replace("-", "_") + "=", text)
+    return _FLAG.sub(lambda match: _keyword(match[1]) + "=", text)
+
+
+def _keyword(flag: str) -> str:
+    return flag.replace("-", "_") + ("_" if keyword.iskeyword(flag) else "")
 
 
 class Error(Exception):

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _core
-from .errors import InputError
+from .errors import InputError, in_keywords
 from .grid import Grid
 
 Path = Union[str, "os.PathLike[str]"]
@@ -226,21 +226,35 @@ class Geometry:
         return f"<Geometry of {len(self)} views, {beam}>"
 
     def stack(self) -> Grid:
-        """The grid of its projections (view, row, column). Raises InputError where the detector is not known."""
+        """The grid of its projections (view, row, column). Raises InputError where the detector or its pixels are not
+        known."""
+        if self.core.detector.spacing is None and self.detector_shape:
+            raise InputError("the geometry does not know how large its pixels are; give --pixel, in mm")
         return Grid.from_tuple(self.core.detector.grid(len(self)))
 
     def default_grid(self, displaced: bool = True) -> Grid:
         """The volume that the detector sees, with the voxels of its pixels at the isocentre."""
         return Grid.from_tuple(self.core.default_grid(self.stack().as_tuple(), displaced))
 
-    def check(self) -> str:
-        """What `halocline geometry check` says of it. Raises InputError where it finds an error."""
+    def grid_of(self, grid: Any = None) -> Grid:
+        """A volume's grid as it lies in the scan: k along the rotation axis, unless it has a direction; None: default_grid()."""
+        found = self.default_grid() if grid is None else grid if isinstance(grid, Grid) else getattr(grid, "grid", None)
+        if not isinstance(found, Grid):
+            raise TypeError(f"grid= is {grid!r}; expected a Grid, such as halocline.Grid((100, 200, 200), 0.5), or an Image")
+        if found.direction is None:
+            found = Grid(found.shape, found.spacing, found.origin, (1, 0, 0, 0, 0, 1, 0, 1, 0))
+        return found
+
+    def check(self, grid: Optional[Grid] = None) -> str:
+        """What `halocline geometry check` says of it, and of a volume. Raises InputError where a right reconstruction is
+        impossible."""
         from ._call import Call
 
-        call = Call("geometry", "check")
-        call.geometry(self)
+        call = Call("geometry", "check", "mem:geometry")
+        call.named("geometry", self)
+        call.grid(grid)
         call.run()
-        return call.text
+        return in_keywords(call.text.replace("mem:geometry: ", ""))
 
     def show(self, grid: Optional[Grid] = None, axes: Any = None) -> Any:
         """A drawing with matplotlib: sources, detector and volume from above."""
@@ -254,7 +268,7 @@ class Geometry:
         axes.plot(points[:, 0, 0], points[:, 0, 2], ".", label="sources")
         axes.plot(points[0, 1:3, 0], points[0, 1:3, 2], "-", label="detector, first view")
         corners: List[Tuple[float, float]] = []
-        size, spacing, origin, direction = (grid or self.default_grid()).as_tuple()
+        size, spacing, origin, direction = self.grid_of(grid).as_tuple()
         matrix = np.reshape(direction, (3, 3))
         for i, j in ((0, 0), (1, 0), (1, 1), (0, 1), (0, 0)):
             point = np.asarray(origin) + matrix @ (np.array([i * (size[0] - 1), j * (size[1] - 1), 0]) * spacing)

@@ -8,7 +8,7 @@ import numpy as np
 
 from .geometry import Geometry
 from .grid import Grid
-from .verbs import _SCANNER, backproject, project
+from .verbs import backproject, project
 
 try:
     from scipy.sparse.linalg import LinearOperator as _Base  # type: ignore[import-untyped, unused-ignore]
@@ -25,9 +25,7 @@ class Operator(_Base):  # type: ignore[misc, unused-ignore]
 
     def __init__(self, geometry: Geometry, grid: Optional[Grid] = None, *, _transposed: "Optional[Operator]" = None,
                  **options: Any) -> None:
-        grid = grid or geometry.default_grid()
-        if grid.direction is None:
-            grid = Grid(grid.shape, grid.spacing, grid.origin, _SCANNER)
+        grid = geometry.grid_of(grid)
         self.geometry, self.grid, self.options = geometry, grid, options
         self._transposed_of = _transposed
         self._other: Optional[Operator] = _transposed
@@ -94,7 +92,7 @@ def to_autograd(operator: Operator) -> Any:
 
 
 def adjoint_error(operator: Operator, seed: int = 1) -> float:
-    """|<A x, y> - <x, A^T y>| over |A x| |y|, of random x and y."""
+    """``|<A x, y> - <x, A^T y>| / (|A x| |y|)`` of random x and y."""
     random = np.random.default_rng(seed)
     x = random.standard_normal(operator.domain_shape, dtype=np.float32)
     y = random.standard_normal(operator.range_shape, dtype=np.float32)

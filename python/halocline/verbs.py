@@ -1,7 +1,7 @@
 """The verbs of the command as functions: arrays in, arrays out.
 
 Every function takes the command's options as keywords: ``device_memory="2G"`` is ``--device-memory 2G``, ``nonnegative=True``
-is ``--nonnegative``, ``weights=array`` is ``--weights``. `halocline help fdk` tells them all. A keyword for an output
+is ``--nonnegative``, ``weights=array`` is ``--weights``, ``lambda_=3`` is ``--lambda 3``. `halocline help fdk` tells them all. A keyword for an output
 (``variance_out=True``) puts that image into Info.outputs.
 """
 
@@ -21,7 +21,7 @@ from .image import Image, as_values, like_input
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ._options import (BackprojectOptions, CountsOptions, DenoiseOptions, FdkOptions, MetricsOptions, NoiseMapOptions,
+    from ._options import (BackprojectOptions, CountsOptions, DenoiseOptions, FdkOptions, MetricsOptions,
                            ProjectOptions, ReconstructOptions)
 
 Path = Union[str, "os.PathLike[str]"]
@@ -108,8 +108,6 @@ def _stack(projections: Any, geometry: Any) -> Optional[Grid]:
     if not isinstance(geometry, Geometry):
         return Grid(shape)
     known = geometry if geometry.core.detector.size is not None else geometry.with_detector(shape[1:])
-    if known.core.detector.spacing is None:
-        known = known.with_detector(None, 1.0)
     grid = known.stack()
     if grid.shape != shape:
         from .errors import InputError
@@ -118,7 +116,22 @@ def _stack(projections: Any, geometry: Any) -> Optional[Grid]:
     return grid
 
 
+def _agree_on_pixels(projections: Image, geometry: Any) -> None:
+    """The pixels of an Image are those of the geometry, if that knows its own."""
+    known = geometry.core.detector.spacing if isinstance(geometry, Geometry) else None
+    if known is None:
+        return
+    _, rows, columns = projections.grid.spacing
+    if not np.allclose((columns, rows), known, rtol=1e-3):
+        from .errors import InputError
+
+        raise InputError(f"--projections has pixels of {rows:g} x {columns:g} mm (rows, columns); the geometry has {known[1]:g} x {known[0]:g}; "
+                         "give projections.array to take the geometry's, or a geometry without pixels to take the image's")
+
+
 def _projections(call: Call, projections: Any, geometry: Any) -> None:
+    if isinstance(projections, Image):
+        _agree_on_pixels(projections, geometry)
     if isinstance(projections, (Image, str, os.PathLike)):
         call.input("-i", projections, None, "projections")
     else:
@@ -183,8 +196,11 @@ def denoise(volume: Any, grid: Any = None, *, method: str = "pdu", out: Any = No
     """Denoises a volume (k, j, i); without alpha= the strength is found by itself.
 
     grid: a Grid or a spacing in mm. method: pdu, spdu, tvgd, pdu4d, gaussian, median, nlm. halves=(a, b): two
-    reconstructions that share no noise. Raises as fdk() does.
+    reconstructions that share no noise. pdu4d takes a list of frames, or an array (frame, k, j, i), and returns the same.
+    Raises as fdk() does.
     """
+    if method == "pdu4d" and not isinstance(volume, (Image, str, os.PathLike)):
+        return _denoise_frames(volume, grid, out, return_info, progress, dict(options))
     call = Call("denoise", "--method", method)
     where = Grid.like(volume, grid) if isinstance(grid, (int, float, list, tuple)) else grid
     call.input("-i", volume, where, "volume")
@@ -195,6 +211,31 @@ def denoise(volume: Any, grid: Any = None, *, method: str = "pdu", out: Any = No
                  for name, value in given.items()}
     call.options(given)
     return _finish(call, volume, out, return_info, progress)
+
+
+def _denoise_frames(frames: Any, grid: Any, out: Any, return_info: bool, progress: Progress, options: Dict[str, Any]) -> Any:
+    """Volumes of one grid, in the order of time. out: a file's path with a place for the number, as u_%02d.mha."""
+    call = Call("denoise", "--method", "pdu4d")
+    for number, frame in enumerate(frames):
+        where = Grid.like(frame, grid) if isinstance(grid, (int, float, list, tuple)) else grid
+        call.input("-i", frame, where, f"frame_{number:04d}")
+    if out is not None and not isinstance(out, (str, os.PathLike)):
+        raise TypeError("out= of pdu4d has to be a file's path with a place for the number, such as u_%02d.mha")
+    if out is not None:
+        call.output("-o", "out", out)
+    else:
+        names = [f"out_{number:04d}" for number in range(len(frames))]
+        call.outputs = {name: name for name in names}
+        call.words += ["-o", "mem:out_%04d"]
+    call.options(options)
+    found = call.run(progress)
+    results: Any = None
+    if out is None:
+        images = [found.pop(name) for name in names]
+        results = [image if isinstance(frame, Image) else like_input(image.array, frame) for image, frame in zip(images, frames)]
+        if isinstance(frames, np.ndarray):
+            results = np.stack(results)
+    return (results, Info(call, found)) if return_info else results
 
 
 def project(volume: Any, geometry: Geometry, grid: Any = None, *, out: Any = None, progress: Progress = None, **options: Unpack[ProjectOptions]) -> Any:
@@ -236,6 +277,15 @@ def _volume_grid(volume: Any, geometry: Any, grid: Any) -> Optional[Grid]:
     if found.direction is None:
         found = Grid(found.shape, found.spacing, found.origin, _SCANNER)
     return found
+
+
+def noise(projections: Any, *, photons: float, progress: Progress = None, **options: Any) -> Any:
+    """Line integrals with the noise of a beam of so many photons a pixel; electronic=, seed=. Raises as fdk() does."""
+    call = Call("noise")
+    call.input("-i", projections, None, "projections")
+    call.output("-o", "out")
+    call.options({"photons": photons, **options})
+    return _finish(call, projections, None, False, progress)
 
 
 def counts(raw: Any, flats: Any = None, darks: Any = None, *, progress: Progress = None, **options: Unpack[CountsOptions]) -> Any:
@@ -307,14 +357,19 @@ def metrics(volume: Any, truth: Any = None, grid: Any = None, **options: Unpack[
     return Metrics({**found["whole"], **found.get("reference", {}), "boxes": found.get("boxes", [])})
 
 
-def noise_map(projections: Any, geometry: Union[Geometry, Path], grid: Any = None, *, progress: Progress = None, **options: Unpack[NoiseMapOptions]) -> Any:
-    """The variance of FDK's noise at every voxel, estimated from the projections, for denoise(method="spdu")."""
+def noise_map(volume: Any = None, grid: Any = None, *, halves: Any = None, progress: Progress = None, **options: Any) -> Any:
+    """The variance of the noise at every voxel, for denoise(method="spdu", weights=...): from two reconstructions that share
+    no noise (halves=, as of fdk_halves()), else from the volume alone. grid: a Grid or a spacing in mm."""
     call = Call("noise-map")
-    _projections(call, projections, geometry)
-    call.grid(grid)
+    given = volume if halves is None else halves[0]
+    where = Grid.like(given, grid) if isinstance(grid, (int, float, list, tuple)) else grid
+    if halves is None:
+        call.input("-i", volume, where, "volume")
+    else:
+        call.options({"halves": [Image(half, where) if is_array(half) and not isinstance(half, Image) else half for half in halves]})
     call.output("-o", "out")
     call.options(options)
-    return _finish(call, projections, None, False, progress)
+    return _finish(call, given, None, False, progress)
 
 
 def phantom(name: str, grid: Grid, **options: Any) -> Any:

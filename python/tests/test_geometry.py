@@ -56,3 +56,18 @@ def test_angles_in_radians_are_doubted():
 def test_the_default_grid_runs_along_the_axis(odd):
     grid = hc.Geometry.circular(100, 200, np.arange(0, 360, 10.0), (20, 30), 1).default_grid()
     assert grid.shape == (20, 30, 30) and grid.direction == (1, 0, 0, 0, 0, 1, 0, 1, 0)
+
+
+def test_check_says_what_it_finds():
+    good = hc.Geometry.circular(600, 1200, np.arange(0, 360, 5.0), (8, 8), 1)
+    assert "nothing was found to be wrong" in good.check(hc.Grid((2, 2, 2), 1))
+    with pytest.raises(hc.InputError, match="impossible"):
+        hc.Geometry.circular(600, 1200, [5.0] * 12, (8, 8), 1).check()
+
+
+def test_a_drawing_is_seen_along_the_axis(odd):
+    figure = pytest.importorskip("matplotlib.figure")
+    axes = figure.Figure().subplots()
+    odd.show(hc.Grid((4, 6, 8), 2.0), axes)
+    volume = axes.lines[2].get_xydata()
+    assert np.allclose(np.ptp(volume, axis=0), (14, 10))  # (i, j) lie across the axis, centre to centre

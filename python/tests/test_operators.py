@@ -87,3 +87,12 @@ def test_autograd(geometry, grid, volume, projections):
     loss = ((hc.to_autograd(A)(x) - torch.from_numpy(projections * 0.5)) ** 2).sum() / 2
     loss.backward()
     assert np.allclose(x.grad.numpy(), A.T(projections * np.float32(0.5)), rtol=1e-4, atol=1e-4)
+
+
+def test_grids_and_sizes_that_do_not_fit(geometry, grid):
+    for make in (hc.Operator, hc.Context):
+        with pytest.raises(TypeError, match="grid="):
+            make(geometry, (25, 28, 30))
+    with pytest.raises(ValueError, match="device_memory="):
+        hc.Context(geometry, grid, device_memory="much")
+    assert tuple(hc.Context(geometry, grid, device_memory="64M").volume.grid[0]) == grid.shape[::-1]

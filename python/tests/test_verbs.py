@@ -98,6 +98,63 @@ def test_halves_choose_the_strength(projections, geometry, grid):
     assert info.alpha > 0 and np.std(u) < np.std(f)
 
 
+def test_frames_over_time(volume):
+    random = np.random.default_rng(4)
+    frames = [volume + random.normal(0, 0.003, volume.shape).astype(np.float32) for _ in range(3)]
+    found, info = hc.denoise(frames, 1.5, method="pdu4d", time_weight=1.0, alpha=300.0, iterations=20, gap=0, return_info=True)
+    assert info.iterations == 20 and len(found) == 3
+    assert all(np.linalg.norm(u - volume) < np.linalg.norm(f - volume) for u, f in zip(found, frames))
+    stacked = hc.denoise(np.stack(frames), 1.5, method="pdu4d", time_weight=1.0, alpha=300.0, iterations=20, gap=0)
+    assert np.array_equal(stacked, np.stack(found))
+
+
+def test_noise_keeps_the_pixels(projections, geometry):
+    noisy = hc.noise(projections, photons=1e4, seed=3)
+    assert isinstance(noisy, np.ndarray) and 0 < np.abs(noisy - projections).max() < 0.5
+    image = hc.noise(hc.Image(projections, geometry.stack()), photons=1e4, seed=3)
+    assert image.grid.spacing == geometry.stack().spacing and np.array_equal(image.array, noisy)
+
+
+def test_pixels_that_disagree(projections, geometry, grid):
+    with pytest.raises(hc.InputError, match="projections= has pixels of 1 x 1 mm"):
+        hc.fdk(hc.Image(projections), geometry, grid)
+
+
+def test_lambda_is_a_word_of_python(projections, geometry, grid):
+    few = {"iterations": 2, "gap": 0}
+    assert np.array_equal(hc.reconstruct(projections, geometry, grid, lambda_=0.01, **few),
+                          hc.reconstruct(projections, geometry, grid, **few, **{"lambda": 0.01}))
+    with pytest.raises(hc.InputError, match="lambda_="):
+        hc.reconstruct(projections, geometry, grid, lambda_="much")
+
+
+def test_noise_maps(volume, grid):
+    random = np.random.default_rng(6)
+    a, b = (volume + random.normal(0, 0.004, volume.shape).astype(np.float32) for _ in range(2))
+    of_halves, alone = hc.noise_map(halves=(a, b), grid=grid), hc.noise_map(a, grid)
+    assert of_halves.shape == alone.shape == volume.shape
+    assert np.sqrt(np.median(of_halves)) == pytest.approx(0.004 / np.sqrt(2), rel=0.15)
+    assert hc.denoise(a, grid, method="spdu", weights=of_halves, alpha=300.0, iterations=3, gap=0).shape == volume.shape
+
+
+def test_pixels_that_nobody_knows(volume, projections, geometry, grid):
+    bare = hc.Geometry.circular(sid=200, sdd=300, angles=geometry.angles)
+    with pytest.raises(hc.InputError, match="pixel="):
+        hc.fdk(projections, bare, grid)
+    with pytest.raises(hc.InputError, match="detector="):
+        hc.project(volume, bare, grid)
+
+
+def test_numbers_of_numpy(volume):
+    few = {"iterations": np.int64(3), "gap": 0}
+    assert np.array_equal(hc.denoise(volume, alpha=np.float64(300), **few), hc.denoise(volume, alpha=300.0, iterations=3, gap=0))
+
+
+def test_a_device_for_a_while():
+    with hc.device("nosuch"), pytest.raises(hc.InputError, match="nosuch"):
+        hc.denoise(np.ones((2, 3, 4), np.float32), alpha=1.0)
+
+
 def test_the_axis_is_found(projections, geometry, grid):
     rows = geometry.views.copy()
     rows[:, 7] += 3.6  # the axis then falls two columns aside
@@ -138,6 +195,7 @@ def test_output_to_a_file(tmp_path, volume):
     (lambda v: hc.read("/nowhere.mha"), ValueError, "/nowhere.mha"),
     (lambda v: hc.Geometry.circular(600, 300, [0, 1], (4, 4), 1), ValueError, "300"),
     (lambda v: hc.Grid((1, 2), 1), ValueError, "shape="),
+    (lambda v: hc.phantom("blade", (20, 20, 20)), TypeError, "grid="),
 ])
 def test_errors(volume, call, kind, words):
     with pytest.raises(kind, match=words):
