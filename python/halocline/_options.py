@@ -250,23 +250,6 @@ class CountsOptions(TypedDict, total=False):
     detector_origin: Any
 
 
-class NoiseMapOptions(TypedDict, total=False):
-    """Options of `halocline noise-map`."""
-
-    device: Any
-    sub_devices: int
-    device_memory: Any
-    no_tune: bool
-    host_memory: Any
-    scratch: Any
-    trace: Any
-    report: Any
-    html: Any
-    html_size: int
-    allow_nonfinite: bool
-    halves: Any
-
-
 class MetricsOptions(TypedDict, total=False):
     """Options of `halocline metrics`."""
 
