@@ -49,6 +49,9 @@ class Parser {
     if (!action && app_.get_subcommands({}).empty()) throw InputError(fmt::format("there is no verb '{}'", wanted));
     try {
       app_.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+    } catch (const CLI::CallForHelp&) {
+      help = innermost(app_).help();
+      return;
     } catch (const CLI::Error& error) {
       const std::string unknown = unknown_option_text(app_, innermost(app_));
       throw InputError(unknown.empty() ? error.what() : unknown);
@@ -59,7 +62,7 @@ class Parser {
 
   CommonOptions common;
   Action action;
-  std::string command;
+  std::string command, help;
   nlohmann::json options;
 
  private:
@@ -101,6 +104,7 @@ EmbeddedResult EmbeddedCommand::run(const EmbeddedRun& run) {
   const MemoryGeometries geometries(run.geometries);
   const Parser parser(run.words);
   EmbeddedResult result;
+  if (!parser.help.empty()) return {parser.help, {}};
   JobOutlet outlet;
   outlet.print = [&](const std::string& text) {
     result.text += in_options(text, parser.command) + (text.ends_with('\n') ? "" : "\n");

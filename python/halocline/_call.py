@@ -137,6 +137,8 @@ class Call:
             if not isinstance(out, np.ndarray) or out.dtype != np.float32 or not out.flags.c_contiguous or not out.flags.writeable:
                 raise TypeError("out= has to be a file's path or a writable, C-contiguous NumPy array of float32")
             self._places[name] = out
+        if out is not None and any(values is not None and np.may_share_memory(out, values) for values, _ in self._inputs.values()):
+            raise InputError("--out shares memory with an input, which is read while results are written; give it memory of its own")
         self.outputs[name] = name
         self.words += [option, "mem:" + name]
 
@@ -184,6 +186,10 @@ class Call:
         results = {}
         for name, (values, grid) in found.items():
             placed = Grid.from_tuple(grid)
-            values = self._places[name].reshape(placed.shape) if values is None else values
+            if values is None:
+                values = self._places[name]
+                if tuple(n for n in values.shape if n > 1) != tuple(n for n in placed.shape if n > 1):
+                    raise InputError(f"--out is {values.shape}; the result is {placed.shape}")
+                values = values.reshape(placed.shape)
             results[name] = Image(values, placed)
         return results

@@ -20,13 +20,18 @@ _COLUMNS = ("sid", "sdd", "gantry_angles", "out_of_plane_angles", "in_plane_angl
 
 def _pixels(detector: Optional[Sequence[int]], pixel: Union[float, Sequence[float], None],
             origin: Optional[Sequence[float]] = None) -> Any:
+    if detector is not None and (np.shape(detector) != (2,) or any(int(count) != count or count < 1 for count in detector)):
+        raise InputError(f"--detector is {detector}; expected (rows, columns), whole numbers from 1 on")
+    if pixel is not None and (np.shape(pixel) not in ((), (2,)) or not all(float(size) > 0 for size in np.atleast_1d(pixel))):
+        raise InputError(f"--pixel is {pixel}; expected one positive number of mm, or (rows, columns)")
     size = None if detector is None else (int(detector[1]), int(detector[0]))
     if pixel is None:
         spacing = None
-    elif isinstance(pixel, (int, float)):
-        spacing = (float(pixel), float(pixel))
+    elif np.ndim(pixel) == 0:
+        spacing = (float(np.asarray(pixel)),) * 2
     else:
-        spacing = (float(pixel[1]), float(pixel[0]))
+        rows, columns = (float(size) for size in np.atleast_1d(pixel))
+        spacing = (columns, rows)
     return _core.DetectorPixels(size, spacing, None if origin is None else (float(origin[1]), float(origin[0])))
 
 
@@ -125,8 +130,14 @@ class Geometry:
 
     @classmethod
     def from_astra(cls, proj_geom: Dict[str, Any]) -> "Geometry":
-        """A dictionary of astra.create_proj_geom: parallel, parallel3d, cone, fanflat and those of vectors."""
-        kind = proj_geom["type"]
+        """A dictionary of astra.create_proj_geom: parallel, parallel3d, cone, fanflat, cone_vec, parallel3d_vec.
+
+        A volume (k, j, i) is ASTRA's (z, y, x) with y reversed: volume[:, ::-1].
+        """
+        known = ("parallel", "parallel3d", "fanflat", "cone", "cone_vec", "parallel3d_vec")
+        kind = proj_geom.get("type")
+        if kind not in known:
+            raise InputError(f"--proj-geom has the type {kind!r}; expected {', '.join(known)}")
         rows = int(proj_geom.get("DetectorRowCount", 1))
         detector = (rows, int(proj_geom["DetectorColCount"]))
         if kind in ("cone_vec", "parallel3d_vec"):
@@ -145,16 +156,24 @@ class Geometry:
     def from_tigre(cls, geo: Any, angles: npt.ArrayLike) -> "Geometry":
         """TIGRE's geometry of a circular scan (lengths in mm), and its angles in radians.
 
-        TIGRE turns about z with the source on +x at angle 0; a detector's columns run along +y. offDetector is taken
-        over, offOrigin and tilts are refused.
+        TIGRE turns about z, counter-clockwise from the source on +x; u is along +y at the angle 0. A volume (k, j, i) is
+        TIGRE's (z, y, x) with y reversed: volume[:, ::-1]. offDetector is taken over; offOrigin, rotDetector and COR are
+        refused.
         """
-        if np.any(np.asarray(getattr(geo, "offOrigin", 0)) != 0) or np.any(np.asarray(getattr(geo, "rotDetector", 0)) != 0):
-            raise InputError("--geo has offOrigin or rotDetector, which a circular scan has not; give Geometry.from_vectors()")
-        parallel = getattr(geo, "mode", "cone") == "parallel"
-        offset = np.broadcast_to(np.asarray(getattr(geo, "offDetector", (0, 0)), dtype=float).ravel()[:2], (2,))
-        return cls.circular(float(geo.DSO), 0 if parallel else float(geo.DSD), np.degrees(np.asarray(angles, dtype=float)),
-                            [int(count) for count in geo.nDetector], [float(size) for size in geo.dDetector],
-                            projection_offset_x=float(offset[1]), projection_offset_y=float(offset[0]))
+        for name in ("offOrigin", "rotDetector", "COR"):
+            if np.any(np.asarray(getattr(geo, name, 0)) != 0):
+                raise InputError(f"--geo has {name} that is not 0, which a circular scan has not; give Geometry.from_vectors()")
+        beta = np.atleast_1d(np.asarray(angles, dtype=float))
+        cos, sin, zero, one = np.cos(beta), np.sin(beta), np.zeros_like(beta), np.ones_like(beta)
+        outward, u, v = np.stack([cos, sin, zero], 1), np.stack([-sin, cos, zero], 1), np.stack([zero, zero, one], 1)
+        dv, du = (float(size) for size in geo.dDetector)
+        off = np.broadcast_to(np.asarray(getattr(geo, "offDetector", (0, 0)), dtype=float).ravel()[:2], (2,))
+        detector = [int(count) for count in geo.nDetector]
+        shift = off[1] * u + off[0] * v
+        if getattr(geo, "mode", "cone") == "parallel":
+            return cls._from_rows(np.hstack([-outward, shift, du * u, dv * v]), 12, "astra parallel3d_vec", detector)
+        source, beyond = float(geo.DSO), float(geo.DSD) - float(geo.DSO)
+        return cls._from_rows(np.hstack([source * outward, shift - beyond * outward, du * u, dv * v]), 12, "astra cone_vec", detector)
 
     @classmethod
     def from_rtk(cls, geometry: Any, detector: Optional[Sequence[int]] = None,
@@ -170,19 +189,36 @@ class Geometry:
 
     @classmethod
     def from_cil(cls, geometry: Any) -> "Geometry":
-        """CIL's AcquisitionGeometry of a circular cone or parallel beam, without tilts."""
+        """CIL's AcquisitionGeometry of a circular cone or parallel beam.
+
+        A volume (k, j, i) is CIL's (vertical, horizontal_y, horizontal_x) with y reversed: volume[:, ::-1]. An axis,
+        source or detector that is not on the line of CIL's default is refused.
+        """
         config = geometry.config
         panel, system = config.panel, config.system
+
+        def place(part: Any) -> Any:
+            return np.asarray(part.position, dtype=float)
+
+        for name in ("rotation_axis", "source", "detector"):
+            part = getattr(system, name, None)
+            if part is not None and hasattr(part, "position"):
+                beside = np.delete(place(part), 1) if name != "rotation_axis" else place(part)
+                if np.any(np.abs(beside) > 1e-9):
+                    raise InputError(f"--geometry has its {name} at {place(part)}, beside CIL's default line; give Geometry.from_vectors()")
+        if getattr(panel, "origin", "bottom-left") != "bottom-left":
+            raise InputError(f"--geometry has panel.origin '{panel.origin}'; expected 'bottom-left'")
         angles = np.asarray(config.angles.angle_data, dtype=float) + float(config.angles.initial_angle)
-        if config.angles.angle_unit == "radian":
-            angles = np.degrees(angles)
+        if config.angles.angle_unit != "radian":
+            angles = np.radians(angles)
         columns, rows = (int(count) for count in panel.num_pixels)
         du, dv = (float(size) for size in panel.pixel_size)
-        if geometry.geom_type == "parallel":
-            return cls.circular(1000, 0, angles, (rows, columns), (dv, du))
-        sid = float(np.linalg.norm(np.asarray(system.source.position) - np.asarray(system.rotation_axis.position)))
-        sdd = float(np.linalg.norm(np.asarray(system.source.position) - np.asarray(system.detector.position)))
-        return cls.circular(sid, sdd, angles, (rows, columns), (dv, du))
+        circle = {"type": "parallel3d", "ProjectionAngles": -angles, "DetectorRowCount": rows, "DetectorColCount": columns,
+                  "DetectorSpacingX": du, "DetectorSpacingY": dv}
+        if geometry.geom_type != "parallel":
+            circle.update(type="cone", DistanceOriginSource=float(-place(system.source)[1]),
+                          DistanceOriginDetector=float(place(system.detector)[1]))
+        return cls.from_astra(circle)
 
     # What is in it
 
@@ -217,6 +253,23 @@ class Geometry:
     def shape(self) -> Tuple[int, int, int]:
         """(views, rows, columns) of its projections."""
         return (len(self), *self.detector_shape)
+
+    def __reduce__(self) -> Any:
+        detector = self.core.detector
+
+        def swap(pair: Any) -> Any:
+            return None if pair is None else (pair[1], pair[0])
+
+        return _from_parts, (self.views, swap(detector.size), swap(detector.spacing), swap(detector.origin), float(self.core.radius))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Geometry):
+            return NotImplemented
+        mine, theirs = self.__reduce__()[1], other.__reduce__()[1]
+        return np.array_equal(mine[0], theirs[0]) and mine[1:] == theirs[1:]
+
+    def __hash__(self) -> int:
+        return hash((len(self), self.parallel))
 
     def __len__(self) -> int:
         return int(self.core.count)
@@ -277,6 +330,10 @@ class Geometry:
         axes.set(aspect="equal", xlabel="x, mm", ylabel="z, mm")
         axes.legend()
         return axes
+
+
+def _from_parts(views: Any, detector: Any, pixel: Any, origin: Any, radius: float) -> Geometry:
+    return Geometry.from_views(views, detector, pixel, origin, radius)
 
 
 def _astra_vectors(geometry: Dict[str, Any]) -> "np.ndarray[Any, np.dtype[np.float64]]":

@@ -79,5 +79,7 @@ class Grid:
         grid = getattr(image, "grid", None)
         if isinstance(grid, Grid):
             return grid
+        if isinstance(image, (int, float, str, tuple, list, dict, set)) or np.ndim(image) not in (2, 3):
+            raise TypeError(f"grid= is {image!r}; expected a halocline.Grid, an Image or an array: Grid((k, j, i), spacing)")
         shape = np.shape(image)
         return cls((1,) * (3 - len(shape)) + tuple(shape), spacing)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
@@ -130,8 +131,10 @@ def _agree_on_pixels(projections: Image, geometry: Any) -> None:
 
 
 def _projections(call: Call, projections: Any, geometry: Any) -> None:
-    if isinstance(projections, Image):
+    if isinstance(projections, Image) and not (projections.grid.origin is None and projections.grid.spacing == (1, 1, 1)):
         _agree_on_pixels(projections, geometry)
+    if isinstance(projections, Image) and not projections.grid.placed and isinstance(geometry, Geometry):
+        projections = projections.array  # it lies where the geometry's detector is
     if isinstance(projections, (Image, str, os.PathLike)):
         call.input("-i", projections, None, "projections")
     else:
@@ -382,7 +385,7 @@ def phantom(name: str, grid: Grid, **options: Any) -> Any:
 
 
 def run(words: Union[str, Sequence[str]], **arrays: Any) -> Dict[str, Image]:
-    """The whole command in process: ``run("denoise -i mem:f -o mem:u --alpha 3", f=volume)["u"]``.
+    """The whole command in process: ``run("denoise -i mem:f --method pdu --alpha 3 -o mem:u", f=volume)["u"]``.
 
     arrays: what "mem:NAME" stands for; names of outputs need no entry. Returns the images that were written to memory.
     """
@@ -395,8 +398,8 @@ def run(words: Union[str, Sequence[str]], **arrays: Any) -> Dict[str, Image]:
     call.words = [word for word in split if word != "halocline"] if split[:1] == ["halocline"] else split
     for name, value in arrays.items():
         call.named(name, value)
-    call.outputs = {part[4:]: part[4:] for word in call.words for part in word.split(",")
-                    if part.startswith("mem:") and part[4:] not in arrays}
+    found_names = [name for word in call.words for name in re.findall(r"mem:(\w+)", word)]
+    call.outputs = {name: name for name in found_names if name not in arrays}
     if not call.words:
         raise InputError("there are no words; the first is a subcommand such as fdk or denoise")
     found = call.run()

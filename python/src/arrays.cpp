@@ -5,6 +5,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
+#include <mutex>
+
 #include "algorithms/expressions/context.hpp"
 #include "algorithms/expressions/linear_operator.hpp"
 #include "algorithms/solvers/projector_operator.hpp"
@@ -28,6 +30,7 @@ void computed(Work&& work) {
     explicit Computing(Work& w) : what(w) {}
     void work() override {
       const CancellationScope scope(&cancellation);
+      const std::lock_guard lock(lazy_mutex());
       what();
     }
     void cancel() override { cancellation.request(); }
@@ -38,8 +41,18 @@ void computed(Work&& work) {
   run_interruptible(computing);
 }
 
+// What only records: without the lock of the interpreter, as another thread may be computing.
+template <typename Work>
+auto recorded(Work&& work) {
+  return guarded([&] {
+    const nb::gil_scoped_release released;
+    const std::lock_guard lock(lazy_mutex());
+    return work();
+  });
+}
+
 double number(const Scalar& scalar) {
-  if (const auto known = scalar.known()) return *known;
+  if (const auto known = recorded([&] { return scalar.known(); })) return *known;
   double result = 0;
   computed([&] { result = ex::value(scalar); });
   return result;
@@ -69,19 +82,19 @@ LazyPointer load_values(const ex::Space& space, const Values& values) {
 
 template <Op op>
 LazyPointer of_two(const LazyPointer& a, const LazyPointer& b) {
-  return guarded([&] { return formula(op, {{a, {}}, {b, {}}}); });
+  return recorded([&] { return formula(op, {{a, {}}, {b, {}}}); });
 }
 template <Op op>
 LazyPointer with_number(const LazyPointer& a, const Scalar& b) {
-  return guarded([&] { return formula(op, {{a, {}}, {nullptr, b}}); });
+  return recorded([&] { return formula(op, {{a, {}}, {nullptr, b}}); });
 }
 template <Op op>
 LazyPointer number_with(const LazyPointer& b, const Scalar& a) {
-  return guarded([&] { return formula(op, {{nullptr, a}, {b, {}}}); });
+  return recorded([&] { return formula(op, {{nullptr, a}, {b, {}}}); });
 }
 template <Op op>
 LazyPointer of_one(const LazyPointer& a) {
-  return guarded([&] { return formula(op, {{a, {}}}); });
+  return recorded([&] { return formula(op, {{a, {}}}); });
 }
 
 template <Op op, typename Class>
@@ -98,7 +111,7 @@ void add_pair(nb::module_& module, const char* name) {
 }
 
 LazyPointer derivative(const LazyPointer& a, int axis, Op op) {
-  return guarded([&] {
+  return recorded([&] {
     if (axis < 0 || axis > 2 || (axis == 2 && a->space().kind() != ArrayKind::volume))
       throw InputError({.what = "`axis`", .found = std::to_string(axis), .expected = "0, 1 or, of volumes, 2"});
     const double spacing = a->space().grid().spacing[static_cast<std::size_t>(axis)];
@@ -113,10 +126,10 @@ void add_functions(nb::module_& module) {
   add_pair<Op::minimum>(module, "minimum");
   add_pair<Op::maximum>(module, "maximum");
   module.def("where", [](const LazyPointer& c, const LazyPointer& a, const LazyPointer& b) {
-    return guarded([&] { return formula(Op::where, {{c, {}}, {a, {}}, {b, {}}}); });
+    return recorded([&] { return formula(Op::where, {{c, {}}, {a, {}}, {b, {}}}); });
   });
   module.def("shift", [](const LazyPointer& a, int axis, int by) {
-    return guarded([&] {
+    return recorded([&] {
       (void)ex::shift(a->array(), axis, by);  // which refuses a wrong axis
       return of_neighbours(a, Op::shifted, axis, by);
     });
@@ -125,13 +138,13 @@ void add_functions(nb::module_& module) {
   module.def("adjoint_gradient",
              [](const LazyPointer& a, int axis) { return derivative(a, axis, Op::adjoint_difference); });
   module.def("sum", [](const LazyPointer& a) {
-    return guarded([&] {
+    return recorded([&] {
       record_all(a->space());
       return ex::sum(a->array());
     });
   });
   module.def("dot", [](const LazyPointer& a, const LazyPointer& b) {
-    return guarded([&] {
+    return recorded([&] {
       record_all(a->space());
       return ex::dot(a->array(), b->array());
     });
@@ -171,9 +184,10 @@ void add_array(nb::module_& module) {
   array.def("__lt__", &number_with<Op::greater>);
   array.def("__neg__", &of_one<Op::negate>);
   array.def("__abs__", &of_one<Op::absolute>);
-  module.def("zeros", [](const ex::Space& space) { return guarded([&] { return made(ex::zeros(space)); }); });
+  array.attr("__array_ufunc__") = nb::none();  // or NumPy would make arrays of formulas
+  module.def("zeros", [](const ex::Space& space) { return recorded([&] { return made(ex::zeros(space)); }); });
   module.def("constant", [](const ex::Space& space, const Scalar& value) {
-    return guarded([&] { return made(ex::constant(space, value)); });
+    return recorded([&] { return made(ex::constant(space, value)); });
   });
   module.def("uniform", [](const ex::Space& space, std::uint64_t seed) {
     LazyPointer result;
@@ -188,10 +202,12 @@ void add_operators(nb::module_& module) {
   nb::class_<LinearOperator>(module, "LinearOperator")
       .def("__call__",
            [](const LinearOperator& A, const LazyPointer& x) {
-             return guarded([&] {
+             LazyPointer result;
+             computed([&] {
                record_all(x->space());
-               return made(A(x->array()));
+               result = made(A(x->array()));
              });
+             return result;
            })
       .def("adjoint", &LinearOperator::adjoint)
       .def("norm",
@@ -218,18 +234,18 @@ void add_context(nb::module_& module) {
   nb::class_<Context>(module, "Context")
       .def("__init__",
            [](Context* self, const std::string& device, std::size_t device_memory) {
-             guarded([&] { new (self) Context(devices_of(device, device_memory)); });
+             recorded([&] { new (self) Context(devices_of(device, device_memory)); });
            })
       .def("volume",
-           [](const Context& on, const GridTuple& grid) { return guarded([&] { return on.volume(grid_of(grid)); }); })
+           [](const Context& on, const GridTuple& grid) { return recorded([&] { return on.volume(grid_of(grid)); }); })
       .def("projections", [](const Context& on,
-                             const GridTuple& grid) { return guarded([&] { return on.projections(grid_of(grid)); }); })
+                             const GridTuple& grid) { return recorded([&] { return on.projections(grid_of(grid)); }); })
       .def("wait", [](const Context& on) { computed([&] { on.wait(); }); })
       .def_prop_ro("passes", &Context::passes)
       .def_prop_ro("last_kernel", [](const Context& on) { return std::string(on.last_kernel()); })
       .def("projector", [](const Context& on, const GeometryFile& geometry, const GridTuple& volume,
                            const GridTuple& stack, const std::string& projector) {
-        return guarded([&] {
+        return recorded([&] {
           return ex::projector(on, geometry.scan().geometry, grid_of(volume), grid_of(stack),
                                projector_from_name(projector));
         });

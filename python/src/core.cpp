@@ -8,6 +8,8 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <set>
+#include <stdexcept>
 #include <thread>
 
 #include "host/error.hpp"
@@ -79,7 +81,52 @@ void require_same_process() {
         "(torch: DataLoader(multiprocessing_context='spawn')), or load halocline in the child only");
 }
 
+namespace {
+
+// The calls that are under way, so that the end of Python can wait for them: a thread that is ended from without, as a
+// daemon's is, must not be within one.
+struct Calls {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::set<Cancellable*> running;
+  bool ending = false;
+};
+Calls& calls() {
+  static Calls& all = *new Calls;
+  return all;
+}
+
+class Running {
+ public:
+  explicit Running(Cancellable& job) : job_(job) {
+    const std::lock_guard lock(calls().mutex);
+    if (calls().ending) throw std::runtime_error("halocline has been shut down; the process is ending");
+    calls().running.insert(&job_);
+  }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+  ~Running() {
+    const std::lock_guard lock(calls().mutex);
+    calls().running.erase(&job_);
+    calls().changed.notify_all();
+  }
+
+ private:
+  Cancellable& job_;
+};
+
+}  // namespace
+
+void end_all_calls() {
+  const nb::gil_scoped_release released;
+  std::unique_lock lock(calls().mutex);
+  calls().ending = true;
+  for (Cancellable* job : calls().running) job->cancel();
+  calls().changed.wait_for(lock, std::chrono::seconds(30), [] { return calls().running.empty(); });
+}
+
 void run_interruptible(Cancellable& job) {
+  const Running running(job);
   std::mutex mutex;
   std::condition_variable ended;
   bool over = false;

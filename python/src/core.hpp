@@ -44,6 +44,9 @@ class Cancellable {
 };
 void run_interruptible(Cancellable& job);
 
+/// Cancels all of them and waits for their ends; later ones are refused. For the end of Python.
+void end_all_calls();
+
 /// Throws Python's RuntimeError in a child of fork(), where OpenCL is dead.
 void require_same_process();
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 #include <utility>
 
 #include "host/error.hpp"
@@ -16,7 +15,6 @@ constexpr std::size_t longest = 24;  // operations of a formula that goes into a
 
 // Formulas that are not recorded, by their Context, in the order in which they were made.
 struct Pending {
-  std::mutex mutex;
   std::map<const ex::Recorder*, std::vector<std::weak_ptr<Lazy>>> formulas;
 };
 Pending& pending() {
@@ -25,14 +23,24 @@ Pending& pending() {
 }
 
 void remember(const LazyPointer& formula) {
-  Pending& all = pending();
-  const std::lock_guard lock(all.mutex);
-  auto& formulas = all.formulas[&formula->space().recorder()];
+  auto& formulas = pending().formulas[&formula->space().recorder()];
   std::erase_if(formulas, [](const auto& each) { return each.expired(); });
   formulas.push_back(formula);
 }
 
 }  // namespace
+
+std::recursive_mutex& lazy_mutex() {
+  static std::recursive_mutex& mutex = *new std::recursive_mutex;
+  return mutex;
+}
+
+// Memory of devices goes with arrays: not while another thread computes.
+Lazy::~Lazy() {
+  const std::lock_guard lock(lazy_mutex());
+  leaves_ = {};
+  array_ = ex::Array();
+}
 
 const ex::Array& Lazy::array() {
   if (array_.empty()) {
@@ -95,14 +103,11 @@ LazyPointer of_neighbours(const LazyPointer& array, ex::Op op, int axis, int by)
 
 void record_all(const ex::Space& space) {
   std::vector<std::weak_ptr<Lazy>> formulas;
-  {
-    Pending& all = pending();
-    const std::lock_guard lock(all.mutex);
-    const auto found = all.formulas.find(&space.recorder());
-    if (found == all.formulas.end()) return;
-    formulas = std::move(found->second);
-    all.formulas.erase(found);
-  }
+  auto& all = pending().formulas;
+  const auto found = all.find(&space.recorder());
+  if (found == all.end()) return;
+  formulas = std::move(found->second);
+  all.erase(found);
   for (const auto& each : formulas)
     if (const LazyPointer formula = each.lock()) formula->array();
 }

@@ -3,17 +3,24 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "algorithms/expressions/expression.hpp"
 
 namespace halocline::python {
 
+/// Whoever touches formulas, arrays or Contexts holds it, in whatever thread.
+std::recursive_mutex& lazy_mutex();
+
 /// A value over a space that never changes: an array, or a formula that has not been recorded yet. Formulas are
 /// recorded (record()) before anything else is done with arrays of their Context, so that they are computed in one pass
 /// with their neighbours.
 class Lazy {
  public:
+  ~Lazy();
+  Lazy(const Lazy&) = delete;
+  Lazy& operator=(const Lazy&) = delete;
   explicit Lazy(expressions::Array array) : space_(array.space()), array_(std::move(array)) {}
   Lazy(expressions::Space space, std::vector<expressions::Op> code, expressions::Leaves leaves)
       : space_(std::move(space)), code_(std::move(code)), leaves_(std::move(leaves)) {}

@@ -247,7 +247,12 @@ void add_run(nb::module_& module) {
   module.def("devices", &list_of_devices, nb::sig("def devices() -> list[dict[str, typing.Any]]"));
   module.def("main", &run_as_command, nb::arg("words"), "The command on a terminal; its exit code.");
   module.def(
-      "shut_down", [] { the_command().reset(); }, "Lets devices and kernels go.");
+      "shut_down",
+      [] {
+        end_all_calls();
+        the_command().reset();
+      },
+      "Ends all calls, and lets devices and kernels go.");
 }
 
 }  // namespace halocline::python

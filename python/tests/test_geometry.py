@@ -71,3 +71,36 @@ def test_a_drawing_is_seen_along_the_axis(odd):
     odd.show(hc.Grid((4, 6, 8), 2.0), axes)
     volume = axes.lines[2].get_xydata()
     assert np.allclose(np.ptp(volume, axis=0), (14, 10))  # (i, j) lie across the axis, centre to centre
+
+
+def test_astra_and_tigre_and_cil_agree():
+    from types import SimpleNamespace as Struct
+
+    angles = np.linspace(0, 5, 11)
+    astra = hc.Geometry.from_astra({"type": "cone", "DetectorRowCount": 8, "DetectorColCount": 12, "DetectorSpacingX": 0.7,
+                                    "DetectorSpacingY": 0.9, "ProjectionAngles": angles, "DistanceOriginSource": 100.0,
+                                    "DistanceOriginDetector": 60.0})
+    # The source stands on -y at ASTRA's angle 0, on +x at TIGRE's; CIL turns the object, so the other way round.
+    tigre = hc.Geometry.from_tigre(Struct(DSO=100.0, DSD=160.0, nDetector=(8, 12), dDetector=(0.9, 0.7)), angles - np.pi / 2)
+    point = lambda *xyz: Struct(position=np.array(xyz))
+    cil = hc.Geometry.from_cil(Struct(geom_type="cone", config=Struct(
+        panel=Struct(num_pixels=(12, 8), pixel_size=(0.7, 0.9)), angles=Struct(angle_data=-angles, initial_angle=0.0, angle_unit="radian"),
+        system=Struct(source=point(0, -100, 0), detector=point(0, 60, 0), rotation_axis=point(0, 0, 0)))))
+    same_rays(tigre, astra)
+    same_rays(cil, astra)
+    with pytest.raises(hc.InputError, match="COR"):
+        hc.Geometry.from_tigre(Struct(DSO=100.0, DSD=160.0, nDetector=(8, 12), dDetector=(0.9, 0.7), COR=1.0), angles)
+
+
+def test_geometries_are_pickled_and_compared(odd):
+    import copy
+    import pickle
+
+    assert pickle.loads(pickle.dumps(odd)) == odd and copy.deepcopy(odd) == odd
+    assert odd != hc.Geometry.circular(310, 520, [0], (30, 41), (0.9, 0.8))
+
+
+@pytest.mark.parametrize("detector, pixel", [((-5, 5), 1), (5, 1), ((5.5, 5), 1), ((5, 5), -1), ((5, 5), 0), ((5, 5), (1, 2, 3))])
+def test_detectors_that_are_none(detector, pixel):
+    with pytest.raises(hc.InputError, match="detector=|pixel="):
+        hc.Geometry.circular(100, 200, [0.0], detector, pixel)

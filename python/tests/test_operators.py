@@ -96,3 +96,29 @@ def test_grids_and_sizes_that_do_not_fit(geometry, grid):
     with pytest.raises(ValueError, match="device_memory="):
         hc.Context(geometry, grid, device_memory="much")
     assert tuple(hc.Context(geometry, grid, device_memory="64M").volume.grid[0]) == grid.shape[::-1]
+
+
+def test_threads_share_a_context(geometry, grid, volume):
+    import threading
+
+    on = hc.Context(geometry, grid)
+    x, results = on.array(volume), {}
+
+    def work(k):
+        for _ in range(5):
+            results[k] = ((x * k + 1.0).get(), float(arrays.sum(x * k)))
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for k, (values, total) in results.items():
+        assert np.array_equal(values, volume * np.float32(k) + np.float32(1))
+        assert total == pytest.approx(k * float(volume.sum(dtype=float)), rel=1e-5)
+
+
+def test_numpy_makes_no_arrays_of_formulas(geometry, grid, volume):
+    x = hc.Context(geometry, grid).array(volume)
+    with pytest.raises(TypeError):
+        volume + x

@@ -116,8 +116,8 @@ def test_noise_keeps_the_pixels(projections, geometry):
 
 
 def test_pixels_that_disagree(projections, geometry, grid):
-    with pytest.raises(hc.InputError, match="projections= has pixels of 1 x 1 mm"):
-        hc.fdk(hc.Image(projections), geometry, grid)
+    with pytest.raises(hc.InputError, match="projections= has pixels of 3 x 3 mm"):
+        hc.fdk(hc.Image(projections, hc.Grid(projections.shape, 3.0)), geometry, grid)
 
 
 def test_lambda_is_a_word_of_python(projections, geometry, grid):
@@ -319,3 +319,39 @@ def test_warnings_name_the_callers_line(projections, geometry, grid):
     with pytest.warns(hc.HaloclineWarning) as found:
         hc.fdk_halves(projections, geometry, grid)
     assert all(each.filename == __file__ for each in found)
+
+
+def test_results_are_not_written_over_inputs(volume):
+    v = volume.copy()
+    with pytest.raises(hc.InputError, match="out="):
+        hc.denoise(v, alpha=300.0, iterations=5, out=v)
+    with pytest.raises(hc.InputError, match="out="):
+        hc.denoise(v, alpha=300.0, iterations=5, out=np.empty(v.shape[::-1], np.float32))
+
+
+def test_grids_are_grids(projections, geometry):
+    for wrong in ((4, 5, 6), 3, {}):
+        with pytest.raises(TypeError, match="grid="):
+            hc.fdk(projections, geometry, wrong)
+
+
+def test_an_image_without_a_place_lies_on_the_geometrys_detector(projections, grid):
+    aside = hc.Geometry.circular(sid=200, sdd=300, angles=np.arange(0, 360, 9.0), detector=(40, 52), pixel=(2.0, 1.8),
+                                 detector_origin=(-38.0, -42.0))
+    assert np.array_equal(hc.fdk(hc.Image(projections), aside, grid).array, hc.fdk(projections, aside, grid))
+
+
+def test_run_finds_outputs_in_any_spelling(volume):
+    for words in ("denoise --input=mem:f --output=mem:u", "denoise -imem:f -omem:u"):
+        found = hc.run(words + " --method pdu --alpha 300 --iterations 5 --gap 0", f=volume)
+        assert found["u"].shape == volume.shape
+    assert hc.run("denoise --help") == {}
+
+
+def test_a_daemon_at_the_end_does_no_harm(tmp_path):
+    script = tmp_path / "daemon.py"
+    script.write_text("import threading, time, numpy as np, halocline as hc\n"
+                      "v = np.random.default_rng(0).random((40, 40, 40), dtype=np.float32)\n"
+                      "threading.Thread(target=lambda: hc.denoise(v, alpha=3.0, iterations=1000000, gap=0), daemon=True).start()\n"
+                      "time.sleep(1)\n")
+    assert subprocess.run([sys.executable, str(script)], timeout=60).returncode == 0
