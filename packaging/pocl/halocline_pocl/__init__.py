@@ -1,6 +1,6 @@
 """PoCL 3.1 with LLVM 15: an OpenCL driver for the processor, from the packages of Debian 12.
 
-Halocline uses it where the system has no OpenCL driver. Other programs: OCL_ICD_VENDORS=`python -m halocline_pocl`.
+Halocline uses it where the system has no OpenCL driver.
 """
 
 from __future__ import annotations
