@@ -57,11 +57,20 @@ def _announced() -> List[str]:
     return found
 
 
+def _remove(folder: str, owner: int) -> None:
+    if os.getpid() == owner:  # and not in a fork of it
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def _use(libraries: List[str]) -> None:
     """Names the libraries by OCL_ICD_VENDORS, the one variable that ocl-icd and Khronos' loader share: a folder of .icd
-    files that takes the place of the system's. ocl-icd 2.3.1 takes no list."""
-    folder = tempfile.mkdtemp(prefix="halocline-opencl-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    files that takes the place of the system's. ocl-icd 2.3.1 takes no list, but a library."""
+    try:
+        folder = tempfile.mkdtemp(prefix="halocline-opencl-")
+    except OSError:  # there is no folder to write to
+        os.environ["OCL_ICD_VENDORS"] = libraries[0]
+        return
+    atexit.register(_remove, folder, os.getpid())
     for number, library in enumerate(libraries):
         with open(os.path.join(folder, f"{number}.icd"), "w", encoding="utf-8") as file:
             file.write(library + "\n")
