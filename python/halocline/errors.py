@@ -7,12 +7,16 @@ import re
 
 _FLAG = re.compile(r"(?<![\w'/-])--([a-z][a-z0-9]*(?:-[a-z0-9]+)*)")
 _ARRAY = re.compile(r"'mem:(\w+)'")
+_NO_DEVICE = "there is no OpenCL device"
 
 
 def in_keywords(text: str) -> str:
     """The text with the command's flags as Python's keywords: ``--device-memory`` becomes ``device_memory=``."""
     text = _ARRAY.sub(lambda match: match[1] + "=", text.replace("mend the file", "mend it"))
-    return _FLAG.sub(lambda match: _keyword(match[1]) + "=", text)
+    text = _FLAG.sub(lambda match: _keyword(match[1]) + "=", text)
+    if _NO_DEVICE in text:
+        text += ". 'pip install halocline[cpu]' brings a driver for processors"
+    return text
 
 
 def _keyword(flag: str) -> str:
