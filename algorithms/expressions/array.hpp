@@ -71,7 +71,6 @@ class Array {
   void assign(const Form& form, Leaves leaves);
 
  private:
-
   struct Owned {
     Space space;
     std::shared_ptr<Storage> storage;

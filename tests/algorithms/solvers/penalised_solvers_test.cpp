@@ -297,7 +297,8 @@ TEST(PenalisedErrors, NameTheParameter) {
     EXPECT_THAT(with([&](auto& p) { p.lambda = wrong; }), HasSubstr("`lambda` is ")) << wrong;
   for (const double wrong : {1.0, -0.1, static_cast<double>(NAN)})
     EXPECT_THAT(with([&](auto& p) { p.gap = wrong; }), HasSubstr("`gap` is ")) << wrong;
-  EXPECT_THAT(with([](auto& p) { p.polish_steps = 0; }), HasSubstr("polishing steps is 0; expected a whole number of at least 1"));
+  EXPECT_THAT(with([](auto& p) { p.polish_steps = 0; }),
+              HasSubstr("polishing steps is 0; expected a whole number of at least 1"));
   for (const int wrong : {-1, 21})
     EXPECT_THAT(with([&](auto& p) { p.subsets = wrong; }), HasSubstr("`subsets` is ")) << wrong;
   EXPECT_THAT(with([](auto& p) { p.passes = -1; }), HasSubstr("`iterations` is -1; expected at least 1"));
