@@ -24,6 +24,7 @@
 #include "apps/job/job.hpp"
 #include "apps/job/option_names.hpp"
 #include "apps/job/report.hpp"
+#include "apps/options/parsed_command.hpp"
 #include "apps/options/unknown_option.hpp"
 #include "apps/version.hpp"
 #include "host/captured_stderr.hpp"
@@ -32,21 +33,6 @@
 
 namespace halocline {
 namespace {
-
-// "geometry show" of `halocline geometry show ...`: as far as the parser came.
-const CLI::App& innermost(const CLI::App& app) {
-  const CLI::App* level = &app;
-  while (!level->get_subcommands().empty()) level = level->get_subcommands().front();
-  return *level;
-}
-std::string command_name(const CLI::App& app) {
-  std::string name;
-  for (const CLI::App* level = &app; !level->get_subcommands().empty();) {
-    level = level->get_subcommands().front();
-    name += (name.empty() ? "" : " ") + level->get_name();
-  }
-  return name;
-}
 
 // CLI11's arguments: last first, without the program's name. "-.5" is a number to us, but would be taken for an option.
 // "help fdk" is "fdk --help", unless options of help itself are there.
@@ -166,13 +152,7 @@ int fail(const std::string& command, const std::string& text, int code) {
 
 void run(const std::string& command, const CommonOptions& common, nlohmann::json options, const Action& action) {
   Job job(command, common, std::move(options));
-  try {
-    action(job);
-  } catch (...) {
-    job.finish(true);
-    throw;
-  }
-  job.finish(false);
+  carry_out(action, job);
 }
 
 }  // namespace

@@ -14,26 +14,12 @@
 #include "apps/job/option_names.hpp"
 #include "apps/job/report.hpp"
 #include "apps/options/geometry_file.hpp"
+#include "apps/options/parsed_command.hpp"
 #include "apps/options/unknown_option.hpp"
 #include "host/error.hpp"
 
 namespace halocline {
 namespace {
-
-const CLI::App& innermost(const CLI::App& app) {
-  const CLI::App* level = &app;
-  while (!level->get_subcommands().empty()) level = level->get_subcommands().front();
-  return *level;
-}
-
-std::string name_of(const CLI::App& app) {
-  std::string name;
-  for (const CLI::App* level = &app; !level->get_subcommands().empty();) {
-    level = level->get_subcommands().front();
-    name += (name.empty() ? "" : " ") + level->get_name();
-  }
-  return name;
-}
 
 // A parser with that subcommand alone: the others would cost more than a small job.
 class Parser {
@@ -56,7 +42,7 @@ class Parser {
       const std::string unknown = unknown_option_text(app_, innermost(app_));
       throw InputError(unknown.empty() ? error.what() : unknown);
     }
-    command = name_of(app_);
+    command = command_name(app_);
     options = options_json(innermost(app_));
   }
 
@@ -73,16 +59,6 @@ class Parser {
 template <typename Kind>
 [[noreturn]] void throw_in_options(const Kind& error, const std::string& command) {
   throw Kind(in_options(error.what(), command));
-}
-
-void run_job(Job& job, const Action& action) {
-  try {
-    action(job);
-  } catch (...) {
-    job.finish(true);
-    throw;
-  }
-  job.finish(false);
 }
 
 }  // namespace
@@ -114,7 +90,7 @@ EmbeddedResult EmbeddedCommand::run(const EmbeddedRun& run) {
   outlet.report = [&](const nlohmann::json& report) { result.report = report; };
   try {
     Job job(parser.command, parser.common, parser.options, std::move(outlet));
-    run_job(job, parser.action);
+    carry_out(parser.action, job);
     return result;
   } catch (const InputError& error) {
     throw_in_options(error, parser.command);

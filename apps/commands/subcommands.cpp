@@ -1,6 +1,18 @@
 #include "apps/commands/subcommands.hpp"
 
+#include "apps/job/job.hpp"
+
 namespace halocline {
+
+void carry_out(const Action& action, Job& job) {
+  try {
+    action(job);
+  } catch (...) {
+    job.finish(true);
+    throw;
+  }
+  job.finish(false);
+}
 
 std::span<const Subcommand> subcommands() {
   static constexpr Subcommand all[] = {

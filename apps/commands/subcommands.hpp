@@ -35,6 +35,9 @@ void add_tune(CLI::App& app, Action& action);
 void add_plan(CLI::App& app, Action& action);
 void add_help(CLI::App& app, Action& action);
 
+/// Does it and finishes the job, also where it throws.
+void carry_out(const Action& action, Job& job);
+
 struct Subcommand {
   std::string_view name;
   void (*add)(CLI::App& app, Action& action);

@@ -117,6 +117,3 @@ class Context:
     def last_kernel(self) -> str:
         """OpenCL C of the kernel that was written last."""
         return str(self._core.last_kernel)
-
-
-Number = Union[float, Any]
