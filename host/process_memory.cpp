@@ -43,17 +43,22 @@ std::size_t limit_in(const char* path) {
   return file >> bytes ? bytes : 0;
 }
 
-// What a soft limit of address space (ulimit -v, -d) leaves beyond the `used` bytes of it; nothing if there is none.
-std::optional<std::size_t> left_of(int resource, std::size_t used) {
+// What a soft limit of address space (ulimit -v, -d) leaves beyond what is used of it; nothing if there is none.
+std::optional<std::size_t> left_of(int resource, const char* key, std::size_t reserved) {
   rlimit limit{};
   if (::getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return std::nullopt;
+  const std::size_t used = status_bytes(key) + reserved;
   return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
 }
 
 }  // namespace
 
+// Of statm, which is read ten times as fast as status: every job asks.
 std::size_t process_bytes() {
-  return status_bytes("VmRSS");
+  std::ifstream statm("/proc/self/statm");
+  std::size_t size = 0, resident = 0;
+  const long page = sysconf(_SC_PAGE_SIZE);
+  return statm >> size >> resident && page > 0 ? resident * static_cast<std::size_t>(page) : 0;
 }
 
 std::size_t process_peak_bytes() {
@@ -94,8 +99,7 @@ std::size_t installed_bytes() {
 std::size_t ulimit_bytes() {
   constexpr std::size_t reserved = std::size_t{128} << 20;
   std::size_t result = 0;
-  for (const auto& left :
-       {left_of(RLIMIT_AS, status_bytes("VmSize") + reserved), left_of(RLIMIT_DATA, status_bytes("VmData"))})
+  for (const auto& left : {left_of(RLIMIT_AS, "VmSize", reserved), left_of(RLIMIT_DATA, "VmData", 0)})
     if (left) result = lesser(result, process_bytes() + *left);
   return result;
 }

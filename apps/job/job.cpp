@@ -425,9 +425,10 @@ void Job::finish(bool failed) {
 }
 
 void Job::complete_report() {
-  report_["host_peak_bytes"] = peak_bytes();
+  const std::size_t peak = peak_bytes();
+  report_["host_peak_bytes"] = peak;
   if (host_estimate_ > 0)
-    report_["host_memory"] = {{"predicted_peak_bytes", host_estimate_}, {"actual_peak_bytes", peak_bytes()}};
+    report_["host_memory"] = {{"predicted_peak_bytes", host_estimate_}, {"actual_peak_bytes", peak}};
   if (scratch_)
     report_["scratch"] = {{"folder", common_.scratch},
                           {"predicted_peak_bytes", scratch_estimate_},
