@@ -55,10 +55,10 @@ class Parser {
   CLI::App app_;
 };
 
-// The same error with the command's flags in its text.
+// The same error with the command's flags in its text, after what was printed before it.
 template <typename Kind>
-[[noreturn]] void throw_in_options(const Kind& error, const std::string& command) {
-  throw Kind(in_options(error.what(), command));
+[[noreturn]] void throw_in_options(const Kind& error, const std::string& command, const std::string& printed = {}) {
+  throw Kind(printed + in_options(error.what(), command));
 }
 
 }  // namespace
@@ -93,9 +93,9 @@ EmbeddedResult EmbeddedCommand::run(const EmbeddedRun& run) {
     carry_out(parser.action, job);
     return result;
   } catch (const InputError& error) {
-    throw_in_options(error, parser.command);
+    throw_in_options(error, parser.command, result.text);
   } catch (const PlanError& error) {
-    throw PlanError(in_options(error.what(), parser.command));
+    throw_in_options(error, parser.command);
   } catch (const DeviceError& error) {
     throw DeviceError(in_options(error.what(), parser.command), error.device());
   } catch (const FileError& error) {

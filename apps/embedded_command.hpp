@@ -37,8 +37,8 @@ struct EmbeddedResult {
 /// several threads run beside each other.
 class EmbeddedCommand {
  public:
-  /// Throws the library's errors, with the command's flags in their texts; InputError for words that the command does
-  /// not take.
+  /// Throws the library's errors, with the command's flags in their texts (of InputError, after what was printed
+  /// before); InputError for words that the command does not take.
   EmbeddedResult run(const EmbeddedRun& run);
   /// Those that a call with this selection works on.
   std::vector<Device> devices(const DeviceSelection& selection);

@@ -25,7 +25,7 @@ from .devices import Device, device, devices, set_device  # noqa: E402
 from .errors import DeviceError, Error, FileError, InputError, Interrupted, PlanError  # noqa: E402
 from .geometry import Geometry  # noqa: E402
 from .grid import Grid  # noqa: E402
-from .image import Image, read, write  # noqa: E402
+from .image import Image, ImageFile, open, read, write  # noqa: E402
 from .operator import Operator, adjoint_error, to_autograd  # noqa: E402
 from .pages import report  # noqa: E402
 from .verbs import (Axis, Info, Metrics, backproject, counts, denoise, fdk, fdk_halves, find_axis, metrics,  # noqa: E402
@@ -35,8 +35,8 @@ __version__: str = _core.VERSION
 _atexit.register(_core.shut_down)
 
 __all__ = [
-    "Axis", "Context", "Device", "DeviceError", "Error", "FileError", "Geometry", "Grid", "HaloclineWarning", "Image", "Info",
-    "InputError", "Interrupted", "Metrics", "Operator", "PlanError", "ProgressState", "adjoint_error", "arrays", "backproject",
-    "counts", "denoise", "device", "devices", "fdk", "fdk_halves", "find_axis", "metrics", "noise", "noise_map", "phantom", "plan",
+    "Axis", "Context", "Device", "DeviceError", "Error", "FileError", "Geometry", "Grid", "HaloclineWarning", "Image", "ImageFile",
+    "Info", "InputError", "Interrupted", "Metrics", "Operator", "PlanError", "ProgressState", "adjoint_error", "arrays", "backproject",
+    "counts", "denoise", "device", "devices", "fdk", "fdk_halves", "find_axis", "metrics", "noise", "noise_map", "open", "phantom", "plan",
     "project", "read", "reconstruct", "report", "run", "set_device", "to_autograd", "write",
 ]

@@ -8,10 +8,10 @@ from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple
 
 import numpy as np
 
-from . import _core
+from . import _check, _core
 from ._logging import log
 from .errors import InputError
-from .geometry import Geometry
+from .geometry import Geometry, require_geometry
 from .grid import Grid
 from .image import Image, as_values
 
@@ -89,6 +89,9 @@ class Call:
         self._inputs[name] = (values, where.as_tuple())
         return "mem:" + name
 
+    def method(self, name: Any, example: str) -> None:
+        self.words += ["--method", _check.text(name, "method", example)]
+
     def named(self, name: str, value: Any) -> None:
         """What "mem:NAME" stands for: an array, an Image, a Grid or a Geometry."""
         if isinstance(value, Geometry):
@@ -103,9 +106,7 @@ class Call:
         if isinstance(value, (str, os.PathLike)):
             self.words += ["-g", os.fspath(value)]
             return
-        if not isinstance(value, Geometry):
-            raise TypeError(f"geometry= is {type(value).__name__}; expected a halocline.Geometry, or a file's path")
-        self._geometries["geometry"] = value.core
+        self._geometries["geometry"] = require_geometry(value).core
         self.words += ["-g", "mem:geometry"]
 
     def grid(self, value: Any) -> None:
@@ -153,7 +154,7 @@ class Call:
                     self.output(option, keyword)
                 else:
                     self.words.append(option)
-            elif is_array(value) or isinstance(value, Grid):
+            elif isinstance(value, Grid) or is_array(value) and np.ndim(value) > 1:
                 self.words += [option, self._name_of(option, value, None)]
             else:
                 self.words += [option, self._text(option, value)]
@@ -161,18 +162,22 @@ class Call:
     def _text(self, option: str, value: Any) -> str:
         if isinstance(value, (str, os.PathLike)):
             return os.fspath(value)
+        if is_array(value) and np.ndim(value) < 2:
+            value = np.asarray(value).tolist()
         if isinstance(value, (float, np.floating)):
             return repr(float(value))
         if isinstance(value, (int, np.integer)):
             return str(int(value))
         if isinstance(value, Iterable):
-            return ",".join(self._name_of(option, each, None) if is_array(each) and np.ndim(each) > 0 else self._text(option, each)
+            return ",".join(self._name_of(option, each, None) if is_array(each) and np.ndim(each) > 1 else self._text(option, each)
                             for each in value)
         keyword = option.lstrip("-").replace("-", "_")
         raise TypeError(f"{keyword}= is {type(value).__name__}; expected a number, a text, an array, or several of them")
 
     def run(self, progress: Progress = None) -> Dict[str, Image]:
         """Runs it; the results by name, those in files left out."""
+        if not (progress is None or isinstance(progress, bool) or callable(progress)):
+            raise TypeError(f"progress= is {progress!r}; expected True, or a function of a ProgressState")
         bar = _Bar() if progress is True else None
         tell = bar or (progress if callable(progress) else None)
         told = None if tell is None else (lambda *state: tell(ProgressState(*state)))

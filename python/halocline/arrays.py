@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional, Union
+import os
+from typing import Any, Optional, Sequence, Union
 
 import numpy as np
 
 from . import _core
-from .geometry import Geometry
+from .geometry import Geometry, require_geometry
 from .grid import Grid
 from .image import as_values
 
@@ -65,6 +66,49 @@ class DeviceOperator:
         return float(self._core.norm())
 
 
+class Kernel:
+    """OpenCL C of your own over arrays of one space, on all devices and slabs.
+
+    source: its text, or the path of a .cl file. name: of the kernel in it. arguments: the kernel's arrays (__global
+    float*, const where it only reads) by their names, in its order, of which it writes those in writes; with the old
+    values there, if they are in reads, too. After these come as many float numbers as a call gives, and `Extent extent`.
+    Work-items are elements: x = get_global_id(0), y = get_global_id(1), z = extent.begin + get_global_id(2); return
+    where x >= extent.nx, y >= extent.ny or z >= extent.end. AT(x, y, z) is the element's place in an array. halo: how
+    many slices it reads below and above its own. Of projections, x, y, z are column, row and view.
+    """
+
+    def __init__(self, source: Union[str, "os.PathLike[str]"], name: str, arguments: Sequence[str] = ("x", "y"), *,
+                 writes: Sequence[str] = ("y",), reads: Sequence[str] = (), halo: int = 0) -> None:
+        if isinstance(source, os.PathLike):
+            with open(source, encoding="utf-8") as file:
+                source = file.read()
+        unknown = sorted({*writes, *reads} - set(arguments))
+        if unknown:
+            raise ValueError(f"arguments= has no {unknown[0]}; it has {', '.join(arguments)}")
+        self.arguments, self.writes = list(arguments), list(writes)
+        self._given = [each for each in arguments if each not in writes or each in reads]
+        self._core = _core.Kernel(source, name, self.arguments, self.writes, [each for each in reads if each in writes], halo)
+
+    def __call__(self, *numbers: Any, **arrays: Any) -> Any:
+        """What it writes: a new DeviceArray, or several in the order of writes=. Raises InputError for arrays of several
+        spaces, DeviceError with the compiler's log for a source that does not compile."""
+        if sorted(arrays) != sorted(self._given):
+            raise TypeError(f"the kernel got {', '.join(sorted(arrays)) or 'no arrays'}; expected {', '.join(self._given)}")
+        found = self._core(arrays, self.writes, [_scalar(each) for each in numbers])
+        results = tuple(found[name] for name in self.writes)
+        return results[0] if len(results) == 1 else results
+
+
+def _scalar(value: Any) -> Any:
+    return value if isinstance(value, Scalar) else Scalar(float(value))
+
+
+def kernel_operator(space: Any, forward: Kernel, adjoint: Kernel, *numbers: Any) -> DeviceOperator:
+    """An operator within a space of two kernels: forward reads x and writes y, adjoint reads y and writes x. They need be
+    adjoint to each other."""
+    return DeviceOperator(_core.kernel_operator(space, forward._core, adjoint._core, [_scalar(each) for each in numbers]))
+
+
 def _bytes(size: Union[int, str]) -> int:
     """2048, "64M" or "1.5G"."""
     text = str(size).strip().upper()
@@ -87,7 +131,7 @@ class Context:
 
     def __init__(self, geometry: Geometry, grid: Optional[Grid] = None, *, device: str = "", device_memory: Union[int, str] = 0,
                  projector: str = "joseph") -> None:
-        grid = geometry.grid_of(grid)
+        grid = require_geometry(geometry).grid_of(grid)
         self._core = _core.Context(device, _bytes(device_memory))
         self.operator = DeviceOperator(
             self._core.projector(geometry.core, grid.as_tuple(), geometry.stack().as_tuple(), projector))

@@ -6,7 +6,9 @@ import keyword
 import re
 
 _FLAG = re.compile(r"(?<![\w'/-])--([a-z][a-z0-9]*(?:-[a-z0-9]+)*)")
-_ARRAY = re.compile(r"'mem:(\w+)'")
+_ARRAY = re.compile(r"(?:--[a-z-]+ )?'mem:(\w+)'")
+_ARGUMENT = re.compile(r"`([a-z_]+)`")
+_MISSING = re.compile(r"^(\w+=): 1 required (?:[A-Z]+:)?(.*) missing$")
 _NO_DEVICE = "there is no OpenCL device"
 
 
@@ -14,6 +16,8 @@ def in_keywords(text: str) -> str:
     """The text with the command's flags as Python's keywords: ``--device-memory`` becomes ``device_memory=``."""
     text = _ARRAY.sub(lambda match: match[1] + "=", text.replace("mend the file", "mend it"))
     text = _FLAG.sub(lambda match: _keyword(match[1]) + "=", text)
+    text = _ARGUMENT.sub(r"\1=", text)
+    text = _MISSING.sub(r"\1 is True; expected \2", text)
     if _NO_DEVICE in text:
         text += ". 'pip install halocline[cpu]' brings a driver for processors"
     return text

@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 import numpy as np
 import numpy.typing as npt
 
-from . import _core
+from . import _check, _core
 from .errors import InputError, in_keywords
 from .grid import Grid
 
@@ -22,15 +22,13 @@ def _pixels(detector: Optional[Sequence[int]], pixel: Union[float, Sequence[floa
             origin: Optional[Sequence[float]] = None) -> Any:
     if detector is not None and (np.shape(detector) != (2,) or any(int(count) != count or count < 1 for count in detector)):
         raise InputError(f"--detector is {detector}; expected (rows, columns), whole numbers from 1 on")
-    if pixel is not None and (np.shape(pixel) not in ((), (2,)) or not all(float(size) > 0 for size in np.atleast_1d(pixel))):
+    pitch = None if pixel is None else _check.numbers(pixel, "pixel")
+    if pitch is not None and (pitch.shape not in ((), (2,)) or not np.all(pitch > 0)):
         raise InputError(f"--pixel is {pixel}; expected one positive number of mm, or (rows, columns)")
     size = None if detector is None else (int(detector[1]), int(detector[0]))
-    if pixel is None:
-        spacing = None
-    elif np.ndim(pixel) == 0:
-        spacing = (float(np.asarray(pixel)),) * 2
-    else:
-        rows, columns = (float(size) for size in np.atleast_1d(pixel))
+    spacing = None
+    if pitch is not None:
+        rows, columns = (float(size) for size in np.broadcast_to(pitch, (2,)))
         spacing = (columns, rows)
     return _core.DetectorPixels(size, spacing, None if origin is None else (float(origin[1]), float(origin[0])))
 
@@ -56,13 +54,13 @@ class Geometry:
         a view. detector: pixels (rows, columns). pixel: their pitch, one number or (rows, columns). Offsets move source
         and detector in the view's frame. Raises InputError for distances that do not fit.
         """
-        beta = np.atleast_1d(np.asarray(angles, dtype=float))
+        beta = np.atleast_1d(_check.numbers(angles, "angles"))
         if beta.size > 10 and np.all(np.abs(beta) <= 2 * np.pi + 1e-9):
             import warnings
 
             warnings.warn("all angles lie within 2 pi; they are degrees here (numpy.degrees converts radians)", stacklevel=2)
         rows = np.zeros((beta.size, 9))
-        rows[:, 0], rows[:, 1], rows[:, 2] = sid, sdd, beta
+        rows[:, 0], rows[:, 1], rows[:, 2] = _check.number(sid, "sid"), _check.number(sdd, "sdd"), beta
         rows[:, 3], rows[:, 4] = out_of_plane, in_plane
         rows[:, 5], rows[:, 6] = source_offset_x, source_offset_y
         rows[:, 7], rows[:, 8] = projection_offset_x, projection_offset_y
@@ -83,7 +81,7 @@ class Geometry:
     def read(cls, path: Path, detector: Optional[Sequence[int]] = None, pixel: Union[float, Sequence[float], None] = None,
              detector_origin: Optional[Sequence[float]] = None) -> "Geometry":
         """RTK's XML, rows of ASTRA vectors or matrices, .xtekct, .pca, Data Exchange."""
-        return cls(_core.GeometryFile.read(os.fspath(path), _pixels(detector, pixel, detector_origin)))
+        return cls(_core.GeometryFile.read(_check.path(path), _pixels(detector, pixel, detector_origin)))
 
     def write(self, path: Path) -> None:
         """As RTK's XML; .txt: as rows of ASTRA vectors."""
@@ -306,7 +304,10 @@ class Geometry:
         call = Call("geometry", "check", "mem:geometry")
         call.named("geometry", self)
         call.grid(grid)
-        call.run()
+        try:
+            call.run()
+        except InputError as error:
+            raise InputError(str(error).replace("mem:geometry: ", "")) from None
         return in_keywords(call.text.replace("mem:geometry: ", ""))
 
     def show(self, grid: Optional[Grid] = None, axes: Any = None) -> Any:
@@ -330,6 +331,15 @@ class Geometry:
         axes.set(aspect="equal", xlabel="x, mm", ylabel="z, mm")
         axes.legend()
         return axes
+
+
+def require_geometry(value: Any) -> Geometry:
+    """The value, if it is a Geometry; a file's geometry, if it is a path."""
+    if isinstance(value, (str, os.PathLike)):
+        return Geometry.read(value)
+    if not isinstance(value, Geometry):
+        raise TypeError(f"geometry= is {type(value).__name__}; expected a halocline.Geometry, or a file's path")
+    return value
 
 
 def _from_parts(views: Any, detector: Any, pixel: Any, origin: Any, radius: float) -> Geometry:

@@ -8,16 +8,29 @@ from typing import Any, Optional, Sequence, Tuple, Union
 import numpy as np
 import numpy.typing as npt
 
+from . import _check
+
 GridTuple = Tuple[Tuple[int, int, int], Tuple[float, float, float], Tuple[float, float, float], Tuple[float, ...]]
 
 
 def _three(values: Union[float, Sequence[float]], name: str) -> Tuple[float, float, float]:
-    if isinstance(values, (int, float, np.number)):
-        return (float(values),) * 3
-    numbers = tuple(float(value) for value in values)
-    if len(numbers) != 3:
-        raise ValueError(f"{name}= has {len(numbers)} numbers; expected one, or three in the order of the array's axes (k, j, i)")
-    return numbers[0], numbers[1], numbers[2]
+    numbers = _check.numbers(values, name)
+    if numbers.shape not in ((), (3,)):
+        raise ValueError(f"{name}= has {numbers.size} numbers; expected one, or three in the order of the array's axes (k, j, i)")
+    k, j, i = (float(value) for value in np.broadcast_to(numbers, (3,)))
+    return k, j, i
+
+
+def _sizes(shape: Any) -> Tuple[int, ...]:
+    sizes = (shape,) * 3 if isinstance(shape, (int, np.integer)) else shape
+    try:
+        numbers = tuple(int(size) for size in sizes)
+        whole = len(numbers) == 3 and all(number == size and number >= 1 for number, size in zip(numbers, sizes))
+    except (TypeError, ValueError):
+        whole = False
+    if not whole:
+        raise ValueError(f"shape= is {shape!r}; expected three whole numbers (k, j, i) from 1 on")
+    return numbers
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,14 +50,13 @@ class Grid:
 
     def __init__(self, shape: Union[int, Sequence[int]], spacing: Union[float, Sequence[float]] = 1.0,
                  origin: Optional[Sequence[float]] = None, direction: Optional[npt.ArrayLike] = None) -> None:
-        sizes = (shape,) * 3 if isinstance(shape, (int, np.integer)) else tuple(shape)
-        if len(sizes) != 3 or any(int(size) != size or size < 1 for size in sizes):
-            raise ValueError(f"shape= is {shape}; expected three whole numbers (k, j, i) from 1 on")
         set_field = object.__setattr__
-        set_field(self, "shape", tuple(int(size) for size in sizes))
+        set_field(self, "shape", _sizes(shape))
         set_field(self, "spacing", _three(spacing, "spacing"))
+        if not all(0 < size < np.inf for size in self.spacing):
+            raise ValueError(f"spacing= is {spacing}; expected positive numbers of mm")
         set_field(self, "origin", None if origin is None else _three(origin, "origin"))
-        matrix = None if direction is None else np.asarray(direction, dtype=float)
+        matrix = None if direction is None else _check.numbers(direction, "direction")
         if matrix is not None and matrix.size != 9:
             raise ValueError(f"direction= has {matrix.size} numbers; expected 3 x 3")
         set_field(self, "direction", None if matrix is None else tuple(float(value) for value in matrix.ravel()))

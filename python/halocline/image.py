@@ -7,8 +7,9 @@ from typing import Any, List, Optional, Tuple, Union
 
 import numpy as np
 
-from . import _core
+from . import _check, _core
 from ._logging import log
+from .errors import InputError
 from .grid import Grid
 
 Path = Union[str, "os.PathLike[str]"]
@@ -18,6 +19,7 @@ _READABLE = {"f4", "f8", "f2", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"}
 def as_values(array: Any, keyword: str) -> "np.ndarray[Any, Any]":
     """A C-contiguous NumPy array in the host's byte order, without a copy where it is one. torch and cupy arrays come
     from their device."""
+    kind = "None" if array is None else type(array).__name__
     if isinstance(array, Image):
         array = array.array
     if not isinstance(array, np.ndarray):
@@ -27,6 +29,8 @@ def as_values(array: Any, keyword: str) -> "np.ndarray[Any, Any]":
     values = np.asarray(array)
     if values.dtype.kind == "b":
         values = values.astype(np.uint8)
+    if values.dtype.kind == "O":
+        raise TypeError(f"{keyword}= is {kind}; expected an array of numbers")
     if values.dtype.kind not in "fiu":
         raise TypeError(f"{keyword}= holds {values.dtype}; expected an array of numbers")
     if not values.dtype.isnative:
@@ -145,11 +149,41 @@ def read(path: Path, allow_nonfinite: bool = False) -> Image:
 
     Raises InputError for a file that cannot be read, or that holds NaN or infinite values unless allow_nonfinite.
     """
-    name = os.fspath(path)
+    name = _check.path(path)
     if not _own_format(name):
         return _read_elsewhere(name, allow_nonfinite)
     values, grid = _core.read_image(name, allow_nonfinite, log)
     return Image(values, Grid.from_tuple(grid))
+
+
+class ImageFile(os.PathLike):  # type: ignore[type-arg, unused-ignore]
+    """An image file that open() found. Verbs take it as they take its path, and read it piece by piece: it may be larger
+    than memory. grid: where its voxels lie; dtype: the type of its values; read(): an Image of them."""
+
+    def __init__(self, path: str, grid: Grid, dtype: str, format: str) -> None:
+        self.path, self.grid, self.dtype, self.format = path, grid, np.dtype(dtype), format
+
+    def __fspath__(self) -> str:
+        return self.path
+
+    @property
+    def shape(self) -> Tuple[int, int, int]:
+        return self.grid.shape
+
+    def read(self, allow_nonfinite: bool = False) -> Image:
+        return read(self.path, allow_nonfinite)
+
+    def __repr__(self) -> str:
+        return f"<{self.format} '{self.path}' of {' x '.join(map(str, self.shape))}, {self.dtype}>"
+
+
+def open(path: Path) -> ImageFile:
+    """An image file, of which the header alone is read. Raises InputError for one that cannot be read."""
+    name = _check.path(path)
+    if not _own_format(name):
+        raise InputError(f"'{name}' cannot be read piece by piece; read() it, or store it as .mha")
+    grid, component, format = _core.image_info(name)
+    return ImageFile(name, Grid.from_tuple(grid), component, format)
 
 
 def write(path: Path, image: Any, grid: Optional[Grid] = None) -> None:
@@ -157,7 +191,7 @@ def write(path: Path, image: Any, grid: Optional[Grid] = None) -> None:
 
     Raises InputError for an unknown extension, FileError if the disk is full or the folder cannot be written.
     """
-    name = os.fspath(path)
+    name = _check.path(path)
     placed = image if isinstance(image, Image) and grid is None else Image(image, grid)
     if not _own_format(name):
         return _write_elsewhere(name, placed)

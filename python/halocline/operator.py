@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any, Optional, Tuple
 
 import numpy as np
 
-from .geometry import Geometry
+from .geometry import Geometry, require_geometry
 from .grid import Grid
 from .verbs import backproject, project
 
@@ -17,7 +17,8 @@ except ImportError:  # without SciPy it is no LinearOperator, and all else works
 
 
 class Operator(_Base):  # type: ignore[misc, unused-ignore]
-    """Line integrals A(x) of volumes (k, j, i), and their exact adjoint A.T(y) (view, row, column).
+    """Line integrals A(x) of volumes (k, j, i), and their exact adjoint A.T(y) (view, row, column). Of one slice or one
+    detector row, arrays may go without that axis, and so do their results.
 
     As of tomosipo: domain_shape and range_shape. It is a scipy.sparse.linalg.LinearOperator, too: A @ x.ravel(),
     scipy.sparse.linalg.lsqr(A, y.ravel()). options: those of project and backproject (projector="siddon", device=...).
@@ -25,6 +26,7 @@ class Operator(_Base):  # type: ignore[misc, unused-ignore]
 
     def __init__(self, geometry: Geometry, grid: Optional[Grid] = None, *, _transposed: "Optional[Operator]" = None,
                  **options: Any) -> None:
+        geometry = require_geometry(geometry)
         grid = geometry.grid_of(grid)
         self.geometry, self.grid, self.options = geometry, grid, options
         self._transposed_of = _transposed
@@ -39,11 +41,16 @@ class Operator(_Base):  # type: ignore[misc, unused-ignore]
 
     def __call__(self, x: Any) -> Any:
         """A x of an array, in its own kind."""
-        if tuple(np.shape(x)) != tuple(self.domain_shape):
+        if not self._takes(tuple(np.shape(x))):
             raise ValueError(f"x= is {tuple(np.shape(x))}; expected {tuple(self.domain_shape)}")
         if self._transposed_of is None:
             return project(x, self.geometry, self.grid, **self.options)
         return backproject(x, self.geometry, self.grid, **self.options)
+
+    def _takes(self, shape: Tuple[int, ...]) -> bool:
+        whole = tuple(self.domain_shape)
+        single = 0 if self._transposed_of is None else 1  # the axis that a slice, or a fan beam's row, has alone
+        return shape == whole or (whole[single] == 1 and shape == whole[:single] + whole[single + 1:])
 
     @property
     def T(self) -> "Operator":

@@ -7,8 +7,8 @@ import json
 import os
 from typing import Any, Optional, Union
 
-from . import _core
-from .errors import InputError
+from . import _check, _core
+from .errors import FileError, InputError
 from .image import Image
 from .verbs import Info
 
@@ -29,16 +29,18 @@ def page(title: str = "Halocline", info: Optional[Info] = None, size: int = 256,
 
 def report(path: Path, info: Optional[Info] = None, size: int = 256, **images: Any) -> None:
     """Writes the page: ``hc.report("report.html", FDK=f, PDU=u, info=info)``. The file appears whole or not at all."""
-    name = os.fspath(path)
+    name = _check.path(path)
     text = page(os.path.basename(name), info, size, **images)
     temporary = name + ".tmp"
     try:
         with open(temporary, "w", encoding="utf-8") as file:
             file.write(text)
         os.replace(temporary, name)
-    except BaseException:
+    except BaseException as error:
         if os.path.exists(temporary):
             os.unlink(temporary)
+        if isinstance(error, OSError):
+            raise FileError(f"'{name}' cannot be written: {error.strerror}; choose another folder, or make room") from None
         raise
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .geometry import Geometry
+from .geometry import Geometry, require_geometry
 from .grid import Grid
 from .verbs import _planned
 from ._call import Call
@@ -12,7 +12,7 @@ from ._call import Call
 
 def _scan(verb: str, geometry: Geometry, grid: Any) -> Call:
     call = Call(verb)
-    call.input("-i", geometry.stack(), None, "projections")
+    call.input("-i", require_geometry(geometry).stack(), None, "projections")
     call.geometry(geometry)
     call.grid(grid)
     call.words += ["-o", "mem:out"]
@@ -27,13 +27,16 @@ def fdk(geometry: Geometry, grid: Any = None, **options: Any) -> str:
 def reconstruct(geometry: Geometry, grid: Any = None, *, method: str = "spdhg", **options: Any) -> str:
     """The plan of halocline.reconstruct()."""
     call = _scan("reconstruct", geometry, grid)
-    call.words += ["--method", method]
+    call.method(method, "spdhg")
     return _planned(call, options)
 
 
 def denoise(grid: Grid, *, method: str = "pdu", **options: Any) -> str:
     """The plan of halocline.denoise() of a volume with this grid."""
-    call = Call("denoise", "--method", method)
+    call = Call("denoise")
+    call.method(method, "pdu")
+    if not isinstance(grid, Grid):
+        raise TypeError(f"grid= is {grid!r}; expected a halocline.Grid")
     call.input("-i", grid, None, "volume")
     call.words += ["-o", "mem:out"]
     return _planned(call, options)

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple, Un
 
 import numpy as np
 
+from . import _check
 from ._call import Call, Progress, is_array
-from .geometry import Geometry
+from .errors import InputError
+from .geometry import Geometry, require_geometry
 from .grid import Grid
 from .image import Image, as_values, like_input
 
@@ -83,8 +85,11 @@ def _planned(call: Call, options: Dict[str, Any]) -> str:
     return call.text
 
 
-def _finish(call: Call, given: Any, out: Any, return_info: bool, progress: Progress, as_image: bool = False) -> Any:
+def _finish(call: Call, given: Any, out: Any, return_info: bool, progress: Progress, as_image: bool = False, single: int = 0) -> Any:
+    """The result of the call, as `given` is: of two axes, it has no axis `single` either. dry_run=True: the plan's text."""
     found = call.run(progress)
+    if "--dry-run" in call.words:
+        return call.text
     info = Info(call, {name: image for name, image in found.items() if name != "out"})
     if isinstance(out, (str, os.PathLike)):
         result: Any = None
@@ -94,9 +99,23 @@ def _finish(call: Call, given: Any, out: Any, return_info: bool, progress: Progr
         result = found.get("out")
     else:
         result = like_input(found["out"].array, given) if "out" in found else None
-    if result is not None and not isinstance(result, Image) and out is None and np.ndim(given) == 2 and result.shape[0] == 1:
-        result = result[0]
+    if result is not None and out is None:
+        result = _flattened(result, given, single)
     return (result, info) if return_info else result
+
+
+def _flattened(result: Any, given: Any, single: int = 0) -> Any:
+    if isinstance(result, Image) or isinstance(given, (str, os.PathLike)) or np.ndim(given) != 2 or result.shape[single] != 1:
+        return result
+    return result.reshape([size for axis, size in enumerate(result.shape) if axis != single])
+
+
+def _rows(values: Any) -> Any:
+    """A fan beam's (view, column) as (view, row, column)."""
+    if not is_array(values) or isinstance(values, Image) or np.ndim(values) != 2:
+        return values
+    views, columns = np.shape(values)
+    return values.reshape((views, 1, columns))
 
 
 def _stack(projections: Any, geometry: Any) -> Optional[Grid]:
@@ -104,15 +123,12 @@ def _stack(projections: Any, geometry: Any) -> Optional[Grid]:
     if isinstance(projections, (Image, str, os.PathLike)):
         return None
     shape = np.shape(projections)
-    if len(shape) == 2:
-        shape = (shape[0], 1, shape[1])
-    if not isinstance(geometry, Geometry):
-        return Grid(shape)
+    if len(shape) != 3:
+        raise TypeError(f"projections= is {type(projections).__name__} of {len(shape)} axes; expected an array "
+                        "(view, row, column), or (view, column) of a fan beam, an Image or a file's path")
     known = geometry if geometry.core.detector.size is not None else geometry.with_detector(shape[1:])
-    grid = known.stack()
+    grid: Grid = known.stack()
     if grid.shape != shape:
-        from .errors import InputError
-
         raise InputError(f"--projections is {tuple(shape)}; the geometry has {grid.shape} (views, rows, columns)")
     return grid
 
@@ -124,8 +140,6 @@ def _agree_on_pixels(projections: Image, geometry: Any) -> None:
         return
     _, rows, columns = projections.grid.spacing
     if not np.allclose((columns, rows), known, rtol=1e-3):
-        from .errors import InputError
-
         raise InputError(f"--projections has pixels of {rows:g} x {columns:g} mm (rows, columns); the geometry has {known[1]:g} x {known[0]:g}; "
                          "give projections.array to take the geometry's, or a geometry without pixels to take the image's")
 
@@ -137,10 +151,10 @@ def _projections(call: Call, projections: Any, geometry: Any) -> None:
         projections = projections.array  # it lies where the geometry's detector is
     if isinstance(projections, (Image, str, os.PathLike)):
         call.input("-i", projections, None, "projections")
-    else:
-        grid = _stack(projections, geometry)
-        values = as_values(projections, "projections")
-        call.input("-i", values.reshape(grid.shape) if grid is not None else values, grid, "projections")
+    else:  # its pixels are the geometry's, also of one in a file
+        geometry = require_geometry(geometry)
+        projections = _rows(projections)
+        call.input("-i", projections, _stack(projections, geometry), "projections")
     call.geometry(geometry)
 
 
@@ -172,7 +186,8 @@ def fdk_halves(projections: Any, geometry: Union[Geometry, Path], grid: Any = No
     found = call.run(progress)
     if isinstance(projections, Image):
         return found["half_a"], found["half_b"]
-    return like_input(found["half_a"].array, projections), like_input(found["half_b"].array, projections)
+    a, b = (_flattened(like_input(found[name].array, projections), projections) for name in ("half_a", "half_b"))
+    return a, b
 
 
 def reconstruct(projections: Any, geometry: Union[Geometry, Path], grid: Any = None, *, method: str = "spdhg", out: Any = None,
@@ -182,16 +197,23 @@ def reconstruct(projections: Any, geometry: Union[Geometry, Path], grid: Any = N
     method: spdhg (PWLS with total variation, with a certificate), fista, os-fista, pdhg, cgls, lsqr, sirt, sart,
     os-sart, landweber, gradient, nesterov, mlem, osem, ml-tr, ba-gmres, asd-pocs, fdk. Raises as fdk() does.
     """
-    call = Call("reconstruct", "--method", method)
+    call = Call("reconstruct")
+    call.method(method, "spdhg")
     _projections(call, projections, geometry)
     call.grid(grid)
     call.output("-o", "out", out)
-    call.options(options)
+    call.options({name: _rows(value) if name == "weights" and np.ndim(projections) == 2 else value for name, value in options.items()})
     return _finish(call, projections, out, return_info, progress)
 
 
-def _placed(value: Any, grid: Grid) -> Any:
-    return Image(value, grid) if is_array(value) and not isinstance(value, Image) else value
+def _placed(value: Any, grid: Grid, keyword: str) -> Any:
+    """An array of more than numbers, on the grid."""
+    if not is_array(value) or isinstance(value, Image) or np.ndim(value) < 2:
+        return value
+    values = as_values(value, keyword)
+    if (1,) * (3 - values.ndim) + values.shape != grid.shape:
+        raise InputError(f"--{keyword.replace('_', '-')} is {values.shape}; expected the volume's {grid.shape}")
+    return Image(values, grid)
 
 
 def denoise(volume: Any, grid: Any = None, *, method: str = "pdu", out: Any = None, return_info: bool = False,
@@ -204,13 +226,16 @@ def denoise(volume: Any, grid: Any = None, *, method: str = "pdu", out: Any = No
     """
     if method == "pdu4d" and not isinstance(volume, (Image, str, os.PathLike)):
         return _denoise_frames(volume, grid, out, return_info, progress, dict(options))
-    call = Call("denoise", "--method", method)
+    call = Call("denoise")
+    call.method(method, "pdu")
+    if options.get("halves") is not None and not isinstance(options["halves"], str):
+        _check.pair(options["halves"], "halves")
     where = Grid.like(volume, grid) if isinstance(grid, (int, float, list, tuple)) else grid
     call.input("-i", volume, where, "volume")
     call.output("-o", "out", out)
     given: Dict[str, Any] = dict(options)
     if where is not None:  # arrays lie where the volume does
-        given = {name: [_placed(each, where) for each in value] if isinstance(value, (list, tuple)) else _placed(value, where)
+        given = {name: [_placed(each, where, name) for each in value] if isinstance(value, (list, tuple)) else _placed(value, where, name)
                  for name, value in given.items()}
     call.options(given)
     return _finish(call, volume, out, return_info, progress)
@@ -251,7 +276,7 @@ def project(volume: Any, geometry: Geometry, grid: Any = None, *, out: Any = Non
         call.words += ["--detector", f"{columns},{rows}", "--pixel", f"{du!r},{dv!r}", "--detector-origin", f"{u!r},{v!r}"]
     call.output("-o", "out", out)
     call.options(options)
-    return _finish(call, volume, out, False, progress)
+    return _finish(call, volume, out, False, progress, single=1)
 
 
 def backproject(projections: Any, geometry: Union[Geometry, Path], grid: Any = None, *, out: Any = None, progress: Progress = None,
@@ -292,16 +317,16 @@ def noise(projections: Any, *, photons: float, progress: Progress = None, **opti
 
 
 def counts(raw: Any, flats: Any = None, darks: Any = None, *, progress: Progress = None, **options: Unpack[CountsOptions]) -> Any:
-    """Line integrals of detector counts (view, row, column). flats, darks: images without object and without beam."""
+    """Line integrals of detector counts (view, row, column). flats, darks: images without object and without beam, one
+    (row, column) or several. Of a fan beam all three may be (view, column)."""
     call = Call("counts")
-    call.input("-i", raw, None, "raw")
-    if flats is not None:
-        call.input("--flat", flats, None, "flats")
-    if darks is not None:
-        call.input("--dark", darks, None, "darks")
+    fan = is_array(raw) and not isinstance(raw, Image) and np.ndim(raw) == 2
+    for option, images, keyword in (("-i", raw, "raw"), ("--flat", flats, "flats"), ("--dark", darks, "darks")):
+        if images is not None or option == "-i":
+            call.input(option, _rows(images) if fan else images, None, keyword)
     call.output("-o", "out")
     call.options(options)
-    return _finish(call, raw, None, False, progress)
+    return _finish(call, raw, None, False, progress, single=1)
 
 
 class Axis:
@@ -352,7 +377,7 @@ def metrics(volume: Any, truth: Any = None, grid: Any = None, **options: Unpack[
     where = None if grid is None else Grid.like(grid)
     call.input("-i", volume, where, "volume")
     if truth is not None:
-        call.input("--reference", truth, where)
+        call.input("--reference", truth, where, "truth")
     call.words.append("--json")
     call.options(options)
     call.run()
@@ -364,12 +389,12 @@ def noise_map(volume: Any = None, grid: Any = None, *, halves: Any = None, progr
     """The variance of the noise at every voxel, for denoise(method="spdu", weights=...): from two reconstructions that share
     no noise (halves=, as of fdk_halves()), else from the volume alone. grid: a Grid or a spacing in mm."""
     call = Call("noise-map")
-    given = volume if halves is None else halves[0]
+    given = volume if halves is None else _check.pair(halves, "halves")[0]
     where = Grid.like(given, grid) if isinstance(grid, (int, float, list, tuple)) else grid
     if halves is None:
         call.input("-i", volume, where, "volume")
     else:
-        call.options({"halves": [Image(half, where) if is_array(half) and not isinstance(half, Image) else half for half in halves]})
+        call.options({"halves": [half if where is None else _placed(half, where, "halves") for half in halves]})
     call.output("-o", "out")
     call.options(options)
     return _finish(call, given, None, False, progress)
@@ -377,11 +402,14 @@ def noise_map(volume: Any = None, grid: Any = None, *, halves: Any = None, progr
 
 def phantom(name: str, grid: Grid, **options: Any) -> Any:
     """The voxels of a known object as an Image: shepp-logan, shepp-logan-hc, blade, two-balls."""
-    call = Call("phantom", "--type", name)
-    call.grid(grid)
+    call = Call("phantom", "--type", _check.text(name, "name", "shepp-logan"))
+    call.grid(Grid.like(grid))
     call.output("-o", "out")
     call.options(options)
-    return _finish(call, None, None, False, None, True)
+    try:
+        return _finish(call, None, None, False, None, True)
+    except InputError as error:
+        raise InputError(str(error).replace("type=", "name=")) from None
 
 
 def run(words: Union[str, Sequence[str]], **arrays: Any) -> Dict[str, Image]:
@@ -390,8 +418,6 @@ def run(words: Union[str, Sequence[str]], **arrays: Any) -> Dict[str, Image]:
     arrays: what "mem:NAME" stands for; names of outputs need no entry. Returns the images that were written to memory.
     """
     import shlex
-
-    from .errors import InputError
 
     split: List[str] = shlex.split(words) if isinstance(words, str) else [os.fspath(word) for word in words]
     call = Call()

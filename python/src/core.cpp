@@ -200,5 +200,6 @@ NB_MODULE(_core, module) {
   add_run(module);
   add_geometry(module);
   add_arrays(module);
+  add_kernels(module);
   add_report(module);
 }

@@ -73,6 +73,7 @@ std::vector<Device> devices_of(const std::string& selection, std::size_t device_
 void add_run(nb::module_& module);
 void add_geometry(nb::module_& module);
 void add_arrays(nb::module_& module);
+void add_kernels(nb::module_& module);  // after the arrays
 void add_report(nb::module_& module);
 
 }  // namespace halocline::python

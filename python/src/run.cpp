@@ -154,6 +154,13 @@ nb::tuple read(const std::string& path, bool allow_nonfinite, const nb::object& 
   return nb::make_tuple(array_of(to_typed(std::move(reading.volume))), grid);
 }
 
+nb::tuple info(const std::string& path) {
+  return guarded([&] {
+    const ImageInfo found = read_image_info(path);
+    return nb::make_tuple(tuple_of(found.grid), found.component, found.format);
+  });
+}
+
 class Writing : public Cancellable {
  public:
   Writing(std::string path, const Values& values, const Grid& grid, Component component)
@@ -242,6 +249,8 @@ void add_run(nb::module_& module) {
   module.def(
       "read_image", &read, nb::arg("path"), nb::arg("allow_nonfinite"), nb::arg("log"),
       nb::sig("def read_image(path: str, allow_nonfinite: bool, log: typing.Any) -> tuple[typing.Any, typing.Any]"));
+  module.def("image_info", &info, nb::arg("path"), nb::sig("def image_info(path: str) -> tuple[typing.Any, str, str]"),
+             "Of an image file: its grid, the type of its values and its format.");
   module.def("write_image", &write, nb::arg("path"), nb::arg("values"), nb::arg("grid"), nb::arg("log"),
              nb::sig("def write_image(path: str, values: typing.Any, grid: typing.Any, log: typing.Any) -> None"));
   module.def("devices", &list_of_devices, nb::sig("def devices() -> list[dict[str, typing.Any]]"));

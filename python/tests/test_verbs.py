@@ -355,3 +355,12 @@ def test_a_daemon_at_the_end_does_no_harm(tmp_path):
                       "threading.Thread(target=lambda: hc.denoise(v, alpha=3.0, iterations=1000000, gap=0), daemon=True).start()\n"
                       "time.sleep(1)\n")
     assert subprocess.run([sys.executable, str(script)], timeout=60).returncode == 0
+
+
+def test_files_larger_than_memory_are_named(tmp_path, volume, grid):
+    hc.write(tmp_path / "f.mha", (1000 * volume).astype(np.int16), grid)
+    found = hc.open(tmp_path / "f.mha")
+    assert (found.shape, found.dtype, found.grid.spacing) == (volume.shape, np.int16, grid.spacing)
+    assert hc.denoise(found, alpha=3, iterations=2, gap=0, out=tmp_path / "u.mha") is None
+    expected = hc.denoise(found.read(), alpha=3, iterations=2, gap=0)
+    assert np.array_equal(hc.read(tmp_path / "u.mha").array, expected.array)

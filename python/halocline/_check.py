@@ -1,0 +1,50 @@
+"""Arguments that are no numbers or texts: errors that name the keyword, what was found and what was expected."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from .errors import InputError
+
+
+def text(value: Any, keyword: str, example: str) -> str:
+    """The value, if it is a text."""
+    if not isinstance(value, str):
+        raise TypeError(f"{keyword}= is {value!r}; expected a text, such as {example!r}")
+    return value
+
+
+def path(value: Any, keyword: str = "path") -> str:
+    """The value as a file's path."""
+    if not isinstance(value, (str, os.PathLike)):
+        raise TypeError(f"{keyword}= is {type(value).__name__}; expected a file's path")
+    return os.fspath(value)
+
+
+def numbers(values: Any, keyword: str) -> "np.ndarray[Any, np.dtype[np.float64]]":
+    """One number or several, as float64."""
+    if values is None:
+        raise TypeError(f"{keyword}= is None; expected a number, or several")
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"--{keyword.replace('_', '-')} is {values!r}; expected a number, or several") from None
+
+
+def number(value: Any, keyword: str) -> float:
+    """One number."""
+    found = numbers(value, keyword)
+    if found.ndim != 0:
+        raise InputError(f"--{keyword.replace('_', '-')} is {value!r}; expected one number")
+    return float(found)
+
+
+def pair(values: Any, keyword: str) -> Any:
+    """Two arrays."""
+    if not isinstance(values, (list, tuple)) or len(values) != 2:
+        found = f"{len(values)} of them" if isinstance(values, (list, tuple)) else type(values).__name__
+        raise InputError(f"--{keyword} is {found}; expected two arrays, such as those of fdk_halves(): (a, b)")
+    return values

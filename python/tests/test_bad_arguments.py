@@ -1,0 +1,65 @@
+"""Arguments that cannot be: Python's own classes of exceptions, with the keyword's name and what to give."""
+
+import numpy as np
+import pytest
+
+import halocline as hc
+
+
+@pytest.mark.parametrize("call, kind, words", [
+    (lambda s: hc.fdk(None, s.geometry), TypeError, "projections= is NoneType of 0 axes"),
+    (lambda s: hc.fdk(s.y, None), TypeError, "geometry= is NoneType"),
+    (lambda s: hc.fdk(s.y, s.geometry, s.grid, window=True), ValueError, "window= is True; expected {ram-lak"),
+    (lambda s: hc.fdk(s.y, s.geometry, s.grid, progress=3), TypeError, "progress= is 3"),
+    (lambda s: hc.reconstruct(s.y, s.geometry, method=None), TypeError, "method= is None"),
+    (lambda s: hc.denoise(s.x, method=3), TypeError, "method= is 3"),
+    (lambda s: hc.denoise(None), TypeError, "volume= is None"),
+    (lambda s: hc.denoise(s.x, halves=s.x), ValueError, "halves= is ndarray; expected two arrays"),
+    (lambda s: hc.denoise(s.x, halves=(s.x, s.x, s.x)), ValueError, "halves= is 3 of them"),
+    (lambda s: hc.denoise(s.x, 1.5, halves=(s.x, s.x[1:])), ValueError, r"halves= is \(7, 8, 8\); expected the volume's"),
+    (lambda s: hc.denoise(s.x, alpha=np.ones(3)), ValueError, "alpha="),
+    (lambda s: hc.noise_map(halves=[s.x]), ValueError, "halves= is 1 of them"),
+    (lambda s: hc.metrics(s.x, s.x[1:]), ValueError, "^volume= and truth= must lie on the same grid"),
+    (lambda s: hc.counts(s.y, flats=s.y[:, 1:]), ValueError, "^flats=: the detector has"),
+    (lambda s: hc.phantom("cat", s.grid), ValueError, "^name=: cat not in"),
+    (lambda s: hc.phantom("blade", None), TypeError, "grid= is None"),
+    (lambda s: hc.project(s.x, None), TypeError, "geometry= is NoneType"),
+    (lambda s: hc.Operator(None), TypeError, "geometry= is NoneType"),
+    (lambda s: hc.Context(None), TypeError, "geometry= is NoneType"),
+    (lambda s: hc.plan.fdk(None), TypeError, "geometry= is NoneType"),
+    (lambda s: hc.plan.denoise(None), TypeError, "grid= is None"),
+    (lambda s: hc.read(3), TypeError, "path= is int"),
+    (lambda s: hc.write("u.mha", None), TypeError, "array= is None"),
+    (lambda s: hc.report("/nowhere/page.html", x=s.x), OSError, "'/nowhere/page.html' cannot be written"),
+    (lambda s: hc.Grid(None), ValueError, "shape= is None"),
+    (lambda s: hc.Grid("abc"), ValueError, "shape= is 'abc'"),
+    (lambda s: hc.Grid(8, 0), ValueError, "spacing= is 0"),
+    (lambda s: hc.Grid(8, "wide"), ValueError, "spacing= is 'wide'"),
+    (lambda s: hc.Geometry.circular(200, 300, None), TypeError, "angles= is None"),
+    (lambda s: hc.Geometry.circular("far", 300, [0, 1]), ValueError, "sid= is 'far'"),
+    (lambda s: hc.Geometry.circular(200, 300, [0, np.nan]), ValueError, "^views=: projection 1"),
+    (lambda s: hc.Geometry.circular(200, 300, [0, 1], detector=5), ValueError, "detector= is 5"),
+    (lambda s: hc.Geometry.circular(200, 300, [0, 1], pixel="a"), ValueError, "pixel= is 'a'"),
+    (lambda s: s.geometry.with_detector(detector_origin=(1e4, 1e4)).check(), ValueError, "^impossible: the rotation axis"),
+    (lambda s: hc.open("/nowhere.mha"), ValueError, "/nowhere.mha"),
+])
+def test_they_are_named(scan, call, kind, words):
+    with pytest.raises(kind, match=words):
+        call(scan)
+
+
+class Scan:
+    geometry = hc.Geometry.circular(sid=200, sdd=300, angles=np.arange(0, 360, 36.0), detector=(8, 8), pixel=2.0)
+    grid = hc.Grid(8, 1.5)
+    x = np.ones((8, 8, 8), np.float32)
+    y = np.ones((10, 8, 8), np.float32)
+
+
+@pytest.fixture
+def scan():
+    return Scan
+
+
+def test_a_plan_instead_of_a_result(scan):
+    for text in (hc.fdk(scan.y, scan.geometry, scan.grid, dry_run=True), hc.denoise(scan.x, alpha=3, dry_run=True)):
+        assert text.startswith("Plan of ")
