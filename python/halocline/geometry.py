@@ -128,19 +128,21 @@ class Geometry:
 
     @classmethod
     def from_astra(cls, proj_geom: Dict[str, Any]) -> "Geometry":
-        """A dictionary of astra.create_proj_geom: parallel, parallel3d, cone, fanflat, cone_vec, parallel3d_vec.
+        """A dictionary of astra.create_proj_geom: parallel, parallel3d, fanflat, cone, or one of these with _vec.
 
-        A volume (k, j, i) is ASTRA's (z, y, x) with y reversed: volume[:, ::-1].
+        A volume (k, j, i) is ASTRA's (z, y, x) with y reversed: volume[:, ::-1]. A slice (j, i) is ASTRA's as it is.
         """
-        known = ("parallel", "parallel3d", "fanflat", "cone", "cone_vec", "parallel3d_vec")
-        kind = proj_geom.get("type")
+        kind = str(proj_geom.get("type"))
+        circles = ("parallel", "parallel3d", "fanflat", "cone")
+        known = circles + ("parallel_vec", "parallel3d_vec", "fanflat_vec", "cone_vec")
         if kind not in known:
             raise InputError(f"--proj-geom has the type {kind!r}; expected {', '.join(known)}")
-        rows = int(proj_geom.get("DetectorRowCount", 1))
-        detector = (rows, int(proj_geom["DetectorColCount"]))
-        if kind in ("cone_vec", "parallel3d_vec"):
-            return cls._from_rows(proj_geom["Vectors"], 12, f"astra {kind}", detector)
-        return cls._from_rows(_astra_vectors(proj_geom), 12, "astra parallel3d_vec" if kind.startswith("parallel") else "astra cone_vec", detector)
+        columns = proj_geom["DetectorCount"] if "DetectorCount" in proj_geom else proj_geom["DetectorColCount"]  # of slices, volumes
+        detector = (int(proj_geom.get("DetectorRowCount", 1)), int(columns))
+        vectors = _astra_vectors(proj_geom) if kind in circles else np.asarray(proj_geom["Vectors"], dtype=float)
+        if kind in ("parallel_vec", "fanflat_vec"):
+            vectors = _vectors_of_slice(vectors)
+        return cls._from_rows(vectors, 12, "astra parallel3d_vec" if kind.startswith("parallel") else "astra cone_vec", detector)
 
     def to_astra(self) -> Dict[str, Any]:
         """A dictionary as astra.create_proj_geom("cone_vec" or "parallel3d_vec") makes it."""
@@ -344,6 +346,17 @@ def require_geometry(value: Any) -> Geometry:
 
 def _from_parts(views: Any, detector: Any, pixel: Any, origin: Any, radius: float) -> Geometry:
     return Geometry.from_views(views, detector, pixel, origin, radius)
+
+
+def _vectors_of_slice(vectors: "np.ndarray[Any, Any]") -> "np.ndarray[Any, np.dtype[np.float64]]":
+    """Six numbers a view as twelve: source or ray, centre of the detector and step in z = 0; rows as high as columns are wide."""
+    if vectors.ndim != 2 or vectors.shape[1] != 6:
+        raise InputError(f"--vectors is {vectors.shape}; expected (views, 6)")
+    found = np.zeros((len(vectors), 12))
+    for first, to in ((0, 0), (2, 3), (4, 6)):
+        found[:, to:to + 2] = vectors[:, first:first + 2]
+    found[:, 11] = np.linalg.norm(vectors[:, 4:6], axis=1)
+    return found
 
 
 def _astra_vectors(geometry: Dict[str, Any]) -> "np.ndarray[Any, np.dtype[np.float64]]":
