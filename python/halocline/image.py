@@ -189,6 +189,8 @@ def open(path: Path) -> ImageFile:
 def write(path: Path, image: Any, grid: Optional[Grid] = None) -> None:
     """Writes an Image, or an array with its grid, in the type that it has. The file appears whole or not at all.
 
+    A grid without a direction is written with the identity; that of a reconstruction is geometry.grid_of(grid).
+
     Raises InputError for an unknown extension, FileError if the disk is full or the folder cannot be written.
     """
     name = _check.path(path)
