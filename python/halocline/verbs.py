@@ -158,6 +158,19 @@ def _projections(call: Call, projections: Any, geometry: Any) -> None:
     call.geometry(geometry)
 
 
+def _in_scan(options: Dict[str, Any], projections: Any, geometry: Any, grid: Any) -> Dict[str, Any]:
+    """Arrays among the options where they belong: volumes on the grid of the result, weights on the detector."""
+    for name in ("init", "reference"):
+        if is_array(options.get(name)) and not isinstance(options[name], Image):
+            scan = require_geometry(geometry)
+            if scan.core.detector.size is None and not isinstance(projections, (str, os.PathLike)):
+                scan = scan.with_detector(np.shape(_rows(projections))[1:])
+            options[name] = _placed(options[name], scan.grid_of(None if grid is None else Grid.like(grid)), name)
+    if np.ndim(projections) == 2 and "weights" in options:
+        options["weights"] = _rows(options["weights"])
+    return options
+
+
 def fdk(projections: Any, geometry: Union[Geometry, Path], grid: Any = None, *, out: Any = None, return_info: bool = False,
         progress: Progress = None, **options: Unpack[FdkOptions]) -> Any:
     """Filtered back-projection (Feldkamp, Davis & Kress 1984) of line integrals (view, row, column), in 1/mm.
@@ -169,7 +182,7 @@ def fdk(projections: Any, geometry: Union[Geometry, Path], grid: Any = None, *, 
     _projections(call, projections, geometry)
     call.grid(grid)
     call.output("-o", "out", out)
-    call.options(options)
+    call.options(_in_scan(dict(options), projections, geometry, grid))
     return _finish(call, projections, out, return_info, progress)
 
 
@@ -202,7 +215,7 @@ def reconstruct(projections: Any, geometry: Union[Geometry, Path], grid: Any = N
     _projections(call, projections, geometry)
     call.grid(grid)
     call.output("-o", "out", out)
-    call.options({name: _rows(value) if name == "weights" and np.ndim(projections) == 2 else value for name, value in options.items()})
+    call.options(_in_scan(dict(options), projections, geometry, grid))
     return _finish(call, projections, out, return_info, progress)
 
 
