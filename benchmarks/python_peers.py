@@ -82,6 +82,25 @@ def cgls_rtk(y, angles, n):
     return itk.array_from_image(cg.GetOutput())
 
 
+def os_sart_rtk(y, angles, n):
+    import itk
+    from itk import RTK as rtk
+    geometry = rtk.ThreeDCircularProjectionGeometry.New()
+    for angle in angles:
+        geometry.AddProjection(SID, SDD, float(angle))
+    stack = itk.image_view_from_array(y)
+    stack.SetSpacing([PIXEL / n, PIXEL / n, 1])
+    stack.SetOrigin([-PIXEL / n * (n - 1) / 2, -PIXEL / n * (n - 1) / 2, 0])
+    image = itk.Image[itk.F, 3]
+    volume = rtk.ConstantImageSource[image].New(Size=[n] * 3, Spacing=[160 / n] * 3, Origin=[-160 / n * (n - 1) / 2] * 3)
+    sart = rtk.SARTConeBeamReconstructionFilter[image, image].New(NumberOfIterations=3, NumberOfProjectionsPerSubset=len(angles) // 10)
+    sart.SetInput(0, volume.GetOutput())
+    sart.SetInput(1, stack)
+    sart.SetGeometry(geometry)
+    sart.Update()
+    return itk.array_from_image(sart.GetOutput())
+
+
 def fdk_astra(y, angles, n):
     return of_astra("FDK_CUDA", 1, y, angles, n)
 
@@ -146,7 +165,7 @@ def main():
     f = volume.array + np.random.default_rng(1).normal(0, 0.002, volume.shape).astype(np.float32)
     rows = []
     for job, functions in {"FDK": (fdk_halocline, fdk_astra, fdk_rtk), "CGLS, 10 iterations": (cgls_halocline, cgls_astra, cgls_rtk),
-                           "OS-SART, 3 passes": (os_sart_halocline,), "FISTA-TV, 20 passes": (fista_halocline,),
+                           "OS-SART, 3 passes": (os_sart_halocline, os_sart_rtk), "FISTA-TV, 20 passes": (fista_halocline,),
                            "TV denoising, 100 iterations": (denoise_halocline, denoise_scikit_image)}.items():
         for function in functions:
             seconds = measured(function, options.runs, *((f,) if "denoise" in function.__name__ else (y, angles, n)))
