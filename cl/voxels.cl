@@ -7,6 +7,14 @@ __kernel void voxels_subtract(__global float* voxels, ulong first, ulong count, 
   if (n < count) voxels[first + n] -= shift;
 }
 
+// voxels[first + n] into [minimum, maximum]; NaN stays.
+__kernel void voxels_clamp(__global float* voxels, ulong first, ulong count, float minimum, float maximum) {
+  const size_t n = get_global_id(0);
+  if (n >= count) return;
+  const float value = voxels[first + n], raised = value < minimum ? minimum : value;
+  voxels[first + n] = maximum < raised ? maximum : raised;
+}
+
 #ifdef USE_FP64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 

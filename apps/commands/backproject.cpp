@@ -64,17 +64,16 @@ void run_backproject(Job& job, const BackprojectCommand& command) {
                                               device_models(job.devices()));
   job.forecast(plan, grid_bytes(stack) + grid_bytes(grid));
   if (job.dry_run()) return;
-  ReservedImage image(command.output, grid);
+  const auto image = job.create(command.output, grid, {});
   const RunOptions options =
       job.run_options({0, static_cast<double>(grid.count()) * static_cast<double>(stack.size[2]), "updates"});
-  Volume projections = job.read(command.input);
-  projections.grid = stack;
+  const auto projections = job.take(command.input, &stack);
   const RunResult result = job.timed("backproject", [&] {
-    return voxels ? backproject(projections, geometry, grid, parameters, job.devices(), options)
-                  : backproject(projections, geometry, grid, projector_from_name(command.projector), job.devices(),
-                                options);
+    return voxels ? backproject_into(*projections, geometry, *image, parameters, job.devices(), options)
+                  : backproject_into(*projections, geometry, *image, projector_from_name(command.projector),
+                                     job.devices(), options);
   });
-  job.write(result.output, image);
+  job.commit(*image);
   job.page().show({"back-projection", "", false, grid}, command.output);
   job.record(result, "backproject");
   job.results()["grid"] = grid_json(grid);

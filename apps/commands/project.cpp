@@ -75,13 +75,13 @@ void project_volume(Job& job, const ProjectCommand& command, const Geometry& geo
   const Plan plan = plan_project(geometry, grid, stack, parameters, device_models(job.devices()));
   job.forecast(plan, grid_bytes(grid) + grid_bytes(stack));
   if (job.dry_run()) return;
-  ReservedImage image(command.output, stack);
+  const auto image = job.create(command.output, stack, {});
   const double rays = static_cast<double>(stack.count());
-  const Volume volume = job.read(command.input);
+  const auto volume = job.take(command.input);
   const RunResult result = job.timed("project", [&] {
-    return project(volume, geometry, stack, parameters, job.devices(), job.run_options({0, rays, "rays"}));
+    return project_into(*volume, geometry, *image, parameters, job.devices(), job.run_options({0, rays, "rays"}));
   });
-  job.write(result.output, image);
+  job.commit(*image);
   job.page().show({"projections", "", true, stack}, command.output);
   job.record(result, "project");
   job.results()["grid"] = grid_json(stack);

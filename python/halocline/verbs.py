@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple, Un
 
 import numpy as np
 
+from . import _opencl
 from ._call import Call, Progress, is_array
 from .geometry import Geometry
 from .grid import Grid
-from .image import Image, as_values, like_input
+from .image import Image, like_input
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -138,9 +139,9 @@ def _projections(call: Call, projections: Any, geometry: Any) -> None:
     if isinstance(projections, (Image, str, os.PathLike)):
         call.input("-i", projections, None, "projections")
     else:
-        grid = _stack(projections, geometry)
-        values = as_values(projections, "projections")
-        call.input("-i", values.reshape(grid.shape) if grid is not None else values, grid, "projections")
+        known = isinstance(geometry, Geometry) and geometry.core.detector.size is not None
+        projections = _opencl.shaped(projections, geometry.shape if known else None, "projections")
+        call.input("-i", projections, _stack(projections, geometry), "projections")
     call.geometry(geometry)
 
 
@@ -190,10 +191,6 @@ def reconstruct(projections: Any, geometry: Union[Geometry, Path], grid: Any = N
     return _finish(call, projections, out, return_info, progress)
 
 
-def _placed(value: Any, grid: Grid) -> Any:
-    return Image(value, grid) if is_array(value) and not isinstance(value, Image) else value
-
-
 def denoise(volume: Any, grid: Any = None, *, method: str = "pdu", out: Any = None, return_info: bool = False,
             progress: Progress = None, **options: Unpack[DenoiseOptions]) -> Any:
     """Denoises a volume (k, j, i); without alpha= the strength is found by itself.
@@ -204,16 +201,13 @@ def denoise(volume: Any, grid: Any = None, *, method: str = "pdu", out: Any = No
     """
     if method == "pdu4d" and not isinstance(volume, (Image, str, os.PathLike)):
         return _denoise_frames(volume, grid, out, return_info, progress, dict(options))
+    given, volume = volume, _opencl.shaped(volume, grid.shape if isinstance(grid, Grid) else None, "volume")
     call = Call("denoise", "--method", method)
     where = Grid.like(volume, grid) if isinstance(grid, (int, float, list, tuple)) else grid
     call.input("-i", volume, where, "volume")
     call.output("-o", "out", out)
-    given: Dict[str, Any] = dict(options)
-    if where is not None:  # arrays lie where the volume does
-        given = {name: [_placed(each, where) for each in value] if isinstance(value, (list, tuple)) else _placed(value, where)
-                 for name, value in given.items()}
-    call.options(given)
-    return _finish(call, volume, out, return_info, progress)
+    call.options(options, where)  # arrays lie where the volume does
+    return _finish(call, given, out, return_info, progress)
 
 
 def _denoise_frames(frames: Any, grid: Any, out: Any, return_info: bool, progress: Progress, options: Dict[str, Any]) -> Any:
@@ -243,6 +237,8 @@ def _denoise_frames(frames: Any, grid: Any, out: Any, return_info: bool, progres
 
 def project(volume: Any, geometry: Geometry, grid: Any = None, *, out: Any = None, progress: Progress = None, **options: Unpack[ProjectOptions]) -> Any:
     """Line integrals (view, row, column) of a volume (k, j, i) on the geometry's detector. Raises as fdk() does."""
+    seen = grid if grid is not None or not isinstance(geometry, Geometry) else geometry.default_grid()
+    given, volume = volume, _opencl.shaped(volume, seen.shape if isinstance(seen, Grid) else None, "volume")
     call = Call("project")
     call.input("-i", volume, _volume_grid(volume, geometry, grid), "volume")
     call.geometry(geometry)
@@ -251,7 +247,7 @@ def project(volume: Any, geometry: Geometry, grid: Any = None, *, out: Any = Non
         call.words += ["--detector", f"{columns},{rows}", "--pixel", f"{du!r},{dv!r}", "--detector-origin", f"{u!r},{v!r}"]
     call.output("-o", "out", out)
     call.options(options)
-    return _finish(call, volume, out, False, progress)
+    return _finish(call, given, out, False, progress)
 
 
 def backproject(projections: Any, geometry: Union[Geometry, Path], grid: Any = None, *, out: Any = None, progress: Progress = None,
