@@ -33,9 +33,9 @@ struct EmbeddedRun {
   std::vector<std::string> words;                               ///< of the command line, from the subcommand on
   MemoryFiles* images = nullptr;                                ///< what "mem:NAME" stands for
   const std::map<std::string, ScanFile>* geometries = nullptr;  ///< by their whole names, as "mem:geometry"
-  std::optional<ForeignHome> home = {};
   Progress progress = {};
   Cancellation* cancellation = nullptr;
+  std::optional<ForeignHome> home = {};
 };
 
 struct EmbeddedResult {

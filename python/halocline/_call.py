@@ -159,7 +159,7 @@ class Call:
             self._places[name] = out
         if out is not None and any(values is not None and np.may_share_memory(out, values) for values, _ in self._inputs.values()):
             raise InputError("--out shares memory with an input, which is read while results are written; give it memory of its own")
-        elif self._results_stay and self._home is not None:
+        if out is None and self._results_stay and self._home is not None:
             self._home.take_results(name)
         self.outputs[name] = name
         self.words += [option, "mem:" + name]

@@ -275,7 +275,7 @@ def test_other_types_and_shapes_of_opencl_arrays(cl, queue, volume, projections,
         hc.denoise(on_device(cl, queue, volume.astype(np.complex64)), 1.5, method="median")
     with pytest.raises(ValueError, match="axes"):
         hc.denoise(on_device(cl, queue, volume[0, 0]), hc.Grid((1, 1, 30)), method="median")
-    with pytest.raises(hc.InputError, match="projections is"):
+    with pytest.raises(hc.InputError, match="projections= is"):
         hc.fdk(on_device(cl, queue, projections[:, 1:]), geometry, grid)
     with pytest.raises(ValueError, match="expected"):
         hc.Operator(geometry, grid)(on_device(cl, queue, volume[1:]))

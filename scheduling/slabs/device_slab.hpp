@@ -62,8 +62,8 @@ class DeviceSlab : public Slab {
   }
   /// `bytes` at `offset` of an array, which `take` gets piece by piece; all have arrived when the call returns.
   void download_bytes(const std::string& name, std::size_t offset, std::size_t bytes, const Staging::Piece& take);
-  /// Voxels [first, first + count) of a source or sink, of which all that it has on this device are whole slices, from
-  /// or to `offset` of an array (projections), without the bus. Whether they lie here: nothing happens otherwise.
+  /// Voxels [first, first + count) of a source to byte `offset` of an array (projections), or from there to a sink,
+  /// within this device. False, and nothing is done, where they do not all lie here.
   bool copy_from(const VolumeSource& source, std::size_t first, std::size_t count, const std::string& name,
                  std::size_t offset);
   bool copy_to(VolumeSink& sink, std::size_t first, std::size_t count, const std::string& name, std::size_t offset);

@@ -73,7 +73,7 @@ TEST_F(Embedded, WorksWhereAnArrayLies) {
   device.write(memory, 0, volume_.voxels.data(), bytes).wait();
   images_.add("host", volume_.grid, Component::float32, volume_.voxels.data());
   for (const Words& more : {Words{}, Words{"--device-memory", "150K"}, Words{"--device", "0"}}) {
-    run(denoise_words + more + Words{"-i", "mem:host", "-o", "mem:expected"});
+    const EmbeddedResult of_host = run(denoise_words + more + Words{"-i", "mem:host", "-o", "mem:expected"});
     EmbeddedRun wanted{denoise_words + more + Words{"-i", "mem:f", "-o", "mem:u"}, &images_, &geometries_};
     wanted.home = {there.state()->context(), there.state()->device(), [&](const Device& adopted) {
                      EXPECT_NE(adopted.state(), there.state());
@@ -81,15 +81,17 @@ TEST_F(Embedded, WorksWhereAnArrayLies) {
                                                                          Buffer::adopt(adopted, "f", memory.handle())));
                      images_.place("u", adopted);
                    }};
-    const EmbeddedResult result = command().run(wanted);
+    const EmbeddedResult ran_there = command().run(wanted);
     const auto u = images_.on_device("u");
     ASSERT_TRUE(u);
-    const auto& ran = result.report.at("runs").at("denoise");
-    EXPECT_EQ(ran.at("actual").at("bus_bytes"), ran.at("predicted").at("bus_bytes"));
-    if (more.empty()) {
-      EXPECT_EQ(ran.at("actual").at("bus_bytes"), 0);
-      EXPECT_EQ(u->bus_bytes(), 0u);
-    }
+    const auto crossed = [](const EmbeddedResult& ran) {
+      return ran.report.at("runs").at("denoise").at("actual").at("bus_bytes").get<std::size_t>();
+    };
+    if (more.size() == 2 && more[0] == "--device-memory")
+      EXPECT_LE(crossed(ran_there) + 2 * bytes, crossed(of_host)) << "the state is with the host";
+    else
+      EXPECT_EQ(crossed(ran_there), 0u);
+    EXPECT_EQ(u->bus_bytes(), 0u);
     EXPECT_TRUE(read_volume(*u).voxels == result("expected").voxels);
   }
 }
