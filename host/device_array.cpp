@@ -200,6 +200,16 @@ std::optional<std::vector<RunSums>> DistributedArray::sums_of_runs(std::span<con
   return sums;
 }
 
+std::optional<VoxelFacts> DistributedArray::facts() const {
+  std::optional<VoxelFacts> all;
+  for (auto& piece : pieces_) {
+    const auto here = facts_at(piece.place(piece.voxels.begin), piece.voxels.count(), last_of(piece));
+    if (!here) return std::nullopt;
+    all = all ? VoxelFacts{all->range.with(here->range), all->not_finite + here->not_finite} : *here;
+  }
+  return all;
+}
+
 void with_room(std::span<DistributedArray* const> arrays, const std::function<void()>& work) {
   const auto spill_all = [&](const Error& error) {
     bool spilled = false;

@@ -65,6 +65,7 @@ class DistributedArray : public VolumeSource, public VolumeSink {
   std::size_t bus_bytes() const override { return bus_bytes_; }
 
   std::optional<std::vector<RunSums>> sums_of_runs(std::span<const VoxelRange> runs) const override;
+  std::optional<VoxelFacts> facts() const override;
   /// The memory of an array of one piece.
   const Buffer& buffer() const { return pieces_.front().buffer; }
 

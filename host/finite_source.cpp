@@ -75,14 +75,14 @@ void FiniteSource::read(std::size_t first, std::size_t count, float* to) const {
 
 bool FiniteSource::on_devices() const {
   std::call_once(looked_, [&] {
-    if (!source_->on_devices()) return;
-    const auto sums = source_->sums_of_runs(all_in_runs(grid().count()));
-    double finite = 0;
-    if (sums)
-      for (const RunSums& run : *sums) finite += run.finite;
-    finite_on_devices_ = finite == static_cast<double>(grid().count());
+    facts_ = source_->facts();
+    if (facts_ && facts_->not_finite > 0) facts_.reset();
   });
-  return finite_on_devices_;
+  return facts_.has_value();
+}
+
+std::optional<VoxelFacts> FiniteSource::facts() const {
+  return on_devices() ? facts_ : std::nullopt;
 }
 
 std::optional<std::vector<RunSums>> FiniteSource::sums_of_runs(std::span<const VoxelRange> runs) const {

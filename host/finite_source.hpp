@@ -34,6 +34,7 @@ class FiniteSource : public VolumeSource {
   }
   bool on_devices() const override;
   std::optional<std::vector<RunSums>> sums_of_runs(std::span<const VoxelRange> runs) const override;
+  std::optional<VoxelFacts> facts() const override;
   std::size_t bus_bytes() const override { return source_->bus_bytes(); }
   /// How many voxels became 0 so far, each counted once however often it is read. Outlives the source.
   std::shared_ptr<const std::atomic<std::size_t>> replaced() const { return replaced_; }
@@ -43,7 +44,7 @@ class FiniteSource : public VolumeSource {
   std::string name_;
   bool allow_nonfinite_;
   mutable std::once_flag looked_;
-  mutable bool finite_on_devices_ = false;
+  mutable std::optional<VoxelFacts> facts_;  // where all are finite
   mutable std::mutex mutex_;
   mutable std::exception_ptr error_;  // so that only the first thread to find something reads all
   mutable std::vector<bool> zeroed_;  // empty until there is one

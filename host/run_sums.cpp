@@ -12,7 +12,6 @@ namespace halocline {
 namespace {
 
 constexpr std::size_t doubles_of_run = sizeof(RunSums) / sizeof(double), group = 64, chunk = 1024;
-constexpr std::size_t longest_run = std::size_t{1} << 16;  // voxels
 
 }  // namespace
 
@@ -45,18 +44,44 @@ bool add_runs(const DevicePlace& at, std::span<const VoxelRange> runs, std::span
   return true;
 }
 
-std::vector<VoxelRange> all_in_runs(std::size_t count) {
-  std::vector<VoxelRange> runs;
-  for (std::size_t at = 0; at < count; at += longest_run) runs.push_back({at, std::min(at + longest_run, count)});
-  return runs;
+ValueRange ValueRange::with(const ValueRange& other) const {
+  return {std::min(least, other.least), std::max(greatest, other.greatest)};
 }
 
-ValueRange range_of(std::span<const RunSums> sums) {
-  ValueRange range{static_cast<float>(sums.front().least), static_cast<float>(sums.front().greatest)};
-  for (const auto& each : sums)
-    range = {std::min(range.least, static_cast<float>(each.least)),
-             std::max(range.greatest, static_cast<float>(each.greatest))};
-  return range;
+// Each work-item looks at its part of the voxels: neighbours on a CPU, every n-th on others.
+std::optional<VoxelFacts> facts_at(const DevicePlace& at, std::size_t count, const Event& after) {
+  constexpr std::size_t of_item = 1024, most_items = std::size_t{1} << 16;
+  struct Found {
+    float least, greatest;
+    std::uint32_t not_finite;
+  };
+  const std::size_t items = std::clamp<std::size_t>(count / of_item, 1, most_items);
+  const std::uint64_t part = (count + items - 1) / items;
+  const bool cpu = at.device.info().cpu();
+  std::vector<Found> found(items);
+  try {
+    Device& device = at.device;
+    const Buffer of_items = device.buffer("facts", items * sizeof(Found));
+    const KernelArgument arguments[] = {&at.buffer,
+                                        std::uint64_t{at.offset / sizeof(float)},
+                                        std::uint64_t{count},
+                                        std::uint64_t{items},
+                                        part,
+                                        std::uint64_t{cpu ? part : 1},
+                                        std::uint64_t{cpu ? 1 : items},
+                                        &of_items};
+    const Event made =
+        device.launch({"voxels.cl", "voxels_facts", ""}, {items, 1, 1}, arguments, std::span(&after, after ? 1 : 0));
+    device.read(of_items, 0, found.data(), of_items.bytes(), std::span(&made, 1)).wait();
+  } catch (const BudgetError&) {
+    return std::nullopt;
+  }
+  VoxelFacts facts{{found.front().least, found.front().greatest}};
+  for (const Found& each : found) {
+    facts.range = facts.range.with({each.least, each.greatest});
+    facts.not_finite += each.not_finite;
+  }
+  return facts;
 }
 
 }  // namespace halocline

@@ -42,14 +42,19 @@ std::vector<RunSums> empty_sums(std::size_t runs);
 /// thread of the host would get. Whether the device could: it may lack float64, or have no room for the sums.
 bool add_runs(const DevicePlace& at, std::span<const VoxelRange> runs, std::span<RunSums> sums, const Event& after);
 
-/// `count` voxels cut into runs, for what is asked of all of them.
-std::vector<VoxelRange> all_in_runs(std::size_t count);
-
 /// The least and the greatest value.
 struct ValueRange {
   float least = 0, greatest = 0;
+  /// Of these values and those.
+  ValueRange with(const ValueRange& other) const;
 };
-/// Of runs of at least one voxel each.
-ValueRange range_of(std::span<const RunSums> sums);
+
+/// What any order of the voxels tells.
+struct VoxelFacts {
+  ValueRange range;
+  std::size_t not_finite = 0;
+};
+/// Of `count` voxels at a place, at least one, once `after` has ended. Nothing where the device has no room for them.
+std::optional<VoxelFacts> facts_at(const DevicePlace& at, std::size_t count, const Event& after);
 
 }  // namespace halocline

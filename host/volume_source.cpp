@@ -121,8 +121,7 @@ Volume read_volume(const VolumeSource& source) {
 }
 
 ValueRange value_range(const VolumeSource& source) {
-  if (source.on_devices())
-    if (const auto sums = source.sums_of_runs(all_in_runs(source.grid().count()))) return range_of(*sums);
+  if (const auto facts = source.facts()) return facts->range;
   ValueRange range;
   bool any = false;
   std::mutex mutex;
@@ -161,8 +160,7 @@ void RangeWatch::see(const float* values, std::size_t count) {
 
 void RangeWatch::see(const ValueRange& range) {
   const std::lock_guard lock(mutex_);
-  range_.least = any_ ? std::min(range_.least, range.least) : range.least;
-  range_.greatest = any_ ? std::max(range_.greatest, range.greatest) : range.greatest;
+  range_ = any_ ? range_.with(range) : range;
   any_ = true;
 }
 
@@ -186,10 +184,8 @@ void WatchedSource::read(std::size_t first, std::size_t count, float* to) const 
 void WatchedSink::take_from(const DevicePlace& from, std::size_t first, std::size_t count, std::span<const Event> waits,
                             const VoxelWork& then) {
   const auto look = [this](const DevicePlace& at, std::size_t voxels, const Event& after) {
-    const auto runs = all_in_runs(voxels);
-    auto sums = empty_sums(runs.size());
-    if (add_runs(at, runs, sums, after)) {
-      watch_.see(range_of(sums));
+    if (const auto facts = facts_at(at, voxels, after)) {
+      watch_.see(facts->range);
       return after;
     }
     UninitialisedVector<float> values(voxels);

@@ -39,6 +39,8 @@ class VolumeSource {
   /// Sums over runs of voxels, computed where the voxels lie: the same as one thread of the host would get. Nothing
   /// where they do not lie on devices, or a device lacks float64 or room for the sums.
   virtual std::optional<std::vector<RunSums>> sums_of_runs(std::span<const VoxelRange> /*runs*/) const { return {}; }
+  /// Of all voxels, found where they lie. Nothing where they do not all lie on devices.
+  virtual std::optional<VoxelFacts> facts() const { return {}; }
   /// Bytes that calls of read() have moved over the bus so far.
   virtual std::size_t bus_bytes() const { return 0; }
 };
@@ -182,6 +184,7 @@ class PlacedSource : public VolumeSource {
   std::optional<std::vector<RunSums>> sums_of_runs(std::span<const VoxelRange> runs) const override {
     return source_->sums_of_runs(runs);
   }
+  std::optional<VoxelFacts> facts() const override { return source_->facts(); }
   std::size_t bus_bytes() const override { return source_->bus_bytes(); }
 
  private:
@@ -221,6 +224,7 @@ class WatchedSource : public VolumeSource {
   std::optional<std::vector<RunSums>> sums_of_runs(std::span<const VoxelRange> runs) const override {
     return source_.sums_of_runs(runs);
   }
+  std::optional<VoxelFacts> facts() const override { return source_.facts(); }
   std::size_t bus_bytes() const override { return source_.bus_bytes(); }
   /// Of a source whose voxels lie on devices, of all of them.
   ValueRange range() const { return on_devices() ? value_range(source_) : watch_.range(); }

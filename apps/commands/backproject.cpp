@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -11,6 +12,7 @@
 #include "apps/commands/subcommands.hpp"
 #include "apps/commands/visibility.hpp"
 #include "apps/io/image_file.hpp"
+#include "apps/io/memory_files.hpp"
 #include "apps/job/job.hpp"
 #include "apps/job/report.hpp"
 #include "apps/options/geometry_file.hpp"
@@ -62,7 +64,11 @@ void run_backproject(Job& job, const BackprojectCommand& command) {
   const Plan plan = voxels ? plan_backproject(geometry, stack, grid, parameters, device_models(job.devices()))
                            : plan_backproject(geometry, stack, grid, projector_from_name(command.projector),
                                               device_models(job.devices()));
-  job.forecast(plan, grid_bytes(stack) + grid_bytes(grid));
+  // A result that is written as it comes passes through page-locked chunks (host/staging.hpp).
+  constexpr double chunks = 64 << 20;
+  const bool streamed = is_streamable(command.output);
+  const double result_bytes = grid_bytes(grid), input_bytes = is_on_device(command.input) ? 0 : grid_bytes(stack);
+  job.forecast(plan, input_bytes + (streamed ? 0 : result_bytes), streamed ? std::min(result_bytes, chunks) : 0);
   if (job.dry_run()) return;
   const auto image = job.create(command.output, grid, {});
   const RunOptions options =

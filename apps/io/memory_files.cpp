@@ -52,6 +52,7 @@ class ArraySource : public VolumeSource {
   std::optional<std::vector<RunSums>> sums_of_runs(std::span<const VoxelRange> runs) const override {
     return array_->sums_of_runs(runs);
   }
+  std::optional<VoxelFacts> facts() const override { return array_->facts(); }
   std::size_t bus_bytes() const override { return array_->bus_bytes(); }
 
  private:

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <limits>
 #include <memory>
 
 #include "host/device_array.hpp"
@@ -60,7 +61,7 @@ TEST_F(Adopted, ContextAndMemoryLiveAsLongAsTheyAreUsed) {
   array.spill();
   EXPECT_FALSE(array.spilled()) << "it is not the array's to move";
   const ValueRange range = value_range(array);
-  if (device.info().fp64) EXPECT_EQ(array.bus_bytes(), volume_.voxels.size() * sizeof(float));
+  EXPECT_EQ(array.bus_bytes(), volume_.voxels.size() * sizeof(float));
   EXPECT_EQ(range.least, -3);
   EXPECT_EQ(range.greatest, volume_.voxels.back());
 }
@@ -75,12 +76,38 @@ TEST_F(Adopted, VoxelsComeAndGoWithoutTheBus) {
   WatchedSink watched(to);
   ShiftedSink shifted(watched, 2.5f);
   shifted.take_from({device, between}, 0, volume_.voxels.size(), std::span(&copied, 1), {});
-  if (device.info().fp64) EXPECT_EQ(watched.bus_bytes(), 0u);
+  EXPECT_EQ(watched.bus_bytes(), 0u);
   EXPECT_EQ(watched.range().least, -0.5f);
   Volume expected = volume_;
   for (float& voxel : expected.voxels) voxel += 2.5f;
   EXPECT_TRUE(read_volume(to).voxels == expected.voxels);
   EXPECT_TRUE(read_volume(from).voxels == volume_.voxels);
+}
+
+TEST_F(Adopted, TellsWhatItsVoxelsAre) {
+  Volume volume = ramp();
+  volume.voxels[100] = std::numeric_limits<float>::quiet_NaN();
+  volume.voxels[200] = -std::numeric_limits<float>::infinity();
+  foreign_ = std::make_unique<Foreign>(volume);
+  Device device = foreign_->adopt();
+  const DistributedArray array(volume.grid, device, Buffer::adopt(device, "array", foreign_->buffer()), offset);
+  const auto facts = array.facts();
+  ASSERT_TRUE(facts);
+  EXPECT_EQ(facts->not_finite, 2u);
+  EXPECT_EQ(facts->range.least, -std::numeric_limits<float>::infinity());
+  EXPECT_EQ(facts->range.greatest, volume.voxels.back());
+  EXPECT_EQ(array.bus_bytes(), 0u);
+  Grid grid;
+  grid.size = {93, 91, 89};
+  Volume large(grid);
+  for (std::size_t n = 0; n < large.voxels.size(); ++n) large.voxels[n] = static_cast<float>(n * 7919 % 65536);
+  large.voxels.back() = -1;
+  foreign_ = std::make_unique<Foreign>(large);
+  device = foreign_->adopt();
+  const DistributedArray of_large(large.grid, device, Buffer::adopt(device, "array", foreign_->buffer()), offset);
+  const ValueRange range = value_range(of_large), expected = value_range(MemorySource(large));
+  EXPECT_EQ(range.least, expected.least);
+  EXPECT_EQ(range.greatest, expected.greatest);
 }
 
 TEST_F(Adopted, RefusesWhatIsNotOfTheContext) {
