@@ -74,6 +74,20 @@ std::vector<Device> EmbeddedCommand::devices(const DeviceSelection& selection) {
   return found;
 }
 
+Device EmbeddedCommand::adopted(void* context, void* device, std::size_t memory) {
+  constexpr std::size_t most = 4;  // a context lives as long as its device is kept
+  const std::lock_guard lock(mutex_);
+  const auto found = std::find_if(adopted_.begin(), adopted_.end(), [&](const Adopted& each) {
+    return each.context == context && each.id == device && each.memory == memory;
+  });
+  Device result = found != adopted_.end() ? found->device : adopt_device(context, device, memory);
+  if (found != adopted_.end()) adopted_.erase(found);
+  adopted_.push_back({context, device, memory, result});
+  if (adopted_.size() > most) adopted_.pop_front();
+  if (!fft_kernels_) fft_kernels_ = std::make_unique<FftKernels>();
+  return result;
+}
+
 EmbeddedResult EmbeddedCommand::run(const EmbeddedRun& run) {
   const CancellationScope cancellation(run.cancellation);
   const MemoryFilesScope images(run.images);
@@ -86,9 +100,16 @@ EmbeddedResult EmbeddedCommand::run(const EmbeddedRun& run) {
     result.text += in_options(text, parser.command) + (text.ends_with('\n') ? "" : "\n");
   };
   outlet.progress = run.progress;
-  outlet.devices = [this](const DeviceSelection& selection) { return devices(selection); };
+  std::optional<Device> home;
+  outlet.devices = [&](const DeviceSelection& selection) {
+    return home && means(selection, *home) ? std::vector{*home} : devices(selection);
+  };
   outlet.report = [&](const nlohmann::json& report) { result.report = report; };
   try {
+    if (run.home) {
+      home = adopted(run.home->context, run.home->device, parser.common.devices.device_memory);
+      run.home->add_arrays(*home);
+    }
     Job job(parser.command, parser.common, parser.options, std::move(outlet));
     carry_out(parser.action, job);
     return result;

@@ -2,11 +2,13 @@
 // place of lines on a terminal. What it computes is what the command computes, bit for bit.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,13 @@
 
 namespace halocline {
 
+/// Where arrays of the caller lie: a context and a device of OpenCL. What is to be done on no other device is done
+/// there.
+struct ForeignHome {
+  void *context, *device;
+  std::function<void(const Device& adopted)> add_arrays;  ///< to EmbeddedRun::images
+};
+
 /// One call.
 struct EmbeddedRun {
   std::vector<std::string> words;                               ///< of the command line, from the subcommand on
@@ -26,6 +35,7 @@ struct EmbeddedRun {
   const std::map<std::string, ScanFile>* geometries = nullptr;  ///< by their whole names, as "mem:geometry"
   Progress progress = {};
   Cancellation* cancellation = nullptr;
+  std::optional<ForeignHome> home = {};
 };
 
 struct EmbeddedResult {
@@ -44,8 +54,17 @@ class EmbeddedCommand {
   std::vector<Device> devices(const DeviceSelection& selection);
 
  private:
+  // adopt_device(), kept as the others are, but for contexts that were not used for a while.
+  Device adopted(void* context, void* device, std::size_t memory);
+
+  struct Adopted {
+    void *context, *id;
+    std::size_t memory;
+    Device device;
+  };
   std::mutex mutex_;
   std::map<std::string, std::vector<Device>> devices_;  // by their selection
+  std::deque<Adopted> adopted_;                         // the latest last
   std::unique_ptr<FftKernels> fft_kernels_;
 };
 

@@ -7,6 +7,38 @@ __kernel void voxels_subtract(__global float* voxels, ulong first, ulong count, 
   if (n < count) voxels[first + n] -= shift;
 }
 
+// voxels[first + n] into [minimum, maximum]; NaN stays.
+__kernel void voxels_clamp(__global float* voxels, ulong first, ulong count, float minimum, float maximum) {
+  const size_t n = get_global_id(0);
+  if (n >= count) return;
+  const float value = voxels[first + n], raised = value < minimum ? minimum : value;
+  voxels[first + n] = maximum < raised ? maximum : raised;
+}
+
+// Of the part of count voxels that a work-item takes, number n = item * to_item + k * to_next for k < part: the least
+// and the greatest value, and how many are not finite. NaN is neither least nor greatest, but for the first voxel.
+typedef struct {
+  float least, greatest;
+  uint not_finite;
+} VoxelFacts;
+__kernel void voxels_facts(__global const float* voxels, ulong first, ulong count, ulong items, ulong part,
+                           ulong to_item, ulong to_next, __global VoxelFacts* facts) {
+  const size_t item = get_global_id(0);
+  if (item >= items) return;
+  float least = voxels[first], greatest = least;
+  uint not_finite = 0;
+  ulong n = item * to_item;
+  for (ulong k = 0; k < part && n < count; ++k, n += to_next) {
+    const float value = voxels[first + n];
+    least = value < least ? value : least;
+    greatest = value > greatest ? value : greatest;
+    not_finite += (as_uint(value) & 0x7f800000) == 0x7f800000;
+  }
+  facts[item].least = least;
+  facts[item].greatest = greatest;
+  facts[item].not_finite = not_finite;
+}
+
 #ifdef USE_FP64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 

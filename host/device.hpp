@@ -49,6 +49,11 @@ class Buffer {
  public:
   Buffer() = default;
   Buffer(std::shared_ptr<DeviceState> device, std::string name, std::size_t bytes);
+  /// Memory of somebody else's (a cl_mem), which it keeps alive and does not book. Throws InputError where that is no
+  /// buffer of the device's context.
+  static Buffer adopt(const Device& device, std::string name, void* memory);
+  /// New memory that is not booked, for somebody else to adopt by its handle().
+  static Buffer for_others(const Device& device, std::string name, std::size_t bytes);
   Buffer(Buffer&& other) noexcept;
   Buffer& operator=(Buffer&& other) noexcept;
   ~Buffer();
@@ -63,6 +68,7 @@ class Buffer {
   std::string name_;
   std::size_t bytes_ = 0;
   void* handle_ = nullptr;
+  bool booked_ = true;
 };
 
 /// What an image's texel holds: 1, 2 or 4 channels of float32 or half precision.
@@ -205,6 +211,14 @@ class Device {
 
 /// Opens the devices that `selection` names. Throws InputError (see select_devices).
 std::vector<Device> open_devices(const DeviceSelection& selection);
+
+/// A device (a cl_device_id) in a context of somebody else's (a cl_context), which it keeps alive: buffers of that
+/// context are buffers of this device's. memory: see DeviceSelection::device_memory. Throws InputError for a device
+/// that is none of the context's or that jobs cannot run on, ClError.
+Device adopt_device(void* context, void* device, std::size_t memory = 0);
+/// Whether `selection` means that device of the computer alone, or none by name. Throws InputError (see
+/// select_devices).
+bool means(const DeviceSelection& selection, const Device& device);
 
 class ClError;
 /// The device, not the program, ran out of memory: a smaller plan may work.

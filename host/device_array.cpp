@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <stdexcept>
 #include <utility>
 
@@ -14,9 +13,6 @@
 
 namespace halocline {
 namespace {
-
-constexpr std::size_t doubles_of_run = sizeof(RunSums) / sizeof(double), group = 64, chunk = 1024;
-constexpr std::size_t range_run = std::size_t{1} << 16;  // voxels
 
 bool same(const Device& a, const Device& b) {
   return a.state() == b.state();
@@ -44,6 +40,14 @@ DistributedArray::DistributedArray(std::string name, const Grid& grid, std::vect
     allocate();
 }
 
+DistributedArray::DistributedArray(const Grid& grid, Device device, Buffer buffer, std::size_t offset)
+    : name_(buffer.name()), grid_(grid), shares_{{device, 0, static_cast<std::int64_t>(grid.size[2])}}, adopted_(true) {
+  if (offset % sizeof(float) != 0 || offset > buffer.bytes() || bytes_of(grid.count()) > buffer.bytes() - offset)
+    throw std::logic_error(
+        fmt::format("{}: {} voxels at byte {} do not fit {} bytes", name_, grid.count(), offset, buffer.bytes()));
+  pieces_.push_back({std::move(device), {0, grid.count()}, std::move(buffer), offset});
+}
+
 DistributedArray::~DistributedArray() {
   release();
 }
@@ -57,7 +61,7 @@ void DistributedArray::allocate() {
                         end = grid_.slice() * static_cast<std::size_t>(share.end);
       for (std::size_t at = grid_.slice() * static_cast<std::size_t>(share.begin); at < end;) {
         const std::size_t count = std::min(most, end - at);
-        Piece piece{device, {at, at + count}, device.buffer(name_, bytes_of(count)), {}};
+        Piece piece{device, {at, at + count}, device.buffer(name_, bytes_of(count))};
         device.ledger().hold(bytes_of(count));
         pieces_.push_back(std::move(piece));
         at += count;
@@ -75,13 +79,13 @@ void DistributedArray::release() {
       last_of(piece).wait();
     } catch (const std::exception&) {  // what failed is on its way already
     }
-    piece.device.ledger().let_go(bytes_of(piece.voxels.count()));
+    if (!adopted_) piece.device.ledger().let_go(bytes_of(piece.voxels.count()));
   }
   pieces_.clear();
 }
 
 void DistributedArray::spill() {
-  if (spilled()) return;
+  if (spilled() || adopted_) return;
   UninitialisedVector<float> host(grid_.count());
   read(0, host.size(), host.data());
   host_ = std::move(host);
@@ -122,7 +126,7 @@ void DistributedArray::read(std::size_t first, std::size_t count, float* to) con
   for_each_piece(first, count, [&](Piece& piece, std::size_t begin, std::size_t voxels) {
     const Event last = last_of(piece);
     piece.device
-        .read(piece.buffer, bytes_of(begin - piece.voxels.begin), to + (begin - first), bytes_of(voxels),
+        .read(piece.buffer, piece.place(begin).offset, to + (begin - first), bytes_of(voxels),
               std::span(&last, last ? 1 : 0))
         .wait();
     bus_bytes_ += bytes_of(voxels);
@@ -137,7 +141,7 @@ void DistributedArray::write(std::size_t first, std::size_t count, float* from) 
   for_each_piece(first, count, [&](Piece& piece, std::size_t begin, std::size_t voxels) {
     const Event last = last_of(piece);
     piece.device
-        .write(piece.buffer, bytes_of(begin - piece.voxels.begin), from + (begin - first), bytes_of(voxels),
+        .write(piece.buffer, piece.place(begin).offset, from + (begin - first), bytes_of(voxels),
                std::span(&last, last ? 1 : 0))
         .wait();
     bus_bytes_ += bytes_of(voxels);
@@ -155,19 +159,21 @@ Event DistributedArray::copy_to(const DevicePlace& to, std::size_t first, std::s
                                 std::span<const Event> waits) const {
   Event done;
   for_each_piece(first, count, [&](Piece& piece, std::size_t begin, std::size_t voxels) {
-    done = to.device.copy(piece.buffer, bytes_of(begin - piece.voxels.begin), to.buffer,
-                          to.offset + bytes_of(begin - first), bytes_of(voxels), waits);
+    done = to.device.copy(piece.buffer, piece.place(begin).offset, to.buffer, to.offset + bytes_of(begin - first),
+                          bytes_of(voxels), waits);
     used_by(piece, done);
   });
   return done;
 }
 
 void DistributedArray::take_from(const DevicePlace& from, std::size_t first, std::size_t count,
-                                 std::span<const Event> waits) {
+                                 std::span<const Event> waits, const VoxelWork& then) {
   Event done;
   for_each_piece(first, count, [&](Piece& piece, std::size_t begin, std::size_t voxels) {
-    done = from.device.copy(from.buffer, from.offset + bytes_of(begin - first), piece.buffer,
-                            bytes_of(begin - piece.voxels.begin), bytes_of(voxels), waits);
+    const DevicePlace place = piece.place(begin);
+    done = from.device.copy(from.buffer, from.offset + bytes_of(begin - first), piece.buffer, place.offset,
+                            bytes_of(voxels), waits);
+    if (then) done = then(place, voxels, done);
     used_by(piece, done);
   });
   done.wait();  // on the queue of all these copies
@@ -175,56 +181,33 @@ void DistributedArray::take_from(const DevicePlace& from, std::size_t first, std
 
 // A run that lies in several pieces goes on in the next one where it was.
 std::optional<std::vector<RunSums>> DistributedArray::sums_of_runs(std::span<const VoxelRange> runs) const {
-  if (spilled() || std::any_of(pieces_.begin(), pieces_.end(), [](const Piece& piece) {
-        return !piece.device.info().fp64 || piece.device.info().max_work_group < group;
-      }))
-    return std::nullopt;
-  std::vector<RunSums> sums(runs.size());
-  for (auto& each : sums) each.least_positive = std::numeric_limits<double>::infinity();
-  try {
-    for (auto& piece : pieces_) {
-      std::vector<std::uint64_t> places;
-      std::vector<std::size_t> numbers;
-      std::vector<RunSums> states;
-      for (std::size_t n = 0; n < runs.size(); ++n) {
-        const VoxelRange common{std::max(runs[n].begin, piece.voxels.begin), std::min(runs[n].end, piece.voxels.end)};
-        if (common.empty()) continue;
-        places.insert(places.end(), {common.begin - piece.voxels.begin, common.count()});
-        numbers.push_back(n);
-        states.push_back(sums[n]);
-      }
-      if (numbers.empty()) continue;
-      Device& device = piece.device;
-      const Buffer of_runs = device.buffer("runs", places.size() * sizeof(std::uint64_t)),
-                   of_states = device.buffer("sums of runs", states.size() * sizeof(RunSums));
-      const Event before[] = {device.write(of_runs, 0, places.data(), of_runs.bytes()),
-                              device.write(of_states, 0, states.data(), of_states.bytes()), last_of(piece)};
-      const KernelArgument arguments[] = {&piece.buffer, &of_runs, &of_states};
-      const Event made =
-          device.launch({"voxels.cl", "voxels_runs",
-                         fmt::format("-D USE_FP64 -D GROUP={} -D CHUNK={} -D STATE={}", group, chunk, doubles_of_run)},
-                        {group, numbers.size(), 1}, arguments, std::span(before, before[2] ? 3 : 2),
-                        std::array<std::size_t, 3>{group, 1, 1});
-      device.read(of_states, 0, states.data(), of_states.bytes(), std::span(&made, 1)).wait();
-      for (std::size_t n = 0; n < numbers.size(); ++n) sums[numbers[n]] = states[n];
+  if (spilled()) return std::nullopt;
+  auto sums = empty_sums(runs.size());
+  for (auto& piece : pieces_) {
+    std::vector<std::size_t> numbers;
+    std::vector<VoxelRange> here;
+    std::vector<RunSums> states;
+    for (std::size_t n = 0; n < runs.size(); ++n) {
+      const VoxelRange common{std::max(runs[n].begin, piece.voxels.begin), std::min(runs[n].end, piece.voxels.end)};
+      if (common.empty()) continue;
+      here.push_back({common.begin - piece.voxels.begin, common.end - piece.voxels.begin});
+      numbers.push_back(n);
+      states.push_back(sums[n]);
     }
-  } catch (const BudgetError&) {
-    return std::nullopt;
+    if (!add_runs(piece.place(piece.voxels.begin), here, states, last_of(piece))) return std::nullopt;
+    for (std::size_t n = 0; n < numbers.size(); ++n) sums[numbers[n]] = states[n];
   }
   return sums;
 }
 
-std::optional<ValueRange> DistributedArray::value_range() const {
-  std::vector<VoxelRange> runs;
-  for (std::size_t at = 0; at < grid_.count(); at += range_run)
-    runs.push_back({at, std::min(at + range_run, grid_.count())});
-  const auto sums = sums_of_runs(runs);
-  if (!sums) return std::nullopt;
-  ValueRange range{static_cast<float>(sums->front().least), static_cast<float>(sums->front().greatest)};
-  for (const auto& each : *sums)
-    range = {std::min(range.least, static_cast<float>(each.least)),
-             std::max(range.greatest, static_cast<float>(each.greatest))};
-  return range;
+std::optional<VoxelFacts> DistributedArray::facts() const {
+  std::optional<VoxelFacts> all;
+  for (auto& piece : pieces_) {
+    const auto here = facts_at(piece.place(piece.voxels.begin), piece.voxels.count(), last_of(piece));
+    if (!here) return std::nullopt;
+    all = all ? VoxelFacts{all->range.with(here->range), all->not_finite + here->not_finite} : *here;
+  }
+  return all;
 }
 
 void with_room(std::span<DistributedArray* const> arrays, const std::function<void()>& work) {
@@ -246,27 +229,6 @@ void with_room(std::span<DistributedArray* const> arrays, const std::function<vo
     if (!is_out_of_memory(error) || !spill_all(error)) throw;
   }
   work();
-}
-
-namespace {
-
-template <class Number>
-Event launch_on_voxels(const KernelSpec& spec, const DevicePlace& at, std::size_t count, Number number,
-                       const Event& after) {
-  if (count == 0) return after;
-  const KernelArgument arguments[] = {&at.buffer, std::uint64_t{at.offset / sizeof(float)}, std::uint64_t{count},
-                                      number};
-  return at.device.launch(spec, {count, 1, 1}, arguments, std::span(&after, after ? 1 : 0));
-}
-
-}  // namespace
-
-Event subtract_on_device(const DevicePlace& at, std::size_t count, float shift, const Event& after) {
-  return launch_on_voxels({"voxels.cl", "voxels_subtract", ""}, at, count, shift, after);
-}
-
-Event divide_on_device(const DevicePlace& at, std::size_t count, double divisor, const Event& after) {
-  return launch_on_voxels({"voxels.cl", "voxels_divide", "-D USE_FP64"}, at, count, divisor, after);
 }
 
 }  // namespace halocline

@@ -17,17 +17,6 @@
 
 namespace halocline {
 
-/// What sums over a run of neighbouring voxels say, taken in the order of the voxels, in float64.
-struct RunSums {
-  double sum = 0, squares = 0;             ///< of the finite values
-  double finite = 0, positive = 0;         ///< how many there are
-  double uniform = 0;                      ///< voxels in stretches of 27 or more equal values
-  double bad = -1;                         ///< place in the run of the first negative or non-finite value
-  double least_positive = 0, largest = 0;  ///< of the values up to there; infinite and 0 where there is none
-  double least = 0, greatest = 0;          ///< of all
-  double stretch = 0, last = 0, seen = 0, reserved = 0;  ///< where the run goes on in the next piece
-};
-
 /// A float32 volume in pieces on one or several devices, or spilled to host memory: every job that takes a source or a
 /// sink takes it as it is. A device's own slices reach a job that runs there without the bus; all others, and host code
 /// that calls read() and write(), go through the host. The memory is booked in the devices' ledgers and held there, so
@@ -45,6 +34,9 @@ class DistributedArray : public VolumeSource, public VolumeSink {
   /// is spilled from the beginning. `name` is that of the ledgers. Throws BudgetError where a budget is passed, ClError
   /// where a device has no memory, std::logic_error for shares that are not the grid's.
   DistributedArray(std::string name, const Grid& grid, std::vector<Share> shares);
+  /// In somebody else's memory on one device (Buffer::adopt()), from byte `offset` of the buffer on, a multiple of 4:
+  /// not booked, and never spilled. Throws std::logic_error where it is too small.
+  DistributedArray(const Grid& grid, Device device, Buffer buffer, std::size_t offset = 0);
   ~DistributedArray() override;
   DistributedArray(const DistributedArray&) = delete;
   DistributedArray& operator=(const DistributedArray&) = delete;
@@ -52,8 +44,8 @@ class DistributedArray : public VolumeSource, public VolumeSink {
   const Grid& grid() const override { return grid_; }
   const std::vector<Share>& shares() const { return shares_; }
   bool spilled() const { return pieces_.empty(); }
-  /// All voxels to host memory; the devices' memory is free then. Nothing where they are there. Throws InputError
-  /// where the scratch folder has no room, ClError.
+  /// All voxels to host memory; the devices' memory is free then. Nothing where they are there, or lie in somebody
+  /// else's memory. Throws InputError where the scratch folder has no room, ClError.
   void spill();
   /// Back to the devices of the shares. Throws as the constructor does, and is still spilled then.
   void bring_back();
@@ -66,23 +58,26 @@ class DistributedArray : public VolumeSource, public VolumeSink {
   VoxelRange voxels_on(const Device& device) const override;
   Event copy_to(const DevicePlace& to, std::size_t first, std::size_t count,
                 std::span<const Event> waits) const override;
-  void take_from(const DevicePlace& from, std::size_t first, std::size_t count, std::span<const Event> waits) override;
+  void take_from(const DevicePlace& from, std::size_t first, std::size_t count, std::span<const Event> waits,
+                 const VoxelWork& then) override;
   bool on_devices() const override { return !spilled(); }
   /// Of read(), write(), spill() and bring_back(), with the voxels on devices.
   std::size_t bus_bytes() const override { return bus_bytes_; }
 
-  /// Sums over runs of voxels, computed where the voxels lie: the same as one thread of the host would get. Nothing
-  /// where they are spilled, a device lacks float64, or has no room for the sums.
-  std::optional<std::vector<RunSums>> sums_of_runs(std::span<const VoxelRange> runs) const;
-  /// The least and the greatest value, computed where the voxels lie; nothing as above.
-  std::optional<ValueRange> value_range() const;
+  std::optional<std::vector<RunSums>> sums_of_runs(std::span<const VoxelRange> runs) const override;
+  std::optional<VoxelFacts> facts() const override;
+  /// The memory of an array of one piece.
+  const Buffer& buffer() const { return pieces_.front().buffer; }
 
  private:
   struct Piece {
     Device device;
     VoxelRange voxels;
     Buffer buffer;
-    Event last;  // that uses the buffer
+    std::size_t offset = 0;  // of its first voxel, in bytes
+    Event last = {};         // that uses the buffer
+
+    DevicePlace place(std::size_t voxel) { return {device, buffer, offset + sizeof(float) * (voxel - voxels.begin)}; }
   };
   void allocate();
   void release();
@@ -94,6 +89,7 @@ class DistributedArray : public VolumeSource, public VolumeSink {
   std::string name_;
   Grid grid_;
   std::vector<Share> shares_;
+  bool adopted_ = false;              // somebody else's memory
   mutable std::deque<Piece> pieces_;  // in the order of voxels
   UninitialisedVector<float> host_;   // where it is spilled
   mutable std::mutex mutex_;          // of Piece::last
@@ -103,9 +99,5 @@ class DistributedArray : public VolumeSource, public VolumeSink {
 /// Does `work`. Where it fails for a lack of device memory (PlanError, or ClError of a driver that has none) while some
 /// of the arrays (nullptr: none) lie on devices, spills these and does it once more.
 void with_room(std::span<DistributedArray* const> arrays, const std::function<void()>& work);
-
-/// `count` voxels at a place, less `shift`, or divided by `divisor` in float64: once `after` has ended. The end of it.
-Event subtract_on_device(const DevicePlace& at, std::size_t count, float shift, const Event& after);
-Event divide_on_device(const DevicePlace& at, std::size_t count, double divisor, const Event& after);
 
 }  // namespace halocline

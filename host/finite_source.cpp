@@ -73,4 +73,21 @@ void FiniteSource::read(std::size_t first, std::size_t count, float* to) const {
   }
 }
 
+bool FiniteSource::on_devices() const {
+  std::call_once(looked_, [&] {
+    facts_ = source_->facts();
+    if (facts_ && facts_->not_finite > 0) facts_.reset();
+  });
+  return facts_.has_value();
+}
+
+std::optional<VoxelFacts> FiniteSource::facts() const {
+  return on_devices() ? facts_ : std::nullopt;
+}
+
+std::optional<std::vector<RunSums>> FiniteSource::sums_of_runs(std::span<const VoxelRange> runs) const {
+  if (!on_devices()) return std::nullopt;
+  return source_->sums_of_runs(runs);
+}
+
 }  // namespace halocline

@@ -24,6 +24,18 @@ class FiniteSource : public VolumeSource {
       : source_(std::move(source)), name_(std::move(name)), allow_nonfinite_(allow_nonfinite) {}
   const Grid& grid() const override { return source_->grid(); }
   void read(std::size_t first, std::size_t count, float* to) const override;
+  // Of a source on devices, which look at all voxels first; if not all are finite, they come through read().
+  VoxelRange voxels_on(const Device& device) const override {
+    return on_devices() ? source_->voxels_on(device) : VoxelRange{};
+  }
+  Event copy_to(const DevicePlace& to, std::size_t first, std::size_t count,
+                std::span<const Event> waits) const override {
+    return source_->copy_to(to, first, count, waits);
+  }
+  bool on_devices() const override;
+  std::optional<std::vector<RunSums>> sums_of_runs(std::span<const VoxelRange> runs) const override;
+  std::optional<VoxelFacts> facts() const override;
+  std::size_t bus_bytes() const override { return source_->bus_bytes(); }
   /// How many voxels became 0 so far, each counted once however often it is read. Outlives the source.
   std::shared_ptr<const std::atomic<std::size_t>> replaced() const { return replaced_; }
 
@@ -31,6 +43,8 @@ class FiniteSource : public VolumeSource {
   std::unique_ptr<VolumeSource> source_;
   std::string name_;
   bool allow_nonfinite_;
+  mutable std::once_flag looked_;
+  mutable std::optional<VoxelFacts> facts_;  // where all are finite
   mutable std::mutex mutex_;
   mutable std::exception_ptr error_;  // so that only the first thread to find something reads all
   mutable std::vector<bool> zeroed_;  // empty until there is one

@@ -77,10 +77,18 @@ void make_room(DeviceState& state) {
   if (bytes > state.ledger->budget()) give_idle_back(state.idle_buffers);
 }
 
-void release_booked(DeviceState* state, const std::string& name, std::size_t bytes, void* handle) {
+void release_booked(DeviceState* state, const std::string& name, std::size_t bytes, void* handle, bool booked = true) {
   if (handle == nullptr) return;
   clReleaseMemObject(static_cast<cl_mem>(handle));
-  state->ledger->release(name, bytes);
+  if (booked) state->ledger->release(name, bytes);
+}
+
+template <class Value>
+Value fact_of(cl_mem memory, cl_mem_info which, const std::string& name, const DeviceState& state) {
+  Value value{};
+  const cl_int code = clGetMemObjectInfo(memory, which, sizeof value, &value, nullptr);
+  if (code != CL_SUCCESS) throw_cl_error(code, "clGetMemObjectInfo", "array " + name, state.info.name);
+  return value;
 }
 
 }  // namespace
@@ -98,23 +106,57 @@ Buffer::Buffer(std::shared_ptr<DeviceState> device, std::string name, std::size_
   poison(*device_, static_cast<cl_mem>(handle_), bytes_);
 }
 
+Buffer Buffer::adopt(const Device& device, std::string name, void* memory) {
+  const auto handle = static_cast<cl_mem>(memory);
+  const auto& state = device.state();
+  const bool buffer = fact_of<cl_mem_object_type>(handle, CL_MEM_TYPE, name, *state) == CL_MEM_OBJECT_BUFFER;
+  if (!buffer || fact_of<cl_context>(handle, CL_MEM_CONTEXT, name, *state) != state->context())
+    throw InputError(fmt::format("the memory of {} is no buffer of the context of {}", name, state->info.name));
+  Buffer result;
+  result.bytes_ = fact_of<std::size_t>(handle, CL_MEM_SIZE, name, *state);
+  clRetainMemObject(handle);
+  result.device_ = state;
+  result.name_ = std::move(name);
+  result.handle_ = handle;
+  result.booked_ = false;
+  return result;
+}
+
+Buffer Buffer::for_others(const Device& device, std::string name, std::size_t bytes) {
+  Buffer result;
+  result.device_ = device.state();
+  result.name_ = std::move(name);
+  result.bytes_ = bytes;
+  result.booked_ = false;
+  cl_int code = CL_SUCCESS;
+  result.handle_ =
+      clCreateBuffer(result.device_->context(), CL_MEM_READ_WRITE, std::max<std::size_t>(bytes, 4), nullptr, &code);
+  if (code != CL_SUCCESS)
+    throw_cl_error(code, "clCreateBuffer", fmt::format("array {} of {} bytes", result.name_, bytes),
+                   result.device_->info.name);
+  poison(*result.device_, static_cast<cl_mem>(result.handle_), bytes);
+  return result;
+}
+
 Buffer::Buffer(Buffer&& other) noexcept
     : device_(std::move(other.device_)),
       name_(std::move(other.name_)),
       bytes_(other.bytes_),
-      handle_(std::exchange(other.handle_, nullptr)) {}
+      handle_(std::exchange(other.handle_, nullptr)),
+      booked_(other.booked_) {}
 
 Buffer& Buffer::operator=(Buffer&& other) noexcept {
   std::swap(device_, other.device_);
   std::swap(name_, other.name_);
   std::swap(bytes_, other.bytes_);
   std::swap(handle_, other.handle_);
+  std::swap(booked_, other.booked_);
   return *this;
 }
 
 void Buffer::retire() {
   if (handle_ == nullptr) return;
-  if (device_->keeps_buffers) {
+  if (device_->keeps_buffers && booked_) {
     const std::lock_guard lock(device_->idle_buffers_mutex);
     if (device_->idle_buffers.size() < most_idle_buffers) {
       device_->idle_buffers.push_back({bytes_, handle_});
@@ -127,7 +169,7 @@ void Buffer::retire() {
 }
 
 Buffer::~Buffer() {
-  release_booked(device_.get(), name_, bytes_, handle_);
+  release_booked(device_.get(), name_, bytes_, handle_, booked_);
 }
 
 ImageArray::ImageArray(std::shared_ptr<DeviceState> device, std::string name, const std::array<std::size_t, 3>& extent,

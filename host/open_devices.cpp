@@ -106,7 +106,9 @@ bool reads_pairs(const cl::Context& context) {
   return has(CL_FLOAT) && has(CL_HALF_FLOAT);
 }
 
-Device open_device(const DeviceInfo& info, const cl::Device& device, std::size_t memory) {
+// In a context of its own unless there is one: on NVIDIA a shared one migrates buffers between devices at 1.3 GB/s.
+Device open_device(const DeviceInfo& info, const cl::Device& device, std::size_t memory,
+                   const cl::Context& context = {}) {
   auto state = std::make_shared<DeviceState>();
   state->info = info;
   state->quirks = quirks_of(info);
@@ -119,8 +121,7 @@ Device open_device(const DeviceInfo& info, const cl::Device& device, std::size_t
     const auto axes = device.getInfo<CL_DEVICE_MAX_WORK_ITEM_SIZES>();
     for (std::size_t axis = 0; axis < std::min<std::size_t>(3, axes.size()); ++axis)
       state->groups.axes[axis] = std::max<std::size_t>(1, axes[axis]);
-    // A context each: on NVIDIA a shared one migrates buffers between devices at 1.3 GB/s.
-    state->context = cl::Context(device);
+    state->context = context() != nullptr ? context : cl::Context(device);
     for (auto& queue : state->queues) queue = cl::CommandQueue(state->context, device, CL_QUEUE_PROFILING_ENABLE);
     state->info.texel_pairs = info.images && reads_pairs(state->context);
   } catch (const cl::Error& error) {
@@ -161,6 +162,33 @@ std::vector<int> usable(const std::vector<DeviceInfo>& devices, const std::vecto
   return result;
 }
 
+// The number of that device among all; -1: it is none of them, such as a part of one.
+int index_of(const std::vector<Found>& found, const cl::Device& device) {
+  for (std::size_t n = 0; n < found.size(); ++n)
+    if (found[n].device() == device()) return static_cast<int>(n);
+  return -1;
+}
+
+// Two cards of one model differ by their names, in plans, traces and reports.
+DeviceInfo named(const std::vector<Found>& found, int index) {
+  DeviceInfo info = found[index].info;
+  const auto twins =
+      std::count_if(found.begin(), found.end(), [&](const Found& other) { return other.info.name == info.name; });
+  if (twins > 1) info.name += fmt::format(" #{}", index);
+  return info;
+}
+
+std::string wanted_devices_of(const DeviceSelection& selection) {
+  const char* environment = std::getenv("HALOCLINE_DEVICE");
+  return selection.device.empty() && environment != nullptr ? environment : selection.device;
+}
+
+std::vector<DeviceInfo> infos_of(const std::vector<Found>& found) {
+  std::vector<DeviceInfo> infos;
+  for (const auto& each : found) infos.push_back(each.info);
+  return infos;
+}
+
 }  // namespace
 
 std::vector<DeviceInfo> list_devices() {
@@ -171,25 +199,14 @@ std::vector<DeviceInfo> list_devices() {
 
 std::vector<Device> open_devices(const DeviceSelection& selection) {
   const auto found = find_devices();
-  std::vector<DeviceInfo> infos;
-  for (const auto& each : found) infos.push_back(each.info);
-  std::string wanted = selection.device;
-  if (wanted.empty()) {
-    const char* environment = std::getenv("HALOCLINE_DEVICE");
-    if (environment != nullptr) wanted = environment;
-  }
+  const std::vector<DeviceInfo> infos = infos_of(found);
+  const std::string wanted = wanted_devices_of(selection);
   const auto chosen = usable(infos, select_devices(infos, wanted));
   for (const auto& text : repeated_devices(wanted)) library_log()->warn("{}", text);
 
   std::vector<Found> wanted_devices;
   if (selection.sub_devices < 2) {
-    for (int index : chosen) {
-      DeviceInfo info = infos[index];
-      const auto twins =
-          std::count_if(infos.begin(), infos.end(), [&](const DeviceInfo& other) { return other.name == info.name; });
-      if (twins > 1) info.name += fmt::format(" #{}", index);  // two cards of one model, in plans, traces and reports
-      wanted_devices.push_back({info, found[index].device});
-    }
+    for (int index : chosen) wanted_devices.push_back({named(found, index), found[index].device});
     return open_all(wanted_devices, selection.device_memory);
   }
   if (chosen.size() != 1)
@@ -221,6 +238,36 @@ std::vector<Device> open_devices(const DeviceSelection& selection) {
     wanted_devices.push_back({info, split[part]});
   }
   return open_all(wanted_devices, selection.device_memory);
+}
+
+Device adopt_device(void* context, void* device, std::size_t memory) {
+  const auto found = find_devices();
+  try {
+    const cl::Context in(static_cast<cl_context>(context), true);
+    const cl::Device on(static_cast<cl_device_id>(device), true);
+    const auto devices = in.getInfo<CL_CONTEXT_DEVICES>();
+    if (std::none_of(devices.begin(), devices.end(), [&](const cl::Device& each) { return each() == on(); }))
+      throw InputError("the device is none of the context's");
+    const int index = index_of(found, on);
+    const DeviceInfo info =
+        index >= 0
+            ? named(found, index)
+            : describe(on, trimmed(cl::Platform(on.getInfo<CL_DEVICE_PLATFORM>()).getInfo<CL_PLATFORM_NAME>()), index);
+    if (const std::string reason = refusal(info); !reason.empty())
+      throw InputError(fmt::format("{} cannot be used: {}; choose another `device`", info.name, reason));
+    return open_device(info, on, memory, in);
+  } catch (const cl::Error& error) {
+    throw_cl_error(error.err(), error.what(), "the context could not be taken over", "a device");
+  }
+}
+
+bool means(const DeviceSelection& selection, const Device& device) {
+  if (selection.sub_devices >= 2) return false;
+  const std::string wanted = wanted_devices_of(selection);
+  if (wanted.empty()) return true;
+  const auto found = find_devices();
+  const auto chosen = select_devices(infos_of(found), wanted);
+  return chosen.size() == 1 && chosen.front() == index_of(found, device.state()->device);
 }
 
 }  // namespace halocline

@@ -5,10 +5,11 @@
 #include <cstring>
 #include <mutex>
 #include <stdexcept>
+#include <utility>
 
-#include "host/device_array.hpp"
 #include "host/stream_copy.hpp"
 #include "host/thread_pool.hpp"
+#include "host/voxel_work.hpp"
 
 namespace halocline {
 
@@ -16,8 +17,34 @@ Event VolumeSource::copy_to(const DevicePlace&, std::size_t, std::size_t, std::s
   throw std::logic_error("none of these voxels lies on a device");
 }
 
-void VolumeSink::take_from(const DevicePlace&, std::size_t, std::size_t, std::span<const Event>) {
+VoxelWork in_turn(VoxelWork first, VoxelWork second) {
+  if (!first) return second;
+  if (!second) return first;
+  return [first = std::move(first), second = std::move(second)](const DevicePlace& at, std::size_t count,
+                                                                const Event& after) {
+    return second(at, count, first(at, count, after));
+  };
+}
+
+void VolumeSink::take_from(const DevicePlace&, std::size_t, std::size_t, std::span<const Event>, const VoxelWork&) {
   throw std::logic_error("none of these voxels has a place on a device");
+}
+
+namespace {
+
+template <class Voxels>
+bool on_one_of(const Voxels& voxels, std::span<const Device> devices) {
+  return voxels.on_devices() && std::any_of(devices.begin(), devices.end(),
+                                            [&](const Device& device) { return !voxels.voxels_on(device).empty(); });
+}
+
+}  // namespace
+
+bool lies_on(const VolumeSource& source, std::span<const Device> devices) {
+  return on_one_of(source, devices);
+}
+bool lies_on(const VolumeSink& sink, std::span<const Device> devices) {
+  return on_one_of(sink, devices);
 }
 
 void MemorySource::read(std::size_t first, std::size_t count, float* to) const {
@@ -55,6 +82,14 @@ void ShiftedSink::write(std::size_t first, std::size_t count, float* from) {
   }
 }
 
+void ShiftedSink::take_from(const DevicePlace& from, std::size_t first, std::size_t count, std::span<const Event> waits,
+                            const VoxelWork& then) {
+  sink_.take_from(from, first, count, waits,
+                  in_turn(then, [shift = -shift_](const DevicePlace& at, std::size_t voxels, const Event& after) {
+                    return subtract_on_device(at, voxels, shift, after);  // x - (-y) is x + y to the bit
+                  }));
+}
+
 void DividedSource::read(std::size_t first, std::size_t count, float* to) const {
   source_.read(first, count, to);
   for (std::size_t n = 0; n < count; ++n) to[n] = static_cast<float>(to[n] / divisor_);
@@ -86,8 +121,7 @@ Volume read_volume(const VolumeSource& source) {
 }
 
 ValueRange value_range(const VolumeSource& source) {
-  if (const auto* array = dynamic_cast<const DistributedArray*>(&source))
-    if (const auto range = array->value_range()) return *range;
+  if (const auto facts = source.facts()) return facts->range;
   ValueRange range;
   bool any = false;
   std::mutex mutex;
@@ -121,10 +155,12 @@ void RangeWatch::see(const float* values, std::size_t count) {
     low[0] = std::min(low[0], values[n]);
     high[0] = std::max(high[0], values[n]);
   }
-  const float least = *std::min_element(low.begin(), low.end()), greatest = *std::max_element(high.begin(), high.end());
+  see({*std::min_element(low.begin(), low.end()), *std::max_element(high.begin(), high.end())});
+}
+
+void RangeWatch::see(const ValueRange& range) {
   const std::lock_guard lock(mutex_);
-  range_.least = any_ ? std::min(range_.least, least) : least;
-  range_.greatest = any_ ? std::max(range_.greatest, greatest) : greatest;
+  range_ = any_ ? range_.with(range) : range;
   any_ = true;
 }
 
@@ -142,6 +178,24 @@ ValueRange RangeWatch::range() const {
 void WatchedSource::read(std::size_t first, std::size_t count, float* to) const {
   source_.read(first, count, to);
   watch_.see(to, count);
+}
+
+// Where the device cannot look at them, they are read.
+void WatchedSink::take_from(const DevicePlace& from, std::size_t first, std::size_t count, std::span<const Event> waits,
+                            const VoxelWork& then) {
+  const auto look = [this](const DevicePlace& at, std::size_t voxels, const Event& after) {
+    if (const auto facts = facts_at(at, voxels, after)) {
+      watch_.see(facts->range);
+      return after;
+    }
+    UninitialisedVector<float> values(voxels);
+    at.device.read(at.buffer, at.offset, values.data(), voxels * sizeof(float), std::span(&after, after ? 1 : 0))
+        .wait();
+    bus_bytes_ += voxels * sizeof(float);
+    watch_.see(values.data(), voxels);
+    return after;
+  };
+  sink_.take_from(from, first, count, waits, in_turn(then, look));
 }
 
 void WatchedSink::write(std::size_t first, std::size_t count, float* from) {

@@ -2,28 +2,20 @@
 // read and write pieces, so that nothing needs the whole volume as float32 in host memory.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
+#include <functional>
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
+#include <vector>
 
 #include "host/device.hpp"
+#include "host/run_sums.hpp"
 #include "host/volume.hpp"
 
 namespace halocline {
-
-/// Voxels [begin, end), numbered as in Volume::voxels.
-struct VoxelRange {
-  std::size_t begin = 0, end = 0;
-  bool empty() const { return end <= begin; }
-  std::size_t count() const { return empty() ? 0 : end - begin; }
-};
-
-/// A place in a device's memory for float32 voxels.
-struct DevicePlace {
-  Device& device;
-  const Buffer& buffer;
-  std::size_t offset = 0;  ///< in bytes
-};
 
 class VolumeSource {
  public:
@@ -44,9 +36,19 @@ class VolumeSource {
                         std::span<const Event> waits) const;
   /// Whether voxels_on() has something for any device.
   virtual bool on_devices() const { return false; }
+  /// Sums over runs of voxels, computed where the voxels lie: the same as one thread of the host would get. Nothing
+  /// where they do not lie on devices, or a device lacks float64 or room for the sums.
+  virtual std::optional<std::vector<RunSums>> sums_of_runs(std::span<const VoxelRange> /*runs*/) const { return {}; }
+  /// Of all voxels, found where they lie. Nothing where they do not all lie on devices.
+  virtual std::optional<VoxelFacts> facts() const { return {}; }
   /// Bytes that calls of read() have moved over the bus so far.
   virtual std::size_t bus_bytes() const { return 0; }
 };
+
+/// What is done to so many voxels at a place once an event has ended. The end of it.
+using VoxelWork = std::function<Event(const DevicePlace& at, std::size_t count, const Event& after)>;
+/// The one and then the other; either may be empty.
+VoxelWork in_turn(VoxelWork first, VoxelWork second);
 
 class VolumeSink {
  public:
@@ -64,14 +66,20 @@ class VolumeSink {
   // The counterparts of those of VolumeSource:
   /// Voxels whose place is on `device`, whole slices: take_from() brings them there without the bus.
   virtual VoxelRange voxels_on(const Device& /*device*/) const { return {}; }
-  /// Copies voxels [first, first + count), all of which are in voxels_on(from.device), once `waits` have ended; the
-  /// copy has ended when the call returns. It stands for the write() of these voxels.
-  virtual void take_from(const DevicePlace& from, std::size_t first, std::size_t count, std::span<const Event> waits);
+  /// Copies voxels [first, first + count), all of which are in voxels_on(from.device), once `waits` have ended, and
+  /// does `then` (empty: nothing) to the copies; all has ended when the call returns. It stands for the write() of
+  /// these voxels.
+  virtual void take_from(const DevicePlace& from, std::size_t first, std::size_t count, std::span<const Event> waits,
+                         const VoxelWork& then);
   /// Whether voxels_on() has something for any device.
   virtual bool on_devices() const { return false; }
   /// Bytes that calls of write() have moved over the bus so far.
   virtual std::size_t bus_bytes() const { return 0; }
 };
+
+/// Whether some of the voxels lie, or have their place, on one of these devices.
+bool lies_on(const VolumeSource& source, std::span<const Device> devices);
+bool lies_on(const VolumeSink& sink, std::span<const Device> devices);
 
 /// Host memory of a caller, who keeps it alive: grid.count() values.
 class MemorySource : public VolumeSource {
@@ -124,6 +132,11 @@ class ShiftedSink : public VolumeSink {
   void begin() override { sink_.begin(); }
   void write(std::size_t first, std::size_t count, float* from) override;
   float* data() override { return sink_.data(); }
+  VoxelRange voxels_on(const Device& device) const override { return sink_.voxels_on(device); }
+  void take_from(const DevicePlace& from, std::size_t first, std::size_t count, std::span<const Event> waits,
+                 const VoxelWork& then) override;
+  bool on_devices() const override { return sink_.on_devices(); }
+  std::size_t bus_bytes() const override { return sink_.bus_bytes(); }
 
  private:
   VolumeSink& sink_;
@@ -155,17 +168,38 @@ constexpr std::size_t voxels_in_a_piece = std::size_t{1} << 18;
 void copy_voxels(const VolumeSource& source, VolumeSink& sink);
 Volume read_volume(const VolumeSource& source);
 
-/// The least and the greatest value.
-struct ValueRange {
-  float least = 0, greatest = 0;
+/// What `source` gives, on another grid of as many voxels. Holds it.
+class PlacedSource : public VolumeSource {
+ public:
+  PlacedSource(std::unique_ptr<VolumeSource> source, const Grid& grid) : source_(std::move(source)), grid_(grid) {}
+  const Grid& grid() const override { return grid_; }
+  void read(std::size_t first, std::size_t count, float* to) const override { source_->read(first, count, to); }
+  const float* data() const override { return source_->data(); }
+  VoxelRange voxels_on(const Device& device) const override { return source_->voxels_on(device); }
+  Event copy_to(const DevicePlace& to, std::size_t first, std::size_t count,
+                std::span<const Event> waits) const override {
+    return source_->copy_to(to, first, count, waits);
+  }
+  bool on_devices() const override { return source_->on_devices(); }
+  std::optional<std::vector<RunSums>> sums_of_runs(std::span<const VoxelRange> runs) const override {
+    return source_->sums_of_runs(runs);
+  }
+  std::optional<VoxelFacts> facts() const override { return source_->facts(); }
+  std::size_t bus_bytes() const override { return source_->bus_bytes(); }
+
+ private:
+  std::unique_ptr<VolumeSource> source_;
+  Grid grid_;
 };
-/// All voxels are read, those of a DistributedArray where they lie.
+
+/// All voxels are read, those on devices where they lie.
 ValueRange value_range(const VolumeSource& source);
 
 /// The range of what passes, from all threads.
 class RangeWatch {
  public:
   void see(const float* values, std::size_t count);
+  void see(const ValueRange& range);
   void forget();
   /// 0, 0 if nothing passed.
   ValueRange range() const;
@@ -187,6 +221,10 @@ class WatchedSource : public VolumeSource {
     return source_.copy_to(to, first, count, waits);
   }
   bool on_devices() const override { return source_.on_devices(); }
+  std::optional<std::vector<RunSums>> sums_of_runs(std::span<const VoxelRange> runs) const override {
+    return source_.sums_of_runs(runs);
+  }
+  std::optional<VoxelFacts> facts() const override { return source_.facts(); }
   std::size_t bus_bytes() const override { return source_.bus_bytes(); }
   /// Of a source whose voxels lie on devices, of all of them.
   ValueRange range() const { return on_devices() ? value_range(source_) : watch_.range(); }
@@ -206,11 +244,17 @@ class WatchedSink : public VolumeSink {
   }
   void write(std::size_t first, std::size_t count, float* from) override;
   float* data() override { return sink_.data(); }
+  VoxelRange voxels_on(const Device& device) const override { return sink_.voxels_on(device); }
+  void take_from(const DevicePlace& from, std::size_t first, std::size_t count, std::span<const Event> waits,
+                 const VoxelWork& then) override;
+  bool on_devices() const override { return sink_.on_devices(); }
+  std::size_t bus_bytes() const override { return sink_.bus_bytes() + bus_bytes_; }
   ValueRange range() const { return watch_.range(); }
 
  private:
   VolumeSink& sink_;
   RangeWatch watch_;
+  std::atomic<std::size_t> bus_bytes_{0};
 };
 
 }  // namespace halocline

@@ -45,8 +45,9 @@ DenoiseResult denoise_into(const VolumeSource& f, const VolumeSource* weights, V
   check_devices(devices);
   RunOptions wanted = options;
   if (can_end_early(options)) wanted.plan.may_stream = false;
-  if (f.on_devices()) wanted.plan.on_devices.insert("f");
-  if (weights != nullptr && weights->on_devices()) wanted.plan.on_devices.insert("w");
+  if (lies_on(f, devices)) wanted.plan.on_devices.insert("f");
+  if (weights != nullptr && lies_on(*weights, devices)) wanted.plan.on_devices.insert("w");
+  if (lies_on(output, devices)) wanted.plan.on_devices.insert("u");
   DenoiseParameters full = parameters;  // as they are used
   full.regulariser.guided = reference != nullptr;
   full.statistical = descends(parameters) && weights != nullptr;

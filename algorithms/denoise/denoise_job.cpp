@@ -18,6 +18,7 @@
 #include "algorithms/denoisers/registry.hpp"
 #include "algorithms/validation/check_input.hpp"
 #include "host/error.hpp"
+#include "host/voxel_work.hpp"
 #include "scheduling/execution/failover.hpp"
 #include "scheduling/execution/program_run.hpp"
 
@@ -72,6 +73,16 @@ class BoundedSink : public VolumeSink {
     sink_.write(first, count, from);
   }
   float* data() override { return sink_.data(); }
+  VoxelRange voxels_on(const Device& device) const override { return sink_.voxels_on(device); }
+  void take_from(const DevicePlace& from, std::size_t first, std::size_t count, std::span<const Event> waits,
+                 const VoxelWork& then) override {
+    sink_.take_from(from, first, count, waits,
+                    in_turn(then, [this](const DevicePlace& at, std::size_t voxels, const Event& after) {
+                      return clamp_on_device(at, voxels, minimum_, maximum_, after);
+                    }));
+  }
+  bool on_devices() const override { return sink_.on_devices(); }
+  std::size_t bus_bytes() const override { return sink_.bus_bytes(); }
 
  private:
   VolumeSink& sink_;

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "algorithms/denoise/denoise.hpp"
-#include "host/device_array.hpp"
 #include "host/error.hpp"
 #include "host/thread_pool.hpp"
 
@@ -50,8 +49,7 @@ std::vector<VoxelRange> ranges_of_pieces(std::size_t count) {
 // By the devices on which the array lies; nothing where it has to be read.
 std::optional<std::vector<Piece>> pieces_on_devices(const VolumeSource& weights,
                                                     const std::vector<VoxelRange>& ranges) {
-  const auto* array = dynamic_cast<const DistributedArray*>(&weights);
-  const auto sums = array == nullptr ? std::nullopt : array->sums_of_runs(ranges);
+  const auto sums = weights.sums_of_runs(ranges);
   if (!sums) return std::nullopt;
   std::vector<Piece> pieces;
   for (std::size_t n = 0; n < ranges.size(); ++n) {

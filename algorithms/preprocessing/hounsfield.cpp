@@ -1,5 +1,7 @@
 #include "algorithms/preprocessing/hounsfield.hpp"
 
+#include "host/voxel_work.hpp"
+
 namespace halocline {
 
 void HounsfieldSink::write(std::size_t first, std::size_t count, float* from) {
@@ -17,13 +19,11 @@ VoxelRange HounsfieldSink::voxels_on(const Device& device) const {
 }
 
 void HounsfieldSink::take_from(const DevicePlace& from, std::size_t first, std::size_t count,
-                               std::span<const Event> waits) {
-  if (count == 0) return;
-  const KernelArgument arguments[] = {&from.buffer, std::uint64_t{from.offset / sizeof(float)}, std::uint64_t{count},
-                                      water_};
-  const KernelSpec kernel{"voxels.cl", "voxels_hounsfield", variance_ ? "-D USE_FP64 -D VARIANCE" : "-D USE_FP64"};
-  const Event converted = from.device.launch(kernel, {count, 1, 1}, arguments, waits);
-  sink_.take_from(from, first, count, std::span(&converted, 1));
+                               std::span<const Event> waits, const VoxelWork& then) {
+  sink_.take_from(from, first, count, waits,
+                  in_turn(then, [this](const DevicePlace& at, std::size_t voxels, const Event& after) {
+                    return hounsfield_on_device(at, voxels, water_, variance_, after);
+                  }));
 }
 
 }  // namespace halocline

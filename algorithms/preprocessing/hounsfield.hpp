@@ -16,7 +16,8 @@ class HounsfieldSink : public VolumeSink {
   float* data() override { return sink_.data(); }
   VoxelRange voxels_on(const Device& device) const override;
   /// The voxels at `from` are CT numbers afterwards.
-  void take_from(const DevicePlace& from, std::size_t first, std::size_t count, std::span<const Event> waits) override;
+  void take_from(const DevicePlace& from, std::size_t first, std::size_t count, std::span<const Event> waits,
+                 const VoxelWork& then) override;
   bool on_devices() const override { return sink_.on_devices(); }
   std::size_t bus_bytes() const override { return sink_.bus_bytes(); }
 

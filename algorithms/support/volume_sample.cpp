@@ -6,7 +6,6 @@
 #include <cmath>
 #include <vector>
 
-#include "host/device_array.hpp"
 #include "host/error.hpp"
 #include "host/thread_pool.hpp"
 
@@ -38,8 +37,7 @@ std::size_t place_of(std::size_t run, std::size_t last_place) {
 }
 
 std::vector<RunSums> look_at_runs(const VolumeSource& source, const std::vector<VoxelRange>& places) {
-  if (const auto* array = dynamic_cast<const DistributedArray*>(&source))
-    if (auto found = array->sums_of_runs(places)) return *std::move(found);
+  if (auto found = source.sums_of_runs(places)) return *std::move(found);
   std::vector<RunSums> found(places.size());
   parallel_parts(found.size(), [&](std::size_t run) {
     std::vector<float> values(places[run].count());

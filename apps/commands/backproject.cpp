@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -11,6 +12,7 @@
 #include "apps/commands/subcommands.hpp"
 #include "apps/commands/visibility.hpp"
 #include "apps/io/image_file.hpp"
+#include "apps/io/memory_files.hpp"
 #include "apps/job/job.hpp"
 #include "apps/job/report.hpp"
 #include "apps/options/geometry_file.hpp"
@@ -62,19 +64,22 @@ void run_backproject(Job& job, const BackprojectCommand& command) {
   const Plan plan = voxels ? plan_backproject(geometry, stack, grid, parameters, device_models(job.devices()))
                            : plan_backproject(geometry, stack, grid, projector_from_name(command.projector),
                                               device_models(job.devices()));
-  job.forecast(plan, grid_bytes(stack) + grid_bytes(grid));
+  // A result that is written as it comes passes through page-locked chunks (host/staging.hpp).
+  constexpr double chunks = 64 << 20;
+  const bool streamed = is_streamable(command.output);
+  const double result_bytes = grid_bytes(grid), input_bytes = is_on_device(command.input) ? 0 : grid_bytes(stack);
+  job.forecast(plan, input_bytes + (streamed ? 0 : result_bytes), streamed ? std::min(result_bytes, chunks) : 0);
   if (job.dry_run()) return;
-  ReservedImage image(command.output, grid);
+  const auto image = job.create(command.output, grid, {});
   const RunOptions options =
       job.run_options({0, static_cast<double>(grid.count()) * static_cast<double>(stack.size[2]), "updates"});
-  Volume projections = job.read(command.input);
-  projections.grid = stack;
+  const auto projections = job.take(command.input, &stack);
   const RunResult result = job.timed("backproject", [&] {
-    return voxels ? backproject(projections, geometry, grid, parameters, job.devices(), options)
-                  : backproject(projections, geometry, grid, projector_from_name(command.projector), job.devices(),
-                                options);
+    return voxels ? backproject_into(*projections, geometry, *image, parameters, job.devices(), options)
+                  : backproject_into(*projections, geometry, *image, projector_from_name(command.projector),
+                                     job.devices(), options);
   });
-  job.write(result.output, image);
+  job.commit(*image);
   job.page().show({"back-projection", "", false, grid}, command.output);
   job.record(result, "backproject");
   job.results()["grid"] = grid_json(grid);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "apps/io/memory_files.hpp"
 #include "apps/job/report.hpp"
 #include "scheduling/profiling/rates.hpp"
 
@@ -24,7 +25,8 @@ FdkPlans::FdkPlans(Job& job, const FdkCommand& command, const FdkWork& work)
     variance_ = denoised_ ? denoised_->variance() : plan(first.geometry, work.stack, work.variance, options);
   // What is read only once need not lie in host memory; nor can what is too large for it.
   streamed_ = work.chosen.whole && !command.counts && first.halves.empty() &&
-              ((attenuation_.resident && !variance_) || 4 * work.stack.count() > job.host_memory() / 2);
+              ((attenuation_.resident && !variance_) || is_on_device(command.input) ||
+               4 * work.stack.count() > job.host_memory() / 2);
 }
 
 Plan FdkPlans::plan(const Geometry& geometry, const Grid& stack, const FdkParameters& parameters,

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -11,6 +12,7 @@
 #include "apps/commands/subcommands.hpp"
 #include "apps/commands/visibility.hpp"
 #include "apps/io/image_file.hpp"
+#include "apps/io/memory_files.hpp"
 #include "apps/job/job.hpp"
 #include "apps/job/report.hpp"
 #include "apps/job/validators.hpp"
@@ -73,15 +75,19 @@ void project_volume(Job& job, const ProjectCommand& command, const Geometry& geo
   const ProjectionParameters parameters{projector_from_name(command.projector), command.interpolation == "hardware"};
   job.tune_first_run("project");
   const Plan plan = plan_project(geometry, grid, stack, parameters, device_models(job.devices()));
-  job.forecast(plan, grid_bytes(grid) + grid_bytes(stack));
+  // A result that is written as it comes passes through page-locked chunks (host/staging.hpp).
+  constexpr double chunks = 64 << 20;
+  const bool streamed = is_streamable(command.output);
+  const double result_bytes = grid_bytes(stack), input_bytes = is_on_device(command.input) ? 0 : grid_bytes(grid);
+  job.forecast(plan, input_bytes + (streamed ? 0 : result_bytes), streamed ? std::min(result_bytes, chunks) : 0);
   if (job.dry_run()) return;
-  ReservedImage image(command.output, stack);
+  const auto image = job.create(command.output, stack, {});
   const double rays = static_cast<double>(stack.count());
-  const Volume volume = job.read(command.input);
+  const auto volume = job.take(command.input);
   const RunResult result = job.timed("project", [&] {
-    return project(volume, geometry, stack, parameters, job.devices(), job.run_options({0, rays, "rays"}));
+    return project_into(*volume, geometry, *image, parameters, job.devices(), job.run_options({0, rays, "rays"}));
   });
-  job.write(result.output, image);
+  job.commit(*image);
   job.page().show({"projections", "", true, stack}, command.output);
   job.record(result, "project");
   job.results()["grid"] = grid_json(stack);

@@ -37,6 +37,29 @@ class BorrowedSource : public VolumeSource {
   std::shared_ptr<TypedVolume> owner_;
 };
 
+// Values on a device, which are kept.
+class ArraySource : public VolumeSource {
+ public:
+  ArraySource(const Grid& grid, std::shared_ptr<DistributedArray> array) : grid_(grid), array_(std::move(array)) {}
+  const Grid& grid() const override { return grid_; }
+  void read(std::size_t first, std::size_t count, float* to) const override { array_->read(first, count, to); }
+  VoxelRange voxels_on(const Device& device) const override { return array_->voxels_on(device); }
+  Event copy_to(const DevicePlace& to, std::size_t first, std::size_t count,
+                std::span<const Event> waits) const override {
+    return array_->copy_to(to, first, count, waits);
+  }
+  bool on_devices() const override { return array_->on_devices(); }
+  std::optional<std::vector<RunSums>> sums_of_runs(std::span<const VoxelRange> runs) const override {
+    return array_->sums_of_runs(runs);
+  }
+  std::optional<VoxelFacts> facts() const override { return array_->facts(); }
+  std::size_t bus_bytes() const override { return array_->bus_bytes(); }
+
+ private:
+  Grid grid_;
+  std::shared_ptr<DistributedArray> array_;
+};
+
 }  // namespace
 
 // To memory of its own, or to the place that the caller has for it.
@@ -80,6 +103,32 @@ class MemoryImageSink : public ImageSink {
   std::optional<TypedSink> typed_;
 };
 
+// To memory of a device.
+class DeviceImageSink : public ImageSink {
+ public:
+  DeviceImageSink(MemoryFiles& files, std::string name, const Grid& grid, std::shared_ptr<DistributedArray> array)
+      : files_(files), name_(std::move(name)), grid_(grid), array_(std::move(array)) {}
+  const Grid& grid() const override { return grid_; }
+  void write(std::size_t first, std::size_t count, float* from) override { array_->write(first, count, from); }
+  VoxelRange voxels_on(const Device& device) const override { return sink().voxels_on(device); }
+  void take_from(const DevicePlace& from, std::size_t first, std::size_t count, std::span<const Event> waits,
+                 const VoxelWork& then) override {
+    array_->take_from(from, first, count, waits, then);
+  }
+  bool on_devices() const override { return sink().on_devices(); }
+  std::size_t bus_bytes() const override { return sink().bus_bytes(); }
+  std::size_t changed() const override { return 0; }
+  void commit() override { files_.images_[name_] = {grid_, Component::float32, {}, nullptr, nullptr, array_}; }
+
+ private:
+  const VolumeSink& sink() const { return *array_; }
+
+  MemoryFiles& files_;
+  std::string name_;
+  Grid grid_;
+  std::shared_ptr<DistributedArray> array_;
+};
+
 std::string MemoryFiles::path(const std::string& name) {
   return std::string(prefix) + name;
 }
@@ -90,6 +139,20 @@ void MemoryFiles::add(const std::string& name, const Grid& grid, Component compo
 
 void MemoryFiles::place(const std::string& name, float* values, std::size_t count) {
   places_[name] = {values, count};
+}
+
+void MemoryFiles::add(const std::string& name, std::shared_ptr<DistributedArray> values) {
+  const Grid grid = values->grid();
+  images_[name] = {grid, Component::float32, {}, nullptr, nullptr, std::move(values)};
+}
+
+void MemoryFiles::place(const std::string& name, std::shared_ptr<DistributedArray> values) {
+  const std::size_t count = values->grid().count();
+  places_[name] = {nullptr, count, std::move(values)};
+}
+
+void MemoryFiles::place(const std::string& name, const Device& device) {
+  places_[name] = {nullptr, 0, nullptr, device};
 }
 
 const MemoryFiles::Image& MemoryFiles::image(const std::string& name) const {
@@ -105,6 +168,7 @@ ImageInfo MemoryFiles::info(const std::string& name) const {
 
 std::unique_ptr<VolumeSource> MemoryFiles::open(const std::string& name) const {
   const Image& found = image(name);
+  if (found.array) return std::make_unique<ArraySource>(found.grid, found.array);
   if (found.values == nullptr) throw InputError(fmt::format("the array '{}' has a grid and no values", name));
   return std::make_unique<BorrowedSource>(found.grid, found.component, found.scaling, found.values, found.own);
 }
@@ -112,10 +176,19 @@ std::unique_ptr<VolumeSource> MemoryFiles::open(const std::string& name) const {
 std::unique_ptr<ImageSink> MemoryFiles::create(const std::string& name, const Grid& grid, const ImageStorage& storage) {
   const auto found = places_.find(name);
   if (found == places_.end()) return std::make_unique<MemoryImageSink>(*this, name, grid, storage, nullptr);
-  if (storage.component != Component::float32 || !storage.scaling.identity() || found->second.count != grid.count())
+  const Place& place = found->second;
+  const bool plain = storage.component == Component::float32 && storage.scaling.identity();
+  if (place.device) {
+    if (!plain) return std::make_unique<MemoryImageSink>(*this, name, grid, storage, nullptr);
+    auto memory = Buffer::for_others(*place.device, name, grid.count() * sizeof(float));
+    return std::make_unique<DeviceImageSink>(
+        *this, name, grid, std::make_shared<DistributedArray>(grid, *place.device, std::move(memory)));
+  }
+  if (!plain || place.count != grid.count())
     throw InputError(fmt::format("the array for '{}' has {} values of float32; the result has {} of {}", name,
-                                 found->second.count, grid.count(), component_name(storage.component)));
-  return std::make_unique<MemoryImageSink>(*this, name, grid, storage, found->second.values);
+                                 place.count, grid.count(), component_name(storage.component)));
+  if (place.array) return std::make_unique<DeviceImageSink>(*this, name, grid, place.array);
+  return std::make_unique<MemoryImageSink>(*this, name, grid, storage, place.values);
 }
 
 TypedVolume MemoryFiles::take(const std::string& name) {
@@ -125,6 +198,10 @@ TypedVolume MemoryFiles::take(const std::string& name) {
   TypedVolume empty;
   empty.grid = found.grid;
   return empty;
+}
+
+std::shared_ptr<DistributedArray> MemoryFiles::on_device(const std::string& name) const {
+  return image(name).array;
 }
 
 MemoryFilesScope::MemoryFilesScope(MemoryFiles* files) : before_(std::exchange(current, files)) {}
@@ -142,6 +219,12 @@ MemoryFiles& memory_files() {
 
 std::string name_in_memory(std::string_view path) {
   return std::string(path.substr(prefix.size()));
+}
+
+bool is_on_device(std::string_view path) {
+  if (!is_in_memory(path)) return false;
+  const std::string name = name_in_memory(path);
+  return current->has(name) && current->on_device(name) != nullptr;
 }
 
 }  // namespace halocline

@@ -26,6 +26,7 @@
 #include "host/interrupt.hpp"
 #include "host/plural.hpp"
 #include "host/process_memory.hpp"
+#include "host/typed_volume.hpp"
 #include "scheduling/execution/rate_validation.hpp"
 #include "scheduling/planning/cost.hpp"
 #include "scheduling/planning/host_memory.hpp"
@@ -234,6 +235,12 @@ std::unique_ptr<VolumeSource> Job::open(const std::string& path) {
   auto image = timed("read", [&] { return open_image(path, common_.allow_nonfinite); });
   nonfinite_[path] = image->replaced();
   return image;
+}
+
+std::unique_ptr<VolumeSource> Job::take(const std::string& path, const Grid* grid) {
+  std::unique_ptr<VolumeSource> source =
+      is_on_device(path) ? open(path) : std::make_unique<TypedSource>(to_typed(read(path)));
+  return grid == nullptr ? std::move(source) : std::make_unique<PlacedSource>(std::move(source), *grid);
 }
 
 std::unique_ptr<ImageSink> Job::create(const std::string& path, const Grid& grid, const ImageStorage& storage) {

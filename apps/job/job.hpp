@@ -86,6 +86,9 @@ class Job {
   /// The same in pieces, as far as the format lets (see open_image and create_image): nothing holds the whole volume as
   /// float32. create() takes the room on the disk; what is written is there after commit().
   std::unique_ptr<VolumeSource> open(const std::string& path);
+  /// What a run reads: left where it is on a device, else read to host memory. grid: of as many voxels, on which they
+  /// lie; nullptr: the image's.
+  std::unique_ptr<VolumeSource> take(const std::string& path, const Grid* grid = nullptr);
   std::unique_ptr<ImageSink> create(const std::string& path, const Grid& grid, const ImageStorage& storage);
   void commit(ImageSink& image);
   /// Runs `work` and books its seconds under `stage`.

@@ -8,7 +8,7 @@ from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple
 
 import numpy as np
 
-from . import _check, _core
+from . import _check, _core, _opencl
 from ._logging import log
 from .errors import InputError
 from .geometry import Geometry, require_geometry
@@ -52,8 +52,14 @@ class _Bar:
 def is_array(value: Any) -> bool:
     if isinstance(value, np.generic):  # a number
         return False
-    return isinstance(value, (Image, np.ndarray)) or hasattr(value, "__array_interface__") or hasattr(value, "__dlpack__") or (
-        hasattr(value, "base_data") and hasattr(value, "get"))
+    return isinstance(value, (Image, np.ndarray)) or hasattr(value, "__array_interface__") or hasattr(value, "__dlpack__") or _opencl.is_array(value)
+
+
+def _require_shape(keyword: str, values: Any, grid: Grid) -> None:
+    """Of two axes, that of one slice or detector row is left out."""
+    shape = tuple(values.shape)
+    if shape != grid.shape and shape not in (grid.shape[1:], (grid.shape[0], grid.shape[2])):
+        raise InputError(f"--{keyword} is {shape}; its grid is {grid.shape}")
 
 
 class Call:
@@ -64,6 +70,8 @@ class Call:
         self._inputs: Dict[str, Tuple[Optional["np.ndarray[Any, Any]"], Any]] = {}
         self._places: Dict[str, "np.ndarray[Any, Any]"] = {}
         self._geometries: Dict[str, Any] = {}
+        self._home: Optional[_opencl.Home] = None
+        self._results_stay = False
         self.outputs: Dict[str, str] = {}
         self.text = ""
         self.report: Dict[str, Any] = {}
@@ -71,6 +79,14 @@ class Call:
     def input(self, option: str, value: Any, grid: Optional[Grid] = None, keyword: str = "") -> None:
         """An array, an Image or the path of a file. keyword: what Python calls it, if that is not the option's name."""
         self.words += [option, self._name_of(option, value, grid, keyword)]
+        self._results_stay = self._results_stay or (option == "-i" and self._stays(value))
+
+    def _stays(self, value: Any) -> bool:
+        """Whether it is an array of PyOpenCL in the context of this call."""
+        if not _opencl.stays(value):
+            return False
+        self._home = self._home or _opencl.Home(value)
+        return self._home.has(value)
 
     def _name_of(self, option: str, value: Any, grid: Optional[Grid], keyword: str = "") -> str:
         keyword = keyword or option.lstrip("-").replace("-", "_")
@@ -80,13 +96,15 @@ class Call:
         if isinstance(value, Grid):
             self._inputs[name] = (None, value.as_tuple())
             return "mem:" + name
+        if self._stays(value) and self._home is not None:
+            where = grid or Grid.like(value)
+            _require_shape(keyword, value, where)
+            self._home.add(name, value, where)
+            return "mem:" + name
         values = as_values(value, keyword)
-        if values.ndim == 2:
-            values = values[np.newaxis]
         where = grid or Grid.like(value if isinstance(value, Image) else values)
-        if where.shape != values.shape:
-            raise InputError(f"--{keyword} is {values.shape}; its grid is {where.shape}")
-        self._inputs[name] = (values, where.as_tuple())
+        _require_shape(keyword, values, where)
+        self._inputs[name] = (values.reshape(where.shape), where.as_tuple())
         return "mem:" + name
 
     def method(self, name: Any, example: str) -> None:
@@ -134,17 +152,31 @@ class Call:
         if isinstance(out, (str, os.PathLike)):
             self.words += [option, os.fspath(out)]
             return
+        if _opencl.is_array(out):
+            return self._output_on_device(option, name, out)
         if out is not None:
             if not isinstance(out, np.ndarray) or out.dtype != np.float32 or not out.flags.c_contiguous or not out.flags.writeable:
                 raise TypeError("out= has to be a file's path or a writable, C-contiguous NumPy array of float32")
             self._places[name] = out
         if out is not None and any(values is not None and np.may_share_memory(out, values) for values, _ in self._inputs.values()):
             raise InputError("--out shares memory with an input, which is read while results are written; give it memory of its own")
+        if out is None and self._results_stay and self._home is not None:
+            self._home.take_results(name)
         self.outputs[name] = name
         self.words += [option, "mem:" + name]
 
-    def options(self, options: Mapping[str, Any]) -> None:
-        """Keywords that are the command's options: device_memory="2G" is --device-memory 2G."""
+    def _output_on_device(self, option: str, name: str, out: Any) -> None:
+        if not self._stays(out) or self._home is None:
+            raise TypeError("out= has to be a C-contiguous pyopencl array of float32, in the context of the input")
+        if self._home.overlaps(out):
+            raise InputError("--out shares memory with an input, which is read while results are written; give it memory of its own")
+        self._home.place(name, out)
+        self.outputs[name] = name
+        self.words += [option, "mem:" + name]
+
+    def options(self, options: Mapping[str, Any], grid: Optional[Grid] = None) -> None:
+        """Keywords that are the command's options: device_memory="2G" is --device-memory 2G. grid: of arrays without one
+        of their own."""
         for keyword, value in options.items():
             option = "--" + keyword.rstrip("_").replace("_", "-")  # lambda_ is --lambda
             if value is None or value is False:
@@ -155,11 +187,11 @@ class Call:
                 else:
                     self.words.append(option)
             elif isinstance(value, Grid) or is_array(value) and np.ndim(value) > 1:
-                self.words += [option, self._name_of(option, value, None)]
+                self.words += [option, self._name_of(option, value, None if isinstance(value, Image) else grid)]
             else:
-                self.words += [option, self._text(option, value)]
+                self.words += [option, self._text(option, value, grid)]
 
-    def _text(self, option: str, value: Any) -> str:
+    def _text(self, option: str, value: Any, grid: Optional[Grid] = None) -> str:
         if isinstance(value, (str, os.PathLike)):
             return os.fspath(value)
         if is_array(value) and np.ndim(value) < 2:
@@ -169,12 +201,12 @@ class Call:
         if isinstance(value, (int, np.integer)):
             return str(int(value))
         if isinstance(value, Iterable):
-            return ",".join(self._name_of(option, each, None) if is_array(each) and np.ndim(each) > 1 else self._text(option, each)
-                            for each in value)
+            return ",".join(self._name_of(option, each, None if isinstance(each, Image) else grid)
+                            if is_array(each) and np.ndim(each) > 1 else self._text(option, each) for each in value)
         keyword = option.lstrip("-").replace("-", "_")
         raise TypeError(f"{keyword}= is {type(value).__name__}; expected a number, a text, an array, or several of them")
 
-    def run(self, progress: Progress = None) -> Dict[str, Image]:
+    def run(self, progress: Progress = None) -> Dict[str, Any]:
         """Runs it; the results by name, those in files left out."""
         if not (progress is None or isinstance(progress, bool) or callable(progress)):
             raise TypeError(f"progress= is {progress!r}; expected True, or a function of a ProgressState")
@@ -183,14 +215,19 @@ class Call:
         told = None if tell is None else (lambda *state: tell(ProgressState(*state)))
         try:
             self.text, report, found = _core.run(self.words, self._inputs, self._places, self._geometries,
-                                                 list(self.outputs), told, log)
+                                                 list(self.outputs), told, log, self._home and self._home.as_dict())
         finally:
             if bar is not None:
                 bar.close()
         self.report = json.loads(report) or {}
-        results = {}
+        results: Dict[str, Any] = {}
         for name, (values, grid) in found.items():
             placed = Grid.from_tuple(grid)
+            if self._home is not None and isinstance(values, _core.DeviceMemory):
+                results[name] = _opencl.Result(self._home.array(values, placed.shape), placed)
+                continue
+            if values is None and name not in self._places:  # it lies where out= says
+                continue
             if values is None:
                 values = self._places[name]
                 if tuple(n for n in values.shape if n > 1) != tuple(n for n in placed.shape if n > 1):

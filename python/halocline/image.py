@@ -7,7 +7,7 @@ from typing import Any, List, Optional, Tuple, Union
 
 import numpy as np
 
-from . import _check, _core
+from . import _check, _core, _opencl
 from ._logging import log
 from .errors import InputError
 from .grid import Grid
@@ -57,8 +57,10 @@ def _to_host(array: Any) -> Any:
         array = array.detach()
     if hasattr(array, "cpu"):
         array = array.cpu()
-    if hasattr(array, "base_data") and hasattr(array, "get"):  # pyopencl, cupy has get() alone
-        return array.get()
+    if _opencl.is_array(array):
+        return _opencl.to_host(array)
+    if _opencl.is_buffer(array):
+        raise TypeError("a pyopencl.Buffer has no shape; give a pyopencl.array.Array")
     if type(array).__module__.split(".")[0] == "cupy":
         return array.get()
     if hasattr(array, "numpy"):
@@ -66,8 +68,10 @@ def _to_host(array: Any) -> Any:
     return np.asarray(array)
 
 
-def like_input(result: "np.ndarray[Any, Any]", given: Any) -> Any:
+def like_input(result: Any, given: Any) -> Any:
     """The result as the kind of array that was given: torch to torch on its device, cupy to cupy, others as NumPy's."""
+    if _opencl.is_array(result):
+        return result.base_data if _opencl.is_buffer(given) else result
     kind = type(given).__module__.split(".")[0]
     if kind == "torch":
         import torch  # type: ignore[import-not-found, unused-ignore]
@@ -77,10 +81,10 @@ def like_input(result: "np.ndarray[Any, Any]", given: Any) -> Any:
         import cupy  # type: ignore[import-not-found, unused-ignore]
 
         return cupy.asarray(result)
-    if kind == "pyopencl" and hasattr(given, "queue"):
+    if _opencl.is_array(given):
         import pyopencl.array  # type: ignore[import-not-found, unused-ignore]
 
-        return pyopencl.array.to_device(given.queue, result)
+        return pyopencl.array.to_device(_opencl.queue_of(given), result)
     return result
 
 

@@ -6,6 +6,7 @@ from typing import Any, Optional, Tuple
 
 import numpy as np
 
+from . import _opencl
 from .geometry import Geometry, require_geometry
 from .grid import Grid
 from .verbs import backproject, project
@@ -41,11 +42,12 @@ class Operator(_Base):  # type: ignore[misc, unused-ignore]
 
     def __call__(self, x: Any) -> Any:
         """A x of an array, in its own kind."""
+        x, given = _opencl.shaped(x, self.domain_shape, "x"), x
         if not self._takes(tuple(np.shape(x))):
             raise ValueError(f"x= is {tuple(np.shape(x))}; expected {tuple(self.domain_shape)}")
-        if self._transposed_of is None:
-            return project(x, self.geometry, self.grid, **self.options)
-        return backproject(x, self.geometry, self.grid, **self.options)
+        apply = project if self._transposed_of is None else backproject
+        result = apply(x, self.geometry, self.grid, **self.options)
+        return result.base_data if _opencl.is_buffer(given) else result
 
     def _takes(self, shape: Tuple[int, ...]) -> bool:
         whole = tuple(self.domain_shape)

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple, Un
 
 import numpy as np
 
-from . import _check
+from . import _check, _opencl
 from ._call import Call, Progress, is_array
 from .errors import InputError
 from .geometry import Geometry, require_geometry
 from .grid import Grid
-from .image import Image, as_values, like_input
+from .image import Image, like_input
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -153,22 +153,23 @@ def _projections(call: Call, projections: Any, geometry: Any) -> None:
         call.input("-i", projections, None, "projections")
     else:  # its pixels are the geometry's, also of one in a file
         geometry = require_geometry(geometry)
-        projections = _rows(projections)
+        known = geometry.core.detector.size is not None
+        projections = _rows(_opencl.shaped(projections, geometry.shape if known else None, "projections"))
         call.input("-i", projections, _stack(projections, geometry), "projections")
     call.geometry(geometry)
 
 
-def _in_scan(options: Dict[str, Any], projections: Any, geometry: Any, grid: Any) -> Dict[str, Any]:
+def _options_in_scan(call: Call, options: Dict[str, Any], projections: Any, geometry: Any, grid: Any) -> None:
     """Arrays among the options where they belong: volumes on the grid of the result, weights on the detector."""
-    for name in ("init", "reference"):
-        if is_array(options.get(name)) and not isinstance(options[name], Image):
-            scan = require_geometry(geometry)
-            if scan.core.detector.size is None and not isinstance(projections, (str, os.PathLike)):
-                scan = scan.with_detector(np.shape(_rows(projections))[1:])
-            options[name] = _placed(options[name], scan.grid_of(None if grid is None else Grid.like(grid)), name)
+    volumes = {name: options.pop(name) for name in ("init", "reference") if is_array(options.get(name))}
+    if volumes:
+        scan = require_geometry(geometry)
+        if scan.core.detector.size is None and not isinstance(projections, (str, os.PathLike)):
+            scan = scan.with_detector(np.shape(_rows(projections))[1:])
+        call.options(volumes, scan.grid_of(None if grid is None else Grid.like(grid)))
     if np.ndim(projections) == 2 and "weights" in options:
         options["weights"] = _rows(options["weights"])
-    return options
+    call.options(options)
 
 
 def fdk(projections: Any, geometry: Union[Geometry, Path], grid: Any = None, *, out: Any = None, return_info: bool = False,
@@ -182,7 +183,7 @@ def fdk(projections: Any, geometry: Union[Geometry, Path], grid: Any = None, *, 
     _projections(call, projections, geometry)
     call.grid(grid)
     call.output("-o", "out", out)
-    call.options(_in_scan(dict(options), projections, geometry, grid))
+    _options_in_scan(call, dict(options), projections, geometry, grid)
     return _finish(call, projections, out, return_info, progress)
 
 
@@ -215,18 +216,8 @@ def reconstruct(projections: Any, geometry: Union[Geometry, Path], grid: Any = N
     _projections(call, projections, geometry)
     call.grid(grid)
     call.output("-o", "out", out)
-    call.options(_in_scan(dict(options), projections, geometry, grid))
+    _options_in_scan(call, dict(options), projections, geometry, grid)
     return _finish(call, projections, out, return_info, progress)
-
-
-def _placed(value: Any, grid: Grid, keyword: str) -> Any:
-    """An array of more than numbers, on the grid."""
-    if not is_array(value) or isinstance(value, Image) or np.ndim(value) < 2:
-        return value
-    values = as_values(value, keyword)
-    if (1,) * (3 - values.ndim) + values.shape != grid.shape:
-        raise InputError(f"--{keyword.replace('_', '-')} is {values.shape}; expected the volume's {grid.shape}")
-    return Image(values, grid)
 
 
 def denoise(volume: Any, grid: Any = None, *, method: str = "pdu", out: Any = None, return_info: bool = False,
@@ -239,6 +230,7 @@ def denoise(volume: Any, grid: Any = None, *, method: str = "pdu", out: Any = No
     """
     if method == "pdu4d" and not isinstance(volume, (Image, str, os.PathLike)):
         return _denoise_frames(volume, grid, out, return_info, progress, dict(options))
+    given, volume = volume, _opencl.shaped(volume, grid.shape if isinstance(grid, Grid) else None, "volume")
     call = Call("denoise")
     call.method(method, "pdu")
     if options.get("halves") is not None and not isinstance(options["halves"], str):
@@ -246,12 +238,8 @@ def denoise(volume: Any, grid: Any = None, *, method: str = "pdu", out: Any = No
     where = Grid.like(volume, grid) if isinstance(grid, (int, float, list, tuple)) else grid
     call.input("-i", volume, where, "volume")
     call.output("-o", "out", out)
-    given: Dict[str, Any] = dict(options)
-    if where is not None:  # arrays lie where the volume does
-        given = {name: [_placed(each, where, name) for each in value] if isinstance(value, (list, tuple)) else _placed(value, where, name)
-                 for name, value in given.items()}
-    call.options(given)
-    return _finish(call, volume, out, return_info, progress)
+    call.options(options, where)  # arrays lie where the volume does
+    return _finish(call, given, out, return_info, progress)
 
 
 def _denoise_frames(frames: Any, grid: Any, out: Any, return_info: bool, progress: Progress, options: Dict[str, Any]) -> Any:
@@ -281,6 +269,8 @@ def _denoise_frames(frames: Any, grid: Any, out: Any, return_info: bool, progres
 
 def project(volume: Any, geometry: Geometry, grid: Any = None, *, out: Any = None, progress: Progress = None, **options: Unpack[ProjectOptions]) -> Any:
     """Line integrals (view, row, column) of a volume (k, j, i) on the geometry's detector. Raises as fdk() does."""
+    seen = grid if grid is not None or not isinstance(geometry, Geometry) else geometry.default_grid()
+    given, volume = volume, _opencl.shaped(volume, seen.shape if isinstance(seen, Grid) else None, "volume")
     call = Call("project")
     call.input("-i", volume, _volume_grid(volume, geometry, grid), "volume")
     call.geometry(geometry)
@@ -289,7 +279,7 @@ def project(volume: Any, geometry: Geometry, grid: Any = None, *, out: Any = Non
         call.words += ["--detector", f"{columns},{rows}", "--pixel", f"{du!r},{dv!r}", "--detector-origin", f"{u!r},{v!r}"]
     call.output("-o", "out", out)
     call.options(options)
-    return _finish(call, volume, out, False, progress, single=1)
+    return _finish(call, given, out, False, progress, single=1)
 
 
 def backproject(projections: Any, geometry: Union[Geometry, Path], grid: Any = None, *, out: Any = None, progress: Progress = None,
@@ -407,7 +397,7 @@ def noise_map(volume: Any = None, grid: Any = None, *, halves: Any = None, progr
     if halves is None:
         call.input("-i", volume, where, "volume")
     else:
-        call.options({"halves": [half if where is None else _placed(half, where, "halves") for half in halves]})
+        call.options({"halves": halves}, where)
     call.output("-o", "out")
     call.options(options)
     return _finish(call, given, None, False, progress)

@@ -101,9 +101,73 @@ class Call : public Cancellable {
 using Inputs = std::map<std::string, std::pair<std::optional<Values>, GridTuple>>;
 using Places = std::map<std::string, nb::ndarray<float, nb::c_contig, nb::device::cpu>>;
 
+// Memory of a device as Python has it: the number of a cl_mem that lives as long as this.
+struct DeviceMemory {
+  std::shared_ptr<DistributedArray> array;
+  std::uintptr_t handle() const { return reinterpret_cast<std::uintptr_t>(array->buffer().handle()); }
+};
+
+// Arrays of another program's context, by their names.
+struct ForeignArray {
+  std::uintptr_t memory;
+  std::size_t offset;
+  Grid grid;
+
+  std::shared_ptr<DistributedArray> on(const Device& device, const std::string& name) const {
+    auto buffer = Buffer::adopt(device, name, reinterpret_cast<void*>(memory));
+    return std::make_shared<DistributedArray>(grid, device, std::move(buffer), offset);
+  }
+};
+using ForeignTuple = std::tuple<std::uintptr_t, std::size_t, GridTuple>;
+
+struct ForeignArrays {
+  std::uintptr_t context = 0, device = 0;
+  std::map<std::string, ForeignArray> inputs, places;
+  std::vector<std::string> results;  // which get memory of their own
+  std::map<std::string, std::shared_ptr<DistributedArray>> opened = {};
+
+  void add_to(MemoryFiles& images, const Device& on) {
+    for (const auto& [name, array] : inputs) images.add(name, opened[name] = array.on(on, name));
+    for (const auto& [name, array] : places) images.place(name, opened[name] = array.on(on, name));
+    for (const auto& name : results) images.place(name, on);
+  }
+};
+
+ForeignArrays foreign_arrays(const nb::object& home) {
+  const auto arrays = [&](const char* key) {
+    std::map<std::string, ForeignArray> result;
+    for (const auto& [name, tuple] : nb::cast<std::map<std::string, ForeignTuple>>(home[key]))
+      result[name] = {std::get<0>(tuple), std::get<1>(tuple), grid_of(std::get<2>(tuple))};
+    return result;
+  };
+  return {nb::cast<std::uintptr_t>(home["context"]), nb::cast<std::uintptr_t>(home["device"]), arrays("inputs"),
+          arrays("places"), nb::cast<std::vector<std::string>>(home["results"])};
+}
+
+// What a call wrote, by name: values and grid; None where they went to a place of the caller's.
+nb::dict outputs_of(MemoryFiles& images, const std::vector<std::string>& names, ForeignArrays& foreign,
+                    nlohmann::json& report) {
+  nb::dict found;
+  for (const auto& name : names) {
+    if (!images.has(name)) continue;
+    const auto array = images.on_device(name);
+    TypedVolume volume = images.take(name);
+    const GridTuple grid = tuple_of(volume.grid);
+    nb::object values = nb::none();
+    if (array && !foreign.places.contains(name))
+      values = nb::cast(DeviceMemory{array});
+    else if (!volume.memory.empty())
+      values = array_of(std::move(volume));
+    if (array) foreign.opened[name] = array;
+    found[name.c_str()] = nb::make_tuple(values, grid);
+  }
+  for (const auto& [name, array] : foreign.opened) report["arrays_on_device"][name]["bus_bytes"] = array->bus_bytes();
+  return found;
+}
+
 nb::tuple run(const std::vector<std::string>& words, const Inputs& inputs, const Places& places,
               const std::map<std::string, GeometryFile>& geometries, const std::vector<std::string>& outputs,
-              const nb::object& progress, const nb::object& log) {
+              const nb::object& progress, const nb::object& log, const nb::object& home) {
   MemoryFiles images;
   for (const auto& [name, input] : inputs) {
     const Grid grid = grid_of(input.second);
@@ -114,18 +178,18 @@ nb::tuple run(const std::vector<std::string>& words, const Inputs& inputs, const
   for (const auto& [name, place] : places) images.place(name, place.data(), place.size());
   std::map<std::string, ScanFile> scans;
   for (const auto& [name, geometry] : geometries) scans[MemoryFiles::path(name)] = geometry.scan();
-  Call call({words, &images, &scans}, progress, log);
-  run_interruptible(call);
-  nb::dict found;
-  for (const auto& name : outputs) {
-    if (!images.has(name)) continue;
-    TypedVolume volume = images.take(name);
-    const GridTuple grid = tuple_of(volume.grid);
-    nb::object array = volume.memory.empty() ? nb::none() : array_of(std::move(volume));
-    found[name.c_str()] = nb::make_tuple(array, grid);
+  EmbeddedRun wanted{words, &images, &scans};
+  ForeignArrays foreign;
+  if (!home.is_none()) {
+    foreign = foreign_arrays(home);
+    wanted.home = ForeignHome{reinterpret_cast<void*>(foreign.context), reinterpret_cast<void*>(foreign.device),
+                              [&](const Device& device) { foreign.add_to(images, device); }};
   }
-  return nb::make_tuple(call.result.text,
-                        call.result.report.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), found);
+  Call call(std::move(wanted), progress, log);
+  run_interruptible(call);
+  nlohmann::json& report = call.result.report;
+  const nb::dict found = outputs_of(images, outputs, foreign, report);
+  return nb::make_tuple(call.result.text, report.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), found);
 }
 
 // An image file's voxels and grid.
@@ -238,14 +302,19 @@ void add_run(nb::module_& module) {
 #else
   module.attr("WITH_ITK") = false;
 #endif
-  module.def("run", &run, nb::arg("words"), nb::arg("inputs"), nb::arg("places"), nb::arg("geometries"),
-             nb::arg("outputs"), nb::arg("progress").none(), nb::arg("log"),
-             nb::sig("def run(words: collections.abc.Sequence[str], inputs: collections.abc.Mapping[str, typing.Any], "
-                     "places: collections.abc.Mapping[str, typing.Any], geometries: collections.abc.Mapping[str, "
-                     "GeometryFile], outputs: collections.abc.Sequence[str], progress: typing.Any, log: typing.Any) -> "
-                     "tuple[str, str, dict[str, typing.Any]]"),
-             "The command with these words. inputs: arrays and grids by their names, 'mem:NAME' in the words; outputs: "
-             "names of images to give back. Returns the text, the report (JSON) and the outputs.");
+  module.def(
+      "run", &run, nb::arg("words"), nb::arg("inputs"), nb::arg("places"), nb::arg("geometries"), nb::arg("outputs"),
+      nb::arg("progress").none(), nb::arg("log"), nb::arg("home") = nb::none(),
+      nb::sig("def run(words: collections.abc.Sequence[str], inputs: collections.abc.Mapping[str, typing.Any], "
+              "places: collections.abc.Mapping[str, typing.Any], geometries: collections.abc.Mapping[str, "
+              "GeometryFile], outputs: collections.abc.Sequence[str], progress: typing.Any, log: typing.Any, "
+              "home: typing.Any = None) -> tuple[str, str, dict[str, typing.Any]]"),
+      "The command with these words. inputs: arrays and grids by their names, 'mem:NAME' in the words; outputs: "
+      "names of images to give back. Returns the text, the report (JSON) and the outputs. home: context and device of "
+      "arrays there, by number; inputs and places: memory, offset and grid by name; results: names of those that "
+      "are to lie there.");
+  nb::class_<DeviceMemory>(module, "DeviceMemory")
+      .def_prop_ro("int_ptr", &DeviceMemory::handle, "The cl_mem as a number, while this lives.");
   module.def(
       "read_image", &read, nb::arg("path"), nb::arg("allow_nonfinite"), nb::arg("log"),
       nb::sig("def read_image(path: str, allow_nonfinite: bool, log: typing.Any) -> tuple[typing.Any, typing.Any]"));

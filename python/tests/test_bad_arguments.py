@@ -16,7 +16,7 @@ import halocline as hc
     (lambda s: hc.denoise(None), TypeError, "volume= is None"),
     (lambda s: hc.denoise(s.x, halves=s.x), ValueError, "halves= is ndarray; expected two arrays"),
     (lambda s: hc.denoise(s.x, halves=(s.x, s.x, s.x)), ValueError, "halves= is 3 of them"),
-    (lambda s: hc.denoise(s.x, 1.5, halves=(s.x, s.x[1:])), ValueError, r"halves= is \(7, 8, 8\); expected the volume's"),
+    (lambda s: hc.denoise(s.x, 1.5, halves=(s.x, s.x[1:])), ValueError, r"halves= is \(7, 8, 8\); its grid is"),
     (lambda s: hc.denoise(s.x, alpha=np.ones(3)), ValueError, "alpha="),
     (lambda s: hc.noise_map(halves=[s.x]), ValueError, "halves= is 1 of them"),
     (lambda s: hc.metrics(s.x, s.x[1:]), ValueError, "^volume= and truth= must lie on the same grid"),

@@ -49,8 +49,9 @@ void Delivered::write(std::size_t first, std::size_t count, float* from) {
   voxels_.add(range_of(first, count));
 }
 
-void Delivered::take_from(const DevicePlace& from, std::size_t first, std::size_t count, std::span<const Event> waits) {
-  output_.take_from(from, first, count, waits);
+void Delivered::take_from(const DevicePlace& from, std::size_t first, std::size_t count, std::span<const Event> waits,
+                          const VoxelWork& then) {
+  output_.take_from(from, first, count, waits, then);
   const std::lock_guard lock(mutex_);
   voxels_.add(range_of(first, count));
 }

@@ -25,7 +25,8 @@ class Delivered {
   VoxelRange voxels_on(const Device& device) const {
     return store_ == nullptr ? output_.voxels_on(device) : VoxelRange{};
   }
-  void take_from(const DevicePlace& from, std::size_t first, std::size_t count, std::span<const Event> waits);
+  void take_from(const DevicePlace& from, std::size_t first, std::size_t count, std::span<const Event> waits,
+                 const VoxelWork& then);
   /// Slices of which voxels have not arrived.
   std::vector<Range> missing() const;
   /// "12 of 26 slices are done"; empty if none is.

@@ -27,7 +27,7 @@ Plan plan_on_selection(const ProgramForModels& program_for, const std::vector<De
 RunResult run_on_selection(const ProgramForDevices& program_for, const ProgramInputs& inputs, VolumeSink& output,
                            const std::vector<Device>& devices, const RunOptions& options) {
   const auto plan = [&](const std::vector<Device>& used) {
-    return plan_program(placed_program(program_for(used), inputs, output), device_models(used), options.plan);
+    return plan_program(placed_program(program_for(used), inputs, output, used), device_models(used), options.plan);
   };
   return run_on_selection(devices, options, plan, [&](const std::vector<Device>& used, const RunOptions& planned) {
     return run_program(program_for(used), inputs, output, used, planned);

@@ -43,12 +43,13 @@ const ArraySource& input_of(const ProgramInputs& inputs, const Program& program,
   return found->second;
 }
 
-Program placed_program(Program program, const ProgramInputs& inputs, const VolumeSink& output) {
+Program placed_program(Program program, const ProgramInputs& inputs, const VolumeSink& output,
+                       const std::vector<Device>& devices) {
   for (auto& need : program.needs.arrays) {
-    if (need.lifetime == Lifetime::output) need.on_device = need.on_device || output.on_devices();
+    if (need.lifetime == Lifetime::output) need.on_device = need.on_device || lies_on(output, devices);
     const auto input = inputs.find(need.name);
     if (need.lifetime == Lifetime::input && input != inputs.end() && input->second.source != nullptr && !need.encode)
-      need.on_device = need.on_device || input->second.source->on_devices();
+      need.on_device = need.on_device || lies_on(*input->second.source, devices);
   }
   return program;
 }
@@ -63,7 +64,7 @@ double bus_bytes_of(const ProgramInputs& inputs, const VolumeSink& output) {
 RunResult run_program(const Program& program, const ProgramInputs& inputs, VolumeSink& output,
                       const std::vector<Device>& devices, const RunOptions& options) {
   check_sizes(program, inputs, output);
-  const Program ready = placed_program(program, inputs, output);
+  const Program ready = placed_program(program, inputs, output, devices);
   switch (form_of(program)) {
     case Form::stencil:
       return run_stencil(ready, inputs, output, devices, options);

@@ -42,7 +42,8 @@ RunResult run_program(const Program& program, const ProgramInputs& inputs, Volum
 RunResult run_program(const Program& program, const std::map<std::string, const Volume*>& inputs, const Grid& grid,
                       const std::vector<Device>& devices, const RunOptions& options = {});
 
-/// The program with ArrayNeed::on_device as its inputs and output are, which plans go by.
-Program placed_program(Program program, const ProgramInputs& inputs, const VolumeSink& output);
+/// The program with ArrayNeed::on_device as its inputs and output lie on these devices, which plans go by.
+Program placed_program(Program program, const ProgramInputs& inputs, const VolumeSink& output,
+                       const std::vector<Device>& devices);
 
 }  // namespace halocline

@@ -98,11 +98,10 @@ class RaySums {
         slab.mark_step();
       }
       // The kernels of this batch run while the one before is brought back.
-      bring(slab, number, before_, before);
+      bytes += bring(slab, number, before_, before);
       before = batch;
     }
-    bring(slab, number, projections_, before);
-    bytes += sizeof(float) * view_ * static_cast<std::size_t>(share.count());
+    bytes += bring(slab, number, projections_, before);
     slab.wait();
     if (output_.data() != nullptr) tell_of(share);
     RunResult result;
@@ -121,26 +120,31 @@ class RaySums {
     }
   }
 
-  void bring(DeviceSlab& slab, std::size_t device, const std::string& array, Range batch) {
-    if (batch.empty()) return;
+  // Returns the bytes that cross the bus.
+  std::size_t bring(DeviceSlab& slab, std::size_t device, const std::string& array, Range batch) {
+    std::size_t crossed = 0;
+    if (batch.empty()) return crossed;
     for (std::int64_t n = batch.begin; n < batch.end;) {
       const Range run = run_of(step_.order, {n, batch.end});
       const std::size_t from = sizeof(float) * view_ * static_cast<std::size_t>(n - batch.begin),
                         first = view_ * static_cast<std::size_t>(run.begin),
                         bytes = sizeof(float) * view_ * static_cast<std::size_t>(run.count());
+      n += run.count();
+      if (slab.copy_to(output_, first, bytes / sizeof(float), array, from)) continue;
+      crossed += bytes;
       if (output_.data() != nullptr)
         slab.download_bytes(array, from, output_.data() + first, bytes);
       else
         slab.download_bytes(array, from, bytes, [&](std::byte* at, std::size_t begin, std::size_t count) {
           output_.write(first + begin / sizeof(float), count / sizeof(float), reinterpret_cast<float*>(at));
         });
-      n += run.count();
     }
     const std::lock_guard lock(progress_mutex_);
     done_[device] += static_cast<double>(batch.count());
     if (options_.progress)
       options_.progress(
           {program_.name, std::accumulate(done_.begin(), done_.end(), 0.0), static_cast<double>(views_), {}});
+    return crossed;
   }
 
   const Program& program_;

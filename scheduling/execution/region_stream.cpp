@@ -222,7 +222,8 @@ std::vector<std::string> RegionStream::stored(const Pass& pass) const {
 // A state that goes through memory which the device shares or writes by itself is handed over afterwards: nobody would
 // know when a piece of it has arrived.
 bool RegionStream::hands_over(const Pass& pass) const {
-  return host_.output != nullptr && pass.last && ended_at_ + 1 == pass.steps.levels() && !slab_.direct(piece_bytes);
+  return host_.output != nullptr && pass.last && ended_at_ + 1 == pass.steps.levels() &&
+         (host_.output->on_devices() || !slab_.direct(piece_bytes));
 }
 
 std::vector<Range> RegionStream::pieces(const std::string& name, Range slices) const {

@@ -80,10 +80,11 @@ class CheckedSink : public VolumeSink {
   }
   float* data() override { return delivered_.output().data(); }
   VoxelRange voxels_on(const Device& device) const override { return delivered_.voxels_on(device); }
-  void take_from(const DevicePlace& from, std::size_t first, std::size_t count, std::span<const Event> waits) override {
+  void take_from(const DevicePlace& from, std::size_t first, std::size_t count, std::span<const Event> waits,
+                 const VoxelWork& then) override {
     for (const Event& event : waits) event.wait();
     std::call_once(checked_, [&] { slab_.check(); });
-    delivered_.take_from(from, first, count, waits);
+    delivered_.take_from(from, first, count, waits, then);
   }
 
  private:
@@ -185,6 +186,23 @@ class VoxelSumRun {
     };
   }
 
+  // The same of projections that lie on this device: whether they do.
+  bool copied_here(DeviceSlab& slab, Range views, Range rows) {
+    const VolumeSource* source = projections_.source;
+    if (source == nullptr || !source->on_devices() || element_bytes_ != sizeof(float)) return false;
+    const std::size_t view = size_[0] * size_[1], band = size_[0] * static_cast<std::size_t>(rows.count());
+    for (std::int64_t n = views.begin; n < views.end;) {
+      const Range run = run_of(step_.order, {n, band == view ? views.end : n + 1});
+      if (!slab.copy_from(*source,
+                          view * static_cast<std::size_t>(run.begin) + size_[0] * static_cast<std::size_t>(rows.begin),
+                          band * static_cast<std::size_t>(run.count()), next_raw_,
+                          sizeof(float) * band * static_cast<std::size_t>(n - views.begin)))
+        return false;
+      n += run.count();
+    }
+    return true;
+  }
+
   // The band of rows that the slab needs of each view of the batch, one after the other.
   void upload(DeviceSlab& slab, Range views) {
     const Range rows = step_.rows_read ? step_.rows_read(slab.rows()) : slab.rows();
@@ -193,6 +211,7 @@ class VoxelSumRun {
                       band = row * static_cast<std::size_t>(rows.count()),
                       start = row * static_cast<std::size_t>(rows.begin),
                       bytes = band * static_cast<std::size_t>(views.count());
+    if (copied_here(slab, views, rows)) return;
     traffic_.up += bytes;
     if (projections_.values != nullptr && slab.direct(bytes)) {
       for (std::int64_t n = views.begin; n < views.end;) {

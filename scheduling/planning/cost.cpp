@@ -15,11 +15,11 @@ namespace {
 constexpr double alike = 0.05;              // rates that differ by less are equal: so much they differ from run to run
 constexpr double staging_bytes = 64 << 20;  // page-locked chunks of a device (host/staging.cpp)
 
-// Bytes that one detector row of one view moves.
+// Bytes that one detector row of one view moves over the bus.
 double row_bytes(const Requirements& requirements, Lifetime lifetime) {
   double result = 0;
   for (auto need : requirements.arrays) {
-    if (need.kind != ArrayKind::projections || need.lifetime != lifetime) continue;
+    if (need.kind != ArrayKind::projections || need.lifetime != lifetime || need.on_device) continue;
     need.rows = 0;  // however many there is room for
     result += static_cast<double>(array_bytes(need, requirements, 0, 1, 1));
   }

@@ -65,7 +65,7 @@ struct ArrayNeed {
   int layer_views = 0;         // kind image: 0 = components
   int axis = 0;                // kind planes
   bool halo_inout = false;     // volumes: a step of a program writes it and reads neighbours in it (Step::halo_low)
-  bool on_device = false;      // volumes of lifetime input and output that stay on the devices: they need no bus
+  bool on_device = false;      // of lifetime input and output, it stays on the devices: it needs no bus
   /// Volumes of lifetime input: `count` float32 to so many elements as they are stored. Empty: they are float32.
   std::function<void(const float* from, std::byte* to, std::size_t count)> encode = {};
 };

@@ -296,11 +296,14 @@ double count_program_bytes(const Program& program, const Plan& plan) {
     bytes += use.times * count_step_bytes(program, *use.step, use.views, plan);
   for (const auto& [name, place] : places_of(plan)) {  // inputs that stay, and the result
     const ArrayNeed& need = array_of(plan.requirements, name);
-    if (place == Place::home) continue;
+    const bool here = place != Place::home;
+    if (need.lifetime == Lifetime::output && here != need.on_device)  // home, or from there to its place
+      bytes += static_cast<double>(whole_bytes(need, plan.requirements));
+    if (!here) continue;
     if (need.kind == ArrayKind::volume && (need.lifetime == Lifetime::input || is_given(program, name)))
       for (const auto& slab : plan.slabs)
         bytes += static_cast<double>(array_bytes(need, plan.requirements, slab.extended.count(), 0, 0));
-    if ((need.kind != ArrayKind::volume && need.lifetime == Lifetime::input) || need.lifetime == Lifetime::output)
+    if (need.kind != ArrayKind::volume && need.lifetime == Lifetime::input)
       bytes += static_cast<double>(whole_bytes(need, plan.requirements));
   }
   return bytes;

@@ -208,7 +208,7 @@ void DeviceSlab::hand_over(const Buffer& buffer, std::size_t slice, Range slices
   const std::size_t voxels = slice / sizeof(float);
   sink.take_from({device, buffer, slice * static_cast<std::size_t>(slices.begin - buffer_begin)},
                  voxels * static_cast<std::size_t>(slices.begin), voxels * static_cast<std::size_t>(slices.count()),
-                 waits);
+                 waits, {});
 }
 
 // Of a buffer whose first slice is number `buffer_begin`. Static: fetch() runs it on another thread.
@@ -259,6 +259,34 @@ void DeviceSlab::upload_bytes(const std::string& name, std::size_t offset, std::
   const Buffer& buffer = array(name).buffer;
   enqueue(Queue::upload, {{name, Access::out}},
           [&](std::span<const Event> waits) { return staging_.write(buffer, offset, bytes, fill, waits); });
+}
+
+namespace {
+
+bool holds(const VoxelRange& here, std::size_t first, std::size_t count) {
+  return here.begin <= first && first + count <= here.end;
+}
+
+}  // namespace
+
+bool DeviceSlab::copy_from(const VolumeSource& source, std::size_t first, std::size_t count, const std::string& name,
+                           std::size_t offset) {
+  if (!holds(source.voxels_on(device_), first, count)) return false;
+  const DevicePlace place{device_, array(name).buffer, offset};
+  enqueue(Queue::compute, {{name, Access::out}},
+          [&](std::span<const Event> waits) { return source.copy_to(place, first, count, waits); });
+  return true;
+}
+
+bool DeviceSlab::copy_to(VolumeSink& sink, std::size_t first, std::size_t count, const std::string& name,
+                         std::size_t offset) {
+  if (!holds(sink.voxels_on(device_), first, count)) return false;
+  const DevicePlace place{device_, array(name).buffer, offset};
+  enqueue(Queue::compute, {{name, Access::in}}, [&](std::span<const Event> waits) {
+    sink.take_from(place, first, count, waits, {});
+    return Event();
+  });
+  return true;
 }
 
 void DeviceSlab::wait() {

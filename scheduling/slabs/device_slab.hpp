@@ -62,6 +62,11 @@ class DeviceSlab : public Slab {
   }
   /// `bytes` at `offset` of an array, which `take` gets piece by piece; all have arrived when the call returns.
   void download_bytes(const std::string& name, std::size_t offset, std::size_t bytes, const Staging::Piece& take);
+  /// Voxels [first, first + count) of a source to byte `offset` of an array (projections), or from there to a sink,
+  /// within this device. False, and nothing is done, where they do not all lie here.
+  bool copy_from(const VolumeSource& source, std::size_t first, std::size_t count, const std::string& name,
+                 std::size_t offset);
+  bool copy_to(VolumeSink& sink, std::size_t first, std::size_t count, const std::string& name, std::size_t offset);
   /// Whether an upload of so many bytes takes them from where they lie.
   bool direct(std::size_t bytes) const { return staging_.direct(bytes); }
   /// The last command that was enqueued here.

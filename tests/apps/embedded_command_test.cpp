@@ -9,6 +9,7 @@
 
 #include "apps/io/image_file.hpp"
 #include "host/error.hpp"
+#include "host/opencl.hpp"
 #include "tests/reference/tv_reference.hpp"
 #include "tests/support/command_runner.hpp"
 
@@ -61,6 +62,38 @@ TEST_F(Embedded, ReadsArraysOfAnyTypeAndWritesToTheCallersMemory) {
   images_.add("s", same.grid, Component::float32, same.voxels.data());
   run(denoise_words + Words{"-i", "mem:s", "-o", "mem:v"});
   EXPECT_TRUE(result("v").voxels == Voxels(place));
+}
+
+// An array in a context of the caller's.
+TEST_F(Embedded, WorksWhereAnArrayLies) {
+  const Device there = open_devices({}).front();
+  const std::size_t bytes = volume_.voxels.size() * sizeof(float);
+  Device device = there;
+  const Buffer memory = Buffer::for_others(there, "f", bytes);
+  device.write(memory, 0, volume_.voxels.data(), bytes).wait();
+  images_.add("host", volume_.grid, Component::float32, volume_.voxels.data());
+  for (const Words& more : {Words{}, Words{"--device-memory", "150K"}, Words{"--device", "0"}}) {
+    const EmbeddedResult of_host = run(denoise_words + more + Words{"-i", "mem:host", "-o", "mem:expected"});
+    EmbeddedRun wanted{denoise_words + more + Words{"-i", "mem:f", "-o", "mem:u"}, &images_, &geometries_};
+    wanted.home = {there.state()->context(), there.state()->device(), [&](const Device& adopted) {
+                     EXPECT_NE(adopted.state(), there.state());
+                     images_.add("f", std::make_shared<DistributedArray>(volume_.grid, adopted,
+                                                                         Buffer::adopt(adopted, "f", memory.handle())));
+                     images_.place("u", adopted);
+                   }};
+    const EmbeddedResult ran_there = command().run(wanted);
+    const auto u = images_.on_device("u");
+    ASSERT_TRUE(u);
+    const auto crossed = [](const EmbeddedResult& ran) {
+      return ran.report.at("runs").at("denoise").at("actual").at("bus_bytes").get<std::size_t>();
+    };
+    if (more.size() == 2 && more[0] == "--device-memory")
+      EXPECT_LE(crossed(ran_there) + 2 * bytes, crossed(of_host)) << "the state is with the host";
+    else
+      EXPECT_EQ(crossed(ran_there), 0u);
+    EXPECT_EQ(u->bus_bytes(), 0u);
+    EXPECT_TRUE(read_volume(*u).voxels == result("expected").voxels);
+  }
 }
 
 TEST_F(Embedded, TakesGeometriesFromMemory) {

@@ -135,7 +135,7 @@ TEST_P(Arrays, CopyWithinADeviceWithoutTheBus) {
       ASSERT_FALSE(here.empty());
       const Buffer buffer = device.buffer("voxels", 64 + sizeof(float) * here.count());
       const Event copied = divided.copy_to({device, buffer, 64}, here.begin, here.count(), {});
-      units.take_from({device, buffer, 64}, here.begin, here.count(), std::span(&copied, 1));
+      units.take_from({device, buffer, 64}, here.begin, here.count(), std::span(&copied, 1), {});
     }
     EXPECT_EQ(array.bus_bytes(), before);
     EXPECT_EQ(copy.bus_bytes(), 0u);

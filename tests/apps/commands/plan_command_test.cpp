@@ -310,13 +310,12 @@ TEST_F(Forecast, ofMemoryHoldsForProjectionsToo) {
   expect_predicted(
       reported(f, "project -i " + (f / "v.mha") + scan + "--detector 400,300 --pixel 2,2 -o " + (f / "p.mha")),
       "project", 0.05);
-  const std::string volume = "-i " + (f / "p.mha") + scan + "--size 300,300,300 --spacing 1,1,1 -o " + (f / "b.mha");
-  expect_predicted(reported(f, "backproject --projector voxel " + volume), "backproject", 0.05);
+  // 400^3, so that the pieces in which the result leaves fill all of the chunks for the bus.
+  const std::string large = "-i " + (f / "p.mha") + scan + "--size 400,400,400 --spacing 1,1,1 -o " + (f / "b.mha");
+  expect_predicted(reported(f, "backproject --projector voxel " + large), "backproject", 0.05);
   run({"geometry", "circular", "--sid", "2000", "--sdd", "3000", "--projections", "20", "-o", f / "g.xml"});
   run({"project", "--phantom", "shepp-logan", "--phantom-size", "200", "--geometry", f / "g.xml", "--detector",
        "400,300", "--pixel", "2,2", "-o", f / "p.mha"});
-  // 400^3, so that the pieces in which the result leaves fill all of the chunks for the bus.
-  const std::string large = "-i " + (f / "p.mha") + scan + "--size 400,400,400 --spacing 1,1,1 -o " + (f / "b.mha");
   expect_predicted(reported(f, "fdk " + large), "fdk", 0.05);
 }
 

@@ -1,0 +1,129 @@
+"""Arrays of PyOpenCL. Those of float32 stay on their device: the run takes place in their context, copies what it reads
+there, and leaves its result there."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Optional, Sequence, Tuple
+
+import numpy as np
+
+from .grid import Grid
+
+
+def _is_of_pyopencl(value: Any) -> bool:
+    return type(value).__module__.split(".")[0] == "pyopencl"
+
+
+def is_array(value: Any) -> bool:
+    """A pyopencl.array.Array."""
+    return hasattr(value, "base_data") and hasattr(value, "get") and hasattr(value, "context")
+
+
+def is_buffer(value: Any) -> bool:
+    """A pyopencl.Buffer, which has neither shape nor type."""
+    return _is_of_pyopencl(value) and hasattr(value, "int_ptr") and hasattr(value, "size") and not is_array(value)
+
+
+def shaped(value: Any, shape: Optional[Sequence[int]], keyword: str) -> Any:
+    """A Buffer as an Array of float32 of this shape; anything else as it is."""
+    if not is_buffer(value):
+        return value
+    if shape is None:
+        raise TypeError(f"{keyword}= is a pyopencl.Buffer, which has no shape; give the grid of the volume or a geometry that knows its "
+                        f"detector, or {keyword}= as a pyopencl.array.Array")
+    wanted = 4 * int(np.prod(shape))
+    if value.size != wanted:
+        raise ValueError(f"{keyword}= has {value.size} bytes; {' x '.join(map(str, shape))} values of float32 have {wanted}")
+    import pyopencl
+    import pyopencl.array  # type: ignore[import-not-found, import-untyped, unused-ignore]
+
+    context = value.get_info(pyopencl.mem_info.CONTEXT)
+    return pyopencl.array.Array(context, tuple(shape), np.float32, data=value)
+
+
+def stays(value: Any) -> bool:
+    """Whether an array can be read where it lies; others go through host memory."""
+    if not is_array(value) or value.dtype != np.float32 or value.ndim not in (2, 3) or value.size == 0 or not value.flags.c_contiguous:
+        return False
+    import pyopencl  # type: ignore[import-not-found, import-untyped, unused-ignore]
+
+    return isinstance(value.base_data, pyopencl.MemoryObjectHolder) and value.offset % 4 == 0  # and not shared virtual memory
+
+
+def to_host(array: Any) -> Any:
+    if not (array.flags.c_contiguous or array.flags.f_contiguous):
+        raise ValueError(f"a pyopencl array of shape {array.shape} with strides {array.strides} has gaps; give a contiguous one")
+    return array.get() if array.queue is not None else array.get(queue_of(array))
+
+
+def queue_of(array: Any) -> Any:
+    """That of the array, or a new one of its context."""
+    import pyopencl
+
+    return array.queue or pyopencl.CommandQueue(array.context)
+
+
+def _device_of(array: Any) -> Any:
+    if array.queue is not None:
+        return array.queue.device
+    if len(array.context.devices) > 1:
+        raise ValueError("the context of a pyopencl array without a queue has several devices; give an array with a queue")
+    return array.context.devices[0]
+
+
+class Home:
+    """What of a call lies in a context of PyOpenCL's: that of the first array, and its device."""
+
+    def __init__(self, array: Any) -> None:
+        self._first, self._device = array, _device_of(array)
+        self._arrays: List[Any] = []  # which live until the call ends
+        self._inputs: Dict[str, Tuple[int, int, Any]] = {}
+        self._places: Dict[str, Tuple[int, int, Any]] = {}
+        self._results: List[str] = []
+
+    def has(self, array: Any) -> bool:
+        return bool(array.context == self._first.context)
+
+    def add(self, name: str, array: Any, grid: Grid) -> None:
+        self._inputs[name] = self._place(array, grid)
+
+    def take_results(self, name: str) -> None:
+        self._results.append(name)
+
+    def place(self, name: str, array: Any) -> None:
+        """Where a result is to lie."""
+        self._places[name] = self._place(array, Grid((1,) * (3 - array.ndim) + tuple(array.shape)))
+
+    def overlaps(self, array: Any) -> bool:
+        """Whether its memory is also read."""
+        begin, end = array.offset, array.offset + array.nbytes
+        return any(array.base_data.int_ptr == memory and offset < end and begin < offset + 4 * int(np.prod(grid[0]))
+                   for memory, offset, grid in self._inputs.values())
+
+    def _place(self, array: Any, grid: Grid) -> Tuple[int, int, Any]:
+        self._arrays.append(array)
+        return array.base_data.int_ptr, array.offset, grid.as_tuple()
+
+    def as_dict(self) -> Dict[str, Any]:
+        """As _core.run() takes it, once all that was asked of the arrays is done."""
+        for array in self._arrays:
+            array.finish()
+            if array.queue is not None:
+                array.queue.finish()
+        return {"context": self._first.context.int_ptr, "device": self._device.int_ptr, "inputs": self._inputs, "places": self._places,
+                "results": self._results}
+
+    def array(self, memory: Any, shape: Sequence[int]) -> Any:
+        """A result as an Array with the queue of the first."""
+        import pyopencl
+        import pyopencl.array
+
+        data = pyopencl.MemoryObject.from_int_ptr(memory.int_ptr, retain=True)
+        return pyopencl.array.Array(self._first.queue or self._first.context, tuple(shape), np.float32, data=data)
+
+
+class Result:
+    """An array on a device with its grid, as Image is one in host memory."""
+
+    def __init__(self, array: Any, grid: Grid) -> None:
+        self.array, self.grid = array, grid
