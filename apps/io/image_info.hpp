@@ -18,7 +18,7 @@ struct HeaderNotes {
 /// How the values of an image are stored.
 struct ImageStorage {
   Component component = Component::float32;
-  Scaling scaling;
+  Scaling scaling = {};
   HeaderNotes notes = {};  ///< kept where the file has the same format
 };
 

@@ -35,7 +35,7 @@ struct Step {
   std::string name;
   Domain over = Domain::slices;
   /// Arrays of the program that outlive the step. What ray_sums and voxel_sums write is set to 0 first.
-  std::vector<ArrayAccess> arrays;
+  std::vector<ArrayAccess> arrays = {};
   /// Names that `prepare` and `work` use, and the program's arrays that they stand for.
   std::map<std::string, std::string> names = {};
   /// slices: how many slices below and above its own `work` reads of the step's volumes, as they are before the step.
