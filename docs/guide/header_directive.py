@@ -1,4 +1,5 @@
-"""```{header} PATH shows a C++ header that is installed as halocline/PATH, ```{header} halocline.h PART a part of that one."""
+"""```{header} PATH shows a C++ header that is installed as halocline/PATH, ```{header} halocline.h PART a part of that one.
+The option leave-out names what is not for callers."""
 
 import re
 from pathlib import Path
@@ -12,21 +13,22 @@ import headers
 ORDER = {"macro": 1, "function": 2}  # types come before
 
 
-def in_order(shown):
-    """Each description with the index entries and targets before it, types first."""
-    pieces, piece = [], []
+def descriptions(shown):
+    """Each with the index entries and targets before it, as (name, kind, nodes)."""
+    piece = []
     for node in shown:
         piece.append(node)
         if isinstance(node, addnodes.desc):
-            pieces.append((ORDER.get(node["objtype"], 0), piece))
+            *_, name = node[0].findall(addnodes.desc_name)  # after those of a template's parameters
+            yield name.astext(), node["objtype"], piece
             piece = []
-    return [node for _, each in sorted(pieces, key=lambda pair: pair[0]) for node in each] + piece
 
 
 class Header(SphinxDirective):
     required_arguments = 1
     optional_arguments = 1
     final_argument_whitespace = True
+    option_spec = {"leave-out": str.split}
 
     def run(self):
         header = self.arguments[0]
@@ -39,7 +41,11 @@ class Header(SphinxDirective):
         about = f"```{{doxygengroup}} {group}\n:project: {project}\n:desc-only:\n```"
         content = f"```{{doxygengroup}} {group}\n:project: {project}\n:content-only:\n```\n"
         opening = [node for found in self.parse(about) for text in found.findall(addnodes.desc_content) for node in text]
-        return self.parse(before) + opening + in_order(self.parse(content))
+        shown = sorted(descriptions(self.parse(content)), key=lambda each: ORDER.get(each[1], 0))
+        left_out = set(self.options.get("leave-out", []))
+        for name in left_out - {name for name, _, _ in shown}:
+            raise self.error(f"{header} has no {name} to leave out")
+        return self.parse(before) + opening + [node for name, _, piece in shown if name not in left_out for node in piece]
 
     def parse(self, text):
         holder = nodes.container()
