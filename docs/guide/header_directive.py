@@ -40,12 +40,13 @@ class Header(SphinxDirective):
             before = f"```{{cpp:namespace}} {namespace}\n```\n```cpp\n#include <halocline/{header}>\n```\n"
         about = f"```{{doxygengroup}} {group}\n:project: {project}\n:desc-only:\n```"
         content = f"```{{doxygengroup}} {group}\n:project: {project}\n:content-only:\n```\n"
-        opening = [node for found in self.parse(about) for text in found.findall(addnodes.desc_content) for node in text]
+        opening = self.parse(before)  # before the rest, whose namespace it sets
+        opening += [node for found in self.parse(about) for text in found.findall(addnodes.desc_content) for node in text]
         shown = sorted(descriptions(self.parse(content)), key=lambda each: ORDER.get(each[1], 0))
         left_out = set(self.options.get("leave-out", []))
         for name in left_out - {name for name, _, _ in shown}:
             raise self.error(f"{header} has no {name} to leave out")
-        return self.parse(before) + opening + [node for name, _, piece in shown if name not in left_out for node in piece]
+        return opening + [node for name, _, piece in shown if name not in left_out for node in piece]
 
     def parse(self, text):
         holder = nodes.container()
