@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -10,13 +11,22 @@ author = "The Halocline developers"
 copyright = author
 version = release = re.search(r"project\(halocline VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_gallery.gen_gallery"]
+sys.path.insert(0, str(ROOT / "docs/guide"))
+extensions = ["myst_parser", "sphinx.ext.autodoc", "breathe", "header_directive", "sphinx_gallery.gen_gallery"]
 root_doc = "docs/guide/index"
 exclude_patterns = ["docs/gallery", "docs/requirements.txt"]
 html_theme = "pydata_sphinx_theme"
 html_title = f"Halocline {release}"
+highlight_language = "none"
 html_show_sourcelink = False
+html_static_path = ["static"]
+html_css_files = ["headers.css"]
 html_theme_options = {"show_prev_next": False, "header_links_before_dropdown": 7, "secondary_sidebar_items": ["page-toc"]}
+
+breathe_domain_by_extension = {"h": "c"}
+breathe_default_members = ("members", "undoc-members")
+breathe_show_include = False
+breathe_show_define_initializer = True
 
 # Links of the Markdown pages name headings as code hosts do.
 myst_heading_anchors = 4
