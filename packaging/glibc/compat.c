@@ -13,13 +13,22 @@ int __lxstat(int version, const char* path, struct stat* result);
 int __fxstat(int version, int file, struct stat* result);
 int __fxstat64(int version, int file, struct stat64* result);
 
-int stat(const char* path, struct stat* result) { return __xstat(stat_version, path, result); }
-int lstat(const char* path, struct stat* result) { return __lxstat(stat_version, path, result); }
-int fstat(int file, struct stat* result) { return __fxstat(stat_version, file, result); }
-int fstat64(int file, struct stat64* result) { return __fxstat64(stat_version, file, result); }
+int stat(const char* path, struct stat* result) {
+  return __xstat(stat_version, path, result);
+}
+int lstat(const char* path, struct stat* result) {
+  return __lxstat(stat_version, path, result);
+}
+int fstat(int file, struct stat* result) {
+  return __fxstat(stat_version, file, result);
+}
+int fstat64(int file, struct stat64* result) {
+  return __fxstat64(stat_version, file, result);
+}
 
 /* glibc 2.30. Callers look at their own clock when it returns, as std::condition_variable does. */
-int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock, const struct timespec* until) {
+int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
+                           const struct timespec* until) {
   struct timespec now, deadline;
   clock_gettime(clock, &now);
   clock_gettime(CLOCK_REALTIME, &deadline);

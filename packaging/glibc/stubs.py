@@ -1,5 +1,5 @@
-"""Writes libraries to link against instead of this system's glibc: they have the functions that an older glibc has, in the
-versions that it gives them, and no contents. What is linked with them runs with that glibc and all later ones.
+"""Writes libraries to link against instead of this system's glibc: they name the functions that an older glibc has, in
+the versions that it gives them, and hold nothing. What is linked with them runs with that glibc and all later ones.
 
     stubs.py FOLDER 2.28
 
@@ -56,7 +56,7 @@ def _write(folder, soname, symbols):
         nodes.setdefault(version, []).append(name)
     assembly, script = folder / f"{soname}.s", folder / f"{soname}.map"
     assembly.write_text("".join(source))
-    script.write_text("".join(f"GLIBC_{version} {{ {'; '.join(names)}; }};\n" for version, names in sorted(nodes.items())))
+    script.write_text("".join(f"GLIBC_{version} {{ {'; '.join(names)}; }};\n" for version, names in nodes.items()))
     subprocess.run(["gcc", "-shared", "-nostdlib", f"-Wl,-soname,{soname}", f"-Wl,--version-script={script}", assembly,
                     "-o", folder / soname], check=True)
 
