@@ -19,20 +19,20 @@
 #include "host/error.hpp"
 
 namespace halocline {
-namespace {
-
-// A parser with that subcommand alone: the others would cost more than a small job.
-class Parser {
+// A parser with that subcommand alone: the others would cost more than a small job. It parses once.
+class EmbeddedCommand::Parser {
  public:
-  explicit Parser(const std::vector<std::string>& words) : app_("Reconstructs and denoises CT volumes.", "halocline") {
+  explicit Parser(const std::string& verb) : app_("Reconstructs and denoises CT volumes.", "halocline") {
     app_.option_defaults()->always_capture_default();
     app_.require_subcommand(1);
     app_.fallthrough();
     add_common_options(app_, common);
-    const auto wanted = words.empty() ? "" : words.front();
     for (const Subcommand& each : subcommands())
-      if (each.name == wanted) each.add(app_, action);
-    if (!action && app_.get_subcommands({}).empty()) throw InputError(fmt::format("there is no verb '{}'", wanted));
+      if (each.name == verb) each.add(app_, action);
+    if (!action && app_.get_subcommands({}).empty()) throw InputError(fmt::format("there is no verb '{}'", verb));
+  }
+
+  void parse(const std::vector<std::string>& words) {
     try {
       app_.parse(std::vector<std::string>(words.rbegin(), words.rend()));
     } catch (const CLI::CallForHelp&) {
@@ -54,6 +54,38 @@ class Parser {
  private:
   CLI::App app_;
 };
+
+EmbeddedCommand::EmbeddedCommand() = default;
+EmbeddedCommand::~EmbeddedCommand() = default;
+
+std::unique_ptr<EmbeddedCommand::Parser> EmbeddedCommand::parser_for(const std::string& verb) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = parsers_.find(verb); found != parsers_.end() && !found->second.empty()) {
+      auto ready = std::move(found->second.back());
+      found->second.pop_back();
+      return ready;
+    }
+  }
+  auto made = std::make_unique<Parser>(verb);
+  const std::lock_guard lock(mutex_);
+  parsers_.try_emplace(verb);
+  return made;
+}
+
+void EmbeddedCommand::get_ready(const std::string& verb) {
+  constexpr std::size_t most = 2;  // one of which the run beside this call may be about to take
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = parsers_.find(verb);
+    if (found == parsers_.end() || found->second.size() >= most) return;
+  }
+  auto made = std::make_unique<Parser>(verb);
+  const std::lock_guard lock(mutex_);
+  parsers_[verb].push_back(std::move(made));
+}
+
+namespace {
 
 // The same error with the command's flags in its text, after what was printed before it.
 template <typename Kind>
@@ -92,7 +124,9 @@ EmbeddedResult EmbeddedCommand::run(const EmbeddedRun& run) {
   const CancellationScope cancellation(run.cancellation);
   const MemoryFilesScope images(run.images);
   const MemoryGeometries geometries(run.geometries);
-  const Parser parser(run.words);
+  const auto parser_of_run = parser_for(run.words.empty() ? "" : run.words.front());
+  Parser& parser = *parser_of_run;
+  parser.parse(run.words);
   EmbeddedResult result;
   if (!parser.help.empty()) return {parser.help, {}};
   JobOutlet outlet;

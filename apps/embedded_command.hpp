@@ -47,15 +47,23 @@ struct EmbeddedResult {
 /// several threads run beside each other.
 class EmbeddedCommand {
  public:
+  EmbeddedCommand();
+  ~EmbeddedCommand();
   /// Throws the library's errors, with the command's flags in their texts (of InputError, after what was printed
   /// before); InputError for words that the command does not take.
   EmbeddedResult run(const EmbeddedRun& run);
+  /// Makes ready for the next run with this subcommand what takes longer than a small job: the parser of its options.
+  /// For a thread that has nothing else to do. Subcommands that have not run are left alone.
+  void get_ready(const std::string& verb);
   /// Those that a call with this selection works on.
   std::vector<Device> devices(const DeviceSelection& selection);
 
  private:
   // adopt_device(), kept as the others are, but for contexts that were not used for a while.
   Device adopted(void* context, void* device, std::size_t memory);
+
+  class Parser;
+  std::unique_ptr<Parser> parser_for(const std::string& verb);
 
   struct Adopted {
     void *context, *id;
@@ -66,6 +74,7 @@ class EmbeddedCommand {
   std::map<std::string, std::vector<Device>> devices_;  // by their selection
   std::deque<Adopted> adopted_;                         // the latest last
   std::unique_ptr<FftKernels> fft_kernels_;
+  std::map<std::string, std::vector<std::unique_ptr<Parser>>> parsers_;  // not yet used, by subcommands that were run
 };
 
 }  // namespace halocline

@@ -49,6 +49,18 @@ TEST_F(Embedded, GivesTheCommandsBitsAndReport) {
   EXPECT_NE(embedded.text.find("30 iterations"), std::string::npos) << embedded.text;
 }
 
+TEST_F(Embedded, ParsersThatWereMadeReadyKnowNothingOfOtherRuns) {
+  command().get_ready("nonsense");
+  run(denoise_words + Words{"-i", "mem:f", "-o", "mem:u"});
+  const Volume expected = result("u");
+  for (int n = 0; n < 3; ++n) command().get_ready("denoise");
+  run({"denoise", "--method", "tvgd", "--alpha", "3", "--iterations", "2", "-i", "mem:f", "-o", "mem:u"});
+  EXPECT_FALSE(result("u").voxels == expected.voxels);
+  run(denoise_words + Words{"-i", "mem:f", "-o", "mem:u"});
+  EXPECT_TRUE(result("u").voxels == expected.voxels);
+  EXPECT_THROW(run({"nonsense"}), InputError);
+}
+
 TEST_F(Embedded, ReadsArraysOfAnyTypeAndWritesToTheCallersMemory) {
   std::vector<std::uint16_t> counts(volume_.grid.count());
   for (std::size_t n = 0; n < counts.size(); ++n) counts[n] = static_cast<std::uint16_t>(100 * volume_.voxels[n] + 50);
