@@ -18,6 +18,7 @@ root_doc = "docs/guide/index"
 exclude_patterns = ["docs/gallery", "docs/requirements.txt"]
 html_theme = "pydata_sphinx_theme"
 html_title = f"Halocline {release}"
+smartquotes = False  # texts of headers have quotes of code
 highlight_language = "none"
 html_show_sourcelink = False
 html_static_path = ["static"]
