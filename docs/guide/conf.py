@@ -12,11 +12,13 @@ copyright = author
 version = release = re.search(r"project\(halocline VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
 
 sys.path.insert(0, str(ROOT / "docs/guide"))
-extensions = ["myst_parser", "sphinx.ext.autodoc", "breathe", "header_directive", "sphinx_gallery.gen_gallery"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "breathe", "header_directive",
+              "sphinx_gallery.gen_gallery"]
 root_doc = "docs/guide/index"
 exclude_patterns = ["docs/gallery", "docs/requirements.txt"]
 html_theme = "pydata_sphinx_theme"
 html_title = f"Halocline {release}"
+smartquotes = False  # texts of headers have quotes of code
 highlight_language = "none"
 html_show_sourcelink = False
 html_static_path = ["static"]

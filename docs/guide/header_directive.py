@@ -1,5 +1,5 @@
-"""```{header} PATH shows a C++ header that is installed as halocline/PATH, ```{header} halocline.h PART a part of that one.
-The option leave-out names what is not for callers."""
+"""```{header} PATH shows a C++ header that is installed as halocline/PATH, ```{header} halocline.h PART a part of
+that one. The option leave-out names what is not for callers."""
 
 import re
 from pathlib import Path
@@ -36,12 +36,14 @@ class Header(SphinxDirective):
             project, group, before = "c", headers.c_group("".join(self.arguments[1:])), ""
         else:
             project, group = "cpp", Path(header).stem
-            namespace = re.search(r"^namespace ([\w:]+) \{$", headers.in_tree(header).read_text(encoding="utf-8"), re.MULTILINE)[1]
+            text = headers.in_tree(header).read_text(encoding="utf-8")
+            namespace = re.search(r"^namespace ([\w:]+) \{$", text, re.MULTILINE)[1]
             before = f"```{{cpp:namespace}} {namespace}\n```\n```cpp\n#include <halocline/{header}>\n```\n"
         about = f"```{{doxygengroup}} {group}\n:project: {project}\n:desc-only:\n```"
         content = f"```{{doxygengroup}} {group}\n:project: {project}\n:content-only:\n```\n"
         opening = self.parse(before)  # before the rest, whose namespace it sets
-        opening += [node for found in self.parse(about) for text in found.findall(addnodes.desc_content) for node in text]
+        for found in self.parse(about):
+            opening += [node for text in found.findall(addnodes.desc_content) for node in text]
         shown = sorted(descriptions(self.parse(content)), key=lambda each: ORDER.get(each[1], 0))
         left_out = set(self.options.get("leave-out", []))
         for name in left_out - {name for name, _, _ in shown}:

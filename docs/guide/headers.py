@@ -1,4 +1,4 @@
-"""Public headers as Doxygen reads them: their plain comments become its own, and each header a group of its stem's name.
+"""Public headers as Doxygen reads them: their plain comments become its own, each header a group of its stem's name.
 
 A C++ header is documented if a page of docs/guide/cpp has ```{header} PATH. A part of halocline.h, which begins with
 /* ---- name ---- */, is a group (c_group())."""
@@ -47,7 +47,8 @@ def described(lines):
 
 
 def as_group(name, title, comment, body):
-    return [f"/** @defgroup {name} {title}", *(described(comment) or ["/**", "*/"])[1:], "/** @{ */", *body, "/** @} */"]
+    about = described(comment)[1:] or ["*/"]
+    return [f"/** @defgroup {name} {title}", *about, "/** @{ */", *body, "/** @} */"]
 
 
 def cpp_for_doxygen(stem, text):
@@ -76,7 +77,7 @@ def cpp_for_doxygen(stem, text):
 
 
 def c_for_doxygen(text):
-    """A comment behind a member is about it, one with an empty line after it about its part, others about the next line."""
+    """A comment behind a member is about it, one before an empty line about its part, others about the next line."""
     head, *parts = re.split(r"^/\* ---- (.*?) ---- \*/\n", text, flags=re.MULTILINE)
     comment = re.compile(r"^(?P<code>.*?)/\*(?P<text>(?:.|\n)*?)\*/(?P<end>\n\n?)", re.MULTILINE)
     words = lambda found: [line.strip(" *").strip() for line in found["text"].strip().splitlines()]
