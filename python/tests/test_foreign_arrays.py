@@ -133,7 +133,7 @@ def test_operators_move_nothing(cl, queue, volume, projections, geometry, grid, 
 
     calls = []
     finish = verbs._finish
-    monkeypatch.setattr(verbs, "_finish", lambda call, *rest: (calls.append(call), finish(call, *rest))[1])
+    monkeypatch.setattr(verbs, "_finish", lambda call, *rest, **named: (calls.append(call), finish(call, *rest, **named))[1])
     A = hc.Operator(geometry, grid)
     A.T(A(on_device(cl, queue, volume)))
     for call, verb, name in zip(calls, ("project", "backproject"), ("volume", "projections"), strict=True):
