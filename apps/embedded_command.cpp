@@ -87,23 +87,49 @@ void EmbeddedCommand::get_ready(const std::string& verb) {
 
 namespace {
 
-// The same error with the command's flags in its text, after what was printed before it.
+// The same error with the command's flags in its text.
 template <typename Kind>
-[[noreturn]] void throw_in_options(const Kind& error, const std::string& command, const std::string& printed = {}) {
-  throw Kind(printed + in_options(error.what(), command));
+[[noreturn]] void throw_in_options(const Kind& error, const std::string& command) {
+  throw Kind(in_options(error.what(), command));
+}
+
+}  // namespace
+
+namespace {
+
+std::string key_of(const DeviceSelection& selection) {
+  const char* given = std::getenv("HALOCLINE_DEVICE");
+  return fmt::format("{}\n{}\n{}\n{}", selection.device, selection.sub_devices, selection.device_memory,
+                     given == nullptr ? "" : given);
 }
 
 }  // namespace
 
 std::vector<Device> EmbeddedCommand::devices(const DeviceSelection& selection) {
-  const char* given = std::getenv("HALOCLINE_DEVICE");
-  const std::string key = fmt::format("{}\n{}\n{}\n{}", selection.device, selection.sub_devices,
-                                      selection.device_memory, given == nullptr ? "" : given);
   const std::lock_guard lock(mutex_);
-  auto& found = devices_[key];
+  auto& found = devices_[key_of(selection)];
   if (found.empty()) found = open_devices(selection);
   if (!fft_kernels_) fft_kernels_ = std::make_unique<FftKernels>();
   return found;
+}
+
+EmbeddedCommand::Limited EmbeddedCommand::take_limited(const DeviceSelection& selection) {
+  const std::lock_guard lock(mutex_);
+  if (!fft_kernels_) fft_kernels_ = std::make_unique<FftKernels>();
+  const std::string key = key_of(selection);
+  const auto found =
+      std::find_if(limited_.begin(), limited_.end(), [&](const Limited& each) { return each.key == key; });
+  if (found == limited_.end()) return {key, open_devices(selection)};
+  Limited result = std::move(*found);
+  limited_.erase(found);
+  return result;
+}
+
+void EmbeddedCommand::give_back(Limited limited) {
+  constexpr std::size_t most = 4;
+  const std::lock_guard lock(mutex_);
+  limited_.push_back(std::move(limited));
+  if (limited_.size() > most) limited_.pop_front();
 }
 
 Device EmbeddedCommand::adopted(void* context, void* device, std::size_t memory) {
@@ -120,6 +146,20 @@ Device EmbeddedCommand::adopted(void* context, void* device, std::size_t memory)
   return result;
 }
 
+// Devices of one run, which others may have afterwards.
+class EmbeddedCommand::Lent {
+ public:
+  Lent(EmbeddedCommand& from, Limited limited) : from_(from), limited_(std::move(limited)) {}
+  Lent(const Lent&) = delete;
+  Lent& operator=(const Lent&) = delete;
+  ~Lent() { from_.give_back(std::move(limited_)); }
+  const std::vector<Device>& devices() const { return limited_.devices; }
+
+ private:
+  EmbeddedCommand& from_;
+  Limited limited_;
+};
+
 EmbeddedResult EmbeddedCommand::run(const EmbeddedRun& run) {
   const CancellationScope cancellation(run.cancellation);
   const MemoryFilesScope images(run.images);
@@ -135,8 +175,11 @@ EmbeddedResult EmbeddedCommand::run(const EmbeddedRun& run) {
   };
   outlet.progress = run.progress;
   std::optional<Device> home;
+  std::deque<Lent> limited;
   outlet.devices = [&](const DeviceSelection& selection) {
-    return home && means(selection, *home) ? std::vector{*home} : devices(selection);
+    if (home && means(selection, *home)) return std::vector{*home};
+    if (selection.device_memory == 0) return devices(selection);
+    return limited.emplace_back(*this, take_limited(selection)).devices();
   };
   outlet.report = [&](const nlohmann::json& report) { result.report = report; };
   try {
@@ -148,7 +191,7 @@ EmbeddedResult EmbeddedCommand::run(const EmbeddedRun& run) {
     carry_out(parser.action, job);
     return result;
   } catch (const InputError& error) {
-    throw_in_options(error, parser.command, result.text);
+    throw_in_options(error, parser.command);
   } catch (const PlanError& error) {
     throw_in_options(error, parser.command);
   } catch (const DeviceError& error) {

@@ -49,8 +49,8 @@ class EmbeddedCommand {
  public:
   EmbeddedCommand();
   ~EmbeddedCommand();
-  /// Throws the library's errors, with the command's flags in their texts (of InputError, after what was printed
-  /// before); InputError for words that the command does not take.
+  /// Throws the library's errors, with the command's flags in their texts; InputError for words that the command does
+  /// not take.
   EmbeddedResult run(const EmbeddedRun& run);
   /// Makes ready for the next run with this subcommand what takes longer than a small job: the parser of its options.
   /// For a thread that has nothing else to do. Subcommands that have not run are left alone.
@@ -65,6 +65,15 @@ class EmbeddedCommand {
   class Parser;
   std::unique_ptr<Parser> parser_for(const std::string& verb);
 
+  // With a limit of memory, which is that of a run and not of all that go on.
+  struct Limited {
+    std::string key;
+    std::vector<Device> devices;
+  };
+  class Lent;
+  Limited take_limited(const DeviceSelection& selection);
+  void give_back(Limited limited);
+
   struct Adopted {
     void *context, *id;
     std::size_t memory;
@@ -72,6 +81,7 @@ class EmbeddedCommand {
   };
   std::mutex mutex_;
   std::map<std::string, std::vector<Device>> devices_;  // by their selection
+  std::deque<Limited> limited_;                         // that no run uses, the latest last
   std::deque<Adopted> adopted_;                         // the latest last
   std::unique_ptr<FftKernels> fft_kernels_;
   std::map<std::string, std::vector<std::unique_ptr<Parser>>> parsers_;  // not yet used, by subcommands that were run

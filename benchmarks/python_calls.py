@@ -2,7 +2,7 @@
 """What the Python package costs beside the command: seconds of a call without work, of a large denoising against the command's, and of
 a user's CGLS in Python against the built-in one.
 
-Needs the package `halocline` and numpy. Seconds are the least of --runs, in turns. The command's are the total of its report: without
+Needs the package `halocline` and numpy; with pyopencl, jobs on its arrays are timed beside those on NumPy's. Seconds are the least of --runs, in turns. The command's are the total of its report: without
 the start of the process, with reading and writing files. CGLS: the difference of two runs over the difference of
 their iterations, so that start and set-up do not count.
 
@@ -63,6 +63,30 @@ def denoising(command, folder, size, iterations, runs):
     return least(runs, by_command, by_python)
 
 
+def on_the_device(size, iterations, runs):
+    """Seconds of denoising and FDK from NumPy and from PyOpenCL's arrays, which stay where they lie."""
+    import pyopencl.array
+    devices = [each for platform in pyopencl.get_platforms() for each in platform.get_devices()]
+    devices.sort(key=lambda each: each.type != pyopencl.device_type.GPU)
+    queue = pyopencl.CommandQueue(pyopencl.Context(devices[:1]))
+    geometry = hc.Geometry.circular(sid=600, sdd=1200, angles=np.arange(size) * 360 / size, detector=(size, size), pixel=1.209 * 512 / size)
+    random = np.random.default_rng(3)
+    f, y = (random.random((size,) * 3, dtype=np.float32) for _ in range(2))
+    there = pyopencl.array.to_device(queue, f), pyopencl.array.to_device(queue, y)
+
+    def denoised(values):
+        return lambda: hc.denoise(values, alpha=3, iterations=iterations, gap=0)
+
+    def reconstructed(values):
+        return lambda: hc.fdk(values, geometry, hc.Grid((size,) * 3, 0.5 * 512 / size))
+
+    works = {"denoise, NumPy": denoised(f), "denoise, PyOpenCL": denoised(there[0]), "fdk, NumPy": reconstructed(y),
+             "fdk, PyOpenCL": reconstructed(there[1])}
+    for work in works.values():
+        work()
+    return dict(zip(works, least(runs, *works.values())))
+
+
 def cgls(on, b, iterations):
     A = on.operator
     x = arrays.zeros(on.volume)
@@ -111,6 +135,11 @@ def main():
         command, python = denoising(Halocline(options.halocline), folder, options.size, options.iterations, options.runs)
     result["denoise"] = {"size": options.size, "command": command, "python": python, "ratio": python / command}
     tell(str(result["denoise"]))
+    try:
+        result["s, where arrays lie"] = {"size": options.size, **on_the_device(options.size, options.iterations, options.runs)}
+        tell(str(result["s, where arrays lie"]))
+    except ImportError:
+        tell("pyopencl is not installed")
     mine, theirs = solver(options.solver_size, options.runs)
     result["cgls, an iteration"] = {"size": options.solver_size, "python": mine, "built-in": theirs, "ratio": mine / theirs}
     tell(str(result["cgls, an iteration"]))

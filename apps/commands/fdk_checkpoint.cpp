@@ -5,6 +5,7 @@
 
 #include "apps/checkpoint/checkpoint_file.hpp"
 #include "apps/job/report.hpp"
+#include "apps/options/geometry_file.hpp"
 #include "scheduling/planning/plan_text.hpp"
 
 namespace halocline {
@@ -28,7 +29,7 @@ nlohmann::json checkpoint_job(Job& job, const FdkCommand& command, const FdkWork
   result["grid"] = grid_json(work.grid);
   result["the grid of -i"] = grid_json(work.chosen.file);
   result["results"] = results_of(work);
-  result["the contents of --geometry"] = checksum_text(file_checksum(command.geometry));
+  result["the contents of --geometry"] = checksum_text(geometry_checksum(command.geometry));
   const auto& counts = command.counts_arguments;
   for (const auto& [option, path] : {std::pair<std::string, std::string>("-i", command.input),
                                      {"--flat", counts.flat},

@@ -52,10 +52,12 @@ void run_check(Job& job, CheckCommand& command) {
   findings.insert(findings.end(), more.begin(), more.end());
 
   std::size_t impossible = 0;
+  std::string which;
   auto& results = job.results();
   results["findings"] = nlohmann::json::array();
   for (const GeometryFinding& finding : findings) {
     impossible += finding.impossible;
+    if (finding.impossible) which += (which.empty() ? "" : "; ") + finding.text;
     results["findings"].push_back({{"impossible", finding.impossible}, {"text", finding.text}});
     job.print(fmt::format("{}: {}", finding.impossible ? "impossible" : "warning", finding.text));
   }
@@ -65,8 +67,8 @@ void run_check(Job& job, CheckCommand& command) {
     job.say("no volume was looked at; give --size and --spacing, or --like");
   if (impossible > 0) {
     job.keep_report();
-    throw InputError(fmt::format("{}: {} of {} findings make a right reconstruction impossible; see above",
-                                 command.geometry, impossible, findings.size()));
+    throw InputError(fmt::format("{}: {} of {} findings make a right reconstruction impossible: {}", command.geometry,
+                                 impossible, findings.size(), which));
   }
   job.say(findings.empty()
               ? fmt::format("{}: nothing was found to be wrong", command.geometry)

@@ -16,6 +16,7 @@
 #include "apps/commands/subcommands.hpp"
 #include "apps/job/job.hpp"
 #include "apps/job/report.hpp"
+#include "apps/options/geometry_file.hpp"
 #include "host/cutout_sink.hpp"
 #include "host/error.hpp"
 #include "scheduling/planning/cost.hpp"
@@ -37,7 +38,7 @@ void begin_checkpoint(Job& job, Checkpoint& checkpoint, const ReconstructCommand
   if (inputs.start != nullptr) about["the image of --init"] = checksum_text(voxel_checksum(*inputs.start));
   if (inputs.reference != nullptr)
     about["the voxels of --reference"] = checksum_text(voxel_checksum(*inputs.reference));
-  about["the file of --geometry"] = checksum_text(file_checksum(command.geometry));
+  about["the file of --geometry"] = checksum_text(geometry_checksum(command.geometry));
   checkpoint.set_job(std::move(about));
   if (command.resume) go_on_from(job, checkpoint);
 }

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "algorithms/geometry/geometry_xml.hpp"
+#include "apps/checkpoint/checkpoint_file.hpp"
 #include "apps/io/hdf5_angles.hpp"
 #include "apps/job/validators.hpp"
 #include "host/error.hpp"
@@ -38,6 +40,15 @@ MemoryGeometries::MemoryGeometries(const std::map<std::string, ScanFile>* geomet
     : before_(std::exchange(in_memory, geometries)) {}
 MemoryGeometries::~MemoryGeometries() {
   in_memory = before_;
+}
+
+std::uint32_t geometry_checksum(const std::string& path) {
+  if (in_memory != nullptr)
+    if (const auto found = in_memory->find(path); found != in_memory->end()) {
+      const std::string text = geometry_xml(found->second.geometry, found->second.detector);
+      return crc_of(text.data(), text.size());
+    }
+  return file_checksum(path);
 }
 
 const char* const geometry_file_help =

@@ -1,6 +1,7 @@
 // Scan geometries from any file that can be read, whatever its format.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -30,6 +31,9 @@ class MemoryGeometries {
  private:
   const std::map<std::string, ScanFile>* before_;
 };
+
+/// Of the contents of a geometry's file, or of one in memory.
+std::uint32_t geometry_checksum(const std::string& path);
 
 /// What --geometry takes, for the options' descriptions.
 extern const char* const geometry_file_help;

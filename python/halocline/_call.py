@@ -52,13 +52,15 @@ class _Bar:
 def is_array(value: Any) -> bool:
     if isinstance(value, np.generic):  # a number
         return False
-    return isinstance(value, (Image, np.ndarray)) or hasattr(value, "__array_interface__") or hasattr(value, "__dlpack__") or _opencl.is_array(value)
+    return isinstance(value, (Image, np.ndarray)) or hasattr(value, "__array_interface__") or hasattr(value, "__dlpack__") or _opencl.is_array(value) or (
+        isinstance(value, _opencl.DeviceImage))
 
 
 def _require_shape(keyword: str, values: Any, grid: Grid) -> None:
     """Of two axes, that of one slice or detector row is left out."""
     shape = tuple(values.shape)
-    if shape != grid.shape and shape not in (grid.shape[1:], (grid.shape[0], grid.shape[2])):
+    flat = [grid.shape[:axis] + grid.shape[axis + 1:] for axis in (0, 1) if grid.shape[axis] == 1]
+    if shape != grid.shape and shape not in flat:
         raise InputError(f"--{keyword} is {shape}; its grid is {grid.shape}")
 
 
@@ -69,10 +71,12 @@ class Call:
         self.words: List[str] = list(words)
         self._inputs: Dict[str, Tuple[Optional["np.ndarray[Any, Any]"], Any]] = {}
         self._places: Dict[str, "np.ndarray[Any, Any]"] = {}
+        self._out_shapes: Dict[str, Tuple[int, ...]] = {}
         self._geometries: Dict[str, Any] = {}
         self._home: Optional[_opencl.Home] = None
         self._results_stay = False
         self.outputs: Dict[str, str] = {}
+        self.all_outputs = False
         self.text = ""
         self.report: Dict[str, Any] = {}
 
@@ -96,6 +100,8 @@ class Call:
         if isinstance(value, Grid):
             self._inputs[name] = (None, value.as_tuple())
             return "mem:" + name
+        if isinstance(value, _opencl.DeviceImage):
+            value, grid = value.array, value.grid
         if self._stays(value) and self._home is not None:
             where = grid or Grid.like(value)
             _require_shape(keyword, value, where)
@@ -157,9 +163,7 @@ class Call:
         if out is not None:
             if not isinstance(out, np.ndarray) or out.dtype != np.float32 or not out.flags.c_contiguous or not out.flags.writeable:
                 raise TypeError("out= has to be a file's path or a writable, C-contiguous NumPy array of float32")
-            self._places[name] = out
-        if out is not None and any(values is not None and np.may_share_memory(out, values) for values, _ in self._inputs.values()):
-            raise InputError("--out shares memory with an input, which is read while results are written; give it memory of its own")
+            self._places[name], self._out_shapes[name] = out, out.shape
         if out is None and self._results_stay and self._home is not None:
             self._home.take_results(name)
         self.outputs[name] = name
@@ -168,9 +172,8 @@ class Call:
     def _output_on_device(self, option: str, name: str, out: Any) -> None:
         if not self._stays(out) or self._home is None:
             raise TypeError("out= has to be a C-contiguous pyopencl array of float32, in the context of the input")
-        if self._home.overlaps(out):
-            raise InputError("--out shares memory with an input, which is read while results are written; give it memory of its own")
         self._home.place(name, out)
+        self._out_shapes[name] = tuple(out.shape)
         self.outputs[name] = name
         self.words += [option, "mem:" + name]
 
@@ -179,6 +182,8 @@ class Call:
         of their own."""
         for keyword, value in options.items():
             option = "--" + keyword.rstrip("_").replace("_", "-")  # lambda_ is --lambda
+            if isinstance(value, np.bool_):
+                value = bool(value)
             if value is None or value is False:
                 continue
             if value is True:
@@ -197,7 +202,7 @@ class Call:
         if is_array(value) and np.ndim(value) < 2:
             value = np.asarray(value).tolist()
         if isinstance(value, (float, np.floating)):
-            return repr(float(value))
+            return str(int(value)) if float(value).is_integer() and abs(float(value)) < 1e15 else repr(float(value))
         if isinstance(value, (int, np.integer)):
             return str(int(value))
         if isinstance(value, Iterable):
@@ -206,16 +211,29 @@ class Call:
         keyword = option.lstrip("-").replace("-", "_")
         raise TypeError(f"{keyword}= is {type(value).__name__}; expected a number, a text, an array, or several of them")
 
+    def _require_own_memory(self) -> None:
+        """Of results, for inputs are read while these are written."""
+        read = [values for values, _ in self._inputs.values() if values is not None]
+        shared = any(np.may_share_memory(place, values) for place in self._places.values() for values in read)
+        if shared or (self._home is not None and self._home.overlaps()):
+            raise InputError("--out shares memory with an input, which is read while results are written; give it memory of its own")
+
+    @property
+    def dry(self) -> bool:
+        """Whether it plans alone."""
+        return "--dry-run" in self.words
+
     def run(self, progress: Progress = None) -> Dict[str, Any]:
         """Runs it; the results by name, those in files left out."""
         if not (progress is None or isinstance(progress, bool) or callable(progress)):
             raise TypeError(f"progress= is {progress!r}; expected True, or a function of a ProgressState")
+        self._require_own_memory()
         bar = _Bar() if progress is True else None
         tell = bar or (progress if callable(progress) else None)
         told = None if tell is None else (lambda *state: tell(ProgressState(*state)))
         try:
             self.text, report, found = _core.run(self.words, self._inputs, self._places, self._geometries,
-                                                 list(self.outputs), told, log, self._home and self._home.as_dict())
+                                                 None if self.all_outputs else list(self.outputs), told, log, self._home and self._home.as_dict())
         finally:
             if bar is not None:
                 bar.close()
@@ -224,14 +242,15 @@ class Call:
         for name, (values, grid) in found.items():
             placed = Grid.from_tuple(grid)
             if self._home is not None and isinstance(values, _core.DeviceMemory):
-                results[name] = _opencl.Result(self._home.array(values, placed.shape), placed)
+                results[name] = _opencl.DeviceImage(self._home.array(values, placed.shape), placed)
                 continue
-            if values is None and name not in self._places:  # it lies where out= says
+            if values is None and name in self._out_shapes:  # it lies where out= says
+                shape = self._out_shapes[name]
+                if tuple(n for n in shape if n > 1) != tuple(n for n in placed.shape if n > 1):
+                    raise InputError(f"--out is {shape}; the result is {placed.shape}")
+            if values is None and name not in self._places:
                 continue
             if values is None:
-                values = self._places[name]
-                if tuple(n for n in values.shape if n > 1) != tuple(n for n in placed.shape if n > 1):
-                    raise InputError(f"--out is {values.shape}; the result is {placed.shape}")
-                values = values.reshape(placed.shape)
+                values = self._places[name].reshape(placed.shape)
             results[name] = Image(values, placed)
         return results

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import InputError
+from .errors import FileError, InputError
 
 
 def text(value: Any, keyword: str, example: str) -> str:
@@ -40,6 +40,25 @@ def number(value: Any, keyword: str) -> float:
     if found.ndim != 0:
         raise InputError(f"--{keyword.replace('_', '-')} is {value!r}; expected one number")
     return float(found)
+
+
+def write_text(name: str, content: str) -> None:
+    """A file that appears whole or not at all. Raises InputError where something is that is no file, FileError for a disk
+    that is full or a folder that cannot be written."""
+    name = os.path.realpath(name)
+    if os.path.exists(name) and not os.path.isfile(name):
+        raise InputError(f"'{name}' is no file; give another path")
+    temporary = name + ".tmp"
+    try:
+        with open(temporary, "w", encoding="utf-8") as file:
+            file.write(content)
+        os.replace(temporary, name)
+    except BaseException as error:
+        if os.path.exists(temporary):
+            os.unlink(temporary)
+        if isinstance(error, OSError):
+            raise FileError(f"'{name}' cannot be written: {error.strerror}; choose another folder, or make room") from None
+        raise
 
 
 def pair(values: Any, keyword: str) -> Any:

@@ -47,6 +47,8 @@ def stays(value: Any) -> bool:
         return False
     import pyopencl  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
+    if value.queue is not None and value.queue.device not in value.context.devices:  # part of a device
+        return False
     return isinstance(value.base_data, pyopencl.MemoryObjectHolder) and value.offset % 4 == 0  # and not shared virtual memory
 
 
@@ -94,11 +96,15 @@ class Home:
         """Where a result is to lie."""
         self._places[name] = self._place(array, Grid((1,) * (3 - array.ndim) + tuple(array.shape)))
 
-    def overlaps(self, array: Any) -> bool:
-        """Whether its memory is also read."""
-        begin, end = array.offset, array.offset + array.nbytes
-        return any(array.base_data.int_ptr == memory and offset < end and begin < offset + 4 * int(np.prod(grid[0]))
-                   for memory, offset, grid in self._inputs.values())
+    def overlaps(self) -> bool:
+        """Whether memory of a result is also read."""
+        def range_of(place: Tuple[int, int, Any]) -> Tuple[int, int, int]:
+            memory, offset, grid = place
+            return memory, offset, offset + 4 * int(np.prod(grid[0]))
+
+        return any(memory == other and begin < last and first < end
+                   for memory, begin, end in map(range_of, self._places.values())
+                   for other, first, last in map(range_of, self._inputs.values()))
 
     def _place(self, array: Any, grid: Grid) -> Tuple[int, int, Any]:
         self._arrays.append(array)
@@ -122,8 +128,29 @@ class Home:
         return pyopencl.array.Array(self._first.queue or self._first.context, tuple(shape), np.float32, data=data)
 
 
-class Result:
-    """An array on a device with its grid, as Image is one in host memory."""
+class DeviceImage:
+    """An array of PyOpenCL with its grid, as Image is one in host memory."""
 
     def __init__(self, array: Any, grid: Grid) -> None:
         self.array, self.grid = array, grid
+
+    @property
+    def shape(self) -> Tuple[int, int, int]:
+        return self.grid.shape
+
+    @property
+    def ndim(self) -> int:
+        return 3
+
+    def get(self) -> "np.ndarray[Any, Any]":
+        """The values, as a NumPy array."""
+        found: "np.ndarray[Any, Any]" = to_host(self.array)
+        return found
+
+    def __repr__(self) -> str:
+        return f"<DeviceImage {' x '.join(map(str, self.shape))} of {' x '.join(f'{value:g}' for value in self.grid.spacing)} mm>"
+
+    def __reduce__(self) -> Any:
+        from .image import Image
+
+        return Image, (self.get(), self.grid)

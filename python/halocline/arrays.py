@@ -94,6 +94,9 @@ class Kernel:
         spaces, DeviceError with the compiler's log for a source that does not compile."""
         if sorted(arrays) != sorted(self._given):
             raise TypeError(f"the kernel got {', '.join(sorted(arrays)) or 'no arrays'}; expected {', '.join(self._given)}")
+        for each, array in arrays.items():
+            if not isinstance(array, DeviceArray):
+                raise TypeError(f"{each}= is {type(array).__name__}; expected a DeviceArray, as Context.array() makes it")
         found = self._core(arrays, self.writes, [_scalar(each) for each in numbers])
         results = tuple(found[name] for name in self.writes)
         return results[0] if len(results) == 1 else results

@@ -20,7 +20,7 @@ _COLUMNS = ("sid", "sdd", "gantry_angles", "out_of_plane_angles", "in_plane_angl
 
 def _pixels(detector: Optional[Sequence[int]], pixel: Union[float, Sequence[float], None],
             origin: Optional[Sequence[float]] = None) -> Any:
-    if detector is not None and (np.shape(detector) != (2,) or any(int(count) != count or count < 1 for count in detector)):
+    if detector is not None and not _are_counts(detector):
         raise InputError(f"--detector is {detector}; expected (rows, columns), whole numbers from 1 on")
     pitch = None if pixel is None else _check.numbers(pixel, "pixel")
     if pitch is not None and (pitch.shape not in ((), (2,)) or not np.all(pitch > 0)):
@@ -30,7 +30,16 @@ def _pixels(detector: Optional[Sequence[int]], pixel: Union[float, Sequence[floa
     if pitch is not None:
         rows, columns = (float(size) for size in np.broadcast_to(pitch, (2,)))
         spacing = (columns, rows)
+    if origin is not None and _check.numbers(origin, "detector_origin").shape != (2,):
+        raise InputError(f"--detector-origin is {origin}; expected (rows, columns), in mm")
     return _core.DetectorPixels(size, spacing, None if origin is None else (float(origin[1]), float(origin[0])))
+
+
+def _are_counts(detector: Any) -> bool:
+    try:
+        return np.shape(detector) == (2,) and all(int(count) == count and count >= 1 for count in detector)
+    except (TypeError, ValueError):
+        return False
 
 
 class Geometry:
@@ -55,15 +64,21 @@ class Geometry:
         and detector in the view's frame. Raises InputError for distances that do not fit.
         """
         beta = np.atleast_1d(_check.numbers(angles, "angles"))
+        if beta.ndim != 1:
+            raise InputError(f"--angles is {beta.shape}; expected one angle a view")
         if beta.size > 10 and np.all(np.abs(beta) <= 2 * np.pi + 1e-9):
             import warnings
 
             warnings.warn("all angles lie within 2 pi; they are degrees here (numpy.degrees converts radians)", stacklevel=2)
         rows = np.zeros((beta.size, 9))
         rows[:, 0], rows[:, 1], rows[:, 2] = _check.number(sid, "sid"), _check.number(sdd, "sdd"), beta
-        rows[:, 3], rows[:, 4] = out_of_plane, in_plane
-        rows[:, 5], rows[:, 6] = source_offset_x, source_offset_y
-        rows[:, 7], rows[:, 8] = projection_offset_x, projection_offset_y
+        for column, (name, value) in enumerate({
+                "out_of_plane": out_of_plane, "in_plane": in_plane, "source_offset_x": source_offset_x, "source_offset_y": source_offset_y,
+                "projection_offset_x": projection_offset_x, "projection_offset_y": projection_offset_y}.items(), 3):
+            found = _check.numbers(value, name)
+            if found.shape not in ((), beta.shape):
+                raise InputError(f"--{name.replace('_', '-')} is {found.shape}; expected one number, or one a view ({beta.size})")
+            rows[:, column] = found
         return cls.from_views(rows, detector, pixel, detector_origin, cylindrical_radius)
 
     @classmethod
@@ -72,7 +87,7 @@ class Geometry:
                    cylindrical_radius: float = 0) -> "Geometry":
         """Nine numbers a view: SID, SDD, gantry, out-of-plane and in-plane angle, source offset x and y, projection
         offset x and y."""
-        rows = np.ascontiguousarray(views, dtype=np.float64)
+        rows = np.ascontiguousarray(_check.numbers(views, "views"))
         if rows.ndim != 2 or rows.shape[1] != 9:
             raise InputError(f"--views is {rows.shape}; expected (views, 9)")
         return cls(_core.GeometryFile.from_views(rows, float(cylindrical_radius), _pixels(detector, pixel, detector_origin)))
@@ -85,12 +100,8 @@ class Geometry:
 
     def write(self, path: Path) -> None:
         """As RTK's XML; .txt: as rows of ASTRA vectors."""
-        name = os.fspath(path)
-        text = self.core.text("astra") if name.endswith(".txt") else self.core.xml()
-        temporary = name + ".tmp"
-        with open(temporary, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(temporary, name)
+        name = _check.path(path)
+        _check.write_text(name, self.core.text("astra") if name.endswith(".txt") else self.core.xml())
 
     def with_detector(self, detector: Optional[Sequence[int]] = None, pixel: Union[float, Sequence[float], None] = None,
                       detector_origin: Optional[Sequence[float]] = None) -> "Geometry":
@@ -108,8 +119,8 @@ class Geometry:
 
     @classmethod
     def _from_rows(cls, rows: npt.ArrayLike, columns: int, kind: str, detector: Optional[Sequence[int]]) -> "Geometry":
-        values = np.atleast_2d(np.asarray(rows, dtype=float))
-        if values.shape[1] != columns:
+        values = np.atleast_2d(_check.numbers(rows, "vectors"))
+        if values.ndim != 2 or values.shape[1] != columns:
             raise InputError(f"--vectors is {values.shape}; expected (views, {columns})")
         if kind == "astra parallel3d_vec":  # either way along a ray is the same line
             backward = np.einsum("ni,ni->n", values[:, :3], np.cross(values[:, 6:9], values[:, 9:12])) > 0
@@ -121,7 +132,10 @@ class Geometry:
     def from_matrices(cls, matrices: npt.ArrayLike, detector: Sequence[int], pixel: Union[float, Sequence[float]],
                       detector_origin: Optional[Sequence[float]] = None) -> "Geometry":
         """Projection matrices (views, 3, 4) from world mm to pixels (column, row)."""
-        values = np.asarray(matrices, dtype=float).reshape(-1, 12)
+        values = _check.numbers(matrices, "matrices")
+        if values.ndim != 3 or values.shape[1:] != (3, 4):
+            raise InputError(f"--matrices is {values.shape}; expected (views, 3, 4)")
+        values = values.reshape(-1, 12)
         lines = ["# format: matrices pixels"] + [" ".join(repr(float(value)) for value in row) for row in values]
         return cls(_core.GeometryFile.from_text("\n".join(lines) + "\n", "matrices=", "matrices",
                                                 _pixels(detector, pixel, detector_origin)))
@@ -132,6 +146,8 @@ class Geometry:
 
         A volume (k, j, i) is ASTRA's (z, y, x) with y reversed: volume[:, ::-1]. A slice (j, i) is ASTRA's as it is.
         """
+        if not isinstance(proj_geom, dict):
+            raise TypeError(f"proj_geom= is {type(proj_geom).__name__}; expected a dictionary of astra.create_proj_geom()")
         kind = str(proj_geom.get("type"))
         circles = ("parallel", "parallel3d", "fanflat", "cone")
         known = circles + ("parallel_vec", "parallel3d_vec", "fanflat_vec", "cone_vec")

@@ -95,6 +95,8 @@ class Image:
         self.array: "np.ndarray[Any, Any]" = as_values(array, "array")
         if self.array.ndim == 2:
             self.array = self.array[np.newaxis]
+        if grid is not None and not isinstance(grid, Grid):
+            raise TypeError(f"grid= is {grid!r}; expected a Grid, such as halocline.Grid({self.array.shape}, 0.5)")
         self.grid = grid or Grid(self.array.shape)
         if self.array.shape != self.grid.shape:
             raise ValueError(f"array= is {self.array.shape}, its grid {self.grid.shape}")

@@ -8,7 +8,7 @@ import os
 from typing import Any, Optional, Union
 
 from . import _check, _core
-from .errors import FileError, InputError
+from .errors import InputError
 from .image import Image
 from .verbs import Info
 
@@ -18,6 +18,10 @@ _MOST = 4
 
 def page(title: str = "Halocline", info: Optional[Info] = None, size: int = 256, **images: Any) -> str:
     """The page's HTML. images: up to four, by the names that the page shows. size: voxels along an axis at most."""
+    if info is not None and not isinstance(info, Info):
+        raise TypeError(f"info= is {type(info).__name__}; expected what a call with return_info=True gives")
+    if not 1 <= _check.number(size, "size") <= 1024:
+        raise InputError(f"--size is {size}; expected 1 to 1024 voxels")
     if not 1 <= len(images) <= _MOST:
         raise InputError(f"there are {len(images)} images; a page has 1 to {_MOST}")
     pictures = []
@@ -30,18 +34,7 @@ def page(title: str = "Halocline", info: Optional[Info] = None, size: int = 256,
 def report(path: Path, info: Optional[Info] = None, size: int = 256, **images: Any) -> None:
     """Writes the page: ``hc.report("report.html", FDK=f, PDU=u, info=info)``. The file appears whole or not at all."""
     name = _check.path(path)
-    text = page(os.path.basename(name), info, size, **images)
-    temporary = name + ".tmp"
-    try:
-        with open(temporary, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(temporary, name)
-    except BaseException as error:
-        if os.path.exists(temporary):
-            os.unlink(temporary)
-        if isinstance(error, OSError):
-            raise FileError(f"'{name}' cannot be written: {error.strerror}; choose another folder, or make room") from None
-        raise
+    _check.write_text(name, page(os.path.basename(name), info, size, **images))
 
 
 def in_frame(text: str, height: int = 640) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
@@ -88,8 +87,8 @@ def _planned(call: Call, options: Dict[str, Any]) -> str:
 def _finish(call: Call, given: Any, out: Any, return_info: bool, progress: Progress, as_image: bool = False, single: int = 0) -> Any:
     """The result of the call, as `given` is: of two axes, it has no axis `single` either. dry_run=True: the plan's text."""
     found = call.run(progress)
-    if "--dry-run" in call.words:
-        return call.text
+    if call.dry:
+        return (call.text, Info(call, {})) if return_info else call.text
     info = Info(call, {name: image for name, image in found.items() if name != "out"})
     if isinstance(out, (str, os.PathLike)):
         result: Any = None
@@ -198,6 +197,8 @@ def fdk_halves(projections: Any, geometry: Union[Geometry, Path], grid: Any = No
     call.words += ["--halves-out", "mem:half_a,mem:half_b"]
     call.options(options)
     found = call.run(progress)
+    if call.dry:
+        return call.text, call.text
     if isinstance(projections, Image):
         return found["half_a"], found["half_b"]
     a, b = (_flattened(like_input(found[name].array, projections), projections) for name in ("half_a", "half_b"))
@@ -220,6 +221,25 @@ def reconstruct(projections: Any, geometry: Union[Geometry, Path], grid: Any = N
     return _finish(call, projections, out, return_info, progress)
 
 
+def _volume_place(volume: Any, grid: Any) -> Optional[Grid]:
+    """Where a volume lies: a Grid, that of an Image, or the volume's voxels with a spacing; None: its own."""
+    if grid is None or isinstance(grid, Grid):
+        found = grid
+    elif isinstance(grid, Image):
+        found = grid.grid
+    elif isinstance(grid, (str, os.PathLike, dict, set)):
+        raise TypeError(f"grid= is {grid!r}; expected a halocline.Grid, an Image, or a spacing in mm")
+    else:
+        spacing = _check.numbers(grid, "grid")
+        if isinstance(volume, (str, os.PathLike)) or np.ndim(volume) not in (2, 3) and not isinstance(volume, Image):
+            raise TypeError("grid= is a spacing, which goes with an array of 2 or 3 axes; give a halocline.Grid")
+        shape = volume.grid.shape if isinstance(volume, Image) else np.shape(volume)
+        found = Grid((1,) * (3 - len(shape)) + tuple(shape), spacing.tolist(), None, volume.grid.direction if isinstance(volume, Image) else None)
+    if found is not None and isinstance(volume, (str, os.PathLike)):
+        raise InputError(f"--grid goes with arrays; the file '{os.fspath(volume)}' has its own")
+    return found
+
+
 def denoise(volume: Any, grid: Any = None, *, method: str = "pdu", out: Any = None, return_info: bool = False,
             progress: Progress = None, **options: Unpack[DenoiseOptions]) -> Any:
     """Denoises a volume (k, j, i); without alpha= the strength is found by itself.
@@ -235,7 +255,7 @@ def denoise(volume: Any, grid: Any = None, *, method: str = "pdu", out: Any = No
     call.method(method, "pdu")
     if options.get("halves") is not None and not isinstance(options["halves"], str):
         _check.pair(options["halves"], "halves")
-    where = Grid.like(volume, grid) if isinstance(grid, (int, float, list, tuple)) else grid
+    where = _volume_place(volume, grid)
     call.input("-i", volume, where, "volume")
     call.output("-o", "out", out)
     call.options(options, where)  # arrays lie where the volume does
@@ -244,9 +264,11 @@ def denoise(volume: Any, grid: Any = None, *, method: str = "pdu", out: Any = No
 
 def _denoise_frames(frames: Any, grid: Any, out: Any, return_info: bool, progress: Progress, options: Dict[str, Any]) -> Any:
     """Volumes of one grid, in the order of time. out: a file's path with a place for the number, as u_%02d.mha."""
+    if not hasattr(frames, "__len__"):
+        raise TypeError(f"volume= is {type(frames).__name__}; pdu4d takes a list of volumes, or an array (frame, k, j, i)")
     call = Call("denoise", "--method", "pdu4d")
     for number, frame in enumerate(frames):
-        where = Grid.like(frame, grid) if isinstance(grid, (int, float, list, tuple)) else grid
+        where = _volume_place(frame, grid)
         call.input("-i", frame, where, f"frame_{number:04d}")
     if out is not None and not isinstance(out, (str, os.PathLike)):
         raise TypeError("out= of pdu4d has to be a file's path with a place for the number, such as u_%02d.mha")
@@ -258,8 +280,8 @@ def _denoise_frames(frames: Any, grid: Any, out: Any, return_info: bool, progres
         call.words += ["-o", "mem:out_%04d"]
     call.options(options)
     found = call.run(progress)
-    results: Any = None
-    if out is None:
+    results: Any = call.text if call.dry else None
+    if out is None and not call.dry:
         images = [found.pop(name) for name in names]
         results = [image if isinstance(frame, Image) else like_input(image.array, frame) for image, frame in zip(images, frames)]
         if isinstance(frames, np.ndarray):
@@ -348,6 +370,8 @@ def find_axis(projections: Any, geometry: Geometry, *, progress: Progress = None
     _projections(call, projections, geometry)
     call.options(options)
     found = call.run(progress)
+    if call.dry:
+        raise InputError("--dry-run has no plan to show: find_axis() computes on the host")
     info = Info(call, found)
     shift = float(info.results[info.results["method"]]["shift_mm"])
     rows = geometry.views.copy()
@@ -384,6 +408,8 @@ def metrics(volume: Any, truth: Any = None, grid: Any = None, **options: Unpack[
     call.words.append("--json")
     call.options(options)
     call.run()
+    if call.dry:
+        raise InputError("--dry-run has no plan to show: metrics() computes on the host")
     found = json.loads(call.text)
     return Metrics({**found["whole"], **found.get("reference", {}), "boxes": found.get("boxes", [])})
 
@@ -393,7 +419,7 @@ def noise_map(volume: Any = None, grid: Any = None, *, halves: Any = None, progr
     no noise (halves=, as of fdk_halves()), else from the volume alone. grid: a Grid or a spacing in mm."""
     call = Call("noise-map")
     given = volume if halves is None else _check.pair(halves, "halves")[0]
-    where = Grid.like(given, grid) if isinstance(grid, (int, float, list, tuple)) else grid
+    where = _volume_place(given, grid)
     if halves is None:
         call.input("-i", volume, where, "volume")
     else:
@@ -422,16 +448,17 @@ def run(words: Union[str, Sequence[str]], **arrays: Any) -> Dict[str, Image]:
     """
     import shlex
 
+    if not isinstance(words, (str, list, tuple)):
+        raise TypeError(f"words= is {type(words).__name__}; expected a command line, or a list of its words")
     split: List[str] = shlex.split(words) if isinstance(words, str) else [os.fspath(word) for word in words]
     call = Call()
     call.words = [word for word in split if word != "halocline"] if split[:1] == ["halocline"] else split
     for name, value in arrays.items():
         call.named(name, value)
-    found_names = [name for word in call.words for name in re.findall(r"mem:(\w+)", word)]
-    call.outputs = {name: name for name in found_names if name not in arrays}
+    call.all_outputs = True
     if not call.words:
         raise InputError("there are no words; the first is a subcommand such as fdk or denoise")
     found = call.run()
     if call.text:
         print(call.text, end="")
-    return found
+    return {name: image for name, image in found.items() if name not in arrays}

@@ -151,10 +151,10 @@ ForeignArrays foreign_arrays(const nb::object& home) {
 }
 
 // What a call wrote, by name: values and grid; None where they went to a place of the caller's.
-nb::dict outputs_of(MemoryFiles& images, const std::vector<std::string>& names, ForeignArrays& foreign,
+nb::dict outputs_of(MemoryFiles& images, const std::optional<std::vector<std::string>>& wanted, ForeignArrays& foreign,
                     nlohmann::json& report) {
   nb::dict found;
-  for (const auto& name : names) {
+  for (const auto& name : wanted ? *wanted : images.names()) {
     if (!images.has(name)) continue;
     const auto array = images.on_device(name);
     TypedVolume volume = images.take(name);
@@ -172,8 +172,9 @@ nb::dict outputs_of(MemoryFiles& images, const std::vector<std::string>& names, 
 }
 
 nb::tuple run(const std::vector<std::string>& words, const Inputs& inputs, const Places& places,
-              const std::map<std::string, GeometryFile>& geometries, const std::vector<std::string>& outputs,
-              const nb::object& progress, const nb::object& log, const nb::object& home) {
+              const std::map<std::string, GeometryFile>& geometries,
+              const std::optional<std::vector<std::string>>& outputs, const nb::object& progress, const nb::object& log,
+              const nb::object& home) {
   MemoryFiles images;
   for (const auto& [name, input] : inputs) {
     const Grid grid = grid_of(input.second);
@@ -309,14 +310,15 @@ void add_run(nb::module_& module) {
   module.attr("WITH_ITK") = false;
 #endif
   module.def(
-      "run", &run, nb::arg("words"), nb::arg("inputs"), nb::arg("places"), nb::arg("geometries"), nb::arg("outputs"),
+      "run", &run, nb::arg("words"), nb::arg("inputs"), nb::arg("places"), nb::arg("geometries"), nb::arg("outputs").none(),
       nb::arg("progress").none(), nb::arg("log"), nb::arg("home") = nb::none(),
       nb::sig("def run(words: collections.abc.Sequence[str], inputs: collections.abc.Mapping[str, typing.Any], "
               "places: collections.abc.Mapping[str, typing.Any], geometries: collections.abc.Mapping[str, "
-              "GeometryFile], outputs: collections.abc.Sequence[str], progress: typing.Any, log: typing.Any, "
+              "GeometryFile], outputs: collections.abc.Sequence[str] | None, progress: typing.Any, log: typing.Any, "
               "home: typing.Any = None) -> tuple[str, str, dict[str, typing.Any]]"),
       "The command with these words. inputs: arrays and grids by their names, 'mem:NAME' in the words; outputs: "
-      "names of images to give back. Returns the text, the report (JSON) and the outputs. home: context and device of "
+      "names of images to give back, None: all. Returns the text, the report (JSON) and the outputs. home: context and "
+      "device of "
       "arrays there, by number; inputs and places: memory, offset and grid by name; results: names of those that "
       "are to lie there.");
   nb::class_<DeviceMemory>(module, "DeviceMemory")

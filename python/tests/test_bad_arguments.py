@@ -40,8 +40,27 @@ import halocline as hc
     (lambda s: hc.Geometry.circular(200, 300, [0, np.nan]), ValueError, "^views=: projection 1"),
     (lambda s: hc.Geometry.circular(200, 300, [0, 1], detector=5), ValueError, "detector= is 5"),
     (lambda s: hc.Geometry.circular(200, 300, [0, 1], pixel="a"), ValueError, "pixel= is 'a'"),
-    (lambda s: s.geometry.with_detector(detector_origin=(1e4, 1e4)).check(), ValueError, "^impossible: the rotation axis"),
+    (lambda s: s.geometry.with_detector(detector_origin=(1e4, 1e4)).check(), ValueError, "impossible: the rotation axis"),
     (lambda s: hc.open("/nowhere.mha"), ValueError, "/nowhere.mha"),
+    (lambda s: hc.denoise(s.x, "1.5"), TypeError, "grid= is '1.5'"),
+    (lambda s: hc.denoise(s.x, np.ones(3) * -1), ValueError, "spacing="),
+    (lambda s: hc.denoise([s.geometry], 1.5), TypeError, "grid= is a spacing"),
+    (lambda s: hc.denoise("v.mha", 1.5), TypeError, "grid= is a spacing"),
+    (lambda s: hc.denoise("v.mha", s.grid), ValueError, "grid= goes with arrays"),
+    (lambda s: hc.denoise(None, method="pdu4d"), TypeError, "pdu4d takes"),
+    (lambda s: hc.Image(s.x, 1.5), TypeError, "grid= is 1.5"),
+    (lambda s: hc.run(None), TypeError, "words= is NoneType"),
+    (lambda s: hc.report("page.html", info=3, x=s.x), TypeError, "info= is int"),
+    (lambda s: hc.report("/dev/null", x=s.x), ValueError, "is no file"),
+    (lambda s: s.geometry.write("/nowhere/g.xml"), OSError, "'/nowhere/g.xml' cannot be written"),
+    (lambda s: hc.Geometry.circular(200, 300, [[0, 1], [2, 3]]), ValueError, "angles= is"),
+    (lambda s: hc.Geometry.circular(200, 300, [0, 1], projection_offset_x=[1, 2, 3]), ValueError, "projection_offset_x= is"),
+    (lambda s: hc.Geometry.circular(200, 300, [0, 1], detector=(None, 3)), ValueError, "detector= is"),
+    (lambda s: hc.Geometry.from_views("abc"), ValueError, "views= is 'abc'"),
+    (lambda s: hc.Geometry.from_matrices(np.ones((3, 5)), (4, 4), 1), ValueError, "matrices= is"),
+    (lambda s: hc.Geometry.from_astra(None), TypeError, "proj_geom= is NoneType"),
+    (lambda s: hc.fdk(s.y[:, :, 0], s.geometry), ValueError, "projections= is"),
+    (lambda s: hc.denoise(s.x, weights=s.x[0], method="spdu", grid=1.5), ValueError, r"weights= is \(8, 8\)"),
 ])
 def test_they_are_named(scan, call, kind, words):
     with pytest.raises(kind, match=words):
@@ -63,3 +82,22 @@ def scan():
 def test_a_plan_instead_of_a_result(scan):
     for text in (hc.fdk(scan.y, scan.geometry, scan.grid, dry_run=True), hc.denoise(scan.x, alpha=3, dry_run=True)):
         assert text.startswith("Plan of ")
+    with pytest.raises(hc.InputError, match="dry_run="):
+        hc.metrics(scan.x, dry_run=True)
+
+
+def test_results_do_not_lie_where_options_do(scan):
+    weights = np.full(scan.x.shape, 0.5, np.float32)
+    with pytest.raises(hc.InputError, match="out="):
+        hc.denoise(scan.x, 1.5, method="spdu", alpha=3, weights=weights, out=weights)
+
+
+def test_numbers_and_truths_of_numpy(scan):
+    x = scan.x + np.arange(8, dtype=np.float32)
+    expected = hc.denoise(x, 1.5, alpha=3, iterations=5, gap=0, nonnegative=True)
+    assert np.array_equal(hc.denoise(x, np.float32(1.5), alpha=3.0, iterations=5.0, gap=0, nonnegative=np.bool_(True)), expected)
+
+
+def test_a_spacing_counts_for_images_too(scan):
+    image = hc.Image(scan.x + np.arange(8, dtype=np.float32), scan.grid)
+    assert hc.denoise(image, 9.0, alpha=3, iterations=2, gap=0).grid.spacing == (9.0, 9.0, 9.0)

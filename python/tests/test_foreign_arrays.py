@@ -310,3 +310,7 @@ def test_results_go_where_they_are_wanted(cl, queue, volume):
         hc.denoise(given, 1.5, method="median", out=cl.array.zeros(queue, volume.shape, np.float64))
     with pytest.raises(hc.InputError, match="values of float32"):
         hc.denoise(given, 1.5, method="median", out=cl.array.zeros(queue, volume[1:].shape, np.float32))
+    with pytest.raises(hc.InputError, match="out= is"):
+        hc.denoise(given, 1.5, method="median", out=cl.array.zeros(queue, volume.shape[::-1], np.float32))
+    with pytest.raises(hc.InputError, match="volume= is"):
+        hc.denoise(cl.array.to_device(queue, volume[0]), hc.Grid(volume.shape, 1.5), method="median")

@@ -65,6 +65,9 @@ def test_what_is_wrong_is_said(geometry, grid, volume, projections):
     blend = arrays.Kernel(BLEND, "blend", halo=1)
     with pytest.raises(TypeError, match="expected x"):
         blend(3, z=on.array(volume))
+    for wrong in (None, volume):
+        with pytest.raises(TypeError, match="x= is"):
+            blend(3, x=wrong)
     with pytest.raises(ValueError, match="arguments="):
         arrays.Kernel(BLEND, "blend", ("x", "y"), writes=("z",))
     with pytest.raises(hc.InputError, match="arrays of one space"):

@@ -374,3 +374,30 @@ def test_volumes_beside_projections_lie_where_the_result_does(projections, geome
         assert np.array_equal(call(volume), call(placed))
     with pytest.raises(hc.InputError, match="init= is"):
         hc.reconstruct(projections, geometry, grid, method="cgls", init=volume[1:])
+
+
+def test_run_gives_back_every_image(volume):
+    options = "--method pdu --alpha 300 --iterations 2 --gap 0"
+    assert list(hc.run(f"denoise -i mem:f {options} -o mem:my-out", f=volume)) == ["my-out"]
+
+
+def test_two_threads_with_one_limit_of_memory(projections, geometry, grid):
+    expected, found = hc.fdk(projections, geometry, grid, device_memory="300K"), []
+
+    def work():
+        for _ in range(10):
+            found.append(hc.fdk(projections, geometry, grid, device_memory="300K"))
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert len(found) == 20 and all(np.array_equal(each, expected) for each in found)
+
+
+def test_checkpoints_of_arrays(projections, geometry, grid, tmp_path):
+    options = {"method": "sirt", "iterations": 3, "checkpoint": str(tmp_path / "c"), "out": tmp_path / "u.mha"}
+    hc.reconstruct(projections, geometry, grid, **options)
+    expected = hc.reconstruct(projections, geometry, grid, method="sirt", iterations=3)
+    assert np.array_equal(hc.read(tmp_path / "u.mha").array, expected)
