@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "host/interrupt.hpp"
+#include "scheduling/execution/delivered.hpp"
 #include "scheduling/execution/device_threads.hpp"
 #include "scheduling/execution/failover.hpp"
 #include "scheduling/execution/forms.hpp"
@@ -57,7 +58,7 @@ KernelTrial trial_of(const Program& program, const Requirements& requirements) {
 // What all devices share: progress, and where the projections go.
 class RaySums {
  public:
-  RaySums(const Program& program, const ProgramInputs& inputs, VolumeSink& output, std::size_t devices,
+  RaySums(const Program& program, const ProgramInputs& inputs, Delivered& delivered, std::size_t devices,
           const RunOptions& options)
       : program_(program),
         step_(program.first.front()),
@@ -65,7 +66,8 @@ class RaySums {
         projections_(written_by(step_)),
         before_(next_name(projections_)),
         source_(*input_of(inputs, program, volume_).source),
-        output_(output),
+        delivered_(delivered),
+        output_(delivered.output()),
         options_(options),
         views_(static_cast<std::int64_t>(program.needs.stack[2])),
         view_(program.needs.stack[0] * program.needs.stack[1]),
@@ -115,7 +117,7 @@ class RaySums {
     for (std::int64_t n = views.begin; n < views.end;) {
       const Range run = run_of(step_.order, {n, views.end});
       const std::size_t first = view_ * static_cast<std::size_t>(run.begin);
-      output_.write(first, view_ * static_cast<std::size_t>(run.count()), output_.data() + first);
+      delivered_.write(first, view_ * static_cast<std::size_t>(run.count()), output_.data() + first);
       n += run.count();
     }
   }
@@ -136,7 +138,7 @@ class RaySums {
         slab.download_bytes(array, from, output_.data() + first, bytes);
       else
         slab.download_bytes(array, from, bytes, [&](std::byte* at, std::size_t begin, std::size_t count) {
-          output_.write(first + begin / sizeof(float), count / sizeof(float), reinterpret_cast<float*>(at));
+          delivered_.write(first + begin / sizeof(float), count / sizeof(float), reinterpret_cast<float*>(at));
         });
     }
     const std::lock_guard lock(progress_mutex_);
@@ -151,6 +153,7 @@ class RaySums {
   const Step& step_;
   const std::string volume_, projections_, before_;
   const VolumeSource& source_;
+  Delivered& delivered_;
   VolumeSink& output_;
   const RunOptions& options_;
   std::int64_t views_;
@@ -172,9 +175,9 @@ RunResult run_on_all(const Program& program, const ProgramInputs& inputs, Volume
   for (std::size_t n = 0; n < devices.size(); ++n)
     if (!shares[n].empty())
       all.slabs.push_back({.device = static_cast<int>(n), .interior = {}, .extended = {}, .rows = {}});
-  RaySums sums(program, inputs, output, devices.size(), options);
+  Delivered delivered(output, nullptr);  // planned anew, a device computes views that are written already
+  RaySums sums(program, inputs, delivered, devices.size(), options);
   std::vector<RunResult> results(devices.size());
-  output.begin();
   const double before = bus_bytes_of(inputs, output);
   DeviceThreads().each(all, [&](int device) {
     const auto n = static_cast<std::size_t>(device);
