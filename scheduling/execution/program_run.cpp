@@ -34,8 +34,8 @@ void check_sizes(const Program& program, const ProgramInputs& inputs, const Volu
 
 }  // namespace
 
-ArraySource::ArraySource(const VolumeSource* source)
-    : source(source), values(reinterpret_cast<const std::byte*>(source->data())) {}
+ArraySource::ArraySource(const VolumeSource* from)
+    : source(from), values(reinterpret_cast<const std::byte*>(from->data())) {}
 
 const ArraySource& input_of(const ProgramInputs& inputs, const Program& program, const std::string& name) {
   const auto found = inputs.find(name);

@@ -19,9 +19,9 @@ namespace halocline {
 struct ArraySource {
   /// float32 of a volume or of projections (u, v, view), read piece by piece; where slabs need an input again, it is
   /// read again.
-  ArraySource(const VolumeSource* source);
+  ArraySource(const VolumeSource* from);
   /// Projections in host memory, in the type that the program declares.
-  explicit ArraySource(const std::byte* values) : values(values) {}
+  explicit ArraySource(const std::byte* from) : values(from) {}
   const VolumeSource* source = nullptr;
   const std::byte* values = nullptr;  ///< or nullptr where they are not whole in host memory
 };
