@@ -73,7 +73,8 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void voxels_runs(__g
   const ulong first = runs[2 * run], length = runs[2 * run + 1];
   __global double* state = states + STATE * run;
   double sum = state[0], squares = state[1], finite = state[2], positive = state[3], uniform = state[4], bad = state[5];
-  float least_positive = (float)state[6], largest = (float)state[7], least = (float)state[8], greatest = (float)state[9];
+  float least_positive = (float)state[6], largest = (float)state[7], least = (float)state[8],
+        greatest = (float)state[9];
   uint stretch = (uint)state[10];
   float last = (float)state[11];
   ulong seen = (ulong)state[12];

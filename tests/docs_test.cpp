@@ -39,8 +39,8 @@ std::size_t words_in(const std::string& text) {
 // README and its like, docs/, the guide and benchmarks/results.
 std::vector<fs::path> pages() {
   std::vector<fs::path> result;
-  for (const fs::path& folder : {root, root / "docs", root / "docs" / "guide", root / "docs" / "guide" / "cpp",
-                                 root / "benchmarks" / "results"})
+  for (const fs::path& folder :
+       {root, root / "docs", root / "docs" / "guide", root / "docs" / "guide" / "cpp", root / "benchmarks" / "results"})
     for (const auto& entry : fs::directory_iterator(folder))
       if (entry.path().extension() == ".md") result.push_back(entry.path());
   return result;

@@ -310,8 +310,8 @@ void add_run(nb::module_& module) {
   module.attr("WITH_ITK") = false;
 #endif
   module.def(
-      "run", &run, nb::arg("words"), nb::arg("inputs"), nb::arg("places"), nb::arg("geometries"), nb::arg("outputs").none(),
-      nb::arg("progress").none(), nb::arg("log"), nb::arg("home") = nb::none(),
+      "run", &run, nb::arg("words"), nb::arg("inputs"), nb::arg("places"), nb::arg("geometries"),
+      nb::arg("outputs").none(), nb::arg("progress").none(), nb::arg("log"), nb::arg("home") = nb::none(),
       nb::sig("def run(words: collections.abc.Sequence[str], inputs: collections.abc.Mapping[str, typing.Any], "
               "places: collections.abc.Mapping[str, typing.Any], geometries: collections.abc.Mapping[str, "
               "GeometryFile], outputs: collections.abc.Sequence[str] | None, progress: typing.Any, log: typing.Any, "
