@@ -12,7 +12,7 @@
 namespace halocline::capi {
 namespace {
 
-constexpr std::array half_names{"half-a", "half-b"};  // the odd and the even views
+constexpr std::array half_outputs{"half-a", "half-b"};  // the odd and the even views
 
 class FdkVerb : public Verb {
  public:
@@ -22,7 +22,7 @@ class FdkVerb : public Verb {
     for (auto& name : CountsSettings::inputs()) names.push_back(std::move(name));
     return names;
   }
-  std::vector<std::string> outputs() const override { return {"volume", "variance", half_names[0], half_names[1]}; }
+  std::vector<std::string> outputs() const override { return {"volume", "variance", half_outputs[0], half_outputs[1]}; }
   nlohmann::json run(Work& work) override;
 
  private:
@@ -80,12 +80,12 @@ FdkParameters::Noise FdkVerb::noise() const {
 }
 
 void FdkVerb::reconstruct_halves(Work& work, const VolumeSource& projections, const FdkParameters& parameters) const {
-  const bool wanted = work.output(half_names[0]) != nullptr || work.output(half_names[1]) != nullptr;
+  const bool wanted = work.output(half_outputs[0]) != nullptr || work.output(half_outputs[1]) != nullptr;
   if (!wanted) return;
   const auto halves = half_scans(work.geometry());
   const Volume all = read_volume(projections);
   for (std::size_t half = 0; half < halves.size(); ++half) {
-    VolumeSink* const output = work.output(half_names[half]);
+    VolumeSink* const output = work.output(half_outputs[half]);
     if (output == nullptr) continue;
     FdkParameters taken = parameters;
     CountsCalibration calibration;

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+namespace halocline::docs_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -172,3 +173,4 @@ TEST(Documents, NameFilesThatAreThere) {
 }
 
 }  // namespace
+}  // namespace halocline::docs_test

@@ -16,6 +16,7 @@
 #include "tests/support/source_functions.hpp"
 #include "tests/support/source_text.hpp"
 
+namespace halocline::layering_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -429,3 +430,4 @@ TEST(Layering, testsSayWhatKindTheyAre) {
 }
 
 }  // namespace
+}  // namespace halocline::layering_test

@@ -14,7 +14,6 @@
 namespace halocline {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double narrowest = 0.1;  // half of what both ends see, in widths of the detector
 constexpr double step = 0.25;      // columns
 
@@ -29,14 +28,14 @@ std::optional<Found> look_about(const SeamRows& rows, double centre, double low,
   std::optional<Found> found;
   for (int round = 0; round < most_rounds; ++round) {
     check_interrupt();
-    double half = infinity;
+    double half = HUGE_VAL;
     for (const SeamView& view : rows.views) {
       const double axis = view.axis + centre;
       half = std::min({half, axis, static_cast<double>(rows.columns) - 1 - axis});
     }
     if (half < std::max(8.0, narrowest * static_cast<double>(rows.columns))) return found;
     const SeamLikelihood likelihood(rows, centre, half);
-    double best = low, most = -infinity;
+    double best = low, most = -HUGE_VAL;
     const auto steps = static_cast<int>(std::floor((high - low) / step + 1e-9));
     for (int n = 0; n <= steps; ++n)
       if (const double value = likelihood.at(low + n * step); value > most) {
@@ -48,8 +47,8 @@ std::optional<Found> look_about(const SeamRows& rows, double centre, double low,
       best = std::clamp(best + std::clamp(shape.slope / shape.curvature, -step, step), low, high);
       shape = likelihood.shape(best);
     }
-    const double own = shape.curvature > 0 ? 1 / std::sqrt(shape.curvature) : infinity,
-                 scatter = shape.curvature > 0 ? std::sqrt(shape.scatter) / shape.curvature : infinity;
+    const double own = shape.curvature > 0 ? 1 / std::sqrt(shape.curvature) : HUGE_VAL,
+                 scatter = shape.curvature > 0 ? std::sqrt(shape.scatter) / shape.curvature : HUGE_VAL;
     found = Found{best, std::max(own, scatter), likelihood.order(best)};
     if (std::abs(best - centre) < close) break;
     centre = best;

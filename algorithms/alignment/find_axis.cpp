@@ -19,8 +19,7 @@
 namespace halocline {
 namespace {
 
-constexpr double pi = std::numbers::pi;
-constexpr double infinity = std::numeric_limits<double>::infinity();
+using std::numbers::pi;
 constexpr std::size_t most_compared_rows = 16;  // of a parallel beam, for opposite rays
 
 /// The minimum of the parabola that fits (x, y) best.
@@ -53,7 +52,7 @@ AxisEstimate minimise(const AxisSearch& search, double coarse, double fine,
   const auto steps = [](double range, double step) { return static_cast<int>(std::ceil(range / step - 1e-9)); };
   const int half = std::max(1, steps(search.range, coarse));
   coarse = search.range / half;
-  double best = search.centre, least = infinity, most = -infinity;
+  double best = search.centre, least = HUGE_VAL, most = -HUGE_VAL;
   int at = 0;
   for (int n = -half; n <= half; ++n) {
     const double shift = search.centre + n * coarse, value = score(shift, false);
@@ -68,7 +67,7 @@ AxisEstimate minimise(const AxisSearch& search, double coarse, double fine,
   out.shift = best;
   out.at_end = std::abs(at) == half;
   if (!std::isfinite(least)) return out;
-  out.contrast = least > 0 ? most / least : infinity;
+  out.contrast = least > 0 ? most / least : HUGE_VAL;
   std::vector<double> x, y;
   for (int n = -steps(coarse, fine); n <= steps(coarse, fine); ++n) {
     const double shift = best + n * fine;
@@ -173,7 +172,7 @@ class OppositeRays {
       sum.pairs += view.pairs;
     }
     // an axis at the detector's edge leaves nothing to compare
-    return sum.pairs >= views_.size() * grid_.size[0] / 10 && sum.power > 0 ? sum.difference / sum.power : infinity;
+    return sum.pairs >= views_.size() * grid_.size[0] / 10 && sum.power > 0 ? sum.difference / sum.power : HUGE_VAL;
   }
 
   /// One standard deviation of the best shift, from how much the views want another: the scatter of their slopes over

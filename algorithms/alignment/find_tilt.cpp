@@ -11,13 +11,12 @@
 #include <vector>
 
 #include "algorithms/geometry/opposite_views.hpp"
+#include "algorithms/support/angles.hpp"
 
 namespace halocline {
 namespace {
 
-constexpr double pi = std::numbers::pi;
-constexpr double degree = pi / 180;
-constexpr double infinity = std::numeric_limits<double>::infinity();
+using std::numbers::pi;
 constexpr std::size_t most_columns = 256;  // of binned images
 constexpr double widest = 5;               // degrees that are tried to each side
 
@@ -147,7 +146,7 @@ class Comparison {
   }
   double score(const Line& at) {
     const Block all = blocks(at, 1, 1).front();
-    return all.power > 0 ? all.difference / all.power : infinity;
+    return all.power > 0 ? all.difference / all.power : HUGE_VAL;
   }
   /// The line told at the isocentre.
   Line at_isocentre(const Line& line) const {
@@ -226,7 +225,7 @@ Fit solve(const std::vector<Block>& blocks) {
       screw += weight[n] * blocks[n].screw;
     }
     const double slope = all.st / all.ss, rest = all.turn(slope);  // what the shift does not explain
-    if (!(all.ss > 0) || !(rest > 1e-9 * all.tt)) return {0, 0, infinity, 0};
+    if (!(all.ss > 0) || !(rest > 1e-9 * all.tt)) return {0, 0, HUGE_VAL, 0};
     fit.turn = -(tf - slope * sf) / rest;
     fit.shift = -(sf + all.st * fit.turn) / all.ss;
     fit.screw = screw / rest;
@@ -242,7 +241,7 @@ Fit solve(const std::vector<Block>& blocks) {
       deviation.push_back(own > 0 ? std::abs(left) / std::sqrt(own) : 0);
       if (own > 0) size.push_back(deviation.back());
     }
-    fit.deviation = count > 2 ? std::sqrt(scatter * count / (count - 2)) / rest : infinity;
+    fit.deviation = count > 2 ? std::sqrt(scatter * count / (count - 2)) / rest : HUGE_VAL;
     if (size.empty()) return fit;
     std::nth_element(size.begin(), size.begin() + static_cast<std::ptrdiff_t>(size.size() / 2), size.end());
     const double limit = 1.345 * 1.4826 * size[size.size() / 2];
@@ -286,7 +285,7 @@ TiltEstimate tilt_in_rows(const Volume& projections, const Geometry& geometry, d
     if (comparison.pairs() == 0) return cannot("no view has one opposite to it");
     pixel = stack.spacing[0];
     if (columns == 64) {
-      double least = infinity;
+      double least = HUGE_VAL;
       for (double turn = -widest; turn <= widest; turn += 0.5) {
         const double score = comparison.score({shift, turn * degree});
         if (score < least) least = score, line.turn = turn * degree;
@@ -332,7 +331,7 @@ bool TiltEstimate::significant() const {
 double tilt_bytes(const Grid& projections, const Geometry& geometry) {
   const auto& size = projections.size;
   const double half_width = 0.5 * static_cast<double>(size[0]) * projections.spacing[0];
-  const double near = geometry.parallel() ? infinity : 3 + 0.2 * half_width / projections.spacing[1];
+  const double near = geometry.parallel() ? HUGE_VAL : 3 + 0.2 * half_width / projections.spacing[1];
   const double rows = std::min(static_cast<double>(size[1]), near);
   const auto across = std::ceil(static_cast<double>(size[0]) / most_columns);
   return sizeof(float) * static_cast<double>(size[0] * size[2]) * rows / across;

@@ -12,7 +12,7 @@ namespace {
 
 using Complex = std::complex<double>;
 
-constexpr double pi = std::numbers::pi;
+using std::numbers::pi;
 constexpr double reach = 1.5;          // R, in widths of the detector
 constexpr double least_noise = 1e-3;   // of the power at a frequency: no model is better
 constexpr double least_signal = 0.05;  // of the noise

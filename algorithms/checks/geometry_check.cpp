@@ -10,13 +10,12 @@
 #include "algorithms/fdk/upright_rows.hpp"
 #include "algorithms/geometry/field_of_view.hpp"
 #include "algorithms/geometry/suspicious_views.hpp"
+#include "algorithms/support/angles.hpp"
 #include "host/error.hpp"
 #include "host/plural.hpp"
 
 namespace halocline {
 namespace {
-
-constexpr double degree = std::numbers::pi / 180;
 
 class Findings {
  public:

@@ -13,7 +13,7 @@
 namespace halocline {
 namespace {
 
-constexpr double pi = std::numbers::pi;
+using std::numbers::pi;
 
 struct Across {
   double width = 0, step = 0;  // mm: the widest axis across the rotation axis, its voxels

@@ -16,7 +16,8 @@ namespace {
 constexpr struct {
   const char* name;
   Variation variation;
-} names[] = {{"isotropic", Variation::isotropic}, {"anisotropic", Variation::anisotropic}, {"huber", Variation::huber}};
+} variation_names[] = {
+    {"isotropic", Variation::isotropic}, {"anisotropic", Variation::anisotropic}, {"huber", Variation::huber}};
 
 // The parameter that makes the problem another than plain total variation.
 const char* first_parameter(const Regulariser& regulariser) {
@@ -48,7 +49,7 @@ double largest_gradient(const Volume& volume, const std::array<double, 3>& spaci
 
 Variation variation_named(const std::string& name) {
   std::string list;
-  for (const auto& each : names) {
+  for (const auto& each : variation_names) {
     if (name == each.name) return each.variation;
     list += (list.empty() ? "" : ", ") + std::string(each.name);
   }
@@ -56,7 +57,7 @@ Variation variation_named(const std::string& name) {
 }
 
 std::string variation_name(Variation variation) {
-  return names[static_cast<int>(variation)].name;
+  return variation_names[static_cast<int>(variation)].name;
 }
 
 void check_regulariser(const Regulariser& regulariser, const std::string& method) {

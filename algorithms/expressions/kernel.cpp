@@ -6,6 +6,7 @@
 #include <set>
 
 #include "algorithms/expressions/expression.hpp"
+#include "algorithms/expressions/pass.hpp"
 #include "algorithms/expressions/recorder.hpp"
 #include "host/error.hpp"
 #include "host/program_cache.hpp"
@@ -18,10 +19,6 @@ constexpr const char* before_source = R"(#pragma OPENCL FP_CONTRACT OFF
 #define AT(x, y, z) ((size_t)(x) + (size_t)extent.nx * ((size_t)(y) + (size_t)extent.ny * (size_t)((z) - extent.offset)))
 #line 1
 )";
-
-std::int32_t number(auto value) {
-  return static_cast<std::int32_t>(value);
-}
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -80,6 +81,11 @@ class PassBuilder {
   std::vector<Pass::Line> lines_;
   std::vector<Storage*> storages_;  // by number
 };
+
+/// An argument of a kernel.
+constexpr std::int32_t number(auto value) {
+  return static_cast<std::int32_t>(value);
+}
 
 /// The pass as a step over arrays with these names (those that are arguments), of a volume or projections of this size.
 Step step_of(const PassKernel& kernel, const std::vector<std::string>& names, std::vector<float> scalars,

@@ -10,10 +10,6 @@ namespace {
 constexpr std::size_t elements_of_cpus = 4096;
 const std::string cpu_option = fmt::format("-D ELEMENTS={}", elements_of_cpus), gpu_option = "-D ELEMENTS=1";
 
-std::int32_t number(auto value) {
-  return static_cast<std::int32_t>(value);
-}
-
 Access access_of(const Role& role) {
   return !role.stored ? Access::in : role.loaded ? Access::inout : Access::out;
 }

@@ -17,7 +17,7 @@
 namespace halocline {
 namespace {
 
-constexpr double pi = std::numbers::pi;
+using std::numbers::pi;
 constexpr double noticeable_elevation = 10;  // degrees
 
 /// That the geometry has by itself, or in the scan that its views are taken from.

@@ -12,7 +12,7 @@
 namespace halocline {
 namespace {
 
-constexpr double pi = std::numbers::pi;
+using std::numbers::pi;
 
 /// Frequency of bin n in [0, pi].
 double frequency(std::size_t n, std::size_t length) {

@@ -12,7 +12,7 @@
 namespace halocline {
 namespace {
 
-constexpr double pi = std::numbers::pi;
+using std::numbers::pi;
 constexpr double displaced_from = 0.1;  // of the width, as in RTK
 
 double degrees(double radians) {

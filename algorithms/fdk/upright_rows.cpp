@@ -13,7 +13,7 @@
 namespace halocline {
 namespace {
 
-constexpr double pi = std::numbers::pi;
+using std::numbers::pi;
 /// Cosine of the largest angle between a ray and the way from the source to the axis: 66 degrees.
 constexpr double steepest = 0.4;
 

@@ -14,7 +14,7 @@
 namespace halocline {
 namespace {
 
-constexpr double pi = std::numbers::pi;
+using std::numbers::pi;
 using Vector3 = std::array<double, 3>;
 using Matrix33 = std::array<double, 9>;
 

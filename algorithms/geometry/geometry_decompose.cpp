@@ -6,12 +6,12 @@
 #include <cmath>
 #include <numbers>
 
+#include "algorithms/support/angles.hpp"
 #include "host/error.hpp"
 
 namespace halocline {
 namespace {
 
-constexpr double degree = std::numbers::pi / 180;
 // Files with seven digits are that exact; what is left out by orthonormalising then moves a point of a 4000-pixel
 // detector by less than 0.01 pixels.
 constexpr double tolerance = 1e-6;

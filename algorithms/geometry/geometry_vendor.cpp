@@ -12,13 +12,12 @@
 #include <optional>
 #include <sstream>
 
+#include "algorithms/support/angles.hpp"
 #include "host/error.hpp"
 #include "host/input_file.hpp"
 
 namespace halocline {
 namespace {
-
-constexpr double degree = std::numbers::pi / 180;
 
 std::string trimmed(const std::string& text) {
   const auto first = text.find_first_not_of(" \t\r\n\"");

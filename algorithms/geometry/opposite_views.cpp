@@ -9,7 +9,7 @@
 namespace halocline {
 namespace {
 
-constexpr double pi = std::numbers::pi;
+using std::numbers::pi;
 
 }  // namespace
 

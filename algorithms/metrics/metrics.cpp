@@ -15,12 +15,11 @@ namespace halocline {
 namespace {
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // First pass over both images.
 struct Sums {
   double image = 0, reference = 0, squares = 0, difference = 0, largest = 0;
-  double minimum = infinity, maximum = -infinity;  // of the reference
+  double minimum = HUGE_VAL, maximum = -HUGE_VAL;  // of the reference
 };
 
 Sums sums_of(const Volume& image, const Volume& reference) {
@@ -222,7 +221,7 @@ double ssim_of(const Volume& image, const Volume& reference, const Sums& sums) {
 
 double ratio(double above, double below) {
   if (below > 0) return above / below;
-  return above == 0 ? nan : std::copysign(infinity, above);
+  return above == 0 ? nan : std::copysign(HUGE_VAL, above);
 }
 
 }  // namespace
@@ -255,8 +254,8 @@ BoxStatistics box_statistics(const Volume& volume, const Box& box) {
   check_box(box, volume.grid, "box");
   BoxStatistics out;
   out.count = box.count();
-  out.minimum = infinity;
-  out.maximum = -infinity;
+  out.minimum = HUGE_VAL;
+  out.maximum = -HUGE_VAL;
   const auto each = [&](const auto& action) {
     double all = 0;
     for (std::size_t k = box.lower[2]; k < box.upper[2]; ++k) {
@@ -312,7 +311,7 @@ Comparison compare_images(const Volume& image, const Volume& reference, const st
   out.mse = sums.squares / count;
   out.rmse = std::sqrt(out.mse);
   out.psnr = !(sums.maximum > 0) ? nan
-             : out.mse == 0      ? infinity
+             : out.mse == 0      ? HUGE_VAL
                                  : 10 * std::log10(sums.maximum * sums.maximum / out.mse);
   out.ssim = ssim_of(image, reference, sums);
   out.correlation = correlation_of(image, reference, sums);

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cmath>
+#include <numbers>
 #include <vector>
 
 #include "algorithms/support/parallel_slices.hpp"
@@ -13,7 +14,7 @@ namespace halocline {
 namespace {
 
 constexpr double largest_mean = 1e10;  // beyond it, the double-precision acceptance test below gets coarse
-constexpr double pi = 3.14159265358979323846;
+using std::numbers::pi;
 
 // ln(k!) for whole k >= 0. std::lgamma writes a global variable and must not run in several threads.
 double log_factorial(double k) {

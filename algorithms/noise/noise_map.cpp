@@ -18,7 +18,7 @@
 namespace halocline {
 namespace {
 
-constexpr std::size_t most_places = std::size_t{1} << 22;
+constexpr std::size_t places_of_map = std::size_t{1} << 22;
 // Where the map's RMS differs by less than this from the estimate for the whole volume, noise is much the same
 // everywhere, and that estimate is the more precise.
 constexpr double same_everywhere = 0.05;
@@ -164,7 +164,7 @@ NoiseMap noise_map(const Volume& volume) {
   const EdgesOut edges = estimate.correlated ? EdgesOut::clear : EdgesOut::faint;
   const DetailStencil stencil(volume.grid);
   const NoiseWindows windows(volume.grid);
-  const std::size_t places = std::max<std::size_t>(500, most_places / windows.count());  // each is in eight windows
+  const std::size_t places = std::max<std::size_t>(500, places_of_map / windows.count());  // each is in eight windows
   Coarse coarse{windows.counts(), std::vector<float>(windows.count())};
   std::vector<Content> contents(windows.count());
   parallel_slices(windows.count(), [&](std::size_t n) {

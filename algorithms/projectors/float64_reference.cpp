@@ -11,7 +11,7 @@
 namespace halocline {
 namespace {
 
-constexpr double pi = std::numbers::pi;
+using std::numbers::pi;
 
 Vector3 from_centre(const Grid& volume, const Vector3& index) {
   Vector3 result;

@@ -14,7 +14,7 @@
 namespace halocline {
 namespace {
 
-constexpr auto slices = Domain::slices, views = Domain::views;
+using enum Domain;
 constexpr float smoothing = 1e-8f;  // as in the paper
 
 // g = the gradient of TV at x.

@@ -10,7 +10,7 @@
 namespace halocline {
 namespace {
 
-constexpr auto slices = Domain::slices, views = Domain::views;
+using enum Domain;
 
 // A scalar, or its negative, as a factor.
 Factor known_as(const char* name, double sign = 1) {

@@ -11,7 +11,7 @@
 namespace halocline {
 namespace {
 
-constexpr auto slices = Domain::slices, views = Domain::views;
+using enum Domain;
 
 class Fista {
  public:

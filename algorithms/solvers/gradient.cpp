@@ -7,7 +7,7 @@
 namespace halocline {
 namespace {
 
-constexpr auto slices = Domain::slices, views = Domain::views;
+using enum Domain;
 
 double beta(const Scalars& known) {
   return known.at("beta");

@@ -5,7 +5,7 @@
 namespace halocline {
 namespace {
 
-constexpr auto slices = Domain::slices, views = Domain::views;
+using enum Domain;
 
 // omega alpha, alpha the step to the least ||r - alpha q||, or minus that.
 Factor step_length(double omega) {

@@ -7,7 +7,7 @@
 namespace halocline {
 namespace {
 
-constexpr auto slices = Domain::slices, views = Domain::views;
+using enum Domain;
 
 // The vectors u and v of the paper are kept as "u" = beta u and "v" = alpha v, so that none is scaled by itself.
 Factor quotient(const char* over, const char* under, double sign = 1) {

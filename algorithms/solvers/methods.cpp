@@ -30,8 +30,6 @@ namespace {
 using Parameters = ReconstructionParameters;
 using Given = GivenInputs;
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
 Bounds bounds_of(const Parameters& p) {
   return {p.regulariser.minimum, p.regulariser.maximum};
 }
@@ -169,7 +167,7 @@ void require_taken(const SolverMethod& method, bool SolverMethod::*property, boo
 }
 
 void check_penalty(const Parameters& p) {
-  if (!(p.lambda > 0 && p.lambda < infinity))
+  if (!(p.lambda > 0 && p.lambda < HUGE_VAL))
     throw InputError({.what = "`lambda`",
                       .found = fmt::format("{:g}", p.lambda),
                       .expected = "a positive number",

@@ -5,11 +5,11 @@
 namespace halocline {
 namespace {
 
-constexpr auto slices = Domain::slices, views = Domain::views;
-constexpr const char* poisson = "poisson.cl";
+using enum Domain;
+constexpr const char* transmission = "poisson.cl";
 
 Step transmit(const VectorSteps& vectors, const char* from, const char* to) {
-  return vectors.elementwise(views, {poisson, "poisson_transmit", ""}, {in(from), out(to)}, {});
+  return vectors.elementwise(views, {transmission, "poisson_transmit", ""}, {in(from), out(to)}, {});
 }
 
 // From q = A x: r = w exp(-A x) - w exp(-b), q = R w exp(-A x), and the scalars.
@@ -18,7 +18,7 @@ std::vector<Step> compare(const VectorSteps& vectors, bool weights) {
                           vectors.scale(views, 1, "r", "q"), transmit(vectors, "b", "r")};
   append(steps, weigh(vectors, weights, "q"));
   append(steps, weigh(vectors, weights, "r"));
-  append(steps, {vectors.sum(views, {poisson, "poisson_divergence", ""}, {"r", "q"}, keep("likelihood")),
+  append(steps, {vectors.sum(views, {transmission, "poisson_divergence", ""}, {"r", "q"}, keep("likelihood")),
                  vectors.combine(views, 1, "q", -1, "r"), vectors.multiply(views, "R", "q")});
   return steps;
 }

@@ -8,7 +8,7 @@
 namespace halocline {
 
 Program os_sart(const RayOperator& A, const ViewSubsets& subsets, const OsSartParameters& parameters) {
-  constexpr auto slices = Domain::slices, views = Domain::views;
+  using enum Domain;
   check_iterations(parameters.passes, "`passes`");
   check_relaxation(parameters.relaxation);
   check_part("relaxation_factor", parameters.relaxation_factor);

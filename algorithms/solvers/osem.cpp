@@ -6,7 +6,7 @@
 namespace halocline {
 namespace {
 
-constexpr auto slices = Domain::slices, views = Domain::views;
+using enum Domain;
 constexpr const char* poisson = "poisson.cl";
 
 Step divergence(const VectorSteps& vectors, const Told& told) {

@@ -9,7 +9,7 @@
 namespace halocline {
 namespace {
 
-constexpr auto slices = Domain::slices;
+using enum Domain;
 constexpr double safety = 0.99, eta = 0.05;  // of 0.01 to 3 the one with the fewest passes (measured)
 
 double dual_step(const Scalars& known, double norm2) {

@@ -7,7 +7,7 @@
 namespace halocline {
 namespace {
 
-constexpr auto slices = Domain::slices, views = Domain::views;
+using enum Domain;
 constexpr double least_seen = 1e-2;  // of the mean
 
 }  // namespace

@@ -5,7 +5,7 @@
 namespace halocline {
 
 Program sirt(const RayOperator& A, const SirtParameters& parameters) {
-  constexpr auto slices = Domain::slices, views = Domain::views;
+  using enum Domain;
   check_iterations(parameters.iterations);
   check_relaxation(parameters.relaxation);
   check_bounds(parameters.bounds);

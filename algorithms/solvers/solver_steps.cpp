@@ -9,7 +9,7 @@
 namespace halocline {
 namespace {
 
-constexpr auto slices = Domain::slices, views = Domain::views;
+using enum Domain;
 constexpr int power_steps = 20;
 
 }  // namespace

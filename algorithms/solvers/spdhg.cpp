@@ -11,7 +11,7 @@
 namespace halocline {
 namespace {
 
-constexpr auto slices = Domain::slices;
+using enum Domain;
 constexpr double safety = 0.99;  // of the step condition
 constexpr int refreshed = 10;    // passes after which z = A^T r is computed anew: float32 sums drift
 

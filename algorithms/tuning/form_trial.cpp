@@ -14,8 +14,8 @@ namespace halocline {
 namespace {
 
 constexpr std::size_t trial_voxels = std::size_t{1} << 23;
-constexpr FusedForm candidates[] = {{0, 32}, {1, 32}, {2, 32}, {3, 32}};
-constexpr int runs = 3, iterations_a_run = 12;  // a multiple of every candidate's stages
+constexpr FusedForm candidate_forms[] = {{0, 32}, {1, 32}, {2, 32}, {3, 32}};
+constexpr int timed_runs = 3, iterations_a_run = 12;  // a multiple of every candidate's stages
 
 // The rows keep their length, by which tiles are chosen.
 std::array<std::size_t, 3> trial_size(std::array<std::size_t, 3> size) {
@@ -31,7 +31,7 @@ double seconds_with(const Device& device, FusedForm form, bool weighted, const s
     if (!has_fused_tile(device.info(), stages, size[0])) return never;
   MethodParameters parameters;
   parameters.size = size;
-  parameters.iterations = runs * iterations_a_run;
+  parameters.iterations = timed_runs * iterations_a_run;
   parameters.lambda = 1;
   parameters.largest_weight = 1;
   parameters.fused = form;
@@ -43,7 +43,7 @@ double seconds_with(const Device& device, FusedForm form, bool weighted, const s
     DenoiseLoop loop(device, {weighted ? "spdu" : "pdu", form}, parameters, inputs);
     loop.warm_up();
     double best = never;
-    for (int n = 0; n < runs; ++n) {
+    for (int n = 0; n < timed_runs; ++n) {
       check_interrupt();
       best = std::min(best, seconds_of(loop.slab(), [&] { loop.iterate(iterations_a_run); }));
     }
@@ -63,7 +63,7 @@ double seconds_with(const Device& device, FusedForm form, bool weighted, const s
 std::vector<FormTrial> form_trials(const std::vector<Device>& devices, bool weighted, std::array<std::size_t, 3> size) {
   size = trial_size(size);
   std::vector<FormTrial> trials;
-  for (const FusedForm& form : candidates) {
+  for (const FusedForm& form : candidate_forms) {
     double slowest = 0;
     for (const auto& device : devices) slowest = std::max(slowest, seconds_with(device, form, weighted, size));
     library_log()->debug("trial of {} iterations a pass (0: in place): {:.3g} ms", form.stages, 1e3 * slowest);

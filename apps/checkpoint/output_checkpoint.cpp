@@ -27,7 +27,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char magic[] = {'h', 'a', 'l', 'o', 's', 'l', 'a', 'b'};
+constexpr char slab_magic[] = {'h', 'a', 'l', 'o', 's', 'l', 'a', 'b'};
 constexpr std::chrono::seconds between_syncs{5};
 
 struct PieceHead {
@@ -148,7 +148,7 @@ bool OutputCheckpoint::resume() {
   std::error_code code;
   if (!fs::exists(path_, code)) return false;
   const CheckpointReader file(path_);
-  const auto head = read_checkpoint_head(file, magic, path_, false);
+  const auto head = read_checkpoint_head(file, slab_magic, path_, false);
   const auto text = read_checkpoint_text(file, head, path_);
   require_same_job(text.at("job"), job_, path_);
   frame_ = text.at("frame");
@@ -217,7 +217,7 @@ double OutputCheckpoint::left(const std::string& name) const {
 // Under its name only with the whole head.
 void OutputCheckpoint::create() {
   const std::string text = checkpoint_text({{"job", job_}, {"frame", frame_}, {"clamped", clamped_}});
-  const CheckpointHead head = checkpoint_head(magic, text, sizeof head);
+  const CheckpointHead head = checkpoint_head(slab_magic, text, sizeof head);
   TemporaryFile file(path_, ".tmp");
   file.write_at(0, reinterpret_cast<const char*>(&head), sizeof head);
   file.write_at(sizeof head, text.data(), text.size());

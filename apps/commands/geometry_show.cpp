@@ -11,6 +11,7 @@
 #include "algorithms/checks/geometry_check.hpp"
 #include "algorithms/geometry/detector_alignment.hpp"
 #include "algorithms/geometry/field_of_view.hpp"
+#include "algorithms/support/angles.hpp"
 #include "apps/commands/geometry_commands.hpp"
 #include "apps/drawing/geometry_drawing.hpp"
 #include "apps/io/png.hpp"
@@ -22,8 +23,6 @@
 
 namespace halocline {
 namespace {
-
-constexpr double degree = std::numbers::pi / 180;
 
 struct ShowCommand {
   std::string geometry, projections, png;

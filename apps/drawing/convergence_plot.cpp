@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t width = 800, height = 500;
 constexpr double left = 110, right = 770, top = 40, bottom = 440;
-constexpr int black = 0, grey = 200;
+constexpr int grey = 200;
 
 // Of 1, 2 and 5 times a power of ten, the least that divides `range` into at most eight parts.
 double tick_of(double range) {

@@ -13,7 +13,7 @@ namespace halocline {
 namespace {
 
 constexpr double panel_width = 620, panel_height = 680, margin = 50;
-constexpr int black = 0, dark = 70, middle = 130, light = 190;
+constexpr int dark = 70, middle = 130, light = 190;
 
 /// World mm seen along a direction: two axes of the world become columns and rows of a part of the image.
 class Panel {

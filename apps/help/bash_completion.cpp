@@ -10,7 +10,7 @@
 namespace halocline {
 namespace {
 
-constexpr const char* head = R"(# Completion of halocline for bash. Written by halocline help --as bash.
+constexpr const char* bash_head = R"(# Completion of halocline for bash. Written by halocline help --as bash.
 
 )";
 
@@ -128,7 +128,7 @@ std::string value_of(const OptionEntry& option) {
                        : option.kind == ValueKind::folder ? "kind=folder"
                                                           : "kind=value";
   const auto& words = option.kind == ValueKind::choice ? option.choices : option.words;
-  result += fmt::format(" words={}", quoted(fmt::format("{}", fmt::join(words, " "))));
+  result += fmt::format(" words={}", shell_quoted(fmt::format("{}", fmt::join(words, " "))));
   const std::string variable = file_variable(option.file);
   result += variable.empty() ? " files=" : fmt::format(" files=$_halocline_{}", variable);
   return result + (option.repeats ? " many=1" : " many=") + (list ? " several=1" : " several=");
@@ -142,7 +142,7 @@ std::string value_rows(const std::string& command, const std::vector<OptionEntry
     std::vector<std::string> patterns;
     for (const auto& name : option.names)
       patterns.push_back(option.common ? fmt::format("*' {}'", name)
-                                       : quoted(command + " " + (option.positional ? "" : name)));
+                                       : shell_quoted(command + " " + (option.positional ? "" : name)));
     result += fmt::format("    {}) {} ;;\n", fmt::join(patterns, "|"), value_of(option));
   }
   return result;
@@ -165,14 +165,14 @@ std::string bash_completion(const CommandTable& table) {
     std::vector<std::string> names;
     for (const auto& sub : command->subcommands) names.push_back(sub.path.back());
     if (!names.empty())
-      subcommands += fmt::format("    {}) echo {} ;;\n", quoted(command->key()), fmt::join(names, " "));
-    options += fmt::format("    {}) echo {} ;;\n", quoted(command->key()), option_names(command->options));
+      subcommands += fmt::format("    {}) echo {} ;;\n", shell_quoted(command->key()), fmt::join(names, " "));
+    options += fmt::format("    {}) echo {} ;;\n", shell_quoted(command->key()), option_names(command->options));
     if (!command->path.empty()) values += value_rows(command->key(), command->options);
   }
   values += value_rows("", table.common_options());
   options +=
       fmt::format("  esac\n  if [[ -n $command ]]; then echo {}; fi\n}}\n\n", option_names(table.common_options()));
-  return head + name_variables() + "\n" + subcommands + "  esac\n}\n\n" + options + values + "  esac\n}\n" + tail;
+  return bash_head + name_variables() + "\n" + subcommands + "  esac\n}\n\n" + options + values + "  esac\n}\n" + tail;
 }
 
 }  // namespace halocline

@@ -8,7 +8,7 @@
 namespace halocline {
 namespace {
 
-constexpr const char* head = R"(# Completion of halocline for fish. Written by halocline help --as fish.
+constexpr const char* fish_head = R"(# Completion of halocline for fish. Written by halocline help --as fish.
 
 # Whether these are the subcommands on the command line.
 function __halocline_at
@@ -83,7 +83,7 @@ std::string subcommands_function(const CommandTable& table) {
 }  // namespace
 
 std::string fish_completion(const CommandTable& table) {
-  std::string result = head + subcommands_function(table) + "complete -c halocline -f\n";
+  std::string result = fish_head + subcommands_function(table) + "complete -c halocline -f\n";
   for (const auto& option : table.common_options()) result += option_line("", option);
   for (const auto* command : table.commands()) {
     const std::string at = fmt::format("__halocline_at{}{}", command->path.empty() ? "" : " ", command->key()),

@@ -76,7 +76,7 @@ std::string escaped(std::string_view text, std::string_view characters, std::str
   return result;
 }
 
-std::string quoted(std::string_view text, std::string_view quote) {
+std::string shell_quoted(std::string_view text, std::string_view quote) {
   std::string result = "'";
   for (const char c : text) {
     if (c == '\'')

@@ -35,6 +35,6 @@ std::vector<const OptionEntry*> required_options(const CommandEntry& command);
 std::string escaped(std::string_view text, std::string_view characters, std::string_view escape);
 
 /// In single quotes for a shell, with every quote in the text written as `quote`.
-std::string quoted(std::string_view text, std::string_view quote = "'\\''");
+std::string shell_quoted(std::string_view text, std::string_view quote = "'\\''");
 
 }  // namespace halocline

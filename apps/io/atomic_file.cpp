@@ -70,7 +70,7 @@ std::string output_text(const std::string& path, const std::string& target) {
 }
 
 // The last two extensions at most (.nii.gz), the part that libraries look at; no more than the temporary name may take.
-std::string extension_of(const std::string& path) {
+std::string kept_extension(const std::string& path) {
   constexpr std::size_t longest = 16;
   const fs::path name = fs::path(path).filename();
   const std::string last = name.extension().string(), before = name.stem().extension().string();
@@ -311,7 +311,7 @@ TemporaryFile::TemporaryFile(const std::string& path, const std::string& ending)
   remove_abandoned(folder);
   const std::string prefix = temporary_prefix();
   do {
-    temporary_ = (folder / fmt::format("{}{}-{}.tmp{}", prefix, ::getpid(), number++, extension_of(target_))).string();
+    temporary_ = (folder / fmt::format("{}{}-{}.tmp{}", prefix, ::getpid(), number++, kept_extension(target_))).string();
     descriptor_ = ::open(temporary_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
   } while (descriptor_ < 0 && errno == EEXIST);
   if (descriptor_ < 0) fail(path_, "create", errno);

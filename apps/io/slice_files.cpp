@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string extension_of(const std::string& path) {
+std::string last_extension(const std::string& path) {
   std::string extension = fs::path(path).extension().string();
   std::transform(extension.begin(), extension.end(), extension.begin(),
                  [](unsigned char c) { return std::tolower(c); });
@@ -44,7 +44,7 @@ void tell_of_older_files(const std::string& path, std::size_t slices) {
 }  // namespace
 
 bool names_slice_files(const std::string& path) {
-  const std::string extension = extension_of(path);
+  const std::string extension = last_extension(path);
   return (extension == ".tif" || extension == ".tiff") && number_place(path).in_name();
 }
 
@@ -62,7 +62,7 @@ void check_slice_files(const std::string& path, std::size_t slices) {
 
 void refuse_number_place(const std::string& path) {
   static const std::regex other("%[0-9]*[dius]");
-  const std::string name = fs::path(path).filename().string(), extension = extension_of(path);
+  const std::string name = fs::path(path).filename().string(), extension = last_extension(path);
   if (std::smatch place; (extension == ".tif" || extension == ".tiff") && !number_place(path).in_name() &&
                          std::regex_search(name, place, other))
     throw InputError(fmt::format("'{}': '{}' is no place for a number that is known here; give %d, or %04d with zeros",

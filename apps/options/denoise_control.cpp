@@ -8,16 +8,13 @@
 #include <cmath>
 #include <filesystem>
 
+#include "algorithms/denoise/denoise_parameters.hpp"
 #include "algorithms/denoisers/gap_rule.hpp"
 #include "apps/job/validators.hpp"
 #include "host/error.hpp"
 
 namespace halocline {
 namespace {
-
-bool descends(const DenoiseParameters& parameters) {
-  return parameters.method == "tvgd";
-}
 
 // How far it came: after "it is" or "at".
 std::string reached(const DenoiseResult& result, const DenoiseParameters& parameters, double voxels) {

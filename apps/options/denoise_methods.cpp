@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 
+#include "algorithms/denoise/denoise_parameters.hpp"
 #include "algorithms/denoisers/registry.hpp"
 #include "apps/job/validators.hpp"
 #include "apps/options/denoise_control.hpp"
@@ -17,10 +18,6 @@ namespace {
 // No dual, no gap: nothing of such quantities in the report.
 void put(nlohmann::json& results, const char* name, double value) {
   if (std::isfinite(value)) results[name] = value;
-}
-
-bool descends(const DenoiseParameters& parameters) {
-  return parameters.method == "tvgd";
 }
 
 }  // namespace

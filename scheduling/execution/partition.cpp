@@ -7,10 +7,6 @@
 namespace halocline {
 namespace {
 
-std::size_t size(std::int64_t count) {
-  return static_cast<std::size_t>(count);
-}
-
 // Of a slice or view.
 std::size_t sum_bytes(const Step& step) {
   return 2 * sizeof(double) * static_cast<std::size_t>(step.sums);
@@ -114,8 +110,8 @@ void Partition::keep_sums(const Step& step, const Visit& visit) {
   const Range range = summed(step, visit);
   const std::int64_t before = step.over == Domain::slices ? range.begin - slab_.extended().begin : 0;
   const std::size_t bytes = sum_bytes(step);
-  slab_.copy(
-      {{sums_of(step), bytes * size(before), step_sums, bytes * size(range.begin), bytes * size(range.count())}});
+  slab_.copy({{sums_of(step), bytes * unsigned_count(before), step_sums, bytes * unsigned_count(range.begin),
+               bytes * unsigned_count(range.count())}});
 }
 
 // All visits' at once, so that the host waits once.
@@ -124,21 +120,22 @@ void Partition::send_sums(const Step& step, const std::vector<Visit>& visits) {
   const std::size_t bytes = sum_bytes(step);
   const Range all{summed(step, visits.front()).begin, summed(step, visits.back()).end};
   const std::int64_t first = kept ? all.begin : step.over == Domain::slices ? all.begin - slab_.extended().begin : 0;
-  std::vector<std::byte> sums(bytes * size(all.count()));
-  slab_.download_bytes(kept ? step_sums : sums_of(step), bytes * size(first), sums.data(), sums.size());
+  std::vector<std::byte> sums(bytes * unsigned_count(all.count()));
+  slab_.download_bytes(kept ? step_sums : sums_of(step), bytes * unsigned_count(first), sums.data(), sums.size());
   slab_.wait();
   for (const Visit& visit : visits) {
     const Range range = summed(step, visit);
-    transport_.put(sums_home, bytes * size(range.begin), bytes * size(range.count()),
-                   sums.data() + bytes * size(range.begin - all.begin));
+    transport_.put(sums_home, bytes * unsigned_count(range.begin), bytes * unsigned_count(range.count()),
+                   sums.data() + bytes * unsigned_count(range.begin - all.begin));
   }
 }
 
 // Of the only slab, where it stays.
 std::size_t Partition::number() const {
   const auto& slabs = plan_.slabs;
-  return size(std::find_if(slabs.begin(), slabs.end(), [&](const SlabPlan& slab) { return slab.device == device_; }) -
-              slabs.begin());
+  return unsigned_count(
+      std::find_if(slabs.begin(), slabs.end(), [&](const SlabPlan& slab) { return slab.device == device_; }) -
+      slabs.begin());
 }
 
 void Partition::offer_halo(const Step& step, const std::string& name) {

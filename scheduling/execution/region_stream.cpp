@@ -14,10 +14,6 @@ Range common(Range a, Range b) {
   return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
 }
 
-std::size_t size(std::int64_t slices) {
-  return static_cast<std::size_t>(slices);
-}
-
 }  // namespace
 
 RegionStream::RegionStream(const Device& device, const Plan& plan, int device_index, const StencilLoop& loop,
@@ -48,9 +44,9 @@ void RegionStream::gather(const Pass& pass) {
   for (const auto& name : states_) {
     const std::size_t slice = slab_.slice_bytes(name);
     const auto copy = [&](Range slices, UninitialisedVector<std::byte>& to) {
-      to.resize(slice * size(std::max<std::int64_t>(0, slices.count())));
+      to.resize(slice * unsigned_count(std::max<std::int64_t>(0, slices.count())));
       if (to.empty()) return;
-      const std::size_t begin = slice * size(slices.begin);
+      const std::size_t begin = slice * unsigned_count(slices.begin);
       parallel_ranges(to.size(), piece_bytes, [&](std::size_t first, std::size_t count) {
         host_.transport->get(name, begin + first, count, to.data() + first);
       });
@@ -85,11 +81,11 @@ void RegionStream::run(const Pass& pass) {
 
 // Waits for all that was enqueued.
 void RegionStream::send_sums(const Pass& pass) {
-  const std::size_t slice = slab_.slice_bytes(sums_name_), bytes = slice * size(block_.count());
+  const std::size_t slice = slab_.slice_bytes(sums_name_), bytes = slice * unsigned_count(block_.count());
   std::deque<std::pair<std::size_t, std::vector<std::byte>>> all;  // where they go, and what they are
   for (std::size_t level = 0; level <= ended_at_; ++level) {
     if (!pass.steps.reduce[level]) continue;
-    const std::size_t begin = slice * (logged_[level] * requirements_.size[2] + size(block_.begin));
+    const std::size_t begin = slice * (logged_[level] * requirements_.size[2] + unsigned_count(block_.begin));
     all.emplace_back(begin, bytes);
     slab_.download_bytes(sums_of_pass, begin, all.back().second.data(), bytes);
     count_down(sums_name_, block_);
@@ -105,7 +101,8 @@ void RegionStream::leave(const Pass& pass, Range slices) const {
   const auto done_with = [&](const std::string& name, const void* volume) {
     if (volume == nullptr || slices.empty()) return;
     const std::size_t slice = slab_.slice_bytes(name);
-    give_back(static_cast<const std::byte*>(volume) + slice * size(slices.begin), slice * size(slices.count()));
+    give_back(static_cast<const std::byte*>(volume) + slice * unsigned_count(slices.begin),
+              slice * unsigned_count(slices.count()));
   };
   for (const auto& name : inputs_) done_with(name, host_.input(name).data());
   if (hands_over(pass)) done_with(output_name_, host_.output->data());
@@ -143,8 +140,8 @@ void RegionStream::copy_inputs_below(std::size_t region) {
   std::vector<DeviceSlab::Copy> copies;
   for (const auto& name : moving(inputs_, true)) {
     const std::size_t slice = slab_.slice_bytes(name);
-    copies.push_back({second_buffer_of(name), slice * size(below.begin - work_[region - 1].window.begin), name, 0,
-                      slice * size(below.count())});
+    copies.push_back({second_buffer_of(name), slice * unsigned_count(below.begin - work_[region - 1].window.begin),
+                      name, 0, slice * unsigned_count(below.count())});
   }
   slab_.copy(copies);
 }
@@ -187,9 +184,9 @@ void RegionStream::seam_copies(std::size_t level, Range slices, bool keep) {
   if (slices.empty()) return;
   std::vector<DeviceSlab::Copy> copies;
   for (const auto& name : states_) {
-    const std::size_t slice = slab_.slice_bytes(name), in_seam = slice * size(seams_[level]),
-                      in_window = slice * size(slices.begin - slab_.extended().begin),
-                      bytes = slice * size(slices.count());
+    const std::size_t slice = slab_.slice_bytes(name), in_seam = slice * unsigned_count(seams_[level]),
+                      in_window = slice * unsigned_count(slices.begin - slab_.extended().begin),
+                      bytes = slice * unsigned_count(slices.count());
     if (keep)
       copies.push_back({name, in_window, seam_of(name), in_seam, bytes});
     else
@@ -202,8 +199,9 @@ void RegionStream::reduce(std::size_t level, int done, Range slices) {
   if (slices.empty()) return;
   reduction_.reduce(slab_, done, slices);
   const std::size_t slice = slab_.slice_bytes(sums_name_);
-  slab_.copy({{sums_name_, slice * size(slices.begin - slab_.extended().begin), sums_of_pass,
-               slice * (logged_[level] * requirements_.size[2] + size(slices.begin)), slice * size(slices.count())}});
+  slab_.copy({{sums_name_, slice * unsigned_count(slices.begin - slab_.extended().begin), sums_of_pass,
+               slice * (logged_[level] * requirements_.size[2] + unsigned_count(slices.begin)),
+               slice * unsigned_count(slices.count())}});
 }
 
 std::vector<std::string> RegionStream::moving(const std::vector<std::string>& names, bool into_second) const {
@@ -324,11 +322,11 @@ bool RegionStream::move_one() {
 }
 
 void RegionStream::count_up(const std::string& name, Range slices) {
-  host_.traffic->up += slab_.slice_bytes(name) * size(slices.count());
+  host_.traffic->up += slab_.slice_bytes(name) * unsigned_count(slices.count());
 }
 
 void RegionStream::count_down(const std::string& name, Range slices) {
-  host_.traffic->down += slab_.slice_bytes(name) * size(slices.count());
+  host_.traffic->down += slab_.slice_bytes(name) * unsigned_count(slices.count());
 }
 
 }  // namespace halocline

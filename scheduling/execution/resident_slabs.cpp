@@ -16,10 +16,6 @@ namespace {
 // other borders by it.
 constexpr int passes_to_settle = 8;
 
-std::size_t size(std::int64_t slices) {
-  return static_cast<std::size_t>(slices);
-}
-
 }  // namespace
 
 void ResidentSlabs::prepare() {
@@ -50,15 +46,15 @@ void ResidentSlabs::start(DeviceSlab& slab) {
   if (job_.kept) return load_kept(slab);
   for (const auto& [name, volume] : job_.options.initial) {
     slab.upload(name, slab.extended(), volume->voxels.data(), 0);
-    job_.traffic.up += slab.slice_bytes(name) * size(slab.extended().count());
+    job_.traffic.up += slab.slice_bytes(name) * unsigned_count(slab.extended().count());
   }
 }
 
 // All that a slab holds of the state that was kept.
 void ResidentSlabs::load_kept(DeviceSlab& slab) {
   for (const auto& array : job_.kept->arrays) {
-    const std::size_t slice = slab.slice_bytes(array.name), begin = slice * size(slab.extended().begin),
-                      bytes = slice * size(slab.extended().count());
+    const std::size_t slice = slab.slice_bytes(array.name), begin = slice * unsigned_count(slab.extended().begin),
+                      bytes = slice * unsigned_count(slab.extended().count());
     slab.upload_bytes(array.name, bytes, [&](std::byte* at, std::size_t first, std::size_t count) {
       job_.kept->read(array.name, begin + first, count, at);
     });
@@ -121,11 +117,11 @@ void ResidentSlabs::work(int device, int first, int count, bool reduce) {
 void ResidentSlabs::send_sums(DeviceSlab& slab) {
   const Range slices = slab.interior();
   const std::size_t slice = slab.slice_bytes(job_.sums_name);
-  std::vector<std::byte> sums(slice * size(slices.count()));
+  std::vector<std::byte> sums(slice * unsigned_count(slices.count()));
   slab.download(job_.sums_name, slices, sums.data(), slices.begin);
   slab.last().wait();
   slab.check();  // the sums would be there if what they are of had failed, too
-  job_.transport.put(sums_home, slice * size(slices.begin), sums.size(), sums.data());
+  job_.transport.put(sums_home, slice * unsigned_count(slices.begin), sums.size(), sums.data());
 }
 
 // The first pass that iterates compiles kernels and tells nothing.
@@ -167,10 +163,11 @@ bool ResidentSlabs::receive(int device, DeviceSlab& slab, const Event& made) {
 void ResidentSlabs::read_state(const std::string& name, std::size_t first, std::size_t count, std::byte* to) {
   for (auto& [device, slab] : slabs_) {
     const std::size_t slice = slab->slice_bytes(name);
-    const std::size_t begin = std::max(first, slice * size(slab->interior().begin)),
-                      end = std::min(first + count, slice * size(slab->interior().end));
+    const std::size_t begin = std::max(first, slice * unsigned_count(slab->interior().begin)),
+                      end = std::min(first + count, slice * unsigned_count(slab->interior().end));
     if (begin >= end) continue;
-    slab->download_bytes(name, begin - slice * size(slab->extended().begin), to + (begin - first), end - begin);
+    slab->download_bytes(name, begin - slice * unsigned_count(slab->extended().begin), to + (begin - first),
+                         end - begin);
     slab->wait();
     job_.traffic.down += end - begin;
   }
@@ -181,7 +178,7 @@ Volume ResidentSlabs::current_output() {
   job_.threads.each(job_.plan, [&](int device) {
     DeviceSlab& slab = *slabs_.at(device);
     slab.download(job_.output_name, slab.interior(), output.voxels.data(), 0);
-    job_.traffic.down += slab.slice_bytes(job_.output_name) * size(slab.interior().count());
+    job_.traffic.down += slab.slice_bytes(job_.output_name) * unsigned_count(slab.interior().count());
     slab.wait();
   });
   return output;
@@ -203,7 +200,7 @@ void ResidentSlabs::move_to(const Plan& better) {
     DeviceSlab& slab = *slabs_.at(device);
     for (const auto& name : job_.states) {
       slab.download(name, slab.interior(), states.at(name).data(), 0);
-      job_.traffic.down += slab.slice_bytes(name) * size(slab.interior().count());
+      job_.traffic.down += slab.slice_bytes(name) * unsigned_count(slab.interior().count());
     }
     slab.wait();
   });
@@ -215,7 +212,7 @@ void ResidentSlabs::move_to(const Plan& better) {
     DeviceSlab& slab = *slabs_.at(device);
     for (const auto& name : job_.states) {
       slab.upload(name, slab.extended(), states.at(name).data(), 0);
-      job_.traffic.up += slab.slice_bytes(name) * size(slab.extended().count());
+      job_.traffic.up += slab.slice_bytes(name) * unsigned_count(slab.extended().count());
     }
     slab.wait();
   });

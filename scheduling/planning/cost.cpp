@@ -38,10 +38,6 @@ double views_of(const Requirements& requirements) {
   return static_cast<double>(requirements.stack[2]);
 }
 
-double slices_of(const Requirements& requirements) {
-  return static_cast<double>(requirements.size[2]);
-}
-
 // Units of work on one slice.
 double slice_units(const Requirements& requirements) {
   if (is_iterative(requirements)) return slice_voxels(requirements) * std::max(1, requirements.iterations);

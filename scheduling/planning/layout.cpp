@@ -9,10 +9,6 @@
 namespace halocline {
 namespace {
 
-std::int64_t slices_of(const Requirements& requirements) {
-  return static_cast<std::int64_t>(requirements.size[2]);
-}
-
 double weight(const DeviceModel& device) {
   return std::isfinite(device.speed) && device.speed > 0 ? device.speed : 1e-6;
 }

@@ -2,9 +2,15 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 namespace halocline {
+
+/// A number of slices, rows or views as a factor of bytes.
+constexpr std::size_t unsigned_count(std::int64_t count) {
+  return static_cast<std::size_t>(count);
+}
 
 struct Range {
   std::int64_t begin = 0, end = 0;

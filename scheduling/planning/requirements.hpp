@@ -129,4 +129,9 @@ std::array<std::size_t, 3> image_extent(const ArrayNeed& need, const Requirement
 std::size_t array_bytes(const ArrayNeed& need, const Requirements& requirements, std::int64_t slices, std::int64_t rows,
                         std::int64_t views);
 
+// Slices of the volume.
+inline std::int64_t slices_of(const Requirements& requirements) {
+  return static_cast<std::int64_t>(requirements.size[2]);
+}
+
 }  // namespace halocline

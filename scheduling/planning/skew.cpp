@@ -5,10 +5,6 @@
 namespace halocline {
 namespace {
 
-std::int64_t slices_of(const Requirements& requirements) {
-  return static_cast<std::int64_t>(requirements.size[2]);
-}
-
 bool is_state(const ArrayNeed& need) {
   return need.lifetime == Lifetime::state || need.lifetime == Lifetime::output;
 }

@@ -13,7 +13,7 @@
 #include "host/error.hpp"
 #include "tests/reference/tv_reference.hpp"
 
-namespace halocline {
+namespace halocline::library_test {
 namespace {
 
 using testing::AllOf;
@@ -125,4 +125,4 @@ TEST(Library, ThreadsMayShareDevices) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::library_test

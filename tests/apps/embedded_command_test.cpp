@@ -13,7 +13,7 @@
 #include "tests/reference/tv_reference.hpp"
 #include "tests/support/command_runner.hpp"
 
-namespace halocline {
+namespace halocline::embedded_command_test {
 namespace {
 
 class Embedded : public testing::Test {
@@ -185,4 +185,4 @@ TEST(MemoryNames, MeanNothingWithoutMemoryFiles) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::embedded_command_test

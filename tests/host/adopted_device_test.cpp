@@ -10,7 +10,7 @@
 #include "host/error.hpp"
 #include "host/opencl.hpp"
 
-namespace halocline {
+namespace halocline::adopted_device_test {
 namespace {
 
 constexpr std::size_t offset = 64;
@@ -145,4 +145,4 @@ TEST_F(Adopted, IsMeantByNoNameAndByItsOwn) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::adopted_device_test

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace halocline {
+namespace halocline::captured_stderr_test {
 namespace {
 
 std::size_t count(const std::string& text, const std::string& part) {
@@ -195,4 +195,4 @@ TEST(CapturedStderr, WithoutAStandardErrorOutput) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::captured_stderr_test

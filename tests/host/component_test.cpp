@@ -13,7 +13,7 @@
 
 #include "host/error.hpp"
 
-namespace halocline {
+namespace halocline::component_test {
 namespace {
 
 const float infinity = std::numeric_limits<float>::infinity(), none = std::numeric_limits<float>::quiet_NaN();
@@ -209,4 +209,4 @@ TEST(Component, HalvesAreTheNearest) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::component_test

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace halocline {
+namespace halocline::cutout_sink_test {
 namespace {
 
 TEST(CutoutSink, GivesTheBoxOn) {
@@ -29,4 +29,4 @@ TEST(CutoutSink, GivesTheBoxOn) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::cutout_sink_test

@@ -14,7 +14,7 @@
 #include "host/error.hpp"
 #include "scheduling/profiling/rates.hpp"
 
-namespace halocline {
+namespace halocline::device_array_test {
 namespace {
 
 using testing::HasSubstr;
@@ -220,4 +220,4 @@ TEST(DistributedArray, RefusesWhatIsNoPartitionOrDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::device_array_test

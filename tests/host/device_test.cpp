@@ -16,7 +16,7 @@
 #include "host/fft_library.hpp"
 #include "host/interrupt.hpp"
 
-namespace halocline {
+namespace halocline::device_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -349,4 +349,4 @@ TEST(Fft, ALibraryThatWorksIsFound) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::device_test

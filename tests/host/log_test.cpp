@@ -8,7 +8,7 @@
 #include <memory>
 #include <sstream>
 
-namespace halocline {
+namespace halocline::log_test {
 namespace {
 
 TEST(LibraryLog, isSpdlogsUntilAnotherOneIsSet) {
@@ -24,4 +24,4 @@ TEST(LibraryLog, isSpdlogsUntilAnotherOneIsSet) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::log_test

@@ -9,7 +9,7 @@
 
 #include "host/error.hpp"
 
-namespace halocline {
+namespace halocline::memory_ledger_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -77,4 +77,4 @@ TEST(MemoryLedger, serializesThreads) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::memory_ledger_test

@@ -11,7 +11,7 @@
 #include "tests/support/command_runner.hpp"
 #include "tests/support/image_actions.hpp"
 
-namespace halocline {
+namespace halocline::process_memory_test {
 namespace {
 
 using ::testing::AllOf;
@@ -73,4 +73,4 @@ TEST(ProcessMemoryCommand, WhatALimitOfAddressSpaceDoesNotHoldIsRefusedByTheFore
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::process_memory_test

@@ -13,7 +13,7 @@
 #include "cl/sources.hpp"
 #include "host/error.hpp"
 
-namespace halocline {
+namespace halocline::program_cache_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -245,4 +245,4 @@ TEST(KernelTexts, ThatAreNoFilesGoByTheirContents) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::program_cache_test

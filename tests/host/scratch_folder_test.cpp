@@ -22,7 +22,7 @@
 #include "host/process_memory.hpp"
 #include "host/volume.hpp"
 
-namespace halocline {
+namespace halocline::scratch_folder_test {
 namespace {
 
 using testing::AllOf;
@@ -205,4 +205,4 @@ TEST_F(ScratchFolderErrors, areWhatAFullDiskGives) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::scratch_folder_test

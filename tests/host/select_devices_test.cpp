@@ -7,7 +7,7 @@
 #include "host/device_info.hpp"
 #include "host/error.hpp"
 
-namespace halocline {
+namespace halocline::select_devices_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -111,4 +111,4 @@ TEST(SelectDevices, namesThePackageWhenThereIsNoDevice) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::select_devices_test

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <vector>
 
-namespace halocline {
+namespace halocline::staging_test {
 namespace {
 
 constexpr std::size_t mebi = std::size_t{1} << 20;
@@ -52,4 +52,4 @@ TEST(Staging, ReadsThatAreDrainedLaterAllArrive) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::staging_test

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-namespace halocline {
+namespace halocline::trace_test {
 namespace {
 
 nlohmann::json written(const Trace& trace) {
@@ -77,4 +77,4 @@ TEST(Trace, addsUpTimesByName) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::trace_test

@@ -17,7 +17,7 @@
 #include "host/thread_pool.hpp"
 #include "host/typed_volume.hpp"
 
-namespace halocline {
+namespace halocline::volume_source_test {
 namespace {
 
 using testing::HasSubstr;
@@ -224,4 +224,4 @@ TEST(FiniteSource, SaysWhereOrSetsToZero) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::volume_source_test

@@ -11,7 +11,7 @@
 #include "host/cutout.hpp"
 #include "host/error.hpp"
 
-namespace halocline {
+namespace halocline::volume_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -180,4 +180,4 @@ TEST(Cutout, GrowsWithinTheVolumeAndKeepsItsPlace) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::volume_test

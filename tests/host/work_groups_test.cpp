@@ -6,7 +6,7 @@
 
 #include "host/quirks.hpp"
 
-namespace halocline {
+namespace halocline::work_groups_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -122,4 +122,4 @@ TEST(Quirks, belongToDrivers) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::work_groups_test

@@ -18,7 +18,7 @@
 #include "itk/itkHaloclineFDKConeBeamReconstructionFilter.h"
 #include "itk/itkHaloclineTotalVariationImageFilter.h"
 
-namespace halocline {
+namespace halocline::image_filters_test {
 namespace {
 
 using testing::HasSubstr;
@@ -442,4 +442,4 @@ TEST(FdkFilter, SaysWhatIsWrongInItsOwnWords) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::image_filters_test

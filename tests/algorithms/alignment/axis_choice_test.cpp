@@ -8,7 +8,7 @@
 
 #include "algorithms/geometry/opposite_views.hpp"
 
-namespace halocline {
+namespace halocline::axis_choice_test {
 namespace {
 
 AxisEstimate at(double shift, double contrast) {
@@ -88,4 +88,4 @@ TEST(OppositeViews, TellByHowMuchTheBestPairMissesHalfATurn) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::axis_choice_test

@@ -1,4 +1,4 @@
-// labels: unit slow
+// labels: unit nightly
 // The rotation axis of half a turn, from where its ends meet: objects that reach over the detector, noise and rings.
 #include "algorithms/alignment/double_wedge.hpp"
 
@@ -11,7 +11,7 @@
 
 #include "host/error.hpp"
 
-namespace halocline {
+namespace halocline::double_wedge_test {
 namespace {
 
 constexpr double pi = std::numbers::pi;
@@ -191,4 +191,4 @@ TEST(DoubleWedge, RefusesWhatHasNoSeam) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::double_wedge_test

@@ -1,4 +1,4 @@
-// labels: app device slow
+// labels: app device nightly
 // The rotation axis from projections of a phantom whose axis is known, and of a measured tooth.
 #include "algorithms/alignment/find_axis.hpp"
 
@@ -15,7 +15,7 @@
 #include "host/error.hpp"
 #include "tests/reference/real_data.hpp"
 
-namespace halocline {
+namespace halocline::find_axis_test {
 namespace {
 
 using testing::HasSubstr;
@@ -173,4 +173,4 @@ TEST(Axis, OfAMeasuredTooth) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::find_axis_test

@@ -1,4 +1,4 @@
-// labels: unit slow
+// labels: unit nightly
 // The turn of the detector about the beam from projections of asymmetric phantoms whose turn is known.
 #include "algorithms/alignment/find_tilt.hpp"
 
@@ -10,7 +10,7 @@
 #include "algorithms/alignment/find_axis.hpp"
 #include "algorithms/phantoms/phantoms.hpp"
 
-namespace halocline {
+namespace halocline::find_tilt_test {
 namespace {
 
 std::vector<Primitive> moved(std::vector<Primitive> phantom, double x, double y, double z) {
@@ -200,4 +200,4 @@ TEST(DetectorTilt, SaysWhyItCannotBeTold) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::find_tilt_test

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <random>
 
-namespace halocline {
+namespace halocline::truncation_test {
 namespace {
 
 /// 60 views of 100 x 3 columns; a bar that is `wide` columns long in the first views and 8 deep, turning.
@@ -51,4 +51,4 @@ TEST(Truncation, IsNotNoise) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::truncation_test

@@ -11,7 +11,7 @@
 #include "algorithms/geometry/field_of_view.hpp"
 #include "host/error.hpp"
 
-namespace halocline {
+namespace halocline::geometry_check_test {
 namespace {
 
 using testing::HasSubstr;
@@ -274,4 +274,4 @@ TEST(Alignment, IsTheMeanAndTheSpread) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::geometry_check_test

@@ -13,7 +13,7 @@
 #include "algorithms/phantoms/phantoms.hpp"
 #include "algorithms/preprocessing/calibrate_counts.hpp"
 
-namespace halocline {
+namespace halocline::suspicious_projections_test {
 namespace {
 
 using testing::AllOf;
@@ -226,4 +226,4 @@ TEST(SuspiciousProjections, AreToldFromAFewViews) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::suspicious_projections_test

@@ -8,7 +8,7 @@
 
 #include "tests/reference/projector_scenes.hpp"
 
-namespace halocline {
+namespace halocline::view_count_test {
 namespace {
 
 using testing::AllOf;
@@ -71,4 +71,4 @@ TEST(ViewCount, OnlyWhatIsSeenCountsAndNoFinerThanThePixels) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::view_count_test

@@ -1,4 +1,4 @@
-// labels: device slow
+// labels: device nightly
 // What weighting with the noise is for: a turbine blade whose thick root is noisy and whose thin aerofoil with its fine
 // structures is quiet. Unweighted TV either leaves the noise of the root or blurs the aerofoil; weighted with the
 // propagated variance it does neither.
@@ -14,7 +14,7 @@
 #include "algorithms/phantoms/phantoms.hpp"
 #include "tests/reference/projector_scenes.hpp"
 
-namespace halocline {
+namespace halocline::blade_test {
 namespace {
 
 using reference::device;
@@ -109,4 +109,4 @@ TEST(Blade, WeightsSmoothTheRootAndKeepTheAerofoil) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::blade_test

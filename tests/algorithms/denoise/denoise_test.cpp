@@ -15,7 +15,7 @@
 #include "scheduling/profiling/rates.hpp"
 #include "tests/reference/tv_reference.hpp"
 
-namespace halocline {
+namespace halocline::denoise_test {
 namespace {
 
 using testing::HasSubstr;
@@ -839,4 +839,4 @@ TEST(Denoise, ImpossibleFormsAreRefused) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::denoise_test

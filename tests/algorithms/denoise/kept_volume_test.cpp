@@ -7,7 +7,7 @@
 #include "host/error.hpp"
 #include "tests/reference/projector_scenes.hpp"
 
-namespace halocline {
+namespace halocline::kept_volume_test {
 namespace {
 
 Volume noisy(float level) {
@@ -70,4 +70,4 @@ TEST(KeptVolume, IsDenoisedToTheSameBitsOnTwoDevices) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::kept_volume_test

@@ -1,4 +1,4 @@
-// labels: app device slow
+// labels: app device nightly
 // The denoisers on real volumes: the noise goes, means and edges stay.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 #include "tests/reference/projector_scenes.hpp"
 #include "tests/reference/real_data.hpp"
 
-namespace halocline {
+namespace halocline::real_denoise_test {
 namespace {
 
 using reference::device;
@@ -147,4 +147,4 @@ INSTANTIATE_TEST_SUITE_P(Methods, RealDenoise, testing::Values("pdu", "spdu", "t
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::real_denoise_test

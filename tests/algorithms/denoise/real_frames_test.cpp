@@ -1,4 +1,4 @@
-// labels: app device slow
+// labels: app device nightly
 // Time frames of a measured gel (Heikkila et al. 2020, arXiv 2003.02841): contrast flows through straws.
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include "apps/io/image_file.hpp"
 #include "tests/reference/real_data.hpp"
 
-namespace halocline {
+namespace halocline::real_frames_test {
 namespace {
 
 constexpr std::size_t frames = 17, views = 72;
@@ -77,4 +77,4 @@ TEST(DynamicGel, FlickerGoesAndTheInflowStays) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::real_frames_test

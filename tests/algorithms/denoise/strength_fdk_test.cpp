@@ -1,4 +1,4 @@
-// labels: device slow
+// labels: device nightly
 // Noise that went through FDK is no white noise: neighbours share it, and there is more of it in some places. Strengths
 // chosen by split halves, by propagated variances and from the volume alone, against the best by search.
 #include <fmt/format.h>
@@ -16,7 +16,7 @@
 #include "algorithms/phantoms/phantoms.hpp"
 #include "tests/reference/projector_scenes.hpp"
 
-namespace halocline {
+namespace halocline::strength_fdk_test {
 namespace {
 
 using reference::device;
@@ -185,4 +185,4 @@ TEST(NoiseOfAScan, MapsAgreeWithThePropagatedVariance) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::strength_fdk_test

@@ -18,7 +18,7 @@
 #include "tests/reference/tv_reference.hpp"
 #include "tests/support/noise_volumes.hpp"
 
-namespace halocline {
+namespace halocline::strength_test {
 namespace {
 
 ValueRange range_of(const Volume& volume) {
@@ -511,4 +511,4 @@ TEST(Strength, WhereNothingHappensItIsSaid) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::strength_test

@@ -16,7 +16,7 @@
 #include "scheduling/execution/program_run.hpp"
 #include "tests/reference/variant_reference.hpp"
 
-namespace halocline {
+namespace halocline::certificate_test {
 namespace {
 
 using reference::Image;
@@ -129,4 +129,4 @@ INSTANTIATE_TEST_SUITE_P(Stored, Certificate, testing::ValuesIn(cases()),
                          [](const auto& info) { return info.param.name; });
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::certificate_test

@@ -11,7 +11,7 @@
 #include "scheduling/execution/program_run.hpp"
 #include "tests/reference/filter_reference.hpp"
 
-namespace halocline {
+namespace halocline::filter_test {
 namespace {
 
 using reference::Image;
@@ -141,4 +141,4 @@ TEST(Filter, WhatIsNotGivenIsChosen) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::filter_test

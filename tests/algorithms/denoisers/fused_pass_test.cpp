@@ -15,7 +15,7 @@
 #include "tests/reference/projector_scenes.hpp"
 #include "tests/reference/tv_reference.hpp"
 
-namespace halocline {
+namespace halocline::fused_pass_test {
 namespace {
 
 struct Outcome {
@@ -188,4 +188,4 @@ TEST(FormTrial, LeavesNothingBehindAndTakesWhatFits) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::fused_pass_test

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <functional>
 
-namespace halocline {
+namespace halocline::gap_rule_test {
 namespace {
 
 using Curve = std::function<double(int)>;
@@ -133,4 +133,4 @@ TEST(GapRule, GapsThatAreNoNumbersDoNoHarm) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::gap_rule_test

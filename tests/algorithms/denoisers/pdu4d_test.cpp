@@ -15,7 +15,7 @@
 #include "tests/reference/frames_reference.hpp"
 #include "tests/support/case_name.hpp"
 
-namespace halocline {
+namespace halocline::pdu4d_test {
 namespace {
 
 using reference::Image;
@@ -360,4 +360,4 @@ TEST(Frames, WrongOptionsAreNamed) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::pdu4d_test

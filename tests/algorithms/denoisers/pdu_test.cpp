@@ -13,7 +13,7 @@
 #include "tests/reference/tv_reference.hpp"
 #include "tests/support/case_name.hpp"
 
-namespace halocline {
+namespace halocline::pdu_test {
 namespace {
 
 using reference::image_of;
@@ -210,4 +210,4 @@ TEST(Pdu, LongOddRowsHaveRoomForTheirSums) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::pdu_test

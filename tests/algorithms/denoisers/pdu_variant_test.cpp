@@ -11,7 +11,7 @@
 #include "scheduling/execution/program_run.hpp"
 #include "tests/reference/variant_reference.hpp"
 
-namespace halocline {
+namespace halocline::pdu_variant_test {
 namespace {
 
 using reference::Field;
@@ -274,4 +274,4 @@ TEST(PduVariant, ABoxThatCutsNothingIsPlain) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::pdu_variant_test

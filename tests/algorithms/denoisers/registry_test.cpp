@@ -14,7 +14,7 @@
 #include "scheduling/execution/program_run.hpp"
 #include "tests/reference/variant_reference.hpp"
 
-namespace halocline {
+namespace halocline::registry_test {
 namespace {
 
 constexpr int iterations = 12;  // reductions at 5, 10 and the end
@@ -263,4 +263,4 @@ TEST(Registry, UnknownMethodsAreRefusedWithAList) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::registry_test

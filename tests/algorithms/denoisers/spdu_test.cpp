@@ -11,7 +11,7 @@
 #include "tests/reference/tv_reference.hpp"
 #include "tests/support/case_name.hpp"
 
-namespace halocline {
+namespace halocline::spdu_test {
 namespace {
 
 using reference::grid_of;
@@ -199,4 +199,4 @@ TEST(Spdu, NoisierVoxelsAreSmoothedMore) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::spdu_test

@@ -10,7 +10,7 @@
 #include "host/error.hpp"
 #include "tests/reference/tv_reference.hpp"
 
-namespace halocline {
+namespace halocline::tv_operators_test {
 namespace {
 
 using namespace reference;
@@ -142,4 +142,4 @@ TEST(Schedule, NamesGoBothWays) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::tv_operators_test

@@ -9,7 +9,7 @@
 #include "scheduling/execution/program_run.hpp"
 #include "tests/reference/tv_reference.hpp"
 
-namespace halocline {
+namespace halocline::tvgd_test {
 namespace {
 
 Volume noisy_step(const std::array<std::size_t, 3>& size, const std::array<double, 3>& spacing = {1, 1, 1}) {
@@ -141,4 +141,4 @@ TEST(Tvgd, FloatPairsSumLikeDoubles) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::tvgd_test

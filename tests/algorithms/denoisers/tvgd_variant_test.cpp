@@ -9,7 +9,7 @@
 #include "scheduling/execution/program_run.hpp"
 #include "tests/reference/variant_reference.hpp"
 
-namespace halocline {
+namespace halocline::tvgd_variant_test {
 namespace {
 
 // A step across x, and noise.
@@ -303,4 +303,4 @@ TEST(TvgdVariant, WhereAllAreEdgesTheDescentEnds) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::tvgd_variant_test

@@ -10,7 +10,7 @@
 
 #include "host/component.hpp"
 
-namespace halocline {
+namespace halocline::weight_code_test {
 namespace {
 
 // Logarithmic over `octaves` octaves about 1.
@@ -76,4 +76,4 @@ TEST(WeightCode, DeclaresTheBytesItWrites) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::weight_code_test

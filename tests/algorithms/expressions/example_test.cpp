@@ -74,7 +74,7 @@ halocline::Volume reconstruct(const halocline::Geometry& geometry, const halocli
 
 }  // namespace example
 
-namespace halocline {
+namespace halocline::example_test {
 namespace {
 
 std::string text_of(const std::string& path) {
@@ -132,4 +132,4 @@ TEST(Example, IsThatOfTheDocument) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::example_test

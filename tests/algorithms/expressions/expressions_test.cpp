@@ -15,7 +15,7 @@
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"
 
-namespace halocline::expressions {
+namespace halocline::expressions::expressions_test {
 namespace {
 
 using reference::device;
@@ -517,4 +517,4 @@ TEST(Expressions, MoreArraysThanFitAreStreamed) {
 }
 
 }  // namespace
-}  // namespace halocline::expressions
+}  // namespace halocline::expressions::expressions_test

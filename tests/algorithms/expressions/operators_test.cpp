@@ -20,7 +20,7 @@
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"
 
-namespace halocline::expressions {
+namespace halocline::expressions::operators_test {
 namespace {
 
 using reference::device;
@@ -352,7 +352,7 @@ Array tv_prox(const Array& v, double L, double lambda, double upper, double grad
   return primal();
 }
 
-double total_variation(const Array& x) {
+double variation_value(const Array& x) {
   const Array a = gradient(x, 0), b = gradient(x, 1), c = gradient(x, 2);
   return value(sum(sqrt(a * a + b * b + c * c)));
 }
@@ -386,7 +386,7 @@ TEST(Solvers, OfTotalVariationComeToTheMinimum) {
     const Array b = A * uniform(A.domain(), 3), w = 0.5 + uniform(A.range(), 4);
     const double lambda = 0.05 * value(norm(b));
     const auto objective = [&](const Array& x) {
-      return value(dot(w * (A * x - b), A * x - b)) / 2 + lambda * total_variation(x);
+      return value(dot(w * (A * x - b), A * x - b)) / 2 + lambda * variation_value(x);
     };
     const Array x = fista_tv(A, b, w, lambda, 1, slabs == 0 ? 20 : 3);
     results.push_back(read(slabs == 0 ? fista_tv(A, b, w, lambda, 1, 3) : x));
@@ -403,4 +403,4 @@ TEST(Solvers, OfTotalVariationComeToTheMinimum) {
 }
 
 }  // namespace
-}  // namespace halocline::expressions
+}  // namespace halocline::expressions::operators_test

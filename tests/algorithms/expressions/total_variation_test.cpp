@@ -14,7 +14,7 @@
 #include "tests/reference/iterative_problems.hpp"
 #include "tests/support/split_runs.hpp"
 
-namespace halocline::expressions {
+namespace halocline::expressions::total_variation_test {
 namespace {
 
 using reference::device;
@@ -143,4 +143,4 @@ TEST(TotalVariation, SaysWhatIsWrong) {
 }
 
 }  // namespace
-}  // namespace halocline::expressions
+}  // namespace halocline::expressions::total_variation_test

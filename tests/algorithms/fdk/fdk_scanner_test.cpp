@@ -15,7 +15,7 @@
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"
 
-namespace halocline {
+namespace halocline::fdk_scanner_test {
 namespace {
 
 using reference::device;
@@ -608,4 +608,4 @@ TEST(Refused, NothingThatWasRightBefore) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::fdk_scanner_test

@@ -18,7 +18,7 @@
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"
 
-namespace halocline {
+namespace halocline::fdk_test {
 namespace {
 
 using reference::device;
@@ -487,4 +487,4 @@ TEST(FdkPlan, DeclaresWhatItUses) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::fdk_test

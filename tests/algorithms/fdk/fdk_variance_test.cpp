@@ -1,4 +1,4 @@
-// labels: device slow
+// labels: device nightly
 // The predicted variance of a reconstruction against the variance of many reconstructions of noisy projections.
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include "algorithms/preprocessing/counts_part.hpp"
 #include "tests/reference/projector_scenes.hpp"
 
-namespace halocline {
+namespace halocline::fdk_variance_test {
 namespace {
 
 using reference::device;
@@ -246,4 +246,4 @@ TEST(Variance, GrowsAsTheNumberOfPhotonsFalls) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::fdk_variance_test

@@ -10,7 +10,7 @@
 
 #include "host/error.hpp"
 
-namespace halocline {
+namespace halocline::half_scan_test {
 namespace {
 
 using testing::ElementsAre;
@@ -98,4 +98,4 @@ TEST(HalfScan, SelectsProjections) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::half_scan_test

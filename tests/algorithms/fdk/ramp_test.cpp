@@ -11,7 +11,7 @@
 #include "host/error.hpp"
 #include "tests/reference/projector_reference.hpp"
 
-namespace halocline {
+namespace halocline::ramp_test {
 namespace {
 
 constexpr double pi = std::numbers::pi;
@@ -91,4 +91,4 @@ TEST(Ramp, RefusesBadNamesAndCutOffs) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::ramp_test

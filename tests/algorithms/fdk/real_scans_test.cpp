@@ -1,4 +1,4 @@
-// labels: app device slow
+// labels: app device nightly
 // FDK of measured projections against the figures published with them or found by independent programs.
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include "apps/io/image_file.hpp"
 #include "tests/reference/real_data.hpp"
 
-namespace halocline {
+namespace halocline::real_scans_test {
 namespace {
 
 double median(std::vector<float> values) {
@@ -257,4 +257,4 @@ TEST(ParallelTooth, InOnePassFromCountsIsTheSame) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::real_scans_test

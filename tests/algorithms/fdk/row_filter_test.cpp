@@ -11,7 +11,7 @@
 #include "algorithms/fdk/row_filter_trial.hpp"
 #include "host/fft_library.hpp"
 
-namespace halocline {
+namespace halocline::row_filter_test {
 namespace {
 
 class RowFilter : public testing::TestWithParam<std::size_t> {
@@ -50,4 +50,4 @@ INSTANTIATE_TEST_SUITE_P(Lengths, RowFilter,
                          testing::Values(2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192));
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::row_filter_test

@@ -15,7 +15,7 @@
 #include "algorithms/phantoms/phantoms.hpp"
 #include "tests/reference/projector_scenes.hpp"
 
-namespace halocline {
+namespace halocline::upright_rows_test {
 namespace {
 
 using reference::device;
@@ -279,4 +279,4 @@ TEST(UprightRows, GeometryCheckTellsOfRowsThatStaySlanted) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::upright_rows_test

@@ -14,7 +14,7 @@
 #include "algorithms/geometry/geometry_xml.hpp"
 #include "host/error.hpp"
 
-namespace halocline {
+namespace halocline::geometry_formats_test {
 namespace {
 
 using testing::HasSubstr;
@@ -396,4 +396,4 @@ TEST(Detector, LiesWhereItsPixelsLieWhicheverWayTheFileCounts) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::geometry_formats_test

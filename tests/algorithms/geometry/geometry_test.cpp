@@ -13,7 +13,7 @@
 
 #include "host/error.hpp"
 
-namespace halocline {
+namespace halocline::geometry_test {
 namespace {
 
 using testing::HasSubstr;
@@ -496,4 +496,4 @@ TEST(AngularCoverage, ParallelScansMayNotLackAnArc) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::geometry_test

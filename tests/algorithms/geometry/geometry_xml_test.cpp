@@ -11,7 +11,7 @@
 
 #include "host/error.hpp"
 
-namespace halocline {
+namespace halocline::geometry_xml_test {
 namespace {
 
 using testing::HasSubstr;
@@ -303,4 +303,4 @@ TEST(WriteGeometry, StatesConstantsOnceAndDefaultsNever) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::geometry_xml_test

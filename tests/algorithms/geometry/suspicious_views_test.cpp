@@ -9,7 +9,7 @@
 #include "algorithms/checks/geometry_check.hpp"
 #include "algorithms/preprocessing/projection_part.hpp"
 
-namespace halocline {
+namespace halocline::suspicious_views_test {
 namespace {
 
 using testing::AllOf;
@@ -85,4 +85,4 @@ TEST(SuspiciousViews, AreAmongTheFindingsOfACheck) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::suspicious_views_test

@@ -11,7 +11,7 @@
 #include "host/error.hpp"
 #include "tests/reference/metrics_reference.hpp"
 
-namespace halocline {
+namespace halocline::metrics_test {
 namespace {
 
 using testing::AllOf;
@@ -164,4 +164,4 @@ TEST(Metrics, BoxesThatDoNotFit) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::metrics_test

@@ -10,7 +10,7 @@
 #include "tests/reference/tv_reference.hpp"
 #include "tests/support/noise_volumes.hpp"
 
-namespace halocline {
+namespace halocline::noise_estimate_test {
 namespace {
 
 TEST(NoiseEstimate, EdgesHardlyMoveIt) {
@@ -144,4 +144,4 @@ TEST(NoiseEstimate, NoiseThatReachesOverThreeVoxelsIsMeasuredTo15Percent) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::noise_estimate_test

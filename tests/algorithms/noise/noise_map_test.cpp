@@ -15,7 +15,7 @@
 #include "tests/reference/tv_reference.hpp"
 #include "tests/support/noise_volumes.hpp"
 
-namespace halocline {
+namespace halocline::noise_map_test {
 namespace {
 
 using testing::HasSubstr;
@@ -283,4 +283,4 @@ TEST(NoiseMap, WithoutNoiseThereIsNone) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::noise_map_test

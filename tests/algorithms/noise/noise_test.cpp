@@ -11,7 +11,7 @@
 
 #include "host/error.hpp"
 
-namespace halocline {
+namespace halocline::noise_test {
 namespace {
 
 using testing::HasSubstr;
@@ -201,4 +201,4 @@ TEST(Noise, WrongInput) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::noise_test

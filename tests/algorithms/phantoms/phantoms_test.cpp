@@ -11,7 +11,7 @@
 
 #include "host/error.hpp"
 
-namespace halocline {
+namespace halocline::phantoms_test {
 namespace {
 
 using testing::HasSubstr;
@@ -383,4 +383,4 @@ TEST(ProjectAnalytic, RefusesAStackThatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::phantoms_test

@@ -13,7 +13,7 @@
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"
 
-namespace halocline {
+namespace halocline::counts_fdk_test {
 namespace {
 
 using reference::device;
@@ -196,4 +196,4 @@ TEST(CountsFdk, PlansNeedNoCalibrationAndRunsTheRightOne) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::counts_fdk_test

@@ -14,7 +14,7 @@
 #include "host/error.hpp"
 #include "tests/reference/projector_scenes.hpp"
 
-namespace halocline {
+namespace halocline::counts_part_test {
 namespace {
 
 using reference::device;
@@ -197,4 +197,4 @@ TEST(CountsPart, SummedFirstTheyAreLessBiased) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::counts_part_test

@@ -15,7 +15,7 @@
 #include "host/error.hpp"
 #include "tests/reference/projector_scenes.hpp"
 
-namespace halocline {
+namespace halocline::counts_test {
 namespace {
 
 using testing::AllOf;
@@ -583,4 +583,4 @@ TEST(Counts, BadOptionsAreRefused) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::counts_test

@@ -14,7 +14,7 @@
 #include "host/error.hpp"
 #include "tests/support/command_runner.hpp"
 
-namespace halocline {
+namespace halocline::ring_reduction_test {
 namespace {
 
 using testing::HasSubstr;
@@ -156,4 +156,4 @@ TEST_F(ReduceRings, RefusesWhatCannotBe) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::ring_reduction_test

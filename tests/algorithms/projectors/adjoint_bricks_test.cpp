@@ -17,7 +17,7 @@
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"
 
-namespace halocline {
+namespace halocline::adjoint_bricks_test {
 namespace {
 
 using reference::device;
@@ -188,4 +188,4 @@ TEST(AdjointBricks, AreCheckedOnGpus) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::adjoint_bricks_test

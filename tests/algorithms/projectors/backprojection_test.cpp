@@ -14,7 +14,7 @@
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"
 
-namespace halocline {
+namespace halocline::backprojection_test {
 namespace {
 
 using reference::device;
@@ -375,4 +375,4 @@ TEST(DetectorRows, AreAllIfTheGridReachesTheSource) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::backprojection_test

@@ -1,4 +1,4 @@
-// labels: device slow
+// labels: device nightly
 // Where float32 puts detector coordinates in the largest scans: 4096^3 voxels, 4096^2 pixels.
 #include "algorithms/projectors/coordinate_error.hpp"
 
@@ -9,7 +9,7 @@
 #include "algorithms/projectors/backprojection.hpp"
 #include "scheduling/profiling/measure.hpp"
 
-namespace halocline {
+namespace halocline::coordinate_error_test {
 namespace {
 
 constexpr std::size_t n = 4096;
@@ -138,4 +138,4 @@ TEST(CoordinateError, IsThatOfTheColumns) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::coordinate_error_test

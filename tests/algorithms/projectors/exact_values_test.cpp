@@ -9,7 +9,7 @@
 #include "tests/reference/projector_scenes.hpp"
 #include "tests/reference/variant_reference.hpp"
 
-namespace halocline {
+namespace halocline::exact_values_test {
 namespace {
 
 using reference::Scene;
@@ -93,4 +93,4 @@ TEST(ExactFdk, IsTheOracles) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::exact_values_test

@@ -11,7 +11,7 @@
 #include "tests/reference/projector_scenes.hpp"
 #include "tests/support/split_runs.hpp"
 
-namespace halocline {
+namespace halocline::projections_on_devices_test {
 namespace {
 
 using Job = std::function<RunResult(const VolumeSource& from, VolumeSink& to, const RunOptions& options)>;
@@ -86,4 +86,4 @@ TEST_F(OnDevice, ProjectionAndItsAdjoint) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::projections_on_devices_test

@@ -1,4 +1,4 @@
-// labels: device slow
+// labels: device nightly
 // How fast the projectors come to the exact line integrals as voxels and pixels shrink together.
 //
 // A volume holds the means of its voxels, so what is missing is what blurring an object of sharp edges over h changes.
@@ -22,7 +22,7 @@
 #include "algorithms/projectors/projector.hpp"
 #include "tests/reference/projector_scenes.hpp"
 
-namespace halocline {
+namespace halocline::projector_order_test {
 namespace {
 
 using reference::device;
@@ -128,4 +128,4 @@ INSTANTIATE_TEST_SUITE_P(All, ProjectorOrder,
                          });
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::projector_order_test

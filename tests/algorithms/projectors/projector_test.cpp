@@ -17,7 +17,7 @@
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"
 
-namespace halocline {
+namespace halocline::projector_test {
 namespace {
 
 using reference::device;
@@ -521,4 +521,4 @@ TEST(Projector, ImagesOfExactProjectionAreRefusedInOtherWords) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::projector_test

@@ -14,7 +14,7 @@
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"
 
-namespace halocline {
+namespace halocline::slice_projection_test {
 namespace {
 
 using reference::device;
@@ -237,4 +237,4 @@ TEST(SlicesInnermost, AreTheSameInPrograms) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::slice_projection_test

@@ -13,7 +13,7 @@
 #include "tests/reference/solver_scan.hpp"
 #include "tests/support/split_runs.hpp"
 
-namespace halocline {
+namespace halocline::asd_pocs_test {
 namespace {
 
 using reference::device;
@@ -146,4 +146,4 @@ TEST(AsdPocs, NamesTheParameter) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::asd_pocs_test

@@ -11,7 +11,7 @@
 #include "tests/reference/solver_scan.hpp"
 #include "tests/support/split_runs.hpp"
 
-namespace halocline {
+namespace halocline::ba_gmres_test {
 namespace {
 
 using reference::device;
@@ -94,4 +94,4 @@ TEST(BaGmres, NamesTheParameter) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::ba_gmres_test

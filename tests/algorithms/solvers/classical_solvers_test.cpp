@@ -20,7 +20,7 @@
 #include "tests/reference/solver_scan.hpp"
 #include "tests/support/split_runs.hpp"
 
-namespace halocline {
+namespace halocline::classical_solvers_test {
 namespace {
 
 using reference::device;
@@ -179,4 +179,4 @@ INSTANTIATE_TEST_SUITE_P(, ClassicalSolvers,
                          [](const auto& each) { return std::get<0>(each.param).name + "_" + std::get<1>(each.param); });
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::classical_solvers_test

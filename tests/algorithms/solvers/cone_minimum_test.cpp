@@ -11,7 +11,7 @@
 #include "tests/reference/iterative_problems.hpp"
 #include "tests/support/reconstruct_run.hpp"
 
-namespace halocline {
+namespace halocline::cone_minimum_test {
 namespace {
 
 constexpr double water = 0.02;  // per mm
@@ -64,4 +64,4 @@ TEST(ConeMinimum, IsReachedInEverySliceInThirtyPasses) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::cone_minimum_test

@@ -11,7 +11,7 @@
 #include "tests/support/reconstruct_run.hpp"
 #include "tests/support/split_runs.hpp"
 
-namespace halocline {
+namespace halocline::iterative_fdk_test {
 namespace {
 
 using testing::HasSubstr;
@@ -181,4 +181,4 @@ TEST(IterativeFdkRuns, RefuseWhatFdkCannotWeight) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::iterative_fdk_test

@@ -12,7 +12,7 @@
 #include "tests/reference/dense_reference.hpp"
 #include "tests/reference/iterative_problems.hpp"
 
-namespace halocline {
+namespace halocline::known_answers_test {
 namespace {
 
 using reference::Look;
@@ -233,4 +233,4 @@ TEST(ClosedForms, OfASquareMatrix) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::known_answers_test

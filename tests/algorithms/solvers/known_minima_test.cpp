@@ -1,4 +1,4 @@
-// labels: app device slow
+// labels: app device nightly
 // Penalised least squares whose minimum an independent program found: the double-precision reference and the device
 // need few passes, and no certified gap lies below the true one.
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 #include "tests/reference/real_data.hpp"
 #include "tests/support/reconstruct_run.hpp"
 
-namespace halocline {
+namespace halocline::known_minima_test {
 namespace {
 
 using reference::Spdhg;
@@ -218,4 +218,4 @@ INSTANTIATE_TEST_SUITE_P(, KnownMinima,
                          [](const auto& each) { return each.param.name + "_" + std::to_string(each.param.subsets); });
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::known_minima_test

@@ -7,7 +7,7 @@
 #include "algorithms/solvers/reconstruct.hpp"
 #include "tests/reference/iterative_problems.hpp"
 
-namespace halocline {
+namespace halocline::parallel_scan_test {
 namespace {
 
 using reference::RayMatrix;
@@ -112,4 +112,4 @@ TEST(ParallelScan, OfAQuarterThousandPixelsHasTheKnownErrors) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::parallel_scan_test

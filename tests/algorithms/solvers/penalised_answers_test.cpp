@@ -12,7 +12,7 @@
 #include "tests/reference/dense_reference.hpp"
 #include "tests/reference/iterative_problems.hpp"
 
-namespace halocline {
+namespace halocline::penalised_answers_test {
 namespace {
 
 using reference::Penalised;
@@ -185,4 +185,4 @@ TEST(Penalised, SpdhgNeedsFewPasses) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::penalised_answers_test

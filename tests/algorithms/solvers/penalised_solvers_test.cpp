@@ -14,7 +14,7 @@
 #include "tests/reference/variant_reference.hpp"
 #include "tests/support/reconstruct_run.hpp"
 
-namespace halocline {
+namespace halocline::penalised_solvers_test {
 namespace {
 
 using reference::Vector;
@@ -342,4 +342,4 @@ TEST(PenalisedErrors, SayWhichMethodsTakeIt) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::penalised_solvers_test

@@ -10,7 +10,7 @@
 #include "tests/support/reconstruct_run.hpp"
 #include "tests/support/split_runs.hpp"
 
-namespace halocline {
+namespace halocline::penalised_splits_test {
 namespace {
 
 // With weights, some of them 0, a start and a volume that guides.
@@ -152,4 +152,4 @@ TEST(PenalisedSplit, OfOtherRegularisersChangesNoBit) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::penalised_splits_test

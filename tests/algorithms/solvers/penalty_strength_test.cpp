@@ -1,4 +1,4 @@
-// labels: device error slow
+// labels: device error nightly
 // The choice of the penalty's strength by halves of the views.
 #include "algorithms/solvers/penalty_strength.hpp"
 
@@ -12,7 +12,7 @@
 #include "tests/reference/iterative_problems.hpp"
 #include "tests/support/reconstruct_run.hpp"
 
-namespace halocline {
+namespace halocline::penalty_strength_test {
 namespace {
 
 struct Noisy {
@@ -84,4 +84,4 @@ TEST(PenaltyStrength, NeedsFourViews) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::penalty_strength_test

@@ -17,7 +17,7 @@
 #include "tests/reference/solver_scan.hpp"
 #include "tests/support/split_runs.hpp"
 
-namespace halocline {
+namespace halocline::ramp_filter_test {
 namespace {
 
 using reference::dot;
@@ -210,4 +210,4 @@ TEST(PreconditionedCgls, NamesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::ramp_filter_test

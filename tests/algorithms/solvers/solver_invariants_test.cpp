@@ -24,7 +24,7 @@
 #include "tests/reference/solver_scan.hpp"
 #include "tests/support/split_runs.hpp"
 
-namespace halocline {
+namespace halocline::solver_invariants_test {
 namespace {
 
 using reference::difference;
@@ -357,4 +357,4 @@ TEST(SolverErrors, NameTheParameter) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::solver_invariants_test

@@ -14,7 +14,7 @@
 #include "tests/support/reconstruct_run.hpp"
 #include "tests/support/split_runs.hpp"
 
-namespace halocline {
+namespace halocline::solvers_test {
 namespace {
 
 using reference::device;
@@ -239,4 +239,4 @@ INSTANTIATE_TEST_SUITE_P(, SolverScenes, testing::ValuesIn(chosen_scenes()),
                          [](const auto& each) { return each.param.name; });
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::solvers_test

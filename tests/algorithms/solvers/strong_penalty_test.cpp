@@ -11,7 +11,7 @@
 #include "tests/reference/ray_matrix.hpp"
 #include "tests/reference/solver_scan.hpp"
 
-namespace halocline {
+namespace halocline::strong_penalty_test {
 namespace {
 
 using reference::device;
@@ -90,4 +90,4 @@ TEST(StrongPenalty, BoundsOfTheMinimumStayBelowTheObjective) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::strong_penalty_test

@@ -13,7 +13,7 @@
 #include "tests/reference/variant_reference.hpp"
 #include "tests/support/split_runs.hpp"
 
-namespace halocline {
+namespace halocline::tv_term_test {
 namespace {
 
 constexpr double lambda = 0.05;
@@ -105,4 +105,4 @@ INSTANTIATE_TEST_SUITE_P(, Proximal, testing::ValuesIn(reference::regularisers()
 });
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::tv_term_test

@@ -15,7 +15,7 @@
 #include "host/error.hpp"
 #include "tests/reference/projector_scenes.hpp"
 
-namespace halocline {
+namespace halocline::view_subsets_test {
 namespace {
 
 using testing::HasSubstr;
@@ -187,4 +187,4 @@ TEST(RayWeights, TakeTheMeanOfTheOpenBeam) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::view_subsets_test

@@ -7,7 +7,7 @@
 #include <limits>
 #include <random>
 
-namespace halocline {
+namespace halocline::volume_sample_test {
 namespace {
 
 Volume made(const std::array<std::size_t, 3>& size, float (*value)(double x, double y, double z)) {
@@ -78,4 +78,4 @@ TEST(VolumeSample, IsTheSameEveryTime) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::volume_sample_test

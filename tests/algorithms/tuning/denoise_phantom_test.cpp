@@ -8,7 +8,7 @@
 #include "host/error.hpp"
 #include "tests/reference/tv_reference.hpp"
 
-namespace halocline {
+namespace halocline::denoise_phantom_test {
 namespace {
 
 // No voxel of these sizes lies on a surface.
@@ -56,4 +56,4 @@ TEST(DenoisePhantom, RefusesNoVoxels) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::denoise_phantom_test

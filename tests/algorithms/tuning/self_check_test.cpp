@@ -26,7 +26,7 @@
 #include "tests/support/command_runner.hpp"
 #include "tests/support/fault_layer.hpp"
 
-namespace halocline {
+namespace halocline::self_check_test {
 namespace {
 
 using testing::HasSubstr;
@@ -179,4 +179,4 @@ TEST_F(SelfCheck, NamesTellVariantsApart) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::self_check_test

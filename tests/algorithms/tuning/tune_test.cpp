@@ -16,7 +16,7 @@
 #include "scheduling/profiling/rates.hpp"
 #include "tests/support/command_runner.hpp"
 
-namespace halocline {
+namespace halocline::tune_test {
 namespace {
 
 using nlohmann::json;
@@ -265,4 +265,4 @@ TEST(MeasuredDefaults, AreThoseOfTheDevicesThatWereMeasured) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::tune_test

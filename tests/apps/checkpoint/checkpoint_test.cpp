@@ -1,4 +1,4 @@
-// labels: app device error slow
+// labels: app device error nightly
 // halocline denoise --checkpoint and --resume: whatever ends a run, the same command goes on to a bitwise identical
 // result; files of another job, version, or damaged ones are refused.
 #include "apps/checkpoint/checkpoint.hpp"
@@ -23,7 +23,7 @@
 #include "tests/support/command_runner.hpp"
 #include "tests/support/killed_runs.hpp"
 
-namespace halocline {
+namespace halocline::checkpoint_test {
 namespace {
 
 std::string error_of(const std::function<void()>& work) {
@@ -288,4 +288,4 @@ TEST_F(CheckpointTest, KilledAtTenRandomMomentsOutOfCoreAndResumedToTheSameBits)
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::checkpoint_test

@@ -1,4 +1,4 @@
-// labels: app device error slow
+// labels: app device error nightly
 // halocline fdk --checkpoint and --resume: whatever ends a run, the same command goes on to a bitwise identical result,
 // and what was done before is not computed again; files of another job, or damaged ones, are refused.
 #include <fmt/format.h>
@@ -17,7 +17,7 @@
 #include "tests/support/command_runner.hpp"
 #include "tests/support/killed_runs.hpp"
 
-namespace halocline {
+namespace halocline::fdk_checkpoint_test {
 namespace {
 
 using Seconds = std::chrono::duration<double>;
@@ -309,4 +309,4 @@ TEST_F(FdkCheckpoint, KilledAtTenRandomMomentsAndResumedToTheSameBits) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::fdk_checkpoint_test

@@ -1,4 +1,4 @@
-// labels: app device slow
+// labels: app device nightly
 // halocline reconstruct: killed at ten moments and resumed, and out of core under 64 MB, to bitwise identical results.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include "tests/support/command_runner.hpp"
 #include "tests/support/killed_runs.hpp"
 
-namespace halocline {
+namespace halocline::reconstruct_checkpoint_test {
 namespace {
 
 std::string named(const std::string& method) {
@@ -68,4 +68,4 @@ INSTANTIATE_TEST_SUITE_P(, SmallDevices, testing::Values("spdhg", "fista", "os-f
                          [](const auto& each) { return named(each.param); });
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::reconstruct_checkpoint_test

@@ -17,7 +17,7 @@
 #include "apps/io/image_file.hpp"
 #include "tests/support/command_runner.hpp"
 
-namespace halocline {
+namespace halocline::bad_input_test {
 namespace {
 
 Grid cube(std::size_t n) {
@@ -858,4 +858,4 @@ TEST_F(BadInputOnDevice, InterruptedDenoisingThatKeepsWhatThereIs) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::bad_input_test

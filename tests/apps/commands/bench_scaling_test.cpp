@@ -6,7 +6,7 @@
 #include "host/device.hpp"
 #include "tests/support/command_runner.hpp"
 
-namespace halocline {
+namespace halocline::bench_scaling_test {
 namespace {
 
 using nlohmann::json;
@@ -66,4 +66,4 @@ TEST_F(BenchScaling, RefusesWhatItDoesNotKnow) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::bench_scaling_test

@@ -13,7 +13,7 @@
 #include "host/error.hpp"
 #include "tests/support/command_runner.hpp"
 
-namespace halocline {
+namespace halocline::bench_scans_test {
 namespace {
 
 using nlohmann::json;
@@ -166,4 +166,4 @@ TEST(BenchScansPlan, FitsTheDevice) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::bench_scans_test

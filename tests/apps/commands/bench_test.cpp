@@ -14,7 +14,7 @@
 #include "scheduling/execution/program_run.hpp"
 #include "tests/support/command_runner.hpp"
 
-namespace halocline {
+namespace halocline::bench_test {
 namespace {
 
 using nlohmann::json;
@@ -248,4 +248,4 @@ TEST(IterationCost, IsThatOfTheKernels) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::bench_test

@@ -17,7 +17,7 @@
 #include "tests/reference/tv_reference.hpp"
 #include "tests/support/command_runner.hpp"
 
-namespace halocline {
+namespace halocline::command_test {
 namespace {
 
 using nlohmann::json;
@@ -1035,4 +1035,4 @@ TEST(Progress, ATerminalGetsOneLineThatIsClearedInTheEnd) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::command_test

@@ -11,7 +11,7 @@
 
 #include "tests/support/child_process.hpp"
 
-namespace halocline {
+namespace halocline::container_test {
 namespace {
 
 using testing::HasSubstr;
@@ -80,4 +80,4 @@ TEST(Container, WithoutSysThereIsADevice) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::container_test

@@ -9,7 +9,7 @@
 #include "apps/io/image_file.hpp"
 #include "tests/support/command_runner.hpp"
 
-namespace halocline {
+namespace halocline::counts_command_test {
 namespace {
 
 using testing::AllOf;
@@ -286,4 +286,4 @@ TEST_F(CountsCommand, WholeNumbersAreNoLineIntegrals) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::counts_command_test

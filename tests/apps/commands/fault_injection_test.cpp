@@ -1,4 +1,4 @@
-// labels: app device error slow
+// labels: app device error nightly
 // Calls of small runs of the command are made to fail, one run each, by an OpenCL layer (fault_layer.cpp): either the
 // result has the bits that it always has, or there is an error that says what failed where, and no file, no temporary
 // file and no OpenCL object is left. What each family must survive is asserted, too. Where a state was kept, the same
@@ -19,7 +19,7 @@
 #include "tests/support/command_runner.hpp"
 #include "tests/support/fault_layer.hpp"
 
-namespace halocline {
+namespace halocline::fault_injection_test {
 namespace {
 
 constexpr unsigned longest_run = 120;  // seconds, of one that takes tenths; more is a hang
@@ -334,4 +334,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::fault_injection_test

@@ -9,7 +9,7 @@
 #include "apps/io/image_file.hpp"
 #include "tests/support/command_runner.hpp"
 
-namespace halocline {
+namespace halocline::fdk_denoise_test {
 namespace {
 
 using nlohmann::json;
@@ -179,4 +179,4 @@ TEST_F(FdkDenoise, RefusesWhatDoesNotGoTogether) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::fdk_denoise_test

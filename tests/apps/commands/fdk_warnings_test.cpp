@@ -12,7 +12,7 @@
 #include "tests/reference/real_data.hpp"
 #include "tests/support/command_runner.hpp"
 
-namespace halocline {
+namespace halocline::fdk_warnings_test {
 namespace {
 
 using testing::AllOf;
@@ -264,4 +264,4 @@ TEST_F(FdkWarnings, AreGivenOnce) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::fdk_warnings_test

@@ -12,7 +12,7 @@
 #include "apps/io/image_file.hpp"
 #include "tests/support/command_runner.hpp"
 
-namespace halocline {
+namespace halocline::find_axis_command_test {
 namespace {
 
 using testing::AllOf;
@@ -117,4 +117,4 @@ TEST_F(FindAxisCommand, SaysNothingOfEdgesThatTheObjectDoesNotReach) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::find_axis_command_test

@@ -15,7 +15,7 @@
 #include "tests/reference/real_data.hpp"
 #include "tests/support/command_runner.hpp"
 
-namespace halocline {
+namespace halocline::geometry_command_test {
 namespace {
 
 class GeometryCommand : public testing::Test {
@@ -502,4 +502,4 @@ TEST_F(GeometryCommand, FindAxisOfAMeasuredToothFromItsCounts) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::geometry_command_test

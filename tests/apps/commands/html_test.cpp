@@ -10,7 +10,7 @@
 #include "apps/job/job.hpp"
 #include "tests/support/command_runner.hpp"
 
-namespace halocline {
+namespace halocline::html_test {
 namespace {
 
 using testing::ElementsAre;
@@ -175,4 +175,4 @@ TEST_F(HtmlTest, ViewOpensTheBrowser) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::html_test

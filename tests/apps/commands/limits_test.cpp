@@ -1,4 +1,4 @@
-// labels: app device slow
+// labels: app device nightly
 // Devices that report smaller limits than PoCL's (limits_layer.cpp, which also refuses what breaks them): jobs give the
 // same bits, and forms of kernels that are too large are not for such a device.
 #include <gmock/gmock.h>
@@ -11,7 +11,7 @@
 
 #include "tests/support/child_process.hpp"
 
-namespace halocline {
+namespace halocline::limits_test {
 namespace {
 
 using testing::HasSubstr;
@@ -167,4 +167,4 @@ TEST_F(Limits, AFormWhoseKernelsAreTooLargeIsRefusedByName) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::limits_test

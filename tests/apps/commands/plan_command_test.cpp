@@ -14,7 +14,7 @@
 #include "apps/job/progress.hpp"
 #include "tests/support/command_runner.hpp"
 
-namespace halocline {
+namespace halocline::plan_command_test {
 namespace {
 
 using nlohmann::json;
@@ -320,4 +320,4 @@ TEST_F(Forecast, ofMemoryHoldsForProjectionsToo) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::plan_command_test

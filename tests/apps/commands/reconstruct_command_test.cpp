@@ -11,7 +11,7 @@
 #include "algorithms/solvers/methods.hpp"
 #include "tests/support/command_runner.hpp"
 
-namespace halocline {
+namespace halocline::reconstruct_command_test {
 namespace {
 
 using testing::HasSubstr;
@@ -280,4 +280,4 @@ TEST_F(ReconstructCommand, OptionsOfOtherMethodsAreRefused) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::reconstruct_command_test

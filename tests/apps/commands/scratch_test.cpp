@@ -17,7 +17,7 @@
 #include "tests/reference/tv_reference.hpp"
 #include "tests/support/command_runner.hpp"
 
-namespace halocline {
+namespace halocline::scratch_test {
 namespace {
 
 using nlohmann::json;
@@ -251,4 +251,4 @@ TEST_F(ScratchTest, NothingIsLeftWhateverEndsIt) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::scratch_test

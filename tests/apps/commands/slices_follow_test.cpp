@@ -14,7 +14,7 @@
 #include "host/interrupt.hpp"
 #include "tests/support/command_runner.hpp"
 
-namespace halocline {
+namespace halocline::slices_follow_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -376,4 +376,4 @@ TEST_F(SlicesFollow, WarnsOfATiffOutputOnce) {
 #endif
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::slices_follow_test

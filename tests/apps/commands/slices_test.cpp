@@ -17,7 +17,7 @@
 #include "tests/reference/projector_scenes.hpp"
 #include "tests/support/command_runner.hpp"
 
-namespace halocline {
+namespace halocline::slices_test {
 namespace {
 
 using reference::device;
@@ -534,4 +534,4 @@ TEST_F(SlicesCommand, RefusesByName) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::slices_test

@@ -13,7 +13,7 @@
 #include "apps/io/image_file.hpp"
 #include "tests/support/command_runner.hpp"
 
-namespace halocline {
+namespace halocline::streamed_fdk_test {
 namespace {
 
 class StreamedFdk : public testing::Test {
@@ -95,4 +95,4 @@ TEST_F(StreamedFdk, NoHalfFileIsLeft) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::streamed_fdk_test

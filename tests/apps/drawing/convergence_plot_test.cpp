@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace halocline {
+namespace halocline::convergence_plot_test {
 namespace {
 
 std::size_t black_pixels(const GreyImage& image, std::size_t left, std::size_t top, std::size_t right,
@@ -37,4 +37,4 @@ TEST(ConvergencePlot, WhatHasNoLogarithmIsLeftOut) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::convergence_plot_test

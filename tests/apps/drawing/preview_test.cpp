@@ -14,7 +14,7 @@
 
 #include "host/error.hpp"
 
-namespace halocline {
+namespace halocline::preview_test {
 namespace {
 
 using testing::AllOf;
@@ -192,4 +192,4 @@ TEST(Preview, PngComesBack) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::preview_test

@@ -18,7 +18,7 @@
 
 #include "tests/support/command_runner.hpp"
 
-namespace halocline {
+namespace halocline::help_formats_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -353,4 +353,4 @@ TEST(Help, dryRunWritesNothing) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::help_formats_test

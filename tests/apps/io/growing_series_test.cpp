@@ -12,7 +12,7 @@
 #include "tests/support/command_runner.hpp"
 #include "tests/support/image_actions.hpp"
 
-namespace halocline {
+namespace halocline::growing_series_test {
 namespace {
 
 using testing::AllOf;
@@ -174,4 +174,4 @@ TEST(GrowingSeries, HasNamesThatFilesMayComeTo) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::growing_series_test

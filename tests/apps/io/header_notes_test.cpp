@@ -13,7 +13,7 @@
 
 #ifdef HALOCLINE_WITH_ITK
 
-namespace halocline {
+namespace halocline::header_notes_test {
 namespace {
 
 using testing::AllOf;
@@ -173,6 +173,6 @@ TEST(HeaderNotes, RescaledValuesInNifti) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::header_notes_test
 
 #endif

@@ -13,7 +13,7 @@
 #include "apps/io/image_file.hpp"
 #include "tests/support/child_process.hpp"
 
-namespace halocline {
+namespace halocline::hostile_files_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -273,4 +273,4 @@ TEST_F(HostileFiles, NoiseOfLibrariesIsTold) {
 #endif
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::hostile_files_test

@@ -26,7 +26,7 @@
 #include "apps/io/itk_image.hpp"
 #endif
 
-namespace halocline {
+namespace halocline::hostile_headers_test {
 namespace {
 
 constexpr int ended_with_its_name = 2, read_well = 10, refused = 11, wrong_error = 12, wrong_grid = 13;
@@ -329,4 +329,4 @@ TEST_F(HostileHeaders, Hdf5) {
 #endif
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::hostile_headers_test

@@ -43,7 +43,7 @@ extern "C" const char* __lsan_default_suppressions() {
 }
 #endif
 
-namespace halocline {
+namespace halocline::image_file_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -772,4 +772,4 @@ TEST_F(ImageFile, DicomSeries) {
 #endif
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::image_file_test

@@ -12,7 +12,7 @@
 #include "tests/support/command_runner.hpp"
 #include "tests/support/image_actions.hpp"
 
-namespace halocline {
+namespace halocline::image_series_test {
 namespace {
 
 using testing::AllOf;
@@ -165,4 +165,4 @@ TEST(ImageSeries, FdkOfTiffFilesIsThatOfTheStack) {
 #endif
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::image_series_test

@@ -11,7 +11,7 @@
 #include "apps/io/image_file.hpp"
 #include "tests/support/command_runner.hpp"
 
-namespace halocline {
+namespace halocline::large_input_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -87,4 +87,4 @@ TEST(MetricsOfParts, AreThoseOfTheVolume) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::large_input_test

@@ -16,7 +16,7 @@
 #include "tests/support/command_runner.hpp"
 #include "tests/support/image_actions.hpp"
 
-namespace halocline {
+namespace halocline::slice_files_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -145,4 +145,4 @@ TEST(SliceFiles, AllOrNothing) {
 #endif
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::slice_files_test

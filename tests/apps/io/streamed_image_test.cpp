@@ -29,7 +29,7 @@
 #include "apps/io/itk_image.hpp"
 #endif
 
-namespace halocline {
+namespace halocline::streamed_image_test {
 namespace {
 
 using testing::AllOf;
@@ -641,4 +641,4 @@ TEST_F(StreamedCommand, TheRoomOfTheResultIsKeptDuringTheRun) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::streamed_image_test

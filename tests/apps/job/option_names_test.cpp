@@ -27,7 +27,7 @@
 #include "tests/support/command_runner.hpp"
 #include "tests/support/source_text.hpp"
 
-namespace halocline {
+namespace halocline::option_names_test {
 namespace {
 
 using testing::AllOf;
@@ -295,4 +295,4 @@ TEST_F(SaidTwice, Inputs) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::option_names_test

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace halocline {
+namespace halocline::report_facts_test {
 namespace {
 
 using testing::ElementsAre;
@@ -81,4 +81,4 @@ TEST(ReportFacts, HistoriesBecomeCurves) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::report_facts_test

@@ -15,7 +15,7 @@
 #include "tests/reference/real_data.hpp"
 #include "tests/support/command_runner.hpp"
 
-namespace halocline {
+namespace halocline::projection_options_test {
 namespace {
 
 using testing::AllOf;
@@ -460,4 +460,4 @@ TEST(RealFrames, TheDynamicGelInOneCommand) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::projection_options_test

@@ -15,7 +15,7 @@
 #include "apps/options/geometry_file.hpp"
 #include "tests/support/command_runner.hpp"
 
-namespace halocline {
+namespace halocline::scan_grid_test {
 namespace {
 
 using testing::AllOf;
@@ -204,4 +204,4 @@ TEST_F(NikonScan, WhatNobodySaysIsAskedFor) {
 #endif
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::scan_grid_test

@@ -12,7 +12,7 @@
 
 #include "apps/report_page/encoding.hpp"
 
-namespace halocline {
+namespace halocline::report_page_test {
 namespace {
 
 using testing::ElementsAre;
@@ -255,4 +255,4 @@ TEST(Curve, AxesMayBothBeLogarithmic) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::report_page_test

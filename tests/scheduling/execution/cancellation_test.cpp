@@ -15,7 +15,7 @@
 #include "host/interrupt.hpp"
 #include "tests/support/split_runs.hpp"
 
-namespace halocline {
+namespace halocline::cancellation_test {
 namespace {
 
 using Work = std::function<Volume(const RunOptions&)>;
@@ -184,4 +184,4 @@ TEST(Cancellation, IsThatOfTheInnermostScope) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::cancellation_test

@@ -16,7 +16,7 @@
 #include "tests/reference/tv_reference.hpp"
 #include "tests/support/command_runner.hpp"
 
-namespace halocline {
+namespace halocline::rate_validation_test {
 namespace {
 
 using testing::HasSubstr;
@@ -183,4 +183,4 @@ TEST_F(ForgottenRates, ARunFindsThem) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::rate_validation_test

@@ -14,7 +14,7 @@
 #include "host/error.hpp"
 #include "scheduling/execution/program_run.hpp"
 
-namespace halocline {
+namespace halocline::region_stream_test {
 namespace {
 
 constexpr int iterations = 17;  // the last of the reductions, at 5, 10, 15 and the end, is not one of the others
@@ -205,4 +205,4 @@ TEST(RegionStream, enqueuesTransfersOfItsNeighboursBeforeTheLastKernelsOfARegion
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::region_stream_test

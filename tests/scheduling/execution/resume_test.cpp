@@ -18,7 +18,7 @@
 #include "scheduling/execution/program_run.hpp"
 #include "tests/reference/tv_reference.hpp"
 
-namespace halocline {
+namespace halocline::resume_test {
 namespace {
 
 // A box whose slices are no multiple of anything, off centre.
@@ -334,4 +334,4 @@ TEST_P(Resume, AStateOfOtherArraysIsRefused) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::resume_test

@@ -16,7 +16,7 @@
 #include "scheduling/execution/program_run.hpp"
 #include "tests/reference/tv_reference.hpp"
 
-namespace halocline {
+namespace halocline::run_control_test {
 namespace {
 
 const Volume& image() {
@@ -434,4 +434,4 @@ TEST(RunControl, ProgressTellsWhatIsExpected) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::run_control_test

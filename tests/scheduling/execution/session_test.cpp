@@ -9,7 +9,7 @@
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"
 
-namespace halocline {
+namespace halocline::session_test {
 namespace {
 
 const Grid grid{{17, 9, 12}};
@@ -103,4 +103,4 @@ TEST(Sessions, GrowByHalosAndProjections) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::session_test

@@ -15,7 +15,7 @@
 #include "tests/reference/projector_scenes.hpp"
 #include "tests/support/kernel_folder.hpp"
 
-namespace halocline {
+namespace halocline::step_halo_test {
 namespace {
 
 constexpr const char* kernel = R"(
@@ -251,4 +251,4 @@ TEST_F(StepHalo, NeedsRoomAndAnotherArray) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::step_halo_test

@@ -13,7 +13,7 @@
 #include "tests/support/kernel_folder.hpp"
 #include "tests/support/split_runs.hpp"
 
-namespace halocline {
+namespace halocline::step_subsets_test {
 namespace {
 
 constexpr auto slices = Domain::slices, views = Domain::views;
@@ -272,4 +272,4 @@ TEST(RaySums, OverSomeViewsLeaveTheOthers) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::step_subsets_test

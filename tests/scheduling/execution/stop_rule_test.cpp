@@ -11,7 +11,7 @@
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
 
-namespace halocline {
+namespace halocline::stop_rule_test {
 namespace {
 
 void wait(double seconds) {
@@ -119,4 +119,4 @@ TEST_F(Stopping, ThreadsAgree) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::stop_rule_test

@@ -15,7 +15,7 @@
 #include "host/typed_volume.hpp"
 #include "tests/reference/tv_reference.hpp"
 
-namespace halocline {
+namespace halocline::streaming_test {
 namespace {
 
 const std::vector<Device>& device() {
@@ -280,4 +280,4 @@ TEST(StreamingErrors, SizesMustAgree) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::streaming_test

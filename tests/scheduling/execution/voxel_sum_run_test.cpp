@@ -24,7 +24,7 @@
 #include "scheduling/slabs/graph.hpp"
 #include "tests/reference/projector_scenes.hpp"
 
-namespace halocline {
+namespace halocline::voxel_sum_run_test {
 namespace {
 
 using reference::device;
@@ -511,4 +511,4 @@ TEST_F(TallVolume, AFullDiskEndsTheRunAndTheDeviceServesOn) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::voxel_sum_run_test

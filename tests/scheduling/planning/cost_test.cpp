@@ -17,7 +17,7 @@
 #include "scheduling/planning/machine.hpp"
 #include "scheduling/profiling/rates.hpp"
 
-namespace halocline {
+namespace halocline::cost_test {
 namespace {
 
 using ::testing::AllOf;
@@ -500,4 +500,4 @@ TEST(Simulation, meetsTheScalingThatWasMeasuredOnFourW8100) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::cost_test

@@ -14,7 +14,7 @@
 #include "host/error.hpp"
 #include "scheduling/planning/skew.hpp"
 
-namespace halocline {
+namespace halocline::plan_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -599,4 +599,4 @@ TEST(ArrayBytes, followKindElementAndComponents) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::plan_test

@@ -11,7 +11,7 @@
 #include "scheduling/planning/program_plan.hpp"
 #include "scheduling/planning/visits.hpp"
 
-namespace halocline {
+namespace halocline::second_buffers_test {
 namespace {
 
 constexpr std::size_t side = 64, batch_bytes = 4 * side * side * 16, volume_bytes = 4 * side * side * side;
@@ -136,4 +136,4 @@ TEST(SecondBuffers, HideTransfersInTheForecast) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::second_buffers_test

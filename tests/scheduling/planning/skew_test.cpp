@@ -11,7 +11,7 @@
 
 #include "scheduling/planning/layout.hpp"
 
-namespace halocline {
+namespace halocline::skew_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -256,4 +256,4 @@ TEST(Skew, requirementsNameEveryArrayThatIsUsed) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::skew_test

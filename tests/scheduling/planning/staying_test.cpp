@@ -6,7 +6,7 @@
 
 #include "host/error.hpp"
 
-namespace halocline {
+namespace halocline::staying_test {
 namespace {
 
 constexpr std::size_t slice = std::size_t{4} * 64 * 64, slices = 64, volume = slice * slices;
@@ -87,4 +87,4 @@ TEST(Staying, ThrowsWhatAJobThrowsWithoutIt) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::staying_test

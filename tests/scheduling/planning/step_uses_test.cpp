@@ -4,7 +4,7 @@
 
 #include "scheduling/planning/program.hpp"
 
-namespace halocline {
+namespace halocline::step_uses_test {
 namespace {
 
 int iteration(const Scalars& known) {
@@ -66,4 +66,4 @@ TEST(StepUses, OfAProgramWithoutIterationsAreItsFirstAndLastSteps) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::step_uses_test

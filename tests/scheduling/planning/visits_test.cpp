@@ -11,7 +11,7 @@
 #include "host/error.hpp"
 #include "scheduling/planning/program_plan.hpp"
 
-namespace halocline {
+namespace halocline::visits_test {
 namespace {
 
 using Move = Residence::Move;
@@ -179,4 +179,4 @@ TEST(ProgramPlan, KeepsEverythingOnTheDeviceWhereItFits) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::visits_test

@@ -12,7 +12,7 @@
 #include "host/device_info.hpp"
 #include "host/error.hpp"
 
-namespace halocline {
+namespace halocline::rates_test {
 namespace {
 
 std::vector<Device> opened(const DeviceSelection& selection = {}) {
@@ -110,4 +110,4 @@ TEST_F(Rates, ofKernelsAreLearntWhereTheWorkTakesLong) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::rates_test

@@ -7,7 +7,7 @@
 #include <random>
 #include <set>
 
-namespace halocline {
+namespace halocline::graph_test {
 namespace {
 
 using ::testing::Contains;
@@ -97,4 +97,4 @@ TEST(DependencyGraph, ordersAllConflicts) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::graph_test
