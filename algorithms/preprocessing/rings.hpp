@@ -17,10 +17,15 @@ namespace halocline {
 ///
 /// `values`: views by columns, the line integrals of one detector row. Returns one offset a column. Rings up to `width`
 /// pixels wide are found; those beside them get a share where the object curves much, so that of isolated rings a sixth
-/// may stay. What the object itself shows at the same pixel in more than half of the views, such as the
-/// rim of a body centred on the axis or an edge a few pixels from it, is taken for a ring, too, as it is by every such
-/// method.
-std::vector<float> ring_offsets(const std::vector<float>& values, std::size_t columns, std::size_t views, int width);
+/// may stay. What the object itself shows at the same pixel in more than half of the views, such as the rim of a body
+/// centred on the axis, is among them.
+std::vector<float> still_details(const std::vector<float>& values, std::size_t columns, std::size_t views, int width);
+
+/// What of a detector's details (rows of columns) is of its pixels. Rims of bodies centred on the axis are seen on both
+/// sides of it, at the same distance; pixels do not fail in such pairs. The axis is where the details of all rows are
+/// most alike on both sides. If they are clearly so there, those that correlate by 0.5 and more with what lies around
+/// their mirror images are the object's but for what they exceed these by; so are the columns on the axis.
+std::vector<float> ring_offsets(const std::vector<float>& details, std::size_t columns, int width);
 
 /// Fewest views in which an object moves enough.
 constexpr std::size_t fewest_views_for_rings = 20;
