@@ -83,10 +83,11 @@ void require_rays(const VolumeSource& source, const std::string& name, bool allo
   const Found bad = find(source, count_no_rays, is_bad);
   if (bad.count == 0) return;
   if (!finite(bad.value)) return require_finite(source, name);
-  throw InputError(fmt::format("{}: {} {} beyond {:g}, {:g} at index {} the first: no line integrals and no counts are; "
-                               "check the file's type and byte order",
-                               name, bad.count, bad.count == 1 ? "value lies" : "values lie", largest_ray, bad.value,
-                               index_text(source, bad.first)));
+  throw InputError(
+      fmt::format("{}: {} {} beyond {:g}, {:g} at index {} the first: no line integrals and no counts are; "
+                  "check the file's type and byte order",
+                  name, bad.count, bad.count == 1 ? "value lies" : "values lie", largest_ray, bad.value,
+                  index_text(source, bad.first)));
 }
 
 void FiniteSource::read(std::size_t first, std::size_t count, float* to) const {

@@ -34,8 +34,8 @@ std::vector<std::size_t> failing_pixels(const std::vector<SeenPixel>& seen, cons
 /// Rows without a good pixel, ascending.
 std::vector<std::size_t> rows_of_bad_pixels(const std::vector<char>& bad, std::size_t columns);
 
-/// Columns and rows of the thickest group of bad pixels: those on end in the row and in the column of the pixel for which
-/// the shorter of both is the longest.
+/// Columns and rows of the thickest group of bad pixels: those on end in the row and in the column of the pixel for
+/// which the shorter of both is the longest.
 std::array<std::size_t, 2> thickest_group(const std::vector<char>& bad, std::size_t columns);
 /// Groups up to so many pixels thick are filled well (unmeasured.hpp).
 constexpr std::size_t filled_well = 3;

@@ -19,10 +19,10 @@
 namespace halocline {
 namespace {
 
-constexpr double relative_floor = 1e-5;       // of the beam, for counts that are not whole numbers
-constexpr double relative_dark = 1e-3;        // of the beam: less in all pixels is a dark view, if they are not
+constexpr double relative_floor = 1e-5;  // of the beam, for counts that are not whole numbers
+constexpr double relative_dark = 1e-3;   // of the beam: less in all pixels is a dark view, if they are not
 constexpr double brightest_transmission = 1.5;
-constexpr double of_divided_counts = 50;      // flats, of counts that they were divided by
+constexpr double of_divided_counts = 50;  // flats, of counts that they were divided by
 
 void check_field(const CountsField& field, const Grid& counts, const std::string& counts_name, bool allow_nonfinite) {
   const Volume& stack = *field.stack;
@@ -45,7 +45,8 @@ bool are_whole(const VolumeSource& counts) {
   std::vector<float> view(slice);
   for (const std::size_t n : some_views(counts.grid().size[2], 3)) {
     counts.read(n * slice, slice, view.data());
-    if (!std::all_of(view.begin(), view.end(), [](float each) { return !std::isfinite(each) || each == std::floor(each); }))
+    if (!std::all_of(view.begin(), view.end(),
+                     [](float each) { return !std::isfinite(each) || each == std::floor(each); }))
       return false;
   }
   return true;
@@ -212,10 +213,10 @@ void CountsCalibrator::require_counts(const std::vector<SeenPixel>& seen, const 
                           return a.highest < b.highest;
                         })->highest;
   if (highest < brightest_transmission)
-    throw InputError(
-        fmt::format("{}: the counts are {:.4g} at most, and {} about {:.6g}: these seem to be transmissions I/I0, which "
-                    "flats have been divided out of; leave the flats out",
-                    fields.counts_name, highest, fields.flats.name, scale_));
+    throw InputError(fmt::format(
+        "{}: the counts are {:.4g} at most, and {} about {:.6g}: these seem to be transmissions I/I0, which "
+        "flats have been divided out of; leave the flats out",
+        fields.counts_name, highest, fields.flats.name, scale_));
 }
 
 // Least and greatest count of each pixel, what is too low or too high, and that no view is dark. Calls take_row(row,
@@ -390,7 +391,7 @@ ReplacedValues CountsCalibrator::replace(const VolumeSource& counts, const std::
 void CountsCalibrator::take_off_rings(const VolumeSource& counts) {
   const auto [columns, rows, views] = out_.size;
   const MendedSource mended(counts, out_.replaced);
-  std::vector<float> details(rows * columns, 0.0f);
+  std::vector<float> details(rows * columns, 0.0f), means = details;
   parallel_slices(rows, [&, columns = columns, rows = rows, views = views](std::size_t row) {
     const auto& lost = out_.bad_rows;  // they take what others have
     if (std::binary_search(lost.begin(), lost.end(), row)) return;
@@ -400,9 +401,12 @@ void CountsCalibrator::take_off_rings(const VolumeSource& counts) {
       attenuations_of_row(out_, row, view, line.data(), values.data() + view * columns);
     }
     const auto found = still_details(values, columns, views, options_.ring_width);
-    std::copy(found.begin(), found.end(), details.begin() + static_cast<std::ptrdiff_t>(row * columns));
+    const auto at = static_cast<std::ptrdiff_t>(row * columns);
+    std::copy(found.begin(), found.end(), details.begin() + at);
+    const auto mean = column_means(values, columns, views);
+    std::copy(mean.begin(), mean.end(), means.begin() + at);
   });
-  const auto offsets = ring_offsets(details, columns, options_.ring_width);
+  const auto offsets = ring_offsets(details, means, columns, options_.ring_width);
   double sum = 0;
   for (std::size_t n = 0; n < offsets.size(); ++n) {
     if (bad_[n] != 0 || offsets[n] == 0) continue;

@@ -19,9 +19,9 @@ struct CountsField {
 };
 
 struct CountsFields {
-  CountsField flats{nullptr, "the flats"};  ///< without the object (u, v, n): their mean is taken
+  CountsField flats{nullptr, "the flats"};                       ///< without the object (u, v, n): their mean is taken
   CountsField flats_after{nullptr, "the flats after the scan"};  ///< the others are then from before it
-  CountsField darks{nullptr, "the darks"};  ///< without the beam: their mean; none: 0
+  CountsField darks{nullptr, "the darks"};                       ///< without the beam: their mean; none: 0
   CountsField bad_pixels{nullptr,
                          "the bad pixels"};  ///< (u, v, 1), not 0 where bad; none: mark_bad_pixels() finds them
   std::string counts_name = "the counts";

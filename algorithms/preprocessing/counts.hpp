@@ -2,9 +2,10 @@
 //
 //   q = -ln( max(count - dark, floor) / (open beam) ),      p = c1 q + c2 q^2 + ...
 //
-// with open = flat - dark of the pixel (1 without flats) and beam the view's intensity in units of it: from an air region,
-// from flats before and after the scan, else 1. Counts that were not measured are replaced first (unmeasured.hpp). fdk()
-// does the same as it reads the counts (cl/counts.clh serves both), with results that agree to rounding.
+// with open = flat - dark of the pixel (1 without flats) and beam the view's intensity in units of it: from an air
+// region, from flats before and after the scan, else 1. Counts that were not measured are replaced first
+// (unmeasured.hpp). fdk() does the same as it reads the counts (cl/counts.clh serves both), with results that agree to
+// rounding.
 #pragma once
 
 #include <array>

@@ -79,7 +79,8 @@ class ViewOfCounts {
 
   template <class Visit>
   void around(std::uint32_t pixel, const Visit& visit) const {
-    const auto column = static_cast<std::ptrdiff_t>(pixel) % columns_, row = static_cast<std::ptrdiff_t>(pixel) / columns_;
+    const auto column = static_cast<std::ptrdiff_t>(pixel) % columns_,
+               row = static_cast<std::ptrdiff_t>(pixel) / columns_;
     for (std::ptrdiff_t v = std::max<std::ptrdiff_t>(0, row - 1); v <= std::min(rows_ - 1, row + 1); ++v)
       for (std::ptrdiff_t u = std::max<std::ptrdiff_t>(0, column - 1); u <= std::min(columns_ - 1, column + 1); ++u)
         visit(static_cast<std::uint32_t>(v * columns_ + u));

@@ -133,8 +133,7 @@ class BadPixels {
     parallel_slices(views_, [&](std::size_t view) {
       auto& values = out.replaced.views[view];
       for (const std::size_t pixel : order)
-        values.push_back(
-            {static_cast<std::uint32_t>(pixel), values_.stored(pixel, view, filled_.at(pixel)[view])});
+        values.push_back({static_cast<std::uint32_t>(pixel), values_.stored(pixel, view, filled_.at(pixel)[view])});
     });
     if (learned_ > 0) out.rms = std::sqrt(squares_ / static_cast<double>(learned_));
     return out;

@@ -52,7 +52,8 @@ std::vector<double> RidgeRegression::weights() const {
   std::vector<double> found(features_, 0.0);
   if (samples_ < samples_a_feature * features_ || !(trace > 0)) return found;
   auto matrix = products_;
-  for (std::size_t i = 0; i < features_; ++i) matrix[i * features_ + i] += ridge * trace / static_cast<double>(features_);
+  for (std::size_t i = 0; i < features_; ++i)
+    matrix[i * features_ + i] += ridge * trace / static_cast<double>(features_);
   found = targets_;
   solve(matrix, found);
   const bool finite = std::all_of(found.begin(), found.end(), [](double each) { return std::isfinite(each); });

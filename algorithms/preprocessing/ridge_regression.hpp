@@ -16,8 +16,8 @@ class RidgeRegression {
   /// Adds those of another one.
   void add(const RidgeRegression& other);
   std::size_t samples() const { return samples_; }
-  /// w that minimises sum (target - w features)^2 + ridge |w|^2, with a ridge of 1e-4 of the features' mean power. All 0
-  /// where there are less than eight samples a feature, or no power.
+  /// w that minimises sum (target - w features)^2 + ridge |w|^2, with a ridge of 1e-4 of the features' mean power. All
+  /// 0 where there are less than eight samples a feature, or no power.
   std::vector<double> weights() const;
   /// Root of the mean of (target - w features)^2.
   double residual(std::span<const double> weights) const;

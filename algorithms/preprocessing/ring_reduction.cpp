@@ -22,7 +22,7 @@ constexpr std::size_t most_held = std::size_t{256} << 20;  // bytes of line inte
 DetectorOffsets ring_offsets(const VolumeSource& line_integrals, int width, const std::string& name) {
   check_ring_width(width, line_integrals.grid(), name);
   const auto [columns, rows, views] = line_integrals.grid().size;
-  std::vector<float> details(columns * rows);
+  std::vector<float> details(columns * rows), means(columns * rows);
   const std::size_t at_once = std::clamp<std::size_t>(most_held / (columns * views * sizeof(float)), 1, rows);
   std::vector<float> block(at_once * columns * views);  // of rows, view after view
   for (std::size_t first = 0; first < rows; first += at_once) {
@@ -41,10 +41,13 @@ DetectorOffsets ring_offsets(const VolumeSource& line_integrals, int width, cons
         lines.insert(lines.end(), line, line + static_cast<std::ptrdiff_t>(columns));
       }
       const auto found = still_details(lines, columns, views, width);
-      std::copy(found.begin(), found.end(), details.begin() + static_cast<std::ptrdiff_t>((first + row) * columns));
+      const auto at = static_cast<std::ptrdiff_t>((first + row) * columns);
+      std::copy(found.begin(), found.end(), details.begin() + at);
+      const auto mean = column_means(lines, columns, views);
+      std::copy(mean.begin(), mean.end(), means.begin() + at);
     });
   }
-  DetectorOffsets out{ring_offsets(details, columns, width), 0, 0};
+  DetectorOffsets out{ring_offsets(details, means, columns, width), 0, 0};
   double squares = 0;
   for (const double each : out.pixels) {
     squares += each * each;

@@ -5,11 +5,11 @@
 
 #include <CLI/CLI.hpp>
 
+#include "algorithms/preprocessing/bad_pixels.hpp"
+#include "algorithms/preprocessing/unmeasured.hpp"
 #include "apps/job/job.hpp"
 #include "apps/job/report.hpp"
 #include "apps/job/validators.hpp"
-#include "algorithms/preprocessing/bad_pixels.hpp"
-#include "algorithms/preprocessing/unmeasured.hpp"
 #include "host/error.hpp"
 #include "host/plural.hpp"
 
@@ -138,9 +138,10 @@ namespace {
 
 std::string rings_text(std::size_t pixels, double rms) {
   return pixels == 0 ? "no rings found, none taken off"
-                     : fmt::format("ring offsets of {:.3g} RMS taken off, of {}; what the object has on both sides of "
-                                   "the axis is left",
-                                   rms, plural(pixels, "pixel", "pixels"));
+                     : fmt::format(
+                           "ring offsets of {:.3g} RMS taken off, of {}; what the object has on both sides of "
+                           "the axis is left",
+                           rms, plural(pixels, "pixel", "pixels"));
 }
 
 }  // namespace
@@ -226,24 +227,32 @@ CountsCalibrator begin_calibration(Job& job, const CountsArguments& arguments, c
     options.saturation = component_highest(stored);
   options.allow_nonfinite = job.common().allow_nonfinite;
   return job.timed("calibrate", [&] {
-    return CountsCalibrator(counts,
-                            {field(flats, "--flat", flat), field(flats_after, "--flat", after),
-                             field(darks, "--dark", arguments.dark),
-                             field(bad, "--bad-pixels", arguments.bad_pixels), "'" + counts_path + "'"},
-                            options);
+    return CountsCalibrator(
+        counts,
+        {field(flats, "--flat", flat), field(flats_after, "--flat", after), field(darks, "--dark", arguments.dark),
+         field(bad, "--bad-pixels", arguments.bad_pixels), "'" + counts_path + "'"},
+        options);
   });
 }
 
 void report_counts(Job& job, const CountsCalibration& calibration) {
   const CountsReport& report = calibration.report;
-  job.results()["counts"] = {{"pixels", report.pixels},          {"raised", report.raised},
-                             {"saturated", report.saturated},    {"bad_pixels", report.bad_pixels},
-                             {"failing_pixels", report.failing}, {"beam_lowest", report.beam_low},
-                             {"beam_highest", report.beam_high}, {"ring_offset_rms", report.ring_rms},
-                             {"bad_rows", calibration.bad_rows}, {"replaced", report.replaced},
-                             {"bad_group", report.bad_group},    {"flats_left_out", report.flats_left_out},
-                             {"ring_pixels", report.rings},      {"transmissions", report.transmissions},
-                             {"between_flats", report.between_flats}, {"floor", calibration.floor}};
+  job.results()["counts"] = {{"pixels", report.pixels},
+                             {"raised", report.raised},
+                             {"saturated", report.saturated},
+                             {"bad_pixels", report.bad_pixels},
+                             {"failing_pixels", report.failing},
+                             {"beam_lowest", report.beam_low},
+                             {"beam_highest", report.beam_high},
+                             {"ring_offset_rms", report.ring_rms},
+                             {"bad_rows", calibration.bad_rows},
+                             {"replaced", report.replaced},
+                             {"bad_group", report.bad_group},
+                             {"flats_left_out", report.flats_left_out},
+                             {"ring_pixels", report.rings},
+                             {"transmissions", report.transmissions},
+                             {"between_flats", report.between_flats},
+                             {"floor", calibration.floor}};
 }
 
 void warn_of_calibration(const CountsCalibrator& calibrator, const std::string& counts_path, const CountsReport* told) {
