@@ -5,7 +5,7 @@
 namespace halocline {
 namespace {
 
-using Offset = PixelPattern::Offset;
+using PixelOffset = PixelPattern::Offset;
 
 constexpr std::ptrdiff_t views_around = 3;
 constexpr std::ptrdiff_t farthest_example = 12;
@@ -34,11 +34,11 @@ class PatternOf {
   }
 
   void add_examples() {
-    std::vector<Offset> all;
+    std::vector<PixelOffset> all;
     for (std::ptrdiff_t row = -farthest_example; row <= farthest_example; ++row)
       for (std::ptrdiff_t column = -farthest_example; column <= farthest_example; ++column)
         if (is_example({column, row})) all.push_back({column, row});
-    const auto nearer = [](const Offset& a, const Offset& b) {
+    const auto nearer = [](const PixelOffset& a, const PixelOffset& b) {
       return a.column * a.column + a.row * a.row < b.column * b.column + b.row * b.row;
     };
     std::stable_sort(all.begin(), all.end(), nearer);
@@ -47,19 +47,19 @@ class PatternOf {
   }
 
  private:
-  bool is_good(const Offset& at) const { return good_.at(column_ + at.column, row_ + at.row); }
+  bool is_good(const PixelOffset& at) const { return good_.at(column_ + at.column, row_ + at.row); }
 
-  bool is_example(const Offset& from) const {
+  bool is_example(const PixelOffset& from) const {
     if (!is_good(from)) return false;
-    return std::all_of(pattern_.pixels.begin(), pattern_.pixels.end(), [&](const Offset& each) {
+    return std::all_of(pattern_.pixels.begin(), pattern_.pixels.end(), [&](const PixelOffset& each) {
       return is_good({from.column + each.column, from.row + each.row});
     });
   }
 
-  void add(const Offset& at, std::ptrdiff_t views) {
+  void add(const PixelOffset& at, std::ptrdiff_t views) {
     if (!is_good(at)) return;
     auto& pixels = pattern_.pixels;
-    const auto same = [&](const Offset& each) { return each.column == at.column && each.row == at.row; };
+    const auto same = [&](const PixelOffset& each) { return each.column == at.column && each.row == at.row; };
     const auto found = std::find_if(pixels.begin(), pixels.end(), same);
     const auto number = static_cast<std::size_t>(found - pixels.begin());
     if (found == pixels.end()) pixels.push_back(at);
@@ -78,11 +78,11 @@ PixelPattern nearest_pixels(std::size_t at, const KnownPixels& known) {
   pattern.at = at;
   const auto column = static_cast<std::ptrdiff_t>(at) % known.columns,
              row = static_cast<std::ptrdiff_t>(at) / known.columns;
-  constexpr std::array<Offset, 4> steps{{{-1, 0}, {1, 0}, {0, -1}, {0, 1}}};
+  constexpr std::array<PixelOffset, 4> steps{{{-1, 0}, {1, 0}, {0, -1}, {0, 1}}};
   const std::array<std::ptrdiff_t, 4> most{column, known.columns - 1 - column, row, known.rows - 1 - row};
   for (std::size_t side = 0; side < 4; ++side)
     for (std::ptrdiff_t n = 1; n <= most[side]; ++n) {
-      const Offset offset{n * steps[side].column, n * steps[side].row};
+      const PixelOffset offset{n * steps[side].column, n * steps[side].row};
       if (!known.at(column + offset.column, row + offset.row)) continue;
       pattern.distance[side] = n;
       pattern.nearest[side] = pattern.pixels.size();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <vector>
 
 #include "algorithms/preprocessing/counts.hpp"
@@ -10,8 +11,9 @@ namespace halocline {
 
 /// What a pixel showed over a whole scan.
 struct SeenPixel {
-  float lowest, highest;                  ///< of what is finite; the one above the other if nothing is
+  float lowest, highest;  ///< of counts at the floor or above; the one above the other if there are none
   std::size_t raised = 0, saturated = 0;  ///< views below the floor or not finite, and saturated
+  float second_highest = -INFINITY;       ///< so that a single wild count can be left out
 };
 
 /// Marks (1) pixels that

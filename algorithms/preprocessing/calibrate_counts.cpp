@@ -19,8 +19,9 @@
 namespace halocline {
 namespace {
 
-constexpr double relative_floor = 1e-5;  // of the beam, for counts that are not whole numbers
-constexpr double relative_dark = 1e-3;   // of the beam: less in all pixels is a dark view, if they are not
+constexpr double relative_floor = 1e-5;          // of the beam, for counts that are not whole numbers
+constexpr double relative_dark = 1e-3;           // of the beam: less in all pixels is a dark view, if they are not
+constexpr std::size_t views_with_wild_ones = 8;  // in which a pixel's highest count does not say much
 constexpr double brightest_transmission = 1.5;
 constexpr double of_divided_counts = 50;  // flats, of counts that they were divided by
 
@@ -53,9 +54,9 @@ bool are_whole(const VolumeSource& counts) {
 }
 
 /// Counts and their line integrals.
-class Counts : public RayValues {
+class CountValues : public RayValues {
  public:
-  Counts(const CountsCalibration& calibration, const std::vector<float>& beams, bool whole)
+  CountValues(const CountsCalibration& calibration, const std::vector<float>& beams, bool whole)
       : calibration_(calibration), beams_(beams), whole_(whole) {}
   double integral(std::size_t pixel, std::size_t view, float stored) const override {
     const auto& [dark, open] = calibration_.pixels[pixel];
@@ -90,7 +91,6 @@ CountsCalibrator::CountsCalibrator(const VolumeSource& counts, const CountsField
   look_through(counts, fields.counts_name, [&](std::size_t row, const std::vector<SeenPixel>& pixels) {
     std::copy(pixels.begin(), pixels.end(), seen.begin() + static_cast<std::ptrdiff_t>(row * pixels.size()));
   });
-  require_counts(seen, fields);
   mark_bad(seen, grid, fields);
   report_lost(lost_in(seen, 0));
   out_.beams = beams_of(counts, fields.counts_name);
@@ -183,6 +183,7 @@ void CountsCalibrator::take_scale(const VolumeSource& counts, const CountsFields
     check_counts_options(options_, counts.grid(), false, false, fields.counts_name);
   }
   if (const double found = median_of(beam); found > 0) scale_ = found;
+  if (with_flats_) require_counts(counts, fields);
   const double floor = options_.floor.value_or(whole_ ? 0.5 : relative_floor * scale_);
   out_.floor = static_cast<float>(floor);
   least_ = options_.floor || whole_ ? out_.floor : relative_dark * scale_;
@@ -207,11 +208,17 @@ bool CountsCalibrator::are_transmissions(const VolumeSource& counts) const {
   return at(0.001) > -0.1 && at(0.999) < brightest_transmission && at(0.999) > 0.5;
 }
 
-void CountsCalibrator::require_counts(const std::vector<SeenPixel>& seen, const CountsFields& fields) const {
-  if (!with_flats_ || whole_ || scale_ < of_divided_counts) return;
-  const float highest = std::max_element(seen.begin(), seen.end(), [](const auto& a, const auto& b) {
-                          return a.highest < b.highest;
-                        })->highest;
+// Refuses transmissions with the flats that have been divided out of them.
+void CountsCalibrator::require_counts(const VolumeSource& counts, const CountsFields& fields) const {
+  if (whole_ || scale_ < of_divided_counts) return;
+  const std::size_t slice = counts.grid().slice();
+  std::vector<float> view(slice);
+  float highest = 0;
+  for (const std::size_t n : some_views(counts.grid().size[2], 12)) {
+    counts.read(n * slice, slice, view.data());
+    for (const float each : view)
+      if (std::isfinite(each)) highest = std::max(highest, each);
+  }
   if (highest < brightest_transmission)
     throw InputError(fmt::format(
         "{}: the counts are {:.4g} at most, and {} about {:.6g}: these seem to be transmissions I/I0, which "
@@ -240,9 +247,13 @@ void CountsCalibrator::look_through(const VolumeSource& counts, const std::strin
           ++seen[n].raised;
           continue;
         }
-        seen[n].lowest = std::min(seen[n].lowest, count);
-        seen[n].highest = std::max(seen[n].highest, count);
-        if (count - pixels[n].dark < out_.floor) ++seen[n].raised;
+        if (count - pixels[n].dark < out_.floor) {
+          ++seen[n].raised;
+        } else {
+          seen[n].lowest = std::min(seen[n].lowest, count);
+          seen[n].second_highest = std::max(seen[n].second_highest, std::min(seen[n].highest, count));
+          seen[n].highest = std::max(seen[n].highest, count);
+        }
         if (count - pixels[n].dark >= static_cast<float>(least_)) lit[row * views + view] = 1;
         if (count >= saturation) ++seen[n].saturated;
       }
@@ -271,7 +282,10 @@ void CountsCalibrator::mark_bad(const std::vector<SeenPixel>& seen, const Grid& 
     for (std::size_t n = 0; n < bad_.size(); ++n)
       if (stack->voxels[n] != 0) bad_[n] = 1;
   } else {
-    mark_bad_pixels(open_, dark_, seen, out_.size[0], out_.size[2], with_flats_, whole_ ? 1 : relative_floor * scale_,
+    std::vector<SeenPixel> usual = seen;
+    if (out_.size[2] >= views_with_wild_ones)
+      for (SeenPixel& each : usual) each.highest = std::max(each.lowest, each.second_highest);
+    mark_bad_pixels(open_, dark_, usual, out_.size[0], out_.size[2], with_flats_, whole_ ? 1 : relative_floor * scale_,
                     bad_);
   }
   for (std::size_t n = 0; n < bad_.size(); ++n)
@@ -335,7 +349,6 @@ std::vector<float> CountsCalibrator::beams_in_air(const VolumeSource& counts, co
   const auto [columns, rows, views] = counts.grid().size;
   const auto [u0, v0, u1, v1] = *options_.air;
   std::vector<float> beams(views);
-  const float saturation = options_.saturation ? static_cast<float>(*options_.saturation) : INFINITY;
   std::size_t good = 0;
   for (std::size_t row = v0; row < v1; ++row)
     good += static_cast<std::size_t>(std::count(bad_.begin() + static_cast<std::ptrdiff_t>(row * columns + u0),
@@ -351,12 +364,12 @@ std::vector<float> CountsCalibrator::beams_in_air(const VolumeSource& counts, co
       for (std::size_t n = u0; n < u1; ++n) {
         const std::size_t at = row * columns + n;
         const double signal = line[n - u0] - dark_[at];
-        if (bad_[at] || !std::isfinite(signal) || line[n - u0] >= saturation || signal < out_.floor) continue;
+        if (bad_[at] || !std::isfinite(signal) || signal < out_.floor) continue;
         sum += signal / open_[at];
         ++lit;
       }
     }
-    const double beam = 2 * lit > good ? sum / static_cast<double>(lit) : 0;
+    const double beam = lit > 0 && 2 * lit >= good ? sum / static_cast<double>(lit) : 0;
     if (!(beam > 0))
       throw InputError(
           fmt::format("{}: view {} is dark in {}, {:.4g} of the beam in the mean; choose a region that "
@@ -381,7 +394,7 @@ ReplacedValues CountsCalibrator::replace(const VolumeSource& counts, const std::
   report.raised -= std::min(report.raised, failing.low);
   report.saturated -= std::min(report.saturated, failing.saturated);
   for (const auto& view : failing.views) report.replaced += view.size();
-  FilledValues filled = fill_unmeasured(counts, {bad_, std::move(failing.views)}, Counts(here, beams, whole_),
+  FilledValues filled = fill_unmeasured(counts, {bad_, std::move(failing.views)}, CountValues(here, beams, whole_),
                                         options_.within_views, name);
   report.filled_rms = filled.rms;
   return std::move(filled.replaced);

@@ -72,7 +72,7 @@ class CountsCalibrator {
   void take_beam_of_flats(const FieldMean& flats, const CountsFields& fields);
   void take_scale(const VolumeSource& counts, const CountsFields& fields);
   bool are_transmissions(const VolumeSource& counts) const;
-  void require_counts(const std::vector<SeenPixel>& seen, const CountsFields& fields) const;
+  void require_counts(const VolumeSource& counts, const CountsFields& fields) const;
   template <typename TakeRow>
   void look_through(const VolumeSource& counts, const std::string& name, const TakeRow& take_row) const;
   void mark_bad(const std::vector<SeenPixel>& seen, const Grid& grid, const CountsFields& fields);

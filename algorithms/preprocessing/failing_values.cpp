@@ -10,15 +10,16 @@ namespace halocline {
 namespace {
 
 constexpr std::size_t most_pixels = 64;  // of a group
-constexpr double light = 20;             // floors
+constexpr double clear_light = 20;       // floors
 constexpr double far_below = 10;         // floors, below the dark field
+constexpr double above_beam = 1.05;      // of saturated ones
 constexpr double brighter = 2;           // than the beam, and than what lies around it
-constexpr std::ptrdiff_t views_beside = 2, most_columns_a_view = 4;
+constexpr std::ptrdiff_t views_of_object = 5, most_views_beside = 12, most_columns_a_view = 2;
 
-enum class Kind : char { measured, bad, low, bright, lost };
+enum class CountKind : char { measured, bad, low, bright, lost };
 
-struct Group {
-  Kind kind;
+struct CountGroup {
+  CountKind kind;
   std::vector<std::uint32_t> pixels;
   std::ptrdiff_t left, right, top, bottom;
 };
@@ -45,36 +46,37 @@ class ViewOfCounts {
   std::vector<std::uint32_t> lost() const {
     std::vector<std::uint32_t> found;
     for (std::size_t n = 0; n < kinds_.size(); ++n)
-      if (kinds_[n] == Kind::lost) found.push_back(static_cast<std::uint32_t>(n));
+      if (kinds_[n] == CountKind::lost) found.push_back(static_cast<std::uint32_t>(n));
     return found;
   }
 
   /// Those that fail by this view alone.
-  std::vector<Group> groups() const {
-    std::vector<Group> found;
+  std::vector<CountGroup> groups() const {
+    std::vector<CountGroup> found;
     std::vector<char> seen(kinds_.size(), 0);
     for (std::size_t n = 0; n < kinds_.size(); ++n) {
-      if (seen[n] != 0 || (kinds_[n] != Kind::low && kinds_[n] != Kind::bright)) continue;
-      Group group = group_from(static_cast<std::uint32_t>(n), seen);
+      if (seen[n] != 0 || (kinds_[n] != CountKind::low && kinds_[n] != CountKind::bright)) continue;
+      CountGroup group = group_from(static_cast<std::uint32_t>(n), seen);
       if (fails(group)) found.push_back(std::move(group));
     }
     return found;
   }
 
-  bool crosses(const Group& group) const {
+  bool crosses(const CountGroup& group) const {
     const std::ptrdiff_t wide = group.right - group.left + 1, high = group.bottom - group.top + 1;
     return (wide == columns_ && high <= 2 && rows_ > 4) || (high == rows_ && wide <= 2 && rows_ > 4 && columns_ > 4);
   }
 
  private:
-  Kind kind_of(std::size_t n, bool bad, bool saturated) const {
-    if (bad) return Kind::bad;
-    if (!std::isfinite(signal_[n])) return Kind::lost;
+  CountKind kind_of(std::size_t n, bool bad, bool saturated) const {
+    if (bad) return CountKind::bad;
+    if (!std::isfinite(signal_[n])) return CountKind::lost;
     const auto& [dark, open] = calibration_.pixels[n];
     const double floor = calibration_.floor, signal = static_cast<double>(signal_[n]) - dark;
-    if (dark > 2 * far_below * floor && signal_[n] < dark / 2 && signal < -far_below * floor) return Kind::lost;
-    if (signal < floor) return Kind::low;
-    return saturated || signal > brighter * open * beam_ ? Kind::bright : Kind::measured;
+    if (dark > 2 * far_below * floor && signal_[n] < dark / 2 && signal < -far_below * floor) return CountKind::lost;
+    if (signal < floor) return CountKind::low;
+    const double of_beam = signal / (open * beam_);
+    return of_beam > brighter || (saturated && of_beam > above_beam) ? CountKind::bright : CountKind::measured;
   }
 
   template <class Visit>
@@ -86,8 +88,8 @@ class ViewOfCounts {
         visit(static_cast<std::uint32_t>(v * columns_ + u));
   }
 
-  Group group_from(std::uint32_t first, std::vector<char>& seen) const {
-    Group group{kinds_[first], {first}, columns_, -1, rows_, -1};
+  CountGroup group_from(std::uint32_t first, std::vector<char>& seen) const {
+    CountGroup group{kinds_[first], {first}, columns_, -1, rows_, -1};
     seen[first] = 1;
     for (std::size_t n = 0; n < group.pixels.size(); ++n) {
       const std::uint32_t pixel = group.pixels[n];
@@ -108,59 +110,62 @@ class ViewOfCounts {
     return static_cast<double>(signal_[pixel]) / (calibration_.pixels[pixel].open * beam_);
   }
 
-  bool fails(const Group& group) const {
+  bool fails(const CountGroup& group) const {
     if (group.pixels.size() > most_pixels && !crosses(group)) return false;
     std::vector<double> signals, shares;
     for (const std::uint32_t pixel : group.pixels)
       around(pixel, [&](std::uint32_t next) {
-        if (kinds_[next] != Kind::measured) return;
+        if (kinds_[next] != CountKind::measured) return;
         signals.push_back(signal_[next]);
         shares.push_back(of_beam(next));
       });
     if (signals.empty()) return false;
-    if (group.kind == Kind::low) return median_of(signals) >= light * calibration_.floor;
+    if (group.kind == CountKind::low) return median_of(signals) >= clear_light * calibration_.floor;
     double least = INFINITY;
     for (const std::uint32_t pixel : group.pixels) least = std::min(least, of_beam(pixel));
-    return brighter * median_of(shares) < least;
+    return brighter * *std::max_element(shares.begin(), shares.end()) < least;
   }
 
   const CountsCalibration& calibration_;
   std::ptrdiff_t columns_, rows_;
   std::vector<float> signal_;
-  std::vector<Kind> kinds_;
+  std::vector<CountKind> kinds_;
   double beam_;
 };
 
-struct ViewGroups {
+struct CountGroups {
   std::vector<std::uint32_t> lost;
-  std::vector<Group> groups;
+  std::vector<CountGroup> groups;
   std::vector<char> crosses;
 };
 
-/// Whether a group like this one lies beside it in that view.
-bool goes_on(const Group& group, const std::vector<Group>& others, std::ptrdiff_t views, bool& moves) {
-  for (const Group& other : others) {
-    if (other.kind != group.kind) continue;
+/// A group like this one beside it in another view; nullptr: there is none.
+const CountGroup* next_of(const CountGroup& group, const std::vector<CountGroup>& others) {
+  for (const CountGroup& other : others) {
     const std::ptrdiff_t u = other.left + other.right - group.left - group.right,
                          v = other.top + other.bottom - group.top - group.bottom;
-    if (std::abs(u) > 2 * most_columns_a_view * std::abs(views) || std::abs(v) > 2 * std::abs(views)) continue;
-    moves = moves || other.pixels != group.pixels;
-    return true;
+    if (other.kind == group.kind && std::abs(u) <= 2 * most_columns_a_view && std::abs(v) <= 1) return &other;
   }
-  return false;
+  return nullptr;
 }
 
-/// Whether it is a part of the object that is too dense to see through.
-bool is_object(const std::vector<ViewGroups>& all, std::size_t view, const Group& group) {
+/// Whether it is a part of the object that is too dense to see through: it goes on from view to view, and moves.
+bool is_object(const std::vector<CountGroups>& all, std::size_t view, const CountGroup& group) {
   bool moves = false;
-  std::size_t views = 0;
-  for (std::ptrdiff_t n = -views_beside; n <= views_beside; ++n) {
-    const std::ptrdiff_t other = static_cast<std::ptrdiff_t>(view) + n;
-    if (n == 0 || other < 0 || other >= static_cast<std::ptrdiff_t>(all.size())) continue;
-    ++views;
-    if (!goes_on(group, all[static_cast<std::size_t>(other)].groups, n, moves)) return false;
+  std::ptrdiff_t views = 1;
+  for (const std::ptrdiff_t step : {-1, 1}) {
+    const CountGroup* now = &group;
+    for (std::ptrdiff_t n = 1; n <= most_views_beside; ++n) {
+      const std::ptrdiff_t other = static_cast<std::ptrdiff_t>(view) + n * step;
+      if (other < 0 || other >= static_cast<std::ptrdiff_t>(all.size())) break;
+      const CountGroup* next = next_of(*now, all[static_cast<std::size_t>(other)].groups);
+      if (next == nullptr) break;
+      moves = moves || next->pixels != now->pixels;
+      now = next;
+      ++views;
+    }
   }
-  return moves && views >= static_cast<std::size_t>(views_beside);
+  return moves && views >= views_of_object;
 }
 
 }  // namespace
@@ -168,11 +173,11 @@ bool is_object(const std::vector<ViewGroups>& all, std::size_t view, const Group
 FailingValues find_failing(const VolumeSource& counts, const CountsCalibration& calibration,
                            const std::vector<char>& bad, float saturation, bool within_views) {
   const std::size_t views = counts.grid().size[2], slice = bad.size();
-  std::vector<ViewGroups> all(views);
+  std::vector<CountGroups> all(views);
   parallel_slices(views, [&](std::size_t view) {
     const ViewOfCounts each(counts, calibration, bad, saturation, view);
     all[view] = {each.lost(), each.groups(), {}};
-    for (const Group& group : all[view].groups) all[view].crosses.push_back(each.crosses(group) ? 1 : 0);
+    for (const CountGroup& group : all[view].groups) all[view].crosses.push_back(each.crosses(group) ? 1 : 0);
   });
   FailingValues found{std::vector<std::vector<std::uint32_t>>(views)};
   std::vector<float> values(slice);
@@ -181,10 +186,10 @@ FailingValues find_failing(const VolumeSource& counts, const CountsCalibration& 
     pixels = all[view].lost;
     found.low += pixels.size();
     for (std::size_t n = 0; n < all[view].groups.size(); ++n) {
-      const Group& group = all[view].groups[n];
+      const CountGroup& group = all[view].groups[n];
       if (!within_views && all[view].crosses[n] == 0 && is_object(all, view, group)) continue;
       pixels.insert(pixels.end(), group.pixels.begin(), group.pixels.end());
-      if (group.kind == Kind::low) found.low += group.pixels.size();
+      if (group.kind == CountKind::low) found.low += group.pixels.size();
     }
     std::sort(pixels.begin(), pixels.end());
     if (pixels.empty() || !std::isfinite(saturation)) continue;

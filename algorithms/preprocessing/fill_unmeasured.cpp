@@ -16,25 +16,26 @@
 namespace halocline {
 namespace {
 
-constexpr std::size_t most_held = std::size_t{256} << 20;  // bytes of line integrals
-constexpr std::ptrdiff_t fewest_views = 16;                // in which something can be learned
+constexpr std::size_t most_held_to_fill = std::size_t{256} << 20;  // bytes of line integrals
+constexpr std::ptrdiff_t fewest_views = 16;                        // in which something can be learned
 constexpr std::size_t most_samples = 4000;
+constexpr std::size_t most_learned = 20000;  // bad pixels; it takes some milliseconds for each
 constexpr std::ptrdiff_t most_shift = 3;  // views that a line through a sinogram moves by from side to side, each way
-constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
+constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
 /// Line integrals of one pixel in all views; NaN where it fails.
-using Series = const float*;
+using PixelSeries = const float*;
 
 /// One way to fill a pixel, at the pixel itself or at an example.
 class PatternAt {
  public:
-  PatternAt(const PixelPattern& pattern, std::vector<Series> series, std::ptrdiff_t views)
+  PatternAt(const PixelPattern& pattern, std::vector<PixelSeries> series, std::ptrdiff_t views)
       : pattern_(pattern), series_(std::move(series)), views_(views) {}
 
   double line(std::ptrdiff_t view) const {
     const auto pair = [&](std::size_t low) {
       const auto side = [&](std::size_t n) {
-        return pattern_.distance[n] > 0 ? series_[pattern_.nearest[n]][view] : nothing;
+        return pattern_.distance[n] > 0 ? series_[pattern_.nearest[n]][view] : unknown;
       };
       return NeighbourPair{side(low), side(low + 1), static_cast<double>(pattern_.distance[low]),
                            static_cast<double>(pattern_.distance[low + 1])};
@@ -56,7 +57,7 @@ class PatternAt {
   // Between the sides in views of which the later one is on the right, or on the left.
   double along_best_fit(std::ptrdiff_t view, double line) const {
     const auto left = static_cast<double>(pattern_.distance[0]), right = static_cast<double>(pattern_.distance[1]);
-    const Series low = series_[pattern_.nearest[0]], high = series_[pattern_.nearest[1]];
+    const PixelSeries low = series_[pattern_.nearest[0]], high = series_[pattern_.nearest[1]];
     double least = INFINITY, value = line;
     const auto look = [&](std::ptrdiff_t shift) {
       const auto by = [&](double share) {
@@ -79,7 +80,7 @@ class PatternAt {
   }
 
   const PixelPattern& pattern_;
-  std::vector<Series> series_;
+  std::vector<PixelSeries> series_;
   std::ptrdiff_t views_;
 };
 
@@ -98,6 +99,7 @@ class BadPixels {
       if (unmeasured.bad[n] != 0) pending_.push_back(n);
     }
     good_ = known_;
+    learns_ = learns_ && pending_.size() <= most_learned;
   }
 
   // Those that have known pixels in their row or column; then, with these known, the others.
@@ -152,7 +154,7 @@ class BadPixels {
   }
 
   void fill_in_batches(const std::vector<PixelPattern>& patterns) {
-    const std::size_t most = std::max<std::size_t>(1, most_held / (views_ * sizeof(float)));
+    const std::size_t most = std::max<std::size_t>(1, most_held_to_fill / (views_ * sizeof(float)));
     for (std::size_t first = 0; first < patterns.size();) {
       places_.clear();
       std::size_t last = first;
@@ -191,12 +193,12 @@ class BadPixels {
     });
   }
 
-  Series series(std::size_t pixel) const {
+  PixelSeries series(std::size_t pixel) const {
     return good_[pixel] != 0 ? held_.data() + places_.at(pixel) * views_ : filled_.at(pixel).data();
   }
 
   PatternAt place(const PixelPattern& pattern, const PixelPattern::Offset& from) const {
-    std::vector<Series> all;
+    std::vector<PixelSeries> all;
     for (const auto& offset : pattern.pixels) all.push_back(series(at(pattern, from, offset)));
     return {pattern, std::move(all), static_cast<std::ptrdiff_t>(views_)};
   }
@@ -221,7 +223,7 @@ class BadPixels {
     std::size_t sample = 0;
     for (const auto& example : pattern.examples) {
       const PatternAt there = place(pattern, example);
-      const Series truth = series(at(pattern, example, {0, 0}));
+      const PixelSeries truth = series(at(pattern, example, {0, 0}));
       for (std::size_t view = 0; view < views_; ++view) {
         if (sample++ % stride != 0) continue;
         const auto number = static_cast<std::ptrdiff_t>(view);
@@ -292,7 +294,7 @@ class BadPixels {
 };
 
 /// Line integrals as they are.
-class Integrals : public RayValues {
+class PlainIntegrals : public RayValues {
  public:
   double integral(std::size_t, std::size_t, float stored) const override { return stored; }
   float stored(std::size_t, std::size_t, double integral) const override { return static_cast<float>(integral); }
@@ -320,7 +322,7 @@ double between(std::span<const NeighbourPair> pairs) {
       if (away == nearest) near_sum += has_low ? low : high, ++near_count;
     }
   }
-  return weights > 0 ? sum / weights : near_count > 0 ? near_sum / near_count : nothing;
+  return weights > 0 ? sum / weights : near_count > 0 ? near_sum / near_count : unknown;
 }
 
 FilledValues fill_unmeasured(const VolumeSource& stack, const Unmeasured& unmeasured, const RayValues& values,
@@ -348,7 +350,7 @@ ReplacedValues fill_nonfinite(const VolumeSource& line_integrals, bool within_vi
     for (const std::uint32_t pixel : view) ++failures[pixel];
   for (std::size_t n = 0; n < slice && !within_views; ++n) unmeasured.bad[n] = failures[n] == views;
   for (auto& view : unmeasured.failing) std::erase_if(view, [&](std::uint32_t n) { return unmeasured.bad[n] != 0; });
-  return fill_unmeasured(line_integrals, unmeasured, Integrals(), within_views, name).replaced;
+  return fill_unmeasured(line_integrals, unmeasured, PlainIntegrals(), within_views, name).replaced;
 }
 
 }  // namespace halocline

@@ -11,12 +11,14 @@
 #include <utility>
 
 #include "algorithms/preprocessing/counts_part.hpp"
+#include "algorithms/preprocessing/unmeasured.hpp"
 #include "apps/commands/slices_work.hpp"
 #include "apps/io/growing_series.hpp"
 #include "apps/io/image_file.hpp"
 #include "apps/job/report.hpp"
 #include "apps/options/geometry_file.hpp"
 #include "host/error.hpp"
+#include "host/finite_source.hpp"
 #include "host/interrupt.hpp"
 #include "host/plural.hpp"
 

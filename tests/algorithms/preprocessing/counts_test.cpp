@@ -61,9 +61,9 @@ TEST(Counts, ByHand) {
 
 TEST(Counts, LowCountsAmongDimOnesAreRaisedAndSaturatedOnesTold) {
   const Volume flat = stack({4, 1, 1}, {110, 110, 110, 110}), dark = stack({4, 1, 1}, {10, 10, 10, 10});
-  Volume counts = stack({4, 1, 4}, {60, 13, 5, 14, 60, 13, 10, 14, 60, 13, 20, 14, 4095, 2000, 20, 15});
+  Volume counts = stack({4, 1, 4}, {60, 13, 5, 14, 60, 13, 10, 14, 60, 13, 20, 14, 110, 13, 20, 15});
   CountsOptions options;
-  options.saturation = 4095;
+  options.saturation = 110;
   const CountsReport report = convert(counts, &flat, &dark, options).report;
   EXPECT_EQ(report.raised, 2U);
   EXPECT_EQ(report.saturated, 1U);
