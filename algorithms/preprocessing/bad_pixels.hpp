@@ -9,11 +9,18 @@
 
 namespace halocline {
 
-/// What a pixel showed over a whole scan.
+/// What a pixel showed over a whole scan. lowest and highest: the one above the other if there are no such counts.
 struct SeenPixel {
-  float lowest, highest;  ///< of counts at the floor or above; the one above the other if there are none
-  std::size_t raised = 0, saturated = 0;  ///< views below the floor or not finite, and saturated
-  float second_highest = -INFINITY;       ///< so that a single wild count can be left out
+  float lowest = INFINITY, highest = -INFINITY;        ///< of counts at the floor or above
+  std::size_t raised = 0, saturated = 0;               ///< views below the floor or not finite, and saturated
+  float low_usual = INFINITY, high_usual = -INFINITY;  ///< of these counts, those that are not far too bright
+
+  /// With what is usual in place of all, if there is any.
+  SeenPixel usual() const {
+    SeenPixel out = *this;
+    if (low_usual <= high_usual) out.lowest = low_usual, out.highest = high_usual;
+    return out;
+  }
 };
 
 /// Marks (1) pixels that

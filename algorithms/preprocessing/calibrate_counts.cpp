@@ -19,9 +19,9 @@
 namespace halocline {
 namespace {
 
-constexpr double relative_floor = 1e-5;          // of the beam, for counts that are not whole numbers
-constexpr double relative_dark = 1e-3;           // of the beam: less in all pixels is a dark view, if they are not
-constexpr std::size_t views_with_wild_ones = 8;  // in which a pixel's highest count does not say much
+constexpr double relative_floor = 1e-5;  // of the beam, for counts that are not whole numbers
+constexpr double relative_dark = 1e-3;   // of the beam: less in all pixels is a dark view, if they are not
+constexpr double far_too_bright = 2;     // of what nearly all counts are below
 constexpr double brightest_transmission = 1.5;
 constexpr double of_divided_counts = 50;  // flats, of counts that they were divided by
 
@@ -183,7 +183,7 @@ void CountsCalibrator::take_scale(const VolumeSource& counts, const CountsFields
     check_counts_options(options_, counts.grid(), false, false, fields.counts_name);
   }
   if (const double found = median_of(beam); found > 0) scale_ = found;
-  if (with_flats_) require_counts(counts, fields);
+  take_brightest(counts, fields);
   const double floor = options_.floor.value_or(whole_ ? 0.5 : relative_floor * scale_);
   out_.floor = static_cast<float>(floor);
   least_ = options_.floor || whole_ ? out_.floor : relative_dark * scale_;
@@ -208,22 +208,30 @@ bool CountsCalibrator::are_transmissions(const VolumeSource& counts) const {
   return at(0.001) > -0.1 && at(0.999) < brightest_transmission && at(0.999) > 0.5;
 }
 
-// Refuses transmissions with the flats that have been divided out of them.
-void CountsCalibrator::require_counts(const VolumeSource& counts, const CountsFields& fields) const {
-  if (whole_ || scale_ < of_divided_counts) return;
+// Twice what 99 of 100 signals are below, in units of the open beam. Refuses transmissions with the flats that have
+// been divided out of them.
+void CountsCalibrator::take_brightest(const VolumeSource& counts, const CountsFields& fields) {
   const std::size_t slice = counts.grid().slice();
   std::vector<float> view(slice);
+  std::vector<double> signals;
   float highest = 0;
   for (const std::size_t n : some_views(counts.grid().size[2], 12)) {
     counts.read(n * slice, slice, view.data());
-    for (const float each : view)
-      if (std::isfinite(each)) highest = std::max(highest, each);
+    for (std::size_t at = 0; at < slice; ++at) {
+      if (!std::isfinite(view[at]) || bad_[at] != 0) continue;
+      highest = std::max(highest, view[at]);
+      signals.push_back((view[at] - dark_[at]) / open_[at]);
+    }
   }
-  if (highest < brightest_transmission)
+  if (with_flats_ && !whole_ && scale_ >= of_divided_counts && highest < brightest_transmission)
     throw InputError(fmt::format(
         "{}: the counts are {:.4g} at most, and {} about {:.6g}: these seem to be transmissions I/I0, which "
         "flats have been divided out of; leave the flats out",
         fields.counts_name, highest, fields.flats.name, scale_));
+  if (signals.empty()) return;
+  const auto nearly = signals.begin() + static_cast<std::ptrdiff_t>(99 * (signals.size() - 1) / 100);
+  std::nth_element(signals.begin(), nearly, signals.end());
+  brightest_ = static_cast<float>(far_too_bright * std::max(*nearly, with_flats_ ? 1.0 : 0.0));
 }
 
 // Least and greatest count of each pixel, what is too low or too high, and that no view is dark. Calls take_row(row,
@@ -236,7 +244,7 @@ void CountsCalibrator::look_through(const VolumeSource& counts, const std::strin
   const float saturation = options_.saturation ? static_cast<float>(*options_.saturation) : INFINITY;
   parallel_slices(rows, [&, columns = columns, rows = rows, views = views](std::size_t row) {
     std::vector<float> line(columns);
-    std::vector<SeenPixel> seen(columns, {INFINITY, -INFINITY});
+    std::vector<SeenPixel> seen(columns);
     const auto* pixels = out_.pixels.data() + row * columns;
     for (std::size_t view = 0; view < views; ++view) {
       counts.read((view * rows + row) * columns, columns, line.data());
@@ -251,8 +259,11 @@ void CountsCalibrator::look_through(const VolumeSource& counts, const std::strin
           ++seen[n].raised;
         } else {
           seen[n].lowest = std::min(seen[n].lowest, count);
-          seen[n].second_highest = std::max(seen[n].second_highest, std::min(seen[n].highest, count));
           seen[n].highest = std::max(seen[n].highest, count);
+          if (count - pixels[n].dark <= brightest_ * pixels[n].open) {
+            seen[n].low_usual = std::min(seen[n].low_usual, count);
+            seen[n].high_usual = std::max(seen[n].high_usual, count);
+          }
         }
         if (count - pixels[n].dark >= static_cast<float>(least_)) lit[row * views + view] = 1;
         if (count >= saturation) ++seen[n].saturated;
@@ -282,9 +293,8 @@ void CountsCalibrator::mark_bad(const std::vector<SeenPixel>& seen, const Grid& 
     for (std::size_t n = 0; n < bad_.size(); ++n)
       if (stack->voxels[n] != 0) bad_[n] = 1;
   } else {
-    std::vector<SeenPixel> usual = seen;
-    if (out_.size[2] >= views_with_wild_ones)
-      for (SeenPixel& each : usual) each.highest = std::max(each.lowest, each.second_highest);
+    std::vector<SeenPixel> usual;
+    for (const SeenPixel& each : seen) usual.push_back(each.usual());
     mark_bad_pixels(open_, dark_, usual, out_.size[0], out_.size[2], with_flats_, whole_ ? 1 : relative_floor * scale_,
                     bad_);
   }

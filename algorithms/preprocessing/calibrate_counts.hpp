@@ -72,7 +72,7 @@ class CountsCalibrator {
   void take_beam_of_flats(const FieldMean& flats, const CountsFields& fields);
   void take_scale(const VolumeSource& counts, const CountsFields& fields);
   bool are_transmissions(const VolumeSource& counts) const;
-  void require_counts(const VolumeSource& counts, const CountsFields& fields) const;
+  void take_brightest(const VolumeSource& counts, const CountsFields& fields);
   template <typename TakeRow>
   void look_through(const VolumeSource& counts, const std::string& name, const TakeRow& take_row) const;
   void mark_bad(const std::vector<SeenPixel>& seen, const Grid& grid, const CountsFields& fields);
@@ -92,6 +92,7 @@ class CountsCalibrator {
   std::vector<char> bad_;
   bool with_flats_ = false, whole_ = false;  // whole: counts are whole numbers
   double scale_ = 1, least_ = 0;             // of the beam; signal of the brightest pixel in a view that is not dark
+  float brightest_ = INFINITY;               // counts above that are far too bright, in units of the open beam
   std::optional<BeamLevels> levels_;
 };
 

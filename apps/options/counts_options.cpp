@@ -37,7 +37,7 @@ std::vector<CLI::Option*> add_calibration_options(CLI::App& app, CountsArguments
                      "scan, and the beam is interpolated over the views, as it is for one file if its images have one "
                      "clear step. This, --air or both; transmissions (0 to 1) need neither")
           ->expected(1, 2)
-          ->type_name("FILE [FILE]"),
+          ->type_name("FILE"),
       app.add_option("--dark,--darks", arguments.dark,
                      "Images without the beam (u, v, n); their mean is taken. Default: 0")
           ->type_name("FILE"),
