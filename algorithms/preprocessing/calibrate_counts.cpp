@@ -414,6 +414,7 @@ ReplacedValues CountsCalibrator::replace(const VolumeSource& counts, const std::
 void CountsCalibrator::take_off_rings(const VolumeSource& counts) {
   const auto [columns, rows, views] = out_.size;
   const MendedSource mended(counts, out_.replaced);
+  out_.report.looked_for_rings = true;
   std::vector<float> details(rows * columns, 0.0f), means = details;
   parallel_slices(rows, [&, columns = columns, rows = rows, views = views](std::size_t row) {
     const auto& lost = out_.bad_rows;  // they take what others have

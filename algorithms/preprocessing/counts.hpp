@@ -48,9 +48,10 @@ struct CountsReport {
   double beam_low = 1, beam_high = 1;          ///< the weakest and the strongest view's beam
   bool between_flats = false;                  ///< that was interpolated between flats before and after
   bool transmissions = false;                  ///< the stack has I/I0, and needs no flats
-  std::size_t flats_left_out = 0;              ///< values of flats and darks that are far from those of the others
-  double ring_rms = 0;                         ///< of the offsets taken off q
-  std::size_t rings = 0;                       ///< pixels whose offset is not 0
+  bool looked_for_rings = false;
+  std::size_t flats_left_out = 0;  ///< values of flats and darks that are far from those of the others
+  double ring_rms = 0;             ///< of the offsets taken off q
+  std::size_t rings = 0;           ///< pixels whose offset is not 0
 };
 
 /// What a scan's counts need to become line integrals. The values that kernels read.

@@ -313,7 +313,7 @@ std::string beam_text(const CountsReport& report) {
   std::string text;
   if (report.transmissions) text += "; values from 0 to 1, taken for transmissions I/I0, which need no flats";
   if (report.between_flats)
-    text += fmt::format("; the beam goes from {:.6g} to {:.6g} of the flats, by those before and after",
+    text += fmt::format("; the beam varies from {:.6g} to {:.6g} of that of the flats, by those before and after",
                         report.beam_low, report.beam_high);
   else if (report.beam_low != report.beam_high)
     text += fmt::format("; the beam varies from {:.6g} to {:.6g}", report.beam_low, report.beam_high);
@@ -336,7 +336,7 @@ std::string counts_summary(const CountsCalibration& calibration) {
     text += fmt::format("; {} failed in a view and {} interpolated", plural(report.replaced, "value", "values"),
                         report.replaced == 1 ? "is" : "are");
   text += beam_text(report);
-  if (calibration.report.rings > 0 || report.ring_rms > 0) text += "; " + rings_text(report.rings, report.ring_rms);
+  if (report.looked_for_rings) text += "; " + rings_text(report.rings, report.ring_rms);
   return text;
 }
 

@@ -31,6 +31,10 @@ ProjectionPart part_of(std::vector<std::size_t> views, std::array<std::size_t, 2
   return {std::move(views), first, size, bin};
 }
 
+std::vector<float> values_of(const Volume& volume) {
+  return {volume.voxels.begin(), volume.voxels.end()};
+}
+
 TEST(CountsPart, SumsByHand) {
   // 6 x 3 pixels, 2 views; the window leaves out the first column and row. A pixel of the first bin was not measured in
   // the second view, and all of the second bin in both.
@@ -54,12 +58,12 @@ TEST(CountsPart, SumsByHand) {
   EXPECT_FLOAT_EQ(made.pixels[0].dark, 0.125f * 42);
   EXPECT_FLOAT_EQ(made.pixels[0].open, 40 + 42);
   EXPECT_FLOAT_EQ(made.pixels[1].open, 40 + 50);
-  EXPECT_EQ(take_counts(MemorySource(counts), part, whole).voxels, (std::vector<float>{10 + 5 + 6 + 9, 140}));
-  EXPECT_EQ(take_counts(MemorySource(counts), part_of({1, 0}, {1, 1}, {4, 2}, {2, 2}), whole).voxels,
+  EXPECT_EQ(values_of(take_counts(MemorySource(counts), part, whole)), (std::vector<float>{10 + 5 + 6 + 9, 140}));
+  EXPECT_EQ(values_of(take_counts(MemorySource(counts), part_of({1, 0}, {1, 1}, {4, 2}, {2, 2}), whole)),
             (std::vector<float>{30, 140, 2 + 4 + 2 + 8, 10}));
   Volume weights(part_grid(counts.grid, part), 8);
   withhold(whole.replaced, part, 6, weights);
-  EXPECT_EQ(weights.voxels, (std::vector<float>{6, 0}));
+  EXPECT_EQ(values_of(weights), (std::vector<float>{6, 0}));
   Volume all(counts.grid, 8);
   withhold(whole.replaced, all);
   EXPECT_EQ(std::count(all.voxels.begin(), all.voxels.end(), 0.0f), 9);
