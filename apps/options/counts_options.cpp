@@ -248,6 +248,7 @@ void report_counts(Job& job, const CountsCalibration& calibration) {
                              {"bad_rows", calibration.bad_rows},
                              {"replaced", report.replaced},
                              {"bad_group", report.bad_group},
+                             {"filled_rms", report.filled_rms},
                              {"flats_left_out", report.flats_left_out},
                              {"ring_pixels", report.rings},
                              {"transmissions", report.transmissions},
@@ -332,6 +333,7 @@ std::string counts_summary(const CountsCalibration& calibration) {
       "and interpolated",
       report.raised, report.pixels, calibration.floor, report.saturated, report.bad_pixels);
   if (report.bad_pixels > 1) text += fmt::format(" (up to {} x {})", report.bad_group[0], report.bad_group[1]);
+  if (report.filled_rms > 0) text += fmt::format(", off by {:.2g} RMS where that can be told", report.filled_rms);
   if (report.replaced > 0)
     text += fmt::format("; {} failed in a view and {} interpolated", plural(report.replaced, "value", "values"),
                         report.replaced == 1 ? "is" : "are");
