@@ -24,10 +24,10 @@ class CountsSettings {
     ReplacedValues replaced;  ///< of line integrals: those that are not finite
     std::unique_ptr<VolumeSource> filled = nullptr, ring_free = nullptr;
   };
-  /// Line integrals with values in place of those that are not finite, without rings, if that is wanted. Of counts
-  /// nothing is done here.
+  /// Takes line integrals with values in place of those that are not finite, without rings, if that is wanted. Of
+  /// counts nothing is done here.
   void take_projections(const Work& work, bool allow_nonfinite, Taken& taken) const;
-  /// Projections, flats and darks may have values that were not measured.
+  /// Returns whether an input may have values that were not measured.
   static bool takes_unmeasured(const std::string& input) {
     return input == "projections" || input == "flats" || input == "flats-after" || input == "darks";
   }

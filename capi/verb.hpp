@@ -55,7 +55,7 @@ class Verb {
   Settings& settings() { return settings_; }
   /// Values of inputs that are NaN or infinite are not refused: they count as 0, or as takes_unmeasured() says.
   bool allows_nonfinite() const { return allows_nonfinite_; }
-  /// Whether such values of this input were not measured, and stay as they are.
+  /// Returns whether such values of this input were not measured, and stay as they are.
   virtual bool takes_unmeasured(const std::string& /*input*/) const { return false; }
   /// Names; one that ends in '*' stands for numbered ones.
   virtual std::vector<std::string> inputs() const = 0;

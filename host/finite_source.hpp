@@ -16,9 +16,10 @@ namespace halocline {
 /// Throws InputError with the name, the first index and how many, if a value is NaN or infinite.
 void require_finite(const VolumeSource& source, const std::string& name);
 
-/// The same of line integrals or counts, which filters add up: those that are finite must not be larger than this.
+/// Largest line integral or count that is taken: filters add them up.
 constexpr float largest_ray = 1e30f;
-/// allow_nonfinite: NaN and infinite ones pass, for they were not measured.
+/// Throws the same, and for rays that are larger. allow_nonfinite: NaN and infinite ones pass, for they were not
+/// measured.
 void require_rays(const VolumeSource& source, const std::string& name, bool allow_nonfinite);
 
 /// What another source gives, looked through as it is read: a value that is NaN or infinite makes read() throw

@@ -8,7 +8,7 @@
 
 namespace halocline {
 
-/// Which pixels of a detector are known: those of `marks` that are not 0.
+/// Pixels of a detector that are known: those of `marks` that are not 0.
 struct KnownPixels {
   std::span<const char> marks;
   std::ptrdiff_t columns, rows;
@@ -18,7 +18,7 @@ struct KnownPixels {
   }
 };
 
-/// Offsets from the pixel.
+/// Good pixels around one, by their offsets from it.
 struct PixelPattern {
   struct Offset {
     std::ptrdiff_t column, row;
@@ -36,7 +36,7 @@ struct PixelPattern {
   bool has_row() const { return distance[0] > 0 && distance[1] > 0; }
 };
 
-/// The nearest known pixels of row and column, and no features.
+/// Returns the nearest known pixels of row and column, and no features.
 PixelPattern nearest_pixels(std::size_t at, const KnownPixels& known);
 /// Adds features, and examples to learn their weights by.
 void add_features(PixelPattern& pattern, const KnownPixels& good);

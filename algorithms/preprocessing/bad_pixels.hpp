@@ -9,13 +9,13 @@
 
 namespace halocline {
 
-/// What a pixel showed over a whole scan. lowest and highest: the one above the other if there are no such counts.
+/// Counts of a pixel over a whole scan. lowest and highest: the one above the other if there are no such counts.
 struct SeenPixel {
   float lowest = INFINITY, highest = -INFINITY;        ///< of counts at the floor or above
   std::size_t raised = 0, saturated = 0;               ///< views below the floor or not finite, and saturated
   float low_usual = INFINITY, high_usual = -INFINITY;  ///< of these counts, those that are not far too bright
 
-  /// With what is usual in place of all, if there is any.
+  /// Returns the same with what is usual in place of all, if there is any.
   SeenPixel usual() const {
     SeenPixel out = *this;
     if (low_usual <= high_usual) out.lowest = low_usual, out.highest = high_usual;
@@ -40,11 +40,11 @@ void mark_bad_pixels(const std::vector<double>& open, const std::vector<double>&
 std::vector<std::size_t> failing_pixels(const std::vector<SeenPixel>& seen, const std::vector<char>& bad,
                                         std::size_t columns, std::size_t views);
 
-/// Rows without a good pixel, ascending.
+/// Returns rows without a good pixel, ascending.
 std::vector<std::size_t> rows_of_bad_pixels(const std::vector<char>& bad, std::size_t columns);
 
-/// Columns and rows of the thickest group of bad pixels: those on end in the row and in the column of the pixel for
-/// which the shorter of both is the longest.
+/// Returns columns and rows of the thickest group of bad pixels: those on end in the row and in the column of the pixel
+/// for which the shorter of both is the longest.
 std::array<std::size_t, 2> thickest_group(const std::vector<char>& bad, std::size_t columns);
 /// Groups up to so many pixels thick are filled well (unmeasured.hpp).
 constexpr std::size_t filled_well = 3;

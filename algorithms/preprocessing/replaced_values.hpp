@@ -11,7 +11,7 @@
 
 namespace halocline {
 
-/// Of a stack (u, v, view): counts or line integrals, as the stack has them. Rays without a measurement are just these.
+/// Counts or line integrals, as the stack (u, v, view) has them. Rays without a measurement are just these.
 struct ReplacedValues {
   struct Value {
     std::uint32_t pixel;  ///< of the detector
@@ -22,13 +22,13 @@ struct ReplacedValues {
 
   std::size_t count() const;
   bool empty() const { return count() == 0; }
-  /// Those of these views of the stack.
+  /// Returns those of these views of the stack.
   ReplacedValues of_views(const std::vector<std::size_t>& chosen) const;
   /// Puts them into `count` values from number `first` of the stack on. Twice makes no difference.
   void put(std::size_t first, std::size_t count, float* values) const;
-  /// The same of all, which have whole numbers if the type has.
+  /// Puts all of them into a stack, as whole numbers if the type has such.
   void put(TypedVolume& stack) const;
-  /// Whether these values are in the stack.
+  /// Returns whether these values are in the stack.
   bool are_in(const TypedVolume& stack) const;
 };
 
@@ -48,7 +48,7 @@ class MendedSource : public VolumeSource {
 /// Multiplies the weights of a part's bins by the share of their pixels that measured: 0 where none did. `replaced`: of
 /// the whole stack.
 void withhold(const ReplacedValues& replaced, const ProjectionPart& part, std::size_t columns, Volume& weights);
-/// The same of a whole stack.
+/// Sets the weights of a whole stack to 0 there.
 void withhold(const ReplacedValues& replaced, Volume& weights);
 
 }  // namespace halocline

@@ -21,14 +21,14 @@ namespace halocline {
 /// centred on the axis, is among them.
 std::vector<float> still_details(const std::vector<float>& values, std::size_t columns, std::size_t views, int width);
 
-/// Means over the views of the same line integrals.
+/// Returns means over the views of the same line integrals.
 std::vector<float> column_means(const std::vector<float>& values, std::size_t columns, std::size_t views);
 
-/// What of a detector's details is of its pixels. `details` and `means` of all rows (rows of columns). Rims of bodies
-/// centred on the axis are seen on both sides of it, at the same distance. The axis is where the means are most alike
-/// on both sides, if they clearly are. If the details are, too, those that correlate by 0.5 and more with what lies
-/// around their mirror images are the object's but for what they exceed these by; so are the columns on the axis. Rings
-/// in such a body are reduced little.
+/// Returns the part of a detector's details that is of its pixels. `details` and `means` of all rows (rows of columns).
+/// Rims of bodies centred on the axis are seen on both sides of it, at the same distance. The axis is where the means
+/// are most alike on both sides, if they clearly are. If the details are, too, those that correlate by 0.5 and more
+/// with what lies around their mirror images are the object's but for what they exceed these by; so are the columns on
+/// the axis. Rings in such a body are reduced little.
 std::vector<float> ring_offsets(const std::vector<float>& details, const std::vector<float>& means, std::size_t columns,
                                 int width);
 

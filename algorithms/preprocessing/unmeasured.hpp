@@ -27,13 +27,13 @@ struct Unmeasured {
   bool any() const;
 };
 
-/// What a stack's values stand for.
+/// Meaning of a stack's values.
 class RayValues {
  public:
   virtual ~RayValues() = default;
-  /// The line integral of a value that the stack has. Called by several threads.
+  /// Returns the line integral of a value that the stack has. Called by several threads.
   virtual double integral(std::size_t pixel, std::size_t view, float stored) const = 0;
-  /// The value that stands for it.
+  /// Returns the value that stands for it.
   virtual float stored(std::size_t pixel, std::size_t view, double integral) const = 0;
 };
 
@@ -42,22 +42,22 @@ struct FilledValues {
   double rms = 0;  ///< of the errors that the filling of bad pixels has at good ones; 0: it was not learned
 };
 
-/// Throws InputError that names the stack if no pixel is good. within_views: nothing is taken from other views, so that
-/// each has what it has alone.
+/// Fills both. Throws InputError that names the stack if no pixel is good. within_views: nothing is taken from other
+/// views, so that each has what it has alone.
 FilledValues fill_unmeasured(const VolumeSource& stack, const Unmeasured& unmeasured, const RayValues& values,
                              bool within_views, const std::string& name);
 
-/// Of line integrals: NaN and infinite values are filled as above. Reads the stack once, and again if there are any.
+/// Fills NaN and infinite line integrals in the same way. Reads the stack once, and again if there are any.
 ReplacedValues fill_nonfinite(const VolumeSource& line_integrals, bool within_views, const std::string& name);
 
-/// A linear value between pairs of neighbours: value and distance on both sides of each; NaN where there is none.
+/// Neighbours on both sides: value and distance; NaN where there is none.
 struct NeighbourPair {
   double low, high, to_low, to_high;
 };
-/// NaN without any neighbour.
+/// Returns the value between pairs of neighbours; NaN without any.
 double between(std::span<const NeighbourPair> pairs);
 
-/// Values that fail in single views; part of fill_unmeasured().
+/// Fills values that fail in single views; part of fill_unmeasured().
 void fill_failing(const VolumeSource& stack, const Unmeasured& unmeasured, const RayValues& values, bool within_views,
                   ReplacedValues& replaced);
 
