@@ -16,8 +16,10 @@ constexpr std::size_t reach = 8;  // pixels on either side that a flat is compar
 // nearly all that moves ever is: nearly, since single counts may be wild. One that is far brighter than its flat sees
 // no beam.
 void mark_stuck(const std::vector<double>& open, const std::vector<double>& dark, const std::vector<SeenPixel>& seen,
-                std::size_t columns, bool with_flats, double step, std::vector<char>& bad) {
-  const auto moves = [&](std::size_t n) { return seen[n].lowest != seen[n].highest; };
+                std::size_t columns, std::size_t views, bool with_flats, double step, std::vector<char>& bad) {
+  const auto moves = [&](std::size_t n) {  // a few counts below the floor may be wild ones
+    return seen[n].lowest != seen[n].highest || 10 * seen[n].raised >= views;
+  };
   const auto brightest = [&](std::size_t n) { return (seen[n].highest - dark[n]) / open[n]; };
   std::vector<double> moving;
   for (std::size_t n = 0; n < seen.size(); ++n)
@@ -66,7 +68,7 @@ void mark_bad_pixels(const std::vector<double>& open, const std::vector<double>&
                      double step, std::vector<char>& bad) {
   for (std::size_t n = 0; n < seen.size(); ++n)
     if (seen[n].raised == views) bad[n] = 1;
-  if (views > 1) mark_stuck(open, dark, seen, columns, with_flats, step, bad);
+  if (views > 1) mark_stuck(open, dark, seen, columns, views, with_flats, step, bad);
   for (std::size_t row = 0; row < seen.size(); row += columns)
     mark_outliers(open.data() + row, columns, bad.data() + row);
 }
