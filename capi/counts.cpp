@@ -1,6 +1,7 @@
 #include "capi/counts.hpp"
 
 #include "algorithms/preprocessing/ring_reduction.hpp"
+#include "algorithms/preprocessing/unmeasured.hpp"
 #include "host/error.hpp"
 
 namespace halocline::capi {
@@ -37,7 +38,7 @@ void CountsSettings::add_to(Settings& settings) {
   settings.add("reduce-rings", [this](const SettingValue& value) { options_.ring_width = value.count(); });
 }
 
-std::optional<CountsCalibration> CountsSettings::calibration(const Work& work) const {
+std::optional<CountsCalibration> CountsSettings::calibration(const Work& work, bool allow_nonfinite) const {
   if (!counts_) {
     for (const auto& name : inputs())
       if (any_ || work.input(name) != nullptr)
@@ -47,22 +48,33 @@ std::optional<CountsCalibration> CountsSettings::calibration(const Work& work) c
              .expected = "`counts` = true with it"});
     return std::nullopt;
   }
-  const Volume flats = work.copy_of("flats"), darks = work.copy_of("darks"), bad = work.copy_of("bad-pixels");
+  const Volume flats = work.copy_of("flats"), after = work.copy_of("flats-after"), darks = work.copy_of("darks"),
+               bad = work.copy_of("bad-pixels");
+  if (flats.voxels.empty() && !after.voxels.empty())
+    throw InputError({.what = "the input `flats-after`", .found = "given alone", .expected = "`flats` with it"});
   const auto field = [](const Volume& stack, const char* name) {
     return CountsField{stack.voxels.empty() ? nullptr : &stack, name};
   };
+  CountsOptions options = options_;
+  options.allow_nonfinite = allow_nonfinite;
   return calibrate_counts(work.required_input("projections"),
-                          {field(flats, "the input `flats`"), field(darks, "the input `darks`"),
-                           field(bad, "the input `bad-pixels`"), projections_name},
-                          options_);
+                          {field(flats, "the input `flats`"), field(after, "the input `flats-after`"),
+                           field(darks, "the input `darks`"), field(bad, "the input `bad-pixels`"), projections_name},
+                          options);
 }
 
-const VolumeSource& CountsSettings::projections(const Work& work, std::unique_ptr<VolumeSource>& keeps) const {
-  const VolumeSource& given = work.required_input("projections");
-  if (counts_ || options_.ring_width == 0) return given;
-  keeps = std::make_unique<RingFreeSource>(std::make_unique<Borrowed>(given),
-                                           ring_offsets(given, options_.ring_width, projections_name));
-  return *keeps;
+void CountsSettings::take_projections(const Work& work, bool allow_nonfinite, Taken& taken) const {
+  taken.source = &work.required_input("projections");
+  if (counts_) return;
+  if (allow_nonfinite) taken.replaced = fill_nonfinite(*taken.source, false, projections_name);
+  if (!taken.replaced.empty()) {
+    taken.filled = std::make_unique<MendedSource>(*taken.source, taken.replaced);
+    taken.source = taken.filled.get();
+  }
+  if (options_.ring_width == 0) return;
+  taken.ring_free = std::make_unique<RingFreeSource>(
+      std::make_unique<Borrowed>(*taken.source), ring_offsets(*taken.source, options_.ring_width, projections_name));
+  taken.source = taken.ring_free.get();
 }
 
 }  // namespace halocline::capi

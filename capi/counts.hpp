@@ -14,12 +14,23 @@ class CountsSettings {
   void add_to(Settings& settings);
   bool counts() const { return counts_; }
   /// Names of the inputs beside the projections.
-  static std::vector<std::string> inputs() { return {"flats", "darks", "bad-pixels"}; }
+  static std::vector<std::string> inputs() { return {"flats", "flats-after", "darks", "bad-pixels"}; }
   /// Nothing if the projections are line integrals. Throws InputError as calibrate_counts() does, and for settings and
   /// inputs that are for counts alone.
-  std::optional<CountsCalibration> calibration(const Work& work) const;
-  /// Line integrals as they are to be taken: without rings, if that is wanted. Of counts nothing is done here.
-  const VolumeSource& projections(const Work& work, std::unique_ptr<VolumeSource>& keeps) const;
+  std::optional<CountsCalibration> calibration(const Work& work, bool allow_nonfinite) const;
+  /// Projections as they are to be taken.
+  struct Taken {
+    const VolumeSource* source = nullptr;
+    ReplacedValues replaced;  ///< of line integrals: those that are not finite
+    std::unique_ptr<VolumeSource> filled = nullptr, ring_free = nullptr;
+  };
+  /// Takes line integrals with values in place of those that are not finite, without rings, if that is wanted. Of
+  /// counts nothing is done here.
+  void take_projections(const Work& work, bool allow_nonfinite, Taken& taken) const;
+  /// Returns whether an input may have values that were not measured.
+  static bool takes_unmeasured(const std::string& input) {
+    return input == "projections" || input == "flats" || input == "flats-after" || input == "darks";
+  }
 
  private:
   bool counts_ = false, any_ = false;

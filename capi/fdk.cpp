@@ -22,6 +22,7 @@ class FdkVerb : public Verb {
     for (auto& name : CountsSettings::inputs()) names.push_back(std::move(name));
     return names;
   }
+  bool takes_unmeasured(const std::string& input) const override { return CountsSettings::takes_unmeasured(input); }
   std::vector<std::string> outputs() const override { return {"volume", "variance", half_outputs[0], half_outputs[1]}; }
   nlohmann::json run(Work& work) override;
 
@@ -101,9 +102,10 @@ void FdkVerb::reconstruct_halves(Work& work, const VolumeSource& projections, co
 nlohmann::json FdkVerb::run(Work& work) {
   check_noise(work);
   VolumeSink& volume = work.required_output("volume");
-  std::unique_ptr<VolumeSource> keeps;
-  const VolumeSource& projections = counts_.projections(work, keeps);
-  const auto calibration = counts_.calibration(work);
+  CountsSettings::Taken taken;
+  counts_.take_projections(work, allows_nonfinite(), taken);
+  const VolumeSource& projections = *taken.source;
+  const auto calibration = counts_.calibration(work, allows_nonfinite());
   FdkParameters parameters = parameters_;
   if (calibration) parameters.counts = {&*calibration, Component::float32};
   nlohmann::json results;

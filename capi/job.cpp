@@ -96,7 +96,10 @@ Sources halocline_job::sources() const {
   Sources result;
   for (const auto& [name, array] : inputs_) {
     auto source = std::make_unique<MemorySource>(array.grid, array.values);
-    if (!verb_->allows_nonfinite()) {
+    if (verb_->takes_unmeasured(name)) {
+      require_rays(*source, input_name(name), verb_->allows_nonfinite());
+      result.emplace(name, std::move(source));
+    } else if (!verb_->allows_nonfinite()) {
       require_finite(*source, input_name(name));
       result.emplace(name, std::move(source));
     } else {

@@ -25,15 +25,17 @@ class ReconstructVerb : public Verb {
     return names;
   }
   std::vector<std::string> outputs() const override { return {"volume", "gap-map"}; }
+  bool takes_unmeasured(const std::string& input) const override { return CountsSettings::takes_unmeasured(input); }
   nlohmann::json run(Work& work) override;
 
  private:
   // The volumes that are made on the way, and what the method reads.
   struct Given {
-    std::unique_ptr<VolumeSource> rings, line_integrals_source, weights_source, start_source;
+    CountsSettings::Taken taken;
+    std::unique_ptr<VolumeSource> line_integrals_source, weights_source, start_source;
     Volume line_integrals, weights, start;
     ReconstructionInputs inputs;
-    bool weighted = false;
+    bool weighted = false;  // by photons or as given
   };
 
   void add_method();
@@ -42,6 +44,7 @@ class ReconstructVerb : public Verb {
   std::string start(const Work& work) const;
   void check(const Work& work) const;
   void take_projections(const Work& work, Given& given) const;
+  void withhold_rays(const ReplacedValues& replaced, Given& given) const;
   void take_start(Work& work, const ReconstructionParameters& parameters, Given& given) const;
   RunOptions run_options(const Work& work) const;
   nlohmann::json results(const ReconstructionParameters& parameters, const ReconstructionResult& result,
@@ -117,8 +120,9 @@ void ReconstructVerb::check(const Work& work) const {
 }
 
 void ReconstructVerb::take_projections(const Work& work, Given& given) const {
-  const VolumeSource* projections = &counts_.projections(work, given.rings);
-  const auto calibration = counts_.calibration(work);
+  counts_.take_projections(work, allows_nonfinite(), given.taken);
+  const VolumeSource* projections = given.taken.source;
+  const auto calibration = counts_.calibration(work, allows_nonfinite());
   const bool by_photons = !no_weights_ && (photons_ || (calibration && solver_method(parameters_.method).weights));
   if (calibration || (by_photons && work.input("weights") == nullptr)) {
     given.line_integrals = read_volume(*projections);
@@ -137,6 +141,18 @@ void ReconstructVerb::take_projections(const Work& work, Given& given) const {
   given.weighted = given.inputs.weights != nullptr;
   if (given.weighted)
     require_size(given.inputs.weights->grid(), "weights", projections->grid(), "the input `projections`");
+  withhold_rays(calibration ? calibration->replaced : given.taken.replaced, given);
+}
+
+// Rays that were not measured get the weight 0, of methods that take weights.
+void ReconstructVerb::withhold_rays(const ReplacedValues& replaced, Given& given) const {
+  if (replaced.empty() || !solver_method(parameters_.method).weights) return;
+  Volume weights(given.inputs.projections->grid(), 1);
+  if (given.inputs.weights != nullptr) weights = read_volume(*given.inputs.weights);
+  withhold(replaced, weights);
+  given.weights = std::move(weights);
+  given.weights_source = std::make_unique<MemorySource>(given.weights);
+  given.inputs.weights = given.weights_source.get();
 }
 
 void ReconstructVerb::take_start(Work& work, const ReconstructionParameters& parameters, Given& given) const {

@@ -53,8 +53,10 @@ class Verb {
   Verb& operator=(const Verb&) = delete;
   virtual ~Verb() = default;
   Settings& settings() { return settings_; }
-  /// Values of inputs that are NaN or infinite count as 0 instead of being refused.
+  /// Values of inputs that are NaN or infinite are not refused: they count as 0, or as takes_unmeasured() says.
   bool allows_nonfinite() const { return allows_nonfinite_; }
+  /// Returns whether such values of this input were not measured, and stay as they are.
+  virtual bool takes_unmeasured(const std::string& /*input*/) const { return false; }
   /// Names; one that ends in '*' stands for numbered ones.
   virtual std::vector<std::string> inputs() const = 0;
   virtual std::vector<std::string> outputs() const = 0;

@@ -16,12 +16,19 @@ namespace halocline {
 /// Throws InputError with the name, the first index and how many, if a value is NaN or infinite.
 void require_finite(const VolumeSource& source, const std::string& name);
 
+/// Largest line integral or count that is taken: filters add them up.
+constexpr float largest_ray = 1e30f;
+/// Throws the same, and for rays that are larger. allow_nonfinite: NaN and infinite ones pass, for they were not
+/// measured.
+void require_rays(const VolumeSource& source, const std::string& name, bool allow_nonfinite);
+
 /// What another source gives, looked through as it is read: a value that is NaN or infinite makes read() throw
-/// require_finite()'s InputError, for which the whole source is then read, or becomes 0 with `allow_nonfinite`.
+/// require_finite()'s InputError, for which the whole source is then read, or becomes 0 with `allow_nonfinite`. Of
+/// `rays` the same holds by require_rays(), and what is not finite stays so.
 class FiniteSource : public VolumeSource {
  public:
-  FiniteSource(std::unique_ptr<VolumeSource> source, std::string name, bool allow_nonfinite)
-      : source_(std::move(source)), name_(std::move(name)), allow_nonfinite_(allow_nonfinite) {}
+  FiniteSource(std::unique_ptr<VolumeSource> source, std::string name, bool allow_nonfinite, bool rays = false)
+      : source_(std::move(source)), name_(std::move(name)), allow_nonfinite_(allow_nonfinite), rays_(rays) {}
   const Grid& grid() const override { return source_->grid(); }
   void read(std::size_t first, std::size_t count, float* to) const override;
   // Of a source on devices, which look at all voxels first; if not all are finite, they come through read().
@@ -42,7 +49,7 @@ class FiniteSource : public VolumeSource {
  private:
   std::unique_ptr<VolumeSource> source_;
   std::string name_;
-  bool allow_nonfinite_;
+  bool allow_nonfinite_, rays_;
   mutable std::once_flag looked_;
   mutable std::optional<VoxelFacts> facts_;  // where all are finite
   mutable std::mutex mutex_;

@@ -97,7 +97,7 @@ double double_wedge_bytes(const Grid& projections) {
              rows = static_cast<double>(std::min(projections.size[1], SeamRows::most_rows));
   const double views = 2.0 * static_cast<double>(SeamRows::views_a_side),
                seen = static_cast<double>(std::min(projections.size[2], SeamRows::views_for_rings));
-  // lines, their spectra, and what ring_offsets() takes of each row
+  // lines, their spectra, and what still_details() takes of each row
   return rows * columns * (views * (sizeof(float) + 1.5 * sizeof(std::complex<double>)) + 2 * seen * sizeof(float));
 }
 

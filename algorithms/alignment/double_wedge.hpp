@@ -13,7 +13,7 @@ namespace halocline {
 /// x = 2 pi w R (difference of angles), for matter that fills the disc; white noise is added. The axis has the greatest
 /// likelihood: a sum over frequencies, each with the weight that signal and noise give it. The object may reach over
 /// the edges of the detector: R is one and a half times its width, and rows are tapered about the axis. Columns of
-/// constant offset (ring_offsets) are taken off before.
+/// constant offset (still_details) are taken off before.
 ///
 /// Of up to 16 rows, and of the 12 views nearest to the seam on both sides. Finds `uncertainty`: the larger of the
 /// likelihood's own and that from the scatter of its terms (the sandwich estimator of White 1982). `contrast` is not

@@ -60,7 +60,7 @@ std::vector<float> offsets_of(const Volume& projections, std::size_t row) {
   std::vector<float> lines;
   for (const std::size_t view : taken)
     for (std::size_t i = 0; i < columns; ++i) lines.push_back(projections.at(i, row, view));
-  return ring_offsets(lines, columns, taken.size(), ring_width);
+  return still_details(lines, columns, taken.size(), ring_width);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ struct SeamView {
   double axis;  ///< the column on which the geometry has it
 };
 
-/// Rows of the views beside the seam, without constant offsets of columns (ring_offsets).
+/// Rows of the views beside the seam, without constant offsets of columns (still_details).
 struct SeamRows {
   static constexpr std::size_t most_rows = 16;     ///< spread over the detector
   static constexpr std::size_t views_a_side = 12;  ///< at the most

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <optional>
 #include <stdexcept>
 
 #include "algorithms/fdk/row_filter.hpp"
@@ -46,7 +47,6 @@ Requirements Fdk::requirements() const {
   filter_.declare(requirements);
   requirements.kernels.emplace_back("fdk_unpack");
   voxels_.declare(requirements);
-  filter_.hold_rows_read(requirements);
   return requirements;
 }
 
@@ -72,6 +72,27 @@ FdkParameters with_row_filter(const FdkParameters& parameters, const std::vector
 }
 
 namespace {
+
+// Of counts that are calibrated for this stack; nullptr: nothing is replaced.
+const ReplacedValues* replaced_of(const FdkParameters& parameters, const Grid& stack) {
+  const CountsCalibration* calibration = parameters.counts ? parameters.counts->calibration : nullptr;
+  return calibration == nullptr || calibration->size != stack.size || calibration->replaced.empty()
+             ? nullptr
+             : &calibration->replaced;
+}
+
+// A source with the calibration's values in place of counts that were not measured.
+class Mended {
+ public:
+  Mended(const VolumeSource& given, const FdkParameters& parameters, const Grid& stack) : given_(given) {
+    if (const ReplacedValues* replaced = replaced_of(parameters, stack)) mended_.emplace(given, *replaced);
+  }
+  const VolumeSource* source() const { return mended_ ? &*mended_ : &given_; }
+
+ private:
+  const VolumeSource& given_;
+  std::optional<MendedSource> mended_;
+};
 
 // Projections as `raw` gives them, in the type that the parameters say, to a sink, or to a volume on a grid.
 template <class Output>
@@ -109,10 +130,20 @@ RunResult fdk(const Volume& projections, const Geometry& geometry, const Grid& g
   FdkParameters stored = parameters;
   if (stored.counts) stored.counts->stored = Component::float32;
   const MemorySource source(projections);
-  return fdk_of(&source, projections.grid, geometry, grid, grid, stored, devices, options);
+  const Mended mended(source, stored, projections.grid);
+  return fdk_of(mended.source(), projections.grid, geometry, grid, grid, stored, devices, options);
 }
 
 namespace {
+
+// With the calibration's values in place of counts that were not measured.
+const TypedVolume& mended(const TypedVolume& projections, const FdkParameters& parameters, TypedVolume& keeps) {
+  const ReplacedValues* replaced = replaced_of(parameters, projections.grid);
+  if (replaced == nullptr || replaced->are_in(projections)) return projections;
+  keeps = projections;
+  replaced->put(keeps);
+  return keeps;
+}
 
 FdkParameters stored_in(const TypedVolume& projections, const FdkParameters& parameters) {
   FdkParameters stored = parameters;
@@ -127,14 +158,18 @@ FdkParameters stored_in(const TypedVolume& projections, const FdkParameters& par
 
 RunResult fdk(const TypedVolume& projections, const Geometry& geometry, const Grid& grid,
               const FdkParameters& parameters, const std::vector<Device>& devices, const RunOptions& options) {
-  return fdk_of(ArraySource(projections.bytes()), projections.grid, geometry, grid, grid,
-                stored_in(projections, parameters), devices, options);
+  const FdkParameters stored = stored_in(projections, parameters);
+  TypedVolume keeps;
+  return fdk_of(ArraySource(mended(projections, stored, keeps).bytes()), projections.grid, geometry, grid, grid, stored,
+                devices, options);
 }
 
 RunResult fdk_into(const TypedVolume& projections, const Geometry& geometry, VolumeSink& output,
                    const FdkParameters& parameters, const std::vector<Device>& devices, const RunOptions& options) {
-  return fdk_of(ArraySource(projections.bytes()), projections.grid, geometry, output, output.grid(),
-                stored_in(projections, parameters), devices, options);
+  const FdkParameters stored = stored_in(projections, parameters);
+  TypedVolume keeps;
+  return fdk_of(ArraySource(mended(projections, stored, keeps).bytes()), projections.grid, geometry, output,
+                output.grid(), stored, devices, options);
 }
 
 RunResult fdk_into(const VolumeSource& projections, const Grid& stack, const Geometry& geometry, VolumeSink& output,
@@ -142,7 +177,8 @@ RunResult fdk_into(const VolumeSource& projections, const Grid& stack, const Geo
   if (projections.grid().size != stack.size) throw std::logic_error("the source has another size than the stack");
   FdkParameters stored = parameters;
   if (stored.counts) stored.counts->stored = Component::float32;
-  return fdk_of(&projections, stack, geometry, output, output.grid(), stored, devices, options);
+  const Mended mended(projections, stored, stack);
+  return fdk_of(mended.source(), stack, geometry, output, output.grid(), stored, devices, options);
 }
 
 Plan plan_fdk(const Geometry& geometry, const Grid& projections, const Grid& grid, const FdkParameters& parameters,

@@ -64,7 +64,8 @@ FdkFilter::FdkFilter(const Geometry& geometry, const Grid& projections, const Fd
       correlations_(resampled() && parameters.variance ? interpolated_correlations(parameters, rows_.length)
                                                        : std::array<std::array<float, 4>, 2>{}) {
   if (parameters.counts && parameters.counts->calibration != nullptr) beams_ = parameters.counts->calibration->beams;
-  if (resampled()) find_rows_read(geometry, projections);
+  if (resampled())
+    rows_read_ = measured_rows(geometry, projections, rows_.measured, rows_.upright ? &*rows_.upright : nullptr);
 }
 
 void FdkFilter::take_in_order(const std::vector<int>& order) {
@@ -119,42 +120,6 @@ void FdkFilter::declare(Requirements& requirements) const {
   }
   requirements.preferred_batch = 32;
   requirements.cost.pixel_bytes = 420;  // 10 Gpixel/s on an H200
-}
-
-namespace {
-
-/// And those that replacements of bad pixels in them come from.
-Range with_replacements(Range rows, const std::vector<std::size_t>& bad,
-                        const std::vector<std::array<std::size_t, 2>>& read) {
-  Range held = rows;
-  for (std::size_t n = 0; n < bad.size(); ++n) {
-    if (!rows.contains(static_cast<std::int64_t>(bad[n]))) continue;
-    held.begin = std::min(held.begin, static_cast<std::int64_t>(read[n][0]));
-    held.end = std::max(held.end, static_cast<std::int64_t>(read[n][1]) + 1);
-  }
-  return held;
-}
-
-}  // namespace
-
-void FdkFilter::hold_rows_read(Requirements& requirements) const {
-  const auto* calibration = parameters_.counts ? parameters_.counts->calibration : nullptr;
-  if (resampled() || !requirements.detector_rows || calibration == nullptr || calibration->bad_rows.empty()) return;
-  requirements.detector_rows = [bad = calibration->bad_rows, read = calibration->rows_read(),
-                                limit = static_cast<std::int64_t>(raw_rows_),
-                                rows_of = requirements.detector_rows](Range slices) -> Range {
-    const Range held = with_replacements(rows_of(slices), bad, read);
-    // the first is even, for rows pair by their numbers
-    return {held.begin / 2 * 2, std::min(limit, (held.end + 1) / 2 * 2)};
-  };
-}
-
-void FdkFilter::find_rows_read(const Geometry& geometry, const Grid& projections) {
-  rows_read_ = measured_rows(geometry, projections, rows_.measured, rows_.upright ? &*rows_.upright : nullptr);
-  const auto* calibration = parameters_.counts ? parameters_.counts->calibration : nullptr;
-  if (calibration == nullptr || calibration->bad_rows.empty()) return;
-  const auto read = calibration->rows_read();
-  for (Range& rows : rows_read_) rows = with_replacements(rows, calibration->bad_rows, read);
 }
 
 Range FdkFilter::rows_read(Range rows) const {

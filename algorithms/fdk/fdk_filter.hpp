@@ -26,9 +26,6 @@ class FdkFilter {
   bool fits(const FdkFilter& other) const;
   /// Adds arrays and kernels.
   void declare(Requirements& requirements) const;
-  /// Lets slabs hold the detector rows as well that replacements of bad pixels come from; unless resampled() they are
-  /// the rows that are filtered.
-  void hold_rows_read(Requirements& requirements) const;
   /// Whether the rows that are filtered lie between those that are measured.
   bool resampled() const { return cylinder_ || rows_.upright.has_value(); }
   /// The measured rows that these rows need.
@@ -39,7 +36,6 @@ class FdkFilter {
   void unpack(Slab& slab, Range views, const std::string& layout, std::array<std::size_t, 3> items) const;
 
  private:
-  void find_rows_read(const Geometry& geometry, const Grid& projections);
   void weight(Slab& slab, Range views) const;
   std::string count_options() const;
   std::string weight_options() const;

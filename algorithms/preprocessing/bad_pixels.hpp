@@ -1,17 +1,26 @@
-// Pixels of a detector that do not measure, and where good ones lie beside them.
+// Pixels of a detector that do not measure.
 #pragma once
 
-#include <string>
+#include <array>
+#include <cmath>
 #include <vector>
 
 #include "algorithms/preprocessing/counts.hpp"
 
 namespace halocline {
 
-/// What a pixel showed over a whole scan.
+/// Counts of a pixel over a whole scan. lowest and highest: the one above the other if there are no such counts.
 struct SeenPixel {
-  float lowest, highest;
-  std::size_t raised = 0, saturated = 0;  ///< views below the floor, and saturated
+  float lowest = INFINITY, highest = -INFINITY;        ///< of counts at the floor or above
+  std::size_t raised = 0, saturated = 0;               ///< views below the floor or not finite, and saturated
+  float low_usual = INFINITY, high_usual = -INFINITY;  ///< of these counts, those that are not far too bright
+
+  /// Returns the same with what is usual in place of all, if there is any.
+  SeenPixel usual() const {
+    SeenPixel out = *this;
+    if (low_usual <= high_usual) out.lowest = low_usual, out.highest = high_usual;
+    return out;
+  }
 };
 
 /// Marks (1) pixels that
@@ -21,17 +30,23 @@ struct SeenPixel {
 ///     the air beside the object is in a scan without noise, or
 ///   - have a flat of less than half or more than double the median of the up to 17 pixels around them in the row.
 /// `open` is the flat minus the dark field, columns by rows, or 1 without flats; what is not above 0 there has been
-/// marked before.
+/// marked before. `step`: what counts are rounded to.
 void mark_bad_pixels(const std::vector<double>& open, const std::vector<double>& dark,
                      const std::vector<SeenPixel>& seen, std::size_t columns, std::size_t views, bool with_flats,
-                     std::vector<char>& bad);
+                     double step, std::vector<char>& bad);
 
 /// Good pixels that were raised to the floor in a tenth of the views or more, and four times as often as good ones two
 /// columns away on both sides: where nothing comes through an object, it does so for pixels side by side.
 std::vector<std::size_t> failing_pixels(const std::vector<SeenPixel>& seen, const std::vector<char>& bad,
                                         std::size_t columns, std::size_t views);
 
-/// Sets left and right of all pixels, and bad_rows. Throws InputError for a detector without a good pixel.
-void find_good_neighbours(const std::vector<char>& bad, const std::string& name, CountsCalibration& calibration);
+/// Returns rows without a good pixel, ascending.
+std::vector<std::size_t> rows_of_bad_pixels(const std::vector<char>& bad, std::size_t columns);
+
+/// Returns columns and rows of the thickest group of bad pixels: those on end in the row and in the column of the pixel
+/// for which the shorter of both is the longest.
+std::array<std::size_t, 2> thickest_group(const std::vector<char>& bad, std::size_t columns);
+/// Groups up to so many pixels thick are filled well (unmeasured.hpp).
+constexpr std::size_t filled_well = 3;
 
 }  // namespace halocline

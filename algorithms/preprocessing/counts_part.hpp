@@ -6,11 +6,7 @@
 // The mean of the pixels' own -ln would count dark pixels, which tell the least, as much as bright ones, and is too
 // high in the mean of noisy ones, as -ln is convex. A sum of counts is as Poisson as they are, so the noise of a bin is
 // told like that of a pixel (cl/fdk.clh).
-//
-// A bad pixel among good ones gets the count, dark and open beam that lie linearly between those of its neighbours
-// (CountsCalibration): to leave it out would move the bin's centre, and a dead column would leave a ring. So the bin is
-// a sum of good pixels with weights w. It is multiplied by sum(w)/sum(w^2), which changes nothing but that var(q) is 1
-// over its photons again.
+// Counts that were not measured are replaced before they are summed.
 #pragma once
 
 #include <string>
@@ -20,9 +16,8 @@
 
 namespace halocline {
 
-/// What the part's counts need, from the calibration of the whole scan. A bin without a good pixel is bad, and takes
-/// its q from bins of the part. Throws InputError that names the counts if no pixel of the part is good.
-CountsCalibration part_calibration(const CountsCalibration& whole, const ProjectionPart& part, const std::string& name);
+/// What the part's counts need, from the calibration of the whole scan.
+CountsCalibration part_calibration(const CountsCalibration& whole, const ProjectionPart& part);
 
 /// The part's counts: the sums of its bins, rounded once. Views are read as a whole, each once.
 Volume take_counts(const VolumeSource& counts, const ProjectionPart& part, const CountsCalibration& whole);

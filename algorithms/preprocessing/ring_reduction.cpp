@@ -22,7 +22,7 @@ constexpr std::size_t most_held = std::size_t{256} << 20;  // bytes of line inte
 DetectorOffsets ring_offsets(const VolumeSource& line_integrals, int width, const std::string& name) {
   check_ring_width(width, line_integrals.grid(), name);
   const auto [columns, rows, views] = line_integrals.grid().size;
-  DetectorOffsets out{std::vector<float>(columns * rows), 0};
+  std::vector<float> details(columns * rows), means(columns * rows);
   const std::size_t at_once = std::clamp<std::size_t>(most_held / (columns * views * sizeof(float)), 1, rows);
   std::vector<float> block(at_once * columns * views);  // of rows, view after view
   for (std::size_t first = 0; first < rows; first += at_once) {
@@ -40,13 +40,19 @@ DetectorOffsets ring_offsets(const VolumeSource& line_integrals, int width, cons
         const auto line = block.begin() + static_cast<std::ptrdiff_t>(view * values + row * columns);
         lines.insert(lines.end(), line, line + static_cast<std::ptrdiff_t>(columns));
       }
-      const auto offsets = ring_offsets(lines, columns, views, width);
-      std::copy(offsets.begin(), offsets.end(),
-                out.pixels.begin() + static_cast<std::ptrdiff_t>((first + row) * columns));
+      const auto found = still_details(lines, columns, views, width);
+      const auto at = static_cast<std::ptrdiff_t>((first + row) * columns);
+      std::copy(found.begin(), found.end(), details.begin() + at);
+      const auto mean = column_means(lines, columns, views);
+      std::copy(mean.begin(), mean.end(), means.begin() + at);
     });
   }
+  DetectorOffsets out{ring_offsets(details, means, columns, width), 0, 0};
   double squares = 0;
-  for (const double each : out.pixels) squares += each * each;
+  for (const double each : out.pixels) {
+    squares += each * each;
+    if (each != 0) ++out.count;
+  }
   out.rms = std::sqrt(squares / static_cast<double>(out.pixels.size()));
   return out;
 }

@@ -13,6 +13,7 @@ namespace halocline {
 struct DetectorOffsets {
   std::vector<float> pixels;
   double rms = 0;
+  std::size_t count = 0;  ///< of pixels whose offset is not 0
 };
 
 /// ring_offsets() of each detector row of line integrals (u, v, view). Reads each view once for

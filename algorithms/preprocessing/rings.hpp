@@ -17,10 +17,20 @@ namespace halocline {
 ///
 /// `values`: views by columns, the line integrals of one detector row. Returns one offset a column. Rings up to `width`
 /// pixels wide are found; those beside them get a share where the object curves much, so that of isolated rings a sixth
-/// may stay. What the object itself shows at the same pixel in more than half of the views, such as the
-/// rim of a body centred on the axis or an edge a few pixels from it, is taken for a ring, too, as it is by every such
-/// method.
-std::vector<float> ring_offsets(const std::vector<float>& values, std::size_t columns, std::size_t views, int width);
+/// may stay. What the object itself shows at the same pixel in more than half of the views, such as the rim of a body
+/// centred on the axis, is among them.
+std::vector<float> still_details(const std::vector<float>& values, std::size_t columns, std::size_t views, int width);
+
+/// Returns means over the views of the same line integrals.
+std::vector<float> column_means(const std::vector<float>& values, std::size_t columns, std::size_t views);
+
+/// Returns the part of a detector's details that is of its pixels. `details` and `means` of all rows (rows of columns).
+/// Rims of bodies centred on the axis are seen on both sides of it, at the same distance. The axis is where the means
+/// are most alike on both sides, if they clearly are. If the details are, too, those that correlate by 0.5 and more
+/// with what lies around their mirror images are the object's but for what they exceed these by; so are the columns on
+/// the axis. Rings in such a body are reduced little.
+std::vector<float> ring_offsets(const std::vector<float>& details, const std::vector<float>& means, std::size_t columns,
+                                int width);
 
 /// Fewest views in which an object moves enough.
 constexpr std::size_t fewest_views_for_rings = 20;

@@ -30,7 +30,7 @@ void run_counts(Job& job, const CountsCommand& command) {
   const std::string what = fmt::format("line integrals of {}", views_text(info.grid.size[2]));
   job.require_host_memory(grid_bytes(stack) + fields);
   if (job.dry_run()) return job.print(fmt::format("would write {}: {}", command.output, what));
-  Volume counts = job.read(command.input);
+  Volume counts = job.read_rays(command.input);
   counts.grid = stack;
   const auto calibration = calibrate(job, command.arguments, MemorySource(counts), info, command.input);
   job.timed("counts", [&] { counts_to_line_integrals(counts, calibration, "'" + command.input + "'"); });

@@ -30,12 +30,12 @@ nlohmann::json checkpoint_job(Job& job, const FdkCommand& command, const FdkWork
   result["the grid of -i"] = grid_json(work.chosen.file);
   result["results"] = results_of(work);
   result["the contents of --geometry"] = checksum_text(geometry_checksum(command.geometry));
-  const auto& counts = command.counts_arguments;
-  for (const auto& [option, path] : {std::pair<std::string, std::string>("-i", command.input),
-                                     {"--flat", counts.flat},
-                                     {"--dark", counts.dark},
-                                     {"--bad-pixels", counts.bad_pixels}})
-    if (!path.empty()) result["the voxels of " + option] = checksum_text(voxel_checksum(*job.open(path)));
+  const auto add = [&](const std::string& option, const std::string& path) {
+    const std::string name = "the voxels of " + option;
+    result[result.contains(name) ? name + " after" : name] = checksum_text(voxel_checksum(*job.open_rays(path)));
+  };
+  add("-i", command.input);
+  for (const auto& [option, path] : field_files(command.counts_arguments)) add(option, path);
   return result;
 }
 

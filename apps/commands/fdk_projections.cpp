@@ -23,7 +23,8 @@ void FdkInput::release() {
 FdkProjections::FdkProjections(Job& job, const FdkCommand& command, const FdkWork& work, bool streamed)
     : job_(job), command_(command), work_(work), streamed_(streamed) {
   if (work.chosen.whole) return;
-  scan_ = command.counts ? job.open(command.input) : open_line_integrals(job, command.counts_arguments, command.input);
+  scan_ =
+      command.counts ? job.open_rays(command.input) : open_line_integrals(job, command.counts_arguments, command.input);
   if (command.counts) scan_calibration_ = calibrate(job, command.counts_arguments, *scan_, work.input, command.input);
 }
 
@@ -38,7 +39,7 @@ TypedVolume FdkProjections::read_voxels(std::size_t n) {
 }
 
 CountsCalibration FdkProjections::calibration_of(const FdkInput& input, std::size_t n) {
-  return scan_ ? part_calibration(scan_calibration_, work_.chosen.frames[n], command_.input_name())
+  return scan_ ? part_calibration(scan_calibration_, work_.chosen.frames[n])
                : calibrate(job_, command_.counts_arguments, input.memory, work_.input, command_.input);
 }
 
@@ -62,7 +63,14 @@ FdkInput FdkProjections::read(std::size_t n) {
     projections.grid = work_.stack;
     input.memory = TypedSource(std::move(projections));
   }
-  if (command_.counts) input.calibration = calibration_of(input, n);
+  if (command_.counts) {
+    input.calibration = calibration_of(input, n);
+    if (!input.calibration.replaced.empty()) {  // not once a run
+      TypedVolume counts = input.memory.take();
+      input.calibration.replaced.put(counts);
+      input.memory = TypedSource(std::move(counts));
+    }
+  }
   warn_of(input, n);
   return input;
 }

@@ -82,7 +82,7 @@ void run_reconstruct(Job& job, ReconstructCommand& command) {
   take_reconstruct_options(command);
   const ReconstructWork work = look_at_inputs(job, command);
   job.tune_first_run("project");
-  const GivenInputs given{command.weighted(), command.start() != "zero"};
+  const GivenInputs given{command.may_be_weighted(), command.start() != "zero"};
   const Plan plan = plan_reconstruct(work.stack, work.geometry, work.grid, command.parameters, given,
                                      device_models(job.devices()), {});
   // A checkpoint's copy of the state, where that is not with the host anyway.

@@ -15,6 +15,7 @@
 #include "apps/options/geometry_file.hpp"
 #include "apps/options/scan_grid.hpp"
 #include "host/error.hpp"
+#include "host/plural.hpp"
 #include "scheduling/planning/cost.hpp"
 
 namespace halocline {
@@ -103,6 +104,7 @@ std::optional<Volume> fdk_start(Job& job, const ReconstructWork& work, const Vol
 ReconstructWork look_at_inputs(Job& job, ReconstructCommand& command) {
   ReconstructWork work;
   work.input = job.input_image("-i", command.input);
+  command.allow_nonfinite = job.common().allow_nonfinite;
   work.chosen = choose_projections(command.projections, work.input, command.input_name(), command.geometry);
   check_counts_or_integrals(job, command.counts, command.counts_arguments, work.input, command.input);
   work.stack = work.chosen.stack();
@@ -130,16 +132,39 @@ ReconstructWork look_at_inputs(Job& job, ReconstructCommand& command) {
   return work;
 }
 
+namespace {
+
+void tell_of_counts(Job& job, const ReconstructCommand& command, const ReconstructWork& work, const ChosenScan& scan) {
+  if (command.counts)
+    job.say(fmt::format("from {}: {}{}", command.input, work.chosen.whole ? "" : "of the whole scan, ",
+                        counts_summary(scan.calibration)));
+  const std::size_t rays = scan.replaced.count();
+  if (rays == 0) return;
+  job.results()["rays_not_measured"] = rays;
+  job.say(fmt::format("{}: {} not measured and {}", command.input_name(), plural(rays, "ray was", "rays were"),
+                      command.may_be_weighted()
+                          ? "left out (weight 0)"
+                          : fmt::format("interpolated, for {} takes no weights; cgls and spdhg, among others, leave "
+                                        "such rays out",
+                                        command.parameters.method)));
+}
+
+}  // namespace
+
 ReconstructVolumes::ReconstructVolumes(Job& job, const ReconstructCommand& command, const ReconstructWork& work) {
   ChosenScan scan = read_chosen(job, work.chosen, work.input, command.input, command.counts_arguments, command.counts);
   projections_ = std::move(scan.projections);
   if (command.counts) counts_to_line_integrals(projections_, scan.calibration, command.input_name());
   projections_.grid = work.stack;
+  tell_of_counts(job, command, work, scan);
   warn_of(projections_, command.input_name(), command.pad_volume);
   if (!command.weights.empty())
     weights_ = chosen_weights(job, command, work);
   else if (command.weighted())
     weights_ = weights_by_photons(command, work, projections_, scan.calibration);
+  else if (command.may_be_weighted() && !scan.replaced.empty())
+    weights_ = Volume(work.stack, 1);
+  if (weights_) withhold_unmeasured(scan, work.chosen, *weights_);
   const std::string start = command.start();
   if (start == "fdk")
     start_ = fdk_start(job, work, projections_, command.parameters);
@@ -159,7 +184,7 @@ ReconstructionInputs ReconstructVolumes::inputs() const {
 
 double ReconstructVolumes::bytes(const ReconstructCommand& command, const ReconstructWork& work) {
   const double volume = grid_bytes(work.grid);
-  return (command.weighted() ? 2 : 1) * grid_bytes(work.stack) + (command.start() != "zero" ? volume : 0) +
+  return (command.may_be_weighted() ? 2 : 1) * grid_bytes(work.stack) + (command.start() != "zero" ? volume : 0) +
          (command.penalty.reference.empty() ? 0 : volume);
 }
 

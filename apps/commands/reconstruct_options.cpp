@@ -149,6 +149,10 @@ bool ReconstructCommand::weighted() const {
   return !weights.empty() || photons || (counts && solver_method(parameters.method).weights);
 }
 
+bool ReconstructCommand::may_be_weighted() const {
+  return weighted() || (solver_method(parameters.method).weights && (counts || allow_nonfinite));
+}
+
 void add_reconstruct_options(CLI::App& sub, ReconstructCommand& command) {
   sub.add_option("-i,--input", command.input, "Projections (u, v, view): line integrals, or with --counts counts")
       ->required()

@@ -24,7 +24,7 @@ struct ReconstructCommand {
   std::string weights;            // path; empty: none
   std::optional<double> photons;  // of the open beam
   double electronic = 0;
-  bool no_weights = false;
+  bool no_weights = false, allow_nonfinite = false;
   GridOptions grid;
   double pad_volume = 0;  // mm
   ReconstructionParameters parameters;
@@ -46,6 +46,8 @@ struct ReconstructCommand {
   std::string start() const { return !init.empty() ? init : begins_with_fdk(parameters) ? "fdk" : "zero"; }
   /// Whether rays get weights, of whatever source.
   bool weighted() const;
+  /// The same, or they may get the weight 0 where nothing was measured.
+  bool may_be_weighted() const;
 };
 
 void add_reconstruct_options(CLI::App& sub, ReconstructCommand& command);

@@ -11,12 +11,14 @@
 #include <utility>
 
 #include "algorithms/preprocessing/counts_part.hpp"
+#include "algorithms/preprocessing/unmeasured.hpp"
 #include "apps/commands/slices_work.hpp"
 #include "apps/io/growing_series.hpp"
 #include "apps/io/image_file.hpp"
 #include "apps/job/report.hpp"
 #include "apps/options/geometry_file.hpp"
 #include "host/error.hpp"
+#include "host/finite_source.hpp"
 #include "host/interrupt.hpp"
 #include "host/plural.hpp"
 
@@ -59,9 +61,12 @@ class GrowingProjections {
     for (std::size_t n = 0; n < count; ++n) {
       if (view_.voxels.empty()) take();
       view_.grid = of_views(work.chosen.file, 1);
-      if (calibrator_)
-        out.beams.push_back(
-            job_.timed("calibrate", [&] { return calibrator_->add(MemorySource(view_), in_quotes(file_)).front(); }));
+      if (calibrator_) {
+        const auto added =
+            job_.timed("calibrate", [&] { return calibrator_->add(MemorySource(view_), in_quotes(file_)); });
+        out.beams.push_back(added.beams.front());
+        added.replaced.put(0, view_.voxels.size(), view_.voxels.data());
+      }
       const Volume part = cut ? take_part(MemorySource(view_), first_views(work, 1)) : std::move(view_);
       std::copy(part.voxels.begin(), part.voxels.end(),
                 out.projections.voxels.begin() + static_cast<std::ptrdiff_t>(n * part.voxels.size()));
@@ -108,19 +113,23 @@ class GrowingProjections {
     if (first) {
       ImageInfo info = info_;
       info.grid = views.projections.grid;
-      calibrator_.emplace(begin_calibration(job_, command_.counts_arguments, counts, info, command_.input));
+      CountsArguments arguments = command_.counts_arguments;
+      arguments.options.scan_views = work.stack.size[2];
+      calibrator_.emplace(begin_calibration(job_, arguments, counts, info, command_.input));
       warn_of_calibration(*calibrator_, command_.input);
       told_ = calibrator_->calibration().report;
       views.beams = calibrator_->calibration().beams;
+      calibrator_->calibration().replaced.put(0, views.projections.voxels.size(), views.projections.voxels.data());
+      whole_ = calibrator_->calibration();
+      whole_.replaced = {};  // of later views, too
     }
-    const CountsCalibration& whole = calibrator_->calibration();
     if (work.chosen.whole) {
-      if (first) calibration_ = whole;
+      if (first) calibration_ = whole_;
       return;
     }
     const ProjectionPart part = first_views(work, views.projections.grid.size[2]);
-    if (first) calibration_ = part_calibration(whole, part, in_quotes(command_.input));
-    views.projections = take_counts(counts, part, whole);
+    if (first) calibration_ = part_calibration(whole_, part);
+    views.projections = take_counts(counts, part, whole_);
   }
 
   // Of line integrals, as the first window shows them.
@@ -135,13 +144,12 @@ class GrowingProjections {
 
   // The next file's pixels into view_.
   void take() {
-    std::size_t replaced = 0;
     const auto taken = series_.take(std::chrono::duration<double>(command_.wait), [&](const std::string& path) {
       return job_.timed("read", [&]() -> std::string {
         ImageInfo info;
         try {
           info = read_image_info(path);
-          view_ = read_image(path, true, &replaced);
+          view_ = read_rays(path, true);
         } catch (const InputError& error) {
           return error.what();
         } catch (const FileError& error) {
@@ -156,8 +164,15 @@ class GrowingProjections {
       });
     });
     file_ = taken.path;
-    if (replaced > 0 && !job_.common().allow_nonfinite) read_image(file_);  // throws, and says where
-    if (replaced > 0) job_.count_nonfinite(command_.input, replaced);
+    if (!job_.common().allow_nonfinite) {
+      require_rays(MemorySource(view_), in_quotes(file_), false);
+    } else if (!command_.counts) {
+      const ReplacedValues filled = fill_nonfinite(MemorySource(view_), true, in_quotes(file_));
+      filled.put(0, view_.voxels.size(), view_.voxels.data());
+      if (const std::size_t count = filled.count(); count > 0)
+        spdlog::warn("'{}': {} NaN or infinite: taken for not measured, and interpolated", file_,
+                     plural(count, "value is", "values are"));
+    }
     arrived_ = taken.arrived;
   }
 
@@ -171,7 +186,7 @@ class GrowingProjections {
   Clock::time_point arrived_;
   std::optional<CountsCalibrator> calibrator_;
   CountsReport told_;  // what was known when the user was warned
-  CountsCalibration calibration_;
+  CountsCalibration whole_, calibration_;
   DetectorOffsets offsets_;  // rings of line integrals
 };
 
@@ -191,15 +206,12 @@ void check_without_projections(const Job& job, const SlicesCommand& command, con
   Grid detector;
   detector.size = {SIZE_MAX, SIZE_MAX, window};
   if (!command.counts) return check_ring_width(arguments.options.ring_width, detector, in_quotes(command.input));
-  const std::pair<const char*, const std::string&> fields[] = {
-      {"--flat", arguments.flat}, {"--dark", arguments.dark}, {"--bad-pixels", arguments.bad_pixels}};
-  for (const auto& [option, path] : fields) {
-    if (path.empty()) continue;
+  for (const auto& [option, path] : field_files(arguments)) {
     job.check_beside_growing(option, path);
     const Grid grid = read_image_info(path).grid;
     std::copy_n(grid.size.begin(), 2, detector.size.begin());
   }
-  check_counts_options(arguments.options, detector, !arguments.flat.empty(), in_quotes(command.input));
+  check_counts_options(arguments.options, detector, !arguments.flats.empty(), true, in_quotes(command.input));
 }
 
 ImageInfo of_all_views(ImageInfo info, std::size_t views) {

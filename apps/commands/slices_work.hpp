@@ -24,7 +24,7 @@ struct SlicesCommand {
   GridOptions grid;
   FilterOptions filter;
   bool counts = false;
-  CountsArguments counts_arguments;
+  CountsArguments counts_arguments{{}, {}, {}, {.within_views = true}};  // views come one by one
   NoiseOptions noise;
   std::optional<double> water;
   std::optional<std::array<double, 3>> position, normal;

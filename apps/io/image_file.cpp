@@ -268,6 +268,10 @@ std::unique_ptr<FiniteSource> open_image(const std::string& path, bool allow_non
   return std::make_unique<FiniteSource>(open_unchecked(path), "'" + path + "'", allow_nonfinite);
 }
 
+std::unique_ptr<FiniteSource> open_rays(const std::string& path, bool allow_nonfinite) {
+  return std::make_unique<FiniteSource>(open_unchecked(path), "'" + path + "'", allow_nonfinite, true);
+}
+
 bool is_read_in_pieces(const std::string& path) {
   if (is_in_memory(path)) return true;
   if (!slices_of(path).empty()) return true;
@@ -285,18 +289,31 @@ void check_image_file(const std::string& path) {
   if (!read_meta_header(header).compressed) open_meta_image(header);
 }
 
-Volume read_image(const std::string& path, bool allow_nonfinite, std::size_t* replaced) {
+namespace {
+
+Volume read_unchecked(const std::string& path) {
   const auto source = open_unchecked(path);
-  Volume volume;
   try {
     auto* typed = dynamic_cast<TypedSource*>(source.get());
-    volume = typed != nullptr ? to_volume(typed->take()) : read_volume(*source);
+    return typed != nullptr ? to_volume(typed->take()) : read_volume(*source);
   } catch (const std::bad_alloc&) {
     throw InputError(
         fmt::format("'{}': a volume of {} voxels needs {} bytes of host memory, which are not there; crop it or use a "
                     "larger machine",
                     path, fmt::join(source->grid().size, " x "), source->grid().count() * sizeof(float)));
   }
+}
+
+}  // namespace
+
+Volume read_rays(const std::string& path, bool allow_nonfinite) {
+  Volume volume = read_unchecked(path);
+  require_rays(MemorySource(volume), "'" + path + "'", allow_nonfinite);
+  return volume;
+}
+
+Volume read_image(const std::string& path, bool allow_nonfinite, std::size_t* replaced) {
+  Volume volume = read_unchecked(path);
   if (!allow_nonfinite) {
     require_finite(volume, "'" + path + "'");
     return volume;

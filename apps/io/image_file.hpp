@@ -51,6 +51,10 @@ void write_image(const Volume& volume, const std::string& path, bool compressed 
 /// short is refused here. All others are read here, and held in their own type. NaN and Inf are as in read_image, found
 /// as they are read.
 std::unique_ptr<FiniteSource> open_image(const std::string& path, bool allow_nonfinite = false);
+/// The same of projections, flats and darks: with `allow_nonfinite` they keep what is not finite, for it was not
+/// measured; what is larger than any ray (require_rays()) is refused.
+std::unique_ptr<FiniteSource> open_rays(const std::string& path, bool allow_nonfinite);
+Volume read_rays(const std::string& path, bool allow_nonfinite);
 
 /// Whether open_image() leaves the voxels on the disk. Throws InputError as read_image_info() does.
 bool is_read_in_pieces(const std::string& path);

@@ -79,8 +79,8 @@ void add_common_options(CLI::App& app, CommonOptions& options) {
       ->group(output);
   app.add_flag(
       "--allow-nonfinite", options.allow_nonfinite,
-      "Set NaN and infinite values of inputs to 0 instead of refusing them. Only what is read is looked at: fdk "
-      "and slices may read no more rows of the detector than the grid needs");
+      "Take NaN and infinite values instead of refusing them: those of projections, counts, flats and darks were not "
+      "measured, so they are interpolated, and get the weight 0 in reconstruct; those of other images become 0");
 }
 
 void set_up_logging(const CommonOptions& options) {

@@ -215,10 +215,12 @@ Volume Job::read(const std::string& path, const Cutout& part) {
   return volume;
 }
 
-void Job::count_nonfinite(const std::string& path, std::size_t more) {
-  const auto before = nonfinite_.find(path);
-  const std::size_t count = before == nonfinite_.end() ? 0 : before->second->load();
-  nonfinite_[path] = std::make_shared<const std::atomic<std::size_t>>(count + more);
+Volume Job::read_rays(const std::string& path) {
+  return timed("read", [&] { return halocline::read_rays(path, common_.allow_nonfinite); });
+}
+
+std::unique_ptr<VolumeSource> Job::open_rays(const std::string& path) {
+  return timed("read", [&] { return halocline::open_rays(path, common_.allow_nonfinite); });
 }
 
 void Job::write(const Volume& volume, const std::string& path, const HeaderNotes& notes) {

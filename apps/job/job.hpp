@@ -77,8 +77,9 @@ class Job {
   Volume read(const std::string& path);
   /// Only a box of it.
   Volume read(const std::string& path, const Cutout& part);
-  /// Of an input that is read in pieces, file by file: so many more values became 0.
-  void count_nonfinite(const std::string& path, std::size_t more);
+  /// The same of projections, flats and darks (open_rays()): NaN and infinite values that are allowed stay.
+  Volume read_rays(const std::string& path);
+  std::unique_ptr<VolumeSource> open_rays(const std::string& path);
   /// notes: of the image that it was made of.
   void write(const Volume& volume, const std::string& path, const HeaderNotes& notes = {});
   /// To the place that was kept for it; returns what ReservedImage::write() does.

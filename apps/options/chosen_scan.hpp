@@ -14,6 +14,7 @@ namespace halocline {
 struct ChosenScan {
   Volume projections;  ///< where the options say that they lie
   CountsCalibration calibration;
+  ReplacedValues replaced;  ///< of the whole file: those that were not measured, interpolated in the projections
 };
 
 /// Reads the one part of the file that is chosen. counts: the file holds these, else line integrals, from which
@@ -21,5 +22,8 @@ struct ChosenScan {
 /// not yet turned into line integrals.
 ChosenScan read_chosen(Job& job, const ChosenProjections& chosen, const ImageInfo& info, const std::string& path,
                        const CountsArguments& arguments, bool counts);
+
+/// Multiplies weights of the chosen rays by the share of their pixels that measured.
+void withhold_unmeasured(const ChosenScan& scan, const ChosenProjections& chosen, Volume& weights);
 
 }  // namespace halocline

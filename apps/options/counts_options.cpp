@@ -5,10 +5,13 @@
 
 #include <CLI/CLI.hpp>
 
+#include "algorithms/preprocessing/bad_pixels.hpp"
+#include "algorithms/preprocessing/unmeasured.hpp"
 #include "apps/job/job.hpp"
 #include "apps/job/report.hpp"
 #include "apps/job/validators.hpp"
 #include "host/error.hpp"
+#include "host/plural.hpp"
 
 namespace halocline {
 namespace {
@@ -19,7 +22,6 @@ std::string quoted(const std::string& option, const std::string& path) {
 
 double check_field(Job& job, const std::string& option, const std::string& path, const Grid& counts,
                    const std::string& counts_path) {
-  if (path.empty()) return 0;
   const Grid grid = job.input_image(option, path).grid;
   require_same_detector(grid, quoted(option, path), counts, "'" + counts_path + "'");
   return grid_bytes(grid);
@@ -30,8 +32,11 @@ const std::string group = "From counts to line integrals";
 std::vector<CLI::Option*> add_calibration_options(CLI::App& app, CountsArguments& arguments) {
   CountsOptions& options = arguments.options;
   std::vector<CLI::Option*> added{
-      app.add_option("--flat,--flats", arguments.flat,
-                     "Images without the object (u, v, n); their mean is taken. This, --air or both")
+      app.add_option("--flat,--flats", arguments.flats,
+                     "Images without the object (u, v, n); their mean is taken. Two files: from before and after the "
+                     "scan, and the beam is interpolated over the views, as it is for one file if its images have one "
+                     "clear step. This, --air or both; transmissions (0 to 1) need neither")
+          ->expected(1, 2)
           ->type_name("FILE"),
       app.add_option("--dark,--darks", arguments.dark,
                      "Images without the beam (u, v, n); their mean is taken. Default: 0")
@@ -41,15 +46,15 @@ std::vector<CLI::Option*> add_calibration_options(CLI::App& app, CountsArguments
                "the view's beam"),
       app.add_option("--bad-pixels", arguments.bad_pixels,
                      "Map of the detector (u, v), not 0 where a pixel is bad: it is interpolated from the good ones "
-                     "beside it in its row, a row of bad pixels from the rows above and below. Default: pixels are "
-                     "looked for that are dark, stuck at one count, or whose "
-                     "flat is below half or above double that of those around them")
+                     "around it. Default: pixels are looked for that are dark, stuck at one count, or whose flat is "
+                     "below half or above double that of those around them")
           ->type_name("FILE"),
       app.add_option("--floor", options.floor,
-                     "Counts above the dark field; lower ones, and zeros, are raised to it (default 0.5). Of a bin "
-                     "(--bin): its "
-                     "sum")
+                     "Counts above the dark field; lower ones, and zeros, are raised to it, unless they are pixels "
+                     "that fail among bright ones, which are interpolated. Default: 0.5 of whole numbers, else 1e-5 of "
+                     "the beam. Of a bin (--bin): its sum")
           ->check(positive_number())
+          ->default_str("")
           ->type_name("COUNTS"),
       app.add_option("--saturation", options.saturation,
                      "Tell how many counts reach this. Default: the greatest number of an integer type")
@@ -94,17 +99,27 @@ CLI::Option* add_counts_flag(CLI::App& app, bool& counts, CountsArguments& argum
 
 double check_counts_arguments(Job& job, const CountsArguments& arguments, const ImageInfo& counts,
                               const std::string& counts_path) {
-  check_counts_options(arguments.options, counts.grid, !arguments.flat.empty(), "'" + counts_path + "'");
-  return check_field(job, "--flat", arguments.flat, counts.grid, counts_path) +
-         check_field(job, "--dark", arguments.dark, counts.grid, counts_path) +
-         check_field(job, "--bad-pixels", arguments.bad_pixels, counts.grid, counts_path);
+  const bool whole = is_integer(component_named(counts.component)) && counts.scaling.identity();
+  check_counts_options(arguments.options, counts.grid, !arguments.flats.empty(), !whole, "'" + counts_path + "'");
+  double bytes = 0;
+  for (const auto& [option, path] : field_files(arguments))
+    bytes += check_field(job, option, path, counts.grid, counts_path);
+  return bytes;
+}
+
+std::vector<std::pair<const char*, std::string>> field_files(const CountsArguments& arguments) {
+  std::vector<std::pair<const char*, std::string>> files;
+  for (const std::string& path : arguments.flats) files.emplace_back("--flat", path);
+  if (!arguments.dark.empty()) files.emplace_back("--dark", arguments.dark);
+  if (!arguments.bad_pixels.empty()) files.emplace_back("--bad-pixels", arguments.bad_pixels);
+  return files;
 }
 
 TypedVolume read_counts(Job& job, const ImageInfo& info, const std::string& path) {
-  if (info.component != "uint16" || !info.scaling.identity()) return to_typed(job.read(path));
+  if (info.component != "uint16" || !info.scaling.identity()) return to_typed(job.read_rays(path));
   TypedVolume counts(info.grid, Component::uint16);
   TypedSink sink(counts);
-  const auto source = job.open(path);
+  const auto source = job.open_rays(path);
   job.timed("read", [&] { copy_voxels(*source, sink); });
   return counts;
 }
@@ -119,24 +134,77 @@ double check_counts_or_integrals(Job& job, bool counts, const CountsArguments& a
   return 0;
 }
 
+namespace {
+
+std::string rings_text(std::size_t pixels, double rms) {
+  return pixels == 0 ? "no rings found, none taken off"
+                     : fmt::format(
+                           "ring offsets of {:.3g} RMS taken off, of {}; what the object has on both sides of "
+                           "the axis is left",
+                           rms, plural(pixels, "pixel", "pixels"));
+}
+
+}  // namespace
+
 DetectorOffsets find_rings(Job& job, const CountsArguments& arguments, const VolumeSource& line_integrals,
                            const std::string& path) {
   DetectorOffsets offsets =
       job.timed("rings", [&] { return ring_offsets(line_integrals, arguments.options.ring_width, "'" + path + "'"); });
   job.results()["ring_offset_rms"] = offsets.rms;
-  job.say(fmt::format("'{}': ring offsets of {:.3g} RMS taken off", path, offsets.rms));
+  job.results()["ring_pixels"] = offsets.count;
+  job.say(fmt::format("'{}': {}", path, rings_text(offsets.count, offsets.rms)));
   return offsets;
 }
 
-std::unique_ptr<VolumeSource> open_line_integrals(Job& job, const CountsArguments& arguments, const std::string& path) {
-  auto file = job.open(path);
+namespace {
+
+// Values that are not finite, where they are allowed.
+ReplacedValues fill_unmeasured_rays(Job& job, const CountsArguments& arguments, const VolumeSource& line_integrals,
+                                    const std::string& path) {
+  if (!job.common().allow_nonfinite) return {};
+  ReplacedValues found = job.timed(
+      "fill", [&] { return fill_nonfinite(line_integrals, arguments.options.within_views, "'" + path + "'"); });
+  const std::size_t count = found.count();
+  job.results()["not_measured"] = count;
+  if (count > 0)
+    spdlog::warn("'{}': {} NaN or infinite: taken for not measured, and interpolated", path,
+                 plural(count, "value is", "values are"));
+  return found;
+}
+
+// Line integrals with interpolated ones in them. Holds both.
+class FilledSource : public VolumeSource {
+ public:
+  FilledSource(std::unique_ptr<VolumeSource> source, ReplacedValues replaced)
+      : source_(std::move(source)), replaced_(std::move(replaced)), mended_(*source_, replaced_) {}
+  const Grid& grid() const override { return source_->grid(); }
+  void read(std::size_t first, std::size_t count, float* to) const override { mended_.read(first, count, to); }
+
+ private:
+  std::unique_ptr<VolumeSource> source_;
+  ReplacedValues replaced_;
+  MendedSource mended_;
+};
+
+}  // namespace
+
+std::unique_ptr<VolumeSource> open_line_integrals(Job& job, const CountsArguments& arguments, const std::string& path,
+                                                  ReplacedValues* replaced) {
+  auto file = job.open_rays(path);
+  ReplacedValues filled = fill_unmeasured_rays(job, arguments, *file, path);
+  if (replaced != nullptr) *replaced = filled;
+  if (!filled.empty()) file = std::make_unique<FilledSource>(std::move(file), std::move(filled));
   if (arguments.options.ring_width == 0) return file;
   DetectorOffsets offsets = find_rings(job, arguments, *file, path);
   return std::make_unique<RingFreeSource>(std::move(file), std::move(offsets));
 }
 
-Volume read_line_integrals(Job& job, const CountsArguments& arguments, const std::string& path) {
-  Volume projections = job.read(path);
+Volume read_line_integrals(Job& job, const CountsArguments& arguments, const std::string& path,
+                           ReplacedValues* replaced) {
+  Volume projections = job.read_rays(path);
+  ReplacedValues filled = fill_unmeasured_rays(job, arguments, MemorySource(projections), path);
+  filled.put(0, projections.voxels.size(), projections.voxels.data());
+  if (replaced != nullptr) *replaced = std::move(filled);
   if (arguments.options.ring_width == 0) return projections;
   take_off(find_rings(job, arguments, MemorySource(projections), path), 0, projections.voxels.size(),
            projections.voxels.data());
@@ -145,8 +213,11 @@ Volume read_line_integrals(Job& job, const CountsArguments& arguments, const std
 
 CountsCalibrator begin_calibration(Job& job, const CountsArguments& arguments, const VolumeSource& counts,
                                    const ImageInfo& info, const std::string& counts_path) {
-  const auto read = [&](const std::string& path) { return path.empty() ? Volume() : job.read(path); };
-  const Volume flats = read(arguments.flat), darks = read(arguments.dark), bad = read(arguments.bad_pixels);
+  const auto read = [&](const std::string& path) { return path.empty() ? Volume() : job.read_rays(path); };
+  const std::string flat = arguments.flats.empty() ? "" : arguments.flats.front(),
+                    after = arguments.flats.size() < 2 ? "" : arguments.flats.back();
+  const Volume flats = read(flat), flats_after = read(after), darks = read(arguments.dark),
+               bad = arguments.bad_pixels.empty() ? Volume() : job.read(arguments.bad_pixels);
   const auto field = [&](const Volume& stack, const std::string& option, const std::string& path) {
     return CountsField{path.empty() ? nullptr : &stack, quoted(option, path)};
   };
@@ -154,21 +225,35 @@ CountsCalibrator begin_calibration(Job& job, const CountsArguments& arguments, c
   if (const auto stored = component_named(info.component);
       !options.saturation && is_integer(stored) && info.scaling.identity())
     options.saturation = component_highest(stored);
+  options.allow_nonfinite = job.common().allow_nonfinite;
   return job.timed("calibrate", [&] {
-    return CountsCalibrator(counts,
-                            {field(flats, "--flat", arguments.flat), field(darks, "--dark", arguments.dark),
-                             field(bad, "--bad-pixels", arguments.bad_pixels), "'" + counts_path + "'"},
-                            options);
+    return CountsCalibrator(
+        counts,
+        {field(flats, "--flat", flat), field(flats_after, "--flat", after), field(darks, "--dark", arguments.dark),
+         field(bad, "--bad-pixels", arguments.bad_pixels), "'" + counts_path + "'"},
+        options);
   });
 }
 
 void report_counts(Job& job, const CountsCalibration& calibration) {
   const CountsReport& report = calibration.report;
-  job.results()["counts"] = {{"pixels", report.pixels},          {"raised", report.raised},
-                             {"saturated", report.saturated},    {"bad_pixels", report.bad_pixels},
-                             {"failing_pixels", report.failing}, {"beam_lowest", report.beam_low},
-                             {"beam_highest", report.beam_high}, {"ring_offset_rms", report.ring_rms},
-                             {"bad_rows", calibration.bad_rows}};
+  job.results()["counts"] = {{"pixels", report.pixels},
+                             {"raised", report.raised},
+                             {"saturated", report.saturated},
+                             {"bad_pixels", report.bad_pixels},
+                             {"failing_pixels", report.failing},
+                             {"beam_lowest", report.beam_low},
+                             {"beam_highest", report.beam_high},
+                             {"ring_offset_rms", report.ring_rms},
+                             {"bad_rows", calibration.bad_rows},
+                             {"replaced", report.replaced},
+                             {"bad_group", report.bad_group},
+                             {"filled_rms", report.filled_rms},
+                             {"flats_left_out", report.flats_left_out},
+                             {"ring_pixels", report.rings},
+                             {"transmissions", report.transmissions},
+                             {"between_flats", report.between_flats},
+                             {"floor", calibration.floor}};
 }
 
 void warn_of_calibration(const CountsCalibrator& calibrator, const std::string& counts_path, const CountsReport* told) {
@@ -183,6 +268,11 @@ void warn_of_calibration(const CountsCalibrator& calibrator, const std::string& 
         "that "
         "have some, and what they alone saw is lost",
         counts_path, calibration.bad_rows.size(), calibration.size[1], calibration.bad_rows.front());
+  if (std::min(report.bad_group[0], report.bad_group[1]) > filled_well && told == nullptr)
+    spdlog::warn(
+        "'{}': bad pixels lie together, {} x {} of them: groups up to {} pixels thick are filled well; what such a "
+        "one hid is a guess, which reconstruct does not use (its rays get the weight 0)",
+        counts_path, report.bad_group[0], report.bad_group[1], filled_well);
   if (is_new([](const CountsReport& each) { return each.saturated > 0; }))
     spdlog::warn(
         "'{}': {} of {} counts are saturated ({:.6g} or more): more came than was counted, and their line integrals "
@@ -190,7 +280,8 @@ void warn_of_calibration(const CountsCalibrator& calibrator, const std::string& 
         "too high; a shorter exposure helps",
         counts_path, report.saturated, report.pixels, *calibrator.options().saturation);
   static constexpr double steady = 1.3;  // tubes waver by a tenth
-  if (is_new([](const CountsReport& each) { return each.beam_high > steady * each.beam_low; }))
+  if (calibrator.options().air &&
+      is_new([](const CountsReport& each) { return each.beam_high > steady * each.beam_low; }))
     spdlog::warn(
         "'{}': the beam in --air is from {:.6g} to {:.6g}, and views are scaled by it; does the region see the object "
         "in "
@@ -205,9 +296,8 @@ void warn_of_calibration(const CountsCalibrator& calibrator, const std::string& 
   if (is_new([](const CountsReport& each) { return 1000 * each.raised > each.pixels; }))
     spdlog::warn(
         "'{}': {} of {} counts lie less than {:.4g} above the dark field and were raised to that: nothing comes "
-        "through "
-        "there, or these are no counts (then choose --floor)",
-        counts_path, report.raised, report.pixels, calibrator.options().floor);
+        "through there",
+        counts_path, report.raised, report.pixels, calibration.floor);
 }
 
 CountsCalibration calibrate(Job& job, const CountsArguments& arguments, const VolumeSource& counts,
@@ -218,15 +308,37 @@ CountsCalibration calibrate(Job& job, const CountsArguments& arguments, const Vo
   return calibrator.calibration();
 }
 
+namespace {
+
+std::string beam_text(const CountsReport& report) {
+  std::string text;
+  if (report.transmissions) text += "; values from 0 to 1, taken for transmissions I/I0, which need no flats";
+  if (report.between_flats)
+    text += fmt::format("; the beam varies from {:.6g} to {:.6g} of that of the flats, by those before and after",
+                        report.beam_low, report.beam_high);
+  else if (report.beam_low != report.beam_high)
+    text += fmt::format("; the beam varies from {:.6g} to {:.6g}", report.beam_low, report.beam_high);
+  if (report.flats_left_out > 0)
+    text += fmt::format("; {} of flats and darks far from the others, left out",
+                        plural(report.flats_left_out, "value", "values"));
+  return text;
+}
+
+}  // namespace
+
 std::string counts_summary(const CountsCalibration& calibration) {
   const CountsReport& report = calibration.report;
   std::string text = fmt::format(
       "{} of {} counts were raised to {:.4g} above the dark field, {} saturated; {} detector pixels are bad "
       "and interpolated",
       report.raised, report.pixels, calibration.floor, report.saturated, report.bad_pixels);
-  if (report.beam_low != report.beam_high)
-    text += fmt::format("; the beam varies from {:.6g} to {:.6g}", report.beam_low, report.beam_high);
-  if (report.ring_rms > 0) text += fmt::format("; ring offsets of {:.3g} RMS taken off", report.ring_rms);
+  if (report.bad_pixels > 1) text += fmt::format(" (up to {} x {})", report.bad_group[0], report.bad_group[1]);
+  if (report.filled_rms > 0) text += fmt::format(", off by {:.2g} RMS where that can be told", report.filled_rms);
+  if (report.replaced > 0)
+    text += fmt::format("; {} failed in a view and {} interpolated", plural(report.replaced, "value", "values"),
+                        report.replaced == 1 ? "is" : "are");
+  text += beam_text(report);
+  if (report.looked_for_rings) text += "; " + rings_text(report.rings, report.ring_rms);
   return text;
 }
 

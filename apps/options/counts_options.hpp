@@ -24,7 +24,8 @@ class Job;
 struct ImageInfo;
 
 struct CountsArguments {
-  std::string flat, dark, bad_pixels;  // paths; empty: none
+  std::vector<std::string> flats;  // paths: none, one, or those from before and after the scan
+  std::string dark, bad_pixels;    // paths; empty: none
   CountsOptions options;
 };
 
@@ -46,9 +47,12 @@ TypedVolume read_counts(Job& job, const ImageInfo& info, const std::string& path
 double check_counts_or_integrals(Job& job, bool counts, const CountsArguments& arguments, const ImageInfo& info,
                                  const std::string& path);
 
-/// Line integrals, without rings if --reduce-rings says so; these are those of the whole file, and are told.
-std::unique_ptr<VolumeSource> open_line_integrals(Job& job, const CountsArguments& arguments, const std::string& path);
-Volume read_line_integrals(Job& job, const CountsArguments& arguments, const std::string& path);
+/// Line integrals, without rings if --reduce-rings says so; these are those of the whole file, and are told. With
+/// --allow-nonfinite those that are not finite are interpolated, and are `replaced` if that is wanted.
+std::unique_ptr<VolumeSource> open_line_integrals(Job& job, const CountsArguments& arguments, const std::string& path,
+                                                  ReplacedValues* replaced = nullptr);
+Volume read_line_integrals(Job& job, const CountsArguments& arguments, const std::string& path,
+                           ReplacedValues* replaced = nullptr);
 /// What these take off, put into the report ("ring_offset_rms").
 DetectorOffsets find_rings(Job& job, const CountsArguments& arguments, const VolumeSource& line_integrals,
                            const std::string& path);
@@ -64,6 +68,8 @@ CountsCalibration calibrate(Job& job, const CountsArguments& arguments, const Vo
 /// first.
 CountsCalibrator begin_calibration(Job& job, const CountsArguments& arguments, const VolumeSource& counts,
                                    const ImageInfo& info, const std::string& counts_path);
+/// The paths that are given, with their options.
+std::vector<std::pair<const char*, std::string>> field_files(const CountsArguments& arguments);
 void report_counts(Job& job, const CountsCalibration& calibration);
 void warn_of_calibration(const CountsCalibrator& calibrator, const std::string& counts_path,
                          const CountsReport* told = nullptr);

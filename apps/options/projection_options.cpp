@@ -155,8 +155,8 @@ void add_detector_options(CLI::App& app, ProjectionOptions& options) {
              throw InputError("--bin: more than two numbers were given, expected: --bin U[,V]");
          },
          "Put U columns and V rows together (after --crop): the mean of the line integrals; with --counts the sum of "
-         "the counts over that of the flats, before the logarithm, so that no noise is made a bias; bad pixels take "
-         "the counts and flats of their good neighbours. What does not fill a last bin is left out. Default for V: U, "
+         "the counts over that of the flats, before the logarithm, so that no noise is made a bias; counts "
+         "that were not measured are interpolated before. What does not fill a last bin is left out. Default for V: U, "
          "but 1 if there is one row")
       ->expected(1, 2)
       ->type_name("U[,V]")

@@ -85,6 +85,11 @@ class Call:
         self.words += [option, self._name_of(option, value, grid, keyword)]
         self._results_stay = self._results_stay or (option == "-i" and self._stays(value))
 
+    def flats(self, option: str, value: Any, grid: Optional[Grid] = None, keyword: str = "") -> None:
+        """One stack of flats, or a pair of them: from before and after the scan."""
+        pair = value if isinstance(value, (tuple, list)) and len(value) == 2 else (value,)
+        self.words += [option, *(self._name_of(option, each, None if isinstance(each, Image) else grid, keyword) for each in pair)]
+
     def _stays(self, value: Any) -> bool:
         """Whether it is an array of PyOpenCL in the context of this call."""
         if not _opencl.stays(value):
@@ -191,6 +196,8 @@ class Call:
                     self.output(option, keyword)
                 else:
                     self.words.append(option)
+            elif option in ("--flat", "--flats"):
+                self.flats(option, value, grid)
             elif isinstance(value, Grid) or is_array(value) and np.ndim(value) > 1:
                 self.words += [option, self._name_of(option, value, None if isinstance(value, Image) else grid)]
             else:

@@ -343,11 +343,14 @@ def noise(projections: Any, *, photons: float, progress: Progress = None, **opti
 
 def counts(raw: Any, flats: Any = None, darks: Any = None, *, progress: Progress = None, **options: Unpack[CountsOptions]) -> Any:
     """Line integrals of detector counts (view, row, column). flats, darks: images without object and without beam, one
-    (row, column) or several. Of a fan beam all three may be (view, column)."""
+    (row, column) or several; a pair of flats is from before and after the scan. Of a fan beam all three may be (view,
+    column)."""
     call = Call("counts")
     fan = is_array(raw) and not isinstance(raw, Image) and np.ndim(raw) == 2
     for option, images, keyword in (("-i", raw, "raw"), ("--flat", flats, "flats"), ("--dark", darks, "darks")):
-        if images is not None or option == "-i":
+        if option == "--flat" and isinstance(images, (tuple, list)) and len(images) == 2:
+            call.flats(option, tuple(_rows(each) if fan else each for each in images), None, keyword)
+        elif images is not None or option == "-i":
             call.input(option, _rows(images) if fan else images, None, keyword)
     call.output("-o", "out")
     call.options(options)

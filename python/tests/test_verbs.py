@@ -66,6 +66,8 @@ def test_counts_are_the_commands(command, files):
         hc.write(files / (name + ".mha"), image)
     command("counts", "-i", files / "raw.mha", "--flat", files / "flats.mha", "--dark", files / "darks.mha", "-o", files / "y.mha")
     assert np.array_equal(hc.read(files / "y.mha").array, hc.counts(raw, flats, darks))
+    command("counts", "-i", files / "raw.mha", "--flat", files / "flats.mha", files / "darks.mha", "-o", files / "y.mha")
+    assert np.array_equal(hc.read(files / "y.mha").array, hc.counts(raw, (flats, darks)))  # before and after
 
 
 def test_arrays_of_other_types_and_orders(volume):

@@ -266,6 +266,65 @@ static void frames_do_what_they_do_in_the_command(void) {
   free_scan(&s);
 }
 
+/* Line integrals and counts that are not finite, and flats from before and after the scan. */
+static void unmeasured_rays_do_what_they_do_in_the_command(void) {
+  scan s = make_scan();
+  halocline_grid flat_grid = s.stack_grid;
+  float *before, *after, *counts = values_of(&s.stack_grid), *volume = values_of(&s.volume_grid);
+  halocline_job* job;
+  size_t n, pixels, views = s.stack_grid.size[2];
+  flat_grid.size[2] = 1;
+  pixels = count_of(&flat_grid);
+  before = values_of(&flat_grid), after = values_of(&flat_grid);
+  CHECK_OK(halocline_geometry_write(s.geometry, path("scan.xml")));
+  halocline_geometry_free(s.geometry);
+  CHECK_OK(halocline_geometry_read(path("scan.xml"), NULL, &s.geometry));
+  CHECK_OK(halocline_project(s.context, s.geometry, &s.volume_grid, s.volume, &s.stack_grid, s.projections, NULL));
+  for (n = 0; n < pixels; ++n) before[n] = (float)(20000 + 100 * (n % 7)), after[n] = 0.9f * before[n];
+  for (n = 0; n < count_of(&s.stack_grid); ++n)
+    counts[n] = (float)(before[n % pixels] * (1 - 0.1 * (double)(n / pixels) / (double)(views - 1)) *
+                        exp(-s.projections[n]));
+  for (n = 3; n < count_of(&s.stack_grid); n += 997) counts[n] = (float)(HUGE_VAL - HUGE_VAL);
+  for (n = 17; n < count_of(&s.stack_grid); n += pixels) s.projections[n] = (float)HUGE_VAL;
+  write_image(path("before.mha"), &flat_grid, before);
+  write_image(path("after.mha"), &flat_grid, after);
+  write_image(path("counts.mha"), &s.stack_grid, counts);
+  write_image(path("lines.mha"), &s.stack_grid, s.projections);
+
+  job = job_of(&s, "fdk");
+  CHECK_OK(halocline_job_geometry(job, s.geometry));
+  CHECK_OK(halocline_job_input(job, "projections", &s.stack_grid, counts));
+  CHECK_OK(halocline_job_input(job, "flats-after", &flat_grid, after));
+  CHECK_OK(halocline_job_output(job, "volume", &s.volume_grid, volume));
+  CHECK_OK(halocline_job_set(job, "counts", "true"));
+  CHECK_STATUS(halocline_job_run(job), HALOCLINE_ERROR_INPUT);
+  CHECK_TEXT("NaN or infinite");
+  CHECK_OK(halocline_job_set(job, "allow-nonfinite", "true"));
+  CHECK_STATUS(halocline_job_run(job), HALOCLINE_ERROR_INPUT);
+  CHECK_TEXT("the input `flats-after` is given alone");
+  CHECK_OK(halocline_job_input(job, "flats", &flat_grid, before));
+  CHECK_OK(halocline_job_run(job));
+  halocline_job_free(job);
+  run("fdk -i counts.mha --counts --flat before.mha after.mha --allow-nonfinite -g scan.xml --size 20,20,16 "
+      "--spacing 4,4,4 -o counted.mha");
+  check_file("counted.mha", &s.volume_grid, volume);
+
+  job = job_of(&s, "reconstruct");
+  CHECK_OK(halocline_job_geometry(job, s.geometry));
+  CHECK_OK(halocline_job_input(job, "projections", &s.stack_grid, s.projections));
+  CHECK_OK(halocline_job_output(job, "volume", &s.volume_grid, volume));
+  CHECK_OK(halocline_job_set(job, "method", "cgls"));
+  CHECK_OK(halocline_job_set(job, "iterations", "3"));
+  CHECK_OK(halocline_job_set(job, "allow-nonfinite", "true"));
+  CHECK_OK(halocline_job_run(job));
+  halocline_job_free(job);
+  run("reconstruct -i lines.mha --method cgls --iterations 3 --allow-nonfinite -g scan.xml --size 20,20,16 "
+      "--spacing 4,4,4 -o iterated.mha");
+  check_file("iterated.mha", &s.volume_grid, volume);
+  free(before), free(after), free(counts), free(volume);
+  free_scan(&s);
+}
+
 /* A word of a text, between blanks and commas. */
 static int has_word(const char* text, const char* word) {
   const size_t length = strlen(word);
@@ -342,6 +401,8 @@ static void every_option_is_a_setting(void) {
 static const test tests[] = {{"does_what_the_command_does", does_what_the_command_does},
                              {"jobs_do_what_the_command_does", jobs_do_what_the_command_does},
                              {"counts_do_what_they_do_in_the_command", counts_do_what_they_do_in_the_command},
+                             {"unmeasured_rays_do_what_they_do_in_the_command",
+                              unmeasured_rays_do_what_they_do_in_the_command},
                              {"frames_do_what_they_do_in_the_command", frames_do_what_they_do_in_the_command},
                              {"every_option_is_a_setting", every_option_is_a_setting}};
 

@@ -160,20 +160,15 @@ void run_solvers(const Devices& devices, const std::string& name, const Regulari
   }
 }
 
-// Of whole counts; the first column, one in the middle and the last row are bad.
+// Of whole counts; the first column and the last row were not measured.
 CountsCalibration some_calibration(const Grid& stack) {
   CountsCalibration calibration;
   calibration.size = stack.size;
-  calibration.pixels.assign(stack.slice(), {2, 1000, 0, 0});
-  for (std::size_t n = 0; n < stack.slice(); n += stack.size[0]) {
-    calibration.pixels[n].left = calibration.pixels[n].right = 1;
-    calibration.pixels[n + 4].left = -1;
-    calibration.pixels[n + 4].right = 1;
-  }
-  const auto columns = static_cast<float>(stack.size[0]);
-  calibration.bad_rows = {stack.size[1] - 1};  // from the row before
-  for (std::size_t n = stack.slice() - stack.size[0]; n < stack.slice(); ++n)
-    calibration.pixels[n].left = calibration.pixels[n].right = -columns + calibration.pixels[n - stack.size[0]].left;
+  calibration.pixels.assign(stack.slice(), {2, 1000});
+  calibration.replaced = {stack.slice(), std::vector<std::vector<ReplacedValues::Value>>(stack.size[2])};
+  for (auto& view : calibration.replaced.views)
+    for (std::uint32_t n = 0; n < stack.slice(); ++n)
+      if (n % stack.size[0] == 0 || n / stack.size[0] + 1 == stack.size[1]) view.push_back({n, 500});
   calibration.beams.assign(stack.size[2], 1.1f);
   calibration.coefficients = {1, 0.1f};
   return calibration;

@@ -6,7 +6,6 @@
 #include <random>
 
 #include "algorithms/fdk/fdk.hpp"
-#include "algorithms/preprocessing/bad_pixels.hpp"
 #include "algorithms/preprocessing/counts.hpp"
 #include "host/error.hpp"
 #include "scheduling/profiling/rates.hpp"
@@ -47,15 +46,8 @@ Measured measured(const std::string& name, double radius) {
   calibration.coefficients = {0.9f, 0.07f, -0.004f};
   std::mt19937 random(11);
   std::uniform_real_distribution<float> uniform(0, 1);
-  const std::size_t columns = grid.size[0];
-  for (std::size_t n = 0; n < grid.slice(); ++n) {
-    calibration.pixels.push_back({100 + 20 * uniform(random), 30000 + 10000 * uniform(random), 0, 0});
-    const std::size_t column = n % columns;
-    if (column == 0) calibration.pixels[n].left = calibration.pixels[n].right = 1;
-    if (column == 4) calibration.pixels[n].left = -1, calibration.pixels[n].right = 2;
-    if (column == 5) calibration.pixels[n].left = -2, calibration.pixels[n].right = 1;
-    if (column + 1 == columns) calibration.pixels[n].left = calibration.pixels[n].right = -1;
-  }
+  for (std::size_t n = 0; n < grid.slice(); ++n)
+    calibration.pixels.push_back({100 + 20 * uniform(random), 30000 + 10000 * uniform(random)});
   for (std::size_t view = 0; view < 31; ++view) calibration.beams.push_back(0.9f + 0.2f * uniform(random));
   out.as_float = Volume(grid);
   out.counts = TypedVolume(grid, Component::uint16);
@@ -69,17 +61,20 @@ Measured measured(const std::string& name, double radius) {
   return out;
 }
 
-/// The same with rows of bad pixels at both ends and in pairs in between, so that slabs begin and end beside them.
-Measured with_bad_rows(Measured each) {
+/// The same with rows of bad pixels at both ends and in pairs in between, so that slabs begin and end beside them, bad
+/// columns, and values that fail in a view.
+Measured with_bad_pixels(Measured each) {
   const auto [columns, rows, views] = each.calibration.size;
-  std::vector<char> bad(columns * rows, 0);
-  for (std::size_t n = 0; n < bad.size(); ++n) {
-    const std::size_t column = n % columns, row = n / columns;
-    bad[n] = column == 0 || column == 4 || column == 5 || column + 1 == columns || row == 0 || row + 1 == rows ||
-             row % 4 > 1;
-  }
-  find_good_neighbours(bad, "the counts", each.calibration);
-  EXPECT_GT(each.calibration.bad_rows.size(), 3U);
+  each.calibration.replaced = {columns * rows, std::vector<std::vector<ReplacedValues::Value>>(views)};
+  for (std::size_t view = 0; view < views; ++view)
+    for (std::size_t n = 0; n < columns * rows; ++n) {
+      const std::size_t column = n % columns, row = n / columns;
+      const bool bad = column == 0 || column == 4 || column == 5 || column + 1 == columns || row == 0 ||
+                       row + 1 == rows || row % 4 > 1;
+      if (bad || (7 * n + view) % 89 == 0)
+        each.calibration.replaced.views[view].push_back(
+            {static_cast<std::uint32_t>(n), static_cast<float>(200 + (13 * n + 5 * view) % 30000)});
+    }
   return each;
 }
 
@@ -89,9 +84,9 @@ std::vector<Measured> all() {
           measured("cone_tilted", 0),
           measured("fan", 0),
           measured("cone_world_axes", 300),
-          with_bad_rows(measured("cone", 0)),
-          with_bad_rows(measured("cone_tilted", 0)),
-          with_bad_rows(measured("cone_world_axes", 300))};
+          with_bad_pixels(measured("cone", 0)),
+          with_bad_pixels(measured("cone_tilted", 0)),
+          with_bad_pixels(measured("cone_world_axes", 300))};
 }
 
 double largest(const Volume& volume) {
@@ -149,29 +144,15 @@ TEST(CountsFdk, VarianceIsThatOfTheCounts) {
     const auto found = fdk(each.as_float, each.scene.geometry, each.scene.grid, parameters, device()).output;
     // By the reference, which takes the variance of p to be exp(p) for one photon: so p is its logarithm.
     const auto& [scene, counts, as_float, calibration] = each;
-    const std::size_t columns = scene.projections.size[0];
-    Volume log_variance(scene.projections);
-    for (std::size_t n = 0; n < as_float.voxels.size(); ++n) {
+    Volume log_variance(scene.projections), mended = as_float;
+    calibration.replaced.put(0, mended.voxels.size(), mended.voxels.data());
+    for (std::size_t n = 0; n < mended.voxels.size(); ++n) {
       const std::size_t pixel = n % scene.projections.slice(), view = n / scene.projections.slice();
-      const auto good = [&](double steps) {  // q, its variance
-        const auto at = static_cast<std::ptrdiff_t>(steps);
-        const auto& there = calibration.pixels[static_cast<std::size_t>(static_cast<std::ptrdiff_t>(pixel) + at)];
-        const double signal = std::max(
-            as_float.voxels[static_cast<std::size_t>(static_cast<std::ptrdiff_t>(n) + at)] - double(there.dark), 100.0);
-        const double q = -std::log(signal / (double(there.open) * calibration.beams[view])), photons = 0.3 * signal;
-        return std::array<double, 2>{q, (photons + 25) / (photons * photons)};
-      };
-      const double left = calibration.pixels[pixel].left, right = calibration.pixels[pixel].right;
-      auto [q, variance] = good(left);
-      if (right > left) {
-        const double share = -left / (right - left);
-        const auto other = good(right);
-        q = (1 - share) * q + share * other[0];
-        variance = (1 - share) * (1 - share) * variance + share * share * other[1];
-      }
+      const auto& [dark, open] = calibration.pixels[pixel];
+      const double signal = std::max(mended.voxels[n] - double(dark), 100.0);
+      const double q = -std::log(signal / (double(open) * calibration.beams[view])), photons = 0.3 * signal;
       const double slope = double(0.9f) + 2 * double(0.07f) * q + 3 * double(-0.004f) * q * q;
-      log_variance.voxels[n] = static_cast<float>(std::log(variance * slope * slope));
-      ASSERT_LT(pixel % columns, columns);
+      log_variance.voxels[n] = static_cast<float>(std::log((photons + 25) / (photons * photons) * slope * slope));
     }
     parameters.counts.reset();
     parameters.variance = FdkParameters::Noise{1, 0};

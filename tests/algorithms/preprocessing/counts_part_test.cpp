@@ -2,23 +2,21 @@
 // Counts of parts of a scan: bins by hand, a ball from binned counts, and why they are summed before the logarithm.
 #include "algorithms/preprocessing/counts_part.hpp"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
 #include "algorithms/fdk/fdk.hpp"
 #include "algorithms/phantoms/phantoms.hpp"
-#include "algorithms/preprocessing/bad_pixels.hpp"
-#include "host/error.hpp"
+#include "algorithms/preprocessing/calibrate_counts.hpp"
 #include "tests/reference/projector_scenes.hpp"
 
 namespace halocline::counts_part_test {
 namespace {
 
 using reference::device;
-using testing::HasSubstr;
 
 Volume stack(std::array<std::size_t, 3> size, std::vector<float> values) {
   Grid grid;
@@ -33,53 +31,44 @@ ProjectionPart part_of(std::vector<std::size_t> views, std::array<std::size_t, 2
   return {std::move(views), first, size, bin};
 }
 
+std::vector<float> values_of(const Volume& volume) {
+  return {volume.voxels.begin(), volume.voxels.end()};
+}
+
 TEST(CountsPart, SumsByHand) {
-  // 6 x 3 pixels, 2 views; the window leaves out the first column and row. Bad are a pixel of the first bin, between
-  // good ones of which one lies outside the window, and all of the second bin.
+  // 6 x 3 pixels, 2 views; the window leaves out the first column and row. A pixel of the first bin was not measured in
+  // the second view, and all of the second bin in both.
   const Volume counts =
-      stack({6, 3, 2}, {900, 900, 900, 900, 900, 900, 1, 777, 4, 777, 777, 6, 900, 2, 8, 777, 777, 7,  //
+      stack({6, 3, 2}, {900, 900, 900, 900, 900, 900, 1, 2,   4, 777, 777, 6, 900, 2, 8, 777, 777, 7,  //
                         900, 900, 900, 900, 900, 900, 3, 777, 5, 777, 777, 8, 900, 6, 9, 777, 777, 9});
   CountsCalibration whole;
   whole.size = {6, 3, 2};
   whole.beams = {1, 2};
   whole.coefficients = {1, 0.5f};
-  for (int n = 0; n < 18; ++n)
-    whole.pixels.push_back({0.125f * static_cast<float>(n), 10 + static_cast<float>(n), 0, 0});
-  const auto bad = [&](std::size_t at, float left, float right) {
-    whole.pixels[at].left = left;
-    whole.pixels[at].right = right;
-  };
-  bad(7, -1, 1);
-  bad(9, -1, 2);
-  bad(10, -2, 1);
-  bad(15, -1, 2);
-  bad(16, -2, 1);
+  for (int n = 0; n < 18; ++n) whole.pixels.push_back({0.125f * static_cast<float>(n), 10 + static_cast<float>(n)});
+  whole.replaced = {18, {{{9, 1}, {10, 2}, {15, 3}, {16, 4}}, {{7, 10}, {9, 20}, {10, 30}, {15, 40}, {16, 50}}}};
   const auto part = part_of({1}, {1, 1}, {4, 2}, {2, 2});
-  const CountsCalibration made = part_calibration(whole, part, "scan.mha");
+  const CountsCalibration made = part_calibration(whole, part);
   EXPECT_EQ(made.size, (std::array<std::size_t, 3>{2, 1, 1}));
   EXPECT_EQ(made.beams, std::vector<float>{2});
   EXPECT_EQ(made.coefficients, whole.coefficients);
+  EXPECT_TRUE(made.replaced.empty());
   ASSERT_EQ(made.pixels.size(), 2U);
-  // pixels 6, 8, 13, 14 with weights 1/2, 3/2, 1, 1, and 4/4.5 for the noise
-  EXPECT_FLOAT_EQ(made.pixels[0].dark, 4 / 4.5f * (0.5f * 0.75f + 1.5f * 1 + 1.625f + 1.75f));
-  EXPECT_FLOAT_EQ(made.pixels[0].open, 4 / 4.5f * (0.5f * 16 + 1.5f * 18 + 23 + 24));
-  EXPECT_EQ(made.pixels[0].left, 0);
-  EXPECT_EQ(made.pixels[1].left, -1);
-  EXPECT_EQ(made.pixels[1].right, -1);
-  const Volume taken = take_counts(MemorySource(counts), part, whole);
-  EXPECT_FLOAT_EQ(taken.voxels[0], 4 / 4.5f * (0.5f * 3 + 1.5f * 5 + 6 + 9));
-  // whole rows, a column each: only the bad pixels stay bad
-  const auto rows = part_of({0, 1}, {1, 1}, {5, 2}, {1, 1});
-  const CountsCalibration by_row = part_calibration(whole, rows, "scan.mha");
-  EXPECT_EQ(by_row.pixels[0].left, 1);  // the good one on the left is cut off
-  EXPECT_EQ(by_row.pixels[2].left, -1);
-  EXPECT_EQ(by_row.pixels[2].right, 2);
-  EXPECT_EQ(take_counts(MemorySource(counts), rows, whole).at(1, 0, 1), 5);
-  EXPECT_THAT(
-      [&] {
-        part_calibration(whole, part_of({0}, {3, 2}, {2, 1}, {1, 1}), "scan.mha");
-      },
-      testing::ThrowsMessage<InputError>(HasSubstr("scan.mha: all pixels of the detector are bad")));
+  // pixels 7, 8, 13, 14 and 9, 10, 15, 16
+  EXPECT_FLOAT_EQ(made.pixels[0].dark, 0.125f * 42);
+  EXPECT_FLOAT_EQ(made.pixels[0].open, 40 + 42);
+  EXPECT_FLOAT_EQ(made.pixels[1].open, 40 + 50);
+  EXPECT_EQ(values_of(take_counts(MemorySource(counts), part, whole)), (std::vector<float>{10 + 5 + 6 + 9, 140}));
+  EXPECT_EQ(values_of(take_counts(MemorySource(counts), part_of({1, 0}, {1, 1}, {4, 2}, {2, 2}), whole)),
+            (std::vector<float>{30, 140, 2 + 4 + 2 + 8, 10}));
+  Volume weights(part_grid(counts.grid, part), 8);
+  withhold(whole.replaced, part, 6, weights);
+  EXPECT_EQ(values_of(weights), (std::vector<float>{6, 0}));
+  Volume all(counts.grid, 8);
+  withhold(whole.replaced, all);
+  EXPECT_EQ(std::count(all.voxels.begin(), all.voxels.end(), 0.0f), 9);
+  EXPECT_EQ(all.at(1, 1, 1), 0);
+  EXPECT_EQ(all.at(1, 1, 0), 8);
 }
 
 Geometry circle(std::size_t views) {
@@ -101,32 +90,37 @@ std::vector<Primitive> ball() {
   return {body};
 }
 
-/// Flats that differ from pixel to pixel by a tenth, darks, and a column and pixels that are dead.
-CountsCalibration uneven(const std::array<std::size_t, 3>& size, double photons) {
-  CountsCalibration out;
-  out.size = size;
-  out.beams.assign(size[2], 1);
+/// A detector whose flats differ from pixel to pixel by a tenth, with darks, and a column and pixels that are dead.
+struct Uneven {
+  Volume flats, darks;
+  CountsCalibration calibration;
+};
+
+/// What it counts of line integrals, with the noise of that or without.
+Uneven uneven(const Volume& lines, double photons, Volume& counts, bool noisy) {
+  Grid single = lines.grid;
+  single.size[2] = 1;
+  Uneven out{Volume(single), Volume(single), {}};
   std::mt19937 random(5);
   std::uniform_real_distribution<double> uniform(0, 1);
-  std::vector<char> bad;
-  for (std::size_t n = 0; n < size[0] * size[1]; ++n) {
-    out.pixels.push_back({static_cast<float>(40 + 9 * uniform(random)),
-                          static_cast<float>(photons * (0.95 + 0.1 * uniform(random))), 0, 0});
-    bad.push_back(n % size[0] == 31 || n % 53 == 7 ? 1 : 0);
+  const std::size_t columns = single.size[0], slice = single.slice();
+  std::vector<double> gains;
+  for (std::size_t n = 0; n < slice; ++n) {
+    const bool bad = n % columns == 31 || n % 53 == 7;
+    out.darks.voxels[n] = static_cast<float>(40 + 9 * uniform(random));
+    gains.push_back(bad ? 0 : photons * (0.95 + 0.1 * uniform(random)));
+    out.flats.voxels[n] = static_cast<float>(out.darks.voxels[n] + gains[n]);
   }
-  find_good_neighbours(bad, "the counts", out);
-  return out;
-}
-
-/// What a detector with that calibration counts in the mean.
-Volume counts_of(const Volume& lines, const CountsCalibration& calibration) {
-  Volume out(lines.grid);
-  const std::size_t slice = lines.grid.slice();
-  for (std::size_t n = 0; n < out.voxels.size(); ++n) {
-    const auto& pixel = calibration.pixels[n % slice];
-    const double share = pixel.left == 0 ? std::exp(-static_cast<double>(lines.voxels[n])) : 0;
-    out.voxels[n] = static_cast<float>(pixel.dark + pixel.open * share);
+  counts = Volume(lines.grid);
+  for (std::size_t n = 0; n < counts.voxels.size(); ++n) {
+    const double mean = gains[n % slice] * std::exp(-static_cast<double>(lines.voxels[n]));
+    const double signal = noisy ? std::poisson_distribution<int>(mean)(random) : mean;
+    counts.voxels[n] = static_cast<float>(out.darks.voxels[n % slice] + signal);
   }
+  CountsFields fields;
+  fields.flats.stack = &out.flats;
+  fields.darks.stack = &out.darks;
+  out.calibration = calibrate_counts(MemorySource(counts), fields);
   return out;
 }
 
@@ -134,14 +128,14 @@ TEST(CountsPart, ABallFromBinnedCountsHasItsValue) {
   const Geometry geometry = circle(180);
   const Grid fine = reference::detector(110, 70, 180, 0.6, 0.6);
   const Volume lines = project_analytic(ball(), geometry, fine);
-  const CountsCalibration whole = uneven(fine.size, 3e4);
-  const Volume counts = counts_of(lines, whole);
+  Volume counts;
+  const CountsCalibration whole = uneven(lines, 3e4, counts, false).calibration;
   ProjectionPart part;
   part.first = {3, 2};
   part.size = {107, 67};  // a column and a row are left over: the detector is neither centred nor whole
   part.bin = {2, 3};
   for (std::size_t view = 0; view < 180; ++view) part.views.push_back(view);
-  const CountsCalibration binned = part_calibration(whole, part, "the counts");
+  const CountsCalibration binned = part_calibration(whole, part);
   const Volume sums = take_counts(MemorySource(counts), part, whole);
   FdkParameters parameters;
   parameters.counts = {&binned};
@@ -168,19 +162,14 @@ TEST(CountsPart, SummedFirstTheyAreLessBiased) {
   const Grid fine = reference::detector(96, 60, 24, 0.6, 0.6);
   const Volume lines = project_analytic(ball(), geometry, fine);
   const double photons = 60;
-  const CountsCalibration whole = uneven(fine.size, photons);
-  Volume counts = counts_of(lines, whole);
-  std::mt19937 random(7);
-  for (std::size_t n = 0; n < counts.voxels.size(); ++n) {
-    const double dark = whole.pixels[n % fine.slice()].dark;
-    counts.voxels[n] = static_cast<float>(dark + std::poisson_distribution<int>(counts.voxels[n] - dark)(random));
-  }
+  Volume counts;
+  const CountsCalibration whole = uneven(lines, photons, counts, true).calibration;
   ProjectionPart part;
   part.size = {96, 60};
   part.bin = {2, 3};
   for (std::size_t view = 0; view < 24; ++view) part.views.push_back(view);
   Volume sums = take_counts(MemorySource(counts), part, whole);
-  counts_to_line_integrals(sums, part_calibration(whole, part, "the counts"));
+  counts_to_line_integrals(sums, part_calibration(whole, part));
   counts_to_line_integrals(counts, whole);
   const Volume means = take_part(MemorySource(counts), part), truth = take_part(MemorySource(lines), part);
   double of_sums = 0, of_means = 0, expected = 0;

@@ -180,7 +180,7 @@ TEST(RayWeights, NameTheParameter) {
 TEST(RayWeights, TakeTheMeanOfTheOpenBeam) {
   CountsCalibration calibration;
   EXPECT_EQ(open_beam(calibration), 1);
-  calibration.pixels = {{0, 100, 0, 0}, {0, 300, 0, 0}};
+  calibration.pixels = {{0, 100}, {0, 300}};
   EXPECT_NEAR(open_beam(calibration), 200, 1e-9);
   calibration.beams = {0.5f, 1.0f};
   EXPECT_NEAR(open_beam(calibration), 150, 1e-4);

@@ -281,7 +281,7 @@ TEST_F(SlicesFollow, KeepsWhatItHasMadeWhenAFileIsWrong) {
   EXPECT_THAT(bad.err, AllOf(HasSubstr(file(40) + "': 1 value is NaN"), HasSubstr("(1,1,0)")));
   const Ran zero = run(live("zero_", {"--allow-nonfinite"}));
   EXPECT_EQ(zero.code, 0) << zero.err;
-  EXPECT_THAT(zero.err, HasSubstr("1 value was NaN or infinite and became 0"));
+  EXPECT_THAT(zero.err, HasSubstr("1 value is NaN or infinite: taken for not measured, and interpolated"));
 }
 
 TEST_F(SlicesFollow, RefusesMoreFilesThanViews) {

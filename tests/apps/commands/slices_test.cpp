@@ -80,7 +80,7 @@ void expect_planes_of(const std::vector<Volume>& slices, const Volume& volume) {
         << "across axis " << axis;
 }
 
-// Counts with flats that are uneven, a dead column and a beam of each view's own.
+// Counts with flats that are uneven, and a beam of each view's own.
 struct Counts {
   Volume counts;
   CountsCalibration calibration;
@@ -90,10 +90,8 @@ Counts counts_of(const Grid& projections) {
   for (float& count : out.counts.voxels) count = 200 + 9000 * count;
   out.calibration.size = projections.size;
   out.calibration.coefficients = {1, 0.1f};
-  for (std::size_t n = 0; n < projections.slice(); ++n) {
-    const float dead = projections.size[0] > 5 && n % projections.size[0] == 4 ? 1 : 0;
-    out.calibration.pixels.push_back({20, 9000 + 100 * static_cast<float>(n % 7), -dead, dead});
-  }
+  for (std::size_t n = 0; n < projections.slice(); ++n)
+    out.calibration.pixels.push_back({20, 9000 + 100 * static_cast<float>(n % 7)});
   for (std::size_t n = 0; n < projections.size[2]; ++n)
     out.calibration.beams.push_back(1 + 0.01f * static_cast<float>(n % 13));
   return out;

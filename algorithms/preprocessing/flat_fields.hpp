@@ -1,0 +1,38 @@
+// Means of flats and darks, and what the flats say about the beam before and after a scan.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "host/volume.hpp"
+
+namespace halocline {
+
+struct FieldMean {
+  std::vector<double> pixels;  ///< NaN where no image has a value
+  std::size_t left_out = 0;    ///< values that are not finite, or far from those of the other images
+  std::vector<double> levels;  ///< of each flat: the median of its pixels above the dark field; of darks none
+};
+
+/// Returns the mean of darks. Of three and more, values are left out that are further from the pixel's lower median
+/// than a fifth of it and than 20 times the median of such distances.
+FieldMean mean_of_darks(const Volume& darks);
+/// Returns the mean of flats, those of `after` behind the others. A value is left out that is 1.5 times as bright, or
+/// dim, as the lower median of the pixel's values, each of its image's level.
+FieldMean mean_of_flats(const Volume& flats, const Volume* after, const std::vector<double>& dark);
+
+/// Mean levels before and after a scan, of the mean of all.
+struct BeamLevels {
+  double before = 1, after = 1;
+  /// Returns the level in view n of `views`: linear from `before` in the first view to `after` in the last.
+  double at(std::size_t n, std::size_t views) const;
+};
+/// Returns the levels of the first `before` flats and of the others. 0: of flats in one stack, if there is one step
+/// between some and the next by more than 0.5 % and four times what they differ by on both sides of it: then they are
+/// from before and after. Else nothing.
+std::optional<BeamLevels> levels_before_and_after(const std::vector<double>& levels, std::size_t before);
+
+/// Returns the median, of none 0. Partly sorts.
+double median_of(std::vector<double>& values);
+
+}  // namespace halocline
