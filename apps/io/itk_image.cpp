@@ -28,8 +28,8 @@
 #include "apps/io/itk_nifti_header.hpp"
 #include "apps/io/itk_notes.hpp"
 #include "apps/io/itk_nrrd_header.hpp"
-#include "apps/io/itk_tiff_pages.hpp"
 #include "apps/io/itk_truncation.hpp"
+#include "apps/io/tiff_image.hpp"
 #include "host/captured_stderr.hpp"
 #include "host/component.hpp"
 #include "host/error.hpp"
@@ -180,8 +180,6 @@ Io open(const std::string& path) {
         fmt::format("'{}' has {} values a voxel ({}); only images of single values can be read: convert it to "
                     "grey values",
                     path, io->GetNumberOfComponents(), itk::ImageIOBase::GetPixelTypeAsString(io->GetPixelType())));
-  const std::string format = io->GetNameOfClass();
-  if (format == "TIFFImageIO") check_tiff_pages(path);  // its number of pages would be wrong
   for (unsigned axis = 3; axis < io->GetNumberOfDimensions(); ++axis)
     if (io->GetDimensions(axis) > 1)
       throw InputError(
@@ -383,6 +381,8 @@ ImageInfo read_itk_image_info(const std::string& path) {
   if (fs::is_directory(path)) {
     const Series series = open_series(path);
     info = {series.grid, component_name(series.component), "DICOM series", {}};
+  } else if (is_tiff_file(path)) {
+    return read_tiff_info(path);
   } else {
     const Io io = open(path);
     const Scaling scaling = take_scaling(*io, path);
@@ -397,6 +397,7 @@ TypedVolume read_itk_typed(const std::string& path) {
   const auto captured = captured_reading(path);
   try {
     if (fs::is_directory(path)) return read_series(path);
+    if (is_tiff_file(path)) return read_tiff_typed(path);
     const Io io = open(path);
     const Scaling scaling = take_scaling(*io, path);
     TypedVolume volume = allocate(grid_of(*io), component_of(*io, path), path, scaling);
