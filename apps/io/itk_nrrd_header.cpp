@@ -112,12 +112,66 @@ double bytes_of(const std::string& type) {
   return found == names.end() ? 0 : found->second;
 }
 
-// Deflate cannot gain more than a factor of 1032. As text a number takes two bytes with the blank behind it, in hex a
-// byte takes two. What bzip2 gains has no such bound.
-void require_bytes(const std::string& path, double numbers, double bytes, double stored, const std::string& encoding) {
-  const auto is = [&](std::initializer_list<const char*> names) {
-    return std::find(names.begin(), names.end(), encoding) != names.end();
+bool one_of(const std::string& text, std::initializer_list<const char*> names) {
+  return std::find(names.begin(), names.end(), text) != names.end();
+}
+
+// Types and encodings that ITK has: nrrd/format.html of Teem, without "block" and bzip2.
+void require_known(const std::string& path, const std::string& type, const std::string& encoding, bool has_endian) {
+  const auto refuse = [&](const char* field, const std::string& found, const char* known) {
+    throw InputError(
+        fmt::format("NRRD '{}': {} is '{}'; {} can be read: convert it (unu convert, unu save) or store it as "
+                    ".mha",
+                    path, field, found, known));
   };
+  const bool byte = one_of(type, {"signed char", "int8", "int8_t", "uchar", "unsigned char", "uint8", "uint8_t"});
+  if (!byte && !one_of(type, {"short",
+                              "short int",
+                              "signed short",
+                              "signed short int",
+                              "int16",
+                              "int16_t",
+                              "ushort",
+                              "unsigned short",
+                              "unsigned short int",
+                              "uint16",
+                              "uint16_t",
+                              "int",
+                              "signed int",
+                              "int32",
+                              "int32_t",
+                              "uint",
+                              "unsigned int",
+                              "uint32",
+                              "uint32_t",
+                              "longlong",
+                              "long long",
+                              "long long int",
+                              "signed long long",
+                              "signed long long int",
+                              "int64",
+                              "int64_t",
+                              "ulonglong",
+                              "unsigned long long",
+                              "unsigned long long int",
+                              "uint64",
+                              "uint64_t",
+                              "float",
+                              "double"}))
+    refuse("type", type, "int8, uint8, int16, uint16, int32, uint32, int64, uint64, float and double");
+  if (!one_of(encoding, {"raw", "txt", "text", "ascii", "hex", "gz", "gzip"}))
+    refuse("encoding", encoding, "raw, gzip, ascii and hex");
+  if (!byte && !has_endian && one_of(encoding, {"raw", "hex", "gz", "gzip"}))
+    throw InputError(
+        fmt::format("NRRD '{}' says no byte order of its {} values; add a line 'endian: little' or 'endian: "
+                    "big'",
+                    path, type));
+}
+
+// Deflate cannot gain more than a factor of 1032. As text a number takes two bytes with the blank behind it, in hex a
+// byte takes two.
+void require_bytes(const std::string& path, double numbers, double bytes, double stored, const std::string& encoding) {
+  const auto is = [&](std::initializer_list<const char*> names) { return one_of(encoding, names); };
   const double needed = is({"raw"})                    ? bytes
                         : is({"gz", "gzip"})           ? bytes / 1040 - 64
                         : is({"hex"})                  ? 2 * bytes
@@ -145,12 +199,13 @@ void check_nrrd_header(const std::string& path) {
     check_input_file(file, fmt::format("NRRD '{}': its data file '{}'", path, file));
     stored += static_cast<double>(fs::file_size(file));
   };
-  bool detached = false;
+  bool detached = false, has_endian = false;
   while (const auto line = lines.next()) {
     const auto field = field_of(*line);
     if (!field) continue;
     if (field->name == "type") type = lower(field->value);
     if (field->name == "encoding") encoding = lower(field->value);
+    if (field->name == "endian") has_endian = true;
     if (field->name == "sizes") count = product_of(field->value);
     if (field->name != "data file" && field->name != "datafile") continue;
     detached = true;
@@ -162,6 +217,7 @@ void check_nrrd_header(const std::string& path) {
     for (const auto& name : names) take_file(name);
     if (names.empty()) take_file(field->value);
   }
+  if (!type.empty() && !encoding.empty()) require_known(path, type, encoding, has_endian);  // ITK names missing fields
   if (!detached) stored = static_cast<double>(fs::file_size(path)) - lines.bytes();
   require_bytes(path, count, count * bytes_of(type), stored, encoding);
 }

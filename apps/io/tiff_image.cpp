@@ -27,28 +27,40 @@ namespace fs = std::filesystem;
 // A whole file: pages of one kind, or the values of all slices in a row behind a single page.
 struct Stack {
   std::vector<TiffPage> pages;
-  std::size_t slices = 0;
-  std::uint64_t row_of_slices = 0;  // where they begin, if there are more than pages
+  std::array<std::size_t, 3> size{};  // as Grid::size
+  std::uint64_t row_of_slices = 0;    // where they begin, if there are more than pages
 };
 
-// How many images the description of a writer names along each axis beyond a page's two.
+std::vector<std::size_t> numbers_in(const std::string& text, const std::string& pattern) {
+  const std::regex number(pattern);
+  std::vector<std::size_t> numbers;
+  for (std::sregex_iterator at(text.begin(), text.end(), number), end; at != end; ++at)
+    numbers.push_back(std::stoull((*at)[1]));
+  return numbers;
+}
+
+// The size that tifffile says, slowest axis first; empty if another program wrote the file.
+std::vector<std::size_t> described_shape(const std::string& text) {
+  if (!text.starts_with("{\"shape\": [")) return {};
+  std::vector<std::size_t> shape = numbers_in(text.substr(0, text.find(']')), "([0-9]{1,9})");
+  while (shape.size() > 3 && shape.front() == 1) shape.erase(shape.begin());
+  while (shape.size() > 3 && shape.back() == 1) shape.pop_back();
+  return shape;
+}
+
+// How many images the description says along each axis that has several: of ImageJ, OME and tifffile.
 std::vector<std::size_t> described_axes(const std::string& text) {
-  std::vector<std::size_t> axes;
+  std::vector<std::size_t> axes = described_shape(text);
+  axes.resize(axes.size() > 2 ? axes.size() - 2 : 0);
   const auto add = [&](const std::string& pattern) {
-    std::smatch found;
-    if (std::regex_search(text, found, std::regex(pattern))) axes.push_back(std::stoull(found[1]));
+    const auto found = numbers_in(text, pattern);
+    if (!found.empty()) axes.push_back(found.front());
   };
   if (text.starts_with("ImageJ=")) {
-    for (const char* name : {"channels", "slices", "frames"}) add(fmt::format("(?:^|\n){}=([0-9]{{1,9}})", name));
-    if (axes.empty()) add("(?:^|\n)images=([0-9]{1,9})");
+    for (const char* name : {"channels", "slices", "frames"}) add(fmt::format("\n{}=([0-9]{{1,9}})", name));
+    if (axes.empty()) add("\nimages=([0-9]{1,9})");
   } else if (text.find("<OME") != std::string::npos) {
     for (const char* name : {"SizeC", "SizeZ", "SizeT"}) add(fmt::format("<Pixels[^>]* {}=\"([0-9]{{1,9}})\"", name));
-  } else if (text.starts_with("{\"shape\": [")) {  // tifffile
-    const std::string sizes = text.substr(0, text.find(']'));
-    static const std::regex number("[0-9]{1,9}");
-    for (std::sregex_iterator at(sizes.begin(), sizes.end(), number), end; at != end; ++at)
-      axes.push_back(std::stoull(at->str()));
-    axes.resize(axes.size() > 2 ? axes.size() - 2 : 0);
   }
   std::erase(axes, 1);
   return axes;
@@ -77,33 +89,44 @@ void take_row_of_slices(TiffFile& file, Stack& stack, std::size_t described) {
         fmt::format("'{}' is truncated: it says that it holds {} images, of {} bytes each from byte {} on, "
                     "but the file has {} bytes; copy it again",
                     file.path(), described, page.bytes(), first, file.size()));
-  stack.slices = described;
+  stack.size[2] = described;
   stack.row_of_slices = first;
+}
+
+// tifffile stores a stack of columns, or of rows, as one page.
+void take_shape(Stack& stack, const std::vector<std::size_t>& shape) {
+  if (shape.size() != 3) return;
+  const std::array<std::size_t, 3> size{shape[2], shape[1], shape[0]};
+  std::vector<std::size_t> found(stack.size.begin(), stack.size.end()), said(size.begin(), size.end());
+  std::erase(found, 1);
+  std::erase(said, 1);
+  if (found == said) stack.size = size;
 }
 
 Stack stack_of(TiffFile& file) {
   Stack stack;
   stack.pages = file.slices();
-  stack.slices = stack.pages.size();
-  const std::vector<std::size_t> axes = described_axes(stack.pages.front().description);
+  const TiffPage& page = stack.pages.front();
+  stack.size = {page.width, page.height, stack.pages.size()};
+  const std::vector<std::size_t> axes = described_axes(page.description);
   std::size_t described = 1;
-  for (const std::size_t count : axes) described *= std::min(count, std::size_t{1} << 30);
-  if (stack.slices == 1 && described > 1 && !stack.pages.front().description.starts_with('<')) {
-    file.select(stack.pages.front());
+  for (const std::size_t count : axes) described *= std::min(count, std::size_t{1} << 20);
+  if (stack.size[2] == 1 && described > 1 && !page.description.starts_with('<')) {
+    file.select(page);
     take_row_of_slices(file, stack, described);
   }
-  if (axes.size() > 1 && stack.slices == described && stack.slices > 1)
+  if (axes.size() > 1 && stack.size[2] == described)
     throw InputError(
         fmt::format("'{}' has {} images along {} axes ({}); 2D and 3D images can be read: extract one volume",
                     file.path(), described, axes.size(), fmt::join(axes, " x ")));
+  take_shape(stack, described_shape(page.description));
   return stack;
 }
 
 Grid grid_of(const Stack& stack) {
   Grid grid;
-  const TiffPage& page = stack.pages.front();
-  grid.size = {page.width, page.height, stack.slices};
-  grid.spacing = {page.spacing[0], page.spacing[1], 1};
+  grid.size = stack.size;
+  grid.spacing = {stack.pages.front().spacing[0], stack.pages.front().spacing[1], 1};
   return grid;
 }
 
@@ -227,13 +250,12 @@ class PageReader {
 void read_row_of_slices(const TiffFile& file, const Stack& stack, TypedVolume& volume) {
   std::ifstream in(file.path(), std::ios::binary);
   in.seekg(static_cast<std::streamoff>(stack.row_of_slices));
-  const std::size_t slice = volume.grid.slice() * component_bytes(volume.component);
-  for (std::size_t n = 0; n < stack.slices; ++n) {
+  const std::size_t slice = volume.grid.slice() * component_bytes(volume.component), slices = stack.size[2];
+  for (std::size_t n = 0; n < slices; ++n) {
     check_interrupt();
     std::byte* to = volume.bytes() + n * slice;
     if (!in.read(reinterpret_cast<char*>(to), static_cast<std::streamsize>(slice)))
-      throw InputError(
-          fmt::format("'{}' is truncated: its image {} of {} is not whole", file.path(), n + 1, stack.slices));
+      throw InputError(fmt::format("'{}' is truncated: its image {} of {} is not whole", file.path(), n + 1, slices));
     if (TIFFIsByteSwapped(file.handle()) != 0) swap_bytes(volume.component, to, volume.grid.slice());
   }
 }
@@ -282,9 +304,11 @@ TypedVolume read_tiff_typed(const std::string& path) {
     read_row_of_slices(file, stack, volume);
     return volume;
   }
-  const std::size_t slice = volume.grid.slice() * component_bytes(volume.component);
-  for (std::size_t n = 0; n < stack.pages.size(); ++n)
-    PageReader(file, stack.pages[n], volume.bytes() + n * slice).read();
+  std::byte* to = volume.bytes();
+  for (const TiffPage& page : stack.pages) {
+    PageReader(file, page, to).read();
+    to += page.bytes();
+  }
   return volume;
 }
 

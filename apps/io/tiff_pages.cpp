@@ -158,7 +158,6 @@ void require_same_kind(const TiffPage& page, const TiffPage& first, const std::s
   compare("height", page.height, first.height);
   compare("bits a value", page.bits, first.bits);
   compare("sample format", format_name(page.sample_format), format_name(first.sample_format));
-  compare("orientation", page.orientation, first.orientation);
   compare("photometric interpretation", page.photometric, first.photometric);
 }
 
