@@ -31,6 +31,11 @@ std::string bytes_at(const std::string& path, std::size_t place, std::size_t cou
   return bytes;
 }
 
+// By the transfer syntax, which stands at the beginning.
+bool is_big_endian_dicom(const std::string& path) {
+  return bytes_at(path, 132, 1024).find(std::string("1.2.840.10008.1.2.2\0", 20)) != std::string::npos;
+}
+
 // Throws unless the values are what the readers of ITK's class have names for.
 void require_native(const H5::DataSet& voxels, const std::string& path) {
   const H5::DataType type = voxels.getDataType();
@@ -91,13 +96,14 @@ void check_dicom_pixels(const itk::ImageIOBase& io, const std::string& path) {
                     stored = text_of(io, "0028|0101"), high = text_of(io, "0028|0102");
   if (photometric == "MONOCHROME1")
     refuse(
-        "has the photometric interpretation MONOCHROME1, where 0 is white, which ITK turns over; MONOCHROME2 is read");
+        "has the photometric interpretation MONOCHROME1, where 0 is white: its values would be turned over; "
+        "MONOCHROME2 is read");
   if (photometric == "PALETTE COLOR") refuse("has a palette of colours; grey values (MONOCHROME2) are read");
   if (allocated == "64") refuse("has pixels of 64 bits; 8, 16 and 32 are read");
   if (!stored.empty() && !high.empty() && std::atoi(high.c_str()) != std::atoi(stored.c_str()) - 1)
     refuse(fmt::format("stores {} bits a pixel up to bit {}; they are read up to bit {} only", stored, high,
                        std::atoi(stored.c_str()) - 1));
-  if (allocated == "32" && text_of(io, "0002|0010") == "1.2.840.10008.1.2.2")
+  if (allocated == "32" && is_big_endian_dicom(path))
     refuse("has pixels of 32 bits in big-endian order, whose words readers order in two ways; little-endian is read");
 }
 

@@ -10,6 +10,7 @@
 #include <initializer_list>
 #include <optional>
 #include <sstream>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -183,6 +184,20 @@ void require_bytes(const std::string& path, double numbers, double bytes, double
                     stored, encoding, numbers));
 }
 
+// In text ITK reads a whole number up to the first other character: 3 of 3.5e9.
+void require_whole_numbers(const std::string& path, const std::string& file, double from) {
+  std::ifstream in(file, std::ios::binary);
+  in.seekg(static_cast<std::streamoff>(from));
+  std::string piece(std::size_t{1} << 20, '\0');
+  while (in.read(piece.data(), static_cast<std::streamsize>(piece.size())), in.gcount() > 0)
+    if (const auto at = std::string_view(piece).substr(0, static_cast<std::size_t>(in.gcount())).find_first_of(".eE");
+        at != std::string::npos)
+      throw InputError(
+          fmt::format("NRRD '{}': its type is one of whole numbers, but '{}' stands in its text ('{}'); make the "
+                      "type double, or write whole numbers",
+                      path, piece[at], excerpt(piece.substr(at - std::min<std::size_t>(at, 10), 20))));
+}
+
 }  // namespace
 
 void check_nrrd_header(const std::string& path) {
@@ -194,17 +209,20 @@ void check_nrrd_header(const std::string& path) {
   Lines lines(path);
   double count = 1, stored = 0;  // numbers; bytes of the files that hold them
   std::string type, encoding;
+  std::vector<std::string> files;
   const auto take_file = [&](const std::string& name) {
     const std::string file = name == "-" ? "/dev/stdin" : (fs::path(path).parent_path() / name).string();
     check_input_file(file, fmt::format("NRRD '{}': its data file '{}'", path, file));
     stored += static_cast<double>(fs::file_size(file));
+    files.push_back(file);
   };
-  bool detached = false, has_endian = false;
+  bool detached = false, has_endian = false, skips = false;
   while (const auto line = lines.next()) {
     const auto field = field_of(*line);
     if (!field) continue;
     if (field->name == "type") type = lower(field->value);
     if (field->name == "encoding") encoding = lower(field->value);
+    skips = skips || field->name.ends_with("skip");
     if (field->name == "endian") has_endian = true;
     if (field->name == "sizes") count = product_of(field->value);
     if (field->name != "data file" && field->name != "datafile") continue;
@@ -219,6 +237,10 @@ void check_nrrd_header(const std::string& path) {
   }
   if (!type.empty() && !encoding.empty()) require_known(path, type, encoding, has_endian);  // ITK names missing fields
   if (!detached) stored = static_cast<double>(fs::file_size(path)) - lines.bytes();
+  if (one_of(encoding, {"txt", "text", "ascii"}) && type != "float" && type != "double" && !skips) {
+    if (!detached) require_whole_numbers(path, path, lines.bytes());
+    for (const std::string& file : files) require_whole_numbers(path, file, 0);
+  }
   require_bytes(path, count, count * bytes_of(type), stored, encoding);
 }
 

@@ -4,10 +4,13 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdarg>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
+#include <utility>
 
 #include "host/error.hpp"
 
@@ -213,6 +216,24 @@ bool TiffFile::complained() {
   return std::exchange(complained_, false);
 }
 
+// libtiff takes the place of the next page for 0 if the file ends before it.
+void TiffFile::require_whole_directory(std::size_t number) const {
+  const bool big = TIFFIsBigTIFF(handle()) != 0;
+  const std::uint64_t word = big ? 8 : 4, counter = big ? 8 : 2, entry = big ? 20 : 12,
+                      at = TIFFCurrentDirOffset(handle());
+  unsigned char bytes[8] = {};
+  std::ifstream in(path_, std::ios::binary);
+  in.seekg(static_cast<std::streamoff>(at));
+  in.read(reinterpret_cast<char*>(bytes), static_cast<std::streamsize>(counter));
+  const bool msb_first = (std::endian::native == std::endian::big) != (TIFFIsByteSwapped(handle()) != 0);
+  std::uint64_t entries = 0;
+  for (std::uint64_t n = 0; n < counter; ++n) entries = entries * 256 + bytes[msb_first ? n : counter - 1 - n];
+  if (const std::uint64_t end = at + counter + entries * entry + word; !in || end > size_)
+    throw InputError(
+        fmt::format("'{}' is truncated: page {} is described up to byte {}, but the file has {}; copy it again", path_,
+                    number, end, size_));
+}
+
 std::vector<TiffPage> TiffFile::slices() {
   std::vector<TiffPage> slices;
   for (std::size_t number = 1;; ++number) {
@@ -221,7 +242,10 @@ std::vector<TiffPage> TiffFile::slices() {
       require_readable(slices.back(), path_);
       require_same_kind(slices.back(), slices.front(), path_);
     }
-    if (TIFFLastDirectory(handle()) != 0) break;
+    if (TIFFLastDirectory(handle()) != 0) {
+      require_whole_directory(number);
+      break;
+    }
     if (TIFFReadDirectory(handle()) == 0)
       throw InputError(fmt::format("'{}' is truncated or damaged: page {} is not described ({}); copy it again", path_,
                                    number + 1, said_));

@@ -54,6 +54,7 @@ class TiffFile {
   void select(const TiffPage& page);
 
  private:
+  void require_whole_directory(std::size_t number) const;
   static int on_error(TIFF*, void* self, const char* module, const char* format, va_list arguments);
   static int on_warning(TIFF*, void* self, const char* module, const char* format, va_list arguments);
 

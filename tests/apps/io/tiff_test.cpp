@@ -163,7 +163,7 @@ TEST(Tiff, SamplesOfAnyNumberOfBits) {
       writer.page(tags_of(columns, rows, count), {data});
       write_text(f / "x.tif", writer.file());
       EXPECT_EQ(read_image_info(f / "x.tif").component, count < 8 ? "uint8" : "uint16");
-      EXPECT_EQ(read_image(f / "x.tif").voxels, Voxels(expected.begin(), expected.end()));
+      EXPECT_EQ(read_image(f / "x.tif").voxels, expected);
     }
 }
 
@@ -191,7 +191,7 @@ TEST_F(TiffTags, ValuesAreThoseThatAreStored) {
   std::vector<std::uint64_t> ramp;
   for (int channel = 0; channel < 3; ++channel)
     for (std::uint64_t n = 0; n < 256; ++n) ramp.push_back(257 * n);
-  const Voxels stored{1, 2, 3, 4, 5, 6};
+  const std::vector<float> stored{1, 2, 3, 4, 5, 6};
   for (const Tags& tags : {Tags{}, Tags{{photometric, {0}}}, Tags{{photometric, {3}}, {color_map, ramp}},
                            Tags{{planar, {2}}}, Tags{{rows_per_strip, {0xffffffff}}}}) {
     EXPECT_EQ(reading(tags), "no error");
@@ -199,14 +199,14 @@ TEST_F(TiffTags, ValuesAreThoseThatAreStored) {
   }
   // packed by PackBits: a run of three, then three bytes as they are
   EXPECT_EQ(reading({{compression, {32773}}}, std::string("\xfe\x07\x02\x01\x02\x03", 6)), "no error");
-  EXPECT_EQ(read_.voxels, (Voxels{7, 7, 7, 1, 2, 3}));
+  EXPECT_EQ(read_.voxels, (std::vector<float>{7, 7, 7, 1, 2, 3}));
 }
 
 TEST_F(TiffTags, OrientationIsNamedAndNotApplied) {
   for (std::uint64_t n = 1; n <= 8; ++n) {
     EXPECT_EQ(reading({{orientation, {n}}}), "no error");
     EXPECT_EQ(read_.grid.size, (std::array<std::size_t, 3>{2, 3, 1}));
-    EXPECT_EQ(read_.voxels, (Voxels{1, 2, 3, 4, 5, 6}));
+    EXPECT_EQ(read_.voxels, (std::vector<float>{1, 2, 3, 4, 5, 6}));
   }
   const Folder other;
   TiffWriter writer;
@@ -221,7 +221,7 @@ TEST_F(TiffTags, OnePixelWideAndHigh) {
   for (const auto& [columns, rows] : {std::pair<std::uint64_t, std::uint64_t>{1, 6}, {6, 1}}) {
     EXPECT_EQ(reading({{width, {columns}}, {height, {rows}}, {rows_per_strip, {rows}}}), "no error");
     EXPECT_EQ(read_.grid.size, (std::array<std::size_t, 3>{columns, rows, 1}));
-    EXPECT_EQ(read_.voxels, (Voxels{1, 2, 3, 4, 5, 6}));
+    EXPECT_EQ(read_.voxels, (std::vector<float>{1, 2, 3, 4, 5, 6}));
   }
   // a stack of columns, which tifffile stores as one page
   EXPECT_EQ(reading({}, "\1\2\3\4\5\6", "{\"shape\": [3, 2, 1]}"), "no error");
@@ -264,7 +264,7 @@ TEST_F(TiffTags, PreviewsAndMasksAreNoSlices) {
   write_text(path(), writer.file());
   const Volume volume = read_image(path());
   EXPECT_EQ(volume.grid.size, (std::array<std::size_t, 3>{2, 3, 3}));
-  EXPECT_EQ(volume.voxels, (Voxels{1, 2, 3, 4, 5, 6, 7, 1, 2, 3, 4, 5, 2, 2, 2, 2, 2, 2}));
+  EXPECT_EQ(volume.voxels, (std::vector<float>{1, 2, 3, 4, 5, 6, 7, 1, 2, 3, 4, 5, 2, 2, 2, 2, 2, 2}));
 }
 
 TEST_F(TiffTags, PagesOfDifferentKindsAreRefused) {
@@ -305,7 +305,7 @@ TEST_F(TiffTags, SlicesThatFollowTheOnlyPage) {
     write(three, 0);
     const Volume volume = read_image(path());
     EXPECT_EQ(volume.grid.size, (std::array<std::size_t, 3>{2, 3, 3}));
-    EXPECT_EQ(volume.voxels, Voxels(three.begin(), three.end()));
+    EXPECT_EQ(volume.voxels, std::vector<float>(three.begin(), three.end()));
     write(three.substr(0, 17), 0);
     EXPECT_THAT(error_of([&] { read_image(path()); }),
                 AllOf(HasSubstr(path()), HasSubstr("truncated"), HasSubstr("3 images")));
@@ -328,7 +328,7 @@ TEST(Tiff, TruncatedFilesAreRefused) {
     const std::string whole = file_of<std::uint32_t>({false, false, tiled, 3}, 1);
     write_text(f / "x.tif", whole);
     const Volume expected = read_image(f / "x.tif");
-    for (std::size_t size = 0; size < whole.size(); size += 37) {
+    for (std::size_t size = 0; size < whole.size(); size += size + 45 < whole.size() ? 37 : 1) {
       write_text(f / "x.tif", whole.substr(0, size));
       const std::string text = error_of([&] { EXPECT_EQ(read_image(f / "x.tif").voxels, expected.voxels) << size; });
       if (text != "no error") {
