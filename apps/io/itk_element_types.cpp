@@ -80,8 +80,7 @@ void refuse_unknown_file(const std::string& path) {
         fmt::format("'{}' is DICOM, but holds no image that can be read: whole numbers of 8, 16 or 32 bits "
                     "as PixelData are expected, no Float Pixel Data, no 64 bits; convert it to .mha",
                     path));
-  if (const auto header = read_nifti_header(path);
-      header && header->version == 2 && bytes_at(nifti_files(path)[0], 4, 1) == "n")
+  if (const auto header = read_nifti_header(path); header && header->version == 2)
     throw InputError(
         fmt::format("'{}' is NIfTI-2, which is not read here: convert it to NIfTI-1, .nrrd or .mha", path));
   throw InputError(fmt::format("'{}' is in none of the known formats, or it is damaged at its beginning", path));

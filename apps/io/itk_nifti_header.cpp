@@ -122,7 +122,7 @@ std::optional<NiftiHeader> read_nifti_header(const std::string& path) {
     const Fields fields(bytes, swapped);
     const auto length = fields.at<std::int32_t>(0);
     if (length == bytes_of_1) return version_1(fields);
-    if (length == bytes_of_2) return version_2(fields);
+    if (length == bytes_of_2 && bytes[4] == 'n' && bytes[6] == '2') return version_2(fields);
   }
   return {};
 }

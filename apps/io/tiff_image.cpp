@@ -52,15 +52,19 @@ std::vector<std::size_t> described_shape(const std::string& text) {
 std::vector<std::size_t> described_axes(const std::string& text) {
   std::vector<std::size_t> axes = described_shape(text);
   axes.resize(axes.size() > 2 ? axes.size() - 2 : 0);
-  const auto add = [&](const std::string& pattern) {
-    const auto found = numbers_in(text, pattern);
+  const auto add = [&](const std::string& from, const std::string& pattern) {
+    const auto found = numbers_in(from, pattern);
     if (!found.empty()) axes.push_back(found.front());
   };
   if (text.starts_with("ImageJ=")) {
-    for (const char* name : {"channels", "slices", "frames"}) add(fmt::format("\n{}=([0-9]{{1,9}})", name));
-    if (axes.empty()) add("\nimages=([0-9]{1,9})");
+    for (const char* name : {"channels", "slices", "frames"}) add(text, fmt::format("\n{}=([0-9]{{1,9}})", name));
+    if (axes.empty()) add(text, "\nimages=([0-9]{1,9})");
   } else if (text.find("<OME") != std::string::npos) {
-    for (const char* name : {"SizeC", "SizeZ", "SizeT"}) add(fmt::format("<Pixels[^>]* {}=\"([0-9]{{1,9}})\"", name));
+    constexpr std::size_t longest = 4096;
+    const auto at = text.find("<Pixels");
+    if (at == std::string::npos) return {};
+    const std::string pixels = text.substr(at, std::min(text.find('>', at) - at, longest));
+    for (const char* name : {"SizeC", "SizeZ", "SizeT"}) add(pixels, fmt::format(" {}=\"([0-9]{{1,9}})\"", name));
   }
   std::erase(axes, 1);
   return axes;
@@ -217,7 +221,8 @@ class PageReader {
     TIFFGetField(file_.handle(), TIFFTAG_TILEWIDTH, &width);
     TIFFGetField(file_.handle(), TIFFTAG_TILELENGTH, &height);
     const std::uint64_t row_bytes = (std::uint64_t{width} * page_.bits + 7) / 8;
-    if (row_bytes == 0 || height == 0 || row_bytes > (std::uint64_t{1} << 40) / height)
+    const std::uint64_t most = std::max(std::uint64_t{64} << 20, 4 * page_.bytes());  // bytes of a tile
+    if (row_bytes == 0 || height == 0 || row_bytes > most / height)
       throw InputError(
           fmt::format("'{}': page {} has tiles of {} x {} pixels", file_.path(), page_.number, width, height));
     buffer_.resize(row_bytes * height);
@@ -276,6 +281,7 @@ TypedVolume allocate(const Grid& grid, Component component, const std::string& p
 }  // namespace
 
 bool is_tiff_file(const std::string& path) {
+  check_input_file(path, "'" + path + "'");
   std::array<unsigned char, 4> head{};
   std::ifstream(path, std::ios::binary).read(reinterpret_cast<char*>(head.data()), head.size());
   const bool little = head[0] == 'I' && head[1] == 'I' && head[3] == 0,
@@ -285,7 +291,6 @@ bool is_tiff_file(const std::string& path) {
 }
 
 ImageInfo read_tiff_info(const std::string& path) {
-  check_input_file(path, "'" + path + "'");
   TiffFile file(path);
   const Stack stack = stack_of(file);
   warn_of_orientation(path, stack.pages.front());
@@ -295,7 +300,6 @@ ImageInfo read_tiff_info(const std::string& path) {
 }
 
 TypedVolume read_tiff_typed(const std::string& path) {
-  check_input_file(path, "'" + path + "'");
   TiffFile file(path);
   const Stack stack = stack_of(file);
   warn_of_orientation(path, stack.pages.front());

@@ -12,10 +12,10 @@
 
 namespace halocline {
 
-/// True if the file begins as TIFF or BigTIFF files do.
+/// True if the file begins as TIFF or BigTIFF files do. Throws InputError for what is no regular file.
 bool is_tiff_file(const std::string& path);
 
-/// Of the directories only. Throws InputError.
+/// What the directories say of a file for which is_tiff_file() is true, as below. Throws InputError.
 ImageInfo read_tiff_info(const std::string& path);
 
 TypedVolume read_tiff_typed(const std::string& path);
