@@ -309,7 +309,10 @@ TEST_F(TiffTags, SlicesThatFollowTheOnlyPage) {
     write(three.substr(0, 17), 0);
     EXPECT_THAT(error_of([&] { read_image(path()); }),
                 AllOf(HasSubstr(path()), HasSubstr("truncated"), HasSubstr("3 images")));
-    write(three.substr(0, 6), 2);  // one of a stack that was taken apart
+    write(three.substr(0, 8), 0);
+    EXPECT_THAT(error_of([&] { read_image(path()); }), HasSubstr("truncated"));
+    if (text.find("truncated") != std::string::npos) continue;
+    write(three.substr(0, 6), 1);  // one of a stack that was taken apart
     EXPECT_EQ(read_image(path()).grid.size[2], 1u);
   }
   tags = small({});
