@@ -5,7 +5,7 @@ foreach(folder ${HALOCLINE_FOLDERS})
   file(GLOB_RECURSE headers RELATIVE ${HALOCLINE_SOURCE}/${folder} ${HALOCLINE_SOURCE}/${folder}/*.hpp
        ${HALOCLINE_SOURCE}/${folder}/*.h ${HALOCLINE_SOURCE}/${folder}/*.clh)
   foreach(header ${headers})
-    if(header MATCHES "^itk_")
+    if(header MATCHES "^(itk|tiff)_")
       continue()  # behind halocline::io
     endif()
     file(READ ${HALOCLINE_SOURCE}/${folder}/${header} text)

@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -295,6 +297,25 @@ void require_room(const std::string& path, std::uint64_t bytes) {
   if (code || space.capacity == 0) return;  // not every file system tells
   if (space.available < bytes)
     fail(path, fmt::format("{} bytes are wanted, {} are free", bytes, space.available), ENOSPC);
+}
+
+void require_allowed_size(const std::string& path, std::uint64_t bytes) {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < bytes)
+    throw FileError(fmt::format(
+        "cannot write '{}': {} bytes are wanted, a limit (ulimit -f) allows files of {}; raise the limit (another disk "
+        "does not help), or make the output smaller. No partial file was left.",
+        path, bytes, limit.rlim_cur));
+}
+
+void fail_unwritten(const std::string& path, std::uint64_t bytes, const std::string& said) {
+  spdlog::debug("'{}': {}", path, said);
+  require_allowed_size(path, bytes);
+  require_room(path, bytes);
+  throw FileError(
+      fmt::format("cannot write '{}': the disk, or a limit on it, did not take its {} bytes; free some space, "
+                  "or choose an output on another disk. No partial file was left.",
+                  path, bytes));
 }
 
 TemporaryFile::TemporaryFile(const std::string& path, const std::string& ending)

@@ -24,6 +24,14 @@ std::string file_behind(const std::string& path);
 /// before a long computation.
 void require_room(const std::string& path, std::uint64_t bytes);
 
+/// Throws FileError if a limit (ulimit -f) does not allow a file of so many bytes. For a check before a long
+/// computation.
+void require_allowed_size(const std::string& path, std::uint64_t bytes);
+
+/// Throws the FileError of a file of `bytes` bytes that a library could not write, with the reason as far as the checks
+/// above find it. What the library says is logged at level debug.
+[[noreturn]] void fail_unwritten(const std::string& path, std::uint64_t bytes, const std::string& said);
+
 /// A file under a temporary name beside its final place, removed by the destructor unless commit() was reached.
 ///
 /// What processes of this host that were killed have left in the folder goes when the first one there is begun.

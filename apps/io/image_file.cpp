@@ -153,20 +153,28 @@ void warn_of_tiff(const std::string& path) {
                  path);
 }
 
+// Beyond which ITK's writer fails as on a full disk.
+void require_sizes(const std::string& path, const Grid& grid) {
+  constexpr std::size_t most = 32767;  // of nifti1.h
+  const std::string extension = extension_of(path);
+  if ((extension == ".nii" || extension == ".nii.gz") && *std::max_element(grid.size.begin(), grid.size.end()) > most)
+    throw InputError(
+        fmt::format("'{}': NIfTI holds at most {} voxels along an axis, the volume has {}; give .mha or .nrrd", path,
+                    most, fmt::join(grid.size, " x ")));
+}
+
 void write_through_itk(const Grid& grid, const ImageStorage& storage, const void* voxels, const std::string& path,
                        bool compressed) {
   const std::string extension = extension_of(path);
   if (extension == ".tif" || extension == ".tiff") warn_of_tiff(path);
   if (names_slice_files(path)) return write_slice_files(grid, storage, voxels, path);
+  require_sizes(path, grid);
   TemporaryFile file(path);
   try {
     write_itk_image(grid, storage, voxels, file.temporary_path(), compressed);
     verify_itk_image(grid, storage, voxels, file.temporary_path(), compressed);
   } catch (const FileError& error) {
-    throw FileError(
-        fmt::format("cannot write '{}': {}; free some space or choose an output on another disk. No partial file "
-                    "was left.",
-                    path, error.what()));
+    fail_unwritten(path, std::uint64_t{grid.count()} * component_bytes(storage.component), error.what());
   }
   file.reopen();
   file.commit();
@@ -174,9 +182,12 @@ void write_through_itk(const Grid& grid, const ImageStorage& storage, const void
 
 // Compressed ones may take less.
 void require_room_of(const std::string& path, const Grid& grid, Component component) {
-  if (names_slice_files(path)) check_slice_files(path, grid.size[2]);
-  if (!extension_of(path).ends_with(".gz"))
-    require_room(path, std::uint64_t{grid.count()} * component_bytes(component));
+  require_sizes(path, grid);
+  const bool many = names_slice_files(path);
+  if (many) check_slice_files(path, grid.size[2]);
+  if (extension_of(path).ends_with(".gz")) return;
+  require_room(path, std::uint64_t{grid.count()} * component_bytes(component));
+  require_allowed_size(path, std::uint64_t{many ? grid.slice() : grid.count()} * component_bytes(component));
 }
 
 // ITK's writers want all voxels at once.

@@ -34,11 +34,32 @@ void sort_naturally(std::vector<std::string>& files) {
   std::sort(files.begin(), files.end(), natural_less);
 }
 
+// What glob() and fnmatch() take for the path: folders that are there by their very name, such as 'scan [2]', are no
+// patterns.
+std::string with_literal_folders(const fs::path& path) {
+  fs::path plain, pattern;
+  std::error_code code;
+  for (const fs::path& part : path) {
+    plain /= part;
+    if (!fs::is_directory(plain, code)) {
+      pattern /= part;
+      continue;
+    }
+    std::string literal;
+    for (const char c : part.string()) {
+      if (std::string("*?[\\").find(c) != std::string::npos) literal.push_back('\\');
+      literal.push_back(c);
+    }
+    pattern /= literal;
+  }
+  return pattern.string();
+}
+
 std::vector<std::string> files_by_wildcards(const std::string& pattern) {
   glob_t found{};
   std::vector<std::string> files;
   std::error_code code;
-  if (glob(pattern.c_str(), 0, nullptr, &found) == 0)
+  if (glob(with_literal_folders(pattern).c_str(), 0, nullptr, &found) == 0)
     for (std::size_t n = 0; n < found.gl_pathc; ++n)
       if (!fs::is_directory(found.gl_pathv[n], code)) files.emplace_back(found.gl_pathv[n]);
   globfree(&found);
@@ -217,8 +238,9 @@ bool series_would_hold(const std::string& path, const std::string& file) {
   const auto matches = [](const fs::path& pattern, const fs::path& text) {
     return fnmatch(pattern.c_str(), text.c_str(), FNM_PATHNAME | FNM_PERIOD) == 0;
   };
-  if (!has_wildcards(folder.string())) return same_folder(folder) && matches(fs::path(path).filename(), name);
-  return matches(fs::absolute(path).lexically_normal(), fs::absolute(file).lexically_normal());
+  if (!has_wildcards(folder.string()) || fs::is_directory(folder, code))
+    return same_folder(folder) && matches(fs::path(path).filename(), name);
+  return matches(with_literal_folders(fs::absolute(path).lexically_normal()), fs::absolute(file).lexically_normal());
 }
 
 void require_same_images(const Grid& grid, const std::string& file, const Grid& first, const std::string& first_file,

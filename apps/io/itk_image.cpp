@@ -25,11 +25,12 @@
 #include <new>
 #include <vector>
 
+#include "apps/io/itk_element_types.hpp"
 #include "apps/io/itk_nifti_header.hpp"
 #include "apps/io/itk_notes.hpp"
 #include "apps/io/itk_nrrd_header.hpp"
-#include "apps/io/itk_tiff_pages.hpp"
 #include "apps/io/itk_truncation.hpp"
+#include "apps/io/tiff_image.hpp"
 #include "host/captured_stderr.hpp"
 #include "host/component.hpp"
 #include "host/error.hpp"
@@ -160,28 +161,27 @@ itk::IOComponentEnum component_type(Component component, const std::string& path
   throw InputError(fmt::format("'{}': ITK knows no {}", path, component_name(component)));
 }
 
-// Opens a file and reads its header, after a look at what ITK does not look at.
-Io open(const std::string& path) {
+// Opens a file, which may go by another `name`, and reads its header, after a look at what ITK does not look at.
+Io open(const std::string& path, const std::string& name) {
   check_input_file(path, "'" + path + "'");
   check_nifti_header(path);
   check_nrrd_header(path);
   const auto captured = captured_reading(path);
-  const Io io = make_io(path, Mode::ReadMode);
-  if (io.IsNull())
-    throw InputError(fmt::format("'{}' is in none of the known formats, or it is damaged at its beginning", path));
-  io->SetFileName(path);
+  check_hdf5_type(path);
+  const Io io = make_io(name, Mode::ReadMode);
+  if (io.IsNull()) refuse_unknown_file(path);
+  io->SetFileName(name);
   try {
     io->ReadImageInformation();
   } catch (...) {
     throw InputError(fmt::format("cannot read the header of '{}': {}", path, current_reason()));
   }
+  check_dicom_pixels(*io, path);
   if (io->GetNumberOfComponents() != 1)
     throw InputError(
         fmt::format("'{}' has {} values a voxel ({}); only images of single values can be read: convert it to "
                     "grey values",
                     path, io->GetNumberOfComponents(), itk::ImageIOBase::GetPixelTypeAsString(io->GetPixelType())));
-  const std::string format = io->GetNameOfClass();
-  if (format == "TIFFImageIO") check_tiff_pages(path);  // its number of pages would be wrong
   for (unsigned axis = 3; axis < io->GetNumberOfDimensions(); ++axis)
     if (io->GetDimensions(axis) > 1)
       throw InputError(
@@ -189,6 +189,10 @@ Io open(const std::string& path) {
                       "extract one volume",
                       path, io->GetNumberOfDimensions(), axis + 1, io->GetDimensions(axis)));
   return io;
+}
+
+Io open(const std::string& path) {
+  return open(path, path);
 }
 
 Grid grid_of(const itk::ImageIOBase& io) {
@@ -383,6 +387,8 @@ ImageInfo read_itk_image_info(const std::string& path) {
   if (fs::is_directory(path)) {
     const Series series = open_series(path);
     info = {series.grid, component_name(series.component), "DICOM series", {}};
+  } else if (is_tiff_file(path)) {
+    return read_tiff_info(path);
   } else {
     const Io io = open(path);
     const Scaling scaling = take_scaling(*io, path);
@@ -397,7 +403,9 @@ TypedVolume read_itk_typed(const std::string& path) {
   const auto captured = captured_reading(path);
   try {
     if (fs::is_directory(path)) return read_series(path);
-    const Io io = open(path);
+    if (is_tiff_file(path)) return read_tiff_typed(path);
+    const NiftiName name(path);
+    const Io io = open(path, name.get());
     const Scaling scaling = take_scaling(*io, path);
     TypedVolume volume = allocate(grid_of(*io), component_of(*io, path), path, scaling);
     read_voxels(*io, path, volume.bytes());

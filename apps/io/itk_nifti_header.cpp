@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <memory>
@@ -57,6 +58,7 @@ class Fields {
 NiftiHeader version_1(const Fields& fields) {
   NiftiHeader header;
   fields.take<std::int16_t>(header.dim, 40);
+  header.datatype = fields.at<std::int16_t>(70);
   header.voxel_bits = fields.at<std::uint16_t>(72);
   fields.take<float>(header.pixdim, 76);
   header.vox_offset = fields.at<float>(108);
@@ -70,6 +72,8 @@ NiftiHeader version_1(const Fields& fields) {
 
 NiftiHeader version_2(const Fields& fields) {
   NiftiHeader header;
+  header.version = 2;
+  header.datatype = fields.at<std::int16_t>(12);
   header.voxel_bits = fields.at<std::uint16_t>(14);
   fields.take<std::int64_t>(header.dim, 16);
   fields.take<double>(header.pixdim, 104);
@@ -80,6 +84,20 @@ NiftiHeader version_2(const Fields& fields) {
   fields.take<double>(header.qoffset, 376);
   fields.take<double>(header.srow, 400);
   return header;
+}
+
+// Those of nifti1.h; complex and coloured ones are refused with their number of values a voxel.
+void require_known(const NiftiHeader& header, const std::string& path) {
+  const int known[] = {2, 4, 8, 16, 32, 64, 128, 256, 512, 768, 1024, 1280, 1792, 2304};
+  if (std::find(std::begin(known), std::end(known), header.datatype) == std::end(known))
+    throw InputError(
+        fmt::format("'{}' has voxels of NIfTI's type {}{}; int8, uint8, int16, uint16, int32, uint32, int64, "
+                    "uint64, float32 and float64 can be read: convert it to one of these",
+                    path, header.datatype,
+                    header.datatype == 1      ? " (single bits)"
+                    : header.datatype == 1536 ? " (float128)"
+                    : header.datatype == 2048 ? " (complex float128)"
+                                              : ""));
 }
 
 bool of_pair(const std::string& path) {
@@ -104,7 +122,7 @@ std::optional<NiftiHeader> read_nifti_header(const std::string& path) {
     const Fields fields(bytes, swapped);
     const auto length = fields.at<std::int32_t>(0);
     if (length == bytes_of_1) return version_1(fields);
-    if (length == bytes_of_2) return version_2(fields);
+    if (length == bytes_of_2 && bytes[4] == 'n' && bytes[6] == '2') return version_2(fields);
   }
   return {};
 }
@@ -114,12 +132,31 @@ std::array<std::string, 2> nifti_files(const std::string& path) {
   return {partner(path, ".hdr"), partner(path, ".img")};
 }
 
+NiftiName::NiftiName(const std::string& path) : name_(path) {
+  constexpr std::size_t end = 3;  // ".gz"
+  if (!path.ends_with(".nii.gz") || !fs::exists(path.substr(0, path.size() - end))) return;
+  folder_ = (fs::temp_directory_path() / "halocline-nifti-XXXXXX").string();
+  if (::mkdtemp(folder_.data()) == nullptr)
+    throw InputError(
+        fmt::format("'{}' lies beside a .nii of its name, and the folder '{}' for a link to it cannot be made; "
+                    "move one of the two, or set TMPDIR",
+                    path, folder_));
+  name_ = folder_ + "/voxels.nii.gz";
+  fs::create_symlink(fs::absolute(path), name_);
+}
+
+NiftiName::~NiftiName() {
+  std::error_code ignored;
+  if (!folder_.empty()) fs::remove_all(folder_, ignored);
+}
+
 void check_nifti_header(const std::string& path) {
   const auto files = nifti_files(path);
   for (const auto& file : files)
     if (fs::exists(file)) check_input_file(file, fmt::format("'{}'", file));
   const auto header = read_nifti_header(files[0]);
   if (!header) return;
+  require_known(*header, files[0]);
   const auto check = [&](const char* field, std::span<const double> values) {
     constexpr double most = 1e15;
     if (!std::all_of(values.begin(), values.end(), [](double value) { return std::abs(value) <= most; }))

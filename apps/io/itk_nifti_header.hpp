@@ -10,6 +10,7 @@ namespace halocline {
 
 /// Of version 1 or 2, in either byte order, gzipped or not.
 struct NiftiHeader {
+  int version = 1, datatype = 0;
   std::array<std::int64_t, 8> dim{};  ///< number of axes, then their sizes
   std::array<double, 8> pixdim{};     ///< handedness of the quaternion, then mm
   std::uint64_t voxel_bits = 0;
@@ -27,9 +28,23 @@ std::optional<NiftiHeader> read_nifti_header(const std::string& path);
 /// voxels, which are the same but for such pairs.
 std::array<std::string, 2> nifti_files(const std::string& path);
 
+/// The name by which ITK finds the voxels of a file: beside "a.nii" it would take that for "a.nii.gz". There it is a
+/// link in a folder that goes with this object; otherwise the path itself.
+class NiftiName {
+ public:
+  explicit NiftiName(const std::string& path);
+  ~NiftiName();
+  NiftiName(const NiftiName&) = delete;
+  NiftiName& operator=(const NiftiName&) = delete;
+  const std::string& get() const { return name_; }
+
+ private:
+  std::string name_, folder_;
+};
+
 /// Throws InputError for a header with which ITK would end the process, or go wrong without a word: spacings, rotations
-/// and origins that are not finite, or that float64 cannot square, and for a file of a pair that is none. Files of
-/// other formats pass.
+/// and origins that are not finite, or that float64 cannot square, and for a file of a pair that is none; and for
+/// versions and types of voxels that ITK does not read. Files of other formats pass.
 void check_nifti_header(const std::string& path);
 
 }  // namespace halocline

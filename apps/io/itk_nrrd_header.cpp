@@ -10,6 +10,7 @@
 #include <initializer_list>
 #include <optional>
 #include <sstream>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -112,12 +113,66 @@ double bytes_of(const std::string& type) {
   return found == names.end() ? 0 : found->second;
 }
 
-// Deflate cannot gain more than a factor of 1032. As text a number takes two bytes with the blank behind it, in hex a
-// byte takes two. What bzip2 gains has no such bound.
-void require_bytes(const std::string& path, double numbers, double bytes, double stored, const std::string& encoding) {
-  const auto is = [&](std::initializer_list<const char*> names) {
-    return std::find(names.begin(), names.end(), encoding) != names.end();
+bool one_of(const std::string& text, std::initializer_list<const char*> names) {
+  return std::find(names.begin(), names.end(), text) != names.end();
+}
+
+// Types and encodings that ITK has: nrrd/format.html of Teem, without "block" and bzip2.
+void require_known(const std::string& path, const std::string& type, const std::string& encoding, bool has_endian) {
+  const auto refuse = [&](const char* field, const std::string& found, const char* known) {
+    throw InputError(
+        fmt::format("NRRD '{}': {} is '{}'; {} can be read: convert it (unu convert, unu save) or store it as "
+                    ".mha",
+                    path, field, found, known));
   };
+  const bool byte = one_of(type, {"signed char", "int8", "int8_t", "uchar", "unsigned char", "uint8", "uint8_t"});
+  if (!byte && !one_of(type, {"short",
+                              "short int",
+                              "signed short",
+                              "signed short int",
+                              "int16",
+                              "int16_t",
+                              "ushort",
+                              "unsigned short",
+                              "unsigned short int",
+                              "uint16",
+                              "uint16_t",
+                              "int",
+                              "signed int",
+                              "int32",
+                              "int32_t",
+                              "uint",
+                              "unsigned int",
+                              "uint32",
+                              "uint32_t",
+                              "longlong",
+                              "long long",
+                              "long long int",
+                              "signed long long",
+                              "signed long long int",
+                              "int64",
+                              "int64_t",
+                              "ulonglong",
+                              "unsigned long long",
+                              "unsigned long long int",
+                              "uint64",
+                              "uint64_t",
+                              "float",
+                              "double"}))
+    refuse("type", type, "int8, uint8, int16, uint16, int32, uint32, int64, uint64, float and double");
+  if (!one_of(encoding, {"raw", "txt", "text", "ascii", "hex", "gz", "gzip"}))
+    refuse("encoding", encoding, "raw, gzip, ascii and hex");
+  if (!byte && !has_endian && one_of(encoding, {"raw", "hex", "gz", "gzip"}))
+    throw InputError(
+        fmt::format("NRRD '{}' says no byte order of its {} values; add a line 'endian: little' or 'endian: "
+                    "big'",
+                    path, type));
+}
+
+// Deflate cannot gain more than a factor of 1032. As text a number takes two bytes with the blank behind it, in hex a
+// byte takes two.
+void require_bytes(const std::string& path, double numbers, double bytes, double stored, const std::string& encoding) {
+  const auto is = [&](std::initializer_list<const char*> names) { return one_of(encoding, names); };
   const double needed = is({"raw"})                    ? bytes
                         : is({"gz", "gzip"})           ? bytes / 1040 - 64
                         : is({"hex"})                  ? 2 * bytes
@@ -127,6 +182,20 @@ void require_bytes(const std::string& path, double numbers, double bytes, double
     throw InputError(
         fmt::format("'{}' is truncated or its header is wrong: {:.0f} bytes of {} data cannot hold {:.6g} voxels", path,
                     stored, encoding, numbers));
+}
+
+// In text ITK reads a whole number up to the first other character: 3 of 3.5e9.
+void require_whole_numbers(const std::string& path, const std::string& file, double from) {
+  std::ifstream in(file, std::ios::binary);
+  in.seekg(static_cast<std::streamoff>(from));
+  std::string piece(std::size_t{1} << 20, '\0');
+  while (in.read(piece.data(), static_cast<std::streamsize>(piece.size())), in.gcount() > 0)
+    if (const auto at = std::string_view(piece).substr(0, static_cast<std::size_t>(in.gcount())).find_first_of(".eE");
+        at != std::string::npos)
+      throw InputError(
+          fmt::format("NRRD '{}': its type is one of whole numbers, but '{}' stands in its text ('{}'); make the "
+                      "type double, or write whole numbers",
+                      path, piece[at], excerpt(piece.substr(at - std::min<std::size_t>(at, 10), 20))));
 }
 
 }  // namespace
@@ -140,17 +209,21 @@ void check_nrrd_header(const std::string& path) {
   Lines lines(path);
   double count = 1, stored = 0;  // numbers; bytes of the files that hold them
   std::string type, encoding;
+  std::vector<std::string> files;
   const auto take_file = [&](const std::string& name) {
     const std::string file = name == "-" ? "/dev/stdin" : (fs::path(path).parent_path() / name).string();
     check_input_file(file, fmt::format("NRRD '{}': its data file '{}'", path, file));
     stored += static_cast<double>(fs::file_size(file));
+    files.push_back(file);
   };
-  bool detached = false;
+  bool detached = false, has_endian = false, skips = false;
   while (const auto line = lines.next()) {
     const auto field = field_of(*line);
     if (!field) continue;
     if (field->name == "type") type = lower(field->value);
     if (field->name == "encoding") encoding = lower(field->value);
+    skips = skips || field->name.ends_with("skip");
+    if (field->name == "endian") has_endian = true;
     if (field->name == "sizes") count = product_of(field->value);
     if (field->name != "data file" && field->name != "datafile") continue;
     detached = true;
@@ -162,7 +235,12 @@ void check_nrrd_header(const std::string& path) {
     for (const auto& name : names) take_file(name);
     if (names.empty()) take_file(field->value);
   }
+  if (!type.empty() && !encoding.empty()) require_known(path, type, encoding, has_endian);  // ITK names missing fields
   if (!detached) stored = static_cast<double>(fs::file_size(path)) - lines.bytes();
+  if (one_of(encoding, {"txt", "text", "ascii"}) && type != "float" && type != "double" && !skips) {
+    if (!detached) require_whole_numbers(path, path, lines.bytes());
+    for (const std::string& file : files) require_whole_numbers(path, file, 0);
+  }
   require_bytes(path, count, count * bytes_of(type), stored, encoding);
 }
 

@@ -88,9 +88,7 @@ void write_slice_files(const Grid& grid, const ImageStorage& storage, const void
       write_itk_image(slice, storage, from, file.temporary_path(), false);
       verify_itk_image(slice, storage, from, file.temporary_path(), false);
     } catch (const FileError& error) {
-      throw FileError(fmt::format(
-          "cannot write '{}': {}; free some space or choose an output on another disk. No partial file was left.",
-          slice_file(path, n), error.what()));
+      fail_unwritten(slice_file(path, n), bytes, error.what());
     }
     file.reopen();
     file.close();

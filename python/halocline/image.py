@@ -150,8 +150,8 @@ class Image:
 
 
 def read(path: Path, allow_nonfinite: bool = False) -> Image:
-    """Reads an image file as float32: MetaImage (.mha, .mhd, .raw); others through tifffile, SimpleITK or ITK where
-    these are installed.
+    """Reads an image file as float32: MetaImage (.mha, .mhd, .raw); others where the package was built with ITK, else
+    TIFF through tifffile and the rest through SimpleITK.
 
     Raises InputError for a file that cannot be read, or that holds NaN or infinite values unless allow_nonfinite.
     """
@@ -211,21 +211,53 @@ def _own_format(name: str) -> bool:
 
 
 def _read_elsewhere(name: str, allow_nonfinite: bool) -> Image:
+    array, grid = _read_tiff(name) if name.lower().endswith((".tif", ".tiff")) else _read_simple_itk(name)
+    if not np.isfinite(array).all():
+        if not allow_nonfinite:
+            raise ValueError(f"'{name}' holds NaN or infinite values; mend it, or read it with allow_nonfinite=True")
+        array = np.nan_to_num(array, nan=0.0, posinf=0.0, neginf=0.0)
+    return Image(array, grid)
+
+
+def _read_tiff(name: str) -> "Tuple[np.ndarray[Any, Any], Grid]":
+    """SimpleITK reads 32-bit whole numbers and float16 of TIFF files as something else."""
+    try:
+        import tifffile  # type: ignore[import-not-found, unused-ignore]
+    except ImportError:
+        raise ImportError(f"'{name}': TIFF needs tifffile; install it (pip install halocline[images]), or use .mha") from None
+    try:
+        with tifffile.TiffFile(name) as file:
+            page, array = file.pages[0], file.asarray()
+            tags = {tag: page.tags.valueof(tag) for tag in (282, 283, 296)}  # resolution, and its unit
+            samples, photometric = page.samplesperpixel, page.photometric
+    except OSError:
+        raise
+    except Exception as error:
+        raise InputError(f"'{name}' cannot be read: {error}") from None
+    if samples != 1 or photometric not in (0, 1) or array.dtype.kind not in "uifb" or not 2 <= array.ndim <= 3:
+        raise InputError(f"'{name}' holds {array.dtype} of shape {array.shape}, {samples} values a pixel; one grey value a "
+                         "pixel of 2D or 3D images can be read: convert it")
+    array = array.astype(np.float32).reshape((-1, *array.shape[-2:]))
+    unit = {2: 25.4, 3: 10.0}.get(int(tags[296] or 0))
+    spacing = [1.0, 1.0, 1.0]
+    for axis, tag in ((2, 282), (1, 283)):
+        if unit and tags[tag] and tags[tag][0]:
+            spacing[axis] = unit * tags[tag][1] / tags[tag][0]
+    return array, Grid(array.shape, spacing, [0.0, 0.0, 0.0], np.eye(3))
+
+
+def _read_simple_itk(name: str) -> "Tuple[np.ndarray[Any, Any], Grid]":
     itk = _simple_itk(name)
     found = itk.ReadImage(name)
     array = itk.GetArrayFromImage(found).astype(np.float32)
     if array.ndim == 2:
         array = array[np.newaxis]
-    if not np.isfinite(array).all():
-        if not allow_nonfinite:
-            raise ValueError(f"'{name}' holds NaN or infinite values; mend it, or read it with allow_nonfinite=True")
-        array = np.nan_to_num(array, nan=0.0, posinf=0.0, neginf=0.0)
     fill: List[float] = [1.0] * (3 - len(found.GetSpacing()))
     direction = np.eye(3)
     count = len(found.GetSpacing())
     direction[:count, :count] = np.reshape(found.GetDirection(), (count, count))
     grid = Grid(array.shape, [*fill, *found.GetSpacing()[::-1]], [*found.GetOrigin(), *[0.0] * len(fill)], direction)
-    return Image(array, grid)
+    return array, grid
 
 
 def _write_elsewhere(name: str, image: Image) -> None:

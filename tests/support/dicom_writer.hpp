@@ -13,7 +13,7 @@ namespace halocline {
 class DicomWriter {
  public:
   /// Values that files get instead, by name: "spacing", "position", "orientation", "intercept", "slope", "rows",
-  /// "columns", "bits", "samples".
+  /// "columns", "bits", "stored", "high", "samples", "photometric".
   std::map<std::string, std::string> instead;
 
   void write(const std::string& file, const std::string& series, int number, double z,
@@ -34,13 +34,13 @@ class DicomWriter {
     text(0x20, 0x32, "DS", or_instead("position", "10\\20\\" + std::to_string(z)));
     text(0x20, 0x37, "DS", or_instead("orientation", "0\\1\\0\\-1\\0\\0"));
     word(0x28, 2, whole_or_instead("samples", 1));
-    text(0x28, 4, "CS", "MONOCHROME2");
+    text(0x28, 4, "CS", or_instead("photometric", "MONOCHROME2"));
     word(0x28, 0x10, whole_or_instead("rows", 2));
     word(0x28, 0x11, whole_or_instead("columns", 3));
     text(0x28, 0x30, "DS", or_instead("spacing", "0.5\\0.25"));  // row spacing first
     word(0x28, 0x100, whole_or_instead("bits", 16));
-    word(0x28, 0x101, 16);
-    word(0x28, 0x102, 15);
+    word(0x28, 0x101, whole_or_instead("stored", 16));
+    word(0x28, 0x102, whole_or_instead("high", 15));
     word(0x28, 0x103, 1);
     text(0x28, 0x1052, "DS", or_instead("intercept", "-1024"));
     text(0x28, 0x1053, "DS", or_instead("slope", "2"));

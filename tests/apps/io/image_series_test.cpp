@@ -79,6 +79,25 @@ void write_views(const Volume& stack, const Folder& f) {
   }
 }
 
+// Folders that are there are no patterns, whatever their names; others are.
+TEST(ImageSeries, FoldersWithWildcardsInTheirNames) {
+  const Folder f;
+  for (const char* folder : {"scan [1] (x) 100%", "a*b", "what?", "back\\slash", "1"}) {
+    SCOPED_TRACE(folder);
+    const std::string path = f / folder;
+    std::filesystem::create_directories(path + "/inner [2]");
+    for (const char* name : {"/p1.tif", "/p2.tif", "/inner [2]/p7.tif"}) write_text(path + name, "x");
+    EXPECT_THAT(series_files(path + "/p*.tif"), ElementsAre(path + "/p1.tif", path + "/p2.tif"));
+    EXPECT_THAT(series_files(path + "/inner [2]/p*.tif"), ElementsAre(path + "/inner [2]/p7.tif"));
+    EXPECT_THAT(series_files(path + "/inner*/p*.tif"), ElementsAre(path + "/inner [2]/p7.tif"));
+    EXPECT_THAT(files_so_far(path + "/p[1]*.tif"), ElementsAre(path + "/p1.tif"));
+    EXPECT_TRUE(series_would_hold(path + "/p*.tif", path + "/p3.tif"));
+    EXPECT_TRUE(series_would_hold(path + "/inner*/p*.tif", path + "/inner [2]/p3.tif"));
+    EXPECT_FALSE(series_would_hold(path + "/p*.tif", f / "p3.tif"));
+  }
+  EXPECT_EQ(series_files(f / "[0-9]/p*.tif").size(), 2u);
+}
+
 TEST(ImageSeries, TiffFilesAreTheStack) {
   const Volume stack = scan();
   const Folder views;

@@ -1,5 +1,6 @@
 // labels: app device error
 // Image files in pieces: the same voxels as from the whole, of every type, in little memory, and nothing half done.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -355,6 +356,43 @@ TEST(StreamedImage, ADiskThatIsTooSmallForAWholeFileIsAnErrorBeforeTheWork) {
         AllOf(HasSubstr("FileError"), HasSubstr(f / name), HasSubstr("72057594037927936 bytes are wanted"));
     EXPECT_THAT(error_of([&] { ReservedImage(f / name, grid); }), wanted);
     EXPECT_THAT(error_of([&] { create_image(f / name, grid, {}); }), wanted);
+  }
+}
+
+TEST(StreamedImage, ALimitOnFilesIsAnErrorBeforeTheWork) {
+  const Folder f;
+  const Volume volume = counts();
+  const std::size_t bytes = volume.grid.count() * sizeof(float), slice = volume.grid.slice() * sizeof(float);
+  for (const char* name : {"v.nrrd", "v.nii", "v.tif", "v_%02d.tif"}) {
+    const int status = in_child([&] {
+      std::signal(SIGXFSZ, SIG_IGN);
+      const bool many = std::string(name) == "v_%02d.tif";
+      const std::size_t most = many ? slice - 1 : bytes - 1;
+      const rlimit limit{most, most};
+      setrlimit(RLIMIT_FSIZE, &limit);
+      const std::string text = error_of([&] { ReservedImage(f / name, volume.grid); }),
+                        wanted =
+                            fmt::format("{} bytes are wanted, a limit (ulimit -f) allows files of {}", most + 1, most);
+      const bool named =
+          text.starts_with("FileError: cannot write '" + (f / name)) && text.find(wanted) != std::string::npos;
+      if (!named) std::fprintf(stderr, "%s\n", text.c_str());
+      return named ? 0 : 1;
+    });
+    EXPECT_EQ(status, 0) << name;
+  }
+  EXPECT_TRUE(f.files().empty());
+}
+
+TEST(StreamedImage, NiftiHasAnEnd) {
+  const Folder f;
+  Grid grid;
+  grid.size = {32768, 1, 1};
+  for (const char* name : {"v.nii", "v.nii.gz"}) {
+    const auto wanted =
+        AllOf(HasSubstr("InputError"), HasSubstr(f / name), HasSubstr("at most 32767 voxels along an axis"));
+    EXPECT_THAT(error_of([&] { create_image(f / name, grid, {}); }), wanted);
+    EXPECT_THAT(error_of([&] { ReservedImage(f / name, grid); }), wanted);
+    EXPECT_THAT(error_of([&] { write_image(Volume(grid, 1), f / name); }), wanted);
   }
 }
 #endif

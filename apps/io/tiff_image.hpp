@@ -1,0 +1,23 @@
+// TIFF files are read through libtiff. Only in builds with HALOCLINE_WITH_ITK, through which they are written.
+//
+// Each page that is no preview and no mask is a slice, with one grey value a pixel as it is stored: rows and columns in
+// the order of the file whatever its orientation says, and white-is-zero is not inverted, as tifffile and ImageJ take
+// them. Anything else is refused.
+#pragma once
+
+#include <string>
+
+#include "apps/io/image_info.hpp"
+#include "host/typed_volume.hpp"
+
+namespace halocline {
+
+/// True if the file begins as TIFF or BigTIFF files do. Throws InputError for what is no regular file.
+bool is_tiff_file(const std::string& path);
+
+/// What the directories say of a file for which is_tiff_file() is true, as below. Throws InputError.
+ImageInfo read_tiff_info(const std::string& path);
+
+TypedVolume read_tiff_typed(const std::string& path);
+
+}  // namespace halocline
