@@ -27,6 +27,7 @@
 
 #include "apps/io/itk_nifti_header.hpp"
 #include "apps/io/itk_notes.hpp"
+#include "apps/io/itk_nrrd_grid.hpp"
 #include "apps/io/itk_nrrd_header.hpp"
 #include "apps/io/itk_tiff_pages.hpp"
 #include "apps/io/itk_truncation.hpp"
@@ -165,6 +166,7 @@ Io open(const std::string& path) {
   check_input_file(path, "'" + path + "'");
   check_nifti_header(path);
   check_nrrd_header(path);
+  check_nrrd_space(path);
   const auto captured = captured_reading(path);
   const Io io = make_io(path, Mode::ReadMode);
   if (io.IsNull())
@@ -203,6 +205,12 @@ Grid grid_of(const itk::ImageIOBase& io) {
     for (unsigned w = 0; w < std::min<std::size_t>(axis.size(), 3); ++w) grid.direction[3 * w + a] = axis[w];
   }
   return grid;
+}
+
+Grid grid_in(const std::string& path, const itk::ImageIOBase& io) {
+  const Grid grid = grid_of(io);
+  const std::string format = io.GetNameOfClass();
+  return format == "NrrdImageIO" ? nrrd_grid(path, grid) : format == "NiftiImageIO" ? nifti_grid(path, grid) : grid;
 }
 
 // What NIfTI's stored whole numbers mean, after which they are read as they are: otherwise ITK makes floats of them.
@@ -386,7 +394,7 @@ ImageInfo read_itk_image_info(const std::string& path) {
   } else {
     const Io io = open(path);
     const Scaling scaling = take_scaling(*io, path);
-    const Grid grid = grid_of(*io);
+    const Grid grid = grid_in(path, *io);
     info = {grid, component_name(component_of(*io, path)), format_name(*io), scaling, read_header_notes(*io, grid)};
   }
   check_grid(info.grid, "'" + path + "'");
@@ -399,7 +407,7 @@ TypedVolume read_itk_typed(const std::string& path) {
     if (fs::is_directory(path)) return read_series(path);
     const Io io = open(path);
     const Scaling scaling = take_scaling(*io, path);
-    TypedVolume volume = allocate(grid_of(*io), component_of(*io, path), path, scaling);
+    TypedVolume volume = allocate(grid_in(path, *io), component_of(*io, path), path, scaling);
     read_voxels(*io, path, volume.bytes());
     return volume;
   } catch (const std::bad_alloc&) {
