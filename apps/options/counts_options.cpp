@@ -8,6 +8,7 @@
 #include "apps/job/job.hpp"
 #include "apps/job/report.hpp"
 #include "apps/job/validators.hpp"
+#include "apps/options/geometry_file.hpp"
 #include "host/error.hpp"
 
 namespace halocline {
@@ -92,9 +93,18 @@ CLI::Option* add_counts_flag(CLI::App& app, bool& counts, CountsArguments& argum
   return flag;
 }
 
+void take_white_level(Job& job, bool counts, const std::string& geometry, CountsArguments& arguments) {
+  if (!counts || !arguments.flat.empty() || arguments.options.air) return;
+  arguments.white_level = white_level_in(geometry);
+  if (!arguments.white_level) return;
+  arguments.white_level_name = fmt::format("WhiteLevel of '{}'", geometry);
+  job.say(fmt::format("neither --flat nor --air: the beam alone gives {:.6g} counts, the WhiteLevel of '{}'",
+                      *arguments.white_level, geometry));
+}
+
 double check_counts_arguments(Job& job, const CountsArguments& arguments, const ImageInfo& counts,
                               const std::string& counts_path) {
-  check_counts_options(arguments.options, counts.grid, !arguments.flat.empty(), "'" + counts_path + "'");
+  check_counts_options(arguments.options, counts.grid, arguments.has_open_beam(), "'" + counts_path + "'");
   return check_field(job, "--flat", arguments.flat, counts.grid, counts_path) +
          check_field(job, "--dark", arguments.dark, counts.grid, counts_path) +
          check_field(job, "--bad-pixels", arguments.bad_pixels, counts.grid, counts_path);
@@ -146,7 +156,12 @@ Volume read_line_integrals(Job& job, const CountsArguments& arguments, const std
 CountsCalibrator begin_calibration(Job& job, const CountsArguments& arguments, const VolumeSource& counts,
                                    const ImageInfo& info, const std::string& counts_path) {
   const auto read = [&](const std::string& path) { return path.empty() ? Volume() : job.read(path); };
-  const Volume flats = read(arguments.flat), darks = read(arguments.dark), bad = read(arguments.bad_pixels);
+  Volume flats = read(arguments.flat);
+  if (arguments.white_level) {
+    flats.grid.size = {info.grid.size[0], info.grid.size[1], 1};
+    flats.voxels.assign(flats.grid.count(), static_cast<float>(*arguments.white_level));
+  }
+  const Volume darks = read(arguments.dark), bad = read(arguments.bad_pixels);
   const auto field = [&](const Volume& stack, const std::string& option, const std::string& path) {
     return CountsField{path.empty() ? nullptr : &stack, quoted(option, path)};
   };
@@ -154,9 +169,11 @@ CountsCalibrator begin_calibration(Job& job, const CountsArguments& arguments, c
   if (const auto stored = component_named(info.component);
       !options.saturation && is_integer(stored) && info.scaling.identity())
     options.saturation = component_highest(stored);
+  const CountsField open_beam =
+      arguments.white_level ? CountsField{&flats, arguments.white_level_name} : field(flats, "--flat", arguments.flat);
   return job.timed("calibrate", [&] {
     return CountsCalibrator(counts,
-                            {field(flats, "--flat", arguments.flat), field(darks, "--dark", arguments.dark),
+                            {open_beam, field(darks, "--dark", arguments.dark),
                              field(bad, "--bad-pixels", arguments.bad_pixels), "'" + counts_path + "'"},
                             options);
   });
