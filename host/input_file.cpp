@@ -12,6 +12,7 @@
 
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
+#include "host/text_encoding.hpp"
 
 namespace halocline {
 namespace {
@@ -72,10 +73,6 @@ class OpenFile {
   std::uint64_t bytes_ = 0;
 };
 
-bool begins_as_utf16(const std::string& text) {
-  return text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff");
-}
-
 }  // namespace
 
 void check_input_file(const std::string& path, const std::string& what) {
@@ -106,7 +103,7 @@ std::string read_text_file(const std::string& path, const std::string& what, std
       throw InputError(
           fmt::format("{} is not a text but binary data (byte {} is 0); is it the right file?", what, zero));
   }
-  return text;
+  return decoded_text(std::move(text), what);
 }
 
 std::string excerpt(std::string_view text) {

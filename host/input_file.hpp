@@ -16,9 +16,9 @@ void check_input_file(const std::string& path, const std::string& what);
 /// The same, but `path` may lead to a folder, too.
 void check_input(const std::string& path, const std::string& what);
 
-/// The whole of a text file of at most `most` bytes. Throws InputError as check_input_file() does, for one that is
-/// larger, and for one with a zero byte, which is no text: as soon as it is met, in large files after the first piece.
-/// UTF-16 is text where it begins with a byte order mark.
+/// The whole of a text file of at most `most` bytes, as decoded_text() gives it. Throws InputError as
+/// check_input_file() does, for one that is larger, for damaged UTF-16, and for other texts with a zero byte, which are
+/// none: as soon as it is met, in large files after the first piece.
 std::string read_text_file(const std::string& path, const std::string& what, std::uint64_t most);
 
 /// What messages quote of a file: its first 100 bytes, without the control characters that a terminal would obey.

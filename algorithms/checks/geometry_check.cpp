@@ -92,14 +92,15 @@ double elevation(const View& view) {
   return std::atan2(std::abs(way[1]), std::hypot(way[0], way[2])) / degree;
 }
 
-void check_views(const Geometry& geometry, Findings& findings) {
+void check_views(const Geometry& geometry, bool from_top, Findings& findings) {
   for (const auto& text : suspicious_views(geometry)) findings.warn("{}", text);
   for (std::size_t n = 0; n < geometry.views.size(); ++n) {
     const double in_plane = std::abs(std::remainder(geometry.views[n].in_plane_angle, 360));
-    if (in_plane <= 90) continue;
+    if (in_plane <= 90 || from_top) continue;
     findings.warn(
-        "the in-plane angle of projection {} is {:.6g} degrees: its image stands on its head, or its u axis "
-        "points the wrong way; if the volume comes out mirrored, flip the images instead",
+        "the in-plane angle of projection {} is {:.6g} degrees: its image stands on its head, as images do that are "
+        "stored from the top row, or its u axis points the wrong way; if the volume comes out mirrored, flip the "
+        "images instead",
         n, geometry.views[n].in_plane_angle);
     break;
   }
@@ -195,7 +196,7 @@ void check_volume(const Geometry& geometry, const DetectorPixels& detector, cons
 }  // namespace
 
 std::vector<GeometryFinding> geometry_findings(const Geometry& geometry, const DetectorPixels& detector,
-                                               const std::optional<Grid>& volume) {
+                                               const std::optional<Grid>& volume, bool from_top) {
   check_geometry(geometry, "the geometry");
   Findings findings;
   const bool known = detector.size && detector.spacing;
@@ -203,7 +204,7 @@ std::vector<GeometryFinding> geometry_findings(const Geometry& geometry, const D
   std::optional<Grid> pixels;
   if (known) seen = field_of_view(geometry, detector), pixels = detector.grid(geometry.views.size());
   check_coverage(geometry, pixels, seen, findings);
-  check_views(geometry, findings);
+  check_views(geometry, from_top, findings);
   if (known) check_axis(geometry, detector, *seen, findings);
   if (pixels)
     if (const auto slanted = slant_that_stays(geometry, *pixels)) findings.warn("{}", *slanted);

@@ -17,8 +17,9 @@ struct GeometryFinding {
 
 /// What is wrong with a geometry that check_geometry accepts: a missing arc, views that do not belong together,
 /// a detector turned over, large tilts, and with the detector's pixels the axis outside the detector, with a volume too
-/// how much of it is seen. In the order of gravity: what is impossible first.
+/// how much of it is seen. In the order of gravity: what is impossible first. from_top: images are known to be stored
+/// from the top row, and in-plane angles near 180 degrees are right.
 std::vector<GeometryFinding> geometry_findings(const Geometry& geometry, const DetectorPixels& detector = {},
-                                               const std::optional<Grid>& volume = {});
+                                               const std::optional<Grid>& volume = {}, bool from_top = false);
 
 }  // namespace halocline

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "algorithms/geometry/geometry_decompose.hpp"
+#include "algorithms/support/decimal_comma.hpp"
 #include "host/error.hpp"
 #include "host/input_file.hpp"
 
@@ -46,22 +47,61 @@ struct Row {
   int line = 0;
 };
 
-std::vector<double> parse_row(std::string_view text, const std::string& where) {
-  std::vector<double> numbers;
-  constexpr std::string_view separators = " \t\r,;";
+/// What stands between numbers; where they have decimal commas, those do not.
+constexpr std::string_view separators = " \t\r;,", separators_of_commas = separators.substr(0, 4);
+
+/// Calls take(word) for each.
+template <class Take>
+void for_words(std::string_view text, std::string_view between, Take&& take) {
   while (true) {
-    const std::size_t from = text.find_first_not_of(separators);
-    if (from == std::string_view::npos) return numbers;
+    const std::size_t from = text.find_first_not_of(between);
+    if (from == std::string_view::npos) return;
     text.remove_prefix(from);
-    const std::string_view word = text.substr(0, std::min(text.find_first_of(separators), text.size()));
+    const std::string_view word = text.substr(0, std::min(text.find_first_of(between), text.size()));
     text.remove_prefix(word.size());
+    take(word);
+  }
+}
+
+std::string_view without_comment(std::string_view line) {
+  return line.substr(0, line.find('#'));
+}
+
+/// True if the rows are of numbers with decimal commas: some have one between digits, none has a point, and there are
+/// 12 or 4 of them a row if other commas than these separate nothing.
+bool has_decimal_commas(const std::string& text) {
+  std::istringstream stream(text);
+  std::string line;
+  bool found = false;
+  while (std::getline(stream, line)) {
+    std::size_t words = 0;
+    bool others = false;
+    for_words(without_comment(line), separators_of_commas, [&](std::string_view word) {
+      ++words;
+      const bool comma = is_decimal(word, ',');
+      found = found || comma;
+      others = others || (!comma && word.find_first_of(",.") != std::string_view::npos);
+    });
+    if (others || (words != 0 && words != 12 && words != 4)) return false;
+  }
+  return found;
+}
+
+std::vector<double> parse_row(std::string_view text, const std::string& where, bool commas) {
+  std::vector<double> numbers;
+  const auto take = [&](std::string_view given) {
+    const std::string changed = commas ? with_points(given) : std::string();
+    const std::string_view word = commas ? std::string_view(changed) : given;
     const std::string_view digits = word.size() > 1 && word.front() == '+' ? word.substr(1) : word;
     double value = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     if (error != std::errc() || end != digits.data() + digits.size() || !std::isfinite(value))
-      throw InputError(fmt::format("{}: '{}' is no finite number; rows of numbers are expected", where, excerpt(word)));
+      throw InputError(
+          fmt::format("{}: '{}' is no finite number; rows of numbers are expected", where, excerpt(given)));
     numbers.push_back(value);
-  }
+  };
+  for_words(text, commas ? separators_of_commas : separators, take);
+  return numbers;
 }
 
 struct Parsed {
@@ -70,8 +110,8 @@ struct Parsed {
   std::vector<Row> rows;
 };
 
-std::array<double, 2> two_numbers(const std::string& text, const std::string& where, bool any_sign) {
-  const auto numbers = parse_row(text, where);
+std::array<double, 2> two_numbers(const std::string& text, const std::string& where, bool commas, bool any_sign) {
+  const auto numbers = parse_row(text, where, commas);
   if (numbers.size() != 2 || (!any_sign && !(numbers[0] > 0 && numbers[1] > 0)))
     throw InputError(
         fmt::format("{}: '{}'; two {}numbers are expected", where, excerpt(text), any_sign ? "" : "positive "));
@@ -80,6 +120,7 @@ std::array<double, 2> two_numbers(const std::string& text, const std::string& wh
 
 Parsed parse(const std::string& text, const std::string& name) {
   Parsed parsed;
+  const bool commas = has_decimal_commas(text);
   std::istringstream stream(text);
   std::string line;
   for (int number = 1; std::getline(stream, line); ++number) {
@@ -92,18 +133,17 @@ Parsed parse(const std::string& text, const std::string& name) {
                         where, excerpt(*format)));
       parsed.format = *format;
     } else if (const auto size = header_value(line, "detector")) {
-      const auto values = two_numbers(*size, where, false);
+      const auto values = two_numbers(*size, where, commas, false);
       if (values[0] != std::floor(values[0]) || values[1] != std::floor(values[1]) || values[0] > 1e9 ||
           values[1] > 1e9)
         throw InputError(fmt::format("{}: '{}'; two whole numbers of pixels are expected", where, *size));
       parsed.detector.size = {static_cast<std::size_t>(values[0]), static_cast<std::size_t>(values[1])};
     } else if (const auto pixel = header_value(line, "pixel")) {
-      parsed.detector.spacing = two_numbers(*pixel, where, false);
+      parsed.detector.spacing = two_numbers(*pixel, where, commas, false);
     } else if (const auto origin = header_value(line, "origin")) {
-      parsed.detector.origin = two_numbers(*origin, where, true);
+      parsed.detector.origin = two_numbers(*origin, where, commas, true);
     } else {
-      line.resize(std::min(line.find('#'), line.size()));
-      auto numbers = parse_row(line, where);
+      auto numbers = parse_row(without_comment(line), where, commas);
       if (!numbers.empty()) parsed.rows.push_back({std::move(numbers), number});
     }
   }

@@ -1,5 +1,6 @@
 // Scan geometries as rows of numbers: ASTRA's vectors (cone_vec, parallel3d_vec; van Aarle et al. 2016) and projection
-// matrices, one view a row, numbers separated by blanks or commas.
+// matrices, one view a row, numbers separated by blanks or commas; or with decimal commas, separated by blanks or
+// semicolons, in the whole file.
 //
 // ASTRA's row: the source (cone) or the direction of the rays (parallel), the detector's centre, the step from pixel
 // (0,0) to the next column, the step to the next row; three numbers each, rotation axis z. In its axes (X, Y, Z) =
@@ -28,10 +29,12 @@ enum class TextFormat { astra, matrices };
 /// A scan as a file describes it.
 struct ScanFile {
   Geometry geometry;
-  DetectorPixels detector;         ///< what the file says of it
-  std::optional<Grid> volume;      ///< the voxels that the file says were or are to be made of the whole detector
-  std::vector<std::string> notes;  ///< worth telling: what was assumed, what was not used
-  std::string sense;               ///< a note that the file does not say which way the scanner turned; empty: it does
+  DetectorPixels detector;            ///< what the file says of it
+  std::optional<Grid> volume;         ///< the voxels that the file says were or are to be made of the whole detector
+  bool from_top = false;              ///< images are known to be stored from the top row: in-plane angles near 180
+  std::optional<double> white_level;  ///< the count of a pixel without the object
+  std::vector<std::string> notes;     ///< worth telling: what was assumed, what was not used
+  std::string sense;  ///< a note that the file does not say which way the scanner turned; empty: it does
 };
 
 /// True if the text has a `# format:` line that read_geometry_text knows.

@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "algorithms/support/angles.hpp"
+#include "algorithms/support/decimal_comma.hpp"
 #include "host/error.hpp"
 #include "host/input_file.hpp"
 
@@ -42,14 +43,16 @@ class Parameters {
         section = lower(line.substr(1, line.size() - 2));
       const auto equals = line.find('=');
       if (equals == std::string::npos) continue;
-      values_.emplace(section + "/" + lower(trimmed(line.substr(0, equals))), trimmed(line.substr(equals + 1)));
+      const std::string key = trimmed(line.substr(0, equals)), value = trimmed(line.substr(equals + 1));
+      values_.emplace(section + "/" + lower(key), value);
+      if (is_decimal(value, '.')) with_point_.emplace(section, key + "=" + value);
     }
   }
 
   std::optional<double> find(const std::string& section, const std::string& key) const {
     const auto found = values_.find(lower(section + "/" + key));
     if (found == values_.end() || found->second.empty()) return {};
-    const std::string& text = found->second;
+    const std::string text = without_comma(found->second, section, key);
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
@@ -66,9 +69,10 @@ class Parameters {
 
   std::size_t count(const std::string& section, const std::string& key) const {
     const double value = need(section, key);
-    if (!(value >= 1) || value != std::floor(value) || value > 1e7)
+    const std::string& text = values_.at(lower(section + "/" + key));
+    if (!(value >= 1) || value != std::floor(value) || value > 1e7 || text.find(',') != std::string::npos)
       throw InputError(
-          fmt::format("{}: {} in [{}] is {}; a whole number from 1 is expected", name_, key, section, value));
+          fmt::format("{}: {} in [{}] is {}; a whole number from 1 is expected", name_, key, section, excerpt(text)));
     return static_cast<std::size_t>(value);
   }
 
@@ -80,8 +84,18 @@ class Parameters {
   }
 
  private:
+  // Of a number with a decimal comma one with a point, if no other of its section has one.
+  std::string without_comma(const std::string& text, const std::string& section, const std::string& key) const {
+    if (!is_decimal(text, ',')) return text;
+    if (const auto other = with_point_.find(lower(section)); other != with_point_.end())
+      throw InputError(fmt::format(
+          "{}: {} in [{}] is '{}', with a decimal comma, but {} has a point; write all numbers with a point", name_,
+          key, section, excerpt(text), excerpt(other->second)));
+    return with_points(text);
+  }
+
   std::string name_;
-  std::map<std::string, std::string> values_;
+  std::map<std::string, std::string> values_, with_point_;  // the latter by section: the first number with a point
 };
 
 // The volume, if all of it is there and makes sense.
@@ -111,6 +125,8 @@ ScanFile read_xtekct(const std::string& text, const std::string& name) {
   out.detector.size = {file.count(s, "DetectorPixelsX"), file.count(s, "DetectorPixelsY")};
   out.detector.spacing = {file.positive(s, "DetectorPixelSizeX"), file.positive(s, "DetectorPixelSizeY")};
   out.volume = voxels_of(file, s);
+  out.from_top = true;
+  if (const auto white = file.find(s, "WhiteLevel"); white && *white > 0) out.white_level = *white;
 
   View view;
   view.sid = file.need(s, "SrcToObject");
@@ -123,14 +139,15 @@ ScanFile read_xtekct(const std::string& text, const std::string& name) {
   const double roll = given_roll ? *given_roll * degree : -std::atan2(top - bottom, height);
   const double tilt = file.find(s, "ObjectTilt").value_or(0) * degree;
 
-  // The images' columns run to the left as the source sees them and their rows downwards: that is our u and v, and the
-  // world's y points down. The axis stands at +offset there, and leans like (sin roll, cos roll cos tilt, cos roll sin
-  // tilt) in (u, v, towards the source), which is the y column of the rotation.
+  // The images' columns run to the left as the source sees them and their rows downwards, which is the detector turned
+  // by 180 degrees. The axis stands at +offset along the columns, and its lower end leans like (sin roll, cos roll cos
+  // tilt, cos roll sin tilt) in (columns, rows, towards the source): the rotation's y column with the other sign.
   view.source_offset_x = -offset;
   view.projection_offset_x = -offset + file.find(s, "DetectorOffsetX").value_or(0);
   view.projection_offset_y = -file.find(s, "DetectorOffsetY").value_or(0);
-  view.in_plane_angle = std::atan2(std::sin(roll), std::cos(roll) * std::cos(tilt)) / degree;
-  view.out_of_plane_angle = -std::asin(std::cos(roll) * std::sin(tilt)) / degree;
+  const double lean = std::atan2(std::sin(roll), std::cos(roll) * std::cos(tilt)) / degree;
+  view.in_plane_angle = lean > 0 ? lean - 180 : lean + 180;
+  view.out_of_plane_angle = std::asin(std::cos(roll) * std::sin(tilt)) / degree;
 
   const std::size_t views = file.count(s, "Projections");
   const double first = file.find(s, "InitialAngle").value_or(0), step = file.need(s, "AngularStep");
@@ -138,7 +155,7 @@ ScanFile read_xtekct(const std::string& text, const std::string& name) {
     throw InputError(
         fmt::format("{}: AngularStep is 0 for {} projections; give the step of the turntable", name, views));
   for (std::size_t n = 0; n < views; ++n) {
-    view.gantry_angle = -(first + step * static_cast<double>(n));
+    view.gantry_angle = first + step * static_cast<double>(n);
     out.geometry.views.push_back(view);
   }
   check_geometry(out.geometry, name);

@@ -4,10 +4,14 @@
 // .xtekct, [XTekCT]: SrcToObject, SrcToDetector, Projections, InitialAngle, AngularStep, DetectorPixelsX/Y,
 // DetectorPixelSizeX/Y, DetectorOffsetX/Y, and the axis: ObjectOffsetX (at the axis), ObjectRoll (round the beam) and
 // ObjectTilt (along the beam), or in older files CentreOfRotationTop and CentreOfRotationBottom (at the detector's top
-// and bottom edge). Angles count the turn of the sample, against the gantry's sense for images stored row by row from
-// the top; signs as in the reader of the Core Imaging Library (Jorgensen et al. 2021), but for DetectorOffsetX/Y, which
-// it does not read: theirs are our reading of these names alone. VoxelsX/Y/Z and VoxelSizeX/Y/Z are the volume, of
-// which Z lies along the axis; with an OffsetX/Y/Z, whose sense is not documented, they are not used.
+// and bottom edge). As in the reader of the Core Imaging Library (Jorgensen et al. 2021): images are stored row by row
+// from the top, column 0 is on the right as the source sees it, and the sample turns by -AngularStep from view to view,
+// anticlockwise seen from above being positive. The world's y points up, so that the volume stands as the object did.
+// DetectorOffsetX/Y, which that library does not read, are our reading of these names alone. VoxelsX/Y/Z and
+// VoxelSizeX/Y/Z are the volume, of which Z lies along the axis; with an OffsetX/Y/Z, whose sense is not documented,
+// they are not used. WhiteLevel is the count without the object, to which the system's flat fields bring every pixel.
+//
+// Numbers may have decimal commas where none in their section has a point.
 //
 // .pca: [Geometry] FDD, FOD (focus to detector, to object), cx, cy (foot of the perpendicular from the focus, pixels
 // from 0), [CT] NumberImages, RotationSector, [Detector] PixelsizeX/Y, [Image] DimX, DimY. CalibValue, the system's own

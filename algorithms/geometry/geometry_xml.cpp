@@ -12,6 +12,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "algorithms/support/decimal_comma.hpp"
 #include "host/error.hpp"
 #include "host/input_file.hpp"
 
@@ -101,6 +102,7 @@ class Reader {
           fmt::format("{}: version \"{}\" of the geometry format; 2 and 3 can be read, so make the file again "
                       "with a present RTK or with 'halocline geometry'",
                       path_, version));
+    commas_ = has_decimal_commas(root);
     read_children(root, 1);
     check_geometry(geometry_, path_);
     if (detector != nullptr) *detector = detector_in(root);
@@ -111,6 +113,24 @@ class Reader {
   std::size_t line(std::ptrdiff_t offset) const {
     const auto end = std::clamp<std::ptrdiff_t>(offset, 0, static_cast<std::ptrdiff_t>(text_.size()));
     return 1 + static_cast<std::size_t>(std::count(text_.begin(), text_.begin() + end, '\n'));
+  }
+
+  // True if some number has a decimal comma and none a point.
+  static bool has_decimal_commas(const pugi::xml_node& root) {
+    struct Walker : pugi::xml_tree_walker {
+      bool comma = false, point = false;
+      bool for_each(pugi::xml_node& node) override {
+        if (node.type() != pugi::node_pcdata) return true;
+        for (const std::string_view word : words(node.value())) {
+          comma = comma || is_decimal(word, ',');
+          point = point || is_decimal(word, '.');
+        }
+        return !point;
+      }
+    } walker;
+    pugi::xml_node start = root;
+    start.traverse(walker);
+    return walker.comma && !walker.point;
   }
 
   // The pixels that write_geometry() noted; none where somebody spoilt them.
@@ -161,7 +181,7 @@ class Reader {
       } else if (const Field* field = std::find_if(std::begin(fields), std::end(fields),
                                                    [&](const Field& f) { return same_tag(tag, f.tag); });
                  field != std::end(fields)) {
-        view_.*field->member = field->kind == Kind::collimation && is_open(node.text().get())
+        view_.*field->member = field->kind == Kind::collimation && is_open(readable(node.text().get()))
                                    ? View{}.*field->member
                                    : number(node, node.text().get());
       } else {
@@ -186,9 +206,11 @@ class Reader {
     return too_large || (error == std::errc() && value >= open_jaw);
   }
 
+  std::string readable(std::string_view text) const { return commas_ ? with_points(text) : std::string(text); }
+
   double number(const pugi::xml_node& node, std::string_view text) const {
     double value = 0;
-    if (parse(text, value) != std::errc() || !std::isfinite(value))
+    if (parse(readable(text), value) != std::errc() || !std::isfinite(value))
       throw InputError(fmt::format("{}, line {}: <{}> holds \"{}\"; one finite number is expected", path_,
                                    line(node.offset_debug()), node.name(), excerpt(text)));
     return value;
@@ -230,7 +252,8 @@ class Reader {
   std::string path_, text_;
   Geometry geometry_;
   View view_;
-  int angles_ = 0;  // of the projection that is being read
+  bool commas_ = false;  // in place of decimal points
+  int angles_ = 0;       // of the projection that is being read
   std::vector<double> matrix_;
 };
 

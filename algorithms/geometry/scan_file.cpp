@@ -35,7 +35,7 @@ std::optional<GeometryFormat> guess_format(const std::string& path) {
   if (end == ".h5" || end == ".hdf5" || end == ".nxs" || end == ".hdf") return GeometryFormat::dxchange;
   if (end == ".xml") return GeometryFormat::rtk;
   const std::string text = file_text(path);
-  const auto first = text.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
+  const auto first = text.find_first_not_of(" \t\r\n");
   if (first == std::string::npos || text[first] == '<') return GeometryFormat::rtk;
   if (has_text_format(text)) return {};
   const std::string start = text.substr(0, 4000);

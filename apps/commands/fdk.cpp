@@ -72,7 +72,12 @@ void add_fdk(CLI::App& app, Action& action) {
   sub->footer(
       "Example:\n  halocline fdk -i projections.mha --geometry geometry.xml --size 128,128,128 --spacing 1.5,1.5,1.5 "
       "-o volume.mha\n  halocline fdk -i 'scan/*.tif' --geometry scan.xtekct -o volume.mha");
-  sub->callback([&action, command] { action = [command](Job& job) { run_fdk(job, *command); }; });
+  sub->callback([&action, command] {
+    action = [command](Job& job) {
+      take_white_level(job, command->counts, command->geometry, command->counts_arguments);
+      run_fdk(job, *command);
+    };
+  });
 }
 
 }  // namespace halocline

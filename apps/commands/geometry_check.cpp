@@ -48,7 +48,7 @@ void run_check(Job& job, CheckCommand& command) {
                                           views_text(views), scan.geometry.views.size())});
   std::optional<Grid> volume;
   if (command.grid.size || !command.grid.like.empty()) volume = make_grid(command.grid);
-  const auto more = geometry_findings(scan.geometry, scan.detector, volume);
+  const auto more = geometry_findings(scan.geometry, scan.detector, volume, scan.from_top);
   findings.insert(findings.end(), more.begin(), more.end());
 
   std::size_t impossible = 0;

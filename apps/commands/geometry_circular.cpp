@@ -9,6 +9,7 @@
 
 #include "algorithms/geometry/geometry.hpp"
 #include "algorithms/geometry/geometry_xml.hpp"
+#include "algorithms/support/decimal_comma.hpp"
 #include "apps/commands/geometry_commands.hpp"
 #include "apps/io/atomic_file.hpp"
 #include "apps/job/job.hpp"
@@ -26,14 +27,32 @@ struct CircularCommand {
   std::string angles, output;
 };
 
+// Lines without what follows a #. Where there are decimal commas and no points, points stand for them.
+std::vector<std::string> lines_of(const std::string& text) {
+  std::istringstream file(text);
+  std::vector<std::string> lines;
+  bool commas = false, others = false;
+  for (std::string line; std::getline(file, line); lines.push_back(line)) {
+    line.resize(std::min(line.find('#'), line.size()));
+    std::istringstream words(line);
+    for (std::string word; words >> word;) {
+      const bool comma = is_decimal(word, ',');
+      commas = commas || comma;
+      others = others || (!comma && word.find_first_of(".,") != std::string::npos);
+    }
+  }
+  if (commas && !others)
+    for (std::string& line : lines) line = with_points(line);
+  return lines;
+}
+
 // One angle in degrees a line; empty lines and what follows a # are passed over.
 std::vector<double> read_angles(const std::string& path) {
   constexpr std::uint64_t most_bytes = std::uint64_t{1} << 26;  // a million lines of 64
-  std::istringstream file(read_text_file(path, fmt::format("--angles '{}'", path), most_bytes));
   std::vector<double> angles;
-  std::string line;
-  for (int number = 1; std::getline(file, line); ++number) {
-    line.resize(std::min(line.find('#'), line.size()));
+  int number = 0;
+  for (const std::string& line : lines_of(read_text_file(path, fmt::format("--angles '{}'", path), most_bytes))) {
+    ++number;
     const std::string where = fmt::format("--angles '{}', line {}:", path, number);
     if (line.size() > 1000)
       throw InputError(fmt::format("{} {} characters, one angle in degrees is expected", where, line.size()));

@@ -329,7 +329,12 @@ void add_geometry_find_axis(CLI::App& app, Action& action) {
   sub->footer(
       "Columns are those of the file, also with --crop and --bin.\nExample:\n  halocline geometry find-axis -i "
       "counts.mha --counts --flat flats.mha --dark darks.mha --geometry geometry.xml -o corrected.xml");
-  sub->callback([&action, command] { action = [command](Job& job) { run_find_axis(job, *command); }; });
+  sub->callback([&action, command] {
+    action = [command](Job& job) {
+      take_white_level(job, command->counts, command->geometry, command->counts_arguments);
+      run_find_axis(job, *command);
+    };
+  });
 }
 
 }  // namespace halocline

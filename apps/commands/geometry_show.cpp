@@ -113,6 +113,30 @@ std::string alignment_rows(const Geometry& geometry, const DetectorPixels& detec
   return text;
 }
 
+// Which way views follow each other, and how images are stored. Above is +y, where the rotation axis points.
+std::string sense_rows(const Geometry& geometry, const std::array<bool, 2>& backwards, nlohmann::json& results) {
+  std::size_t forward = 0, backward = 0;
+  for (std::size_t n = 1; n < geometry.views.size(); ++n) {
+    const double step = std::remainder(geometry.views[n].gantry_angle - geometry.views[n - 1].gantry_angle, 360);
+    forward += step > 0;
+    backward += step < 0;
+  }
+  std::string text;
+  const bool both = std::min(forward, backward) > std::max(forward, backward) / 10;
+  if (!both && forward != backward) {
+    const std::array<const char*, 2> names{"anticlockwise", "clockwise"};
+    const std::size_t source = forward > backward ? 0 : 1;
+    text = row("sense, seen from above (+y)",
+               fmt::format("the source turns {}, a sample on a turntable {}", names[source], names[1 - source]));
+    results["source_turns"] = names[source];
+  }
+  const double in_plane = std::abs(std::remainder(geometry.views.front().in_plane_angle, 360));
+  if (std::abs(in_plane - 90) < 45) return text;
+  const bool top = (in_plane > 90) != backwards[1], right = (in_plane > 90) != backwards[0];
+  return text + row("images, as the source sees",
+                    fmt::format("row 0 {}, column 0 on the {}", top ? "on top" : "below", right ? "right" : "left"));
+}
+
 std::string field_of_view_rows(const Geometry& geometry, const DetectorPixels& detector, nlohmann::json& results) {
   if (!detector.size || !detector.spacing)
     return row("field of view", "not known without the detector: -i, or --detector and --pixel");
@@ -175,6 +199,7 @@ void run_show(Job& job, ShowCommand& command) {
   text += row("gantry angle", last == 0
                                   ? fmt::format("{:.6g} degrees", angle(0))
                                   : fmt::format("{:.6g}, {:.6g}, ... {:.6g} degrees", angle(0), angle(1), angle(last)));
+  text += sense_rows(geometry, backwards, results);
   text += coverage_rows(geometry, results);
   text += range_row(geometry, "projection offset x", &View::projection_offset_x, "mm");
   text += range_row(geometry, "projection offset y", &View::projection_offset_y, "mm");

@@ -131,7 +131,12 @@ void add_reconstruct(CLI::App& app, Action& action) {
       "Example:\n  halocline reconstruct -i projections.mha --geometry geometry.xml --photons 2e4 --lambda 600 "
       "--size 128,128,128 --spacing 1.5,1.5,1.5 -o volume.mha\n  halocline reconstruct -i projections.mha --geometry "
       "geometry.xml --method cgls --iterations 12 -o volume.mha");
-  sub->callback([&action, command] { action = [command](Job& job) { run_reconstruct(job, *command); }; });
+  sub->callback([&action, command] {
+    action = [command](Job& job) {
+      take_white_level(job, command->counts, command->geometry, command->counts_arguments);
+      run_reconstruct(job, *command);
+    };
+  });
 }
 
 }  // namespace halocline

@@ -147,7 +147,12 @@ void add_slices(CLI::App& app, Action& action) {
       "--air is looked at in every view.\n  "
       "halocline slices --follow -i 'scan/p_%04d.tif' --pixel 0.2,0.2 --geometry geometry.xml --size 512,512,512 "
       "--spacing 0.1,0.1,0.1 --views 720\n      --step 36 -o axial.mha,coronal.mha,sagittal.mha");
-  sub->callback([&action, command] { action = [command](Job& job) { run_slices(job, *command); }; });
+  sub->callback([&action, command] {
+    action = [command](Job& job) {
+      take_white_level(job, command->counts, command->geometry, command->counts_arguments);
+      run_slices(job, *command);
+    };
+  });
 }
 
 }  // namespace halocline

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 #include <itkGDCMImageIO.h>
 #include <itkGDCMImageIOFactory.h>
-#include <itkGDCMSeriesFileNames.h>
 #include <itkHDF5ImageIOFactory.h>
 #include <itkImageIOFactory.h>
 #include <itkMetaDataObject.h>
@@ -25,9 +24,11 @@
 #include <new>
 #include <vector>
 
+#include "apps/io/itk_dicom.hpp"
 #include "apps/io/itk_element_types.hpp"
 #include "apps/io/itk_nifti_header.hpp"
 #include "apps/io/itk_notes.hpp"
+#include "apps/io/itk_nrrd_grid.hpp"
 #include "apps/io/itk_nrrd_header.hpp"
 #include "apps/io/itk_truncation.hpp"
 #include "apps/io/tiff_image.hpp"
@@ -166,6 +167,7 @@ Io open(const std::string& path, const std::string& name) {
   check_input_file(path, "'" + path + "'");
   check_nifti_header(path);
   check_nrrd_header(path);
+  check_nrrd_space(path);
   const auto captured = captured_reading(path);
   check_hdf5_type(path);
   const Io io = make_io(name, Mode::ReadMode);
@@ -209,6 +211,12 @@ Grid grid_of(const itk::ImageIOBase& io) {
   return grid;
 }
 
+Grid grid_in(const std::string& path, const itk::ImageIOBase& io) {
+  const Grid grid = grid_of(io);
+  const std::string format = io.GetNameOfClass();
+  return format == "NrrdImageIO" ? nrrd_grid(path, grid) : format == "NiftiImageIO" ? nifti_grid(path, grid) : grid;
+}
+
 // What NIfTI's stored whole numbers mean, after which they are read as they are: otherwise ITK makes floats of them.
 Scaling take_scaling(itk::ImageIOBase& io, const std::string& path) {
   using Type = itk::IOComponentEnum;
@@ -246,85 +254,6 @@ void read_voxels(itk::ImageIOBase& io, const std::string& path, std::byte* to) {
   }
 }
 
-struct Series {
-  std::vector<std::string> files;  // in the order of their positions
-  Grid grid;
-  Component component = Component::float32;  // of the first
-  bool one_type = true;                      // of all
-};
-
-double dot(const std::array<double, 3>& a, const std::array<double, 3>& b) {
-  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
-
-// The one series of a folder, with the slice positions checked: a missing slice would silently distort everything.
-Series open_series(const std::string& folder) {
-  register_formats();
-  const auto names = itk::GDCMSeriesFileNames::New();
-  names->SetUseSeriesDetails(false);
-  names->SetDirectory(folder);
-  const auto& series = names->GetSeriesUIDs();
-  if (series.empty())
-    throw InputError(fmt::format(
-        "the folder '{}' holds no DICOM series and no TIFF files; name a file, a folder of DICOM slices or of "
-        "TIFF files, or a series by a pattern such as 'proj*.tif'",
-        folder));
-  if (series.size() > 1)
-    throw InputError(fmt::format("the folder '{}' holds {} DICOM series ({}); put one of them into a folder of its own",
-                                 folder, series.size(), fmt::join(series, ", ")));
-  Series out;
-  out.files = names->GetFileNames(series.front());
-  const Io first = open(out.files.front());
-  out.component = component_of(*first, out.files.front());
-  out.grid = grid_of(*first);
-  if (out.files.size() == 1) return out;
-
-  Grid& grid = out.grid;
-  if (grid.size[2] != 1)
-    throw InputError(
-        fmt::format("the DICOM series in '{}' has several files of several slices; name one of them", folder));
-  const auto& d = grid.direction;
-  const std::array<double, 3> normal{d[3] * d[7] - d[6] * d[4], d[6] * d[1] - d[0] * d[7], d[0] * d[4] - d[3] * d[1]};
-  std::vector<std::array<double, 3>> positions;
-  for (const std::string& file : out.files) {
-    check_interrupt();
-    const Io io = open(file);
-    const Grid slice = grid_of(*io);
-    out.one_type = out.one_type && component_of(*io, file) == out.component;
-    if (slice.size != grid.size)
-      throw InputError(fmt::format("the DICOM slice '{}' has size {}, but '{}' has {}; a series must have one size",
-                                   file, fmt::join(slice.size, ","), out.files.front(), fmt::join(grid.size, ",")));
-    for (int n = 0; n < 9; ++n)
-      if (n % 3 != 2 && std::abs(slice.direction[n] - grid.direction[n]) > 1e-4)
-        throw InputError(
-            fmt::format("the DICOM slice '{}' is oriented unlike '{}'; remove it", file, out.files.front()));
-    positions.push_back(slice.origin);
-  }
-  const std::size_t count = positions.size();
-  const auto step = [&](std::size_t a, std::size_t b) {
-    return std::array<double, 3>{positions[b][0] - positions[a][0], positions[b][1] - positions[a][1],
-                                 positions[b][2] - positions[a][2]};
-  };
-  const auto whole = step(0, count - 1);
-  const double spacing = dot(whole, normal) / static_cast<double>(count - 1);
-  for (std::size_t n = 1; n < count; ++n)
-    if (const double found = dot(step(n - 1, n), normal); !(std::abs(found - spacing) <= 0.02 * std::abs(spacing)))
-      throw InputError(
-          fmt::format("the DICOM series in '{}' is not evenly spaced: '{}' lies {:.6g} mm after the slice before "
-                      "it, the mean distance is {:.6g} mm; a slice is missing or there twice",
-                      folder, out.files[n], found, spacing));
-  const double length = std::sqrt(dot(whole, whole));
-  if (!(std::abs(spacing) * static_cast<double>(count - 1) > 0.9999 * length))
-    throw InputError(
-        fmt::format("the DICOM series in '{}' is sheared (tilted gantry): its slices are not stacked along their "
-                    "normal; resample it first",
-                    folder));
-  grid.size[2] = count;
-  grid.spacing[2] = std::abs(spacing);
-  for (int w = 0; w < 3; ++w) grid.direction[3 * w + 2] = spacing < 0 ? -normal[w] : normal[w];
-  return out;
-}
-
 TypedVolume allocate(const Grid& grid, Component component, const std::string& path, const Scaling& scaling = {}) {
   check_grid(grid, "'" + path + "'");
   try {
@@ -338,32 +267,6 @@ TypedVolume allocate(const Grid& grid, Component component, const std::string& p
   }
 }
 
-// Slices whose scanner gave some of them another type (another rescaling) become float32.
-TypedVolume read_series(const std::string& folder) {
-  const Series series = open_series(folder);
-  const Component component = series.one_type ? series.component : Component::float32;
-  TypedVolume volume = allocate(series.grid, component, folder);
-  if (series.files.size() == 1) {
-    read_voxels(*open(series.files[0]), series.files[0], volume.bytes());
-    return volume;
-  }
-  const std::size_t slice = series.grid.slice();
-  for (std::size_t k = 0; k < series.files.size(); ++k) {
-    check_interrupt();
-    const Io io = open(series.files[k]);
-    std::byte* to = volume.bytes() + k * slice * component_bytes(component);
-    const Component own = component_of(*io, series.files[k]);
-    if (own == component) {
-      read_voxels(*io, series.files[k], to);
-      continue;
-    }
-    std::vector<std::byte> raw(slice * component_bytes(own));
-    read_voxels(*io, series.files[k], raw.data());
-    convert_to_float(own, raw.data(), false, reinterpret_cast<float*>(to), slice);
-  }
-  return volume;
-}
-
 }  // namespace
 
 bool itk_can_read(const std::string& path) {
@@ -375,24 +278,22 @@ bool itk_can_read(const std::string& path) {
 bool itk_holds_dicom(const std::string& folder) {
   const auto captured = captured_reading(folder);
   register_formats();
-  const auto names = itk::GDCMSeriesFileNames::New();
-  names->SetUseSeriesDetails(false);
-  names->SetDirectory(folder);
-  return !names->GetSeriesUIDs().empty();
+  return holds_dicom_series(folder);
 }
 
 ImageInfo read_itk_image_info(const std::string& path) {
   const auto captured = captured_reading(path);
   ImageInfo info;
   if (fs::is_directory(path)) {
-    const Series series = open_series(path);
-    info = {series.grid, component_name(series.component), "DICOM series", {}};
+    info = read_dicom_info(dicom_series_files(path), path);
   } else if (is_tiff_file(path)) {
     return read_tiff_info(path);
+  } else if (holds_dicom_frames(path)) {
+    info = read_dicom_info({path}, path);
   } else {
     const Io io = open(path);
     const Scaling scaling = take_scaling(*io, path);
-    const Grid grid = grid_of(*io);
+    const Grid grid = grid_in(path, *io);
     info = {grid, component_name(component_of(*io, path)), format_name(*io), scaling, read_header_notes(*io, grid)};
   }
   check_grid(info.grid, "'" + path + "'");
@@ -402,18 +303,39 @@ ImageInfo read_itk_image_info(const std::string& path) {
 TypedVolume read_itk_typed(const std::string& path) {
   const auto captured = captured_reading(path);
   try {
-    if (fs::is_directory(path)) return read_series(path);
+    if (fs::is_directory(path)) return read_dicom(dicom_series_files(path), path);
     if (is_tiff_file(path)) return read_tiff_typed(path);
+    if (holds_dicom_frames(path)) return read_dicom({path}, path);
     const NiftiName name(path);
     const Io io = open(path, name.get());
     const Scaling scaling = take_scaling(*io, path);
-    TypedVolume volume = allocate(grid_of(*io), component_of(*io, path), path, scaling);
+    TypedVolume volume = allocate(grid_in(path, *io), component_of(*io, path), path, scaling);
     read_voxels(*io, path, volume.bytes());
     return volume;
   } catch (const std::bad_alloc&) {
     throw InputError(
         fmt::format("'{}' does not fit the host memory; convert it to .mha, which is read piece by piece", path));
   }
+}
+
+ImageInfo read_itk_frames_info(const std::string& path) {
+  const auto captured = captured_reading(path);
+  const Io io = open(path);
+  const auto& dicom = dynamic_cast<const itk::GDCMImageIO&>(*io);
+  return {grid_of(*io),
+          component_name(component_of(*io, path)),
+          format_name(*io),
+          {dicom.GetRescaleSlope(), dicom.GetRescaleIntercept()}};
+}
+
+TypedVolume read_itk_frames(const std::string& path) {
+  const auto captured = captured_reading(path);
+  const Io io = open(path);
+  Grid grid;
+  grid.size = grid_of(*io).size;
+  TypedVolume volume = allocate(grid, component_of(*io, path), path);
+  read_voxels(*io, path, volume.bytes());
+  return volume;
 }
 
 Volume read_itk_image(const std::string& path) {

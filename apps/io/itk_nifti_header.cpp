@@ -67,6 +67,7 @@ NiftiHeader version_1(const Fields& fields) {
   fields.take<float>(header.quatern, 256);
   fields.take<float>(header.qoffset, 268);
   fields.take<float>(header.srow, 280);
+  header.length_unit = fields.at<std::uint8_t>(123) & 7;
   return header;
 }
 
@@ -83,6 +84,7 @@ NiftiHeader version_2(const Fields& fields) {
   fields.take<double>(header.quatern, 352);
   fields.take<double>(header.qoffset, 376);
   fields.take<double>(header.srow, 400);
+  header.length_unit = fields.at<std::int32_t>(500) & 7;
   return header;
 }
 
@@ -148,6 +150,24 @@ NiftiName::NiftiName(const std::string& path) : name_(path) {
 NiftiName::~NiftiName() {
   std::error_code ignored;
   if (!folder_.empty()) fs::remove_all(folder_, ignored);
+}
+
+Grid nifti_grid(const std::string& path, const Grid& itk) {
+  const auto header = read_nifti_header(nifti_files(path)[0]);
+  const double unit = !header ? 1 : header->length_unit == 1 ? 1000 : header->length_unit == 3 ? 1e-3 : 1;
+  if (unit == 1) return itk;
+  const std::array<double, 3> s{header->srow[3], header->srow[7], header->srow[11]};
+  Grid grid = itk;
+  for (const auto& [code, offset] : {std::pair(header->qform_code, header->qoffset), {header->sform_code, s}}) {
+    const std::array<double, 3> lps{-offset[0], -offset[1], offset[2]};
+    bool as_stored = code > 0;
+    for (int n = 0; n < 3; ++n)
+      as_stored = as_stored && std::abs(itk.origin[n] - lps[n]) <= 1e-5 * (1 + std::abs(lps[n]));
+    if (!as_stored) continue;
+    for (double& coordinate : grid.origin) coordinate *= unit;
+    break;
+  }
+  return grid;
 }
 
 void check_nifti_header(const std::string& path) {

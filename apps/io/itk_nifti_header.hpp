@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "host/volume.hpp"
+
 namespace halocline {
 
 /// Of version 1 or 2, in either byte order, gzipped or not.
@@ -19,6 +21,7 @@ struct NiftiHeader {
   int qform_code = 0, sform_code = 0;
   std::array<double, 3> quatern{}, qoffset{};
   std::array<double, 12> srow{};
+  int length_unit = 0;  ///< 1: m, 2: mm, 3: micrometres; others: not said
 };
 
 /// None where the file does not begin with such a header, as the voxels of a pair of files do not.
@@ -41,6 +44,9 @@ class NiftiName {
  private:
   std::string name_, folder_;
 };
+
+/// `itk` with its origin in mm: ITK 5 takes lengths in m and micrometres into account for the spacing alone.
+Grid nifti_grid(const std::string& path, const Grid& itk);
 
 /// Throws InputError for a header with which ITK would end the process, or go wrong without a word: spacings, rotations
 /// and origins that are not finite, or that float64 cannot square, and for a file of a pair that is none; and for

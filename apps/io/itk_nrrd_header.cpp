@@ -198,14 +198,29 @@ void require_whole_numbers(const std::string& path, const std::string& file, dou
                       path, piece[at], excerpt(piece.substr(at - std::min<std::size_t>(at, 10), 20))));
 }
 
+bool is_nrrd(const std::string& path) {
+  std::string magic(4, '\0');
+  std::ifstream(path, std::ios::binary).read(magic.data(), 4);
+  return magic == "NRRD";
+}
+
 }  // namespace
 
+std::map<std::string, std::string> nrrd_fields(const std::string& path) {
+  std::map<std::string, std::string> out;
+  if (!is_nrrd(path)) return out;
+  Lines lines(path);
+  while (const auto line = lines.next())
+    if (auto field = field_of(*line)) {
+      std::erase(field->name, ' ');
+      if (field->name == "datafile" && field->value.starts_with("LIST")) break;
+      out[field->name] = field->value;
+    }
+  return out;
+}
+
 void check_nrrd_header(const std::string& path) {
-  {
-    std::string magic(4, '\0');
-    std::ifstream(path, std::ios::binary).read(magic.data(), 4);
-    if (magic != "NRRD") return;
-  }
+  if (!is_nrrd(path)) return;
   Lines lines(path);
   double count = 1, stored = 0;  // numbers; bytes of the files that hold them
   std::string type, encoding;

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "apps/io/image_series.hpp"
+#include "apps/io/itk_dicom.hpp"
 #include "apps/io/itk_image.hpp"
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
@@ -70,6 +71,7 @@ class SeriesSource : public VolumeSource {
 }  // namespace
 
 ImageInfo read_itk_series_info(const std::vector<std::string>& files, const std::string& name) {
+  if (have_dicom_places(files)) return read_dicom_info(files, name);
   ImageInfo info = read_itk_image_info(files.front());
   const Grid first = info.grid;
   for (const auto& file : files) {
@@ -83,6 +85,7 @@ ImageInfo read_itk_series_info(const std::vector<std::string>& files, const std:
 }
 
 std::unique_ptr<VolumeSource> open_itk_series(std::vector<std::string> files, const std::string& name) {
+  if (have_dicom_places(files)) files = dicom_files_in_order(files, name);
   const Grid grid = read_itk_series_info(files, name).grid;
   return std::make_unique<SeriesSource>(std::move(files), grid);
 }

@@ -11,8 +11,8 @@
 namespace halocline {
 
 /// Stacks the files in this order along the third axis, whose spacing is 1 mm; the rest of the grid is that of the
-/// first file. Only headers are read. Throws InputError that names the file that is not one slice or has another size
-/// than the first.
+/// first file. DICOM files that say different places are stacked by these. Only headers are read. Throws InputError
+/// that names the file that is not one slice or has another size than the first.
 ImageInfo read_itk_series_info(const std::vector<std::string>& files, const std::string& name);
 
 /// The voxels, file by file as they are asked for: the series stays on the disk. Values may be stored in a type of

@@ -10,6 +10,7 @@
 #include "apps/job/job.hpp"
 #include "apps/job/report.hpp"
 #include "apps/job/validators.hpp"
+#include "apps/options/geometry_file.hpp"
 #include "host/error.hpp"
 #include "host/plural.hpp"
 
@@ -97,10 +98,19 @@ CLI::Option* add_counts_flag(CLI::App& app, bool& counts, CountsArguments& argum
   return flag;
 }
 
+void take_white_level(Job& job, bool counts, const std::string& geometry, CountsArguments& arguments) {
+  if (!counts || !arguments.flats.empty() || arguments.options.air) return;
+  arguments.white_level = white_level_in(geometry);
+  if (!arguments.white_level) return;
+  arguments.white_level_name = fmt::format("WhiteLevel of '{}'", geometry);
+  job.say(fmt::format("neither --flat nor --air: the beam alone gives {:.6g} counts, the WhiteLevel of '{}'",
+                      *arguments.white_level, geometry));
+}
+
 double check_counts_arguments(Job& job, const CountsArguments& arguments, const ImageInfo& counts,
                               const std::string& counts_path) {
   const bool whole = is_integer(component_named(counts.component)) && counts.scaling.identity();
-  check_counts_options(arguments.options, counts.grid, !arguments.flats.empty(), !whole, "'" + counts_path + "'");
+  check_counts_options(arguments.options, counts.grid, arguments.has_open_beam(), !whole, "'" + counts_path + "'");
   double bytes = 0;
   for (const auto& [option, path] : field_files(arguments))
     bytes += check_field(job, option, path, counts.grid, counts_path);
@@ -216,7 +226,12 @@ CountsCalibrator begin_calibration(Job& job, const CountsArguments& arguments, c
   const auto read = [&](const std::string& path) { return path.empty() ? Volume() : job.read_rays(path); };
   const std::string flat = arguments.flats.empty() ? "" : arguments.flats.front(),
                     after = arguments.flats.size() < 2 ? "" : arguments.flats.back();
-  const Volume flats = read(flat), flats_after = read(after), darks = read(arguments.dark),
+  Volume flats = read(flat);
+  if (arguments.white_level) {
+    flats.grid.size = {info.grid.size[0], info.grid.size[1], 1};
+    flats.voxels.assign(flats.grid.count(), static_cast<float>(*arguments.white_level));
+  }
+  const Volume flats_after = read(after), darks = read(arguments.dark),
                bad = arguments.bad_pixels.empty() ? Volume() : job.read(arguments.bad_pixels);
   const auto field = [&](const Volume& stack, const std::string& option, const std::string& path) {
     return CountsField{path.empty() ? nullptr : &stack, quoted(option, path)};
@@ -226,12 +241,13 @@ CountsCalibrator begin_calibration(Job& job, const CountsArguments& arguments, c
       !options.saturation && is_integer(stored) && info.scaling.identity())
     options.saturation = component_highest(stored);
   options.allow_nonfinite = job.common().allow_nonfinite;
+  const CountsField open_beam =
+      arguments.white_level ? CountsField{&flats, arguments.white_level_name} : field(flats, "--flat", flat);
   return job.timed("calibrate", [&] {
-    return CountsCalibrator(
-        counts,
-        {field(flats, "--flat", flat), field(flats_after, "--flat", after), field(darks, "--dark", arguments.dark),
-         field(bad, "--bad-pixels", arguments.bad_pixels), "'" + counts_path + "'"},
-        options);
+    return CountsCalibrator(counts,
+                            {open_beam, field(flats_after, "--flat", after), field(darks, "--dark", arguments.dark),
+                             field(bad, "--bad-pixels", arguments.bad_pixels), "'" + counts_path + "'"},
+                            options);
   });
 }
 

@@ -27,6 +27,10 @@ struct CountsArguments {
   std::vector<std::string> flats;  // paths: none, one, or those from before and after the scan
   std::string dark, bad_pixels;    // paths; empty: none
   CountsOptions options;
+  std::optional<double> white_level;  // of the scan's file: the count of every pixel without the object
+  std::string white_level_name;       // for messages
+
+  bool has_open_beam() const { return !flats.empty() || white_level.has_value(); }
 };
 
 /// Adds the group of options.
@@ -34,6 +38,10 @@ void add_counts_options(CLI::App& app, CountsArguments& arguments);
 
 /// Adds --counts, which the same options need but for --reduce-rings, which serves line integrals, too; returns it.
 CLI::Option* add_counts_flag(CLI::App& app, bool& counts, CountsArguments& arguments);
+
+/// With `counts`, and neither --flat nor --air: takes the level that the geometry's file states (.xtekct: WhiteLevel)
+/// as the open beam, and tells it.
+void take_white_level(Job& job, bool counts, const std::string& geometry, CountsArguments& arguments);
 
 /// Claims the files and checks all that their headers tell. Returns the bytes that the images take in memory.
 double check_counts_arguments(Job& job, const CountsArguments& arguments, const ImageInfo& counts,

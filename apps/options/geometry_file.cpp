@@ -93,6 +93,12 @@ DetectorPixels detector_in(const std::string& path) {
   return known == GeometryFormat::dxchange ? DetectorPixels{} : detector_of_scan_file(path, known);
 }
 
+std::optional<double> white_level_in(const std::string& path) {
+  if (const ScanFile* scan = memory_geometry(path)) return scan->white_level;
+  if (guess_format(path) != GeometryFormat::xtekct) return {};
+  return read_scan_file(path, GeometryFormat::xtekct, {}).white_level;
+}
+
 bool knows_no_detector(const std::string& path) {
   if (memory_geometry(path) != nullptr) return true;
   const auto known = guess_format(path);

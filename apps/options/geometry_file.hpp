@@ -50,6 +50,9 @@ ScanFile load_geometry(const std::string& path, std::optional<GeometryFormat> fo
 /// that say them, and XML in which 'halocline geometry' noted them. Throws InputError as load_geometry().
 DetectorPixels detector_in(const std::string& path);
 
+/// The count of a pixel without the object, where the file states it (.xtekct). Throws InputError as load_geometry().
+std::optional<double> white_level_in(const std::string& path);
+
 /// Whether load_geometry() gives the same for any detector: the file is RTK's or Data Exchange.
 bool knows_no_detector(const std::string& path);
 

@@ -311,9 +311,31 @@ TEST(Xtekct, SaysTheGeometry) {
   const View& view = plain.geometry.views[2];
   EXPECT_EQ(view.sid, 150.5);
   EXPECT_EQ(view.sdd, 980);
-  EXPECT_NEAR(view.gantry_angle, -11, 1e-12);
+  EXPECT_NEAR(view.gantry_angle, 11, 1e-12);
   EXPECT_EQ(view.projection_offset_x, 0);
-  EXPECT_EQ(view.in_plane_angle, 0);
+  EXPECT_EQ(view.in_plane_angle, 180);  // rows from the top
+  EXPECT_TRUE(plain.from_top);
+  EXPECT_FALSE(plain.white_level);
+  EXPECT_EQ(read_xtekct(xtekct + "WhiteLevel=59000\n", "x").white_level, 59000);
+}
+
+// Points of the object in the file's own frame: x to the right as the source sees, y up, z towards the source. The
+// object turns by -AngularStep, anticlockwise seen from above being positive; column 0 is on the right, row 0 on top.
+TEST(Xtekct, HasTheObjectUpright) {
+  const ScanFile scan = read_xtekct(xtekct, "x");
+  for (std::size_t n = 0; n < 4; ++n)
+    for (const auto& [x, y, z] : {std::array{3.0, 5.0, 2.0}, {-4.0, 1.0, 6.0}}) {
+      const double turn = -(10 + 0.5 * static_cast<double>(n)) * M_PI / 180;
+      const double right = x * std::cos(turn) + z * std::sin(turn), near = z * std::cos(turn) - x * std::sin(turn);
+      const double scale = 980 / (150.5 - near) / 0.2;
+      const Matrix34 m = projection_matrix(scan.geometry.views[n]);
+      const double w = m[8] * x + m[9] * y + m[10] * z + m[11];
+      EXPECT_NEAR((m[0] * x + m[1] * y + m[2] * z + m[3]) / w / 0.2 + 999.5, 999.5 - right * scale, 1e-9);
+      EXPECT_NEAR((m[4] * x + m[5] * y + m[6] * z + m[7]) / w / 0.2 + 749.5, 749.5 - y * scale, 1e-9);
+      // columns lie along the axis to the last bit: kernels take the faster way for those
+      EXPECT_EQ(m[1], 0);
+      EXPECT_EQ(m[9], 0);
+    }
 }
 
 // The axis and a line along it, 1 mm at a time, seen at the detector: what the keys say directly.
@@ -334,9 +356,9 @@ TEST(Xtekct, PlacesTheAxis) {
   // newer files give the offset at the axis, and angles
   const View now = read_xtekct(xtekct + "ObjectOffsetX=0.03\nObjectRoll=0.2\nObjectTilt=30\n", "x").geometry.views[0];
   EXPECT_NEAR(column_row(now, 0)[0], 999.5 + 0.03 * 980 / 150.5 / 0.2, 1e-9);
-  // with a tilt of 30 degrees the axis' lower end, +y here, comes towards the source by its sine
+  // with a tilt of 30 degrees the axis' lower end, at -y, comes towards the source by its sine
   const Matrix34 m = projection_matrix(now);
-  EXPECT_NEAR(m[9], std::sin(M_PI / 6) * std::cos(0.2 * M_PI / 180), 1e-12);
+  EXPECT_NEAR(m[9], -std::sin(M_PI / 6) * std::cos(0.2 * M_PI / 180), 1e-12);
 }
 
 TEST(Xtekct, SaysWhatIsMissing) {
@@ -351,6 +373,11 @@ TEST(Xtekct, SaysWhatIsMissing) {
   refused("Projections=4", "Projections=4.5", {"Projections", "whole"});
   refused("AngularStep=0.5", "AngularStep=0", {"AngularStep is 0"});
   refused("DetectorPixelSizeX=0.2", "DetectorPixelSizeX=-1", {"DetectorPixelSizeX", "positive"});
+  refused("SrcToObject=150.5", "SrcToObject=150,5", {"'150,5'", "decimal comma", "has a point"});
+  std::string commas = xtekct;
+  std::replace(commas.begin(), commas.end(), '.', ',');
+  commas.replace(commas.find("DetectorPixelsX=2000"), 20, "DetectorPixelsX=2,000");  // thousands
+  expect_refused([&] { read_xtekct(commas, "scan.xtekct"); }, {"DetectorPixelsX", "2,000", "whole"});
 }
 
 const std::string pca =

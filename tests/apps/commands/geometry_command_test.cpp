@@ -501,5 +501,26 @@ TEST_F(GeometryCommand, FindAxisOfAMeasuredToothFromItsCounts) {
   EXPECT_EQ(ran.err.find("warning"), std::string::npos) << ran.err;
 }
 
+// UTF-16 with a byte order mark, and decimal commas.
+TEST(GeometryCircular, AnglesAsEditorsSaveThem) {
+  const Folder f;
+  const std::string text = "0 # first\n12,5\n-3,25e1\n90\n";
+  std::string wide = "\xff\xfe";
+  for (const char c : text) wide += {c, '\0'};
+  write_text(f / "plain.txt", "0\n12.5\n-32.5\n90\n");
+  write_text(f / "wide.txt", wide);
+  const auto made = [&](const std::string& angles) {
+    const Ran ran =
+        run({"geometry", "circular", "--sid", "100", "--sdd", "0", "--angles", f / angles, "-o", f / "g.xml"});
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return content(f / "g.xml");
+  };
+  EXPECT_EQ(made("wide.txt"), made("plain.txt"));
+  write_text(f / "mixed.txt", "0\n12,5\n32.5\n");
+  EXPECT_EQ(
+      run({"geometry", "circular", "--sid", "100", "--sdd", "0", "--angles", f / "mixed.txt", "-o", f / "g.xml"}).code,
+      2);
+}
+
 }  // namespace
 }  // namespace halocline::geometry_command_test

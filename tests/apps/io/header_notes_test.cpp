@@ -134,6 +134,23 @@ TEST(HeaderNotes, ACodeOfAnotherTransformIsNotKept) {
   EXPECT_EQ(value_at<std::int16_t>(header, 254), taken);
 }
 
+// Lengths of NIfTI may be in m or micrometres, those of the origin, too.
+TEST(HeaderNotes, NiftiOfOtherUnitsHasItsOriginInThem) {
+  const Folder f;
+  for (const auto& [unit, mm] : {std::pair('\1', 1000.0), {'\2', 1.0}, {'\3', 1e-3}})
+    for (const auto& [qform, sform] : {std::pair(1, 4), {1, 0}, {0, 1}}) {
+      std::string bytes = nifti_file({static_cast<std::int16_t>(qform), static_cast<std::int16_t>(sform)});
+      bytes[123] = unit;
+      write_text(f / "v.nii", bytes);
+      for (const Grid& grid : {read_image_info(f / "v.nii").grid, read_image(f / "v.nii").grid}) {
+        EXPECT_NEAR(grid.spacing[1], 2 * mm, 1e-6 * mm);
+        EXPECT_NEAR(grid.origin[0], 1 * mm, 1e-6 * mm);
+        EXPECT_NEAR(grid.origin[1], 2 * mm, 1e-6 * mm);
+        EXPECT_NEAR(grid.origin[2], -3 * mm, 1e-6 * mm);
+      }
+    }
+}
+
 TEST(HeaderNotes, NrrdKeepsKeysOfItsWriters) {
   const Folder f;
   std::string text =

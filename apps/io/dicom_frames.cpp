@@ -1,0 +1,227 @@
+#include "apps/io/dicom_frames.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "apps/io/dicom_data_set.hpp"
+#include "host/error.hpp"
+
+namespace halocline {
+namespace {
+
+// PS3.6
+constexpr DicomTag slice_thickness = 0x00180050, spacing_between_slices = 0x00180088, imager_pixel_spacing = 0x00181164,
+                   nominal_pixel_spacing = 0x00182010, position_patient = 0x00200032, orientation_patient = 0x00200037,
+                   stack_id = 0x00209056, frame_content = 0x00209111, plane_position = 0x00209113,
+                   plane_orientation = 0x00209116, temporal_position = 0x00209128, position_volume = 0x00209301,
+                   orientation_volume = 0x00209302, plane_position_volume = 0x0020930e,
+                   plane_orientation_volume = 0x0020930f, number_of_frames = 0x00280008,
+                   frame_increment_pointer = 0x00280009, rows = 0x00280010, columns = 0x00280011,
+                   pixel_spacing = 0x00280030, rescale_intercept = 0x00281052, rescale_slope = 0x00281053,
+                   modality_lut = 0x00283000, pixel_measures = 0x00289110, value_transformation = 0x00289145,
+                   detector_information = 0x00540022, grid_frame_offsets = 0x3004000c, dose_grid_scaling = 0x3004000e,
+                   shared_groups = 0x52009229, frame_groups = 0x52009230;
+
+class Frames {
+ public:
+  Frames(const DicomDataSet& file, const std::string& path) : file_(file), path_(path) {}
+
+  DicomFrames read() {
+    out_.columns = file_.whole(columns).value_or(0);
+    out_.rows = file_.whole(rows).value_or(0);
+    const auto count = file_.numbers(number_of_frames);
+    if (!count.empty()) {
+      if (!(count[0] >= 1 && count[0] <= 1e7) || count[0] != std::floor(count[0]))
+        refuse(fmt::format("NumberOfFrames is '{}'; a whole number from 1 is expected", file_.text(number_of_frames)));
+      out_.count = static_cast<std::size_t>(count[0]);
+    }
+    const auto groups = file_.items(frame_groups).size();
+    out_.functional_groups = groups > 0 || !file_.items(shared_groups).empty();
+    if (groups > 0 && groups != out_.count)
+      refuse(fmt::format("it has {} frames, but {} functional groups of frames; it is damaged, or cut", out_.count,
+                         groups));
+    for (std::size_t n = 0; n < out_.count; ++n) out_.rescales.push_back(rescale(n));
+    if (out_.functional_groups)
+      places_of_groups();
+    else
+      places_without_groups();
+    return std::move(out_);
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& why) const { throw InputError(fmt::format("'{}': {}", path_, why)); }
+
+  // The item of a functional group that holds for a frame; the file itself if there is none.
+  const DicomDataSet* group(DicomTag sequence, std::size_t frame) const {
+    const auto& own = file_.items(frame_groups);
+    if (frame < own.size() && !own[frame].items(sequence).empty()) return &own[frame].items(sequence).front();
+    const auto& shared = file_.items(shared_groups);
+    if (!shared.empty() && !shared.front().items(sequence).empty()) return &shared.front().items(sequence).front();
+    return nullptr;
+  }
+  std::vector<double> numbers(DicomTag sequence, DicomTag tag, std::size_t frame) const {
+    if (const auto* item = group(sequence, frame); item != nullptr && item->has(tag)) return item->numbers(tag);
+    return top(tag);
+  }
+  // Of the file; nuclear medicine keeps places with its detectors.
+  std::vector<double> top(DicomTag tag) const {
+    const auto& detectors = file_.items(detector_information);
+    return file_.has(tag) || detectors.empty() ? file_.numbers(tag) : detectors.front().numbers(tag);
+  }
+  std::vector<double> volume_numbers(DicomTag sequence, DicomTag tag, std::size_t frame) const {
+    const auto* item = group(sequence, frame);
+    return item == nullptr ? std::vector<double>{} : item->doubles(tag);
+  }
+
+  void require_finite(const std::vector<double>& values, const char* attribute) const {
+    if (!std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); }))
+      refuse(fmt::format("{} holds something else than finite numbers", attribute));
+  }
+
+  Scaling rescale(std::size_t frame) const {
+    const auto* item = group(value_transformation, frame);
+    const auto one = [&](DicomTag tag, double otherwise, const char* attribute) {
+      const auto values = item != nullptr && item->has(tag) ? item->numbers(tag) : file_.numbers(tag);
+      require_finite(values, attribute);
+      return values.empty() ? otherwise : values.front();
+    };
+    if (file_.has(modality_lut) && !file_.items(modality_lut).empty())
+      refuse("its values go through a table (Modality LUT), which is not applied here; convert it to rescaled values");
+    const Scaling dose{one(dose_grid_scaling, 1, "DoseGridScaling"), 0};
+    if (dose.slope != 1) return dose;
+    const Scaling scaling{one(rescale_slope, 1, "RescaleSlope"), one(rescale_intercept, 0, "RescaleIntercept")};
+    if (scaling.slope == 0 && out_.functional_groups)
+      refuse(fmt::format("RescaleSlope of frame {} is 0, which leaves nothing of its values", frame + 1));
+    return scaling;
+  }
+
+  std::array<double, 2> pixels(std::size_t frame) const {
+    for (const auto& values : {numbers(pixel_measures, pixel_spacing, frame), file_.numbers(imager_pixel_spacing),
+                               file_.numbers(nominal_pixel_spacing)})
+      if (!values.empty()) {
+        if (values.size() != 2 || !(values[0] > 0 && values[1] > 0))
+          refuse(fmt::format("the pixel spacing of frame {} is no pair of positive numbers", frame + 1));
+        return {values[1], values[0]};  // rows are told first
+      }
+    return {0, 0};
+  }
+
+  // What tells frames of one place apart.
+  std::string kind(std::size_t frame) const {
+    const auto* content = group(frame_content, frame);
+    if (content == nullptr) return {};
+    std::string text;
+    if (const auto stack = content->text(stack_id); !stack.empty()) text = fmt::format("stack '{}'", stack);
+    if (const auto time = content->whole(temporal_position))
+      text += fmt::format("{}temporal position {}", text.empty() ? "" : ", ", *time);
+    return text;
+  }
+
+  SlicePlace place(std::size_t frame, const std::vector<double>& position, const std::vector<double>& orientation) {
+    SlicePlace out;
+    std::copy_n(position.begin(), 3, out.position.begin());
+    std::copy_n(orientation.begin(), 6, out.orientation.begin());
+    out.spacing = pixels(frame);
+    out.size = {out_.columns, out_.rows};
+    out.name = out_.count == 1 ? fmt::format("'{}'", path_) : fmt::format("frame {} of '{}'", frame + 1, path_);
+    out.group = kind(frame);
+    return out;
+  }
+
+  void places_of_groups() {
+    std::vector<std::size_t> without;
+    for (std::size_t n = 0; n < out_.count; ++n) {
+      auto position = numbers(plane_position, position_patient, n);
+      auto orientation = numbers(plane_orientation, orientation_patient, n);
+      if (position.empty()) position = volume_numbers(plane_position_volume, position_volume, n);
+      if (orientation.empty()) orientation = volume_numbers(plane_orientation_volume, orientation_volume, n);
+      require_finite(position, "a frame's position");
+      require_finite(orientation, "a frame's orientation");
+      if (position.size() == 3 && orientation.size() == 6)
+        out_.places.push_back(place(n, position, orientation));
+      else
+        without.push_back(n);
+    }
+    if (!without.empty() && !out_.places.empty())
+      refuse(fmt::format("frame {} has no position or orientation, unlike {} of {} others; remove such frames",
+                         without.front() + 1, out_.places.size(), out_.count - 1));
+    if (out_.places.empty() || out_.count == 1) steps_without_places();
+  }
+
+  void places_without_groups() {
+    const auto position = top(position_patient), orientation = top(orientation_patient);
+    steps_without_places();
+    if (position.size() != 3 || orientation.size() != 6) return;
+    require_finite(position, "ImagePositionPatient");
+    require_finite(orientation, "ImageOrientationPatient");
+    const auto offsets = offsets_along_normal(orientation);
+    const auto n = normal(orientation);
+    for (std::size_t frame = 0; frame < out_.count; ++frame) {
+      out_.places.push_back(place(frame, position, orientation));
+      for (int w = 0; w < 3; ++w) out_.places.back().position[static_cast<std::size_t>(w)] += offsets[frame] * n[w];
+    }
+  }
+
+  static std::array<double, 3> normal(const std::vector<double>& o) {
+    return {o[1] * o[5] - o[2] * o[4], o[2] * o[3] - o[0] * o[5], o[0] * o[4] - o[1] * o[3]};
+  }
+
+  // Of each frame from the first.
+  std::vector<double> offsets_along_normal(const std::vector<double>& orientation) {
+    auto offsets = file_.numbers(grid_frame_offsets);
+    if (offsets.size() == out_.count && out_.count > 1) {
+      require_finite(offsets, "GridFrameOffsetVector");
+      out_.guess.clear();
+      const double first = offsets.front();
+      // offsets that do not begin with 0 are z coordinates
+      const double sense = first != 0 ? normal(orientation)[2] : 1;
+      if (std::abs(std::abs(sense) - 1) > 1e-4)
+        refuse(
+            "GridFrameOffsetVector does not begin with 0, and so holds z coordinates, but its planes are oblique; "
+            "convert it to one whose planes have positions of their own");
+      for (double& offset : offsets) offset = (offset - first) * (sense < 0 ? -1 : 1);
+      return offsets;
+    }
+    if (!offsets.empty() && out_.count > 1)
+      refuse(fmt::format("GridFrameOffsetVector has {} numbers for {} frames", offsets.size(), out_.count));
+    offsets.resize(out_.count);
+    for (std::size_t n = 0; n < out_.count; ++n) offsets[n] = static_cast<double>(n) * out_.between;
+    return offsets;
+  }
+
+  void steps_without_places() {
+    const auto first = [&](DicomTag tag) {
+      const auto values = numbers(pixel_measures, tag, 0);
+      require_finite(values, tag == slice_thickness ? "SliceThickness" : "SpacingBetweenSlices");
+      return values.empty() ? 0 : values.front();
+    };
+    const double between = first(spacing_between_slices), thickness = first(slice_thickness);
+    out_.between = between != 0 ? between : thickness > 0 ? thickness : 1;
+    if (between != 0) return;
+    const std::string_view pointer = file_.has(frame_increment_pointer) ? times() : "";
+    out_.guess = fmt::format("its frames have neither positions nor a distance{}; taken for slices {:.6g} mm apart{}",
+                             pointer, out_.between, thickness > 0 ? ", which is their thickness (SliceThickness)" : "");
+  }
+
+  std::string_view times() const {
+    const auto pointer = file_.whole(frame_increment_pointer).value_or(0);
+    // the group comes first, 2 bytes each
+    return (pointer & 0xffff) == 0x0018 || pointer >> 16 == 0x0018 ? ", and follow each other in time" : "";
+  }
+
+  const DicomDataSet& file_;
+  const std::string& path_;
+  DicomFrames out_;
+};
+
+}  // namespace
+
+std::optional<DicomFrames> read_dicom_frames(const std::string& path) {
+  const auto file = read_dicom_data_set(path);
+  if (!file || !file->has(rows) || !file->has(columns)) return {};
+  return Frames(*file, path).read();
+}
+
+}  // namespace halocline

@@ -1,0 +1,34 @@
+// DICOM through ITK: files of several frames and series of files as one volume, whose slices lie where each of them
+// says. Only in builds with HALOCLINE_WITH_ITK.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "apps/io/image_info.hpp"
+#include "host/typed_volume.hpp"
+
+namespace halocline {
+
+/// Whether these functions read this file: DICOM with several frames, or with functional groups. Throws InputError as
+/// read_dicom_frames() does.
+bool holds_dicom_frames(const std::string& path);
+
+/// Whether there are DICOM files in a folder.
+bool holds_dicom_series(const std::string& folder);
+
+/// The files of the one DICOM series in a folder. Throws InputError if there is none or several, which it lists.
+std::vector<std::string> dicom_series_files(const std::string& folder);
+
+/// Whether each of these files is DICOM of one frame and says its place, and not all say the same.
+bool have_dicom_places(const std::vector<std::string>& files);
+/// Such files in the order of their places.
+std::vector<std::string> dicom_files_in_order(const std::vector<std::string>& files, const std::string& name);
+
+/// All frames of all files, in the order of their positions (stack_slices()). `name` is for messages. Frames without
+/// places are taken in their order, which a warning tells where their distance is a guess.
+ImageInfo read_dicom_info(const std::vector<std::string>& files, const std::string& name);
+/// Values are rescaled as each frame says; float32 if that gives them different types.
+TypedVolume read_dicom(const std::vector<std::string>& files, const std::string& name);
+
+}  // namespace halocline

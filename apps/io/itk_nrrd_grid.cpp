@@ -1,0 +1,280 @@
+#include "apps/io/itk_nrrd_grid.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "apps/io/itk_nrrd_header.hpp"
+#include "host/error.hpp"
+
+namespace halocline {
+namespace {
+
+constexpr double not_said = std::numeric_limits<double>::quiet_NaN();
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+double number_in(std::string_view word) {
+  if (!word.empty() && word.front() == '+') word.remove_prefix(1);
+  double value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  return error == std::errc() && end == word.data() + word.size() ? value : not_said;
+}
+
+std::vector<std::string> words_of(const std::string& text, std::string_view between) {
+  std::vector<std::string> out;
+  for (auto from = text.find_first_not_of(between); from != std::string::npos;) {
+    const auto end = std::min(text.find_first_of(between, from), text.size());
+    out.push_back(text.substr(from, end - from));
+    from = text.find_first_not_of(between, end);
+  }
+  return out;
+}
+
+std::vector<double> numbers_of(const std::string& text, std::string_view between = " \t") {
+  std::vector<double> out;
+  for (const std::string& word : words_of(text, between)) out.push_back(number_in(word));
+  return out;
+}
+
+// "(1,0,0) none (0,0,2)"; nothing for "none".
+std::vector<std::optional<std::vector<double>>> vectors_of(const std::string& text) {
+  std::vector<std::optional<std::vector<double>>> out;
+  for (std::size_t at = text.find_first_not_of(" \t"); at < text.size(); at = text.find_first_not_of(" \t", at)) {
+    if (text[at] == '(') {
+      const auto end = std::min(text.find(')', at), text.size());
+      out.emplace_back(numbers_of(text.substr(at + 1, end - at - 1), " \t,"));
+      at = std::min(end + 1, text.size());
+    } else {
+      out.emplace_back();
+      at = std::min(text.find_first_of(" \t(", at), text.size());
+    }
+  }
+  return out;
+}
+
+// "mm" "" "um": without the quotes.
+std::vector<std::string> quoted_words(const std::string& text) {
+  std::vector<std::string> out;
+  for (auto open = text.find('"'); open != std::string::npos; open = text.find('"', open)) {
+    const auto close = text.find('"', open + 1);
+    if (close == std::string::npos) break;
+    out.push_back(text.substr(open + 1, close - open - 1));
+    open = close + 1;
+  }
+  return out;
+}
+
+// In mm; nothing for what is no length.
+std::optional<double> length_of(const std::string& unit) {
+  static const std::map<std::string, double> units{
+      {"", 1},          {"mm", 1},           {"millimeter", 1},  {"millimeters", 1},   {"millimetre", 1},
+      {"???", 1},       {"cm", 10},          {"centimeter", 10}, {"centimeters", 10},  {"centimetre", 10},
+      {"m", 1000},      {"meter", 1000},     {"meters", 1000},   {"metre", 1000},      {"um", 1e-3},
+      {"micron", 1e-3}, {"microns", 1e-3},   {"micro", 1e-3},    {"micrometer", 1e-3}, {"micrometers", 1e-3},
+      {"nm", 1e-6},     {"nanometer", 1e-6}, {"in", 25.4},       {"inch", 25.4},       {"\xc2\xb5m", 1e-3},
+      {"\xb5m", 1e-3},  {"\xce\xbcm", 1e-3}, {"inches", 25.4},   {"micrometre", 1e-3}};
+  const auto found = units.find(lower(unit));
+  return found == units.end() ? std::nullopt : std::optional(found->second);
+}
+
+struct Space {
+  std::size_t dimensions = 0;
+  std::array<double, 3> to_lps{1, 1, 1};
+};
+
+class Header {
+ public:
+  explicit Header(const std::string& path) : path_(path), fields_(nrrd_fields(path)) {}
+
+  bool is_nrrd() const { return !fields_.empty(); }
+  bool has_directions() const { return has("spacedirections"); }
+
+  Space space() const {
+    static const std::map<std::string, std::array<double, 3>> named{{"right-anterior-superior", {-1, -1, 1}},
+                                                                    {"ras", {-1, -1, 1}},
+                                                                    {"left-anterior-superior", {1, -1, 1}},
+                                                                    {"las", {1, -1, 1}},
+                                                                    {"scanner-xyz", {1, 1, 1}},
+                                                                    {"left-posterior-superior", {1, 1, 1}},
+                                                                    {"lps", {1, 1, 1}},
+                                                                    {"3d-right-handed", {1, 1, 1}}};
+    if (!has("space")) {
+      const auto count = has("spacedimension") ? numbers_of(text("spacedimension")) : std::vector<double>{};
+      return {count.size() == 1 && count[0] > 0 && count[0] < 8 ? static_cast<std::size_t>(count[0]) : 0, {1, 1, 1}};
+    }
+    std::string name = lower(text("space"));
+    Space out{3, {}};
+    for (const std::string_view time : {"-time", "t"})
+      if (name.ends_with(time) && named.contains(name.substr(0, name.size() - time.size()))) {
+        name.resize(name.size() - time.size());
+        out.dimensions = 4;
+      }
+    const auto found = named.find(name);
+    if (found == named.end() && name.starts_with("3d-left-handed"))
+      refuse("space",
+             "is left-handed, where a world is right-handed: it does not say which axis is the other way. "
+             "Name the axes (such as left-anterior-superior), or turn one of them and write 3D-right-handed");
+    if (found == named.end())
+      refuse("space",
+             "is none that NRRD has; known: right-anterior-superior (RAS), left-anterior-superior (LAS), "
+             "left-posterior-superior (LPS), scanner-xyz, 3D-right-handed, and these with -time");
+    out.to_lps = found->second;
+    return out;
+  }
+
+  Grid grid(Grid grid) const {
+    if (has_directions())
+      by_directions(grid);
+    else
+      by_axes(grid);
+    return grid;
+  }
+
+ private:
+  bool has(const std::string& field) const { return fields_.contains(field); }
+  std::string text(const std::string& field) const { return fields_.at(field); }
+  [[noreturn]] void refuse(const std::string& field, const std::string& why) const {
+    throw InputError(fmt::format("the NRRD header of '{}': `{}`{} {}", path_, field,
+                                 has(field) ? " (" + text(field).substr(0, 100) + ")" : "", why));
+  }
+
+  // Of the world, which has one length for all of its axes.
+  double unit_of_space() const {
+    if (!has("spaceunits")) return 1;
+    std::optional<double> unit;
+    for (const std::string& word : quoted_words(text("spaceunits"))) {
+      const auto length = length_of(word);
+      if (!length && word != "s" && word != "ms") refuse("spaceunits", "are no lengths that are known (mm, um, ...)");
+      if (unit && length && *unit != *length && !word.empty())
+        refuse("spaceunits", "differ from axis to axis; use one");
+      if (length && !unit) unit = length;
+    }
+    return unit.value_or(1);
+  }
+
+  void by_directions(Grid& grid) const {
+    for (const char* old : {"spacings", "axismins", "axismaxs"})
+      if (has(old)) refuse(old, "cannot stand beside `space directions`, which say all; remove one of the two");
+    const Space of = space();
+    const double unit = unit_of_space();
+    std::size_t axis = 0;
+    for (const auto& vector : vectors_of(text("spacedirections"))) {
+      if (!vector) continue;
+      if (vector->size() != of.dimensions || vector->size() < 2 ||
+          !std::all_of(vector->begin(), vector->end(), [](double x) { return std::isfinite(x); }))
+        refuse("spacedirections", fmt::format("hold a vector that has not the {} finite numbers of their space; write "
+                                              "(a,b,c) for each axis, or none",
+                                              of.dimensions));
+      if (axis == 3) break;  // the axis of time
+      if (of.dimensions == 4 && (*vector)[3] != 0)
+        refuse("spacedirections", "lead an axis of the image through space and time; extract one volume");
+      std::array<double, 3> to{};
+      for (std::size_t w = 0; w < std::min<std::size_t>(3, of.dimensions); ++w) to[w] = of.to_lps[w] * (*vector)[w];
+      const double length = std::hypot(to[0], to[1], to[2]);
+      if (!(length > 0)) refuse("spacedirections", "hold a vector of length 0");
+      grid.spacing[axis] = unit * length;
+      for (std::size_t w = 0; w < 3; ++w) grid.direction[3 * w + axis] = to[w] / length + 0.0;
+      ++axis;
+    }
+    if (!has("spaceorigin")) return;
+    const auto origin = vectors_of(text("spaceorigin"));
+    if (origin.size() != 1 || !origin[0] || origin[0]->size() != of.dimensions)
+      refuse("spaceorigin", fmt::format("is no vector of {} numbers", of.dimensions));
+    for (std::size_t w = 0; w < std::min<std::size_t>(3, of.dimensions); ++w)
+      grid.origin[w] = unit * of.to_lps[w] * (*origin[0])[w] + 0.0;
+  }
+
+  double per_axis(const char* field, std::size_t axis) const {
+    if (!has(field)) return not_said;
+    const auto values = numbers_of(text(field));
+    if (axis >= values.size()) refuse(field, fmt::format("have {} numbers, less than there are axes", values.size()));
+    return values[axis];
+  }
+
+  std::string centering(std::size_t axis) const {
+    for (const char* field : {"centers", "centerings"})
+      if (has(field)) {
+        const auto words = words_of(lower(text(field)), " \t");
+        if (axis < words.size() && (words[axis] == "cell" || words[axis] == "node")) return words[axis];
+      }
+    return {};
+  }
+
+  void by_axes(Grid& grid) const {
+    if (!has("sizes")) return;
+    const auto units = has("units") ? quoted_words(text("units")) : std::vector<std::string>{};
+    const auto sizes = numbers_of(text("sizes"));
+    // of an axis before the others that holds the one value of a voxel
+    const std::size_t before = sizes.size() > 3 && sizes[0] == 1 && grid.size[0] != 1 ? 1 : 0;
+    for (std::size_t a = 0; a + before < sizes.size() && a < 3; ++a) {
+      const std::size_t n = a + before;
+      const double spacing = per_axis("spacings", n), low = per_axis("axismins", n), high = per_axis("axismaxs", n);
+      const double unit = n < units.size() ? length_of(units[n]).value_or(1) : 1;
+      double step = std::isnan(spacing) ? 1 : spacing;
+      double origin = std::isnan(low) ? grid.origin[a] : low;
+      if (!std::isnan(low) || !std::isnan(high)) {
+        step = step_of(n, sizes[n], spacing, low, high);
+        origin = low + (centering(n) == "cell" ? 0.5 * step : 0);
+        if (step < 0) grid.direction[4 * a] = -grid.direction[4 * a];
+        step = std::abs(step);
+      }
+      grid.spacing[a] = unit * step;
+      grid.origin[a] = unit * origin;
+    }
+  }
+
+  // From sample to sample, by the limits of an axis: samples lie at its ends (node), or in the middle of their cells.
+  double step_of(std::size_t axis, double size, double spacing, double low, double high) const {
+    if (!std::isfinite(low))
+      refuse("axismaxs", fmt::format("are given without a number in `axis mins` for axis {}; write `space directions` "
+                                     "and `space origin`",
+                                     axis));
+    const std::string centre = centering(axis);
+    if (centre.empty())
+      refuse("axismins", fmt::format("are given without `centers` (cell or node), and so do not say where the first "
+                                     "sample of axis {} lies; add them, or write `space directions` and `space origin`",
+                                     axis));
+    if (std::isnan(high)) {
+      if (std::isnan(spacing)) refuse("axismins", "are given without `axis maxs` and `spacings`; add one of the two");
+      return spacing;
+    }
+    const double steps = centre == "cell" ? size : size - 1;
+    const double step = steps > 0 ? (high - low) / steps : spacing;
+    if (!std::isfinite(step) || step == 0) refuse("axismaxs", fmt::format("leave no length to axis {}", axis));
+    if (!std::isnan(spacing) && std::abs(spacing - std::abs(step)) > 1e-4 * std::abs(step))
+      refuse("spacings", fmt::format("say {:.6g} for axis {}, but `axis mins`, `axis maxs` and `centers` say {:.6g}",
+                                     spacing, axis, step));
+    return step;
+  }
+
+  std::string path_;
+  std::map<std::string, std::string> fields_;
+};
+
+}  // namespace
+
+Grid nrrd_grid(const std::string& path, const Grid& itk) {
+  return Header(path).grid(itk);
+}
+
+void check_nrrd_space(const std::string& path) {
+  const Header header(path);
+  if (!header.is_nrrd()) return;
+  header.space();
+  header.grid({});
+}
+
+}  // namespace halocline

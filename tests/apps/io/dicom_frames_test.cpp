@@ -1,0 +1,259 @@
+// labels: app
+// Slices of DICOM lie where each frame and each file says, whatever order they come in; what makes no volume is named.
+#include "apps/io/dicom_frames.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "apps/io/image_file.hpp"
+#include "host/error.hpp"
+#include "tests/support/command_runner.hpp"
+#include "tests/support/dicom_writer.hpp"
+#include "tests/support/enhanced_dicom.hpp"
+
+#ifdef HALOCLINE_WITH_ITK
+
+namespace halocline {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+template <typename Work>
+std::string refusal(Work&& work) {
+  try {
+    work();
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "not refused";
+}
+
+// Frames at 10, 20, 30 + 2 k mm.
+EnhancedDicom stack(const std::vector<int>& order, double step = 2) {
+  EnhancedDicom file;
+  for (const int k : order) {
+    EnhancedDicom::Frame frame;
+    frame.position = fmt::format("10\\20\\{}", 30 + step * k);
+    frame.mark = k;
+    file.frames.push_back(frame);
+  }
+  return file;
+}
+
+// Where frame k of stack() lies, and what it holds.
+void expect_stack(const std::string& path, int count, double step = 2) {
+  const Volume volume = read_image(path);
+  EXPECT_EQ(read_image_info(path).grid.size, volume.grid.size);
+  ASSERT_EQ(volume.grid.size, (std::array<std::size_t, 3>{3, 2, static_cast<std::size_t>(count)}));
+  EXPECT_NEAR(volume.grid.spacing[0], 0.5, 1e-12);
+  EXPECT_NEAR(volume.grid.spacing[1], 0.25, 1e-12);
+  EXPECT_NEAR(volume.grid.spacing[2], std::abs(step), 1e-9);
+  for (int k = 0; k < count; ++k) {
+    const auto index = volume.grid.index(10, 20, 30 + step * k);
+    EXPECT_NEAR(index[0], 0, 1e-9);
+    EXPECT_NEAR(index[1], 0, 1e-9);
+    ASSERT_NEAR(index[2], std::round(index[2]), 1e-9);
+    ASSERT_TRUE(index[2] > -0.5 && index[2] < count - 0.5);
+    for (std::size_t n = 0; n < 6; ++n)
+      EXPECT_EQ(volume.voxels[6 * static_cast<std::size_t>(std::lround(index[2])) + n], static_cast<float>(100 * k) + n)
+          << "frame " << k << ", pixel " << n;
+  }
+}
+
+TEST(DicomFrames, LieWhereTheySay) {
+  const Folder f;
+  for (const auto& order : {std::vector<int>{0, 1, 2, 3, 4, 5},
+                            {0, 1, 3, 2, 4, 5},
+                            {0, 2, 4, 1, 3, 5},
+                            {5, 4, 3, 2, 1, 0},
+                            {3, 0, 5, 1, 4, 2}})
+    for (const double step : {2.0, -2.0}) {
+      SCOPED_TRACE(fmt::format("{} by {}", fmt::join(order, ","), step));
+      stack(order, step).write(f / "e.dcm");
+      expect_stack(f / "e.dcm", 6, step);
+    }
+}
+
+TEST(DicomFrames, AreReadFromEveryEncoding) {
+  const Folder f;
+  for (const DicomSyntax syntax :
+       {DicomSyntax::explicit_little, DicomSyntax::implicit_little, DicomSyntax::explicit_big})
+    for (const bool open : {false, true})
+      for (const bool shared : {false, true}) {
+        SCOPED_TRACE(fmt::format("syntax {}, open {}, shared {}", static_cast<int>(syntax), open, shared));
+        EnhancedDicom file = stack({2, 0, 3, 1});
+        file.syntax = syntax;
+        file.open = open;
+        file.shared = shared;
+        file.write(f / "e.dcm");
+        expect_stack(f / "e.dcm", 4);
+      }
+}
+
+// Rows along (0.6, 0.8, 0), columns along z: the normal is (0.8, -0.6, 0).
+TEST(DicomFrames, MayStandObliquely) {
+  const Folder f;
+  EnhancedDicom file = stack({1, 2, 0});
+  for (auto& frame : file.frames) {
+    frame.orientation = "0.6\\0.8\\0\\0\\0\\1";
+    frame.position = fmt::format("{}\\{}\\5", 1 + 0.8 * 1.5 * frame.mark, 2 - 0.6 * 1.5 * frame.mark);
+  }
+  file.write(f / "e.dcm");
+  const Volume volume = read_image(f / "e.dcm");
+  EXPECT_NEAR(volume.grid.spacing[2], 1.5, 1e-9);
+  const auto at = volume.grid.world(2, 1, 2);
+  EXPECT_NEAR(at[0], 1 + 0.6 * 0.5 * 2 + 0.8 * 3, 1e-9);
+  EXPECT_NEAR(at[1], 2 + 0.8 * 0.5 * 2 - 0.6 * 3, 1e-9);
+  EXPECT_NEAR(at[2], 5 + 0.25, 1e-9);
+  EXPECT_EQ(volume.at(2, 1, 2), 205);
+}
+
+TEST(DicomFrames, HaveRescalesOfTheirOwn) {
+  const Folder f;
+  EnhancedDicom file = stack({2, 0, 1});
+  for (auto& frame : file.frames) frame.slope = "2", frame.intercept = "-1024";
+  file.write(f / "same.dcm");
+  const Volume same = read_image(f / "same.dcm");
+  for (std::size_t k = 0; k < 3; ++k) EXPECT_EQ(same.at(1, 1, k), 2 * (100.0f * static_cast<float>(k) + 4) - 1024);
+  EXPECT_NE(read_image_info(f / "same.dcm").component, "float32");
+  for (auto& frame : file.frames) {
+    frame.slope = fmt::format("{}", 0.5 + frame.mark);
+    frame.intercept = fmt::format("{}", -10 * frame.mark);
+  }
+  file.write(f / "each.dcm");
+  EXPECT_EQ(read_image_info(f / "each.dcm").component, "float32");
+  const Volume each = read_image(f / "each.dcm");
+  for (std::size_t k = 0; k < 3; ++k)
+    EXPECT_EQ(each.at(1, 1, k),
+              (0.5f + static_cast<float>(k)) * (100.0f * static_cast<float>(k) + 4) - 10.0f * static_cast<float>(k));
+}
+
+TEST(DicomFrames, ThatMakeNoVolumeAreNamed) {
+  const Folder f;
+  const std::string path = f / "e.dcm";
+  const auto refused = [&](const EnhancedDicom& file) {
+    file.write(path);
+    return refusal([&] { read_image(path); });
+  };
+  EXPECT_THAT(refused(stack({0, 1, 2, 4, 5})), AllOf(HasSubstr(path), HasSubstr("frame 4 of"), HasSubstr("frame 3 of"),
+                                                     HasSubstr("4 mm"), HasSubstr("a slice is missing")));
+  EXPECT_THAT(refused(stack({0, 1, 5, 2})), HasSubstr("2 slices are missing"));
+  EXPECT_THAT(refused(stack({0, 1, 1, 2})),
+              AllOf(HasSubstr("two slices at one place"), HasSubstr("frame 2 of"), HasSubstr("frame 3 of")));
+  EnhancedDicom file = stack({0, 1, 2});
+  file.frames[1].position = "10\\20\\32.3";
+  EXPECT_THAT(refused(file), AllOf(HasSubstr("not evenly spaced"), HasSubstr("2.3 mm")));
+  file = stack({0, 1, 2});
+  file.shared = false;
+  file.frames[2].orientation = "0\\1\\0\\-1\\0\\0";
+  EXPECT_THAT(refused(file), AllOf(HasSubstr("different orientations"), HasSubstr("frame 3 of")));
+  file.frames[2] = file.frames[1];
+  file.frames[2].spacing = "0.3\\0.5";
+  EXPECT_THAT(refused(file), AllOf(HasSubstr("different pixels"), HasSubstr("0.5 x 0.3")));
+  file = stack({0, 1, 0, 1});
+  for (std::size_t n = 0; n < 4; ++n) file.frames[n].time = n < 2 ? 1 : 2;
+  EXPECT_THAT(refused(file), AllOf(HasSubstr("two slices at one place"), HasSubstr("temporal position 2")));
+  file = stack({0, 1, 2});
+  file.frames[1].position.clear();
+  EXPECT_THAT(refused(file), AllOf(HasSubstr("frame 2 has no position")));
+  file = stack({0, 1, 2});
+  file.frames[1].position = "10\\23\\32";
+  EXPECT_THAT(refused(file), AllOf(HasSubstr("beside"), HasSubstr("frame 2 of")));
+  for (auto& frame : file.frames) frame.position = fmt::format("10\\{}\\{}", 20 + frame.mark, 30 + 2 * frame.mark);
+  EXPECT_THAT(refused(file), HasSubstr("sheared"));
+  file = stack({0, 1, 2});
+  file.frames[1].position = "10\\x\\32";
+  EXPECT_THAT(refused(file), HasSubstr("finite numbers"));
+  file = stack({0, 1});
+  file.frames[0].slope = "0", file.frames[0].intercept = "0";
+  EXPECT_THAT(refused(file), HasSubstr("RescaleSlope of frame 1 is 0"));
+}
+
+// Stacks of two orientations in one file.
+TEST(DicomFrames, OfSeveralStacksAreNamed) {
+  const Folder f;
+  EnhancedDicom file = stack({0, 1, 2, 3});
+  file.shared = false;
+  for (std::size_t n = 0; n < 4; ++n) file.frames[n].stack = n < 2 ? "AXIAL" : "SAGITTAL";
+  for (std::size_t n = 2; n < 4; ++n) file.frames[n].orientation = "0\\1\\0\\0\\0\\-1";
+  file.write(f / "e.dcm");
+  EXPECT_THAT(refusal([&] { read_image(f / "e.dcm"); }), AllOf(HasSubstr("'AXIAL'"), HasSubstr("'SAGITTAL'")));
+}
+
+TEST(DicomFrames, WithoutGroupsGoByWhatElseTheFileSays) {
+  const Folder f;
+  const std::string path = f / "e.dcm";
+  EnhancedDicom file = stack({0, 1, 2});
+  file.sop_class = "1.2.840.10008.5.1.4.1.1.7.3";  // secondary capture of several frames
+  const auto write = [&](std::uint32_t tag, const std::string& text) {
+    const auto more = [=](DicomBytes& to) { to.element(tag, "DS", text); };
+    file.early = file.late = nullptr;
+    (tag < 0x00200000 ? file.early : file.late) = more;
+    file.write(path, false);
+  };
+  write(0x3004000c, "0\\2\\4");
+  expect_stack(path, 3);
+  write(0x3004000c, "30\\28\\26");  // z coordinates
+  expect_stack(path, 3, -2);
+  write(0x3004000c, "0\\2\\5");
+  EXPECT_THAT(refusal([&] { read_image(path); }), HasSubstr("not evenly spaced"));
+  write(0x00180088, "2");
+  expect_stack(path, 3);
+  write(0x00180088, "-2");
+  expect_stack(path, 3, -2);
+}
+
+TEST(DicomFrames, WithNothingButAThicknessAreTold) {
+  const Folder f;
+  EnhancedDicom file = stack({0, 1, 2});
+  file.sop_class = "1.2.840.10008.5.1.4.1.1.7.3";
+  file.early = [](DicomBytes& to) { to.element(0x00180050, "DS", "2"); };
+  file.write(f / "t.dcm", false);
+  const Ran shown = run({"metrics", "-i", f / "t.dcm"});
+  EXPECT_EQ(shown.code, 0) << shown.err;
+  EXPECT_THAT(shown.err, AllOf(HasSubstr("SliceThickness"), HasSubstr("2 mm")));
+  expect_stack(f / "t.dcm", 3);
+  file.early = nullptr;
+  file.write(f / "n.dcm", false);
+  EXPECT_THAT(run({"metrics", "-i", f / "n.dcm"}).err, HasSubstr("1 mm apart"));
+}
+
+// A folder, and a pattern whose order of names is another.
+TEST(DicomFrames, OfSeveralFilesLieWhereTheySay) {
+  const Folder f;
+  std::filesystem::create_directory(f / "s");
+  DicomWriter dicom;
+  const std::vector<int> order{3, 0, 2, 1};
+  for (std::size_t n = 0; n < 4; ++n) {
+    std::vector<std::int16_t> pixels(6, static_cast<std::int16_t>(order[n]));
+    dicom.write(fmt::format("{}/{}.dcm", f / "s", n), "7", static_cast<int>(n), 50 - 1.25 * order[n], pixels);
+  }
+  for (const std::string& path : {f / "s", f / "s/*.dcm"}) {
+    SCOPED_TRACE(path);
+    const Volume volume = read_image(path);
+    EXPECT_EQ(read_image_info(path).grid.size, volume.grid.size);
+    ASSERT_EQ(volume.grid.size[2], 4u);
+    EXPECT_EQ(volume.grid.spacing[2], 1.25);
+    for (int k = 0; k < 4; ++k) {
+      const auto index = volume.grid.index(10, 20, 50 - 1.25 * k);
+      EXPECT_EQ(volume.at(0, 0, static_cast<std::size_t>(std::lround(index[2]))), 2.0f * static_cast<float>(k) - 1024);
+    }
+  }
+  dicom.instead["position"] = "";
+  dicom.write(f / "s/4.dcm", "7", 4, 0, std::vector<std::int16_t>(6));
+  EXPECT_THAT(refusal([&] { read_image(f / "s"); }),
+              AllOf(HasSubstr("4.dcm"), HasSubstr("does not say where it lies")));
+  dicom.instead = {{"spacing", "0.5\\0.3"}};
+  dicom.write(f / "s/4.dcm", "7", 4, 51.25, std::vector<std::int16_t>(6));
+  EXPECT_THAT(refusal([&] { read_image(f / "s"); }), AllOf(HasSubstr("4.dcm"), HasSubstr("different pixels")));
+}
+
+}  // namespace
+}  // namespace halocline
+
+#endif

@@ -1,0 +1,139 @@
+// labels: app
+// The view angles of HDF5 files, wherever and in whatever units Data Exchange and NeXus keep them.
+#include "apps/io/hdf5_angles.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "host/error.hpp"
+#include "tests/support/command_runner.hpp"
+#include "tests/support/hdf5_writer.hpp"
+
+#ifdef HALOCLINE_WITH_ITK
+
+namespace halocline {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr double radian = M_PI / 180;
+
+// 0, 2, ... degrees, 90 of them.
+std::vector<double> angles(double factor = 1) {
+  std::vector<double> out;
+  for (int n = 0; n < 90; ++n) out.push_back(factor * 2 * n);
+  return out;
+}
+
+class Hdf5Angles : public testing::Test {
+ protected:
+  void expect_angles(const std::function<void(Hdf5Writer&)>& make) {
+    Hdf5Writer file;
+    make(file);
+    file.write(path_);
+    const auto found = read_hdf5_angles(path_);
+    ASSERT_EQ(found.size(), 90u);
+    for (std::size_t n = 0; n < 90; ++n) EXPECT_NEAR(found[n], 2.0 * static_cast<double>(n), 1e-9);
+  }
+  std::string refusal(const std::function<void(Hdf5Writer&)>& make) {
+    Hdf5Writer file;
+    make(file);
+    file.write(path_);
+    try {
+      read_hdf5_angles(path_);
+    } catch (const InputError& error) {
+      EXPECT_THAT(error.what(), HasSubstr(path_));
+      return error.what();
+    }
+    return "not refused";
+  }
+
+  Folder folder_;
+  std::string path_ = folder_ / "scan.h5";
+};
+
+TEST_F(Hdf5Angles, OfDataExchange) {
+  expect_angles([](Hdf5Writer& file) { file.add("/exchange/theta", {angles()}); });
+  expect_angles([](Hdf5Writer& file) { file.add("/exchange/theta", {angles(), {90, 1}, "deg"}); });
+  expect_angles([](Hdf5Writer& file) { file.add("/exchange/theta", {angles(), {1, 90}, "Degrees"}); });
+}
+
+TEST_F(Hdf5Angles, InRadians) {
+  for (const char* units : {"rad", "radian", "radians", "RADIANS", " rad "})
+    expect_angles([&](Hdf5Writer& file) { file.add("/exchange/theta", {angles(radian), {}, units}); });
+  expect_angles([](Hdf5Writer& file) { file.add("/exchange/theta", {angles(1000 * radian), {}, "mrad"}); });
+  // without units, half a turn and a turn say so themselves
+  expect_angles([](Hdf5Writer& file) { file.add("/exchange/theta", {angles(radian)}); });
+  Hdf5Writer whole;
+  std::vector<double> turn;
+  for (int n = 0; n <= 90; ++n) turn.push_back(4 * n * radian);
+  whole.add("/exchange/theta", {turn});
+  whole.write(path_);
+  EXPECT_NEAR(read_hdf5_angles(path_)[45], 180, 1e-9);
+  // other spans of this size do not
+  std::vector<double> some = angles(radian / 2);
+  EXPECT_THAT(refusal([&](Hdf5Writer& file) { file.add("/exchange/theta", {some}); }),
+              AllOf(HasSubstr("degrees or radians"), HasSubstr("units"), HasSubstr("1.55")));
+  EXPECT_THAT(refusal([&](Hdf5Writer& file) {
+                file.add("/exchange/theta", {some, {}, "gon"});
+              }),
+              AllOf(HasSubstr("'gon'"), HasSubstr("'deg' or 'rad'")));
+}
+
+TEST_F(Hdf5Angles, OfNexus) {
+  expect_angles([](Hdf5Writer& file) {
+    file.add("/entry1/tomo_entry/data/rotation_angle", {angles(), {}, "degrees"});
+    file.add("/entry1/tomo_entry/sample/rotation_angle", {angles(), {}, "degrees"});
+    file.add("/entry1/tomo_entry/instrument/detector/count_time", {std::vector<double>(90, 0.1), {}, "s"});
+  });
+  // flats and darks before and after
+  expect_angles([](Hdf5Writer& file) {
+    auto all = angles(), keys = std::vector<double>(90, 0);
+    all.insert(all.begin(), 2, 0.0);
+    keys.insert(keys.begin(), {2, 1});
+    all.push_back(180);
+    keys.push_back(1);
+    file.add("/entry/tomo_entry/data/rotation_angle", {all, {}, "deg"});
+    file.add("/entry/tomo_entry/instrument/detector/image_key", {keys});
+  });
+  expect_angles([](Hdf5Writer& file) {
+    file.add("/measurement/SampleRotation", {angles(), {}, "deg"});
+    file.add("/measurement/rotation_speed", {std::vector<double>(90, 5), {}, "deg/s"});
+  });
+}
+
+TEST_F(Hdf5Angles, ByStartAndStep) {
+  expect_angles([](Hdf5Writer& file) {
+    file.add("/process/acquisition/rotation/rotation_start", {{0}});
+    file.add("/process/acquisition/rotation/rotation_step", {{2}});
+    file.add("/process/acquisition/rotation/num_angles", {{90}});
+    file.add("/exchange/data", {std::vector<double>(24), {4, 3, 2}});
+  });
+}
+
+TEST_F(Hdf5Angles, ThatAreNotThereAreAskedForWithWhatIs) {
+  EXPECT_THAT(refusal([](Hdf5Writer& file) {
+                file.add("/entry/positions/stage", {angles()});
+                file.add("/exchange/data", {std::vector<double>(24), {4, 3, 2}});
+              }),
+              AllOf(HasSubstr("no /exchange/theta"), HasSubstr("/entry/positions/stage (90)"),
+                    testing::Not(HasSubstr("/exchange/data"))));
+  EXPECT_THAT(refusal([](Hdf5Writer& file) {
+                file.add("/a/rotation_angle", {angles()});
+                file.add("/b/rotation_angle", {angles(2)});
+              }),
+              AllOf(HasSubstr("/a/rotation_angle"), HasSubstr("/b/rotation_angle"), HasSubstr("different numbers")));
+  EXPECT_THAT(refusal([](Hdf5Writer& file) {
+                file.add("/exchange/theta", {std::vector<double>(6), {3, 2}});
+              }),
+              HasSubstr("one angle a view in a row"));
+}
+
+}  // namespace
+}  // namespace halocline
+
+#endif
