@@ -17,7 +17,7 @@ std::array<double, 3> ray_distances(const Geometry& geometry, const Grid& volume
 /// joseph; distance_driven where rays are so far apart that joseph and siddon leave voxels between them out: more than
 /// widest_gap voxels.
 Projector default_projector(const Geometry& geometry, const Grid& volume, const Grid& projections);
-inline constexpr double widest_gap = 1.3;
+inline constexpr double widest_gap = 1.25;
 
 /// `chosen`, or if it has no value joseph for hardware interpolation, which only it has, and else default_projector().
 Projector projector_of(std::optional<Projector> chosen, bool hardware_interpolation, const Geometry& geometry,

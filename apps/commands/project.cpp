@@ -75,10 +75,10 @@ void project_volume(Job& job, const ProjectCommand& command, const Geometry& sca
   const Grid grid = job.input_volume("-i", command.input).grid;
   require_seen(grid, "the volume '" + command.input + "'", stack, "--detector and --pixel", scan);
   const bool hardware = command.interpolation == "hardware";
-  const RayChoices rays =
+  const RayChoices choices =
       choose_rays(command.projector, hardware, scan, grid, "the volume '" + command.input + "'", stack);
-  const Geometry& geometry = rays.geometry;
-  const ProjectionParameters parameters{rays.projector, hardware};
+  const Geometry& geometry = choices.geometry;
+  const ProjectionParameters parameters{choices.projector, hardware};
   job.tune_first_run("project");
   const Plan plan = plan_project(geometry, grid, stack, parameters, device_models(job.devices()));
   // A result that is written as it comes passes through page-locked chunks (host/staging.hpp).
@@ -98,7 +98,7 @@ void project_volume(Job& job, const ProjectCommand& command, const Geometry& sca
   job.record(result, "project");
   job.results()["grid"] = grid_json(stack);
   job.say(fmt::format("{}: {}, line integrals of {} by the projector {}{}{}", command.output, stack_summary(stack),
-                      command.input, projector_name(rays.projector),
+                      command.input, projector_name(choices.projector),
                       parameters.hardware_interpolation ? " with hardware interpolation" : "", job.how(result)));
 }
 
