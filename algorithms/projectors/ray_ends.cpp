@@ -7,7 +7,6 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
-#include <numbers>
 
 #include "algorithms/projectors/rays.hpp"
 #include "algorithms/support/vector3.hpp"
@@ -18,86 +17,111 @@
 namespace halocline {
 namespace {
 
-/// The elliptic cylinder inscribed in a volume, through the centres of its outermost voxels, as world points: centre +
-/// s (cos(angle) across[0] + sin(angle) across[1]) + t along, s and t in [0, 1] and [-1, 1].
-struct Cylinder {
-  Vector3 centre, along;
-  std::array<Vector3, 2> across;
+/// The part [from, to] of a ray, mm from its origin.
+struct Span {
+  double from, to;
 };
+constexpr Span nothing{0, 0};
 
-Cylinder inscribed(const Grid& volume) {
-  std::array<double, 3> middle;
-  for (int axis = 0; axis < 3; ++axis) middle[axis] = 0.5 * (static_cast<double>(volume.size[axis]) - 1);
-  Cylinder cylinder{volume.world(middle[0], middle[1], middle[2]), {}, {}};
-  int upright = 0;
-  for (int axis = 1; axis < 3; ++axis)
-    if (std::abs(volume.direction[3 + axis]) > std::abs(volume.direction[3 + upright])) upright = axis;
-  for (int axis = 0, n = 0; axis < 3; ++axis) {
-    const double half = middle[axis] * volume.spacing[axis];
-    const Vector3 side{half * volume.direction[axis], half * volume.direction[3 + axis],
-                       half * volume.direction[6 + axis]};
-    (axis == upright ? cylinder.along : cylinder.across[n++]) = side;
-  }
-  return cylinder;
+Span common(const Span& a, const Span& b) {
+  return {std::max(a.from, b.from), std::min(a.to, b.to)};
 }
 
-/// Points of a cylinder, within `orbit` mm of the rotation axis, which is y.
-std::vector<Vector3> points_of(const Cylinder& cylinder, double orbit) {
-  constexpr int angles = 72, shells = 8, heights = 8;
-  std::vector<Vector3> points;
-  for (int shell = 0; shell <= shells; ++shell)
-    for (int n = 0; n < (shell == 0 ? 1 : angles); ++n) {
-      const double angle = 2 * std::numbers::pi * n / angles, s = static_cast<double>(shell) / shells;
-      const Vector3 at = add_scaled(add_scaled(cylinder.centre, s * std::cos(angle), cylinder.across[0]),
-                                    s * std::sin(angle), cylinder.across[1]);
-      for (int height = -heights; height <= heights; ++height) {
-        const Vector3 point = add_scaled(at, static_cast<double>(height) / heights, cylinder.along);
-        if (std::hypot(point[0], point[2]) <= orbit) points.push_back(point);
-      }
-    }
-  return points;
+/// Coordinates of a ray's origin and direction along an axis of a body, in units of half its width.
+struct Along {
+  double start, step;
+};
+Along along(const Ray& ray, const Vector3& centre, const Vector3& half) {
+  const double square = dot(half, half);
+  return {dot(add_scaled(ray.origin, -1, centre), half) / square, dot(ray.direction, half) / square};
 }
 
-/// Where points lie to one view's source and detector, which bends if the radius of a cylindrical one is given.
-class Place {
+/// Within a slab.
+Span within(const Along& a) {
+  constexpr double far = std::numeric_limits<double>::max();
+  if (a.step == 0) return std::abs(a.start) <= 1 ? Span{-far, far} : nothing;
+  const double one = (-1 - a.start) / a.step, other = (1 - a.start) / a.step;
+  return {std::min(one, other), std::max(one, other)};
+}
+
+/// Within an elliptic cylinder.
+Span within(const Along& a, const Along& b) {
+  constexpr double far = std::numeric_limits<double>::max();
+  const double square = a.step * a.step + b.step * b.step;
+  const double nearest = square == 0 ? 0 : -(a.start * a.step + b.start * b.step) / square;
+  const double x = a.start + nearest * a.step, y = b.start + nearest * b.step, left = 1 - x * x - y * y;
+  if (left <= 0) return nothing;
+  if (square == 0) return {-far, far};
+  const double half = std::sqrt(left / square);
+  return {nearest - half, nearest + half};
+}
+
+/// The elliptic cylinder inscribed in a volume along the index axis nearest to the rotation axis, y, through the
+/// centres of its outermost voxels, and the cylinder about y that the sources go round on.
+class RoundVolume {
  public:
-  Place(const View& view, double radius, const Grid& projections)
-      : radius_(radius),
-        sdd_(view.sdd),
-        offset_(view.source_offset_x),
-        source_(source_position(view)),
-        along_(ray_direction(view)),
-        matrix_(projection_matrix(view)),
-        projections_(projections) {
-    across_ = add_scaled(detector_point(view, 1, 0), -1, detector_point(view, 0, 0));
+  RoundVolume(const Grid& volume, const Geometry& geometry) {
+    std::array<double, 3> middle;
+    for (int axis = 0; axis < 3; ++axis) middle[axis] = 0.5 * (static_cast<double>(volume.size[axis]) - 1);
+    centre_ = volume.world(middle[0], middle[1], middle[2]);
+    int upright = 0;
+    for (int axis = 1; axis < 3; ++axis)
+      if (std::abs(volume.direction[3 + axis]) > std::abs(volume.direction[3 + upright])) upright = axis;
+    for (int axis = 0, n = 0; axis < 3; ++axis) {
+      const double half = std::max(0.5, axis == upright ? middle[axis] + 0.5 : middle[axis]) * volume.spacing[axis];
+      const Vector3 side{half * volume.direction[axis], half * volume.direction[3 + axis],
+                         half * volume.direction[6 + axis]};
+      (axis == upright ? upright_ : across_[n++]) = side;
+    }
+    orbit_ = std::numeric_limits<double>::max();
+    for (const View& view : geometry.views) {
+      const Vector3 source = source_position(view);
+      orbit_ = std::min(orbit_, std::hypot(source[0], source[2]));
+    }
   }
-  /// mm from the source's plane.
-  double depth(const Vector3& point) const { return dot(add_scaled(point, -1, source_), along_); }
-  /// mm by which a point lies beyond the detector; negative before it.
-  double beyond(const Vector3& point) const {
-    const double x = dot(add_scaled(point, -1, source_), across_) + offset_;
-    const double bend = radius_ == 0 ? 0 : radius_ - std::sqrt(std::max(0.0, radius_ * radius_ - x * x));
-    return depth(point) - (sdd_ - bend);
+  Span part_of(const Ray& ray) const {
+    const Span inside = within(along(ray, centre_, across_[0]), along(ray, centre_, across_[1]));
+    const Span orbit = within(along(ray, {}, {orbit_, 0, 0}), along(ray, {}, {0, 0, orbit_}));
+    return common(common(inside, orbit), within(along(ray, centre_, upright_)));
   }
-  /// Whether the point is cast on the detector's pixels (for a cylinder, on their plane).
-  bool seen(const Vector3& x) const {
-    const auto row = [&](int n) {
-      return matrix_[4 * n] * x[0] + matrix_[4 * n + 1] * x[1] + matrix_[4 * n + 2] * x[2] + matrix_[4 * n + 3];
-    };
-    const auto& d = projections_.direction;
-    const double u = row(0) / row(2) - projections_.origin[0], v = row(1) / row(2) - projections_.origin[1];
-    const double column = (d[0] * u + d[3] * v) / projections_.spacing[0],
-                 line = (d[1] * u + d[4] * v) / projections_.spacing[1];
-    return column >= -0.5 && line >= -0.5 && column <= static_cast<double>(projections_.size[0]) - 0.5 &&
-           line <= static_cast<double>(projections_.size[1]) - 0.5;
+  /// The greatest coordinate along a unit vector from a point.
+  double farthest(const Vector3& point, const Vector3& along) const {
+    return dot(add_scaled(centre_, -1, point), along) + std::abs(dot(upright_, along)) +
+           std::hypot(dot(across_[0], along), dot(across_[1], along));
   }
 
  private:
-  double radius_, sdd_, offset_;
-  Vector3 source_, along_, across_;
-  Matrix34 matrix_;
-  const Grid& projections_;
+  Vector3 centre_, upright_;
+  std::array<Vector3, 2> across_;
+  double orbit_;
 };
+
+/// Whether one of a view's rays (as many as tell the whole detector) goes on within the field of view behind the
+/// detector, which bends if the radius of a cylindrical one is given.
+bool any_goes_on(const View& view, double radius, const RoundVolume& field, const Grid& projections) {
+  if (radius == 0 && field.farthest(source_position(view), ray_direction(view)) <= view.sdd) return false;
+  const ViewRays rays(view, radius);
+  const auto& d = projections.direction;
+  const std::size_t columns = std::min<std::size_t>(projections.size[0], 33),
+                    rows = std::min<std::size_t>(projections.size[1], 9);
+  const auto spread = [](std::size_t n, std::size_t of, std::size_t pixels) {
+    return of == 1 ? 0.5 * static_cast<double>(pixels - 1)
+                   : static_cast<double>(n) * static_cast<double>(pixels - 1) / static_cast<double>(of - 1);
+  };
+  for (std::size_t row = 0; row < rows; ++row)
+    for (std::size_t column = 0; column < columns; ++column) {
+      const double a = projections.spacing[0] * spread(column, columns, projections.size[0]),
+                   b = projections.spacing[1] * spread(row, rows, projections.size[1]);
+      const double u = projections.origin[0] + d[0] * a + d[1] * b, v = projections.origin[1] + d[3] * a + d[4] * b;
+      const auto slopes = ray_slopes(view, radius, u, v);
+      const double bend = radius == 0 ? 0 : radius * (1 - std::cos((u + view.projection_offset_x) / radius));
+      const double end = (view.sdd - bend) * std::hypot(slopes[0], slopes[1], 1.0);
+      constexpr double touching = 1e-6;  // of the way: in the detector's face is not behind it
+      const Span behind = common(field.part_of(rays.to(u, v)), {end, std::numeric_limits<double>::max()});
+      if (behind.to - behind.from > touching * end) return true;
+    }
+  return false;
+}
 
 /// Numbers of the views whose source, or detector, some corner of the volume reaches.
 struct Reached {
@@ -126,34 +150,16 @@ std::string in_views(const std::vector<std::size_t>& views, const Geometry& geom
   return fmt::format("in {} of {} (the first: view {}", views.size(), views_text(geometry.views.size()), views.front());
 }
 
-constexpr RayEnds ends[] = {RayEnds::automatic, RayEnds::end, RayEnds::through};
+constexpr RayEnds all_ray_ends[] = {RayEnds::automatic, RayEnds::end, RayEnds::through};
 
 }  // namespace
 
 bool detector_is_virtual(const Geometry& geometry, const Grid& volume, const Grid& projections) {
   if (geometry.parallel()) return false;
-  double orbit = std::numeric_limits<double>::max();
-  for (const View& view : geometry.views) {
-    const Vector3 source = source_position(view);
-    orbit = std::min(orbit, std::hypot(source[0], source[2]));
-  }
-  const Cylinder cylinder = inscribed(volume);
-  const double radius = geometry.radius_cylindrical_detector;
-  std::vector<Vector3> points;
-  for (const View& view : geometry.views) {
-    const Place place(view, radius, projections);
-    const Vector3 along = ray_direction(view);
-    const double farthest = place.depth(cylinder.centre) + std::abs(dot(cylinder.along, along)) +
-                            std::hypot(dot(cylinder.across[0], along), dot(cylinder.across[1], along));
-    if (radius == 0 && farthest <= view.sdd) continue;
-    if (points.empty()) points = points_of(cylinder, orbit);
-    constexpr double touches = 1e-6;  // of SDD: in the detector's face is not behind it
-    if (std::any_of(points.begin(), points.end(), [&](const Vector3& point) {
-          return place.beyond(point) > touches * view.sdd && place.seen(point);
-        }))
-      return true;
-  }
-  return false;
+  const RoundVolume field(volume, geometry);
+  return std::any_of(geometry.views.begin(), geometry.views.end(), [&](const View& view) {
+    return any_goes_on(view, geometry.radius_cylindrical_detector, field, projections);
+  });
 }
 
 RayEnds ray_ends(const Geometry& geometry, const Grid& volume, const Grid& projections) {
@@ -211,7 +217,7 @@ RayEnds ray_ends_from_name(const std::string& name) {
   if (found == names.end())
     throw InputError(
         {.what = "`rays`", .found = '"' + name + '"', .expected = fmt::format("one of: {}", fmt::join(names, ", "))});
-  return ends[found - names.begin()];
+  return all_ray_ends[found - names.begin()];
 }
 
 }  // namespace halocline

@@ -7,7 +7,7 @@
 namespace halocline {
 namespace {
 
-constexpr double slack = 2e-3;  // voxels: twice that of cl/siddon_faces.clh
+constexpr double face_slack = 2e-3;  // voxels: twice that of cl/siddon_faces.clh
 
 /// The rays of one view of a flat detector, as the kernels have them, and the faces of one index axis.
 class ViewAcross {
@@ -25,10 +25,10 @@ class ViewAcross {
     const double left = -0.5 * (columns_ - 1), per_column = rays_[6 + axis_];
     for (double v = -0.5 * (rows_ - 1); v <= 0.5 * (rows_ - 1); ++v) {
       const double first = direction(left, v)[axis_];
-      // the columns whose rays move less than the slack across the axis: all, or those near to the one that does not
+      // the columns whose rays move less than the face_slack across the axis: all, or those near to the one that does not
       double begin = 0, end = columns_ - 1;
       if (std::abs(per_column) * (columns_ - 1) > 1e-12 * length(direction(left, v))) {
-        const double within = slack / half_way_ * length(direction(0, v)) / std::abs(per_column) * 2;
+        const double within = face_slack / half_way_ * length(direction(0, v)) / std::abs(per_column) * 2;
         begin = std::max(begin, std::ceil(-first / per_column - within));
         end = std::min(end, std::floor(-first / per_column + within));
       } else if (!along(left, v)) {
@@ -36,8 +36,8 @@ class ViewAcross {
       }
       if (begin > end) continue;
       const double a = at(left + begin, v), b = at(left + end, v);
-      const bool same = std::abs(b - a) < slack;
-      if (same ? in_face(a) || in_face(b) : std::max(a, b) > -slack && std::min(a, b) < faces_ + slack) {
+      const bool same = std::abs(b - a) < face_slack;
+      if (same ? in_face(a) || in_face(b) : std::max(a, b) > -face_slack && std::min(a, b) < faces_ + face_slack) {
         if (same || end - begin < 1) return true;
         for (double n = begin; n <= end; ++n)
           if (along(left + n, v) && in_face(at(left + n, v))) return true;
@@ -57,7 +57,7 @@ class ViewAcross {
   /// Whether the ray stays where it is across the axis.
   bool along(double u, double v) const {
     const Vector3 d = direction(u, v);
-    return std::abs(d[axis_]) * half_way_ < slack * length(d);
+    return std::abs(d[axis_]) * half_way_ < face_slack * length(d);
   }
   /// Of the ray's point nearest to the volume's middle, from the first face.
   double at(double u, double v) const {
@@ -66,7 +66,7 @@ class ViewAcross {
   }
   bool in_face(double at) const {
     const double face = std::round(at);
-    return std::abs(at - face) < slack && face >= 0 && face <= faces_;
+    return std::abs(at - face) < face_slack && face >= 0 && face <= faces_;
   }
 
   const float* rays_;
