@@ -298,7 +298,7 @@ __kernel void siddon_backproject(__global const float4* restrict lines, __global
 #ifdef FACES
         const int lower = (int)values[start + column].y, low_i = lower & 1, low_j = lower >> 1 & 1, low_k = lower >> 2;
 #else
-        const int low_i = 0, low_j = 0, low_k = 0;
+        const int low_i = 0, low_j = 0;
 #endif
         const float x0 = crossing(i, inverse.x, shift.x), x1 = crossing(i + 1 + low_i, inverse.x, shift.x);
         const float y0 = crossing(j, inverse.y, shift.y), y1 = crossing(j + 1 + low_j, inverse.y, shift.y);
