@@ -1,6 +1,7 @@
 // halocline backproject
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -9,6 +10,7 @@
 
 #include "algorithms/projectors/backprojection.hpp"
 #include "algorithms/projectors/projector.hpp"
+#include "algorithms/projectors/ray_ends.hpp"
 #include "apps/commands/subcommands.hpp"
 #include "apps/commands/visibility.hpp"
 #include "apps/io/image_file.hpp"
@@ -35,6 +37,14 @@ struct BackprojectCommand {
   DetectorPixels detector;
   GridOptions grid;
 };
+
+// What no rays follow has no detector to end at; of the source it warns all the same.
+Geometry through_all(Geometry geometry, const Grid& volume, const Grid& projections) {
+  geometry.ray_ends = RayEnds::through;
+  for (const std::string& note : notes_on_ray_ends(geometry, volume, "the volume", projections))
+    spdlog::warn("{}", note);
+  return geometry;
+}
 
 void run_backproject(Job& job, const BackprojectCommand& command) {
   const bool voxels = command.projector.name == voxel_driven, half = command.interpolation == "half";
@@ -63,7 +73,7 @@ void run_backproject(Job& job, const BackprojectCommand& command) {
   check_projections(stack, "'" + command.input + "'", scan.geometry, "'" + command.geometry + "'",
                     DetectorShape::flat_or_cylinder);
   require_seen(grid, "the volume", stack, "'" + command.input + "'", scan.geometry);
-  const RayChoices rays = voxels ? RayChoices{scan.geometry}
+  const RayChoices rays = voxels ? RayChoices{through_all(scan.geometry, grid, stack)}
                                  : choose_rays(command.projector, false, scan.geometry, grid, "the volume", stack);
   const Geometry& geometry = rays.geometry;
   job.tune_first_run(voxels ? "fdk" : "project");
