@@ -1,6 +1,7 @@
 // The verbs project and backproject.
 #include "algorithms/projectors/backprojection.hpp"
-#include "algorithms/projectors/projector.hpp"
+#include "algorithms/projectors/default_projector.hpp"
+#include "capi/ray_settings.hpp"
 #include "capi/verb.hpp"
 #include "host/error.hpp"
 
@@ -10,9 +11,8 @@ namespace {
 class Project : public Verb {
  public:
   Project() {
-    settings_.add("projector", [this](const SettingValue& value) {
-      parameters_.projector = projector_from_name(value.one_of(projector_names()));
-    });
+    rays_.add_projector(settings_);
+    rays_.add_rays(settings_);
     settings_.add("interpolation", [this](const SettingValue& value) {
       parameters_.hardware_interpolation = value.one_of({"exact", "hardware"}) == "hardware";
     });
@@ -20,14 +20,22 @@ class Project : public Verb {
   std::vector<std::string> inputs() const override { return {"volume"}; }
   std::vector<std::string> outputs() const override { return {"projections"}; }
   nlohmann::json run(Work& work) override {
+    const VolumeSource& volume = work.required_input("volume");
+    VolumeSink& projections = work.required_output("projections");
+    check_projection_grids(work.geometry(), volume.grid(), projections.grid());
+    RaySettings rays = rays_;
+    ProjectionParameters parameters = parameters_;
+    const Geometry geometry =
+        rays.choose(parameters.hardware_interpolation, work.geometry(), volume.grid(), projections.grid());
+    parameters.projector = *rays.projector;
     nlohmann::json results;
-    put_run(results, project_into(work.required_input("volume"), work.geometry(), work.required_output("projections"),
-                                  parameters_, work.devices, work.options));
+    put_run(results, project_into(volume, geometry, projections, parameters, work.devices, work.options));
     return results;
   }
 
  private:
   ProjectionParameters parameters_;
+  RaySettings rays_;
 };
 
 constexpr const char* voxel_driven = "voxel";
@@ -36,10 +44,12 @@ class Backproject : public Verb {
  public:
   Backproject() {
     settings_.add("projector", [this](const SettingValue& value) {
-      auto names = projector_names();
+      auto names = projector_choices();
       names.emplace_back(voxel_driven);
-      projector_ = value.one_of(names);
+      voxels_ = value.one_of(names) == voxel_driven;
+      rays_.projector = voxels_ ? std::nullopt : projector_choice(value.text());
     });
+    rays_.add_rays(settings_);
     settings_.add("interpolation", [this](const SettingValue& value) {
       interpolation_ = value.one_of({"exact", "hardware", "half"});
     });
@@ -54,7 +64,7 @@ class Backproject : public Verb {
 
  private:
   RunResult back(Work& work, const VolumeSource& projections, VolumeSink& volume) const {
-    if (projector_ == voxel_driven) {
+    if (voxels_) {
       const bool half = interpolation_ == "half";
       return backproject_into(projections, work.geometry(), volume,
                               BackprojectionParameters{half || interpolation_ == "hardware", half}, work.devices,
@@ -62,13 +72,17 @@ class Backproject : public Verb {
     }
     if (interpolation_ != "exact")
       throw InputError({.what = "`interpolation`",
-                        .found = interpolation_ + " with `projector` = " + projector_,
-                        .expected = "exact, as its adjoint is"});
-    return backproject_into(projections, work.geometry(), volume, projector_from_name(projector_), work.devices,
-                            work.options);
+                        .found = interpolation_ + " without `projector` = " + voxel_driven,
+                        .expected = "exact, as adjoints of projectors are"});
+    check_projection_grids(work.geometry(), volume.grid(), projections.grid());
+    RaySettings rays = rays_;
+    const Geometry geometry = rays.choose(false, work.geometry(), volume.grid(), projections.grid());
+    return backproject_into(projections, geometry, volume, *rays.projector, work.devices, work.options);
   }
 
-  std::string projector_ = "joseph", interpolation_ = "exact";
+  RaySettings rays_;
+  bool voxels_ = false;
+  std::string interpolation_ = "exact";
 };
 
 }  // namespace

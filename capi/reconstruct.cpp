@@ -9,6 +9,7 @@
 #include "algorithms/solvers/ray_weights.hpp"
 #include "capi/counts.hpp"
 #include "capi/penalty.hpp"
+#include "capi/ray_settings.hpp"
 #include "capi/verb.hpp"
 #include "host/error.hpp"
 #include "host/log.hpp"
@@ -52,6 +53,7 @@ class ReconstructVerb : public Verb {
 
   ReconstructionParameters parameters_;
   CountsSettings counts_;
+  RaySettings rays_;
   std::optional<double> lambda_, photons_, time_limit_;
   double electronic_ = 0;
   std::string init_;
@@ -72,9 +74,8 @@ void ReconstructVerb::add_method() {
   settings_.add("iterations", passes);
   settings_.add("subsets", [&p](const SettingValue& value) { p.subsets = value.count(); });
   settings_.add("seed", [&p](const SettingValue& value) { p.seed = static_cast<std::uint64_t>(value.count()); });
-  settings_.add("projector", [&p](const SettingValue& value) {
-    p.projector = projector_from_name(value.one_of(projector_names()));
-  });
+  rays_.add_projector(settings_);
+  rays_.add_rays(settings_);
   settings_.add("interpolation", [&p](const SettingValue& value) {
     p.hardware_interpolation = value.one_of({"exact", "hardware"}) == "hardware";
   });
@@ -224,15 +225,20 @@ nlohmann::json ReconstructVerb::run(Work& work) {
   check_parameters(parameters, {given.weighted, start(work) != "zero"});
   check_projections(given.inputs.projections->grid(), "the projections", work.geometry(), "the geometry",
                     DetectorShape::flat_or_cylinder);
+  check_grid(volume.grid(), "the volume");
+  RaySettings rays = rays_;
+  const Geometry geometry =
+      rays.choose(parameters.hardware_interpolation, work.geometry(), volume.grid(), given.inputs.projections->grid());
+  parameters.projector = rays.projector;
   if (gap_map != nullptr) require_size(gap_map->grid(), "gap-map", volume.grid(), "the output `volume`");
   if (given.inputs.reference != nullptr)
     require_size(given.inputs.reference->grid(), "reference", volume.grid(), "the output `volume`");
   take_start(work, parameters, given);
   if (chooses)
     parameters.lambda =
-        choose_strength(given.inputs, work.geometry(), volume.grid(), parameters, work.devices, work.options).lambda;
+        choose_strength(given.inputs, geometry, volume.grid(), parameters, work.devices, work.options).lambda;
   const ReconstructionResult result =
-      reconstruct(given.inputs, work.geometry(), volume, parameters, work.devices, run_options(work), gap_map);
+      reconstruct(given.inputs, geometry, volume, parameters, work.devices, run_options(work), gap_map);
   return results(parameters, result, given);
 }
 

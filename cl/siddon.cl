@@ -14,6 +14,9 @@
 // inverse_z, 0, shift_x, shift_y, shift_z, 0 and values[view][row][column] = scale * raw, 0 (both from siddon_table); matrices[view][12]
 // as in backproject.cl.
 //
+// FACES: rays that run in a face between voxels are shared by those on either side, siddon_faces.clh; of rays that do not, it changes no bit.
+// Then the 0 of values is lower_voxels(). Without, there are no such rays.
+//
 // ARC, ENDS: see rays.clh; t_in and t_out keep to the ray, and the t of its ends take the place of the two 0 of lines.
 //
 // LANES: the form for CPUs, siddon_lanes.clh. IMAGE: the slices are the layers of an image array (joseph_planes of joseph.cl). The same
@@ -107,12 +110,62 @@ INLINE Voxel first_voxel(Crossings c, float t, Extent extent) {
   return voxel;
 }
 
-#ifdef LANES
-#include "siddon_lanes.clh"
-#else
 #ifdef IMAGE
 __constant sampler_t nearest = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP | CLK_FILTER_NEAREST;
 #endif
+
+#ifdef FACES
+#include "siddon_faces.clh"
+
+#ifdef IMAGE
+#define SLAB_PARAMETER __read_only image2d_array_t planes
+#define SLAB planes
+#define VOXEL_AT(i, j, k) read_imagef(planes, nearest, (int4)(i, j, (k)-extent.offset, 0)).x
+#else
+#define SLAB_PARAMETER __global const float* restrict volume
+#define SLAB volume
+#define VOXEL_AT(i, j, k) volume[((size_t)((k)-extent.offset) * extent.ny + (j)) * extent.nx + (i)]
+#endif
+
+// `sum` and the part of a ray in faces that lies between t = from and to. Slices at a face across k take their turns, so that they may lie in
+// two slabs.
+INLINE float add_in_faces(SLAB_PARAMETER, Crossings c, Faces faces, Extent extent, float scale, float from, float to,
+                          float sum) {
+  c = crossings_beside(c, faces, extent);
+  const float part = scale * part_beside(faces);
+  const bool lower_i = shares_lower(faces.i, extent.nx), lower_j = shares_lower(faces.j, extent.ny);
+  const int turns = shares_lower(faces.k, extent.nz) ? 2 : 1;
+  for (int turn = 0; turn < turns; ++turn) {
+    if (turns == 2) c.shift_z = -((float)(faces.k - 1 + turn) + 0.5f) * c.inverse_z;
+    const Passage passage = passage_of(c, extent);
+    float t = fmax(passage.from, from);
+    const float stop = fmin(passage.to, to);
+    if (!(t < stop)) continue;
+    Voxel at = first_voxel(c, t, extent);
+    const int step_i = c.inverse_x > 0.0f ? 1 : -1, step_j = c.inverse_y > 0.0f ? 1 : -1;
+    while (t < stop) {
+      const float next_x = crossing(at.i + (step_i > 0), c.inverse_x, c.shift_x),
+                  next_y = crossing(at.j + (step_j > 0), c.inverse_y, c.shift_y),
+                  next_z = crossing(at.k + 1, c.inverse_z, c.shift_z);
+      const float next = fmin(fmin(fmin(next_x, next_y), next_z), stop);
+      float value = VOXEL_AT(at.i, at.j, at.k);
+      if (lower_i) value += VOXEL_AT(at.i - 1, at.j, at.k);
+      if (lower_j) value += VOXEL_AT(at.i, at.j - 1, at.k);
+      if (lower_i && lower_j) value += VOXEL_AT(at.i - 1, at.j - 1, at.k);
+      sum = fma((next - t) * part, value, sum);
+      t = next;
+      if (next_x == next) at.i += step_i;
+      if (next_y == next) at.j += step_j;
+      if (next_z == next) at.k += 1;
+    }
+  }
+  return sum;
+}
+#endif
+
+#ifdef LANES
+#include "siddon_lanes.clh"
+#else
 
 __kernel void siddon_project(
 #ifdef IMAGE
@@ -134,6 +187,17 @@ __kernel void siddon_project(
   const Passage ends = ends_in_t(ray, sources[batch.first_view + view], SHARE(batch.first_view + view, column));
   passage.from = fmax(passage.from, ends.from), passage.to = fmin(passage.to, ends.to);
 #endif
+  const size_t pixel = ((size_t)view * batch.rows + row) * batch.columns + column;
+#ifdef FACES
+  const Faces faces = faces_of(ray, extent);
+  if (faces.any) {
+#ifndef ENDS
+    const Passage ends = {-INFINITY, INFINITY};
+#endif
+    projections[pixel] = add_in_faces(SLAB, c, faces, extent, scale, ends.from, ends.to, projections[pixel]);
+    return;
+  }
+#endif
   float t = passage.from;
   const float stop = passage.to;
   if (!(t < stop)) return;
@@ -154,7 +218,6 @@ __kernel void siddon_project(
   size_t at = along_k * (first.k - extent.offset) + (size_t)extent.nx * first.j + first.i;
 #define VOXEL volume[at]
 #endif
-  const size_t pixel = ((size_t)view * batch.rows + row) * batch.columns + column;
   float sum = projections[pixel];
   while (t < stop) {
 #ifdef ENDS
@@ -192,8 +255,14 @@ __kernel void siddon_table(__global const float* restrict raw, __global const fl
   if (column >= batch.columns || row >= batch.held || view >= batch.views) return;
   const size_t at = ((size_t)view * batch.held + row) * batch.columns + column;
   const Ray ray = RAY_AT(batch.first_view + view, 2 * column, from_centre(batch.row_begin + row, batch.rows));
-  const Crossings c =
+  float value = length_mm(ray, voxel) * raw[at], lower = 0.0f;
+  Crossings c =
       crossings_of(ray, 0.5f * (float)(extent.nx - 1), 0.5f * (float)(extent.ny - 1), 0.5f * (float)(extent.nz - 1));
+#ifdef FACES
+  const Faces faces = faces_of(ray, extent);
+  c = crossings_beside(c, faces, extent);
+  value *= part_beside(faces), lower = (float)lower_voxels(faces, extent);
+#endif
 #ifdef ENDS
   const Passage ends = ends_in_t(ray, sources[batch.first_view + view], SHARE(batch.first_view + view, column));
 #else
@@ -201,7 +270,7 @@ __kernel void siddon_table(__global const float* restrict raw, __global const fl
 #endif
   lines[2 * at] = (float4)(c.inverse_x, c.inverse_y, c.inverse_z, ends.from);
   lines[2 * at + 1] = (float4)(c.shift_x, c.shift_y, c.shift_z, ends.to);
-  values[at] = (float2)(length_mm(ray, voxel) * raw[at], 0.0f);
+  values[at] = (float2)(value, lower);
 }
 
 // Work-items: (nx, ny, slices / K_UNROLL), for the slices of `extent`.
@@ -226,8 +295,13 @@ __kernel void siddon_backproject(__global const float4* restrict lines, __global
       const size_t start = ((size_t)view * batch.held + (row - batch.row_begin)) * batch.columns;
       for (int column = pixels.first_column; column <= pixels.last_column; ++column) {
         const float4 inverse = lines[2 * (start + column)], shift = lines[2 * (start + column) + 1];
-        const float x0 = crossing(i, inverse.x, shift.x), x1 = crossing(i + 1, inverse.x, shift.x);
-        const float y0 = crossing(j, inverse.y, shift.y), y1 = crossing(j + 1, inverse.y, shift.y);
+#ifdef FACES
+        const int lower = (int)values[start + column].y, low_i = lower & 1, low_j = lower >> 1 & 1, low_k = lower >> 2;
+#else
+        const int low_i = 0, low_j = 0;
+#endif
+        const float x0 = crossing(i, inverse.x, shift.x), x1 = crossing(i + 1 + low_i, inverse.x, shift.x);
+        const float y0 = crossing(j, inverse.y, shift.y), y1 = crossing(j + 1 + low_j, inverse.y, shift.y);
         float in = fmax(fmin(x0, x1), fmin(y0, y1)), out = fmin(fmax(x0, x1), fmax(y0, y1));
 #ifdef ENDS
         in = fmax(in, inverse.w), out = fmin(out, shift.w);
@@ -238,7 +312,12 @@ __kernel void siddon_backproject(__global const float4* restrict lines, __global
 #pragma unroll
         for (int s = 0; s < K_UNROLL; ++s) {
           const float above = crossing(k + s + 1, inverse.z, shift.z);
-          sum[s] = fma(fmax(0.0f, fmin(out, above) - fmax(in, below)), value, sum[s]);
+#ifdef FACES
+          const float end = low_k ? crossing(k + s + 2, inverse.z, shift.z) : above;
+#else
+          const float end = above;
+#endif
+          sum[s] = fma(fmax(0.0f, fmin(out, end) - fmax(in, below)), value, sum[s]);
           below = above;
         }
       }

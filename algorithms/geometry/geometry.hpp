@@ -33,10 +33,16 @@ struct View {
   bool parallel() const { return sdd == 0; }
 };
 
+/// Where rays that reach the detector end: there (end), or nowhere, for the detector is virtual (through), as in
+/// simulations that put it on the axis. automatic: through where the detector is in the way of the object (see
+/// algorithms/projectors/ray_ends.hpp). Rays of a parallel beam are whole lines.
+enum class RayEnds { automatic, end, through };
+
 /// A scan: its views in the order of acquisition.
 struct Geometry {
   std::vector<View> views;
   double radius_cylindrical_detector = 0;  ///< mm; 0 means a flat detector
+  RayEnds ray_ends = RayEnds::automatic;   ///< read by projectors that follow rays
 
   bool parallel() const { return !views.empty() && views.front().parallel(); }
 };

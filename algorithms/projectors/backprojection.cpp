@@ -9,6 +9,7 @@
 
 #include "algorithms/geometry/turned_views.hpp"
 #include "algorithms/projectors/batch_argument.hpp"
+#include "algorithms/projectors/coordinate_error.hpp"
 #include "algorithms/projectors/projector_variants.hpp"
 #include "algorithms/validation/check_input.hpp"
 #include "host/error.hpp"
@@ -73,6 +74,7 @@ VoxelDriven::VoxelDriven(const Geometry& geometry, const Grid& projections, cons
       grid_(grid),
       options_(options),
       detector_rows_(detector_rows_of(geometry, projections, grid)) {
+  check_coordinates(geometry, grid, projections);
   const auto matrices = matrices_of(geometry, projections, grid);
   const auto invariant_along = [&](std::size_t axis) {  // U and W of every view
     return std::all_of(matrices.begin(), matrices.end(),

@@ -1,9 +1,12 @@
 #include "algorithms/projectors/coordinate_error.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
 #include "algorithms/support/philox.hpp"
+#include "host/error.hpp"
 
 namespace halocline {
 namespace {
@@ -46,8 +49,7 @@ CoordinateError coordinate_error(const Matrix34& matrix, const std::array<std::s
   return {std::max(u.error, v.error), std::max(u.bound, v.bound)};
 }
 
-CoordinateError worst_coordinate_error(const Geometry& geometry, const Grid& volume, const Grid& stack) {
-  constexpr int voxels = 4096;
+CoordinateError worst_coordinate_error(const Geometry& geometry, const Grid& volume, const Grid& stack, int voxels) {
   PhiloxStream random(1, 0, 0);
   CoordinateError worst;
   for (int n = 0; n < voxels; ++n) {
@@ -63,13 +65,29 @@ CoordinateError worst_coordinate_error(const Geometry& geometry, const Grid& vol
     const Matrix34 m = index_to_detector(view, volume, stack);
     const auto row = [&](int r) { return m[r] * x[0] + m[r + 1] * x[1] + m[r + 2] * x[2] + m[r + 3]; };
     const double w = row(8), u = row(0) / w, v = row(4) / w;
-    if (w <= 0 || u <= -1 || v <= -1 || u >= static_cast<double>(stack.size[0]) ||
+    constexpr double nearest = 0.01;  // of SID: nearer to the source, digits are lost whatever the scan is
+    if (w <= nearest || u <= -1 || v <= -1 || u >= static_cast<double>(stack.size[0]) ||
         v >= static_cast<double>(stack.size[1]))
       continue;
     const CoordinateError each = coordinate_error(m, volume.size, index);
     worst = {std::max(worst.error, each.error), std::max(worst.bound, each.bound)};
   }
   return worst;
+}
+
+void check_coordinates(const Geometry& geometry, const Grid& volume, const Grid& stack) {
+  constexpr int voxels = 512;
+  const double error = worst_coordinate_error(geometry, volume, stack, voxels).error;
+  if (error <= most_coordinate_error) return;
+  refuse_coordinates(error);
+}
+
+void refuse_coordinates(double error) {
+  throw InputError(fmt::format(
+      "the geometry and the grids want more digits than float32 has: places on the detector would be off by up to "
+      "{:.2g} "
+      "pixels; bring volume and detector nearer to where their rays meet, or take fewer pixels or a farther source",
+      error));
 }
 
 }  // namespace halocline

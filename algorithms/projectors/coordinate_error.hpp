@@ -20,8 +20,16 @@ struct CoordinateError {
 CoordinateError coordinate_error(const Matrix34& matrix, const std::array<std::size_t, 3>& size,
                                  const std::array<std::size_t, 3>& index);
 
-/// The largest of both over 4096 pseudo-random voxels, the corners among them, a view each in turn, that are seen by a
-/// detector of the stack.
-CoordinateError worst_coordinate_error(const Geometry& geometry, const Grid& volume, const Grid& stack);
+/// The largest of both over so many pseudo-random voxels, the corners among them, a view each in turn, that are seen by
+/// a detector of the stack.
+CoordinateError worst_coordinate_error(const Geometry& geometry, const Grid& volume, const Grid& stack,
+                                       int voxels = 4096);
+
+/// Pixels that float32 may put a coordinate beside where it is: more is seen in images.
+inline constexpr double most_coordinate_error = 0.05;
+/// Throws InputError if voxel-driven back-projection exceeds that, at 512 voxels.
+void check_coordinates(const Geometry& geometry, const Grid& volume, const Grid& stack);
+/// The error that check_coordinates() throws.
+[[noreturn]] void refuse_coordinates(double error);
 
 }  // namespace halocline

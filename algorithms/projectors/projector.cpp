@@ -6,6 +6,7 @@
 
 #include "algorithms/projectors/local_tile.hpp"
 #include "algorithms/projectors/projector_variants.hpp"
+#include "algorithms/projectors/ray_ends.hpp"
 #include "algorithms/projectors/slice_backprojection.hpp"
 #include "algorithms/validation/check_input.hpp"
 #include "host/error.hpp"
@@ -84,6 +85,7 @@ RunResult project_to(const VolumeSource& volume, const Geometry& geometry, Outpu
                      const RunOptions& options) {
   const Grid& grid = volume.grid();
   check_projection_grids(geometry, grid, projections);
+  log_automatic_ray_ends(geometry, grid, projections);
   if (parameters.hardware_interpolation)
     require_variant(texture_projection_variant(), devices, "`hardware_interpolation`");
   const auto program_for = [&](const std::vector<Device>& used) {
@@ -129,6 +131,7 @@ RunResult backproject_to(const VolumeSource& projections, const Geometry& geomet
                          Projector projector, const std::vector<Device>& devices, const RunOptions& options) {
   const Grid& stack = projections.grid();
   check_projection_grids(geometry, volume, stack);
+  log_automatic_ray_ends(geometry, volume, stack);
   const auto program_for = [&](const std::vector<Device>& used) {
     if (const auto slices = faster_in_slices(geometry, stack, volume, projector, device_models(used));
         slices != nullptr && variant_works(slice_adjoint_variant(), used, "stacks of voxels serve"))

@@ -93,6 +93,7 @@ class RayProjection {
   RayTable table_;
   std::optional<SliceRows> slice_rows_;
   Form form_;
+  bool faces_;  // of voxels, in which rays may run: cl/siddon_faces.clh
 };
 
 /// One step over ray sums, from "volume" to "projections".
@@ -118,6 +119,7 @@ class RayBackprojection : public BackprojectionMethod {
   Grid projections_, volume_;
   Projector projector_;
   RayTable table_;
+  bool faces_;                     // of voxels, in which rays may run: cl/siddon_faces.clh
   bool tiles_, stacks_, upright_;  // forms of Joseph's adjoint: for CPUs, for GPUs where no ray follows k, without tilt
   std::optional<AdjointBrick> brick_;  // if in bricks
   int slices_per_item_;                // but for tiles, as measured (benchmarks/results/nvidia-h200.md)

@@ -40,6 +40,10 @@ void add_widths(std::vector<SlabArgument>& arguments, Projector projector, const
 
 /// What cylindrical detectors and rays that end in the volume want beside the rays: cl/rays.clh.
 std::string table_options(const RayTable& table);
+/// Of Siddon's kernels, where rays may run in faces between voxels.
+inline const char* faces_option(bool faces) {
+  return faces ? " -D FACES" : "";
+}
 void add_table_arrays(Requirements& requirements, const RayTable& table);
 void set_table(Slab& slab, const RayTable& table);
 /// ARC_PARAMETERS, and ENDS_PARAMETERS if the kernel has them.

@@ -3,6 +3,7 @@
 #include "algorithms/projectors/backprojection.hpp"
 #include "algorithms/projectors/projector.hpp"
 #include "algorithms/projectors/ray_arguments.hpp"
+#include "algorithms/projectors/ray_faces.hpp"
 #include "host/work_groups.hpp"
 
 namespace halocline {
@@ -13,6 +14,7 @@ RayBackprojection::RayBackprojection(const Geometry& geometry, const Grid& proje
       volume_(volume),
       projector_(projector),
       table_(make_rays(geometry, volume, projections)),
+      faces_(projector == Projector::siddon && may_run_in_faces(table_, volume, projections)),
       tiles_(!gpu && projector == Projector::joseph && table_.plain()),
       stacks_(gpu && projector == Projector::joseph && table_.plain() && !table_.any_follows(2)),
       upright_(stacks_ && table_.axial_rows() == 2),
@@ -78,7 +80,7 @@ void RayBackprojection::filter(Slab& slab, Range views) const {
   arguments.insert(arguments.end(), {out("lines"), out("values"), slab.extent(slab.interior())});
   add_spacing(arguments, volume_);
   arguments.emplace_back(batch_of(projections_, rows, views));
-  slab.launch(ray_kernel(projector_, "table", stacks_ ? "-D STACKS" : table_options(table_)),
+  slab.launch(ray_kernel(projector_, "table", stacks_ ? "-D STACKS" : table_options(table_) + faces_option(faces_)),
               {projections_.size[0], static_cast<std::size_t>(rows.count()), static_cast<std::size_t>(views.count())},
               arguments);
 }
@@ -109,7 +111,8 @@ void RayBackprojection::accumulate(Slab& slab, Range views, Range slices) const 
         ray_kernel(projector_, "backproject_stacks", options + " -D STACKS" + (upright_ ? " -D UPRIGHT" : "") + shape),
         global, group, arguments);
   }
-  slab.launch(ray_kernel(projector_, "backproject", options + table_options(table_)), global, arguments);
+  slab.launch(ray_kernel(projector_, "backproject", options + table_options(table_) + faces_option(faces_)), global,
+              arguments);
 }
 
 }  // namespace halocline

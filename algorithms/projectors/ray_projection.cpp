@@ -5,6 +5,7 @@
 #include "algorithms/geometry/turned_views.hpp"
 #include "algorithms/projectors/projector.hpp"
 #include "algorithms/projectors/ray_arguments.hpp"
+#include "algorithms/projectors/ray_faces.hpp"
 #include "host/error.hpp"
 #include "host/work_groups.hpp"
 
@@ -38,7 +39,8 @@ RayProjection::RayProjection(const Geometry& geometry, const Grid& volume, const
       order_(shared_order(geometry, volume, projections, parameters)),
       table_(make_rays(in_order(geometry, order_), volume, projections)),
       slice_rows_(parameters.slices_innermost ? slice_rows(table_, volume, projections) : std::nullopt),
-      form_(form()) {
+      form_(form()),
+      faces_(parameters.projector == Projector::siddon && may_run_in_faces(table_, volume, projections)) {
   if (parameters.images && parameters.projector == Projector::distance_driven)
     throw InputError("distance-driven projection reads buffers only, so leave the images out");
   if (parameters.hardware_interpolation && parameters.projector != Projector::joseph)
@@ -199,7 +201,8 @@ void RayProjection::project(Slab& slab, Range views) const {
     add_widths(arguments, parameters_.projector, table_);
   };
   const std::string index = fmt::format("-D INDEX={}", narrow ? "int" : "long");
-  const auto launch = [&](const std::string& options, std::vector<SlabArgument> arguments) {
+  const auto launch = [&](const std::string& form, std::vector<SlabArgument> arguments) {
+    const std::string options = form + faces_option(faces_);
     add_common(arguments);
     // Views first: those of a detector row, a few degrees apart, read nearly the same voxels, which caches then hold.
     const std::size_t strip = parameters_.projector == Projector::joseph ? 32 : 8;  // STRIP of joseph_lanes.clh

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "algorithms/projectors/coordinate_error.hpp"
+#include "algorithms/projectors/ray_ends.hpp"
 #include "host/error.hpp"
 
 namespace halocline {
@@ -145,19 +147,49 @@ std::array<Place, 2> bounds(const Touching& touching, double half_u, double half
   return all;
 }
 
-/// Whether a part of the volume, or of what its voxels reach to, may lie behind the source or beyond the detector.
-/// widths: RayTable's.
-bool ends_within(const View& view, double radius, const Grid& volume, const Vector3& widths) {
-  bool between = true;
+/// Where the corners of the volume, or of what its voxels reach to, lie. widths: RayTable's.
+struct Corners {
+  bool behind_source = false, beyond_detector = false;
+  double depth = 0;  // of the farthest from the source, mm along the perpendicular to the detector
+};
+Corners corners_of(const View& view, double radius, const Grid& volume, const Vector3& widths) {
+  Corners corners;
   for (int corner = 0; corner < 8; ++corner) {
     Vector3 index;
     for (int axis = 0; axis < 3; ++axis) {
       const double reach = std::max(1.0, 0.5 + 0.5 * widths[axis]);  // of interpolation, and of a pixel's shadow
       index[axis] = corner >> axis & 1 ? static_cast<double>(volume.size[axis]) - 1 + reach : -reach;
     }
-    between = between && whereabouts(view, radius, volume.world(index[0], index[1], index[2])) == Whereabouts::between;
+    const Vector3 point = volume.world(index[0], index[1], index[2]), along = ray_direction(view),
+                  way = minus(point, source_position(view));
+    const Whereabouts where = whereabouts(view, radius, point);
+    corners.behind_source = corners.behind_source || where == Whereabouts::behind_source;
+    corners.beyond_detector = corners.beyond_detector || where == Whereabouts::beyond_detector;
+    corners.depth = std::max(corners.depth, way[0] * along[0] + way[1] * along[1] + way[2] * along[2]);
   }
-  return !between;
+  return corners;
+}
+
+/// Sources, where rays end within the volume. Rays that run through a virtual detector end behind the volume: their
+/// vectors, a multiple of which is the same line, are made so many times as long (a power of 2, which changes no bit).
+void add_sources(RayTable& table, const Geometry& geometry, const Grid& volume, const Grid& projections) {
+  const double radius = geometry.radius_cylindrical_detector;
+  const bool through = ray_ends(geometry, volume, projections) == RayEnds::through;
+  std::vector<Corners> corners;
+  for (const View& view : geometry.views) corners.push_back(corners_of(view, radius, volume, table.widths));
+  if (std::none_of(corners.begin(), corners.end(),
+                   [&](const Corners& each) { return each.behind_source || (each.beyond_detector && !through); }))
+    return;
+  for (std::size_t n = 0; n < geometry.views.size(); ++n) {
+    for (const double value : centred_index(volume, source_position(geometry.views[n])))
+      table.sources.push_back(static_cast<float>(value));
+    table.sources.push_back(0);
+    if (!through || geometry.views[n].parallel()) continue;
+    constexpr double least_share = 0.1;  // of a cylindrical detector: check_projections()
+    const double beyond = 2 * corners[n].depth / (least_share * geometry.views[n].sdd);
+    const auto factor = static_cast<float>(std::exp2(std::ceil(std::log2(std::max(1.0, beyond)))));
+    for (std::size_t at = 18 * n; at < 18 * (n + 1); ++at) table.rays[at] *= factor;
+  }
 }
 
 void add_arc(RayTable& table, const Touching& touching, std::size_t view, std::size_t views) {
@@ -176,6 +208,33 @@ void add_arc(RayTable& table, const Touching& touching, std::size_t view, std::s
     for (std::size_t n = 1; n < view; ++n) table.arcs.insert(table.arcs.end(), shared.begin(), shared.end());
   }
   table.arcs.insert(table.arcs.end(), arc.begin(), arc.end());
+}
+
+/// How far float32 puts the rays of a view from where they are, in voxels, at the points nearest to the volume's middle
+/// of those that meet the volume: of the corners, the middles of the edges and the centre of the detector.
+double rounding_of(const ViewVectors& exact, const float* rounded, const Grid& volume, const Place& low,
+                   const Place& high) {
+  const auto foot = [](const auto& d, const auto& m) {  // d x M / |d|^2
+    const auto inverse = 1 / (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
+    return std::array{(d[1] * m[2] - d[2] * m[1]) * inverse, (d[2] * m[0] - d[0] * m[2]) * inverse,
+                      (d[0] * m[1] - d[1] * m[0]) * inverse};
+  };
+  double error = 0;
+  for (int n = 0; n < 9; ++n) {
+    const double u = low.u + 0.5 * (n % 3) * (high.u - low.u), v = low.v + 0.5 * (n / 3) * (high.v - low.v);
+    const CentredRay ray = ray_at(exact, u, v);
+    const Vector3 at = foot(ray.direction, ray.moment);
+    std::array<float, 6> r;
+    for (int axis = 0; axis < 6; ++axis)
+      r[axis] = std::fma(static_cast<float>(u), rounded[6 + axis],
+                         std::fma(static_cast<float>(v), rounded[12 + axis], rounded[axis]));
+    const auto found = foot(std::array{r[0], r[1], r[2]}, std::array{r[3], r[4], r[5]});
+    bool meets = true;
+    for (int axis = 0; axis < 3; ++axis) meets = meets && std::abs(at[axis]) <= static_cast<double>(volume.size[axis]);
+    for (int axis = 0; meets && axis < 3; ++axis)
+      error = std::max(error, std::abs(static_cast<double>(found[axis]) - at[axis]));
+  }
+  return error;
 }
 
 /// Enlarges `widths` to what pixel (u, v) casts on the first and the last plane across the axis that its ray follows.
@@ -239,6 +298,7 @@ RayTable make_rays(const Geometry& geometry, const Grid& volume, const Grid& pro
   const double half_u = 0.5 * (static_cast<double>(projections.size[0]) - 1),
                half_v = 0.5 * (static_cast<double>(projections.size[1]) - 1);
   const double radius = geometry.radius_cylindrical_detector;
+  double rounding = 0;
   for (std::size_t n = 0; n < geometry.views.size(); ++n) {
     const View& each = geometry.views[n];
     const ViewVectors view = vectors_of(each, volume, projections);
@@ -248,18 +308,15 @@ RayTable make_rays(const Geometry& geometry, const Grid& volume, const Grid& pro
     const auto [low, high] =
         radius == 0 ? std::array<Place, 2>{{{-half_u, -half_v}, {half_u, half_v}}} : bounds(touching, half_u, half_v);
     table.axes.push_back(axes_of(view, low, high));
+    rounding = std::max(rounding, rounding_of(view, &table.rays[18 * n], volume, low, high));
     for (int m = 0; m < 81; ++m)
       enlarge(table.widths, view, touching, {half_u * (m % 9 - 4) / 4, half_v * (m / 9 - 4) / 4}, volume);
     if (radius != 0) add_arc(table, touching, n, geometry.views.size());
   }
+  const double pixel = std::max({table.widths[0], table.widths[1], table.widths[2]});
+  if (rounding > most_coordinate_error * pixel) refuse_coordinates(rounding / pixel);
   for (double& width : table.widths) width *= 1.05;
-  if (std::any_of(geometry.views.begin(), geometry.views.end(),
-                  [&](const View& view) { return ends_within(view, radius, volume, table.widths); }))
-    for (const View& view : geometry.views) {
-      for (const double value : centred_index(volume, source_position(view)))
-        table.sources.push_back(static_cast<float>(value));
-      table.sources.push_back(0);
-    }
+  if (!geometry.parallel()) add_sources(table, geometry, volume, projections);
   return table;
 }
 

@@ -37,7 +37,8 @@ struct RayTable {
 enum class Whereabouts { behind_source, between, beyond_detector };
 Whereabouts whereabouts(const View& view, double radius, const std::array<double, 3>& point);
 
-/// Throws InputError if a cylindrical detector turns back, as its source sees it.
+/// Throws InputError if a cylindrical detector turns back, as its source sees it, and if float32 would put rays too far
+/// from where they are (refuse_coordinates()).
 RayTable make_rays(const Geometry& geometry, const Grid& volume, const Grid& projections);
 
 }  // namespace halocline

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,7 +27,7 @@ Preconditioner preconditioner_from_name(const std::string& name);
 struct ReconstructionParameters {
   std::string method = "spdhg";  ///< of reconstruction_methods()
   int passes = 0;                ///< at most: a projection and a back-projection of all views each; 0: the method's
-  Projector projector = Projector::joseph;
+  std::optional<Projector> projector = std::nullopt;  ///< none: default_projector()
   /// Joseph's forward projection in the texture units, in the steps of methods that converge all the same: faster on
   /// GPUs. What is told of the result goes by the exact projector.
   bool hardware_interpolation = false;

@@ -5,6 +5,8 @@
 #include <numeric>
 
 #include "algorithms/noise/noise_details.hpp"
+#include "algorithms/projectors/default_projector.hpp"
+#include "algorithms/projectors/ray_ends.hpp"
 #include "host/error.hpp"
 
 namespace halocline {
@@ -57,8 +59,8 @@ class Trials {
   Trials(const ReconstructionInputs& inputs, const Geometry& geometry, const Grid& grid,
          const ReconstructionParameters& parameters, const std::vector<Device>& devices, const RunOptions& options)
       : halves_(halves_of(geometry)),
-        used_(views_of(geometry, halves_.used)),
-        left_out_(views_of(geometry, halves_.left_out)),
+        used_(views_of(with_ray_ends(geometry, grid, inputs.projections->grid()), halves_.used)),
+        left_out_(views_of(with_ray_ends(geometry, grid, inputs.projections->grid()), halves_.left_out)),
         b_used_(*inputs.projections, halves_.used),
         b_left_out_(*inputs.projections, halves_.left_out),
         parameters_(parameters),
@@ -71,6 +73,8 @@ class Trials {
     }
     reference_ = inputs.reference;
     start_ = inputs.start;
+    parameters_.projector = projector_of(parameters.projector, parameters.hardware_interpolation, geometry, grid,
+                                         inputs.projections->grid());
     parameters_.gap = 0;
     parameters_.gap_map = false;
     parameters_.method = "spdhg";
@@ -118,7 +122,7 @@ class Trials {
     reconstruct(inputs, used_, sink, parameters_, devices_, options_);
     first_ = false;
     ProjectionParameters projection;
-    projection.projector = parameters_.projector;
+    projection.projector = *parameters_.projector;
     const Volume p = project(x_, left_out_, b_left_out_.grid(), projection, devices_, options_).output;
     return sum_of_squares(p) / 2 / static_cast<double>(p.voxels.size());
   }

@@ -3,14 +3,22 @@
 #include <optional>
 
 #include "algorithms/expressions/recorder.hpp"
+#include "algorithms/projectors/default_projector.hpp"
+#include "algorithms/projectors/ray_ends.hpp"
 #include "algorithms/solvers/ray_operator.hpp"
 #include "algorithms/solvers/view_subsets.hpp"
+#include "host/log.hpp"
 
 namespace halocline::expressions {
 namespace {
 
 RayOperator ray_operator(const Context& on, const Geometry& geometry, const Grid& volume, const Grid& projections,
-                         Projector projector, int largest_subset) {
+                         std::optional<Projector> chosen, int largest_subset) {
+  check_projection_grids(geometry, volume, projections);
+  const Projector projector = projector_of(chosen, false, geometry, volume, projections);
+  log_automatic_ray_ends(geometry, volume, projections);
+  if (const std::string note = note_on_fine_voxels(chosen, geometry, volume, projections); !note.empty())
+    library_log()->warn("{}", note);
   Recorder& recorder = on.recorder();
   const RayOperator A = RayOperator(geometry, volume, projections, projector, recorder.session().models())
                             .labelled(recorder.next_label());
@@ -52,12 +60,13 @@ LinearOperator operator_of(const Context& on, const RayOperator& A, std::optiona
 }  // namespace
 
 LinearOperator projector(const Context& on, const Geometry& geometry, const Grid& volume, const Grid& projections,
-                         Projector projector) {
+                         std::optional<Projector> projector) {
   return operator_of(on, ray_operator(on, geometry, volume, projections, projector, 0), std::nullopt);
 }
 
 std::vector<LinearOperator> subset_projectors(const Context& on, const Geometry& geometry, const Grid& volume,
-                                              const Grid& projections, int subsets, Projector projector) {
+                                              const Grid& projections, int subsets,
+                                              std::optional<Projector> projector) {
   const ViewSubsets sorted(static_cast<int>(projections.size[2]), subsets);
   const RayOperator A = ray_operator(on, geometry, volume, projections, projector, sorted.largest());
   std::vector<LinearOperator> result;

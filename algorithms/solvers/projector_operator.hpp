@@ -1,6 +1,7 @@
 // A projector as a linear operator of expressions.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "algorithms/expressions/context.hpp"
@@ -10,15 +11,15 @@
 namespace halocline::expressions {
 
 /// Line integrals of volumes over `volume` on the stack `projections` (u, v, view), and their exact adjoint. Throws as
-/// project() does, and as Context::volume() does.
+/// project() does, and as Context::volume() does. No projector: default_projector().
 LinearOperator projector(const Context& on, const Geometry& geometry, const Grid& volume, const Grid& projections,
-                         Projector projector = Projector::joseph);
+                         std::optional<Projector> projector = std::nullopt);
 
 /// The same of ordered subsets of the views: operator s goes over the views of subset s alone; its results are 0 in the
 /// others. `geometry` and the arrays over `projections` are sorted by subset (ViewSubsets of `projections.size[2]`
 /// views). Throws InputError as ViewSubsets does.
 std::vector<LinearOperator> subset_projectors(const Context& on, const Geometry& geometry, const Grid& volume,
                                               const Grid& projections, int subsets,
-                                              Projector projector = Projector::joseph);
+                                              std::optional<Projector> projector = std::nullopt);
 
 }  // namespace halocline::expressions

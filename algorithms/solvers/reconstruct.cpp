@@ -9,6 +9,8 @@
 #include <optional>
 
 #include "algorithms/fdk/row_filter.hpp"
+#include "algorithms/projectors/default_projector.hpp"
+#include "algorithms/projectors/ray_ends.hpp"
 #include "algorithms/solvers/ray_operator.hpp"
 #include "algorithms/validation/check_input.hpp"
 #include "host/error.hpp"
@@ -40,8 +42,9 @@ struct Work {
     check_parameters(parameters, given);
     check_projection_grids(scan, volume, stack);
     parameters.passes = pass_count(parameters);
+    parameters.projector = projector_of(parameters.projector, parameters.hardware_interpolation, scan, volume, stack);
     subsets = ViewSubsets(static_cast<int>(scan.views.size()), subset_count(parameters, scan.views.size()));
-    geometry = subsets.sorted(scan);
+    geometry = subsets.sorted(with_ray_ends(scan, volume, stack));
   }
 
   // rows: FdkParameters::longest_local_rows.
@@ -55,7 +58,7 @@ struct Work {
       forms.fdk->redundancy.allow_incomplete_arc = true;  // what FDK gets wrong is corrected
       forms.fdk->longest_local_rows = rows;
     }
-    const RayOperator A(geometry, volume, stack, parameters.projector, devices, forms);
+    const RayOperator A(geometry, volume, stack, *parameters.projector, devices, forms);
     Program result = method.program(A, subsets, parameters, given);
     result.note = [](const Scalars& known) {
       const double gap = value_of(known, "relative_gap"), residual = value_of(known, "residual");
@@ -188,6 +191,7 @@ ReconstructionResult reconstruct(const ReconstructionInputs& inputs, const Geome
   parameters.gap_map = gap_map != nullptr;
   look_at_reference(parameters.regulariser, inputs.reference);
   const Work work(inputs.projections->grid(), geometry, output.grid(), parameters, inputs.given());
+  log_automatic_ray_ends(geometry, output.grid(), inputs.projections->grid());
   const RayTotals totals = checked_totals(inputs);
   ReconstructionResult result;
   result.projections = std::sqrt(totals.norm2);

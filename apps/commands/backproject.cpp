@@ -1,6 +1,7 @@
 // halocline backproject
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -9,6 +10,7 @@
 
 #include "algorithms/projectors/backprojection.hpp"
 #include "algorithms/projectors/projector.hpp"
+#include "algorithms/projectors/ray_ends.hpp"
 #include "apps/commands/subcommands.hpp"
 #include "apps/commands/visibility.hpp"
 #include "apps/io/image_file.hpp"
@@ -18,6 +20,7 @@
 #include "apps/options/geometry_file.hpp"
 #include "apps/options/grid_options.hpp"
 #include "apps/options/projection_options.hpp"
+#include "apps/options/projector_options.hpp"
 #include "apps/options/scan_grid.hpp"
 #include "host/error.hpp"
 #include "host/plural.hpp"
@@ -29,19 +32,29 @@ namespace {
 constexpr const char* voxel_driven = "voxel";
 
 struct BackprojectCommand {
-  std::string input, geometry, output, projector = "joseph", interpolation = "exact";
+  std::string input, geometry, output, interpolation = "exact";
+  ProjectorOptions projector;
   DetectorPixels detector;
   GridOptions grid;
 };
 
+// What no rays follow has no detector to end at; of the source it warns all the same.
+Geometry through_all(Geometry geometry, const Grid& volume, const Grid& projections) {
+  geometry.ray_ends = RayEnds::through;
+  for (const std::string& note : notes_on_ray_ends(geometry, volume, "the volume", projections))
+    spdlog::warn("{}", note);
+  return geometry;
+}
+
 void run_backproject(Job& job, const BackprojectCommand& command) {
-  const bool voxels = command.projector == voxel_driven, half = command.interpolation == "half";
+  const bool voxels = command.projector.name == voxel_driven, half = command.interpolation == "half";
   const bool hardware = half || command.interpolation == "hardware";
   const BackprojectionParameters parameters{hardware, half};
   if (hardware && !voxels)
     throw InputError(
-        fmt::format("--interpolation {} goes with --projector voxel; the adjoint of {} is exact, so leave it out",
-                    command.interpolation, command.projector));
+        fmt::format("--interpolation {} goes with --projector voxel; the adjoints of joseph, siddon and "
+                    "distance-driven are exact, so leave it out",
+                    command.interpolation));
   const ImageInfo input = job.input_image("-i", command.input);
   job.input("--geometry", command.geometry);
   const Grid stack = placed_projections(command.detector, input, "'" + command.input + "'", command.geometry);
@@ -49,21 +62,23 @@ void run_backproject(Job& job, const BackprojectCommand& command) {
   job.output_image("-o", command.output);
   const std::optional<Grid> stated = stated_grid(command.grid);
   const ScanFile scan = load_geometry(command.geometry, {}, DetectorPixels::of(stack));
-  const Geometry& geometry = scan.geometry;
-  if (voxels && geometry.radius_cylindrical_detector > 0)
+  if (voxels && scan.geometry.radius_cylindrical_detector > 0)
     throw InputError(
         fmt::format("--projector voxel takes flat detectors only, but that of '{}' is a cylinder of radius {} mm; the "
                     "adjoints of joseph, siddon and distance-driven take it",
-                    command.geometry, geometry.radius_cylindrical_detector));
+                    command.geometry, scan.geometry.radius_cylindrical_detector));
   const Grid grid =
-      stated ? *stated : make_grid(command.grid, [&] { return scan_grid(job, command.grid, scan, geometry, stack); });
-  check_projections(stack, "'" + command.input + "'", geometry, "'" + command.geometry + "'",
+      stated ? *stated
+             : make_grid(command.grid, [&] { return scan_grid(job, command.grid, scan, scan.geometry, stack); });
+  check_projections(stack, "'" + command.input + "'", scan.geometry, "'" + command.geometry + "'",
                     DetectorShape::flat_or_cylinder);
-  require_seen(grid, "the volume", stack, "'" + command.input + "'", geometry, !voxels);
+  require_seen(grid, "the volume", stack, "'" + command.input + "'", scan.geometry);
+  const RayChoices rays = voxels ? RayChoices{through_all(scan.geometry, grid, stack)}
+                                 : choose_rays(command.projector, false, scan.geometry, grid, "the volume", stack);
+  const Geometry& geometry = rays.geometry;
   job.tune_first_run(voxels ? "fdk" : "project");
   const Plan plan = voxels ? plan_backproject(geometry, stack, grid, parameters, device_models(job.devices()))
-                           : plan_backproject(geometry, stack, grid, projector_from_name(command.projector),
-                                              device_models(job.devices()));
+                           : plan_backproject(geometry, stack, grid, rays.projector, device_models(job.devices()));
   // A result that is written as it comes passes through page-locked chunks (host/staging.hpp).
   constexpr double chunks = 64 << 20;
   const bool streamed = is_streamable(command.output);
@@ -76,8 +91,7 @@ void run_backproject(Job& job, const BackprojectCommand& command) {
   const auto projections = job.take(command.input, &stack);
   const RunResult result = job.timed("backproject", [&] {
     return voxels ? backproject_into(*projections, geometry, *image, parameters, job.devices(), options)
-                  : backproject_into(*projections, geometry, *image, projector_from_name(command.projector),
-                                     job.devices(), options);
+                  : backproject_into(*projections, geometry, *image, rays.projector, job.devices(), options);
   });
   job.commit(*image);
   job.page().show({"back-projection", "", false, grid}, command.output);
@@ -85,7 +99,7 @@ void run_backproject(Job& job, const BackprojectCommand& command) {
   job.results()["grid"] = grid_json(grid);
   job.say(fmt::format("{}: {}, {} of {}{}", command.output, grid_summary(grid),
                       voxels ? fmt::format("voxel-driven back-projection ({} interpolation)", command.interpolation)
-                             : fmt::format("the adjoint of the projector {}", command.projector),
+                             : fmt::format("the adjoint of the projector {}", projector_name(rays.projector)),
                       views_text(stack.size[2]), job.how(result)));
 }
 
@@ -96,12 +110,10 @@ void add_backproject(CLI::App& app, Action& action) {
   auto command = std::make_shared<BackprojectCommand>();
   sub->add_option("-i,--input", command->input, "Projections (u, v, view)")->required()->type_name("FILE");
   sub->add_option("-g,--geometry", command->geometry, geometry_file_help)->required()->type_name("FILE");
-  auto names = projector_names();
-  names.emplace_back(voxel_driven);
-  sub->add_option("--projector", command->projector,
-                  "The projector whose exact adjoint this is; or voxel: bilinear at the projected voxel centres, as in "
-                  "fdk, the adjoint of none")
-      ->check(CLI::IsMember(names));
+  add_projector_options(*sub, command->projector,
+                        "The projector whose exact adjoint this is; or voxel: bilinear at the projected voxel centres, "
+                        "as in fdk, the adjoint of none",
+                        {voxel_driven});
   sub->add_option(
          "--interpolation", command->interpolation,
          "For --projector voxel. exact: float32; hardware: texture units (8-bit fractions on most GPUs); half: "

@@ -18,6 +18,7 @@
 #include "apps/job/validators.hpp"
 #include "apps/options/geometry_file.hpp"
 #include "apps/options/grid_options.hpp"
+#include "apps/options/projector_options.hpp"
 #include "host/error.hpp"
 #include "host/plural.hpp"
 #include "scheduling/profiling/rates.hpp"
@@ -26,7 +27,8 @@ namespace halocline {
 namespace {
 
 struct ProjectCommand {
-  std::string input, phantom, geometry, output, projector = "joseph", interpolation = "exact";
+  std::string input, phantom, geometry, output, interpolation = "exact";
+  ProjectorOptions projector;
   std::optional<double> phantom_width;
   double mu = 0.02;
   std::optional<std::array<std::size_t, 2>> detector;
@@ -69,10 +71,14 @@ void project_phantom(Job& job, const ProjectCommand& command, const Geometry& ge
   job.say(fmt::format("{}: {}", command.output, what));
 }
 
-void project_volume(Job& job, const ProjectCommand& command, const Geometry& geometry, const Grid& stack) {
+void project_volume(Job& job, const ProjectCommand& command, const Geometry& scan, const Grid& stack) {
   const Grid grid = job.input_volume("-i", command.input).grid;
-  require_seen(grid, "the volume '" + command.input + "'", stack, "--detector and --pixel", geometry);
-  const ProjectionParameters parameters{projector_from_name(command.projector), command.interpolation == "hardware"};
+  require_seen(grid, "the volume '" + command.input + "'", stack, "--detector and --pixel", scan);
+  const bool hardware = command.interpolation == "hardware";
+  const RayChoices choices =
+      choose_rays(command.projector, hardware, scan, grid, "the volume '" + command.input + "'", stack);
+  const Geometry& geometry = choices.geometry;
+  const ProjectionParameters parameters{choices.projector, hardware};
   job.tune_first_run("project");
   const Plan plan = plan_project(geometry, grid, stack, parameters, device_models(job.devices()));
   // A result that is written as it comes passes through page-locked chunks (host/staging.hpp).
@@ -92,7 +98,7 @@ void project_volume(Job& job, const ProjectCommand& command, const Geometry& geo
   job.record(result, "project");
   job.results()["grid"] = grid_json(stack);
   job.say(fmt::format("{}: {}, line integrals of {} by the projector {}{}{}", command.output, stack_summary(stack),
-                      command.input, command.projector,
+                      command.input, projector_name(choices.projector),
                       parameters.hardware_interpolation ? " with hardware interpolation" : "", job.how(result)));
 }
 
@@ -127,19 +133,19 @@ void add_project(CLI::App& app, Action& action) {
       ->check(positive_number())
       ->type_name("MU")
       ->needs(phantom);
-  sub->add_option("--projector", command->projector,
-                  "joseph: bilinear interpolation on the planes that a ray crosses; siddon: exact lengths in voxels; "
-                  "distance-driven: the overlap of pixels and voxels")
-      ->check(CLI::IsMember(projector_names()))
-      ->excludes(phantom);
+  for (auto* option : add_projector_options(*sub, command->projector,
+                                            "joseph: bilinear interpolation on the planes that a ray crosses; siddon: "
+                                            "exact lengths in voxels; distance-driven: the overlap of pixels and "
+                                            "voxels"))
+    option->excludes(phantom);
   sub->add_option("--interpolation", command->interpolation,
                   "For --projector joseph. exact: float32; hardware: texture units (8-bit fractions on most GPUs)")
       ->check(CLI::IsMember({"exact", "hardware"}))
       ->excludes(phantom);
   sub->add_option("-g,--geometry", command->geometry,
                   std::string(geometry_file_help) +
-                      ". Of -i, rays run from the source to the detector (flat or cylindrical), those of a parallel "
-                      "beam through all of it; of --phantom, they are whole lines")
+                      ". Of -i, rays run from the source to the detector (flat or cylindrical; see --rays), those of a "
+                      "parallel beam through all of it; of --phantom, they are whole lines")
       ->required()
       ->type_name("FILE");
   add_list(*sub, "--detector", command->detector, "NU,NV", Numbers::sizes, "Detector pixels: columns (u), rows (v)")

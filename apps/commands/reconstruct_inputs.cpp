@@ -121,6 +121,10 @@ ReconstructWork look_at_inputs(Job& job, ReconstructCommand& command) {
                     DetectorShape::flat_or_cylinder);
   require_seen(work.grid, "the volume", work.stack, command.input_name(), work.geometry);
   warn_of_unseen(work.grid, "the volume", work.stack, work.geometry);
+  auto rays = choose_rays(command.projector, command.parameters.hardware_interpolation, work.geometry, work.grid,
+                          "the volume", work.stack);
+  work.geometry = std::move(rays.geometry);
+  command.parameters.projector = rays.projector;
   if (!command.weights.empty())
     require_size(job.input_image("--weights", command.weights).grid, work.chosen.whole ? work.stack : work.chosen.file,
                  "--weights", command.weights, "the projections");

@@ -35,8 +35,7 @@ void add_solver_options(CLI::App& sub, ReconstructCommand& command) {
       ->default_str("")
       ->type_name("S");
   sub.add_option("--seed", p.seed, "spdhg: of the order of the subsets")->type_name("N");
-  sub.add_option("--projector", command.projector, "Line integrals and their exact adjoint by this method")
-      ->check(CLI::IsMember(projector_names()));
+  add_projector_options(sub, command.projector, "Line integrals and their exact adjoint by this method");
   sub.add_option("--interpolation", command.interpolation,
                  "hardware: methods with a penalty, and ba-gmres, project in the GPU's texture units, with the exact "
                  "adjoint; the certificate goes by exact projections all the same")
@@ -179,7 +178,6 @@ void add_reconstruct_options(CLI::App& sub, ReconstructCommand& command) {
 
 void take_reconstruct_options(ReconstructCommand& command) {
   auto& p = command.parameters;
-  p.projector = projector_from_name(command.projector);
   p.hardware_interpolation = command.interpolation == "hardware";
   p.precondition = preconditioner_from_name(command.precondition);
   if (command.lambda) p.lambda = *command.lambda;

@@ -9,6 +9,7 @@
 #include "apps/options/family_options.hpp"
 #include "apps/options/grid_options.hpp"
 #include "apps/options/projection_options.hpp"
+#include "apps/options/projector_options.hpp"
 
 namespace CLI {
 class App;
@@ -17,7 +18,8 @@ class App;
 namespace halocline {
 
 struct ReconstructCommand {
-  std::string input, geometry, output, projector = "joseph", interpolation = "exact", precondition = "none";
+  std::string input, geometry, output, interpolation = "exact", precondition = "none";
+  ProjectorOptions projector;
   ProjectionOptions projections;
   bool counts = false;
   CountsArguments counts_arguments;

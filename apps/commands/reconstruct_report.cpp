@@ -127,8 +127,9 @@ void report_reconstruction(Job& job, const ReconstructCommand& command, const Re
   }
   if (!command.plot.empty()) write_png(plot(command, result), command.plot);
   job.say(fmt::format("{}: {}, {:.4g} {} by {} ({}) of {}, {}{}", command.output, grid_summary(grid), passes,
-                      passes == 1 ? "pass" : "passes", command.parameters.method, command.projector,
-                      views_text(work.stack.size[2]), quality(command, result), job.how(result.run)));
+                      passes == 1 ? "pass" : "passes", command.parameters.method,
+                      projector_name(*command.parameters.projector), views_text(work.stack.size[2]),
+                      quality(command, result), job.how(result.run)));
 }
 
 }  // namespace halocline

@@ -7,7 +7,6 @@
 #include <limits>
 #include <vector>
 
-#include "algorithms/projectors/rays.hpp"
 #include "host/error.hpp"
 #include "host/plural.hpp"
 
@@ -57,10 +56,9 @@ std::array<Interval, 2> extent(const View& view, double radius, const Grid& proj
 struct Corners {
   std::array<Interval, 2> shadow;  // u and v in mm, on that plane
   bool behind = false;             // the source: the shadow has no end
-  bool beyond = false;             // the detector
 };
 
-Corners corners_of(const Grid& volume, const View& view, double radius) {
+Corners corners_of(const Grid& volume, const View& view) {
   Corners out;
   const Matrix34 matrix = projection_matrix(view);
   for (int corner = 0; corner < 8; ++corner) {
@@ -68,7 +66,6 @@ Corners corners_of(const Grid& volume, const View& view, double radius) {
       return corner >> axis & 1 ? static_cast<double>(volume.size[axis]) - 0.5 : -0.5;
     };
     const auto point = volume.world(edge(0), edge(1), edge(2));
-    out.beyond = out.beyond || whereabouts(view, radius, point) == Whereabouts::beyond_detector;
     std::array<double, 3> image{};
     for (int row = 0; row < 3; ++row)
       image[row] = matrix[4 * row] * point[0] + matrix[4 * row + 1] * point[1] + matrix[4 * row + 2] * point[2] +
@@ -83,23 +80,6 @@ std::string in_views(const std::vector<std::size_t>& views, const Geometry& geom
   return fmt::format("in {} of {} (the first: view {}", views.size(), views_text(geometry.views.size()), views.front());
 }
 
-void warn_of_ends(const std::string& volume_name, const std::vector<std::size_t>& reached,
-                  const std::vector<std::size_t>& passed, const Geometry& geometry, bool rays_end) {
-  if (!reached.empty())
-    spdlog::warn(
-        "{} reaches to the source or behind it {}, SID {:.6g} mm){}, so choose a smaller volume, or check its spacing "
-        "and origin and the geometry's SID (mm)",
-        volume_name, in_views(reached, geometry), geometry.views[reached.front()].sid,
-        rays_end ? ", and rays begin at the source: what lies behind it does not count" : "");
-  if (!passed.empty() && rays_end)
-    spdlog::warn(
-        "{} reaches to the detector or beyond it {}, SID {:.6g} mm, SDD {:.6g} mm), and rays end at the detector: what "
-        "lies beyond it does not count, so choose a smaller volume, or give the detector's real distance and pixel "
-        "pitch if it is a virtual one on the axis",
-        volume_name, in_views(passed, geometry), geometry.views[passed.front()].sid,
-        geometry.views[passed.front()].sdd);
-}
-
 }  // namespace
 
 void warn_of_unseen(const Grid& volume, const std::string& volume_name, const Grid& projections,
@@ -107,7 +87,7 @@ void warn_of_unseen(const Grid& volume, const std::string& volume_name, const Gr
   std::vector<std::size_t> views;
   for (std::size_t n = 0; n < geometry.views.size(); ++n) {
     const auto here = extent(geometry.views[n], geometry.radius_cylindrical_detector, projections);
-    const Corners corners = corners_of(volume, geometry.views[n], geometry.radius_cylindrical_detector);
+    const Corners corners = corners_of(volume, geometry.views[n]);
     if (!corners.behind && !(corners.shadow[0].meets(here[0]) && corners.shadow[1].meets(here[1]))) views.push_back(n);
   }
   if (!views.empty())
@@ -117,21 +97,17 @@ void warn_of_unseen(const Grid& volume, const std::string& volume_name, const Gr
 }
 
 void require_seen(const Grid& volume, const std::string& volume_name, const Grid& projections,
-                  const std::string& projections_name, const Geometry& geometry, bool rays_end) {
+                  const std::string& projections_name, const Geometry& geometry) {
   std::array<Interval, 2> detector, shadow;  // u and v in mm
   bool seen = false;
-  std::vector<std::size_t> reached, passed;  // views whose source, or detector, the volume reaches, or what is beyond
   for (std::size_t n = 0; n < geometry.views.size(); ++n) {
     const auto here = extent(geometry.views[n], geometry.radius_cylindrical_detector, projections);
-    const Corners corners = corners_of(volume, geometry.views[n], geometry.radius_cylindrical_detector);
+    const Corners corners = corners_of(volume, geometry.views[n]);
     for (int axis = 0; axis < 2; ++axis) detector[axis].add(here[axis]);
-    if (corners.beyond) passed.push_back(n);
-    if (corners.behind) reached.push_back(n);
     seen = seen || corners.behind || (corners.shadow[0].meets(here[0]) && corners.shadow[1].meets(here[1]));
     if (corners.behind) continue;
     for (int axis = 0; axis < 2; ++axis) shadow[axis].add(corners.shadow[axis]);
   }
-  warn_of_ends(volume_name, reached, passed, geometry, rays_end);
   if (seen) return;
   throw InputError(
       fmt::format("{} is never seen by the detector of {}: over {} it is cast on u {:.6g} to {:.6g} mm, v "

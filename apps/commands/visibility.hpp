@@ -10,11 +10,9 @@ namespace halocline {
 
 /// Throws InputError that names both and says where the volume's shadow falls and where the detector is, if in no view
 /// a part of the volume is cast on it: a wrong origin or unit, and hours of work would give zeros. The shadow's
-/// bounding box is taken, so a volume that only just misses a corner of the detector may pass. Warns if the volume
-/// reaches to a source or behind it; and with `rays_end`, of what that means, and if it reaches to the detector or
-/// beyond it.
+/// bounding box is taken, so a volume that only just misses a corner of the detector may pass.
 void require_seen(const Grid& volume, const std::string& volume_name, const Grid& projections,
-                  const std::string& projections_name, const Geometry& geometry, bool rays_end = true);
+                  const std::string& projections_name, const Geometry& geometry);
 
 /// Warns if some views see nothing of the volume, which tell a reconstruction nothing; by the same bounding box.
 void warn_of_unseen(const Grid& volume, const std::string& volume_name, const Grid& projections,

@@ -49,6 +49,7 @@ constexpr OptionName names[] = {
     {"ring_width", "--reduce-rings"},
     // projectors and reconstruction
     {"projector", "--projector"},
+    {"rays", "--rays"},
     {"precondition", "--precondition"},
     {"hardware_interpolation", "--interpolation hardware"},
     {"half_texels", "--interpolation half"},

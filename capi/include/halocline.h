@@ -238,14 +238,14 @@ HALOCLINE_API int halocline_fdk(halocline_context* context, const halocline_geom
 
 typedef struct halocline_projector_options {
   size_t struct_size;
-  const char* projector;     /* "joseph", "siddon" or "distance-driven"; backproject: "voxel", too */
+  const char* projector;     /* "automatic", "joseph", "siddon" or "distance-driven"; backproject: "voxel", too */
   const char* interpolation; /* "exact" or "hardware" */
   halocline_progress progress;
   void* user;
 } halocline_projector_options;
 
 #define HALOCLINE_PROJECTOR_OPTIONS_INIT \
-  { sizeof(halocline_projector_options), "joseph", "exact", NULL, NULL }
+  { sizeof(halocline_projector_options), "automatic", "exact", NULL, NULL }
 
 HALOCLINE_API int halocline_project(halocline_context* context, const halocline_geometry* geometry,
                                     const halocline_grid* volume_grid, const float* volume,
@@ -293,7 +293,7 @@ HALOCLINE_API int halocline_denoise(halocline_context* context, const halocline_
 typedef struct halocline_reconstruct_options {
   size_t struct_size;
   const char* method;    /* of iterative reconstruction: "spdhg", "cgls", "sirt", ... */
-  const char* projector; /* "joseph", "siddon" or "distance-driven" */
+  const char* projector; /* "automatic", "joseph", "siddon" or "distance-driven" */
   double lambda;         /* strength of the total variation; 0: chosen */
   double gap;            /* the relative duality gap to stop at; negative: the default */
   int32_t iterations;    /* passes, at most; 0: by the method */
@@ -304,7 +304,7 @@ typedef struct halocline_reconstruct_options {
 } halocline_reconstruct_options;
 
 #define HALOCLINE_RECONSTRUCT_OPTIONS_INIT \
-  { sizeof(halocline_reconstruct_options), "spdhg", "joseph", 0, -1, 0, 0, NULL, NULL, NULL }
+  { sizeof(halocline_reconstruct_options), "spdhg", "automatic", 0, -1, 0, 0, NULL, NULL, NULL }
 
 typedef struct halocline_reconstruct_result {
   size_t struct_size;

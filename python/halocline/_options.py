@@ -87,7 +87,8 @@ class ReconstructOptions(TypedDict, total=False):
     init: Any
     subsets: int
     seed: Any
-    projector: Literal["joseph", "siddon", "distance-driven"]
+    projector: Literal["automatic", "joseph", "siddon", "distance-driven"]
+    rays: Literal["automatic", "end", "through"]
     interpolation: Literal["exact", "hardware"]
     relaxation: Any
     precondition: Literal["none", "ramp"]
@@ -200,7 +201,8 @@ class ProjectOptions(TypedDict, total=False):
     phantom: Literal["shepp-logan", "shepp-logan-hc", "blade", "two-balls"]
     phantom_size: float
     mu: float
-    projector: Literal["joseph", "siddon", "distance-driven"]
+    projector: Literal["automatic", "joseph", "siddon", "distance-driven"]
+    rays: Literal["automatic", "end", "through"]
     interpolation: Literal["exact", "hardware"]
     pixel: Any
     detector_origin: Any
@@ -220,7 +222,8 @@ class BackprojectOptions(TypedDict, total=False):
     html: Any
     html_size: int
     allow_nonfinite: bool
-    projector: Literal["joseph", "siddon", "distance-driven", "voxel"]
+    projector: Literal["automatic", "joseph", "siddon", "distance-driven", "voxel"]
+    rays: Literal["automatic", "end", "through"]
     interpolation: Literal["exact", "hardware", "half"]
     pixel: Any
     detector_origin: Any

@@ -133,7 +133,7 @@ class Context:
     """
 
     def __init__(self, geometry: Geometry, grid: Optional[Grid] = None, *, device: str = "", device_memory: Union[int, str] = 0,
-                 projector: str = "joseph") -> None:
+                 projector: str = "automatic") -> None:
         grid = require_geometry(geometry).grid_of(grid)
         self._core = _core.Context(device, _bytes(device_memory))
         self.operator = DeviceOperator(

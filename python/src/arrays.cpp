@@ -9,6 +9,7 @@
 
 #include "algorithms/expressions/context.hpp"
 #include "algorithms/expressions/linear_operator.hpp"
+#include "algorithms/projectors/default_projector.hpp"
 #include "algorithms/solvers/projector_operator.hpp"
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
@@ -247,7 +248,7 @@ void add_context(nb::module_& module) {
                            const GridTuple& stack, const std::string& projector) {
         return recorded([&] {
           return ex::projector(on, geometry.scan().geometry, grid_of(volume), grid_of(stack),
-                               projector_from_name(projector));
+                               projector_choice(projector));
         });
       });
 }

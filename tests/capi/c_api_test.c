@@ -273,6 +273,30 @@ static void keep_line(int32_t level, const char* text, void* user) {
   if (level == HALOCLINE_LOG_WARNING) snprintf(kept, 1000, "%s", text);
 }
 
+/* A detector through the volume's middle; then voxels finer than the rays. */
+static void rays_are_told_of(const scan* s, char* line) {
+  halocline_circular_options circle = HALOCLINE_CIRCULAR_OPTIONS_INIT;
+  halocline_geometry* geometry = NULL;
+  halocline_grid stack = HALOCLINE_GRID_INIT, volume = HALOCLINE_GRID_INIT;
+  const int64_t cube[3] = {8, 8, 8}, slices[3] = {8, 8, 32};
+  const double voxel[3] = {2, 2, 2}, thin[3] = {2, 2, 0.5};
+  float *rays, *voxels;
+  circle.sid = 100, circle.sdd = 100, circle.views = 3;
+  CHECK_OK(halocline_geometry_circular(&circle, &geometry));
+  CHECK_OK(halocline_grid_projections(9, 9, 3, 2, 2, &stack));
+  CHECK_OK(halocline_grid_volume(slices, thin, &volume));
+  rays = values_of(&stack), voxels = values_of(&volume);
+  line[0] = '\0';
+  CHECK_OK(halocline_backproject(s->context, geometry, &stack, rays, &volume, voxels, NULL));
+  CHECK(strstr(line, "2 x 2 x 0.5 mm are finer than the rays") != NULL);
+  CHECK_OK(halocline_grid_volume(cube, voxel, &volume));
+  line[0] = '\0';
+  CHECK_OK(halocline_project(s->context, geometry, &volume, voxels, &stack, rays, NULL));
+  CHECK(strstr(line, "taken for a virtual one") != NULL);
+  halocline_geometry_free(geometry);
+  free(rays), free(voxels);
+}
+
 static void warnings_go_to_the_callback(void) {
   scan s = make_scan();
   char line[1000] = "";
@@ -282,6 +306,7 @@ static void warnings_go_to_the_callback(void) {
   CHECK_OK(halocline_set_log(HALOCLINE_LOG_WARNING, keep_line, line));
   CHECK_OK(halocline_denoise(s.context, &s.volume_grid, s.volume, output, NULL, NULL));
   CHECK(strstr(line, "constant") != NULL);
+  rays_are_told_of(&s, line);
   line[0] = '\0';
   CHECK_OK(halocline_set_log(HALOCLINE_LOG_WARNING, NULL, NULL));
   CHECK_OK(halocline_denoise(s.context, &s.volume_grid, s.volume, output, NULL, NULL));

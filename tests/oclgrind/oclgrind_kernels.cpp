@@ -242,7 +242,7 @@ void run_slices(const Devices& devices, bool hardware, bool variance) {
   slices.reconstruct(planes);
 }
 
-// A cylindrical detector, rays that end within the volume, and both.
+// A cylindrical detector, rays that end within the volume, and both; rays in faces between voxels among them.
 void run_ends(const Devices& devices, double radius, double sdd) {
   CircularOptions circle;
   circle.sid = 40;
@@ -251,6 +251,7 @@ void run_ends(const Devices& devices, double radius, double sdd) {
   circle.out_of_plane_angle = 2;
   Geometry geometry = circular_geometry(circle);
   geometry.radius_cylindrical_detector = radius;
+  geometry.ray_ends = RayEnds::end;
   const Volume volume = reference::random_volume(default_grid({9, 7, 5}, {1, 1.5, 2}), 1),
                stack = reference::random_volume(reference::detector(11, 5, 2, 2, 2.5), 2);
   for (const auto projector : {Projector::joseph, Projector::siddon, Projector::distance_driven}) {
@@ -258,6 +259,24 @@ void run_ends(const Devices& devices, double radius, double sdd) {
       project(volume, geometry, stack.grid, {.projector = projector, .gpu = gpu}, devices, two_slabs());
     backproject(stack, geometry, volume.grid, projector, devices, two_slabs());
   }
+}
+
+// Siddon's rays in faces and along edges between voxels, in all its forms.
+void run_faces(const Devices& devices, double sdd) {
+  CircularOptions circle;
+  circle.sid = 40;
+  circle.sdd = sdd;
+  circle.angles = {0, 90, 200};
+  const Geometry geometry = circular_geometry(circle);
+  const Volume volume = reference::random_volume(default_grid({8, 6, 4}, {1, 1, 1}), 1),
+               stack = reference::random_volume(reference::detector(11, 7, 3, 1, 1), 2);
+  for (const bool gpu : {false, true})
+    project(volume, geometry, stack.grid, {.projector = Projector::siddon, .gpu = gpu}, devices, two_slabs());
+  if (devices.front().info().images)
+    project(volume, geometry, stack.grid, {.projector = Projector::siddon, .images = true}, devices, two_slabs());
+  for (const bool gpu : {false, true})
+    run_program(program_of(RayBackprojection(geometry, stack.grid, volume.grid, Projector::siddon, gpu)),
+                {{"raw", &stack}}, volume.grid, devices, two_slabs());
 }
 
 // The weights of short, displaced and curved scans, tilted and truncated; half of them with rows across the axis.
@@ -377,6 +396,7 @@ std::vector<std::function<void(const Devices&)>> cases() {
         all.push_back([=](const Devices& devices) { run_solvers(devices, method, regulariser); });
   for (const auto& scan : {std::array{0.0, 43.0}, {50.0, 60.0}, {50.0, 43.0}})
     all.push_back([=](const Devices& devices) { run_ends(devices, scan[0], scan[1]); });
+  for (const double sdd : {0.0, 60.0}) all.push_back([=](const Devices& devices) { run_faces(devices, sdd); });
   for (const bool hardware : {false, true})
     for (const bool variance : {false, true})
       all.push_back([=](const Devices& devices) { run_slices(devices, hardware, variance); });

@@ -24,9 +24,10 @@ std::array<double, 2> pixel_position(const Grid& projections, double column, dou
   return {projections.origin[0] + d[0] * a + d[1] * b, projections.origin[1] + d[3] * a + d[4] * b};
 }
 
-/// mm from the source to the detector's point (u, v); a parallel beam's rays have no ends.
-double ray_length(const View& view, double radius, double u, double v) {
-  if (view.parallel()) return INFINITY;
+/// mm from the source to the detector's point (u, v); a parallel beam's rays, and those that run through a virtual
+/// detector, have no end.
+double ray_length(const View& view, double radius, RayEnds ends, double u, double v) {
+  if (view.parallel() || ends == RayEnds::through) return INFINITY;
   const auto [across, along] = ray_slopes(view, radius, u, v);
   const double bend = radius == 0 ? 0 : radius * (1 - std::cos((u + view.projection_offset_x) / radius));
   return (view.sdd - bend) * std::hypot(across, along, 1.0);
@@ -38,8 +39,8 @@ struct IndexRay {
   std::array<double, 3> start, step;
   double from, length;
 };
-IndexRay index_ray(const View& view, double radius, const Grid& grid, const Grid& projections, double column,
-                   double row) {
+IndexRay index_ray(const View& view, double radius, RayEnds ends, const Grid& grid, const Grid& projections,
+                   double column, double row) {
   const auto [u, v] = pixel_position(projections, column, row);
   const Ray ray = ViewRays(view, radius).to(u, v);
   IndexRay result;
@@ -48,7 +49,7 @@ IndexRay index_ray(const View& view, double radius, const Grid& grid, const Grid
       grid.index(ray.origin[0] + ray.direction[0], ray.origin[1] + ray.direction[1], ray.origin[2] + ray.direction[2]);
   for (int axis = 0; axis < 3; ++axis) result.step[axis] = next[axis] - result.start[axis];
   result.from = view.parallel() ? -INFINITY : 0;
-  result.length = ray_length(view, radius, u, v);
+  result.length = ray_length(view, radius, ends, u, v);
   return result;
 }
 
@@ -114,17 +115,40 @@ void visit_planes(const IndexRay& ray, const Grid& grid, std::size_t number, con
 /// the ray with a voxel, for the planes that bound it there.
 struct Chord {
   double in = -INFINITY, out = INFINITY, per_voxel_in = 0, per_voxel_out = 0;
+  double share = 1;  // of a ray in faces between voxels
 };
+
+/// The face across an axis (0: the first) that the ray runs in within a thousandth of a voxel, from one end of the
+/// volume to the other; -1: none.
+double face_of(const IndexRay& ray, const Grid& grid, int axis) {
+  double along = 0, square = 0, sizes = 0;
+  for (int n = 0; n < 3; ++n) {
+    const double size = static_cast<double>(grid.size[n]);
+    along -= (ray.start[n] - 0.5 * (size - 1)) * ray.step[n];
+    square += ray.step[n] * ray.step[n];
+    sizes += size * size;
+  }
+  const double at = ray.start[axis] + 0.5 + along / square * ray.step[axis], face = std::round(at);
+  const double away = 0.5 * std::sqrt(sizes / square) * std::abs(ray.step[axis]);
+  const bool inside = face >= 0 && face <= static_cast<double>(grid.size[axis]);
+  return inside && std::abs(at - face) + away < 1e-3 ? face : -1;
+}
 
 template <class VisitChord>
 void visit_boxes(const IndexRay& ray, const Grid& grid, VisitChord&& visit) {
   std::array<std::size_t, 3> n;
   std::size_t at = 0;
+  const std::array<double, 3> faces{face_of(ray, grid, 0), face_of(ray, grid, 1), face_of(ray, grid, 2)};
   for (n[2] = 0; n[2] < grid.size[2]; ++n[2])
     for (n[1] = 0; n[1] < grid.size[1]; ++n[1])
       for (n[0] = 0; n[0] < grid.size[0]; ++n[0], ++at) {
         Chord chord{ray.from, ray.length, 0, 0};
         for (int axis = 0; axis < 3; ++axis) {
+          if (faces[axis] >= 0) {
+            const double voxel = static_cast<double>(n[axis]);
+            chord.share *= voxel == faces[axis] || voxel == faces[axis] - 1 ? 0.5 : 0;
+            continue;
+          }
           const double low = static_cast<double>(n[axis]) - 0.5 - ray.start[axis], high = low + 1;
           if (ray.step[axis] == 0) {
             if (low > 0 || high <= 0) chord.out = -INFINITY;
@@ -149,12 +173,12 @@ void weights(Projector projector, const Grid& grid, const Geometry& geometry, co
       for (std::size_t column = 0; column < projections.size[0]; ++column, ++at) {
         const auto x = static_cast<double>(column), y = static_cast<double>(row);
         const auto ray_at = [&](double du, double dv) {
-          return index_ray(view, radius, grid, projections, x + du, y + dv);
+          return index_ray(view, radius, geometry.ray_ends, grid, projections, x + du, y + dv);
         };
         const IndexRay ray = ray_at(0, 0);
         if (projector == Projector::siddon) {
           visit_boxes(ray, grid, [&](std::size_t voxel, const Chord& chord) {
-            if (chord.out > chord.in) visit(at, voxel, chord.out - chord.in);
+            if (chord.out > chord.in && chord.share > 0) visit(at, voxel, chord.share * (chord.out - chord.in));
           });
         } else if (projector == Projector::joseph) {
           visit_planes(
@@ -196,7 +220,7 @@ std::vector<double> crossing_shifts(const Grid& grid, const Geometry& geometry, 
   for (const View& view : geometry.views) {
     for (std::size_t row = 0; row < projections.size[1]; ++row)
       for (std::size_t column = 0; column < projections.size[0]; ++column, ++at) {
-        const IndexRay ray = index_ray(view, geometry.radius_cylindrical_detector, grid, projections,
+        const IndexRay ray = index_ray(view, geometry.radius_cylindrical_detector, geometry.ray_ends, grid, projections,
                                        static_cast<double>(column), static_cast<double>(row));
         for (int axis = 0; axis < 3; ++axis)
           if (last[at][axis] > first[at][axis]) out[at] += 1 / std::abs(ray.step[axis]);
@@ -212,8 +236,8 @@ std::vector<double> crossing_errors(const Volume& projections, const Geometry& g
   for (const View& view : geometry.views) {
     for (std::size_t row = 0; row < projections.grid.size[1]; ++row)
       for (std::size_t column = 0; column < projections.grid.size[0]; ++column, ++at) {
-        const IndexRay ray = index_ray(view, geometry.radius_cylindrical_detector, grid, projections.grid,
-                                       static_cast<double>(column), static_cast<double>(row));
+        const IndexRay ray = index_ray(view, geometry.radius_cylindrical_detector, geometry.ray_ends, grid,
+                                       projections.grid, static_cast<double>(column), static_cast<double>(row));
         visit_boxes(ray, grid, [&](std::size_t voxel, const Chord& chord) {
           const double error = rounding * (chord.per_voxel_in + chord.per_voxel_out);
           if (chord.out - chord.in > -error)

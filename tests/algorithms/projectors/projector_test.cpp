@@ -69,7 +69,8 @@ std::vector<reference::Scene> cylinders() {
   return all;
 }
 
-// The source within the volume, behind parts of it and beside it; the detector within the volume.
+// The source within the volume, behind parts of it and beside it; the detector within the volume, where rays end or
+// which they run through.
 std::vector<reference::Scene> ends_within() {
   CircularOptions options;
   options.angles = {3, 41, 135, 226, 301};
@@ -90,6 +91,37 @@ std::vector<reference::Scene> ends_within() {
   add("cylinder_inside", 70, 76.4, reference::detector(31, 21, 5, 1.2, 1.1), 76.4);
   options.out_of_plane_angle = 70;  // rays along the rotation axis
   add("ends_along_k", 5, 12, reference::detector(31, 21, 5, 0.7, 0.5), 0);
+  for (auto& scene : all) scene.geometry.ray_ends = RayEnds::end;
+  for (std::size_t n = 0, count = all.size(); n < count; ++n) {
+    all.push_back(all[n]);
+    all.back().name += "_through";
+    all.back().geometry.ray_ends = RayEnds::through;
+  }
+  return all;
+}
+
+// Rays in faces and along edges between voxels, in outer faces of the volume, and others beside them: a parallel beam,
+// the middle row and column of cones, a cone beside the source, rays that end, a cylinder.
+std::vector<reference::Scene> in_faces() {
+  CircularOptions options;
+  options.angles = {0, 90, 180, 270, 30};
+  options.sid = 80;
+  options.sdd = 0;
+  const Grid grid = default_grid({8, 6, 10}, {2, 2, 2});
+  std::vector<reference::Scene> all;
+  const auto add = [&](const std::string& name, const Grid& detector, double radius = 0) {
+    all.push_back({name, circular_geometry(options), detector, grid});
+    all.back().geometry.radius_cylindrical_detector = radius;
+    all.back().geometry.ray_ends = RayEnds::end;
+  };
+  add("faces_parallel", reference::detector(11, 13, 5, 2, 2));
+  add("faces_parallel_between", reference::detector(11, 12, 5, 1, 1));
+  options.sdd = 120;
+  add("faces_cone", reference::detector(15, 17, 5, 1.9, 2.3));
+  options.sdd = 82;
+  add("faces_that_end", reference::detector(15, 17, 5, 1.3, 1.7));
+  options.sdd = 120;
+  add("faces_cylinder", reference::detector(15, 17, 5, 1.9, 2.3), 90);
   return all;
 }
 
@@ -129,7 +161,7 @@ std::vector<reference::Scene> scenes() {
   along_k.origin[1] += 0.3;
   for (const auto& [name, grid] : {std::pair{"long_lines", along_k}, std::pair{"long_lines_along_j", along_j}})
     all.push_back({name, circular_geometry(far), reference::detector(11, 137, 3, 1.8, 4.5), grid});
-  for (const auto& more : {cylinders(), ends_within()}) all.insert(all.end(), more.begin(), more.end());
+  for (const auto& more : {cylinders(), ends_within(), in_faces()}) all.insert(all.end(), more.begin(), more.end());
   return all;
 }
 
@@ -323,11 +355,13 @@ TEST(Projector, RaysEndAtTheDetector) {
   options.sid = 100;
   options.angles = {0};
   const Volume ones(default_grid({20, 20, 20}, {1, 1, 1}), 1);
-  const auto seen = [&](double sid, double sdd, Projector projector) {
+  const auto seen = [&](double sid, double sdd, Projector projector, RayEnds ends = RayEnds::end) {
     options.sid = sid;
     options.sdd = sdd;
     const Grid pixel = reference::detector(1, 1, 1, 5, 5);
-    return project(ones, circular_geometry(options), pixel, {projector}, device()).output.voxels.front();
+    Geometry geometry = circular_geometry(options);
+    geometry.ray_ends = ends;
+    return project(ones, geometry, pixel, {projector}, device()).output.voxels.front();
   };
   for (const auto projector : {Projector::joseph, Projector::siddon, Projector::distance_driven}) {
     EXPECT_NEAR(seen(100, 150, projector), 20, 1e-4) << projector_name(projector);
@@ -335,6 +369,12 @@ TEST(Projector, RaysEndAtTheDetector) {
     EXPECT_NEAR(seen(100, 103.3, projector), 13.3, 1e-4) << projector_name(projector);
     EXPECT_NEAR(seen(4.2, 100, projector), 14.2, 1e-4) << projector_name(projector);
     EXPECT_NEAR(seen(4.2, 7.7, projector), 7.7, 1e-4) << projector_name(projector);
+    for (const RayEnds ends : {RayEnds::through, RayEnds::automatic}) {  // a virtual detector
+      EXPECT_NEAR(seen(100, 100, projector, ends), 20, 1e-4) << projector_name(projector);
+      EXPECT_NEAR(seen(100, 103.3, projector, ends), 20, 1e-4) << projector_name(projector);
+      EXPECT_NEAR(seen(4.2, 100, projector, ends), 14.2, 1e-4) << projector_name(projector);
+    }
+    EXPECT_NEAR(seen(4.2, 7.7, projector, RayEnds::through), 14.2, 1e-4) << projector_name(projector);
   }
 }
 
@@ -347,6 +387,7 @@ TEST(Projector, RaysThatReachThroughTheVolumeKeepTheirBits) {
   const Geometry plain = circular_geometry(options);
   Geometry ends = plain;
   ends.views.back().sdd = 200;
+  ends.ray_ends = RayEnds::end;
   const Grid projections = reference::detector(19, 17, 4, 1.5, 1.2), grid = default_grid({15, 13, 9}, {1.5, 1, 2});
   ASSERT_TRUE(make_rays(plain, grid, projections).plain());
   ASSERT_FALSE(make_rays(ends, grid, projections).plain());

@@ -338,16 +338,24 @@ TEST_F(BadInputOnDevice, AVolumeRoundTheSourceIsTold) {
 TEST_F(BadInputOnDevice, AVolumeThatReachesBeyondTheDetectorIsTold) {
   ASSERT_EQ(
       run({"geometry", "circular", "--sid", "500", "--sdd", "500", "--projections", "36", "-o", f / "on.xml"}).code, 0);
-  for (const std::string geometry : {"g.xml", "on.xml"}) {
-    const Words common{"-g", f / geometry, "--dry-run", "-o", f / "out.mha"};
-    for (const auto& words : {Words{"project", "-i", f / "v.mha", "--detector", "24,20", "--pixel", "4,4"},
-                              Words{"backproject", "-i", f / "p.mha"} + grid}) {
-      const Ran ran = run(words + common);
-      EXPECT_EQ(ran.code, 0) << ran.err;
-      for (const char* part : {"reaches to the detector or beyond it in 36 of 36 views (the first: view 0, SID 500 mm",
-                               "rays end at the detector", "real distance"})
-        EXPECT_EQ(ran.err.find(part) != std::string::npos, geometry == "on.xml") << ran.err;
-    }
+  const auto ran = [&](const Words& words, const std::string& geometry, const std::string& rays) {
+    return run(words + Words{"-g", f / geometry, "--rays", rays, "--dry-run", "-o", f / "out.mha"});
+  };
+  const auto says = [](const Ran& ran, const char* part) { return ran.err.find(part) != std::string::npos; };
+  for (const auto& words : {Words{"project", "-i", f / "v.mha", "--detector", "24,20", "--pixel", "4,4"},
+                            Words{"backproject", "-i", f / "p.mha"} + grid,
+                            Words{"reconstruct", "-i", f / "p.mha"} + grid}) {
+    for (const std::string geometry : {"g.xml", "on.xml"})
+      for (const std::string rays : {"automatic", "end", "through"}) {
+        const Ran here = ran(words, geometry, rays);
+        EXPECT_EQ(here.code, 0) << here.err;
+        EXPECT_EQ(says(here, "in 36 of 36 views (the first: view 0, SID 500 mm"),
+                  geometry == "on.xml" && rays != "through")
+            << here.err;
+        EXPECT_EQ(says(here, "rays end at the detector"), geometry == "on.xml" && rays == "end") << here.err;
+        EXPECT_EQ(says(here, "taken for a virtual one"), geometry == "on.xml" && rays == "automatic") << here.err;
+        EXPECT_EQ(says(here, "--rays through"), geometry == "on.xml" && rays == "end") << here.err;
+      }
   }
 }
 
