@@ -103,8 +103,7 @@ void FdkFilter::declare(Requirements& requirements) const {
   requirements.arrays.push_back({.name = "filter", .kind = ArrayKind::fixed, .elements = filter_.size()});
   requirements.arrays.push_back({.name = "weights", .kind = ArrayKind::fixed, .elements = weights_.size()});
   if (redundancy_.kind == Redundancy::Kind::gaps)
-    requirements.arrays.push_back(
-        {.name = "gaps", .kind = ArrayKind::fixed, .elements = 2 * redundancy_.gaps.size()});
+    requirements.arrays.push_back({.name = "gaps", .kind = ArrayKind::fixed, .elements = 2 * redundancy_.gaps.size()});
   if (parameters_.counts) {
     requirements.arrays.push_back({.name = "counts_pixels",
                                    .kind = ArrayKind::fixed,

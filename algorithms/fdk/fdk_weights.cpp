@@ -61,8 +61,8 @@ std::vector<float> fdk_weights(const Geometry& measured, const Grid& raw, const 
     add({inward[0] / view.sid, inward[1] / view.sid, inward[2] / view.sid});
     const View& on = measured.views[n];  // the detector itself
     const double pitch = raw.direction[0] * raw.spacing[0], radius = measured.radius_cylindrical_detector;
-    add({redundancy.betas.empty() ? redundancy.flat : redundancy.betas[n], radius / on.sdd, -on.source_offset_x / on.sdd,
-         -(on.projection_offset_x + raw.origin[0]) / pitch, radius / pitch});
+    add({redundancy.betas.empty() ? redundancy.flat : redundancy.betas[n], radius / on.sdd,
+         -on.source_offset_x / on.sdd, -(on.projection_offset_x + raw.origin[0]) / pitch, radius / pitch});
     if (rows.upright) add_map(weights, rows.upright->maps[n], on, raw);
   }
   return weights;

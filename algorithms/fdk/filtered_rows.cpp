@@ -73,7 +73,8 @@ FilteredRows filtered_rows(const Geometry& geometry, const Grid& projections, co
     if (earlier != nullptr && earlier->upright) kept = {earlier->measured.size[0], earlier->measured.size[1]};
     rows.upright = upright_rows(geometry, projections, kept, symmetric);
   }
-  rows.limit = rows.upright && symmetric ? limit_of(*rows.upright, redundancy.limit) : redundancy.limit;
+  rows.symmetric = rows.upright && symmetric;
+  rows.limit = rows.symmetric ? limit_of(*rows.upright, redundancy.limit) : redundancy.limit;
   rows.geometry = rows.upright ? rows.upright->geometry : geometry;
   rows.measured = rows.upright ? rows.upright->detector : flat_detector(geometry, projections);
   const auto [before, after] = lacking_columns(redundancy, geometry, rows);

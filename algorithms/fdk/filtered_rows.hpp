@@ -26,6 +26,7 @@ struct FilteredRows {
   std::size_t low_extent = 0;          ///< columns that a truncated row goes on by, on either side
   std::size_t high_extent = 0;
   std::size_t length = 0;  ///< of the Fourier transform
+  bool symmetric = false;  ///< columns lie in pairs as far from the axis on either side (narrow_overlap)
   double limit = 0;        ///< Redundancy::limit, of these columns
 };
 /// earlier: the rows of views that came before, whose upright detector is kept if it is large enough.

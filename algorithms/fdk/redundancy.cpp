@@ -77,7 +77,8 @@ Fan fan_of(const Geometry& geometry, const Grid& projections) {
     fan.narrowest = {std::max(fan.narrowest.low, ends.low), std::min(fan.narrowest.high, ends.high)};
     if (ends.displaced()) ++(ends.high + ends.low > 0 ? fan.right : fan.left);
     const double pixel = projections.spacing[0] / detector_distance(geometry.views[n]);
-    if (std::abs(ends.high + ends.low) > 1.999 * pixel) ++(ends.high + ends.low > 0 ? fan.little_right : fan.little_left);
+    if (std::abs(ends.high + ends.low) > 1.999 * pixel)
+      ++(ends.high + ends.low > 0 ? fan.little_right : fan.little_left);
     if (!(ends.low < 0 && ends.high > 0) && fan.without_axis++ == 0) fan.missing_view = n;
   }
   return fan;

@@ -48,8 +48,8 @@ struct Redundancy {
   /// source's circle is in the mean that of the centre (less pi/2 at most, a harmonic function).
   double factor = 1;
   std::vector<double> betas;  ///< parker, gaps: a view, from the arc's start; radians
-  /// wang, of a detector displaced by little: the share of `limit` up to which weights are 1, else 0. Rays near the edge
-  /// of the short side then give way to those from opposite, and noise grows by little.
+  /// wang, of a detector displaced by little: the share of `limit` up to which weights are 1, else 0. Rays near the
+  /// edge of the short side then give way to those from opposite, and noise grows by little.
   double flat = 0;
   bool slight = false;  ///< wang: displaced by little
   /// gaps: centres, counted as betas, and half widths of gaps whose rays are taken from the opposite side.
@@ -77,12 +77,13 @@ AngularCoverage coverage_for(const Redundancy& redundancy, const Geometry& geome
 
 /// Parker's weights if an arc is missing, Wang's if the part of the detector that all views share is displaced by more
 /// than a twentieth of its width: at the isocentre, |low + high| > (high - low)/10; a parallel beam's only if
-/// its views go all round. By less, but a pixel or more in all views and to the same side, it is displaced by little: on
-/// a whole turn weights then differ from 1 near its edges. A divergent beam's gap of more than three usual steps within a
-/// whole turn is filled from the opposite side (gaps) unless that has a gap, too, or the detector is displaced. Throws InputError that
-/// names `name` for an arc shorter than pi + the detector's fan angle or with further views missing inside (unless
-/// allowed: then it is weighted as the middle of the shortest arc that would do, times `factor`), for both at once, for
-/// a detector that misses the axis in some view, and for views displaced to different sides.
+/// its views go all round. By less, but a pixel or more in all views and to the same side, it is displaced by little:
+/// on a whole turn weights then differ from 1 near its edges. A divergent beam's gap of more than three usual steps
+/// within a whole turn is filled from the opposite side (gaps) unless that has a gap, too, or the detector is
+/// displaced. Throws InputError that names `name` for an arc shorter than pi + the detector's fan angle or with further
+/// views missing inside (unless allowed: then it is weighted as the middle of the shortest arc that would do, times
+/// `factor`), for both at once, for a detector that misses the axis in some view, and for views displaced to different
+/// sides.
 Redundancy redundancy_of(const Geometry& geometry, const Grid& projections, const RedundancyOptions& options = {},
                          const std::string& name = "the geometry");
 

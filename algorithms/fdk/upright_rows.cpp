@@ -162,9 +162,8 @@ UprightRows::Map map_of(const View& view, double radius, const Grid& projections
   }
   if (radius > 0) {
     for (int end = 0; end < 2; ++end)
-      map.ends[end] =
-          ray_slopes(view, radius, position(projections, 0, end == 0 ? -beyond : 2 * middle(projections, 0) + beyond),
-                     0)[0];
+      map.ends[end] = ray_slopes(
+          view, radius, position(projections, 0, end == 0 ? -beyond : 2 * middle(projections, 0) + beyond), 0)[0];
     std::sort(map.ends.begin(), map.ends.end());
   } else {
     const double sdd = view.parallel() ? 1 : view.sdd;
@@ -207,8 +206,7 @@ bool rows_are_slanted(const Geometry& geometry, const Grid& projections) {
 std::optional<UprightRows> upright_rows(const Geometry& geometry, const Grid& projections,
                                         const std::array<std::size_t, 2>& kept, bool symmetric) {
   const bool slanted = rows_are_slanted(geometry, projections);
-  if (symmetric ? slanted && projections.size[1] == 1
-                : projections.size[1] == 1 || (kept[0] == 0 && !slanted))
+  if (symmetric ? slanted && projections.size[1] == 1 : projections.size[1] == 1 || (kept[0] == 0 && !slanted))
     return std::nullopt;
   for (const View& view : geometry.views)
     if (too_steep(view, geometry, projections)) return std::nullopt;
