@@ -47,6 +47,8 @@ FdkVerb::FdkVerb() {
     parameters_.half_texels = word == "half";
     parameters_.hardware_interpolation = word != "exact";
   });
+  settings_.add("displaced",
+                [this](const SettingValue& value) { parameters_.redundancy.force_displaced = value.flag(); });
   settings_.add("nodisplaced", [this](const SettingValue& value) { parameters_.redundancy.displaced = !value.flag(); });
   settings_.add("pad", [this](const SettingValue& value) { parameters_.pad = value.number(); });
   settings_.add("allow-incomplete-arc",

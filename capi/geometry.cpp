@@ -67,7 +67,7 @@ void write_text(const std::string& path, const std::string& text) {
 
 bool is_displaced(const Geometry& geometry, const Grid& stack) {
   try {
-    return redundancy_of(geometry, stack).kind == Redundancy::Kind::wang;
+    return redundancy_of(geometry, stack).displaced();
   } catch (const InputError&) {  // which is told when the scan is reconstructed
     return false;
   }

@@ -14,10 +14,15 @@
 //   PARKER (1982; eq. 12, times 2), limit = delta, beta from the arc's start:
 //     2 sin^2(pi/2 x),  x = min(1, beta/(2 (delta + gamma)), (pi + 2 delta - beta)/(2 (delta - gamma))), at least 0;
 //   WANG (2002; eq. 5), limit = the fan angle up to which the detector reaches on both sides, with the sign of its long side:
-//     1 + sin(pi/2 gamma/limit), gamma/limit held to [-1, 1].
-// Truncated rows go on beyond the detector by low_extent and high_extent columns, turned about their last pixel (Ohnesorge et al. 2000):
-//   max(0, 2 row(last) - row(last - d)) cos(pi/2 d/(extent + 1))^0.75      d columns out,
-// with row the weighted row and RTK's taper. It goes on with the slope that it has and ends at 0; a row that is not truncated gets nothing.
+//     1 + sin(pi/2 x),  x = gamma/limit held to [-1, 1]; of a detector that is displaced by little, with flat > 0,
+//     1 +- sin^2(pi/2 max(0, |x| - flat)/(1 - flat)), the sign that of x: only rays near its edge are weighed;
+//   GAPS, beta from the arc's start: 2 s/(s + s'), s = s(beta), s' that of the opposite ray, s(beta + pi - 2 gamma),
+//     s the least over all gaps of sin^2(pi/2 x), x = (distance of beta from the gap)/FDK_GAP_RISE held to [0, 1].
+// Truncated rows go on beyond the detector by low_extent and high_extent columns, as line integrals before they are weighed:
+//   sqrt(L + m x + min(n, 0) x^2) cos(pi/2 max(0, 2 d/(extent + 1) - 1)),      d columns out,
+// the radicand held to [0, 2 L]. L is the square of the mean of the last three pixels, at x = 0; m and n are fitted to the squares of
+// FDK_FITTED pixels of the outer half of the row. The square of the line integrals of an ellipse is a parabola. Data that are no less than 0
+// count, and a row that is not truncated gets nothing.
 // UPRIGHT: rows that are not across the rotation axis are interpolated from those that are measured by cubic convolution (Keys 1981): a, b and all above belong to
 //   an upright detector (algorithms/fdk/upright_rows.hpp), whose pixel (column, row), column 0 the first of `columns`, meets the measured one
 //   at (X/Z, Y/Z), (X, Y, Z) = map (column, row, 1). A row is measured where X/Z lies between the ends; above and below the measured rows

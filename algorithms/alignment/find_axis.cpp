@@ -360,7 +360,7 @@ AxisEstimate axis_by_sharpness(const Volume& projections, const Geometry& geomet
   FdkParameters smooth = smooth_filter();
   // weighed alike for all shifts, as the detector stands: a step in the weights would be taken for sharpness; not at
   // all of a parallel beam, where the smooth weights themselves are (0.1 to 0.2 pixels) and opposite views tell
-  const bool wang = whole_arc(geometry, slices.rows).kind == Redundancy::Kind::wang;
+  const bool wang = whole_arc(geometry, slices.rows).displaced();
   smooth.redundancy.displaced = wang && !geometry.parallel();
   const FftKernels kernels;  // of all shifts
   const auto score = [&](double shift, bool fine) {

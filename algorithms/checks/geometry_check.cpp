@@ -36,6 +36,17 @@ class Findings {
   std::vector<GeometryFinding> all_;
 };
 
+/// What filtered back-projection says of gaps that it fills from the opposite side; empty where it does not.
+std::string filled_gaps(const Geometry& geometry, const std::optional<Grid>& detector) {
+  if (!detector) return {};
+  try {
+    const Redundancy redundancy = redundancy_of(geometry, *detector, {}, "the geometry");
+    return redundancy.kind == Redundancy::Kind::gaps ? redundancy.notes.front() : std::string();
+  } catch (const InputError&) {  // which other findings name
+    return {};
+  }
+}
+
 void check_coverage(const Geometry& geometry, const std::optional<Grid>& detector,
                     const std::optional<FieldOfView>& seen, Findings& findings) {
   AngularCoverage coverage;
@@ -75,8 +86,10 @@ void check_coverage(const Geometry& geometry, const std::optional<Grid>& detecto
   else if (coverage.inner_gap > largest_view_gap)
     findings.impossible("the views leave a gap of {:.6g} degrees; no more than {:.6g} can be reconstructed",
                         coverage.inner_gap / degree, largest_view_gap / degree);
-  else if (const auto uneven = uneven_gap(coverage))
-    findings.warn("{}", *uneven);
+  else if (const auto uneven = uneven_gap(coverage)) {
+    const std::string filled = filled_gaps(geometry, detector);
+    findings.warn("{}", filled.empty() ? *uneven : filled);
+  }
   if (coverage.repeated_views > 0)
     findings.warn("{} at an angle that another has too; is one of them written twice?",
                   plural(coverage.repeated_views, "view stands", "views stand"));

@@ -41,7 +41,7 @@ ViewCount view_count(const Geometry& geometry, const Grid& projections, const Gr
                      const RedundancyOptions& options) {
   const Redundancy redundancy = redundancy_of(geometry, projections, options);
   const AngularCoverage coverage = coverage_for(redundancy, geometry);
-  const bool displaced = redundancy.kind == Redundancy::Kind::wang;
+  const bool displaced = redundancy.displaced();
   const View& first = geometry.views.front();
   auto [width, step] = across_axis(volume);
   step = std::max(step, projections.spacing[0] * (first.parallel() ? 1 : first.sid / first.sdd));

@@ -82,6 +82,7 @@ bool FdkFilter::fits(const FdkFilter& other) const {
   return raw_columns_ == other.raw_columns_ && rows_.padded.size == other.rows_.padded.size &&
          rows_.padded.origin == other.rows_.padded.origin && rows_.length == other.rows_.length &&
          general_ == other.general_ && redundancy_.kind == other.redundancy_.kind &&
+         redundancy_.gaps.size() == other.redundancy_.gaps.size() &&
          rows_.upright.has_value() == other.rows_.upright.has_value();
 }
 
@@ -102,6 +103,8 @@ void FdkFilter::declare(Requirements& requirements) const {
   requirements.arrays.push_back({.name = "spectrum", .kind = ArrayKind::projections, .row_length = row_length});
   requirements.arrays.push_back({.name = "filter", .kind = ArrayKind::fixed, .elements = filter_.size()});
   requirements.arrays.push_back({.name = "weights", .kind = ArrayKind::fixed, .elements = weights_.size()});
+  if (redundancy_.kind == Redundancy::Kind::gaps)
+    requirements.arrays.push_back({.name = "gaps", .kind = ArrayKind::fixed, .elements = 2 * redundancy_.gaps.size()});
   if (parameters_.counts) {
     requirements.arrays.push_back({.name = "counts_pixels",
                                    .kind = ArrayKind::fixed,
@@ -136,6 +139,12 @@ Range FdkFilter::rows_read(Range rows) const {
 void FdkFilter::start(Slab& slab) const {
   slab.set("filter", filter_.data(), filter_.size() * sizeof(float));
   slab.set("weights", weights_.data(), weights_.size() * sizeof(float));
+  if (redundancy_.kind == Redundancy::Kind::gaps) {
+    std::vector<float> gaps;
+    for (const auto& [centre, half] : redundancy_.gaps)
+      gaps.insert(gaps.end(), {static_cast<float>(centre), static_cast<float>(half)});
+    slab.set("gaps", gaps.data(), gaps.size() * sizeof(float));
+  }
   if (parameters_.counts) {
     const CountsCalibration& calibration = *parameters_.counts->calibration;
     const auto set = [&slab](const std::string& name, const auto* data, std::size_t count) {
@@ -166,9 +175,10 @@ std::vector<SlabArgument> FdkFilter::weight_arguments(Slab& slab, Range views) c
     add({number(raw_rows_), number(read.begin), number(read.count()), number(rows_.measured.size[0]),
          number(rows_.before), number(rows_.low_extent), number(rows_.high_extent)});
   add({number(rows.begin), number(rows.count()), number(views.begin)});
-  if (general_) add({static_cast<float>(redundancy_.limit)});
+  if (general_) add({static_cast<float>(rows_.limit)});
   add({photons, electronic});
   if (general_) add({correlations_[0], correlations_[1]});
+  if (redundancy_.kind == Redundancy::Kind::gaps) add({in("gaps"), number(redundancy_.gaps.size())});
   if (parameters_.counts) {
     const CountsCalibration& calibration = *parameters_.counts->calibration;
     add({in("counts_pixels"), in("counts_beams"), in("counts_coefficients"), number(calibration.coefficients.size()),
@@ -182,6 +192,7 @@ std::string FdkFilter::weight_options() const {
   if (!general_) return options;
   if (redundancy_.kind == Redundancy::Kind::parker) options += " -D PARKER";
   if (redundancy_.kind == Redundancy::Kind::wang) options += " -D WANG";
+  if (redundancy_.kind == Redundancy::Kind::gaps) options += " -D GAPS";
   if (cylinder_) options += " -D CYLINDER";
   if (rows_.upright) options += " -D UPRIGHT";
   return options;

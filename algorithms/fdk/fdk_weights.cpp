@@ -47,7 +47,7 @@ std::vector<float> fdk_weights(const Geometry& measured, const Grid& raw, const 
       const auto [angle, way, inward] = source_orbit(view);
       add({gap / du / turns, a, grid.direction[0] * du / parallel_source, b,
            grid.direction[4] * grid.spacing[1] / parallel_source});
-      add({way[0], way[1], way[2], inward[0], inward[1], inward[2], 0, 0, 0, 0, 0});
+      add({way[0], way[1], way[2], inward[0], inward[1], inward[2], redundancy.flat, 0, 0, 0, 0});
       if (rows.upright) add_map(weights, rows.upright->maps[n], measured.views[n], raw);
       continue;
     }
@@ -61,8 +61,8 @@ std::vector<float> fdk_weights(const Geometry& measured, const Grid& raw, const 
     add({inward[0] / view.sid, inward[1] / view.sid, inward[2] / view.sid});
     const View& on = measured.views[n];  // the detector itself
     const double pitch = raw.direction[0] * raw.spacing[0], radius = measured.radius_cylindrical_detector;
-    add({redundancy.betas.empty() ? 0 : redundancy.betas[n], radius / on.sdd, -on.source_offset_x / on.sdd,
-         -(on.projection_offset_x + raw.origin[0]) / pitch, radius / pitch});
+    add({redundancy.betas.empty() ? redundancy.flat : redundancy.betas[n], radius / on.sdd,
+         -on.source_offset_x / on.sdd, -(on.projection_offset_x + raw.origin[0]) / pitch, radius / pitch});
     if (rows.upright) add_map(weights, rows.upright->maps[n], on, raw);
   }
   return weights;

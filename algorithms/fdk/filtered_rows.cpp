@@ -45,19 +45,38 @@ std::array<std::size_t, 2> lacking_columns(const Redundancy& redundancy, const G
   return {redundancy.limit > 0 ? count : 0, redundancy.limit > 0 ? 0 : count};
 }
 
+/// Whether rays are seen twice in so few columns that these have to be symmetric about the axis.
+bool is_narrow(const Redundancy& redundancy, const Geometry& geometry, const Grid& projections) {
+  if (redundancy.kind != Redundancy::Kind::wang) return false;
+  const View& view = geometry.views.front();
+  const double sdd = view.parallel() ? parallel_source : view.sdd;
+  return std::tan(std::abs(redundancy.limit)) * sdd < narrow_overlap * projections.spacing[0];
+}
+
+/// Where weights that fall to 0 on the short side do so: in the first column that is not measured.
+double limit_of(const UprightRows& upright, double limit) {
+  const View& view = upright.geometry.views.front();
+  const double both = measured_on_both_sides(upright, limit > 0), pitch = upright.detector.spacing[0];
+  const double slope = view.parallel() ? (both + pitch) / parallel_source : both + pitch / view.sdd;
+  return std::copysign(std::atan(slope), limit);
+}
+
 }  // namespace
 
 FilteredRows filtered_rows(const Geometry& geometry, const Grid& projections, const FdkParameters& parameters,
                            const FilteredRows* earlier) {
   FilteredRows rows;
+  const Redundancy redundancy = redundancy_of(geometry, projections, parameters.redundancy);
+  const bool symmetric = is_narrow(redundancy, geometry, projections);
   if (parameters.upright_rows) {
     std::array<std::size_t, 2> kept{0, 0};
     if (earlier != nullptr && earlier->upright) kept = {earlier->measured.size[0], earlier->measured.size[1]};
-    rows.upright = upright_rows(geometry, projections, kept);
+    rows.upright = upright_rows(geometry, projections, kept, symmetric);
   }
+  rows.symmetric = rows.upright && symmetric;
+  rows.limit = rows.symmetric ? limit_of(*rows.upright, redundancy.limit) : redundancy.limit;
   rows.geometry = rows.upright ? rows.upright->geometry : geometry;
   rows.measured = rows.upright ? rows.upright->detector : flat_detector(geometry, projections);
-  const Redundancy redundancy = redundancy_of(geometry, projections, parameters.redundancy);
   const auto [before, after] = lacking_columns(redundancy, geometry, rows);
   rows.before = before;
   rows.padded = rows.measured;

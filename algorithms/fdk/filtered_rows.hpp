@@ -9,6 +9,12 @@
 
 namespace halocline {
 
+/// Rays seen twice in fewer columns than these on either side of the axis are weighed in columns that lie symmetric
+/// about it. Rays from opposite sides that fall between each other's columns share their weight only up to the error of
+/// interpolation between columns, which grows with the third power of how steep the weights are, and near the axis with
+/// the line integral over the attenuation of a voxel.
+constexpr double narrow_overlap = 32;
+
 /// The rows that are filtered: on a flat detector (a cylindrical one is projected onto the plane that touches it), or
 /// on an upright one where rows are not across the rotation axis, as wide as back-projection reads them.
 struct FilteredRows {
@@ -20,6 +26,8 @@ struct FilteredRows {
   std::size_t low_extent = 0;          ///< columns that a truncated row goes on by, on either side
   std::size_t high_extent = 0;
   std::size_t length = 0;  ///< of the Fourier transform
+  bool symmetric = false;  ///< columns lie in pairs as far from the axis on either side (narrow_overlap)
+  double limit = 0;        ///< Redundancy::limit, of these columns
 };
 /// earlier: the rows of views that came before, whose upright detector is kept if it is large enough.
 FilteredRows filtered_rows(const Geometry& geometry, const Grid& projections, const FdkParameters& parameters,

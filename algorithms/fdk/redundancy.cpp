@@ -57,10 +57,14 @@ struct Fan {
   Ends widest, narrowest;                             // seen by some view, and by all
   std::size_t left = 0, right = 0, without_axis = 0;  // views displaced to either side, and that miss the axis
   std::size_t missing_view = 0;                       // the first that misses it
+  std::size_t little_left = 0, little_right = 0;      // views displaced by a pixel or more
 
   /// Not only swaying: all views see less than half of what some see.
   bool to_both_sides() const { return left > 0 && right > 0 && narrowest.width() < 0.5 * widest.width(); }
   bool displaced() const { return to_both_sides() || narrowest.displaced(); }
+  bool displaced_by_little(std::size_t views) const {
+    return without_axis == 0 && (little_left == views || little_right == views);
+  }
 };
 
 Fan fan_of(const Geometry& geometry, const Grid& projections) {
@@ -72,6 +76,9 @@ Fan fan_of(const Geometry& geometry, const Grid& projections) {
                   std::max(fan.widest.farthest, ends.farthest)};
     fan.narrowest = {std::max(fan.narrowest.low, ends.low), std::min(fan.narrowest.high, ends.high)};
     if (ends.displaced()) ++(ends.high + ends.low > 0 ? fan.right : fan.left);
+    const double pixel = projections.spacing[0] / detector_distance(geometry.views[n]);
+    if (std::abs(ends.high + ends.low) > 1.999 * pixel)
+      ++(ends.high + ends.low > 0 ? fan.little_right : fan.little_left);
     if (!(ends.low < 0 && ends.high > 0) && fan.without_axis++ == 0) fan.missing_view = n;
   }
   return fan;
@@ -84,7 +91,8 @@ std::string span(const Geometry& geometry, const Grid& projections, const Ends& 
   return fmt::format("{:.6g} to {:.6g} mm", sid * (ends.low - edge), sid * (ends.high + edge));
 }
 
-Redundancy wang(const Geometry& geometry, const Grid& projections, const Fan& fan, const std::string& name) {
+Redundancy wang(const Geometry& geometry, const Grid& projections, const Fan& fan, bool slight,
+                const std::string& name) {
   if (fan.to_both_sides())
     throw InputError(fmt::format(
         "{}: the detector is displaced to the left in {} views and to the right in {}; a displaced detector "
@@ -99,6 +107,7 @@ Redundancy wang(const Geometry& geometry, const Grid& projections, const Fan& fa
   const double both = std::min(-fan.narrowest.low, fan.narrowest.high);
   Redundancy out;
   out.kind = Redundancy::Kind::wang;
+  out.slight = slight;
   out.limit = (right ? 1 : -1) * std::atan(both);
   const double lacking = right ? fan.widest.high + fan.narrowest.low : -fan.widest.low - fan.narrowest.high;
   double sdd = 0;
@@ -108,6 +117,10 @@ Redundancy wang(const Geometry& geometry, const Grid& projections, const Fan& fa
     const bool ascending =
         projections.direction[0] * source_orbit(view).tangent[0] > 0;  // fan angles along the columns
     (right == ascending ? out.columns_before : out.columns_after) = columns;
+  }
+  if (slight) {
+    out.flat = std::max(0.0, std::min(0.75, 1 - 16 * projections.spacing[0] / (sdd * both)));
+    return out;
   }
   out.notes.push_back(
       fmt::format("{}: the detector is displaced; at the isocentre it spans {}. Rays within {:.6g} mm of the axis are "
@@ -168,6 +181,48 @@ Redundancy parker(const AngularCoverage& coverage, const Fan& fan, const Redunda
   return out;
 }
 
+double usual_gap(std::vector<double> gaps) {
+  const auto middle = gaps.begin() + static_cast<std::ptrdiff_t>(gaps.size() / 2);
+  std::nth_element(gaps.begin(), middle, gaps.end());
+  return *middle;
+}
+
+constexpr double uneven_from = 3;  // usual gaps
+constexpr std::size_t fewest_views = 8;
+
+/// Gaps within a whole turn, if all their rays are seen from the opposite side; none otherwise.
+std::vector<std::array<double, 2>> gaps_from_opposite(const AngularCoverage& coverage, double half_fan) {
+  std::vector<std::array<double, 2>> gaps;
+  if (coverage.gaps.size() < fewest_views) return gaps;
+  std::vector<double> betas = coverage.betas;
+  std::sort(betas.begin(), betas.end());
+  betas.push_back(betas.front() + 2 * pi);
+  const double usual = usual_gap(coverage.gaps);
+  for (std::size_t n = 0; n + 1 < betas.size(); ++n)
+    if (const double gap = betas[n + 1] - betas[n]; gap > uneven_from * usual)
+      gaps.push_back({0.5 * (betas[n] + betas[n + 1]), 0.5 * gap});
+  const auto meet = [&](const std::array<double, 2>& a, const std::array<double, 2>& b) {
+    return std::abs(std::remainder(a[0] - b[0] - pi, 2 * pi)) < a[1] + b[1] + 2 * half_fan + 0.5 * gap_rise;
+  };
+  for (const auto& a : gaps)
+    for (const auto& b : gaps)
+      if (meet(a, b)) return {};
+  return gaps;
+}
+
+Redundancy filled(const AngularCoverage& coverage, std::vector<std::array<double, 2>> gaps, const std::string& name) {
+  Redundancy out;
+  out.kind = Redundancy::Kind::gaps;
+  out.betas = coverage.betas;
+  out.gaps = std::move(gaps);
+  out.notes.push_back(
+      fmt::format("{}: there {} of up to {:.6g} degrees between views that are mostly {:.6g} apart; the rays from the "
+                  "opposite side take the place of those that are missing",
+                  name, out.gaps.size() == 1 ? "is a gap" : fmt::format("are {} gaps", out.gaps.size()),
+                  degrees(coverage.inner_gap), degrees(usual_gap(coverage.gaps))));
+  return out;
+}
+
 }  // namespace
 
 double short_scan_arc(const Geometry& geometry, const Grid& projections) {
@@ -194,14 +249,12 @@ const char* turn_or(double row_slant) {
 }
 
 std::optional<std::string> uneven_gap(const AngularCoverage& coverage) {
-  auto gaps = coverage.gaps;
-  const auto middle = gaps.begin() + static_cast<std::ptrdiff_t>(gaps.size() / 2);
-  std::nth_element(gaps.begin(), middle, gaps.end());
-  if (gaps.size() < 8 || coverage.inner_gap <= 3 * *middle) return std::nullopt;
+  const double usual = coverage.gaps.empty() ? 0 : usual_gap(coverage.gaps);
+  if (coverage.gaps.size() < fewest_views || coverage.inner_gap <= uneven_from * usual) return std::nullopt;
   return fmt::format(
       "there is a gap of {:.6g} degrees between views that are mostly {:.6g} apart; its neighbours stand for the views "
       "that are missing, which makes streaks",
-      degrees(coverage.inner_gap), degrees(*middle));
+      degrees(coverage.inner_gap), degrees(usual));
 }
 
 Redundancy redundancy_of(const Geometry& geometry, const Grid& projections, const RedundancyOptions& options,
@@ -224,25 +277,33 @@ Redundancy redundancy_of(const Geometry& geometry, const Grid& projections, cons
   } else if (const auto uneven = uneven_gap(coverage)) {
     notes.push_back(name + ": " + *uneven);
   }
+  const std::size_t views = geometry.views.size();
   if (geometry.parallel()) {
     // Half a turn sees all rays once, of the middle: a displaced detector then misses what lies farther.
-    if (options.displaced && angular_coverage(geometry, true, true).full_circle)
-      if (const Fan fan = fan_of(geometry, projections); fan.displaced()) {
-        out = wang(geometry, projections, fan, name);
+    if (options.displaced && angular_coverage(geometry, true, true).full_circle) {
+      const Fan fan = fan_of(geometry, projections);
+      const bool displaced = options.force_displaced || fan.displaced();
+      if (displaced || fan.displaced_by_little(views)) {
+        out = wang(geometry, projections, fan, !displaced, name);
         if (const auto uneven = uneven_gap(angular_coverage(geometry, true, true)); uneven && notes.empty())
           notes.push_back(name + ": " + *uneven);
       }
+    }
   } else {
     const Fan fan = fan_of(geometry, projections);
-    const bool displaced = options.displaced && fan.displaced();
+    const bool displaced = options.displaced && (options.force_displaced || fan.displaced());
     if (displaced && !coverage.full_circle)
       throw InputError(fmt::format(
           "{}: the detector is displaced (at the isocentre it spans {}) and the scan is short ({:.6g} degrees); a ray "
           "that the detector misses on its short side is then seen from no other side. Give the full circle, or "
           "`displaced = false` (best with `pad`) for what all views see",
           name, span(geometry, projections, fan.widest), degrees(coverage.range)));
-    if (displaced) out = wang(geometry, projections, fan, name);
-    if (!coverage.full_circle) out = parker(coverage, fan, options, name);
+    if (!coverage.full_circle)
+      out = parker(coverage, fan, options, name);
+    else if (displaced || (options.displaced && fan.displaced_by_little(views)))
+      out = wang(geometry, projections, fan, !displaced, name);
+    else if (auto gaps = gaps_from_opposite(coverage, std::atan(fan.widest.farthest)); !gaps.empty())
+      out = filled(coverage, std::move(gaps), name), notes.clear();
   }
   out.notes.insert(out.notes.begin(), notes.begin(), notes.end());
   return out;

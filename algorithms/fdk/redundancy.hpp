@@ -2,6 +2,7 @@
 // short scan, Wang (2002) with a detector that stands to one side.
 #pragma once
 
+#include <array>
 #include <numbers>
 #include <optional>
 #include <string>
@@ -21,11 +22,15 @@ constexpr double largest_row_slant = 30;
 /// "turn the images ..., or " where that helps; empty otherwise.
 const char* turn_or(double row_slant);
 
+/// How fast the weights rise beside a gap, radians; FDK_GAP_RISE of cl/fdk_general.clh.
+constexpr double gap_rise = 0.35;
+
 /// That neighbours stand for views which are missing, if a gap within the scan is far wider than most.
 std::optional<std::string> uneven_gap(const AngularCoverage& coverage);
 
 struct RedundancyOptions {
   bool displaced = true;              ///< weigh a displaced detector
+  bool force_displaced = false;       ///< however little it is displaced, and to whichever side
   bool allow_incomplete_arc = false;  ///< go on, and say so, where views are missing
 };
 
@@ -34,7 +39,7 @@ struct RedundancyOptions {
 /// positive towards the way of the source. A parallel beam knows a displaced detector only (opposite views share their
 /// angle otherwise): it is taken for a fan from parallel_source away.
 struct Redundancy {
-  enum class Kind { none, parker, wang } kind = Kind::none;
+  enum class Kind { none, parker, wang, gaps } kind = Kind::none;
   /// parker: delta, half of what the arc has beyond pi. wang: the fan angle up to which rays are measured twice, with
   /// the sign of the detector's long side. Radians.
   double limit = 0;
@@ -42,10 +47,19 @@ struct Redundancy {
   /// mean: its filtered projections are constant within it, and the angle under which its points see an arc of the
   /// source's circle is in the mean that of the centre (less pi/2 at most, a harmonic function).
   double factor = 1;
-  std::vector<double> betas;  ///< parker: a view, from the arc's start; radians
+  std::vector<double> betas;  ///< parker, gaps: a view, from the arc's start; radians
+  /// wang, of a detector displaced by little: the share of `limit` up to which weights are 1, else 0. Rays near the
+  /// edge of the short side then give way to those from opposite, and noise grows by little.
+  double flat = 0;
+  bool slight = false;  ///< wang: displaced by little
+  /// gaps: centres, counted as betas, and half widths of gaps whose rays are taken from the opposite side.
+  std::vector<std::array<double, 2>> gaps;
   /// wang: columns that the detector lacks to reach as far on its short side as on its long one, and on which side.
   std::size_t columns_before = 0, columns_after = 0;
   std::vector<std::string> notes;  ///< what is worth telling
+
+  /// By so much that the volume is that of its long side.
+  bool displaced() const { return kind == Kind::wang && !slight; }
 };
 
 /// The arc that a short scan needs, radians: pi and the fan from the rotation axis to the farther end of the detector,
@@ -62,11 +76,14 @@ std::array<double, 2> fan_slopes(const View& view, double radius, double u, doub
 AngularCoverage coverage_for(const Redundancy& redundancy, const Geometry& geometry);
 
 /// Parker's weights if an arc is missing, Wang's if the part of the detector that all views share is displaced by more
-/// than a tenth of its width (RTK's limit): at the isocentre, |low + high| > (high - low)/10; a parallel beam's only if
-/// its views go all round. Throws InputError that
-/// names `name` for an arc shorter than pi + the detector's fan angle or with further views missing inside (unless
-/// allowed: then it is weighted as the middle of the shortest arc that would do, times `factor`), for both at once, for
-/// a detector that misses the axis in some view, and for views displaced to different sides.
+/// than a twentieth of its width: at the isocentre, |low + high| > (high - low)/10; a parallel beam's only if
+/// its views go all round. By less, but a pixel or more in all views and to the same side, it is displaced by little:
+/// on a whole turn weights then differ from 1 near its edges. A divergent beam's gap of more than three usual steps
+/// within a whole turn is filled from the opposite side (gaps) unless that has a gap, too, or the detector is
+/// displaced. Throws InputError that names `name` for an arc shorter than pi + the detector's fan angle or with further
+/// views missing inside (unless allowed: then it is weighted as the middle of the shortest arc that would do, times
+/// `factor`), for both at once, for a detector that misses the axis in some view, and for views displaced to different
+/// sides.
 Redundancy redundancy_of(const Geometry& geometry, const Grid& projections, const RedundancyOptions& options = {},
                          const std::string& name = "the geometry");
 

@@ -124,6 +124,13 @@ void require_circle(const Geometry& window, const FdkParameters& parameters, con
         name, window.views.size(), coverage.range * 180 / std::numbers::pi, window.parallel() ? 180 : 360));
 }
 
+[[noreturn]] void refuse_gap(const std::string& name) {
+  throw InputError(fmt::format(
+      "{}: its views leave a gap, whose rays would be taken from the opposite side by weights that depend on where in "
+      "the window a view lies; a window that moves must have no gap, so give the views that are missing",
+      name));
+}
+
 }  // namespace
 
 namespace {
@@ -230,6 +237,10 @@ void Slices::add(const Volume& projections, const Geometry& geometry, const std:
   }
   std::swap(calibration_.beams, new_beams);  // the filter takes them from there
   const FdkFilter filter(window, stack_, parameters_, &filter_);
+  if (filter.redundancy().kind == Redundancy::Kind::gaps) {
+    std::swap(calibration_.beams, new_beams);
+    refuse_gap("the new window");
+  }
   if (!filter.fits(filter_)) {
     std::swap(calibration_.beams, new_beams);
     throw InputError(
@@ -379,7 +390,11 @@ std::vector<std::string> check_windows(const Geometry& geometry, const Grid& pro
     const std::string name = windows.size() == 1
                                  ? geometry_name
                                  : fmt::format("{}, views {} to {}", geometry_name, each.begin, each.end - 1);
-    if (windows.size() > 1) require_circle(window, parameters, name);
+    if (windows.size() > 1) {
+      require_circle(window, parameters, name);
+      const Grid stack = with_views(projections, window.views.size());
+      if (redundancy_of(window, stack, parameters.redundancy, name).kind == Redundancy::Kind::gaps) refuse_gap(name);
+    }
     const auto told = check_fdk(window, with_views(projections, window.views.size()), volume, projections_name, name,
                                 parameters.redundancy);
     if (each == windows.front()) notes.insert(notes.end(), told.begin(), told.end());

@@ -146,8 +146,9 @@ std::array<Vector3, 3> pixel_vectors(const View& view, const Grid& grid) {
   return {Vector3{grid.spacing[0], 0, 0}, Vector3{0, grid.spacing[1], 0}, Vector3{u, v, -view.sdd}};
 }
 
+/// beyond: the outermost columns, so far over which what is measured is taken to reach.
 UprightRows::Map map_of(const View& view, double radius, const Grid& projections, const View& upright,
-                        const Grid& detector) {
+                        const Grid& detector, double beyond) {
   const Axes from = axes_of(upright), to = axes_of(view);
   const auto pixel = pixel_vectors(upright, detector);
   UprightRows::Map map;
@@ -161,8 +162,8 @@ UprightRows::Map map_of(const View& view, double radius, const Grid& projections
   }
   if (radius > 0) {
     for (int end = 0; end < 2; ++end)
-      map.ends[end] =
-          ray_slopes(view, radius, position(projections, 0, end == 0 ? 0 : 2 * middle(projections, 0)), 0)[0];
+      map.ends[end] = ray_slopes(
+          view, radius, position(projections, 0, end == 0 ? -beyond : 2 * middle(projections, 0) + beyond), 0)[0];
     std::sort(map.ends.begin(), map.ends.end());
   } else {
     const double sdd = view.parallel() ? 1 : view.sdd;
@@ -173,13 +174,26 @@ UprightRows::Map map_of(const View& view, double radius, const Grid& projections
         m[3 * axis + n] =
             (m[3 * axis + n] * sdd + (source[axis] - offset[axis] - projections.origin[axis]) * m[6 + n]) *
             projections.direction[4 * axis] / projections.spacing[axis];
-    map.ends = {0, 2 * middle(projections, 0)};
+    map.ends = {-beyond, 2 * middle(projections, 0) + beyond};
   }
   const double c = middle(detector, 0), r = middle(detector, 1);
   const double x = m[0] * c + m[1] * r + m[2], z = m[6] * c + m[7] * r + m[8];
   if (m[0] * z < x * m[6]) std::swap(map.ends[0], map.ends[1]);
   for (double& each : m) each /= z;
   return map;
+}
+
+/// Moves detectors along their rows, by half a pitch at most, so that every column has another as far from the axis on
+/// its other side: all stand at whole or at half pitches from it, whichever is less far.
+void move_to_symmetry(std::vector<View>& views, const Grid& projections) {
+  const double pitch = projections.spacing[0];
+  const auto off = [&](const View& view, double half) {
+    const double first = view.projection_offset_x / pitch - middle(projections, 0) - half;
+    return first - std::round(first);
+  };
+  double whole = 0, half = 0;
+  for (const View& view : views) whole += std::pow(off(view, 0), 2), half += std::pow(off(view, 0.5), 2);
+  for (View& view : views) view.projection_offset_x -= pitch * off(view, half < whole ? 0.5 : 0);
 }
 
 }  // namespace
@@ -190,18 +204,36 @@ bool rows_are_slanted(const Geometry& geometry, const Grid& projections) {
 }
 
 std::optional<UprightRows> upright_rows(const Geometry& geometry, const Grid& projections,
-                                        const std::array<std::size_t, 2>& kept) {
-  if (projections.size[1] == 1) return std::nullopt;
-  if (kept[0] == 0 && !rows_are_slanted(geometry, projections)) return std::nullopt;
+                                        const std::array<std::size_t, 2>& kept, bool symmetric) {
+  const bool slanted = rows_are_slanted(geometry, projections);
+  if (symmetric ? slanted && projections.size[1] == 1 : projections.size[1] == 1 || (kept[0] == 0 && !slanted))
+    return std::nullopt;
   for (const View& view : geometry.views)
     if (too_steep(view, geometry, projections)) return std::nullopt;
   UprightRows out;
   for (const View& view : geometry.views) out.geometry.views.push_back(placed(view, geometry, projections));
+  if (symmetric) move_to_symmetry(out.geometry.views, projections);
   out.detector = detector_of(geometry, projections, out.geometry, kept);
   for (std::size_t n = 0; n < geometry.views.size(); ++n)
     out.maps.push_back(map_of(geometry.views[n], geometry.radius_cylindrical_detector, projections,
-                              out.geometry.views[n], out.detector));
+                              out.geometry.views[n], out.detector, symmetric ? 0.5 : 0));
   return out;
+}
+
+double measured_on_both_sides(const UprightRows& upright, bool right) {
+  double least = std::numeric_limits<double>::max();
+  for (std::size_t n = 0; n < upright.maps.size(); ++n) {
+    const auto& m = upright.maps[n].to_measured;
+    const View& view = upright.geometry.views[n];
+    for (const double row : {0.0, 2 * middle(upright.detector, 1)}) {
+      const double end = upright.maps[n].ends[right ? 0 : 1], z = m[7] * row + m[8];
+      const double at = (end * z - m[1] * row - m[2]) / (m[0] - end * m[6]);  // as column_of() of fdk_general.clh
+      const double column = right ? std::ceil(at - 0.001) : std::floor(at + 0.001);
+      const double x = view.projection_offset_x + position(upright.detector, 0, column);
+      least = std::min(least, (right ? -x : x) / (view.parallel() ? 1 : view.sdd));
+    }
+  }
+  return least;
 }
 
 std::optional<std::string> slant_that_stays(const Geometry& geometry, const Grid& projections) {

@@ -30,16 +30,22 @@ struct UprightRows {
   /// out-of-plane angle.
   Geometry geometry;
   /// Columns run along the way of the source. The measured pitch, and all that is measured in any view; the centre of
-  /// the measured detector stays in the centre.
+  /// the measured detector stays in the centre, but for half a pitch if columns are to be symmetric.
   Grid detector;
   std::vector<Map> maps;  ///< a view
 };
 
 /// Nothing if rows are across the axis in all views (noticeable_drift; but with `kept`), or if they cannot be made so:
 /// a detector of one row, or rays far from the plane across the axis. kept: columns and rows of the upright detector of
-/// earlier views, if any, which these keep unless they need a good deal more (2 pixels and 1/64).
+/// earlier views, if any, which these keep unless they need a good deal more (2 pixels and 1/64). symmetric: of all
+/// scans, and with columns that lie in pairs as far from the axis on either side; those at the detector's ends reach to
+/// the outer edges of its pixels.
 std::optional<UprightRows> upright_rows(const Geometry& geometry, const Grid& projections,
-                                        const std::array<std::size_t, 2>& kept = {0, 0});
+                                        const std::array<std::size_t, 2>& kept = {0, 0}, bool symmetric = false);
+
+/// How far the columns reach that are measured in all views on the detector's short side, the left one if `right`, as
+/// the tangent of the fan angle (parallel beam: mm).
+double measured_on_both_sides(const UprightRows& upright, bool right);
 
 /// Whether rows leave the way of the source noticeably in some view.
 bool rows_are_slanted(const Geometry& geometry, const Grid& projections);

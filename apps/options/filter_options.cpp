@@ -22,13 +22,17 @@ void add_filter_options(CLI::App& app, FilterOptions& options, bool half) {
   const std::string scan =
       "Scans that are no full circle of whole projections (short scans and displaced detectors are weighted by "
       "themselves)";
+  auto* displaced = app.add_flag("--displaced", options.displaced,
+                                 "Weigh the detector as a displaced one (Wang), however little it is displaced")
+                        ->group(scan);
   app.add_flag("--nodisplaced", options.no_displaced,
                "Do not weigh a displaced detector (Wang): its rows then count as truncated, see --pad")
+      ->excludes(displaced)
       ->group(scan);
-  app.add_option(
-         "--pad", options.pad,
-         "Truncated projections: let rows go on, mirrored and fading, by this fraction of their length, 0 to 1, "
-         "before they are filtered")
+  app.add_option("--pad", options.pad,
+                 "Truncated projections: let rows go on as those of an ellipse would, by this fraction of their length "
+                 "at most, 0 "
+                 "to 1, before they are filtered")
       ->check(CLI::Range(0.0, 1.0))
       ->type_name("F")
       ->group(scan);
@@ -46,7 +50,9 @@ FdkParameters fdk_parameters(const FilterOptions& options) {
   parameters.pad = options.pad;
   parameters.half_texels = options.interpolation == "half";
   parameters.hardware_interpolation = parameters.half_texels || options.interpolation == "hardware";
-  parameters.redundancy = {.displaced = !options.no_displaced, .allow_incomplete_arc = options.allow_incomplete_arc};
+  parameters.redundancy = {.displaced = !options.no_displaced,
+                           .force_displaced = options.displaced,
+                           .allow_incomplete_arc = options.allow_incomplete_arc};
   return parameters;
 }
 

@@ -1,4 +1,5 @@
-// --window --cutoff --interpolation --nodisplaced --pad --allow-incomplete-arc: how projections are filtered and read.
+// --window --cutoff --interpolation --displaced --nodisplaced --pad --allow-incomplete-arc: how projections are
+// filtered and read.
 #pragma once
 
 #include <string>
@@ -14,7 +15,7 @@ namespace halocline {
 struct FilterOptions {
   std::string window = "ram-lak", interpolation = "exact";
   double cutoff = 1, pad = 0;
-  bool no_displaced = false, allow_incomplete_arc = false;
+  bool displaced = false, no_displaced = false, allow_incomplete_arc = false;
 };
 
 /// half: whether --interpolation half is offered.

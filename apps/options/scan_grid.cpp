@@ -13,7 +13,7 @@ namespace {
 // What the scan's own checks refuse is told by them.
 bool is_displaced(const Geometry& geometry, const Grid& stack, const RedundancyOptions& options) {
   try {
-    return redundancy_of(geometry, stack, options).kind == Redundancy::Kind::wang;
+    return redundancy_of(geometry, stack, options).displaced();
   } catch (const InputError&) {
     return false;
   }

@@ -28,6 +28,7 @@ class FdkOptions(TypedDict, total=False):
     window: Literal["ram-lak", "shepp-logan", "cosine", "hamming", "hann"]
     cutoff: float
     interpolation: Literal["exact", "hardware", "half"]
+    displaced: bool
     nodisplaced: bool
     pad: float
     allow_incomplete_arc: bool

@@ -298,6 +298,20 @@ void run_general_fdk(const Devices& devices, bool variance, bool displaced, doub
   run_fdk(devices, stack, geometry, parameters, counts);
 }
 
+// Rays of a gap from the opposite side.
+void run_gap_fdk(const Devices& devices, bool variance, bool counts) {
+  CircularOptions circle;
+  circle.sid = 100;
+  circle.sdd = 150;
+  circle.projections = 80;
+  Geometry geometry = circular_geometry(circle);
+  geometry.views.erase(geometry.views.begin() + 20, geometry.views.begin() + 23);
+  FdkParameters parameters;
+  parameters.pad = 0.4;
+  if (variance) parameters.variance = FdkParameters::Noise{1000, 5};
+  run_fdk(devices, reference::random_volume(reference::detector(9, 3, 77, 3, 3), 5), geometry, parameters, counts);
+}
+
 // What benches run beside the kernels that they measure, of 9 x 5 work-items.
 void run_bench(const Devices& devices, bool image) {
   Requirements requirements;
@@ -405,7 +419,10 @@ std::vector<std::function<void(const Devices&)>> cases() {
     all.push_back([=](const Devices& devices) { run_rows(devices, length); });
   for (const bool variance : {false, true}) {
     for (const bool counts : {false, true})
-      all.push_back([=](const Devices& devices) { run_fdk(devices, variance, counts); });
+      for (const bool gap : {false, true})
+        all.push_back([=](const Devices& devices) {
+          gap ? run_gap_fdk(devices, variance, counts) : run_fdk(devices, variance, counts);
+        });
     for (const bool displaced : {false, true})
       for (const double radius : {0.0, 150.0})
         for (const bool counts : {false, true})

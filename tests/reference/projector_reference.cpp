@@ -423,16 +423,55 @@ double redundancy_weight(const Redundancy& redundancy, double beta, double gamma
   }
   if (redundancy.kind == Redundancy::Kind::wang) {
     const double side = limit > 0 ? gamma : -gamma, edge = std::abs(limit);
-    return side <= -edge ? 0 : side >= edge ? 2 : 1 + std::sin(pi / 2 * side / edge);
+    if (redundancy.flat == 0 || std::abs(side) >= edge)
+      return side <= -edge ? 0 : side >= edge ? 2 : 1 + std::sin(pi / 2 * side / edge);
+    const double rise = std::max(0.0, std::abs(side) / edge - redundancy.flat) / (1 - redundancy.flat);
+    return 1 + std::copysign(0.5 - 0.5 * std::cos(pi * rise), side);
+  }
+  if (redundancy.kind == Redundancy::Kind::gaps) {
+    const auto seen = [&](double at) {
+      double least = 1;
+      for (const auto& [centre, half] : redundancy.gaps) {
+        const double apart = std::abs(std::remainder(at - centre, 2 * pi)) - half;
+        least = std::min(least, apart <= 0 ? 0 : apart >= gap_rise ? 1 : 0.5 - 0.5 * std::cos(pi * apart / gap_rise));
+      }
+      return least;
+    };
+    const double here = seen(beta), there = seen(beta + pi - 2 * gamma);
+    return 2 * here / (here + there);
   }
   return 1;
 }
+
+namespace {
+
+/// A row of line integrals `distance` pixels before its first one, if their squares were a parabola through that end.
+double elliptic(const std::vector<double>& row, int distance) {
+  const int last = static_cast<int>(row.size()) - 1, levels = std::min(last, 2) + 1;
+  double level = 0;
+  for (int n = 0; n < levels; ++n) level += row[static_cast<std::size_t>(n)] / levels;
+  level = std::pow(std::max(0.0, level), 2);
+  const double middle = 0.5 * (levels - 1);
+  double xx = 0, xxx = 0, xxxx = 0, xy = 0, xxy = 0;  // least squares of y = slope x + bend x^2
+  for (int n = 0; n < 16; ++n) {
+    const int at = std::min(static_cast<int>(std::nearbyint(std::max(0.5 * last, 1.0) * n / 15)), last);
+    const double x = at - middle, y = std::pow(std::max(0.0, row[static_cast<std::size_t>(at)]), 2) - level;
+    xx += x * x, xxx += x * x * x, xxxx += x * x * x * x, xy += x * y, xxy += x * x * y;
+  }
+  const double determinant = xx * xxxx - xxx * xxx, x = -(distance + middle);
+  if (!(determinant > 1e-6 * xx * xxxx)) return 0;
+  const double slope = (xy * xxxx - xxy * xxx) / determinant, bend = (xxy * xx - xy * xxx) / determinant;
+  return std::sqrt(std::clamp(level + slope * x + std::min(bend, 0.0) * x * x, 0.0, 2 * level));
+}
+
+}  // namespace
 
 std::vector<double> fdk(const Volume& projections, const Geometry& geometry, const Grid& grid,
                         const FdkParameters& parameters) {
   const Grid& raw = projections.grid;
   const FilteredRows rows = filtered_rows(geometry, raw, parameters);
-  const Redundancy redundancy = redundancy_of(geometry, raw, parameters.redundancy);
+  Redundancy redundancy = redundancy_of(geometry, raw, parameters.redundancy);
+  redundancy.limit = rows.limit;
   const Grid& stack = rows.padded;
   std::vector<double> h = kernel(parameters.window, parameters.cutoff, rows.length);
   std::array<double, 5> lags{};  // of the kernel with itself
@@ -516,18 +555,22 @@ std::vector<double> fdk(const Volume& projections, const Geometry& geometry, con
       return sum;
     };
     for (std::size_t row = 0; row < stack.size[1]; ++row) {
-      std::vector<double> line;  // from column `first` on
+      std::vector<double> line, integrals;  // from column `first` on; weighted, and before
       std::int64_t first = 0;
-      for (std::size_t column = 0; column < rows.measured.size[0]; ++column) {
+      const auto weight_at = [&](std::int64_t column) {
         const auto [u, v] = pixel_position(rows.measured, static_cast<double>(column), static_cast<double>(row));
-        if (const double x = measured_pixel(u, v)[0]; rows.upright && (x < -0.001 || x > last(0) + 0.001)) continue;
-        if (line.empty()) first = static_cast<std::int64_t>(column);
         const Ray ray = rays.to(u, v);
         const double beta = redundancy.betas.empty() ? 0 : redundancy.betas[n];
-        double weight = ray_weight(view, ray, v);
-        weight *= redundancy_weight(redundancy, beta, fan_angle(view, ray));
-        if (parameters.variance) weight *= weight;
-        line.push_back(weight * sample(u, v, column, row));
+        const double weight = ray_weight(view, ray, v) * redundancy_weight(redundancy, beta, fan_angle(view, ray));
+        return parameters.variance ? weight * weight : weight;
+      };
+      for (std::size_t column = 0; column < rows.measured.size[0]; ++column) {
+        const auto [u, v] = pixel_position(rows.measured, static_cast<double>(column), static_cast<double>(row));
+        const double beyond = (rows.symmetric ? 0.5 : 0) + 0.001;
+        if (const double x = measured_pixel(u, v)[0]; rows.upright && (x < -beyond || x > last(0) + beyond)) continue;
+        if (line.empty()) first = static_cast<std::int64_t>(column);
+        integrals.push_back(sample(u, v, column, row));
+        line.push_back(weight_at(static_cast<std::int64_t>(column)) * integrals.back());
       }
       const auto count = static_cast<std::int64_t>(line.size());
       double* out = filtered.data() + stack.size[0] * (row + stack.size[1] * n);
@@ -536,12 +579,12 @@ std::vector<double> fdk(const Volume& projections, const Geometry& geometry, con
         if (b >= 0 && b < count) {
           value = line[static_cast<std::size_t>(b)];
         } else {
-          const double distance = static_cast<double>(b < 0 ? -b : b - count + 1);
-          const double taper =
-              std::pow(std::cos(pi / 2 * distance / static_cast<double>((b < 0 ? low : high) + 1)), 0.75);
-          const auto mirrored =
-              static_cast<std::size_t>(std::clamp<std::int64_t>(b < 0 ? -b : 2 * (count - 1) - b, 0, count - 1));
-          value = std::max(0.0, 2 * (b < 0 ? line.front() : line.back()) - line[mirrored]) * taper;
+          const auto distance = static_cast<int>(b < 0 ? -b : b - count + 1),
+                     extent = static_cast<int>(b < 0 ? low : high);
+          std::vector<double> inward = integrals;
+          if (b >= count) std::reverse(inward.begin(), inward.end());
+          value = weight_at(first + b) * elliptic(inward, distance) *
+                  std::cos(pi / 2 * std::max(0.0, 2.0 * distance / (extent + 1) - 1));
         }
         for (std::int64_t a = 0; a < static_cast<std::int64_t>(stack.size[0]); ++a)
           out[a] += h[static_cast<std::size_t>(std::abs(a - b - first - before))] * value;

@@ -431,6 +431,153 @@ TEST(SheppLogan, DisplacedDetectorMeetsTheThresholdsOfRtk) {
   }
 }
 
+// ---- rings about the axis
+
+/// Means over rings of two millimetres about the axis, from 0 to `radius`, over the disc's value.
+std::vector<double> rings(const Volume& volume, double radius) {
+  std::vector<double> sums(static_cast<std::size_t>(radius / 2)), counts(sums.size());
+  for (std::size_t j = 0; j < volume.grid.size[1]; ++j)
+    for (std::size_t i = 0; i < volume.grid.size[0]; ++i) {
+      const auto x = volume.grid.world(static_cast<double>(i), static_cast<double>(j), 0);
+      const auto ring = static_cast<std::size_t>(std::hypot(x[0], x[2]) / 2);
+      if (ring < sums.size()) sums[ring] += volume.at(i, j, 0), ++counts[ring];
+    }
+  for (std::size_t n = 0; n < sums.size(); ++n) sums[n] /= counts[n] * 0.02;
+  return sums;
+}
+
+double worst_ring(const Geometry& geometry, const Grid& detector, const std::vector<Primitive>& phantom, double radius,
+                  const FdkParameters& parameters = {}) {
+  const Grid grid = default_grid({80, 80, 1}, {1, 1, 1});
+  const auto found =
+      rings(fdk(project_analytic(phantom, geometry, detector), geometry, grid, parameters, device()).output, radius);
+  double worst = 0;
+  for (const double ring : found) worst = std::max(worst, std::abs(ring - 1));
+  return worst;
+}
+
+/// A disc 28 to 36 mm about the axis.
+std::vector<Primitive> disc() {
+  return {body(Shape::cylinder, {3, 0, -2}, {32, 300, 31}, 0.02)};
+}
+
+TEST(Rings, AreRightHoweverFewColumnsAreSeenTwice) {
+  // 1.5 mm pixels of which 1 mm are seen at the axis; the first stands so far beyond the axis
+  for (const double first : {-6.9, -3.66, -2.7, -2.25, -1.75, -1.5, -1.25, -0.75, -0.4, -0.25, -0.14})
+    for (const double side : {-1.0, 1.0}) {
+      Grid detector = reference::detector(64, 1, 240, 1.5, 1.5);
+      detector.origin[0] = side > 0 ? first * 1.5 : -(first + 63) * 1.5;
+      EXPECT_LT(worst_ring(circular_geometry(circle(240)), detector, disc(), 26), 0.01) << first << " " << side;
+    }
+}
+
+TEST(Rings, AreRightWithFewColumnsSeenTwiceByAParallelBeamACylinderAndAScannerThatSways) {
+  CircularOptions far = circle(240);
+  far.sdd = 0;
+  Grid detector = reference::detector(64, 1, 240, 1, 1);
+  detector.origin[0] = -1.75;
+  EXPECT_LT(worst_ring(circular_geometry(far), detector, disc(), 26), 0.01);
+  detector = reference::detector(64, 1, 240, 1.5, 1.5);
+  detector.origin[0] = -1.75 * 1.5;
+  Geometry curved = circular_geometry(circle(240));
+  curved.radius_cylindrical_detector = sdd;
+  EXPECT_LT(worst_ring(curved, detector, disc(), 26), 0.01);
+  detector = reference::detector(64, 5, 240, 1.5, 1.5);
+  detector.origin[0] = -2.75 * 1.5;
+  Geometry swaying = circular_geometry(circle(240));
+  for (std::size_t n = 0; n < 240; ++n) {
+    swaying.views[n].projection_offset_x = 0.5 * std::sin(2 * pi * static_cast<double>(n) / 240);
+    swaying.views[n].in_plane_angle = 2;
+    swaying.views[n].source_offset_x = -4;
+  }
+  EXPECT_LT(worst_ring(swaying, detector, disc(), 26), 0.015);
+}
+
+TEST(Rings, AreRightWhereTheObjectReachesOverTheShortSideOfADetectorDisplacedByLittle) {
+  for (const double columns : {1.5, 2.0, 3.0}) {  // of 64
+    Grid detector = reference::detector(64, 1, 240, 1, 1);
+    detector.origin[0] += columns;
+    const double edge = (31.5 - columns) / 1.5, beyond = (31.5 + columns) / 1.5;  // of the short and the long side
+    const auto phantom = std::vector{body(Shape::cylinder, {0, 0, 0}, {beyond - 0.6, 300, beyond - 0.6}, 0.02)};
+    const double radius = 2 * std::floor(edge / 2);
+    EXPECT_LT(worst_ring(circular_geometry(circle(240)), detector, phantom, radius - 2), 0.01) << columns;
+    FdkParameters without;
+    without.redundancy.displaced = false;
+    EXPECT_GT(worst_ring(circular_geometry(circle(240)), detector, phantom, radius - 2, without), 0.015) << columns;
+    FdkParameters forced;
+    forced.redundancy.force_displaced = true;
+    EXPECT_LT(worst_ring(circular_geometry(circle(240)), detector, phantom, radius - 2, forced), 0.01) << columns;
+  }
+}
+
+TEST(Rings, WeightsOfADetectorDisplacedByLittleAddUpToTwo) {
+  Grid detector = reference::detector(112, 8, 180, 1, 1);
+  detector.origin[0] += 2;
+  const Redundancy slight = redundancy_of(circular_geometry(circle(180)), detector);
+  ASSERT_EQ(slight.kind, Redundancy::Kind::wang);
+  EXPECT_TRUE(slight.slight);
+  EXPECT_FALSE(slight.displaced());
+  EXPECT_TRUE(slight.notes.empty());
+  for (double gamma = -0.12; gamma < 0.12; gamma += 0.01)
+    EXPECT_NEAR(reference::redundancy_weight(slight, 0, gamma) + reference::redundancy_weight(slight, 0, -gamma), 2,
+                1e-12);
+  EXPECT_EQ(reference::redundancy_weight(slight, 0, 0.05), 1);
+  Geometry swaying = circular_geometry(circle(180));
+  for (std::size_t n = 0; n < 180; ++n) swaying.views[n].projection_offset_x = 4 * std::sin(0.1 * n) - 2;
+  EXPECT_EQ(redundancy_of(swaying, detector).kind, Redundancy::Kind::none);
+  EXPECT_EQ(redundancy_of(circular_geometry(circle(110, 220)), detector).kind, Redundancy::Kind::parker);
+}
+
+// ---- gaps
+
+/// The scan of a disc with an insert, without the views from `from` to `to`.
+double worst_beside_gaps(const std::vector<std::array<double, 2>>& gaps) {
+  Geometry geometry = circular_geometry(circle(240));
+  std::erase_if(geometry.views, [&](const View& view) {
+    return std::any_of(gaps.begin(), gaps.end(),
+                       [&](const auto& gap) { return view.gantry_angle > gap[0] && view.gantry_angle < gap[1]; });
+  });
+  Grid detector = reference::detector(112, 1, geometry.views.size(), 1, 1);
+  auto phantom = disc();
+  const std::array<double, 3> centre{18, 0, 4};
+  phantom.push_back(body(Shape::cylinder, centre, {4, 300, 4}, -0.016));
+  const Grid grid = default_grid({80, 80, 1}, {1, 1, 1});
+  const Volume volume = fdk(project_analytic(phantom, geometry, detector), geometry, grid, {}, device()).output;
+  double worst = std::abs(mean_near(volume, centre, 2.4) / 0.004 - 1);
+  for (int n = 0; n < 12; ++n) {
+    const double x = 3 + 22 * std::cos(n * pi / 6), z = -2 + 22 * std::sin(n * pi / 6);
+    if (std::hypot(x - centre[0], z - centre[2]) < 8) continue;
+    worst = std::max(worst, std::abs(mean_near(volume, {x, 0, z}, 2) / 0.02 - 1));
+  }
+  return worst;
+}
+
+TEST(Gaps, AreFilledFromTheOppositeSide) {
+  EXPECT_LT(worst_beside_gaps({}), 0.006);
+  EXPECT_LT(worst_beside_gaps({{100, 111}}), 0.006);
+  EXPECT_LT(worst_beside_gaps({{-1, 8}, {60, 70}, {300, 318}}), 0.006);
+}
+
+TEST(Gaps, AreToldOf) {
+  Geometry geometry = circular_geometry(circle(240));
+  geometry.views.erase(geometry.views.begin() + 40, geometry.views.begin() + 47);
+  const Grid detector = reference::detector(112, 8, geometry.views.size(), 1, 1);
+  const Redundancy filled = redundancy_of(geometry, detector);
+  ASSERT_EQ(filled.kind, Redundancy::Kind::gaps);
+  ASSERT_EQ(filled.gaps.size(), 1u);
+  EXPECT_NEAR(filled.gaps[0][1] * 180 / pi, 6, 1e-9);
+  EXPECT_THAT(filled.notes, testing::ElementsAre(testing::HasSubstr("opposite side take the place")));
+  for (double beta = 0; beta < 6.28; beta += 0.03)
+    for (const double gamma : {-0.1, 0.0, 0.07})
+      EXPECT_NEAR(reference::redundancy_weight(filled, beta, gamma) +
+                      reference::redundancy_weight(filled, beta + pi - 2 * gamma, -gamma),
+                  2, 1e-9);
+  geometry.views.erase(geometry.views.begin() + 150, geometry.views.begin() + 157);  // opposite
+  const Grid fewer = reference::detector(112, 8, geometry.views.size(), 1, 1);
+  EXPECT_EQ(redundancy_of(geometry, fewer).kind, Redundancy::Kind::none);
+  EXPECT_THAT(redundancy_of(geometry, fewer).notes, testing::ElementsAre(testing::HasSubstr("streaks")));
+}
+
 // ---- truncation
 
 TEST(Truncation, PaddedRowsTakeTheBrightRimAway) {
@@ -455,7 +602,7 @@ TEST(Truncation, PaddedRowsTakeTheBrightRimAway) {
   const double without = worst(0), with = worst(1);
   std::printf("largest error within 24 of 28 mm: %.1f %% truncated, %.1f %% padded\n", 100 * without, 100 * with);
   EXPECT_GT(without, 0.3);
-  EXPECT_LT(with, 0.25 * without);
+  EXPECT_LT(with, 0.03);
 }
 
 // ---- what is refused

@@ -155,6 +155,16 @@ std::vector<Case> general_cases() {
     each.parameters.variance = FdkParameters::Noise{1000, 12};
     out.push_back(each);
   }
+  Case gaps{"gaps", scene_of("cone"), {}};
+  const View first = gaps.scene.geometry.views.front();
+  gaps.scene.geometry.views.assign(80, first);
+  for (std::size_t n = 0; n < 80; ++n) gaps.scene.geometry.views[n].gantry_angle = 11 + 4.5 * static_cast<double>(n);
+  gaps.scene.geometry.views.erase(gaps.scene.geometry.views.begin() + 50, gaps.scene.geometry.views.begin() + 53);
+  gaps.scene.geometry.views.erase(gaps.scene.geometry.views.begin() + 5, gaps.scene.geometry.views.begin() + 8);
+  gaps.scene.projections.size[2] = gaps.scene.geometry.views.size();
+  gaps.parameters.redundancy.displaced = false;
+  gaps.parameters.pad = 0.3;
+  out.push_back(gaps);
   return out;
 }
 
