@@ -8,16 +8,11 @@
 
 #include "host/device_info.hpp"
 #include "host/error.hpp"
+#include "host/lower_case.hpp"
 #include "host/quirks.hpp"
 
 namespace halocline {
 namespace {
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
 
 std::string trimmed(const std::string& text) {
   const auto begin = text.find_first_not_of(" \t"), end = text.find_last_not_of(" \t");
@@ -61,7 +56,7 @@ bool names(const std::string& wanted, const DeviceInfo& device) {
   if (wanted == "all") return true;
   if (wanted == "cpu" || wanted == "gpu" || wanted == "accelerator") return device.type == wanted;
   for (const auto* text : {&device.name, &device.vendor, &device.platform})
-    if (lower(*text).find(wanted) != std::string::npos) return true;
+    if (lower_case(*text).find(wanted) != std::string::npos) return true;
   return false;
 }
 
@@ -74,7 +69,7 @@ std::vector<int> matches(const std::vector<DeviceInfo>& devices, const std::stri
     return result;
   }
   for (std::size_t n = 0; n < devices.size(); ++n)
-    if (names(lower(wanted), devices[n])) result.push_back(static_cast<int>(n));
+    if (names(lower_case(wanted), devices[n])) result.push_back(static_cast<int>(n));
   return result;
 }
 
@@ -119,7 +114,7 @@ std::vector<std::string> repeated_devices(const std::string& selection) {
   std::vector<std::string> seen, result;
   const auto entries = entries_of(selection);
   const auto key_of = [](const std::string& entry) {
-    return is_number(entry) ? entry.substr(std::min(entry.find_first_not_of('0'), entry.size() - 1)) : lower(entry);
+    return is_number(entry) ? entry.substr(std::min(entry.find_first_not_of('0'), entry.size() - 1)) : lower_case(entry);
   };
   for (const auto& entry : entries) {
     if (entry.empty()) continue;

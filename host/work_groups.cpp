@@ -5,6 +5,8 @@
 #include <cctype>
 #include <string_view>
 
+#include "host/lower_case.hpp"
+
 namespace halocline {
 namespace {
 
@@ -49,15 +51,9 @@ constexpr Row table[] = {
     {"", "", "", "", {64, 4, 1}},
 };
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
 bool counts(const Row& row, const DeviceInfo& device, const std::string& kernel) {
   const auto part_of = [](std::string_view part, const std::string& text) {
-    return lower(text).find(part) != std::string::npos;
+    return lower_case(text).find(part) != std::string::npos;
   };
   return part_of(row.device, device.name) &&
          (part_of(row.vendor, device.vendor) || part_of(row.vendor, device.platform)) &&

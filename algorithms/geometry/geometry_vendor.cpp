@@ -16,6 +16,7 @@
 #include "algorithms/support/decimal_comma.hpp"
 #include "host/error.hpp"
 #include "host/input_file.hpp"
+#include "host/lower_case.hpp"
 
 namespace halocline {
 namespace {
@@ -24,11 +25,6 @@ std::string trimmed(const std::string& text) {
   const auto first = text.find_first_not_of(" \t\r\n\"");
   if (first == std::string::npos) return {};
   return text.substr(first, text.find_last_not_of(" \t\r\n\"") - first + 1);
-}
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
 }
 
 /// Lines of key=value under [section], compared without regard to case; what else there is, is passed over.
@@ -40,17 +36,17 @@ class Parameters {
     while (std::getline(stream, line)) {
       line = trimmed(line);
       if (line.size() > 1 && line.front() == '[' && line.back() == ']')
-        section = lower(line.substr(1, line.size() - 2));
+        section = lower_case(line.substr(1, line.size() - 2));
       const auto equals = line.find('=');
       if (equals == std::string::npos) continue;
       const std::string key = trimmed(line.substr(0, equals)), value = trimmed(line.substr(equals + 1));
-      values_.emplace(section + "/" + lower(key), value);
+      values_.emplace(section + "/" + lower_case(key), value);
       if (is_decimal(value, '.')) with_point_.emplace(section, key + "=" + value);
     }
   }
 
   std::optional<double> find(const std::string& section, const std::string& key) const {
-    const auto found = values_.find(lower(section + "/" + key));
+    const auto found = values_.find(lower_case(section + "/" + key));
     if (found == values_.end() || found->second.empty()) return {};
     const std::string text = without_comma(found->second, section, key);
     double value = 0;
@@ -69,7 +65,7 @@ class Parameters {
 
   std::size_t count(const std::string& section, const std::string& key) const {
     const double value = need(section, key);
-    const std::string& text = values_.at(lower(section + "/" + key));
+    const std::string& text = values_.at(lower_case(section + "/" + key));
     if (!(value >= 1) || value != std::floor(value) || value > 1e7 || text.find(',') != std::string::npos)
       throw InputError(
           fmt::format("{}: {} in [{}] is {}; a whole number from 1 is expected", name_, key, section, excerpt(text)));
@@ -87,7 +83,7 @@ class Parameters {
   // Of a number with a decimal comma one with a point, if no other of its section has one.
   std::string without_comma(const std::string& text, const std::string& section, const std::string& key) const {
     if (!is_decimal(text, ',')) return text;
-    if (const auto other = with_point_.find(lower(section)); other != with_point_.end())
+    if (const auto other = with_point_.find(lower_case(section)); other != with_point_.end())
       throw InputError(fmt::format(
           "{}: {} in [{}] is '{}', with a decimal comma, but {} has a point; write all numbers with a point", name_,
           key, section, excerpt(text), excerpt(other->second)));

@@ -15,6 +15,7 @@
 #include "host/captured_stderr.hpp"
 #include "host/error.hpp"
 #include "host/input_file.hpp"
+#include "host/lower_case.hpp"
 
 namespace halocline {
 namespace {
@@ -22,11 +23,6 @@ namespace {
 constexpr std::size_t most_views = 10000000, most_objects = 100000, most_shown = 20;
 constexpr const char* remedy =
     "write the angles to a text file and use `CircularOptions::angles`, or keep them as /exchange/theta";
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
 
 // A data set of numbers, in the order of the file's names.
 struct Found {
@@ -37,7 +33,7 @@ struct Found {
     for (const hsize_t n : size) product *= n;
     return product;
   }
-  std::string name() const { return lower(path.substr(path.rfind('/') + 1)); }
+  std::string name() const { return lower_case(path.substr(path.rfind('/') + 1)); }
   // Numbers in one row or one column.
   bool is_list() const {
     return std::count_if(size.begin(), size.end(), [](hsize_t n) { return n > 1; }) <= 1;
@@ -128,7 +124,7 @@ class AnglesFile {
         text = std::string(bytes.data(), std::min(std::string(bytes.data()).size(), attribute.getStrType().getSize()));
       }
       std::erase_if(text, [](unsigned char c) { return std::isspace(c) != 0; });
-      return lower(text);
+      return lower_case(text);
     }
     return {};
   }
@@ -181,7 +177,7 @@ class AnglesFile {
   std::optional<double> scalar(std::initializer_list<const char*> names, std::string* where = nullptr) const {
     for (const char* name : names)
       for (const Found& each : found_)
-        if (each.name() == name && each.count() == 1 && lower(each.path).find("rotation") != std::string::npos) {
+        if (each.name() == name && each.count() == 1 && lower_case(each.path).find("rotation") != std::string::npos) {
           if (where != nullptr) *where = each.path;
           const double factor = factor_of(units(each.path)).value_or(1);
           return numbers(each.path).front() * factor;

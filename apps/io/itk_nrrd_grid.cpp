@@ -15,16 +15,12 @@
 
 #include "apps/io/itk_nrrd_header.hpp"
 #include "host/error.hpp"
+#include "host/lower_case.hpp"
 
 namespace halocline {
 namespace {
 
 constexpr double not_said = std::numeric_limits<double>::quiet_NaN();
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
 
 double number_in(std::string_view word) {
   if (!word.empty() && word.front() == '+') word.remove_prefix(1);
@@ -86,7 +82,7 @@ std::optional<double> length_of(const std::string& unit) {
       {"micron", 1e-3}, {"microns", 1e-3},   {"micro", 1e-3},    {"micrometer", 1e-3}, {"micrometers", 1e-3},
       {"nm", 1e-6},     {"nanometer", 1e-6}, {"in", 25.4},       {"inch", 25.4},       {"\xc2\xb5m", 1e-3},
       {"\xb5m", 1e-3},  {"\xce\xbcm", 1e-3}, {"inches", 25.4},   {"micrometre", 1e-3}};
-  const auto found = units.find(lower(unit));
+  const auto found = units.find(lower_case(unit));
   return found == units.end() ? std::nullopt : std::optional(found->second);
 }
 
@@ -115,7 +111,7 @@ class Header {
       const auto count = has("spacedimension") ? numbers_of(text("spacedimension")) : std::vector<double>{};
       return {count.size() == 1 && count[0] > 0 && count[0] < 8 ? static_cast<std::size_t>(count[0]) : 0, {1, 1, 1}};
     }
-    std::string name = lower(text("space"));
+    std::string name = lower_case(text("space"));
     Space out{3, {}};
     for (const std::string_view time : {"-time", "t"})
       if (name.ends_with(time) && named.contains(name.substr(0, name.size() - time.size()))) {
@@ -207,7 +203,7 @@ class Header {
   std::string centering(std::size_t axis) const {
     for (const char* field : {"centers", "centerings"})
       if (has(field)) {
-        const auto words = words_of(lower(text(field)), " \t");
+        const auto words = words_of(lower_case(text(field)), " \t");
         if (axis < words.size() && (words[axis] == "cell" || words[axis] == "node")) return words[axis];
       }
     return {};

@@ -16,6 +16,7 @@
 
 #include "host/error.hpp"
 #include "host/input_file.hpp"
+#include "host/lower_case.hpp"
 
 namespace halocline {
 namespace {
@@ -26,11 +27,6 @@ std::string trimmed(const std::string& text) {
   const char* blanks = " \t\r\n";
   const auto first = text.find_first_not_of(blanks);
   return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(blanks) - first + 1);
-}
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
 }
 
 // Lines of a header up to the empty one before the voxels, or the end of the file.
@@ -73,7 +69,7 @@ struct Field {
 std::optional<Field> field_of(const std::string& line) {
   const auto colon = line.find(':');
   if (line.front() == '#' || colon == std::string::npos || line.compare(colon, 2, ":=") == 0) return {};
-  return Field{lower(trimmed(line.substr(0, colon))), trimmed(line.substr(colon + 1))};
+  return Field{lower_case(trimmed(line.substr(0, colon))), trimmed(line.substr(colon + 1))};
 }
 
 // "slice%03d.raw 1 20 1": a pattern of printf() for a whole number, its first, its last and its step; nothing for other
@@ -235,8 +231,8 @@ void check_nrrd_header(const std::string& path) {
   while (const auto line = lines.next()) {
     const auto field = field_of(*line);
     if (!field) continue;
-    if (field->name == "type") type = lower(field->value);
-    if (field->name == "encoding") encoding = lower(field->value);
+    if (field->name == "type") type = lower_case(field->value);
+    if (field->name == "encoding") encoding = lower_case(field->value);
     skips = skips || field->name.ends_with("skip");
     if (field->name == "endian") has_endian = true;
     if (field->name == "sizes") count = product_of(field->value);

@@ -19,15 +19,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using GzFile = std::unique_ptr<gzFile_s, int (*)(gzFile)>;
+using OpenGz = std::unique_ptr<gzFile_s, int (*)(gzFile)>;
 
-GzFile gz_open(const std::string& path) {
+OpenGz gz_open(const std::string& path) {
   return {gzopen(path.c_str(), "rb"), gzclose};
 }
 
 // Bytes of a file after unpacking. Throws InputError if a gzip stream is broken. Plain files are not read.
 std::uint64_t unpacked_bytes(const std::string& path) {
-  const GzFile file = gz_open(path);
+  const OpenGz file = gz_open(path);
   if (!file) return 0;
   std::vector<char> buffer(std::size_t{1} << 20);
   std::uint64_t bytes = 0;

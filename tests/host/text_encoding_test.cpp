@@ -7,7 +7,7 @@
 
 #include "host/error.hpp"
 
-namespace halocline {
+namespace halocline::text_encoding_test {
 namespace {
 
 using testing::HasSubstr;
@@ -58,4 +58,4 @@ TEST(TextEncoding, RefusesWhatIsDamaged) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::text_encoding_test

@@ -14,7 +14,7 @@
 #include "algorithms/geometry/scan_file.hpp"
 #include "host/error.hpp"
 
-namespace halocline {
+namespace halocline::geometry_encodings_test {
 namespace {
 
 using testing::AllOf;
@@ -145,4 +145,4 @@ TEST(GeometryCommas, BetweenNumbersSeparate) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::geometry_encodings_test

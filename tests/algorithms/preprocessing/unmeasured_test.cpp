@@ -16,7 +16,7 @@
 #include "host/error.hpp"
 #include "tests/reference/projector_scenes.hpp"
 
-namespace halocline {
+namespace halocline::unmeasured_test {
 namespace {
 
 using testing::AllOf;
@@ -384,4 +384,4 @@ TEST(Nonfinite, LineIntegralsAreInterpolated) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::unmeasured_test

@@ -13,7 +13,7 @@
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"
 
-namespace halocline {
+namespace halocline::default_projector_test {
 namespace {
 
 using reference::device;
@@ -107,4 +107,4 @@ TEST(DefaultProjector, LeavesNoStripesInThinColumns) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::default_projector_test

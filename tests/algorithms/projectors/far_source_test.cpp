@@ -15,7 +15,7 @@
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"
 
-namespace halocline {
+namespace halocline::far_source_test {
 namespace {
 
 // A source so far away that rays are parallel: the same image as of a parallel beam, by all that read the geometry.
@@ -68,4 +68,4 @@ TEST(FarSource, CoordinatesThatFloat32LosesAreRefused) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::far_source_test

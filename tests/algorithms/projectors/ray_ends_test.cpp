@@ -15,7 +15,7 @@
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"
 
-namespace halocline {
+namespace halocline::ray_ends_test {
 namespace {
 
 using reference::device;
@@ -136,4 +136,4 @@ TEST(RayEnds, OfAVirtualDetectorReconstructTheObject) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::ray_ends_test

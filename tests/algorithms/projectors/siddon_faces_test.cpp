@@ -9,7 +9,7 @@
 #include "tests/reference/projector_reference.hpp"
 #include "tests/reference/projector_scenes.hpp"
 
-namespace halocline {
+namespace halocline::siddon_faces_test {
 namespace {
 
 using reference::device;
@@ -94,4 +94,4 @@ TEST(SiddonFaces, AreFoundWhereThereAre) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::siddon_faces_test

@@ -9,7 +9,7 @@
 #include "apps/io/image_file.hpp"
 #include "tests/support/command_runner.hpp"
 
-namespace halocline {
+namespace halocline::unmeasured_rays_test {
 namespace {
 
 using testing::AllOf;
@@ -154,4 +154,4 @@ TEST_F(UnmeasuredRays, OfARoundBodyAreNoRings) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::unmeasured_rays_test

@@ -16,7 +16,7 @@
 
 #ifdef HALOCLINE_WITH_ITK
 
-namespace halocline {
+namespace halocline::dicom_frames_test {
 namespace {
 
 using testing::AllOf;
@@ -254,6 +254,6 @@ TEST(DicomFrames, OfSeveralFilesLieWhereTheySay) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::dicom_frames_test
 
 #endif

@@ -21,7 +21,7 @@
 #ifdef HALOCLINE_WITH_ITK
 #include "apps/io/itk_image.hpp"
 
-namespace halocline {
+namespace halocline::element_types_test {
 namespace {
 
 using testing::AllOf;
@@ -210,5 +210,5 @@ TEST(ElementTypes, Dicom) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::element_types_test
 #endif

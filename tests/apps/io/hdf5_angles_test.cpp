@@ -14,7 +14,7 @@
 
 #ifdef HALOCLINE_WITH_ITK
 
-namespace halocline {
+namespace halocline::hdf5_angles_test {
 namespace {
 
 using testing::AllOf;
@@ -134,6 +134,6 @@ TEST_F(Hdf5Angles, ThatAreNotThereAreAskedForWithWhatIs) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::hdf5_angles_test
 
 #endif

@@ -14,7 +14,7 @@
 
 #ifdef HALOCLINE_WITH_ITK
 
-namespace halocline {
+namespace halocline::nrrd_grid_test {
 namespace {
 
 using testing::AllOf;
@@ -160,6 +160,6 @@ TEST_F(NrrdGrid, IsRefusedWhereItCannotBeKnown) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::nrrd_grid_test
 
 #endif

@@ -17,7 +17,7 @@
 
 #ifdef HALOCLINE_WITH_ITK
 
-namespace halocline {
+namespace halocline::tiff_test {
 namespace {
 
 using testing::AllOf;
@@ -342,6 +342,6 @@ TEST(Tiff, TruncatedFilesAreRefused) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::tiff_test
 
 #endif

@@ -9,7 +9,7 @@
 #include "apps/io/image_file.hpp"
 #include "tests/support/command_runner.hpp"
 
-namespace halocline {
+namespace halocline::nikon_scan_test {
 namespace {
 
 using testing::AllOf;
@@ -132,4 +132,4 @@ TEST_F(NikonCounts, HaveASenseThatIsShown) {
 }
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::nikon_scan_test
