@@ -22,8 +22,10 @@ std::string ordered_bytes(T value, bool msb_first) {
   return {bytes.data(), bytes.size()};
 }
 
-struct TiffWriter {
-  bool msb_first = false, big = false;
+class TiffWriter {
+ public:
+  explicit TiffWriter(bool msb_first_in_file = false, bool bigtiff = false)
+      : msb_first_(msb_first_in_file), big_(bigtiff) {}
 
   /// Tags of a page with whole numbers, of type LONG, or SHORT where TIFF wants it.
   using Tags = std::map<std::uint16_t, std::vector<std::uint64_t>>;
@@ -44,7 +46,7 @@ struct TiffWriter {
     for (const auto& [tag, values] : tags) {
       const bool is_long = std::set<int>{254, 256, 257, 273, 278, 279, 322, 323, 324, 325, 32997}.contains(tag);
       auto& [type, bytes] = entries[tag];
-      type = !is_long ? 3 : big ? 16 : 4;
+      type = !is_long ? 3 : big_ ? 16 : 4;
       for (const std::uint64_t value : values) bytes += number(value, type == 3 ? 2 : type == 4 ? 4 : 8);
       counts[tag] = values.size();
     }
@@ -52,7 +54,7 @@ struct TiffWriter {
       entries[270] = {2, description + '\0'};
       counts[270] = description.size() + 1;
     }
-    const std::size_t word = big ? 8 : 4;
+    const std::size_t word = big_ ? 8 : 4;
     for (auto& [tag, entry] : entries)
       if (entry.second.size() > word) {
         pad();
@@ -62,7 +64,7 @@ struct TiffWriter {
       }
     pad();
     link(begin() + body_.size());
-    body_ += number(entries.size(), big ? 8 : 2);
+    body_ += number(entries.size(), big_ ? 8 : 2);
     for (auto& [tag, entry] : entries) {
       entry.second.resize(word, '\0');
       body_ += number(tag, 2) + number(entry.first, 2) + number(counts[tag], word) + entry.second;
@@ -72,24 +74,24 @@ struct TiffWriter {
   }
 
   std::string file() const {
-    const std::string start = msb_first ? "MM" : "II";
-    return big ? start + number(43, 2) + number(8, 2) + number(0, 2) + number(first_, 8) + body_
-               : start + number(42, 2) + number(first_, 4) + body_;
+    const std::string start = msb_first_ ? "MM" : "II";
+    return big_ ? start + number(43, 2) + number(8, 2) + number(0, 2) + number(first_, 8) + body_
+                : start + number(42, 2) + number(first_, 4) + body_;
   }
 
   std::string number(std::uint64_t value, std::size_t bytes) const {
     switch (bytes) {
       case 2:
-        return ordered_bytes(static_cast<std::uint16_t>(value), msb_first);
+        return ordered_bytes(static_cast<std::uint16_t>(value), msb_first_);
       case 4:
-        return ordered_bytes(static_cast<std::uint32_t>(value), msb_first);
+        return ordered_bytes(static_cast<std::uint32_t>(value), msb_first_);
       default:
-        return ordered_bytes(value, msb_first);
+        return ordered_bytes(value, msb_first_);
     }
   }
 
  private:
-  std::uint64_t begin() const { return big ? 16 : 8; }
+  std::uint64_t begin() const { return big_ ? 16 : 8; }
   void pad() {
     if (body_.size() % 2 == 1) body_.push_back('\0');
   }
@@ -97,8 +99,9 @@ struct TiffWriter {
     if (first_ == 0)
       first_ = place;
     else
-      body_.replace(next_, big ? 8 : 4, number(place, big ? 8 : 4));
+      body_.replace(next_, big_ ? 8 : 4, number(place, big_ ? 8 : 4));
   }
+  bool msb_first_, big_;
   std::string body_;
   std::uint64_t first_ = 0;
   std::size_t next_ = 0;

@@ -73,7 +73,7 @@ struct Layout {
 template <typename T>
 std::string file_of(const Layout& layout, std::uint64_t format) {
   constexpr std::size_t columns = 19, rows = 7, strip = 3, tile = 16;
-  TiffWriter writer{layout.msb_first, layout.big};
+  TiffWriter writer(layout.msb_first, layout.big);
   for (std::size_t page = 0; page < layout.pages; ++page) {
     Tags tags = tags_of(columns, rows, 8 * sizeof(T), format);
     std::vector<std::string> pieces;
@@ -159,7 +159,7 @@ TEST(Tiff, SamplesOfAnyNumberOfBits) {
         for (std::size_t n = 0; n < row.size(); n += 8)
           data.push_back(static_cast<char>(std::stoi(row.substr(n, 8), nullptr, 2)));
       }
-      TiffWriter writer{msb_first, false};
+      TiffWriter writer(msb_first, false);
       writer.page(tags_of(columns, rows, count), {data});
       write_text(f / "x.tif", writer.file());
       EXPECT_EQ(read_image_info(f / "x.tif").component, count < 8 ? "uint8" : "uint16");
