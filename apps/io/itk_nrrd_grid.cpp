@@ -166,8 +166,10 @@ class Header {
       if (has(old)) refuse(old, "cannot stand beside `space directions`, which say all; remove one of the two");
     const Space of = space();
     const double unit = unit_of_space();
+    const auto vectors = vectors_of(text("spacedirections"));
+    require_axes(vectors, of.dimensions);
     std::size_t axis = 0;
-    for (const auto& vector : vectors_of(text("spacedirections"))) {
+    for (const auto& vector : vectors) {
       if (!vector) continue;
       if (vector->size() != of.dimensions || vector->size() < 2 ||
           !std::all_of(vector->begin(), vector->end(), [](double x) { return std::isfinite(x); }))
@@ -191,6 +193,18 @@ class Header {
       refuse("spaceorigin", fmt::format("is no vector of {} numbers", of.dimensions));
     for (std::size_t w = 0; w < std::min<std::size_t>(3, of.dimensions); ++w)
       grid.origin[w] = unit * of.to_lps[w] * (*origin[0])[w] + 0.0;
+  }
+
+  // An image of three axes in space and time, or of two in space, and an axis without a direction behind the others,
+  // are no volumes.
+  void require_axes(const std::vector<std::optional<std::vector<double>>>& vectors, std::size_t dimensions) const {
+    const auto given = static_cast<std::size_t>(
+        std::count_if(vectors.begin(), vectors.end(), [](const auto& vector) { return vector.has_value(); }));
+    if (given == vectors.size() && given != dimensions)
+      refuse("spacedirections",
+             fmt::format("are of {} axes in a space of {}; give a space of as many", given, dimensions));
+    if (vectors.size() > 3 && !vectors.back())
+      refuse("spacedirections", "leave the last axis without a direction: take that axis away, or extract one volume");
   }
 
   double per_axis(const char* field, std::size_t axis) const {

@@ -153,7 +153,13 @@ TEST_F(NrrdGrid, IsRefusedWhereItCannotBeKnown) {
   };
   EXPECT_THAT(in_space("3D-left-handed"), AllOf(HasSubstr("left-handed"), HasSubstr("left-anterior-superior")));
   EXPECT_THAT(in_space("right-posterior-superior"), AllOf(HasSubstr("is none that NRRD has"), HasSubstr("RAS")));
-  EXPECT_THAT(in_space("RAST"), HasSubstr("4 finite numbers"));
+  EXPECT_THAT(in_space("RAST", "(0.5,0,0,0) (0,0.25,0,0) (0,0,2,0)"), HasSubstr("of 3 axes in a space of 4"));
+  EXPECT_THAT(in_space("LPS", "(0.5,0) (0,0.25) (0,2)"), HasSubstr("3 finite numbers"));
+  EXPECT_THAT(refusal({{"space", "LPS"},
+                       {"dimension", "4"},
+                       {"sizes", "4 3 2 1"},
+                       {"space directions", std::string(along) + " none"}}),
+              HasSubstr("last axis without a direction"));
   EXPECT_THAT(in_space("LPS", "(0.5,0,0) (0,nan,0) (0,0,2)"), HasSubstr("3 finite numbers"));
   EXPECT_THAT(in_space("LPS", "(0.5,0,0) (0,0,0) (0,0,2)"), HasSubstr("length 0"));
   EXPECT_THAT(in_space("LPS", "(0.5,0,0) (0.1,0.25,0) (0,0,2)"), HasSubstr("perpendicular"));
