@@ -93,7 +93,7 @@ TEST_F(UnmeasuredRays, HaveNoWeightInReconstruct) {
   // put together they count by the share that measured
   ok(made("reconstruct", "nan.mha", "bins.mha", cgls + Words{"--allow-nonfinite", "--bin", "2"}));
   ok(made("reconstruct", "clean.mha", "clean_bins.mha", cgls + Words{"--bin", "2"}));
-  EXPECT_LT(rms("bins.mha", "clean_bins.mha"), 2e-4);
+  EXPECT_LT(rms("bins.mha", "clean_bins.mha"), 5e-4);
   // of a method without weights
   EXPECT_THAT(
       ok(made("reconstruct", "nan.mha", "s.mha", {"--method", "sirt", "--iterations", "2", "--allow-nonfinite"})).out,
