@@ -274,7 +274,7 @@ static void keep_line(int32_t level, const char* text, void* user) {
 }
 
 /* A detector through the volume's middle; then voxels finer than the rays. */
-static void rays_are_told_of(const scan* s, char* line) {
+static void rays_are_in_the_log(const scan* s, char* line) {
   halocline_circular_options circle = HALOCLINE_CIRCULAR_OPTIONS_INIT;
   halocline_geometry* geometry = NULL;
   halocline_grid stack = HALOCLINE_GRID_INIT, volume = HALOCLINE_GRID_INIT;
@@ -306,7 +306,7 @@ static void warnings_go_to_the_callback(void) {
   CHECK_OK(halocline_set_log(HALOCLINE_LOG_WARNING, keep_line, line));
   CHECK_OK(halocline_denoise(s.context, &s.volume_grid, s.volume, output, NULL, NULL));
   CHECK(strstr(line, "constant") != NULL);
-  rays_are_told_of(&s, line);
+  rays_are_in_the_log(&s, line);
   line[0] = '\0';
   CHECK_OK(halocline_set_log(HALOCLINE_LOG_WARNING, NULL, NULL));
   CHECK_OK(halocline_denoise(s.context, &s.volume_grid, s.volume, output, NULL, NULL));

@@ -57,7 +57,7 @@ TEST(DefaultProjector, IsWhatIsChosenWhereSomebodyChooses) {
   EXPECT_THROW(projector_choice("best"), InputError);
 }
 
-TEST(DefaultProjector, IsTold) {
+TEST(DefaultProjector, IsNamedInANote) {
   const Grid stack = reference::detector(30, 24, 8, 1.2, 1.2), fine = default_grid({20, 20, 40}, {1, 1, 0.25});
   const auto note = [&](std::optional<Projector> chosen, const Grid& grid) {
     return note_on_fine_voxels(chosen, scan(8), grid, stack);

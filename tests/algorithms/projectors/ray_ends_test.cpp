@@ -72,7 +72,7 @@ TEST(RayEnds, AreWhatIsChosen) {
   EXPECT_THROW(ray_ends_from_name("stop"), InputError);
 }
 
-TEST(RayEnds, AreTold) {
+TEST(RayEnds, AreNamedInNotes) {
   const auto notes = [](const Geometry& geometry) { return notes_on_ray_ends(geometry, cube, "the volume", wide); };
   EXPECT_THAT(notes(scan(100, 150)), testing::IsEmpty());
   EXPECT_THAT(notes(scan(100, 100)),
