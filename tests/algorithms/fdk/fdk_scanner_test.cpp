@@ -523,7 +523,8 @@ TEST(Rings, WeightsOfADetectorDisplacedByLittleAddUpToTwo) {
                 1e-12);
   EXPECT_EQ(reference::redundancy_weight(slight, 0, 0.05), 1);
   Geometry swaying = circular_geometry(circle(180));
-  for (std::size_t n = 0; n < 180; ++n) swaying.views[n].projection_offset_x = 4 * std::sin(0.1 * n) - 2;
+  for (std::size_t n = 0; n < 180; ++n)
+    swaying.views[n].projection_offset_x = 4 * std::sin(0.1 * static_cast<double>(n)) - 2;
   EXPECT_EQ(redundancy_of(swaying, detector).kind, Redundancy::Kind::none);
   EXPECT_EQ(redundancy_of(circular_geometry(circle(110, 220)), detector).kind, Redundancy::Kind::parker);
 }
