@@ -159,6 +159,7 @@ void ReconstructVerb::withhold_rays(const ReplacedValues& replaced, Given& given
 void ReconstructVerb::take_start(Work& work, const ReconstructionParameters& parameters, Given& given) const {
   const Grid& grid = work.required_output("volume").grid();
   given.inputs.start = work.input("init");
+  given.inputs.near_minimum = given.inputs.start != nullptr;
   if (given.inputs.start != nullptr) require_size(given.inputs.start->grid(), "init", grid, "the output `volume`");
   if (start(work) != "fdk") return;
   FdkStart begin = fdk_start(*given.inputs.projections, work.geometry(), grid, parameters, work.devices, work.options);
@@ -189,11 +190,10 @@ nlohmann::json ReconstructVerb::results(const ReconstructionParameters& paramete
   if (given.weighted) results["chi2"] = result.residual * result.residual / result.rays;
   if (penalised()) results["lambda"] = parameters.lambda;
   const StoppedBy by = result.run.stopped_by;
-  results["stopped_by"] = result.diverged              ? "divergence"
-                          : by == StoppedBy::interrupt ? "interrupt"
-                          : by == StoppedBy::time      ? "time"
-                          : by == StoppedBy::method    ? (penalised() ? "gap" : "tolerance")
-                                                       : "iterations";
+  results["stopped_by"] = by == StoppedBy::interrupt ? "interrupt"
+                          : by == StoppedBy::time    ? "time"
+                          : by == StoppedBy::method  ? (penalised() ? "gap" : "tolerance")
+                                                     : "iterations";
   results["history"] = nlohmann::json::array();
   for (const ReconstructionRecord& record : result.history) {
     nlohmann::json entry{{"passes", record.passes}, {"residual", record.residual}};

@@ -1,6 +1,7 @@
 #include "algorithms/expressions/kernel.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -9,6 +10,8 @@
 #include "algorithms/expressions/pass.hpp"
 #include "algorithms/expressions/recorder.hpp"
 #include "host/error.hpp"
+#include "host/kernel_arguments.hpp"
+#include "host/plural.hpp"
 #include "host/program_cache.hpp"
 
 namespace halocline::expressions {
@@ -19,6 +22,52 @@ constexpr const char* before_source = R"(#pragma OPENCL FP_CONTRACT OFF
 #define AT(x, y, z) ((size_t)(x) + (size_t)extent.nx * ((size_t)(y) + (size_t)extent.ny * (size_t)((z) - extent.offset)))
 #line 1
 )";
+
+std::string text_of(const DeclaredArgument& argument) {
+  return fmt::format("{}{}{} {}", argument.global ? "__global " : "", argument.is_constant ? "const " : "",
+                     argument.type, argument.name);
+}
+
+// Empty where a kernel can take this array there.
+std::string wrong_array(const DeclaredArgument& found, Access access) {
+  const char* wanted = access == Access::in ? "__global const float*" : "__global float*";
+  const bool pointer = found.global && found.type == "float*";
+  return pointer && !(found.is_constant && access != Access::in) ? "" : wanted;
+}
+
+// Throws InputError where the kernel's arguments are not its arrays, the numbers of a call and the extent.
+void check_arguments(const DeclaredArguments& declared, const std::string& name, const std::vector<ArrayAccess>& arrays,
+                     std::size_t numbers) {
+  const std::string what = "the kernel " + name;
+  const auto& list = declared.list;
+  const auto refuse = [&](std::size_t n, const std::string& wanted, const std::string& remedy) {
+    throw InputError({.what = fmt::format("argument {} of {}", n + 1, what),
+                      .found = '"' + text_of(list[n]) + '"',
+                      .expected = wanted,
+                      .remedy = remedy});
+  };
+  for (std::size_t n = 0; n < list.size() && n < arrays.size(); ++n)
+    if (const auto wanted = wrong_array(list[n], arrays[n].access); !wanted.empty())
+      refuse(n, fmt::format("\"{} {}\"", wanted, arrays[n].name),
+             "its arguments are the arrays in their order, the numbers, and \"Extent extent\"");
+  const std::size_t first = arrays.size(), last = declared.count == 0 ? 0 : declared.count - 1;
+  if (!list.empty() && (last < first || list[last].type != "Extent"))
+    refuse(last, "\"Extent extent\"", "it is the last argument, after the arrays and the numbers");
+  std::vector<std::string> names;
+  for (std::size_t n = first; n < last && n < list.size(); ++n) {
+    if (list[n].type != "float" || list[n].is_constant)
+      refuse(n, fmt::format("\"float {}\"", list[n].name), "numbers are float; kernels convert them to other types");
+    names.push_back(list[n].name);
+  }
+  const std::string of_kernel = names.empty() ? "" : fmt::format(" ({})", fmt::join(names, ", "));
+  if (declared.count != arrays.size() + numbers + 1)
+    throw InputError({.what = "the call of " + what,
+                      .found = fmt::format("one with {}", plural(numbers, "number", "numbers")),
+                      .expected = last < first ? fmt::format("a kernel that takes {} and \"Extent extent\"",
+                                                             plural(arrays.size(), "array", "arrays"))
+                                               : plural(last - first, "number", "numbers") + of_kernel,
+                      .remedy = "after its arrays a kernel gets the numbers of a call, in its order"});
+}
 
 }  // namespace
 
@@ -70,7 +119,8 @@ Space Kernel::space_of(const std::map<std::string, Array*>& arrays) const {
 void Kernel::operator()(const std::map<std::string, Array*>& arrays, const std::vector<Scalar>& numbers) const {
   const Space space = space_of(arrays);
   Recorder& recorder = space.recorder();
-  for (Device device : recorder.session().devices()) device.prepare({file_, name_, ""});
+  for (Device device : recorder.session().devices())
+    check_arguments(declared_arguments(device, {file_, name_, with_argument_names}), name_, arrays_, numbers.size());
   StepStatement statement;
   std::vector<std::pair<bool, std::size_t>> order;  // of the arguments: written, number among these
   for (const auto& each : arrays_) {
@@ -105,7 +155,7 @@ void Kernel::operator()(const std::map<std::string, Array*>& arrays, const std::
       all.insert(all.end(), known.begin(), known.end());
       all.emplace_back(argument_struct(structs::Extent{number(size[0]), number(size[1]), number(size[2]), offset,
                                                        number(range.begin), number(range.end)}));
-      slab.launch({file, name, ""}, {size[0], size[1], static_cast<std::size_t>(range.count())}, all);
+      slab.launch({file, name, with_argument_names}, {size[0], size[1], static_cast<std::size_t>(range.count())}, all);
     };
     return step;
   };

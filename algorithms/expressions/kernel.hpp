@@ -24,8 +24,9 @@ class Kernel {
   Kernel(const std::string& source, const std::string& name, std::vector<ArrayAccess> arrays, int halo = 0);
 
   /// Records the statement. `arrays` by name; what is written need not have a space yet. Throws InputError for arrays
-  /// of several spaces and for names that are missing or not known, BuildError with the compiler's log, which counts
-  /// the lines of `source`.
+  /// of several spaces, for names that are missing or not known, and where the kernel's own arguments are others than
+  /// the arrays, so many numbers and the extent (their types, too, where the driver tells them), BuildError with the
+  /// compiler's log, which counts the lines of `source`.
   void operator()(const std::map<std::string, Array*>& arrays, const std::vector<Scalar>& numbers = {}) const;
 
  private:

@@ -16,7 +16,7 @@ constexpr const char *improved = "improved", *at_nothing = "value at 0";
 BestIterate::BestIterate(Program& program) {
   declare(program, {volume_array("best", Lifetime::state)});
   program.scalars["least"] = std::numeric_limits<double>::infinity();
-  for (const char* name : {"least at", "diverged", at_nothing, improved}) program.scalars[name] = 0;
+  for (const char* name : {"goes back", "diverged", at_nothing, improved}) program.scalars[name] = 0;
 }
 
 Step BestIterate::at_zero(const VectorSteps& vectors, const std::string& w) {
@@ -24,15 +24,14 @@ Step BestIterate::at_zero(const VectorSteps& vectors, const std::string& w) {
   return w.empty() ? vectors.dot(Domain::views, "b", "b", told) : vectors.dot(Domain::views, "b", "b", w, told);
 }
 
-void BestIterate::judge(double value, double done, Scalars& known) {
+void BestIterate::judge(double value, Scalars& known) {
   const bool less = value < known.at("least");
+  const double most = std::max(too_much * known.at("least"), small * known.at(at_nothing));
+  const bool much = !less && (!std::isfinite(value) || value > most);
   known[improved] = less ? 1 : 0;
-  if (less) {
-    known["least"] = value;
-    known["least at"] = done;
-  } else if (!std::isfinite(value) || value > std::max(too_much * known.at("least"), small * known.at(at_nothing))) {
-    known["diverged"] = 1;
-  }
+  known["goes back"] = much ? 1 : 0;
+  if (less) known["least"] = value;
+  if (much) known["diverged"] = 1;
 }
 
 // A step that is always done: the bytes that it moves are then known before the run.
@@ -42,9 +41,7 @@ Step BestIterate::keep(const VectorSteps& vectors) const {
 }
 
 Step BestIterate::restore(const VectorSteps& vectors) const {
-  Step step = vectors.scale(Domain::slices, 1, "best", "x");
-  step.due = diverged;
-  return step;
+  return vectors.scale(Domain::slices, 1, "best", "x");
 }
 
 }  // namespace halocline

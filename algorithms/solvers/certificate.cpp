@@ -9,7 +9,8 @@
 namespace halocline {
 namespace {
 
-constexpr double room = 1.5;  // of the maximum where it is not given, in the largest voxel
+constexpr double room = 1.5;      // of the maximum where it is not given, in the largest voxel
+constexpr int start_steps = 300;  // of start_dual()
 
 }  // namespace
 
@@ -29,6 +30,24 @@ void Certificate::declare(Program& program) const {
   for (const auto& [q, polished] : penalty_.polished_duals())  // the map is of the last look, in whatever iteration
     for (ArrayNeed& need : program.needs.arrays)
       if (need.name == polished) need.lifetime = Lifetime::state;
+}
+
+std::vector<Step> Certificate::start_dual() const {
+  const auto maximum = [most = penalty_.maximum()](const Scalars& known) {
+    return std::isfinite(most) ? most : known.at("maximum");
+  };
+  std::vector<Step> steps;
+  if (!std::isfinite(penalty_.maximum())) steps.push_back(told_maximum());
+  steps.push_back(vectors_.scale(Domain::slices, 1, arrays_.x, arrays_.u));
+  for (int n = 0; n < start_steps; ++n) steps.push_back(penalty_.improve(arrays_.z, arrays_.u, arrays_.ubar, maximum));
+  return steps;
+}
+
+// 1.5 times the largest voxel.
+Step Certificate::told_maximum() const {
+  return vectors_.largest(arrays_.x, [lowest = penalty_.minimum()](double largest, Scalars& known) {
+    known["maximum"] = largest > 0 ? room * largest : std::max(largest, lowest + std::abs(lowest));
+  });
 }
 
 Step Certificate::told_data() const {
@@ -77,9 +96,7 @@ std::vector<Step> Certificate::look(const std::function<bool(const Scalars&)>& d
       known["maximum"] = most;
     };
   else
-    steps.push_back(vectors_.largest(arrays_.x, [lowest = penalty_.minimum()](double largest, Scalars& known) {
-      known["maximum"] = largest > 0 ? room * largest : std::max(largest, lowest + std::abs(lowest));
-    }));
+    steps.push_back(told_maximum());
   steps.push_back(vectors_.scale(Domain::slices, 1, arrays_.x, arrays_.u));
   for (const auto& [q, polished] : penalty_.polished_duals())
     steps.push_back(vectors_.scale(Domain::slices, 1, q, polished));

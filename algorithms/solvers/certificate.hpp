@@ -42,6 +42,9 @@ class Certificate {
   Certificate(const RayOperator& A, const TvTerm& penalty, const VectorSteps& vectors,
               const CertificateParameters& parameters, Arrays arrays);
 
+  /// Once, before the iterations from a start near the minimum: the solver's q becomes what suits x and z, by
+  /// iterations as those of a look. Writes over u and ubar.
+  std::vector<Step> start_dual() const;
   /// Scalars "data" (1/2 sum w (A x - b)^2), "variation" (TV), "primal" (P), "dual" (the best lower bound on
   /// P* over the bounds up to "maximum", of this look and those before it with that maximum), "gap" (primal - dual),
   /// "relative_gap" (gap / primal), "maximum", and "certified", the iteration of the last look.
@@ -56,6 +59,7 @@ class Certificate {
            const std::vector<Step>& more = {}) const;
 
  private:
+  Step told_maximum() const;
   Step told_data() const;
   Step told_volume() const;
 

@@ -40,10 +40,6 @@ class Fista {
     iteration();
     certificate_.end(
         program_, [this](const auto& due) { return look(due); }, best_ ? back_to_best() : std::vector<Step>{});
-    if (best_)
-      program_.ends = [ends = program_.ends](int done, const Scalars& known) {
-        return BestIterate::diverged(known) || ends(done, known);
-      };
     return std::move(program_);
   }
 
@@ -51,18 +47,19 @@ class Fista {
   bool may_diverge() const { return subsets_.count() > 1; }
 
   CertificateParameters judged(CertificateParameters certificate) const {
-    if (may_diverge())
-      certificate.judge = [](double primal, Scalars& known) {
-        BestIterate::judge(primal, known.at(iteration_scalar) + 1, known);
-      };
+    if (may_diverge()) certificate.judge = BestIterate::judge;
     return certificate;
   }
 
-  // x, its dual and what is known of them, where the iterations diverged.
-  std::vector<Step> back_to_best() {
-    std::vector<Step> steps{best_->restore(vectors_), penalty_.start()};
-    steps.back().due = BestIterate::diverged;
-    append(steps, look(BestIterate::diverged));
+  // What is known of the best image, if the last look went back to it.
+  std::vector<Step> back_to_best() { return look(BestIterate::goes_back); }
+
+  // To the best image with a dual of 0, where the look has found so.
+  std::vector<Step> go_back(const std::function<bool(const Scalars&)>& due) const {
+    std::vector<Step> steps{best_->restore(vectors_), penalty_.start(), vectors_.scale(slices, 1, "x", "u"),
+                            vectors_.scale(slices, 1, "x", "y")};
+    for (Step& step : steps)
+      step.due = [due](const Scalars& known) { return due(known) && BestIterate::goes_back(known); };
     return steps;
   }
 
@@ -82,9 +79,16 @@ class Fista {
     auto& steps = program_.first;
     steps = steps_.weighted_rows("f");
     if (best_) steps.push_back(BestIterate::at_zero(vectors_, parameters_.weighted ? "w" : ""));
-    steps.push_back(A_.backproject("p", "tau"));
-    append(steps, steps_.invert(1));
+    if (may_diverge() && !std::getenv("OLD"))
+      append(steps, steps_.largest_of_subsets(subsets_, "f"));
+    else
+      steps.push_back(A_.backproject("p", "tau"));
+    append(steps, steps_.invert(1.0 / (std::getenv("OLD") ? 1 : subsets_.count())));
     append(steps, steps_.start(penalty_, parameters_.given_start));
+    if (parameters_.near_minimum) {
+      append(steps, {A_.project("x", "p"), steps_.residual(1, "p"), A_.backproject("p", "f")});
+      append(steps, certificate_.start_dual());
+    }
     append(steps, {vectors_.scale(slices, 1, "x", "y"), vectors_.scale(slices, 1, "x", "u")});
   }
 
@@ -100,7 +104,7 @@ class Fista {
     for (int n = 0; n < parameters_.prox_steps; ++n) steps.push_back(penalty_.prox("f", "tau", "u"));
     steps.push_back(vectors_.sum(slices, {"penalised.cl", "penalised_restart", ""}, {"y", "u", "x", "tau"},
                                  [restarts = subsets_.count() == 1](double along, Scalars& known) {
-                                   const bool restart = restarts && along > 0;
+                                   const bool restart = restarts ? along > 0 : BestIterate::diverged(known);
                                    const double t = known["t"], grown = (1 + std::sqrt(1 + 4 * t * t)) / 2;
                                    known["beta"] = restart ? 0 : (t - 1) / grown;
                                    known["t"] = restart ? 1 : grown;
@@ -129,6 +133,7 @@ class Fista {
     if (best_) then.push_back(best_->keep(vectors_));
     then.push_back(vectors_.scale(slices, 1, "x", "u"));
     append(steps, all_due(std::move(then)));
+    if (best_) append(steps, go_back(due));
     return steps;
   }
 

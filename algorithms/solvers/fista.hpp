@@ -10,10 +10,11 @@
 namespace halocline {
 
 struct FistaParameters {
-  int passes = 100;         ///< at most: projections and back-projections of all views
-  int prox_steps = 8;       ///< iterations of S-PDU a gradient step
-  bool weighted = false;    ///< there is the input "w"
-  bool given_start = true;  ///< x is given; else it begins with the minimum of the bounds, but at least 0
+  int passes = 100;           ///< at most: projections and back-projections of all views
+  int prox_steps = 8;         ///< iterations of S-PDU a gradient step
+  bool weighted = false;      ///< there is the input "w"
+  bool near_minimum = false;  ///< the given x is the result of another run, or near it: so is the penalty's dual
+  bool given_start = true;    ///< x is given; else it begins with the minimum of the bounds, but at least 0
   CertificateParameters certificate{.every = 10};
 };
 
@@ -23,8 +24,10 @@ struct FistaParameters {
 ///   t^2)) / 2.
 /// With all views in each step the momentum restarts where <d (y - x+), x+ - x> > 0 (O'Donoghue & Candes 2015). With
 /// S > 1 subsets in bit-reversed order (Kim, Ramani & Fessler 2015) the first passes are faster, and the iterates end
-/// near the minimum, not at it. With subsets of few views they may diverge: then the run ends, and x is the one of the
-/// least objective that a look saw (BestIterate). The proximal operator is that many warm iterations of S-PDU.
+/// near the minimum, not at it. Their d is S max_s A_s^T W A_s 1, which bounds each subset's share, so that steps
+/// without momentum bring no two images farther apart. Momentum may amplify what subsets of few views lack of the
+/// whole: where a look sees so, they go back to the image of the least objective so far (BestIterate), and on without
+/// it. The proximal operator is that many warm iterations of S-PDU.
 ///
 /// Inputs, output and order of views as spdhg(). Scalars: those of the certificate; with subsets, of BestIterate, too.
 /// Throws InputError for an `A` that is not matched().

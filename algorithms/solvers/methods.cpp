@@ -50,16 +50,19 @@ CertificateParameters certificate_of(const Parameters& p, int every) {
 }
 
 Program make_spdhg(const RayOperator& A, const ViewSubsets& subsets, const Parameters& p, const Given& given) {
-  return spdhg(A, subsets, penalty_of(p), {p.passes, p.seed, given.weights, given.start, certificate_of(p, 5)});
+  return spdhg(A, subsets, penalty_of(p),
+               {p.passes, p.seed, given.weights, given.near_minimum, given.start, certificate_of(p, 5)});
 }
 Program make_fista(const RayOperator& A, const ViewSubsets& subsets, const Parameters& p, const Given& given) {
-  return fista(A, subsets, penalty_of(p), {p.passes, 8, given.weights, given.start, certificate_of(p, 10)});
+  return fista(A, subsets, penalty_of(p),
+               {p.passes, 8, given.weights, given.near_minimum, given.start, certificate_of(p, 10)});
 }
 Program make_os_fista(const RayOperator& A, const ViewSubsets& subsets, const Parameters& p, const Given& given) {
-  return fista(A, subsets, penalty_of(p), {p.passes, 4, given.weights, given.start, certificate_of(p, 5)});
+  return fista(A, subsets, penalty_of(p),
+               {p.passes, 4, given.weights, given.near_minimum, given.start, certificate_of(p, 5)});
 }
 Program make_pdhg(const RayOperator& A, const ViewSubsets&, const Parameters& p, const Given& given) {
-  return pdhg(A, penalty_of(p), {p.passes, given.weights, given.start, certificate_of(p, 10)});
+  return pdhg(A, penalty_of(p), {p.passes, given.weights, given.near_minimum, given.start, certificate_of(p, 10)});
 }
 Program make_asd_pocs(const RayOperator& A, const ViewSubsets& subsets, const Parameters& p, const Given& given) {
   AsdPocsParameters parameters;
@@ -114,42 +117,42 @@ Program make_ml_tr(const RayOperator& A, const ViewSubsets&, const Parameters& p
 constexpr bool yes = true, no = false;
 
 // name, about, passes, and what it takes: weights, start, bounds, relaxation, tolerance, subsets, penalty, fast
-// projections, voxel-driven back-projection, preconditioner, FDK
+// projections, voxel-driven back-projection, preconditioner, FDK; what it gathers beside the image
 constexpr SolverMethod methods[] = {
     {"spdhg", "weighted least squares with total variation and bounds, to the minimum with a certificate", 100,  //
-     yes, yes, yes, no, no, yes, yes, yes, no, no, no, make_spdhg},
+     yes, yes, yes, no, no, yes, yes, yes, no, no, no, "duals", make_spdhg},
     {"fista", "the same objective by accelerated gradient steps", 100,  //
-     yes, yes, yes, no, no, no, yes, yes, no, no, no, make_fista},
+     yes, yes, yes, no, no, no, yes, yes, no, no, no, "momentum", make_fista},
     {"os-fista", "the same by ordered subsets: fast at first, ends near the minimum", 20,  //
-     yes, yes, yes, no, no, yes, yes, yes, no, no, no, make_os_fista},
+     yes, yes, yes, no, no, yes, yes, yes, no, no, no, "momentum", make_os_fista},
     {"pdhg", "the same objective by plain primal-dual iterations, to compare with", 300,  //
-     yes, yes, yes, no, no, no, yes, yes, no, no, no, make_pdhg},
+     yes, yes, yes, no, no, no, yes, yes, no, no, no, "duals", make_pdhg},
     {"cgls", "conjugate gradients for least squares; noise comes back with more passes", 12,  //
-     yes, yes, no, no, yes, no, no, no, no, yes, no, make_cgls},
+     yes, yes, no, no, yes, no, no, no, no, yes, no, "search directions", make_cgls},
     {"lsqr", "the same by bidiagonalisation, as a check", 12,  //
-     yes, yes, no, no, yes, no, no, no, no, no, no, make_lsqr},
+     yes, yes, no, no, yes, no, no, no, no, no, no, "search directions", make_lsqr},
     {"ba-gmres", "least squares with voxel-driven back-projection; keeps a volume for each pass", 10,  //
-     no, yes, no, no, yes, no, no, yes, yes, no, no, make_ba_gmres},
+     no, yes, no, no, yes, no, no, yes, yes, no, no, "search directions", make_ba_gmres},
     {"fdk", "iterative FDK: FDK of the residual is added again and again", 5,  //
-     no, yes, yes, yes, yes, no, no, no, no, no, yes, make_fdk},
+     no, yes, yes, yes, yes, no, no, no, no, no, yes, "", make_fdk},
     {"sirt", "simultaneous iterative reconstruction, robust and slow", 100,  //
-     no, yes, yes, yes, yes, no, no, no, no, no, no, make_sirt},
+     no, yes, yes, yes, yes, no, no, no, no, no, no, "", make_sirt},
     {"sart", "the same view by view: fast at first, ends in a limit cycle", 5,  //
-     no, yes, yes, yes, no, no, no, no, no, no, no, make_os_sart},
+     no, yes, yes, yes, no, no, no, no, no, no, no, "", make_os_sart},
     {"os-sart", "the same by ordered subsets", 10,  //
-     no, yes, yes, yes, no, yes, no, no, no, no, no, make_os_sart},
+     no, yes, yes, yes, no, yes, no, no, no, no, no, "", make_os_sart},
     {"asd-pocs", "SART with steps that lower the total variation; its result depends on all its parameters", 50,  //
-     no, yes, yes, yes, no, yes, no, no, no, no, no, make_asd_pocs},
+     no, yes, yes, yes, no, yes, no, no, no, no, no, "", make_asd_pocs},
     {"landweber", "gradient descent with one step length", 200,  //
-     yes, yes, yes, yes, yes, no, no, no, no, no, no, make_landweber},
+     yes, yes, yes, yes, yes, no, no, no, no, no, no, "", make_landweber},
     {"gradient", "gradient descent with a step length for each voxel", 100,  //
-     yes, yes, yes, no, yes, no, no, no, no, no, no, make_gradient},
+     yes, yes, yes, no, yes, no, no, no, no, no, no, "", make_gradient},
     {"nesterov", "the same with momentum and restarts", 50,  //
-     yes, yes, yes, no, yes, no, no, no, no, no, no, make_nesterov},
-    {"mlem", "maximum likelihood of emissions", 50, no, yes, no, no, no, no, no, no, no, no, no, make_mlem},
-    {"osem", "the same by ordered subsets", 10, no, yes, no, no, no, yes, no, no, no, no, no, make_osem},
+     yes, yes, yes, no, yes, no, no, no, no, no, no, "momentum", make_nesterov},
+    {"mlem", "maximum likelihood of emissions", 50, no, yes, no, no, no, no, no, no, no, no, no, "", make_mlem},
+    {"osem", "the same by ordered subsets", 10, no, yes, no, no, no, yes, no, no, no, no, no, "", make_osem},
     {"ml-tr", "maximum likelihood of transmissions", 50,  //
-     no, yes, yes, yes, no, no, no, no, no, no, no, make_ml_tr},
+     no, yes, yes, yes, no, no, no, no, no, no, no, "", make_ml_tr},
 };
 
 // "one of: ..." of the methods with a property.
@@ -199,6 +202,15 @@ const SolverMethod& solver_method(const std::string& name) {
   throw InputError({.what = "`method`",
                     .found = '"' + name + '"',
                     .expected = fmt::format("one of: {}", fmt::join(reconstruction_methods(), ", "))});
+}
+
+std::string lost_of_start(const std::string& method) {
+  const std::string gathered = solver_method(method).gathered;
+  if (gathered.empty()) return {};
+  return fmt::format(
+      "{} begins with the image of `init` and without the {} that made it, so that its first passes gain less; "
+      "`checkpoint` and `resume` go on with them",
+      method, gathered);
 }
 
 std::vector<std::string> reconstruction_methods() {

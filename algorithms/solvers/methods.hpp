@@ -47,6 +47,9 @@ struct ReconstructionParameters {
 /// What the caller gives beside the projections.
 struct GivenInputs {
   bool weights = false, start = false;
+  /// The start is near the minimum, as the result of another run is: duals of the penalty begin with what suits it, not
+  /// with 0.
+  bool near_minimum = false;
 };
 
 struct SolverMethod {
@@ -57,7 +60,8 @@ struct SolverMethod {
   bool fast;          ///< hardware_interpolation
   bool voxel_driven;  ///< its back-projection is no adjoint
   bool precondition;
-  bool fdk;  ///< FDK stands for its back-projection
+  bool fdk;              ///< FDK stands for its back-projection
+  const char* gathered;  ///< of a run beside the image: "momentum"; empty: nothing, or what a start image brings
   Program (*program)(const RayOperator& A, const ViewSubsets& subsets, const ReconstructionParameters& parameters,
                      const GivenInputs& given);
 };
@@ -70,6 +74,9 @@ std::vector<std::string> reconstruction_methods();
 /// Throws InputError that names a parameter which is out of range, or which the method does not take (and lists the
 /// methods that do).
 void check_parameters(const ReconstructionParameters& parameters, const GivenInputs& given);
+
+/// What a run loses that goes on from the image of another, in a sentence; empty if nothing.
+std::string lost_of_start(const std::string& method);
 
 /// `passes`, or for 0 what the method takes.
 int pass_count(const ReconstructionParameters& parameters);

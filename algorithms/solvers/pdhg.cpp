@@ -41,7 +41,9 @@ Program pdhg(const RayOperator& A, const TvParameters& penalty, const PdhgParame
   append(program.first, steps.primal_steps(safety / eta));
   append(program.first, steps.start(term, parameters.given_start));
   append(program.first,
-         {A.project("x", "r"), steps.residual(1, "r"), A.backproject("r", "z"), vectors.scale(slices, 1, "x", "ubar")});
+         {A.project("x", "r"), steps.residual(1, "r"), A.backproject("r", "z")});
+  if (parameters.near_minimum) append(program.first, certificate.start_dual());
+  program.first.push_back(vectors.scale(slices, 1, "x", "ubar"));
   program.each = {
       term.primal_dual("z", "tau", "x", "ubar",
                        [norm2 = term.gradient_norm2()](const Scalars& known) { return dual_step(known, norm2); }),

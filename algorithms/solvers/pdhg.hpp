@@ -8,9 +8,10 @@
 namespace halocline {
 
 struct PdhgParameters {
-  int passes = 300;         ///< at most: projections and back-projections of all views
-  bool weighted = false;    ///< there is the input "w"
-  bool given_start = true;  ///< x is given; else it begins with the minimum of the bounds, but at least 0
+  int passes = 300;           ///< at most: projections and back-projections of all views
+  bool weighted = false;      ///< there is the input "w"
+  bool near_minimum = false;  ///< the given x is the result of another run, or near it: so is the penalty's dual
+  bool given_start = true;    ///< x is given; else it begins with the minimum of the bounds, but at least 0
   CertificateParameters certificate{.every = 10};
 };
 

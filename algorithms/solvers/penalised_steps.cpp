@@ -34,6 +34,16 @@ std::vector<Step> PenalisedSteps::weighted_rows(const std::string& u) const {
   return steps;
 }
 
+std::vector<Step> PenalisedSteps::largest_of_subsets(const ViewSubsets& subsets, const std::string& u) const {
+  std::vector<Step> steps{vectors_.set(slices, 0, "tau")};
+  for (int s = 0; s < subsets.count(); ++s) {
+    steps.push_back(A_.backproject("p", u));
+    steps.back().views = [range = subsets.range(s)](const Scalars&) { return range; };
+    steps.push_back(voxels("penalised_largest", {in(u), inout("tau")}, {}));
+  }
+  return steps;
+}
+
 Step PenalisedSteps::mean() const {
   const auto count = static_cast<double>(A_.volume().count());
   return vectors_.sum(slices, {"penalised.cl", "penalised_total", ""}, {"tau"},

@@ -7,6 +7,7 @@
 #include "algorithms/solvers/ray_operator.hpp"
 #include "algorithms/solvers/tv_term.hpp"
 #include "algorithms/solvers/vector_steps.hpp"
+#include "algorithms/solvers/view_subsets.hpp"
 
 namespace halocline {
 
@@ -22,6 +23,8 @@ class PenalisedSteps {
   std::vector<Step> start(const TvTerm& penalty, bool given_start) const;
   /// p = W A 1; uses the volume u.
   std::vector<Step> weighted_rows(const std::string& u) const;
+  /// Of p = W A 1: tau = max_s A_s^T p over the subsets; uses the volume u. S tau is at least S A_s^T W A_s for each s.
+  std::vector<Step> largest_of_subsets(const ViewSubsets& subsets, const std::string& u) const;
   /// tau = scale / tau, where tau is at least a hundredth of its mean: what rays hardly see must not move at will.
   std::vector<Step> invert(double scale) const;
   /// tau = scale / (tau + its mean).

@@ -15,7 +15,7 @@ namespace {
 constexpr double factor = 2;      // between strengths
 constexpr int passes_first = 20;  // of the half's views
 constexpr int passes_next = 12;   // from the result of the strength before
-constexpr int most_trials = 9;
+constexpr int least_trials = 3, most_trials = 9;
 constexpr double first_guess = 0.5;  // of the noise of the data term's gradient, see guess()
 
 struct Halves {
@@ -39,6 +39,23 @@ Geometry views_of(const Geometry& geometry, const std::vector<int>& views) {
   result.views.clear();
   for (const int view : views) result.views.push_back(geometry.views[static_cast<std::size_t>(view)]);
   return result;
+}
+
+void require_halves(const Geometry& geometry) {
+  if (geometry.views.size() < 4)
+    throw InputError({.what = "`lambda`",
+                      .found = "a choice by halves of fewer than four views",
+                      .expected = "a number for so short a scan"});
+}
+
+// Of the first trial, or one of the next, on a half of so many views.
+ReconstructionParameters trial_parameters(ReconstructionParameters parameters, std::size_t views, bool first) {
+  parameters.gap = 0;
+  parameters.gap_map = false;
+  parameters.method = "spdhg";
+  parameters.passes = first ? passes_first : passes_next;
+  parameters.subsets = std::clamp(static_cast<int>(views) / 2, 1, 60);
+  return parameters;
 }
 
 // h times the standard deviation of A^T W n in a voxel for noise n of variance level^2 / w: in a view, rays of pitch p
@@ -75,9 +92,6 @@ class Trials {
     start_ = inputs.start;
     parameters_.projector = projector_of(parameters.projector, parameters.hardware_interpolation, geometry, grid,
                                          inputs.projections->grid());
-    parameters_.gap = 0;
-    parameters_.gap_map = false;
-    parameters_.method = "spdhg";
     options_ = {};
     options_.plan = options.plan;
     options_.progress = options.progress;
@@ -115,11 +129,10 @@ class Trials {
     const Volume before = x_;
     const MemorySource from(before);
     if (!first_) inputs.start = &from;
-    parameters_.lambda = lambda;
-    parameters_.passes = first_ ? passes_first : passes_next;
-    parameters_.subsets = std::clamp(static_cast<int>(used_.views.size()) / 2, 1, 60);
+    ReconstructionParameters parameters = trial_parameters(parameters_, used_.views.size(), first_);
+    parameters.lambda = lambda;
     MemorySink sink(x_);
-    reconstruct(inputs, used_, sink, parameters_, devices_, options_);
+    reconstruct(inputs, used_, sink, parameters, devices_, options_);
     first_ = false;
     ProjectionParameters projection;
     projection.projector = *parameters_.projector;
@@ -177,10 +190,7 @@ double least_between(const StrengthTrial& low, const StrengthTrial& middle, cons
 PenaltyStrength choose_strength(const ReconstructionInputs& inputs, const Geometry& geometry, const Grid& grid,
                                 const ReconstructionParameters& parameters, const std::vector<Device>& devices,
                                 const RunOptions& options) {
-  if (geometry.views.size() < 4)
-    throw InputError({.what = "`lambda`",
-                      .found = "a choice by halves of fewer than four views",
-                      .expected = "a number for so short a scan"});
+  require_halves(geometry);
   Trials trials(inputs, geometry, grid, parameters, devices, options);
   const double of_all = std::sqrt(2.0);
   const double start =
@@ -198,7 +208,7 @@ PenaltyStrength choose_strength(const ReconstructionInputs& inputs, const Geomet
                                                      [](const auto& a, const auto& b) { return a.misfit < b.misfit; }) -
                                     sorted.begin());
   };
-  for (int n = 0; n < 3; ++n) look(start / std::pow(factor, n));
+  for (int n = 0; n < least_trials; ++n) look(start / std::pow(factor, n));
   while (static_cast<int>(sorted.size()) < most_trials) {
     if (least() == 0)
       look(sorted.front().lambda / factor);
@@ -210,6 +220,37 @@ PenaltyStrength choose_strength(const ReconstructionInputs& inputs, const Geomet
   const std::size_t n = least();
   const bool inside = n > 0 && n + 1 < sorted.size();
   result.lambda = inside ? least_between(sorted[n - 1], sorted[n], sorted[n + 1]) : sorted[n].lambda;
+  return result;
+}
+
+StrengthForecast plan_strength(const Grid& projections, const Geometry& geometry, const Grid& grid,
+                               const ReconstructionParameters& parameters, const GivenInputs& given,
+                               const std::vector<DeviceModel>& devices, const PlanOptions& options) {
+  require_halves(geometry);
+  const Halves halves = halves_of(geometry);
+  const Geometry used = views_of(geometry, halves.used), left_out = views_of(geometry, halves.left_out);
+  const auto stack_of = [&](const Geometry& half) {
+    Grid stack = projections;
+    stack.size[2] = half.views.size();
+    return stack;
+  };
+  const auto plan = [&](bool first) {
+    ReconstructionParameters trial = trial_parameters(parameters, used.views.size(), first);
+    if (!(trial.lambda > 0)) trial.lambda = 1;  // no plan depends on it
+    return plan_reconstruct(stack_of(used), used, grid, trial, {given.weights, given.start || !first}, devices,
+                            options);
+  };
+  ProjectionParameters projection;
+  projection.projector = parameters.projector;
+  const double judged = plan_project(left_out, grid, stack_of(left_out), projection, devices, options).seconds;
+  StrengthForecast result{plan(true), least_trials, most_trials, 0, 0, 0};
+  const double next = plan(false).seconds + judged;
+  const auto seconds = [&](int trials) { return result.plan.seconds + judged + (trials - 1) * next; };
+  result.least_seconds = seconds(least_trials);
+  result.most_seconds = seconds(most_trials);
+  constexpr double images = 2;  // the last trial's and this one's
+  result.host_bytes =
+      sizeof(float) * (images * static_cast<double>(grid.count()) + static_cast<double>(stack_of(left_out).count()));
   return result;
 }
 

@@ -28,4 +28,16 @@ PenaltyStrength choose_strength(const ReconstructionInputs& inputs, const Geomet
                                 const ReconstructionParameters& parameters, const std::vector<Device>& devices,
                                 const RunOptions& options = {});
 
+/// What choose_strength() does before the reconstruction.
+struct StrengthForecast {
+  Plan plan;  ///< of the first trial, which needs the most memory
+  int least_trials = 0, most_trials = 0;
+  double least_seconds = 0, most_seconds = 0;  ///< of so many trials
+  double host_bytes = 0;                       ///< of what trials hold beside the inputs and the plan
+};
+/// Throws as choose_strength() does, PlanError.
+StrengthForecast plan_strength(const Grid& projections, const Geometry& geometry, const Grid& grid,
+                               const ReconstructionParameters& parameters, const GivenInputs& given,
+                               const std::vector<DeviceModel>& devices, const PlanOptions& options = {});
+
 }  // namespace halocline

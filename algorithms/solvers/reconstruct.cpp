@@ -216,7 +216,6 @@ ReconstructionResult reconstruct(const ReconstructionInputs& inputs, const Geome
   if (!result.history.empty()) result.residual = result.history.back().residual;
   result.maximum = value_of(result.run.scalars, "maximum");
   result.diverged = value_of(result.run.scalars, "diverged") > 0;
-  if (result.diverged) result.best_after = std::floor(result.run.scalars.at("least at") / result.subsets);
   return result;
 }
 

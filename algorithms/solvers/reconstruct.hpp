@@ -17,7 +17,9 @@ struct ReconstructionInputs {
   const VolumeSource* start = nullptr;        ///< the volume to begin with; nullptr: the method's
   const VolumeSource* reference = nullptr;    ///< of a guided penalty
 
-  GivenInputs given() const { return {weights != nullptr, start != nullptr}; }
+  bool near_minimum = false;  ///< as GivenInputs says of `start`
+
+  GivenInputs given() const { return {weights != nullptr, start != nullptr, start != nullptr && near_minimum}; }
 };
 
 /// What a method knew after so many passes; not a number where it has no such quantity.
@@ -37,8 +39,7 @@ struct ReconstructionResult {
   double projections = 0;  ///< the same norm of b
   double rays = 0;         ///< with a weight above 0
   double maximum = 0;      ///< that the certificate is for
-  bool diverged = false;   ///< `output` is then the best image that was seen
-  double best_after = 0;   ///< passes
+  bool diverged = false;   ///< os-fista: it went back to the best image it had seen, and on without momentum
   std::vector<ReconstructionRecord> history;
 };
 

@@ -62,15 +62,13 @@ class Spdhg {
   void begin() {
     auto& steps = program_.first;
     steps = steps_.weighted_rows("f");
-    steps.push_back(vectors_.set(slices, 0, "tau"));
-    for (int s = 0; s < subsets_.count(); ++s) {
-      steps.push_back(A_.backproject("p", "f"));
-      steps.back().views = [range = subsets_.range(s)](const Scalars&) { return range; };
-      steps.push_back(steps_.voxels("penalised_largest", {in("f"), inout("tau")}, {}));
-    }
+    append(steps, steps_.largest_of_subsets(subsets_, "f"));
     append(steps, steps_.invert(safety / (eta_of(0) * subsets_.count())));
     append(steps, steps_.start(penalty_, parameters_.given_start));
     append(steps, {A_.project("x", "r"), steps_.residual(1, "r")});
+    if (!parameters_.near_minimum) return;
+    steps.push_back(A_.backproject("r", "z"));
+    append(steps, certificate_.start_dual());
   }
 
   void iteration() {

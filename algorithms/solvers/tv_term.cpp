@@ -206,10 +206,26 @@ Step TvTerm::prox_from(const std::string& z, const std::string& pending, const s
 Step TvTerm::polish(const std::string& z, const std::string& u, const std::string& ubar, Value maximum) const {
   Step step = of_certificate("tv_polish", {in(z), inout(u), out(ubar)}, Access::inout);
   step.halo_high = iteration_->slices_above();
-  step.work = [=, iteration = iteration_](Slab& slab, const WorkRange&, const Scalars& scalars) {
+  step.work = polishing(z, u, ubar, maximum);
+  return step;
+}
+
+Step TvTerm::improve(const std::string& z, const std::string& u, const std::string& ubar, Value maximum) const {
+  Step step{.name = "tv_improve",
+            .arrays = with_duals({in(z), inout(u), out(ubar)}, Access::inout),
+            .halo_low = 1,
+            .halo_high = iteration_->slices_above()};
+  step.work = polishing(z, u, ubar, maximum);
+  return step;
+}
+
+std::function<void(Slab&, const WorkRange&, const Scalars&)> TvTerm::polishing(const std::string& z,
+                                                                               const std::string& u,
+                                                                               const std::string& ubar,
+                                                                               Value maximum) const {
+  return [=, iteration = iteration_](Slab& slab, const WorkRange&, const Scalars& scalars) {
     iteration->polish(slab, z, u, ubar, maximum(scalars));
   };
-  return step;
 }
 
 Step TvTerm::primal_dual(const std::string& z, const std::string& steps, const std::string& u, const std::string& ubar,

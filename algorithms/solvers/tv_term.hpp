@@ -47,6 +47,8 @@ class TvTerm {
   /// An iteration of Chambolle & Pock 2011 (algorithm 1) for min <z, u> + lambda TV(u) over minimum <= u <= maximum,
   /// which improves the certificate's q for the data term's gradient z.
   Step polish(const std::string& z, const std::string& u, const std::string& ubar, Value maximum) const;
+  /// The same of the solver's own q.
+  Step improve(const std::string& z, const std::string& u, const std::string& ubar, Value maximum) const;
   /// A primal-dual iteration for <z, u> + lambda TV(u) with a primal step for each voxel: u = cut(u + step (div q -
   /// z)), ubar = 2 u - u before, q = Proj(q + dual_step D ubar).
   Step primal_dual(const std::string& z, const std::string& steps, const std::string& u, const std::string& ubar,
@@ -64,6 +66,8 @@ class TvTerm {
 
  private:
   class Iteration;
+  std::function<void(Slab&, const WorkRange&, const Scalars&)> polishing(const std::string& z, const std::string& u,
+                                                                         const std::string& ubar, Value maximum) const;
   std::vector<ArrayAccess> with(std::span<const char* const> q, std::vector<ArrayAccess> arrays, Access access) const;
   std::vector<ArrayAccess> with_duals(std::vector<ArrayAccess> arrays, Access duals) const;
   Step of_certificate(const char* name, std::vector<ArrayAccess> arrays, Access duals) const;

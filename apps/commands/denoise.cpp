@@ -152,6 +152,10 @@ void run_denoise(Job& job, DenoiseCommand& command) {
   const auto checkpoint =
       make_checkpoint(job, command.control.checkpoint, state_bytes(plan.plan.requirements), command.control.resume);
   if (job.dry_run()) return;
+  if (!command.control.init.empty() && command.pdu_or_spdu())
+    job.say(command.parameters.method +
+            " begins with the image of `init` and with duals of 0, so that it takes no fewer iterations; `checkpoint` "
+            "and `resume` go on with the duals");
   Volume in_memory;
   const DenoiseResult result = [&] {
     DenoiseRun run(job, command, inputs, outputs, plan, checkpoint.get());

@@ -14,6 +14,7 @@
 #include "algorithms/support/angles.hpp"
 #include "apps/commands/geometry_commands.hpp"
 #include "apps/drawing/geometry_drawing.hpp"
+#include "apps/drawing/preview.hpp"
 #include "apps/io/png.hpp"
 #include "apps/job/job.hpp"
 #include "apps/options/geometry_file.hpp"
@@ -173,6 +174,7 @@ std::string view_rows(const Geometry& geometry) {
 
 void run_show(Job& job, ShowCommand& command) {
   job.input("geometry", command.geometry);
+  if (!command.png.empty()) require_png("--png", command.png);
   job.output("--png", command.png);
   std::array<bool, 2> backwards{};
   if (!command.projections.empty()) {

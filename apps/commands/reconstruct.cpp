@@ -68,6 +68,20 @@ void choose_lambda(Job& job, ReconstructCommand& command, const ReconstructWork&
                       chosen.lambda, chosen.trials.size()));
 }
 
+// The choice of lambda, which comes before the run. volumes: bytes of what the job holds all along.
+void forecast_choice(Job& job, const ReconstructCommand& command, const ReconstructWork& work, const GivenInputs& given,
+                     double volumes) {
+  const StrengthForecast choice =
+      plan_strength(work.stack, work.geometry, work.grid, command.parameters, given, device_models(job.devices()));
+  if (job.dry_run())
+    job.print(
+        fmt::format("Choice of --lambda before the run: {} to {} trials on half of the views, {} to {} in all; "
+                    "none with --lambda. The first trial:",
+                    choice.least_trials, choice.most_trials, seconds_text(choice.least_seconds),
+                    seconds_text(choice.most_seconds)));
+  job.forecast(choice.plan, volumes, choice.host_bytes);
+}
+
 void finish(Job& job, const ReconstructCommand& command, Checkpoint* checkpoint, const RunResult& run, double passes) {
   const auto by = run.stopped_by;
   finish_checkpoint(job, checkpoint, by == StoppedBy::interrupt || by == StoppedBy::time);
@@ -82,13 +96,15 @@ void run_reconstruct(Job& job, ReconstructCommand& command) {
   take_reconstruct_options(command);
   const ReconstructWork work = look_at_inputs(job, command);
   job.tune_first_run("project");
-  const GivenInputs given{command.may_be_weighted(), command.start() != "zero"};
+  GivenInputs given = command.given();
+  given.weights = command.may_be_weighted();
   const Plan plan = plan_reconstruct(work.stack, work.geometry, work.grid, command.parameters, given,
                                      device_models(job.devices()), {});
   // A checkpoint's copy of the state, where that is not with the host anyway.
   const double kept = command.checkpoint.empty() ? 0 : static_cast<double>(state_bytes(plan.requirements));
-  job.forecast(plan, ReconstructVolumes::bytes(command, work) + grid_bytes(work.grid),
-               std::max(0.0, kept - host_state_bytes(plan)));
+  const double held = ReconstructVolumes::bytes(command, work) + grid_bytes(work.grid);
+  job.forecast(plan, held, std::max(0.0, kept - host_state_bytes(plan)));
+  if (command.chooses_lambda) forecast_choice(job, command, work, given, held);
   const auto checkpoint = make_checkpoint(job, command.checkpoint, state_bytes(plan.requirements), command.resume);
   if (job.dry_run()) return;
   const Grid wanted = cut_out(work.grid, work.wanted);
@@ -103,6 +119,8 @@ void run_reconstruct(Job& job, ReconstructCommand& command) {
   const ReconstructVolumes volumes(job, command, work);
   if (volumes.inputs().start != nullptr)
     job.page().show({"start", "1/mm", false, wanted, work.wanted}, *volumes.inputs().start);
+  if (const std::string lost = lost_of_start(command.parameters.method); command.starts_from_file() && !lost.empty())
+    job.say(lost);
   if (command.chooses_lambda) choose_lambda(job, command, work, volumes.inputs());
   if (checkpoint) begin_checkpoint(job, *checkpoint, command, work, volumes.inputs());
   const RunOptions options = run_options(job, command, work, checkpoint.get());

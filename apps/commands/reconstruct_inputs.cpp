@@ -10,6 +10,7 @@
 #include "algorithms/solvers/fdk_start.hpp"
 #include "algorithms/solvers/ray_weights.hpp"
 #include "apps/commands/visibility.hpp"
+#include "apps/drawing/preview.hpp"
 #include "apps/job/report.hpp"
 #include "apps/options/chosen_scan.hpp"
 #include "apps/options/geometry_file.hpp"
@@ -32,8 +33,12 @@ void require_size(const Grid& found, const Grid& wanted, const std::string& opti
                     .expected = fmt::format("those of {}, {}", of, text(wanted))});
 }
 
-bool is_file(const std::string& start) {
-  return start != "fdk" && start != "zero";
+// A volume to begin with or to be guided by lies where the result does. TIFF says nothing of its place.
+void require_place(Job& job, const Grid& wanted, const std::string& option, const std::string& path) {
+  const ImageInfo info = job.input_volume(option, path);
+  require_size(info.grid, wanted, option, path, "the volume");
+  if (!info.format.starts_with("TIFF"))
+    require_same_grid(wanted, "the volume", info.grid, fmt::format("{} '{}'", option, path));
 }
 
 void claim_files(Job& job, const ReconstructCommand& command) {
@@ -41,6 +46,7 @@ void claim_files(Job& job, const ReconstructCommand& command) {
   job.input("--like", command.grid.like);
   job.output_image("-o", command.output);
   job.output_image("--gap-map", command.gap_map);
+  if (!command.plot.empty()) require_png("--plot", command.plot);
   job.output("--plot", command.plot);
 }
 
@@ -146,11 +152,8 @@ ReconstructWork look_at_inputs(Job& job, ReconstructCommand& command) {
   if (!command.weights.empty())
     require_size(job.input_image("--weights", command.weights).grid, work.chosen.whole ? work.stack : work.chosen.file,
                  "--weights", command.weights, "the projections");
-  if (is_file(command.start()))
-    require_size(job.input_image("--init", command.start()).grid, work.grid, "--init", command.start(), "the volume");
-  if (!command.penalty.reference.empty())
-    require_size(job.input_image("--reference", command.penalty.reference).grid, work.grid, "--reference",
-                 command.penalty.reference, "the volume");
+  if (command.starts_from_file()) require_place(job, work.grid, "--init", command.start());
+  if (!command.penalty.reference.empty()) require_place(job, work.grid, "--reference", command.penalty.reference);
   return work;
 }
 
@@ -190,8 +193,9 @@ ReconstructVolumes::ReconstructVolumes(Job& job, const ReconstructCommand& comma
   const std::string start = command.start();
   if (start == "fdk")
     start_ = fdk_start(job, work, projections_, command.parameters);
-  else if (is_file(start))
+  else if (command.starts_from_file())
     start_ = job.read(start);
+  near_minimum_ = command.starts_from_file();
   if (!command.penalty.reference.empty()) reference_ = job.read(command.penalty.reference);
   projections_source_.emplace(projections_);
   if (weights_) weights_source_.emplace(*weights_);
@@ -201,7 +205,7 @@ ReconstructVolumes::ReconstructVolumes(Job& job, const ReconstructCommand& comma
 
 ReconstructionInputs ReconstructVolumes::inputs() const {
   return {projections_source_ ? &*projections_source_ : nullptr, weights_source_ ? &*weights_source_ : nullptr,
-          start_source_ ? &*start_source_ : nullptr, reference_source_ ? &*reference_source_ : nullptr};
+          start_source_ ? &*start_source_ : nullptr, reference_source_ ? &*reference_source_ : nullptr, near_minimum_};
 }
 
 double ReconstructVolumes::bytes(const ReconstructCommand& command, const ReconstructWork& work) {

@@ -36,6 +36,7 @@ class ReconstructVolumes {
  private:
   Volume projections_;
   std::optional<Volume> weights_, start_, reference_;
+  bool near_minimum_ = false;  // the start
   std::optional<MemorySource> projections_source_, weights_source_, start_source_, reference_source_;
 };
 

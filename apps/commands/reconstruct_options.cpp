@@ -180,6 +180,7 @@ void take_reconstruct_options(ReconstructCommand& command) {
   auto& p = command.parameters;
   p.hardware_interpolation = command.interpolation == "hardware";
   p.precondition = preconditioner_from_name(command.precondition);
+  command.projections.filtered = solver_method(p.method).fdk;
   if (command.lambda) p.lambda = *command.lambda;
   if (command.alpha) p.lambda = 1 / *command.alpha;
   command.penalty.put_into(p.regulariser, "spdu");
@@ -192,13 +193,12 @@ void take_reconstruct_options(ReconstructCommand& command) {
                     p.method));
   if (command.electronic > 0 && !command.photons && !command.counts)
     throw InputError("--electronic needs counts: give --counts, or --photons for line integrals");
-  const std::string start = command.start();
-  if (command.pad_volume > 0 && ((start != "fdk" && start != "zero") || !command.penalty.reference.empty()))
+  if (command.pad_volume > 0 && (command.starts_from_file() || !command.penalty.reference.empty()))
     throw InputError(
         "--pad-volume does not go with a volume to begin with (--init FILE) or a --reference, which have "
         "nothing outside; give a larger --size instead");
   p.gap_map = !command.gap_map.empty();
-  check_parameters(p, {command.weighted(), command.start() != "zero"});
+  check_parameters(p, command.given());
 }
 
 }  // namespace halocline

@@ -46,6 +46,9 @@ struct ReconstructCommand {
   bool penalised() const { return solver_method(parameters.method).penalty; }
   /// Where the image begins: fdk, zero or a path.
   std::string start() const { return !init.empty() ? init : begins_with_fdk(parameters) ? "fdk" : "zero"; }
+  /// Whether that is a volume of a file.
+  bool starts_from_file() const { return start() != "fdk" && start() != "zero"; }
+  GivenInputs given() const { return {weighted(), start() != "zero", starts_from_file()}; }
   /// Whether rays get weights, of whatever source.
   bool weighted() const;
   /// The same, or they may get the weight 0 where nothing was measured.

@@ -14,7 +14,6 @@ namespace {
 
 // "gap" of penalised methods, "tolerance" of others.
 std::string what_ended(const ReconstructionResult& result, bool penalised) {
-  if (result.diverged) return "divergence";
   switch (result.run.stopped_by) {
     case StoppedBy::interrupt:
       return "interrupt";
@@ -61,10 +60,9 @@ std::string quality(const ReconstructCommand& command, const ReconstructionResul
 void warn_of_divergence(const ReconstructCommand& command, const ReconstructWork& work,
                         const ReconstructionResult& result) {
   spdlog::warn(
-      "{} diverged after {:.3g} passes with {} subsets of {}: '{}' is the image after {:g} passes, the best that was "
-      "seen. Take fewer --subsets, or --method spdhg, which converges with any number",
-      command.parameters.method, passes_of(result), result.subsets, views_text(work.stack.size[2]), command.output,
-      result.best_after);
+      "{} diverged with {} subsets of {}: it went back to the best image that it had seen, and on without momentum. "
+      "Take fewer --subsets, or --method spdhg, which converges with any number",
+      command.parameters.method, result.subsets, views_text(work.stack.size[2]));
 }
 
 // A model that does not suit the data: the certificate holds for images within the bounds alone.

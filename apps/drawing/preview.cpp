@@ -151,7 +151,7 @@ GreyImage render_montage(const VolumeSource& volume, const Window& window) {
 void require_png(const std::string& option, const std::string& path) {
   const auto extension = std::filesystem::path(path).extension();
   if (extension != ".png" && extension != ".PNG")
-    throw InputError(fmt::format("{} '{}': previews are PNG files; give a name that ends with .png", option, path));
+    throw InputError(fmt::format("{} '{}': pictures are PNG files; give a name that ends with .png", option, path));
 }
 
 double preview_bytes(const Grid& grid, const PreviewOptions& options) {

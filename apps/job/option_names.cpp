@@ -16,6 +16,8 @@ constexpr OptionName names[] = {
     {"sub_devices", "--sub-devices"},
     {"device_memory", "--device-memory"},
     {"scratch", "--scratch"},
+    {"checkpoint", "--checkpoint"},
+    {"resume", "--resume"},
     {"allow_nonfinite", "--allow-nonfinite"},
     {"machine", "--machine"},
     {"check_variant()", "'halocline devices --check'"},

@@ -95,7 +95,7 @@ void choose_window(const ProjectionOptions& options, const Grid& file, const std
     }
   }
   const auto wide_enough = [&](std::size_t columns, const std::string& option) {
-    if (columns > 1 || file.size[0] == 1) return;
+    if (columns > 1 || file.size[0] == 1 || !options.filtered) return;
     throw InputError(
         fmt::format("{}: one column of {} is left; filtering goes along the columns, so leave two at the very least",
                     option, name));

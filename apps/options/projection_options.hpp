@@ -22,6 +22,7 @@ struct ProjectionOptions {
   std::optional<std::array<std::size_t, 4>> crop;  // U0, V0, NU, NV
   std::vector<double> bin;                         // U[,V]
   DetectorPixels detector;                         // pitch and origin, where the file has none
+  bool filtered = true;                            // along the columns, of which there have to be two then
 };
 
 void add_projection_options(CLI::App& app, ProjectionOptions& options);

@@ -8,7 +8,7 @@ from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple
 
 import numpy as np
 
-from . import _check, _core, _opencl
+from . import _check, _core, _opencl, _options
 from ._logging import log
 from .errors import InputError
 from .geometry import Geometry, require_geometry
@@ -54,6 +54,15 @@ def is_array(value: Any) -> bool:
         return False
     return isinstance(value, (Image, np.ndarray)) or hasattr(value, "__array_interface__") or hasattr(value, "__dlpack__") or _opencl.is_array(value) or (
         isinstance(value, _opencl.DeviceImage))
+
+
+# Options of the command that take no value.
+_FLAGS = {name for verb in vars(_options).values() if isinstance(verb, type)
+          for name, kind in getattr(verb, "__annotations__", {}).items() if getattr(kind, "__forward_arg__", kind) in ("bool", bool)}
+
+
+def _shown(value: Any) -> str:
+    return f"an array of {tuple(np.shape(value))}" if is_array(value) else repr(value)
 
 
 def _require_shape(keyword: str, values: Any, grid: Grid) -> None:
@@ -189,6 +198,8 @@ class Call:
             option = "--" + keyword.rstrip("_").replace("_", "-")  # lambda_ is --lambda
             if isinstance(value, np.bool_):
                 value = bool(value)
+            if value is not None and not isinstance(value, bool) and keyword in _FLAGS:
+                raise InputError(f"{option} is {_shown(value)}; expected True or False")
             if value is None or value is False:
                 continue
             if value is True:

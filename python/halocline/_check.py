@@ -24,21 +24,31 @@ def path(value: Any, keyword: str = "path") -> str:
     return os.fspath(value)
 
 
+def _named(keyword: str) -> str:
+    """As an option of the command, which InputError makes a keyword of; part of an argument, as "geo.DSO", is what it is."""
+    return "--" + keyword.replace("_", "-") if keyword.isidentifier() else keyword
+
+
+def shown(value: Any) -> str:
+    """As messages show it: an array by its shape."""
+    return f"an array of {value.shape}" if isinstance(value, np.ndarray) and value.size > 3 else repr(value)
+
+
 def numbers(values: Any, keyword: str) -> "np.ndarray[Any, np.dtype[np.float64]]":
     """One number or several, as float64."""
     if values is None:
-        raise TypeError(f"{keyword}= is None; expected a number, or several")
+        raise TypeError(f"{keyword}{'=' * keyword.isidentifier()} is None; expected a number, or several")
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"--{keyword.replace('_', '-')} is {values!r}; expected a number, or several") from None
+        raise InputError(f"{_named(keyword)} is {shown(values)}; expected a number, or several") from None
 
 
 def number(value: Any, keyword: str) -> float:
     """One number."""
     found = numbers(value, keyword)
     if found.ndim != 0:
-        raise InputError(f"--{keyword.replace('_', '-')} is {value!r}; expected one number")
+        raise InputError(f"{_named(keyword)} is {shown(value)}; expected one number")
     return float(found)
 
 
@@ -59,6 +69,25 @@ def write_text(name: str, content: str) -> None:
         if isinstance(error, OSError):
             raise FileError(f"'{name}' cannot be written: {error.strerror}; choose another folder, or make room") from None
         raise
+
+
+def counts(values: Any, keyword: str, how_many: int) -> "list[int]":
+    """So many whole numbers from 1 on."""
+    found = numbers(values, keyword)
+    if found.shape != (how_many,) or not np.all((found >= 1) & (found == np.floor(found)) & (found < 2**31)):
+        raise InputError(f"{_named(keyword)} is {shown(values)}; expected {how_many} whole numbers from 1 on")
+    return [int(count) for count in found]
+
+
+def parts(value: Any, keyword: str, expected: str, *names: str) -> Any:
+    """The value, if it has all these attributes, "config.panel" being one within another."""
+    for name in names:
+        part = value
+        for step in name.split("."):
+            part = getattr(part, step, None)
+            if part is None:
+                raise TypeError(f"{keyword}= is {type(value).__name__} without {name}; expected {expected}")
+    return value
 
 
 def pair(values: Any, keyword: str) -> Any:

@@ -7,7 +7,7 @@ from typing import Any, Optional, Sequence, Union
 
 import numpy as np
 
-from . import _core
+from . import _check, _core
 from .geometry import Geometry, require_geometry
 from .grid import Grid
 from .image import as_values
@@ -82,12 +82,19 @@ class Kernel:
         if isinstance(source, os.PathLike):
             with open(source, encoding="utf-8") as file:
                 source = file.read()
+        _check.text(source, "source", '__kernel void copy(__global const float* x, __global float* y, Extent extent) { ... }')
+        _check.text(name, "name", "copy")
+        for keyword, names in {"arguments": arguments, "writes": writes, "reads": reads}.items():
+            if not isinstance(names, (list, tuple)) or not all(isinstance(each, str) for each in names):
+                raise TypeError(f"{keyword}= is {names!r}; expected several names, such as ('x', 'y')")
+        if isinstance(halo, bool) or not isinstance(halo, (int, np.integer)):
+            raise TypeError(f"halo= is {halo!r}; expected a whole number of slices")
         unknown = sorted({*writes, *reads} - set(arguments))
         if unknown:
             raise ValueError(f"arguments= has no {unknown[0]}; it has {', '.join(arguments)}")
         self.arguments, self.writes = list(arguments), list(writes)
         self._given = [each for each in arguments if each not in writes or each in reads]
-        self._core = _core.Kernel(source, name, self.arguments, self.writes, [each for each in reads if each in writes], halo)
+        self._core = _core.Kernel(source, name, self.arguments, self.writes, [each for each in reads if each in writes], int(halo))
 
     def __call__(self, *numbers: Any, **arrays: Any) -> Any:
         """What it writes: a new DeviceArray, or several in the order of writes=. Raises InputError for arrays of several
@@ -95,20 +102,35 @@ class Kernel:
         if sorted(arrays) != sorted(self._given):
             raise TypeError(f"the kernel got {', '.join(sorted(arrays)) or 'no arrays'}; expected {', '.join(self._given)}")
         for each, array in arrays.items():
-            if not isinstance(array, DeviceArray):
-                raise TypeError(f"{each}= is {type(array).__name__}; expected a DeviceArray, as Context.array() makes it")
+            _require(array, DeviceArray, each, "a DeviceArray, as Context.array() makes it")
         found = self._core(arrays, self.writes, [_scalar(each) for each in numbers])
         results = tuple(found[name] for name in self.writes)
         return results[0] if len(results) == 1 else results
 
 
 def _scalar(value: Any) -> Any:
-    return value if isinstance(value, Scalar) else Scalar(float(value))
+    if isinstance(value, Scalar):
+        return value
+    if isinstance(value, DeviceArray):
+        raise TypeError("a number of the kernel is a DeviceArray; arrays are given by their names, such as x=array")
+    try:
+        return Scalar(float(value))
+    except (TypeError, ValueError):
+        raise TypeError(f"a number of the kernel is {value!r}; expected a number or a Scalar") from None
+
+
+def _require(value: Any, kind: type, keyword: str, expected: str) -> Any:
+    if not isinstance(value, kind):
+        raise TypeError(f"{keyword}= is {type(value).__name__}; expected {expected}")
+    return value
 
 
 def kernel_operator(space: Any, forward: Kernel, adjoint: Kernel, *numbers: Any) -> DeviceOperator:
     """An operator within a space of two kernels: forward reads x and writes y, adjoint reads y and writes x. They need be
     adjoint to each other."""
+    _require(space, Space, "space", "a Space, such as Context.volume")
+    for keyword, kernel in {"forward": forward, "adjoint": adjoint}.items():
+        _require(kernel, Kernel, keyword, "a Kernel")
     return DeviceOperator(_core.kernel_operator(space, forward._core, adjoint._core, [_scalar(each) for each in numbers]))
 
 

@@ -153,9 +153,9 @@ class Geometry:
         known = circles + ("parallel_vec", "parallel3d_vec", "fanflat_vec", "cone_vec")
         if kind not in known:
             raise InputError(f"--proj-geom has the type {kind!r}; expected {', '.join(known)}")
-        columns = proj_geom["DetectorCount"] if "DetectorCount" in proj_geom else proj_geom["DetectorColCount"]  # of slices, volumes
-        detector = (int(proj_geom.get("DetectorRowCount", 1)), int(columns))
-        vectors = _astra_vectors(proj_geom) if kind in circles else np.asarray(proj_geom["Vectors"], dtype=float)
+        sizes = proj_geom.get("DetectorRowCount", 1), _entry(proj_geom, "DetectorCount", "DetectorColCount")  # of slices, volumes
+        detector = _check.counts(sizes, "proj_geom", 2)
+        vectors = _astra_vectors(proj_geom) if kind in circles else _numbers_of(proj_geom, "Vectors")
         if kind in ("parallel_vec", "fanflat_vec"):
             vectors = _vectors_of_slice(vectors)
         return cls._from_rows(vectors, 12, "astra parallel3d_vec" if kind.startswith("parallel") else "astra cone_vec", detector)
@@ -176,28 +176,41 @@ class Geometry:
         TIGRE's (z, y, x) with y reversed: volume[:, ::-1]. offDetector is taken over; offOrigin, rotDetector and COR are
         refused.
         """
+        _check.parts(geo, "geo", "a geometry of TIGRE with DSO, DSD, nDetector and dDetector", "DSO", "DSD", "nDetector", "dDetector")
         for name in ("offOrigin", "rotDetector", "COR"):
-            if np.any(np.asarray(getattr(geo, name, 0)) != 0):
+            value = getattr(geo, name, None)
+            if value is not None and np.any(_check.numbers(value, f"geo.{name}") != 0):
                 raise InputError(f"--geo has {name} that is not 0, which a circular scan has not; give Geometry.from_vectors()")
-        beta = np.atleast_1d(np.asarray(angles, dtype=float))
+        beta = np.atleast_1d(_check.numbers(angles, "angles"))
+        if beta.ndim != 1:
+            raise InputError(f"--angles is {beta.shape}; expected one angle a view")
         cos, sin, zero, one = np.cos(beta), np.sin(beta), np.zeros_like(beta), np.ones_like(beta)
         outward, u, v = np.stack([cos, sin, zero], 1), np.stack([-sin, cos, zero], 1), np.stack([zero, zero, one], 1)
-        dv, du = (float(size) for size in geo.dDetector)
-        off = np.broadcast_to(np.asarray(getattr(geo, "offDetector", (0, 0)), dtype=float).ravel()[:2], (2,))
-        detector = [int(count) for count in geo.nDetector]
+        pitch = _check.numbers(geo.dDetector, "geo.dDetector")
+        if pitch.shape != (2,):
+            raise InputError(f"geo.dDetector is {geo.dDetector!r}; expected two numbers of mm (rows, columns)")
+        dv, du = (float(size) for size in pitch)
+        off = getattr(geo, "offDetector", None)
+        off = np.atleast_2d(_check.numbers(0 if off is None else off, "geo.offDetector"))
+        if off.ndim != 2 or off.shape[1] not in (1, 2) or np.any(off != off[0]):
+            raise InputError("geo.offDetector differs from view to view; give Geometry.from_vectors()")
+        off = np.broadcast_to(off[0], (2,))
+        detector = _check.counts(geo.nDetector, "geo.nDetector", 2)
         shift = off[1] * u + off[0] * v
         if getattr(geo, "mode", "cone") == "parallel":
             return cls._from_rows(np.hstack([-outward, shift, du * u, dv * v]), 12, "astra parallel3d_vec", detector)
-        source, beyond = float(geo.DSO), float(geo.DSD) - float(geo.DSO)
+        source = _check.number(geo.DSO, "geo.DSO")
+        beyond = _check.number(geo.DSD, "geo.DSD") - source
         return cls._from_rows(np.hstack([source * outward, shift - beyond * outward, du * u, dv * v]), 12, "astra cone_vec", detector)
 
     @classmethod
     def from_rtk(cls, geometry: Any, detector: Optional[Sequence[int]] = None,
                  pixel: Union[float, Sequence[float], None] = None) -> "Geometry":
         """RTK's ThreeDCircularProjectionGeometry, by its accessors."""
-        columns = [np.asarray(getattr(geometry, name)(), dtype=float) for name in (
-            "GetSourceToIsocenterDistances", "GetSourceToDetectorDistances", "GetGantryAngles", "GetOutOfPlaneAngles", "GetInPlaneAngles",
-            "GetSourceOffsetsX", "GetSourceOffsetsY", "GetProjectionOffsetsX", "GetProjectionOffsetsY")]
+        accessors = ("GetSourceToIsocenterDistances", "GetSourceToDetectorDistances", "GetGantryAngles", "GetOutOfPlaneAngles",
+                     "GetInPlaneAngles", "GetSourceOffsetsX", "GetSourceOffsetsY", "GetProjectionOffsetsX", "GetProjectionOffsetsY")
+        _check.parts(geometry, "geometry", "RTK's ThreeDCircularProjectionGeometry", *accessors, "GetRadiusCylindricalDetector")
+        columns = [_check.numbers(getattr(geometry, name)(), f"geometry.{name}()") for name in accessors]
         for index in (2, 3, 4):
             columns[index] = np.degrees(columns[index])
         radius = float(geometry.GetRadiusCylindricalDetector())
@@ -210,6 +223,14 @@ class Geometry:
         A volume (k, j, i) is CIL's (vertical, horizontal_y, horizontal_x) with y reversed: volume[:, ::-1]. An axis,
         source or detector that is not on the line of CIL's default is refused.
         """
+        _check.parts(geometry, "geometry", "CIL's AcquisitionGeometry of a cone or parallel beam", "geom_type", "config.system",
+                     "config.panel.num_pixels", "config.panel.pixel_size", "config.angles.angle_data", "config.angles.initial_angle",
+                     "config.angles.angle_unit")
+        if geometry.geom_type not in ("cone", "parallel"):
+            raise InputError(f"--geometry is of the type {geometry.geom_type!r}; expected 'cone' or 'parallel'")
+        if geometry.geom_type == "cone":
+            _check.parts(geometry, "geometry", "CIL's AcquisitionGeometry of a cone beam", "config.system.source.position",
+                         "config.system.detector.position")
         config = geometry.config
         panel, system = config.panel, config.system
 
@@ -224,11 +245,14 @@ class Geometry:
                     raise InputError(f"--geometry has its {name} at {place(part)}, beside CIL's default line; give Geometry.from_vectors()")
         if getattr(panel, "origin", "bottom-left") != "bottom-left":
             raise InputError(f"--geometry has panel.origin '{panel.origin}'; expected 'bottom-left'")
-        angles = np.asarray(config.angles.angle_data, dtype=float) + float(config.angles.initial_angle)
+        angles = _check.numbers(config.angles.angle_data, "geometry.config.angles.angle_data") + float(config.angles.initial_angle)
         if config.angles.angle_unit != "radian":
             angles = np.radians(angles)
-        columns, rows = (int(count) for count in panel.num_pixels)
-        du, dv = (float(size) for size in panel.pixel_size)
+        columns, rows = _check.counts(panel.num_pixels, "geometry.config.panel.num_pixels", 2)
+        pitch = _check.numbers(panel.pixel_size, "geometry.config.panel.pixel_size")
+        if pitch.shape != (2,):
+            raise InputError(f"geometry.config.panel.pixel_size is {panel.pixel_size!r}; expected two numbers of mm (columns, rows)")
+        du, dv = (float(size) for size in pitch)
         circle = {"type": "parallel3d", "ProjectionAngles": -angles, "DetectorRowCount": rows, "DetectorColCount": columns,
                   "DetectorSpacingX": du, "DetectorSpacingY": dv}
         if geometry.geom_type != "parallel":
@@ -375,16 +399,33 @@ def _vectors_of_slice(vectors: "np.ndarray[Any, Any]") -> "np.ndarray[Any, np.dt
     return found
 
 
+def _entry(proj_geom: Dict[str, Any], *names: str) -> Any:
+    """That of the first of these names that is there."""
+    for name in names:
+        if proj_geom.get(name) is not None:
+            return proj_geom[name]
+    raise InputError(f"--proj-geom of the type {proj_geom['type']!r} has no {' or '.join(names)}; expected a dictionary of "
+                     "astra.create_proj_geom()")
+
+
+def _numbers_of(proj_geom: Dict[str, Any], *names: str) -> "np.ndarray[Any, np.dtype[np.float64]]":
+    return _check.numbers(_entry(proj_geom, *names), f"proj_geom[{names[0]!r}]")
+
+
+def _number_of(proj_geom: Dict[str, Any], *names: str) -> float:
+    return _check.number(_entry(proj_geom, *names), f"proj_geom[{names[0]!r}]")
+
+
 def _astra_vectors(geometry: Dict[str, Any]) -> "np.ndarray[Any, np.dtype[np.float64]]":
-    angles = np.asarray(geometry["ProjectionAngles"], dtype=float)
+    angles = np.atleast_1d(_numbers_of(geometry, "ProjectionAngles"))
     kind = geometry["type"]
-    columns = float(geometry.get("DetectorSpacingX", geometry.get("DetectorWidth", 1)))
-    rows = float(geometry.get("DetectorSpacingY", columns))
+    columns = _number_of({"DetectorWidth": 1, **geometry}, "DetectorSpacingX", "DetectorWidth")
+    rows = _number_of({"DetectorSpacingY": columns, **geometry}, "DetectorSpacingY")
     cos, sin, zero, one = np.cos(angles), np.sin(angles), np.zeros_like(angles), np.ones_like(angles)
     u, v = np.stack([columns * cos, columns * sin, zero], 1), np.stack([zero, zero, rows * one], 1)
     if kind in ("parallel", "parallel3d"):
         return np.hstack([np.stack([sin, -cos, zero], 1), np.zeros((angles.size, 3)), u, v])
     if kind in ("fanflat", "cone"):
-        source, detector = float(geometry["DistanceOriginSource"]), float(geometry["DistanceOriginDetector"])
+        source, detector = _number_of(geometry, "DistanceOriginSource"), _number_of(geometry, "DistanceOriginDetector")
         return np.hstack([np.stack([sin * source, -cos * source, zero], 1), np.stack([-sin * detector, cos * detector, zero], 1), u, v])
     raise InputError(f"--proj-geom has the type '{kind}'; expected parallel, parallel3d, fanflat, cone, cone_vec or parallel3d_vec")

@@ -121,6 +121,9 @@ def _stack(projections: Any, geometry: Any) -> Optional[Grid]:
     """Where projections lie, if they are an array without a grid."""
     if isinstance(projections, (Image, str, os.PathLike)):
         return None
+    if projections is None or isinstance(projections, (bool, int, float, dict)):
+        raise TypeError(f"projections= is {'None' if projections is None else repr(projections)}; expected an array (view, row, column), "
+                        "or (view, column) of a fan beam, an Image or a file's path")
     shape = np.shape(projections)
     if len(shape) != 3:
         raise TypeError(f"projections= is {type(projections).__name__} of {len(shape)} axes; expected an array "
@@ -158,9 +161,16 @@ def _projections(call: Call, projections: Any, geometry: Any) -> None:
     call.geometry(geometry)
 
 
+def _unplaced(volume: Any) -> Any:
+    """The voxels of an Image that does not say where they lie."""
+    if isinstance(volume, Image) and volume.grid.origin is None and volume.grid.direction is None and volume.grid.spacing == (1, 1, 1):
+        return volume.array
+    return volume
+
+
 def _options_in_scan(call: Call, options: Dict[str, Any], projections: Any, geometry: Any, grid: Any) -> None:
     """Arrays among the options where they belong: volumes on the grid of the result, weights on the detector."""
-    volumes = {name: options.pop(name) for name in ("init", "reference") if is_array(options.get(name))}
+    volumes = {name: _unplaced(options.pop(name)) for name in ("init", "reference") if is_array(options.get(name))}
     if volumes:
         scan = require_geometry(geometry)
         if scan.core.detector.size is None and not isinstance(projections, (str, os.PathLike)):

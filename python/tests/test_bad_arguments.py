@@ -7,7 +7,22 @@ import halocline as hc
 
 
 @pytest.mark.parametrize("call, kind, words", [
-    (lambda s: hc.fdk(None, s.geometry), TypeError, "projections= is NoneType of 0 axes"),
+    (lambda s: hc.fdk(None, s.geometry), TypeError, "projections= is None; expected an array"),
+    (lambda s: hc.reconstruct(3.5, s.geometry), TypeError, "projections= is 3.5; expected an array"),
+    (lambda s: hc.backproject(None, s.geometry), TypeError, "projections= is None"),
+    (lambda s: hc.find_axis(None, s.geometry), TypeError, "projections= is None"),
+    (lambda s: hc.project(None, s.geometry), TypeError, "volume= is None"),
+    (lambda s: hc.counts(None), TypeError, "raw= is None"),
+    (lambda s: hc.noise(None, photons=1e4), TypeError, "projections= is None"),
+    (lambda s: hc.metrics(None), TypeError, "volume= is None"),
+    (lambda s: hc.denoise(s.x, method=None), TypeError, "method= is None; expected a text"),
+    (lambda s: hc.reconstruct(s.y, s.geometry, s.grid, nonnegative=1), ValueError, "^nonnegative= is 1; expected True or False"),
+    (lambda s: hc.denoise(s.x, 1.5, nonnegative="yes"), ValueError, "^nonnegative= is 'yes'; expected True or False"),
+    (lambda s: hc.fdk(s.y, s.geometry, s.grid, allow_nonfinite=0), ValueError, "^allow_nonfinite= is 0; expected True or False"),
+    (lambda s: hc.reconstruct(s.y, s.geometry, s.grid, lambda_=3, iterations=1, init=s.x[1:]), ValueError, r"^init= is \(7, 8, 8\)"),
+    (lambda s: hc.reconstruct(s.y, s.geometry, s.grid, lambda_=3, iterations=1, init=s.x * np.nan), ValueError, "init= .*NaN"),
+    (lambda s: hc.reconstruct(s.y, s.geometry, s.grid, lambda_=3, iterations=1, init=hc.Image(s.x, hc.Grid(8, 2.5))), ValueError,
+     "init= must lie on the same grid, but their spacing differs"),
     (lambda s: hc.fdk(s.y, None), TypeError, "geometry= is NoneType"),
     (lambda s: hc.fdk(s.y, s.geometry, s.grid, window=True), ValueError, "window= is True; expected {ram-lak"),
     (lambda s: hc.fdk(s.y, s.geometry, s.grid, progress=3), TypeError, "progress= is 3"),

@@ -75,3 +75,34 @@ def test_what_is_wrong_is_said(geometry, grid, volume, projections):
     with pytest.raises(hc.DeviceError, match="nonsense"):
         arrays.Kernel("__kernel void broken(__global const float* x, __global float* y, Extent extent) { nonsense; }", "broken")(
             x=on.array(volume)).get()
+
+
+def test_numbers_and_types_that_do_not_fit_are_named(geometry, grid, volume):
+    on = hc.Context(geometry, grid)
+    x = on.array(volume)
+    blend = arrays.Kernel(BLEND, "blend", halo=1)
+    for numbers in ((), (1, 2)):
+        with pytest.raises(hc.InputError, match=rf"one with {len(numbers)} number.*; expected 1 number \(weight\)"):
+            blend(*numbers, x=x)
+    with pytest.raises(hc.InputError, match='"int weight"; expected "float weight"'):
+        arrays.Kernel(BLEND.replace("float weight", "int weight"), "blend", halo=1)(3, x=x)
+    for wrong in (None, "three", volume):
+        with pytest.raises(TypeError, match="a number of the kernel is"):
+            blend(wrong, x=x)
+    with pytest.raises(TypeError, match="arrays are given by their names"):
+        blend(x, x=x)
+
+
+@pytest.mark.parametrize("call, words", [
+    (lambda: arrays.Kernel(None, "blend"), "source= is None"),
+    (lambda: arrays.Kernel(BLEND, None), "name= is None"),
+    (lambda: arrays.Kernel(BLEND, "blend", None), "arguments= is None"),
+    (lambda: arrays.Kernel(BLEND, "blend", "xy"), "arguments= is 'xy'"),
+    (lambda: arrays.Kernel(BLEND, "blend", (1, 2)), "arguments= is"),
+    (lambda: arrays.Kernel(BLEND, "blend", writes="y"), "writes= is 'y'"),
+    (lambda: arrays.Kernel(BLEND, "blend", halo=0.5), "halo= is 0.5"),
+    (lambda: arrays.kernel_operator(None, None, None), "space= is NoneType"),
+])
+def test_wrong_types_are_named(call, words):
+    with pytest.raises(TypeError, match=words):
+        call()

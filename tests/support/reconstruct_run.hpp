@@ -24,6 +24,7 @@ struct MeasuredScan {
   reference::Scene scene;
   Volume b;
   std::optional<Volume> w = {}, start = {}, reference = {};
+  bool near_minimum = false;  // the start
 
   Reconstructed reconstructed(const ReconstructionParameters& parameters,
                               const std::vector<Device>& devices = reference::device(), const RunOptions& options = {},
@@ -36,7 +37,7 @@ struct MeasuredScan {
     const auto given = [](const auto& each) { return each ? &*each : nullptr; };
     Reconstructed all{Volume::uninitialised(scene.grid), Volume::uninitialised(scene.grid), {}};
     MemorySink sink(all.x), map(all.gap_map);
-    all.result = reconstruct({&projections, given(weights), given(from), given(guide)}, scene.geometry, sink,
+    all.result = reconstruct({&projections, given(weights), given(from), given(guide), near_minimum}, scene.geometry, sink,
                              parameters, devices, options, gap_map ? &map : nullptr);
     return all;
   }

@@ -255,6 +255,39 @@ TEST(Kernels, SayWhatIsWrong) {
   EXPECT_THAT(error_of([&] { Kernel("", "k", {inout("x")}, 1); }), HasSubstr("`halo`"));
 }
 
+// A driver says CL_INVALID_ARG_SIZE or takes the bits of one type for another.
+TEST(Kernels, NameTheArgumentThatDoesNotFit) {
+  const Context on(device());
+  const Array x = zeros(on.volume({{4, 4, 4}}));
+  const auto error_with = [&](const std::string& arguments, const std::vector<Scalar>& numbers,
+                              std::vector<ArrayAccess> arrays = {in("x"), out("y")}) {
+    const Kernel kernel("__kernel void k(" + arguments + ") {}", "k", std::move(arrays));
+    Array from = x, y;
+    return error_of([&] {
+      kernel({{"x", &from}, {"y", &y}}, numbers);
+      (void)read(y);
+    });
+  };
+  const std::string arrays = "__global const float* x, __global float* y, ";
+  const std::string two = arrays + "float weight, float power, Extent extent";
+  EXPECT_EQ(error_with(two, {1.0, 2.0}), "no error");
+  for (const std::vector<Scalar>& numbers : {std::vector<Scalar>{}, {1.0}, {1.0, 2.0, 3.0}})
+    EXPECT_THAT(error_with(two, numbers), AllOf(HasSubstr("the kernel k is one with " + std::to_string(numbers.size())),
+                                                HasSubstr("expected 2 numbers (weight, power)")));
+  EXPECT_THAT(error_with(arrays + "Extent extent", {1.0}), HasSubstr("expected 0 numbers"));
+  for (const char* wrong : {"int count", "double weight", "float4 weights", "__global float* more"})
+    EXPECT_THAT(error_with(arrays + wrong + ", Extent extent", {1.0}),
+                AllOf(HasSubstr("argument 3 of the kernel k is \""), HasSubstr(wrong), HasSubstr("expected \"float ")));
+  EXPECT_THAT(error_with(arrays + "float weight", {1.0}),
+              AllOf(HasSubstr("float weight"), HasSubstr("expected \"Extent extent\"")));
+  EXPECT_THAT(error_with("__global const int* x, __global float* y, Extent extent", {}),
+              AllOf(HasSubstr("argument 1"), HasSubstr("int* x"), HasSubstr("\"__global const float* x\"")));
+  EXPECT_THAT(error_with("__global float* y, __global const float* x, Extent extent", {}),
+              AllOf(HasSubstr("argument 2"), HasSubstr("const float* x"), HasSubstr("\"__global float* y\"")));
+  EXPECT_THAT(error_with("__global float* y, Extent extent", {}), HasSubstr("argument 2"));
+  EXPECT_THAT(error_with("__global const float* x, float y, Extent extent", {}), HasSubstr("\"__global float* y\""));
+}
+
 // Conjugate gradients for min ||A x - b||, as cgls() of algorithms/solvers.
 Array cgls(const LinearOperator& A, const Array& b, int iterations, std::vector<double>& residuals) {
   Array x = zeros(A.domain()), r = copy(b), s = adjoint(A) * r, p = copy(s);

@@ -5,10 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
 
+#include "algorithms/solvers/best_iterate.hpp"
 #include "host/error.hpp"
 #include "tests/reference/iterative_problems.hpp"
 #include "tests/reference/variant_reference.hpp"
@@ -133,27 +135,58 @@ TEST(PenalisedRuns, FistaHardlyLeadsUphill) {
   EXPECT_LT(before, 1.01 * small().minimum);
 }
 
-// Momentum with a subset for each view, which is too many.
-TEST(PenalisedRuns, EndWhereTheyDiverge) {
-  auto parameters = small().parameters("os-fista", 400);
-  parameters.subsets = 20;
-  const auto found = small().measured.reconstructed(parameters);
-  const auto& result = found.result;
-  EXPECT_TRUE(result.diverged);
-  EXPECT_LT(result.run.iterations, 400 * 20);
-  parameters.passes = static_cast<int>(result.best_after);
-  const auto best = small().measured.reconstructed(parameters);
-  EXPECT_TRUE(found.x.voxels == best.x.voxels) << "the image after " << result.best_after << " passes";
-  EXPECT_EQ(result.history.back().primal, best.result.history.back().primal);
-  for (const auto& look : result.history) EXPECT_GE(look.primal, result.history.back().primal);
-  EXPECT_LE(result.history.back().dual, small().minimum * (1 + 1e-6));
-  // fewer subsets, and subsets of another method, converge
-  parameters.passes = 30;
-  parameters.subsets = 2;
-  EXPECT_FALSE(small().measured.reconstructed(parameters).result.diverged);
-  parameters.method = "spdhg";
-  parameters.subsets = 20;
-  EXPECT_FALSE(small().measured.reconstructed(parameters).result.diverged);
+// With a subset for each view, too, which diverges with the steps of all views together.
+TEST(PenalisedRuns, OrderedSubsetsStayNearTheMinimum) {
+  for (const int subsets : {0, 2, 10, 20}) {
+    auto parameters = small().parameters("os-fista", 60);
+    parameters.subsets = subsets;
+    const auto result = small().measured.reconstructed(parameters).result;
+    EXPECT_EQ(result.run.iterations, 60 * result.subsets);
+    EXPECT_LT(result.history.back().primal, (subsets > 2 ? 1.3 : 1.03) * small().minimum) << subsets;
+    EXPECT_LE(result.history.back().dual, small().minimum * (1 + 1e-6));
+  }
+}
+
+TEST(PenalisedRuns, OrderedSubsetsOfFewViewsDoNotDivergeByDefault) {
+  for (const int views : {12, 16, 20, 26}) {
+    const reference::PenalisedScan scan = reference::penalised_scan(32, views, 2e4, 6);
+    const MeasuredScan measured{.scene = scan.scene,
+                                .b = reference::volume_of(scan.scene.projections, scan.problem.b),
+                                .w = reference::volume_of(scan.scene.projections, scan.problem.w)};
+    for (const double weaker : {1e-3, 1.0}) {
+      ReconstructionParameters parameters;
+      parameters.method = "os-fista";
+      parameters.lambda = weaker * scan.problem.lambda;
+      parameters.gap = 0;
+      parameters.polish_steps = 5;
+      const auto primal = [&](int passes) {
+        parameters.passes = passes;
+        const auto result = measured.reconstructed(parameters).result;
+        EXPECT_FALSE(result.diverged) << views << " views, " << weaker;
+        EXPECT_GT(result.subsets, 1);
+        return result.history.back().primal;
+      };
+      const double first = primal(1), later = primal(20);
+      EXPECT_LT(later, 0.5 * first) << views << " views, " << weaker;
+      EXPECT_LT(primal(60), 1.05 * later) << views << " views, " << weaker;
+    }
+  }
+}
+
+// Of objectives at successive looks.
+TEST(PenalisedRuns, GoBackToTheBestImageWhereTheyDiverge) {
+  Scalars known{{"least", infinity}, {"goes back", 0}, {"diverged", 0}, {"value at 0", 100}, {"improved", 0}};
+  const auto judged = [&](double value) {
+    BestIterate::judge(value, known);
+    return std::array{known.at("improved"), known.at("goes back"), known.at("diverged"), known.at("least")};
+  };
+  EXPECT_THAT(judged(8), testing::ElementsAre(1, 0, 0, 8));
+  EXPECT_THAT(judged(31), testing::ElementsAre(0, 0, 0, 8)) << "less than four times";
+  EXPECT_THAT(judged(33), testing::ElementsAre(0, 1, 1, 8));
+  EXPECT_THAT(judged(7), testing::ElementsAre(1, 0, 1, 7)) << "momentum is left out for good";
+  EXPECT_THAT(judged(std::nan("")), testing::ElementsAre(0, 1, 1, 7));
+  EXPECT_THAT(judged(0.01), testing::ElementsAre(1, 0, 1, 0.01));
+  EXPECT_THAT(judged(0.09), testing::ElementsAre(0, 0, 1, 0.01)) << "small beside that of 0";
 }
 
 TEST(PenalisedRuns, BeginWithWhatTheyAreGivenOrWithNothing) {
