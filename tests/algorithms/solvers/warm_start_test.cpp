@@ -6,7 +6,7 @@
 #include "tests/reference/iterative_problems.hpp"
 #include "tests/support/reconstruct_run.hpp"
 
-namespace halocline {
+namespace halocline::warm_start_test {
 namespace {
 
 // 40^2 pixels, 20 views.
@@ -61,4 +61,4 @@ TEST_P(GoingOn, FromAnImageFarAwayLosesNothing) {
 INSTANTIATE_TEST_SUITE_P(, GoingOn, testing::Values("pdhg", "spdhg", "fista"));
 
 }  // namespace
-}  // namespace halocline
+}  // namespace halocline::warm_start_test
