@@ -87,7 +87,7 @@ std::uint64_t begin_of_row(const TiffFile& file, const TiffPage& page) {
 void take_row_of_slices(TiffFile& file, Stack& stack, std::size_t described) {
   const TiffPage& page = stack.pages.front();
   const std::uint64_t first = begin_of_row(file, page);
-  if (first == 0 || page.directory > first) return;
+  if (first == 0 || page.directory > first || page.bytes() == 0) return;
   // one of a stack that was taken apart may still have the words, but nothing behind it
   const bool alone = file.size() <= first + page.bytes() + 1;
   if (alone && page.description.find("\"truncated\": true") == std::string::npos) return;

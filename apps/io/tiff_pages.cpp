@@ -128,6 +128,8 @@ void require_readable(const TiffPage& page, const std::string& path) {
     throw InputError(fmt::format("'{}'{} {}: {}", path, page.number > 1 ? fmt::format(", page {},", page.number) : "",
                                  what, remedy));
   };
+  if (page.width == 0 || page.height == 0)
+    refuse(fmt::format("has {} x {} pixels", page.width, page.height), "at least one along each axis is expected");
   if (page.samples != 1)
     refuse(fmt::format("has {} values a pixel ({}); only images of single values can be read", page.samples,
                        photometric_name(page)),
