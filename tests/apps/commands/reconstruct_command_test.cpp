@@ -275,7 +275,7 @@ TEST_F(ReconstructCommand, ADryRunCountsTheChoiceOfLambda) {
   };
   EXPECT_EQ(plans_in(chosen), 2);
   EXPECT_EQ(plans_in(given), 1);
-  const Ran few = reconstruct(x, {"--views", "0:3", "--dry-run"});
+  const Ran few = reconstruct(x, {"--views", "0:2", "--dry-run"});
   EXPECT_EQ(few.code, 2);
   EXPECT_THAT(few.err, HasSubstr("--lambda is a choice by halves of fewer than four views"));
 }
