@@ -234,14 +234,17 @@ StrengthForecast plan_strength(const Grid& projections, const Geometry& geometry
     stack.size[2] = half.views.size();
     return stack;
   };
+  const Projector projector =
+      projector_of(parameters.projector, parameters.hardware_interpolation, geometry, grid, projections);
   const auto plan = [&](bool first) {
     ReconstructionParameters trial = trial_parameters(parameters, used.views.size(), first);
+    trial.projector = projector;
     if (!(trial.lambda > 0)) trial.lambda = 1;  // no plan depends on it
     return plan_reconstruct(stack_of(used), used, grid, trial, {given.weights, given.start || !first}, devices,
                             options);
   };
   ProjectionParameters projection;
-  projection.projector = parameters.projector;
+  projection.projector = projector;
   const double judged = plan_project(left_out, grid, stack_of(left_out), projection, devices, options).seconds;
   StrengthForecast result{plan(true), least_trials, most_trials, 0, 0, 0};
   const double next = plan(false).seconds + judged;
