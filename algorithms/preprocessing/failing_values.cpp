@@ -14,7 +14,7 @@ constexpr double clear_light = 20;       // floors
 constexpr double far_below = 10;         // floors, below the dark field
 constexpr double above_beam = 1.05;      // of saturated ones
 constexpr double brighter = 2;           // than the beam, and than what lies around it
-constexpr std::ptrdiff_t views_of_object = 5, most_views_beside = 12, most_columns_a_view = 2;
+constexpr std::ptrdiff_t views_of_object = 5, most_views_beside = 12, most_columns_a_view = 2, most_dropped = 4;
 
 enum class CountKind : char { measured, bad, low, bright, lost };
 
@@ -62,9 +62,13 @@ class ViewOfCounts {
     return found;
   }
 
+  /// Rows or columns that were dropped, with what fails beside them.
   bool crosses(const CountGroup& group) const {
     const std::ptrdiff_t wide = group.right - group.left + 1, high = group.bottom - group.top + 1;
-    return (wide == columns_ && high <= 2 && rows_ > 4) || (high == rows_ && wide <= 2 && rows_ > 4 && columns_ > 4);
+    const auto pixels = static_cast<std::ptrdiff_t>(group.pixels.size());
+    return (wide == columns_ && high <= most_dropped && rows_ > most_dropped && pixels <= 2 * columns_) ||
+           (high == rows_ && wide <= most_dropped && rows_ > most_dropped && columns_ > most_dropped &&
+            pixels <= 2 * rows_);
   }
 
  private:

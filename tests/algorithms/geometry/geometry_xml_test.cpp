@@ -155,7 +155,7 @@ TEST(ReadGeometry, SaysWhatIsWrongWithAFile) {
   expect_refused(document(distances), {"no projections"});
   expect_refused(document("<Projection><GantryAngle>1</GantryAngle></Projection>"),
                  {"projection 0", "source to isocentre distance is 0"});
-  for (const std::string value : {"", "12abc", "1 2", "nan", "inf", "1e999", "0x10", "1,5"})
+  for (const std::string value : {"", "12abc", "1 2", "nan", "inf", "1e999", "0x10", "1,5,2"})
     expect_refused(document(distances + ("\n<Projection><GantryAngle>" + value + "</GantryAngle></Projection>")),
                    {"line 7", "GantryAngle", "\"" + value + "\""});
 }

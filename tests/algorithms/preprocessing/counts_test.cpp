@@ -126,7 +126,7 @@ TEST(Counts, BadPixelsAreFound) {
   Volume map = stack({columns, 2, 1});
   map.at(3, 0, 0) = 1;
   fields.bad_pixels = {&map, "bad.mha"};
-  EXPECT_EQ(calibrate_counts(MemorySource(counts), fields).report.bad_pixels, 2U);
+  EXPECT_EQ(calibrate_counts(MemorySource(counts), fields).report.bad_pixels, 3U);
 }
 
 /// Marked pixels, column + columns * row.

@@ -61,9 +61,9 @@ TEST(FarSource, CoordinatesThatFloat32LosesAreRefused) {
   options.projections = 4;
   const Geometry geometry = circular_geometry(options);
   Grid stack = reference::detector(4000000, 2, 4, 0.001, 0.001), grid = default_grid({10, 10, 2}, {0.001, 0.001, 1});
-  EXPECT_THROW(check_coordinates(geometry, default_grid({4000000, 10, 2}, {0.001, 0.001, 1}), stack), InputError);
+  EXPECT_THROW(check_coordinates(geometry, default_grid({4000000, 10, 2}, {0.001, 0.001, 0.001}), stack), InputError);
   EXPECT_NO_THROW(make_rays(geometry, grid, stack));
-  stack.origin[0] = -3999;  // the volume is seen by the last columns
+  stack.origin[0] = -3999.999;  // the volume is seen by the last column
   EXPECT_THROW(make_rays(geometry, grid, stack), InputError);
 }
 
