@@ -204,8 +204,8 @@ bool CountsCalibrator::are_transmissions(const VolumeSource& counts) const {
     std::nth_element(values.begin(), there, values.end());
     return *there;
   };
-  // But for one in a thousand on each side, which may be wild.
-  return at(0.001) > -0.1 && at(0.999) < brightest_transmission && at(0.999) > 0.5;
+  // One in a thousand on each side may be wild. Line integrals have many zeros, where the beam passes the object.
+  return at(0.001) > -0.1 && at(0.1) > 0.01 && at(0.999) < brightest_transmission && at(0.999) > 0.5;
 }
 
 // Twice what 99 of 100 signals are below, in units of the open beam. Refuses transmissions with the flats that have
@@ -300,9 +300,7 @@ void CountsCalibrator::mark_bad(const std::vector<SeenPixel>& seen, const Grid& 
   }
   for (std::size_t n = 0; n < bad_.size(); ++n)
     if (!(seen[n].highest >= seen[n].lowest)) bad_[n] = 1;
-  const auto failing = failing_pixels(seen, bad_, out_.size[0], out_.size[2]);
-  out_.report.failing = failing.size();
-  if (!failing.empty()) out_.report.first_failing = failing.front();
+  failing_ = failing_pixels(seen, bad_, out_.size[0], out_.size[2]);
   out_.bad_rows = rows_of_bad_pixels(bad_, out_.size[0]);
   out_.report.bad_pixels = static_cast<std::size_t>(std::count(bad_.begin(), bad_.end(), 1));
   out_.report.bad_group = thickest_group(bad_, out_.size[0]);
@@ -404,6 +402,9 @@ ReplacedValues CountsCalibrator::replace(const VolumeSource& counts, const std::
   report.raised -= std::min(report.raised, failing.low);
   report.saturated -= std::min(report.saturated, failing.saturated);
   for (const auto& view : failing.views) report.replaced += view.size();
+  leave_out_replaced(failing_, failing);
+  report.failing = failing_.size();
+  if (!failing_.empty()) report.first_failing = failing_.front();
   FilledValues filled = fill_unmeasured(counts, {bad_, std::move(failing.views)}, CountValues(here, beams, whole_),
                                         options_.within_views, name);
   report.filled_rms = filled.rms;

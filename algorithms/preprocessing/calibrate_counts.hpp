@@ -90,6 +90,7 @@ class CountsCalibrator {
   std::size_t views_ = 0;            // before those that are being looked at
   std::vector<double> dark_, open_;  // before they are rounded, and without rings
   std::vector<char> bad_;
+  std::vector<std::size_t> failing_;         // pixels that show nothing in part of the views
   bool with_flats_ = false, whole_ = false;  // whole: counts are whole numbers
   double scale_ = 1, least_ = 0;             // of the beam; signal of the brightest pixel in a view that is not dark
   float brightest_ = INFINITY;               // counts above that are far too bright, in units of the open beam

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "algorithms/preprocessing/flat_fields.hpp"
 #include "algorithms/support/parallel_slices.hpp"
@@ -201,6 +202,12 @@ FailingValues find_failing(const VolumeSource& counts, const CountsCalibration& 
     for (const std::uint32_t pixel : pixels) found.saturated += values[pixel] >= saturation ? 1 : 0;
   }
   return found;
+}
+
+void leave_out_replaced(std::vector<std::size_t>& pixels, const FailingValues& failing) {
+  std::set<std::size_t> replaced;
+  for (const auto& view : failing.views) replaced.insert(view.begin(), view.end());
+  std::erase_if(pixels, [&](std::size_t pixel) { return replaced.contains(pixel); });
 }
 
 }  // namespace halocline

@@ -210,6 +210,7 @@ bool have_dicom_places(const std::vector<std::string>& files) {
   std::set<std::array<double, 3>> positions;
   for (const std::string& file : files) {
     check_interrupt();
+    check_input_file(file, "'" + file + "'");
     const auto frames = read_dicom_frames(file);
     if (!frames || frames->count != 1 || frames->places.size() != 1) return false;
     positions.insert(frames->places.front().position);

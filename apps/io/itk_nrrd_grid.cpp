@@ -143,7 +143,7 @@ class Header {
   bool has(const std::string& field) const { return fields_.contains(field); }
   std::string text(const std::string& field) const { return fields_.at(field); }
   [[noreturn]] void refuse(const std::string& field, const std::string& why) const {
-    throw InputError(fmt::format("the NRRD header of '{}': `{}`{} {}", path_, field,
+    throw InputError(fmt::format("the NRRD header of '{}': '{}'{} {}", path_, field,
                                  has(field) ? " (" + text(field).substr(0, 100) + ")" : "", why));
   }
 
@@ -163,7 +163,7 @@ class Header {
 
   void by_directions(Grid& grid) const {
     for (const char* old : {"spacings", "axismins", "axismaxs"})
-      if (has(old)) refuse(old, "cannot stand beside `space directions`, which say all; remove one of the two");
+      if (has(old)) refuse(old, "cannot stand beside 'space directions', which say all; remove one of the two");
     const Space of = space();
     const double unit = unit_of_space();
     const auto vectors = vectors_of(text("spacedirections"));
@@ -249,23 +249,23 @@ class Header {
   // From sample to sample, by the limits of an axis: samples lie at its ends (node), or in the middle of their cells.
   double step_of(std::size_t axis, double size, double spacing, double low, double high) const {
     if (!std::isfinite(low))
-      refuse("axismaxs", fmt::format("are given without a number in `axis mins` for axis {}; write `space directions` "
-                                     "and `space origin`",
+      refuse("axismaxs", fmt::format("are given without a number in 'axis mins' for axis {}; write 'space directions' "
+                                     "and 'space origin'",
                                      axis));
     const std::string centre = centering(axis);
     if (centre.empty())
-      refuse("axismins", fmt::format("are given without `centers` (cell or node), and so do not say where the first "
-                                     "sample of axis {} lies; add them, or write `space directions` and `space origin`",
+      refuse("axismins", fmt::format("are given without 'centers' (cell or node), and so do not say where the first "
+                                     "sample of axis {} lies; add them, or write 'space directions' and 'space origin'",
                                      axis));
     if (std::isnan(high)) {
-      if (std::isnan(spacing)) refuse("axismins", "are given without `axis maxs` and `spacings`; add one of the two");
+      if (std::isnan(spacing)) refuse("axismins", "are given without 'axis maxs' and 'spacings'; add one of the two");
       return spacing;
     }
     const double steps = centre == "cell" ? size : size - 1;
     const double step = steps > 0 ? (high - low) / steps : spacing;
     if (!std::isfinite(step) || step == 0) refuse("axismaxs", fmt::format("leave no length to axis {}", axis));
     if (!std::isnan(spacing) && std::abs(spacing - std::abs(step)) > 1e-4 * std::abs(step))
-      refuse("spacings", fmt::format("say {:.6g} for axis {}, but `axis mins`, `axis maxs` and `centers` say {:.6g}",
+      refuse("spacings", fmt::format("say {:.6g} for axis {}, but 'axis mins', 'axis maxs' and 'centers' say {:.6g}",
                                      spacing, axis, step));
     return step;
   }

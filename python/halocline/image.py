@@ -227,7 +227,7 @@ def _read_tiff(name: str) -> "Tuple[np.ndarray[Any, Any], Grid]":
         raise ImportError(f"'{name}': TIFF needs tifffile; install it (pip install halocline[images]), or use .mha") from None
     try:
         with tifffile.TiffFile(name) as file:
-            page, array = file.pages[0], file.asarray()
+            page, array = file.pages.first, file.asarray()
             tags = {tag: page.tags.valueof(tag) for tag in (282, 283, 296)}  # resolution, and its unit
             samples, photometric = page.samplesperpixel, page.photometric
     except OSError:

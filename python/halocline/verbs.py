@@ -330,7 +330,7 @@ _SCANNER = (1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0)
 
 
 def _volume_grid(volume: Any, geometry: Any, grid: Any) -> Optional[Grid]:
-    if isinstance(volume, (Image, str, os.PathLike)) and grid is None:
+    if grid is None and (volume is None or isinstance(volume, (Image, str, os.PathLike))):
         return None
     found = Grid.like(volume) if grid is None else Grid.like(grid)
     if grid is None and isinstance(geometry, Geometry):

@@ -20,7 +20,7 @@ import halocline as hc
     (lambda s: hc.denoise(s.x, 1.5, nonnegative="yes"), ValueError, "^nonnegative= is 'yes'; expected True or False"),
     (lambda s: hc.fdk(s.y, s.geometry, s.grid, allow_nonfinite=0), ValueError, "^allow_nonfinite= is 0; expected True or False"),
     (lambda s: hc.reconstruct(s.y, s.geometry, s.grid, lambda_=3, iterations=1, init=s.x[1:]), ValueError, r"^init= is \(7, 8, 8\)"),
-    (lambda s: hc.reconstruct(s.y, s.geometry, s.grid, lambda_=3, iterations=1, init=s.x * np.nan), ValueError, "init= .*NaN"),
+    (lambda s: hc.reconstruct(s.y, s.geometry, s.grid, lambda_=3, iterations=1, init=s.x * np.nan), ValueError, "init=.*NaN"),
     (lambda s: hc.reconstruct(s.y, s.geometry, s.grid, lambda_=3, iterations=1, init=hc.Image(s.x, hc.Grid(8, 2.5))), ValueError,
      "init= must lie on the same grid, but their spacing differs"),
     (lambda s: hc.fdk(s.y, None), TypeError, "geometry= is NoneType"),

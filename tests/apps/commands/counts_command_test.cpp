@@ -141,7 +141,9 @@ TEST_F(CountsCommand, RowsOfBadPixelsAreInterpolatedAndTold) {
   EXPECT_THAT(ran.err, HasSubstr("1 of 9 detector rows have no good pixel, row 4 the first"));
   EXPECT_EQ(nlohmann::json::parse(content(path("r.json")))["results"]["counts"]["bad_rows"], nlohmann::json({4}));
   const Volume integrals = read_image(path("li.mha"));
-  EXPECT_NEAR(integrals.at(16, 4, 2), 0.5 * (integrals.at(16, 3, 2) + integrals.at(16, 5, 2)), 1e-6);
+  // weights that are learned nearby may change the line between the rows beside it by a thousandth
+  const double line = 0.5 * (integrals.at(16, 3, 2) + integrals.at(16, 5, 2));
+  EXPECT_NEAR(integrals.at(16, 4, 2), line, 1e-3 * line);
 }
 
 // The same as of a file in which the pixels had been put together before, with counts in place of those that were not

@@ -179,8 +179,8 @@ TEST_F(HostileHeaders, Nrrd) {
       "endian: little\nencoding: raw\nbyte skip: 0\nline skip: 0\nold min: 1\nold max: 2\n\n";
   try_each_number(header, "12345678", ": ", f_ / "x.nrrd");
   const std::string plain =
-      "NRRD0004\ntype: uint8\ndimension: 3\nsizes: 2 2 2\nspacings: 1 2 3\naxis mins: 1 2 3\naxis maxs: 4 5 6\n"
-      "thicknesses: 1 1 1\nencoding: raw\n\n";
+      "NRRD0004\ntype: uint8\ndimension: 3\nsizes: 2 2 2\nspacings: 1.5 1.5 1.5\naxis mins: 1 2 3\naxis maxs: 4 5 6\n"
+      "centers: cell cell cell\nthicknesses: 1 1 1\nencoding: raw\n\n";
   try_each_number(plain, "12345678", ": ", f_ / "x.nrrd");
 }
 

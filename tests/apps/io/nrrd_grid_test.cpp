@@ -122,15 +122,15 @@ TEST_F(NrrdGrid, ByOlderFields) {
   expect_grid({{"axismins", "1 2 3"}, {"axismaxs", "3 2.75 7"}, {"centers", "cell cell cell"}}, spacing,
               {1.25, 2.125, 4}, straight);
   EXPECT_THAT(refusal({{"spacings", "0.5 0.25 2"}, {"axis mins", "1 2 3"}}),
-              AllOf(HasSubstr("axismins"), HasSubstr("`centers`")));
-  EXPECT_THAT(refusal({{"axis maxs", "1 2 3"}, {"centers", "node node node"}}), HasSubstr("`axis mins`"));
-  EXPECT_THAT(refusal({{"axis mins", "1 2 3"}, {"centers", "node node node"}}), HasSubstr("`axis maxs`"));
+              AllOf(HasSubstr("axismins"), HasSubstr("'centers'")));
+  EXPECT_THAT(refusal({{"axis maxs", "1 2 3"}, {"centers", "node node node"}}), HasSubstr("'axis mins'"));
+  EXPECT_THAT(refusal({{"axis mins", "1 2 3"}, {"centers", "node node node"}}), HasSubstr("'axis maxs'"));
   EXPECT_THAT(
       refusal(
           {{"axis mins", "1 2 3"}, {"axis maxs", "3 2.75 7"}, {"spacings", "1 1 1"}, {"centers", "cell cell cell"}}),
-      AllOf(HasSubstr("`spacings`"), HasSubstr("0.5")));
+      AllOf(HasSubstr("'spacings'"), HasSubstr("0.5")));
   EXPECT_THAT(refusal({{"space", "LPS"}, {"space directions", along}, {"spacings", "1 1 1"}}),
-              AllOf(HasSubstr("`spacings`"), HasSubstr("`space directions`")));
+              AllOf(HasSubstr("'spacings'"), HasSubstr("'space directions'")));
 }
 
 TEST_F(NrrdGrid, InOtherUnits) {

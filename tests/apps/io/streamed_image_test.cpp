@@ -351,7 +351,7 @@ TEST(StreamedImage, ADiskThatIsTooSmallForAWholeFileIsAnErrorBeforeTheWork) {
   const Folder f;
   Grid grid;
   grid.size = {std::size_t{1} << 18, std::size_t{1} << 18, std::size_t{1} << 18};  // 64 PiB
-  for (const char* name : {"v.nrrd", "v.nii", "v.tif"}) {
+  for (const char* name : {"v.nrrd", "v.tif"}) {                                   // NIfTI has no axis so long
     const auto wanted =
         AllOf(HasSubstr("FileError"), HasSubstr(f / name), HasSubstr("72057594037927936 bytes are wanted"));
     EXPECT_THAT(error_of([&] { ReservedImage(f / name, grid); }), wanted);
