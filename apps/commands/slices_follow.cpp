@@ -211,7 +211,7 @@ void check_without_projections(const Job& job, const SlicesCommand& command, con
     const Grid grid = read_image_info(path).grid;
     std::copy_n(grid.size.begin(), 2, detector.size.begin());
   }
-  check_counts_options(arguments.options, detector, arguments.has_open_beam(), true, in_quotes(command.input));
+  check_counts_options(arguments.options, detector, arguments.has_open_beam(), false, in_quotes(command.input));
 }
 
 ImageInfo of_all_views(ImageInfo info, std::size_t views) {

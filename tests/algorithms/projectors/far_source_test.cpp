@@ -60,6 +60,8 @@ TEST(FarSource, CoordinatesThatFloat32LosesAreRefused) {
   CircularOptions options;
   options.projections = 4;
   options.first_angle = 11;
+  options.sid = 1e5;  // so that pixels are alike all over the detector
+  options.sdd = 1.5e5;
   const Geometry geometry = circular_geometry(options);
   Grid stack = reference::detector(4000000, 2, 4, 0.001, 0.001), grid = default_grid({10, 10, 2}, {0.001, 0.001, 1});
   EXPECT_THROW(check_coordinates(geometry, default_grid({4000000, 10, 2}, {0.001, 0.001, 0.001}), stack), InputError);

@@ -194,13 +194,13 @@ TEST_F(SlicesFollow, WarnsOfWhatOnlyLaterViewsShow) {
   Volume counts = read_image(f / "stack.mha");
   for (float& value : counts.voxels) value = std::round(5000 * std::exp(-value));
   const std::size_t slice = counts.grid.slice();
-  for (std::size_t n = 42 * slice; n < 43 * slice; ++n) counts.voxels[n] *= 2;  // the beam, in --air and elsewhere
-  counts.voxels[40 * slice + 100] = 60000;
+  for (std::size_t n = 42 * slice; n < 43 * slice; ++n) counts.voxels[n] *= 0.5f;  // the beam, in --air and elsewhere
+  counts.voxels[40 * slice + 100] = 5200;  // as bright as the beam may be: a brighter one is interpolated
   drop(counts, 0, 48);
-  const Words with{"--counts", "--air", "0,0,1,24", "--saturation", "50000"};
+  const Words with{"--counts", "--air", "0,0,1,24", "--saturation", "5200"};
   const Ran late = ok(live("late_", with));
   EXPECT_THAT(late.err, AllOf(HasSubstr("1 of 36864 counts are saturated"), HasSubstr("the beam in --air is from")));
-  counts.voxels[3 * slice + 100] = 60000;
+  counts.voxels[3 * slice + 100] = 5200;
   drop(counts, 3, 4);
   const Ran early = ok(live("early_", with));
   EXPECT_THAT(early.err, HasSubstr("1 of 27648 counts are saturated"));

@@ -333,7 +333,8 @@ class FailingMethod : public BackprojectionMethod {
 constexpr int device_not_available = -2, out_of_memory = -4;  // codes of OpenCL
 
 TEST_F(TallVolume, ALostDevicesSlabsAreMadeByTheOthersAndNoOther) {
-  const auto whole = backproject(projections, scene.geometry, scene.grid, {}, reference::undivided()).output;
+  const auto whole =
+      backproject(projections, scene.geometry, scene.grid, BackprojectionParameters{}, reference::undivided()).output;
   for (const int lost_after : {0, 1, 3}) {
     const auto parts =
         open_devices({.device = "cpu", .sub_devices = 2, .device_memory = 0});  // the lost one stays left out
@@ -366,7 +367,7 @@ TEST_F(TallVolume, ALostDevicesSlabsAreMadeByTheOthersAndNoOther) {
 }
 
 TEST_F(TallVolume, SlicesThatAreDoneStayWhenMemoryRunsOut) {
-  const auto whole = backproject(projections, scene.geometry, scene.grid, {}, device()).output;
+  const auto whole = backproject(projections, scene.geometry, scene.grid, BackprojectionParameters{}, device()).output;
   bool failed = false;
   const Backprojection method(scene.geometry, scene.projections, scene.grid);
   const FailingMethod failing(method, [&](const Slab& slab, int slabs) {
