@@ -60,13 +60,14 @@ TEST(FarSource, CoordinatesThatFloat32LosesAreRefused) {
   CircularOptions options;
   options.projections = 4;
   options.first_angle = 11;
-  options.sid = 1e5;  // so that pixels are alike all over the detector
-  options.sdd = 1.5e5;
+  options.sid = 6.4e5;  // so that pixels are alike all over the detector
+  options.sdd = 9.6e5;
   const Geometry geometry = circular_geometry(options);
-  Grid stack = reference::detector(4000000, 2, 4, 0.001, 0.001), grid = default_grid({10, 10, 2}, {0.001, 0.001, 1});
+  Grid stack = reference::detector(256000000, 2, 4, 0.001, 0.001),
+       grid = default_grid({10, 10, 10}, {0.001, 0.001, 0.001});
   EXPECT_THROW(check_coordinates(geometry, default_grid({4000000, 10, 2}, {0.001, 0.001, 0.001}), stack), InputError);
   EXPECT_NO_THROW(make_rays(geometry, grid, stack));
-  stack.origin[0] = -3999.999;  // the volume is seen by the last column
+  stack.origin[0] = -255999.999;  // the volume is seen by the last column
   EXPECT_THROW(make_rays(geometry, grid, stack), InputError);
 }
 
