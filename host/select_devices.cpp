@@ -114,7 +114,8 @@ std::vector<std::string> repeated_devices(const std::string& selection) {
   std::vector<std::string> seen, result;
   const auto entries = entries_of(selection);
   const auto key_of = [](const std::string& entry) {
-    return is_number(entry) ? entry.substr(std::min(entry.find_first_not_of('0'), entry.size() - 1)) : lower_case(entry);
+    return is_number(entry) ? entry.substr(std::min(entry.find_first_not_of('0'), entry.size() - 1))
+                            : lower_case(entry);
   };
   for (const auto& entry : entries) {
     if (entry.empty()) continue;

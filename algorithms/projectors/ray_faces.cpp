@@ -25,7 +25,8 @@ class ViewAcross {
     const double left = -0.5 * (columns_ - 1), per_column = rays_[6 + axis_];
     for (double v = -0.5 * (rows_ - 1); v <= 0.5 * (rows_ - 1); ++v) {
       const double first = direction(left, v)[axis_];
-      // the columns whose rays move less than the face_slack across the axis: all, or those near to the one that does not
+      // the columns whose rays move less than the face_slack across the axis: all, or those near to the one that does
+      // not
       double begin = 0, end = columns_ - 1;
       if (std::abs(per_column) * (columns_ - 1) > 1e-12 * length(direction(left, v))) {
         const double within = face_slack / half_way_ * length(direction(0, v)) / std::abs(per_column) * 2;

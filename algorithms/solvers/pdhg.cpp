@@ -40,8 +40,7 @@ Program pdhg(const RayOperator& A, const TvParameters& penalty, const PdhgParame
   program.first.push_back(A.backproject("p", "tau"));
   append(program.first, steps.primal_steps(safety / eta));
   append(program.first, steps.start(term, parameters.given_start));
-  append(program.first,
-         {A.project("x", "r"), steps.residual(1, "r"), A.backproject("r", "z")});
+  append(program.first, {A.project("x", "r"), steps.residual(1, "r"), A.backproject("r", "z")});
   if (parameters.near_minimum) append(program.first, certificate.start_dual());
   program.first.push_back(vectors.scale(slices, 1, "x", "ubar"));
   program.each = {

@@ -8,7 +8,7 @@
 
 namespace halocline {
 
-constexpr int black = 0;  ///< as a grey value
+constexpr int black = 0;              ///< as a grey value
 using Point = std::array<double, 2>;  ///< column, row in pixels, rows downwards
 
 class LineDrawing {

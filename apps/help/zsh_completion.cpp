@@ -52,7 +52,8 @@ std::string value_spec(const OptionEntry& option) {
 constexpr const char* goes_on = " \\\n";
 std::string option_specs(const OptionEntry& option, const char* end = goes_on) {
   if (option.positional) {
-    return fmt::format("    {}{}", shell_quoted(fmt::format("{}{}", option.repeats ? "*" : "1", value_spec(option))), end);
+    return fmt::format("    {}{}", shell_quoted(fmt::format("{}{}", option.repeats ? "*" : "1", value_spec(option))),
+                       end);
   }
   std::string result;
   const std::string others = fmt::format("({})", fmt::join(option.names, " "));
@@ -83,7 +84,8 @@ std::string branch_function(const CommandTable& table, const CommandEntry& comma
   }
   result += "  typeset -A opt_args\n  commands=(\n";
   for (const auto& sub : command.subcommands)
-    result += "    " + shell_quoted(sub.path.back() + ":" + escaped(short_description(sub.description), ":\\", "\\")) + "\n";
+    result +=
+        "    " + shell_quoted(sub.path.back() + ":" + escaped(short_description(sub.description), ":\\", "\\")) + "\n";
   result += "  )\n  _arguments -C \\\n";
   for (const auto& option : command.options)
     if (!option.common) result += option_specs(option);

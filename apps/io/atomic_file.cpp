@@ -332,7 +332,8 @@ TemporaryFile::TemporaryFile(const std::string& path, const std::string& ending)
   remove_abandoned(folder);
   const std::string prefix = temporary_prefix();
   do {
-    temporary_ = (folder / fmt::format("{}{}-{}.tmp{}", prefix, ::getpid(), number++, kept_extension(target_))).string();
+    temporary_ =
+        (folder / fmt::format("{}{}-{}.tmp{}", prefix, ::getpid(), number++, kept_extension(target_))).string();
     descriptor_ = ::open(temporary_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
   } while (descriptor_ < 0 && errno == EEXIST);
   if (descriptor_ < 0) fail(path_, "create", errno);

@@ -37,8 +37,8 @@ struct MeasuredScan {
     const auto given = [](const auto& each) { return each ? &*each : nullptr; };
     Reconstructed all{Volume::uninitialised(scene.grid), Volume::uninitialised(scene.grid), {}};
     MemorySink sink(all.x), map(all.gap_map);
-    all.result = reconstruct({&projections, given(weights), given(from), given(guide), near_minimum}, scene.geometry, sink,
-                             parameters, devices, options, gap_map ? &map : nullptr);
+    all.result = reconstruct({&projections, given(weights), given(from), given(guide), near_minimum}, scene.geometry,
+                             sink, parameters, devices, options, gap_map ? &map : nullptr);
     return all;
   }
 };

@@ -1,5 +1,6 @@
-// The main() of a room's test program: `algorithms_fdk_tests --file=ramp_test` runs the cases of tests/algorithms/fdk/ramp_test.cpp
-// alone, which is what ctest does for each file. All of GoogleTest's options work beside it; --gtest_filter replaces it.
+// The main() of a room's test program: `algorithms_fdk_tests --file=ramp_test` runs the cases of
+// tests/algorithms/fdk/ramp_test.cpp alone, which is what ctest does for each file. All of GoogleTest's options work
+// beside it; --gtest_filter replaces it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

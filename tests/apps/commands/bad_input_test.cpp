@@ -342,9 +342,9 @@ TEST_F(BadInputOnDevice, AVolumeThatReachesBeyondTheDetectorIsTold) {
     return run(words + Words{"-g", f / geometry, "--rays", rays, "--dry-run", "-o", f / "out.mha"});
   };
   const auto says = [](const Ran& ran, const char* part) { return ran.err.find(part) != std::string::npos; };
-  for (const auto& words : {Words{"project", "-i", f / "v.mha", "--detector", "24,20", "--pixel", "4,4"},
-                            Words{"backproject", "-i", f / "p.mha"} + grid,
-                            Words{"reconstruct", "-i", f / "p.mha"} + grid}) {
+  for (const auto& words :
+       {Words{"project", "-i", f / "v.mha", "--detector", "24,20", "--pixel", "4,4"},
+        Words{"backproject", "-i", f / "p.mha"} + grid, Words{"reconstruct", "-i", f / "p.mha"} + grid}) {
     for (const std::string geometry : {"g.xml", "on.xml"})
       for (const std::string rays : {"automatic", "end", "through"}) {
         const Ran here = ran(words, geometry, rays);

@@ -1,5 +1,7 @@
 // labels: app device
 // Rates that a run shows to be wrong are measured anew by the next process, and not for ever.
+#include "scheduling/execution/rate_validation.hpp"
+
 #include <gmock/gmock.h>
 
 #include <chrono>
@@ -10,7 +12,6 @@
 
 #include "apps/io/image_file.hpp"
 #include "host/program_cache.hpp"
-#include "scheduling/execution/rate_validation.hpp"
 #include "scheduling/profiling/measure.hpp"
 #include "scheduling/profiling/rates.hpp"
 #include "tests/reference/tv_reference.hpp"
