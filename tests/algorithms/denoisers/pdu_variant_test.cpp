@@ -1,4 +1,4 @@
-// labels: device
+// labels: device nightly
 #include "algorithms/denoisers/pdu_variant.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// labels: device
+// labels: device nightly
 // FDK's row filter in local memory against sums in float64, and against transforms in device memory by either library.
 #include "algorithms/fdk/row_filter.hpp"
 

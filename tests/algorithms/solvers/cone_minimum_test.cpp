@@ -1,4 +1,4 @@
-// labels: device
+// labels: device nightly
 // A cone beam scan with counts: SPDHG is near the minimiser after 30 passes in every slice, also far from the plane of
 // the source.
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// labels: app device
+// labels: app device nightly
 // halocline bench project, backproject, fdk and slices: what they measure, say and refuse.
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// labels: app device
+// labels: app device nightly
 // geometry find-axis on half a turn of objects that reach over the detector, in noise, and where its measures disagree.
 #include <fmt/format.h>
 #include <gmock/gmock.h>

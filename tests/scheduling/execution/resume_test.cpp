@@ -1,4 +1,4 @@
-// labels: device slab
+// labels: device slab nightly
 // Runs that go on from a state that an earlier one has kept: after every pass, on other slabs and devices than before,
 // the result and all that was found on the way are bitwise identical to a run without interruption.
 #include <gtest/gtest.h>
