@@ -74,7 +74,7 @@ std::string note_on_fine_voxels(std::optional<Projector> chosen, const Geometry&
       volume.spacing[0], volume.spacing[1], volume.spacing[2], spacing[0], spacing[1], spacing[2]);
   if (!chosen) return finer + ": `projector = distance-driven` is taken, whose rays are as wide as pixels";
   return fmt::format(
-      "{}: {} passes voxels between rays, which become stripes; take `projector = distance-driven`, or such voxels",
+      "{}: {} leaves voxels between its rays out; take `projector = distance-driven`, or such voxels",
       finer, projector_name(*chosen));
 }
 

@@ -303,7 +303,9 @@ TEST_P(Faults, EndInTheRightBitsOrInACleanError) {
     fmt::print("  {:<11} {:>6} {:<7} {:>6} {:>6} {:>11} {:>6} {:>7} {:>6} {:>7.2f}s\n", way.kind, way.code, way.scope,
                calls[way.kind], failed, right, errors, resumed, wrong, longest);
   }
-  if (uses(state) && !family.two_devices) EXPECT_GT(all_resumed, 0) << "no state was ever kept";
+  if (uses(state) && !family.two_devices) {
+    EXPECT_GT(all_resumed, 0) << "no state was ever kept";
+  }
   clear();
 }
 
