@@ -1,4 +1,4 @@
-// labels: device nightly
+// labels: device eighths
 // The strengths that the rules choose, against the best by search.
 #include <fmt/format.h>
 #include <fmt/ranges.h>

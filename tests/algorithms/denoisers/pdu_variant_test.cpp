@@ -1,4 +1,4 @@
-// labels: device nightly
+// labels: device eighths
 #include "algorithms/denoisers/pdu_variant.hpp"
 
 #include <gtest/gtest.h>

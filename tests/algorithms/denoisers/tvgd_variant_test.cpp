@@ -1,4 +1,4 @@
-// labels: device nightly
+// labels: device eighths
 #include "algorithms/denoisers/tvgd_variant.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// labels: device
+// labels: device nightly
 // The example of docs/expressions.md.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

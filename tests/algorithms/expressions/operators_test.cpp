@@ -1,4 +1,4 @@
-// labels: device slab
+// labels: device slab eighths
 // Linear operators: adjoint tests, algebra, norms and sums of rows; users' kernels; solvers that are written as
 // formulas.
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// labels: device nightly
+// labels: device eighths
 // The predicted variance of a reconstruction against the variance of many reconstructions of noisy projections.
 #include <gtest/gtest.h>
 

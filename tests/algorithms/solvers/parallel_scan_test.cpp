@@ -1,4 +1,4 @@
-// labels: device
+// labels: device nightly
 // Solvers on a device, in float32, against figures and iterates of double precision.
 #include <gtest/gtest.h>
 

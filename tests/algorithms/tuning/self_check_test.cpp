@@ -1,4 +1,4 @@
-// labels: app device error
+// labels: app device error nightly
 // Kernel variants against their twins: right ones pass, and are looked at once only; one that a driver computes wrongly
 // (the OpenCL layer of fault_layer.cpp leaves its kernel out) is found, remembered, not used and reported.
 #include "algorithms/tuning/self_check.hpp"

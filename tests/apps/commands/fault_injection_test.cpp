@@ -1,4 +1,4 @@
-// labels: app device error nightly
+// labels: app device error eighths
 // Calls of small runs of the command are made to fail, one run each, by an OpenCL layer (fault_layer.cpp): either the
 // result has the bits that it always has, or there is an error that says what failed where, and no file, no temporary
 // file and no OpenCL object is left. What each family must survive is asserted, too. Where a state was kept, the same

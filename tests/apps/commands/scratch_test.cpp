@@ -1,4 +1,4 @@
-// labels: app device slab error
+// labels: app device slab error nightly
 // --scratch: volumes and states in files of a folder. Bitwise identical results, nothing left, forecasts that tell
 // memory from files, and what is said where the host or the disk is too small.
 #include <fmt/format.h>
