@@ -473,7 +473,9 @@ TEST(Denoise, HubersAlphaIsFoundWhateverDelta) {
     const auto result = denoise(f, nullptr, parameters, device());
     EXPECT_TRUE(result.rule_met) << delta;
     const double error = rms(result.output, truth);  // far above all slopes delta changes nothing but the unit of alpha
-    if (before > 0) EXPECT_NEAR(error, before, 0.02 * before) << delta;
+    if (before > 0) {
+      EXPECT_NEAR(error, before, 0.02 * before) << delta;
+    }
     before = error;
   }
 }

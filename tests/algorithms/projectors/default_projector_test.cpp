@@ -65,7 +65,7 @@ TEST(DefaultProjector, IsNamedInANote) {
   EXPECT_THAT(note(std::nullopt, fine), testing::AllOf(HasSubstr("1 x 1 x 0.25 mm"), HasSubstr("1 x 1 x 0.8 mm"),
                                                        HasSubstr("`projector = distance-driven` is taken")));
   EXPECT_THAT(note(Projector::joseph, fine), HasSubstr("joseph leaves voxels between its rays out"));
-  EXPECT_THAT(note(Projector::siddon, fine), HasSubstr("siddon passes"));
+  EXPECT_THAT(note(Projector::siddon, fine), HasSubstr("siddon leaves voxels"));
   EXPECT_EQ(note(Projector::distance_driven, fine), "");
   EXPECT_EQ(note(std::nullopt, default_grid({20, 20, 20}, {1, 1, 0.8})), "");
 }
