@@ -223,6 +223,24 @@ TEST(DicomFrames, WithNothingButAThicknessAreTold) {
   EXPECT_THAT(run({"metrics", "-i", f / "n.dcm"}).err, HasSubstr("1 mm apart"));
 }
 
+// 0.4 degrees: 0.007 mm to the side for each mm.
+TEST(DicomFrames, MayLieHalfAPixelBesideTheirNormal) {
+  const Folder f;
+  const auto shear = [&](int count, double u, double v) {
+    std::vector<int> order(static_cast<std::size_t>(count));
+    for (int k = 0; k < count; ++k) order[static_cast<std::size_t>(k)] = k;
+    EnhancedDicom file = stack(order);
+    for (auto& frame : file.frames)
+      frame.position = fmt::format("{}\\{}\\{}", 10 + u * frame.mark, 20 + v * frame.mark, 30 + 2 * frame.mark);
+    file.write(f / "e.dcm");
+    return refusal([&] { read_image(f / "e.dcm"); });
+  };
+  EXPECT_EQ(shear(18, 0.014, 0), "not refused");  // 0.238 mm of pixels of 0.5 mm
+  EXPECT_THAT(shear(20, 0.014, 0), AllOf(HasSubstr("sheared"), HasSubstr("frame 20 of"), HasSubstr("0.266 mm")));
+  EXPECT_EQ(shear(9, 0, 0.014), "not refused");  // 0.112 mm of pixels of 0.25 mm
+  EXPECT_THAT(shear(11, 0, 0.014), AllOf(HasSubstr("sheared"), HasSubstr("frame 11 of"), HasSubstr("0.14 mm")));
+}
+
 // A folder, and a pattern whose order of names is another.
 TEST(DicomFrames, OfSeveralFilesLieWhereTheySay) {
   const Folder f;
