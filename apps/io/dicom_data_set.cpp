@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint32_t undefined_length = 0xffffffff;
 constexpr DicomTag item_tag = 0xfffee000, end_of_item = 0xfffee00d, end_of_sequence = 0xfffee0dd;
-constexpr DicomTag transfer_syntax = 0x00020010, first_pixel_data = 0x7fe00000;
+constexpr DicomTag transfer_syntax = 0x00020010, pixel_data = 0x7fe00010;
 constexpr int deepest = 16;
 
 struct Malformed {};
@@ -34,7 +34,8 @@ bool is_known_sequence(DicomTag tag) {
 
 class Parser {
  public:
-  Parser(std::istream& in, std::uint64_t bytes) : in_(in), end_(bytes) {}
+  /// more: the bytes that follow those of the stream are not known.
+  Parser(std::istream& in, std::uint64_t bytes, bool more = false) : in_(in), end_(bytes), more_(more) {}
 
   void use(const Encoding& encoding) { encoding_ = encoding; }
   std::uint64_t position() { return static_cast<std::uint64_t>(in_.tellg()); }
@@ -52,8 +53,15 @@ class Parser {
         whole(4);
         break;
       }
-      if (tag >> 16 > last_group || (depth == 0 && tag >= first_pixel_data && tag >> 16 == first_pixel_data >> 16)) {
+      if (tag >> 16 > last_group) {
         in_.seekg(static_cast<std::streamoff>(start));
+        break;
+      }
+      if (depth == 0 && tag >> 16 == pixel_data >> 16) {
+        try {
+          read_pixel_group(tag, end, out);
+        } catch (const Malformed&) {  // what is before it holds
+        }
         break;
       }
       read_value(tag, end, depth, out);
@@ -74,22 +82,37 @@ class Parser {
     return group << 16 | whole(2);
   }
 
-  void read_value(DicomTag tag, std::uint64_t end, int depth, DicomDataSet& out) {
-    std::string type;
+  struct ValueHeader {
+    std::string type;  // empty where types are implicit
     std::uint32_t length = 0;
-    if (encoding_.explicit_types && tag >> 16 != 0xfffe) {
-      type.resize(2);
-      if (!in_.read(type.data(), 2) || type[0] < 'A' || type[0] > 'Z') throw Malformed();
-      static constexpr std::string_view with_long_length = "OB OD OF OL OV OW SQ UC UN UR UT SV UV";
-      if (with_long_length.find(type) != std::string_view::npos) {
-        whole(2);
-        length = whole(4);
-      } else {
-        length = whole(2);
+  };
+  ValueHeader read_header(DicomTag tag) {
+    if (!encoding_.explicit_types || tag >> 16 == 0xfffe) return {{}, whole(4)};
+    std::string type(2, '\0');
+    if (!in_.read(type.data(), 2) || type[0] < 'A' || type[0] > 'Z') throw Malformed();
+    static constexpr std::string_view with_long_length = "OB OD OF OL OV OW SQ UC UN UR UT SV UV";
+    if (with_long_length.find(type) == std::string_view::npos) return {type, whole(2)};
+    whole(2);
+    return {type, whole(4)};
+  }
+
+  // The length of the pixel data is noted, their values are passed over.
+  void read_pixel_group(DicomTag tag, std::uint64_t end, DicomDataSet& out) {
+    while (tag >> 16 == pixel_data >> 16) {
+      const std::uint32_t length = read_header(tag).length;
+      if (length == undefined_length) return;
+      if (tag == pixel_data) {
+        const std::uint64_t there = end - std::min(position(), end);
+        return out.set_pixel_bytes(more_ ? length : std::min<std::uint64_t>(length, there));
       }
-    } else {
-      length = whole(4);
+      in_.seekg(length, std::ios::cur);
+      if (position() + 8 > end) return;
+      tag = read_tag();
     }
+  }
+
+  void read_value(DicomTag tag, std::uint64_t end, int depth, DicomDataSet& out) {
+    const auto [type, length] = read_header(tag);
     const bool sequence = type == "SQ" || length == undefined_length || (type.empty() && is_known_sequence(tag));
     if (length != undefined_length && position() + length > end) throw Malformed();
     if (sequence) {
@@ -119,12 +142,14 @@ class Parser {
 
   std::istream& in_;
   std::uint64_t end_;
+  bool more_;
   Encoding encoding_;
 };
 
+constexpr std::size_t most_inflated = std::size_t{1} << 26;  // what comes before the pixel data takes less
+
 // The rest of a stream, whose deflated bytes have no header (PS3.5 A.5).
 std::string inflated(std::istream& in) {
-  constexpr std::size_t most = std::size_t{1} << 26;  // what comes before the pixel data takes less
   z_stream stream{};
   if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) throw Malformed();
   const std::string packed(std::istreambuf_iterator<char>(in), {});
@@ -133,7 +158,7 @@ std::string inflated(std::istream& in) {
   std::string out;
   std::string piece(1 << 18, '\0');
   int code = Z_OK;
-  while (code == Z_OK && out.size() < most) {
+  while (code == Z_OK && out.size() < most_inflated) {
     stream.next_out = reinterpret_cast<Bytef*>(piece.data());
     stream.avail_out = static_cast<uInt>(piece.size());
     code = inflate(&stream, Z_NO_FLUSH);
@@ -147,7 +172,7 @@ DicomDataSet after_meta(const std::string& syntax, Parser& parser, std::istream&
   if (syntax == "1.2.840.10008.1.2.1.99") {
     const std::string bytes = inflated(in);
     std::istringstream unpacked(bytes);
-    return Parser(unpacked, bytes.size()).data_set(bytes.size(), 0);
+    return Parser(unpacked, bytes.size(), bytes.size() >= most_inflated).data_set(bytes.size(), 0);
   }
   parser.use({syntax != "1.2.840.10008.1.2", syntax == "1.2.840.10008.1.2.2"});
   return parser.data_set(parser.end(), 0);

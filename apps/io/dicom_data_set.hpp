@@ -34,6 +34,10 @@ class DicomDataSet {
 
   Value& operator[](DicomTag tag) { return values_[tag]; }
   void set_big_endian() { big_endian_ = true; }
+  /// Bytes of the pixel data (7FE0,0010) that are in the file; nothing where there are none, or in pieces of their own
+  /// (encapsulated).
+  const std::optional<std::uint64_t>& pixel_bytes() const { return pixel_bytes_; }
+  void set_pixel_bytes(std::uint64_t bytes) { pixel_bytes_ = bytes; }
 
  private:
   template <typename Stored>
@@ -41,6 +45,7 @@ class DicomDataSet {
 
   std::map<DicomTag, Value> values_;
   bool big_endian_ = false;
+  std::optional<std::uint64_t> pixel_bytes_;
 };
 
 /// Nothing for a file that is not DICOM, or not as the standard has it. Values of more than a MiB are passed over.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "apps/io/dicom_data_set.hpp"
 #include "host/error.hpp"
@@ -17,12 +18,13 @@ constexpr DicomTag slice_thickness = 0x00180050, spacing_between_slices = 0x0018
                    stack_id = 0x00209056, frame_content = 0x00209111, plane_position = 0x00209113,
                    plane_orientation = 0x00209116, temporal_position = 0x00209128, position_volume = 0x00209301,
                    orientation_volume = 0x00209302, plane_position_volume = 0x0020930e,
-                   plane_orientation_volume = 0x0020930f, number_of_frames = 0x00280008,
+                   plane_orientation_volume = 0x0020930f, samples = 0x00280002, number_of_frames = 0x00280008,
                    frame_increment_pointer = 0x00280009, rows = 0x00280010, columns = 0x00280011,
-                   pixel_spacing = 0x00280030, rescale_intercept = 0x00281052, rescale_slope = 0x00281053,
-                   modality_lut = 0x00283000, pixel_measures = 0x00289110, value_transformation = 0x00289145,
-                   detector_information = 0x00540022, grid_frame_offsets = 0x3004000c, dose_grid_scaling = 0x3004000e,
-                   shared_groups = 0x52009229, frame_groups = 0x52009230;
+                   bits_allocated = 0x00280100, pixel_spacing = 0x00280030, rescale_intercept = 0x00281052,
+                   rescale_slope = 0x00281053, modality_lut = 0x00283000, pixel_measures = 0x00289110,
+                   value_transformation = 0x00289145, detector_information = 0x00540022,
+                   grid_frame_offsets = 0x3004000c, dose_grid_scaling = 0x3004000e, shared_groups = 0x52009229,
+                   frame_groups = 0x52009230;
 
 class Frames {
  public:
@@ -42,16 +44,42 @@ class Frames {
     if (groups > 0 && groups != out_.count)
       refuse(fmt::format("it has {} frames, but {} functional groups of frames; it is damaged, or cut", out_.count,
                          groups));
-    for (std::size_t n = 0; n < out_.count; ++n) out_.rescales.push_back(rescale(n));
+    if (file_.whole(bits_allocated) == 1u)  // before GDCM, which ends the process over some
+      throw InputError(
+          fmt::format("'{}' has pixels of 1 bit; 8, 16 and 32 are read; convert it to grey values in .mha, .nrrd or "
+                      "usual DICOM",
+                      path_));
+    require_all_pixels();
+    for (std::size_t n = 0; n < out_.count; ++n) {
+      out_.rescales.push_back(rescale(n));
+      out_.pixels.push_back(pixels(n));
+    }
     if (out_.functional_groups)
       places_of_groups();
     else
       places_without_groups();
+    if (out_.places.empty() && out_.guess.empty())
+      out_.guess = fmt::format(
+          "its frames have no positions; taken for slices {:.6g} mm apart (SpacingBetweenSlices), in their order",
+          std::abs(out_.between));
     return std::move(out_);
   }
 
  private:
   [[noreturn]] void refuse(const std::string& why) const { throw InputError(fmt::format("'{}': {}", path_, why)); }
+
+  // Colours, and pixels of other sizes, are refused by what reads the pixels.
+  void require_all_pixels() const {
+    const auto bits = file_.whole(bits_allocated).value_or(0);
+    if (!file_.pixel_bytes() || file_.whole(samples).value_or(1) != 1 || (bits != 8 && bits != 16 && bits != 32))
+      return;
+    const double needed = static_cast<double>(out_.rows) * static_cast<double>(out_.columns) *
+                          static_cast<double>(out_.count) * (bits / 8.0);
+    if (static_cast<double>(*file_.pixel_bytes()) < needed)
+      throw InputError(
+          fmt::format("'{}' is truncated: its pixel data has {} bytes, {} x {} x {} pixels of {} bits need {:.0f}",
+                      path_, *file_.pixel_bytes(), out_.rows, out_.columns, out_.count, bits, needed));
+  }
 
   // The item of a functional group that holds for a frame; the file itself if there is none.
   const DicomDataSet* group(DicomTag sequence, std::size_t frame) const {
@@ -90,17 +118,23 @@ class Frames {
     if (file_.has(modality_lut) && !file_.items(modality_lut).empty())
       refuse("its values go through a table (Modality LUT), which is not applied here; convert it to rescaled values");
     const Scaling dose{one(dose_grid_scaling, 1, "DoseGridScaling"), 0};
+    if (dose.slope == 0) refuse("DoseGridScaling is 0, which leaves nothing of its values");
     if (dose.slope != 1) return dose;
     const Scaling scaling{one(rescale_slope, 1, "RescaleSlope"), one(rescale_intercept, 0, "RescaleIntercept")};
-    if (scaling.slope == 0 && out_.functional_groups)
-      refuse(fmt::format("RescaleSlope of frame {} is 0, which leaves nothing of its values", frame + 1));
+    if (scaling.slope == 0)
+      refuse(fmt::format("RescaleSlope{} is 0, which leaves nothing of its values",
+                         out_.functional_groups ? fmt::format(" of frame {}", frame + 1) : ""));
     return scaling;
   }
 
-  std::array<double, 2> pixels(std::size_t frame) const {
-    for (const auto& values : {numbers(pixel_measures, pixel_spacing, frame), file_.numbers(imager_pixel_spacing),
-                               file_.numbers(nominal_pixel_spacing)})
+  std::array<double, 2> pixels(std::size_t frame) {
+    const std::pair<const char*, std::vector<double>> all[] = {
+        {"PixelSpacing", numbers(pixel_measures, pixel_spacing, frame)},
+        {"ImagerPixelSpacing", file_.numbers(imager_pixel_spacing)},
+        {"NominalScannedPixelSpacing", file_.numbers(nominal_pixel_spacing)}};
+    for (const auto& [attribute, values] : all)
       if (!values.empty()) {
+        if (frame == 0) out_.pixels_from = attribute;
         if (values.size() != 2 || !(values[0] > 0 && values[1] > 0))
           refuse(fmt::format("the pixel spacing of frame {} is no pair of positive numbers", frame + 1));
         return {values[1], values[0]};  // rows are told first
@@ -123,7 +157,7 @@ class Frames {
     SlicePlace out;
     std::copy_n(position.begin(), 3, out.position.begin());
     std::copy_n(orientation.begin(), 6, out.orientation.begin());
-    out.spacing = pixels(frame);
+    out.spacing = out_.pixels[frame];
     out.size = {out_.columns, out_.rows};
     out.name = out_.count == 1 ? fmt::format("'{}'", path_) : fmt::format("frame {} of '{}'", frame + 1, path_);
     out.group = kind(frame);

@@ -2,6 +2,7 @@
 // frame and shared; C.8.8.3: dose grids; C.7.6.2 and C.7.6.3 for files of one frame or without functional groups).
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,14 +17,17 @@ struct DicomFrames {
   bool functional_groups = false;
   /// The place of each frame; none where the file says none. Spacings of 0 are not said.
   std::vector<SlicePlace> places;
-  std::vector<Scaling> rescales;  ///< of each frame
-  /// Between frames without places of their own, mm; and in words if it is a guess, or had from something else.
+  std::vector<Scaling> rescales;              ///< of each frame
+  std::vector<std::array<double, 2>> pixels;  ///< of each frame, along a row and along a column, mm; 0 is not said
+  std::string pixels_from;                    ///< the attribute that says so for the first: "PixelSpacing"
+  /// Between frames without places of their own, mm; and in words what it is taken from.
   double between = 0;
   std::string guess;
 };
 
 /// Nothing for a file that read_dicom_data_set() does not read, or without pixels. Throws InputError where some frames
-/// have places and others none, where values go through a table, and for numbers that are none.
+/// have places and others none, where values go through a table or a slope of 0, for pixel data that are too short, and
+/// for numbers that are none.
 std::optional<DicomFrames> read_dicom_frames(const std::string& path);
 
 }  // namespace halocline

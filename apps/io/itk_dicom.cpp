@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -31,12 +32,16 @@ itk::GDCMSeriesFileNames::Pointer names_in(const std::string& folder) {
   return names;
 }
 
-// Once a file: headers are read again and again.
-void warn_of_guess(const std::string& path, const std::string& guess) {
+// Once of each `about`: headers are read again and again.
+void warn_once(const std::string& about, const std::string& path, const std::string& text) {
   static std::mutex mutex;
   static std::set<std::string> told;
   const std::lock_guard lock(mutex);
-  if (!guess.empty() && told.insert(path).second) spdlog::warn("'{}': {}", path, guess);
+  if (!text.empty() && told.insert(about).second) spdlog::warn("'{}': {}", path, text);
+}
+
+void warn_of_guess(const std::string& path, const std::string& guess) {
+  warn_once("distance " + path, path, guess);
 }
 
 struct Piece {
@@ -154,10 +159,17 @@ class DicomStack {
 
   // itk: the grid that ITK has for the file, of which no more is used than what the file itself leaves open.
   void add_places(const DicomFrames& frames, const Grid& itk, const std::string& file) {
+    if (frames.pixels_from.empty())
+      warn_once("pixels " + file, file,
+                fmt::format("it has no PixelSpacing; its pixels are taken for {:.6g} x {:.6g} mm", itk.spacing[0],
+                            itk.spacing[1]));
+    const auto pixels = [&](std::size_t frame) {
+      return frames.pixels[frame][0] > 0 ? frames.pixels[frame] : std::array{itk.spacing[0], itk.spacing[1]};
+    };
     if (!frames.places.empty()) {
-      for (SlicePlace place : frames.places) {
-        if (!(place.spacing[0] > 0)) place.spacing = {itk.spacing[0], itk.spacing[1]};
-        places_.push_back(place);
+      for (std::size_t n = 0; n < frames.places.size(); ++n) {
+        places_.push_back(frames.places[n]);
+        places_.back().spacing = pixels(n);
       }
       if (frames.count > 1 && !frames.functional_groups) warn_of_guess(file, frames.guess);
       return;
@@ -168,6 +180,7 @@ class DicomStack {
       for (int w = 0; w < 3; ++w)
         frame.origin[w] += static_cast<double>(n) * std::abs(frames.between) * itk.direction[3 * w + 2];
       add_place(frame, file);
+      places_.back().spacing = pixels(n);
       places_.back().name = fmt::format("frame {} of '{}'", n + 1, file);
     }
   }
@@ -186,6 +199,16 @@ bool holds_dicom_frames(const std::string& path) {
   check_input_file(path, "'" + path + "'");
   const auto frames = read_dicom_frames(path);
   return frames && read_here(*frames);
+}
+
+void warn_of_unsaid_pixels(const std::string& path, const Grid& itk) {
+  if (itk.spacing[0] != 1 || itk.spacing[1] != 1) return;
+  const auto frames = read_dicom_frames(path);
+  if (!frames || frames->pixels_from == "PixelSpacing") return;
+  std::string text = "it has no PixelSpacing; its pixels are taken for 1 x 1 mm";
+  if (!frames->pixels_from.empty())
+    text += fmt::format(", although {} says {:.6g} mm", frames->pixels_from, fmt::join(frames->pixels.front(), " x "));
+  warn_once("pixels in " + std::filesystem::path(path).parent_path().string(), path, text);
 }
 
 bool holds_dicom_series(const std::string& folder) {

@@ -14,6 +14,10 @@ namespace halocline {
 /// read_dicom_frames() does.
 bool holds_dicom_frames(const std::string& path);
 
+/// Warns, once a folder, of a file of one image whose pixel size is ITK's guess of 1 mm. itk: the grid that ITK has for
+/// it.
+void warn_of_unsaid_pixels(const std::string& path, const Grid& itk);
+
 /// Whether there are DICOM files in a folder.
 bool holds_dicom_series(const std::string& folder);
 
@@ -26,7 +30,7 @@ bool have_dicom_places(const std::vector<std::string>& files);
 std::vector<std::string> dicom_files_in_order(const std::vector<std::string>& files, const std::string& name);
 
 /// All frames of all files, in the order of their positions (stack_slices()). `name` is for messages. Frames without
-/// places are taken in their order, which a warning tells where their distance is a guess.
+/// places are taken in their order; a warning tells it, and where pixel sizes are a guess.
 ImageInfo read_dicom_info(const std::vector<std::string>& files, const std::string& name);
 /// Values are rescaled as each frame says; float32 if that gives them different types.
 TypedVolume read_dicom(const std::vector<std::string>& files, const std::string& name);

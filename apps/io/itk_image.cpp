@@ -214,6 +214,7 @@ Grid grid_of(const itk::ImageIOBase& io) {
 Grid grid_in(const std::string& path, const itk::ImageIOBase& io) {
   const Grid grid = grid_of(io);
   const std::string format = io.GetNameOfClass();
+  if (format == "GDCMImageIO") warn_of_unsaid_pixels(path, grid);
   return format == "NrrdImageIO" ? nrrd_grid(path, grid) : format == "NiftiImageIO" ? nifti_grid(path, grid) : grid;
 }
 

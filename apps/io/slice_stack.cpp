@@ -151,8 +151,6 @@ class Stack {
   void require_straight() const {
     const SlicePlace &first = slices_[order_.front()], &last = slices_[order_.back()];
     const Vector whole = between(first.position, last.position);
-    if (!(heights_[order_.back()] - heights_[order_.front()] > 0.9999 * std::sqrt(dot(whole, whole))))
-      refuse("is sheared (tilted gantry): its slices are not stacked along their normal; resample it first");
     for (const std::size_t n : order_) {
       const Vector step = between(first.position, slices_[n].position);
       const double share = dot(step, normal_) / dot(whole, normal_);
@@ -161,6 +159,28 @@ class Stack {
         refuse("is not stacked along a line: {} lies {:.6g} mm beside that from {} to {}; resample it first",
                slices_[n].name, off, first.name, last.name);
     }
+    require_along_normal();
+  }
+
+  // Half a pixel at most beside the normal through the first slice, and less than 0.8 degrees.
+  void require_along_normal() const {
+    const SlicePlace& first = slices_[order_.front()];
+    const Vector u = row_axis(slices_.front()), v = column_axis(slices_.front());
+    std::size_t worst = order_.front();
+    double most = 0, beside = 0;  // pixels, mm
+    for (const std::size_t n : order_) {
+      const Vector step = between(first.position, slices_[n].position);
+      const double along_u = dot(step, u), along_v = dot(step, v);
+      const double pixels = std::hypot(along_u / first.spacing[0], along_v / first.spacing[1]);
+      if (pixels > most) most = pixels, beside = std::hypot(along_u, along_v), worst = n;
+    }
+    const Vector whole = between(first.position, slices_[order_.back()].position);
+    const double height = heights_[order_.back()] - heights_[order_.front()];
+    if (most > 0.5 || !(height > 0.9999 * std::sqrt(dot(whole, whole))))
+      refuse(
+          "is sheared (tilted gantry): {} lies {:.4g} mm ({:.3g} pixels) beside the normal through {}, where at most "
+          "half a pixel, and 0.8 degrees, are expected; resample it first",
+          slices_[worst].name, beside, most, first.name);
   }
 
   Grid grid() const {

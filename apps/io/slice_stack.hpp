@@ -27,7 +27,8 @@ struct SliceStack {
 
 /// Throws InputError that begins with `what` ("the DICOM series in 'a'") and names the slices: if sizes, spacings or
 /// orientations differ, rows and columns are not at right angles, two slices lie at one place, distances differ by more
-/// than 2 % (one is missing), or slices are not stacked along their normal. A single slice keeps a third spacing of 1.
+/// than 2 % (one is missing), or one lies more than half a pixel beside the normal through the first. A single slice
+/// keeps a third spacing of 1.
 SliceStack stack_slices(const std::vector<SlicePlace>& slices, const std::string& what);
 
 }  // namespace halocline

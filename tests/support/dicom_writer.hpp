@@ -13,7 +13,7 @@ namespace halocline {
 class DicomWriter {
  public:
   /// Values that files get instead, by name: "spacing", "position", "orientation", "intercept", "slope", "rows",
-  /// "columns", "bits", "stored", "high", "samples", "photometric".
+  /// "columns", "bits", "stored", "high", "samples", "photometric"; "imager" (spacing) is absent otherwise.
   std::map<std::string, std::string> instead;
 
   void write(const std::string& file, const std::string& series, int number, double z,
@@ -28,6 +28,7 @@ class DicomWriter {
     text(8, 0x16, "UI", "1.2.840.10008.5.1.4.1.1.2");
     text(8, 0x18, "UI", sop);
     text(8, 0x60, "CS", "CT");
+    if (instead.contains("imager")) text(0x18, 0x1164, "DS", instead.at("imager"));
     text(0x20, 0xd, "UI", "1.2.3.4.1");
     text(0x20, 0xe, "UI", "1.2.3.4." + series);
     text(0x20, 0x13, "IS", std::to_string(number));

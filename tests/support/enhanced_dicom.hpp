@@ -94,6 +94,8 @@ struct EnhancedDicom {
   DicomSyntax syntax = DicomSyntax::explicit_little;
   bool shared = true;  // what all frames have stands once
   bool open = false;   // sequences of undefined length
+  std::uint16_t bits = 16;
+  std::size_t missing = 0;  // pixels at the end of the last frame
   std::string sop_class = "1.2.840.10008.5.1.4.1.1.2.1";
   std::function<void(DicomBytes&)> early = nullptr,
                                    late = nullptr;  // further attributes, of group 0x0018; above 0x0028
@@ -115,16 +117,17 @@ struct EnhancedDicom {
     file.element(0x00280008, "IS", std::to_string(frames.size()));
     file.word(0x00280010, 2);
     file.word(0x00280011, 3);
-    if (!with_groups) file.element(0x00280030, "DS", frames.front().spacing);
-    file.word(0x00280100, 16);
-    file.word(0x00280101, 16);
-    file.word(0x00280102, 15);
-    file.word(0x00280103, 1);
+    if (!with_groups && !frames.front().spacing.empty()) file.element(0x00280030, "DS", frames.front().spacing);
+    file.word(0x00280100, bits);
+    file.word(0x00280101, bits);
+    file.word(0x00280102, static_cast<std::uint16_t>(bits - 1));
+    file.word(0x00280103, bits > 1 ? 1 : 0);
     if (late) late(file);
     if (with_groups) groups(file);
     std::vector<std::int16_t> values;
     for (const Frame& frame : frames)
       for (int n = 0; n < 6; ++n) values.push_back(static_cast<std::int16_t>(100 * frame.mark + n));
+    values.resize(values.size() - missing);
     file.pixels(values);
     file.write(path, sop_class);
   }

@@ -223,6 +223,116 @@ TEST(DicomFrames, WithNothingButAThicknessAreTold) {
   EXPECT_THAT(run({"metrics", "-i", f / "n.dcm"}).err, HasSubstr("1 mm apart"));
 }
 
+TEST(DicomFrames, OfTooFewBytesAreTruncated) {
+  const Folder f;
+  const std::string path = f / "e.dcm";
+  for (const DicomSyntax syntax :
+       {DicomSyntax::explicit_little, DicomSyntax::implicit_little, DicomSyntax::explicit_big})
+    for (const std::size_t missing : {std::size_t{6}, std::size_t{1}}) {
+      EnhancedDicom file = stack({0, 1, 2, 3});
+      file.syntax = syntax;
+      file.missing = missing;
+      file.write(path);
+      EXPECT_THAT(refusal([&] { read_image(path); }),
+                  HasSubstr(fmt::format("'{}' is truncated: its pixel data has {} bytes, 2 x 3 x 4 pixels of 16 bits "
+                                        "need 48",
+                                        path, 48 - 2 * missing)));
+      EXPECT_THAT(refusal([&] { read_image_info(path); }), HasSubstr("truncated"));
+      file.write(path, false);
+      EXPECT_THAT(refusal([&] { read_image(path); }), HasSubstr("truncated"));
+      // as long as its pixel data say, but the file ends before
+      file.missing = 0;
+      file.write(path);
+      std::filesystem::resize_file(path, std::filesystem::file_size(path) - 2 * missing);
+      EXPECT_THAT(refusal([&] { read_image(path); }), HasSubstr(fmt::format("has {} bytes", 48 - 2 * missing)));
+    }
+}
+
+// Of 3 x 3 pixels of 8 bits, which a byte of padding follows.
+TEST(DicomFrames, OfOneImageAFileAreComplete) {
+  const Folder f;
+  std::filesystem::create_directory(f / "s");
+  DicomWriter dicom;
+  dicom.instead = {{"rows", "3"}, {"bits", "8"}, {"stored", "8"}, {"high", "7"}};
+  for (int n = 0; n < 3; ++n)
+    dicom.write(fmt::format("{}/{}.dcm", f / "s", n), "7", n, n, std::vector<std::int16_t>(5, 0x0101));
+  EXPECT_EQ(read_image(f / "s").at(2, 2, 2), 2 - 1024);
+  dicom.write(f / "s/1.dcm", "7", 1, 1, std::vector<std::int16_t>(4, 0x0101));
+  for (const std::string& path : {f / "s", f / "s/*.dcm", f / "s/1.dcm"})
+    EXPECT_THAT(refusal([&] { read_image(path); }),
+                HasSubstr("1.dcm' is truncated: its pixel data has 8 bytes, 3 x 3 x 1 pixels of 8 bits need 9"));
+}
+
+// 0.4 degrees: 0.007 mm to the side for each mm.
+TEST(DicomFrames, MayLieHalfAPixelBesideTheirNormal) {
+  const Folder f;
+  const auto shear = [&](int count, double u, double v) {
+    std::vector<int> order(static_cast<std::size_t>(count));
+    for (int k = 0; k < count; ++k) order[static_cast<std::size_t>(k)] = k;
+    EnhancedDicom file = stack(order);
+    for (auto& frame : file.frames)
+      frame.position = fmt::format("{}\\{}\\{}", 10 + u * frame.mark, 20 + v * frame.mark, 30 + 2 * frame.mark);
+    file.write(f / "e.dcm");
+    return refusal([&] { read_image(f / "e.dcm"); });
+  };
+  EXPECT_EQ(shear(18, 0.014, 0), "not refused");  // 0.238 mm of pixels of 0.5 mm
+  EXPECT_THAT(shear(20, 0.014, 0), AllOf(HasSubstr("sheared"), HasSubstr("frame 20 of"), HasSubstr("0.266 mm")));
+  EXPECT_EQ(shear(9, 0, 0.014), "not refused");  // 0.112 mm of pixels of 0.25 mm
+  EXPECT_THAT(shear(11, 0, 0.014), AllOf(HasSubstr("sheared"), HasSubstr("frame 11 of"), HasSubstr("0.14 mm")));
+}
+
+TEST(DicomFrames, WithoutPositionsKeepTheirPixels) {
+  const Folder f;
+  EnhancedDicom file = stack({0, 1, 2});
+  for (auto& frame : file.frames) frame.position.clear();
+  file.early = [](DicomBytes& to) { to.element(0x00180088, "DS", "3"); };
+  for (const bool with_groups : {true, false}) {
+    const std::string path = f / fmt::format("{}.dcm", with_groups);
+    if (!with_groups) file.sop_class = "1.2.840.10008.5.1.4.1.1.7.3";
+    file.write(path, with_groups);
+    EXPECT_THAT(run({"metrics", "-i", path}).err,
+                AllOf(HasSubstr("no positions"), HasSubstr("3 mm"), HasSubstr("SpacingBetweenSlices")));
+    EXPECT_EQ(read_image(path).grid.spacing, (std::array<double, 3>{0.5, 0.25, 3}));
+    EXPECT_EQ(read_image_info(path).grid.spacing, (std::array<double, 3>{0.5, 0.25, 3}));
+  }
+  for (auto& frame : file.frames) frame.spacing.clear();
+  file.write(f / "none.dcm", false);
+  EXPECT_THAT(run({"metrics", "-i", f / "none.dcm"}).err, HasSubstr("no PixelSpacing"));
+}
+
+TEST(DicomFrames, OfOneImageAFileWithoutAPixelSizeAreTold) {
+  const Folder f;
+  const auto shown = [&](const std::string& folder, const std::map<std::string, std::string>& instead) {
+    std::filesystem::create_directory(f / folder);
+    DicomWriter dicom;
+    dicom.instead = instead;
+    for (int n = 0; n < 3; ++n)
+      dicom.write(fmt::format("{}/{}.dcm", f / folder, n), "7", n, n, std::vector<std::int16_t>(6));
+    return run({"metrics", "-i", f / folder}).err;
+  };
+  EXPECT_THAT(shown("a", {}), Not(HasSubstr("warning")));
+  EXPECT_THAT(shown("b", {{"spacing", "1\\1"}}), Not(HasSubstr("warning")));
+  const std::string none = shown("c", {{"spacing", ""}});
+  EXPECT_THAT(none, AllOf(HasSubstr("no PixelSpacing"), HasSubstr("1 x 1 mm")));
+  EXPECT_EQ(none.find("PixelSpacing"), none.rfind("PixelSpacing")) << "once a folder:\n" << none;
+  EXPECT_THAT(shown("d", {{"spacing", ""}, {"imager", "0.3\\0.2"}}), HasSubstr("ImagerPixelSpacing says 0.2 x 0.3 mm"));
+}
+
+TEST(DicomFrames, OfOneBitOrASlopeOfZeroAreRefused) {
+  const Folder f;
+  EnhancedDicom file = stack({0, 1, 2});
+  file.bits = 1;
+  file.write(f / "e.dcm");
+  EXPECT_THAT(refusal([&] { read_image(f / "e.dcm"); }), AllOf(HasSubstr("e.dcm"), HasSubstr("pixels of 1 bit;")));
+  DicomWriter dicom;
+  dicom.instead = {{"bits", "1"}, {"stored", "1"}, {"high", "0"}};
+  dicom.write(f / "c.dcm", "7", 1, 0, std::vector<std::int16_t>(6));
+  EXPECT_THAT(refusal([&] { read_image(f / "c.dcm"); }), AllOf(HasSubstr("c.dcm"), HasSubstr("pixels of 1 bit;")));
+  dicom.instead = {{"slope", "0"}};
+  dicom.write(f / "c.dcm", "7", 1, 0, std::vector<std::int16_t>(6));
+  EXPECT_THAT(refusal([&] { read_image(f / "c.dcm"); }), AllOf(HasSubstr("c.dcm"), HasSubstr("RescaleSlope is 0")));
+}
+
 // A folder, and a pattern whose order of names is another.
 TEST(DicomFrames, OfSeveralFilesLieWhereTheySay) {
   const Folder f;
