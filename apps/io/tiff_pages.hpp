@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/io/tiff_directory.hpp"
 #include "host/component.hpp"
 
 namespace halocline {
@@ -21,6 +22,7 @@ struct TiffPage {
                 orientation = ORIENTATION_TOPLEFT, photometric = PHOTOMETRIC_MINISBLACK;
   bool tiled = false;
   bool grey_table = true;  ///< a palette, if there is one, is a ramp from black to white
+  bool has_spacing = false;
   double spacing[2] = {1, 1};
   std::string description;
 
@@ -52,6 +54,8 @@ class TiffFile {
   std::vector<TiffPage> slices();
   /// Makes the page the one that handle() reads.
   void select(const TiffPage& page);
+  /// The directory of the page that handle() reads.
+  TiffDirectory directory() const;
 
  private:
   void require_whole_directory(std::size_t number) const;
