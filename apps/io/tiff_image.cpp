@@ -17,6 +17,7 @@
 #include <set>
 #include <utility>
 
+#include "apps/io/tiff_imagej.hpp"
 #include "apps/io/tiff_pages.hpp"
 #include "host/error.hpp"
 #include "host/input_file.hpp"
@@ -136,7 +137,12 @@ Stack stack_of(TiffFile& file) {
 Grid grid_of(const Stack& stack) {
   Grid grid;
   grid.size = stack.size;
-  grid.spacing = {stack.pages.front().spacing[0], stack.pages.front().spacing[1], 1};
+  const TiffPage& page = stack.pages.front();
+  grid.spacing = {page.spacing[0], page.spacing[1], 1};
+  if (const auto described = imagej_spacing(page.description, page.resolution)) {
+    grid.spacing = described->mm;
+    if (grid.size[2] == 1) grid.spacing[2] = 1;
+  }
   return grid;
 }
 
@@ -397,7 +403,11 @@ ImageInfo read_tiff_info(const std::string& path) {
   const Stack stack = stack_of(file);
   warn_of_orientation(path, stack.pages.front());
   warn_of_spacing(path, stack.pages);
-  const ImageInfo info{grid_of(stack), component_name(stack.pages.front().component()), "TIFF", {}, {}};
+  const TiffPage& page = stack.pages.front();
+  const auto described = imagej_spacing(page.description, page.resolution);
+  const bool has_slice_spacing = stack.size[2] > 1 && described && described->has_slices;
+  const ImageInfo info{
+      grid_of(stack), component_name(page.component()), has_slice_spacing ? "TIFF of ImageJ" : "TIFF", {}, {}};
   check_grid(info.grid, "'" + path + "'");
   return info;
 }

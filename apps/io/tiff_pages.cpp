@@ -67,10 +67,11 @@ bool is_grey_ramp(const std::uint16_t* red, const std::uint16_t* green, const st
 // Spacing in mm, where the file says it with a unit of length.
 void take_spacing(TIFF* tiff, TiffPage& page) {
   std::uint16_t unit = RESUNIT_NONE;
-  float x = 1, y = 1;
+  float x = 0, y = 0;
   TIFFGetField(tiff, TIFFTAG_XRESOLUTION, &x);
   TIFFGetField(tiff, TIFFTAG_YRESOLUTION, &y);
   TIFFGetField(tiff, TIFFTAG_RESOLUTIONUNIT, &unit);
+  page.resolution = {x, y};
   const double length = unit == RESUNIT_INCH ? 25.4 : unit == RESUNIT_CENTIMETER ? 10 : 0;
   if (length == 0 || !(x > 0 && y > 0)) return;
   page.has_spacing = true;

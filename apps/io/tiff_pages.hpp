@@ -3,6 +3,7 @@
 
 #include <tiffio.h>
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -21,7 +22,8 @@ struct TiffPage {
   std::uint16_t bits = 1, samples = 1, sample_format = SAMPLEFORMAT_UINT, compression = COMPRESSION_NONE,
                 orientation = ORIENTATION_TOPLEFT, photometric = PHOTOMETRIC_MINISBLACK;
   bool tiled = false;
-  bool grey_table = true;  ///< a palette, if there is one, is a ramp from black to white
+  bool grey_table = true;              ///< a palette, if there is one, is a ramp from black to white
+  std::array<double, 2> resolution{};  ///< pixels a unit, of which there may be none; 0 if it is not there
   bool has_spacing = false;
   double spacing[2] = {1, 1};
   std::string description;

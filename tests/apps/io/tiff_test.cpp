@@ -419,6 +419,38 @@ TEST_F(TiffTags, ResolutionsThatDifferAreNamed) {
   EXPECT_THAT(warned({2000001, 100000}), Not(HasSubstr("page 3")));  // rounded
 }
 
+TEST_F(TiffTags, SpacingThatImageJDescribes) {
+  const auto spacing = [&](const std::string& lines) {
+    TiffWriter writer;
+    for (int page = 0; page < 2; ++page)
+      writer.page(small({{x_resolution, {2, 1}}, {y_resolution, {4, 1}}, {resolution_unit, {1}}}), {"\1\2\3\4\5\6"},
+                  page == 0 ? "ImageJ=1.54f\nimages=2\nslices=2\n" + lines : "");
+    write_text(path(), writer.file());
+    EXPECT_EQ(read_image(path()).grid.spacing, read_image_info(path()).grid.spacing);
+    return read_image_info(path()).grid.spacing;
+  };
+  for (const auto& [unit, mm] : {std::pair<std::string, double>{"mm", 1},
+                                 {"um", 1e-3},
+                                 {"\xb5m", 1e-3},
+                                 {"\xc2\xb5m", 1e-3},
+                                 {"\\u00B5m", 1e-3},
+                                 {"micron", 1e-3},
+                                 {"cm", 10},
+                                 {"m", 1000},
+                                 {"inch", 25.4}}) {
+    const auto found = spacing("unit=" + unit + "\nspacing=2.5\nloop=false\n");
+    EXPECT_NEAR(found[0], 0.5 * mm, 1e-9 * mm) << unit;
+    EXPECT_NEAR(found[1], 0.25 * mm, 1e-9 * mm) << unit;
+    EXPECT_NEAR(found[2], 2.5 * mm, 1e-9 * mm) << unit;
+  }
+  EXPECT_EQ(spacing("spacing=2.5\nunit=pixel\n"), (std::array<double, 3>{1, 1, 1}));
+  EXPECT_EQ(spacing("spacing=2.5\n"), (std::array<double, 3>{1, 1, 1}));
+  EXPECT_EQ(spacing("unit=mm\nzunit=cm\nspacing=2\n"), (std::array<double, 3>{0.5, 0.25, 20}));
+  const Ran ran = run({"denoise", "-i", path(), "--method", "gaussian", "-o", f_ / "y.mha"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("neither origin nor direction; taken for"), HasSubstr("0.5 x 0.25 x 20 mm")));
+}
+
 // ImageJ and tifffile describe the first page alone of what has more than 4 GB.
 TEST_F(TiffTags, SlicesThatFollowTheOnlyPage) {
   const std::string three = "\1\2\3\4\5\6\7\1\2\3\4\5\2\2\2\2\2\2";
