@@ -270,9 +270,10 @@ void warn_of_grid(const ImageInfo& info, const std::string& name, const std::str
   if (!info.format.starts_with("TIFF")) return;
   const Grid& grid = info.grid;
   spdlog::warn(
-      "{}: TIFF keeps neither origin nor direction nor slice spacing; taken for a volume with spacing {:.6g} mm, "
+      "{}: TIFF keeps neither origin nor direction{}; taken for a volume with spacing {:.6g} mm, "
       "origin {:.6g} mm and direction {:g}; {}",
-      name, fmt::join(grid.spacing, " x "), fmt::join(grid.origin, ", "), fmt::join(grid.direction, " "), remedy);
+      name, info.format == "TIFF of ImageJ" ? "" : " nor slice spacing", fmt::join(grid.spacing, " x "),
+      fmt::join(grid.origin, ", "), fmt::join(grid.direction, " "), remedy);
 }
 
 std::unique_ptr<FiniteSource> open_image(const std::string& path, bool allow_nonfinite) {

@@ -7,13 +7,17 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
+#include <optional>
 #include <regex>
 #include <set>
+#include <utility>
 
+#include "apps/io/tiff_imagej.hpp"
 #include "apps/io/tiff_pages.hpp"
 #include "host/error.hpp"
 #include "host/input_file.hpp"
@@ -133,21 +137,50 @@ Stack stack_of(TiffFile& file) {
 Grid grid_of(const Stack& stack) {
   Grid grid;
   grid.size = stack.size;
-  grid.spacing = {stack.pages.front().spacing[0], stack.pages.front().spacing[1], 1};
+  const TiffPage& page = stack.pages.front();
+  grid.spacing = {page.spacing[0], page.spacing[1], 1};
+  if (const auto described = imagej_spacing(page.description, page.resolution)) {
+    grid.spacing = described->mm;
+    if (grid.size[2] == 1) grid.spacing[2] = 1;
+  }
   return grid;
 }
 
-// Once a folder.
-void warn_of_orientation(const std::string& path, const TiffPage& page) {
-  if (page.orientation == ORIENTATION_TOPLEFT) return;
+// True once a folder and kind of warning.
+bool is_first_of_folder(const std::string& path, const char* kind) {
   static std::mutex mutex;
-  static std::set<std::string> warned;
+  static std::set<std::pair<std::string, std::string>> warned;
   const std::lock_guard lock(mutex);
-  if (warned.insert(fs::path(path).parent_path().string()).second)
+  return warned.emplace(kind, fs::path(path).parent_path().string()).second;
+}
+
+void warn_of_orientation(const std::string& path, const TiffPage& page) {
+  if (page.orientation != ORIENTATION_TOPLEFT && is_first_of_folder(path, "orientation"))
     spdlog::warn(
         "'{}' has the orientation {} (TIFF tag 274); its rows and columns are taken as they are stored, which "
         "is orientation 1: turn the image before, if it must be turned",
         path, page.orientation);
+}
+
+void warn_of_spacing(const std::string& path, const std::vector<TiffPage>& pages) {
+  constexpr double rounding = 1e-4;
+  const TiffPage& first = pages.front();
+  const auto differs = [&](const TiffPage& page) {
+    for (const int axis : {0, 1})
+      if (std::abs(page.spacing[axis] - first.spacing[axis]) > rounding * first.spacing[axis]) return page.has_spacing;
+    return false;
+  };
+  const auto found = std::find_if(pages.begin(), pages.end(), differs);
+  if (found != pages.end() && is_first_of_folder(path, "spacing"))
+    spdlog::warn(
+        "'{}': page {} has pixels of {:.6g} x {:.6g} mm, page {} of {:.6g} x {:.6g} mm, which all are taken to have",
+        path, found->number, found->spacing[0], found->spacing[1], first.number, first.spacing[0], first.spacing[1]);
+}
+
+void warn_of_missing(const std::string& path, const TiffPage& page, std::size_t pieces) {
+  if (pieces > 0 && is_first_of_folder(path, "missing"))
+    spdlog::warn("'{}' has {} with neither place nor size: {}; their values are taken for 0", path,
+                 page.tiled ? "tiles" : "strips", pieces);
 }
 
 // `count` values of `bits` bits each, which follow each other from the most significant bit on.
@@ -163,21 +196,92 @@ void unpack(const std::byte* from, unsigned bits, std::size_t count, std::byte* 
   }
 }
 
+// Where the strips or tiles of a page are, by the file itself: libtiff puts other numbers for those that look wrong.
+class StoredPieces {
+ public:
+  StoredPieces(const TiffFile& file, const TiffPage& page) : file_(file), page_(page) {
+    TiffDirectory directory = file.directory();
+    offsets_ = directory.numbers(page.tiled ? TIFFTAG_TILEOFFSETS : TIFFTAG_STRIPOFFSETS);
+    sizes_ = directory.numbers(page.tiled ? TIFFTAG_TILEBYTECOUNTS : TIFFTAG_STRIPBYTECOUNTS);
+    has_nodata_ = directory.has(42113);
+    count_ = page.tiled ? TIFFNumberOfTiles(file.handle()) : TIFFNumberOfStrips(file.handle());
+  }
+
+  /// False for one with neither place nor size, which stands for zeros. Throws InputError unless it has the bytes that
+  /// its rows need.
+  bool has(std::uint32_t piece, std::uint64_t needed) const {
+    const std::uint64_t header = is_big() ? 16 : 8;
+    if (!offsets_) return true;
+    if (piece >= offsets_->size() || (sizes_ && piece >= sizes_->size()))
+      refuse_missing(piece,
+                     fmt::format("{} of {} are listed",
+                                 sizes_ ? std::min(offsets_->size(), sizes_->size()) : offsets_->size(), count_));
+    const std::uint64_t offset = (*offsets_)[piece];
+    if (sizes_ && offset == 0 && (*sizes_)[piece] == 0) {
+      if (has_nodata_) refuse_missing(piece, "it has the value of the tag GDAL_NODATA, which is not supported");
+      return false;
+    }
+    if (offset < header) refuse_missing(piece, fmt::format("it is listed at byte {}", offset));
+    if (!sizes_) return true;
+    const std::uint64_t size = (*sizes_)[piece];
+    if (size == 0 && count_ > 1) refuse_missing(piece, "it is listed with 0 bytes");
+    const bool overflows = !is_big() && needed >> 32 != 0;
+    if (page_.compression == COMPRESSION_NONE && size != 0 && size < needed && !overflows)
+      throw InputError(
+          fmt::format("'{}' is truncated or damaged: {} has {} bytes, its rows need {}; write or copy it again",
+                      file_.path(), name(piece), size, needed));
+    return true;
+  }
+
+ private:
+  bool is_big() const { return TIFFIsBigTIFF(file_.handle()) != 0; }
+  std::string name(std::uint32_t piece) const {
+    return fmt::format("{} {} of page {}", page_.tiled ? "tile" : "strip", piece + 1, page_.number);
+  }
+  [[noreturn]] void refuse_missing(std::uint32_t piece, const std::string& reason) const {
+    throw InputError(fmt::format("'{}': {} is not in the file: {}; write or copy it again, with all of its values",
+                                 file_.path(), name(piece), reason));
+  }
+
+  const TiffFile& file_;
+  const TiffPage& page_;
+  std::optional<std::vector<std::uint64_t>> offsets_, sizes_;
+  bool has_nodata_ = false;
+  std::uint32_t count_ = 0;
+};
+
 // Reads one page to `to`.
 class PageReader {
  public:
   PageReader(TiffFile& file, const TiffPage& page, std::byte* to)
-      : file_(file), page_(page), to_(to), value_bytes_(component_bytes(page.component())) {
-    file_.select(page);
+      : file_(select(file, page)),
+        page_(page),
+        pieces_(file, page),
+        to_(to),
+        value_bytes_(component_bytes(page.component())) {}
+  /// Returns the number of strips or tiles that are not stored.
+  std::size_t read() {
+    page_.tiled ? read_tiles() : read_strips();
+    return missing_;
   }
-  void read() { page_.tiled ? read_tiles() : read_strips(); }
 
  private:
+  static TiffFile& select(TiffFile& file, const TiffPage& page) {
+    file.select(page);
+    return file;
+  }
+
   // Strips and tiles: where they end in the file, and whether libtiff has all of their values.
   void read_piece(std::uint32_t piece, void* to, std::uint64_t bytes) {
     check_interrupt();
-    const std::uint64_t end =
-        TIFFGetStrileOffset(file_.handle(), piece) + TIFFGetStrileByteCount(file_.handle(), piece);
+    std::memset(to, 0, bytes);
+    if (!pieces_.has(piece, bytes)) {
+      ++missing_;
+      return;
+    }
+    const std::uint64_t stored =
+        page_.compression == COMPRESSION_NONE ? bytes : TIFFGetStrileByteCount(file_.handle(), piece);
+    const std::uint64_t end = TIFFGetStrileOffset(file_.handle(), piece) + stored;
     if (end > file_.size())
       throw InputError(
           fmt::format("'{}' is truncated: the values of page {} reach to byte {}, but the file has {}; copy "
@@ -250,8 +354,9 @@ class PageReader {
 
   TiffFile& file_;
   const TiffPage& page_;
+  StoredPieces pieces_;
   std::byte* to_;
-  std::size_t value_bytes_;
+  std::size_t value_bytes_, missing_ = 0;
   std::vector<std::byte> buffer_;
 };
 
@@ -297,7 +402,12 @@ ImageInfo read_tiff_info(const std::string& path) {
   TiffFile file(path);
   const Stack stack = stack_of(file);
   warn_of_orientation(path, stack.pages.front());
-  const ImageInfo info{grid_of(stack), component_name(stack.pages.front().component()), "TIFF", {}, {}};
+  warn_of_spacing(path, stack.pages);
+  const TiffPage& page = stack.pages.front();
+  const auto described = imagej_spacing(page.description, page.resolution);
+  const bool has_slice_spacing = stack.size[2] > 1 && described && described->has_slices;
+  const ImageInfo info{
+      grid_of(stack), component_name(page.component()), has_slice_spacing ? "TIFF of ImageJ" : "TIFF", {}, {}};
   check_grid(info.grid, "'" + path + "'");
   return info;
 }
@@ -306,16 +416,19 @@ TypedVolume read_tiff_typed(const std::string& path) {
   TiffFile file(path);
   const Stack stack = stack_of(file);
   warn_of_orientation(path, stack.pages.front());
+  warn_of_spacing(path, stack.pages);
   TypedVolume volume = allocate(grid_of(stack), stack.pages.front().component(), path);
   if (stack.row_of_slices != 0) {
     read_row_of_slices(file, stack, volume);
     return volume;
   }
   std::byte* to = volume.bytes();
+  std::size_t missing = 0;
   for (const TiffPage& page : stack.pages) {
-    PageReader(file, page, to).read();
+    missing += PageReader(file, page, to).read();
     to += page.bytes();
   }
+  warn_of_missing(path, stack.pages.front(), missing);
   return volume;
 }
 

@@ -9,7 +9,6 @@
 #include <cstdarg>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <utility>
 
 #include "host/error.hpp"
@@ -68,12 +67,14 @@ bool is_grey_ramp(const std::uint16_t* red, const std::uint16_t* green, const st
 // Spacing in mm, where the file says it with a unit of length.
 void take_spacing(TIFF* tiff, TiffPage& page) {
   std::uint16_t unit = RESUNIT_NONE;
-  float x = 1, y = 1;
+  float x = 0, y = 0;
   TIFFGetField(tiff, TIFFTAG_XRESOLUTION, &x);
   TIFFGetField(tiff, TIFFTAG_YRESOLUTION, &y);
   TIFFGetField(tiff, TIFFTAG_RESOLUTIONUNIT, &unit);
+  page.resolution = {x, y};
   const double length = unit == RESUNIT_INCH ? 25.4 : unit == RESUNIT_CENTIMETER ? 10 : 0;
   if (length == 0 || !(x > 0 && y > 0)) return;
+  page.has_spacing = true;
   page.spacing[0] = length / x;
   page.spacing[1] = length / y;
 }
@@ -164,6 +165,7 @@ void require_same_kind(const TiffPage& page, const TiffPage& first, const std::s
   compare("bits a value", page.bits, first.bits);
   compare("sample format", format_name(page.sample_format), format_name(first.sample_format));
   compare("photometric interpretation", page.photometric, first.photometric);
+  compare("orientation", page.orientation, first.orientation);
 }
 
 std::string text_of(const char* module, const char* format, va_list arguments) {
@@ -218,19 +220,14 @@ bool TiffFile::complained() {
   return std::exchange(complained_, false);
 }
 
+TiffDirectory TiffFile::directory() const {
+  const bool msb_first = (std::endian::native == std::endian::big) != (TIFFIsByteSwapped(handle()) != 0);
+  return {path_, TIFFCurrentDirOffset(handle()), TIFFIsBigTIFF(handle()) != 0, msb_first};
+}
+
 // libtiff takes the place of the next page for 0 if the file ends before it.
 void TiffFile::require_whole_directory(std::size_t number) const {
-  const bool big = TIFFIsBigTIFF(handle()) != 0;
-  const std::uint64_t word = big ? 8 : 4, counter = big ? 8 : 2, entry = big ? 20 : 12,
-                      at = TIFFCurrentDirOffset(handle());
-  unsigned char bytes[8] = {};
-  std::ifstream in(path_, std::ios::binary);
-  in.seekg(static_cast<std::streamoff>(at));
-  in.read(reinterpret_cast<char*>(bytes), static_cast<std::streamsize>(counter));
-  const bool msb_first = (std::endian::native == std::endian::big) != (TIFFIsByteSwapped(handle()) != 0);
-  std::uint64_t entries = 0;
-  for (std::uint64_t n = 0; n < counter; ++n) entries = entries * 256 + bytes[msb_first ? n : counter - 1 - n];
-  if (const std::uint64_t end = at + counter + entries * entry + word; !in || end > size_)
+  if (const std::uint64_t end = directory().end(); end == 0 || end > size_)
     throw InputError(
         fmt::format("'{}' is truncated: page {} is described up to byte {}, but the file has {}; copy it again", path_,
                     number, end, size_));
@@ -258,9 +255,14 @@ std::vector<TiffPage> TiffFile::slices() {
 }
 
 void TiffFile::select(const TiffPage& page) {
-  if (TIFFCurrentDirOffset(handle()) == page.directory) return;
-  if (TIFFSetSubDirectory(handle(), page.directory) == 0)
+  if (TIFFCurrentDirOffset(handle()) != page.directory && TIFFSetSubDirectory(handle(), page.directory) == 0)
     throw InputError(fmt::format("'{}': page {} cannot be read: {}", path_, page.number, said_));
+#ifdef TIFFTAG_DEFLATE_SUBCODEC
+  // With libdeflate, libtiff takes for whole a strip of more bytes than its rows, of which libdeflate writes a part
+  // alone.
+  if (page.compression == COMPRESSION_ADOBE_DEFLATE || page.compression == COMPRESSION_DEFLATE)
+    TIFFSetField(handle(), TIFFTAG_DEFLATE_SUBCODEC, DEFLATE_SUBCODEC_ZLIB);
+#endif
 }
 
 }  // namespace halocline

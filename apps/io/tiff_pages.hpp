@@ -3,11 +3,13 @@
 
 #include <tiffio.h>
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "apps/io/tiff_directory.hpp"
 #include "host/component.hpp"
 
 namespace halocline {
@@ -20,7 +22,9 @@ struct TiffPage {
   std::uint16_t bits = 1, samples = 1, sample_format = SAMPLEFORMAT_UINT, compression = COMPRESSION_NONE,
                 orientation = ORIENTATION_TOPLEFT, photometric = PHOTOMETRIC_MINISBLACK;
   bool tiled = false;
-  bool grey_table = true;  ///< a palette, if there is one, is a ramp from black to white
+  bool grey_table = true;              ///< a palette, if there is one, is a ramp from black to white
+  std::array<double, 2> resolution{};  ///< pixels a unit, of which there may be none; 0 if it is not there
+  bool has_spacing = false;
   double spacing[2] = {1, 1};
   std::string description;
 
@@ -52,6 +56,8 @@ class TiffFile {
   std::vector<TiffPage> slices();
   /// Makes the page the one that handle() reads.
   void select(const TiffPage& page);
+  /// The directory of the page that handle() reads.
+  TiffDirectory directory() const;
 
  private:
   void require_whole_directory(std::size_t number) const;

@@ -27,10 +27,11 @@ class TiffWriter {
   explicit TiffWriter(bool msb_first_in_file = false, bool bigtiff = false)
       : msb_first_(msb_first_in_file), big_(bigtiff) {}
 
-  /// Tags of a page with whole numbers, of type LONG, or SHORT where TIFF wants it.
+  /// Tags of a page with whole numbers, of type LONG, or SHORT where TIFF wants it; resolutions are quotients of two.
   using Tags = std::map<std::uint16_t, std::vector<std::uint64_t>>;
 
-  /// A page of strips, or of tiles if there is a tag 322, and a text as its description (tag 270).
+  /// A page of strips, or of tiles if there is a tag 322, and a text as its description (tag 270). The pieces follow
+  /// each other, the first of the first page at byte 8; tags may say other places and sizes.
   void page(Tags tags, const std::vector<std::string>& pieces, const std::string& description = "") {
     std::vector<std::uint64_t> places, sizes;
     for (const std::string& piece : pieces) {
@@ -39,16 +40,17 @@ class TiffWriter {
       body_ += piece;
     }
     const bool tiled = tags.contains(322);
-    tags[tiled ? 324 : 273] = places;
-    tags[tiled ? 325 : 279] = sizes;
+    tags.try_emplace(tiled ? 324 : 273, places);
+    tags.try_emplace(tiled ? 325 : 279, sizes);
     std::map<std::uint16_t, std::pair<std::uint16_t, std::string>> entries;  // type and bytes
     std::map<std::uint16_t, std::uint64_t> counts;
     for (const auto& [tag, values] : tags) {
       const bool is_long = std::set<int>{254, 256, 257, 273, 278, 279, 322, 323, 324, 325, 32997}.contains(tag);
       auto& [type, bytes] = entries[tag];
-      type = !is_long ? 3 : big_ ? 16 : 4;
-      for (const std::uint64_t value : values) bytes += number(value, type == 3 ? 2 : type == 4 ? 4 : 8);
-      counts[tag] = values.size();
+      const bool is_quotient = tag == 282 || tag == 283;
+      type = is_quotient ? 5 : !is_long ? 3 : big_ ? 16 : 4;
+      for (const std::uint64_t value : values) bytes += number(value, type == 3 ? 2 : type == 16 ? 8 : 4);
+      counts[tag] = is_quotient ? values.size() / 2 : values.size();
     }
     if (!description.empty()) {
       entries[270] = {2, description + '\0'};

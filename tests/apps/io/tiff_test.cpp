@@ -26,9 +26,10 @@ using testing::Not;
 using Tags = TiffWriter::Tags;
 
 constexpr std::uint16_t new_subfile_type = 254, width = 256, height = 257, bits = 258, compression = 259,
-                        photometric = 262, orientation = 274, samples = 277, rows_per_strip = 278, planar = 284,
-                        color_map = 320, tile_width = 322, tile_height = 323, extra_samples = 338, sample_format = 339,
-                        image_depth = 32997;
+                        photometric = 262, strip_offsets = 273, orientation = 274, samples = 277, rows_per_strip = 278,
+                        strip_bytes = 279, x_resolution = 282, y_resolution = 283, planar = 284, resolution_unit = 296,
+                        color_map = 320, tile_width = 322, tile_height = 323, tile_offsets = 324, tile_bytes = 325,
+                        extra_samples = 338, sample_format = 339, image_depth = 32997, gdal_nodata = 42113;
 
 Tags tags_of(std::uint64_t columns, std::uint64_t rows, std::uint64_t bits_a_value, std::uint64_t format = 1) {
   return {{width, {columns}}, {height, {rows}}, {bits, {bits_a_value}},   {compression, {1}},
@@ -202,6 +203,118 @@ TEST_F(TiffTags, ValuesAreThoseThatAreStored) {
   EXPECT_EQ(read_.voxels, (std::vector<float>{7, 7, 7, 1, 2, 3}));
 }
 
+// RFC 1950 and 1951: one stored block.
+std::string deflated(const std::string& data) {
+  std::uint32_t a = 1, b = 0;
+  for (const char byte : data) {
+    a = (a + static_cast<unsigned char>(byte)) % 65521;
+    b = (b + a) % 65521;
+  }
+  const auto size = static_cast<std::uint16_t>(data.size());
+  return "\x78\x01\x01" + ordered_bytes(size, false) + ordered_bytes(static_cast<std::uint16_t>(~size), false) + data +
+         ordered_bytes(b << 16 | a, true);
+}
+
+// Some writers pad the last strip to the height of the others.
+TEST_F(TiffTags, PiecesOfMoreBytesThanTheirRows) {
+  const std::vector<float> stored{1, 2, 3, 4, 5, 6};
+  std::string tile(256, 'x');
+  for (std::size_t y = 0; y < 3; ++y)
+    for (std::size_t x = 0; x < 2; ++x) tile[16 * y + x] = static_cast<char>(2 * y + x + 1);
+  for (const std::uint64_t method : {1, 8, 32946}) {
+    SCOPED_TRACE(method);
+    const auto packed = [&](const std::string& data) { return method == 1 ? data : deflated(data); };
+    EXPECT_EQ(reading({{compression, {method}}}, packed("\1\2\3\4\5\6more")), "no error");
+    EXPECT_EQ(read_.voxels, stored);
+    TiffWriter strips, tiles;
+    for (int page = 0; page < 2; ++page) {
+      strips.page(small({{compression, {method}}, {rows_per_strip, {2}}}), {packed("\1\2\3\4"), packed("\5\6xx")});
+      Tags tags = small({{compression, {method}}, {tile_width, {16}}, {tile_height, {16}}});
+      tags.erase(rows_per_strip);
+      tiles.page(tags, {packed(tile + "more")});
+    }
+    for (const TiffWriter* writer : {&strips, &tiles}) {
+      write_text(path(), writer->file());
+      const Volume volume = read_image(path());
+      EXPECT_TRUE(std::equal(stored.begin(), stored.end(), volume.voxels.begin()));
+      EXPECT_TRUE(std::equal(stored.begin(), stored.end(), volume.voxels.begin() + 6));
+    }
+  }
+  std::string damaged = deflated("\1\2\3\4\5\6");
+  damaged.back() = static_cast<char>(damaged.back() + 1);  // of its sum
+  for (const std::string& data : {deflated("\1\2\3\4\5"), damaged})
+    EXPECT_THAT(reading({{compression, {8}}}, data), AllOf(HasSubstr("cannot read page 1"), HasSubstr(path())));
+}
+
+// As GDAL's SPARSE_OK and tifffile: neither place nor size means zeros.
+TEST_F(TiffTags, PiecesThatAreNotStored) {
+  constexpr std::uint64_t whole = 0xffffffff;
+  for (const auto& [tags, data, expected] :
+       {std::tuple(Tags{{rows_per_strip, {1}}, {strip_offsets, {8, 0, 12}}, {strip_bytes, {2, 0, 2}}},
+                   std::string("\1\2\3\4\5\6"), std::vector<float>{1, 2, 0, 0, 5, 6}),
+        {Tags{{strip_offsets, {0}}, {strip_bytes, {0}}}, "\1\2\3\4\5\6", std::vector<float>(6, 0)},
+        {Tags{{rows_per_strip, {2}}, {compression, {8}}, {strip_offsets, {8, 0}}, {strip_bytes, {15, 0}}},
+         deflated("\1\2\3\4"), std::vector<float>{1, 2, 3, 4, 0, 0}},
+        {Tags{{tile_width, {16}}, {tile_height, {16}}, {tile_offsets, {0}}, {tile_bytes, {0}}}, "\1",
+         std::vector<float>(6, 0)},
+        // one strip without a size reaches as far as its rows
+        {Tags{{rows_per_strip, {whole}}, {strip_bytes, {0}}}, "\1\2\3\4\5\6", std::vector<float>{1, 2, 3, 4, 5, 6}}}) {
+    EXPECT_EQ(reading(tags, data), "no error");
+    EXPECT_EQ(read_.voxels, expected);
+  }
+  const Folder other;
+  TiffWriter writer;
+  writer.page(small({{rows_per_strip, {1}}, {strip_offsets, {8, 0, 0}}, {strip_bytes, {2, 0, 0}}}), {"\1\2"});
+  write_text(other / "x.tif", writer.file());
+  const Ran ran = run({"metrics", "-i", other / "x.tif"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.err, AllOf(HasSubstr(other / "x.tif"), HasSubstr("strips with neither place nor size: 2")));
+}
+
+TEST_F(TiffTags, PiecesThatAreMissingAreRefused) {
+  const std::string piece = deflated(std::string(256, '\1'));  // all that are there share it
+  const std::uint64_t size = piece.size();
+  for (const std::uint64_t method : {1, 8}) {
+    const auto refused = [&](Tags tags, const std::string& reason) {
+      tags[compression] = {method};
+      EXPECT_THAT(reading(tags, piece), AllOf(HasSubstr("InputError"), HasSubstr(path()), HasSubstr(reason)));
+    };
+    const auto lines = [](const std::vector<std::uint64_t>& offsets, const std::vector<std::uint64_t>& sizes) {
+      return Tags{{rows_per_strip, {1}}, {strip_offsets, offsets}, {strip_bytes, sizes}};
+    };
+    const auto tiles = [](const std::vector<std::uint64_t>& offsets, const std::vector<std::uint64_t>& sizes) {
+      return Tags{
+          {height, {20}}, {tile_width, {16}}, {tile_height, {16}}, {tile_offsets, offsets}, {tile_bytes, sizes}};
+    };
+    refused(lines({8, 8}, {size, size}), "strip 3 of page 1 is not in the file: 2 of 3 are listed");
+    refused(lines({8, 8, 8}, {size, size}), "strip 3 of page 1 is not in the file");
+    refused(lines({8, 0, 8}, {size, size, size}), "strip 2 of page 1 is not in the file: it is listed at byte 0");
+    refused(lines({8, 8, 8}, {size, 0, size}), "strip 2 of page 1 is not in the file: it is listed with 0 bytes");
+    refused({{strip_offsets, {0}}, {strip_bytes, {size}}}, "strip 1 of page 1 is not in the file");
+    refused(tiles({8}, {size}), "tile 2 of page 1 is not in the file");
+    refused(tiles({8, 0}, {size, size}), "tile 2 of page 1 is not in the file");
+    // zeros would not be the value that such pieces have
+    Tags tags = lines({8, 0, 8}, {size, 0, size});
+    tags[gdal_nodata] = {7};
+    refused(tags, "GDAL_NODATA");
+  }
+}
+
+TEST_F(TiffTags, PiecesOfFewerBytesThanTheirRowsAreRefused) {
+  const auto refused = [&](const Tags& tags, const std::string& reason) {
+    EXPECT_THAT(reading(tags, std::string(400, '\1')),
+                AllOf(HasSubstr("InputError"), HasSubstr(path()), HasSubstr("truncated"), HasSubstr(reason)));
+  };
+  refused({{strip_bytes, {5}}}, "strip 1 of page 1 has 5 bytes, its rows need 6");
+  refused({{bits, {12}}, {width, {7}}, {height, {9}}, {rows_per_strip, {9}}, {strip_bytes, {96}}},
+          "strip 1 of page 1 has 96 bytes, its rows need 99");
+  refused({{rows_per_strip, {1}}, {strip_offsets, {8, 10, 12}}, {strip_bytes, {2, 2, 1}}},
+          "strip 3 of page 1 has 1 bytes, its rows need 2");
+  refused({{rows_per_strip, {1}}, {strip_offsets, {8, 10, 12}}, {strip_bytes, {2, 1, 2}}},
+          "strip 2 of page 1 has 1 bytes");
+  refused({{tile_width, {16}}, {tile_height, {16}}, {tile_bytes, {255}}}, "tile 1 of page 1 has 255 bytes");
+}
+
 TEST_F(TiffTags, OrientationIsNamedAndNotApplied) {
   for (std::uint64_t n = 1; n <= 8; ++n) {
     EXPECT_EQ(reading({{orientation, {n}}}), "no error");
@@ -274,6 +387,7 @@ TEST_F(TiffTags, PagesOfDifferentKindsAreRefused) {
         {Tags{{bits, {16}}}, "page 2 has bits a value 16, page 1 has 8"},
         {Tags{{sample_format, {2}}}, "page 2 has sample format signed, page 1 has unsigned"},
         {Tags{{photometric, {0}}}, "page 2 has photometric interpretation 0"},
+        {Tags{{orientation, {3}}}, "page 2 has orientation 3, page 1 has 1"},
         {Tags{{samples, {2}}, {bits, {8, 8}}, {sample_format, {1, 1}}}, "page 2, has 2 values"}}) {
     TiffWriter writer;
     writer.page(small({}), {"\1\2\3\4\5\6"});
@@ -282,6 +396,59 @@ TEST_F(TiffTags, PagesOfDifferentKindsAreRefused) {
     EXPECT_THAT(error_of([&] { read_image(path()); }),
                 AllOf(HasSubstr("InputError"), HasSubstr(path()), HasSubstr(reason)));
   }
+}
+
+// Stacks keep one spacing, which that of the first page is.
+TEST_F(TiffTags, ResolutionsThatDifferAreNamed) {
+  const auto warned = [&](const std::vector<std::uint64_t>& second) {
+    const Folder other;
+    TiffWriter writer;
+    writer.page(small({{x_resolution, {20, 1}}, {y_resolution, {25, 1}}, {resolution_unit, {3}}}), {"\1\2\3\4\5\6"});
+    writer.page(small({}), {"\1\2\3\4\5\6"});  // says nothing
+    writer.page(small({{x_resolution, second}, {y_resolution, {25, 1}}, {resolution_unit, {3}}}), {"\1\2\3\4\5\6"});
+    write_text(other / "x.tif", writer.file());
+    const Ran ran = run({"metrics", "-i", other / "x.tif"});
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    const Volume volume = read_image(other / "x.tif");
+    EXPECT_FLOAT_EQ(static_cast<float>(volume.grid.spacing[0]), 0.5F);
+    EXPECT_FLOAT_EQ(static_cast<float>(volume.grid.spacing[1]), 0.4F);
+    return ran.err;
+  };
+  EXPECT_THAT(warned({40, 1}), AllOf(HasSubstr("x.tif': page 3 has pixels of 0.25 x 0.4 mm, page 1 of 0.5 x 0.4 mm"),
+                                     HasSubstr("warning")));
+  EXPECT_THAT(warned({2000001, 100000}), Not(HasSubstr("page 3")));  // rounded
+}
+
+TEST_F(TiffTags, SpacingThatImageJDescribes) {
+  const auto spacing = [&](const std::string& lines) {
+    TiffWriter writer;
+    for (int page = 0; page < 2; ++page)
+      writer.page(small({{x_resolution, {2, 1}}, {y_resolution, {4, 1}}, {resolution_unit, {1}}}), {"\1\2\3\4\5\6"},
+                  page == 0 ? "ImageJ=1.54f\nimages=2\nslices=2\n" + lines : "");
+    write_text(path(), writer.file());
+    EXPECT_EQ(read_image(path()).grid.spacing, read_image_info(path()).grid.spacing);
+    return read_image_info(path()).grid.spacing;
+  };
+  for (const auto& [unit, mm] : {std::pair<std::string, double>{"mm", 1},
+                                 {"um", 1e-3},
+                                 {"\xb5m", 1e-3},
+                                 {"\xc2\xb5m", 1e-3},
+                                 {"\\u00B5m", 1e-3},
+                                 {"micron", 1e-3},
+                                 {"cm", 10},
+                                 {"m", 1000},
+                                 {"inch", 25.4}}) {
+    const auto found = spacing("unit=" + unit + "\nspacing=2.5\nloop=false\n");
+    EXPECT_NEAR(found[0], 0.5 * mm, 1e-9 * mm) << unit;
+    EXPECT_NEAR(found[1], 0.25 * mm, 1e-9 * mm) << unit;
+    EXPECT_NEAR(found[2], 2.5 * mm, 1e-9 * mm) << unit;
+  }
+  EXPECT_EQ(spacing("spacing=2.5\nunit=pixel\n"), (std::array<double, 3>{1, 1, 1}));
+  EXPECT_EQ(spacing("spacing=2.5\n"), (std::array<double, 3>{1, 1, 1}));
+  EXPECT_EQ(spacing("unit=mm\nzunit=cm\nspacing=2\n"), (std::array<double, 3>{0.5, 0.25, 20}));
+  const Ran ran = run({"denoise", "-i", path(), "--method", "gaussian", "-o", f_ / "y.mha"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("neither origin nor direction; taken for"), HasSubstr("0.5 x 0.25 x 20 mm")));
 }
 
 // ImageJ and tifffile describe the first page alone of what has more than 4 GB.
