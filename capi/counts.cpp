@@ -33,7 +33,7 @@ void CountsSettings::add_to(Settings& settings) {
   };
   add("air", [](CountsOptions& options, const SettingValue& value) { options.air = value.four_indices(); });
   add("floor", [](CountsOptions& options, const SettingValue& value) { options.floor = value.positive(); });
-  add("saturation", [](CountsOptions& options, const SettingValue& value) { options.saturation = value.number(); });
+  add("saturation", [](CountsOptions& options, const SettingValue& value) { options.saturation = value.positive(); });
   add("beam-hardening", [](CountsOptions& options, const SettingValue& value) { options.hardening = value.numbers(); });
   settings.add("reduce-rings", [this](const SettingValue& value) { options_.ring_width = value.count(); });
 }

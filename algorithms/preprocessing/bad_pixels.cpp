@@ -14,16 +14,17 @@ constexpr std::size_t reach = 8;  // pixels on either side that a flat is compar
 // dimmer than the beam, and nothing that moves is brighter. With noise a good pixel does not stand still, and those
 // that see the beam in some view rise above it. So the still ones at an end are let be if one of them is as bright as
 // nearly all that moves ever is: nearly, since single counts may be wild. One that is far brighter than its flat sees
-// no beam.
+// no beam. Those that are bad for another reason (`dead`) neither end the still ones nor say how bright the beam is.
 void mark_stuck(const std::vector<double>& open, const std::vector<double>& dark, const std::vector<SeenPixel>& seen,
-                std::size_t columns, std::size_t views, bool with_flats, double step, std::vector<char>& bad) {
+                std::size_t columns, std::size_t views, bool with_flats, double step, const std::vector<char>& dead,
+                std::vector<char>& bad) {
   const auto moves = [&](std::size_t n) {  // a few counts below the floor may be wild ones
     return seen[n].lowest != seen[n].highest || 10 * seen[n].raised >= views;
   };
   const auto brightest = [&](std::size_t n) { return (seen[n].highest - dark[n]) / open[n]; };
   std::vector<double> moving;
   for (std::size_t n = 0; n < seen.size(); ++n)
-    if (!bad[n] && moves(n)) moving.push_back(brightest(n));
+    if (!dead[n] && moves(n)) moving.push_back(brightest(n));
   if (moving.empty()) return;
   const auto ninth = moving.begin() + static_cast<std::ptrdiff_t>(moving.size() - 1 - moving.size() / 10);
   std::nth_element(moving.begin(), ninth, moving.end());
@@ -31,14 +32,14 @@ void mark_stuck(const std::vector<double>& open, const std::vector<double>& dark
   const auto mark_end = [&](std::size_t begin, std::size_t end) {
     bool sees_beam = false;
     for (std::size_t n = begin; n < end; ++n)  // both counts, and their flats, are rounded
-      if (!bad[n] && brightest(n) <= hot) sees_beam = sees_beam || brightest(n) + 2 * step / open[n] >= bright;
+      if (!dead[n] && brightest(n) <= hot) sees_beam = sees_beam || brightest(n) + 2 * step / open[n] >= bright;
     for (std::size_t n = begin; n < end; ++n)
       if (!bad[n] && (!sees_beam || brightest(n) > hot)) bad[n] = 1;
   };
   for (std::size_t row = 0; row < seen.size(); row += columns) {
     std::size_t first = row, last = row + columns;
-    while (first < last && !moves(first)) ++first;
-    while (last > first && !moves(last - 1)) --last;
+    while (first < last && (dead[first] || !moves(first))) ++first;
+    while (last > first && (dead[last - 1] || !moves(last - 1))) --last;
     mark_end(row, first);
     mark_end(last, row + columns);
     for (std::size_t n = first; n < last; ++n)
@@ -68,9 +69,16 @@ void mark_bad_pixels(const std::vector<double>& open, const std::vector<double>&
                      double step, std::vector<char>& bad) {
   for (std::size_t n = 0; n < seen.size(); ++n)
     if (seen[n].raised == views) bad[n] = 1;
-  if (views > 1) mark_stuck(open, dark, seen, columns, views, with_flats, step, bad);
-  for (std::size_t row = 0; row < seen.size(); row += columns)
-    mark_outliers(open.data() + row, columns, bad.data() + row);
+  const auto mark_odd_flats = [&](std::vector<char>& marks) {
+    for (std::size_t row = 0; row < seen.size(); row += columns)
+      mark_outliers(open.data() + row, columns, marks.data() + row);
+  };
+  if (views > 1) {
+    std::vector<char> dead = bad;
+    mark_odd_flats(dead);
+    mark_stuck(open, dark, seen, columns, views, with_flats, step, dead, bad);
+  }
+  mark_odd_flats(bad);
 }
 
 std::vector<std::size_t> failing_pixels(const std::vector<SeenPixel>& seen, const std::vector<char>& bad,

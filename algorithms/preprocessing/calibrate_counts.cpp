@@ -23,6 +23,7 @@ constexpr double relative_floor = 1e-5;  // of the beam, for counts that are not
 constexpr double relative_dark = 1e-3;   // of the beam: less in all pixels is a dark view, if they are not
 constexpr double far_too_bright = 2;     // of what nearly all counts are below
 constexpr double brightest_transmission = 1.5;
+constexpr double far_above_flats = 1.22;  // a line integral of -0.2
 constexpr double of_divided_counts = 50;  // flats, of counts that they were divided by
 
 void check_field(const CountsField& field, const Grid& counts, const std::string& counts_name, bool allow_nonfinite) {
@@ -155,8 +156,15 @@ void CountsCalibrator::take_fields(const Grid& grid, const CountsFields& fields)
 }
 
 void CountsCalibrator::take_beam_of_flats(const FieldMean& flats, const CountsFields& fields) {
-  const bool after = fields.flats_after.stack != nullptr;
-  if (!options_.air) levels_ = levels_before_and_after(flats.levels, after ? fields.flats.stack->grid.size[2] : 0);
+  if (options_.air) return;
+  if (fields.flats_after.stack != nullptr) {
+    levels_ = levels_before_and_after(flats.levels, fields.flats.stack->grid.size[2]);
+  } else if (const auto step = step_in(flats.levels); step && step->is_of_a_scan()) {
+    levels_ = step->levels;
+  } else if (step) {
+    out_.report.flats_before_step = {step->before, step->images};
+    out_.report.flats_step = step->levels.after / step->levels.before;
+  }
   out_.report.between_flats = levels_.has_value();
 }
 
@@ -213,16 +221,22 @@ bool CountsCalibrator::are_transmissions(const VolumeSource& counts) const {
 void CountsCalibrator::take_brightest(const VolumeSource& counts, const CountsFields& fields) {
   const std::size_t slice = counts.grid().slice();
   std::vector<float> view(slice);
-  std::vector<double> signals;
+  std::vector<double> signals, of_view, medians;
   float highest = 0;
   for (const std::size_t n : some_views(counts.grid().size[2], 12)) {
     counts.read(n * slice, slice, view.data());
+    of_view.clear();
     for (std::size_t at = 0; at < slice; ++at) {
       if (!std::isfinite(view[at]) || bad_[at] != 0) continue;
       highest = std::max(highest, view[at]);
-      signals.push_back((view[at] - dark_[at]) / open_[at]);
+      of_view.push_back((view[at] - dark_[at]) / open_[at]);
     }
+    signals.insert(signals.end(), of_view.begin(), of_view.end());
+    medians.push_back(median_of(of_view));
   }
+  // With an air region it is the air that says how bright the beam is.
+  if (with_flats_ && !options_.air)
+    if (const double median = median_of(medians); median > far_above_flats) out_.report.above_flats = median;
   if (with_flats_ && !whole_ && scale_ >= of_divided_counts && highest < brightest_transmission)
     throw InputError(fmt::format(
         "{}: the counts are {:.4g} at most, and {} about {:.6g}: these seem to be transmissions I/I0, which "
@@ -441,54 +455,6 @@ void CountsCalibrator::take_off_rings(const VolumeSource& counts) {
     ++out_.report.rings;
   }
   out_.report.ring_rms = std::sqrt(sum / static_cast<double>(columns * rows - out_.report.bad_pixels));
-}
-
-void require_same_detector(const Grid& image, const std::string& name, const Grid& counts,
-                           const std::string& counts_name) {
-  if (image.size[0] == counts.size[0] && image.size[1] == counts.size[1]) return;
-  throw InputError(
-      fmt::format("{}: the detector has {} x {} pixels, but {} x {} in {}; both must come from the same detector "
-                  "with the same crop and binning",
-                  name, image.size[0], image.size[1], counts.size[0], counts.size[1], counts_name));
-}
-
-void check_counts_options(const CountsOptions& options, const Grid& counts, bool with_flats, bool may_be_transmissions,
-                          const std::string& counts_name) {
-  if (!with_flats && !options.air && !may_be_transmissions)
-    throw InputError(
-        fmt::format("{}: what the beam alone gives is not known; give images without the object (`flats`), a region of "
-                    "the detector that sees the beam alone in every view (`air`), or both; only transmissions from 0 "
-                    "to 1 need neither",
-                    counts_name));
-  if (const double floor = options.floor.value_or(1); !(floor > 0) || !std::isfinite(floor))
-    throw InputError(fmt::format("the floor of the counts (`floor`) is {}; it must be above 0", floor));
-  if (options.hardening.size() > most_hardening_coefficients)
-    throw InputError(fmt::format("`hardening` has {} coefficients; expected at most {}", options.hardening.size(),
-                                 most_hardening_coefficients));
-  for (const double c : options.hardening)
-    if (!std::isfinite(c))
-      throw InputError(fmt::format("a coefficient of `hardening` is {}; it must be a finite number", c));
-  if (!options.hardening.empty() && !(options.hardening.front() > 0))
-    throw InputError(
-        fmt::format("`hardening` begins with C1 = {}; it must be positive, or thin parts would not attenuate "
-                    "(1 where the line integrals of thin parts are right)",
-                    options.hardening.front()));
-  for (const double c : options.hardening)
-    if (std::abs(c) > 1e6)
-      throw InputError(fmt::format("a coefficient of `hardening` is {:g}; no more than 1e+06 is expected", c));
-  check_ring_width(options.ring_width, counts, counts_name);
-  if (!options.air) return;
-  const auto [u0, v0, u1, v1] = *options.air;
-  if (u0 >= u1 || v0 >= v1)
-    throw InputError(
-        fmt::format("the air region {},{},{},{} (`air`) holds no pixel; expected U0,V0,U1,V1 with U0 < U1 and V0 < V1, "
-                    "upper ends not included",
-                    u0, v0, u1, v1));
-  if (u1 > counts.size[0] || v1 > counts.size[1])
-    throw InputError(
-        fmt::format("the air region {},{},{},{} (`air`) reaches beyond the detector of {}, which has {} x "
-                    "{} pixels",
-                    u0, v0, u1, v1, counts_name, counts.size[0], counts.size[1]));
 }
 
 CountsCalibration calibrate_counts(const VolumeSource& counts, const CountsFields& fields,

@@ -32,9 +32,9 @@ struct CountsFields {
 /// single flats and darks that are far from the others. Pixels whose flat does not lie above the dark field are bad
 /// whatever the map says. The ring offsets go into `open` and so need nothing more.
 ///
-/// Without an air region the beam is that of the flats: if there are some from before and after
-/// (levels_before_and_after()), linear in between over the views; else 1 in all views. Without flats and air the stack
-/// must have transmissions: numbers from 0 to 1 that are not whole.
+/// Without an air region the beam is that of the flats: if there are some from before and after (flats_after, or a
+/// LevelStep of a scan in one stack), linear in between over the views; else 1 in all views. Without flats and air the
+/// stack must have transmissions: numbers from 0 to 1 that are not whole.
 ///
 /// Throws InputError for: neither flats nor an air region nor transmissions; flats that transmissions were divided by
 /// already; another detector size; NaN or infinite values, unless they are allowed; flats that lie above the darks in

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t most_for_median = 1 << 16;  // pixels of an image
 constexpr double far_flat = 1.5, far_dark = 0.2, far_noise = 20;
-constexpr double least_step = 0.005, clear_step = 4;
+constexpr double least_step = 0.005, clear_step = 4, most_drift = 0.3;
 
 using Images = std::vector<const float*>;
 
@@ -137,19 +137,29 @@ double BeamLevels::at(std::size_t n, std::size_t views) const {
 }
 
 std::optional<BeamLevels> levels_before_and_after(const std::vector<double>& levels, std::size_t before) {
+  if (before == 0 || before >= levels.size() ||
+      !std::all_of(levels.begin(), levels.end(), [](double each) { return each > 0; }))
+    return {};
+  const double all = mean(levels, 0, levels.size());
+  return BeamLevels{mean(levels, 0, before) / all, mean(levels, before, levels.size()) / all};
+}
+
+std::optional<LevelStep> step_in(const std::vector<double>& levels) {
   const std::size_t count = levels.size();
-  if (count < 2 || !std::all_of(levels.begin(), levels.end(), [](double each) { return each > 0; })) return {};
-  const double all = mean(levels, 0, count);
-  const auto split = [&](std::size_t at) {
-    return BeamLevels{mean(levels, 0, at) / all, mean(levels, at, count) / all};
-  };
-  if (before > 0) return before < count ? std::optional(split(before)) : std::nullopt;
   for (std::size_t at = 1; at < count; ++at) {
-    const BeamLevels found = split(at);
-    const double apart = std::max(spread(levels, 0, at), spread(levels, at, count)) / all;
-    if (std::abs(found.after - found.before) > std::max(least_step, clear_step * apart)) return found;
+    const auto found = levels_before_and_after(levels, at);
+    if (!found) return {};
+    const double apart = std::max(spread(levels, 0, at), spread(levels, at, count)) / mean(levels, 0, count);
+    if (std::abs(found->after - found->before) > std::max(least_step, clear_step * apart))
+      return LevelStep{at, count, *found};
   }
   return {};
+}
+
+bool LevelStep::is_of_a_scan() const {
+  const auto [low, high] = std::minmax(levels.before, levels.after);
+  const bool alike = images == 2 || 3 * std::min(before, images - before) >= images;
+  return alike && low > (1 - most_drift) * high;
 }
 
 }  // namespace halocline

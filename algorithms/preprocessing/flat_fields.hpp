@@ -1,6 +1,7 @@
 // Means of flats and darks, and what the flats say about the beam before and after a scan.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <vector>
 
@@ -27,9 +28,18 @@ struct BeamLevels {
   /// Returns the level in view n of `views`: linear from `before` in the first view to `after` in the last.
   double at(std::size_t n, std::size_t views) const;
 };
-/// Returns the levels of the first `before` flats and of the others. 0: of flats in one stack, if there is one step
-/// between some and the next by more than 0.5 % and four times what they differ by on both sides of it: then they are
-/// from before and after. Else nothing.
+/// A step between some flats and the next, by more than 0.5 % and four times what they differ by on both sides of it.
+struct LevelStep {
+  std::size_t before = 0, images = 0;  ///< number of flats before it, and of all
+  BeamLevels levels;
+  /// Returns whether it seems to be one between flats from before and after a scan: both sides have a third of the
+  /// images at least (of two images one), and differ by less than 30 %. Else it may be a lamp that warms up, or another
+  /// exposure.
+  bool is_of_a_scan() const;
+};
+/// Returns the step in flats of one stack, if there is one.
+std::optional<LevelStep> step_in(const std::vector<double>& levels);
+/// Returns the levels of the first `before` flats and of the others, if there are both, and all are above 0.
 std::optional<BeamLevels> levels_before_and_after(const std::vector<double>& levels, std::size_t before);
 
 /// Returns the median, of none 0. Partly sorts.

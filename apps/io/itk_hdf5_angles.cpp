@@ -34,6 +34,7 @@ struct Found {
     return product;
   }
   std::string name() const { return lower_case(path.substr(path.rfind('/') + 1)); }
+  std::string group() const { return path.substr(0, path.rfind('/')); }
   // Numbers in one row or one column.
   bool is_list() const {
     return std::count_if(size.begin(), size.end(), [](hsize_t n) { return n > 1; }) <= 1;
@@ -51,7 +52,10 @@ class AnglesFile {
 
   std::vector<double> angles() {
     if (has("/exchange/theta")) return projections_only("/exchange/theta");
-    if (const auto path = by_name()) return projections_only(*path);
+    if (const auto path = by_name()) {
+      if (find(*path)->name() != "rotation_angle") spdlog::warn("{}: the angles are taken from {}", path_, *path);
+      return projections_only(*path);
+    }
     if (const auto steps = by_steps()) return *steps;
     std::vector<std::string> shown;
     for (const Found& each : found_)
@@ -124,6 +128,7 @@ class AnglesFile {
         text = std::string(bytes.data(), std::min(std::string(bytes.data()).size(), attribute.getStrType().getSize()));
       }
       std::erase_if(text, [](unsigned char c) { return std::isspace(c) != 0; });
+      if (text.ends_with('.')) text.pop_back();
       return lower_case(text);
     }
     return {};
@@ -143,10 +148,12 @@ class AnglesFile {
     for (const char* part : {"rot", "theta", "angle"}) {  // such as "SampleRotation" in degrees
       if (!paths.empty()) break;
       for (const Found& each : found_)
-        if (each.name().find(part) != std::string::npos && each.is_list() && each.count() > 1 &&
-            is_angle(units(each.path)))
+        if (each.name().find(part) != std::string::npos && !means_another(each.name()) && each.is_list() &&
+            each.count() > 1 && is_angle(units(each.path)))
           paths.push_back(each.path);
     }
+    if (paths.size() > 1 && std::any_of(paths.begin(), paths.end(), [&](const auto& each) { return varies(each); }))
+      std::erase_if(paths, [&](const std::string& each) { return !varies(each); });
     if (paths.empty()) return {};
     const auto first = numbers(paths.front());
     for (const std::string& other : paths)
@@ -154,6 +161,27 @@ class AnglesFile {
         throw InputError(fmt::format("{}: several lists of angles hold different numbers: {}; {}", path_,
                                      fmt::join(paths, ", "), remedy));
     return paths.front();
+  }
+
+  // Of a list whose name has a piece that rotation angles have, too.
+  static bool means_another(const std::string& name) {
+    static const std::vector<std::string> parts{"speed",  "velocity", "accel", "two_theta", "twotheta",
+                                                "2theta", "2_theta",  "tilt",  "offset",    "axis",
+                                                "center", "centre",   "bragg", "incidence", "error"};
+    return std::any_of(parts.begin(), parts.end(),
+                       [&](const std::string& part) { return name.find(part) != std::string::npos; });
+  }
+  bool varies(const std::string& path) const {
+    const auto values = numbers(path);
+    return std::any_of(values.begin(), values.end(), [&](double each) { return each != values.front(); });
+  }
+  void require_turn(const std::string& path, const std::vector<double>& angles) const {
+    if (angles.size() < 2 || std::any_of(angles.begin(), angles.end(), [&](double a) { return a != angles.front(); }))
+      return;
+    throw InputError(
+        fmt::format("{}: by {} the angles of all {} views are {:.6g} degrees; angles of a rotation are "
+                    "expected: {}",
+                    path_, path, angles.size(), angles.front(), remedy));
   }
 
   static bool is_angle(const std::string& units) { return factor_of(units).has_value(); }
@@ -168,35 +196,70 @@ class AnglesFile {
                                                        {"radian", 180 / std::numbers::pi},
                                                        {"radians", 180 / std::numbers::pi},
                                                        {"mrad", 0.18 / std::numbers::pi},
-                                                       {"mdeg", 1e-3}};
+                                                       {"mdeg", 1e-3},
+                                                       {"turn", 360},
+                                                       {"turns", 360},
+                                                       {"rev", 360},
+                                                       {"revs", 360},
+                                                       {"revolution", 360},
+                                                       {"revolutions", 360}};
     const auto found = factors.find(units);
     return found == factors.end() ? std::nullopt : std::optional(found->second);
   }
 
-  // The first number of the data set of one of these names beside each other, if there is one.
-  std::optional<double> scalar(std::initializer_list<const char*> names, std::string* where = nullptr) const {
-    for (const char* name : names)
-      for (const Found& each : found_)
-        if (each.name() == name && each.count() == 1 && lower_case(each.path).find("rotation") != std::string::npos) {
-          if (where != nullptr) *where = each.path;
-          const double factor = factor_of(units(each.path)).value_or(1);
-          return numbers(each.path).front() * factor;
-        }
-    return {};
+  // Degrees in one of this data set; 1 where it has no units.
+  double factor_at(const std::string& path) const {
+    const std::string unit = units(path);
+    if (unit.empty()) return 1;
+    if (const auto known = factor_of(unit)) return *known;
+    throw InputError(
+        fmt::format("{}: the units of {} are '{}'; 'deg' or 'rad' is expected, or {}", path_, path, unit, remedy));
   }
 
-  // Of Data Exchange's process/acquisition/rotation: start, step and number.
+  // The data sets of one number that have the first of these names that any has, in this group if it is given, and
+  // where the path says a rotation, but not that of flats or darks.
+  std::vector<std::string> scalars(std::initializer_list<const char*> names, const std::string* group = nullptr) const {
+    std::vector<std::string> paths;
+    for (const char* name : names) {
+      for (const Found& each : found_) {
+        const std::string path = lower_case(each.path);
+        const auto says = [&](const char* part) { return path.find(part) != std::string::npos; };
+        if (each.name() == name && each.count() == 1 && says("rotation") && !says("flat") && !says("dark") &&
+            (group == nullptr || each.group() == *group))
+          paths.push_back(each.path);
+      }
+      if (!paths.empty()) break;
+    }
+    return paths;
+  }
+
+  // Of Data Exchange's process/acquisition/rotation: start, step and number. The start lies beside the step; the number
+  // may lie elsewhere.
   std::optional<std::vector<double>> by_steps() const {
-    std::string where;
-    const auto step = scalar({"rotation_step", "angle_step", "angular_step", "step"}, &where);
-    const auto count = scalar({"num_angles", "num_projections", "number_of_projections"});
-    if (!step || !count || !(*count >= 1 && *count <= most_views) || *count != std::floor(*count)) return {};
-    const double start = scalar({"rotation_start", "start_angle", "angle_start", "start"}).value_or(0);
-    std::vector<double> angles(static_cast<std::size_t>(*count));
-    for (std::size_t n = 0; n < angles.size(); ++n) angles[n] = start + *step * static_cast<double>(n);
-    spdlog::warn("{}: the angles are {:.6g}, {:.6g}, ... degrees, by {}", path_, start, start + *step, where);
+    const auto steps = scalars({"rotation_step", "angle_step", "angular_step", "step"});
+    if (steps.empty()) return {};
+    const std::string& where = steps.front();
+    const double step = number(where) * factor_at(where);
+    for (const std::string& other : steps)
+      if (number(other) * factor_at(other) != step)
+        throw InputError(
+            fmt::format("{}: several steps of the angles differ: {}; {}", path_, fmt::join(steps, ", "), remedy));
+    const std::string group = find(where)->group();
+    const auto counts_of = {"num_angles", "num_projections", "number_of_projections"};
+    auto counts = scalars(counts_of, &group);
+    if (counts.empty()) counts = scalars(counts_of);
+    if (counts.empty()) return {};
+    const double count = number(counts.front());
+    if (!(count >= 1 && count <= most_views) || count != std::floor(count)) return {};
+    const auto starts = scalars({"rotation_start", "start_angle", "angle_start", "start"}, &group);
+    const double start = starts.empty() ? 0 : number(starts.front()) * factor_at(starts.front());
+    std::vector<double> angles(static_cast<std::size_t>(count));
+    for (std::size_t n = 0; n < angles.size(); ++n) angles[n] = start + step * static_cast<double>(n);
+    require_turn(where, angles);
+    spdlog::warn("{}: the angles are {:.6g}, {:.6g}, ... degrees, by {}", path_, start, start + step, where);
     return angles;
   }
+  double number(const std::string& path) const { return numbers(path).front(); }
 
   // Without the views of flats and darks, which NeXus marks by its image_key (0: projection).
   std::vector<double> projections_only(const std::string& path) {
@@ -219,15 +282,13 @@ class AnglesFile {
     const std::string unit = units(path);
     double factor = 1;
     if (!unit.empty()) {
-      const auto known = factor_of(unit);
-      if (!known)
-        throw InputError(fmt::format("{}: the units of {} are '{}'; 'deg' or 'rad' is expected", path_, path, unit));
-      factor = *known;
+      factor = factor_at(path);
     } else if (looks_like_radians(path, angles)) {
       spdlog::warn("{}: {} has no units, and spans half a turn or a turn in radians; taken for radians", path_, path);
       factor = 180 / std::numbers::pi;
     }
     for (double& angle : angles) angle *= factor;
+    require_turn(path, angles);
     return angles;
   }
 

@@ -33,10 +33,11 @@ const std::string group = "From counts to line integrals";
 std::vector<CLI::Option*> add_calibration_options(CLI::App& app, CountsArguments& arguments) {
   CountsOptions& options = arguments.options;
   std::vector<CLI::Option*> added{
-      app.add_option("--flat,--flats", arguments.flats,
-                     "Images without the object (u, v, n); their mean is taken. Two files: from before and after the "
-                     "scan, and the beam is interpolated over the views, as it is for one file if its images have one "
-                     "clear step. This, --air or both; transmissions (0 to 1) need neither")
+      app.add_option(
+             "--flat,--flats", arguments.flats,
+             "Images without the object (u, v, n); their mean is taken. Two files: from before and after the "
+             "scan, and the beam is interpolated over the views, as it is for one file if its images have one "
+             "clear step of less than 30 % about half-way. This, --air or both; transmissions (0 to 1) need neither")
           ->expected(1, 2)
           ->type_name("FILE"),
       app.add_option("--dark,--darks", arguments.dark,
@@ -59,7 +60,7 @@ std::vector<CLI::Option*> add_calibration_options(CLI::App& app, CountsArguments
           ->type_name("COUNTS"),
       app.add_option("--saturation", options.saturation,
                      "Tell how many counts reach this. Default: the greatest number of an integer type")
-          ->check(finite_number())
+          ->check(positive_number())
           ->type_name("COUNTS"),
       app.add_option_function<std::string>(
              "--beam-hardening",
@@ -272,12 +273,33 @@ void report_counts(Job& job, const CountsCalibration& calibration) {
                              {"floor", calibration.floor}};
 }
 
+namespace {
+
+void warn_of_flats(const CountsReport& report, const std::string& counts_path) {
+  if (const auto [before, images] = report.flats_before_step; before > 0)
+    spdlog::warn(
+        "'{}': of the {} images of --flat the first {} and the others differ: the others are {:.4g} times as bright. "
+        "The mean of all is taken, and the same for all views. Leave out the images that do not fit the scan's "
+        "exposure; if the beam did change over the scan, give --flat BEFORE AFTER",
+        counts_path, images, before, report.flats_step);
+  if (report.above_flats > 1)
+    spdlog::warn(
+        "'{}': most counts are about {:.4g} times what the beam alone gives by the flats, and their line integrals lie "
+        "below 0: are flats and scan of different exposure, or is --dark missing? Take flats of the scan's exposure, "
+        "or "
+        "give a region that sees the beam alone (--air)",
+        counts_path, report.above_flats);
+}
+
+}  // namespace
+
 void warn_of_calibration(const CountsCalibrator& calibrator, const std::string& counts_path, const CountsReport* told) {
   const CountsCalibration& calibration = calibrator.calibration();
   const CountsReport& report = calibration.report;
   const auto is_new = [&](bool (*holds)(const CountsReport&)) {
     return holds(report) && (told == nullptr || !holds(*told));
   };
+  if (told == nullptr) warn_of_flats(report, counts_path);
   if (!calibration.bad_rows.empty() && told == nullptr)
     spdlog::warn(
         "'{}': {} of {} detector rows have no good pixel, row {} the first: they are interpolated from the nearest "

@@ -195,6 +195,27 @@ TEST(Counts, StillPixelsAtTheEndsOfARowAreStuckWhereThereIsNoise) {
   EXPECT_EQ(found.front(), 5U * 64);
 }
 
+// Still pixels in the air, beside dead columns at the edges and within the air.
+TEST(Counts, DeadColumnsNearTheEdgeLeaveTheStillAirBesideThemGood) {
+  Volume even = stack({64, 8, 1});
+  std::fill(even.voxels.begin(), even.voxels.end(), 1000.0f);
+  for (const auto& columns : {std::vector<std::size_t>{0}, {63}, {2, 61}, {0, 1, 5, 60, 63}})
+    for (const bool hidden : {false, true})
+      for (const char* kind : {"dark in flat and scan", "dark in the scan", "noise alone"}) {
+        Volume flat = even, counts = moving_body(even, false, hidden);
+        std::vector<std::size_t> dead;
+        for (std::size_t row = 0; row < 8; ++row)
+          for (const std::size_t column : columns) {
+            dead.push_back(64 * row + column);
+            const bool noise = kind[0] == 'n';
+            if (kind != std::string("dark in the scan")) flat.at(column, row, 0) = noise ? 3 : 0;
+            for (std::size_t view = 0; view < 24; ++view)
+              counts.at(column, row, view) = noise ? static_cast<float>((view + row) % 5) : 0;
+          }
+        EXPECT_EQ(found_bad(counts, &flat), dead) << kind << " from " << columns.front() << (hidden ? " hidden" : "");
+      }
+}
+
 TEST(Counts, RowsOfBadPixelsTakeTheLineBetweenTheRowsAroundThem) {
   // q = 0.3 a row and 0.1 a column; rows 0, 3, 4 and 7 are dead, and so is column 2
   constexpr std::size_t columns = 5, rows = 8;
@@ -570,6 +591,8 @@ TEST(Counts, BadOptionsAreRefused) {
   EXPECT_THAT(with([](auto& o) { o.air = {3, 0, 3, 3}; }), AllOf(HasSubstr("3,0,3,3"), HasSubstr("no pixel")));
   EXPECT_THAT(with([](auto& o) { o.air = {0, 0, 6, 3}; }), AllOf(HasSubstr("beyond"), HasSubstr("5 x 3")));
   EXPECT_THAT(with([](auto& o) { o.floor = 0; }), HasSubstr("`floor`"));
+  for (const double saturation : {0.0, -1.0, std::nan("")})
+    EXPECT_THAT(with([&](auto& o) { o.saturation = saturation; }), HasSubstr("`saturation`"));
   EXPECT_THAT(with([](auto& o) { o.hardening = {1, NAN}; }), HasSubstr("`hardening`"));
   EXPECT_THAT(with([](auto& o) { o.hardening.assign(17, 1); }), AllOf(HasSubstr("17"), HasSubstr("16")));
   EXPECT_THAT(with([](auto& o) { o.ring_width = 2; }), AllOf(HasSubstr("`ring_width`"), HasSubstr("4 views")));

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <numeric>
 #include <random>
 
 #include "algorithms/phantoms/phantoms.hpp"
@@ -162,18 +163,71 @@ TEST(Flats, BeforeAndAfterTheScanGiveTheBeamInBetween) {
                   1 - 0.1f * 59 / static_cast<float>(views - 1));
 }
 
-TEST(Flats, ThatWaverAreAveraged) {
-  Scan scan = scan_of(1e4);
+/// The scan's flat with each of these levels.
+Volume flats_of(const Scan& scan, const std::vector<double>& levels) {
   Volume flats = scan.flat;
-  flats.grid.size[2] = 4;
-  flats.voxels.resize(4 * slice);
-  const double levels[] = {1.02, 0.98, 0.99, 1.01};
+  flats.grid.size[2] = levels.size();
+  flats.voxels.resize(levels.size() * slice);
   for (std::size_t n = 0; n < flats.voxels.size(); ++n)
     flats.voxels[n] = static_cast<float>(levels[n / slice] * scan.flat.voxels[n % slice]);
+  return flats;
+}
+
+TEST(Flats, ThatWaverAreAveraged) {
+  Scan scan = scan_of(1e4);
+  const Volume flats = flats_of(scan, {1.02, 0.98, 0.99, 1.01});
   CountsFields fields = scan.fields();
   fields.flats.stack = &flats;
   EXPECT_FALSE(convert(scan.counts, fields).report.between_flats);
   EXPECT_LT(largest_error(scan.counts), 1e-5);
+}
+
+// In one file these may be the lamp that warms up, or another exposure, of a beam that is steady over the scan.
+TEST(Flats, OfOneFileWithFewOfAnotherLevelAreAveraged) {
+  const std::vector<std::vector<double>> steps{{0.5, 1, 1, 1, 1}, {1, 1, 1, 1, 0.5}, {0.9, 1, 1, 1},
+                                               {0.5, 1},          {0.6, 0.6, 1, 1},  {1, 1, 1, 1, 1, 0.9, 0.9}};
+  for (const auto& levels : steps) {
+    Scan scan = scan_of(1e4);
+    const Volume flats = flats_of(scan, levels);
+    CountsFields fields = scan.fields();
+    fields.flats.stack = &flats;
+    const auto calibration = convert(scan.counts, fields);
+    EXPECT_FALSE(calibration.report.between_flats) << testing::PrintToString(levels);
+    EXPECT_EQ(calibration.report.flats_before_step[1], levels.size());
+    EXPECT_NE(levels[calibration.report.flats_before_step[0] - 1], levels[calibration.report.flats_before_step[0]]);
+    EXPECT_NEAR(calibration.report.flats_step, levels.back() / levels.front(), 1e-6);
+    // the beam of the mean is off by the same factor in all views
+    const double mean = std::accumulate(levels.begin(), levels.end(), 0.0) / static_cast<double>(levels.size());
+    for (float& value : scan.counts.voxels) value -= static_cast<float>(std::log(mean));
+    EXPECT_LT(largest_error(scan.counts), 1e-5) << testing::PrintToString(levels);
+  }
+  for (const auto& levels : std::vector<std::vector<double>>{{0.75, 1}, {1, 0.9, 0.9}, {1, 1, 0.8, 0.8, 0.8}}) {
+    Scan scan = scan_of(1e4);
+    const Volume flats = flats_of(scan, levels);
+    CountsFields fields = scan.fields();
+    fields.flats.stack = &flats;
+    const auto report = convert(scan.counts, fields).report;
+    EXPECT_TRUE(report.between_flats) << testing::PrintToString(levels);
+    EXPECT_EQ(report.flats_before_step[0], 0U);
+  }
+}
+
+TEST(Flats, OfAnotherExposureAreTold) {
+  const Volume thin = integrals();
+  for (const float exposure : {0.5f, 1.0f, 1.15f, 5.0f}) {
+    Scan scan = scan_of(1e4);
+    // a thin object, 0 to 0.32: the counts lie near the beam's
+    for (std::size_t n = 0; n < scan.counts.voxels.size(); ++n)
+      scan.counts.voxels[n] = exposure * scan.flat.voxels[n % slice] * std::exp(-0.1f * thin.voxels[n]);
+    const double told = calibrate_counts(MemorySource(scan.counts), scan.fields()).report.above_flats;
+    if (exposure == 5)
+      EXPECT_NEAR(told, 5, 1);
+    else
+      EXPECT_EQ(told, 1) << exposure;
+    CountsOptions air;  // tells the exposure itself
+    air.air = {0, 0, 5, rows};
+    EXPECT_EQ(calibrate_counts(MemorySource(scan.counts), scan.fields(), air).report.above_flats, 1) << exposure;
+  }
 }
 
 TEST(Flats, SingleHitsAreLeftOut) {

@@ -115,6 +115,67 @@ TEST_F(Hdf5Angles, ByStartAndStep) {
   });
 }
 
+TEST_F(Hdf5Angles, InTurnsAndWithADot) {
+  for (const char* units : {"deg.", "Deg. "})
+    expect_angles([&](Hdf5Writer& file) { file.add("/exchange/theta", {angles(), {}, units}); });
+  for (const char* units : {"turn", "turns", "rev", "revolutions"})
+    expect_angles([&](Hdf5Writer& file) { file.add("/exchange/theta", {angles(1 / 360.0), {}, units}); });
+}
+
+TEST_F(Hdf5Angles, ListsOfAnotherMeaningAreNotTaken) {
+  for (const char* name : {"two_theta", "twotheta", "2theta", "rotation_speed", "rot_velocity", "tilt_angle",
+                           "theta_offset", "rotation_axis", "rotation_center", "Rotation_Centre"}) {
+    const std::string path = std::string("/instr/") + name;
+    const auto message = refusal([&](Hdf5Writer& file) { file.add(path, {angles(), {}, "deg"}); });
+    EXPECT_THAT(message, AllOf(HasSubstr("no angles were found"), HasSubstr(path + " (90)"))) << name;
+    // nor do they stand against those that are
+    expect_angles([&](Hdf5Writer& file) {
+      file.add(path, {angles(3), {}, "deg"});
+      file.add("/instr/SampleRotation", {angles(), {}, "deg"});
+    });
+  }
+}
+
+TEST_F(Hdf5Angles, ThatAreAllEqualAreRefused) {
+  for (const char* path : {"/exchange/theta", "/entry/rotation_angle", "/m/rotation_readback"})
+    EXPECT_THAT(refusal([&](Hdf5Writer& file) {
+                  file.add(path, {std::vector<double>(90, 7.5), {}, "deg"});
+                }),
+                AllOf(HasSubstr(path), HasSubstr("90"), HasSubstr("7.5"), HasSubstr("text file")));
+  EXPECT_THAT(refusal([](Hdf5Writer& file) {
+                file.add("/process/acquisition/rotation/rotation_step", {{0}});
+                file.add("/process/acquisition/rotation/num_angles", {{90}});
+              }),
+              AllOf(HasSubstr("rotation_step"), HasSubstr("text file")));
+}
+
+TEST_F(Hdf5Angles, StepsGoWithTheStartBesideThem) {
+  expect_angles([](Hdf5Writer& file) {
+    file.add("/process/acquisition/flat_fields/rotation/start", {{500}});
+    file.add("/process/acquisition/rotation/rotation_step", {{2}});
+    file.add("/process/acquisition/rotation/num_angles", {{90}});
+  });
+  expect_angles([](Hdf5Writer& file) {
+    file.add("/process/acquisition/flat_fields/rotation/rotation_step", {{30}});
+    file.add("/process/acquisition/flat_fields/rotation/num_angles", {{3}});
+    file.add("/process/acquisition/rotation/rotation_start", {{0}});
+    file.add("/process/acquisition/rotation/rotation_step", {{1.0 / 180}, {}, "turn"});
+    file.add("/process/acquisition/rotation/num_angles", {{90}});
+  });
+  EXPECT_THAT(refusal([](Hdf5Writer& file) {
+                file.add("/process/acquisition/rotation/rotation_step", {{2}, {}, "gon"});
+                file.add("/process/acquisition/rotation/num_angles", {{90}});
+              }),
+              AllOf(HasSubstr("'gon'"), HasSubstr("'deg' or 'rad'")));
+  EXPECT_THAT(refusal([](Hdf5Writer& file) {
+                file.add("/a/rotation/rotation_step", {{2}});
+                file.add("/b/rotation/rotation_step", {{3}});
+                file.add("/b/rotation/num_angles", {{90}});
+                file.add("/a/rotation/num_angles", {{90}});
+              }),
+              AllOf(HasSubstr("/a/rotation/rotation_step"), HasSubstr("/b/rotation/rotation_step")));
+}
+
 TEST_F(Hdf5Angles, ThatAreNotThereAreAskedForWithWhatIs) {
   EXPECT_THAT(refusal([](Hdf5Writer& file) {
                 file.add("/entry/positions/stage", {angles()});
