@@ -284,10 +284,10 @@ void warn_of_flats(const CountsReport& report, const std::string& counts_path) {
         counts_path, images, before, report.flats_step);
   if (report.above_flats > 1)
     spdlog::warn(
-        "'{}': most counts are about {:.4g} times what the beam alone gives by the flats, and their line integrals lie "
-        "below 0: are flats and scan of different exposure, or is --dark missing? Take flats of the scan's exposure, "
-        "or "
-        "give a region that sees the beam alone (--air)",
+        "'{}': most counts lie above what the beam alone gives by the flats, {:.4g} times that in the median, and "
+        "their "
+        "line integrals below 0: are flats and scan of different exposure, or is --dark missing? Take flats of the "
+        "scan's exposure, or give a region that sees the beam alone (--air)",
         counts_path, report.above_flats);
 }
 
@@ -308,7 +308,8 @@ void warn_of_calibration(const CountsCalibrator& calibrator, const std::string& 
         counts_path, calibration.bad_rows.size(), calibration.size[1], calibration.bad_rows.front());
   if (std::min(report.bad_group[0], report.bad_group[1]) > filled_well && told == nullptr)
     spdlog::warn(
-        "'{}': bad pixels lie together, {} x {} of them: groups up to {} pixels thick are filled well; what such a "
+        "'{}': bad pixels lie together, {} x {} of them: inside the detector groups up to {} pixels thick are filled "
+        "well; what such a "
         "one hid is a guess, which reconstruct does not use (its rays get the weight 0)",
         counts_path, report.bad_group[0], report.bad_group[1], filled_well);
   if (is_new([](const CountsReport& each) { return each.saturated > 0; }))
