@@ -44,6 +44,7 @@ constexpr OptionName names[] = {
     {"counts", "-i", "counts"},
     {"flats", "--flat"},
     {"darks", "--dark"},
+    {"saturation", "--saturation"},
     {"bad_pixels", "--bad-pixels"},
     {"air", "--air"},
     {"floor", "--floor"},
