@@ -370,56 +370,6 @@ TEST_F(GeometryCommand, HelpSaysWhatIsTaken) {
   EXPECT_EQ(plan.find("pdu4d"), std::string::npos) << plan;
 }
 
-TEST_F(GeometryCommand, FindAxisTellsAndWritesTheTilt) {
-  const Words circular{"geometry", "circular", "--sid", "500", "--sdd", "0", "--projections", "60"};
-  done(circular + Words{"--proj-offset-x", "4", "--proj-offset-y", "15", "--in-plane", "-0.7", "-o", f / "true.xml"});
-  done(circular + Words{"--proj-offset-y", "15", "-o", f / "believed.xml"});
-  const auto project = [&](const std::string& rows) {
-    done({"project", "--phantom", "blade", "--phantom-size", "80", "--detector", "240," + rows, "--pixel", "0.55,0.55",
-          "-g", f / "true.xml", "-o", f / "p.mha"});
-  };
-  const auto find = [&](const std::string& method) {
-    return done({"geometry", "find-axis", "-i", f / "p.mha", "-g", f / "believed.xml", "--method", method, "-o",
-                 f / "found.xml", "--report", f / "r.json"});
-  };
-  const auto tilt = [&] { return nlohmann::json::parse(content(f / "r.json")).at("results").at("tilt"); };
-  project("180");
-  for (const std::string method : {"correlation", "sharpness"}) {
-    const Ran ran = find(method);
-    contains(ran.out,
-             {"detector tilt about the beam: -0.", "degrees (in-plane angle)\n", "the detector turned by -0."});
-    const Geometry found = read_geometry(f / "found.xml");
-    EXPECT_NEAR(std::remainder(found.views[7].in_plane_angle, 360), -0.7, 0.1);
-    EXPECT_NEAR(found.views[7].projection_offset_x, 4, method == "sharpness" ? 0.275 : 0.055);
-    EXPECT_TRUE(tilt().at("significant").get<bool>());
-    EXPECT_NEAR(tilt().at("in_plane_degrees").get<double>(), -0.7, 0.1);
-  }
-  project("1");
-  contains(find("correlation").out, {"cannot be told, as that takes 3 detector rows, and there are 1"});
-  EXPECT_TRUE(tilt().contains("unknown"));
-  EXPECT_EQ(read_geometry(f / "found.xml").views[7].in_plane_angle, 0);
-}
-
-// A full turn with a displaced detector sees every ray once or twice: sharpness then goes astray.
-TEST_F(GeometryCommand, FindAxisByBothMethodsIsRightForADisplacedDetector) {
-  const Words circular{"geometry",      "circular", "--sid",           "300", "--sdd", "600",
-                       "--projections", "240",      "--proj-offset-x", "90"};
-  done(circular + Words{"-o", f / "displaced.xml"});
-  done({"project", "--phantom", "shepp-logan-hc", "--phantom-size", "60", "--detector", "256,8", "--pixel", "1.1,1.1",
-        "-g", f / "displaced.xml", "-o", f / "p.mha"});
-  const Ran ran = done({"geometry", "find-axis", "-i", f / "p.mha", "-g", f / "displaced.xml", "-o", f / "found.xml"});
-  EXPECT_NEAR(read_geometry(f / "found.xml").views[0].projection_offset_x, 90, 1.1);
-  contains(ran.err, {"pixels; the axis is that by correlation"});
-
-  // and by a part of a pixel where the two nearly agree
-  done({"geometry", "circular", "--sid", "300", "--sdd", "600", "--projections", "240", "--proj-offset-x", "30", "-o",
-        f / "displaced.xml"});
-  done({"project", "--phantom", "two-balls", "--phantom-size", "60", "--detector", "128,8", "--pixel", "2,2", "-g",
-        f / "displaced.xml", "-o", f / "p.mha"});
-  done({"geometry", "find-axis", "-i", f / "p.mha", "-g", f / "displaced.xml", "-o", f / "found.xml"});
-  EXPECT_NEAR(read_geometry(f / "found.xml").views[0].projection_offset_x, 30, 0.1);
-}
-
 class FindAxisOfCounts : public GeometryCommand {
  protected:
   /// Counts with a dead column, flats and darks; the axis at column 57 of 120.
@@ -483,22 +433,6 @@ TEST_F(FindAxisOfCounts, IsThatOfAPart) {
   EXPECT_NEAR(results().at("column").get<double>(), 57, 0.2);
   refused(find("p.mha", {"--views", "0:120"}), {"--views 0:120", "has 120 views, so the last is 119"});
   refused(find("p.mha", {"--crop", "100,0,30,6"}), {"--crop", "not in"});
-}
-
-// tomopy's test scan, from what the detector counted: half a turn, axis at column 296.
-TEST_F(GeometryCommand, FindAxisOfAMeasuredToothFromItsCounts) {
-  SKIP_WITHOUT("parallel_tooth/tooth_counts.mha");
-  std::string angles;
-  for (int n = 0; n < 181; ++n) angles += std::to_string(n * 180.0 / 181) + "\n";
-  write_text(f / "angles.txt", angles);
-  done({"geometry", "circular", "--sid", "1000", "--sdd", "0", "--angles", f / "angles.txt", "-o", f / "tooth.xml"});
-  const auto data = [](const std::string& name) { return real_data("parallel_tooth/tooth_" + name + ".mha"); };
-  const Ran ran = done({"geometry", "find-axis", "-i", data("counts"), "--counts", "--flat", data("flats"), "--dark",
-                        data("darks"), "-g", f / "tooth.xml", "--detector-origin", "-300,0", "--range", "12",
-                        "--report", f / "r.json"});  // as if it were at column 300
-  EXPECT_NEAR(nlohmann::json::parse(content(f / "r.json")).at("results").at("column").get<double>(), 296, 0.5);
-  contains(ran.out, {"0 detector pixels are bad"});
-  EXPECT_EQ(ran.err.find("warning"), std::string::npos) << ran.err;
 }
 
 // UTF-16 with a byte order mark, and decimal commas.

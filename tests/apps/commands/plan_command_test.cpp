@@ -23,11 +23,6 @@ using testing::HasSubstr;
 
 const std::string machines = std::string(HALOCLINE_SOURCE_DIR) + "/apps/machines/";
 
-json parsed(const std::string& path) {
-  std::ifstream file(path);
-  return json::parse(file);
-}
-
 Volume noisy_volume(std::size_t n) {
   Grid grid;
   grid.size = {n, n, n};
@@ -215,108 +210,6 @@ TEST(Progress, tellsHowFastSlabsComeAndGo) {
   ASSERT_TRUE(std::regex_search(text, found, std::regex("pdu:   4 %[^\\r]*, up 0 GB/s, down ([0-9.]+) GB/s, gap 3")))
       << text;
   EXPECT_LE(std::stod(found[1]), 3 / 0.2 * 1.01);
-}
-
-class Forecast : public testing::Test {
- protected:
-  void SetUp() override {
-    if (!has_device()) GTEST_SKIP() << "no OpenCL device";
-  }
-};
-
-// Formats that are not read as they go are held whole: the volume, and what goes with it.
-TEST_F(Forecast, knowsWhatIsHeld) {
-  const Folder f;
-  const Volume volume = noisy_volume(64);  // 1 MiB
-  for (const char* name : {"v.mha", "v.nrrd", "w.mha", "w.nrrd"}) write_image(volume, f / name);
-  const auto held = [&](const std::string& input, const std::string& weights) {
-    return run({"denoise", "-i", f / input, "--method", "spdu", "--weights", f / weights, "--alpha", "9", "-o",
-                f / "u.mha", "--dry-run"})
-        .out;
-  };
-  EXPECT_THAT(held("v.mha", "w.mha"), HasSubstr("inputs and results 0 B"));
-  EXPECT_THAT(held("v.mha", "w.nrrd"), HasSubstr("inputs and results 1.00 MiB"));
-  EXPECT_THAT(held("v.nrrd", "w.mha"), HasSubstr("inputs and results 1.00 MiB"));
-  EXPECT_THAT(held("v.nrrd", "w.nrrd"), HasSubstr("inputs and results 2.00 MiB"));
-}
-
-TEST_F(Forecast, isPrintedByADryRun) {
-  const Folder f;
-  write_image(noisy_volume(24), f / "v.mha");
-  const Ran ran = run({"denoise", "-i", f / "v.mha", "--method", "pdu", "-o", f / "u.mha", "--dry-run"});
-  EXPECT_EQ(ran.code, 0) << ran.err;
-  EXPECT_THAT(ran.out, AllOf(HasSubstr("predicted: "), HasSubstr("host memory: "), HasSubstr("over the bus"),
-                             HasSubstr("used"), HasSubstr("budget")));
-}
-
-TEST_F(Forecast, refusesAJobThatTheHostCannotHold) {
-  const Folder f;
-  write_image(noisy_volume(64), f / "v.mha");
-  const Ran ran = run({"denoise", "-i", f / "v.mha", "--method", "pdu", "-o", f / "u.mha", "--host-memory", "1M"});
-  EXPECT_EQ(ran.code, 2);
-  EXPECT_THAT(ran.err, AllOf(HasSubstr("host's memory is too small"), HasSubstr("--host-memory")));
-  EXPECT_FALSE(std::ifstream(f / "u.mha").good());
-}
-
-TEST_F(Forecast, signalsLeaveNothingBehind) {
-  for (const std::string signal : {"HUP", "TERM", "INT"}) {
-    const Folder f;
-    write_image(noisy_volume(64), f / "v.mha");
-    // A shell ignores SIGINT for what it starts in the background, and the program takes it all the same.
-    const std::string shell = std::string(HALOCLINE_COMMAND) + " denoise --method pdu -i " + (f / "v.mha") +
-                              " --alpha 10 --gap 0 " + "--iterations 1000000 -o " + (f / "u.mha") + " 2>" +
-                              (f / "log") + " & pid=$!; sleep 3; kill -" + signal + " $pid; wait $pid";
-    EXPECT_EQ(exit_code(shell), 1) << signal;
-    EXPECT_THAT(text_of(f / "log"), HasSubstr("interrupted: nothing was written")) << signal;
-    EXPECT_THAT(f.files(), testing::ElementsAre("log", "v.mha")) << signal;
-  }
-}
-
-// A process of its own, whose peak is that of the one job.
-json reported(const Folder& f, const std::string& words) {
-  // Arrays that are filled with NaN take as much of the host for a moment.
-  const std::string command = std::string("env -u HALOCLINE_POISON_MEMORY ") + HALOCLINE_COMMAND + " " + words +
-                              " --quiet --report " + (f / "r.json");
-  // Once before: a driver that compiles takes memory of its own, and so do the device's rates.
-  for (int n = 0; n < 2; ++n) EXPECT_EQ(std::system(command.c_str()), 0) << command;
-  return parsed(f / "r.json");
-}
-
-void expect_predicted(const json& report, const std::string& name, double host_tolerance) {
-  const json &run = report["runs"][name], &host = report["host_memory"];
-  const auto predicted = run["predicted"]["device_peak_bytes"].get<double>(),
-             actual = run["actual"]["device_peak_bytes"].get<double>();
-  EXPECT_NEAR(predicted / actual, 1, 0.02) << name;  // besides the arrays: scratch of the FFT
-  EXPECT_NEAR(run["predicted"]["bus_bytes"].get<double>() / run["actual"]["bus_bytes"].get<double>(), 1, 0.02) << name;
-  EXPECT_GT(run["predicted"]["seconds"].get<double>(), 0);
-  EXPECT_NEAR(host["predicted_peak_bytes"].get<double>() / host["actual_peak_bytes"].get<double>(), 1, host_tolerance)
-      << name << ": " << host;
-}
-
-// 108 MB a volume, so that what the drivers allocate besides is small beside it.
-TEST_F(Forecast, ofMemoryIsWithinFivePercent) {
-  const Folder f;
-  write_image(noisy_volume(300), f / "v.mha");
-  const std::string denoise = "denoise -i " + (f / "v.mha") + " --alpha 10 --iterations 2 -o " + (f / "u.mha");
-  expect_predicted(reported(f, denoise + " --method pdu"), "denoise", 0.05);
-  expect_predicted(reported(f, denoise + " --method pdu --device-memory 200M"), "denoise", 0.05);
-}
-
-TEST_F(Forecast, ofMemoryHoldsForProjectionsToo) {
-  const Folder f;
-  write_image(noisy_volume(300), f / "v.mha");
-  run({"geometry", "circular", "--sid", "2000", "--sdd", "3000", "--projections", "6", "-o", f / "g.xml"});
-  const std::string scan = " --geometry " + (f / "g.xml") + " ";
-  expect_predicted(
-      reported(f, "project -i " + (f / "v.mha") + scan + "--detector 400,300 --pixel 2,2 -o " + (f / "p.mha")),
-      "project", 0.05);
-  // 400^3, so that the pieces in which the result leaves fill all of the chunks for the bus.
-  const std::string large = "-i " + (f / "p.mha") + scan + "--size 400,400,400 --spacing 1,1,1 -o " + (f / "b.mha");
-  expect_predicted(reported(f, "backproject --projector voxel " + large), "backproject", 0.05);
-  run({"geometry", "circular", "--sid", "2000", "--sdd", "3000", "--projections", "20", "-o", f / "g.xml"});
-  run({"project", "--phantom", "shepp-logan", "--phantom-size", "200", "--geometry", f / "g.xml", "--detector",
-       "400,300", "--pixel", "2,2", "-o", f / "p.mha"});
-  expect_predicted(reported(f, "fdk " + large), "fdk", 0.05);
 }
 
 }  // namespace
