@@ -1,6 +1,7 @@
 // Volumes of nothing but noise.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <random>
@@ -32,9 +33,14 @@ inline Volume foam(const std::array<std::size_t, 3>& size, double least_radius, 
     std::array<double, 3> centre;
     for (int axis = 0; axis < 3; ++axis) centre[axis] = share(generator) * (static_cast<double>(size[axis]) - 1);
     const double radius = least_radius + (most_radius - least_radius) * share(generator);
-    for (std::size_t k = 0; k < size[2]; ++k)
-      for (std::size_t j = 0; j < size[1]; ++j)
-        for (std::size_t i = 0; i < size[0]; ++i) {
+    std::array<std::size_t, 3> begin, end;  // of the voxels around the hole
+    for (int axis = 0; axis < 3; ++axis) {
+      begin[axis] = static_cast<std::size_t>(std::max(0.0, std::floor(centre[axis] - radius)));
+      end[axis] = std::min(size[axis], static_cast<std::size_t>(centre[axis] + radius) + 2);
+    }
+    for (std::size_t k = begin[2]; k < end[2]; ++k)
+      for (std::size_t j = begin[1]; j < end[1]; ++j)
+        for (std::size_t i = begin[0]; i < end[0]; ++i) {
           const double x = static_cast<double>(i) - centre[0], y = static_cast<double>(j) - centre[1],
                        z = static_cast<double>(k) - centre[2];
           float& voxel = volume.at(i, j, k);

@@ -86,10 +86,10 @@ TEST(NoiseEstimate, LargeVolumesAreSampledAlike) {
 
 TEST(NoiseEstimate, TextureIsNotTakenForNoiseThatNeighboursShare) {
   for (const auto& size : {std::array<std::size_t, 3>{48, 48, 48}, {93, 91, 1}})
-    for (const double radius : {2.0, 3.5})
+    for (const double radius : {2.0, 3.5}) {
+      const Volume object = foam(size, 0.75 * radius, 1.5 * radius);
       for (const double sigma : {0.05, 0.2}) {
         Volume volume = white_noise(size, sigma);
-        const Volume object = foam(size, 0.75 * radius, 1.5 * radius);
         for (std::size_t n = 0; n < volume.voxels.size(); ++n) volume.voxels[n] += object.voxels[n];
         const auto estimate = estimate_noise(volume);
         const auto name = ::testing::Message() << size[2] << " slices, holes of " << radius << ", noise of " << sigma
@@ -102,6 +102,7 @@ TEST(NoiseEstimate, TextureIsNotTakenForNoiseThatNeighboursShare) {
         for (std::size_t n = 0; n < volume.voxels.size(); ++n) volume.voxels[n] = object.voxels[n] + shared.voxels[n];
         EXPECT_TRUE(estimate_noise(volume).correlated) << name;
       }
+    }
 }
 
 TEST(NoiseEstimate, NoiseThatNeighboursShareIsRecognised) {
