@@ -14,6 +14,7 @@
 #include "algorithms/denoisers/time_axis.hpp"
 #include "algorithms/fdk/filter_parameters.hpp"
 #include "algorithms/support/slice_sums.hpp"
+#include "algorithms/support/volume_array.hpp"
 
 namespace halocline {
 
@@ -87,13 +88,5 @@ class DenoiseMethod : public IterativeMethod {
   std::vector<StageRecord> stages_;
   bool converged_ = false, stalled_ = false;
 };
-
-/// An array of kind volume, float32.
-inline ArrayNeed volume_array(std::string name, Lifetime lifetime) {
-  ArrayNeed need;
-  need.name = std::move(name);
-  need.lifetime = lifetime;
-  return need;
-}
 
 }  // namespace halocline

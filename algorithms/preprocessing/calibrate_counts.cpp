@@ -159,11 +159,11 @@ void CountsCalibrator::take_beam_of_flats(const FieldMean& flats, const CountsFi
   if (options_.air) return;
   if (fields.flats_after.stack != nullptr) {
     levels_ = levels_before_and_after(flats.levels, fields.flats.stack->grid.size[2]);
-  } else if (const auto step = step_in(flats.levels); step && step->is_of_a_scan()) {
-    levels_ = step->levels;
-  } else if (step) {
-    out_.report.flats_before_step = {step->before, step->images};
-    out_.report.flats_step = step->levels.after / step->levels.before;
+  } else if (const auto step = step_in(flats.levels)) {
+    if (step->is_of_a_scan())
+      levels_ = step->levels;
+    else
+      out_.report.odd_flats = step;
   }
   out_.report.between_flats = levels_.has_value();
 }

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/preprocessing/flat_fields.hpp"
 #include "algorithms/preprocessing/replaced_values.hpp"
 #include "host/volume_source.hpp"
 
@@ -47,11 +48,9 @@ struct CountsReport {
   std::size_t failing = 0, first_failing = 0;  ///< good pixels that seem to fail now and then (failing_pixels)
   double beam_low = 1, beam_high = 1;          ///< the weakest and the strongest view's beam
   bool between_flats = false;                  ///< that was interpolated between flats before and after
-  /// Flats before a step that is none of a scan (LevelStep), and all of them; 0: none.
-  std::array<std::size_t, 2> flats_before_step{0, 0};
-  double flats_step = 1;       ///< the level behind that step, of the level before it
-  double above_flats = 1;      ///< median signal of that of the flats, where most lies far above them
-  bool transmissions = false;  ///< the stack has I/I0, and needs no flats
+  std::optional<LevelStep> odd_flats;          ///< a step in them that is not one of a scan
+  double above_flats = 1;                      ///< median signal of that of the flats, where most lies far above them
+  bool transmissions = false;                  ///< the stack has I/I0, and needs no flats
   bool looked_for_rings = false;
   std::size_t flats_left_out = 0;  ///< values of flats and darks that are far from those of the others
   double ring_rms = 0;             ///< of the offsets taken off q

@@ -73,9 +73,8 @@ std::string note_on_fine_voxels(std::optional<Projector> chosen, const Geometry&
       "voxels of {:.4g} x {:.4g} x {:.4g} mm are finer than the rays, which would fit {:.4g} x {:.4g} x {:.4g} mm",
       volume.spacing[0], volume.spacing[1], volume.spacing[2], spacing[0], spacing[1], spacing[2]);
   if (!chosen) return finer + ": `projector = distance-driven` is taken, whose rays are as wide as pixels";
-  return fmt::format(
-      "{}: {} leaves voxels between its rays out; take `projector = distance-driven`, or such voxels",
-      finer, projector_name(*chosen));
+  return fmt::format("{}: {} leaves voxels between its rays out; take `projector = distance-driven`, or such voxels",
+                     finer, projector_name(*chosen));
 }
 
 }  // namespace halocline

@@ -14,10 +14,6 @@ constexpr int power_steps = 20;
 
 }  // namespace
 
-ArrayNeed volume_array(const std::string& name, Lifetime lifetime) {
-  return {.name = name, .kind = ArrayKind::volume, .lifetime = lifetime};
-}
-
 ArrayNeed projection_array(const std::string& name, Lifetime lifetime) {
   return {.name = name, .kind = ArrayKind::projections, .lifetime = lifetime};
 }

@@ -6,11 +6,11 @@
 
 #include "algorithms/solvers/ray_operator.hpp"
 #include "algorithms/solvers/vector_steps.hpp"
+#include "algorithms/support/volume_array.hpp"
 
 namespace halocline {
 
-/// An array on the grid of the volume, or on the stack of projections, that outlives its steps.
-ArrayNeed volume_array(const std::string& name, Lifetime lifetime);
+/// An array on the stack of projections that outlives its steps.
 ArrayNeed projection_array(const std::string& name, Lifetime lifetime);
 void declare(Program& program, const std::vector<ArrayNeed>& arrays);
 

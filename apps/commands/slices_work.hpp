@@ -24,12 +24,7 @@ struct SlicesCommand {
   GridOptions grid;
   FilterOptions filter;
   bool counts = false;
-  CountsArguments counts_arguments{.flats = {},
-                                   .dark = {},
-                                   .bad_pixels = {},
-                                   .options = {.within_views = true},
-                                   .white_level = {},
-                                   .white_level_name = {}};  // views come one by one
+  CountsArguments counts_arguments{.options = {.within_views = true}};  // views come one by one
   NoiseOptions noise;
   std::optional<double> water;
   std::optional<std::array<double, 3>> position, normal;

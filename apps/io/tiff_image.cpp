@@ -199,7 +199,9 @@ void unpack(const std::byte* from, unsigned bits, std::size_t count, std::byte* 
 // Where the strips or tiles of a page are, by the file itself: libtiff puts other numbers for those that look wrong.
 class StoredPieces {
  public:
-  StoredPieces(const TiffFile& file, const TiffPage& page) : file_(file), page_(page) {
+  /// Selects the page.
+  StoredPieces(TiffFile& file, const TiffPage& page) : file_(file), page_(page) {
+    file.select(page);
     TiffDirectory directory = file.directory();
     offsets_ = directory.numbers(page.tiled ? TIFFTAG_TILEOFFSETS : TIFFTAG_STRIPOFFSETS);
     sizes_ = directory.numbers(page.tiled ? TIFFTAG_TILEBYTECOUNTS : TIFFTAG_STRIPBYTECOUNTS);
@@ -254,11 +256,7 @@ class StoredPieces {
 class PageReader {
  public:
   PageReader(TiffFile& file, const TiffPage& page, std::byte* to)
-      : file_(select(file, page)),
-        page_(page),
-        pieces_(file, page),
-        to_(to),
-        value_bytes_(component_bytes(page.component())) {}
+      : file_(file), page_(page), pieces_(file, page), to_(to), value_bytes_(component_bytes(page.component())) {}
   /// Returns the number of strips or tiles that are not stored.
   std::size_t read() {
     page_.tiled ? read_tiles() : read_strips();
@@ -266,11 +264,6 @@ class PageReader {
   }
 
  private:
-  static TiffFile& select(TiffFile& file, const TiffPage& page) {
-    file.select(page);
-    return file;
-  }
-
   // Strips and tiles: where they end in the file, and whether libtiff has all of their values.
   void read_piece(std::uint32_t piece, void* to, std::uint64_t bytes) {
     check_interrupt();

@@ -276,17 +276,17 @@ void report_counts(Job& job, const CountsCalibration& calibration) {
 namespace {
 
 void warn_of_flats(const CountsReport& report, const std::string& counts_path) {
-  if (const auto [before, images] = report.flats_before_step; before > 0)
+  if (const auto& step = report.odd_flats)
     spdlog::warn(
         "'{}': of the {} images of --flat the first {} and the others differ: the others are {:.4g} times as bright. "
         "The mean of all is taken, and the same for all views. Leave out the images that do not fit the scan's "
         "exposure; if the beam did change over the scan, give --flat BEFORE AFTER",
-        counts_path, images, before, report.flats_step);
+        counts_path, step->images, step->before, step->levels.after / step->levels.before);
   if (report.above_flats > 1)
     spdlog::warn(
         "'{}': most counts lie above what the beam alone gives by the flats, {:.4g} times that in the median, and "
-        "their "
-        "line integrals below 0: are flats and scan of different exposure, or is --dark missing? Take flats of the "
+        "their line integrals below 0: are flats and scan of different exposure, or is --dark missing? Take flats of "
+        "the "
         "scan's exposure, or give a region that sees the beam alone (--air)",
         counts_path, report.above_flats);
 }

@@ -24,11 +24,11 @@ class Job;
 struct ImageInfo;
 
 struct CountsArguments {
-  std::vector<std::string> flats;  // paths: none, one, or those from before and after the scan
-  std::string dark, bad_pixels;    // paths; empty: none
-  CountsOptions options;
-  std::optional<double> white_level;  // of the scan's file: the count of every pixel without the object
-  std::string white_level_name;       // for messages
+  std::vector<std::string> flats = {};     // paths: none, one, or those from before and after the scan
+  std::string dark = {}, bad_pixels = {};  // paths; empty: none
+  CountsOptions options = {};
+  std::optional<double> white_level = {};  // of the scan's file: the count of every pixel without the object
+  std::string white_level_name = {};       // for messages
 
   bool has_open_beam() const { return !flats.empty() || white_level.has_value(); }
 };

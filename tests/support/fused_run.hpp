@@ -48,6 +48,23 @@ struct FusedCase {
   std::array<std::size_t, 3> size;
 };
 
+/// What all cases are run on: random data and weights on unequal spacings.
+struct FusedScene {
+  FusedScene(const FusedCase& each, int iterations) : FusedScene(default_grid(each.size, {0.7, 1, 1.9}), iterations) {}
+  FusedOutcome run(const std::string& method, FusedForm form) const {
+    return run_fused(method, f, w, parameters, form);
+  }
+
+  Volume f, w;
+  MethodParameters parameters;
+
+ private:
+  FusedScene(const Grid& grid, int iterations) : f(reference::random_volume(grid, 7)), w(fused_weights(grid)) {
+    parameters.iterations = iterations;
+    parameters.lambda = 0.2;
+  }
+};
+
 /// "spdu_44_31_9".
 inline std::string name_of(const testing::TestParamInfo<FusedCase>& info) {
   std::string name = info.param.method;

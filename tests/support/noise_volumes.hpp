@@ -21,6 +21,16 @@ inline Volume white_noise(const std::array<std::size_t, 3>& size, double sigma, 
   return volume;
 }
 
+/// n x n x n voxels between 0 and 1, quickly made.
+inline Volume noisy_volume(std::size_t n) {
+  Grid grid;
+  grid.size = {n, n, n};
+  Volume volume(grid);
+  for (std::size_t i = 0; i < volume.voxels.size(); ++i)
+    volume.voxels[i] = static_cast<float>((i * 2654435761u >> 8) % 1000) / 1000.0f;
+  return volume;
+}
+
 /// Ones with round holes of these radii, as many as leave 0.4 of it solid: a finely structured object.
 inline Volume foam(const std::array<std::size_t, 3>& size, double least_radius, double most_radius, unsigned seed = 1) {
   Grid grid;

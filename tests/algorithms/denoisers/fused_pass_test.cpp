@@ -15,15 +15,11 @@ namespace {
 class FusedPass : public testing::TestWithParam<FusedCase> {};
 
 TEST_P(FusedPass, HasTheBitsOfTheKernelsInPlace) {
-  const Grid grid = default_grid(GetParam().size, {0.7, 1, 1.9});
-  const Volume f = reference::random_volume(grid, 7), w = fused_weights(grid);
-  MethodParameters parameters;
-  parameters.iterations = 11;
-  parameters.lambda = 0.2;
-  const auto in_place = run_fused(GetParam().method, f, w, parameters, {});
+  const FusedScene scene(GetParam(), 11);
+  const auto in_place = scene.run(GetParam().method, {});
   for (const int stages : {1, 2, 3, 4}) {
-    const auto fused = run_fused(GetParam().method, f, w, parameters, {stages, 32});
-    EXPECT_EQ(0, std::memcmp(in_place.u.voxels.data(), fused.u.voxels.data(), 4 * f.voxels.size())) << stages;
+    const auto fused = scene.run(GetParam().method, {stages, 32});
+    EXPECT_EQ(0, std::memcmp(in_place.u.voxels.data(), fused.u.voxels.data(), 4 * scene.f.voxels.size())) << stages;
     EXPECT_NEAR(fused.history.back().gap, in_place.history.back().gap, 1e-6 * in_place.history.back().primal);
   }
 }

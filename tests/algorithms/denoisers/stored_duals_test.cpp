@@ -14,36 +14,26 @@ namespace {
 class FusedWeights : public testing::TestWithParam<FusedCase> {};
 
 TEST_P(FusedWeights, HaveTheBitsOfTheKernelsInPlace) {
-  const Grid grid = default_grid(GetParam().size, {0.7, 1, 1.9});
-  const Volume f = reference::random_volume(grid, 7), w = fused_weights(grid);
-  MethodParameters parameters;
-  parameters.iterations = 9;
-  parameters.lambda = 0.2;
-  const Volume plain = run_fused("spdu", f, w, parameters, {}).u;
-  parameters.weight_bits = 16;
-  const auto in_place = run_fused("spdu", f, w, parameters, {});
+  FusedScene scene(GetParam(), 9);
+  const Volume plain = scene.run("spdu", {}).u;
+  scene.parameters.weight_bits = 16;
+  const auto in_place = scene.run("spdu", {});
   EXPECT_NE(in_place.u.voxels, plain.voxels);
   for (const int stages : {1, 2, 3, 4})
-    EXPECT_EQ(run_fused("spdu", f, w, parameters, {stages, 32}).u.voxels, in_place.u.voxels) << stages;
+    EXPECT_EQ(scene.run("spdu", {stages, 32}).u.voxels, in_place.u.voxels) << stages;
   for (const int dual_bits : {16, 8})
-    EXPECT_EQ(run_fused("spdu", f, w, parameters, {1, dual_bits}).u.voxels,
-              run_fused("spdu", f, w, parameters, {2, dual_bits}).u.voxels)
-        << dual_bits;
+    EXPECT_EQ(scene.run("spdu", {1, dual_bits}).u.voxels, scene.run("spdu", {2, dual_bits}).u.voxels) << dual_bits;
 }
 
 class StoredDualsOfSizes : public testing::TestWithParam<FusedCase> {};
 
 TEST_P(StoredDualsOfSizes, DoNotDependOnTheStages) {
-  const Grid grid = default_grid(GetParam().size, {0.7, 1, 1.9});
-  const Volume f = reference::random_volume(grid, 7), w = fused_weights(grid);
-  MethodParameters parameters;
-  parameters.iterations = 9;
-  parameters.lambda = 0.2;
+  const FusedScene scene(GetParam(), 9);
   for (const int bits : {16, 8}) {
-    const auto one = run_fused(GetParam().method, f, w, parameters, {1, bits});
+    const auto one = scene.run(GetParam().method, {1, bits});
     for (const int stages : {2, 4}) {
-      const auto more = run_fused(GetParam().method, f, w, parameters, {stages, bits});
-      EXPECT_EQ(0, std::memcmp(one.u.voxels.data(), more.u.voxels.data(), 4 * f.voxels.size()))
+      const auto more = scene.run(GetParam().method, {stages, bits});
+      EXPECT_EQ(0, std::memcmp(one.u.voxels.data(), more.u.voxels.data(), 4 * scene.f.voxels.size()))
           << bits << " " << stages;
     }
   }

@@ -1,7 +1,6 @@
 // labels: app device nightly
 // Predictions of memory and bytes beside what came of them, and signals.
 #include <gmock/gmock.h>
-#include <sys/wait.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -9,6 +8,7 @@
 
 #include "apps/io/image_file.hpp"
 #include "tests/support/command_runner.hpp"
+#include "tests/support/noise_volumes.hpp"
 
 namespace halocline::forecast_test {
 namespace {
@@ -16,20 +16,6 @@ namespace {
 using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
-
-Volume noisy_volume(std::size_t n) {
-  Grid grid;
-  grid.size = {n, n, n};
-  Volume volume(grid);
-  for (std::size_t i = 0; i < volume.voxels.size(); ++i)
-    volume.voxels[i] = static_cast<float>((i * 2654435761u >> 8) % 1000) / 1000.0f;
-  return volume;
-}
-
-int exit_code(const std::string& shell) {
-  const int status = std::system(shell.c_str());
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
 
 class Forecast : public testing::Test {
  protected:

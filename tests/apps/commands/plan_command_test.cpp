@@ -1,7 +1,6 @@
 // labels: app device
 // What users see before, during and after a run: predictions beside what came of them.
 #include <gmock/gmock.h>
-#include <sys/wait.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -13,6 +12,7 @@
 #include "apps/io/image_file.hpp"
 #include "apps/job/progress.hpp"
 #include "tests/support/command_runner.hpp"
+#include "tests/support/noise_volumes.hpp"
 
 namespace halocline::plan_command_test {
 namespace {
@@ -22,15 +22,6 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 const std::string machines = std::string(HALOCLINE_SOURCE_DIR) + "/apps/machines/";
-
-Volume noisy_volume(std::size_t n) {
-  Grid grid;
-  grid.size = {n, n, n};
-  Volume volume(grid);
-  for (std::size_t i = 0; i < volume.voxels.size(); ++i)
-    volume.voxels[i] = static_cast<float>((i * 2654435761u >> 8) % 1000) / 1000.0f;
-  return volume;
-}
 
 TEST(PlanCommand, needsNoDevice) {
   for (const char* machine : {"w8100x4.json", "h200.json", "h200x8.json", "laptop.json", "cluster-node.json"})
@@ -118,10 +109,6 @@ TEST(CommandLineErrors, nameTheKindsOfBench) {
 }
 
 // Of a process of its own; what it says on stderr goes to `log`.
-int exit_code(const std::string& shell) {
-  const int status = std::system(shell.c_str());
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
 std::string text_of(const std::string& path) {
   std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), {}};

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -207,11 +206,6 @@ TEST_F(ScratchTest, ErrorsComeBeforeTheRun) {
     EXPECT_THAT(ran.err, AllOf(HasSubstr("--scratch"), HasSubstr(what))) << folder;
     EXPECT_FALSE(std::filesystem::exists(f / "u.mha"));
   }
-}
-
-int exit_code(const std::string& shell) {
-  const int status = std::system(("exec sh -c '" + shell + "'").c_str());
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 std::string joined(const Words& words) {

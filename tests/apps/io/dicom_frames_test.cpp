@@ -300,7 +300,7 @@ TEST(DicomFrames, WithoutPositionsKeepTheirPixels) {
   EXPECT_THAT(run({"metrics", "-i", f / "none.dcm"}).err, HasSubstr("no PixelSpacing"));
 }
 
-TEST(DicomFrames, OfOneImageAFileWithoutAPixelSizeAreTold) {
+TEST(DicomFrames, OfOneImageAFileWithoutAPixelSizeAreWarnedOf) {
   const Folder f;
   const auto shown = [&](const std::string& folder, const std::map<std::string, std::string>& instead) {
     std::filesystem::create_directory(f / folder);

@@ -241,9 +241,8 @@ TEST(RaySums, OverSomeViewsLeaveTheOthers) {
     // r = b, but A x on subset n in iteration n; x is then A^T r of views 2 to 6
     Program program = A.program("partial", 5);
     program.needs.iterations = 2;
-    declare(program,
-            {ArrayNeed{.name = "x", .lifetime = Lifetime::output}, ArrayNeed{.name = "f", .lifetime = Lifetime::input},
-             projection_array("b", Lifetime::input), projection_array("r", Lifetime::state)});
+    declare(program, {volume_array("x", Lifetime::output), volume_array("f", Lifetime::input),
+                      projection_array("b", Lifetime::input), projection_array("r", Lifetime::state)});
     program.scalars["rr"] = 0;
     const VectorSteps vectors(program);
     program.first = {vectors.scale(views, 1, "b", "r")};
