@@ -1,4 +1,4 @@
-// labels: device
+// labels: device eighths
 #include "algorithms/denoise/denoise.hpp"
 
 #include <fmt/format.h>

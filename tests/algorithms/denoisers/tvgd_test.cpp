@@ -1,4 +1,4 @@
-// labels: device
+// labels: device nightly
 #include "algorithms/denoisers/tvgd.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// labels: device slab error
+// labels: device slab error nightly
 // Total variation in formulas: its value, its proximal operator against the double-precision denoiser, and a gap that
 // is never below the true one.
 #include "algorithms/expressions/total_variation.hpp"

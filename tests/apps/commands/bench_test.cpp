@@ -1,4 +1,4 @@
-// labels: app device
+// labels: app device nightly
 // halocline bench: what it measures, says and refuses.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
