@@ -66,7 +66,7 @@ std::optional<CountsCalibration> CountsSettings::calibration(const Work& work, b
 void CountsSettings::take_projections(const Work& work, bool allow_nonfinite, Taken& taken) const {
   taken.source = &work.required_input("projections");
   if (counts_) return;
-  if (allow_nonfinite) taken.replaced = fill_nonfinite(*taken.source, false, projections_name);
+  if (allow_nonfinite) taken.replaced = fill_nonfinite(*taken.source, false, projections_name).replaced;
   if (!taken.replaced.empty()) {
     taken.filled = std::make_unique<MendedSource>(*taken.source, taken.replaced);
     taken.source = taken.filled.get();

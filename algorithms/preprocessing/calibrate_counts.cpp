@@ -422,6 +422,7 @@ ReplacedValues CountsCalibrator::replace(const VolumeSource& counts, const std::
   FilledValues filled = fill_unmeasured(counts, {bad_, std::move(failing.views)}, CountValues(here, beams, whole_),
                                         options_.within_views, name);
   report.filled_rms = filled.rms;
+  report.lost_edges = filled.edges;
   return std::move(filled.replaced);
 }
 

@@ -44,6 +44,7 @@ struct CountsReport {
   std::size_t bad_pixels = 0;                  ///< of the detector, interpolated in all views
   std::array<std::size_t, 2> bad_group{0, 0};  ///< columns and rows of the group of bad pixels that is thickest
   double filled_rms = 0;                       ///< FilledValues::rms of them
+  LostEdges lost_edges = {};
   std::size_t replaced = 0;                    ///< values of good pixels that failed in a view, and were interpolated
   std::size_t failing = 0, first_failing = 0;  ///< good pixels that seem to fail now and then (failing_pixels)
   double beam_low = 1, beam_high = 1;          ///< the weakest and the strongest view's beam

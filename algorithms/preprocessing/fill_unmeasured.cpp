@@ -128,7 +128,7 @@ class BadPixels {
   }
 
   FilledValues result() const {
-    FilledValues out{{slice_, std::vector<std::vector<ReplacedValues::Value>>(views_)}, 0};
+    FilledValues out{.replaced = {slice_, std::vector<std::vector<ReplacedValues::Value>>(views_)}};
     std::vector<std::size_t> order;
     for (std::size_t n = 0; n < unmeasured_.bad.size(); ++n)
       if (unmeasured_.bad[n] != 0) order.push_back(n);
@@ -138,6 +138,7 @@ class BadPixels {
         values.push_back({static_cast<std::uint32_t>(pixel), values_.stored(pixel, view, filled_.at(pixel)[view])});
     });
     if (learned_ > 0) out.rms = std::sqrt(squares_ / static_cast<double>(learned_));
+    out.edges = lost_edges();
     return out;
   }
 
@@ -163,6 +164,27 @@ class BadPixels {
       fill(patterns, first, last);
       first = last;
     }
+  }
+
+  LostEdges lost_edges() const {
+    const std::size_t columns = stack_.grid().size[0], rows = stack_.grid().size[1];
+    const auto is_lost = [&](std::size_t column) {
+      for (std::size_t row = 0; row < rows; ++row)
+        if (unmeasured_.bad[row * columns + column] == 0) return false;
+      return true;
+    };
+    LostEdges out;
+    const auto take = [&](std::size_t column) {
+      ++out.columns;
+      for (std::size_t view = 0; view < views_; ++view) {
+        double sum = 0;
+        for (std::size_t row = 0; row < rows; ++row) sum += filled_.at(row * columns + column)[view];
+        out.integral = std::max(out.integral, sum / static_cast<double>(rows));
+      }
+    };
+    for (std::size_t column = 0; column < columns && is_lost(column); ++column) take(column);
+    for (std::size_t column = columns; column-- > 0 && is_lost(column);) take(column);
+    return out;
   }
 
   void need(const PixelPattern& pattern) {
@@ -327,7 +349,7 @@ double between(std::span<const NeighbourPair> pairs) {
 
 FilledValues fill_unmeasured(const VolumeSource& stack, const Unmeasured& unmeasured, const RayValues& values,
                              bool within_views, const std::string& name) {
-  if (!unmeasured.any()) return {{stack.grid().slice(), {}}, 0};
+  if (!unmeasured.any()) return {.replaced = {stack.grid().slice(), {}}};
   BadPixels pixels(stack, unmeasured, values, !within_views);
   pixels.fill_all(name);
   FilledValues out = pixels.result();
@@ -335,7 +357,7 @@ FilledValues fill_unmeasured(const VolumeSource& stack, const Unmeasured& unmeas
   return out;
 }
 
-ReplacedValues fill_nonfinite(const VolumeSource& line_integrals, bool within_views, const std::string& name) {
+FilledValues fill_nonfinite(const VolumeSource& line_integrals, bool within_views, const std::string& name) {
   const std::size_t slice = line_integrals.grid().slice(), views = line_integrals.grid().size[2];
   Unmeasured unmeasured{std::vector<char>(slice, 0), std::vector<std::vector<std::uint32_t>>(views)};
   parallel_slices(views, [&](std::size_t view) {
@@ -344,13 +366,13 @@ ReplacedValues fill_nonfinite(const VolumeSource& line_integrals, bool within_vi
     for (std::size_t n = 0; n < slice; ++n)
       if (!std::isfinite(values[n])) unmeasured.failing[view].push_back(static_cast<std::uint32_t>(n));
   });
-  if (!unmeasured.any()) return {slice, {}};
+  if (!unmeasured.any()) return {.replaced = {slice, {}}};
   std::vector<std::size_t> failures(slice, 0);
   for (const auto& view : unmeasured.failing)
     for (const std::uint32_t pixel : view) ++failures[pixel];
   for (std::size_t n = 0; n < slice && !within_views; ++n) unmeasured.bad[n] = failures[n] == views;
   for (auto& view : unmeasured.failing) std::erase_if(view, [&](std::uint32_t n) { return unmeasured.bad[n] != 0; });
-  return fill_unmeasured(line_integrals, unmeasured, PlainIntegrals(), within_views, name).replaced;
+  return fill_unmeasured(line_integrals, unmeasured, PlainIntegrals(), within_views, name);
 }
 
 }  // namespace halocline

@@ -51,4 +51,14 @@ void withhold(const ReplacedValues& replaced, const ProjectionPart& part, std::s
 /// Sets the weights of a whole stack to 0 there.
 void withhold(const ReplacedValues& replaced, Volume& weights);
 
+/// Columns at the left and right edges of the detector without a good pixel. They are continued from one side, so what
+/// the object has there is lost.
+struct LostEdges {
+  std::size_t columns = 0;
+  double integral = 0;  ///< line integral put there: mean over the rows, of the view where it is largest
+
+  /// Returns whether the object reaches them: air has 0, and beams waver by a tenth.
+  bool hide_the_object() const { return columns > 0 && integral > 0.1; }
+};
+
 }  // namespace halocline

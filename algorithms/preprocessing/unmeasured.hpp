@@ -40,6 +40,7 @@ class RayValues {
 struct FilledValues {
   ReplacedValues replaced;
   double rms = 0;  ///< of the errors that the filling of bad pixels has at good ones; 0: it was not learned
+  LostEdges edges = {};
 };
 
 /// Fills both. Throws InputError that names the stack if no pixel is good. within_views: nothing is taken from other
@@ -48,7 +49,7 @@ FilledValues fill_unmeasured(const VolumeSource& stack, const Unmeasured& unmeas
                              bool within_views, const std::string& name);
 
 /// Fills NaN and infinite line integrals in the same way. Reads the stack once, and again if there are any.
-ReplacedValues fill_nonfinite(const VolumeSource& line_integrals, bool within_views, const std::string& name);
+FilledValues fill_nonfinite(const VolumeSource& line_integrals, bool within_views, const std::string& name);
 
 /// Neighbours on both sides: value and distance; NaN where there is none.
 struct NeighbourPair {

@@ -167,7 +167,7 @@ class GrowingProjections {
     if (!job_.common().allow_nonfinite) {
       require_rays(MemorySource(view_), in_quotes(file_), false);
     } else if (!command_.counts) {
-      const ReplacedValues filled = fill_nonfinite(MemorySource(view_), true, in_quotes(file_));
+      const ReplacedValues filled = fill_nonfinite(MemorySource(view_), true, in_quotes(file_)).replaced;
       filled.put(0, view_.voxels.size(), view_.voxels.data());
       if (const std::size_t count = filled.count(); count > 0)
         spdlog::warn("'{}': {} NaN or infinite: taken for not measured, and interpolated", file_,

@@ -169,18 +169,29 @@ DetectorOffsets find_rings(Job& job, const CountsArguments& arguments, const Vol
 
 namespace {
 
+void warn_of_edges(const LostEdges& edges, const std::string& path) {
+  if (!edges.hide_the_object()) return;
+  spdlog::warn(
+      "'{}': {} of the detector that {} not measured, and the object reaches {}: line integrals there (up to {:.3g}) "
+      "are continued from the next column, and wrong by a tenth and more; reconstruct gives them no weight, for fdk "
+      "leave such columns out (--crop)",
+      path, plural(edges.columns, "column at the edge", "columns at the edges"), edges.columns == 1 ? "was" : "were",
+      edges.columns == 1 ? "it" : "them", edges.integral);
+}
+
 // Values that are not finite, where they are allowed.
 ReplacedValues fill_unmeasured_rays(Job& job, const CountsArguments& arguments, const VolumeSource& line_integrals,
                                     const std::string& path) {
   if (!job.common().allow_nonfinite) return {};
-  ReplacedValues found = job.timed(
+  FilledValues found = job.timed(
       "fill", [&] { return fill_nonfinite(line_integrals, arguments.options.within_views, "'" + path + "'"); });
-  const std::size_t count = found.count();
+  const std::size_t count = found.replaced.count();
   job.results()["not_measured"] = count;
   if (count > 0)
     spdlog::warn("'{}': {} NaN or infinite: taken for not measured, and interpolated", path,
                  plural(count, "value is", "values are"));
-  return found;
+  warn_of_edges(found.edges, path);
+  return std::move(found.replaced);
 }
 
 // Line integrals with interpolated ones in them. Holds both.
@@ -266,6 +277,7 @@ void report_counts(Job& job, const CountsCalibration& calibration) {
                              {"replaced", report.replaced},
                              {"bad_group", report.bad_group},
                              {"filled_rms", report.filled_rms},
+                             {"lost_edge_columns", report.lost_edges.columns},
                              {"flats_left_out", report.flats_left_out},
                              {"ring_pixels", report.rings},
                              {"transmissions", report.transmissions},
@@ -312,6 +324,7 @@ void warn_of_calibration(const CountsCalibrator& calibrator, const std::string& 
         "well; what such a "
         "one hid is a guess, which reconstruct does not use (its rays get the weight 0)",
         counts_path, report.bad_group[0], report.bad_group[1], filled_well);
+  if (told == nullptr) warn_of_edges(report.lost_edges, counts_path);
   if (is_new([](const CountsReport& each) { return each.saturated > 0; }))
     spdlog::warn(
         "'{}': {} of {} counts are saturated ({:.6g} or more): more came than was counted, and their line integrals "

@@ -336,7 +336,7 @@ TEST(BadPixels, OfOneViewAreFilledByALine) {
   Volume line(integrals().grid);
   line.grid.size = {8, 1, 1};
   line.voxels = {1, 2, nan, nan, 5, 6, 7, nan};
-  const ReplacedValues found = fill_nonfinite(MemorySource(line), false, "p");
+  const ReplacedValues found = fill_nonfinite(MemorySource(line), false, "p").replaced;
   found.put(0, 8, line.voxels.data());
   for (int n = 0; n < 7; ++n) EXPECT_FLOAT_EQ(line.voxels[n], static_cast<float>(n + 1));
   EXPECT_FLOAT_EQ(line.voxels[7], 7);
@@ -424,7 +424,7 @@ TEST(Nonfinite, LineIntegralsAreInterpolated) {
   std::mt19937 random(5);
   for (int n = 0; n < 100; ++n) lines.voxels[random() % lines.voxels.size()] = n % 2 ? nan : -INFINITY;
   for (std::size_t view = 0; view < views; ++view) lines.at(33, 4, view) = nan;
-  const ReplacedValues found = fill_nonfinite(MemorySource(lines), false, "p");
+  const ReplacedValues found = fill_nonfinite(MemorySource(lines), false, "p").replaced;
   EXPECT_GT(found.count(), 180U);
   std::vector<float> values(lines.voxels.size());
   found.put(0, lines.voxels.size(), lines.voxels.data());

@@ -147,6 +147,28 @@ TEST_F(UnmeasuredRays, OfCountsHaveNoWeightEither) {
   EXPECT_LT(rms("w.mha", "weighted.mha"), 1e-6);
 }
 
+// The scan's shadow begins at column 7 or so.
+TEST_F(UnmeasuredRays, AtTheEdgeThatTheObjectReachesAreWarnedOf) {
+  const Volume clean = read_image(f / "clean.mha");
+  Grid single = clean.grid;
+  single.size[2] = 1;
+  write_image(Volume(single, 20000), f / "flat.mha");
+  for (const std::size_t lost : {2, 16}) {
+    Volume lines = clean, counts = clean;
+    for (std::size_t n = 0; n < lines.voxels.size(); ++n) {
+      const bool is_lost = n % 64 < lost;
+      counts.voxels[n] = is_lost ? 0 : 20000 * std::exp(-lines.voxels[n]);
+      if (is_lost) lines.voxels[n] = nan;
+    }
+    write_image(lines, f / "lines.mha");
+    write_image(counts, f / "counts.mha");
+    const auto warned = lost == 16 ? testing::Matcher<const std::string&>(HasSubstr("16 columns at the edges"))
+                                   : testing::Not(HasSubstr("columns at the edges"));
+    EXPECT_THAT(ok(made("fdk", "lines.mha", "v.mha", {"--allow-nonfinite"})).err, warned);
+    EXPECT_THAT(ok(made("fdk", "counts.mha", "v.mha", {"--counts", "--flat", f / "flat.mha"})).err, warned);
+  }
+}
+
 TEST_F(UnmeasuredRays, ThatNoDetectorGivesAreRefused) {
   Volume lines = read_image(f / "clean.mha");
   lines.voxels[768 * 3 + 65] = 3e38f;
