@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "apps/io/itk_nrrd_fields.hpp"
 #include "host/error.hpp"
 #include "host/input_file.hpp"
 #include "host/lower_case.hpp"
@@ -61,15 +62,11 @@ class Lines {
   double bytes_ = 0;
 };
 
-struct Field {
-  std::string name, value;  // name in lower case
-};
-
 // "field: value"; nothing for comments and for "key:=value", which mean nothing here.
-std::optional<Field> field_of(const std::string& line) {
+std::optional<NrrdField> field_of(const std::string& line) {
   const auto colon = line.find(':');
   if (line.front() == '#' || colon == std::string::npos || line.compare(colon, 2, ":=") == 0) return {};
-  return Field{lower_case(trimmed(line.substr(0, colon))), trimmed(line.substr(colon + 1))};
+  return NrrdField{lower_case(trimmed(line.substr(0, colon))), trimmed(line.substr(colon + 1))};
 }
 
 // "slice%03d.raw 1 20 1": a pattern of printf() for a whole number, its first, its last and its step; nothing for other
@@ -228,9 +225,12 @@ void check_nrrd_header(const std::string& path) {
     files.push_back(file);
   };
   bool detached = false, has_endian = false, skips = false;
+  const std::string magic = lines.next().value_or("");
+  std::vector<NrrdField> fields;
   while (const auto line = lines.next()) {
     const auto field = field_of(*line);
     if (!field) continue;
+    fields.push_back(*field);
     if (field->name == "type") type = lower_case(field->value);
     if (field->name == "encoding") encoding = lower_case(field->value);
     skips = skips || field->name.ends_with("skip");
@@ -246,7 +246,8 @@ void check_nrrd_header(const std::string& path) {
     for (const auto& name : names) take_file(name);
     if (names.empty()) take_file(field->value);
   }
-  if (!type.empty() && !encoding.empty()) require_known(path, type, encoding, has_endian);  // ITK names missing fields
+  check_nrrd_fields(path, magic, fields);
+  require_known(path, type, encoding, has_endian);
   if (!detached) stored = static_cast<double>(fs::file_size(path)) - lines.bytes();
   if (one_of(encoding, {"txt", "text", "ascii"}) && type != "float" && type != "double" && !skips) {
     if (!detached) require_whole_numbers(path, path, lines.bytes());
