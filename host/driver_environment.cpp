@@ -12,12 +12,12 @@
 namespace halocline {
 namespace {
 
-constexpr int keep = 0;  // what the user has set
+constexpr int keep_what_is_set = 0;
 
 void set_cache() {
   if (std::getenv("POCL_CACHE_DIR") != nullptr || !user_cache_folder().empty()) return;
   if (const auto folder = temporary_cache_folder(); !folder.empty())
-    ::setenv("POCL_CACHE_DIR", (folder / "pocl").c_str(), keep);
+    ::setenv("POCL_CACHE_DIR", (folder / "pocl").c_str(), keep_what_is_set);
 }
 
 void set_topology() {
@@ -26,7 +26,7 @@ void set_topology() {
   const long units = std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN));
   const long pages = ::sysconf(_SC_PHYS_PAGES), bytes = ::sysconf(_SC_PAGESIZE);
   if (pages <= 0 || bytes <= 0) return;
-  ::setenv("HWLOC_SYNTHETIC", fmt::format("numa:1(memory={}) pu:{}", pages * bytes, units).c_str(), keep);
+  ::setenv("HWLOC_SYNTHETIC", fmt::format("numa:1(memory={}) pu:{}", pages * bytes, units).c_str(), keep_what_is_set);
 }
 
 }  // namespace

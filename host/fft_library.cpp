@@ -17,7 +17,7 @@
 namespace halocline {
 namespace {
 
-constexpr std::size_t length = 1024, rows = 3;
+constexpr std::size_t trial_length = 1024, trial_rows = 3;
 
 std::string first_error_of(const std::string& log) {
   const std::size_t at = log.find("error:");
@@ -51,16 +51,16 @@ bool is_build_failure(const ClError& error) {
 using Values = std::vector<std::complex<float>>;
 
 Values trial_values() {
-  Values values(rows * length);
+  Values values(trial_rows * trial_length);
   for (std::size_t n = 0; n < values.size(); ++n) values[n] = {trial_value(n), trial_value(n * n)};
   return values;
 }
 
 std::complex<double> sum_at(const Values& values, std::size_t row, std::size_t frequency) {
   std::complex<double> sum = 0;
-  for (std::size_t n = 0; n < length; ++n)
-    sum += std::complex<double>(values[row * length + n]) *
-           std::polar(1.0, -2 * std::numbers::pi * static_cast<double>(frequency * n % length) / length);
+  for (std::size_t n = 0; n < trial_length; ++n)
+    sum += std::complex<double>(values[row * trial_length + n]) *
+           std::polar(1.0, -2 * std::numbers::pi * static_cast<double>(frequency * n % trial_length) / trial_length);
   return sum;
 }
 
@@ -80,11 +80,11 @@ std::string fault_of(FftPlan& plan, Device& device) {
     device.read(data, 0, result.data(), data.bytes(), {&ended, 1}).wait();
     return result;
   };
-  const double largest = length, tolerance = 1e-5 * largest;  // float32 rounds to a few 1e-7 of the largest value
+  const double largest = trial_length, tolerance = 1e-5 * largest;  // float32 rounds to a few 1e-7 of the largest value
   const Values spectrum = transformed(false, device.write(data, 0, values.data(), data.bytes()));
-  for (std::size_t row = 0; row < rows; ++row)
-    for (std::size_t k = 0; k < length; k += 61)
-      if (auto fault = difference("forward", spectrum[row * length + k], sum_at(values, row, k), tolerance);
+  for (std::size_t row = 0; row < trial_rows; ++row)
+    for (std::size_t k = 0; k < trial_length; k += 61)
+      if (auto fault = difference("forward", spectrum[row * trial_length + k], sum_at(values, row, k), tolerance);
           !fault.empty())
         return fault;
   const Values back = transformed(true, {});
@@ -127,8 +127,8 @@ std::string fft_fault(Device device, FftLibrary library) {
     if (library == FftLibrary::clfft)
       if (const std::string refusal = refusal_of_pointers(*device.state()); !refusal.empty())
         return "its kernels do not compile: " + refusal;
-    const auto plan =
-        library == FftLibrary::clfft ? clfft_plan(device, length, rows) : vkfft_plan(device, length, rows);
+    const auto plan = library == FftLibrary::clfft ? clfft_plan(device, trial_length, trial_rows)
+                                                   : vkfft_plan(device, trial_length, trial_rows);
     return fault_of(*plan, device);
   } catch (const ClError& error) {
     if (!is_build_failure(error)) throw;

@@ -16,12 +16,12 @@
 namespace halocline {
 namespace {
 
-struct Found {
+struct FoundDevice {
   DeviceInfo info;
   cl::Device device;
 };
 
-std::string trimmed(std::string text) {
+std::string without_padding(std::string text) {
   while (!text.empty() && (text.back() == ' ' || text.back() == '\0')) text.pop_back();
   return text.substr(std::min(text.find_first_not_of(' '), text.size()));
 }
@@ -37,11 +37,11 @@ void keep_for_good(const std::vector<cl::Device>& devices) {
 DeviceInfo describe(const cl::Device& device, const std::string& platform, int index) {
   DeviceInfo info;
   info.index = index;
-  info.name = trimmed(device.getInfo<CL_DEVICE_NAME>());
-  info.vendor = trimmed(device.getInfo<CL_DEVICE_VENDOR>());
+  info.name = without_padding(device.getInfo<CL_DEVICE_NAME>());
+  info.vendor = without_padding(device.getInfo<CL_DEVICE_VENDOR>());
   info.platform = platform;
-  info.driver = trimmed(device.getInfo<CL_DRIVER_VERSION>());
-  info.version = trimmed(device.getInfo<CL_DEVICE_VERSION>());
+  info.driver = without_padding(device.getInfo<CL_DRIVER_VERSION>());
+  info.version = without_padding(device.getInfo<CL_DEVICE_VERSION>());
   const auto type = device.getInfo<CL_DEVICE_TYPE>();
   info.type = type & CL_DEVICE_TYPE_GPU           ? "gpu"
               : type & CL_DEVICE_TYPE_CPU         ? "cpu"
@@ -63,10 +63,10 @@ DeviceInfo describe(const cl::Device& device, const std::string& platform, int i
   return info;
 }
 
-std::vector<Found> find_devices() {
+std::vector<FoundDevice> find_devices() {
   [[maybe_unused]] static const bool prepared = (prepare_drivers(), true);
   const CapturedStderr captured("OpenCL driver");
-  std::vector<Found> found;
+  std::vector<FoundDevice> found;
   std::vector<cl::Platform> platforms;
   try {
     cl::Platform::get(&platforms);
@@ -76,7 +76,7 @@ std::vector<Found> find_devices() {
   for (const auto& platform : platforms) {
     std::vector<cl::Device> devices;
     try {
-      const auto name = trimmed(platform.getInfo<CL_PLATFORM_NAME>());
+      const auto name = without_padding(platform.getInfo<CL_PLATFORM_NAME>());
       platform.getDevices(CL_DEVICE_TYPE_ALL, &devices);
       for (const auto& device : devices) {
         if (device.getInfo<CL_DEVICE_AVAILABLE>() == 0) continue;
@@ -133,7 +133,7 @@ Device open_device(const DeviceInfo& info, const cl::Device& device, std::size_t
 }
 
 // Those that can be opened; if none can, the last one's error.
-std::vector<Device> open_all(const std::vector<Found>& wanted, std::size_t memory) {
+std::vector<Device> open_all(const std::vector<FoundDevice>& wanted, std::size_t memory) {
   std::vector<Device> result;
   for (const auto& each : wanted) {
     try {
@@ -163,17 +163,17 @@ std::vector<int> usable(const std::vector<DeviceInfo>& devices, const std::vecto
 }
 
 // The number of that device among all; -1: it is none of them, such as a part of one.
-int index_of(const std::vector<Found>& found, const cl::Device& device) {
+int index_of(const std::vector<FoundDevice>& found, const cl::Device& device) {
   for (std::size_t n = 0; n < found.size(); ++n)
     if (found[n].device() == device()) return static_cast<int>(n);
   return -1;
 }
 
 // Two cards of one model differ by their names, in plans, traces and reports.
-DeviceInfo named(const std::vector<Found>& found, int index) {
+DeviceInfo named(const std::vector<FoundDevice>& found, int index) {
   DeviceInfo info = found[index].info;
   const auto twins =
-      std::count_if(found.begin(), found.end(), [&](const Found& other) { return other.info.name == info.name; });
+      std::count_if(found.begin(), found.end(), [&](const FoundDevice& other) { return other.info.name == info.name; });
   if (twins > 1) info.name += fmt::format(" #{}", index);
   return info;
 }
@@ -183,7 +183,7 @@ std::string wanted_devices_of(const DeviceSelection& selection) {
   return selection.device.empty() && environment != nullptr ? environment : selection.device;
 }
 
-std::vector<DeviceInfo> infos_of(const std::vector<Found>& found) {
+std::vector<DeviceInfo> infos_of(const std::vector<FoundDevice>& found) {
   std::vector<DeviceInfo> infos;
   for (const auto& each : found) infos.push_back(each.info);
   return infos;
@@ -204,7 +204,7 @@ std::vector<Device> open_devices(const DeviceSelection& selection) {
   const auto chosen = usable(infos, select_devices(infos, wanted));
   for (const auto& text : repeated_devices(wanted)) library_log()->warn("{}", text);
 
-  std::vector<Found> wanted_devices;
+  std::vector<FoundDevice> wanted_devices;
   if (selection.sub_devices < 2) {
     for (int index : chosen) wanted_devices.push_back({named(found, index), found[index].device});
     return open_all(wanted_devices, selection.device_memory);
@@ -252,7 +252,8 @@ Device adopt_device(void* context, void* device, std::size_t memory) {
     const DeviceInfo info =
         index >= 0
             ? named(found, index)
-            : describe(on, trimmed(cl::Platform(on.getInfo<CL_DEVICE_PLATFORM>()).getInfo<CL_PLATFORM_NAME>()), index);
+            : describe(on, without_padding(cl::Platform(on.getInfo<CL_DEVICE_PLATFORM>()).getInfo<CL_PLATFORM_NAME>()),
+                       index);
     if (const std::string reason = refusal(info); !reason.empty())
       throw InputError(fmt::format("{} cannot be used: {}; choose another `device`", info.name, reason));
     return open_device(info, on, memory, in);

@@ -14,8 +14,8 @@
 namespace halocline {
 namespace {
 
-constexpr double narrowest = 0.1;  // half of what both ends see, in widths of the detector
-constexpr double step = 0.25;      // columns
+constexpr double narrowest = 0.1;    // half of what both ends see, in widths of the detector
+constexpr double shift_step = 0.25;  // columns
 
 struct Found {
   double shift, uncertainty, order;  // columns; order: SeamLikelihood::order
@@ -36,15 +36,15 @@ std::optional<Found> look_about(const SeamRows& rows, double centre, double low,
     if (half < std::max(8.0, narrowest * static_cast<double>(rows.columns))) return found;
     const SeamLikelihood likelihood(rows, centre, half);
     double best = low, most = -HUGE_VAL;
-    const auto steps = static_cast<int>(std::floor((high - low) / step + 1e-9));
+    const auto steps = static_cast<int>(std::floor((high - low) / shift_step + 1e-9));
     for (int n = 0; n <= steps; ++n)
-      if (const double value = likelihood.at(low + n * step); value > most) {
+      if (const double value = likelihood.at(low + n * shift_step); value > most) {
         most = value;
-        best = low + n * step;
+        best = low + n * shift_step;
       }
     auto shape = likelihood.shape(best);
     for (int n = 0; n < 3 && shape.curvature > 0; ++n) {  // Newton's steps
-      best = std::clamp(best + std::clamp(shape.slope / shape.curvature, -step, step), low, high);
+      best = std::clamp(best + std::clamp(shape.slope / shape.curvature, -shift_step, shift_step), low, high);
       shape = likelihood.shape(best);
     }
     const double own = shape.curvature > 0 ? 1 / std::sqrt(shape.curvature) : HUGE_VAL,
@@ -88,7 +88,7 @@ AxisEstimate axis_by_double_wedge(const Volume& projections, const Geometry& geo
   if (!best) throw InputError("both ends of the scan see too little on both sides of any axis within the range");
   out.shift = best->shift * pixel;
   out.uncertainty = best->uncertainty * pixel;
-  out.at_end = std::abs(best->shift - middle) > range - 0.5 * step;
+  out.at_end = std::abs(best->shift - middle) > range - 0.5 * shift_step;
   return out;
 }
 

@@ -88,9 +88,9 @@ AxisEstimate minimise(const AxisSearch& search, double coarse, double fine,
 }
 
 /// Rows of all views, smoothed with 1-2-1 so that interpolation changes the noise little: [(row * views + view) * nu].
-class Rows {
+class SmoothedRows {
  public:
-  Rows(const Volume& projections, const std::vector<std::size_t>& rows)
+  SmoothedRows(const Volume& projections, const std::vector<std::size_t>& rows)
       : columns_(projections.grid.size[0]), views_(projections.grid.size[2]), count_(rows.size()) {
     values_.resize(count_ * views_ * columns_);
     for (std::size_t r = 0; r < count_; ++r)
@@ -196,7 +196,7 @@ class OppositeRays {
  private:
   const Grid& grid_;
   const Geometry& geometry_;
-  Rows values_;
+  SmoothedRows values_;
   ViewCircle circle_;
   std::vector<std::size_t> views_;
 };
@@ -236,7 +236,7 @@ AxisEstimate axis_by_correlation(const Volume& projections, const Geometry& geom
 namespace {
 
 /// The rows that the slices need, as a stack of their own, and the slices on `n` x `n` voxels.
-struct Slices {
+struct SearchSlices {
   Grid rows;  ///< first, first + stride, ... of the projections
   std::size_t first = 0, stride = 1, count = 1;
   double radius = 0, first_y = 0, spacing_y = 1;
@@ -249,9 +249,9 @@ struct Slices {
   }
 };
 
-Slices slices_of(const Grid& grid, const Geometry& geometry) {
+SearchSlices slices_of(const Grid& grid, const Geometry& geometry) {
   const View& view = geometry.views.front();
-  Slices out;
+  SearchSlices out;
   std::size_t rows = 1;
   if (geometry.parallel()) {
     rows = std::min<std::size_t>(grid.size[1], 4);
@@ -289,7 +289,7 @@ Slices slices_of(const Grid& grid, const Geometry& geometry) {
   return out;
 }
 
-Volume rows_of(const Slices& slices, const Volume& projections) {
+Volume rows_of(const SearchSlices& slices, const Volume& projections) {
   Volume out(slices.rows);
   const auto& size = slices.rows.size;
   for (std::size_t n = 0; n < size[2]; ++n)
@@ -354,7 +354,7 @@ double blur(const Volume& volume, double radius, bool full_turn) {
 AxisEstimate axis_by_sharpness(const Volume& projections, const Geometry& geometry, const AxisSearch& search,
                                const std::vector<Device>& devices) {
   check_axis_stack(projections.grid, geometry);
-  const Slices slices = slices_of(projections.grid, geometry);
+  const SearchSlices slices = slices_of(projections.grid, geometry);
   const Volume rows = rows_of(slices, projections);
   const bool full_turn = 2 * opposed_views(geometry).size() >= geometry.views.size();
   FdkParameters smooth = smooth_filter();
@@ -379,7 +379,7 @@ double correlation_bytes(const Grid& projections, const Geometry& geometry) {
 
 double sharpness_bytes(const Grid& projections, const Geometry& geometry, const std::vector<DeviceModel>& devices) {
   try {
-    const Slices slices = slices_of(projections, geometry);
+    const SearchSlices slices = slices_of(projections, geometry);
     const Grid grid = slices.grid(voxels_across(projections, true));
     return sizeof(float) * static_cast<double>(slices.rows.count() + grid.count()) +
            plan_fdk(geometry, slices.rows, grid, smooth_filter(), devices).host_bytes;

@@ -18,7 +18,7 @@ namespace {
 
 using std::numbers::pi;
 constexpr std::size_t most_columns = 256;  // of binned images
-constexpr double widest = 5;               // degrees that are tried to each side
+constexpr double widest_turn = 5;          // degrees that are tried to each side
 
 /// A line on the detector that the axis may fall on: `shift` mm along u from the geometry's isocentre, turned by `turn`
 /// radians more than the geometry says.
@@ -50,9 +50,9 @@ Opposite opposite_ray(const View& view, double u, double v, const Line& line) {
 }
 
 /// Rows of the views, binned and smoothed with 1-2-1 along both axes so that interpolation changes the noise little.
-class Images {
+class BinnedImages {
  public:
-  Images(const Volume& projections, std::size_t first_row, std::size_t rows, std::array<std::size_t, 2> bin)
+  BinnedImages(const Volume& projections, std::size_t first_row, std::size_t rows, std::array<std::size_t, 2> bin)
       : projections_(projections), first_row_(first_row), bin_(bin), views_(projections.grid.size[2]) {
     const Grid& grid = projections.grid;
     size = {grid.size[0] / bin[0], rows / bin[1]};
@@ -119,10 +119,10 @@ struct Fit {
   double shift = 0, turn = 0, deviation = 0, screw = 0;
 };
 
-class Comparison {
+class TiltComparison {
  public:
   /// mirror_y: of the row about which the rows lie, from the isocentre, mm; there a Line tells its shift.
-  Comparison(const Geometry& geometry, Images& images, double mirror_y)
+  TiltComparison(const Geometry& geometry, BinnedImages& images, double mirror_y)
       : geometry_(geometry), images_(images), circle_(geometry), mirror_y_(mirror_y) {
     std::vector<std::size_t> half;  // of each pair one
     for (const std::size_t n : opposed_views(geometry)) {
@@ -205,7 +205,7 @@ class Comparison {
   }
 
   const Geometry& geometry_;
-  Images& images_;
+  BinnedImages& images_;
   ViewCircle circle_;
   double mirror_y_;
   std::vector<std::size_t> base_;
@@ -272,21 +272,21 @@ TiltEstimate tilt_in_rows(const Volume& projections, const Geometry& geometry, d
     const std::size_t across = (grid.size[0] + columns - 1) / columns;
     const double pixels = static_cast<double>(across) * grid.spacing[0] / grid.spacing[1];
     const std::size_t most = std::max<std::size_t>(1, rows / 9);  // bands need rows
-    return Images(projections, row, rows,
-                  {across, std::clamp<std::size_t>(static_cast<std::size_t>(std::lround(pixels)), 1, most)});
+    return BinnedImages(projections, row, rows,
+                        {across, std::clamp<std::size_t>(static_cast<std::size_t>(std::lround(pixels)), 1, most)});
   };
 
   Line line{shift, 0};
   Fit fit;
   double pixel = 0;
   for (const std::size_t columns : {std::size_t{64}, most_columns}) {
-    Images stack = images(columns);
-    Comparison comparison(geometry, stack, mirror_y);
+    BinnedImages stack = images(columns);
+    TiltComparison comparison(geometry, stack, mirror_y);
     if (comparison.pairs() == 0) return cannot("no view has one opposite to it");
     pixel = stack.spacing[0];
     if (columns == 64) {
       double least = HUGE_VAL;
-      for (double turn = -widest; turn <= widest; turn += 0.5) {
+      for (double turn = -widest_turn; turn <= widest_turn; turn += 0.5) {
         const double score = comparison.score({shift, turn * degree});
         if (score < least) least = score, line.turn = turn * degree;
       }
@@ -305,13 +305,13 @@ TiltEstimate tilt_in_rows(const Volume& projections, const Geometry& geometry, d
       line.shift += damping * fit.shift;
       line.turn += damping * fit.turn;
       settled = std::abs(fit.turn) < 1e-2 * fit.deviation + 1e-5 * degree;
-      if (std::abs(line.turn) > 1.2 * widest * degree || std::abs(line.shift - shift) > 0.5 * reach) break;
+      if (std::abs(line.turn) > 1.2 * widest_turn * degree || std::abs(line.shift - shift) > 0.5 * reach) break;
     }
     if (settled || columns != most_columns) continue;
-    if (fit.deviation > widest / 3 * degree)
+    if (fit.deviation > widest_turn / 3 * degree)
       return cannot(fmt::format("what opposite views show tells it to no better than {:.0f} degrees",
                                 std::ceil(fit.deviation / degree)));
-    return cannot(fmt::format("opposite views agree with no turn of up to {:.0f} degrees", widest));
+    return cannot(fmt::format("opposite views agree with no turn of up to {:.0f} degrees", widest_turn));
   }
   const double before = view.in_plane_angle * degree;
   out.lever = mirror_y * (std::tan(before) - std::tan(before + line.turn));

@@ -13,7 +13,7 @@ namespace {
 using Complex = std::complex<double>;
 
 using std::numbers::pi;
-constexpr double reach = 1.5;          // R, in widths of the detector
+constexpr double wedge_reach = 1.5;    // R, in widths of the detector
 constexpr double least_noise = 1e-3;   // of the power at a frequency: no model is better
 constexpr double least_signal = 0.05;  // of the noise
 
@@ -151,7 +151,7 @@ double SeamLikelihood::weight(double from_axis) const {
 SeamLikelihood::Complex SeamLikelihood::term(std::size_t i, double signal, double noise) const {
   const auto& views = rows_.views;
   const std::size_t count = views.size();
-  const double rate = 2 * pi * frequency(i) * reach * static_cast<double>(rows_.columns);
+  const double rate = 2 * pi * frequency(i) * wedge_reach * static_cast<double>(rows_.columns);
   std::vector<double> covariance(count * count);
   for (std::size_t n = 0; n < count; ++n)
     for (std::size_t m = 0; m <= n; ++m)

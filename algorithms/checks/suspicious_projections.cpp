@@ -14,7 +14,7 @@
 namespace halocline {
 namespace {
 
-constexpr std::size_t most_views = 12;
+constexpr std::size_t most_checked_views = 12;
 constexpr double clearly = 0.05;  // above what is left in air: of the greatest line integral
 constexpr double near_air = 0.1;  // intensities in air, of their mean
 
@@ -154,7 +154,7 @@ SuspiciousProjections suspicious_projections(const VolumeSource& projections, co
   if (redundancy.columns_after == 0) values.sides.push_back(1);
   std::optional<float> first;
   bool constant = true;
-  for (const std::size_t n : spread(views.count(), most_views)) {
+  for (const std::size_t n : spread(views.count(), most_checked_views)) {
     check_interrupt();
     const Volume view = views.read(n);
     edges.add(view);

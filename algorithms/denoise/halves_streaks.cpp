@@ -9,8 +9,8 @@
 namespace halocline {
 namespace {
 
-constexpr double fine = 0.7, coarse = 2;  // voxels
-constexpr int most_rounds = 3;            // more take what f has of coarse noise, too
+constexpr double fine_width = 0.7, coarse_width = 2;  // voxels
+constexpr int most_rounds = 3;                        // more take what f has of coarse noise, too
 constexpr double settled = 0.02;
 
 using Bands = std::array<Volume, 3>;
@@ -24,8 +24,8 @@ Volume sum_of(const Volume& a, double factor, const Volume& b) {
 }
 
 Bands bands_of(const Volume& volume) {
-  const Volume less_fine = gaussian_smoothed(volume, fine);
-  Volume rest = gaussian_smoothed(volume, coarse);
+  const Volume less_fine = gaussian_smoothed(volume, fine_width);
+  Volume rest = gaussian_smoothed(volume, coarse_width);
   return {sum_of(volume, -1, less_fine), sum_of(less_fine, -1, rest), std::move(rest)};
 }
 

@@ -17,7 +17,7 @@ static_assert(sizeof(FusedStep) == 4 * 4 && sizeof(FusedPass) == (5 + 4 * 4) * 4
 namespace {
 
 // Best first: one work-group of a multiprocessor's whole register file, then what fits into smaller devices.
-constexpr FusedTile tiles[] = {
+constexpr FusedTile fused_tiles[] = {
     {1, 4, 33, 16}, {1, 4, 33, 7},  {1, 4, 9, 7},   {1, 2, 33, 12}, {1, 2, 33, 7},  {1, 2, 9, 7},   {1, 1, 65, 8},
     {1, 1, 33, 7},  {1, 1, 9, 7},   {2, 4, 34, 15}, {2, 4, 34, 12}, {2, 4, 18, 14}, {2, 4, 10, 12}, {2, 4, 6, 10},
     {2, 2, 34, 30}, {2, 2, 34, 16}, {2, 2, 18, 14}, {2, 2, 10, 6},  {2, 1, 67, 15}, {2, 1, 35, 7},  {2, 1, 11, 5},
@@ -26,7 +26,7 @@ constexpr FusedTile tiles[] = {
 };
 
 const FusedTile* find_tile(const DeviceInfo& device, int stages, std::size_t nx) {
-  for (const auto& tile : tiles)
+  for (const auto& tile : fused_tiles)
     if (tile.stages == stages && nx % static_cast<std::size_t>(tile.columns) == 0 &&
         tile.items() <= device.max_work_group && tile.local_bytes() <= usable_local_memory(device))
       return &tile;

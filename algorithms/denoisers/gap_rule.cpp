@@ -7,7 +7,7 @@
 namespace halocline {
 namespace {
 
-constexpr int first = 5, never = 1 << 30;
+constexpr int first_look = 5, no_iteration = 1 << 30;
 constexpr double usual_exponent = 2.5, least_exponent = 2, most_exponent = 4;
 // A gap that falls slower than n^-1/2 comes to a stand; below 1e-5, where float32 may be the reason, so may one that
 // falls slower than it should.
@@ -34,9 +34,9 @@ double GapRule::factor() const {
 }
 
 int GapRule::next(int done) const {
-  if (target_ < 0) return never;
+  if (target_ < 0) return no_iteration;
   if (!(target_ > 0)) return next_fixed(done);
-  if (points_.empty()) return std::max(first, done + 1);
+  if (points_.empty()) return std::max(first_look, done + 1);
   const auto& last = points_.back();
   double factor = 2;
   if (last.gap > 0 && std::isfinite(last.gap)) {

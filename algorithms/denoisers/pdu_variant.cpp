@@ -5,7 +5,7 @@
 namespace halocline {
 namespace {
 
-constexpr const char* file = "pdu_variant.cl";
+constexpr const char* pdu_file = "pdu_variant.cl";
 
 std::optional<WeightCode> code(const MethodParameters& parameters, bool weighted) {
   if (!weighted) return std::nullopt;
@@ -90,7 +90,7 @@ void PduVariant::dual(Slab& slab, const Steps& steps, Range slices) const {
     arguments.emplace_back(static_cast<float>(step * parameters_.regulariser.huber_delta.value() / parameters_.lambda));
   arguments.emplace_back(static_cast<float>(step));
   arguments.emplace_back(static_cast<float>(parameters_.lambda));
-  slab.launch({file, "pdu_variant_dual", options() + (voxel_steps ? "-D VOXEL_STEPS" : "")}, slices, arguments);
+  slab.launch({pdu_file, "pdu_variant_dual", options() + (voxel_steps ? "-D VOXEL_STEPS" : "")}, slices, arguments);
 }
 
 void PduVariant::primal(Slab& slab, const Steps& steps, Range slices) const {
@@ -102,7 +102,7 @@ void PduVariant::primal(Slab& slab, const Steps& steps, Range slices) const {
   push_position(arguments, slab, slices);
   push_box(arguments);
   arguments.emplace_back(static_cast<float>(steps.primal));
-  slab.launch({file, "pdu_variant_primal", options() + primal_options()}, slices, arguments);
+  slab.launch({pdu_file, "pdu_variant_primal", options() + primal_options()}, slices, arguments);
 }
 
 void PduVariant::reduce(Slab& slab, int, Range slices) const {
@@ -114,7 +114,7 @@ void PduVariant::reduce(Slab& slab, int, Range slices) const {
   push_huber_delta(arguments);
   push_box(arguments);
   arguments.emplace_back(static_cast<float>(parameters_.lambda));
-  sums_.launch(slab, file, "pdu_variant_gap", slices, arguments, options());
+  sums_.launch(slab, pdu_file, "pdu_variant_gap", slices, arguments, options());
 }
 
 IterationRecord PduVariant::record(int done, std::span<const double> sums) const {

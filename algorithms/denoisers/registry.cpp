@@ -43,7 +43,7 @@ struct Entry {
   bool denoises;  // derives from DenoiseMethod
 };
 
-constexpr Entry entries[] = {
+constexpr Entry known_methods[] = {
     {"pdu", make_regularised<Pdu, false>, true},
     {"spdu", make_regularised<Spdu, true>, true},
     {"tvgd", make_descent, true},
@@ -55,7 +55,7 @@ constexpr Entry entries[] = {
 };
 
 const Entry& entry(const std::string& name, bool denoises) {
-  for (const auto& each : entries)
+  for (const auto& each : known_methods)
     if (name == each.name && (each.denoises || !denoises)) return each;
   throw InputError({.what = "`method`",
                     .found = '"' + name + '"',
@@ -75,13 +75,13 @@ std::unique_ptr<DenoiseMethod> make_denoiser(const std::string& name, const Meth
 
 std::vector<std::string> method_names() {
   std::vector<std::string> names;
-  for (const auto& each : entries) names.emplace_back(each.name);
+  for (const auto& each : known_methods) names.emplace_back(each.name);
   return names;
 }
 
 std::vector<std::string> denoiser_names() {
   std::vector<std::string> names;
-  for (const auto& each : entries)
+  for (const auto& each : known_methods)
     if (each.denoises) names.emplace_back(each.name);
   return names;
 }

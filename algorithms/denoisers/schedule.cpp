@@ -14,10 +14,10 @@ namespace {
 constexpr struct {
   const char* name;
   Schedule schedule;
-} names[] = {{"default", Schedule::standard},
-             {"zhu-chan", Schedule::zhu_chan},
-             {"seed", Schedule::seed},
-             {"chambolle-pock", Schedule::chambolle_pock}};
+} schedule_names[] = {{"default", Schedule::standard},
+                      {"zhu-chan", Schedule::zhu_chan},
+                      {"seed", Schedule::seed},
+                      {"chambolle-pock", Schedule::chambolle_pock}};
 
 // sigma = start + growth k, theta sigma = 4 (1 - dip / (decay + k)), in units of ||D||^2.
 struct Constants {
@@ -52,7 +52,7 @@ Steps seed_steps(int iteration) {
 
 Schedule schedule_named(const std::string& name) {
   std::string list;
-  for (const auto& each : names) {
+  for (const auto& each : schedule_names) {
     if (name == each.name) return each.schedule;
     list += (list.empty() ? "" : ", ") + std::string(each.name);
   }
@@ -60,7 +60,7 @@ Schedule schedule_named(const std::string& name) {
 }
 
 std::string schedule_name(Schedule schedule) {
-  for (const auto& each : names)
+  for (const auto& each : schedule_names)
     if (schedule == each.schedule) return each.name;
   throw std::logic_error("a schedule without a name");
 }

@@ -7,7 +7,7 @@
 namespace halocline {
 namespace {
 
-constexpr const char* file = "tvgd_variant.cl";
+constexpr const char* tvgd_file = "tvgd_variant.cl";
 
 }  // namespace
 
@@ -44,7 +44,7 @@ void TvgdVariant::step(Slab& slab, Range core) const {
   arguments.emplace_back(out("v"));
   push_factor(arguments, slab);
   push_rest(arguments, slab, core);
-  const KernelSpec kernel{file, "tvgd_variant_step", options() + sums_.lane_option(slab)};
+  const KernelSpec kernel{tvgd_file, "tvgd_variant_step", options() + sums_.lane_option(slab)};
   if (!sums_.on_cpu(slab)) return slab.launch(kernel, core, arguments);
   const auto [global, group, lanes, sets] = shape(slab, core, 1);
   slab.launch(kernel, global, group, arguments);
@@ -57,9 +57,9 @@ void TvgdVariant::reduce(Slab& slab, int, Range interior) const {
   arguments.emplace_back(out("partials"));
   if (keeps(slab)) arguments.emplace_back(out("v"));
   push_rest(arguments, slab, interior);
-  if (!sums_.on_cpu(slab)) return sums_.launch(slab, file, "tvgd_variant_sums", interior, arguments, options());
+  if (!sums_.on_cpu(slab)) return sums_.launch(slab, tvgd_file, "tvgd_variant_sums", interior, arguments, options());
   const auto [global, group, lanes, sets] = shape(slab, interior, 1);
-  slab.launch({file, "tvgd_variant_sums",
+  slab.launch({tvgd_file, "tvgd_variant_sums",
                fmt::format("{}{} {}{}", options(), lanes, sums_.fp64_option(slab), keeps(slab) ? " -D KEEP" : "")},
               global, group, arguments);
   sums_.add_up(slab, interior, sets, 4);

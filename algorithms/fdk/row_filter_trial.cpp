@@ -11,23 +11,24 @@
 namespace halocline {
 namespace {
 
-constexpr std::size_t rows = 3, views = 12, batch = 2;  // an odd number of rows: the last has no partner
+constexpr std::size_t trial_rows = 3, trial_views = 12,
+                      trial_batch = 2;  // an odd number of rows: the last has no partner
 
 // With so many views all round half a circle, and pixels of this width, the filter scales by 1.
-constexpr double pixel = std::numbers::pi / views;
+constexpr double trial_pixel = std::numbers::pi / trial_views;
 
 Grid stack_of(std::size_t columns) {
   Grid stack;
-  stack.size = {columns, rows, views};
-  stack.spacing = {pixel, pixel, 1};
-  stack.origin = {-0.5 * pixel * static_cast<double>(columns - 1), -0.5 * pixel * (rows - 1), 0};
+  stack.size = {columns, trial_rows, trial_views};
+  stack.spacing = {trial_pixel, trial_pixel, 1};
+  stack.origin = {-0.5 * trial_pixel * static_cast<double>(columns - 1), -0.5 * trial_pixel * (trial_rows - 1), 0};
   return stack;
 }
 
 Geometry half_circle() {
   CircularOptions options;
   options.sdd = 0;  // a parallel beam
-  options.projections = views;
+  options.projections = trial_views;
   options.arc = 180;
   return circular_geometry(options);
 }
@@ -57,23 +58,23 @@ RowFilterTrial row_filter_trial(const Device& device, std::size_t length, bool i
   requirements.size = {1, 1, 1};
   requirements.stack = stack.size;
   filter.declare(requirements);
-  DeviceSlab slab(device, whole_plan(requirements, batch), 0);
+  DeviceSlab slab(device, whole_plan(requirements, trial_batch), 0);
 
   Grid part = stack;
-  part.size[2] = batch;
+  part.size[2] = trial_batch;
   Volume raw(part);
   for (std::size_t n = 0; n < raw.voxels.size(); ++n) raw.voxels[n] = trial_value(n);
   filter.start(slab);
   slab.upload_bytes("raw", 0, raw.voxels.data(), raw.voxels.size() * sizeof(float));
-  filter.run(slab, {0, batch});
-  constexpr std::size_t pairs = (rows + 1) / 2;
-  std::vector<float> spectrum(batch * pairs * length * 2);
+  filter.run(slab, {0, trial_batch});
+  constexpr std::size_t pairs = (trial_rows + 1) / 2;
+  std::vector<float> spectrum(trial_batch * pairs * length * 2);
   slab.download_bytes("spectrum", 0, spectrum.data(), spectrum.size() * sizeof(float));
   slab.wait();
 
   RowFilterTrial trial{Volume(part), Volume(part), 2e-6};  // of values up to about 0.5
-  for (std::size_t view = 0; view < batch; ++view)
-    for (std::size_t row = 0; row < rows; ++row)
+  for (std::size_t view = 0; view < trial_batch; ++view)
+    for (std::size_t row = 0; row < trial_rows; ++row)
       for (std::size_t column = 0; column < columns; ++column)
         trial.filtered.at(column, row, view) = spectrum[2 * ((view * pairs + row / 2) * length + column) + row % 2];
   convolve(raw, length, trial.expected);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "algorithms/support/kernel_numbers.hpp"
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
 #include "scheduling/planning/plan_text.hpp"
@@ -21,10 +22,6 @@ std::size_t unroll_of(const FdkParameters& parameters) {
 
 // Indices into one array of slices are 32-bit numbers on the device.
 constexpr std::size_t most_pixels_of_all = std::size_t{1} << 30;
-
-std::int32_t number(auto value) {
-  return static_cast<std::int32_t>(value);
-}
 
 bool same_grid(const Grid& a, const Grid& b) {
   return a.size == b.size && a.spacing == b.spacing && a.origin == b.origin && a.direction == b.direction;

@@ -18,11 +18,11 @@ using std::numbers::pi;
 constexpr double steepest = 0.4;
 
 /// The axes of a detector: along u, along v, and from it towards the source.
-struct Axes {
+struct DetectorAxes {
   Vector3 u, v, back;
 };
 
-Axes axes_of(const View& view) {
+DetectorAxes axes_of(const View& view) {
   const Placement placement = placement_of(view);
   return {placement.u, placement.v, cross(placement.u, placement.v)};
 }
@@ -75,7 +75,7 @@ class Footprint {
 
  private:
   ViewRays rays_;
-  Axes axes_;
+  DetectorAxes axes_;
   bool parallel_;
   double offset_;
 };
@@ -149,7 +149,7 @@ std::array<Vector3, 3> pixel_vectors(const View& view, const Grid& grid) {
 /// beyond: the outermost columns, so far over which what is measured is taken to reach.
 UprightRows::Map map_of(const View& view, double radius, const Grid& projections, const View& upright,
                         const Grid& detector, double beyond) {
-  const Axes from = axes_of(upright), to = axes_of(view);
+  const DetectorAxes from = axes_of(upright), to = axes_of(view);
   const auto pixel = pixel_vectors(upright, detector);
   UprightRows::Map map;
   auto& m = map.to_measured;

@@ -28,9 +28,9 @@ std::string trimmed(const std::string& text) {
 }
 
 /// Lines of key=value under [section], compared without regard to case; what else there is, is passed over.
-class Parameters {
+class ParameterFile {
  public:
-  Parameters(const std::string& text, const std::string& name) : name_(name) {
+  ParameterFile(const std::string& text, const std::string& name) : name_(name) {
     std::istringstream stream(text);
     std::string line, section;
     while (std::getline(stream, line)) {
@@ -95,7 +95,7 @@ class Parameters {
 };
 
 // The volume, if all of it is there and makes sense.
-std::optional<Grid> voxels_of(const Parameters& file, const std::string& section) {
+std::optional<Grid> voxels_of(const ParameterFile& file, const std::string& section) {
   std::array<std::size_t, 3> size{};
   std::array<double, 3> spacing{};
   for (int axis = 0; axis < 3; ++axis) {
@@ -115,7 +115,7 @@ std::optional<Grid> voxels_of(const Parameters& file, const std::string& section
 }  // namespace
 
 ScanFile read_xtekct(const std::string& text, const std::string& name) {
-  const Parameters file(text, name);
+  const ParameterFile file(text, name);
   const std::string s = "XTekCT";
   ScanFile out;
   out.detector.size = {file.count(s, "DetectorPixelsX"), file.count(s, "DetectorPixelsY")};
@@ -159,7 +159,7 @@ ScanFile read_xtekct(const std::string& text, const std::string& name) {
 }
 
 ScanFile read_pca(const std::string& text, const std::string& name) {
-  const Parameters file(text, name);
+  const ParameterFile file(text, name);
   ScanFile out;
   out.detector.size = {file.count("Image", "DimX"), file.count("Image", "DimY")};
   const double pixel = file.positive("Detector", "PixelsizeX");

@@ -24,14 +24,14 @@ constexpr int deepest = 32;  // levels of elements: they are read by a function 
 enum class Kind { length, angle, collimation };
 
 /// A value of a view that may stand once for all projections.
-struct Field {
+struct XmlField {
   const char* tag;
   double View::*member;
   Kind kind = Kind::length;
 };
 
 // In the order in which RTK writes them, so that its files come back byte for byte.
-constexpr Field fields[] = {
+constexpr XmlField fields[] = {
     {"SourceToIsocenterDistance", &View::sid},
     {"SourceToDetectorDistance", &View::sdd},
     {"SourceOffsetX", &View::source_offset_x},
@@ -178,8 +178,8 @@ class Reader {
         ++angles_;
       } else if (same_tag(tag, "RadiusCylindricalDetector")) {
         geometry_.radius_cylindrical_detector = number(node, node.text().get());
-      } else if (const Field* field = std::find_if(std::begin(fields), std::end(fields),
-                                                   [&](const Field& f) { return same_tag(tag, f.tag); });
+      } else if (const XmlField* field = std::find_if(std::begin(fields), std::end(fields),
+                                                      [&](const XmlField& f) { return same_tag(tag, f.tag); });
                  field != std::end(fields)) {
         view_.*field->member = field->kind == Kind::collimation && is_open(readable(node.text().get()))
                                    ? View{}.*field->member
@@ -269,7 +269,7 @@ std::string angle_text(double degrees) {
   return text == "360" ? "0" : text;
 }
 
-std::string field_text(const Field& field, const View& view) {
+std::string field_text(const XmlField& field, const View& view) {
   const double value = view.*field.member;
   if (field.kind == Kind::angle) return angle_text(value);
   return field.kind == Kind::collimation && value >= open_jaw ? open_jaw_text : digits(value);
@@ -300,10 +300,10 @@ void write_geometry(const Geometry& geometry, std::ostream& stream, const Detect
 std::string geometry_xml(const Geometry& geometry, const DetectorPixels& detector) {
   check_geometry(geometry, "the geometry to be written");
   const View& front = geometry.views.front();
-  std::vector<Field> own;  // the fields that each projection states itself
+  std::vector<XmlField> own;  // the fields that each projection states itself
   std::string text = "<?xml version=\"1.0\"?>\n<!DOCTYPE RTKGEOMETRY>\n<RTKThreeDCircularGeometry version=\"3\">\n";
   text += note_of(detector);
-  for (const Field& field : fields) {
+  for (const XmlField& field : fields) {
     const bool constant = std::all_of(geometry.views.begin(), geometry.views.end(),
                                       [&](const View& view) { return view.*field.member == front.*field.member; });
     if (!constant)
@@ -316,7 +316,7 @@ std::string geometry_xml(const Geometry& geometry, const DetectorPixels& detecto
                         digits(geometry.radius_cylindrical_detector));
   for (const View& view : geometry.views) {
     text += fmt::format("  <Projection>\n    <GantryAngle>{}</GantryAngle>\n", angle_text(view.gantry_angle));
-    for (const Field& field : own) text += fmt::format("    <{0}>{1}</{0}>\n", field.tag, field_text(field, view));
+    for (const XmlField& field : own) text += fmt::format("    <{0}>{1}</{0}>\n", field.tag, field_text(field, view));
     const Matrix34 m = projection_matrix(view);
     text += "    <Matrix>\n";
     for (int row = 0; row < 3; ++row)

@@ -80,7 +80,7 @@ double correlation_of(const Volume& image, const Volume& reference, const Sums& 
   return all.aa > 0 && all.bb > 0 ? all.ab / std::sqrt(all.aa) / std::sqrt(all.bb) : nan;
 }
 
-constexpr int radius = 5, taps_of_window = 2 * radius + 1;
+constexpr int window_radius = 5, taps_of_window = 2 * window_radius + 1;
 
 // The window at each output position along one axis.
 struct AxisWindow {
@@ -93,11 +93,11 @@ struct AxisWindow {
 
   explicit AxisWindow(std::size_t size) {
     const bool fits = size >= taps_of_window;
-    const std::size_t begin = fits ? radius : 0, end = fits ? size - radius : size;
+    const std::size_t begin = fits ? window_radius : 0, end = fits ? size - window_radius : size;
     for (std::size_t centre = begin; centre < end; ++centre) {
       Taps taps;
-      taps.first = centre < radius ? 0 : centre - radius;
-      const std::size_t last = std::min(size - 1, centre + radius);
+      taps.first = centre < window_radius ? 0 : centre - window_radius;
+      const std::size_t last = std::min(size - 1, centre + window_radius);
       taps.count = static_cast<int>(last - taps.first + 1);
       double sum = 0;
       for (int t = 0; t < taps.count; ++t) {
@@ -219,7 +219,7 @@ double ssim_of(const Volume& image, const Volume& reference, const Sums& sums) {
   return sum / static_cast<double>(windows[0].positions.size() * windows[1].positions.size() * parts.size());
 }
 
-double ratio(double above, double below) {
+double ratio_to_noise(double above, double below) {
   if (below > 0) return above / below;
   return above == 0 ? nan : std::copysign(HUGE_VAL, above);
 }
@@ -277,7 +277,7 @@ BoxStatistics box_statistics(const Volume& volume, const Box& box) {
   const double squares = each([&](double value) { return (value - out.mean) * (value - out.mean); });
   // a constant box has no deviation, though its mean may be rounded
   out.deviation = out.count > 1 && out.minimum < out.maximum ? std::sqrt(squares / (count - 1)) : 0;
-  out.snr = ratio(out.mean, out.deviation);
+  out.snr = ratio_to_noise(out.mean, out.deviation);
   return out;
 }
 
@@ -287,7 +287,7 @@ double contrast_to_noise(const Volume& volume, const Box& a, const Box& b) {
 
 double contrast_to_noise(const BoxStatistics& a, const BoxStatistics& b) {
   const double noise = std::sqrt((a.deviation * a.deviation + b.deviation * b.deviation) / 2);
-  return ratio(std::abs(a.mean - b.mean), noise);
+  return ratio_to_noise(std::abs(a.mean - b.mean), noise);
 }
 
 double mean_squared_error(const Volume& image, const Volume& reference, const std::string& image_name,

@@ -23,7 +23,7 @@ bool smooth_noise(double excess, double smoothness) {
 }
 
 // What is seen in a window.
-struct Seen {
+struct SeenWindow {
   std::vector<float> details;    // at places without edges
   double sigma = 0, excess = 0;  // 0: nothing
   std::array<std::array<double, 3>, 3> apart{};
@@ -31,7 +31,7 @@ struct Seen {
 
 // The median of values that `of` gives for each of some windows.
 template <typename Of>
-double median_of(const std::vector<Seen>& seen, std::size_t count, const Of& of) {
+double median_over(const std::vector<SeenWindow>& seen, std::size_t count, const Of& of) {
   std::vector<double> values(count);
   for (std::size_t n = 0; n < count; ++n) values[n] = of(seen[n]);
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(count / 2);
@@ -53,13 +53,13 @@ double gaussian_correlation(double one_over_three) {
 // The correlation along each axis, of the half of the windows that edges and texture change least, which come first.
 // Returns whether noise reaches over three voxels: then the windows' excess becomes that of voxels far apart. Shares
 // below 10 % may be edges'.
-bool take_correlation(std::vector<Seen>& seen, NoiseEstimate& estimate) {
+bool take_correlation(std::vector<SeenWindow>& seen, NoiseEstimate& estimate) {
   constexpr double least_share = 0.1;
   const std::size_t half = (seen.size() + 1) / 2;
   std::array<double, 3> far{1, 1, 1};
   for (int axis = 0; axis < 3; ++axis) {
     const auto apart = [&](int lag) {
-      return median_of(seen, half, [&](const Seen& window) {
+      return median_over(seen, half, [&](const SeenWindow& window) {
         const auto& sigma = window.apart[axis];
         return sigma[2] > 0 ? std::pow(sigma[lag] / sigma[2], 2) : 1;
       });
@@ -71,7 +71,7 @@ bool take_correlation(std::vector<Seen>& seen, NoiseEstimate& estimate) {
     estimate.correlation[axis] = {1 - one * far[axis], 1 - two * far[axis], share, std::pow(q, 16)};
   }
   if (far == std::array<double, 3>{1, 1, 1}) return false;
-  for (Seen& window : seen) {
+  for (SeenWindow& window : seen) {
     double least = 0;
     for (int axis = 0; axis < 3; ++axis) {
       const double sigma = window.apart[axis][2] / std::sqrt(far[axis]);
@@ -82,13 +82,13 @@ bool take_correlation(std::vector<Seen>& seen, NoiseEstimate& estimate) {
   return true;
 }
 
-void sort_by_excess(std::vector<Seen>& seen) {
-  std::sort(seen.begin(), seen.end(), [](const Seen& a, const Seen& b) { return a.excess < b.excess; });
+void sort_by_excess(std::vector<SeenWindow>& seen) {
+  std::sort(seen.begin(), seen.end(), [](const SeenWindow& a, const SeenWindow& b) { return a.excess < b.excess; });
 }
 
 // Of windows in order: the middle of those that hold nothing but noise, if they are normally distributed. With such
 // noise windows hold few independent values, and the lower quartile lies well below their middle.
-double middle_of_noise(const std::vector<Seen>& seen) {
+double middle_of_noise(const std::vector<SeenWindow>& seen) {
   constexpr double quartile = 0.6745, decile = 1.2816;  // of the normal distribution
   const double low = seen[seen.size() / 10].excess, high = seen[seen.size() / 4].excess;
   return high + (high - low) * quartile / (decile - quartile);
@@ -131,7 +131,7 @@ NoiseEstimate estimate_noise(const Volume& volume, const Volume* weights) {
   const NoiseWindows windows(volume.grid);
   // odd, so that windows of lattices with even sizes do not line up in columns
   const std::size_t step = windows.count() <= most_windows ? 1 : (windows.count() / most_windows + 1) | 1;
-  std::vector<Seen> seen((windows.count() + step - 1) / step);
+  std::vector<SeenWindow> seen((windows.count() + step - 1) / step);
   parallel_slices(seen.size(), [&](std::size_t n) {
     const auto found =
         look_at(volume, weights, stencil, windows.at(n * step), most_places / most_windows, Look::distances);
@@ -149,7 +149,7 @@ NoiseEstimate estimate_noise(const Volume& volume, const Volume* weights) {
   for (const auto& window : seen) details.insert(details.end(), window.details.begin(), window.details.end());
   if (details.empty()) details = smooth_details(all.details, stencil.differences());  // no window met the few there are
   estimate.sigma = median_sigma(details);
-  std::erase_if(seen, [](const Seen& window) { return window.excess == 0; });
+  std::erase_if(seen, [](const SeenWindow& window) { return window.excess == 0; });
   if (seen.empty()) return estimate;
   sort_by_excess(seen);
   estimate.excess = seen[seen.size() / 4].excess;

@@ -260,23 +260,27 @@ std::vector<Primitive> two_balls(double width_mm, double mu) {
 
 namespace {
 
-// The blade, in units of its width; `voxel` is one of a 128^3 grid. Fine structures are centred on voxel centres of
-// that grid.
-constexpr double voxel = 1.0 / 128;
+// The blade, in units of its width; `blade_voxel` is one of a 128^3 grid. Fine structures are centred on voxel centres
+// of that grid.
+constexpr double blade_voxel = 1.0 / 128;
 
 struct Bore {
   double x, diameter;
 };
-constexpr Bore bores[] = {
-    {10.5 * voxel, 4 * voxel}, {16.5 * voxel, 3 * voxel}, {20.5 * voxel, 2 * voxel}, {23.5 * voxel, 1.5 * voxel}};
-constexpr double bore_z = 0.5 * voxel, bore_bottom = -32 * voxel, bore_top = 3 * voxel;
+constexpr Bore bores[] = {{10.5 * blade_voxel, 4 * blade_voxel},
+                          {16.5 * blade_voxel, 3 * blade_voxel},
+                          {20.5 * blade_voxel, 2 * blade_voxel},
+                          {23.5 * blade_voxel, 1.5 * blade_voxel}};
+constexpr double bore_z = 0.5 * blade_voxel, bore_bottom = -32 * blade_voxel, bore_top = 3 * blade_voxel;
 
 struct Slot {
   double y, width;
 };
-constexpr Slot slots[] = {
-    {-37.5 * voxel, 4 * voxel}, {-42.5 * voxel, 3 * voxel}, {-46.5 * voxel, 2 * voxel}, {-50.5 * voxel, 1.5 * voxel}};
-constexpr double slot_x = 15 * voxel, slot_half_x = 6.5 * voxel, slot_half_z = 2.5 * voxel;
+constexpr Slot slots[] = {{-37.5 * blade_voxel, 4 * blade_voxel},
+                          {-42.5 * blade_voxel, 3 * blade_voxel},
+                          {-46.5 * blade_voxel, 2 * blade_voxel},
+                          {-50.5 * blade_voxel, 1.5 * blade_voxel}};
+constexpr double slot_x = 15 * blade_voxel, slot_half_x = 6.5 * blade_voxel, slot_half_z = 2.5 * blade_voxel;
 
 }  // namespace
 
@@ -309,7 +313,7 @@ std::vector<Primitive> blade(double width_mm, double mu) {
         {0.5 * bore.diameter, 0.5 * (bore_top - bore_bottom), 0.5 * bore.diameter}, -1);
   for (const Slot& slot : slots) add(Shape::box, {slot_x, slot.y, 0}, {slot_half_x, 0.5 * slot.width, slot_half_z}, -1);
   for (int n = 0; n < 6; ++n)
-    add(Shape::ellipsoid, {-.195, -.38 + .06 * n, 0}, {1.5 * voxel, 1.5 * voxel, 1.5 * voxel}, -1);
+    add(Shape::ellipsoid, {-.195, -.38 + .06 * n, 0}, {1.5 * blade_voxel, 1.5 * blade_voxel, 1.5 * blade_voxel}, -1);
   return scaled(out, width_mm, mu);
 }
 
@@ -331,9 +335,9 @@ BladeRegions blade_regions(double width_mm) {
     const double half = bore.diameter / (2 * std::numbers::sqrt2);  // the square inscribed in the bore
     const double middle = 0.5 * (bore_bottom + bore_top), half_y = 0.4 * (bore_top - bore_bottom);
     // the wall on the side of +z: every bore has several voxels of solid there
-    const double wall_z = bore_z + 0.5 * bore.diameter + 1.25 * voxel;
+    const double wall_z = bore_z + 0.5 * bore.diameter + 1.25 * blade_voxel;
     out.bores.push_back({bore.diameter * width_mm, region({bore.x, middle, bore_z}, {half, half_y, half}),
-                         region({bore.x, middle, wall_z}, {half, half_y, voxel})});
+                         region({bore.x, middle, wall_z}, {half, half_y, blade_voxel})});
   }
   for (std::size_t n = 0; n < std::size(slots); ++n) {
     const Slot& slot = slots[n];

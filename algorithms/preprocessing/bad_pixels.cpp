@@ -7,7 +7,7 @@
 namespace halocline {
 namespace {
 
-constexpr std::size_t reach = 8;  // pixels on either side that a flat is compared with
+constexpr std::size_t neighbour_reach = 8;  // pixels on either side that a flat is compared with
 
 // A pixel at the end of a row that does not move may be good where there is no noise: it sees the beam beside the
 // object, or the rim of a round object that turns about its own axis and hides what moves. From there on inward all is
@@ -53,7 +53,7 @@ void mark_outliers(const double* open, std::size_t columns, char* bad) {
   for (std::size_t n = 0; n < columns; ++n) {
     if (bad[n]) continue;
     around.clear();
-    for (std::size_t m = n - std::min(n, reach); m < std::min(columns, n + reach + 1); ++m)
+    for (std::size_t m = n - std::min(n, neighbour_reach); m < std::min(columns, n + neighbour_reach + 1); ++m)
       if (!bad[m]) around.push_back(open[m]);
     const auto middle = around.begin() + static_cast<std::ptrdiff_t>(around.size() / 2);
     std::nth_element(around.begin(), middle, around.end());

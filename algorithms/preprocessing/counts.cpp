@@ -47,12 +47,12 @@ void require_calibrated(const CountsCalibration& calibration, const Grid& stack,
 
 void view_to_line_integrals(const CountsCalibration& calibration, std::size_t view, float* values) {
   const std::size_t columns = calibration.size[0], rows = calibration.size[1];
-  const auto degree = static_cast<int>(calibration.coefficients.size());
+  const auto polynomial_degree = static_cast<int>(calibration.coefficients.size());
   calibration.replaced.put(view * rows * columns, rows * columns, values);
   for (std::size_t row = 0; row < rows; ++row)
     attenuations_of_row(calibration, row, view, values + row * columns, values + row * columns);
   for (std::size_t n = 0; n < rows * columns; ++n)
-    values[n] = counts_hardened(values[n], calibration.coefficients.data(), degree);
+    values[n] = counts_hardened(values[n], calibration.coefficients.data(), polynomial_degree);
 }
 
 void counts_to_line_integrals(Volume& counts, const CountsCalibration& calibration, const std::string& name) {

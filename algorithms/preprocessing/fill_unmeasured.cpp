@@ -17,7 +17,7 @@ namespace halocline {
 namespace {
 
 constexpr std::size_t most_held_to_fill = std::size_t{256} << 20;  // bytes of line integrals
-constexpr std::ptrdiff_t fewest_views = 16;                        // in which something can be learned
+constexpr std::ptrdiff_t fewest_views_to_learn = 16;               // in which something can be learned
 constexpr std::size_t most_samples = 4000;
 constexpr std::size_t most_learned = 20000;  // bad pixels; it takes some milliseconds for each
 constexpr std::ptrdiff_t most_shift = 3;  // views that a line through a sinogram moves by from side to side, each way
@@ -92,7 +92,7 @@ class BadPixels {
         values_(values),
         slice_(stack.grid().slice()),
         views_(stack.grid().size[2]),
-        learns_(learns && static_cast<std::ptrdiff_t>(views_) >= fewest_views),
+        learns_(learns && static_cast<std::ptrdiff_t>(views_) >= fewest_views_to_learn),
         known_(unmeasured.bad.size()) {
     for (std::size_t n = 0; n < known_.size(); ++n) {
       known_[n] = unmeasured.bad[n] == 0;

@@ -11,6 +11,7 @@
 #include "algorithms/projectors/batch_argument.hpp"
 #include "algorithms/projectors/coordinate_error.hpp"
 #include "algorithms/projectors/projector_variants.hpp"
+#include "algorithms/support/kernel_numbers.hpp"
 #include "algorithms/validation/check_input.hpp"
 #include "host/error.hpp"
 #include "scheduling/execution/device_selection.hpp"
@@ -212,10 +213,6 @@ float centre(const Grid& grid, int axis) {
   return static_cast<float>(0.5 * (static_cast<double>(grid.size[axis]) - 1));
 }
 
-std::size_t parts(std::size_t all, std::size_t each) {
-  return (all + each - 1) / each;
-}
-
 // Slices a work-item of textures, by what was fastest on an H200. On CPUs image reads are long functions, and nothing
 // is gained by writing them out several times.
 std::size_t unroll_of_textures(const DeviceInfo& device, int pack) {
@@ -238,18 +235,18 @@ void VoxelDriven::accumulate(Slab& slab, Range views, Range slices) const {
                                             static_cast<float>(options_.correlation)};
   const auto [nx, ny, nz] = grid_.size;
   if (tile_)
-    return slab.launch(kernel_, {nx, ny, parts(count, static_cast<std::size_t>(tile_->slices))},
+    return slab.launch(kernel_, {nx, ny, parts_of(count, static_cast<std::size_t>(tile_->slices))},
                        {static_cast<std::size_t>(tile_->width), static_cast<std::size_t>(tile_->height), 1}, arguments);
   if (layout_ == Layout::columns)  // STRIP and DEPTH of backproject.cl
-    return slab.launch(kernel_,
-                       {parts(nx, 16), axial_ == 2 ? ny : count, axial_ == 2 ? parts(count, 64) : parts(ny, 64)},
-                       {1, 1, 1}, arguments);
+    return slab.launch(
+        kernel_, {parts_of(nx, 16), axial_ == 2 ? ny : count, axial_ == 2 ? parts_of(count, 64) : parts_of(ny, 64)},
+        {1, 1, 1}, arguments);
   if (lanes_)  // a block of 16 x 8 x 8 voxels: backproject_lanes.clh
-    return slab.launch(kernel_, {parts(nx, 16), parts(ny, 8), parts(count, 8)}, {1, 1, 1}, arguments);
+    return slab.launch(kernel_, {parts_of(nx, 16), parts_of(ny, 8), parts_of(count, 8)}, {1, 1, 1}, arguments);
   const std::size_t unroll = texels && !fetched_ ? unroll_of_textures(slab.device(), pack_) : 4;
   KernelSpec kernel = kernel_;
   kernel.options += fmt::format(" -D K_UNROLL={}", unroll);
-  slab.launch(kernel, {pack_ == 4 ? nx / 2 : nx, pack_ > 1 ? ny / 2 : ny, parts(count, unroll)}, arguments);
+  slab.launch(kernel, {pack_ == 4 ? nx / 2 : nx, pack_ > 1 ? ny / 2 : ny, parts_of(count, unroll)}, arguments);
 }
 
 void set_device_options(VoxelDriven::Options& options, std::span<const DeviceModel> devices) {

@@ -12,7 +12,7 @@ namespace halocline {
 namespace {
 
 // A row of the matrix times the voxel: in double, as the kernels do it in float32, and how far the two may be apart.
-struct Row {
+struct MatrixRow {
   double exact;
   float rounded;
   double apart;  // in units of 2^-24 times 1
@@ -20,7 +20,7 @@ struct Row {
 
 // Matrix entries are rounded once, and so are three sums: p1 = m_y y + m_w, p2 = m_x x + p1, p3 = m_z z + p2. Voxels
 // from the centre are whole or half numbers, exact in float32.
-Row row_of(const double* m, const std::array<double, 3>& x) {
+MatrixRow row_of(const double* m, const std::array<double, 3>& x) {
   const double p1 = m[1] * x[1] + m[3], p2 = m[0] * x[0] + p1, p3 = m[2] * x[2] + p2;
   const auto f = [](double value) { return static_cast<float>(value); };
   const float inner = std::fma(f(x[1]), f(m[1]), f(m[3])), outer = std::fma(f(x[0]), f(m[0]), inner);
@@ -30,7 +30,7 @@ Row row_of(const double* m, const std::array<double, 3>& x) {
 
 // u = U (1/W). OpenCL lets a division be wrong by 2.5 units in the last place, each of 2^-23 at most, and the product
 // is rounded once: 6 times 2^-24. Products of errors are below a thousandth of their sum.
-CoordinateError quotient(const Row& top, const Row& w) {
+CoordinateError quotient(const MatrixRow& top, const MatrixRow& w) {
   const double u = top.exact / w.exact;
   const float inverse = 1.0f / w.rounded;
   const double apart = top.apart / w.exact + std::abs(u) * (w.apart / w.exact + 6);
@@ -44,7 +44,7 @@ CoordinateError coordinate_error(const Matrix34& matrix, const std::array<std::s
   std::array<double, 3> x;
   for (int axis = 0; axis < 3; ++axis)
     x[axis] = static_cast<double>(index[axis]) - 0.5 * (static_cast<double>(size[axis]) - 1);
-  const Row w = row_of(&matrix[8], x);
+  const MatrixRow w = row_of(&matrix[8], x);
   const CoordinateError u = quotient(row_of(&matrix[0], x), w), v = quotient(row_of(&matrix[4], x), w);
   return {std::max(u.error, v.error), std::max(u.bound, v.bound)};
 }

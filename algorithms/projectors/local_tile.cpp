@@ -10,13 +10,13 @@
 namespace halocline {
 namespace {
 
-constexpr LocalTile tiles[] = {{32, 16, 16, 40 << 10},
-                               {16, 16, 16, 20 << 10}};  // on an H200 897 and 884 GUPS, quads 781
+constexpr LocalTile tile_choices[] = {{32, 16, 16, 40 << 10},
+                                      {16, 16, 16, 20 << 10}};  // on an H200 897 and 884 GUPS, quads 781
 
 std::string form_of(const DeviceModel& device) {
   if (device.cpu) return quads_form;
   if (const auto tuned = device.choices.find(exact_form_choice); tuned != device.choices.end()) return tuned->second;
-  return is_hopper(device.platform, device.name) ? tiles[0].text() : quads_form;
+  return is_hopper(device.platform, device.name) ? tile_choices[0].text() : quads_form;
 }
 
 }  // namespace
@@ -31,7 +31,7 @@ std::string LocalTile::text() const {
 }
 
 std::span<const LocalTile> local_tiles() {
-  return tiles;
+  return tile_choices;
 }
 
 bool takes_tile(const DeviceInfo& device, const LocalTile& tile) {
@@ -42,11 +42,11 @@ bool takes_tile(const DeviceInfo& device, const LocalTile& tile) {
 }
 
 const LocalTile* fastest_tile(std::span<const DeviceModel> devices) {
-  const auto found = std::find_if(std::begin(tiles), std::end(tiles), [&](const LocalTile& tile) {
+  const auto found = std::find_if(std::begin(tile_choices), std::end(tile_choices), [&](const LocalTile& tile) {
     return std::all_of(devices.begin(), devices.end(),
                        [&](const DeviceModel& device) { return form_of(device) == tile.text(); });
   });
-  return devices.empty() || found == std::end(tiles) ? nullptr : &*found;
+  return devices.empty() || found == std::end(tile_choices) ? nullptr : &*found;
 }
 
 }  // namespace halocline

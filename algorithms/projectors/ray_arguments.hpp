@@ -7,6 +7,7 @@
 
 #include "algorithms/projectors/batch_argument.hpp"
 #include "algorithms/projectors/projector.hpp"
+#include "algorithms/support/kernel_numbers.hpp"
 
 namespace halocline {
 
@@ -22,14 +23,6 @@ const ProjectorKind& kind_of(Projector projector);
 /// <stem>_<verb> of cl/<stem>.cl.
 KernelSpec ray_kernel(Projector projector, const char* verb, const std::string& options = {});
 
-inline std::int32_t number(auto value) {
-  return static_cast<std::int32_t>(value);
-}
-
-/// How many parts of `each` it takes.
-constexpr std::size_t parts_of(std::size_t all, std::size_t each) {
-  return (all + each - 1) / each;
-}
 /// Edge of the tiles that kernels turn arrays with, TILE of cl/joseph.cl, and the options that say so.
 std::size_t turning_tile(const DeviceInfo& device);
 std::string turning_options(std::size_t tile);

@@ -37,7 +37,7 @@ Vector3 pixel(const View& view, const Grid& volume, const Grid& projections, dou
 }
 
 /// A point of the detector in pixels from its centre.
-struct Place {
+struct DetectorPlace {
   double u, v;
 };
 
@@ -54,7 +54,7 @@ class Touching {
 
   /// The share of the way to that plane after which the ray meets the detector.
   double share(double u) const { return radius_ == 0 ? 1 : 1 - radius_ / view_.sdd * (1 - std::cos(angle(u))); }
-  Place operator()(Place at) const {
+  DetectorPlace operator()(DetectorPlace at) const {
     if (radius_ == 0) return at;
     const double across = view_.source_offset_x - view_.projection_offset_x,
                  along = view_.source_offset_y - view_.projection_offset_y;
@@ -66,7 +66,7 @@ class Touching {
   std::vector<float> arc() const {
     std::vector<float> out;
     for (double u = -half_ - 0.5; u <= half_ + 0.75; u += 0.5) {
-      const Place middle = (*this)({u, 0});
+      const DetectorPlace middle = (*this)({u, 0});
       for (const double value : {middle.u, middle.v, 1 / share(u), share(u)}) out.push_back(static_cast<float>(value));
     }
     return out;
@@ -117,7 +117,7 @@ CentredRay ray_at(const ViewVectors& view, double u, double v) {
 
 /// The bits of the axes that a ray of the view may follow. Direction components are affine over the detector, so one
 /// axis beats another everywhere if it does so, with one sign, in all corners.
-std::int32_t axes_of(const ViewVectors& view, const Place& low, const Place& high) {
+std::int32_t axes_of(const ViewVectors& view, const DetectorPlace& low, const DetectorPlace& high) {
   std::int32_t axes = 0;
   for (int axis = 0; axis < 3; ++axis) {
     bool beaten = false;
@@ -136,11 +136,11 @@ std::int32_t axes_of(const ViewVectors& view, const Place& low, const Place& hig
 }
 
 /// Of all pixels' places on the plane that touches the detector, the least and the greatest.
-std::array<Place, 2> bounds(const Touching& touching, double half_u, double half_v) {
-  std::array<Place, 2> all{touching({-half_u, -half_v}), touching({half_u, half_v})};
+std::array<DetectorPlace, 2> bounds(const Touching& touching, double half_u, double half_v) {
+  std::array<DetectorPlace, 2> all{touching({-half_u, -half_v}), touching({half_u, half_v})};
   for (double u = -half_u; u <= half_u; u += 0.5)
     for (const double v : {-half_v, half_v}) {
-      const Place at = touching({u, v});
+      const DetectorPlace at = touching({u, v});
       all[0] = {std::min(all[0].u, at.u), std::min(all[0].v, at.v)};
       all[1] = {std::max(all[1].u, at.u), std::max(all[1].v, at.v)};
     }
@@ -212,8 +212,8 @@ void add_arc(RayTable& table, const Touching& touching, std::size_t view, std::s
 
 /// How far float32 puts the rays of a view from where they are, in voxels, at the points nearest to the volume's middle
 /// of those that meet the volume: of the corners, the middles of the edges and the centre of the detector.
-double rounding_of(const ViewVectors& exact, const float* rounded, const Grid& volume, const Place& low,
-                   const Place& high) {
+double rounding_of(const ViewVectors& exact, const float* rounded, const Grid& volume, const DetectorPlace& low,
+                   const DetectorPlace& high) {
   const auto foot = [](const auto& d, const auto& m) {  // d x M / |d|^2
     const auto inverse = 1 / (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
     return std::array{(d[1] * m[2] - d[2] * m[1]) * inverse, (d[2] * m[0] - d[0] * m[2]) * inverse,
@@ -238,10 +238,10 @@ double rounding_of(const ViewVectors& exact, const float* rounded, const Grid& v
 }
 
 /// Enlarges `widths` to what pixel (u, v) casts on the first and the last plane across the axis that its ray follows.
-void enlarge(Vector3& widths, const ViewVectors& view, const Touching& touching, const Place& pixel,
+void enlarge(Vector3& widths, const ViewVectors& view, const Touching& touching, const DetectorPlace& pixel,
              const Grid& volume) {
   const auto ray_to = [&](double du, double dv) {
-    const Place at = touching({pixel.u + du, pixel.v + dv});
+    const DetectorPlace at = touching({pixel.u + du, pixel.v + dv});
     return ray_at(view, at.u, at.v);
   };
   const auto direction = ray_to(0, 0).direction;
@@ -305,8 +305,8 @@ RayTable make_rays(const Geometry& geometry, const Grid& volume, const Grid& pro
     const Touching touching(each, projections, radius);
     for (const Vector3& vector : view)
       for (const double value : vector) table.rays.push_back(static_cast<float>(value));
-    const auto [low, high] =
-        radius == 0 ? std::array<Place, 2>{{{-half_u, -half_v}, {half_u, half_v}}} : bounds(touching, half_u, half_v);
+    const auto [low, high] = radius == 0 ? std::array<DetectorPlace, 2>{{{-half_u, -half_v}, {half_u, half_v}}}
+                                         : bounds(touching, half_u, half_v);
     table.axes.push_back(axes_of(view, low, high));
     rounding = std::max(rounding, rounding_of(view, &table.rays[18 * n], volume, low, high));
     for (int m = 0; m < 81; ++m)

@@ -12,7 +12,7 @@
 namespace halocline {
 namespace {
 
-constexpr std::size_t fewest_rows = 32;  // that slabs hold, if there are as many (detector_rows_of())
+constexpr std::size_t fewest_slab_rows = 32;  // that slabs hold, if there are as many (detector_rows_of())
 
 }  // namespace
 
@@ -38,7 +38,7 @@ Range SliceBackprojection::slices_with_rows(const Slab& slab) const {
 }
 
 Requirements SliceBackprojection::requirements() const {
-  const std::size_t columns = projections_.size[0], fewest = std::min(projections_.size[1], fewest_rows);
+  const std::size_t columns = projections_.size[0], fewest = std::min(projections_.size[1], fewest_slab_rows);
   // room for a multiple of four rows is spread over the rows held, which are never fewer
   const std::size_t room = fewest == projections_.size[1] ? padded_places(fewest) : fewest + 3;
   Requirements requirements;

@@ -7,17 +7,17 @@ namespace halocline {
 namespace {
 
 using enum Domain;
-constexpr const char* poisson = "poisson.cl";
+constexpr const char* poisson_file = "poisson.cl";
 
 Step divergence(const VectorSteps& vectors, const Told& told) {
-  return vectors.sum(views, {poisson, "poisson_divergence", ""}, {"b", "r"}, told);
+  return vectors.sum(views, {poisson_file, "poisson_divergence", ""}, {"b", "r"}, told);
 }
 
 // What is given with no voxel below 0, or 1 where rays are and 0 elsewhere.
 std::vector<Step> begin(Program& program, const RayOperator& A, const VectorSteps& vectors, bool from_start) {
   if (from_start) return begin_image(program, vectors, true, {.minimum = 0});
   return {vectors.set(views, 1, "r"), A.backproject("r", "x"),
-          vectors.elementwise(slices, {poisson, "poisson_support", ""}, {inout("x")}, {})};
+          vectors.elementwise(slices, {poisson_file, "poisson_support", ""}, {inout("x")}, {})};
 }
 
 }  // namespace
@@ -33,14 +33,15 @@ Program osem(const RayOperator& A, const ViewSubsets& subsets, const OsemParamet
   const SubsetSums sums(program, A, vectors, steps, parameters.keep_sums);
   program.first = sums.first();
   append(program.first, begin(program, A, vectors, parameters.from_start));
-  program.each = {steps.over(A.project("x", "r")),
-                  steps.over(vectors.distance(views, "b", "r", steps.keep_root_of_pass(program, "residual"))),
-                  steps.over(divergence(vectors, steps.keep_of_pass(program, "likelihood"))),
-                  steps.over(vectors.elementwise(views, {poisson, "poisson_ratio", ""}, {in("b"), inout("r")}, {})),
-                  steps.over(A.backproject("r", "u"))};
+  program.each = {
+      steps.over(A.project("x", "r")),
+      steps.over(vectors.distance(views, "b", "r", steps.keep_root_of_pass(program, "residual"))),
+      steps.over(divergence(vectors, steps.keep_of_pass(program, "likelihood"))),
+      steps.over(vectors.elementwise(views, {poisson_file, "poisson_ratio", ""}, {in("b"), inout("r")}, {})),
+      steps.over(A.backproject("r", "u"))};
   append(program.each, sums.each([&](const std::string& inverse) {
     return std::vector<Step>{
-        vectors.elementwise(slices, {poisson, "poisson_scale", ""}, {in("u"), in(inverse), inout("x")}, {})};
+        vectors.elementwise(slices, {poisson_file, "poisson_scale", ""}, {in("u"), in(inverse), inout("x")}, {})};
   }));
   program.last = {A.project("x", "r"), vectors.distance(views, "b", "r", keep_root("residual")),
                   divergence(vectors, keep("likelihood"))};

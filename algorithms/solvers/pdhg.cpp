@@ -10,10 +10,10 @@ namespace halocline {
 namespace {
 
 using enum Domain;
-constexpr double safety = 0.99, eta = 0.05;  // of 0.01 to 3 the one with the fewest passes (measured)
+constexpr double pdhg_safety = 0.99, pdhg_eta = 0.05;  // of 0.01 to 3 the one with the fewest passes (measured)
 
 double dual_step(const Scalars& known, double norm2) {
-  return norm2 > 0 ? eta * known.at("mean") / norm2 : 0;
+  return norm2 > 0 ? pdhg_eta * known.at("mean") / norm2 : 0;
 }
 
 }  // namespace
@@ -38,7 +38,7 @@ Program pdhg(const RayOperator& A, const TvParameters& penalty, const PdhgParame
 
   program.first = steps.weighted_rows("f");
   program.first.push_back(A.backproject("p", "tau"));
-  append(program.first, steps.primal_steps(safety / eta));
+  append(program.first, steps.primal_steps(pdhg_safety / pdhg_eta));
   append(program.first, steps.start(term, parameters.given_start));
   append(program.first, {A.project("x", "r"), steps.residual(1, "r"), A.backproject("r", "z")});
   if (parameters.near_minimum) append(program.first, certificate.start_dual());
@@ -46,7 +46,7 @@ Program pdhg(const RayOperator& A, const TvParameters& penalty, const PdhgParame
   program.each = {
       term.primal_dual("z", "tau", "x", "ubar",
                        [norm2 = term.gradient_norm2()](const Scalars& known) { return dual_step(known, norm2); }),
-      A.project_fast("ubar", "p"), steps.rays(eta / (1 + eta)), A.backproject("p", "f"),
+      A.project_fast("ubar", "p"), steps.rays(pdhg_eta / (1 + pdhg_eta)), A.backproject("p", "f"),
       vectors.combine(slices, 1, "f", 1, "z")};
   const auto every = [n = parameters.certificate.every, passes = parameters.passes](const Scalars& known) {
     const int done = static_cast<int>(known.at(iteration_scalar)) + 1;

@@ -12,9 +12,9 @@
 namespace halocline {
 namespace {
 
-constexpr double factor = 2;      // between strengths
-constexpr int passes_first = 20;  // of the half's views
-constexpr int passes_next = 12;   // from the result of the strength before
+constexpr double strength_factor = 2;  // between strengths
+constexpr int passes_first = 20;       // of the half's views
+constexpr int passes_next = 12;        // from the result of the strength before
 constexpr int least_trials = 3, most_trials = 9;
 constexpr double first_guess = 0.5;  // of the noise of the data term's gradient, see guess()
 
@@ -182,7 +182,7 @@ class Trials {
 double least_between(const StrengthTrial& low, const StrengthTrial& middle, const StrengthTrial& high) {
   const double curvature = low.misfit - 2 * middle.misfit + high.misfit;
   const double shift = curvature > 0 ? (low.misfit - high.misfit) / (2 * curvature) : 0;
-  return middle.lambda * std::pow(factor, std::clamp(shift, -0.5, 0.5));
+  return middle.lambda * std::pow(strength_factor, std::clamp(shift, -0.5, 0.5));
 }
 
 }  // namespace
@@ -193,8 +193,8 @@ PenaltyStrength choose_strength(const ReconstructionInputs& inputs, const Geomet
   require_halves(geometry);
   Trials trials(inputs, geometry, grid, parameters, devices, options);
   const double of_all = std::sqrt(2.0);
-  const double start =
-      of_all * factor * factor * guess(grid, trials.used(), trials.stack(), trials.mean_weight(), trials.noise_level());
+  const double start = of_all * strength_factor * strength_factor *
+                       guess(grid, trials.used(), trials.stack(), trials.mean_weight(), trials.noise_level());
   PenaltyStrength result;
   std::vector<StrengthTrial> sorted;  // by lambda
   const auto look = [&](double lambda) {
@@ -208,12 +208,12 @@ PenaltyStrength choose_strength(const ReconstructionInputs& inputs, const Geomet
                                                      [](const auto& a, const auto& b) { return a.misfit < b.misfit; }) -
                                     sorted.begin());
   };
-  for (int n = 0; n < least_trials; ++n) look(start / std::pow(factor, n));
+  for (int n = 0; n < least_trials; ++n) look(start / std::pow(strength_factor, n));
   while (static_cast<int>(sorted.size()) < most_trials) {
     if (least() == 0)
-      look(sorted.front().lambda / factor);
+      look(sorted.front().lambda / strength_factor);
     else if (least() + 1 == sorted.size())
-      look(sorted.back().lambda * factor);
+      look(sorted.back().lambda * strength_factor);
     else
       break;
   }

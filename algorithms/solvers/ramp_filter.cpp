@@ -12,7 +12,7 @@
 namespace halocline {
 namespace {
 
-constexpr std::size_t lanes = 16;  // voxels a work-item on CPUs
+constexpr std::size_t ramp_lanes = 16;  // voxels a work-item on CPUs
 
 constexpr const char* kernel_table = "ramp kernel";
 constexpr const char* sums_table = "ramp sums";
@@ -71,9 +71,10 @@ Step RampFilter::filter(const std::string& from, const std::string& to) const {
             const std::vector<SlabArgument> arguments{
                 in(from), out(to), in(kernel_table), in(sums_table), slab.extent(part.slices), middle, scale};
             if (!slab.device().cpu()) return slab.launch({"ramp.cl", "ramp_filter", ""}, part.slices, arguments);
-            slab.launch({"ramp.cl", "ramp_filter", fmt::format("-D LANES={}", lanes)},
-                        {(size[0] + lanes - 1) / lanes, size[1], static_cast<std::size_t>(part.slices.count())},
-                        {1, 1, 1}, arguments);
+            slab.launch(
+                {"ramp.cl", "ramp_filter", fmt::format("-D LANES={}", ramp_lanes)},
+                {(size[0] + ramp_lanes - 1) / ramp_lanes, size[1], static_cast<std::size_t>(part.slices.count())},
+                {1, 1, 1}, arguments);
           }};
 }
 

@@ -22,16 +22,16 @@
 namespace halocline {
 namespace {
 
-constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+constexpr double unknown_scalar = std::numeric_limits<double>::quiet_NaN();
 
 double value_of(const Scalars& scalars, const char* name) {
   const auto found = scalars.find(name);
-  return found == scalars.end() || !std::isfinite(found->second) ? unknown : found->second;
+  return found == scalars.end() || !std::isfinite(found->second) ? unknown_scalar : found->second;
 }
 
 double normal_residual_of(const Scalars& known) {
   const double at_zero = value_of(known, "gradient at 0");
-  return at_zero > 0 ? value_of(known, "gradient") / at_zero : unknown;
+  return at_zero > 0 ? value_of(known, "gradient") / at_zero : unknown_scalar;
 }
 
 // What is the same for every device.

@@ -10,7 +10,7 @@ namespace {
 
 #include "cl/descent.clh"
 
-constexpr const char* file = "tv_term.cl";
+constexpr const char* tv_file = "tv_term.cl";
 constexpr std::array duals{"qx", "qy", "qz"};
 // Those of the certificate: what is best for it would throw the solver back.
 constexpr std::array polished{"polished qx", "polished qy", "polished qz"};
@@ -53,7 +53,7 @@ class TvTerm::Iteration : public PduVariant {
     arguments.insert(arguments.end(), {inout(x), out("u"), in("w")});
     push_descent(arguments, slab, with_next,
                  {1, number(carry), number(more), 0, number(parameters_.regulariser.maximum)});
-    slab.launch({file, "tv_term_prox", unweighted_options() + "-D STEP_VOLUME"}, with_next, arguments);
+    slab.launch({tv_file, "tv_term_prox", unweighted_options() + "-D STEP_VOLUME"}, with_next, arguments);
     dual(slab, whole_steps, core);
   }
 
@@ -65,7 +65,7 @@ class TvTerm::Iteration : public PduVariant {
     arguments.insert(arguments.end(), {inout(u), out(ubar)});
     if (!steps.empty()) arguments.emplace_back(in(steps));
     push_descent(arguments, slab, slices, {number(tau), 0, 0, 0, number(maximum)});
-    slab.launch({file, "tv_term_descend", unweighted_options() + (steps.empty() ? "" : "-D STEP_VOLUME")}, slices,
+    slab.launch({tv_file, "tv_term_descend", unweighted_options() + (steps.empty() ? "" : "-D STEP_VOLUME")}, slices,
                 arguments);
   }
 
@@ -97,7 +97,7 @@ class TvTerm::Iteration : public PduVariant {
     Arguments arguments = states(x, z);
     arguments.emplace_back(out("partials"));
     push_rest(arguments, slab);
-    sums_of_certificate_.launch(slab, file, "tv_term_certificate", slab.interior(), arguments, unweighted_options());
+    sums_of_certificate_.launch(slab, tv_file, "tv_term_certificate", slab.interior(), arguments, unweighted_options());
   }
 
   void gap_map(Slab& slab, const std::string& x, const std::string& z, const std::string& map, double maximum) const {
@@ -105,7 +105,7 @@ class TvTerm::Iteration : public PduVariant {
     arguments.emplace_back(out(map));
     push_rest(arguments, slab);
     arguments.emplace_back(static_cast<float>(maximum));
-    slab.launch({file, "tv_term_gap_map", unweighted_options()}, slab.interior(), arguments);
+    slab.launch({tv_file, "tv_term_gap_map", unweighted_options()}, slab.interior(), arguments);
   }
 
  private:

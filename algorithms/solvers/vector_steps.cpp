@@ -2,14 +2,12 @@
 
 #include <algorithm>
 
+#include "algorithms/support/kernel_numbers.hpp"
+
 namespace halocline {
 namespace {
 
 constexpr const char* vectors = "vectors.cl";
-
-std::int32_t number(auto value) {
-  return static_cast<std::int32_t>(value);
-}
 
 auto first_of(Told told) {
   return [told = std::move(told)](std::span<const double> sums, Scalars& scalars) { told(sums.front(), scalars); };

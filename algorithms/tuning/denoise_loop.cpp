@@ -24,7 +24,7 @@ constexpr int endless_iterations = 1 << 18;  // of a rate
 constexpr std::size_t smallest_size = 8;     // that a missing `size` may come to
 const std::vector<BenchForm> descents{{"tvgd", {}}, {"tvgd", {}, true, false}, {"tvgd", {}, false, true}};
 constexpr std::size_t frames = 8;  // of pdu4d
-const std::vector<std::string> methods{"pdu", "spdu", "tvgd", "pdu4d"};
+const std::vector<std::string> benched_methods{"pdu", "spdu", "tvgd", "pdu4d"};
 
 bool descends(const BenchForm& form) {
   return form.method == "tvgd";
@@ -96,15 +96,15 @@ std::optional<std::size_t> whole_bytes(const Device& device, const BenchForm& fo
 
 std::vector<BenchForm> wanted_forms(const DenoiseBenchOptions& options) {
   for (const auto& method : options.methods)
-    if (std::find(methods.begin(), methods.end(), method) == methods.end())
-      throw InputError(fmt::format("`methods` is \"{}\"; the bench has: {}", method, fmt::join(methods, ", ")));
+    if (std::find(benched_methods.begin(), benched_methods.end(), method) == benched_methods.end())
+      throw InputError(fmt::format("`methods` is \"{}\"; the bench has: {}", method, fmt::join(benched_methods, ", ")));
   const auto has = [](const std::vector<std::string>& list, const std::string& name) {
     return std::find(list.begin(), list.end(), name) != list.end();
   };
   const bool all = has(options.forms, "all");
   std::vector<BenchForm> wanted;
   std::vector<std::string> names;  // of the forms that the methods have
-  for (const auto& method : methods) {
+  for (const auto& method : benched_methods) {
     if (!options.methods.empty() && !has(options.methods, method)) continue;
     std::vector<std::string> own;
     bool chosen = false;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "algorithms/support/kernel_numbers.hpp"
 #include "cl/bench.clh"
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
@@ -18,10 +19,6 @@ Plan require_resident(const Device& device, const Requirements& requirements) {
   throw PlanError(fmt::format("{}: it does not lie in the memory of {} ({}) as one slab: take fewer voxels",
                               requirements.algorithm, device.info().name,
                               bytes_text(static_cast<double>(device.ledger().budget()))));
-}
-
-std::int32_t number(auto value) {
-  return static_cast<std::int32_t>(value);
 }
 
 std::int64_t views_of(const Plan& plan) {

@@ -67,8 +67,8 @@ Workload iterations(const Device& device, const std::string& method, std::size_t
 }
 
 // n^3 voxels from n views of n x n pixels, cone angle 9 degrees.
-struct Scan {
-  explicit Scan(std::size_t n) {
+struct TuneScan {
+  explicit TuneScan(std::size_t n) {
     CircularOptions options;
     options.sid = 1000;
     options.sdd = 1500;
@@ -85,7 +85,7 @@ struct Scan {
 };
 
 Workload reconstructions(const Device& device, std::size_t n) {
-  const auto scan = std::make_shared<Scan>(n);
+  const auto scan = std::make_shared<TuneScan>(n);
   const auto views = std::make_shared<Volume>(ones(scan->stack));
   return {[=](const auto& between) {
     FdkParameters parameters;
@@ -101,7 +101,7 @@ Workload reconstructions(const Device& device, std::size_t n) {
 }
 
 Workload projections(const Device& device, std::size_t n) {
-  const auto scan = std::make_shared<Scan>(n);
+  const auto scan = std::make_shared<TuneScan>(n);
   const auto volume = std::make_shared<Volume>(ones(scan->volume)), views = std::make_shared<Volume>(ones(scan->stack));
   return {[=](const auto& between) {
     ProjectionParameters parameters;
@@ -303,7 +303,7 @@ class Tuner {
 
   // Back-projection.
   double seconds_with(VoxelDriven::Options options) const {
-    const Scan scan(size());
+    const TuneScan scan(size());
     options.distance_weight = true;
     BackprojectionLoop loop(device_, std::make_unique<Backprojection>(scan.geometry, scan.stack, scan.volume, options),
                             false);
@@ -347,7 +347,7 @@ class Tuner {
   // Siddon's projection: from buffers or images.
   void tune_siddon_form() {
     if (device_.info().cpu() || !device_.info().images) return;
-    const Scan scan(size());
+    const TuneScan scan(size());
     tune_projection_form({siddon_form_choice, buffers_form, images_form}, scan,
                          {.projector = Projector::siddon, .gpu = true},
                          {.projector = Projector::siddon, .images = true, .gpu = true}, siddon_image_variant());

@@ -29,7 +29,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint32_t format = 1;
+constexpr std::uint32_t format_version = 1;
 
 std::string shown(const nlohmann::json& object, const std::string& name) {
   return object.contains(name) ? object[name].dump() : "nothing";
@@ -110,7 +110,7 @@ std::string checkpoint_text(const nlohmann::json& text) {
 CheckpointHead checkpoint_head(const char* magic, const std::string& text, std::uint64_t begin) {
   CheckpointHead head;
   std::copy(magic, magic + sizeof head.magic, head.magic);
-  head.format = format;
+  head.format = format_version;
   head.crc = crc_of(text.data(), text.size());
   head.begin = begin;
   head.bytes = text.size();
@@ -123,9 +123,9 @@ CheckpointHead read_checkpoint_head(const CheckpointReader& file, const char* ma
   if (file.bytes() >= sizeof head) file.read(0, sizeof head, &head);
   if (std::memcmp(head.magic, magic, sizeof head.magic) != 0)
     refuse_checkpoint(path, "holds no state of a run; expected the file that an interrupted run has left");
-  if (head.format != format)
-    refuse_checkpoint(path,
-                      fmt::format("has format {}, and this version of halocline reads format {}", head.format, format));
+  if (head.format != format_version)
+    refuse_checkpoint(
+        path, fmt::format("has format {}, and this version of halocline reads format {}", head.format, format_version));
   const std::uint64_t left = file.bytes() - std::min(file.bytes(), head.begin);
   if (head.begin > file.bytes() || head.bytes > left || (ends_with_text && head.bytes != left))
     refuse_checkpoint(path, fmt::format("is cut short or damaged: it has {} bytes, and {} were written", file.bytes(),

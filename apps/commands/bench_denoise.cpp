@@ -15,7 +15,7 @@
 namespace halocline {
 namespace {
 
-struct BenchCommand {
+struct DenoiseBenchCommand {
   DenoiseBenchOptions options;
   std::string methods, forms;
   bool json = false, markdown = false;
@@ -105,7 +105,7 @@ std::string plan_text(const DeviceInfo& device, const DenoiseBenchPlan& plan) {
   return text;
 }
 
-void run_bench_denoise(Job& job, BenchCommand& command) {
+void run_bench_denoise(Job& job, DenoiseBenchCommand& command) {
   command.options.methods = words_of(command.methods);
   command.options.forms = words_of(command.forms);
   const auto& devices = job.devices("all");
@@ -128,7 +128,7 @@ void run_bench_denoise(Job& job, BenchCommand& command) {
 
 void add_bench_denoise(CLI::App& app, Action& action) {
   auto* sub = app.add_subcommand("denoise", "Iterations a second in every form, and the time to a given duality gap");
-  auto command = std::make_shared<BenchCommand>();
+  auto command = std::make_shared<DenoiseBenchCommand>();
   sub->add_option("--size", command->options.size,
                   "Voxels along each edge of the test volume. Default: 512 on GPUs, 192 on CPUs, less if the device's "
                   "memory is too small")

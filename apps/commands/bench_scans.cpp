@@ -18,7 +18,7 @@
 namespace halocline {
 namespace {
 
-struct BenchCommand {
+struct ScanBenchCommand {
   ScanBenchOptions options;
   std::string modes;
   bool json = false, markdown = false;
@@ -156,7 +156,7 @@ std::string plan_text(ScanBench bench, const DeviceInfo& device, const ScanBench
   return text;
 }
 
-void run_bench(ScanBench bench, Job& job, BenchCommand& command) {
+void run_bench(ScanBench bench, Job& job, ScanBenchCommand& command) {
   command.options.modes = words_of(command.modes);
   if (bench == ScanBench::fdk && !job.common().trace.empty())
     throw InputError(
@@ -204,7 +204,7 @@ const char* description(ScanBench bench) {
 
 void add(CLI::App& app, Action& action, ScanBench bench) {
   auto* sub = app.add_subcommand(scan_bench_name(bench), description(bench));
-  auto command = std::make_shared<BenchCommand>();
+  auto command = std::make_shared<ScanBenchCommand>();
   const bool slices = bench == ScanBench::slices;
   sub->add_option("--size", command->options.size,
                   fmt::format("N: {} and views of N^2 pixels. Default: {} on GPUs, 128 on CPUs, less if the device's "

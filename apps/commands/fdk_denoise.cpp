@@ -15,7 +15,7 @@
 namespace halocline {
 namespace {
 
-const std::vector<std::string> methods{"pdu", "spdu", "tvgd"};
+const std::vector<std::string> fdk_denoisers{"pdu", "spdu", "tvgd"};
 constexpr const char* volume_name = "volume";
 constexpr const char* variance_name = "variance";
 
@@ -30,7 +30,7 @@ void add_fdk_denoise_options(CLI::App& app, FdkDenoise& denoise) {
              "Denoise the volume before it is written, as 'halocline denoise --method' does, without writing it "
              "in between: it stays on the devices where it fits. spdu weights with the variances that the "
              "noise of the projections makes (--photons, or --counts), as --variance-out writes them")
-          ->check(CLI::IsMember(methods))
+          ->check(CLI::IsMember(fdk_denoisers))
           ->type_name("METHOD");
   app.add_option("--undenoised", denoise.undenoised, "With --denoise: also write the volume as it was before, float32")
       ->type_name("FILE");

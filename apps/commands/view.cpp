@@ -17,6 +17,7 @@
 #include "apps/commands/subcommands.hpp"
 #include "apps/io/atomic_file.hpp"
 #include "apps/job/job.hpp"
+#include "apps/job/job_page.hpp"
 #include "apps/job/report.hpp"
 #include "apps/report_page/report_page.hpp"
 #include "host/error.hpp"
@@ -24,8 +25,6 @@
 
 namespace halocline {
 namespace {
-
-constexpr std::size_t most_images = 4;
 
 struct ViewCommand {
   std::vector<std::string> inputs;
@@ -67,9 +66,9 @@ FactSection facts_of(const std::string& name, const std::string& path, const Ima
 }
 
 void run_view(Job& job, const ViewCommand& command) {
-  if (command.inputs.size() > most_images)
+  if (command.inputs.size() > most_page_images)
     throw InputError(fmt::format("{} images were given, and a page shows {} at most; give fewer", command.inputs.size(),
-                                 most_images));
+                                 most_page_images));
   std::vector<ImageInfo> infos;
   double pieces = 0, bytes = 0;
   for (const auto& input : command.inputs)

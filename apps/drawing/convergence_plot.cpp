@@ -10,9 +10,9 @@
 namespace halocline {
 namespace {
 
-constexpr std::size_t width = 800, height = 500;
-constexpr double left = 110, right = 770, top = 40, bottom = 440;
-constexpr int grey = 200;
+constexpr std::size_t plot_width = 800, plot_height = 500;
+constexpr double plot_left = 110, plot_right = 770, plot_top = 40, plot_bottom = 440;
+constexpr int grid_grey = 200;
 
 // Of 1, 2 and 5 times a power of ten, the least that divides `range` into at most eight parts.
 double tick_of(double range) {
@@ -27,7 +27,8 @@ struct Axes {
   int low = -1, high = 0;  // powers of ten
 
   Point at(double x, double log_y) const {
-    return {left + (right - left) * x / last_x, bottom - (bottom - top) * (log_y - low) / (high - low)};
+    return {plot_left + (plot_right - plot_left) * x / last_x,
+            plot_bottom - (plot_bottom - plot_top) * (log_y - low) / (high - low)};
   }
 };
 
@@ -50,19 +51,19 @@ void draw_axes(LineDrawing& drawing, const Axes& axes, const std::string& x_titl
   const int step = std::max(1, (axes.high - axes.low + 7) / 8);
   for (int power = axes.low; power <= axes.high; power += step) {
     const Point from = axes.at(0, power), to = axes.at(axes.last_x, power);
-    drawing.line(from, to, grey, 1);
+    drawing.line(from, to, grid_grey, 1);
     const std::string text = fmt::format("1E{}", power);
     drawing.text({from[0] - 10 - LineDrawing::text_width(text), from[1] - 8}, text, black);
   }
   const double tick = tick_of(axes.last_x);
   for (double x = 0; x <= axes.last_x * (1 + 1e-9); x += tick) {
     const Point from = axes.at(x, axes.low), to = axes.at(x, axes.high);
-    drawing.line(from, to, grey, 1);
+    drawing.line(from, to, grid_grey, 1);
     const std::string text = fmt::format("{:g}", x);
     drawing.text({from[0] - LineDrawing::text_width(text) / 2, from[1] + 10}, text, black);
   }
-  drawing.text({(left + right - LineDrawing::text_width(x_title)) / 2, bottom + 35}, x_title, black);
-  drawing.text({left, top - 28}, y_title, black);
+  drawing.text({(plot_left + plot_right - LineDrawing::text_width(x_title)) / 2, plot_bottom + 35}, x_title, black);
+  drawing.text({plot_left, plot_top - 28}, y_title, black);
 }
 
 }  // namespace
@@ -72,7 +73,7 @@ GreyImage convergence_plot(const std::vector<PlotPoint>& points, const std::stri
   std::vector<PlotPoint> shown;
   for (const PlotPoint& point : points)
     if (point.y > 0 && std::isfinite(point.y) && point.x > 0) shown.push_back(point);
-  LineDrawing drawing(width, height);
+  LineDrawing drawing(plot_width, plot_height);
   const Axes axes = axes_of(shown);
   draw_axes(drawing, axes, x_title, y_title);
   for (std::size_t n = 0; n < shown.size(); ++n) {

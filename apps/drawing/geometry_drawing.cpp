@@ -12,7 +12,7 @@
 namespace halocline {
 namespace {
 
-constexpr double panel_width = 620, panel_height = 680, margin = 50;
+constexpr double panel_width = 620, panel_height = 680, panel_margin = 50;
 constexpr int dark = 70, middle = 130, light = 190;
 
 /// World mm seen along a direction: two axes of the world become columns and rows of a part of the image.
@@ -29,7 +29,7 @@ class Panel {
   /// After all is included.
   void fit() {
     const double width = std::max(high_[0] - low_[0], 1e-9), height = std::max(high_[1] - low_[1], 1e-9);
-    scale_ = std::min((panel_width - 2 * margin) / width, (panel_height - 4 * margin) / height);
+    scale_ = std::min((panel_width - 2 * panel_margin) / width, (panel_height - 4 * panel_margin) / height);
   }
   double scale() const { return scale_; }
   Point at(const Vector3& p) const {
@@ -46,7 +46,7 @@ class Panel {
   }
   /// A title above, and a bar of 1, 2 or 5 times a power of ten mm below.
   void frame(const std::string& title) const {
-    drawing_.text({left_ + margin, 16}, title, black);
+    drawing_.text({left_ + panel_margin, 16}, title, black);
     const double most = 0.35 * panel_width / scale_;
     double bar = std::pow(10, std::floor(std::log10(most)));
     for (const double times : {5.0, 2.0})
@@ -55,8 +55,8 @@ class Panel {
         break;
       }
     const double y = panel_height - 28;
-    drawing_.line({left_ + margin, y}, {left_ + margin + bar * scale_, y}, black, 3);
-    drawing_.text({left_ + margin + bar * scale_ + 10, y - 7}, fmt::format("{:.6g} MM", bar), black);
+    drawing_.line({left_ + panel_margin, y}, {left_ + panel_margin + bar * scale_, y}, black, 3);
+    drawing_.text({left_ + panel_margin + bar * scale_ + 10, y - 7}, fmt::format("{:.6g} MM", bar), black);
   }
 
  private:

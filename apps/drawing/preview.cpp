@@ -15,7 +15,7 @@
 namespace halocline {
 namespace {
 
-struct Window {
+struct GreyWindow {
   double low, high;
 
   std::uint8_t grey(double value) const {
@@ -45,7 +45,7 @@ std::vector<float> samples_of(const VolumeSource& volume) {
 }
 
 // The percentiles are robust against single hot voxels.
-Window robust_window(const VolumeSource& volume) {
+GreyWindow robust_window(const VolumeSource& volume) {
   std::vector<float> values = samples_of(volume);
   if (values.empty()) return {0, 1};
   const auto percentile = [&](double part) -> double {
@@ -53,7 +53,7 @@ Window robust_window(const VolumeSource& volume) {
     std::nth_element(values.begin(), values.begin() + at, values.end());
     return values[static_cast<std::size_t>(at)];
   };
-  Window window{percentile(0.005), percentile(0.995)};
+  GreyWindow window{percentile(0.005), percentile(0.995)};
   if (!(window.high > window.low)) {
     // an object of less than half a percent of the volume; else all is the same, which is shown as mid-grey
     const auto [least, most] = std::minmax_element(values.begin(), values.end());
@@ -104,7 +104,7 @@ struct Slice {
   }
 };
 
-GreyImage render_slice(const Slice& slice, const Window& window) {
+GreyImage render_slice(const Slice& slice, const GreyWindow& window) {
   GreyImage image{slice.width(), slice.height(), {}};
   image.pixels.reserve(image.width * image.height);
   for (std::size_t row = 0; row < image.height; ++row)
@@ -113,7 +113,7 @@ GreyImage render_slice(const Slice& slice, const Window& window) {
   return image;
 }
 
-GreyImage render_montage(const VolumeSource& volume, const Window& window) {
+GreyImage render_montage(const VolumeSource& volume, const GreyWindow& window) {
   constexpr double limit = 4096;
   constexpr std::size_t gap = 2;
   const Grid& grid = volume.grid();
@@ -186,15 +186,16 @@ std::size_t checked_slice(const Grid& grid, const PreviewOptions& options) {
 std::array<double, 2> preview_window(const VolumeSource& volume, const PreviewOptions& options) {
   const std::size_t position = checked_slice(volume.grid(), options);
   if (options.window) return *options.window;
-  const Window window = options.slice ? robust_window(MemorySource(Slice(volume, options.axis - 'x', position).volume))
-                                      : robust_window(volume);
+  const GreyWindow window = options.slice
+                                ? robust_window(MemorySource(Slice(volume, options.axis - 'x', position).volume))
+                                : robust_window(volume);
   return {window.low, window.high};
 }
 
 GreyImage render_preview(const VolumeSource& volume, const PreviewOptions& options) {
   const std::size_t position = checked_slice(volume.grid(), options);
   const auto [low, high] = preview_window(volume, options);
-  const Window window{low, high};
+  const GreyWindow window{low, high};
   return options.montage ? render_montage(volume, window)
                          : render_slice(Slice(volume, options.axis - 'x', position), window);
 }

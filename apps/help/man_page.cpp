@@ -88,7 +88,7 @@ std::string option_text(const OptionEntry& option) {
   return result;
 }
 
-std::string options_text(const std::vector<OptionEntry>& options) {
+std::string man_options(const std::vector<OptionEntry>& options) {
   std::string result;
   for (const auto& group : grouped(options)) {
     if (!group.name.empty()) result += fmt::format(".SS \"{}\"\n", troff(group.name));
@@ -113,7 +113,7 @@ std::string page_reference(const CommandEntry& command) {
   return bold(command.whole_name("-")) + "(1)";
 }
 
-std::string subcommands_text(const CommandEntry& command) {
+std::string man_subcommands(const CommandEntry& command) {
   if (command.subcommands.empty()) return {};
   std::string result = ".SH SUBCOMMANDS\n";
   for (const auto& sub : command.subcommands)
@@ -174,12 +174,12 @@ std::string man_page(const CommandTable& table, const CommandEntry& command) {
       troff(title), table.version, troff(name), troff(one_line(command.description)), synopsis(command));
   page += ".SH DESCRIPTION\n" + paragraph(command.description + (command.description.ends_with('.') ? "" : "."));
   for (const auto& note : command.notes) page += ".PP\n" + paragraph(note);
-  page += subcommands_text(command);
+  page += man_subcommands(command);
   page += ".SH OPTIONS\n";
   page += whole ? "All subcommands take these, too, except \\-\\-version.\n"
                 : fmt::format("Options that all subcommands take ({}, {}, {}, ...) are in {}.\n", bold("--device"),
                               bold("--dry-run"), bold("--report"), page_reference(table.root));
-  page += options_text(command.options);
+  page += man_options(command.options);
   page += examples_text(command);
   page += exit_status_text();
   if (whole) page += environment_text();

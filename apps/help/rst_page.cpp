@@ -60,7 +60,7 @@ std::string term(const OptionEntry& option) {
   return fmt::format("``{}``", fmt::join(names, "``, ``"));
 }
 
-std::string options_text(const std::vector<OptionEntry>& options) {
+std::string rst_options(const std::vector<OptionEntry>& options) {
   std::string result;
   for (const auto& group : grouped(options)) {
     if (!group.name.empty()) result += fmt::format("**{}**\n\n", rst(group.name));
@@ -75,7 +75,7 @@ std::string options_text(const std::vector<OptionEntry>& options) {
   return result;
 }
 
-std::string subcommands_text(const CommandEntry& command) {
+std::string rst_subcommands(const CommandEntry& command) {
   if (command.subcommands.empty()) return {};
   std::string result = heading("Subcommands", '-');
   for (const auto& sub : command.subcommands)
@@ -96,7 +96,7 @@ std::string rst_page(const CommandTable& table, const CommandEntry& command) {
     for (const auto& example : command.examples) page += "    " + example + "\n";
     page += "\n";
   }
-  page += subcommands_text(command) + heading("Options", '-') + options_text(command.options);
+  page += rst_subcommands(command) + heading("Options", '-') + rst_options(command.options);
   if (whole) {
     page += heading("Exit codes", '-');
     for (const auto& [code, meaning] : exit_codes()) page += fmt::format("``{}``\n    {}\n\n", code, rst(meaning));

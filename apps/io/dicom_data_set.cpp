@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint32_t undefined_length = 0xffffffff;
 constexpr DicomTag item_tag = 0xfffee000, end_of_item = 0xfffee00d, end_of_sequence = 0xfffee0dd;
 constexpr DicomTag transfer_syntax = 0x00020010, pixel_data = 0x7fe00010;
-constexpr int deepest = 16;
+constexpr int deepest_sequence = 16;
 
 struct Malformed {};
 
@@ -43,7 +43,7 @@ class Parser {
 
   // Attributes up to `end`, to the end of an item, or, at the top, to the pixel data or a group above `last_group`.
   DicomDataSet data_set(std::uint64_t end, int depth, std::uint32_t last_group = 0xffff) {
-    if (depth > deepest) throw Malformed();
+    if (depth > deepest_sequence) throw Malformed();
     DicomDataSet out;
     if (encoding_.big_endian) out.set_big_endian();
     while (position() + 8 <= end) {

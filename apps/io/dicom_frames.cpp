@@ -19,7 +19,7 @@ constexpr DicomTag slice_thickness = 0x00180050, spacing_between_slices = 0x0018
                    plane_orientation = 0x00209116, temporal_position = 0x00209128, position_volume = 0x00209301,
                    orientation_volume = 0x00209302, plane_position_volume = 0x0020930e,
                    plane_orientation_volume = 0x0020930f, samples = 0x00280002, number_of_frames = 0x00280008,
-                   frame_increment_pointer = 0x00280009, rows = 0x00280010, columns = 0x00280011,
+                   frame_increment_pointer = 0x00280009, rows_tag = 0x00280010, columns_tag = 0x00280011,
                    bits_allocated = 0x00280100, pixel_spacing = 0x00280030, rescale_intercept = 0x00281052,
                    rescale_slope = 0x00281053, modality_lut = 0x00283000, pixel_measures = 0x00289110,
                    value_transformation = 0x00289145, detector_information = 0x00540022,
@@ -31,8 +31,8 @@ class Frames {
   Frames(const DicomDataSet& file, const std::string& path) : file_(file), path_(path) {}
 
   DicomFrames read() {
-    out_.columns = file_.whole(columns).value_or(0);
-    out_.rows = file_.whole(rows).value_or(0);
+    out_.columns = file_.whole(columns_tag).value_or(0);
+    out_.rows = file_.whole(rows_tag).value_or(0);
     const auto count = file_.numbers(number_of_frames);
     if (!count.empty()) {
       if (!(count[0] >= 1 && count[0] <= 1e7) || count[0] != std::floor(count[0]))
@@ -254,7 +254,7 @@ class Frames {
 
 std::optional<DicomFrames> read_dicom_frames(const std::string& path) {
   const auto file = read_dicom_data_set(path);
-  if (!file || !file->has(rows) || !file->has(columns)) return {};
+  if (!file || !file->has(rows_tag) || !file->has(columns_tag)) return {};
   return Frames(*file, path).read();
 }
 

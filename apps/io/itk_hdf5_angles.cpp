@@ -21,7 +21,7 @@ namespace halocline {
 namespace {
 
 constexpr std::size_t most_views = 10000000, most_objects = 100000, most_shown = 20;
-constexpr const char* remedy =
+constexpr const char* angles_remedy =
     "write the angles to a text file and use `CircularOptions::angles`, or keep them as /exchange/theta";
 
 // A data set of numbers, in the order of the file's names.
@@ -63,7 +63,7 @@ class AnglesFile {
     throw InputError(fmt::format(
         "{}: no angles were found: there is no /exchange/theta, and no list of numbers whose name says a rotation "
         "angle. The file has {}; {}",
-        path_, shown.empty() ? "no list of numbers" : fmt::format("{}", fmt::join(shown, ", ")), remedy));
+        path_, shown.empty() ? "no list of numbers" : fmt::format("{}", fmt::join(shown, ", ")), angles_remedy));
   }
 
  private:
@@ -159,7 +159,7 @@ class AnglesFile {
     for (const std::string& other : paths)
       if (numbers(other) != first || units(other) != units(paths.front()))
         throw InputError(fmt::format("{}: several lists of angles hold different numbers: {}; {}", path_,
-                                     fmt::join(paths, ", "), remedy));
+                                     fmt::join(paths, ", "), angles_remedy));
     return paths.front();
   }
 
@@ -181,7 +181,7 @@ class AnglesFile {
     throw InputError(
         fmt::format("{}: by {} the angles of all {} views are {:.6g} degrees; angles of a rotation are "
                     "expected: {}",
-                    path_, path, angles.size(), angles.front(), remedy));
+                    path_, path, angles.size(), angles.front(), angles_remedy));
   }
 
   static bool is_angle(const std::string& units) { return factor_of(units).has_value(); }
@@ -212,8 +212,8 @@ class AnglesFile {
     const std::string unit = units(path);
     if (unit.empty()) return 1;
     if (const auto known = factor_of(unit)) return *known;
-    throw InputError(
-        fmt::format("{}: the units of {} are '{}'; 'deg' or 'rad' is expected, or {}", path_, path, unit, remedy));
+    throw InputError(fmt::format("{}: the units of {} are '{}'; 'deg' or 'rad' is expected, or {}", path_, path, unit,
+                                 angles_remedy));
   }
 
   // The data sets of one number that have the first of these names that any has, in this group if it is given, and
@@ -242,8 +242,8 @@ class AnglesFile {
     const double step = number(where) * factor_at(where);
     for (const std::string& other : steps)
       if (number(other) * factor_at(other) != step)
-        throw InputError(
-            fmt::format("{}: several steps of the angles differ: {}; {}", path_, fmt::join(steps, ", "), remedy));
+        throw InputError(fmt::format("{}: several steps of the angles differ: {}; {}", path_, fmt::join(steps, ", "),
+                                     angles_remedy));
     const std::string group = find(where)->group();
     const auto counts_of = {"num_angles", "num_projections", "number_of_projections"};
     auto counts = scalars(counts_of, &group);
@@ -305,7 +305,7 @@ class AnglesFile {
         fmt::format("{}: {} has no units, and its {} numbers span {:.6g}: degrees or radians? Give it the attribute "
                     "units ('deg' or "
                     "'rad'), or {}",
-                    path_, path, angles.size(), span, remedy));
+                    path_, path, angles.size(), span, angles_remedy));
   }
 
   const std::string& path_;
@@ -326,7 +326,7 @@ std::vector<double> read_hdf5_angles(const std::string& path) {
     throw InputError(
         fmt::format("{}: the angles cannot be read ({}); a Data Exchange or NeXus file (HDF5) with one angle a view is "
                     "expected, or {}",
-                    path, error.getDetailMsg(), remedy));
+                    path, error.getDetailMsg(), angles_remedy));
   }
 }
 

@@ -24,6 +24,7 @@
 #include <new>
 #include <vector>
 
+#include "apps/io/allocate_volume.hpp"
 #include "apps/io/itk_dicom.hpp"
 #include "apps/io/itk_element_types.hpp"
 #include "apps/io/itk_nifti_header.hpp"
@@ -255,19 +256,6 @@ void read_voxels(itk::ImageIOBase& io, const std::string& path, std::byte* to) {
   }
 }
 
-TypedVolume allocate(const Grid& grid, Component component, const std::string& path, const Scaling& scaling = {}) {
-  check_grid(grid, "'" + path + "'");
-  try {
-    return TypedVolume(grid, component, scaling);
-  } catch (const InputError&) {  // of `scratch`
-    throw;
-  } catch (const std::exception&) {
-    throw InputError(
-        fmt::format("'{}': a volume of {} voxels does not fit the host memory; crop it or use a larger machine", path,
-                    fmt::join(grid.size, " x ")));
-  }
-}
-
 }  // namespace
 
 bool itk_can_read(const std::string& path) {
@@ -310,7 +298,7 @@ TypedVolume read_itk_typed(const std::string& path) {
     const NiftiName name(path);
     const Io io = open(path, name.get());
     const Scaling scaling = take_scaling(*io, path);
-    TypedVolume volume = allocate(grid_in(path, *io), component_of(*io, path), path, scaling);
+    TypedVolume volume = allocate_volume(grid_in(path, *io), component_of(*io, path), path, scaling);
     read_voxels(*io, path, volume.bytes());
     return volume;
   } catch (const std::bad_alloc&) {
@@ -334,7 +322,7 @@ TypedVolume read_itk_frames(const std::string& path) {
   const Io io = open(path);
   Grid grid;
   grid.size = grid_of(*io).size;
-  TypedVolume volume = allocate(grid, component_of(*io, path), path);
+  TypedVolume volume = allocate_volume(grid, component_of(*io, path), path);
   read_voxels(*io, path, volume.bytes());
   return volume;
 }

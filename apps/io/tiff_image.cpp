@@ -17,6 +17,7 @@
 #include <set>
 #include <utility>
 
+#include "apps/io/allocate_volume.hpp"
 #include "apps/io/tiff_imagej.hpp"
 #include "apps/io/tiff_pages.hpp"
 #include "host/error.hpp"
@@ -29,7 +30,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // A whole file: pages of one kind, or the values of all slices in a row behind a single page.
-struct Stack {
+struct TiffStack {
   std::vector<TiffPage> pages;
   std::array<std::size_t, 3> size{};  // as Grid::size
   std::uint64_t row_of_slices = 0;    // where they begin, if there are more than pages
@@ -88,7 +89,7 @@ std::uint64_t begin_of_row(const TiffFile& file, const TiffPage& page) {
 }
 
 // ImageJ and tifffile describe one page of what is larger than 4 GB, and say in words how many follow it.
-void take_row_of_slices(TiffFile& file, Stack& stack, std::size_t described) {
+void take_row_of_slices(TiffFile& file, TiffStack& stack, std::size_t described) {
   const TiffPage& page = stack.pages.front();
   const std::uint64_t first = begin_of_row(file, page);
   if (first == 0 || page.directory > first || page.bytes() == 0) return;
@@ -105,7 +106,7 @@ void take_row_of_slices(TiffFile& file, Stack& stack, std::size_t described) {
 }
 
 // tifffile stores a stack of columns, or of rows, as one page.
-void take_shape(Stack& stack, const std::vector<std::size_t>& shape) {
+void take_shape(TiffStack& stack, const std::vector<std::size_t>& shape) {
   if (shape.size() != 3) return;
   const std::array<std::size_t, 3> size{shape[2], shape[1], shape[0]};
   std::vector<std::size_t> found(stack.size.begin(), stack.size.end()), said(size.begin(), size.end());
@@ -114,8 +115,8 @@ void take_shape(Stack& stack, const std::vector<std::size_t>& shape) {
   if (found == said) stack.size = size;
 }
 
-Stack stack_of(TiffFile& file) {
-  Stack stack;
+TiffStack stack_of(TiffFile& file) {
+  TiffStack stack;
   stack.pages = file.slices();
   const TiffPage& page = stack.pages.front();
   stack.size = {page.width, page.height, stack.pages.size()};
@@ -134,7 +135,7 @@ Stack stack_of(TiffFile& file) {
   return stack;
 }
 
-Grid grid_of(const Stack& stack) {
+Grid grid_of(const TiffStack& stack) {
   Grid grid;
   grid.size = stack.size;
   const TiffPage& page = stack.pages.front();
@@ -353,7 +354,7 @@ class PageReader {
   std::vector<std::byte> buffer_;
 };
 
-void read_row_of_slices(const TiffFile& file, const Stack& stack, TypedVolume& volume) {
+void read_row_of_slices(const TiffFile& file, const TiffStack& stack, TypedVolume& volume) {
   std::ifstream in(file.path(), std::ios::binary);
   in.seekg(static_cast<std::streamoff>(stack.row_of_slices));
   const std::size_t slice = volume.grid.slice() * component_bytes(volume.component), slices = stack.size[2];
@@ -363,19 +364,6 @@ void read_row_of_slices(const TiffFile& file, const Stack& stack, TypedVolume& v
     if (!in.read(reinterpret_cast<char*>(to), static_cast<std::streamsize>(slice)))
       throw InputError(fmt::format("'{}' is truncated: its image {} of {} is not whole", file.path(), n + 1, slices));
     if (TIFFIsByteSwapped(file.handle()) != 0) swap_bytes(volume.component, to, volume.grid.slice());
-  }
-}
-
-TypedVolume allocate(const Grid& grid, Component component, const std::string& path) {
-  check_grid(grid, "'" + path + "'");
-  try {
-    return TypedVolume(grid, component);
-  } catch (const InputError&) {  // of `scratch`
-    throw;
-  } catch (const std::exception&) {
-    throw InputError(
-        fmt::format("'{}': a volume of {} voxels does not fit the host memory; crop it or use a larger machine", path,
-                    fmt::join(grid.size, " x ")));
   }
 }
 
@@ -393,7 +381,7 @@ bool is_tiff_file(const std::string& path) {
 
 ImageInfo read_tiff_info(const std::string& path) {
   TiffFile file(path);
-  const Stack stack = stack_of(file);
+  const TiffStack stack = stack_of(file);
   warn_of_orientation(path, stack.pages.front());
   warn_of_spacing(path, stack.pages);
   const TiffPage& page = stack.pages.front();
@@ -407,10 +395,10 @@ ImageInfo read_tiff_info(const std::string& path) {
 
 TypedVolume read_tiff_typed(const std::string& path) {
   TiffFile file(path);
-  const Stack stack = stack_of(file);
+  const TiffStack stack = stack_of(file);
   warn_of_orientation(path, stack.pages.front());
   warn_of_spacing(path, stack.pages);
-  TypedVolume volume = allocate(grid_of(stack), stack.pages.front().component(), path);
+  TypedVolume volume = allocate_volume(grid_of(stack), stack.pages.front().component(), path);
   if (stack.row_of_slices != 0) {
     read_row_of_slices(file, stack, volume);
     return volume;

@@ -15,7 +15,6 @@
 namespace halocline {
 namespace {
 
-constexpr std::size_t most_images = 4;
 constexpr const char* commands[] = {"phantom", "project",     "backproject", "noise",     "counts",
                                     "fdk",     "reconstruct", "slices",      "noise-map", "denoise"};
 
@@ -53,11 +52,11 @@ void JobPage::bin(Shown& shown, const VolumeSource& voxels) const {
 }
 
 void JobPage::show(const Picture& picture, const std::string& path) {
-  if (wanted() && !path.empty() && shown_.size() < most_images) shown_.push_back({picture, path, {}});
+  if (wanted() && !path.empty() && shown_.size() < most_page_images) shown_.push_back({picture, path, {}});
 }
 
 void JobPage::show(const Picture& picture, const VolumeSource& voxels) {
-  if (!wanted() || shown_.size() == most_images) return;
+  if (!wanted() || shown_.size() == most_page_images) return;
   shown_.push_back({picture, {}, {}});
   bin(shown_.back(), voxels);
 }

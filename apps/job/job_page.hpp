@@ -15,6 +15,8 @@
 
 namespace halocline {
 
+constexpr std::size_t most_page_images = 4;
+
 /// Throws InputError that names `option` unless `path` ends with .html or .htm.
 void require_html(const std::string& option, const std::string& path);
 

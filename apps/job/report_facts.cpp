@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-std::string bytes_text(double bytes) {
+std::string decimal_bytes(double bytes) {
   if (bytes < 1e6) return fmt::format("{:.3g} kB", bytes / 1e3);
   if (bytes < 1e9) return fmt::format("{:.3g} MB", bytes / 1e6);
   return fmt::format("{:.3g} GB", bytes / 1e9);
@@ -91,9 +91,9 @@ FactSection device_facts(const json& report) {
         {text_of(device.at("name")),
          fmt::format("{}, {}, driver {}, {} of memory, budget {}", text_of(device.at("type")),
                      text_of(device.at("version")), text_of(device.at("driver")),
-                     bytes_text(device.at("global_memory_bytes")), bytes_text(device.at("budget_bytes")))});
+                     decimal_bytes(device.at("global_memory_bytes")), decimal_bytes(device.at("budget_bytes")))});
   if (report.contains("host_peak_bytes"))
-    section.facts.push_back({"host memory, most", bytes_text(report["host_peak_bytes"])});
+    section.facts.push_back({"host memory, most", decimal_bytes(report["host_peak_bytes"])});
   return section;
 }
 
@@ -108,10 +108,10 @@ FactSection plan_facts(const json& report) {
                            run.at("iterations") == 1 ? "" : "s") +
                    fmt::format("\ntime {} (forecast {})", seconds_text(run["actual"]["seconds"]),
                                seconds_text(run["predicted"]["seconds"])) +
-                   fmt::format("\ndevice memory {} (forecast {})", bytes_text(run["actual"]["device_peak_bytes"]),
-                               bytes_text(run["predicted"]["device_peak_bytes"])) +
-                   fmt::format("\nover the bus {} (forecast {})", bytes_text(run["actual"]["bus_bytes"]),
-                               bytes_text(run["predicted"]["bus_bytes"]))});
+                   fmt::format("\ndevice memory {} (forecast {})", decimal_bytes(run["actual"]["device_peak_bytes"]),
+                               decimal_bytes(run["predicted"]["device_peak_bytes"])) +
+                   fmt::format("\nover the bus {} (forecast {})", decimal_bytes(run["actual"]["bus_bytes"]),
+                               decimal_bytes(run["predicted"]["bus_bytes"]))});
   }
   return section;
 }

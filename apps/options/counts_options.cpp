@@ -28,7 +28,7 @@ double check_field(Job& job, const std::string& option, const std::string& path,
   return grid_bytes(grid);
 }
 
-const std::string group = "From counts to line integrals";
+const std::string counts_group = "From counts to line integrals";
 
 std::vector<CLI::Option*> add_calibration_options(CLI::App& app, CountsArguments& arguments) {
   CountsOptions& options = arguments.options;
@@ -67,7 +67,7 @@ std::vector<CLI::Option*> add_calibration_options(CLI::App& app, CountsArguments
              [&options](const std::string& text) { options.hardening = parse_numbers("--beam-hardening", {text}); },
              "Line integrals q become C1 q + C2 q^2 + ...")
           ->type_name("C1,C2,...")};
-  for (auto* option : added) option->group(group);
+  for (auto* option : added) option->group(counts_group);
   return added;
 }
 
@@ -78,7 +78,7 @@ void add_ring_option(CLI::App& app, CountsOptions& options, const std::string& i
                      inputs)
       ->check(whole_number_from(0, 1000))
       ->type_name("W")
-      ->group(group);
+      ->group(counts_group);
 }
 
 }  // namespace
@@ -93,7 +93,7 @@ CLI::Option* add_counts_flag(CLI::App& app, bool& counts, CountsArguments& argum
                             "The projections are a detector's counts: they become line integrals on the way, as "
                             "'halocline counts' would make them. --flat, --dark, --bad-pixels, --air are of the whole "
                             "detector, before --crop and --bin");
-  flag->group(group);
+  flag->group(counts_group);
   for (auto* option : add_calibration_options(app, arguments)) option->needs(flag);
   add_ring_option(app, arguments.options, ". Of line integrals, too");
   return flag;

@@ -114,7 +114,7 @@ void choose_window(const ProjectionOptions& options, const Grid& file, const std
 }  // namespace
 
 namespace {
-constexpr const char* group = "Which projections";
+constexpr const char* projections_group = "Which projections";
 }
 
 void add_views_option(CLI::App& app, ProjectionOptions& options, const std::string& of_what) {
@@ -122,7 +122,7 @@ void add_views_option(CLI::App& app, ProjectionOptions& options, const std::stri
                  "Only the views from FIRST to LAST, counted from 0 and both included, and of these every STEP-th" +
                      of_what + ". The geometry is that of all views in the file")
       ->type_name("FIRST:LAST[:STEP]")
-      ->group(group);
+      ->group(projections_group);
 }
 
 void add_projection_options(CLI::App& app, ProjectionOptions& options) {
@@ -137,7 +137,7 @@ void add_projection_options(CLI::App& app, ProjectionOptions& options) {
       ->check(whole_number_from(1))
       ->default_str("")
       ->type_name("N")
-      ->group(group);
+      ->group(projections_group);
   add_detector_options(app, options);
 }
 
@@ -145,7 +145,7 @@ void add_detector_options(CLI::App& app, ProjectionOptions& options) {
   add_list(app, "--crop", options.crop, "U0,V0,NU,NV", Numbers::indices,
            "Only NU columns from U0 on and NV rows from V0 on. The pixels keep their places: what is left may be a "
            "displaced detector, and rows that cut through the object are truncated, see --pad of fdk")
-      ->group(group);
+      ->group(projections_group);
   app.add_option_function<std::vector<std::string>>(
          "--bin",
          [&options](const std::vector<std::string>& words) {
@@ -160,8 +160,8 @@ void add_detector_options(CLI::App& app, ProjectionOptions& options) {
          "but 1 if there is one row")
       ->expected(1, 2)
       ->type_name("U[,V]")
-      ->group(group);
-  add_pixel_options(app, options.detector, group);
+      ->group(projections_group);
+  add_pixel_options(app, options.detector, projections_group);
 }
 
 void add_pixel_options(CLI::App& app, DetectorPixels& detector, const std::string& group) {

@@ -35,7 +35,7 @@ std::vector<Range> share_views(std::int64_t views, std::int64_t step, const std:
 }
 
 // The views of a plan's first batch, times the planes that rays cross in the slab.
-KernelTrial trial_of(const Program& program, const Requirements& requirements) {
+KernelTrial ray_sum_trial(const Program& program, const Requirements& requirements) {
   const Step& step = program.first.front();
   KernelTrial trial;
   trial.prepare = [&program, &step](Slab& slab, Range) {
@@ -167,7 +167,7 @@ class RaySums {
 RunResult run_on_all(const Program& program, const ProgramInputs& inputs, VolumeSink& output,
                      const std::vector<Device>& devices, const RunOptions& options) {
   const Requirements requirements = planned_requirements(program);
-  learn_kernel_rate(requirements, devices, trial_of(program, requirements));
+  learn_kernel_rate(requirements, devices, ray_sum_trial(program, requirements));
   const Plan joint = plan_program(program, device_models(devices), options.plan);
   const auto shares =
       share_views(static_cast<std::int64_t>(requirements.stack[2]), requirements.batch_step, view_shares(joint));

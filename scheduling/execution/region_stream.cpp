@@ -10,10 +10,6 @@ namespace {
 
 constexpr std::size_t piece_bytes = std::size_t{16} << 20;
 
-Range common(Range a, Range b) {
-  return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
-}
-
 }  // namespace
 
 RegionStream::RegionStream(const Device& device, const Plan& plan, int device_index, const StencilLoop& loop,

@@ -276,7 +276,7 @@ class StencilRun {
 };
 
 // As many iterations as the loop takes together, and the reduction without which the next ones cannot begin.
-KernelTrial trial_of(const Program& program, const Requirements& requirements) {
+KernelTrial stencil_trial(const Program& program, const Requirements& requirements) {
   KernelTrial trial;
   const StencilLoop& loop = *program.loop;
   Reduction& reduction = *program.reduction;
@@ -306,7 +306,7 @@ RunResult run_stencil(const Program& program, const ProgramInputs& inputs, Volum
     if (volume->grid.size != program.needs.size)
       throw std::logic_error("initial " + name + " has another size than the result");
   const Requirements requirements = planned_requirements(program);
-  learn_kernel_rate(requirements, devices, trial_of(program, requirements));
+  learn_kernel_rate(requirements, devices, stencil_trial(program, requirements));
   RunOptions planned = options;
   if (can_end_early(options)) planned.plan.may_stream = false;
   RunResult result =

@@ -278,7 +278,7 @@ RunResult nothing_to_do(const Plan& plan) {
 }
 
 // Accumulation alone; filtering has a cost of its own (KernelCost::pixel_bytes).
-KernelTrial trial_of(const Program& program) {
+KernelTrial voxel_sum_trial(const Program& program) {
   const Step& step = program.first.front();
   KernelTrial trial;
   trial.prepare = [&program, &step](Slab& slab, Range views) {
@@ -300,7 +300,7 @@ KernelTrial trial_of(const Program& program) {
 
 RunResult run_voxel_sums(const Program& program, const ProgramInputs& inputs, VolumeSink& output,
                          const std::vector<Device>& devices, const RunOptions& options) {
-  learn_kernel_rate(planned_requirements(program), devices, trial_of(program));
+  learn_kernel_rate(planned_requirements(program), devices, voxel_sum_trial(program));
   const Range all{0, static_cast<std::int64_t>(program.needs.size[2])};
   Delivered delivered(output, options.output_store);
   std::vector<Range> missing;

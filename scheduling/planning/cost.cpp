@@ -12,7 +12,7 @@
 namespace halocline {
 namespace {
 
-constexpr double alike = 0.05;              // rates that differ by less are equal: so much they differ from run to run
+constexpr double alike_rates = 0.05;        // rates that differ by less are equal: so much they differ from run to run
 constexpr double staging_bytes = 64 << 20;  // page-locked chunks of a device (host/staging.cpp)
 
 // Bytes that one detector row of one view moves over the bus.
@@ -350,7 +350,7 @@ std::vector<double> throughputs(const Requirements& requirements, std::span<cons
     std::size_t end = begin;
     double sum = 0;
     const double fastest = result[order[begin]];
-    while (end < order.size() && result[order[end]] >= (1 - alike) * fastest && devices[order[end]].speed <= 0)
+    while (end < order.size() && result[order[end]] >= (1 - alike_rates) * fastest && devices[order[end]].speed <= 0)
       sum += result[order[end++]];
     for (std::size_t n = begin; n < end; ++n) result[order[n]] = sum / static_cast<double>(end - begin);
     begin = std::max(end, begin + 1);

@@ -25,4 +25,9 @@ struct Range {
   bool operator==(const Range&) const = default;
 };
 
+/// What is in both, perhaps nothing.
+inline Range common(Range a, Range b) {
+  return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
+}
+
 }  // namespace halocline

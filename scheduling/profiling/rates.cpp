@@ -122,10 +122,10 @@ std::string forgotten_text(const Doubts& doubted) {
 }
 
 Doubts doubts_from_text(const std::string& text) {
-  const auto json = nlohmann::json::parse(text, nullptr, false);
-  if (!json.is_object()) return {};
+  const auto kept = nlohmann::json::parse(text, nullptr, false);
+  if (!kept.is_object()) return {};
   try {
-    return json.value("doubted", Doubts{});
+    return kept.value("doubted", Doubts{});
   } catch (const nlohmann::json::exception&) {
     return {};
   }

@@ -3,13 +3,6 @@
 #include <algorithm>
 
 namespace halocline {
-namespace {
-
-Range common(Range a, Range b) {
-  return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
-}
-
-}  // namespace
 
 HaloExchange::HaloExchange(const Plan& plan) : border_slices_(plan.requirements.border_slices) {
   for (const auto& slab : plan.slabs) slabs_.emplace(slab.device, slab);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t chunks_in_turn = 3;  // one is read, one is written, one is waited for
 // Less than a chunk holds: writing begins the sooner (of 2, 4 and 16 MiB the fastest on four H200).
-constexpr std::size_t piece_bytes = std::size_t{4} << 20;
+constexpr std::size_t halo_piece_bytes = std::size_t{4} << 20;
 
 }  // namespace
 
@@ -55,8 +55,8 @@ std::vector<InProcessHalos::Piece> InProcessHalos::pieces(const DeviceSlab& slab
   for (const Range& wanted : shared(from, to)) {
     for (const auto& name : names_) {
       const std::size_t slice = slab.slice_bytes(name), end = slice * static_cast<std::size_t>(wanted.end);
-      for (auto begin = slice * static_cast<std::size_t>(wanted.begin); begin < end; begin += piece_bytes)
-        result.push_back({&name, begin, std::min(piece_bytes, end - begin)});
+      for (auto begin = slice * static_cast<std::size_t>(wanted.begin); begin < end; begin += halo_piece_bytes)
+        result.push_back({&name, begin, std::min(halo_piece_bytes, end - begin)});
     }
   }
   return result;
