@@ -7,18 +7,14 @@
 
 #include "algorithms/projectors/coordinate_error.hpp"
 #include "algorithms/projectors/ray_ends.hpp"
+#include "algorithms/support/vector3.hpp"
 #include "host/error.hpp"
 
 namespace halocline {
 namespace {
 
-using Vector3 = std::array<double, 3>;
-
 Vector3 minus(const Vector3& a, const Vector3& b) {
   return {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
-}
-Vector3 cross(const Vector3& a, const Vector3& b) {
-  return {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
 }
 
 /// World mm to volume indices about the volume's centre.
@@ -268,7 +264,6 @@ Whereabouts whereabouts(const View& view, double radius, const std::array<double
   if (view.parallel()) return Whereabouts::between;
   const Vector3 from_source = minus(point, source_position(view)), along = ray_direction(view),
                 across = minus(detector_point(view, 1, 0), detector_point(view, 0, 0));
-  const auto dot = [](const Vector3& a, const Vector3& b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; };
   const double depth = dot(from_source, along), x = dot(from_source, across) + view.source_offset_x;
   const double bend = radius == 0 ? 0 : radius - std::sqrt(std::max(0.0, radius * radius - x * x));
   return depth <= 0                 ? Whereabouts::behind_source

@@ -92,7 +92,7 @@ bool is_tiff_name(const fs::path& file) {
   return (end == ".tif" || end == ".tiff") && file.filename().string()[0] != '.';
 }
 
-fs::path folder_of(const fs::path& path) {
+fs::path folder_to_look_in(const fs::path& path) {
   return path.parent_path().empty() ? fs::path(".") : path.parent_path();
 }
 
@@ -174,9 +174,9 @@ std::vector<std::string> series_files(const std::string& path) {
   const NumberPlace place = number_place(path);
   if (!place.in_name() && !has_wildcards(path)) return {};
   auto files = place.in_name() ? files_by_number(path, place) : files_by_wildcards(path);
-  if (files.empty() && fs::directory_iterator(folder_of(path), code) == fs::directory_iterator() &&
+  if (files.empty() && fs::directory_iterator(folder_to_look_in(path), code) == fs::directory_iterator() &&
       code == std::errc::permission_denied)
-    refuse_folder(folder_of(path), code);
+    refuse_folder(folder_to_look_in(path), code);
   if (files.empty())
     throw InputError(
         fmt::format("'{}' names no file; give a pattern such as 'scan/proj*.tif' or 'scan/proj_%04d.tif'", path));
@@ -204,7 +204,7 @@ void check_growing_series(const std::string& path) {
         fmt::format("'{}' {}; a series that grows is named by a folder that is there or by a pattern such as "
                     "'scan/proj*.tif' or 'scan/proj_%04d.tif'",
                     path, fs::exists(path) ? "is one file" : "does not exist"));
-  const fs::path folder = folder_of(path);
+  const fs::path folder = folder_to_look_in(path);
   const bool many_folders = has_wildcards(folder.string()) && !fs::is_directory(folder);
   if (place.in_name() && (many_folders || fs::path(path).filename().string().find_first_of("*?") != std::string::npos))
     throw InputError(fmt::format(
@@ -229,10 +229,10 @@ std::vector<std::string> files_so_far(const std::string& path) {
 bool series_would_hold(const std::string& path, const std::string& file) {
   std::error_code code;
   const auto same_folder = [&](const fs::path& folder) {
-    return fs::weakly_canonical(folder, code) == fs::weakly_canonical(folder_of(file), code);
+    return fs::weakly_canonical(folder, code) == fs::weakly_canonical(folder_to_look_in(file), code);
   };
   if (fs::is_directory(path)) return same_folder(path) && is_tiff_name(file);
-  const fs::path folder = folder_of(path), name = fs::path(file).filename();
+  const fs::path folder = folder_to_look_in(path), name = fs::path(file).filename();
   if (const NumberPlace place = number_place(fs::path(path).filename().string()); place.found)
     return same_folder(folder) && place.number_in(name.string()).has_value();
   const auto matches = [](const fs::path& pattern, const fs::path& text) {

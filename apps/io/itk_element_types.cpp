@@ -16,7 +16,7 @@ namespace halocline {
 namespace {
 
 // Without the padding that makes the length even.
-std::string text_of(const itk::ImageIOBase& io, const char* tag) {
+std::string tag_text(const itk::ImageIOBase& io, const char* tag) {
   std::string text;
   itk::ExposeMetaData<std::string>(io.GetMetaDataDictionary(), tag, text);
   text.erase(text.find_last_not_of(std::string(" \0", 2)) + 1);
@@ -91,8 +91,8 @@ void check_dicom_pixels(const itk::ImageIOBase& io, const std::string& path) {
   const auto refuse = [&](const std::string& what) {
     throw InputError(fmt::format("'{}' {}; convert it to grey values in .mha, .nrrd or usual DICOM", path, what));
   };
-  const std::string photometric = text_of(io, "0028|0004"), allocated = text_of(io, "0028|0100"),
-                    stored = text_of(io, "0028|0101"), high = text_of(io, "0028|0102");
+  const std::string photometric = tag_text(io, "0028|0004"), allocated = tag_text(io, "0028|0100"),
+                    stored = tag_text(io, "0028|0101"), high = tag_text(io, "0028|0102");
   if (photometric == "MONOCHROME1")
     refuse(
         "has the photometric interpretation MONOCHROME1, where 0 is white: its values would be turned over; "

@@ -14,37 +14,37 @@ namespace halocline {
 namespace {
 
 // nrrd/format.html of Teem, section 5, without blanks.
-constexpr std::array known{"dimension",
-                           "type",
-                           "blocksize",
-                           "encoding",
-                           "endian",
-                           "content",
-                           "oldmin",
-                           "oldmax",
-                           "datafile",
-                           "lineskip",
-                           "byteskip",
-                           "number",
-                           "sampleunits",
-                           "sizes",
-                           "spacings",
-                           "thicknesses",
-                           "axismins",
-                           "axismaxs",
-                           "centers",
-                           "centerings",
-                           "labels",
-                           "units",
-                           "min",
-                           "max",
-                           "kinds",
-                           "space",
-                           "spaceunits",
-                           "spaceorigin",
-                           "spacedirections",
-                           "spacedimension",
-                           "measurementframe"};
+constexpr std::array known_fields{"dimension",
+                                  "type",
+                                  "blocksize",
+                                  "encoding",
+                                  "endian",
+                                  "content",
+                                  "oldmin",
+                                  "oldmax",
+                                  "datafile",
+                                  "lineskip",
+                                  "byteskip",
+                                  "number",
+                                  "sampleunits",
+                                  "sizes",
+                                  "spacings",
+                                  "thicknesses",
+                                  "axismins",
+                                  "axismaxs",
+                                  "centers",
+                                  "centerings",
+                                  "labels",
+                                  "units",
+                                  "min",
+                                  "max",
+                                  "kinds",
+                                  "space",
+                                  "spaceunits",
+                                  "spaceorigin",
+                                  "spacedirections",
+                                  "spacedimension",
+                                  "measurementframe"};
 
 std::vector<double> listed_numbers(const std::string& text) {
   std::istringstream words(text);
@@ -74,7 +74,7 @@ void check_nrrd_fields(const std::string& path, const std::string& magic, const 
   for (const auto& field : fields) {
     std::string name = field.name;
     std::erase(name, ' ');
-    if (std::find(known.begin(), known.end(), name) == known.end())
+    if (std::find(known_fields.begin(), known_fields.end(), name) == known_fields.end())
       throw InputError(
           fmt::format("the NRRD header of '{}' has a field '{}', which NRRD does not have; correct its "
                       "name, or write '{}:={}' for a note of your own",

@@ -38,7 +38,7 @@ std::string grid_text(const json& grid) {
 }
 
 // "relative_gap" as "relative gap".
-std::string words_of(std::string name) {
+std::string spelled_out(std::string name) {
   std::replace(name.begin(), name.end(), '_', ' ');
   return name;
 }
@@ -56,9 +56,9 @@ FactSection result_facts(const std::string& title, const json& results) {
                        (value.is_array() && !value.empty() && value.size() < 16 &&
                         std::all_of(value.begin(), value.end(), [](const json& each) { return each.is_primitive(); }));
     if (value.is_object() && value.contains("size") && value.contains("spacing_mm"))
-      section.facts.push_back({words_of(name), grid_text(value)});
+      section.facts.push_back({spelled_out(name), grid_text(value)});
     else if (plain && !certified.contains(name) && !value.is_null())
-      section.facts.push_back({words_of(name), text_of(value)});
+      section.facts.push_back({spelled_out(name), text_of(value)});
   }
   return section;
 }
@@ -74,7 +74,7 @@ FactSection certificate(const json& results) {
                       : std::string("no bound on the least objective is known yet")});
   for (const char* name : {"primal", "dual", "gap", "maximum", "projections_within"})
     if (results.contains(name) && results[name].is_number())
-      section.facts.push_back({words_of(name), fmt::format("{:.8g}", results[name].get<double>())});
+      section.facts.push_back({spelled_out(name), fmt::format("{:.8g}", results[name].get<double>())});
   section.note =
       "primal is the objective of this image, dual a value that no image comes below, and the relative gap is "
       "(primal - dual) / primal; of a reconstruction this holds for images up to the maximum. It tells how well the "
