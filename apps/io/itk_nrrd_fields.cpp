@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "host/error.hpp"
+#include "host/input_file.hpp"
 
 namespace halocline {
 namespace {
