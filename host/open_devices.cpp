@@ -116,7 +116,8 @@ Device open_device(const DeviceInfo& info, const cl::Device& device, std::size_t
   state->device = device;
   const char* keep = std::getenv("HALOCLINE_KEEP_MEMORY");
   state->keeps_buffers = keep != nullptr ? std::string_view(keep) != "0" : !info.cpu() && !info.unified_memory;
-  state->stages_transfers = std::getenv("HALOCLINE_STAGE_TRANSFERS") != nullptr;
+  const char* stage = std::getenv("HALOCLINE_STAGE_TRANSFERS");
+  state->stages_transfers = stage != nullptr ? std::string_view(stage) != "0" : !info.cpu() && !info.unified_memory;
   try {
     const auto axes = device.getInfo<CL_DEVICE_MAX_WORK_ITEM_SIZES>();
     for (std::size_t axis = 0; axis < std::min<std::size_t>(3, axes.size()); ++axis)

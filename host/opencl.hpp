@@ -81,7 +81,7 @@ struct DeviceState : std::enable_shared_from_this<DeviceState> {
     std::size_t bytes;
     void* handle;
   };
-  bool stages_transfers = false;  // HALOCLINE_STAGE_TRANSFERS, for tests: as if it did not share the host's memory
+  bool stages_transfers = false;  // memory of its own, unless HALOCLINE_STAGE_TRANSFERS (for tests) says otherwise
   bool keeps_buffers = false;     // memory of its own, and HALOCLINE_KEEP_MEMORY is not 0
   std::mutex idle_buffers_mutex;
   std::vector<IdleBuffer> idle_buffers;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <condition_variable>
 #include <cstring>
 #include <functional>
@@ -92,7 +93,7 @@ class Turns {
 }  // namespace
 
 bool Staging::shares_memory() const {
-  return (device_.info().unified_memory || device_.info().cpu()) && !device_.state()->stages_transfers;
+  return !device_.state()->stages_transfers;
 }
 
 bool Staging::direct(std::size_t bytes) const {
@@ -102,7 +103,7 @@ bool Staging::direct(std::size_t bytes) const {
 // Where the host waits for a few numbers, pageable memory costs it another turn of the driver's.
 Event Staging::read_small(const Buffer& from, std::size_t offset, void* to, std::size_t bytes,
                           std::span<const Event> waits) {
-  Chunk& chunk = small_chunk();
+  Chunk& chunk = small_chunk(bytes);
   chunk.busy = device_.read(from, offset, chunk.memory.data(), bytes, waits);
   chunk.busy.wait();
   std::memcpy(to, chunk.memory.data(), bytes);
@@ -110,7 +111,7 @@ Event Staging::read_small(const Buffer& from, std::size_t offset, void* to, std:
 }
 
 // One that is there and in nobody's use: to make one takes milliseconds.
-Staging::Chunk& Staging::small_chunk() {
+Staging::Chunk& Staging::small_chunk(std::size_t bytes) {
   for (Chunk& chunk : chunks_) {
     const bool pending =
         std::any_of(pending_.begin(), pending_.end(), [&](const Pending& each) { return each.chunk == &chunk; });
@@ -118,20 +119,23 @@ Staging::Chunk& Staging::small_chunk() {
     chunk.busy.wait();
     return chunk;
   }
-  return next_chunk();
+  return next_chunk(bytes);
 }
 
-Staging::Chunk& Staging::next_chunk() {
+Staging::Chunk& Staging::next_chunk(std::size_t bytes) {
   Chunk& chunk = chunk_of(0);
   ++next_;
   while (!pending_.empty() && pending_.front().chunk == &chunk) drain_first();
   chunk.busy.wait();
-  allocate(chunk);
+  allocate(chunk, bytes);
   return chunk;
 }
 
-void Staging::allocate(Chunk& chunk) {
-  if (chunk.memory.data() == nullptr) chunk.memory = device_.pinned(chunk_bytes);
+// A device that shares the host's memory has no use for more than the transfer takes; in powers of two, so that the next
+// transfer finds it again.
+void Staging::allocate(Chunk& chunk, std::size_t bytes) {
+  const std::size_t wanted = shares_memory() ? std::bit_ceil(std::min(bytes, chunk_bytes)) : chunk_bytes;
+  if (chunk.memory.bytes() < wanted) chunk.memory = device_.pinned(wanted);
 }
 
 Event Staging::write(const Buffer& to, std::size_t offset, const void* from, std::size_t bytes,
@@ -164,7 +168,7 @@ Event Staging::write(const Buffer& to, std::size_t offset, std::size_t bytes, co
         turn,
         [&] {
           chunk.busy.wait();
-          allocate(chunk);
+          allocate(chunk, turns.bytes(turn));
         },
         [&] { fill(chunk.memory.data() + first % chunk_bytes, first, count); },
         [&] {
@@ -187,7 +191,7 @@ Event Staging::read(const Buffer& from, std::size_t offset, std::size_t bytes, c
   };
   for (std::size_t turn = 0; turn < std::min(chunks_.size(), turns.count()); ++turn) {
     chunk_of(turn).busy.wait();
-    allocate(chunk_of(turn));
+    allocate(chunk_of(turn), turns.bytes(turn));
     enqueue(turn);
   }
   if (turns.count() > 0) chunk_of(0).busy.wait();  // kernels before it may take long: others have work for the threads
@@ -208,7 +212,7 @@ Event Staging::read_later(const Buffer& from, std::size_t offset, std::size_t by
   for (std::size_t done = 0; done < bytes; done += chunk_bytes) {
     if (pending_.size() == chunks_.size() - 1) drain_first();  // the bus fills the other chunks meanwhile
     const std::size_t part = std::min(chunk_bytes, bytes - done);
-    Chunk& chunk = next_chunk();
+    Chunk& chunk = next_chunk(part);
     last = chunk.busy = device_.read(from, offset + done, chunk.memory.data(), part, waits);
     pending_.push_back({&chunk, done, part, drain});
   }

@@ -57,10 +57,10 @@ class Staging {
   };
   bool shares_memory() const;
   Event read_small(const Buffer& from, std::size_t offset, void* to, std::size_t bytes, std::span<const Event> waits);
-  Chunk& next_chunk();
-  Chunk& small_chunk();
+  Chunk& next_chunk(std::size_t bytes);
+  Chunk& small_chunk(std::size_t bytes);
   Chunk& chunk_of(std::size_t turn) { return chunks_[(next_ + turn) % chunks_.size()]; }
-  void allocate(Chunk& chunk);
+  void allocate(Chunk& chunk, std::size_t bytes);
   void drain_first();
 
   Device device_;
