@@ -131,8 +131,8 @@ Staging::Chunk& Staging::next_chunk(std::size_t bytes) {
   return chunk;
 }
 
-// A device that shares the host's memory has no use for more than the transfer takes; in powers of two, so that the next
-// transfer finds it again.
+// A device that shares the host's memory has no use for more than the transfer takes; in powers of two, so that the
+// next transfer finds it again.
 void Staging::allocate(Chunk& chunk, std::size_t bytes) {
   const std::size_t wanted = shares_memory() ? std::bit_ceil(std::min(bytes, chunk_bytes)) : chunk_bytes;
   if (chunk.memory.bytes() < wanted) chunk.memory = device_.pinned(wanted);

@@ -73,49 +73,69 @@ void run_frames(const Devices& devices, Schedule schedule, KernelVariants varian
   run_program(make_method("pdu4d", parameters)->program(), {{"f", &f}}, grid, devices, two_slabs());
 }
 
-void run_projectors(const Devices& devices, const std::string& name) {
-  for (auto scene : reference::scenes()) {
-    if (scene.name != name) continue;
+// Four views of a scene, in two slabs where it has as many slices.
+struct FewViews {
+  FewViews(const Devices& on, const std::string& name) : devices(on), scene(reference::scene_named(name)) {
     scene.geometry.views.resize(4);
     scene.projections.size[2] = 4;
-    RunOptions options = two_slabs();
     if (scene.grid.size[2] < 2) options.plan.minimum_slabs = 1;
     options.plan.batch = 2;
-    const Volume volume = reference::random_volume(scene.grid, 3),
-                 stack = reference::random_volume(scene.projections, 4);
-    for (const auto projector : {Projector::joseph, Projector::siddon, Projector::distance_driven}) {
-      project(volume, scene.geometry, scene.projections, {projector}, devices, options);
-      backproject(stack, scene.geometry, scene.grid, projector, devices, options);
-    }
-    for (const auto projector : {Projector::joseph, Projector::siddon})
-      project(volume, scene.geometry, scene.projections, {.projector = projector, .gpu = true}, devices, options);
-    run_program(program_of(RayBackprojection(scene.geometry, scene.projections, scene.grid, Projector::joseph, true)),
-                {{"raw", &stack}}, scene.grid, devices, options);
-    for (const AdjointBrick brick : {AdjointBrick{4, 2, 4, 2}, AdjointBrick{2, 4, 8, 1}})
-      run_program(
-          program_of(RayBackprojection(scene.geometry, scene.projections, scene.grid, Projector::joseph, true, &brick)),
-          {{"raw", &stack}}, scene.grid, devices, options);
-    run_program(program_of(Backprojection(scene.geometry, scene.projections, scene.grid)), {{"raw", &stack}},
-                scene.grid, devices, options);
-    if (devices.front().info().images) {
-      for (const auto projector : {Projector::joseph, Projector::siddon})
-        project(volume, scene.geometry, scene.projections, {.projector = projector, .images = true}, devices, options);
-      VoxelDriven::Options images;
-      images.image_side = 100;
-      run_program(program_of(Backprojection(scene.geometry, scene.projections, scene.grid, images)), {{"raw", &stack}},
-                  scene.grid, devices, options);
-      project(volume, scene.geometry, scene.projections, {.hardware_interpolation = true}, devices, options);
-    }
-    for (const LocalTile tile : {LocalTile{8, 4, 3, 2048}, LocalTile{8, 2, 2, 256}}) {
-      VoxelDriven::Options local;
-      local.tile = tile;
-      run_program(program_of(Backprojection(scene.geometry, scene.projections, scene.grid, local)), {{"raw", &stack}},
-                  scene.grid, devices, options);
-    }
-    backproject(stack, scene.geometry, scene.grid, {}, devices, options);
-    if (devices.front().info().images)
-      backproject(stack, scene.geometry, scene.grid, {.hardware_interpolation = true}, devices, options);
+    volume = reference::random_volume(scene.grid, 3);
+    stack = reference::random_volume(scene.projections, 4);
   }
+  void forward(const ProjectionParameters& parameters) const {
+    project(volume, scene.geometry, scene.projections, parameters, devices, options);
+  }
+  void back_along_rays(Projector projector) const {
+    backproject(stack, scene.geometry, scene.grid, projector, devices, options);
+  }
+  void back_to_voxels(const BackprojectionParameters& parameters) const {
+    backproject(stack, scene.geometry, scene.grid, parameters, devices, options);
+  }
+  void back_along_rays_for_gpus(const AdjointBrick* brick = nullptr) const {
+    const RayBackprojection rays(scene.geometry, scene.projections, scene.grid, Projector::joseph, true, brick);
+    run_program(program_of(rays), {{"raw", &stack}}, scene.grid, devices, options);
+  }
+  void back_in_form(const VoxelDriven::Options& form) const {
+    run_program(program_of(Backprojection(scene.geometry, scene.projections, scene.grid, form)), {{"raw", &stack}},
+                scene.grid, devices, options);
+  }
+  bool images() const { return devices.front().info().images; }
+
+  const Devices& devices;
+  reference::Scene scene;
+  RunOptions options = two_slabs();
+  Volume volume, stack;
+};
+
+void run_ray_projections(const Devices& devices, const std::string& name) {
+  const FewViews views(devices, name);
+  for (const auto projector : {Projector::joseph, Projector::siddon, Projector::distance_driven})
+    views.forward({projector});
+  for (const auto projector : {Projector::joseph, Projector::siddon})
+    views.forward({.projector = projector, .gpu = true});
+  if (!views.images()) return;
+  for (const auto projector : {Projector::joseph, Projector::siddon})
+    views.forward({.projector = projector, .images = true});
+  views.forward({.hardware_interpolation = true});
+}
+
+void run_ray_backprojections(const Devices& devices, const std::string& name) {
+  const FewViews views(devices, name);
+  for (const auto projector : {Projector::joseph, Projector::siddon, Projector::distance_driven})
+    views.back_along_rays(projector);
+  views.back_along_rays_for_gpus();
+  for (const AdjointBrick brick : {AdjointBrick{4, 2, 4, 2}, AdjointBrick{2, 4, 8, 1}})
+    views.back_along_rays_for_gpus(&brick);
+}
+
+void run_voxel_driven(const Devices& devices, const std::string& name) {
+  const FewViews views(devices, name);
+  views.back_in_form({});
+  if (views.images()) views.back_in_form({.image_side = 100});
+  for (const LocalTile tile : {LocalTile{8, 4, 3, 2048}, LocalTile{8, 2, 2, 256}}) views.back_in_form({.tile = tile});
+  views.back_to_voxels({});
+  if (views.images()) views.back_to_voxels({.hardware_interpolation = true});
 }
 
 // Projectors with slices innermost, rows on slices and between them.
@@ -395,7 +415,8 @@ std::vector<std::function<void(const Devices&)>> cases() {
       all.push_back(
           [=](const Devices& devices) { run_denoiser(devices, name, Schedule::standard, for_gpus, {}, columns); });
   for (const char* name : {"cone_tilted", "cone", "cone_axis_along_j", "fan"})
-    all.push_back([=](const Devices& devices) { run_projectors(devices, name); });
+    for (const auto run : {run_ray_projections, run_ray_backprojections, run_voxel_driven})
+      all.push_back([=](const Devices& devices) { run(devices, name); });
   for (const double row_height : {1.0, 0.7})
     all.push_back([=](const Devices& devices) { run_projectors_within_slices(devices, row_height); });
   for (const std::string& method : reconstruction_methods()) {
