@@ -110,12 +110,12 @@ Event Staging::read_small(const Buffer& from, std::size_t offset, void* to, std:
   return chunk.busy;
 }
 
-// One that is there and in nobody's use: to make one takes milliseconds.
+// One that is there, large enough and in nobody's use: to make one takes milliseconds.
 Staging::Chunk& Staging::small_chunk(std::size_t bytes) {
   for (Chunk& chunk : chunks_) {
     const bool pending =
         std::any_of(pending_.begin(), pending_.end(), [&](const Pending& each) { return each.chunk == &chunk; });
-    if (chunk.memory.data() == nullptr || pending) continue;
+    if (chunk.memory.bytes() < bytes || pending) continue;
     chunk.busy.wait();
     return chunk;
   }
