@@ -9,7 +9,7 @@
 namespace halocline {
 namespace {
 
-constexpr std::size_t most_noise_views = 90;
+constexpr std::size_t most_truncation_views = 90;
 constexpr double of_view = 0.1, of_all = 0.02;
 
 std::vector<double> columns_of(const Volume& projections, std::size_t view) {
@@ -40,7 +40,7 @@ double truncated_views(const Volume& projections, const Redundancy& redundancy) 
   const auto width = static_cast<std::ptrdiff_t>(std::max<std::size_t>(1, projections.grid.size[0] / 100));
   std::vector<Seen> seen;
   double greatest = 0;
-  for (const std::size_t view : spread(projections.grid.size[2], most_noise_views)) {
+  for (const std::size_t view : spread(projections.grid.size[2], most_truncation_views)) {
     const auto columns = columns_of(projections, view);
     const double first = std::accumulate(columns.begin(), columns.begin() + width, 0.0),
                  last = std::accumulate(columns.end() - width, columns.end(), 0.0);
