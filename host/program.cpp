@@ -75,6 +75,25 @@ std::optional<cl::Program> build_from_cache(DeviceState& state, const std::strin
   }
 }
 
+// Builds so far are counted by the length of an entry of their own.
+bool built_often(const DeviceState& state, const std::string& key) {
+  if (state.quirks.builds_before_binary == 0) return true;
+  const std::string counter = key + "\nbuilds";
+  auto builds = state.cache.load(counter).value_or(std::vector<unsigned char>());
+  builds.push_back('.');
+  state.cache.store(counter, builds);
+  return builds.size() > state.quirks.builds_before_binary;
+}
+
+void keep_binary(const DeviceState& state, const std::string& key, const cl::Program& program) {
+  if (!built_often(state, key)) return;
+  try {
+    const auto binaries = program.getInfo<CL_PROGRAM_BINARIES>();
+    if (!binaries.empty() && !binaries[0].empty()) state.cache.store(key, binaries[0]);
+  } catch (const cl::Error&) {  // a driver without binaries: nothing to keep
+  }
+}
+
 cl::Program& program_of(DeviceState& state, const KernelSpec& spec) {
   const std::string options = options_for(state, spec);
   const std::string name = spec.file + "\n" + options;
@@ -86,11 +105,7 @@ cl::Program& program_of(DeviceState& state, const KernelSpec& spec) {
   auto program = build_from_cache(state, key, options);
   if (!program) {
     program = build_from_source(state, spec, source, options);
-    try {
-      const auto binaries = program->getInfo<CL_PROGRAM_BINARIES>();
-      if (!binaries.empty() && !binaries[0].empty()) state.cache.store(key, binaries[0]);
-    } catch (const cl::Error&) {  // a driver without binaries: nothing to keep
-    }
+    keep_binary(state, key, *program);
   }
   return state.programs.emplace(name, *program).first->second;
 }

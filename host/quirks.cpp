@@ -49,7 +49,10 @@ Quirks quirks_of(const DeviceInfo& device) {
     quirks.large_allocations = true;
   }
   // Its compiler prints how many warnings there were to stderr, whatever the log is for.
-  if (contains(device.platform, "Portable Computing Language")) quirks.build_options = "-w";
+  if (is_pocl(device)) {
+    quirks.build_options = "-w";
+    quirks.builds_before_binary = 16;
+  }
   // It does not know the intrinsics that inlining makes of restrict.
   if (contains(device.platform, "Oclgrind")) quirks.build_options = "-D restrict=";
   return quirks;

@@ -1,6 +1,7 @@
 // Everything that some driver does differently, in one place, with the reason.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "host/device_info.hpp"
@@ -13,6 +14,9 @@ struct Quirks {
   bool large_allocations = false;  // Intel: CL_MEM_ALLOW_UNRESTRICTED_SIZE_INTEL on buffers over 4 GB
   bool allocations_beyond_max =
       false;  // NVIDIA: CL_DEVICE_MAX_MEM_ALLOC_SIZE is a quarter of the memory, larger buffers work
+  /// Builds from source after which a program's binary is kept. When PoCL is asked for one it compiles every kernel
+  /// once more, for groups of any size, which takes as long as some twenty builds from the files that it keeps itself.
+  std::size_t builds_before_binary = 0;
 };
 
 Quirks quirks_of(const DeviceInfo& device);

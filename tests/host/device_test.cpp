@@ -222,10 +222,17 @@ TEST(Device, RunsTheSameFromTheDiskCache) {
     return back;
   };
   const std::vector<float> expected{0, 0, 0, 7, 7, 7, 7, 0, 0, 0};
+  const auto entries = [&] {
+    const auto files = fs::recursive_directory_iterator(cache);
+    return std::count_if(begin(files), end(files), [](const auto& entry) { return entry.is_regular_file(); });
+  };
+  const std::size_t uncounted = quirks_of(open_devices({}).front().info()).builds_before_binary;
+  for (std::size_t n = 0; n < uncounted; ++n) {
+    EXPECT_EQ(run(), expected);
+    EXPECT_EQ(entries(), 1);  // the number of builds
+  }
   EXPECT_EQ(run(), expected);
-  std::size_t entries = 0;
-  for (const auto& entry : fs::recursive_directory_iterator(cache)) entries += entry.is_regular_file();
-  EXPECT_EQ(entries, 1u);
+  EXPECT_EQ(entries(), uncounted == 0 ? 1 : 2);
   EXPECT_EQ(run(), expected);
   for (const auto& entry : fs::recursive_directory_iterator(cache))  // a corrupt entry is built again
     if (entry.is_regular_file()) std::ofstream(entry.path(), std::ios::in | std::ios::out).seekp(200) << "rubbish";

@@ -1,4 +1,4 @@
-// The main() of a room's test program: `algorithms_fdk_tests --file=ramp_test` runs the cases of
+// The main() of a layer's test program: `algorithms_tests --file=ramp_test` runs the cases of
 // tests/algorithms/fdk/ramp_test.cpp alone, which is what ctest does for each file. All of GoogleTest's options work
 // beside it; --gtest_filter replaces it.
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// labels: device eighths
+// labels: device dealt
 #include "algorithms/denoise/denoise.hpp"
 
 #include <fmt/format.h>

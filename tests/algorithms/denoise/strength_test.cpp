@@ -1,4 +1,4 @@
-// labels: device eighths
+// labels: device dealt
 // The strengths that the rules choose, against the best by search.
 #include <fmt/format.h>
 #include <fmt/ranges.h>

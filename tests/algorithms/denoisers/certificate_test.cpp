@@ -1,4 +1,4 @@
-// labels: device eighths
+// labels: device dealt
 // The certificate against the solution in double precision: for every way that duals and weights are stored, of the
 // problem with the weights as stored, and for every member of the family.
 #include <gtest/gtest.h>

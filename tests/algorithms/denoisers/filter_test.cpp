@@ -1,4 +1,4 @@
-// labels: device eighths
+// labels: device dealt
 // gaussian, median, nlm: the filters that others are compared with.
 #include "algorithms/denoisers/filter.hpp"
 

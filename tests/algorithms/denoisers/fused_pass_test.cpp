@@ -1,4 +1,4 @@
-// labels: unit device slab eighths
+// labels: unit device slab dealt
 // Iterations in single passes: bitwise identical to the kernels that work in place, tiles that fit.
 #include "algorithms/denoisers/fused_pass.hpp"
 

@@ -1,4 +1,4 @@
-// labels: device slab eighths
+// labels: device slab dealt
 // Every iterative method of the registry: however the volume is split, bitwise identical results.
 #include "algorithms/denoisers/registry.hpp"
 

@@ -1,4 +1,4 @@
-// labels: device slab eighths
+// labels: device slab dealt
 // Iterations in single passes with duals and weights of few bits: the same bits whatever the stages, the floor of what
 // is stored.
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// labels: device eighths
+// labels: device dealt
 #include "algorithms/denoisers/tvgd_variant.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// labels: device slab eighths
+// labels: device slab dealt
 // Expressions: values, texts of kernels, what becomes one pass; fused statements against single ones and one slab
 // against many slabs and devices, bit for bit.
 #include <gmock/gmock.h>

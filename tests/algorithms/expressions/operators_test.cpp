@@ -1,4 +1,4 @@
-// labels: device slab eighths
+// labels: device slab dealt
 // Linear operators: adjoint tests, algebra, norms and sums of rows; users' kernels; solvers that are written as
 // formulas.
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// labels: device slab eighths
+// labels: device slab dealt
 // FDK for scanners as they are: short scans, displaced and curved detectors, tilts and offsets that change from view to
 // view, truncated projections. The sphere, the points and the head come out as from a full circle of a perfect scanner.
 #include <gmock/gmock.h>

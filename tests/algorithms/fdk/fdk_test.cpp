@@ -1,4 +1,4 @@
-// labels: device slab eighths
+// labels: device slab dealt
 // Filtered back-projection: against double precision, in absolute values against analytic phantoms, one slab against
 // many.
 #include "algorithms/fdk/fdk.hpp"

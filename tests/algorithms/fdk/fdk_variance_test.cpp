@@ -1,4 +1,4 @@
-// labels: device eighths
+// labels: device dealt
 // The predicted variance of a reconstruction against the variance of many reconstructions of noisy projections.
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// labels: device slab eighths
+// labels: device slab dealt
 // Joseph's adjoint in bricks (cl/joseph_bricks.clh), which GPUs take: against double precision, the portable form and
 // the projector, whatever the split and the shape of groups.
 #include "algorithms/projectors/adjoint_bricks.hpp"

@@ -1,4 +1,4 @@
-// labels: device slab eighths
+// labels: device slab dealt
 // Voxel-driven back-projection against double precision, and one slab against many.
 #include "algorithms/projectors/backprojection.hpp"
 

@@ -1,4 +1,4 @@
-// labels: device slab eighths
+// labels: device slab dealt
 // The matched pairs of projectors: both directions against double precision, each other's adjoint, one slab against
 // many, and line integrals of ellipsoids.
 #include "algorithms/projectors/projector.hpp"

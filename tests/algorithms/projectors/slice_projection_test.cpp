@@ -1,4 +1,4 @@
-// labels: device slab eighths
+// labels: device slab dealt
 // Projection and its adjoint with slices innermost: bit for bit what the portable forms compute, for any slabs and
 // batches, against double precision, and each other's adjoint.
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// labels: device slab eighths
+// labels: device slab dealt
 // Unregularised solvers as programs against double precision with the explicit matrix; one slab against many slabs,
 // batches and devices; bytes over the bus against those predicted.
 #include <gmock/gmock.h>

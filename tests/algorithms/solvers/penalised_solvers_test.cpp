@@ -1,4 +1,4 @@
-// labels: device error eighths
+// labels: device error dealt
 // Solvers of penalised least squares: one minimum, a gap that bounds the distance from it, weights, regularisers, and
 // what they refuse.
 #include <gmock/gmock.h>

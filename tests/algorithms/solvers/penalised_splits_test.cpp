@@ -1,4 +1,4 @@
-// labels: device slab eighths
+// labels: device slab dealt
 // Solvers of penalised least squares give the same bits on any slabs, batches and devices, resumed or short of memory.
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// labels: app device error eighths
+// labels: app device error dealt
 // halocline fdk --checkpoint and --resume: whatever ends a run, the same command goes on to a bitwise identical result,
 // and what was done before is not computed again; files of another job, or damaged ones, are refused.
 #include <fmt/format.h>

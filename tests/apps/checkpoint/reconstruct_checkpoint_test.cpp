@@ -1,4 +1,4 @@
-// labels: app device eighths
+// labels: app device dealt
 // halocline reconstruct: killed at ten moments and resumed, and out of core under 64 MB, to bitwise identical results.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

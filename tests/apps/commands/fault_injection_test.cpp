@@ -1,4 +1,4 @@
-// labels: app device error eighths
+// labels: app device error dealt
 // Calls of small runs of the command are made to fail, one run each, by an OpenCL layer (fault_layer.cpp): either the
 // result has the bits that it always has, or there is an error that says what failed where, and no file, no temporary
 // file and no OpenCL object is left. What each family must survive is asserted, too. Where a state was kept, the same
@@ -117,7 +117,7 @@ const Words kept_pdu =
     keeping;
 // Large enough for results that go through pinned memory.
 const Words large_fdk{"fdk",         "-i",        "views.mha", "--geometry", "circle.xml",   "--size",
-                      "136,136,128", "--spacing", "2,2,3",     "--no-tune",  "--checkpoint", state};
+                      "72,72,64",    "--spacing", "4,4,5",     "--no-tune",  "--checkpoint", state};
 const Words kept_fdk = fdk + Words{"--checkpoint", state};
 const Words kept_tvgd = tvgd + Words{"--checkpoint", state, "--checkpoint-every", "1e-6", "--device-memory", "150K"};
 

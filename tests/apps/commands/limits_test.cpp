@@ -1,4 +1,4 @@
-// labels: app device eighths
+// labels: app device dealt
 // Devices that report smaller limits than PoCL's (limits_layer.cpp, which also refuses what breaks them): jobs give the
 // same bits, and forms of kernels that are too large are not for such a device.
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// labels: app error eighths
+// labels: app error dealt
 // Inputs that are no files, that never end, that may not be read or that are made to overwhelm their reader: all are
 // refused by name, at once, and with exit code 2.
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// labels: device slab eighths
+// labels: device slab dealt
 // How runs begin and end other than by their iterations: time, Ctrl-C, a warm start, a path of strengths. However the
 // volume is split, what comes out is what that number of iterations gives.
 #include <gtest/gtest.h>
