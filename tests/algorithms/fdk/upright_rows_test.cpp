@@ -1,4 +1,4 @@
-// labels: device slab
+// labels: device slab nightly
 // Rows that are not across the rotation axis: where the upright detector's pixels lie on the measured one, and that FDK
 // makes the same of a tilted scan as of a perfect one. A thin plate across the axis shows it best.
 #include "algorithms/fdk/upright_rows.hpp"

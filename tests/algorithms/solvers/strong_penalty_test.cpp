@@ -1,4 +1,4 @@
-// labels: device
+// labels: device nightly
 // Total variation that outweighs the data: SPDHG still comes to the minimum, as its certificate says. And where the
 // search for a strength begins and ends.
 #include <gtest/gtest.h>
