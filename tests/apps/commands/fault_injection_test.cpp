@@ -116,8 +116,8 @@ const Words kept_pdu =
     Words{"denoise", "-i", "volume.mha", "--method", "pdu", "--alpha", "2000", "--iterations", "8", "--gap", "1e-9"} +
     keeping;
 // Large enough for results that go through pinned memory.
-const Words large_fdk{"fdk",         "-i",        "views.mha", "--geometry", "circle.xml",   "--size",
-                      "72,72,64",    "--spacing", "4,4,5",     "--no-tune",  "--checkpoint", state};
+const Words large_fdk{"fdk",      "-i",        "views.mha", "--geometry", "circle.xml",   "--size",
+                      "72,72,64", "--spacing", "4,4,5",     "--no-tune",  "--checkpoint", state};
 const Words kept_fdk = fdk + Words{"--checkpoint", state};
 const Words kept_tvgd = tvgd + Words{"--checkpoint", state, "--checkpoint-every", "1e-6", "--device-memory", "150K"};
 
