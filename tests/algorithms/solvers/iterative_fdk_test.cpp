@@ -1,4 +1,4 @@
-// labels: device slab error
+// labels: device slab error nightly
 // Iterative FDK: images follow from projections and fdk(), on any slabs, batches and devices, and fit the data better.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// labels: app device
+// labels: app device nightly
 // `halocline fdk --denoise`: the bytes of fdk and denoise one after the other, and what moves over the bus.
 #include <fmt/format.h>
 #include <gmock/gmock.h>

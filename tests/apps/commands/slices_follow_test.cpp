@@ -1,4 +1,4 @@
-// labels: app device
+// labels: app device nightly
 // `slices --follow`: views that come while it runs give the bits that the finished scan gives, and what ends it early
 // keeps what was made.
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// labels: device slab alone
+// labels: device slab alone nightly
 // Borders between the slabs of several devices follow what the devices were seen to do, and no bit changes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
