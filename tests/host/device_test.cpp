@@ -15,6 +15,7 @@
 #include "host/fft.hpp"
 #include "host/fft_library.hpp"
 #include "host/interrupt.hpp"
+#include "host/quirks.hpp"
 
 namespace halocline::device_test {
 namespace {
