@@ -134,9 +134,9 @@ INLINE float add_in_faces(SLAB_PARAMETER, Crossings c, Faces faces, Extent exten
   c = crossings_beside(c, faces, extent);
   const float part = scale * part_beside(faces);
   const bool lower_i = shares_lower(faces.i, extent.nx), lower_j = shares_lower(faces.j, extent.ny);
-  const int turns = shares_lower(faces.k, extent.nz) ? 2 : 1;
-  for (int turn = 0; turn < turns; ++turn) {
-    if (turns == 2) c.shift_z = -((float)(faces.k - 1 + turn) + 0.5f) * c.inverse_z;
+  const bool lower_k = shares_lower(faces.k, extent.nz);
+  for (int turn = lower_k ? 0 : 1; turn < 2; ++turn) {  // counting from 0 in both cases ends LLVM 18 (PoCL 6.0)
+    if (lower_k) c.shift_z = -((float)(faces.k - 1 + turn) + 0.5f) * c.inverse_z;
     const Passage passage = passage_of(c, extent);
     float t = fmax(passage.from, from);
     const float stop = fmin(passage.to, to);

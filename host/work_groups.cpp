@@ -86,8 +86,11 @@ std::array<std::size_t, 3> work_group_shape(const DeviceInfo& device, const std:
   Shape shape = tuned != nullptr ? *tuned : std::find_if(std::begin(table), std::end(table), [&](const Row& row) {
                                               return counts(row, device, kernel);
                                             })->shape;
-  for (int axis = 0; axis < 3; ++axis)  // work-items beyond the range would only idle
-    shape[axis] = std::min(shape[axis], std::bit_ceil(std::max<std::size_t>(1, global[axis])));
+  // Work-items beyond the range would only idle. CPUs compile a kernel for each shape of its groups, which takes longer
+  // than idling in small arrays; along an axis without length they would be most.
+  for (int axis = 0; axis < 3; ++axis)
+    if (device.type != "cpu" || global[axis] <= 1)
+      shape[axis] = std::min(shape[axis], std::bit_ceil(std::max<std::size_t>(1, global[axis])));
   return work_group_within(work_group_within(shape, device), limits);
 }
 

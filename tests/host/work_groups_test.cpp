@@ -48,6 +48,13 @@ TEST(WorkGroups, areNotWiderThanTheRange) {
   EXPECT_THAT(work_group_shape(nvidia, "pdu_dual", {0, 0, 0}), ElementsAre(1, 1, 1));
 }
 
+TEST(WorkGroups, haveFewShapesOnCpus) {  // PoCL compiles a kernel for each
+  EXPECT_THAT(work_group_shape(pocl, "pdu_dual", {7, 93, 5}), ElementsAre(64, 4, 1));
+  EXPECT_THAT(work_group_shape(pocl, "pdu_dual", {7, 1, 5}), ElementsAre(64, 1, 1));
+  EXPECT_THAT(work_group_shape(pocl, "pdu_dual", {1, 93, 5}), ElementsAre(1, 4, 1));
+  EXPECT_THAT(work_group_shape(pocl, "pdu_dual", {0, 1, 0}), ElementsAre(1, 1, 1));
+}
+
 TEST(WorkGroups, areNoLargerThanTheDeviceAllows) {
   for (std::size_t most = 0; most <= 300; ++most) {
     auto device = nvidia;

@@ -1,4 +1,4 @@
-// labels: device slab error nightly
+// labels: device slab error
 // What the unregularised solvers keep, what they lower in every iteration, and known answers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// labels: app device error nightly
+// labels: app device error
 // Image files in pieces: the same voxels as from the whole, of every type, in little memory, and nothing half done.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
