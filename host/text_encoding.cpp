@@ -62,7 +62,7 @@ std::string from_utf16(const std::string& text, const std::string& what) {
   const bool marked = is_mark(text, 0xfe, 0xff) || is_mark(text, 0xff, 0xfe);
   for (std::size_t n = marked ? 2 : 0; n < text.size(); n += 2) {
     std::uint32_t code = unit(n);
-    if (code == 0) damaged("holds zeros");
+    if (code == 0) damaged("holds zeros, as UTF-32 and binary data do");
     if (code >= 0xd800 && code < 0xe000) {  // the first of two that make one character
       const std::uint32_t second = n + 2 < text.size() ? unit(n + 2) : 0;
       if (code >= 0xdc00 || second < 0xdc00 || second >= 0xe000) damaged("holds half of a character");

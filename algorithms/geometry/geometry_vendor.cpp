@@ -40,14 +40,19 @@ class ParameterFile {
       const auto equals = line.find('=');
       if (equals == std::string::npos) continue;
       const std::string key = trimmed(line.substr(0, equals)), value = trimmed(line.substr(equals + 1));
-      values_.emplace(section + "/" + lower_case(key), value);
+      const auto [first, added] = values_.emplace(section + "/" + lower_case(key), value);
+      if (!added && first->second != value) other_values_.emplace(first->first, value);
       if (is_decimal(value, '.')) with_point_.emplace(section, key + "=" + value);
     }
   }
 
   std::optional<double> find(const std::string& section, const std::string& key) const {
     const auto found = values_.find(lower_case(section + "/" + key));
-    if (found == values_.end() || found->second.empty()) return {};
+    if (found == values_.end()) return {};
+    if (const auto other = other_values_.find(found->first); other != other_values_.end())
+      throw InputError(fmt::format("{}: {} in [{}] is '{}' and, in a later line, '{}'; remove one of the two", name_,
+                                   key, section, excerpt(found->second), excerpt(other->second)));
+    if (found->second.empty()) return {};
     const std::string text = without_comma(found->second, section, key);
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -91,7 +96,8 @@ class ParameterFile {
   }
 
   std::string name_;
-  std::map<std::string, std::string> values_, with_point_;  // the latter by section: the first number with a point
+  std::map<std::string, std::string> values_, other_values_;  // by section/key: the first value; one that differs
+  std::map<std::string, std::string> with_point_;             // by section: the first number with a point
 };
 
 // The volume, if all of it is there and makes sense.

@@ -233,7 +233,10 @@ class Header {
       const std::size_t n = a + before;
       const double spacing = per_axis("spacings", n), low = per_axis("axismins", n), high = per_axis("axismaxs", n);
       const double unit = n < units.size() ? length_of(units[n]).value_or(1) : 1;
-      double step = std::isnan(spacing) ? 1 : spacing;
+      const bool is_volume = sizes.size() - before <= 3;  // others are refused by the number of their axes
+      if (is_volume && has("spacings") && !std::isfinite(spacing) && !std::isfinite(high) && sizes[n] > 1)
+        refuse("spacings", fmt::format("do not say how far apart the samples of axis {} are; write a number", n));
+      double step = std::isfinite(spacing) ? spacing : 1;
       double origin = std::isnan(low) ? grid.origin[a] : low;
       if (!std::isnan(low) || !std::isnan(high)) {
         step = step_of(n, sizes[n], spacing, low, high);

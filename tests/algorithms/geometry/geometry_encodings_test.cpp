@@ -109,6 +109,12 @@ TEST_P(GeometryEncodings, SayTheSame) {
   }
 }
 
+TEST_P(GeometryEncodings, Utf32IsRefusedByName) {
+  std::string text("\xff\xfe\0\0", 4);
+  for (const char c : format_.text) text += std::string{c, '\0', '\0', '\0'};
+  EXPECT_THAT(refusal(text), HasSubstr("UTF-32"));
+}
+
 // In numbers alone; what stands in quotes keeps its points.
 std::string with_commas(const std::string& text) {
   std::string out = text;

@@ -371,6 +371,7 @@ TEST(Xtekct, SaysWhatIsMissing) {
   refused("SrcToDetector=980", "SrcToDetector=98o", {"SrcToDetector", "'98o'"});
   refused("SrcToDetector=980", "SrcToDetector=98", {"scan.xtekct", "exchanged"});
   refused("Projections=4", "Projections=4.5", {"Projections", "whole"});
+  refused("Projections=4", "Projections=4\r\nSRCTOOBJECT=151", {"SrcToObject", "[XTekCT]", "'150.5'", "'151'"});
   refused("AngularStep=0.5", "AngularStep=0", {"AngularStep is 0"});
   refused("DetectorPixelSizeX=0.2", "DetectorPixelSizeX=-1", {"DetectorPixelSizeX", "positive"});
   refused("SrcToObject=150.5", "SrcToObject=150,5", {"'150,5'", "decimal comma", "has a point"});

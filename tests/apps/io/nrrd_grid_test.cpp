@@ -112,7 +112,6 @@ TEST_F(NrrdGrid, AlongAnyAxes) {
 TEST_F(NrrdGrid, ByOlderFields) {
   const Numbers straight{1, 0, 0, 0, 1, 0, 0, 0, 1};
   expect_grid({{"spacings", "0.5 0.25 2"}}, spacing, {0, 0, 0}, straight);
-  expect_grid({{"spacings", "0.5 nan 2"}}, {0.5, 1, 2}, {0, 0, 0}, straight);
   expect_grid({{"spacings", "0.5 0.25 2"}, {"axis mins", "1 2 3"}, {"centers", "cell cell cell"}}, spacing,
               {1.25, 2.125, 4}, straight);
   expect_grid({{"spacings", "0.5 0.25 2"}, {"axis mins", "1 2 3"}, {"centerings", "node node node"}}, spacing,
@@ -121,6 +120,8 @@ TEST_F(NrrdGrid, ByOlderFields) {
               straight);
   expect_grid({{"axismins", "1 2 3"}, {"axismaxs", "3 2.75 7"}, {"centers", "cell cell cell"}}, spacing,
               {1.25, 2.125, 4}, straight);
+  for (const char* unknown : {"0.5 nan 2", "0.5 inf 2", "0.5 thin 2"})
+    EXPECT_THAT(refusal({{"spacings", unknown}}), AllOf(HasSubstr("'spacings'"), HasSubstr("axis 1"))) << unknown;
   EXPECT_THAT(refusal({{"spacings", "0.5 0.25 2"}, {"axis mins", "1 2 3"}}),
               AllOf(HasSubstr("axismins"), HasSubstr("'centers'")));
   EXPECT_THAT(refusal({{"axis maxs", "1 2 3"}, {"centers", "node node node"}}), HasSubstr("'axis mins'"));
