@@ -10,6 +10,7 @@
 #include <map>
 #include <numbers>
 #include <optional>
+#include <set>
 #include <sstream>
 
 #include "algorithms/support/angles.hpp"
@@ -27,6 +28,21 @@ std::string trimmed(const std::string& text) {
   return text.substr(first, text.find_last_not_of(" \t\r\n\"") - first + 1);
 }
 
+std::size_t digits_from(const std::string& text, std::size_t at) {
+  std::size_t end = at;
+  while (end < text.size() && text[end] >= '0' && text[end] <= '9') ++end;
+  return end - at;
+}
+
+/// Whether the comma of a number such as "1,005" may stand between thousands: behind one to three digits, of which the
+/// first is not 0, and before three.
+bool may_be_thousands(const std::string& text) {
+  const std::size_t first = text.starts_with('-') || text.starts_with('+') ? 1 : 0, before = digits_from(text, first);
+  if (before < 1 || before > 3 || text[first] == '0') return false;
+  const std::size_t comma = first + before;
+  return comma < text.size() && text[comma] == ',' && digits_from(text, comma + 1) == 3 && comma + 4 == text.size();
+}
+
 /// Lines of key=value under [section], compared without regard to case; what else there is, is passed over.
 class ParameterFile {
  public:
@@ -36,14 +52,23 @@ class ParameterFile {
     while (std::getline(stream, line)) {
       line = trimmed(line);
       if (line.size() > 1 && line.front() == '[' && line.back() == ']')
-        section = lower_case(line.substr(1, line.size() - 2));
+        sections_.insert(section = lower_case(line.substr(1, line.size() - 2)));
       const auto equals = line.find('=');
       if (equals == std::string::npos) continue;
       const std::string key = trimmed(line.substr(0, equals)), value = trimmed(line.substr(equals + 1));
       const auto [first, added] = values_.emplace(section + "/" + lower_case(key), value);
       if (!added && first->second != value) other_values_.emplace(first->first, value);
       if (is_decimal(value, '.')) with_point_.emplace(section, key + "=" + value);
+      if (is_decimal(value, ',') && !may_be_thousands(value)) with_comma_.insert(section);
     }
+  }
+
+  /// Throws InputError if there is no such section.
+  void require_section(const std::string& section, const std::string& writer) const {
+    if (sections_.contains(lower_case(section))) return;
+    throw InputError(
+        fmt::format("{}: there is no section [{}], which holds the scan's geometry; give the file as {} wrote it",
+                    name_, section, writer));
   }
 
   std::optional<double> find(const std::string& section, const std::string& key) const {
@@ -69,12 +94,21 @@ class ParameterFile {
   }
 
   std::size_t count(const std::string& section, const std::string& key) const {
+    require_no_comma(section, key);
     const double value = need(section, key);
     const std::string& text = values_.at(lower_case(section + "/" + key));
-    if (!(value >= 1) || value != std::floor(value) || value > 1e7 || text.find(',') != std::string::npos)
+    if (!(value >= 1) || value != std::floor(value) || value > 1e7)
       throw InputError(
           fmt::format("{}: {} in [{}] is {}; a whole number from 1 is expected", name_, key, section, excerpt(text)));
     return static_cast<std::size_t>(value);
+  }
+
+  /// Throws InputError for a whole number with a comma, wherever that may stand.
+  void require_no_comma(const std::string& section, const std::string& key) const {
+    const auto found = values_.find(lower_case(section + "/" + key));
+    if (found == values_.end() || found->second.find(',') == std::string::npos) return;
+    throw InputError(fmt::format("{}: {} in [{}] is {}; a whole number from 1 is expected, without a comma", name_, key,
+                                 section, excerpt(found->second)));
   }
 
   double positive(const std::string& section, const std::string& key) const {
@@ -85,19 +119,31 @@ class ParameterFile {
   }
 
  private:
-  // Of a number with a decimal comma one with a point, if no other of its section has one.
+  // Makes the decimal comma of a number a point. No other number of its section may have a point; and a comma that may
+  // stand between thousands needs one elsewhere that does not.
   std::string without_comma(const std::string& text, const std::string& section, const std::string& key) const {
     if (!is_decimal(text, ',')) return text;
     if (const auto other = with_point_.find(lower_case(section)); other != with_point_.end())
       throw InputError(fmt::format(
           "{}: {} in [{}] is '{}', with a decimal comma, but {} has a point; write all numbers with a point", name_,
           key, section, excerpt(text), excerpt(other->second)));
+    if (may_be_thousands(text) && !commas_are_decimal(lower_case(section)))
+      throw InputError(
+          fmt::format("{}: {} in [{}] is '{}', whose comma may be a decimal one or stand between thousands, and no "
+                      "other number of the file says which; write the number with a point, or without thousands",
+                      name_, key, section, excerpt(text)));
     return with_points(text);
+  }
+
+  bool commas_are_decimal(const std::string& section) const {
+    return with_comma_.contains(section) || (!with_comma_.empty() && with_point_.empty());
   }
 
   std::string name_;
   std::map<std::string, std::string> values_, other_values_;  // by section/key: the first value; one that differs
   std::map<std::string, std::string> with_point_;             // by section: the first number with a point
+  std::set<std::string> with_comma_;  // sections in which a number has a comma that can only be a decimal one
+  std::set<std::string> sections_;
 };
 
 // The volume, if all of it is there and makes sense.
@@ -106,6 +152,7 @@ std::optional<Grid> voxels_of(const ParameterFile& file, const std::string& sect
   std::array<double, 3> spacing{};
   for (int axis = 0; axis < 3; ++axis) {
     const char name = "XYZ"[axis];
+    file.require_no_comma(section, fmt::format("Voxels{}", name));
     const auto count = file.find(section, fmt::format("Voxels{}", name));
     const auto width = file.find(section, fmt::format("VoxelSize{}", name));
     const double offset = file.find(section, fmt::format("Offset{}", name)).value_or(0);
@@ -123,6 +170,7 @@ std::optional<Grid> voxels_of(const ParameterFile& file, const std::string& sect
 ScanFile read_xtekct(const std::string& text, const std::string& name) {
   const ParameterFile file(text, name);
   const std::string s = "XTekCT";
+  file.require_section(s, "Nikon's software");
   ScanFile out;
   out.detector.size = {file.count(s, "DetectorPixelsX"), file.count(s, "DetectorPixelsY")};
   out.detector.spacing = {file.positive(s, "DetectorPixelSizeX"), file.positive(s, "DetectorPixelSizeY")};
@@ -166,6 +214,7 @@ ScanFile read_xtekct(const std::string& text, const std::string& name) {
 
 ScanFile read_pca(const std::string& text, const std::string& name) {
   const ParameterFile file(text, name);
+  for (const char* section : {"Geometry", "CT", "Detector", "Image"}) file.require_section(section, "the scanner");
   ScanFile out;
   out.detector.size = {file.count("Image", "DimX"), file.count("Image", "DimY")};
   const double pixel = file.positive("Detector", "PixelsizeX");

@@ -11,7 +11,8 @@
 // VoxelSizeX/Y/Z are the volume, of which Z lies along the axis; with an OffsetX/Y/Z, whose sense is not documented,
 // they are not used. WhiteLevel is the count without the object, to which the system's flat fields bring every pixel.
 //
-// Numbers may have decimal commas where none in their section has a point.
+// Numbers may have decimal commas where none in their section has a point. A comma such as that of 1,005 may stand
+// between thousands instead: it is refused unless another number, such as 0,2, shows that commas are decimal.
 //
 // .pca: [Geometry] FDD, FOD (focus to detector, to object), cx, cy (foot of the perpendicular from the focus, pixels
 // from 0), [CT] NumberImages, RotationSector, [Detector] PixelsizeX/Y, [Image] DimX, DimY. CalibValue, the system's own
@@ -24,8 +25,8 @@
 
 namespace halocline {
 
-/// Reads the text of an .xtekct file. Throws InputError that names `name` and the key that is missing or no number, or
-/// as check_geometry does.
+/// Reads the text of an .xtekct file. Throws InputError that names `name` and the section or key that is missing, or
+/// the key that is no number or has an ambiguous comma, or as check_geometry does.
 ScanFile read_xtekct(const std::string& text, const std::string& name);
 
 /// Reads the text of a .pca file. Throws InputError as read_xtekct does, and for a Tilt or DetectorRot that is not 0,

@@ -160,6 +160,7 @@ class GrowingProjections {
           first_file_ = path;
         }
         require_same_images(view_.grid, path, info_.grid, first_file_, command_.input);
+        require_same_kind(path, first_file_, command_.input);
         return "";
       });
     });

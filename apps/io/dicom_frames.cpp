@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "apps/io/dicom_data_set.hpp"
@@ -13,11 +16,11 @@ namespace halocline {
 namespace {
 
 // PS3.6
-constexpr DicomTag slice_thickness = 0x00180050, spacing_between_slices = 0x00180088, imager_pixel_spacing = 0x00181164,
-                   nominal_pixel_spacing = 0x00182010, position_patient = 0x00200032, orientation_patient = 0x00200037,
-                   stack_id = 0x00209056, frame_content = 0x00209111, plane_position = 0x00209113,
-                   plane_orientation = 0x00209116, temporal_position = 0x00209128, position_volume = 0x00209301,
-                   orientation_volume = 0x00209302, plane_position_volume = 0x0020930e,
+constexpr DicomTag sop_class = 0x00080016, slice_thickness = 0x00180050, spacing_between_slices = 0x00180088,
+                   imager_pixel_spacing = 0x00181164, nominal_pixel_spacing = 0x00182010, position_patient = 0x00200032,
+                   orientation_patient = 0x00200037, stack_id = 0x00209056, frame_content = 0x00209111,
+                   plane_position = 0x00209113, plane_orientation = 0x00209116, temporal_position = 0x00209128,
+                   position_volume = 0x00209301, orientation_volume = 0x00209302, plane_position_volume = 0x0020930e,
                    plane_orientation_volume = 0x0020930f, samples = 0x00280002, number_of_frames = 0x00280008,
                    frame_increment_pointer = 0x00280009, rows_tag = 0x00280010, columns_tag = 0x00280011,
                    bits_allocated = 0x00280100, pixel_spacing = 0x00280030, rescale_intercept = 0x00281052,
@@ -50,10 +53,8 @@ class Frames {
                       "usual DICOM",
                       path_));
     require_all_pixels();
-    for (std::size_t n = 0; n < out_.count; ++n) {
-      out_.rescales.push_back(rescale(n));
-      out_.pixels.push_back(pixels(n));
-    }
+    read_rescales();
+    for (std::size_t n = 0; n < out_.count; ++n) out_.pixels.push_back(pixels(n));
     if (out_.functional_groups)
       places_of_groups();
     else
@@ -108,19 +109,56 @@ class Frames {
       refuse(fmt::format("{} holds something else than finite numbers", attribute));
   }
 
-  Scaling rescale(std::size_t frame) const {
-    const auto* item = group(value_transformation, frame);
-    const auto one = [&](DicomTag tag, double otherwise, const char* attribute) {
-      const auto values = item != nullptr && item->has(tag) ? item->numbers(tag) : file_.numbers(tag);
-      require_finite(values, attribute);
-      return values.empty() ? otherwise : values.front();
-    };
+  void read_rescales() {
     if (file_.has(modality_lut) && !file_.items(modality_lut).empty())
       refuse("its values go through a table (Modality LUT), which is not applied here; convert it to rescaled values");
-    const Scaling dose{one(dose_grid_scaling, 1, "DoseGridScaling"), 0};
+    const auto in_groups = [&](DicomTag tag) {
+      for (std::size_t n = 0; n < out_.count; ++n)
+        if (const auto* item = group(value_transformation, n); item != nullptr && item->has(tag)) return true;
+      return false;
+    };
+    const bool slopes = in_groups(rescale_slope), intercepts = in_groups(rescale_intercept);
+    std::vector<StatedRescale> all;
+    for (std::size_t n = 0; n < out_.count; ++n) {
+      require_one_rescale(n);
+      const auto* item = group(value_transformation, n);
+      all.push_back({stated(slopes ? item : &file_, rescale_slope, "RescaleSlope"),
+                     stated(intercepts ? item : &file_, rescale_intercept, "RescaleIntercept"),
+                     stated(&file_, dose_grid_scaling, "DoseGridScaling"), fmt::format("frame {}", n + 1)});
+      out_.rescales.push_back(scaling_of(all.back(), n));
+    }
+    require_rescales_of_all(all, fmt::format("'{}'", path_));
+    out_.stated = all.front();
+    out_.stated.name = fmt::format("'{}'", path_);
+  }
+
+  std::optional<double> stated(const DicomDataSet* where, DicomTag tag, const char* attribute) const {
+    const auto values = where == nullptr ? std::vector<double>{} : where->numbers(tag);
+    require_finite(values, attribute);
+    return values.empty() ? std::nullopt : std::optional(values.front());
+  }
+
+  // What stands with a frame may not contradict what stands with all of them.
+  void require_one_rescale(std::size_t frame) const {
+    const auto& own = file_.items(frame_groups);
+    const auto& shared = file_.items(shared_groups);
+    if (frame >= own.size() || shared.empty()) return;
+    const auto &one = own[frame].items(value_transformation), &all = shared.front().items(value_transformation);
+    if (one.empty() || all.empty()) return;
+    for (const auto& [tag, attribute] :
+         {std::pair(rescale_slope, "RescaleSlope"), std::pair(rescale_intercept, "RescaleIntercept")})
+      if (one.front().numbers(tag) != all.front().numbers(tag))
+        refuse(
+            fmt::format("frame {} has the {} '{}', but all frames together (SharedFunctionalGroupsSequence) have "
+                        "'{}': which of the two holds is not known; leave one of them out",
+                        frame + 1, attribute, one.front().text(tag), all.front().text(tag)));
+  }
+
+  Scaling scaling_of(const StatedRescale& from, std::size_t frame) const {
+    const Scaling dose{from.dose.value_or(1), 0};
     if (dose.slope == 0) refuse("DoseGridScaling is 0, which leaves nothing of its values");
     if (dose.slope != 1) return dose;
-    const Scaling scaling{one(rescale_slope, 1, "RescaleSlope"), one(rescale_intercept, 0, "RescaleIntercept")};
+    const Scaling scaling{from.slope.value_or(1), from.intercept.value_or(0)};
     if (scaling.slope == 0)
       refuse(fmt::format("RescaleSlope{} is 0, which leaves nothing of its values",
                          out_.functional_groups ? fmt::format(" of frame {}", frame + 1) : ""));
@@ -137,12 +175,12 @@ class Frames {
         if (frame == 0) out_.pixels_from = attribute;
         if (values.size() != 2 || !(values[0] > 0 && values[1] > 0))
           refuse(fmt::format("the pixel spacing of frame {} is no pair of positive numbers", frame + 1));
-        return {values[1], values[0]};  // rows are told first
+        return {values[1], values[0]};  // the distance of rows comes first
       }
     return {0, 0};
   }
 
-  // What tells frames of one place apart.
+  // What else distinguishes frames of one place.
   std::string kind(std::size_t frame) const {
     const auto* content = group(frame_content, frame);
     if (content == nullptr) return {};
@@ -171,8 +209,7 @@ class Frames {
       auto orientation = numbers(plane_orientation, orientation_patient, n);
       if (position.empty()) position = volume_numbers(plane_position_volume, position_volume, n);
       if (orientation.empty()) orientation = volume_numbers(plane_orientation_volume, orientation_volume, n);
-      require_finite(position, "a frame's position");
-      require_finite(orientation, "a frame's orientation");
+      require_place(n, position, orientation);
       if (position.size() == 3 && orientation.size() == 6)
         out_.places.push_back(place(n, position, orientation));
       else
@@ -181,15 +218,62 @@ class Frames {
     if (!without.empty() && !out_.places.empty())
       refuse(fmt::format("frame {} has no position or orientation, unlike {} of {} others; remove such frames",
                          without.front() + 1, out_.places.size(), out_.count - 1));
+    require_orientation();
     if (out_.places.empty() || out_.count == 1) steps_without_places();
+  }
+
+  // Nothing, or three and six numbers; an orientation where there is a position. GDCM ends the process over some
+  // others.
+  void require_place(std::size_t frame, const std::vector<double>& position,
+                     const std::vector<double>& orientation) const {
+    const auto& own = file_.items(frame_groups);
+    if (frame < own.size() && own[frame].has(plane_position) && own[frame].items(plane_position).empty())
+      refuse(
+          fmt::format("frame {} has a PlanePositionSequence without an item; write its position, or leave the "
+                      "sequence out",
+                      frame + 1));
+    require_counts(fmt::format("frame {}", frame + 1), position, orientation);
+    if (!position.empty() && orientation.empty())
+      refuse(
+          fmt::format("frame {} has a position, but no orientation (PlaneOrientationSequence): where its pixels "
+                      "lie is not known; write the orientation, or convert the file to .mha",
+                      frame + 1));
+  }
+
+  void require_counts(const std::string& of, const std::vector<double>& position,
+                      const std::vector<double>& orientation) const {
+    const auto require = [&](const char* what, const std::vector<double>& numbers, std::size_t expected) {
+      require_finite(numbers, fmt::format("the {} of {}", what, of).c_str());
+      if (!numbers.empty() && numbers.size() != expected)
+        refuse(fmt::format("the {} of {} has {} numbers, {} are expected; write it again, or convert the file to .mha",
+                           what, of, numbers.size(), expected));
+    };
+    require("position", position, 3);
+    require("orientation", orientation, 6);
+  }
+
+  // GDCM ends the process over files of these kinds that say none, whatever they say of a volume's.
+  void require_orientation() const {
+    static const std::string root = "1.2.840.10008.5.1.4.1.1.";
+    static constexpr std::string_view kinds[] = {"2.1",  "2.2",      "4.1",    "4.3",    "4.4",    "7.2",
+                                                 "7.3",  "13.1.1",   "13.1.2", "13.1.3", "13.1.4", "13.1.5",
+                                                 "66.4", "77.1.5.4", "128.1",  "130"};
+    const std::string kind = file_.text(sop_class);
+    const auto listed = [&](std::string_view each) { return kind == root + std::string(each); };
+    if (std::none_of(std::begin(kinds), std::end(kinds), listed)) return;
+    for (std::size_t n = 0; n < out_.count; ++n)
+      if (!numbers(plane_orientation, orientation_patient, n).empty()) return;
+    refuse(
+        fmt::format("its frames have no orientation (PlaneOrientationSequence), which is needed to read DICOM of its "
+                    "kind ({}); write the orientation, or convert the file to .mha",
+                    kind));
   }
 
   void places_without_groups() {
     const auto position = top(position_patient), orientation = top(orientation_patient);
+    require_counts("the image", position, orientation);
     steps_without_places();
-    if (position.size() != 3 || orientation.size() != 6) return;
-    require_finite(position, "ImagePositionPatient");
-    require_finite(orientation, "ImageOrientationPatient");
+    if (position.empty() || orientation.empty()) return;
     const auto offsets = offsets_along_normal(orientation);
     const auto n = normal(orientation);
     for (std::size_t frame = 0; frame < out_.count; ++frame) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/io/dicom_rescale.hpp"
 #include "apps/io/slice_stack.hpp"
 #include "host/component.hpp"
 
@@ -18,6 +19,7 @@ struct DicomFrames {
   /// The place of each frame; none where the file says none. Spacings of 0 are not said.
   std::vector<SlicePlace> places;
   std::vector<Scaling> rescales;              ///< of each frame
+  StatedRescale stated;                       ///< of the first frame; named after the file
   std::vector<std::array<double, 2>> pixels;  ///< of each frame, along a row and along a column, mm; 0 is not said
   std::string pixels_from;                    ///< the attribute that says so for the first: "PixelSpacing"
   /// Between frames without places of their own, mm; and in words what it is taken from.
@@ -26,8 +28,8 @@ struct DicomFrames {
 };
 
 /// Nothing for a file that read_dicom_data_set() does not read, or without pixels. Throws InputError where some frames
-/// have places and others none, where values go through a table or a slope of 0, for pixel data that are too short, and
-/// for numbers that are none.
+/// have places or rescales and others none, or positions but no orientation, where values go through a table or a slope
+/// of 0, for pixel data that are too short, and for numbers that are none.
 std::optional<DicomFrames> read_dicom_frames(const std::string& path);
 
 }  // namespace halocline

@@ -12,9 +12,11 @@
 #include <new>
 #include <set>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "apps/io/atomic_file.hpp"
+#include "apps/io/float_range.hpp"
 #include "apps/io/image_series.hpp"
 #include "apps/io/memory_files.hpp"
 #include "apps/io/meta_header.hpp"
@@ -146,9 +148,9 @@ void require_writable_extension(const std::string& path) {
 // Once a path: some are written again and again.
 void warn_of_tiff(const std::string& path) {
   static std::mutex mutex;
-  static std::set<std::string> told;
+  static std::set<std::string> warned;
   const std::lock_guard lock(mutex);
-  if (told.insert(path).second)
+  if (warned.insert(path).second)
     spdlog::warn("'{}': TIFF keeps neither origin nor direction nor slice spacing; .mha, .nrrd or .nii keep them",
                  path);
 }
@@ -190,6 +192,12 @@ void require_room_of(const std::string& path, const Grid& grid, Component compon
   require_allowed_size(path, std::uint64_t{many ? grid.slice() : grid.count()} * component_bytes(component));
 }
 
+std::unique_ptr<VolumeSource> open_through_itk(const std::string& path) {
+  TypedVolume volume = read_itk_typed(path);
+  require_float_range(volume, path);
+  return std::make_unique<TypedSource>(std::move(volume));
+}
+
 // ITK's writers want all voxels at once.
 class ItkSink : public ImageSink {
  public:
@@ -223,7 +231,7 @@ std::unique_ptr<VolumeSource> open_unchecked(const std::string& path) {
       return open_meta_image(path);
     default:
 #ifdef HALOCLINE_WITH_ITK
-      return std::make_unique<TypedSource>(read_itk_typed(path));
+      return open_through_itk(path);
 #else
       refuse_without_itk(path);
 #endif
@@ -250,6 +258,13 @@ ImageInfo read_image_info(const std::string& path) {
       refuse_without_itk(path);
 #endif
   }
+}
+
+void require_same_kind([[maybe_unused]] const std::string& path, [[maybe_unused]] const std::string& first,
+                       [[maybe_unused]] const std::string& series) {
+#ifdef HALOCLINE_WITH_ITK
+  if (!is_in_memory(path) && reader_of(path) == Reader::itk) require_same_itk_kind(path, first, series);
+#endif
 }
 
 void check_readable_series(const std::string& series) {

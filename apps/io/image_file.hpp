@@ -1,9 +1,9 @@
 // The single entry point for image files: the format goes by the name's extension.
 //
-// Always: .mha, .mhd, .raw with its .mhd beside it. Through ITK: .nrrd, .nii, .nii.gz, .tif, .tiff, .h5, .hdf5, and for
-// reading also .nhdr, .hdr/.img, .dcm, a folder with one DICOM series or with TIFF files, a series of files named by a
-// pattern (see image_series.hpp), and whatever else those readers recognise by content. TIFF keeps neither origin nor
-// direction nor the spacing between slices.
+// Always: .mha, .mhd, .raw with its .mhd beside it. Through ITK: .nrrd, .nii, .nii.gz, .tif, .tiff, and for reading
+// also .nhdr, .hdr/.img, .h5, .hdf5, .dcm, a folder with one DICOM series or with TIFF files, a series of files named
+// by a pattern (see image_series.hpp), and whatever else those readers recognise by content. TIFF keeps neither origin
+// nor direction nor the spacing between slices.
 #pragma once
 
 #include <memory>
@@ -19,6 +19,10 @@ namespace halocline {
 
 /// Grid and type of an image, from its header only. Throws InputError.
 ImageInfo read_image_info(const std::string& path);
+
+/// Throws InputError that names both files if `path`, of the series, is of another kind than its first file, which
+/// require_same_images() does not see: white-is-zero, with another orientation, or without the other's rescale.
+void require_same_kind(const std::string& path, const std::string& first, const std::string& series);
 
 /// Throws InputError if no file of a series that grows (check_growing_series()) can ever be read: for a folder or an
 /// extension whose format this build cannot read, and for one of formats that no build reads. Others may be known by

@@ -4,12 +4,16 @@
 #include <fmt/ranges.h>
 #include <fnmatch.h>
 #include <glob.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <filesystem>
+#include <mutex>
 #include <optional>
 #include <regex>
+#include <set>
 
 #include "host/error.hpp"
 
@@ -114,6 +118,13 @@ std::vector<std::string> tiff_files(const std::string& folder, std::error_code& 
 }
 
 }  // namespace
+
+bool is_new_warning(const std::string& about) {
+  static std::mutex mutex;
+  static std::set<std::string> warned;
+  const std::lock_guard lock(mutex);
+  return warned.insert(about).second;
+}
 
 bool natural_less(const std::string& a, const std::string& b) {
   for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
@@ -253,6 +264,19 @@ void require_same_images(const Grid& grid, const std::string& file, const Grid& 
         "'{}' has {} pixels, but the series '{}' begins with '{}', which has {}; a series must have one size", file,
         fmt::join(grid.size.begin(), grid.size.begin() + 2, " x "), series, first_file,
         fmt::join(first.size.begin(), first.size.begin() + 2, " x ")));
+  const auto differs = [&](std::size_t axis) {
+    constexpr double rounding = 1e-4;
+    return std::abs(grid.spacing[axis] - first.spacing[axis]) > rounding * first.spacing[axis];
+  };
+  const auto shown = [](const Grid& of) {
+    const bool unstated = of.spacing[0] == 1 && of.spacing[1] == 1;
+    return fmt::format("{:.6g} x {:.6g} mm{}", of.spacing[0], of.spacing[1],
+                       unstated ? " (taken where a file says none)" : "");
+  };
+  if ((differs(0) || differs(1)) && is_new_warning("pixels of " + series))
+    spdlog::warn(
+        "'{}' has pixels of {}, but the series '{}' begins with '{}' and pixels of {}, which all are taken to have",
+        file, shown(grid), series, first_file, shown(first));
 }
 
 }  // namespace halocline

@@ -13,6 +13,7 @@
 #include <set>
 
 #include "apps/io/dicom_frames.hpp"
+#include "apps/io/dicom_rescale.hpp"
 #include "apps/io/itk_image.hpp"
 #include "host/error.hpp"
 #include "host/input_file.hpp"
@@ -35,9 +36,9 @@ itk::GDCMSeriesFileNames::Pointer names_in(const std::string& folder) {
 // Once of each `about`: headers are read again and again.
 void warn_once(const std::string& about, const std::string& path, const std::string& text) {
   static std::mutex mutex;
-  static std::set<std::string> told;
+  static std::set<std::string> reported;
   const std::lock_guard lock(mutex);
-  if (!text.empty() && told.insert(about).second) spdlog::warn("'{}': {}", path, text);
+  if (!text.empty() && reported.insert(about).second) spdlog::warn("'{}': {}", path, text);
 }
 
 void warn_of_guess(const std::string& path, const std::string& guess) {
@@ -63,6 +64,7 @@ class DicomStack {
       check_interrupt();
       add(file, files.size() > 1);
     }
+    require_rescales_of_all(stated_, fmt::format("the DICOM series in '{}'", name));
     stack_ = stack_slices(places_, files.size() > 1 ? fmt::format("the DICOM series in '{}'", name)
                                                     : fmt::format("the DICOM file '{}'", name));
     if (places_.size() == 1) stack_.grid.spacing[2] = single_spacing_;
@@ -125,6 +127,7 @@ class DicomStack {
           fmt::format("'{}' of the DICOM series in '{}' does not say where it lies (ImagePositionPatient and "
                       "ImageOrientationPatient); a volume is made of slices that do",
                       file, name_));
+    if (frames) stated_.push_back(frames->stated);
     Piece piece{file, {}, {}, {}};
     if (!frames || !read_here(*frames)) {
       const ImageInfo info = read_itk_image_info(file);
@@ -187,7 +190,8 @@ class DicomStack {
 
   std::string name_;
   std::vector<Piece> pieces_;
-  std::vector<SlicePlace> places_;  // of all frames, file by file
+  std::vector<SlicePlace> places_;     // of all frames, file by file
+  std::vector<StatedRescale> stated_;  // of each file
   SliceStack stack_;
   Component component_ = Component::float32;
   double single_spacing_ = 1;
@@ -243,6 +247,15 @@ bool have_dicom_places(const std::vector<std::string>& files) {
 
 std::vector<std::string> dicom_files_in_order(const std::vector<std::string>& files, const std::string& name) {
   return DicomStack(files, name).files_in_order();
+}
+
+void require_dicom_rescales(const std::vector<std::string>& files, const std::string& what) {
+  std::vector<StatedRescale> stated;
+  for (const std::string& file : files) {
+    check_interrupt();
+    if (const auto frames = read_dicom_frames(file)) stated.push_back(frames->stated);
+  }
+  require_rescales_of_all(stated, what);
 }
 
 ImageInfo read_dicom_info(const std::vector<std::string>& files, const std::string& name) {

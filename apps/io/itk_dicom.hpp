@@ -29,8 +29,12 @@ bool have_dicom_places(const std::vector<std::string>& files);
 /// Such files in the order of their places.
 std::vector<std::string> dicom_files_in_order(const std::vector<std::string>& files, const std::string& name);
 
+/// Throws InputError that begins with `what` if one of the DICOM files among these lacks a rescale that others have.
+void require_dicom_rescales(const std::vector<std::string>& files, const std::string& what);
+
 /// All frames of all files, in the order of their positions (stack_slices()). `name` is for messages. Frames without
-/// places are taken in their order; a warning tells it, and where pixel sizes are a guess.
+/// places are taken in their order; a warning says so, and where pixel sizes are a guess.
+/// Throws InputError where one file lacks a rescale that others have.
 ImageInfo read_dicom_info(const std::vector<std::string>& files, const std::string& name);
 /// Values are rescaled as each frame says; float32 if that gives them different types.
 TypedVolume read_dicom(const std::vector<std::string>& files, const std::string& name);

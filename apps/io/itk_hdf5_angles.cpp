@@ -7,9 +7,12 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <numbers>
 #include <optional>
+#include <set>
+#include <string_view>
 
 #include "apps/io/hdf5_angles.hpp"
 #include "host/captured_stderr.hpp"
@@ -23,6 +26,14 @@ namespace {
 constexpr std::size_t most_views = 10000000, most_objects = 100000, most_shown = 20;
 constexpr const char* angles_remedy =
     "write the angles to a text file and use `CircularOptions::angles`, or keep them as /exchange/theta";
+constexpr const char* different_remedy =
+    "remove those that do not hold, or write the angles to a text file and use `CircularOptions::angles`";
+
+// Names that say a rotation angle, by preference. Those of `general_names` may say another, too.
+constexpr std::string_view exact_names[] = {
+    "rotation_angle", "rotation_angles",   "theta", "thetas", "angles", "angle", "rot_angle", "rot_angles",
+    "rotangle",       "projection_angles", "omega"};
+constexpr std::string_view general_names[] = {"angles", "angle", "omega"};
 
 // A data set of numbers, in the order of the file's names.
 struct Found {
@@ -44,6 +55,14 @@ struct Found {
   }
 };
 
+// A name that alone says a rotation angle.
+bool is_exact(const std::string& name) {
+  return std::find(std::begin(exact_names), std::end(exact_names), name) != std::end(exact_names);
+}
+bool is_general(const std::string& name) {
+  return std::find(std::begin(general_names), std::end(general_names), name) != std::end(general_names);
+}
+
 class AnglesFile {
  public:
   explicit AnglesFile(const std::string& path) : path_(path), file_(path, H5F_ACC_RDONLY) {
@@ -51,12 +70,16 @@ class AnglesFile {
   }
 
   std::vector<double> angles() {
-    if (has("/exchange/theta")) return projections_only("/exchange/theta");
-    if (const auto path = by_name()) {
-      if (find(*path)->name() != "rotation_angle") spdlog::warn("{}: the angles are taken from {}", path_, *path);
-      return projections_only(*path);
+    if (no_numbers_.contains("/exchange/theta")) refuse_no_numbers("/exchange/theta");
+    if (has("/exchange/theta")) return undisputed({"/exchange/theta"});
+    if (const auto paths = by_name(); !paths.empty()) {
+      if (find(paths.front())->name() != "rotation_angle")
+        spdlog::warn("{}: the angles are taken from {}", path_, paths.front());
+      return undisputed(paths);
     }
     if (const auto steps = by_steps()) return *steps;
+    for (const std::string& path : no_numbers_)
+      if (is_exact(Found{path, {}}.name())) refuse_no_numbers(path);
     std::vector<std::string> shown;
     for (const Found& each : found_)
       if (shown.size() < most_shown && each.is_list()) shown.push_back(each.shown());
@@ -84,7 +107,10 @@ class AnglesFile {
   void add(const std::string& path) {
     const H5::DataSet data = file_.openDataSet(path);
     const auto kind = data.getTypeClass();
-    if (kind != H5T_INTEGER && kind != H5T_FLOAT) return;
+    if (kind != H5T_INTEGER && kind != H5T_FLOAT) {
+      no_numbers_.insert(path);
+      return;
+    }
     Found found{path, std::vector<hsize_t>(static_cast<std::size_t>(data.getSpace().getSimpleExtentNdims()))};
     if (!found.size.empty()) data.getSpace().getSimpleExtentDims(found.size.data());
     found_.push_back(std::move(found));
@@ -107,6 +133,19 @@ class AnglesFile {
     std::vector<double> values(count);
     file_.openDataSet(path).read(values.data(), H5::PredType::NATIVE_DOUBLE);
     return values;
+  }
+
+  [[noreturn]] void refuse_no_numbers(const std::string& path) const {
+    const bool texts = file_.openDataSet(path).getTypeClass() == H5T_STRING;
+    throw InputError(fmt::format("{}: {} holds {}, but numbers are expected, one angle a view in a row; {}", path_,
+                                 path, texts ? "texts" : "values that are no numbers", angles_remedy));
+  }
+
+  void require_finite(const std::string& path, const std::vector<double>& values) const {
+    const auto bad = std::find_if(values.begin(), values.end(), [](double each) { return !std::isfinite(each); });
+    if (bad == values.end()) return;
+    throw InputError(fmt::format("{}: number {} of the {} in {} is {}, but finite ones are expected; {}", path_,
+                                 bad - values.begin() + 1, values.size(), path, *bad, angles_remedy));
   }
 
   // In lower case, without blanks; of a text or of the first of several.
@@ -134,13 +173,10 @@ class AnglesFile {
     return {};
   }
 
-  // The list whose name says a rotation angle. Several that hold the same are one.
-  std::optional<std::string> by_name() const {
-    static const std::vector<std::string> exact{
-        "rotation_angle", "rotation_angles",   "theta", "thetas", "angles", "angle", "rot_angle", "rot_angles",
-        "rotangle",       "projection_angles", "omega"};
+  // The lists whose names say a rotation angle, of the first name or part of a name that there is.
+  std::vector<std::string> by_name() const {
     std::vector<std::string> paths;
-    for (const std::string& name : exact) {
+    for (const std::string_view name : exact_names) {
       for (const Found& each : found_)
         if (each.name() == name && each.is_list() && each.count() > 1) paths.push_back(each.path);
       if (!paths.empty()) break;
@@ -154,13 +190,47 @@ class AnglesFile {
     }
     if (paths.size() > 1 && std::any_of(paths.begin(), paths.end(), [&](const auto& each) { return varies(each); }))
       std::erase_if(paths, [&](const std::string& each) { return !varies(each); });
-    if (paths.empty()) return {};
-    const auto first = numbers(paths.front());
-    for (const std::string& other : paths)
-      if (numbers(other) != first || units(other) != units(paths.front()))
-        throw InputError(fmt::format("{}: several lists of angles hold different numbers: {}; {}", path_,
-                                     fmt::join(paths, ", "), angles_remedy));
-    return paths.front();
+    return paths;
+  }
+
+  // The angles of the projections by the first list, unless others of these, or other lists whose names say a rotation
+  // angle, disagree.
+  std::vector<double> undisputed(const std::vector<std::string>& paths) const {
+    const std::string& path = paths.front();
+    const auto all = in_degrees(path, numbers(path)), chosen = projections_only(all, true);
+    std::vector<std::string> different{path};
+    for (const Found& other : found_) {
+      const bool named = std::find(paths.begin(), paths.end(), other.path) != paths.end();
+      if (other.path != path && (named || is_rival(other, all.size())) && !agrees(other.path, all, chosen))
+        different.push_back(other.path);
+    }
+    if (different.size() == 1) return chosen;
+    throw InputError(fmt::format("{}: several lists of angles hold different numbers: {}; {}", path_,
+                                 fmt::join(different, ", "), different_remedy));
+  }
+
+  // True for a list that may stand against one of so many angles.
+  bool is_rival(const Found& list, std::size_t angles) const {
+    return is_exact(list.name()) && list.is_list() && list.count() > 1 &&
+           (!is_general(list.name()) || list.count() == angles) && varies(list.path);
+  }
+
+  // Whether a list has these angles but for rounding, with or without flats and darks. One without units may be in
+  // degrees or in radians.
+  bool agrees(const std::string& path, const std::vector<double>& all, const std::vector<double>& chosen) const {
+    constexpr double rounding = 1e-3;  // degrees; float32 and encoders
+    const std::string unit = units(path);
+    std::vector<double> factors{1, 180 / std::numbers::pi};
+    if (!unit.empty()) factors = {factor_of(unit).value_or(std::nan(""))};
+    const auto is_near = [](double a, double b) { return std::abs(a - b) <= rounding; };
+    const auto same = [&](const std::vector<double>& a, const std::vector<double>& b) {
+      return std::equal(a.begin(), a.end(), b.begin(), b.end(), is_near);
+    };
+    return std::any_of(factors.begin(), factors.end(), [&](double factor) {
+      auto angles = numbers(path);
+      for (double& angle : angles) angle *= factor;
+      return same(angles, all) || same(angles, chosen) || same(projections_only(angles, false), chosen);
+    });
   }
 
   // Of a list whose name has a piece that rotation angles have, too.
@@ -259,11 +329,14 @@ class AnglesFile {
     spdlog::warn("{}: the angles are {:.6g}, {:.6g}, ... degrees, by {}", path_, start, start + step, where);
     return angles;
   }
-  double number(const std::string& path) const { return numbers(path).front(); }
+  double number(const std::string& path) const {
+    const auto values = numbers(path);
+    require_finite(path, values);
+    return values.front();
+  }
 
   // Without the views of flats and darks, which NeXus marks by its image_key (0: projection).
-  std::vector<double> projections_only(const std::string& path) {
-    auto angles = in_degrees(path, numbers(path));
+  std::vector<double> projections_only(std::vector<double> angles, bool with_warning) const {
     for (const Found& each : found_) {
       if (each.name() != "image_key" || each.count() != angles.size() || !each.is_list()) continue;
       const auto keys = numbers(each.path);
@@ -271,14 +344,16 @@ class AnglesFile {
       for (std::size_t n = 0; n < keys.size(); ++n)
         if (keys[n] == 0) kept.push_back(angles[n]);
       if (kept.empty() || kept.size() == angles.size()) break;
-      spdlog::warn("{}: of {} views {} are projections by {}; the angles are of these alone", path_, angles.size(),
-                   kept.size(), each.path);
+      if (with_warning)
+        spdlog::warn("{}: of {} views {} are projections by {}; the angles are of these alone", path_, angles.size(),
+                     kept.size(), each.path);
       return kept;
     }
     return angles;
   }
 
   std::vector<double> in_degrees(const std::string& path, std::vector<double> angles) const {
+    require_finite(path, angles);
     const std::string unit = units(path);
     double factor = 1;
     if (!unit.empty()) {
@@ -311,6 +386,7 @@ class AnglesFile {
   const std::string& path_;
   H5::H5File file_;
   std::vector<Found> found_;
+  std::set<std::string> no_numbers_;  // data sets of other types
   std::size_t visited_ = 0;
 };
 

@@ -27,6 +27,7 @@
 #include "apps/io/allocate_volume.hpp"
 #include "apps/io/itk_dicom.hpp"
 #include "apps/io/itk_element_types.hpp"
+#include "apps/io/itk_hdf5_volume.hpp"
 #include "apps/io/itk_nifti_header.hpp"
 #include "apps/io/itk_notes.hpp"
 #include "apps/io/itk_nrrd_grid.hpp"
@@ -171,6 +172,7 @@ Io open(const std::string& path, const std::string& name) {
   check_nrrd_space(path);
   const auto captured = captured_reading(path);
   check_hdf5_type(path);
+  check_hdf5_volume(path);
   const Io io = make_io(name, Mode::ReadMode);
   if (io.IsNull()) refuse_unknown_file(path);
   io->SetFileName(name);

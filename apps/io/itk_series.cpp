@@ -1,14 +1,19 @@
 #include "apps/io/itk_series.hpp"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <list>
 #include <mutex>
+#include <optional>
+#include <utility>
 
+#include "apps/io/float_range.hpp"
 #include "apps/io/image_series.hpp"
 #include "apps/io/itk_dicom.hpp"
 #include "apps/io/itk_image.hpp"
+#include "apps/io/tiff_image.hpp"
 #include "host/error.hpp"
 #include "host/interrupt.hpp"
 
@@ -45,6 +50,7 @@ class SeriesSource : public VolumeSource {
       const std::lock_guard lock(reading_);
       slice = read_itk_typed(files_[n]);
     }
+    require_float_range(slice, files_[n]);
     if (slice.grid.count() != grid_.slice())
       throw InputError(fmt::format("'{}' was changed while it was read", files_[n]));
     TypedSource(std::move(slice)).read(0, grid_.slice(), to);
@@ -68,16 +74,34 @@ class SeriesSource : public VolumeSource {
   mutable std::list<std::pair<std::size_t, Voxels>> kept_;
 };
 
+std::optional<TiffKind> tiff_kind_of(const std::string& file) {
+  return is_tiff_file(file) ? std::optional(read_tiff_kind(file)) : std::nullopt;
+}
+
 }  // namespace
+
+void require_same_itk_kind(const std::string& file, const std::string& first, const std::string& name) {
+  const auto kind = tiff_kind_of(file), expected = tiff_kind_of(first);
+  if (kind && expected) require_same_tiff_kind(*kind, file, *expected, first, name);
+  require_dicom_rescales({first, file}, fmt::format("the DICOM series '{}'", name));
+}
 
 ImageInfo read_itk_series_info(const std::vector<std::string>& files, const std::string& name) {
   if (have_dicom_places(files)) return read_dicom_info(files, name);
   ImageInfo info = read_itk_image_info(files.front());
   const Grid first = info.grid;
+  const auto first_tiff = tiff_kind_of(files.front());
   for (const auto& file : files) {
     check_interrupt();
-    require_same_images(read_itk_image_info(file).grid, file, first, files.front(), name);
+    const ImageInfo own = read_itk_image_info(file);
+    require_same_images(own.grid, file, first, files.front(), name);
+    if (own.component != info.component && is_new_warning("type of " + name))
+      spdlog::warn("'{}' of the series '{}' holds {}, but '{}' holds {}; the values of both are taken as they are",
+                   file, name, own.component, files.front(), info.component);
+    if (const auto tiff = tiff_kind_of(file); tiff && first_tiff)
+      require_same_tiff_kind(*tiff, file, *first_tiff, files.front(), name);
   }
+  require_dicom_rescales(files, fmt::format("the DICOM series '{}'", name));
   info.grid.size[2] = files.size();
   info.format += " series";
   check_grid(info.grid, "'" + name + "'");

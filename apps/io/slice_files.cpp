@@ -31,7 +31,7 @@ std::string last_extension(const std::string& path) {
 }
 
 #ifdef HALOCLINE_WITH_ITK
-void tell_of_older_files(const std::string& path, std::size_t slices) {
+void warn_of_older_files(const std::string& path, std::size_t slices) {
   const auto files = numbered_files(path, number_place(path));
   const auto older = files.lower_bound(slices);
   if (older == files.end()) return;
@@ -95,7 +95,7 @@ void write_slice_files(const Grid& grid, const ImageStorage& storage, const void
   }
   for (TemporaryFile& file : files) file.rename();
   files.back().sync_folder();
-  tell_of_older_files(path, grid.size[2]);
+  warn_of_older_files(path, grid.size[2]);
 }
 #endif
 

@@ -17,7 +17,7 @@ struct SlicePlace {
   std::array<double, 2> spacing{1, 1};  ///< along a row and along a column, mm
   std::array<std::size_t, 2> size{};    ///< columns, rows
   std::string name;                     ///< for messages: "the file 'a'", "frame 3 of 'b'"
-  std::string group;                    ///< what else tells slices of one place apart: "temporal position 2"
+  std::string group;                    ///< what else distinguishes slices of one place: "temporal position 2"
 };
 
 struct SliceStack {

@@ -393,6 +393,26 @@ ImageInfo read_tiff_info(const std::string& path) {
   return info;
 }
 
+TiffKind read_tiff_kind(const std::string& path) {
+  const TiffPage page = TiffFile(path).slices().front();
+  return {page.photometric == PHOTOMETRIC_MINISWHITE, page.orientation};
+}
+
+void require_same_tiff_kind(const TiffKind& kind, const std::string& file, const TiffKind& first,
+                            const std::string& first_file, const std::string& series) {
+  const auto zero = [](const TiffKind& of) { return of.white_is_zero ? "white-is-zero" : "black-is-zero"; };
+  if (kind.white_is_zero != first.white_is_zero)
+    throw InputError(
+        fmt::format("'{}' of the series '{}' is {} (TIFF tag 262), but '{}' is {}: their values do not mean the same; "
+                    "convert one of the two kinds",
+                    file, series, zero(kind), first_file, zero(first)));
+  if (kind.orientation != first.orientation)
+    throw InputError(
+        fmt::format("'{}' of the series '{}' has the orientation {} (TIFF tag 274), but '{}' has {}, and rows and "
+                    "columns are taken as they are stored; turn the images to one orientation",
+                    file, series, kind.orientation, first_file, first.orientation));
+}
+
 TypedVolume read_tiff_typed(const std::string& path) {
   TiffFile file(path);
   const TiffStack stack = stack_of(file);

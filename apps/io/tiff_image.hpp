@@ -5,6 +5,7 @@
 // them. Anything else is refused.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "apps/io/image_info.hpp"
@@ -17,6 +18,17 @@ bool is_tiff_file(const std::string& path);
 
 /// What the directories say of a file for which is_tiff_file() is true, as below. Throws InputError.
 ImageInfo read_tiff_info(const std::string& path);
+
+/// How the values of the first page are meant, and how its rows and columns lie, by the tags 262 and 274.
+struct TiffKind {
+  bool white_is_zero = false;
+  std::uint16_t orientation = 1;
+};
+TiffKind read_tiff_kind(const std::string& path);
+
+/// Throws InputError that names both files unless `kind`, of a file of the series, is that of the first one.
+void require_same_tiff_kind(const TiffKind& kind, const std::string& file, const TiffKind& first,
+                            const std::string& first_file, const std::string& series);
 
 TypedVolume read_tiff_typed(const std::string& path);
 

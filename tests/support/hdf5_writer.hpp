@@ -1,5 +1,5 @@
-// Writes HDF5 files of lists of numbers, byte by byte (HDF5 File Format Specification 2.0: superblock and object
-// headers of version 0 and 1, links in the headers of their groups).
+// Writes HDF5 files of lists of numbers or texts, byte by byte (HDF5 File Format Specification 2.0: superblock and
+// object headers of version 0 and 1, links in the headers of their groups).
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,7 @@ class Hdf5Writer {
     std::vector<double> values;
     std::vector<std::uint64_t> size = {};   // that of `values` where it is empty
     std::optional<std::string> units = {};  // an attribute
+    std::vector<std::string> texts = {};    // of up to 8 bytes each, in place of `values`
   };
 
   /// "/exchange/theta": groups are made as they are needed.
@@ -94,13 +95,20 @@ class Hdf5Writer {
       std::memcpy(&bits, &value, sizeof bits);
       bytes_ += whole(bits, 8);
     }
-    const auto size = list.size.empty() ? std::vector<std::uint64_t>{list.values.size()} : list.size;
+    for (std::string text : list.texts) {
+      text.resize(8);
+      bytes_ += text;
+    }
+    const std::uint64_t count = list.values.size() + list.texts.size();
+    const auto size = list.size.empty() ? std::vector<std::uint64_t>{count} : list.size;
     // IEEE 754 binary64
     const std::string number = std::string("\x11\x20\x3f\x00", 4) + whole(8, 4) + whole(0, 2) + whole(64, 2) +
                                std::string("\x34\x0b\x00\x34", 4) + whole(1023, 4);
+    const std::string text = std::string("\x13\x00\x00\x00", 4) + whole(8, 4);
     std::vector<std::string> messages{
-        message(0x0001, space(size)), message(0x0003, number), message(0x0005, whole(2, 1) + whole(1, 1) + whole(0, 2)),
-        message(0x0008, whole(3, 1) + whole(1, 1) + whole(data, 8) + whole(8 * list.values.size(), 8))};
+        message(0x0001, space(size)), message(0x0003, list.texts.empty() ? number : text),
+        message(0x0005, whole(2, 1) + whole(1, 1) + whole(0, 2)),
+        message(0x0008, whole(3, 1) + whole(1, 1) + whole(data, 8) + whole(8 * count, 8))};
     if (list.units) {
       const std::string text_type = std::string("\x13\x00\x00\x00", 4) + whole(list.units->size() + 1, 4);
       messages.push_back(message(0x000c, whole(1, 2) + whole(6, 2) + whole(text_type.size(), 2) + whole(8, 2) +

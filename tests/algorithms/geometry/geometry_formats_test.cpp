@@ -1,5 +1,6 @@
 // labels: unit
 // Geometries that go through other descriptions and come back: every world point must fall on the same pixel.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -381,10 +382,46 @@ TEST(Xtekct, SaysWhatIsMissing) {
   expect_refused([&] { read_xtekct(commas, "scan.xtekct"); }, {"DetectorPixelsX", "2,000", "whole"});
 }
 
+TEST(Xtekct, CommasThatMayStandBetweenThousandsAreRefused) {
+  const std::string whole =
+      "[XTekCT]\nSrcToObject=1,005\nSrcToDetector=2000\nDetectorPixelsX=2000\nDetectorPixelsY=1500\n"
+      "DetectorPixelSizeX=1\nDetectorPixelSizeY=1\nProjections=4\nAngularStep=1\n";
+  const auto ambiguous = [](const std::string& text) {
+    expect_refused([&] { read_xtekct(text, "scan.xtekct"); },
+                   {"scan.xtekct", "SrcToObject", "[XTekCT]", "'1,005'", "thousands", "with a point"});
+  };
+  ambiguous(whole);
+  ambiguous(whole + "InitialAngle=12,250\n");  // the same again
+  ambiguous(whole + "[Other]\nA=0,5\nB=0.5\n");
+  const auto distance = [](const std::string& text) {
+    return read_xtekct(text, "scan.xtekct").geometry.views.front().sid;
+  };
+  for (const char* decimal : {"InitialAngle=0,5\n", "InitialAngle=0,500\n", "InitialAngle=1,5\n",
+                              "ObjectTilt=1,25e-3\n", "InitialAngle=1000,250\n", "[Other]\nA=0,5\n"})
+    EXPECT_EQ(distance(whole + decimal), 1.005) << decimal;
+  // a count has no decimals
+  expect_refused([&] { read_xtekct(whole + "InitialAngle=0,5\nVoxelsX=1,000\n", "scan.xtekct"); },
+                 {"scan.xtekct", "VoxelsX", "1,000", "whole"});
+}
+
+TEST(Xtekct, WithoutItsSectionIsRefused) {
+  for (const std::string& text : {std::string(), xtekct.substr(xtekct.find('\n') + 1), "[Other]\n" + xtekct.substr(10)})
+    expect_refused([&] { read_xtekct(text, "scan.xtekct"); },
+                   {"scan.xtekct", "no section [XTekCT]", "as Nikon's software wrote it"});
+}
+
 const std::string pca =
     "[General]\nVersion-pca=2\n[Geometry]\nFDD=800.5\nFOD=160.25\nCalibValue=-1.231\ncx=1011.5\ncy=900.5\nTilt=0.0\n"
     "DetectorRot=0\n[CT]\nNumberImages=1800\nRotationSector=360.0\n[CalibValue]\nNumberImages=18\n[Image]\nDimX=2004\n"
     "DimY=2024\n[Detector]\nPixelsizeX=0.2\nPixelsizeY=0.25\n";
+
+TEST(Pca, WithoutASectionIsRefused) {
+  for (const char* section : {"Geometry", "CT", "Image", "Detector"}) {
+    std::string text = pca;
+    text.replace(text.find(fmt::format("[{}]", section)) + 1, 1, "x");
+    expect_refused([&] { read_pca(text, "scan.pca"); }, {"scan.pca", fmt::format("no section [{}]", section)});
+  }
+}
 
 TEST(Pca, SaysTheGeometry) {
   const ScanFile scan = read_pca(pca, "p");

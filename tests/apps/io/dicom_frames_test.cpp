@@ -7,6 +7,9 @@
 
 #include <cmath>
 #include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
 
 #include "apps/io/image_file.hpp"
 #include "host/error.hpp"
@@ -316,6 +319,111 @@ TEST(DicomFrames, OfOneImageAFileWithoutAPixelSizeAreWarnedOf) {
   EXPECT_THAT(none, AllOf(HasSubstr("no PixelSpacing"), HasSubstr("1 x 1 mm")));
   EXPECT_EQ(none.find("PixelSpacing"), none.rfind("PixelSpacing")) << "once a folder:\n" << none;
   EXPECT_THAT(shown("d", {{"spacing", ""}, {"imager", "0.3\\0.2"}}), HasSubstr("ImagerPixelSpacing says 0.2 x 0.3 mm"));
+}
+
+TEST(DicomFrames, WithoutARescaleAmongOthersAreNamed) {
+  const Folder f;
+  const std::string path = f / "e.dcm";
+  EnhancedDicom file = stack({0, 1, 2});
+  const auto refused = [&] {
+    file.write(path);
+    const std::string message = refusal([&] { read_image(path); });
+    EXPECT_EQ(message, refusal([&] { read_image_info(path); }));
+    return message;
+  };
+  for (auto& frame : file.frames) frame.slope = "2", frame.intercept = "-1000";
+  EXPECT_EQ(refused(), "not refused");
+  file.frames[1].slope.clear();  // and so its intercept
+  EXPECT_THAT(refused(), AllOf(HasSubstr(path), HasSubstr("frame 2 has no RescaleSlope"), HasSubstr("frame 1 is 2")));
+  for (auto& frame : file.frames) frame.slope = "1", frame.intercept = "-1000";
+  file.frames[2].intercept.clear();
+  EXPECT_THAT(refused(), AllOf(HasSubstr("frame 3 has no RescaleIntercept"), HasSubstr("frame 1 is -1000")));
+  // values that stand for none may be left out
+  for (auto& frame : file.frames) frame.slope = "1", frame.intercept = "0";
+  file.frames[0].slope.clear();
+  EXPECT_EQ(refused(), "not refused");
+}
+
+// Attributes of one frame, as EnhancedDicom writes them.
+DicomBytes rescale_group(const DicomBytes& to, const std::string& slope, const std::string& intercept) {
+  DicomBytes values = to.inner(), item = to.inner();
+  values.element(0x00281052, "DS", intercept);
+  values.element(0x00281053, "DS", slope);
+  item.sequence(0x00289145, {values});
+  return item;
+}
+
+TEST(DicomFrames, WithTwoRescalesEachAreNamed) {
+  const Folder f;
+  const std::string path = f / "e.dcm";
+  const auto refused = [&](const std::string& slope, const std::string& intercept) {
+    EnhancedDicom file = stack({0, 1});
+    file.sop_class = "1.2.840.10008.5.1.4.1.1.6.2";  // of ultrasound, which needs no places
+    for (auto& frame : file.frames) frame.position.clear();
+    file.late = [&](DicomBytes& to) {
+      to.sequence(0x52009229, {rescale_group(to, "2", "-1000")});
+      to.sequence(0x52009230, {rescale_group(to, "2", "-1000"), rescale_group(to, slope, intercept)});
+    };
+    file.write(path, false);
+    return refusal([&] { read_image(path); });
+  };
+  EXPECT_EQ(refused("2", "-1000"), "not refused");
+  EXPECT_THAT(refused("3", "-1000"), AllOf(HasSubstr(path), HasSubstr("frame 2 has the RescaleSlope '3'"),
+                                           HasSubstr("all frames together"), HasSubstr("'2'")));
+  EXPECT_THAT(refused("2", "0"), HasSubstr("frame 2 has the RescaleIntercept '0'"));
+}
+
+TEST(DicomFrames, OfAFileWithoutARescaleAmongOthersAreNamed) {
+  const Folder f;
+  std::filesystem::create_directory(f / "s");
+  DicomWriter dicom;
+  for (const bool with_places : {true, false})
+    for (int n = 0; n < 3; ++n) {
+      dicom.instead = {{"slope", "1"}, {"intercept", n == 1 ? "" : "-1000"}};
+      if (!with_places) dicom.instead["position"] = "";
+      dicom.write(fmt::format("{}/{}.dcm", f / "s", n), "7", n, n, std::vector<std::int16_t>(6));
+      if (n < 2) continue;
+      for (const std::string& path : with_places ? std::vector{f / "s", f / "s/*.dcm"} : std::vector{f / "s/*.dcm"})
+        EXPECT_THAT(refusal([&] { read_image(path); }),
+                    AllOf(HasSubstr("'" + path + "'"), HasSubstr("1.dcm' has no RescaleIntercept"),
+                          HasSubstr("0.dcm' is -1000")));
+    }
+}
+
+TEST(DicomFrames, WithoutAnOrientationAreNamed) {
+  const Folder f;
+  const std::string path = f / "e.dcm";
+  const auto refused = [&](const std::function<void(EnhancedDicom&)>& change, bool with_groups = true) {
+    EnhancedDicom file = stack({0, 1, 2});
+    file.shared = false;
+    change(file);
+    file.write(path, with_groups);
+    return refusal([&] { read_image(path); });
+  };
+  EXPECT_THAT(refused([](EnhancedDicom& file) {
+                for (auto& frame : file.frames) frame.orientation.clear();
+              }),
+              AllOf(HasSubstr(path), HasSubstr("frame 1 has a position, but no orientation (PlaneOrientation"),
+                    HasSubstr(".mha")));
+  EXPECT_THAT(refused([](EnhancedDicom& file) {
+                for (auto& frame : file.frames) frame.orientation.clear(), frame.position.clear();
+              }),
+              AllOf(HasSubstr(path), HasSubstr("its frames have no orientation"), HasSubstr(".mha")));
+  EXPECT_THAT(refused([](EnhancedDicom& file) { file.frames[1].orientation = "1\\0\\0\\0\\1"; }),
+              HasSubstr("the orientation of frame 2 has 5 numbers, 6 are expected"));
+  EXPECT_THAT(refused([](EnhancedDicom& file) { file.frames[0].position = "1\\2"; }, false),
+              HasSubstr("the position of the image has 2 numbers, 3 are expected"));
+  EXPECT_THAT(refused(
+                  [](EnhancedDicom& file) {
+                    for (auto& frame : file.frames) frame.position.clear();
+                    file.late = [](DicomBytes& to) {
+                      DicomBytes item = to.inner();
+                      item.sequence(0x00209113, {});
+                      to.sequence(0x52009230, {item, item, item});
+                    };
+                  },
+                  false),
+              HasSubstr("frame 1 has a PlanePositionSequence without an item"));
 }
 
 TEST(DicomFrames, OfOneBitOrASlopeOfZeroAreRefused) {

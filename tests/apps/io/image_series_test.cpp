@@ -7,10 +7,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "apps/io/image_file.hpp"
 #include "tests/support/command_runner.hpp"
 #include "tests/support/image_actions.hpp"
+#include "tests/support/tiff_writer.hpp"
 
 namespace halocline::image_series_test {
 namespace {
@@ -142,6 +148,57 @@ TEST(ImageSeries, FilesThatDoNotBelongAreNamed) {
   bad.voxels[63 * 3 + 10] = std::nanf("");
   write_views(bad, f);
   EXPECT_THAT(error_of([&] { read_image(f.path()); }), HasSubstr("(1,1,3)"));
+}
+
+// Two files of 2 x 3 bytes; the second has other tags.
+std::string series_of_two(const Folder& f, const TiffWriter::Tags& first, const TiffWriter::Tags& second) {
+  for (const auto& [name, others] : {std::pair("p1.tif", first), {"p2.tif", second}}) {
+    TiffWriter::Tags tags{{256, {2}}, {257, {3}}, {258, {8}}, {259, {1}},
+                          {262, {1}}, {277, {1}}, {278, {3}}, {339, {1}}};
+    for (const auto& [tag, values] : others) tags[tag] = values;
+    TiffWriter writer;
+    writer.page(tags, {std::string(tags[258][0] / 8 * 6, '\1')});
+    write_text(f / name, writer.file());
+  }
+  return f / "p*.tif";
+}
+
+TEST(ImageSeries, TiffFilesOfAnotherMeaningAreNamed) {
+  const Folder f;
+  const auto refused = [&](const TiffWriter::Tags& first, const TiffWriter::Tags& second, const std::string& reason) {
+    const std::string pattern = series_of_two(f, first, second);
+    for (const std::string& name : {pattern, f.path(), f / "p%d.tif"}) {
+      EXPECT_THAT(error_of([&] { read_image(name); }),
+                  AllOf(HasSubstr("InputError: '" + (f / "p2.tif") + "'"), HasSubstr(f / "p1.tif"), HasSubstr(reason)));
+      EXPECT_EQ(error_of([&] { read_image_info(name); }), error_of([&] { read_image(name); }));
+    }
+    EXPECT_THAT(error_of([&] { require_same_kind(f / "p2.tif", f / "p1.tif", pattern); }), HasSubstr(reason));
+  };
+  refused({}, {{262, {0}}}, "is white-is-zero (TIFF tag 262)");
+  refused({{262, {0}}}, {}, "is black-is-zero (TIFF tag 262)");
+  refused({}, {{274, {6}}}, "has the orientation 6 (TIFF tag 274)");
+  // all alike
+  EXPECT_EQ(read_image(series_of_two(f, {{262, {0}}}, {{262, {0}}})).voxels, std::vector<float>(12, 1));
+}
+
+TEST(ImageSeries, TiffFilesOfOtherPixelsAreWarnedOf) {
+  const auto warned = [](const TiffWriter::Tags& first, const TiffWriter::Tags& second) {
+    const Folder f;
+    const Ran ran = run({"metrics", "-i", series_of_two(f, first, second)});
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return ran.err;
+  };
+  const auto pixels = [](std::uint64_t a_unit, std::uint64_t unit) {
+    return TiffWriter::Tags{{282, {a_unit, 1}}, {283, {a_unit, 1}}, {296, {unit}}};
+  };
+  EXPECT_THAT(warned(pixels(20, 3), pixels(40, 3)), AllOf(HasSubstr("p2.tif' has pixels of 0.25 x 0.25 mm"),
+                                                          HasSubstr("p1.tif' and pixels of 0.5 x 0.5 mm")));
+  EXPECT_THAT(warned(pixels(20, 3), pixels(20, 2)), HasSubstr("p2.tif' has pixels of 1.27 x 1.27 mm"));
+  EXPECT_THAT(warned(pixels(20, 3), {}), HasSubstr("1 x 1 mm (taken where a file says none)"));
+  EXPECT_THAT(warned({}, pixels(20, 3)), HasSubstr("p2.tif' has pixels of 0.5 x 0.5 mm"));
+  EXPECT_THAT(warned({}, {{258, {16}}}),
+              AllOf(HasSubstr("p2.tif'"), HasSubstr("holds uint16"), HasSubstr("holds uint8")));
+  EXPECT_THAT(warned(pixels(20, 3), pixels(20, 3)), testing::Not(HasSubstr("p2.tif'")));
 }
 
 TEST(ImageSeries, FdkOfTiffFilesIsThatOfTheStack) {

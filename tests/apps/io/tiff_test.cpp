@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <type_traits>
@@ -313,6 +314,30 @@ TEST_F(TiffTags, PiecesOfFewerBytesThanTheirRowsAreRefused) {
   refused({{rows_per_strip, {1}}, {strip_offsets, {8, 10, 12}}, {strip_bytes, {2, 1, 2}}},
           "strip 2 of page 1 has 1 bytes");
   refused({{tile_width, {16}}, {tile_height, {16}}, {tile_bytes, {255}}}, "tile 1 of page 1 has 255 bytes");
+}
+
+std::string doubles(const std::vector<double>& values) {
+  std::string out;
+  for (const double value : values) out += ordered_bytes(value, false);
+  return out;
+}
+
+TEST_F(TiffTags, ValuesBeyondFloat32AreRefused) {
+  const Tags tags{{bits, {64}}, {sample_format, {3}}};
+  const auto refused = [&](const std::vector<double>& values, const std::string& what) {
+    EXPECT_THAT(reading(tags, doubles(values)), AllOf(HasSubstr("InputError: '" + path() + "'"), HasSubstr(what),
+                                                      HasSubstr("float32"), HasSubstr("scale the values")));
+    for (const bool allow_nonfinite : {false, true})
+      EXPECT_THAT(error_of([&] { open_image(path(), allow_nonfinite); }), HasSubstr(what));
+    std::filesystem::copy_file(path(), f_ / "p1.tif", std::filesystem::copy_options::overwrite_existing);
+    EXPECT_THAT(error_of([&] { read_image(f_ / "p*.tif"); }), AllOf(HasSubstr("p1.tif'"), HasSubstr(what)));
+  };
+  refused({1, 2, 3, 1e300, 5, 6}, "1 value lies beyond");
+  refused({1, 2, 3, 1e300, 5, 6}, "1e+300 at index (1,1,0) the first");
+  refused({1, -3.5e38, 3, 1e300, 5, 6}, "-3.5e+38 at index (1,0,0) the first");
+  EXPECT_EQ(reading(tags, doubles({1, -3.4028234e38, 3, 1e-300, 5, 6})), "no error");
+  EXPECT_EQ(read_.voxels, (std::vector<float>{1, -3.4028234e38F, 3, 0, 5, 6}));
+  EXPECT_THAT(reading(tags, doubles({1, INFINITY, 3, 4, 5, 6})), HasSubstr("NaN or infinite"));
 }
 
 TEST_F(TiffTags, OrientationIsNamedAndNotApplied) {
