@@ -7,7 +7,8 @@
 namespace halocline {
 namespace {
 
-constexpr std::size_t neighbour_reach = 8;  // pixels on either side that a flat is compared with
+constexpr std::size_t neighbour_reach = 8;               // pixels on either side that a flat is compared with
+constexpr std::size_t most_wild = 5, fewest_views = 20;  // in 100 views; in which wild counts can be known
 
 // A pixel at the end of a row that does not move may be good where there is no noise: it sees the beam beside the
 // object, or the rim of a round object that turns about its own axis and hides what moves. From there on inward all is
@@ -20,6 +21,9 @@ void mark_stuck(const std::vector<double>& open, const std::vector<double>& dark
                 std::vector<char>& bad) {
   const auto moves = [&](std::size_t n) {  // a few counts below the floor may be wild ones
     return seen[n].lowest != seen[n].highest || 10 * seen[n].raised >= views;
+  };
+  const auto often_moves = [&](std::size_t n) {  // not by a few wild counts alone
+    return moves(n) && (views < fewest_views || views - std::min(views, seen[n].lead) > 2 * most_wild * views / 100);
   };
   const auto brightest = [&](std::size_t n) { return (seen[n].highest - dark[n]) / open[n]; };
   std::vector<double> moving;
@@ -38,8 +42,8 @@ void mark_stuck(const std::vector<double>& open, const std::vector<double>& dark
   };
   for (std::size_t row = 0; row < seen.size(); row += columns) {
     std::size_t first = row, last = row + columns;
-    while (first < last && (dead[first] || !moves(first))) ++first;
-    while (last > first && (dead[last - 1] || !moves(last - 1))) --last;
+    while (first < last && (dead[first] || !often_moves(first))) ++first;
+    while (last > first && (dead[last - 1] || !often_moves(last - 1))) --last;
     mark_end(row, first);
     mark_end(last, row + columns);
     for (std::size_t n = first; n < last; ++n)

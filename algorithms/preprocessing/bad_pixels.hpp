@@ -14,6 +14,13 @@ struct SeenPixel {
   float lowest = INFINITY, highest = -INFINITY;        ///< of counts at the floor or above
   std::size_t raised = 0, saturated = 0;               ///< views below the floor or not finite, and saturated
   float low_usual = INFINITY, high_usual = -INFINITY;  ///< of these counts, those that are not far too bright
+  float common = 0;      ///< the count that most views have, if one of them does (Boyer & Moore 1981)
+  std::size_t lead = 0;  ///< at most by so many views more than all others together
+
+  void take(float count) {
+    if (lead == 0) common = count;
+    lead += count == common ? 1 : -1;
+  }
 
   /// Returns the same with what is usual in place of all, if there is any.
   SeenPixel usual() const {

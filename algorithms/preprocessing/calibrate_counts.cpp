@@ -133,10 +133,13 @@ void CountsCalibrator::take_fields(const Grid& grid, const CountsFields& fields)
     FieldMean darks = mean_of_darks(*fields.darks.stack);
     dark_ = std::move(darks.pixels);
     out_.report.flats_left_out += darks.left_out;
+    out_.dark_noise = static_cast<float>(darks.noise);
   }
   if (with_flats_) {
     FieldMean flats = mean_of_flats(*fields.flats.stack, fields.flats_after.stack, dark_);
     take_beam_of_flats(flats, fields);
+    if (fields.flats.is_measured)
+      out_.report.clipped_flats = clipped_in(*fields.flats.stack, fields.flats_after.stack, options_.saturation);
     open_ = std::move(flats.pixels);
     out_.report.flats_left_out += flats.left_out;
   }
@@ -272,6 +275,7 @@ void CountsCalibrator::look_through(const VolumeSource& counts, const std::strin
         if (count - pixels[n].dark < out_.floor) {
           ++seen[n].raised;
         } else {
+          seen[n].take(count);
           seen[n].lowest = std::min(seen[n].lowest, count);
           seen[n].highest = std::max(seen[n].highest, count);
           if (count - pixels[n].dark <= brightest_ * pixels[n].open) {
@@ -298,7 +302,8 @@ void CountsCalibrator::look_through(const VolumeSource& counts, const std::strin
 
 void CountsCalibrator::mark_bad(const std::vector<SeenPixel>& seen, const Grid& grid, const CountsFields& fields) {
   if (fields.bad_pixels.stack != nullptr) {
-    const auto& [stack, name] = fields.bad_pixels;
+    const Volume* stack = fields.bad_pixels.stack;
+    const std::string& name = fields.bad_pixels.name;
     require_same_detector(stack->grid, name, grid, fields.counts_name);
     if (stack->grid.size[2] != 1)
       throw InputError(fmt::format("{}: {} images, where one map of the detector is expected (0 good, else bad)", name,
@@ -410,12 +415,14 @@ ReplacedValues CountsCalibrator::replace(const VolumeSource& counts, const std::
   here.pixels = out_.pixels;
   here.beams = beams;
   here.floor = out_.floor;
+  here.dark_noise = out_.dark_noise;
   const float saturation = options_.saturation ? static_cast<float>(*options_.saturation) : INFINITY;
   FailingValues failing = find_failing(counts, here, bad_, saturation, options_.within_views);
   CountsReport& report = out_.report;
   report.raised -= std::min(report.raised, failing.low);
   report.saturated -= std::min(report.saturated, failing.saturated);
   for (const auto& view : failing.views) report.replaced += view.size();
+  for (const std::size_t view : failing.rough) report.rough_views.push_back(views_ + view);
   leave_out_replaced(failing_, failing);
   report.failing = failing_.size();
   if (!failing_.empty()) report.first_failing = failing_.front();

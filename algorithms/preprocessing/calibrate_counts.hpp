@@ -16,6 +16,7 @@ namespace halocline {
 struct CountsField {
   const Volume* stack = nullptr;
   std::string name;
+  bool is_measured = true;  ///< else one given level, of which nothing is clipped
 };
 
 struct CountsFields {

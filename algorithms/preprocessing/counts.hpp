@@ -50,8 +50,10 @@ struct CountsReport {
   double beam_low = 1, beam_high = 1;          ///< the weakest and the strongest view's beam
   bool between_flats = false;                  ///< that was interpolated between flats before and after
   std::optional<LevelStep> odd_flats;          ///< a step in them that is not one of a scan
-  double above_flats = 1;                      ///< median signal of that of the flats, where most lies far above them
-  bool transmissions = false;                  ///< the stack has I/I0, and needs no flats
+  std::optional<ClippedFlats> clipped_flats;
+  std::vector<std::size_t> rough_views;  ///< ascending: views in which large parts were lost, and interpolated
+  double above_flats = 1;                ///< median signal of that of the flats, where most lies far above them
+  bool transmissions = false;            ///< the stack has I/I0, and needs no flats
   bool looked_for_rings = false;
   std::size_t flats_left_out = 0;  ///< values of flats and darks that are far from those of the others
   double ring_rms = 0;             ///< of the offsets taken off q
@@ -68,6 +70,7 @@ struct CountsCalibration {
   std::vector<float> beams;                  ///< of each view
   std::vector<float> coefficients{1};        ///< c1, c2, ...
   float floor = 0.5f;
+  float dark_noise = 0;                    ///< standard deviation of the dark field; 0: not known
   ReplacedValues replaced = {};            ///< counts in place of those that were not measured
   std::vector<std::size_t> bad_rows = {};  ///< of the detector, without a good pixel; ascending
   CountsReport report;

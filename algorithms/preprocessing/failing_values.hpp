@@ -11,15 +11,19 @@ namespace halocline {
 struct FailingValues {
   std::vector<std::vector<std::uint32_t>> views;  ///< of each view, ascending: pixels
   std::size_t low = 0, saturated = 0;             ///< of these: below the floor or not finite, and saturated
+  std::vector<std::size_t> rough;                 ///< ascending: views in which a large part was lost
 };
 
-/// Finds counts that are not finite; or far below the dark field, less than half of it; or less than the floor among
-/// pixels that see light (their median is 20 floors or more), or saturated or above double the beam among pixels that
-/// have less than half of that: up to 64 pixels in a group, or up to four whole rows or
-/// columns that were dropped. Where light ends
-/// gradually nothing has failed; nor where such a group is there in five views and moves, for that is a part of the
-/// object: unless `within_views`, which looks at each view by itself. calibration: its pixels, beams and floor, of
-/// these views.
+/// Finds counts of these kinds:
+///   - not finite; or far below the dark field, less than half of it;
+///   - darker than the darkest signal (darkest_signal()) among pixels that see light, or saturated or above double the
+///     beam among pixels that have less than half of that: up to 64 pixels in a group, or up to four whole rows or
+///     columns that were dropped;
+///   - far below or above all around them in the view and in those beside it (OddValues);
+///   - in larger groups without light that come and go abruptly (ends_of_part()).
+/// Where light ends gradually nothing has failed; nor where such a group is there in five views and moves, or an odd
+/// value is there in five: that is a part of the object. With `within_views` each view is looked at by itself, for the
+/// first two kinds only. calibration: its pixels, beams, floor and noise, of these views.
 FailingValues find_failing(const VolumeSource& counts, const CountsCalibration& calibration,
                            const std::vector<char>& bad, float saturation, bool within_views);
 

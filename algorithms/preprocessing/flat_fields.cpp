@@ -2,13 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <numbers>
 
 namespace halocline {
 namespace {
 
 constexpr std::size_t most_for_median = 1 << 16;  // pixels of an image
 constexpr double far_flat = 1.5, far_dark = 0.2, far_noise = 20;
+constexpr int bits_of_detectors[] = {8, 10, 12, 14, 16};
+constexpr double least_clipped = 0.01;           // of all values
+constexpr std::size_t fewest_differences = 100;  // that noise is estimated from
 constexpr double least_step = 0.005, clear_step = 4, most_drift = 0.3;
 
 using Images = std::vector<const float*>;
@@ -73,6 +78,28 @@ FieldMean mean_without(const Images& images, const std::vector<double>& levels, 
   return out;
 }
 
+/// From differences of two values each, of which 90 in 100 are below 1.645 standard deviations of theirs.
+double noise_of(std::vector<double>& differences) {
+  if (differences.size() < fewest_differences) return 0;
+  const auto ninth = differences.begin() + static_cast<std::ptrdiff_t>(9 * (differences.size() - 1) / 10);
+  std::nth_element(differences.begin(), ninth, differences.end());
+  return *ninth / (1.645 * std::numbers::sqrt2);
+}
+
+double noise_of_darks(const Images& images, std::size_t columns, std::size_t slice) {
+  const std::size_t stride = (slice + most_for_median - 1) / most_for_median;
+  std::vector<double> differences;
+  const auto add = [&](float one, float other) {
+    if (std::isfinite(one) && std::isfinite(other)) differences.push_back(std::abs(static_cast<double>(one) - other));
+  };
+  for (std::size_t i = 1; i < images.size(); ++i)
+    for (std::size_t n = 0; n < slice; n += stride) add(images[i - 1][n], images[i][n]);
+  if (images.size() == 1)
+    for (std::size_t n = 1; n < slice; n += stride)
+      if (n % columns != 0) add(images[0][n - 1], images[0][n]);
+  return noise_of(differences);
+}
+
 double mean(const std::vector<double>& values, std::size_t first, std::size_t last) {
   double sum = 0;
   for (std::size_t n = first; n < last; ++n) sum += values[n];
@@ -111,9 +138,11 @@ FieldMean mean_of_darks(const Volume& darks) {
     }
     noise = median_of(distances);
   }
-  return mean_without(images, levels, none, [&](double value, double middle) {
+  FieldMean out = mean_without(images, levels, none, [&](double value, double middle) {
     return std::abs(value - middle) > std::max(far_noise * noise, far_dark * std::abs(middle));
   });
+  out.noise = noise_of_darks(images, darks.grid.size[0], none.size());
+  return out;
 }
 
 FieldMean mean_of_flats(const Volume& flats, const Volume* after, const std::vector<double>& dark) {
@@ -129,6 +158,26 @@ FieldMean mean_of_flats(const Volume& flats, const Volume* after, const std::vec
                                });
   out.levels = std::move(levels);
   return out;
+}
+
+std::optional<ClippedFlats> clipped_in(const Volume& flats, const Volume* after, std::optional<double> saturation) {
+  float greatest = -INFINITY;
+  std::size_t there = 0, all = 0;
+  for (const Volume* stack : {&flats, after}) {
+    if (stack == nullptr) continue;
+    for (const float value : stack->voxels) {
+      if (!std::isfinite(value)) continue;
+      ++all;
+      if (value > greatest) greatest = value, there = 0;
+      if (value == greatest) ++there;
+    }
+  }
+  const bool is_limit = std::any_of(std::begin(bits_of_detectors), std::end(bits_of_detectors),
+                                    [&](int bits) { return static_cast<double>(greatest) == std::exp2(bits) - 1; });
+  if (all == 0 || least_clipped * static_cast<double>(all) > static_cast<double>(there) ||
+      !(is_limit || (saturation && greatest >= *saturation)))
+    return {};
+  return ClippedFlats{static_cast<double>(there) / static_cast<double>(all), greatest};
 }
 
 double BeamLevels::at(std::size_t n, std::size_t views) const {

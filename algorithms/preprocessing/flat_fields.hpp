@@ -13,14 +13,25 @@ struct FieldMean {
   std::vector<double> pixels;  ///< NaN where no image has a value
   std::size_t left_out = 0;    ///< values that are not finite, or far from those of the other images
   std::vector<double> levels;  ///< of each flat: the median of its pixels above the dark field; of darks none
+  double noise = 0;            ///< of darks: standard deviation of a value; 0: not known
 };
 
 /// Returns the mean of darks. Of three and more, values are left out that are further from the pixel's lower median
-/// than a fifth of it and than 20 times the median of such distances.
+/// than a fifth of it and than 20 times the median of such distances. The noise is that of the differences of images
+/// on end; of one image that of pixels beside each other, in which a fixed pattern counts.
 FieldMean mean_of_darks(const Volume& darks);
 /// Returns the mean of flats, those of `after` behind the others. A value is left out that is 1.5 times as bright, or
 /// dim, as the lower median of the pixel's values, each of its image's level.
 FieldMean mean_of_flats(const Volume& flats, const Volume* after, const std::vector<double>& dark);
+
+/// Values of flats that seem to be clipped.
+struct ClippedFlats {
+  double share = 0;  ///< of all values
+  double value = 0;  ///< the greatest
+};
+/// Returns those that have the greatest value, if that is the greatest of 8, 10, 12, 14 or 16 bits, or `saturation` or
+/// more, and one in a hundred has it. `after` may be nullptr.
+std::optional<ClippedFlats> clipped_in(const Volume& flats, const Volume* after, std::optional<double> saturation);
 
 /// Mean levels before and after a scan, of the mean of all.
 struct BeamLevels {

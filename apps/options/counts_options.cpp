@@ -1,9 +1,11 @@
 #include "apps/options/counts_options.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "algorithms/preprocessing/bad_pixels.hpp"
 #include "algorithms/preprocessing/unmeasured.hpp"
@@ -254,7 +256,7 @@ CountsCalibrator begin_calibration(Job& job, const CountsArguments& arguments, c
     options.saturation = component_highest(stored);
   options.allow_nonfinite = job.common().allow_nonfinite;
   const CountsField open_beam =
-      arguments.white_level ? CountsField{&flats, arguments.white_level_name} : field(flats, "--flat", flat);
+      arguments.white_level ? CountsField{&flats, arguments.white_level_name, false} : field(flats, "--flat", flat);
   return job.timed("calibrate", [&] {
     return CountsCalibrator(counts,
                             {open_beam, field(flats_after, "--flat", after), field(darks, "--dark", arguments.dark),
@@ -282,10 +284,21 @@ void report_counts(Job& job, const CountsCalibration& calibration) {
                              {"ring_pixels", report.rings},
                              {"transmissions", report.transmissions},
                              {"between_flats", report.between_flats},
+                             {"clipped_flats", report.clipped_flats ? report.clipped_flats->share : 0.0},
+                             {"rough_views", report.rough_views},
                              {"floor", calibration.floor}};
 }
 
 namespace {
+
+// "view 7", "views 3, 4, 5, 9, 10 and 12 others"
+std::string views_text(const std::vector<std::size_t>& views) {
+  constexpr std::size_t most = 5;
+  const std::vector<std::size_t> first(views.begin(),
+                                       views.begin() + static_cast<std::ptrdiff_t>(std::min(most, views.size())));
+  const std::string more = views.size() > most ? fmt::format(" and {} others", views.size() - most) : "";
+  return fmt::format("{} {}{}", views.size() == 1 ? "view" : "views", fmt::join(first, ", "), more);
+}
 
 void warn_of_flats(const CountsReport& report, const std::string& counts_path) {
   if (const auto& step = report.odd_flats)
@@ -294,6 +307,12 @@ void warn_of_flats(const CountsReport& report, const std::string& counts_path) {
         "The mean of all is taken, and the same for all views. Leave out the images that do not fit the scan's "
         "exposure; if the beam did change over the scan, give --flat BEFORE AFTER",
         counts_path, step->images, step->before, step->levels.after / step->levels.before);
+  if (const auto& clipped = report.clipped_flats)
+    spdlog::warn(
+        "'{}': {:.3g} % of the values of --flat are {:.6g}, the greatest that they can be: the beam was brighter than "
+        "that, and line integrals of these pixels come out too low; take flats of a shorter exposure, or lower the "
+        "beam for flats and scan",
+        counts_path, 100 * clipped->share, clipped->value);
   if (report.above_flats > 1)
     spdlog::warn(
         "'{}': most counts lie above what the beam alone gives by the flats, {:.4g} times that in the median, and "
@@ -324,6 +343,12 @@ void warn_of_calibration(const CountsCalibrator& calibrator, const std::string& 
         "well; what such a "
         "one hid is a guess, which reconstruct does not use (its rays get the weight 0)",
         counts_path, report.bad_group[0], report.bad_group[1], filled_well);
+  if (!report.rough_views.empty() && (told == nullptr || told->rough_views != report.rough_views))
+    spdlog::warn(
+        "'{}': a large part of the detector shows nothing in {}, and does before and after: it was interpolated, which "
+        "is a rough guess (reconstruct gives it the weight 0); leave such views out of the stack and of the geometry, "
+        "or scan again",
+        counts_path, views_text(report.rough_views));
   if (told == nullptr) warn_of_edges(report.lost_edges, counts_path);
   if (is_new([](const CountsReport& each) { return each.saturated > 0; }))
     spdlog::warn(

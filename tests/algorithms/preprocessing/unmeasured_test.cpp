@@ -393,6 +393,125 @@ TEST(FailingCounts, OfOpaquePartsAreTheObject) {
   EXPECT_EQ(report.replaced, 0U);
 }
 
+/// Errors of values that the counts have in place of theirs, and of all others.
+struct ReplacedErrors {
+  double largest = 0, elsewhere = 0;
+  CountsReport report;
+};
+ReplacedErrors errors_with(Scan scan, const std::vector<std::size_t>& places, const std::function<float()>& count,
+                           CountsFields fields) {
+  std::vector<char> placed(scan.counts.voxels.size(), 0);
+  for (const std::size_t n : places) scan.counts.voxels[n] = count(), placed[n] = 1;
+  ReplacedErrors out;
+  out.report = convert(scan.counts, fields).report;
+  for (std::size_t n = 0; n < placed.size(); ++n) {
+    double& largest = placed[n] ? out.largest : out.elsewhere;
+    largest = std::max<double>(largest, std::abs(scan.counts.voxels[n] - integrals().voxels[n]));
+  }
+  return out;
+}
+
+std::vector<std::size_t> some_places(int count) {
+  std::mt19937 random(17);
+  std::vector<std::size_t> places;
+  for (int n = 0; n < count; ++n) places.push_back(random() % integrals().voxels.size());
+  return places;
+}
+
+// Above the floor, but far below, or above, what is around them. The object lets 900 through at least.
+TEST(FailingCounts, FarFromAllAroundThemAreInterpolated) {
+  const Scan scan = scan_of(20000, true);
+  for (const float count : {1.0f, 10.0f, 100.0f, 300.0f}) {
+    const ReplacedErrors found = errors_with(
+        scan, some_places(150), [&] { return count; }, scan.fields());
+    EXPECT_EQ(found.report.replaced, 150U) << count;
+    EXPECT_LT(found.largest, 0.3) << count;
+    EXPECT_LT(found.elsewhere, 0.001) << count;
+  }
+  std::vector<std::size_t> behind;  // where the object is thick
+  for (const std::size_t n : some_places(400))
+    if (integrals().voxels[n] > 2.5f) behind.push_back(n);
+  ASSERT_GT(behind.size(), 5U);
+  const ReplacedErrors bright = errors_with(
+      scan, behind, [] { return 20000.0f; }, scan.fields());
+  EXPECT_LT(bright.largest, 0.3);
+  EXPECT_LT(bright.elsewhere, 0.001);
+}
+
+TEST(FailingCounts, OfTheDarkFieldsNoiseAreInterpolated) {
+  Scan scan = scan_of(20000);
+  std::mt19937 random(3);
+  std::normal_distribution<float> dark(300, 20);
+  for (const std::size_t images : {1U, 10U}) {
+    Volume darks = scan.flat;
+    darks.grid.size[2] = images;
+    darks.voxels.resize(images * slice);
+    for (float& value : darks.voxels) value = dark(random);
+    Scan with_dark = scan;
+    for (float& value : with_dark.counts.voxels) value += 300;
+    for (float& value : with_dark.flat.voxels) value += 300;
+    CountsFields fields = with_dark.fields();
+    fields.darks = {&darks, "dark.mha"};
+    const ReplacedErrors found = errors_with(
+        with_dark, some_places(150), [&] { return dark(random); }, fields);
+    EXPECT_EQ(found.report.replaced, 150U);
+    EXPECT_EQ(found.report.raised, 0U);
+    EXPECT_LT(found.largest, 0.3);
+  }
+}
+
+// 20 x 6 pixels in four views, and half of the first two views.
+TEST(FailingCounts, OfLargePartsInAFewViewsAreInterpolatedAndNamed) {
+  const Scan scan = scan_of(20000, true);
+  std::vector<std::size_t> places;
+  for (std::size_t view = 40; view < 44; ++view)
+    for (std::size_t row = 1; row < 7; ++row)
+      for (std::size_t n = 10; n < 30; ++n) places.push_back(view * slice + row * columns + n);
+  for (std::size_t view = 0; view < 2; ++view)
+    for (std::size_t n = 0; n < slice / 2; ++n) places.push_back(view * slice + n);
+  const ReplacedErrors found = errors_with(
+      scan, places, [] { return 0.0f; }, scan.fields());
+  EXPECT_THAT(found.report.rough_views, testing::ElementsAre(0, 1, 40, 41, 42, 43));
+  EXPECT_EQ(found.report.replaced, places.size());
+  EXPECT_EQ(found.report.raised, 0U);
+  EXPECT_LT(found.largest, 0.6);
+  EXPECT_LT(found.elsewhere, 0.001);
+}
+
+TEST(FailingCounts, AreNotFoundInNoise) {
+  Scan scan = scan_of(1);
+  for (const double mean : {1.0, 3.0, 10.0, 30.0, 1000.0}) {
+    std::mt19937 random(5);
+    std::poisson_distribution<int> photons(mean);
+    for (float& count : scan.counts.voxels) count = static_cast<float>(photons(random));
+    for (float& flat : scan.flat.voxels) flat = static_cast<float>(20 * mean);
+    EXPECT_LE(convert(scan.counts, scan.fields()).report.replaced, 5U) << mean;  // of 46,080
+  }
+}
+
+// A bead of a pixel goes over the detector: in any one view it is a single dim pixel.
+TEST(FailingCounts, OfABeadAreTheObject) {
+  Scan scan = scan_of(20000, true);
+  for (std::size_t view = 0; view < views; ++view) {
+    const auto column = static_cast<std::size_t>(std::lround(32 + 20 * std::sin(0.07 * static_cast<double>(view))));
+    scan.counts.at(column, 4, view) = std::round(scan.counts.at(column, 4, view) / 10);
+  }
+  EXPECT_EQ(convert(scan.counts, scan.fields()).report.replaced, 0U);
+}
+
+TEST(Flats, ThatAreClippedAreNamed) {
+  Scan scan = scan_of(62000);
+  EXPECT_FALSE(convert(scan.counts, scan.fields()).report.clipped_flats.has_value());
+  for (const float most : {255.0f, 4095.0f, 65535.0f}) {
+    Scan clipped = scan_of(most);  // the gains of half of the pixels are above 1
+    for (float& value : clipped.flat.voxels) value = std::min(value, most);
+    const auto found = convert(clipped.counts, clipped.fields()).report.clipped_flats;
+    ASSERT_TRUE(found.has_value()) << most;
+    EXPECT_EQ(found->value, most);
+    EXPECT_NEAR(found->share, 0.5, 0.05);
+  }
+}
+
 TEST(FailingCounts, WithinViewsAreTheSameForEachViewAlone) {
   Scan scan = scan_of(1e4, true);
   for (std::size_t view = 0; view < views; ++view) {

@@ -1,0 +1,77 @@
+// Counts of one view: which of its pixels are too dark or too bright, and how they lie together.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "algorithms/preprocessing/counts.hpp"
+
+namespace halocline {
+
+enum class CountKind : char {
+  measured,
+  bad,
+  low,     ///< less than the darkest signal
+  bright,  ///< saturated, or above double the beam
+  lost,    ///< not finite, or far below the dark field: fails for sure
+  dim,     ///< measured, but far below all around it
+  glaring  ///< measured, but far above all around it
+};
+
+/// Pixels of one kind that touch each other, and the columns and rows that they reach.
+struct CountGroup {
+  CountKind kind;
+  std::vector<std::uint32_t> pixels;
+  std::ptrdiff_t left, right, top, bottom;
+  double gap = 0;  ///< of an odd value: from its line integral to the nearest around it
+
+  bool is_dark() const { return kind == CountKind::low || kind == CountKind::dim; }
+};
+
+class ViewOfCounts {
+ public:
+  /// darkest: darkest_signal() of the calibration.
+  ViewOfCounts(const VolumeSource& counts, const CountsCalibration& calibration, const std::vector<char>& bad,
+               float saturation, double darkest, std::size_t view);
+
+  std::ptrdiff_t columns() const { return columns_; }
+  std::ptrdiff_t rows() const { return rows_; }
+  CountKind kind(std::uint32_t pixel) const { return kinds_[pixel]; }
+  /// Returns the signal in units of the open beam, at least the darkest signal.
+  float of_beam(std::uint32_t pixel) const { return of_beam_[pixel]; }
+  /// Returns photons of the open beam, where the floor is half a photon; else there are more.
+  double photons(std::uint32_t pixel) const {
+    return calibration_.pixels[pixel].open * beam_ / (2 * calibration_.floor);
+  }
+
+  /// Returns pixels that fail for sure, ascending.
+  std::vector<std::uint32_t> lost() const;
+  /// Returns low groups whose surroundings see light clearly (their median is 20 darkest signals or more), and bright
+  /// ones that are twice as bright as all around them.
+  std::vector<CountGroup> groups() const;
+  /// Returns whether the group is a row or column that was dropped, up to four of them, with what fails beside it.
+  bool crosses(const CountGroup& group) const;
+  /// Returns whether nine in ten of these pixels (ascending) see light clearly, in the median a tenth of what those
+  /// around them see.
+  bool see_light(const std::vector<std::uint32_t>& pixels) const;
+
+ private:
+  CountKind kind_of(std::size_t n, bool bad, bool saturated) const;
+  template <class Visit>
+  void around(std::uint32_t pixel, const Visit& visit) const;
+  CountGroup group_from(std::uint32_t first, std::vector<char>& seen) const;
+  bool stands_out(const CountGroup& group) const;
+
+  const CountsCalibration& calibration_;
+  std::ptrdiff_t columns_, rows_;
+  std::vector<float> signal_, of_beam_;
+  std::vector<CountKind> kinds_;
+  double beam_, darkest_;
+};
+
+/// Returns what a count is raised to before it is compared with others: the floor, or four standard deviations of the
+/// dark field's noise (of at most 1 % of the beam's median, which a fixed pattern may pass for), if that is more.
+double darkest_signal(const CountsCalibration& calibration);
+
+}  // namespace halocline
